@@ -1,0 +1,139 @@
+//! Drop-tail: first in, first out; what does not fit is dropped on arrival (RFC 7567 section 1).
+//!
+//! The capacity is in bytes or in packets. A packet is accepted if it fits whole.
+
+use crate::{Dequeued, Occupancy, Packet, QueueManagement};
+use std::collections::VecDeque;
+use units::{Bytes, Instant, Packets};
+
+/// How much a queue may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Capacity {
+    /// So many bytes, whatever the number of packets.
+    Bytes(Bytes),
+    /// So many packets, whatever their size.
+    Packets(Packets),
+    /// Without limit.
+    Unlimited,
+}
+
+impl Capacity {
+    fn admits(self, held: Occupancy, bytes: Bytes) -> bool {
+        match self {
+            Self::Bytes(limit) => held.bytes + bytes <= limit,
+            Self::Packets(limit) => (held.packets as u64) < limit.get(),
+            Self::Unlimited => true,
+        }
+    }
+}
+
+/// Why a queue cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// A queue that can hold nothing.
+    #[error("queue capacity is zero, expected at least one packet")]
+    ZeroCapacity,
+}
+
+/// A first-in first-out queue with a limit.
+#[derive(Debug)]
+pub struct DropTail<P> {
+    capacity: Capacity,
+    packets: VecDeque<Dequeued<P>>,
+    /// Bytes of `packets`; always their sum.
+    bytes: Bytes,
+}
+
+impl<P: Packet> DropTail<P> {
+    /// An empty queue.
+    ///
+    /// # Errors
+    /// A capacity of zero.
+    pub fn new(capacity: Capacity) -> Result<Self, ConfigError> {
+        match capacity {
+            Capacity::Bytes(Bytes::ZERO) | Capacity::Packets(Packets::ZERO) => {
+                Err(ConfigError::ZeroCapacity)
+            }
+            _ => Ok(Self { capacity, packets: VecDeque::new(), bytes: Bytes::ZERO }),
+        }
+    }
+}
+
+impl<P: Packet + Send> QueueManagement<P> for DropTail<P> {
+    fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
+        let bytes = packet.bytes();
+        if !self.capacity.admits(self.occupancy(), bytes) {
+            return Err(packet);
+        }
+        self.bytes += bytes;
+        self.packets.push_back(Dequeued { packet, enqueued_at: now });
+        Ok(())
+    }
+
+    fn dequeue(
+        &mut self,
+        _now: Instant,
+        budget: Bytes,
+        _dropped: &mut dyn FnMut(P),
+    ) -> Option<Dequeued<P>> {
+        let bytes = self.packets.front()?.packet.bytes();
+        if bytes > budget {
+            return None;
+        }
+        self.bytes -= bytes;
+        self.packets.pop_front()
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        Occupancy { packets: self.packets.len(), bytes: self.bytes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct P(u64);
+    impl Packet for P {
+        fn bytes(&self) -> Bytes {
+            Bytes::new(self.0)
+        }
+    }
+
+    #[test]
+    fn zero_capacity_is_refused() {
+        assert!(DropTail::<P>::new(Capacity::Packets(Packets::ZERO)).is_err());
+        assert!(DropTail::<P>::new(Capacity::Bytes(Bytes::ZERO)).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_are_conserved_and_order_kept(
+            limit in 1u64..20_000,
+            sizes in prop::collection::vec(1u64..3_000, 1..200),
+            pops in prop::collection::vec(0u64..4_000, 1..200),
+        ) {
+            let mut queue = DropTail::new(Capacity::Bytes(Bytes::new(limit))).unwrap();
+            let (mut accepted, mut dropped, mut left) = (Vec::new(), 0, Vec::new());
+            for (i, (&size, &budget)) in sizes.iter().zip(pops.iter().cycle()).enumerate() {
+                let now = Instant::from_nanos(i as u64);
+                match queue.enqueue(now, P(size)) {
+                    Ok(()) => accepted.push(P(size)),
+                    Err(p) => dropped += p.0,
+                }
+                prop_assert!(queue.occupancy().bytes.get() <= limit);
+                if let Some(d) = queue.dequeue(now, Bytes::new(budget), &mut |_| {}) {
+                    prop_assert!(d.packet.0 <= budget);
+                    left.push(d.packet);
+                }
+            }
+            prop_assert_eq!(&accepted[..left.len()], &left[..]);
+            let total: u64 = sizes.iter().sum();
+            let out: u64 = left.iter().map(|p| p.0).sum();
+            prop_assert_eq!(total, out + dropped + queue.occupancy().bytes.get());
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! What a cell is made of, checked before it is built.
+
+use core::net::IpAddr;
+use queue::Capacity;
+use radio::{BlerFamily, Channel, Load};
+use rnis::{CellId, McsTable, Rnti};
+use units::{BitRate, Duration, Hertz, Mcs, Prb};
+
+/// Radio access technology and numerology.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rat {
+    /// LTE: 15 kHz, transmission time interval 1 ms.
+    Lte,
+    /// NR numerology mu, 0 to 4: 15 kHz x 2^mu, slots of 1 ms / 2^mu (TS 38.211 Table 4.3.2-1).
+    Nr {
+        /// mu.
+        numerology: u8,
+    },
+}
+
+impl Rat {
+    /// Duration of one slot.
+    pub const fn slot_duration(self) -> Duration {
+        match self {
+            Self::Lte => Duration::from_millis(1),
+            Self::Nr { numerology } => Duration::from_nanos(1_000_000 >> numerology),
+        }
+    }
+    /// Sub-carrier spacing.
+    pub const fn sub_carrier_spacing(self) -> Hertz {
+        match self {
+            Self::Lte => Hertz::from_khz(15),
+            Self::Nr { numerology } => Hertz::from_khz(15 << numerology),
+        }
+    }
+}
+
+/// How PRBs are divided between UEs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SchedulerKind {
+    /// Equal PRBs in turn.
+    RoundRobin,
+    /// Instantaneous rate over average rate; the average forgets with this time constant.
+    ProportionalFair {
+        /// Forgetting time of the average rate.
+        time_constant: Duration,
+    },
+    /// The best channel first.
+    MaximumRate,
+}
+
+/// How HARQ combines repeated transmissions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Combining {
+    /// Each attempt stands alone.
+    None,
+    /// Chase combining: the SINRs of all attempts add up, linearly.
+    Chase,
+    /// Incremental redundancy: as chase, and the code rate falls with each attempt.
+    IncrementalRedundancy,
+}
+
+/// Hybrid ARQ (TS 36.321 5.3.2, TS 38.321 5.3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HarqConfig {
+    /// Stop-and-wait processes of each UE, 1 to 32 (LTE FDD: 8, NR: 16).
+    pub processes: u8,
+    /// Slots from a transmission to its earliest retransmission (LTE FDD: 8).
+    pub round_trip_slots: u32,
+    /// Most transmissions of one transport block, first included.
+    pub max_transmissions: u8,
+    /// Combining.
+    pub combining: Combining,
+}
+
+/// RLC mode and its timers (TS 36.322, TS 38.322).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RlcMode {
+    /// Acknowledged mode.
+    Am(RlcAmConfig),
+    /// Unacknowledged mode.
+    Um {
+        /// Wait for a missing PDU before going on without it.
+        t_reassembly: Duration,
+    },
+}
+
+/// RLC acknowledged mode (TS 38.322 section 7.4, 7.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RlcAmConfig {
+    /// t-PollRetransmit.
+    pub t_poll_retransmit: Duration,
+    /// t-Reassembly.
+    pub t_reassembly: Duration,
+    /// t-StatusProhibit.
+    pub t_status_prohibit: Duration,
+    /// pollPDU: a poll at least every so many PDUs.
+    pub poll_pdu: u32,
+    /// maxRetxThreshold: transmissions of one PDU after which it is given up (and counted).
+    pub max_retx: u8,
+}
+
+/// A data radio bearer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BearerConfig {
+    /// QoS flow identifiers that SDAP maps onto it (0 to 63). The first bearer takes all others.
+    pub qfis: Vec<u8>,
+    /// RLC mode.
+    pub rlc: RlcMode,
+    /// Downlink RLC buffer; drop-tail.
+    pub downlink_buffer: Capacity,
+    /// Uplink buffer in the UE; drop-tail.
+    pub uplink_buffer: Capacity,
+}
+
+/// Uplink access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UplinkConfig {
+    /// PRBs of the uplink carrier.
+    pub n_prb: Prb,
+    /// MCS of uplink transport blocks (same table as downlink).
+    pub mcs: Mcs,
+    /// Period of scheduling-request opportunities; zero: configured grants, no request is needed.
+    pub sr_period: Duration,
+    /// From a scheduling request to the first slot that it may use (request, grant, preparation).
+    pub grant_delay: Duration,
+    /// How long after its last data a UE keeps being granted without a new request.
+    pub inactivity: Duration,
+}
+
+/// Downlink load that belongs to no simulated UE.
+pub type Background = Option<Box<dyn Load>>;
+
+/// One cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellConfig {
+    /// Identity in reports.
+    pub id: CellId,
+    /// Technology.
+    pub rat: Rat,
+    /// PRBs of the downlink carrier.
+    pub n_prb: Prb,
+    /// TDD pattern of `D`, `U` and `S` (special, counted as downlink of 10/14) slots, or empty for FDD.
+    pub tdd_pattern: String,
+    /// MCS table of the downlink.
+    pub mcs_table: McsTable,
+    /// Spatial layers, 1 to 8 (NR), 1 (LTE).
+    pub layers: u8,
+    /// Data resource elements per PRB and slot (NR; TS 38.214 5.1.3.2 N'_RE), 1 to 156.
+    pub data_re_per_prb: u16,
+    /// Scheduler.
+    pub scheduler: SchedulerKind,
+    /// HARQ.
+    pub harq: HarqConfig,
+    /// Link-level curves for the block error rate.
+    pub bler: BlerFamily,
+    /// From a packet's arrival at the UPF to the earliest slot that may carry it.
+    pub downlink_processing: Duration,
+    /// From the end of a slot to the delivery of what it carried (decoding, upper layers).
+    pub receive_processing: Duration,
+    /// Uplink.
+    pub uplink: UplinkConfig,
+    /// Residual probability that a transport block's failure is taken for success (NACK read as
+    /// ACK), left to RLC; 0 to 1.
+    pub harq_feedback_error: f64,
+    /// Forward rate limit of the N3/S1 interface into the cell, if any.
+    pub n3_rate: Option<BitRate>,
+}
+
+/// One UE of a cell.
+pub struct UeConfig {
+    /// Identity in reports, unique in the cell.
+    pub rnti: Rnti,
+    /// Address in reports.
+    pub ip: Option<IpAddr>,
+    /// Its downlink channel.
+    pub channel: Box<dyn Channel>,
+    /// Its bearers, at least one.
+    pub bearers: Vec<BearerConfig>,
+}

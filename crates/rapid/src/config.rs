@@ -1,0 +1,77 @@
+//! Configuration of the allocator.
+
+use units::{Bytes, Duration};
+
+/// Which algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The paper's equations, nothing else.
+    Paper,
+    /// Ours; `docs/algorithms/rapid.md` says what differs and why.
+    Default,
+}
+
+/// Configuration of an [`crate::Allocator`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct AllocatorConfig {
+    /// Which algorithm.
+    pub mode: Mode,
+    /// A flow is slow if its arrival rate is below this share of the expected one (section 3.4: 0.8).
+    pub slow_threshold: f64,
+    /// Weight of the old value in the moving average of the arrival rate (eq. 9: 1/8).
+    pub arrival_alpha: f64,
+    /// Window towards the UE before the first round trip has been measured there (section 5.3).
+    pub initial_ran_window: Bytes,
+    /// A radio report older than this is not believed any more.
+    pub report_max_age: Duration,
+    /// Standing queue that mode `default` aims at in the RLC, as time at the UE's rate.
+    pub target_queue: Duration,
+}
+
+/// Why a configuration is refused.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// Outside its range.
+    #[error("{field} is {value}, expected {expected}")]
+    Range {
+        /// The field's name.
+        field: &'static str,
+        /// Its value.
+        value: f64,
+        /// What was allowed.
+        expected: &'static str,
+    },
+}
+
+impl AllocatorConfig {
+    /// The defaults of a mode.
+    pub fn new(mode: Mode) -> Self {
+        Self {
+            mode,
+            slow_threshold: 0.8,
+            arrival_alpha: 1.0 / 8.0,
+            initial_ran_window: Bytes::new(10 * 1448),
+            report_max_age: Duration::from_millis(100),
+            target_queue: Duration::from_micros(500),
+        }
+    }
+
+    /// Checks ranges.
+    ///
+    /// # Errors
+    /// Names the first field out of range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let range = |field, value: f64, ok: bool, expected| {
+            if ok { Ok(()) } else { Err(ConfigError::Range { field, value, expected }) }
+        };
+        let t = self.slow_threshold;
+        range("slow-threshold", t, t > 0.0 && t <= 1.0, "above 0, at most 1")?;
+        let a = self.arrival_alpha;
+        range("arrival-alpha", a, (0.0..1.0).contains(&a), "0 to below 1")?;
+        let w = self.initial_ran_window.get();
+        range("initial-ran-window", w as f64, w > 0, "at least 1 B")?;
+        let age = self.report_max_age;
+        range("report-max-age", age.as_secs_f64(), !age.is_zero(), "more than 0 s")
+    }
+}

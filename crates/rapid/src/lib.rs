@@ -1,0 +1,21 @@
+//! RAPID's window allocator: radio reports and flow telemetry in, windows out.
+//!
+//! ```text
+//!   RadioReport ---> capacity of each UE ---+
+//!                                           v
+//!   FlowTelemetry -> demand of each flow -> share -> Decision { wan_window, ran allocation }
+//! ```
+//!
+//! A proxy at the edge splits each TCP connection. The allocator tells it, for every flow, which
+//! receive window to show the server and which congestion window to keep towards the UE.
+//!
+//! What this crate is *not*: it moves no bytes; the proxy (simulated or live) does.
+#![forbid(unsafe_code)]
+
+mod allocator;
+mod config;
+mod follow;
+
+pub use allocator::{Allocator, Decision, FlowId, FlowOpened, FlowTelemetry};
+pub use config::{AllocatorConfig, ConfigError, Mode};
+pub use follow::FollowAllocation;

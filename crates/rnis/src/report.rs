@@ -1,0 +1,171 @@
+//! The radio report: what a cell did in the period since the last one.
+//!
+//! The fields are those that FlexRAN-like agents give and that RAPID's equations 1-3 need
+//! (section 3.3 of the paper): the cell's PRBs and sub-carrier spacing and, for each UE, allocated
+//! PRBs, MCS, CQI and TBS; with the RLC queue and HARQ counts for the consumers that use them.
+
+use core::net::IpAddr;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Cqi, Duration, Hertz, Instant, Mcs, Prb, Slot};
+
+/// A cell's identity.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct CellId(pub u32);
+
+/// A radio network temporary identifier: a UE within its cell (TS 38.321 7.1: 1 to 65519).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Rnti(pub u16);
+
+/// An MCS index table.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum McsTable {
+    /// TS 36.213 Table 7.1.7.1-1 (LTE, up to 64QAM).
+    LteQam64,
+    /// TS 36.213 Table 7.1.7.1-1A (LTE, up to 256QAM).
+    LteQam256,
+    /// TS 38.214 Table 5.1.3.1-1 (NR, up to 64QAM).
+    NrQam64,
+    /// TS 38.214 Table 5.1.3.1-2 (NR, up to 256QAM).
+    NrQam256,
+    /// TS 38.214 Table 5.1.3.1-3 (NR, low spectral efficiency).
+    NrLowSe,
+}
+
+/// What a PRB of this UE carries.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum LinkQuality {
+    /// The MCS that the base station would use now; the TBS follows from the 3GPP tables.
+    Mcs {
+        /// Index into `table`.
+        mcs: Mcs,
+        /// The table.
+        table: McsTable,
+        /// Spatial layers, 1 to 8.
+        layers: u8,
+        /// Resource elements per PRB that carry data in one slot, before the cap of 156 of
+        /// TS 38.214 5.1.3.2 (12 N_symb - N_DMRS - N_oh). LTE tables do not use it.
+        data_re_per_prb: u16,
+    },
+    /// The source knows only bytes, not MCS (a recorded rate): the mean bytes that all PRBs of the
+    /// cell would carry in one slot, times 1000 (so that slow links are not rounded away).
+    Measured {
+        /// Milli-bytes for the whole cell and one slot.
+        full_band_millibytes: u64,
+    },
+}
+
+/// What the cell gave in one report period.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct RadioReport {
+    /// The cell.
+    pub cell: CellReport,
+    /// One entry for each connected UE, in ascending order of RNTI.
+    pub ues: Vec<UeReport>,
+}
+
+/// The cell's part of a report.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct CellReport {
+    /// The cell.
+    pub id: CellId,
+    /// PRBs of the carrier.
+    pub n_prb: Prb,
+    /// Sub-carrier spacing.
+    pub scs: Hertz,
+    /// Duration of one slot (1 ms for LTE).
+    pub slot_duration: Duration,
+    /// Share of slots that carry downlink, 0 to 1 (1 for FDD).
+    pub downlink_share: f64,
+    /// The last slot covered.
+    pub slot: Slot,
+    /// Downlink slots covered, at least 1.
+    pub slots: u32,
+    /// PRBs given to load that is not a UE of this report (broadcast, background), mean per slot.
+    pub prb_background: Prb,
+}
+
+/// One UE's part of a report.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct UeReport {
+    /// The UE within the cell.
+    pub rnti: Rnti,
+    /// Its address, where the source can map it.
+    pub ip: Option<IpAddr>,
+    /// Downlink PRBs allocated, mean per covered slot, rounded to the nearest.
+    pub prb_dl: Prb,
+    /// What a PRB carries for this UE now.
+    pub quality: LinkQuality,
+    /// Last reported CQI.
+    pub cqi: Cqi,
+    /// Bytes of all transport blocks sent in the period, first transmissions only.
+    pub tbs_bytes: Bytes,
+    /// Payload (IP bytes) that left the UE's downlink RLC queues in the period for the first time.
+    pub served_bytes: Bytes,
+    /// Downlink bytes waiting in the UE's queues above the MAC, at the end of the period.
+    pub rlc_queue_bytes: Bytes,
+    /// HARQ processes busy at the end of the period.
+    pub harq_processes: u8,
+    /// HARQ retransmissions in the period.
+    pub harq_retx: u32,
+    /// Number of this report for this UE, counting up by one.
+    pub seq: u64,
+    /// When the period ended.
+    pub timestamp: Instant,
+}
+
+/// Why a report cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// More PRBs than the carrier has.
+    #[error("RNTI {rnti}: {prb} PRBs allocated, the carrier has {n_prb}")]
+    TooManyPrbs {
+        /// The UE.
+        rnti: u16,
+        /// Its PRBs.
+        prb: Prb,
+        /// The carrier's.
+        n_prb: Prb,
+    },
+    /// A field that must not be zero is.
+    #[error("{field} is zero")]
+    Zero {
+        /// Its name.
+        field: &'static str,
+    },
+    /// A share outside 0 to 1, or no number.
+    #[error("downlink_share is outside 0..=1")]
+    Share,
+}
+
+impl RadioReport {
+    /// Checks what every consumer relies on.
+    ///
+    /// # Errors
+    /// Names the first field that cannot be true.
+    pub fn check(&self) -> Result<(), ReportError> {
+        let cell = &self.cell;
+        if cell.n_prb == Prb::new(0) {
+            return Err(ReportError::Zero { field: "n_prb" });
+        }
+        if cell.slots == 0 {
+            return Err(ReportError::Zero { field: "slots" });
+        }
+        if cell.slot_duration.is_zero() {
+            return Err(ReportError::Zero { field: "slot_duration" });
+        }
+        if !(0.0..=1.0).contains(&cell.downlink_share) {
+            return Err(ReportError::Share);
+        }
+        match self.ues.iter().find(|ue| ue.prb_dl > cell.n_prb) {
+            Some(ue) => Err(ReportError::TooManyPrbs {
+                rnti: ue.rnti.0,
+                prb: ue.prb_dl,
+                n_prb: cell.n_prb,
+            }),
+            None => Ok(()),
+        }
+    }
+}

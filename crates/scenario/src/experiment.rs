@@ -1,0 +1,301 @@
+//! A typed experiment: what a scenario file says once it has been read, extended, overridden and
+//! checked. Both worlds run it.
+
+use queue::Capacity;
+use ran::{BearerConfig, CellConfig};
+use rapid::AllocatorConfig;
+use std::path::PathBuf;
+use std::sync::Arc;
+use units::{BitRate, Bytes, Cqi, Decibel, Duration, Mcs, Prb};
+
+/// One experiment, with all knobs set: a point of a sweep, to be repeated with several seeds.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// Name of the scenario.
+    pub name: String,
+    /// One line about it.
+    pub description: String,
+    /// Seed of the first repeat; repeat k uses seed + k.
+    pub seed: u64,
+    /// Number of repeats, at least 1.
+    pub repeats: u32,
+    /// The run ends at this time at the latest, and before if every finite flow is complete and no
+    /// other flow is left running.
+    pub duration: Duration,
+    /// Step of the time series.
+    pub sample_interval: Duration,
+    /// The way from the servers to the edge.
+    pub path: PathSpec,
+    /// The bottleneck.
+    pub access: AccessSpec,
+    /// The users, at least one.
+    pub ues: Vec<UeSpec>,
+    /// The flows, at least one, in the file's order.
+    pub flows: Vec<FlowSpec>,
+    /// The proxy.
+    pub pep: PepSpec,
+}
+
+/// The way between the servers and the edge.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathSpec {
+    /// End-to-end base round-trip time, the access included. The path's own delay is what the
+    /// access leaves of it.
+    pub rtt: Duration,
+    /// Rate of each direction.
+    pub rate: BitRate,
+    /// Buffer of each direction.
+    pub buffer: Capacity,
+    /// Random loss of each packet and direction, 0 to 1.
+    pub loss: f64,
+    /// Largest extra delay, uniform for each packet; packets stay in order.
+    pub jitter: Duration,
+}
+
+/// The bottleneck.
+#[derive(Clone, Debug)]
+pub enum AccessSpec {
+    /// A radio cell.
+    Cell(Box<CellSpec>),
+    /// A wired link: the dumbbell.
+    Link(LinkSpec),
+}
+
+/// A radio cell.
+#[derive(Clone, Debug)]
+pub struct CellSpec {
+    /// The cell.
+    pub config: CellConfig,
+    /// Load that belongs to no UE.
+    pub background: LoadSpec,
+}
+
+/// A wired bottleneck.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkSpec {
+    /// Rate towards the UE.
+    pub rate: BitRate,
+    /// Rate from the UE.
+    pub uplink_rate: BitRate,
+    /// One-way delay of the link itself.
+    pub delay: Duration,
+    /// Buffer.
+    pub buffer: Capacity,
+    /// Random loss towards the UE, 0 to 1.
+    pub loss: f64,
+}
+
+/// Load of a cell by others.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LoadSpec {
+    /// None.
+    None,
+    /// A fixed number of PRBs in every slot.
+    Constant(Prb),
+    /// So many PRBs in a random share of the slots.
+    Random {
+        /// PRBs when active.
+        prb: Prb,
+        /// Share of active slots, 0 to 1.
+        share: f64,
+    },
+    /// What the DCI trace that also drives the UE shows others to use.
+    Trace(Arc<radio::trace::Trace>),
+}
+
+/// A user.
+#[derive(Clone, Debug)]
+pub struct UeSpec {
+    /// Name, as flows refer to it.
+    pub name: String,
+    /// Channel.
+    pub channel: ChannelSpec,
+    /// Bearers; empty for a wired access.
+    pub bearers: Vec<BearerConfig>,
+}
+
+/// A UE's channel.
+#[derive(Clone, Debug)]
+pub enum ChannelSpec {
+    /// Always this MCS.
+    ConstantMcs {
+        /// Index into the cell's table.
+        mcs: Mcs,
+        /// First-transmission block error rate, 0 to 1.
+        bler: f64,
+    },
+    /// Always this CQI, mapped by the policy.
+    ConstantCqi {
+        /// The CQI, 1 to 15.
+        cqi: Cqi,
+        /// Policy.
+        policy: radio::CqiToMcs,
+        /// First-transmission block error rate, 0 to 1.
+        bler: f64,
+    },
+    /// Always this SINR; CQI, MCS and BLER follow.
+    ConstantSinr {
+        /// The SINR.
+        sinr: Decibel,
+        /// Link adaptation.
+        adaptation: radio::LinkAdaptationConfig,
+    },
+    /// Driven by a trace, already read.
+    Trace {
+        /// Its file.
+        path: PathBuf,
+        /// Its contents.
+        trace: Arc<radio::trace::Trace>,
+        /// How it is played.
+        playback: radio::trace::Playback,
+    },
+    /// A wired access has no channel.
+    Wired,
+}
+
+/// Transport of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+}
+
+/// Which way a flow's data goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// To the UE.
+    Down,
+    /// From the UE.
+    Up,
+}
+
+/// A flow: one application over one connection (or several, one after the other).
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowSpec {
+    /// Name; says the role.
+    pub name: String,
+    /// Index into [`Experiment::ues`].
+    pub ue: usize,
+    /// Transport.
+    pub transport: Transport,
+    /// Direction of the data.
+    pub direction: Direction,
+    /// Congestion control of the data's sender (TCP).
+    pub cc: CcSpec,
+    /// QoS flow identifier, 0 to 63.
+    pub qfi: u8,
+    /// Time of the first request or packet.
+    pub start: Duration,
+    /// What it does.
+    pub app: AppSpec,
+    /// TCP of both ends.
+    pub tcp: TcpSpec,
+    /// True if the proxy takes this flow (TCP only).
+    pub intercepted: bool,
+}
+
+/// A congestion control by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CcSpec {
+    /// As [`cc::build`] takes it.
+    pub name: String,
+}
+
+/// What an application does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppSpec {
+    /// So many bytes, then done.
+    Bulk {
+        /// Size.
+        size: Bytes,
+    },
+    /// Data without end.
+    Continuous,
+    /// A page of `size` every `interval`, on one connection; the load time of each is measured. A
+    /// page whose predecessor is still loading waits for it.
+    Web {
+        /// Bytes of a page.
+        size: Bytes,
+        /// From one request to the next.
+        interval: Duration,
+        /// The server sends a page no faster than this, if set.
+        rate: Option<BitRate>,
+    },
+    /// Transfers of `size`, each on a new connection, one every `interval`.
+    Short {
+        /// Bytes of a transfer.
+        size: Bytes,
+        /// From one start to the next.
+        interval: Duration,
+        /// How many.
+        count: u32,
+    },
+    /// UDP at a constant rate.
+    Cbr {
+        /// Rate of the payload.
+        rate: BitRate,
+        /// Payload of a packet.
+        packet: Bytes,
+        /// Ends after this time, if set.
+        stop: Option<Duration>,
+    },
+    /// UDP voice: `packet` every `interval`.
+    Voip {
+        /// Payload of a packet.
+        packet: Bytes,
+        /// Interval.
+        interval: Duration,
+    },
+    /// UDP gaming: normally distributed intervals (cut at zero).
+    Gaming {
+        /// Payload of a packet.
+        packet: Bytes,
+        /// Mean interval.
+        interval: Duration,
+        /// Standard deviation of the interval.
+        deviation: Duration,
+    },
+}
+
+/// TCP parameters of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpSpec {
+    /// Maximum segment size (payload).
+    pub mss: Bytes,
+    /// Initial window in segments (RFC 6928: 10).
+    pub initial_window: u32,
+    /// Largest receive buffer.
+    pub receive_buffer: Bytes,
+    /// Largest send buffer.
+    pub send_buffer: Bytes,
+    /// Delayed acknowledgements (RFC 1122 4.2.3.2).
+    pub delayed_ack: bool,
+}
+
+/// The proxy at the edge.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PepSpec {
+    /// What it does.
+    pub mode: PepMode,
+    /// Period of radio reports.
+    pub report_period: Duration,
+    /// Age of a report when it reaches the proxy.
+    pub report_delay: Duration,
+    /// Probability that a report is lost, 0 to 1.
+    pub report_loss: f64,
+    /// Most bytes that the proxy buffers for one flow and direction.
+    pub buffer: Bytes,
+}
+
+/// What the proxy does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PepMode {
+    /// There is none: connections run end to end.
+    None,
+    /// It splits connections, without looking at the radio (Cubic towards the UE).
+    Split,
+    /// RAPID.
+    Rapid(AllocatorConfig),
+}

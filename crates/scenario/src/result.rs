@@ -1,0 +1,160 @@
+//! What one run of an experiment gives, in either world.
+
+use units::{BitRate, Bytes, Duration, Instant};
+
+/// One run.
+#[derive(Clone, Debug, Default)]
+pub struct RunResult {
+    /// Its seed.
+    pub seed: u64,
+    /// Simulated (or real) time that passed.
+    pub elapsed: Duration,
+    /// Flows, in the experiment's order.
+    pub flows: Vec<FlowResult>,
+    /// Queues.
+    pub queues: Vec<QueueResult>,
+    /// The bottleneck.
+    pub link: LinkResult,
+    /// Time series.
+    pub series: Vec<Series>,
+    /// Events that the engine handled.
+    pub events: u64,
+    /// Packets that crossed a link, counted once each link.
+    pub packet_hops: u64,
+    /// Wall-clock time that the run took (filled in by the caller; cores have no clock).
+    pub wall: core::time::Duration,
+}
+
+/// A measured distribution. Quantiles are within 0.2 % of the samples; mean, min and max are exact.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Distribution {
+    /// Number of samples; with none, all else is zero and stands for "not measured".
+    pub count: u64,
+    /// Least, ms.
+    pub min: f64,
+    /// Mean, ms.
+    pub mean: f64,
+    /// Median, ms.
+    pub p50: f64,
+    /// 90th percentile, ms.
+    pub p90: f64,
+    /// 95th percentile, ms.
+    pub p95: f64,
+    /// 99th percentile, ms.
+    pub p99: f64,
+    /// Greatest, ms.
+    pub max: f64,
+    /// The distribution function at up to 200 points: (ms, share of samples at most that), rising.
+    pub cdf: Vec<(f64, f64)>,
+}
+
+/// One flow.
+#[derive(Clone, Debug, Default)]
+pub struct FlowResult {
+    /// Its name.
+    pub name: String,
+    /// Its congestion control, or "udp".
+    pub cc: String,
+    /// Payload that reached the receiving application.
+    pub delivered: Bytes,
+    /// Payload delivered over the time from the flow's start to its completion (or the run's end).
+    pub goodput: BitRate,
+    /// End-to-end round-trip times, ms: from the data's first leaving the sending host to the
+    /// arrival there of the acknowledgement (through a proxy: of that of its far side).
+    pub rtt: Distribution,
+    /// One-way delays of data from its leaving the sending host to the receiving host, ms.
+    pub owd: Distribution,
+    /// From the flow's start until all was delivered, if it is finite and ended.
+    pub completion: Option<Duration>,
+    /// Load times of pages or short transfers, ms.
+    pub load_time: Distribution,
+    /// RFC 3550 6.4.1 interarrival jitter at the end, ms (UDP).
+    pub jitter_ms: f64,
+    /// Segments sent again by the sender (on both sides of a proxy).
+    pub retransmits: u64,
+    /// Packets of the flow that the network dropped.
+    pub lost: u64,
+}
+
+/// One queue.
+#[derive(Clone, Debug, Default)]
+pub struct QueueResult {
+    /// Its name, e.g. `"rlc/ue1/drb1"`, `"wan/down"`, `"pep/cubic"`.
+    pub name: String,
+    /// Mean over time, bytes.
+    pub mean_bytes: f64,
+    /// 99th percentile over time, bytes.
+    pub p99_bytes: f64,
+    /// Greatest, bytes.
+    pub max_bytes: f64,
+    /// Sojourn times, ms.
+    pub sojourn: Distribution,
+    /// Packets dropped.
+    pub drops: u64,
+}
+
+/// The bottleneck.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LinkResult {
+    /// What it carried of what it could have carried while any flow was active, 0 to 1.
+    pub utilisation: f64,
+    /// What it could have carried, on average over that time.
+    pub capacity: BitRate,
+}
+
+/// What a series shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Metric {
+    /// Payload delivered in each step, bit/s.
+    Goodput,
+    /// Mean round-trip time of each step, ms.
+    Rtt,
+    /// Payload in flight from the data's sender, bytes.
+    BytesInFlight,
+    /// Congestion window of the data's sender, bytes.
+    Cwnd,
+    /// Receive window that the data's sender sees, bytes.
+    ReceiveWindow,
+    /// Window towards the UE that the allocator set, bytes.
+    RanWindow,
+    /// Bytes waiting in a queue.
+    QueueBytes,
+    /// What the bottleneck could carry, bit/s.
+    Capacity,
+    /// PRBs allocated, mean per slot.
+    Prb,
+    /// 1 while the allocator holds the flow for slow, else 0.
+    IsSlow,
+    /// Channel quality indicator.
+    Cqi,
+}
+
+impl Metric {
+    /// Name and unit, e.g. `"goodput_bps"`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Goodput => "goodput_bps",
+            Self::Rtt => "rtt_ms",
+            Self::BytesInFlight => "bytes_in_flight",
+            Self::Cwnd => "cwnd_bytes",
+            Self::ReceiveWindow => "receive_window_bytes",
+            Self::RanWindow => "ran_window_bytes",
+            Self::QueueBytes => "queue_bytes",
+            Self::Capacity => "capacity_bps",
+            Self::Prb => "prb",
+            Self::IsSlow => "is_slow",
+            Self::Cqi => "cqi",
+        }
+    }
+}
+
+/// A time series.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// The flow, queue or UE that it belongs to.
+    pub entity: String,
+    /// What it shows.
+    pub metric: Metric,
+    /// Points, in time order.
+    pub points: Vec<(Instant, f64)>,
+}
