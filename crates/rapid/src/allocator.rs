@@ -1,6 +1,8 @@
-//! The allocator.
+//! The allocator: what goes in, what comes out, and which mode decides.
 
-use crate::{AllocatorConfig, ConfigError};
+use crate::default_mode::DefaultMode;
+use crate::paper::Paper;
+use crate::{AllocatorConfig, ConfigError, Mode};
 use rnis::{RadioReport, Rnti};
 use units::{BitRate, Bytes, Duration, Instant};
 
@@ -30,6 +32,8 @@ pub struct FlowTelemetry {
     pub ran_min_rtt: Option<Duration>,
     /// Smoothed round-trip time towards the UE.
     pub ran_srtt: Option<Duration>,
+    /// Least round-trip sample towards the UE since the last telemetry, if there was one.
+    pub ran_recent_min_rtt: Option<Duration>,
     /// Payload acknowledged by the UE.
     pub ran_acked: Bytes,
     /// Payload in flight towards the UE.
@@ -51,13 +55,30 @@ pub struct Decision {
     pub is_slow: bool,
 }
 
+/// What the two modes have in common.
+pub(crate) trait Policy: std::fmt::Debug + Send {
+    fn on_report(&mut self, now: Instant, report: &RadioReport);
+    fn on_flow_open(&mut self, now: Instant, flow: FlowId, opened: FlowOpened);
+    fn on_flow_close(&mut self, now: Instant, flow: FlowId);
+    fn on_telemetry(&mut self, now: Instant, flow: FlowId, telemetry: &FlowTelemetry);
+    fn next_deadline(&self) -> Option<Instant>;
+    fn on_deadline(&mut self, now: Instant);
+    fn poll_decision(&mut self) -> Option<Decision>;
+    fn capacity(&self, ue: Rnti) -> Option<BitRate>;
+}
+
 /// The allocator of one proxy.
 ///
 /// Call [`Self::on_telemetry`] for every flow before [`Self::on_report`] and before
 /// [`Self::on_deadline`]; take decisions by [`Self::poll_decision`] after each call.
+///
+/// A report that contradicts itself ([`RadioReport::check`]) is counted and not believed; a UE or
+/// flow that nobody announced is ignored.
 #[derive(Debug)]
 pub struct Allocator {
     config: AllocatorConfig,
+    policy: Box<dyn Policy>,
+    refused_reports: u64,
 }
 
 impl Allocator {
@@ -67,29 +88,50 @@ impl Allocator {
     /// A configuration out of range.
     pub fn new(config: AllocatorConfig) -> Result<Self, ConfigError> {
         config.check()?;
-        Ok(Self { config })
+        let policy: Box<dyn Policy> = match config.mode {
+            Mode::Paper => Box::new(Paper::new(config.clone())),
+            Mode::Default => Box::new(DefaultMode::new(config.clone())),
+        };
+        Ok(Self { config, policy, refused_reports: 0 })
     }
     /// A radio report reached the proxy.
-    pub fn on_report(&mut self, _now: Instant, _report: &RadioReport) {}
+    pub fn on_report(&mut self, now: Instant, report: &RadioReport) {
+        match report.check() {
+            Ok(()) => self.policy.on_report(now, report),
+            Err(_) => self.refused_reports += 1,
+        }
+    }
     /// A connection was intercepted.
-    pub fn on_flow_open(&mut self, _now: Instant, _flow: FlowId, _opened: FlowOpened) {}
+    pub fn on_flow_open(&mut self, now: Instant, flow: FlowId, opened: FlowOpened) {
+        self.policy.on_flow_open(now, flow, opened);
+    }
     /// A connection ended.
-    pub fn on_flow_close(&mut self, _now: Instant, _flow: FlowId) {}
+    pub fn on_flow_close(&mut self, now: Instant, flow: FlowId) {
+        self.policy.on_flow_close(now, flow);
+    }
     /// New counters of a flow.
-    pub fn on_telemetry(&mut self, _now: Instant, _flow: FlowId, _telemetry: &FlowTelemetry) {}
+    pub fn on_telemetry(&mut self, now: Instant, flow: FlowId, telemetry: &FlowTelemetry) {
+        self.policy.on_telemetry(now, flow, telemetry);
+    }
     /// When the allocator wants to be called although no report arrives.
     pub fn next_deadline(&self) -> Option<Instant> {
-        None
+        self.policy.next_deadline()
     }
     /// A deadline came.
-    pub fn on_deadline(&mut self, _now: Instant) {}
+    pub fn on_deadline(&mut self, now: Instant) {
+        self.policy.on_deadline(now);
+    }
     /// The next change of a flow's windows, if any.
     pub fn poll_decision(&mut self) -> Option<Decision> {
-        None
+        self.policy.poll_decision()
     }
-    /// The rate that the UE could have now (eq. 3), if a fresh report tells.
-    pub fn capacity(&self, _ue: Rnti) -> Option<BitRate> {
-        None
+    /// The rate that the UE could have: eq. 3 in mode `paper`, payload in mode `default`.
+    pub fn capacity(&self, ue: Rnti) -> Option<BitRate> {
+        self.policy.capacity(ue)
+    }
+    /// Reports that contradicted themselves and were not believed.
+    pub fn refused_reports(&self) -> u64 {
+        self.refused_reports
     }
     /// Its configuration.
     pub fn config(&self) -> &AllocatorConfig {

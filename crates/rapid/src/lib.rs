@@ -13,8 +13,14 @@
 #![forbid(unsafe_code)]
 
 mod allocator;
+mod capacity;
 mod config;
+mod default_mode;
 mod follow;
+mod paper;
+mod share;
+#[cfg(test)]
+mod test_support;
 
 pub use allocator::{Allocator, Decision, FlowId, FlowOpened, FlowTelemetry};
 pub use config::{AllocatorConfig, ConfigError, Mode};
