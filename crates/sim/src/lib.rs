@@ -1,1 +1,4 @@
-//! sim
+//! The simulator.
+#![forbid(unsafe_code)]
+
+pub mod tcp;

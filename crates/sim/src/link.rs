@@ -1,0 +1,280 @@
+//! A link: a queue, a transmitter of fixed rate, and a wire with delay, jitter and random loss.
+//!
+//! ```text
+//!   offer -> [ queue ] -> transmitter -> wire (loss, delay, jitter) -> take_arrived
+//! ```
+//!
+//! A link keeps its packets in flight itself, in order, and needs one entry in the schedule. The
+//! transmitter is work-conserving and its rate is fixed, so the time of every dequeue is known
+//! beforehand: [`Link::advance`] carries them out, each at its own time, the next time that the
+//! link is touched. No event is spent on the end of a transmission.
+
+use crate::measure::QueueMeter;
+use crate::pool::Handle;
+use queue::QueueManagement;
+use std::collections::VecDeque;
+use units::{BitRate, Bytes, Duration, Instant, Rng};
+
+/// Random loss of a wire.
+#[derive(Debug)]
+pub(crate) struct Loss {
+    /// Of each packet, 0 to 1.
+    pub(crate) probability: f64,
+    /// Its own stream.
+    pub(crate) rng: Rng,
+}
+
+/// Random extra delay of a wire; packets stay in order.
+#[derive(Debug)]
+pub(crate) struct Jitter {
+    /// The most, uniform from zero.
+    pub(crate) most: Duration,
+    /// Its own stream.
+    pub(crate) rng: Rng,
+}
+
+/// What a link is made of.
+pub(crate) struct LinkParts {
+    /// Rate of the transmitter.
+    pub(crate) rate: BitRate,
+    /// Delay of the wire.
+    pub(crate) delay: Duration,
+    /// The queue before the transmitter.
+    pub(crate) queue: Box<dyn QueueManagement<Handle>>,
+    /// Random loss, if any.
+    pub(crate) loss: Option<Loss>,
+    /// Jitter, if any.
+    pub(crate) jitter: Option<Jitter>,
+    /// Records the queue, if it is of interest.
+    pub(crate) meter: Option<QueueMeter>,
+}
+
+/// A link in one direction.
+pub(crate) struct Link {
+    parts: LinkParts,
+    /// When the transmitter has sent what it has begun.
+    free_at: Instant,
+    /// On the wire, in order of arrival.
+    wire: VecDeque<(Instant, Handle)>,
+    /// No packet arrives before the one in front of it.
+    last_arrival: Instant,
+    /// Bytes that the transmitter has begun to send.
+    sent: Bytes,
+}
+
+impl Link {
+    /// An idle link.
+    pub(crate) fn new(parts: LinkParts) -> Self {
+        Self {
+            parts,
+            free_at: Instant::ZERO,
+            wire: VecDeque::new(),
+            last_arrival: Instant::ZERO,
+            sent: Bytes::ZERO,
+        }
+    }
+
+    /// Rate of the transmitter.
+    pub(crate) fn rate(&self) -> BitRate {
+        self.parts.rate
+    }
+
+    /// Bytes sent until `now`, the part of a transmission under way included.
+    pub(crate) fn sent_until(&self, now: Instant) -> Bytes {
+        let rest = self.parts.rate.bytes_in(self.free_at.saturating_since(now));
+        self.sent.saturating_sub(rest)
+    }
+
+    /// The queue's record.
+    pub(crate) fn meter(&self) -> Option<&QueueMeter> {
+        self.parts.meter.as_ref()
+    }
+
+    /// Ends measuring.
+    pub(crate) fn into_meter(self) -> Option<QueueMeter> {
+        self.parts.meter
+    }
+
+    /// Packets waiting or on the wire.
+    pub(crate) fn held(&self) -> usize {
+        self.parts.queue.occupancy().packets + self.wire.len()
+    }
+
+    /// A packet comes to the link. Packets that it drops, now or since the last call, go to `lost`.
+    pub(crate) fn offer(&mut self, now: Instant, packet: Handle, lost: &mut Vec<Handle>) {
+        self.advance(now, lost);
+        let refused = self.parts.queue.enqueue(now, packet).err();
+        lost.extend(refused);
+        if let Some(meter) = &mut self.parts.meter {
+            if refused.is_some() {
+                meter.dropped();
+            }
+            meter.set(now, self.parts.queue.occupancy().bytes);
+        }
+        if self.free_at <= now {
+            self.transmit_next(now, lost);
+        }
+    }
+
+    /// Carries out every transmission that has begun by `now`. What waits has waited since before
+    /// the transmitter became free, so each begins exactly then.
+    pub(crate) fn advance(&mut self, now: Instant, lost: &mut Vec<Handle>) {
+        while self.free_at <= now && self.transmit_next(self.free_at, lost) {}
+    }
+
+    /// Begins the next transmission at `at`; false if there is none.
+    fn transmit_next(&mut self, at: Instant, lost: &mut Vec<Handle>) -> bool {
+        if self.parts.queue.occupancy().packets == 0 {
+            return false;
+        }
+        let lost_before = lost.len();
+        let next = self.parts.queue.dequeue(at, Bytes::MAX, &mut |packet| lost.push(packet));
+        if let Some(meter) = &mut self.parts.meter {
+            (lost_before..lost.len()).for_each(|_| meter.dropped());
+            if let Some(dequeued) = &next {
+                meter.left(at.saturating_since(dequeued.enqueued_at));
+            }
+            meter.set(at, self.parts.queue.occupancy().bytes);
+        }
+        let Some(dequeued) = next else {
+            return false;
+        };
+        let packet = dequeued.packet;
+        self.free_at = at + packet.wire_bytes() / self.parts.rate;
+        self.sent += packet.wire_bytes();
+        self.put_on_wire(packet, lost);
+        true
+    }
+
+    fn put_on_wire(&mut self, packet: Handle, lost: &mut Vec<Handle>) {
+        if let Some(loss) = &mut self.parts.loss
+            && loss.rng.chance(loss.probability)
+        {
+            lost.push(packet);
+            return;
+        }
+        let mut arrival = self.free_at + self.parts.delay;
+        if let Some(jitter) = &mut self.parts.jitter {
+            arrival += jitter.most.mul_f64(jitter.rng.uniform());
+        }
+        self.last_arrival = self.last_arrival.max(arrival);
+        self.wire.push_back((self.last_arrival, packet));
+    }
+
+    /// The next packet that has arrived at the far end by `now`.
+    pub(crate) fn take_arrived(&mut self, now: Instant) -> Option<Handle> {
+        let &(at, packet) = self.wire.front()?;
+        if at > now {
+            return None;
+        }
+        self.wire.pop_front();
+        Some(packet)
+    }
+
+    /// When the link must be touched again: at the next arrival or, with an empty wire, when the
+    /// transmitter becomes free for what waits.
+    pub(crate) fn next_event(&self) -> Option<Instant> {
+        match self.wire.front() {
+            Some(&(at, _)) => Some(at),
+            None => (self.parts.queue.occupancy().packets > 0).then_some(self.free_at),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pool::Pool;
+    use proptest::prelude::*;
+    use queue::{Capacity, DropTail};
+    use units::{Packets, Streams};
+
+    fn link(rate: BitRate, delay: Duration, capacity: Capacity, loss: f64, jitter: Duration) -> Link {
+        let streams = Streams::new(3);
+        Link::new(LinkParts {
+            rate,
+            delay,
+            queue: Box::new(DropTail::new(capacity).unwrap()),
+            loss: Some(Loss { probability: loss, rng: streams.stream("loss") }),
+            jitter: Some(Jitter { most: jitter, rng: streams.stream("jitter") }),
+            meter: Some(QueueMeter::new("q".into(), Instant::ZERO)),
+        })
+    }
+
+    fn at_us(us: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(us)
+    }
+
+    /// Runs a link dry; (arrival, packet) in order.
+    fn drain(link: &mut Link, lost: &mut Vec<Handle>) -> Vec<(Instant, Handle)> {
+        let mut arrived = Vec::new();
+        while let Some(now) = link.next_event() {
+            link.advance(now, lost);
+            while let Some(packet) = link.take_arrived(now) {
+                arrived.push((now, packet));
+            }
+        }
+        arrived
+    }
+
+    #[test]
+    fn arrival_is_queue_plus_serialisation_plus_delay() {
+        // 1500 B at 12 Mbit/s: 1 ms each
+        let mut link = link(
+            BitRate::from_mbps(12),
+            Duration::from_millis(5),
+            Capacity::Unlimited,
+            0.0,
+            Duration::ZERO,
+        );
+        let mut pool = Pool::default();
+        let mut lost = Vec::new();
+        for at in [0, 0, 500, 10_000] {
+            let packet = pool.insert((), Bytes::new(1500));
+            link.offer(at_us(at), packet, &mut lost);
+        }
+        let times: Vec<_> = drain(&mut link, &mut lost).into_iter().map(|(at, _)| at).collect();
+        assert_eq!(times, [6_000, 7_000, 8_000, 16_000].map(at_us));
+        assert!(lost.is_empty());
+        // the fourth ends at 11 ms: half of it is left at 10.5 ms
+        assert_eq!(link.sent_until(at_us(10_500)), Bytes::new(5_250));
+        let queue = link.into_meter().unwrap().finish(at_us(16_000));
+        // waits: 0, 1, 1.5, 0 ms
+        assert!((queue.sojourn.mean - 0.625).abs() < 1e-9);
+        assert!((queue.mean_bytes - 1500.0 * 2.5 / 16.0).abs() < 1e-6);
+        assert_eq!(queue.max_bytes, 3000.0);
+    }
+
+    proptest! {
+        #[test]
+        fn packets_are_conserved_and_in_order(
+            gaps in prop::collection::vec((0u64..3_000, 40u64..1_600), 1..300),
+            limit in 1u64..20,
+            loss in 0.0f64..0.5,
+            jitter in 0u64..5_000,
+        ) {
+            let mut link = link(
+                BitRate::from_mbps(10),
+                Duration::from_micros(300),
+                Capacity::Packets(Packets::new(limit)),
+                loss,
+                Duration::from_micros(jitter),
+            );
+            let mut pool = Pool::default();
+            let (mut lost, mut now, mut seen) = (Vec::new(), 0, Vec::new());
+            for (i, &(gap, bytes)) in gaps.iter().enumerate() {
+                now += gap;
+                link.advance(at_us(now), &mut lost);
+                while let Some(packet) = link.take_arrived(at_us(now)) {
+                    seen.push(pool.take(packet));
+                }
+                link.offer(at_us(now), pool.insert(i, Bytes::new(bytes)), &mut lost);
+                prop_assert_eq!(pool.len(), link.held() + lost.len());
+            }
+            seen.extend(drain(&mut link, &mut lost).into_iter().map(|(_, p)| pool.take(p)));
+            prop_assert!(seen.is_sorted());
+            prop_assert_eq!(seen.len() + lost.len(), gaps.len());
+            prop_assert_eq!(link.held(), 0);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! What is measured of a flow.
+
+use super::Samples;
+use scenario::FlowResult;
+use units::{BitRate, Bytes, Duration, Instant};
+
+/// Interarrival jitter of RFC 3550 6.4.1 and A.8, in nanoseconds.
+#[derive(Debug, Default)]
+struct InterarrivalJitter {
+    /// Transit time of the packet before.
+    transit: Option<Duration>,
+    /// J.
+    jitter_ns: f64,
+}
+
+impl InterarrivalJitter {
+    /// J(i) = J(i-1) + (|D(i-1,i)| - J(i-1)) / 16; D is the difference of two transit times.
+    fn on_packet(&mut self, transit: Duration) {
+        if let Some(before) = self.transit.replace(transit) {
+            let difference = transit.as_nanos().abs_diff(before.as_nanos()) as f64;
+            self.jitter_ns += (difference - self.jitter_ns) / 16.0;
+        }
+    }
+}
+
+/// Records a flow.
+#[derive(Debug)]
+pub(crate) struct FlowMeter {
+    start: Instant,
+    delivered: Bytes,
+    rtt: Samples,
+    owd: Samples,
+    load_time: Samples,
+    jitter: InterarrivalJitter,
+    lost: u64,
+    retransmits: u64,
+    /// When all was delivered.
+    completed: Option<Instant>,
+    /// When a flow that cannot complete any more ended.
+    ended: Option<Instant>,
+    step: Step,
+}
+
+/// What happened since the last step of the time series.
+#[derive(Debug, Default)]
+struct Step {
+    delivered: Bytes,
+    rtt_sum_ns: u64,
+    rtt_count: u64,
+}
+
+impl FlowMeter {
+    /// A flow that begins at `start`.
+    pub(crate) fn new(start: Instant) -> Self {
+        Self {
+            start,
+            delivered: Bytes::ZERO,
+            rtt: Samples::default(),
+            owd: Samples::default(),
+            load_time: Samples::default(),
+            jitter: InterarrivalJitter::default(),
+            lost: 0,
+            retransmits: 0,
+            completed: None,
+            ended: None,
+            step: Step::default(),
+        }
+    }
+
+    /// Payload reached the receiving application `owd` after it had left the sending host.
+    pub(crate) fn on_delivered(&mut self, bytes: Bytes, owd: Duration) {
+        self.delivered += bytes;
+        self.step.delivered += bytes;
+        self.owd.record(owd);
+    }
+
+    /// A datagram reached the receiver.
+    pub(crate) fn on_datagram(&mut self, bytes: Bytes, owd: Duration) {
+        self.on_delivered(bytes, owd);
+        self.jitter.on_packet(owd);
+    }
+
+    /// A round-trip time.
+    pub(crate) fn on_rtt(&mut self, rtt: Duration) {
+        self.rtt.record(rtt);
+        self.step.rtt_sum_ns += rtt.as_nanos();
+        self.step.rtt_count += 1;
+    }
+
+    /// A page or transfer arrived whole.
+    pub(crate) fn on_load_time(&mut self, time: Duration) {
+        self.load_time.record(time);
+    }
+
+    /// The network dropped a packet of the flow.
+    pub(crate) fn on_lost(&mut self) {
+        self.lost += 1;
+    }
+
+    /// Segments that a connection of the flow, now gone, sent again.
+    pub(crate) fn add_retransmits(&mut self, segments: u64) {
+        self.retransmits += segments;
+    }
+
+    /// All was delivered.
+    pub(crate) fn complete(&mut self, now: Instant) {
+        self.completed = Some(now);
+        self.ended = Some(now);
+    }
+
+    /// Nothing more will come, though not all was delivered.
+    pub(crate) fn end(&mut self, now: Instant) {
+        self.ended = Some(now);
+    }
+
+    /// True if nothing more will come.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    /// Payload delivered so far.
+    pub(crate) fn delivered(&self) -> Bytes {
+        self.delivered
+    }
+
+    /// Packets dropped so far.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Ends a step of the time series: payload delivered in it, and its mean round-trip time in ms.
+    pub(crate) fn take_step(&mut self) -> (Bytes, Option<f64>) {
+        let step = core::mem::take(&mut self.step);
+        let rtt = (step.rtt_count > 0).then(|| step.rtt_sum_ns as f64 / step.rtt_count as f64 / 1e6);
+        (step.delivered, rtt)
+    }
+
+    /// The result of a run that ended at `end`.
+    pub(crate) fn finish(&self, name: String, cc: String, end: Instant) -> FlowResult {
+        let until = self.ended.unwrap_or(end);
+        let active = until.saturating_since(self.start);
+        let goodput = match active {
+            Duration::ZERO => BitRate::ZERO,
+            _ => BitRate::from_bytes_per(self.delivered, active),
+        };
+        FlowResult {
+            name,
+            cc,
+            delivered: self.delivered,
+            goodput,
+            rtt: self.rtt.distribution(),
+            owd: self.owd.distribution(),
+            completion: self.completed.map(|at| at.saturating_since(self.start)),
+            load_time: self.load_time.distribution(),
+            jitter_ms: self.jitter.jitter_ns / 1e6,
+            retransmits: self.retransmits,
+            lost: self.lost,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rfc_3550_6_4_1_interarrival_jitter() {
+        let mut jitter = InterarrivalJitter::default();
+        // transit 10, 12, 12, 8 ms: |D| = 2, 0, 4 ms
+        for ms in [10, 12, 12, 8] {
+            jitter.on_packet(Duration::from_millis(ms));
+        }
+        let first: f64 = 2.0 / 16.0;
+        let second = first - first / 16.0;
+        let third = second + (4.0 - second) / 16.0;
+        assert!((jitter.jitter_ns / 1e6 - third).abs() < 1e-9);
+    }
+
+    #[test]
+    fn goodput_is_over_the_time_until_completion() {
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let mut meter = FlowMeter::new(at(500));
+        meter.on_delivered(Bytes::new(1_000_000), Duration::from_millis(20));
+        meter.complete(at(1500));
+        let result = meter.finish("bulk".into(), "cubic".into(), at(9000));
+        assert_eq!(result.goodput, BitRate::from_mbps(8));
+        assert_eq!(result.completion, Some(Duration::from_secs(1)));
+    }
+}

@@ -1,0 +1,112 @@
+//! How full a queue is over time, and how long packets wait in it.
+
+use super::Samples;
+use hdrhistogram::Histogram;
+use scenario::QueueResult;
+use units::{Bytes, Duration, Instant};
+
+/// Records a queue. Times of calls never decrease.
+#[derive(Debug)]
+pub(crate) struct QueueMeter {
+    name: String,
+    /// Since when `bytes` holds.
+    since: Instant,
+    /// What waits now.
+    bytes: Bytes,
+    /// First call: what was before is not part of the mean.
+    began: Instant,
+    /// Byte-nanoseconds.
+    area: u128,
+    max: Bytes,
+    /// Nanoseconds at each level.
+    levels: Histogram<u64>,
+    sojourn: Samples,
+    drops: u64,
+}
+
+impl QueueMeter {
+    /// An empty queue, watched from `began` on.
+    pub(crate) fn new(name: String, began: Instant) -> Self {
+        let levels = Histogram::new(3).expect("three digits are allowed");
+        Self {
+            name,
+            since: began,
+            bytes: Bytes::ZERO,
+            began,
+            area: 0,
+            max: Bytes::ZERO,
+            levels,
+            sojourn: Samples::default(),
+            drops: 0,
+        }
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What waits now.
+    pub(crate) fn bytes(&self) -> Bytes {
+        self.bytes
+    }
+
+    /// From `now` on, `bytes` wait.
+    pub(crate) fn set(&mut self, now: Instant, bytes: Bytes) {
+        let held = now.saturating_since(self.since).as_nanos();
+        if held > 0 {
+            self.area += u128::from(self.bytes.get()) * u128::from(held);
+            let level = self.levels.record_n(self.bytes.get(), held);
+            level.expect("a resizing histogram takes every value");
+            self.since = now;
+        }
+        self.bytes = bytes;
+        self.max = self.max.max(bytes);
+    }
+
+    /// A packet left after it had waited so long.
+    pub(crate) fn left(&mut self, sojourn: Duration) {
+        self.sojourn.record(sojourn);
+    }
+
+    /// A packet was dropped.
+    pub(crate) fn dropped(&mut self) {
+        self.drops += 1;
+    }
+
+    /// The result over the time from the beginning until `end`.
+    pub(crate) fn finish(mut self, end: Instant) -> QueueResult {
+        self.set(end, self.bytes);
+        let span = end.saturating_since(self.began).as_nanos();
+        let mean = if span == 0 { 0.0 } else { self.area as f64 / span as f64 };
+        QueueResult {
+            name: self.name,
+            mean_bytes: mean,
+            p99_bytes: self.levels.value_at_quantile(0.99).min(self.max.get()) as f64,
+            max_bytes: self.max.get() as f64,
+            sojourn: self.sojourn.distribution(),
+            drops: self.drops,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_weighted_by_time() {
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let mut meter = QueueMeter::new("q".into(), at(0));
+        meter.set(at(0), Bytes::new(1000)); // 10 ms
+        meter.set(at(10), Bytes::new(3000)); // 30 ms
+        meter.set(at(40), Bytes::ZERO); // 60 ms
+        meter.left(Duration::from_millis(5));
+        meter.dropped();
+        let result = meter.finish(at(100));
+        assert!((result.mean_bytes - 1000.0).abs() < 1e-9);
+        assert_eq!((result.max_bytes, result.drops), (3000.0, 1));
+        assert!((result.p99_bytes - 3000.0).abs() <= 3.0);
+        assert!((result.sojourn.mean - 5.0).abs() < 1e-9);
+    }
+}

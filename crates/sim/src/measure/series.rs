@@ -1,0 +1,65 @@
+//! Time series, one point each step.
+
+use scenario::{Metric, Series};
+use units::Instant;
+
+/// All series of a run, in the order in which they were first written.
+#[derive(Debug, Default)]
+pub(crate) struct SeriesSet {
+    series: Vec<Series>,
+    /// The series that is expected next: every step writes in the same order.
+    cursor: usize,
+}
+
+impl SeriesSet {
+    /// Begins a step.
+    pub(crate) fn begin_step(&mut self) {
+        self.cursor = 0;
+    }
+
+    /// A point of `entity`'s `metric`.
+    pub(crate) fn push(&mut self, entity: &str, metric: Metric, now: Instant, value: f64) {
+        let is_it = |s: &Series| s.metric == metric && s.entity == entity;
+        let at = match self.series.get(self.cursor) {
+            Some(series) if is_it(series) => self.cursor,
+            _ => self.find_or_add(entity, metric),
+        };
+        self.series[at].points.push((now, value));
+        self.cursor = at + 1;
+    }
+
+    fn find_or_add(&mut self, entity: &str, metric: Metric) -> usize {
+        let found = self.series.iter().position(|s| s.metric == metric && s.entity == entity);
+        found.unwrap_or_else(|| {
+            self.series.push(Series { entity: entity.to_owned(), metric, points: Vec::new() });
+            self.series.len() - 1
+        })
+    }
+
+    /// The series.
+    pub(crate) fn finish(self) -> Vec<Series> {
+        self.series
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_series_that_starts_late_keeps_the_others_apart() {
+        let mut set = SeriesSet::default();
+        for step in 0..3u64 {
+            set.begin_step();
+            let now = Instant::from_nanos(step);
+            set.push("a", Metric::Goodput, now, 1.0);
+            if step > 0 {
+                set.push("a", Metric::Rtt, now, 2.0);
+            }
+            set.push("b", Metric::Goodput, now, 3.0);
+        }
+        let series = set.finish();
+        let lengths: Vec<_> = series.iter().map(|s| (s.entity.as_str(), s.points.len())).collect();
+        assert_eq!(lengths, [("a", 3), ("b", 3), ("a", 2)]);
+    }
+}
