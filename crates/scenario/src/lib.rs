@@ -3,6 +3,7 @@
 
 mod experiment;
 mod result;
+mod statistics;
 
 pub use experiment::{
     AccessSpec, AppSpec, CcSpec, CellSpec, ChannelSpec, Direction, Experiment, FlowSpec, LinkSpec,
@@ -11,3 +12,4 @@ pub use experiment::{
 pub use result::{
     Distribution, FlowResult, LinkResult, Metric, QueueResult, RunResult, Series,
 };
+pub use statistics::{Estimate, estimate, paired_ratio};

@@ -1,0 +1,87 @@
+//! Means over repeats with their confidence intervals.
+//!
+//! Source: Student's t; the quantile is statrs'. Repeats are independent (each has its own seed),
+//! so the interval of a mean of n values is t(0.975, n - 1) s / sqrt(n), with s their standard
+//! deviation (n - 1 in the denominator).
+
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// A mean with half the width of its 95 % confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The mean. Not a number if there was nothing to average.
+    pub mean: f64,
+    /// The mean lies within plus or minus this with 95 % confidence. Zero for a single value, of
+    /// which no interval can be told.
+    pub ci95: f64,
+}
+
+/// The mean of independent values and its confidence interval.
+pub fn estimate(values: &[f64]) -> Estimate {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    if values.len() < 2 {
+        return Estimate { mean, ci95: 0.0 };
+    }
+    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    Estimate { mean, ci95: quantile(values.len() - 1) * (variance / n).sqrt() }
+}
+
+/// How many times as large `values` are as `base`, pair by pair: values of the same index come from
+/// the same seed, so what the seed does to both cancels. Pairs without a partner are left out.
+///
+/// A base of zero gives an infinite mean, or none (not a number).
+pub fn paired_ratio(values: &[f64], base: &[f64]) -> Estimate {
+    let ratios: Vec<f64> = values.iter().zip(base).map(|(value, base)| value / base).collect();
+    estimate(&ratios)
+}
+
+/// t(0.975) of so many degrees of freedom, at least 1.
+fn quantile(degrees_of_freedom: usize) -> f64 {
+    StudentsT::new(0.0, 1.0, degrees_of_freedom as f64)
+        .map_or(f64::NAN, |t| t.inverse_cdf(0.975))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn quantiles_as_in_printed_tables() {
+        // the usual table of t(0.975)
+        for (n, t) in [(1, 12.706), (2, 4.303), (4, 2.776), (9, 2.262), (29, 2.045), (1000, 1.962)] {
+            assert!((quantile(n) - t).abs() < 6e-4, "{n}: {}", quantile(n));
+        }
+    }
+
+    #[test]
+    fn interval_worked_by_hand() {
+        // 1..5: mean 3, s^2 = 10 / 4, s / sqrt(5) = 0.70711, times t(0.975, 4) = 2.77645
+        let e = estimate(&[1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert!((e.mean - 3.0).abs() < 1e-12);
+        assert!((e.ci95 - 1.963_24).abs() < 1e-4, "{}", e.ci95);
+        assert_eq!(estimate(&[7.0]), Estimate { mean: 7.0, ci95: 0.0 });
+        assert!(estimate(&[]).mean.is_nan());
+    }
+
+    #[test]
+    fn pairs_cancel_what_the_seed_does_to_both() {
+        // the seed moves both by a factor; the ratio is exactly 2 each time
+        let r = paired_ratio(&[2.0, 20.0, 200.0], &[1.0, 10.0, 100.0]);
+        assert_eq!(r, Estimate { mean: 2.0, ci95: 0.0 });
+        assert!(!paired_ratio(&[1.0], &[0.0]).mean.is_finite());
+    }
+
+    proptest! {
+        #[test]
+        fn the_mean_is_between_the_extremes(values in prop::collection::vec(-1e9..1e9f64, 1..20)) {
+            let e = estimate(&values);
+            let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            prop_assert!(e.mean >= low - 1e-3 && e.mean <= high + 1e-3);
+            prop_assert!(e.ci95 >= 0.0);
+        }
+    }
+}
