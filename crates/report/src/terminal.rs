@@ -1,0 +1,185 @@
+//! Tables as text.
+
+use crate::table::Table;
+use crate::text::printable;
+use comfy_table::{Cell, CellAlignment, ContentArrangement, presets};
+use core::fmt::Write;
+
+/// What the text is written to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TextStyle {
+    /// Columns of the terminal: a wider table is cut into blocks of columns that fit. `None` for a
+    /// pipe or file: one line a row, however long.
+    pub width: Option<u16>,
+    /// Lines around cells; without, columns stand apart by spaces only.
+    pub borders: bool,
+    /// Bold titles by escape codes.
+    pub colour: bool,
+}
+
+/// The tables as text, a blank line between each and the next.
+pub fn text(tables: &[Table], style: TextStyle) -> String {
+    let mut out = String::new();
+    for table in tables.iter().filter(|t| !t.rows.is_empty()) {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        let title = printable(&table.title);
+        let _ = if style.colour {
+            writeln!(out, "\u{1b}[1m{title}\u{1b}[0m")
+        } else {
+            writeln!(out, "{title}")
+        };
+        for block in blocks(table, style) {
+            out.push_str(&block_text(table, &block, style));
+        }
+    }
+    out
+}
+
+/// Heads and cells of a column.
+fn column_text(table: &Table, column: usize) -> impl Iterator<Item = String> {
+    let c = &table.columns[column];
+    let head = if c.unit.is_empty() {
+        c.title.clone()
+    } else {
+        format!("{}\n{}", c.title, c.unit)
+    };
+    core::iter::once(head).chain(table.rows.iter().map(move |row| printable(&row[column])))
+}
+
+fn column_width(table: &Table, column: usize) -> usize {
+    let texts = column_text(table, column);
+    texts
+        .flat_map(|t| t.lines().map(|l| l.chars().count()).max())
+        .max()
+        .unwrap_or(0)
+}
+
+/// The columns of each block: as many as fit, each block beginning with the first column again.
+fn blocks(table: &Table, style: TextStyle) -> Vec<Vec<usize>> {
+    let columns = table.columns.len();
+    let Some(width) = style.width else {
+        return vec![(0..columns).collect()];
+    };
+    // beside its text, a cell has a space at either side and, if it has borders, one of them
+    let extra = if style.borders { 3 } else { 2 };
+    let names = column_width(table, 0) + extra + 1;
+    let mut blocks = vec![vec![0]];
+    let mut used = names;
+    for column in 1..columns {
+        let needs = column_width(table, column) + extra;
+        if used + needs > usize::from(width) && blocks.last().is_some_and(|b| b.len() > 1) {
+            blocks.push(vec![0]);
+            used = names;
+        }
+        if let Some(block) = blocks.last_mut() {
+            block.push(column);
+        }
+        used += needs;
+    }
+    blocks
+}
+
+fn block_text(table: &Table, columns: &[usize], style: TextStyle) -> String {
+    let mut grid = comfy_table::Table::new();
+    grid.load_style(if style.borders {
+        presets::UTF8_FULL_CONDENSED
+    } else {
+        presets::NOTHING
+    });
+    grid.set_content_arrangement(ContentArrangement::Disabled);
+    let mut lines: Vec<_> = columns.iter().map(|c| column_text(table, *c)).collect();
+    let row = |lines: &mut Vec<_>| -> Vec<Cell> { next_cells(lines, table, columns) };
+    grid.set_header(row(&mut lines));
+    for _ in &table.rows {
+        grid.add_row(row(&mut lines));
+    }
+    let text = grid.to_string();
+    text.lines()
+        .map(|line| format!("{}\n", line.trim_end()))
+        .collect()
+}
+
+fn next_cells(
+    lines: &mut [impl Iterator<Item = String>],
+    table: &Table,
+    columns: &[usize],
+) -> Vec<Cell> {
+    let cells = lines.iter_mut().zip(columns).map(|(texts, column)| {
+        let align = match table.columns[*column].numeric {
+            true => CellAlignment::Right,
+            false => CellAlignment::Left,
+        };
+        Cell::new(texts.next().unwrap_or_default()).set_alignment(align)
+    });
+    cells.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Column;
+
+    fn table() -> Table {
+        Table {
+            title: "Flows".to_owned(),
+            columns: vec![
+                Column::text("flow"),
+                Column::number("goodput", "Mbit/s"),
+                Column::number("RTT mean", "ms"),
+                Column::number("RTT p99", "ms"),
+            ],
+            rows: vec![
+                ["bulk", "385.2", "12.5", "14.0"]
+                    .map(str::to_owned)
+                    .to_vec(),
+                ["web\u{1b}[2J", "3.1", "1.0", "1.5"]
+                    .map(str::to_owned)
+                    .to_vec(),
+            ],
+        }
+    }
+
+    #[test]
+    fn a_pipe_gets_plain_columns() {
+        let text = text(&[table()], TextStyle::default());
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "Flows");
+        assert_eq!(lines.len(), 5, "{text}");
+        assert!(lines[3].trim_start().starts_with("bulk"));
+        assert!(lines[3].ends_with("14.0"));
+        assert!(text.is_ascii() || text.contains('\u{fffd}'));
+        assert!(
+            !text.contains('\u{1b}'),
+            "escape codes of names must not reach a terminal"
+        );
+    }
+
+    #[test]
+    fn a_narrow_terminal_gets_blocks_that_fit() {
+        let style = TextStyle {
+            width: Some(40),
+            borders: true,
+            colour: false,
+        };
+        let text = text(&[table()], style);
+        assert!(text.lines().all(|l| l.chars().count() <= 40), "{text}");
+        assert_eq!(text.matches("bulk").count(), 2, "{text}");
+        for number in ["385.2", "12.5", "14.0"] {
+            assert!(text.contains(number));
+        }
+    }
+
+    #[test]
+    fn a_wide_terminal_gets_one_block() {
+        let style = TextStyle {
+            width: Some(120),
+            borders: true,
+            colour: true,
+        };
+        let text = text(&[table()], style);
+        assert_eq!(text.matches("bulk").count(), 1);
+        assert!(text.starts_with("\u{1b}[1mFlows"));
+    }
+}
