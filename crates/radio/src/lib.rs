@@ -1,1 +1,47 @@
-//! radio
+//! What a slot of a radio link can carry.
+//!
+//! ```text
+//!   SINR -> CQI -> MCS -> TBS            adaptation: CQI reports with period and delay
+//!     \______ BLER ______/               bler:       link-level curves by (family, table, MCS)
+//!                                        cqi_policy: CQI -> MCS as real base stations do it
+//!   MCS, PRB, layers -> TBS              tbs:        TS 36.213 7.1.7.2, TS 38.214 5.1.3.2
+//!   bandwidth, SCS   -> PRB              bandwidth:  TS 36.104, TS 38.101
+//!   Channel: state of one UE's link, slot by slot (constant, adapted, or driven by a trace)
+//!   Load:    PRBs that others take
+//! ```
+//!
+//! Numbers come from constant tables, made from CSV files that are kept with the tests and say
+//! where each cell comes from. Time is handed in; randomness is a seeded [`units::Rng`].
+//!
+//! What this crate is *not*: it schedules nothing, queues nothing and retransmits nothing; that is
+//! the cell's work (crate `ran`). It reads no file: [`trace`] parses bytes that it is given.
+#![forbid(unsafe_code)]
+
+mod adaptation;
+mod bandwidth;
+pub mod bler;
+mod channel;
+mod cqi_policy;
+mod data;
+pub mod ldpc;
+mod load;
+mod name;
+mod tables;
+mod tbs;
+pub mod trace;
+
+pub use adaptation::{
+    ConstantSinr, LinkAdaptation, LinkAdaptationConfig, LinkAdaptationError, SinrSample, SinrSource,
+};
+pub use bandwidth::{BandwidthError, Carrier, FrequencyRange, max_prb};
+pub use bler::{BlerCurves, BlerError, BlerFamily};
+pub use channel::{Channel, ChannelError, ChannelState, ConstantChannel, Link};
+pub use cqi_policy::{CqiPolicyError, CqiToMcs};
+pub use load::{ConstantLoad, Load, LoadError, RandomLoad};
+pub use name::UnknownName;
+pub use rnis::{LinkQuality, McsTable};
+pub use tables::{
+    CqiEntry, CqiTable, McsEntry, cqi_entry, cqi_for_mcs, lte_transport_block, max_mcs, mcs_entry,
+    pusch_mcs_entry,
+};
+pub use tbs::{NrGrant, NrTbs, TableError, TbsTable, nr_transport_block, transport_block_bytes};
