@@ -10,165 +10,28 @@
 //! and how fast it may leave. Loss detection, retransmission, fast recovery's sending rule (PRR) and
 //! timers are the transport's; a controller never sees a socket or a clock.
 //!
+//! | module | algorithm | source |
+//! | --- | --- | --- |
+//! | [`newreno`] | NewReno | RFC 5681, RFC 6582, RFC 3465 |
+//! | [`cubic`] | Cubic, HyStart, HyStart++ | RFC 9438, Linux, RFC 9406 |
+//! | [`bbr`] | BBR version 1 | draft-cardwell-iccrg-bbr-congestion-control-00, Linux |
+//! | [`delivery_rate`] | rate samples | draft-cheng-iccrg-delivery-rate-estimation-00 |
+//!
+//! [`build`] makes one by the name that scenario files use.
+//!
 //! What this crate is *not*: it is no transport, and it knows no packet format.
 #![forbid(unsafe_code)]
 
-use units::{BitRate, Bytes, Duration, Instant, Rng};
+pub mod bbr;
+mod controller;
+pub mod cubic;
+pub mod delivery_rate;
+pub mod newreno;
+mod registry;
+mod window;
 
-/// What a controller is given with every event.
-pub struct Ctx<'a> {
-    /// The current time.
-    pub now: Instant,
-    /// The controller's own random stream.
-    pub rng: &'a mut Rng,
-    /// Where decisions worth seeing are written.
-    pub trace: &'a mut dyn Trace,
-}
-
-/// Receives a controller's decisions, for logs and reports.
-pub trait Trace {
-    /// The controller passed into the named state (e.g. `"drain"`), or took the named decision.
-    fn event(&mut self, now: Instant, name: &'static str, value: u64);
-}
-
-/// Forgets everything.
-impl Trace for () {
-    fn event(&mut self, _: Instant, _: &'static str, _: u64) {}
-}
-
-/// A packet of data that has just been handed to the network.
-#[derive(Clone, Copy, Debug)]
-pub struct Sent {
-    /// Its payload.
-    pub bytes: Bytes,
-    /// Payload in flight before this packet.
-    pub bytes_in_flight: Bytes,
-    /// True if it repeats data sent before.
-    pub is_retransmission: bool,
-}
-
-/// Delivery-rate state as a packet left (draft-cheng-iccrg-delivery-rate-estimation 3.2). It is
-/// kept with the packet and comes back with its acknowledgement.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PacketStamp {
-    /// Payload delivered on this connection when the packet was sent.
-    pub delivered: Bytes,
-    /// When that amount was reached.
-    pub delivered_at: Instant,
-    /// When the packet that began this flight was sent.
-    pub first_sent_at: Instant,
-    /// When this packet was sent.
-    pub sent_at: Instant,
-    /// True if the sender had nothing more to send at that time.
-    pub is_app_limited: bool,
-}
-
-/// What one incoming acknowledgement told the transport.
-#[derive(Clone, Copy, Debug)]
-pub struct AckSample {
-    /// Payload newly acknowledged, cumulatively or selectively.
-    pub newly_acked: Bytes,
-    /// Payload newly found lost by this acknowledgement.
-    pub newly_lost: Bytes,
-    /// Payload in flight after it.
-    pub bytes_in_flight: Bytes,
-    /// Payload in flight before it.
-    pub prior_in_flight: Bytes,
-    /// Round-trip sample of this acknowledgement, if it gave one (never from a retransmission).
-    pub rtt: Option<Duration>,
-    /// Smoothed round-trip time (RFC 6298).
-    pub srtt: Duration,
-    /// Least round-trip time of the connection.
-    pub min_rtt: Duration,
-    /// Stamp of the most recently sent packet among those newly acknowledged.
-    pub stamp: Option<PacketStamp>,
-    /// True between a loss and the acknowledgement of all that was sent before it was found.
-    pub is_recovering: bool,
-    /// True if the sender was limited by cwnd in the round before: only then may cwnd grow
-    /// (RFC 7661, Linux `tcp_is_cwnd_limited`).
-    pub is_cwnd_limited: bool,
-    /// True if this acknowledgement began a new round trip (all that was in flight at the beginning
-    /// of the last one has been acknowledged).
-    pub is_round_start: bool,
-    /// ECN-Echo was set (RFC 3168), already reduced to the first in each round trip.
-    pub ecn_echo: bool,
-}
-
-/// How a loss was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LossKind {
-    /// By acknowledgements of later packets (RACK, SACK): fast recovery begins.
-    Fast,
-    /// The retransmission timer ran out (RFC 6298 5.4 ff.).
-    Timeout,
-    /// A congestion mark (RFC 3168), no packet was lost.
-    Ecn,
-}
-
-/// A new congestion event: given once for each recovery episode, not once for each lost packet.
-#[derive(Clone, Copy, Debug)]
-pub struct LossSample {
-    /// How it was found.
-    pub kind: LossKind,
-    /// Payload found lost so far in this event.
-    pub lost: Bytes,
-    /// Payload in flight as the loss was found, without the lost.
-    pub bytes_in_flight: Bytes,
-    /// When the first lost packet had been sent.
-    pub lost_sent_at: Instant,
-}
-
-/// The end of a recovery episode.
-#[derive(Clone, Copy, Debug)]
-pub struct RecoveryEnd {
-    /// True if every retransmission of the episode proved unnecessary (RFC 4015, DSACK): the window
-    /// from before the event may be restored.
-    pub is_spurious: bool,
-}
-
-/// What an external allocator (RAPID) grants a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Allocation {
-    /// Window: the most payload in flight.
-    pub window: Bytes,
-    /// Pacing rate, if the allocator sets one.
-    pub pacing_rate: Option<BitRate>,
-}
-
-/// A congestion controller: packets go in with their times, decisions come out.
-pub trait CongestionControl: Send {
-    /// The name that scenario files use, e.g. `"cubic"`.
-    fn name(&self) -> &'static str;
-    /// A packet was sent. The stamp comes back in the [`AckSample`] of its acknowledgement.
-    fn on_sent(&mut self, cx: &mut Ctx<'_>, packet: &Sent) -> PacketStamp;
-    /// An acknowledgement arrived.
-    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckSample);
-    /// A congestion event began.
-    fn on_loss(&mut self, cx: &mut Ctx<'_>, loss: &LossSample);
-    /// A recovery episode ended: everything sent before its loss was found is acknowledged.
-    fn on_recovery_end(&mut self, _cx: &mut Ctx<'_>, _end: RecoveryEnd) {}
-    /// The application had nothing more to send while cwnd would have allowed it.
-    fn on_app_limited(&mut self, _cx: &mut Ctx<'_>, _bytes_in_flight: Bytes) {}
-    /// The sender was idle for longer than a retransmission timeout (RFC 5681 4.1).
-    fn on_restart_after_idle(&mut self, _cx: &mut Ctx<'_>) {}
-    /// A deadline that [`Self::next_deadline`] named has come.
-    fn on_deadline(&mut self, _cx: &mut Ctx<'_>) {}
-    /// An outside allocator sets the flow's share. All but allocator-driven controllers ignore it.
-    fn set_allocation(&mut self, _cx: &mut Ctx<'_>, _allocation: Allocation) {}
-    /// Most payload in flight; never below one segment.
-    fn cwnd(&self) -> Bytes;
-    /// Slow-start threshold, where the algorithm has one.
-    fn ssthresh(&self) -> Option<Bytes> {
-        None
-    }
-    /// The rate at which packets should leave, or none: as fast as cwnd allows.
-    fn pacing_rate(&self) -> Option<BitRate>;
-    /// True if the controller, and not PRR (RFC 6937), governs cwnd during recovery (as BBR does).
-    fn governs_recovery(&self) -> bool {
-        false
-    }
-    /// When the controller wants to be called although nothing arrives.
-    fn next_deadline(&self) -> Option<Instant> {
-        None
-    }
-}
+pub use controller::{
+    AckSample, Allocation, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RecoveryEnd,
+    Sent, Trace,
+};
+pub use registry::{BuildConfig, UnknownController, build, names};

@@ -1,0 +1,150 @@
+//! Controllers by the names that scenario files use.
+
+use crate::bbr::Bbr;
+use crate::cubic::{self, Cubic};
+use crate::newreno::{self, NewReno};
+use crate::{CongestionControl, bbr};
+use units::Bytes;
+
+/// What every controller must know of its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BuildConfig {
+    /// Most payload of one segment. Taken as at least one byte.
+    pub mss: Bytes,
+    /// Window before the first acknowledgement (RFC 6928: ten segments). Taken as at least one
+    /// segment.
+    pub initial_window: Bytes,
+}
+
+impl BuildConfig {
+    /// The same with the documented minimums, on which the controllers' arithmetic relies.
+    pub(crate) fn bounded(self) -> Self {
+        let mss = self.mss.max(Bytes::new(1));
+        Self {
+            mss,
+            initial_window: self.initial_window.max(mss),
+        }
+    }
+}
+
+/// No controller has the name that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown congestion control {name:?}: {hint}known are {known}; choose one of them",
+    hint = self.hint(), known = NAMES.join(", "))]
+pub struct UnknownController {
+    /// The name that was asked for.
+    pub name: String,
+    /// Known names that resemble it, the nearest first; empty if none does.
+    pub suggestions: Vec<&'static str>,
+}
+
+impl UnknownController {
+    fn hint(&self) -> String {
+        match self.suggestions.first() {
+            Some(nearest) => format!("did you mean {nearest:?}? "),
+            None => String::new(),
+        }
+    }
+}
+
+const NAMES: &[&str] = &["newreno", "cubic", "cubic-hystart++", "cubic-plain", "bbr"];
+
+/// The names that [`build`] knows.
+pub fn names() -> &'static [&'static str] {
+    NAMES
+}
+
+/// Makes the controller of that name.
+///
+/// | name | controller |
+/// | --- | --- |
+/// | `newreno` | [`NewReno`], not paced |
+/// | `cubic` | [`Cubic`] as in Linux: HyStart, not paced |
+/// | `cubic-hystart++` | [`Cubic`] as in RFC 9438 with HyStart++ (RFC 9406), not paced |
+/// | `cubic-plain` | [`Cubic`] as in Linux with `hystart=0`: slow start ends by loss only |
+/// | `bbr` | [`Bbr`] version 1 as in Linux, paced |
+///
+/// # Errors
+/// [`UnknownController`] if no controller has that name.
+pub fn build(
+    name: &str,
+    config: BuildConfig,
+) -> Result<Box<dyn CongestionControl>, UnknownController> {
+    Ok(match name {
+        "newreno" => Box::new(NewReno::new(newreno::Config::new(config))),
+        "cubic" => Box::new(Cubic::new(cubic::Config::linux(config))),
+        "cubic-hystart++" => Box::new(Cubic::new(cubic::Config::rfc9438(config))),
+        "cubic-plain" => Box::new(Cubic::new(cubic::Config::linux_without_hystart(config))),
+        "bbr" => Box::new(Bbr::new(bbr::Config::new(config))),
+        _ => {
+            return Err(UnknownController {
+                name: name.to_owned(),
+                suggestions: similar(name),
+            });
+        }
+    })
+}
+
+/// Known names at most three edits away or containing (contained in) the given one, nearest first.
+fn similar(name: &str) -> Vec<&'static str> {
+    let name = name.to_lowercase();
+    let resembles = |known: &str| {
+        !name.is_empty()
+            && (strsim::damerau_levenshtein(&name, known) <= 3
+                || known.contains(&*name)
+                || name.contains(known))
+    };
+    let mut found: Vec<_> = NAMES
+        .iter()
+        .copied()
+        .filter(|known| resembles(known))
+        .collect();
+    found.sort_by_key(|known| strsim::damerau_levenshtein(&name, known));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: BuildConfig = BuildConfig {
+        mss: Bytes::new(1_448),
+        initial_window: Bytes::new(14_480),
+    };
+
+    #[test]
+    fn every_name_builds_the_controller_of_that_name() {
+        for &name in names() {
+            let controller = build(name, CONFIG).expect(name);
+            assert_eq!(controller.name(), name);
+            assert_eq!(controller.cwnd(), CONFIG.initial_window);
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_refused_with_what_resembles_it() {
+        let error = |name: &str| build(name, CONFIG).err().expect("unknown");
+        assert_eq!(error("Cubik").suggestions.first(), Some(&"cubic"));
+        assert_eq!(error("reno").suggestions, ["newreno"]);
+        assert_eq!(error("bbrv1").suggestions, ["bbr"]);
+        assert_eq!(error("hystart++").suggestions, ["cubic-hystart++"]);
+        assert!(error("quetzalcoatl").suggestions.is_empty());
+        assert!(error("").suggestions.is_empty());
+        assert_eq!(
+            error("bbrr").to_string(),
+            "unknown congestion control \"bbrr\": did you mean \"bbr\"? known are newreno, cubic, \
+             cubic-hystart++, cubic-plain, bbr; choose one of them"
+        );
+    }
+
+    #[test]
+    fn impossible_sizes_are_raised_to_the_least_possible() {
+        let zero = BuildConfig {
+            mss: Bytes::ZERO,
+            initial_window: Bytes::ZERO,
+        };
+        for &name in names() {
+            assert_eq!(build(name, zero).expect(name).cwnd(), Bytes::new(1));
+        }
+    }
+}
