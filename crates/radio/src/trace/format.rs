@@ -1,0 +1,230 @@
+//! The formats of traces, and telling them apart by what is in the file.
+
+use super::TraceError;
+use super::error::shortened;
+use super::text::{Field, Line, empty, lines, split};
+use core::fmt;
+use core::str::FromStr;
+
+/// A format that traces are read from; `docs/traces.md` describes each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// A phone's log of the UCC 4G and 5G data sets: CSV, about one row a second, with CQI.
+    Ucc,
+    /// Mahimahi: one line for each opportunity to send 1500 bytes, in ms.
+    Mahimahi,
+    /// Packets per 10 ms tick, one value a second, after a line with their number.
+    PacketsPerTick,
+    /// CSV with a measured rate per row, as 5Gophers.
+    RateCsv,
+    /// The DCI log of NR-Scope.
+    NrScope,
+    /// Brimful's own form.
+    Brimful,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Self; 6] = [
+        Self::Ucc,
+        Self::Mahimahi,
+        Self::PacketsPerTick,
+        Self::RateCsv,
+        Self::NrScope,
+        Self::Brimful,
+    ];
+
+    /// The name, as `--format` takes it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ucc => "ucc",
+            Self::Mahimahi => "mahimahi",
+            Self::PacketsPerTick => "packets-per-tick",
+            Self::RateCsv => "rate-csv",
+            Self::NrScope => "nr-scope",
+            Self::Brimful => "brimful",
+        }
+    }
+
+    fn names() -> String {
+        Self::ALL.map(Self::name).join(", ")
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// No format has this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown trace format {name:?}: known are {}", Format::names())]
+pub struct UnknownFormat {
+    /// What was given.
+    pub name: String,
+}
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+    fn from_str(text: &str) -> Result<Self, UnknownFormat> {
+        Self::ALL
+            .into_iter()
+            .find(|format| format.name() == text)
+            .ok_or_else(|| UnknownFormat { name: text.to_owned() })
+    }
+}
+
+/// How a file of [`Format::Brimful`] begins.
+pub(super) const BRIMFUL_MAGIC: &str = "# brimful-trace";
+
+/// The column names by which a log of the UCC data sets is known.
+const UCC_COLUMNS: [&str; 3] = ["Timestamp", "NetworkMode", "CQI"];
+/// Those of a DCI log.
+const NRSCOPE_COLUMNS: [&str; 3] = ["system_frame_index", "slot_index", "mcs_index"];
+
+/// Finds out a file's format.
+///
+/// # Errors
+/// [`TraceError::Empty`], [`TraceError::Unrecognised`], and [`TraceError::Ambiguous`] for a short
+/// list of numbers that is both a Mahimahi file and a packets-per-tick file.
+pub(super) fn detect(file: &str, text: &str) -> Result<Format, TraceError> {
+    let Some(first) = lines(text).next() else {
+        return Err(empty(file, "a trace in one of the formats of docs/traces.md"));
+    };
+    if first.text.starts_with(BRIMFUL_MAGIC) {
+        return Ok(Format::Brimful);
+    }
+    if first.text.trim().parse::<u64>().is_ok() {
+        return detect_numbers(file, text);
+    }
+    let mut header = Vec::new();
+    split(first.text, &mut header);
+    let has = |name: &&str| header.iter().any(|field| field.text.eq_ignore_ascii_case(name));
+    if UCC_COLUMNS.iter().all(|name| has(name)) {
+        Ok(Format::Ucc)
+    } else if NRSCOPE_COLUMNS.iter().all(|name| has(name)) {
+        Ok(Format::NrScope)
+    } else if header.iter().any(|field| rate_unit(field.text).is_some()) {
+        Ok(Format::RateCsv)
+    } else {
+        Err(unrecognised(file, first, csv_reason(&header)))
+    }
+}
+
+/// Says why a header is none of those known.
+fn csv_reason(header: &[Field<'_>]) -> String {
+    let has = |name: &str| header.iter().any(|field| field.text.eq_ignore_ascii_case(name));
+    if header.len() == 1 {
+        String::new()
+    } else if has("rtt_ms") {
+        " (it holds round-trip times, not rates: take the file with the throughput)".to_owned()
+    } else {
+        " (no column whose name ends in _mbps, and neither the columns of UCC nor of NR-Scope)"
+            .to_owned()
+    }
+}
+
+fn unrecognised(file: &str, line: Line<'_>, reason: String) -> TraceError {
+    TraceError::Unrecognised {
+        file: file.to_owned(),
+        line: line.number,
+        found: shortened(line.text),
+        reason,
+        known: Format::names(),
+    }
+}
+
+/// Mahimahi and packets-per-tick are both one number a line. The former never decreases, the
+/// latter's first line counts the others.
+fn detect_numbers(file: &str, text: &str) -> Result<Format, TraceError> {
+    let (mut first, mut previous, mut count) = (0, 0, 0u64);
+    let mut decreases: Option<Line<'_>> = None;
+    for line in lines(text) {
+        let Ok(value) = line.text.trim().parse::<u64>() else {
+            let reason = " (the lines above are numbers, this one is not)".to_owned();
+            return Err(unrecognised(file, line, reason));
+        };
+        if count == 0 {
+            first = value;
+        } else if value < previous && decreases.is_none() {
+            decreases = Some(line);
+        }
+        previous = value;
+        count += 1;
+    }
+    let counted = first == count - 1 && count > 1;
+    match (counted, decreases) {
+        (true, None) => Err(TraceError::Ambiguous {
+            file: file.to_owned(),
+            one: Format::PacketsPerTick,
+            other: Format::Mahimahi,
+        }),
+        (true, Some(_)) => Ok(Format::PacketsPerTick),
+        (false, None) => Ok(Format::Mahimahi),
+        (false, Some(line)) => {
+            let reason = format!(
+                " (numbers: no mahimahi, because they decrease here; no packets-per-tick, because \
+                 the first line says {first} and {} follow)",
+                count - 1
+            );
+            Err(unrecognised(file, line, reason))
+        }
+    }
+}
+
+/// The bit/s of one unit of a rate column, by its name's ending, e.g. `Verizon_throughput_mbps`.
+pub(super) fn rate_unit(column: &str) -> Option<f64> {
+    let name = column.to_ascii_lowercase();
+    let unit = name.rsplit('_').next()?;
+    match unit {
+        "bps" => Some(1.0),
+        "kbps" => Some(1e3),
+        "mbps" => Some(1e6),
+        "gbps" => Some(1e9),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_go_both_ways() {
+        for format in Format::ALL {
+            assert_eq!(format.to_string().parse::<Format>(), Ok(format));
+        }
+        let error = "pcap".parse::<Format>().unwrap_err().to_string();
+        assert!(error.contains("\"pcap\"") && error.contains("nr-scope"), "{error}");
+    }
+
+    #[test]
+    fn numbers_are_told_apart() {
+        assert_eq!(detect("f", "3\n4\n2\n4\n"), Ok(Format::PacketsPerTick));
+        assert_eq!(detect("f", "0\n0\n1\n5\n"), Ok(Format::Mahimahi));
+        assert_eq!(detect("f", "1\n"), Ok(Format::Mahimahi));
+        assert!(matches!(detect("f", "2\n5\n5\n"), Err(TraceError::Ambiguous { .. })));
+        let neither = detect("f", "7\n4\n5\n").unwrap_err();
+        assert_eq!(neither.line(), Some(2));
+        let text = neither.to_string();
+        assert!(text.contains("says 7 and 2 follow") && text.contains("--format"), "{text}");
+    }
+
+    #[test]
+    fn headers_are_told_apart() {
+        let cases = [
+            ("Timestamp,Speed,NetworkMode,CQI\n", Format::Ucc),
+            ("timestamp,system_frame_index,slot_index,rnti,mcs_index\n", Format::NrScope),
+            ("protocol,seq_num,Sprint_throughput_mbps\n", Format::RateCsv),
+            ("\n# brimful-trace 1\n", Format::Brimful),
+        ];
+        for (text, format) in cases {
+            assert_eq!(detect("f", text), Ok(format), "{text}");
+        }
+        let rtt = detect("f", "rtt_ms,carrier,server_location\n40.0,SPRINT,US-East\n");
+        assert!(rtt.unwrap_err().to_string().contains("round-trip times"));
+        assert!(matches!(detect("f", " \r\n"), Err(TraceError::Empty { .. })));
+    }
+}

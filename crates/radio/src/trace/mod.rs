@@ -1,0 +1,40 @@
+//! Radio traces: reading, playing, measuring, generating and converting them.
+//!
+//! ```text
+//!   bytes --read--> Trace --channel--> Box<dyn Channel>    what a slot can carry
+//!   Kind --generate--^  |   --load----> Box<dyn Load>       PRBs that others take (DCI logs)
+//!                       |--info--> TraceInfo                statistics
+//!                       '--convert, write--> text           another format
+//! ```
+//!
+//! `docs/traces.md` describes every format with its units, how it is read and what is assumed.
+//! Reading takes bytes, not paths, and never panics on any of them.
+
+mod content;
+mod error;
+mod format;
+mod play;
+mod read;
+mod text;
+
+pub use content::{
+    Content, Dci, DciDirection, DciLog, Network, Opportunities, Opportunity, PacketsPerTick,
+    Quality, QualitySample, RateStep, Rates,
+};
+pub use error::TraceError;
+pub use format::{Format, UnknownFormat};
+pub use play::{CellParameters, Playback, PlaybackError, WithoutCqi, default_policy};
+pub use read::{MAX_DURATION, MAX_FILE, MAX_PACKETS_PER_TICK, MAX_RATE, ReadOptions, read};
+
+/// A trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// Where it came from: a file's name, or the generator with its seed.
+    pub source: String,
+    /// The format that it was read from, or would be written to.
+    pub format: Format,
+    /// What it holds.
+    pub content: Content,
+    /// What the reader passed over or assumed, one sentence each.
+    pub notes: Vec<String>,
+}
