@@ -92,7 +92,11 @@ impl Allocator {
             Mode::Paper => Box::new(Paper::new(config.clone())),
             Mode::Default => Box::new(DefaultMode::new(config.clone())),
         };
-        Ok(Self { config, policy, refused_reports: 0 })
+        Ok(Self {
+            config,
+            policy,
+            refused_reports: 0,
+        })
     }
     /// A radio report reached the proxy.
     pub fn on_report(&mut self, now: Instant, report: &RadioReport) {

@@ -22,8 +22,9 @@ pub(crate) fn expected_prb(report: &RadioReport, ue: &UeReport) -> Prb {
 ///
 /// A quality outside its table (an index that the source invented) gives zero.
 pub(crate) fn capacity(report: &RadioReport, quality: LinkQuality, prb: Prb) -> BitRate {
-    radio::transport_block_bytes(quality, prb, report.cell.n_prb)
-        .map_or(BitRate::ZERO, |tbs| BitRate::from_bytes_per(tbs, report.cell.slot_duration))
+    radio::transport_block_bytes(quality, prb, report.cell.n_prb).map_or(BitRate::ZERO, |tbs| {
+        BitRate::from_bytes_per(tbs, report.cell.slot_duration)
+    })
 }
 
 #[cfg(test)]

@@ -63,15 +63,33 @@ impl AllocatorConfig {
     /// Names the first field out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         let range = |field, value: f64, ok: bool, expected| {
-            if ok { Ok(()) } else { Err(ConfigError::Range { field, value, expected }) }
+            if ok {
+                Ok(())
+            } else {
+                Err(ConfigError::Range {
+                    field,
+                    value,
+                    expected,
+                })
+            }
         };
         let t = self.slow_threshold;
-        range("slow-threshold", t, t > 0.0 && t <= 1.0, "above 0, at most 1")?;
+        range(
+            "slow-threshold",
+            t,
+            t > 0.0 && t <= 1.0,
+            "above 0, at most 1",
+        )?;
         let a = self.arrival_alpha;
         range("arrival-alpha", a, (0.0..1.0).contains(&a), "0 to below 1")?;
         let w = self.initial_ran_window.get();
         range("initial-ran-window", w as f64, w > 0, "at least 1 B")?;
         let age = self.report_max_age;
-        range("report-max-age", age.as_secs_f64(), !age.is_zero(), "more than 0 s")
+        range(
+            "report-max-age",
+            age.as_secs_f64(),
+            !age.is_zero(),
+            "more than 0 s",
+        )
     }
 }

@@ -85,14 +85,20 @@ struct Flow {
 
 impl Flow {
     fn wan_rtt(&self) -> Option<f64> {
-        self.telemetry.wan_min_rtt.map(|rtt| rtt.as_secs_f64().max(1e-6))
+        self.telemetry
+            .wan_min_rtt
+            .map(|rtt| rtt.as_secs_f64().max(1e-6))
     }
 
     /// The moving average of arrivals, over about one WAN round trip.
     fn update_rate(&mut self, now: Instant) {
         let (bytes, at) = self.sampled;
         let elapsed = now.saturating_since(at).as_secs_f64();
-        let horizon = self.telemetry.wan_srtt.map_or(0.01, Duration::as_secs_f64).max(0.002);
+        let horizon = self
+            .telemetry
+            .wan_srtt
+            .map_or(0.01, Duration::as_secs_f64)
+            .max(0.002);
         if elapsed < horizon / 8.0 {
             return;
         }
@@ -115,7 +121,11 @@ impl Flow {
     fn demand(&mut self, threshold: f64) -> f64 {
         let waiting = self.telemetry.buffered > self.mss * 2;
         self.is_slow = !waiting && self.rate < threshold * self.share;
-        if self.is_slow { self.rate * DEMAND_HEADROOM } else { f64::INFINITY }
+        if self.is_slow {
+            self.rate * DEMAND_HEADROOM
+        } else {
+            f64::INFINITY
+        }
     }
 
     /// Adapts the store once a WAN round trip: senders that pause (BBR drains, probes for RTT) need
@@ -129,7 +139,11 @@ impl Flow {
             return;
         }
         let ceiling = (STORE_CEILING_RTTS * rtt).max(STORE_FLOOR);
-        let factor = if self.ran_dry && !self.is_slow { STORE_GROWTH } else { STORE_DECAY };
+        let factor = if self.ran_dry && !self.is_slow {
+            STORE_GROWTH
+        } else {
+            STORE_DECAY
+        };
         self.store = (self.store * factor).clamp(STORE_FLOOR, ceiling);
         self.stored_at = now;
         self.ran_dry = false;
@@ -182,7 +196,10 @@ impl Ue {
 
     /// The standing queue aimed at, seconds.
     fn target_queue(&self, config: &AllocatorConfig) -> f64 {
-        config.target_queue.as_secs_f64().max(TARGET_QUEUE_SLOTS * self.slot)
+        config
+            .target_queue
+            .as_secs_f64()
+            .max(TARGET_QUEUE_SLOTS * self.slot)
     }
 }
 
@@ -230,9 +247,17 @@ impl DefaultMode {
         self.flows.values().filter(move |f| f.ue == ue)
     }
 
+    /// Payload that the UE has acknowledged on all its open flows.
+    fn acked(&self, ue: Rnti) -> u64 {
+        self.flows_of(ue)
+            .map(|f| f.telemetry.ran_acked)
+            .sum::<Bytes>()
+            .get()
+    }
+
     /// Takes one UE's part of a report.
     fn observe(&mut self, now: Instant, report: &RadioReport, of: &UeReport) {
-        let acked: u64 = self.flows_of(of.rnti).map(|f| f.telemetry.ran_acked.get()).sum();
+        let acked = self.acked(of.rnti);
         let state = self.ues.entry(of.rnti).or_insert_with(|| Ue::new(now));
         let slot = report.cell.slot_duration.as_secs_f64();
         let covered = f64::from(report.cell.slots) * slot / report.cell.downlink_share.max(0.01);
@@ -245,8 +270,8 @@ impl DefaultMode {
         let tbs = of.tbs_bytes.get() as f64;
         let served = of.served_bytes.get() as f64;
         let prb = Self::expected_prb(report, of);
-        let blocks =
-            capacity::capacity(report, of.quality, prb).as_bps() as f64 / 8.0 * report.cell.downlink_share;
+        let blocks = capacity::capacity(report, of.quality, prb).as_bps() as f64 / 8.0
+            * report.cell.downlink_share;
         if tbs > 0.0 && state.queue > 0.0 && state.queue_before > 0.0 && blocks > 0.0 {
             // HARQ repetitions take slots from first transmissions: measure against the slots
             let allocated = capacity::capacity(report, of.quality, of.prb_dl).as_bps() as f64 / 8.0
@@ -268,8 +293,10 @@ impl DefaultMode {
 
     /// (7) What the UE acknowledged lately.
     fn update_delivered(&mut self, now: Instant, rnti: Rnti) {
-        let acked: u64 = self.flows_of(rnti).map(|f| f.telemetry.ran_acked.get()).sum();
-        let Some(ue) = self.ues.get_mut(&rnti) else { return };
+        let acked = self.acked(rnti);
+        let Some(ue) = self.ues.get_mut(&rnti) else {
+            return;
+        };
         let (before, at) = ue.delivered_sample;
         let elapsed = now.saturating_since(at).as_secs_f64();
         if elapsed >= 0.01 {
@@ -286,11 +313,15 @@ impl DefaultMode {
         let least = flows().filter_map(|f| f.telemetry.ran_min_rtt).min();
         let saturated = flows().any(|f| {
             let window = f.last.map_or(0, |d| d.ran.window.get());
-            !f.telemetry.buffered.is_zero() || f.telemetry.ran_in_flight.get() * 10 >= window * 9
+            !f.telemetry.buffered.is_zero() || f.telemetry.ran_in_flight.get() >= window / 10 * 9
         });
         let config = &self.config;
-        let Some(ue) = self.ues.get_mut(&rnti) else { return };
-        let Some(least) = least.map(Duration::as_secs_f64) else { return };
+        let Some(ue) = self.ues.get_mut(&rnti) else {
+            return;
+        };
+        let Some(least) = least.map(Duration::as_secs_f64) else {
+            return;
+        };
         let target = ue.target_queue(config);
         if ue.turnaround == 0.0 {
             ue.turnaround = least + target;
@@ -303,7 +334,9 @@ impl DefaultMode {
                 ue.turnaround += error * weight(elapsed, delay);
             }
         }
-        ue.turnaround = ue.turnaround.clamp(least, 3.0 * least + 4.0 * target + 0.02);
+        ue.turnaround = ue
+            .turnaround
+            .clamp(least, 3.0 * least + 4.0 * target + 0.02);
     }
 
     /// Shares and windows of one UE.
@@ -311,20 +344,35 @@ impl DefaultMode {
         let is_fresh = |ue: &Ue| {
             now.saturating_since(ue.reported_at) <= self.config.report_max_age && ue.capacity > 0.0
         };
-        let Some(ue) = self.ues.get_mut(&rnti) else { return };
-        let active =
-            self.flows.values().filter(|f| f.ue == rnti && f.is_active(now)).count().max(1) as f64;
+        let Some(ue) = self.ues.get_mut(&rnti) else {
+            return;
+        };
+        let active = self
+            .flows
+            .values()
+            .filter(|f| f.ue == rnti && f.is_active(now))
+            .count()
+            .max(1) as f64;
         ue.rate = if is_fresh(ue) {
             // (5) the others keep their rate, but one more equal share at the most
             let others = ue.unintercepted.clamp(0.0, ue.capacity / (active + 1.0));
-            ue.capacity - if others < 0.01 * ue.capacity { 0.0 } else { others }
+            ue.capacity
+                - if others < 0.01 * ue.capacity {
+                    0.0
+                } else {
+                    others
+                }
         } else {
             ue.delivered
         };
         let (rate, turnaround) = (ue.rate, ue.turnaround);
 
         self.demands.clear();
-        for flow in self.flows.values_mut().filter(|f| f.ue == rnti && f.is_active(now)) {
+        for flow in self
+            .flows
+            .values_mut()
+            .filter(|f| f.ue == rnti && f.is_active(now))
+        {
             flow.update_rate(now);
             self.demands.push(flow.demand(self.config.slow_threshold));
         }
@@ -332,12 +380,19 @@ impl DefaultMode {
         let fair = rate / active;
         let mut shares = self.shares.iter();
         for (id, flow) in self.flows.iter_mut().filter(|(_, f)| f.ue == rnti) {
-            let share = if flow.is_active(now) { shares.next().copied().unwrap_or(fair) } else { fair };
+            let share = if flow.is_active(now) {
+                shares.next().copied().unwrap_or(fair)
+            } else {
+                fair
+            };
             // (2) nobody's window is below its fair share
             flow.share = share.max(fair);
             flow.update_store(now);
             let decision = decide(*id, flow, turnaround, &self.config);
-            if flow.last.is_none_or(|last| is_material(&last, &decision, flow.mss)) {
+            if flow
+                .last
+                .is_none_or(|last| is_material(&last, &decision, flow.mss))
+            {
                 flow.last = Some(decision);
                 self.decisions.push_back(decision);
             }
@@ -379,7 +434,10 @@ fn decide(id: FlowId, flow: &Flow, turnaround: f64, config: &AllocatorConfig) ->
     Decision {
         flow: id,
         wan_window,
-        ran: Allocation { window: ran_window, pacing_rate: None },
+        ran: Allocation {
+            window: ran_window,
+            pacing_rate: None,
+        },
         is_slow: flow.is_slow,
     }
 }
@@ -456,6 +514,8 @@ impl Policy for DefaultMode {
     }
 
     fn capacity(&self, ue: Rnti) -> Option<BitRate> {
-        self.ues.get(&ue).map(|ue| BitRate::from_bps((ue.capacity * 8.0) as u64))
+        self.ues
+            .get(&ue)
+            .map(|ue| BitRate::from_bps((ue.capacity * 8.0) as u64))
     }
 }

@@ -16,7 +16,10 @@ pub struct FollowAllocation {
 impl FollowAllocation {
     /// Starts with `initial_window` until the first allocation.
     pub fn new(mss: Bytes, initial_window: Bytes) -> Self {
-        let allocation = Allocation { window: initial_window, pacing_rate: None };
+        let allocation = Allocation {
+            window: initial_window,
+            pacing_rate: None,
+        };
         Self { allocation, mss }
     }
 }
@@ -38,7 +41,8 @@ impl CongestionControl for FollowAllocation {
     fn on_loss(&mut self, _cx: &mut Ctx<'_>, _loss: &LossSample) {}
     fn set_allocation(&mut self, cx: &mut Ctx<'_>, allocation: Allocation) {
         if allocation != self.allocation {
-            cx.trace.event(cx.now, "allocation", allocation.window.get());
+            cx.trace
+                .event(cx.now, "allocation", allocation.window.get());
         }
         self.allocation = allocation;
     }

@@ -93,7 +93,9 @@ impl Flow {
     }
 
     fn begin_period(&mut self, now: Instant) {
-        let Some((_, srtt)) = self.wan_rtts() else { return };
+        let Some((_, srtt)) = self.wan_rtts() else {
+            return;
+        };
         let rounds = rounds_to_reach(self.window, self.mss);
         self.period = Some(Period {
             ends_at: now + srtt.mul_f64(rounds),
@@ -108,7 +110,9 @@ impl Flow {
 
     /// The window towards the UE: the same rate over the RTTmin there.
     fn ran_window(&self, config: &AllocatorConfig) -> Bytes {
-        let rtt = self.ran_rtt.or(self.telemetry.ran_min_rtt.map(Duration::as_secs_f64));
+        let rtt = self
+            .ran_rtt
+            .or(self.telemetry.ran_min_rtt.map(Duration::as_secs_f64));
         match (rtt, self.wan_rtts()) {
             (Some(ran), Some((wan_min, _))) => {
                 Bytes::new((self.window / wan_min.as_secs_f64() * ran) as u64).max(self.mss)
@@ -154,7 +158,9 @@ impl Paper {
     }
 
     fn set_window(&mut self, now: Instant, id: FlowId, window: f64) {
-        let Some(flow) = self.flows.get_mut(&id) else { return };
+        let Some(flow) = self.flows.get_mut(&id) else {
+            return;
+        };
         flow.window = window;
         flow.begin_period(now);
         self.decide(id);
@@ -165,7 +171,10 @@ impl Paper {
         self.decisions.push_back(Decision {
             flow: id,
             wan_window: Bytes::new(flow.window as u64),
-            ran: Allocation { window: flow.ran_window(&self.config), pacing_rate: None },
+            ran: Allocation {
+                window: flow.ran_window(&self.config),
+                pacing_rate: None,
+            },
             is_slow: flow.is_slow,
         });
     }
@@ -182,10 +191,16 @@ impl Paper {
     /// One arrival-rate sample (eq. 9), and the end of the period if it has come.
     fn on_round(&mut self, now: Instant, id: FlowId) {
         let alpha = self.config.arrival_alpha;
-        let Some(flow) = self.flows.get_mut(&id) else { return };
-        let Some((_, srtt)) = flow.wan_rtts() else { return };
+        let Some(flow) = self.flows.get_mut(&id) else {
+            return;
+        };
+        let Some((_, srtt)) = flow.wan_rtts() else {
+            return;
+        };
         let arrived = flow.telemetry.wan_arrived;
-        let Some(period) = flow.period.as_mut() else { return };
+        let Some(period) = flow.period.as_mut() else {
+            return;
+        };
         let elapsed = now.saturating_since(period.sampled_at);
         if now >= period.next_sample_at && !elapsed.is_zero() {
             let bytes = arrived.saturating_sub(period.sampled_bytes);
@@ -202,8 +217,12 @@ impl Paper {
 
     fn categorise(&mut self, now: Instant, id: FlowId) {
         let threshold = self.config.slow_threshold;
-        let Some(flow) = self.flows.get_mut(&id) else { return };
-        let (Some(period), Some((_, srtt))) = (flow.period, flow.wan_rtts()) else { return };
+        let Some(flow) = self.flows.get_mut(&id) else {
+            return;
+        };
+        let (Some(period), Some((_, srtt))) = (flow.period, flow.wan_rtts()) else {
+            return;
+        };
         if let Some(rtt) = period.ran_min_rtt.map(Duration::as_secs_f64) {
             let old = flow.ran_rtt.unwrap_or(rtt);
             flow.ran_rtt = Some(old + RAN_RTT_WEIGHT * (rtt - old));
@@ -255,10 +274,15 @@ impl Policy for Paper {
     fn on_report(&mut self, now: Instant, report: &RadioReport) {
         for ue in &report.ues {
             let prb = capacity::expected_prb(report, ue);
-            self.capacity.insert(ue.rnti, capacity::capacity(report, ue.quality, prb));
+            self.capacity
+                .insert(ue.rnti, capacity::capacity(report, ue.quality, prb));
         }
-        let waiting: Vec<FlowId> =
-            self.flows.iter().filter(|(_, f)| f.period.is_none()).map(|(id, _)| *id).collect();
+        let waiting: Vec<FlowId> = self
+            .flows
+            .iter()
+            .filter(|(_, f)| f.period.is_none())
+            .map(|(id, _)| *id)
+            .collect();
         for id in waiting {
             self.try_start(now, id);
         }
@@ -282,14 +306,18 @@ impl Policy for Paper {
     }
 
     fn on_flow_close(&mut self, now: Instant, id: FlowId) {
-        let Some(closed) = self.flows.remove(&id) else { return };
+        let Some(closed) = self.flows.remove(&id) else {
+            return;
+        };
         if closed.released > 0.0 {
             self.raise_others(now, closed.ue, id);
         }
     }
 
     fn on_telemetry(&mut self, now: Instant, id: FlowId, telemetry: &FlowTelemetry) {
-        let Some(flow) = self.flows.get_mut(&id) else { return };
+        let Some(flow) = self.flows.get_mut(&id) else {
+            return;
+        };
         let first_ran_rtt = flow.telemetry.ran_min_rtt.is_none() && telemetry.ran_min_rtt.is_some();
         flow.telemetry = *telemetry;
         let started = flow.period.is_some();
@@ -307,7 +335,13 @@ impl Policy for Paper {
         self.flows
             .values()
             .filter_map(|f| f.period)
-            .map(|p| if p.average_rate.is_some() { p.next_sample_at.min(p.ends_at) } else { p.next_sample_at })
+            .map(|p| {
+                if p.average_rate.is_some() {
+                    p.next_sample_at.min(p.ends_at)
+                } else {
+                    p.next_sample_at
+                }
+            })
             .min()
     }
 
@@ -315,7 +349,10 @@ impl Policy for Paper {
         let due: Vec<FlowId> = self
             .flows
             .iter()
-            .filter(|(_, f)| f.period.is_some_and(|p| p.next_sample_at.min(p.ends_at) <= now))
+            .filter(|(_, f)| {
+                f.period
+                    .is_some_and(|p| p.next_sample_at.min(p.ends_at) <= now)
+            })
             .map(|(id, _)| *id)
             .collect();
         for id in due {
@@ -382,7 +419,14 @@ mod tests {
         paper.on_report(now, &report(&[132]));
         let (fast, slow) = (FlowId(1), FlowId(2));
         for id in [fast, slow] {
-            paper.on_flow_open(now, id, FlowOpened { ue: Rnti(1), mss: MSS });
+            paper.on_flow_open(
+                now,
+                id,
+                FlowOpened {
+                    ue: Rnti(1),
+                    mss: MSS,
+                },
+            );
         }
         let mut windows = BTreeMap::new();
         let (mut arrived_fast, mut arrived_slow) = (0.0, 0.0);
@@ -413,14 +457,19 @@ mod tests {
                     assert!(!d.is_slow);
                     raised = raised.max(d.wan_window.get() as f64);
                     // the same rate over a quarter of the RTT
-                    assert!((d.ran.window.get() as f64 - d.wan_window.get() as f64 / 4.0).abs() < 2.0);
+                    assert!(
+                        (d.ran.window.get() as f64 - d.wan_window.get() as f64 / 4.0).abs() < 2.0
+                    );
                 }
             }
         }
         // eq. 4 alone: 852.608 Mbit/s / 2 * 4 ms = 213152 B; with what the slow one releases: about
         // 213152 * (1 + 0.9)
         assert!(was_slow);
-        assert!(raised > 213_152.0 * 1.8 && raised < 213_152.0 * 1.95, "{raised}");
+        assert!(
+            raised > 213_152.0 * 1.8 && raised < 213_152.0 * 1.95,
+            "{raised}"
+        );
     }
 
     #[test]
@@ -428,7 +477,14 @@ mod tests {
         let mut paper = Paper::new(AllocatorConfig::new(Mode::Paper));
         paper.on_report(Instant::ZERO, &report(&[132]));
         for id in 0..4 {
-            paper.on_flow_open(Instant::ZERO, FlowId(id), FlowOpened { ue: Rnti(1), mss: MSS });
+            paper.on_flow_open(
+                Instant::ZERO,
+                FlowId(id),
+                FlowOpened {
+                    ue: Rnti(1),
+                    mss: MSS,
+                },
+            );
         }
         assert_eq!(paper.census(Rnti(1)).0, 4);
         paper.on_flow_close(Instant::ZERO, FlowId(2));
