@@ -13,6 +13,8 @@
 #![forbid(unsafe_code)]
 
 mod html;
+#[cfg(test)]
+mod sample;
 mod table;
 mod tables;
 mod terminal;

@@ -69,8 +69,10 @@ fn label_cells(variants: &[Variant<'_>], variant: &Variant<'_>, name: &str) -> V
 
 type Quantity = fn(&Distribution) -> f64;
 
-/// Title, unit and value of the columns of a distribution of a flow.
-const FLOW_DISTRIBUTIONS: [(&str, fn(&FlowResult) -> &Distribution, Quantity); 10] = [
+/// Title of a column, the flow's distribution, and what the column shows of it, in ms.
+type DistributionColumn = (&'static str, fn(&FlowResult) -> &Distribution, Quantity);
+
+const FLOW_DISTRIBUTIONS: [DistributionColumn; 10] = [
     ("RTT min", |f| &f.rtt, |d| d.min),
     ("RTT mean", |f| &f.rtt, |d| d.mean),
     ("RTT p50", |f| &f.rtt, |d| d.p50),
@@ -316,4 +318,86 @@ fn ratio(values: &[f64], base: &[f64]) -> String {
         number(r.mean - r.ci95),
         number(r.mean + r.ci95)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::run;
+
+    fn variant<'a>(label: &str, runs: &'a [RunResult]) -> Variant<'a> {
+        Variant {
+            label: label.to_owned(),
+            runs,
+        }
+    }
+
+    fn at<'a>(table: &'a Table, row: usize, title: &str) -> &'a str {
+        let column = table
+            .columns
+            .iter()
+            .position(|c| c.title == title)
+            .expect(title);
+        &table.rows[row][column]
+    }
+
+    #[test]
+    fn repeats_give_means_with_intervals() {
+        let mut runs = [run(1, 2.0, 10), run(2, 2.0, 10), run(3, 2.0, 10)];
+        for (run, mbps) in runs.iter_mut().zip([10, 20, 30]) {
+            run.flows[0].goodput = units::BitRate::from_mbps(mbps);
+        }
+        let table = flow_table(&[variant("", &runs)]);
+        // mean 20, s = 10, half width 4.303 x 10 / sqrt(3)
+        assert_eq!(at(&table, 0, "goodput"), "20.00 ± 24.84");
+        assert_eq!(at(&table, 0, "RTT mean"), "3.800");
+        assert_eq!(at(&table, 0, "retransmits"), "12");
+        assert!(
+            table.columns.iter().all(|c| c.title != "load mean"),
+            "no page was loaded"
+        );
+    }
+
+    #[test]
+    fn a_completion_time_needs_every_repeat_to_end() {
+        let mut runs = [run(1, 2.0, 10), run(2, 2.0, 10)];
+        assert!(at(&flow_table(&[variant("", &runs)]), 0, "completion").starts_with("4.160"));
+        runs[1].flows[0].completion = None;
+        assert_eq!(at(&flow_table(&[variant("", &runs)]), 0, "completion"), "");
+    }
+
+    #[test]
+    fn ratios_are_those_of_equal_seeds() {
+        let base = [run(1, 10.0, 10), run(2, 20.0, 10)];
+        let other = [run(1, 5.0, 10), run(2, 10.0, 10)];
+        let table = comparison_table(&[variant("none", &base), variant("default", &other)]);
+        assert_eq!(table.rows.len(), 4);
+        assert_eq!(table.rows[0][..2], ["cubic", "none"]);
+        assert_eq!(table.rows[1][..2], ["cubic", "default"]);
+        let rtt = table
+            .columns
+            .iter()
+            .position(|c| c.title == "RTT mean")
+            .expect("a column");
+        assert_eq!(table.rows[0][rtt + 1], "");
+        // each seed's ratio is exactly one half, so the interval has no width
+        assert_eq!(table.rows[1][rtt + 1], "×0.500 [0.500, 0.500]");
+    }
+
+    #[test]
+    fn of_many_queues_those_with_the_most_waiting_are_shown() {
+        let mut runs = [run(1, 2.0, 10)];
+        let queue = runs[0].queues[0].clone();
+        runs[0].queues = (0..100)
+            .map(|i| QueueResult {
+                name: format!("rlc/ue{i}"),
+                mean_bytes: f64::from(i) * 1e3,
+                ..queue.clone()
+            })
+            .collect();
+        let table = queue_table(&[variant("", &runs)]);
+        assert_eq!(table.rows.len(), MOST_QUEUES);
+        assert_eq!(table.rows[0][0], format!("rlc/ue{}", 100 - MOST_QUEUES));
+        assert!(table.title.contains("of 100"), "{}", table.title);
+    }
 }

@@ -52,10 +52,10 @@ pub fn html(report: &Report<'_>) -> String {
     out.push_str(
         "<div class=\"zoom\" hidden><button type=\"button\">Show the whole run</button></div>",
     );
-    let _ = write!(
+    let _ = writeln!(
         out,
         "</main><footer>Brimful {}. The numbers of all figures are in <code>samples.parquet</code> \
-         beside this file.</footer><script>{SCRIPT}</script></body></html>\n",
+         beside this file.</footer><script>{SCRIPT}</script></body></html>",
         escape(report.version)
     );
     out
