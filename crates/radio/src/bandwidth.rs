@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn ranges_of_frequencies() {
-        let of = |mhz| FrequencyRange::of(Hertz::new(mhz * 1_000_000));
+        let of = |mhz: u64| FrequencyRange::of(Hertz::new(mhz * 1_000_000));
         assert_eq!(of(3_500), Some(FrequencyRange::Fr1));
         assert_eq!(of(28_000), Some(FrequencyRange::Fr2_1));
         assert_eq!(of(60_000), Some(FrequencyRange::Fr2_2));

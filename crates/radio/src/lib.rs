@@ -10,8 +10,9 @@
 //!   Load:    PRBs that others take
 //! ```
 //!
-//! Numbers come from constant tables, made from CSV files that are kept with the tests and say
-//! where each cell comes from. Time is handed in; randomness is a seeded [`units::Rng`].
+//! Numbers come from constant tables, made from CSV files that are kept with the tests;
+//! `docs/radio.md` says where each comes from. Time is handed in; randomness is a seeded
+//! [`units::Rng`].
 //!
 //! What this crate is *not*: it schedules nothing, queues nothing and retransmits nothing; that is
 //! the cell's work (crate `ran`). It reads no file: [`trace`] parses bytes that it is given.

@@ -49,7 +49,7 @@ pub enum TableError {
         data_re_per_prb: u16,
     },
     /// A carrier without PRBs or with too many.
-    #[error("a carrier of {n_prb} PRBs; choose 1 to {}", max_carrier(*.table))]
+    #[error("a carrier of {n_prb} PRBs with table {table:?}; choose 1 to {}", max_carrier(*.table))]
     Carrier {
         /// The carrier's PRBs.
         n_prb: Prb,

@@ -61,7 +61,7 @@ impl Waterfall {
     /// Moved so that it agrees with samples of which none lies inside the waterfall.
     pub(super) fn within(mut self, samples: &Published) -> Self {
         let pairs = || samples.snr_db.iter().zip(samples.bler);
-        let last_one = pairs().filter(|(_, b)| **b > 0.5).map(|(s, _)| *s).last();
+        let last_one = pairs().rfind(|(_, b)| **b > 0.5).map(|(s, _)| *s);
         let first_zero = pairs().find(|(_, b)| **b <= 0.5).map(|(s, _)| *s);
         if let (Some(low), Some(high), [(median, _)]) =
             (last_one, first_zero, self.knots.as_mut_slice())
