@@ -1,15 +1,41 @@
-//! Scenario files in, typed experiments out; results in, summaries and result folders out.
+//! Scenario files in, typed experiments; results in, summaries and result folders out.
+//!
+//! ```text
+//!   file.toml --extends--> document --knobs, options, sweep--> variants --keys--> [Point]
+//!     (every fault: file:line:column: what; what is allowed; what to do)           Experiment
+//!                                                                                     |
+//!   summary.json, manifest.json, *.parquet <-- Summary, output <-- [RunResult] <-- a world
+//! ```
+//!
+//! [`load`] refuses everything that cannot be run before anything runs. The table behind [`keys()`]
+//! holds all keys with units, defaults and ranges; the reader and `docs/scenario-keys.md` are made
+//! from it.
+//!
+//! What this crate is *not*: it runs nothing, and draws no tables or figures.
 #![forbid(unsafe_code)]
 
+mod document;
+mod error;
 mod experiment;
+mod keys;
+mod load;
+mod point;
+mod reader;
+mod resolve;
+mod resolved;
 mod result;
+mod source;
 mod statistics;
+mod variants;
 
+pub use error::{Problem, ScenarioError};
 pub use experiment::{
     AccessSpec, AppSpec, CcSpec, CellSpec, ChannelSpec, Direction, Experiment, FlowSpec, LinkSpec,
     LoadSpec, PathSpec, PepMode, PepSpec, TcpSpec, Transport, UeSpec,
 };
-pub use result::{
-    Distribution, FlowResult, LinkResult, Metric, QueueResult, RunResult, Series,
-};
+pub use keys::{Fallback, Key, Kind, Range, Section, keys, markdown};
+pub use point::{Point, load, load_str};
+pub use resolved::{Resolved, ResolvedValue};
+pub use result::{Distribution, FlowResult, LinkResult, Metric, QueueResult, RunResult, Series};
 pub use statistics::{Estimate, estimate, paired_ratio};
+pub use variants::{MAX_POINTS, Overrides};

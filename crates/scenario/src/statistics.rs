@@ -25,7 +25,10 @@ pub fn estimate(values: &[f64]) -> Estimate {
         return Estimate { mean, ci95: 0.0 };
     }
     let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    Estimate { mean, ci95: quantile(values.len() - 1) * (variance / n).sqrt() }
+    Estimate {
+        mean,
+        ci95: quantile(values.len() - 1) * (variance / n).sqrt(),
+    }
 }
 
 /// How many times as large `values` are as `base`, pair by pair: values of the same index come from
@@ -33,14 +36,17 @@ pub fn estimate(values: &[f64]) -> Estimate {
 ///
 /// A base of zero gives an infinite mean, or none (not a number).
 pub fn paired_ratio(values: &[f64], base: &[f64]) -> Estimate {
-    let ratios: Vec<f64> = values.iter().zip(base).map(|(value, base)| value / base).collect();
+    let ratios: Vec<f64> = values
+        .iter()
+        .zip(base)
+        .map(|(value, base)| value / base)
+        .collect();
     estimate(&ratios)
 }
 
 /// t(0.975) of so many degrees of freedom, at least 1.
 fn quantile(degrees_of_freedom: usize) -> f64 {
-    StudentsT::new(0.0, 1.0, degrees_of_freedom as f64)
-        .map_or(f64::NAN, |t| t.inverse_cdf(0.975))
+    StudentsT::new(0.0, 1.0, degrees_of_freedom as f64).map_or(f64::NAN, |t| t.inverse_cdf(0.975))
 }
 
 #[cfg(test)]
@@ -51,7 +57,14 @@ mod tests {
     #[test]
     fn quantiles_as_in_printed_tables() {
         // the usual table of t(0.975)
-        for (n, t) in [(1, 12.706), (2, 4.303), (4, 2.776), (9, 2.262), (29, 2.045), (1000, 1.962)] {
+        for (n, t) in [
+            (1, 12.706),
+            (2, 4.303),
+            (4, 2.776),
+            (9, 2.262),
+            (29, 2.045),
+            (1000, 1.962),
+        ] {
             assert!((quantile(n) - t).abs() < 6e-4, "{n}: {}", quantile(n));
         }
     }
@@ -62,7 +75,13 @@ mod tests {
         let e = estimate(&[1.0, 2.0, 3.0, 4.0, 5.0]);
         assert!((e.mean - 3.0).abs() < 1e-12);
         assert!((e.ci95 - 1.963_24).abs() < 1e-4, "{}", e.ci95);
-        assert_eq!(estimate(&[7.0]), Estimate { mean: 7.0, ci95: 0.0 });
+        assert_eq!(
+            estimate(&[7.0]),
+            Estimate {
+                mean: 7.0,
+                ci95: 0.0
+            }
+        );
         assert!(estimate(&[]).mean.is_nan());
     }
 
@@ -70,7 +89,13 @@ mod tests {
     fn pairs_cancel_what_the_seed_does_to_both() {
         // the seed moves both by a factor; the ratio is exactly 2 each time
         let r = paired_ratio(&[2.0, 20.0, 200.0], &[1.0, 10.0, 100.0]);
-        assert_eq!(r, Estimate { mean: 2.0, ci95: 0.0 });
+        assert_eq!(
+            r,
+            Estimate {
+                mean: 2.0,
+                ci95: 0.0
+            }
+        );
         assert!(!paired_ratio(&[1.0], &[0.0]).mean.is_finite());
     }
 

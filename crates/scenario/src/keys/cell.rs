@@ -1,0 +1,317 @@
+//! Keys of the radio cell.
+
+use super::Fallback::{Absent, ByRat, Preset, Required, Value};
+use super::Kind::{BitRate, Choice, Count, Duration, Frequency, Number, Table, Text};
+use super::Range::{Any, Within};
+use super::top::FASTEST;
+use super::{Key, Section, key};
+
+/// Policies from CQI to MCS, as base stations have them.
+pub(super) const POLICY: Key = key(
+    "policy",
+    Text,
+    ByRat {
+        lte: "oai-lte",
+        nr: "oai-nr",
+    },
+    Any,
+    "How the base station goes from CQI to MCS: `oai-lte`, `ns3-lte`, `srsran-lte-25prb-cfi1` (any \
+     number of PRBs and control symbols), `oai-nr`, `srsran-4g-nr`, `srsran-project`, `5g-lena`.",
+);
+
+pub(super) static SECTIONS: &[Section] = &[
+    Section {
+        path: "cell",
+        kind: None,
+        meaning: "A radio cell, the bottleneck.",
+        keys: &[
+            key(
+                "id",
+                Count,
+                Value("1"),
+                Within(0.0, 4_294_967_295.0),
+                "Identity in reports.",
+            ),
+            key(
+                "rat",
+                Choice(&["lte", "nr"]),
+                Required,
+                Any,
+                "Radio access technology.",
+            ),
+            key(
+                "numerology",
+                Count,
+                ByRat { lte: "0", nr: "1" },
+                Within(0.0, 4.0),
+                "NR numerology mu: 15 kHz x 2^mu, slots of 1 ms / 2^mu.",
+            ),
+            key(
+                "frequency",
+                Frequency,
+                Absent("any range"),
+                Within(4.0e8, 7.1e10),
+                "Carrier: decides between the bandwidth tables of FR1 and FR2. Without it, FR1 where that \
+                 has the bandwidth.",
+            ),
+            key(
+                "bandwidth",
+                Frequency,
+                Absent("`n-prb` says it"),
+                Within(1.0e6, 2.0e9),
+                "Channel bandwidth; TS 36.101 5.6 or TS 38.101 5.3.2 says how many PRBs it has.",
+            ),
+            key(
+                "n-prb",
+                Count,
+                Absent("all that the bandwidth has"),
+                Within(1.0, 275.0),
+                "PRBs of the downlink carrier.",
+            ),
+            key(
+                "mcs-table",
+                Choice(&["qam64", "qam256", "low-se"]),
+                Value("qam64"),
+                Any,
+                "MCS table: TS 36.213 7.1.7.1-1 and -1A, TS 38.214 5.1.3.1-1 to -3.",
+            ),
+            key(
+                "layers",
+                Count,
+                Value("1"),
+                Within(1.0, 8.0),
+                "Spatial layers (LTE: 1).",
+            ),
+            key(
+                "data-re-per-prb",
+                Count,
+                Absent("12 x `symbols` - `dmrs-re`, at most 156"),
+                Within(1.0, 156.0),
+                "NR: resource elements of a PRB and slot that carry data.",
+            ),
+            key(
+                "symbols",
+                Count,
+                Value("13"),
+                Within(1.0, 14.0),
+                "NR: data symbols of a slot.",
+            ),
+            key(
+                "dmrs-re",
+                Count,
+                Value("12"),
+                Within(0.0, 48.0),
+                "NR: resource elements of a PRB taken by reference signals and overhead.",
+            ),
+            key(
+                "scheduler",
+                Choice(&["round-robin", "proportional-fair", "maximum-rate"]),
+                Value("proportional-fair"),
+                Any,
+                "How PRBs are divided between users.",
+            ),
+            key(
+                "pf-time-constant",
+                Duration,
+                Value("100 ms"),
+                Within(1e-3, 1000.0),
+                "Proportional fair: forgetting time of the average rate.",
+            ),
+            key(
+                "tdd-pattern",
+                Text,
+                Value(""),
+                Any,
+                "TDD slots as `D`, `U` and `S`, e.g. `DDDSU`; empty: FDD.",
+            ),
+            key(
+                "bler-family",
+                Choice(&radio::BlerFamily::NAMES),
+                Value("none"),
+                Any,
+                "Link-level curves for the block error rate at a known SINR.",
+            ),
+            key(
+                "downlink-processing",
+                Duration,
+                Preset {
+                    lte: "1 ms",
+                    nr: "one slot",
+                },
+                Within(0.0, 1.0),
+                "From a packet's arrival at the cell to the earliest slot that may carry it.",
+            ),
+            key(
+                "receive-processing",
+                Duration,
+                Preset {
+                    lte: "3 ms",
+                    nr: "one slot",
+                },
+                Within(0.0, 1.0),
+                "From the end of a slot to the delivery of what it carried.",
+            ),
+            key(
+                "harq-feedback-error",
+                Number,
+                Value("0"),
+                Within(0.0, 1.0),
+                "Probability that a failed block is taken for received, and left to RLC.",
+            ),
+            key(
+                "n3-rate",
+                BitRate,
+                Absent("no limit"),
+                Within(1.0, FASTEST),
+                "Rate of the interface into the cell (N3, S1).",
+            ),
+            key("harq", Table, Absent("its defaults"), Any, "Hybrid ARQ."),
+            key(
+                "uplink",
+                Table,
+                Absent("its defaults"),
+                Any,
+                "The way back.",
+            ),
+            key(
+                "background",
+                Table,
+                Absent("no load"),
+                Any,
+                "Load by others.",
+            ),
+        ],
+    },
+    Section {
+        path: "cell.harq",
+        kind: None,
+        meaning: "Hybrid ARQ (TS 36.321 5.3.2, TS 38.321 5.3.2).",
+        keys: &[
+            key(
+                "processes",
+                Count,
+                Preset { lte: "8", nr: "16" },
+                Within(1.0, 32.0),
+                "Stop-and-wait processes of each user.",
+            ),
+            key(
+                "round-trip-slots",
+                Count,
+                Preset { lte: "8", nr: "8" },
+                Within(1.0, 1000.0),
+                "Slots from a transmission to its earliest retransmission.",
+            ),
+            key(
+                "max-transmissions",
+                Count,
+                Preset { lte: "4", nr: "4" },
+                Within(1.0, 32.0),
+                "Most transmissions of a block, the first included.",
+            ),
+            key(
+                "combining",
+                Choice(&["none", "chase", "incremental-redundancy"]),
+                Preset {
+                    lte: "incremental-redundancy",
+                    nr: "incremental-redundancy",
+                },
+                Any,
+                "How repeated transmissions are combined.",
+            ),
+        ],
+    },
+    Section {
+        path: "cell.uplink",
+        kind: None,
+        meaning: "The uplink, for acknowledgements and upstream data.",
+        keys: &[
+            key(
+                "n-prb",
+                Count,
+                Absent("as the downlink"),
+                Within(1.0, 275.0),
+                "PRBs of the uplink carrier.",
+            ),
+            key(
+                "mcs",
+                Count,
+                Preset {
+                    lte: "16",
+                    nr: "16",
+                },
+                Within(0.0, 31.0),
+                "MCS of uplink blocks, of the downlink's table.",
+            ),
+            key(
+                "sr-period",
+                Duration,
+                Preset {
+                    lte: "10 ms",
+                    nr: "10 slots; from numerology 2 on `0 s`",
+                },
+                Within(0.0, 1.0),
+                "Period of scheduling requests; zero: configured grants, none is needed.",
+            ),
+            key(
+                "grant-delay",
+                Duration,
+                Preset {
+                    lte: "8 ms",
+                    nr: "4 slots",
+                },
+                Within(0.0, 1.0),
+                "From a scheduling request to the first slot that it may use.",
+            ),
+            key(
+                "inactivity",
+                Duration,
+                Preset {
+                    lte: "20 ms",
+                    nr: "20 ms",
+                },
+                Within(0.0, 10.0),
+                "How long after its last data a user keeps being granted.",
+            ),
+        ],
+    },
+    Section {
+        path: "cell.background",
+        kind: Some("none"),
+        meaning: "No load by others.",
+        keys: &[],
+    },
+    Section {
+        path: "cell.background",
+        kind: Some("constant"),
+        meaning: "So many PRBs in every slot.",
+        keys: &[key("prb", Count, Required, Within(0.0, 275.0), "PRBs.")],
+    },
+    Section {
+        path: "cell.background",
+        kind: Some("random"),
+        meaning: "So many PRBs in a random share of the slots.",
+        keys: &[
+            key(
+                "prb",
+                Count,
+                Required,
+                Within(0.0, 275.0),
+                "PRBs when active.",
+            ),
+            key(
+                "share",
+                Number,
+                Required,
+                Within(0.0, 1.0),
+                "Share of active slots.",
+            ),
+        ],
+    },
+    Section {
+        path: "cell.background",
+        kind: Some("trace"),
+        meaning: "What the per-slot trace that drives the first trace-driven user shows others to \
+                  use.",
+        keys: &[],
+    },
+];

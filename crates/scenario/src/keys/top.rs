@@ -1,0 +1,306 @@
+//! Keys of the whole scenario: top level, knobs, sweep, path, link and proxy.
+
+use super::Fallback::{Absent, Required, Value};
+use super::Kind::{BitRate, Bytes, Capacity, Choice, Count, Duration, List, Number, Table, Text};
+use super::Range::{Any, Positive, Within};
+use super::{Section, key};
+
+/// Longest time that a scenario may state: 1000 h.
+pub(super) const LONGEST: f64 = 3_600_000.0;
+/// Greatest rate: 10 Tbit/s.
+pub(super) const FASTEST: f64 = 1e13;
+
+pub(super) static SECTIONS: &[Section] = &[
+    Section {
+        path: "",
+        kind: None,
+        meaning: "The scenario as a whole.",
+        keys: &[
+            key(
+                "name",
+                Text,
+                Absent("the file's name"),
+                Any,
+                "Name in results.",
+            ),
+            key("description", Text, Value(""), Any, "One line about it."),
+            key(
+                "extends",
+                Text,
+                Absent("nothing"),
+                Any,
+                "Another scenario file, relative to this one, on which this one is laid: tables \
+                 are merged, everything else is replaced; a table whose `kind` changes is \
+                 replaced whole.",
+            ),
+            key(
+                "seed",
+                Count,
+                Value("1"),
+                Within(0.0, 9.0e15),
+                "Seed of the first repeat; repeat k uses seed + k.",
+            ),
+            key(
+                "repeats",
+                Count,
+                Value("1"),
+                Within(1.0, 10_000.0),
+                "How often each point is run, with a seed of its own.",
+            ),
+            key(
+                "duration",
+                Duration,
+                Value("60 s"),
+                Within(1e-3, LONGEST),
+                "The run ends then at the latest, and before if every finite flow is complete and \
+                 no other is left running.",
+            ),
+            key(
+                "sample-interval",
+                Duration,
+                Value("10 ms"),
+                Within(1e-4, LONGEST),
+                "Step of the time series.",
+            ),
+            key(
+                "knobs",
+                Table,
+                Absent("none"),
+                Any,
+                "Names for what a user may turn.",
+            ),
+            key("sweep", Table, Absent("one point"), Any, "Axes of a sweep."),
+            key(
+                "path",
+                Table,
+                Required,
+                Any,
+                "The way from the servers to the edge.",
+            ),
+            key(
+                "cell",
+                Table,
+                Absent("a `[link]`"),
+                Any,
+                "The bottleneck, if it is a radio cell.",
+            ),
+            key(
+                "link",
+                Table,
+                Absent("a `[cell]`"),
+                Any,
+                "The bottleneck, if it is a wire.",
+            ),
+            key("ue", Table, Absent("one wired host"), Any, "The users."),
+            key("flow", Table, Required, Any, "The flows, at least one."),
+            key(
+                "pep",
+                Table,
+                Absent("no proxy"),
+                Any,
+                "The proxy at the edge.",
+            ),
+        ],
+    },
+    Section {
+        path: "knobs.<name>",
+        kind: None,
+        meaning: "A name that sets one or more keys: `--set <name>=value`, or an axis of the \
+                  sweep. A key that a knob with a default sets is not given in the file itself.",
+        keys: &[
+            key(
+                "default",
+                Text,
+                Absent("what the file says"),
+                Any,
+                "Value (of any kind) while nobody turns it.",
+            ),
+            key(
+                "one-of",
+                List("values"),
+                Absent("any value"),
+                Any,
+                "The only values that are allowed.",
+            ),
+            key(
+                "sets",
+                List("dotted keys"),
+                Required,
+                Any,
+                "The keys that take its value, e.g. `[\"path.rtt\"]`.",
+            ),
+            key("description", Text, Value(""), Any, "What it does."),
+        ],
+    },
+    Section {
+        path: "sweep",
+        kind: None,
+        meaning: "Each key is the name of a knob or a dotted key (`\"flow.bulk.cc\"`), its value \
+                  the list of values to take. All combinations are run, the last axis varying \
+                  fastest; at most 100000 points.",
+        keys: &[],
+    },
+    Section {
+        path: "path",
+        kind: None,
+        meaning: "The way between the servers and the edge.",
+        keys: &[
+            key(
+                "rtt",
+                Duration,
+                Required,
+                Within(0.0, 100.0),
+                "End-to-end base round-trip time, the access included; not below the access's own.",
+            ),
+            key(
+                "rate",
+                BitRate,
+                Value("10 Gbit/s"),
+                Within(1.0, FASTEST),
+                "Rate of each direction.",
+            ),
+            key(
+                "buffer",
+                Capacity,
+                Value("10 MB"),
+                Positive,
+                "Buffer of each direction.",
+            ),
+            key(
+                "loss",
+                Number,
+                Value("0"),
+                Within(0.0, 1.0),
+                "Random loss of each packet.",
+            ),
+            key(
+                "jitter",
+                Duration,
+                Value("0 s"),
+                Within(0.0, 100.0),
+                "Largest extra delay, uniform for each packet; packets stay in order.",
+            ),
+        ],
+    },
+    Section {
+        path: "link",
+        kind: None,
+        meaning: "A wired bottleneck, instead of a cell.",
+        keys: &[
+            key(
+                "rate",
+                BitRate,
+                Required,
+                Within(1.0, FASTEST),
+                "Rate towards the user.",
+            ),
+            key(
+                "uplink-rate",
+                BitRate,
+                Absent("`rate`"),
+                Within(1.0, FASTEST),
+                "Rate from the user.",
+            ),
+            key(
+                "delay",
+                Duration,
+                Value("0 s"),
+                Within(0.0, 100.0),
+                "One-way delay of the link.",
+            ),
+            key(
+                "buffer",
+                Capacity,
+                Value("250 packets"),
+                Positive,
+                "Buffer; drop-tail.",
+            ),
+            key(
+                "loss",
+                Number,
+                Value("0"),
+                Within(0.0, 1.0),
+                "Random loss towards the user.",
+            ),
+        ],
+    },
+    Section {
+        path: "pep",
+        kind: None,
+        meaning: "The proxy at the edge.",
+        keys: &[
+            key(
+                "mode",
+                Choice(&["none", "split", "paper", "default"]),
+                Value("none"),
+                Any,
+                "`none`: connections run end to end; `split`: they are split, without a look at \
+                 the radio; `paper`: RAPID's equations; `default`: RAPID as improved here.",
+            ),
+            key(
+                "report-period",
+                Duration,
+                Value("1 ms"),
+                Within(1e-5, 100.0),
+                "Period of radio reports (RAPID section 4.4 polls every millisecond).",
+            ),
+            key(
+                "report-delay",
+                Duration,
+                Value("1 ms"),
+                Within(0.0, 100.0),
+                "Age of a report when it reaches the proxy.",
+            ),
+            key(
+                "report-loss",
+                Number,
+                Value("0"),
+                Within(0.0, 1.0),
+                "Probability that a report is lost.",
+            ),
+            key(
+                "buffer",
+                Bytes,
+                Value("4 MB"),
+                Within(1500.0, 1e12),
+                "Most that the proxy buffers for one flow and direction.",
+            ),
+            key(
+                "slow-threshold",
+                Number,
+                Value("0.8"),
+                Within(0.01, 1.0),
+                "A flow is slow if it arrives at less than this share of what is expected \
+                 (section 3.4).",
+            ),
+            key(
+                "arrival-alpha",
+                Number,
+                Value("0.125"),
+                Within(0.0, 0.999),
+                "Weight of the old value in the mean of the arrival rate (equation 9).",
+            ),
+            key(
+                "initial-ran-window",
+                Bytes,
+                Value("14480 B"),
+                Within(1.0, 1e12),
+                "Window towards the user before its round trip is known (section 5.3).",
+            ),
+            key(
+                "report-max-age",
+                Duration,
+                Value("100 ms"),
+                Within(1e-4, 3600.0),
+                "A report older than this is not believed any more.",
+            ),
+            key(
+                "target-queue",
+                Duration,
+                Value("500 us"),
+                Within(0.0, 10.0),
+                "Standing queue that mode `default` aims at, as time at the user's rate.",
+            ),
+        ],
+    },
+];

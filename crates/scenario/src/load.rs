@@ -1,0 +1,250 @@
+//! Scenario files: reading them, and those that they extend.
+
+use crate::document::{Table, Value, parse};
+use crate::error::{Checked, Fault, ScenarioError, fault};
+use crate::source::{Position, Sources};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Largest scenario file. (The largest of those that come with Brimful has a few kB.)
+const LARGEST: u64 = 1_000_000;
+/// Longest chain of files that extend one another.
+const LONGEST_CHAIN: usize = 16;
+
+/// Where files that a text names are looked for.
+#[derive(Clone, Debug)]
+pub(crate) enum Folder {
+    /// Here.
+    Is(PathBuf),
+    /// Nowhere: the text is no file, and must not name any.
+    None,
+}
+
+/// A scenario with all that it extends laid into one document.
+pub(crate) struct Document {
+    pub(crate) root: Table,
+    pub(crate) sources: Sources,
+    /// For each source, where the files that it names are.
+    pub(crate) folders: Vec<Folder>,
+    /// Which sources are options of the command line.
+    options: Vec<usize>,
+    /// The name where the file gives none.
+    pub(crate) stem: String,
+}
+
+impl Document {
+    /// The path of a file that is named at `at`.
+    pub(crate) fn path(&self, named: &str, at: Position) -> Checked<PathBuf> {
+        match self.folders.get(at.source) {
+            Some(Folder::Is(folder)) => Ok(folder.join(named)),
+            _ => Err(fault(
+                at,
+                format!("\"{named}\" is a file, and this text must not name any"),
+            )
+            .hint("put the text into a file of its own")),
+        }
+    }
+
+    /// True if a place is in an option of the command line.
+    pub(crate) fn is_option(&self, at: Position) -> bool {
+        self.options.contains(&at.source)
+    }
+
+    /// Adds an option of the command line, whose files are relative to the working directory.
+    pub(crate) fn add_option(&mut self, name: String, text: String) -> usize {
+        self.folders.push(Folder::Is(PathBuf::new()));
+        let source = self.sources.add(name, text, None);
+        self.options.push(source);
+        source
+    }
+}
+
+/// Reads a file and all that it extends.
+pub(crate) fn file(path: &Path) -> Result<Document, ScenarioError> {
+    let name = path.display().to_string();
+    let text = match read(path) {
+        Ok(text) => text,
+        Err(Unreadable::Io(source)) => return Err(ScenarioError::Read { path: name, source }),
+        Err(Unreadable::Content {
+            offset,
+            before,
+            what,
+        }) => {
+            let mut sources = Sources::default();
+            let source = sources.add(name, before, None);
+            return Err(fault(Position { source, offset }, what).locate(&sources));
+        }
+    };
+    let stem = path
+        .file_stem()
+        .map_or("scenario".into(), |s| s.to_string_lossy().into_owned());
+    load(name, text, folder_of(path), stem)
+}
+
+/// Reads a text that is no file.
+pub(crate) fn string(text: &str) -> Result<Document, ScenarioError> {
+    load(
+        "<text>".to_owned(),
+        text.to_owned(),
+        Folder::None,
+        "scenario".to_owned(),
+    )
+}
+
+fn load(
+    name: String,
+    text: String,
+    folder: Folder,
+    stem: String,
+) -> Result<Document, ScenarioError> {
+    let mut document = Document {
+        root: Table::default(),
+        sources: Sources::default(),
+        folders: Vec::new(),
+        options: Vec::new(),
+        stem,
+    };
+    match add(
+        &mut document,
+        Opened { name, text, folder },
+        None,
+        &mut Vec::new(),
+    ) {
+        Ok(root) => {
+            document.root = root;
+            Ok(document)
+        }
+        Err(fault) => Err(fault.locate(&document.sources)),
+    }
+}
+
+/// A text with its name.
+struct Opened {
+    name: String,
+    text: String,
+    folder: Folder,
+}
+
+/// Parses one file, then those that it extends, and lays it upon them. `chain` holds the files from
+/// the first one down to this one's parent.
+fn add(
+    document: &mut Document,
+    opened: Opened,
+    extended_by: Option<usize>,
+    chain: &mut Vec<PathBuf>,
+) -> Checked<Table> {
+    let source = document
+        .sources
+        .add(opened.name.clone(), opened.text.clone(), extended_by);
+    document.folders.push(opened.folder);
+    let mut table = parse(&opened.text, source)?;
+    let Some(extends) = table.remove("extends") else {
+        return Ok(table);
+    };
+    let at = extends.node.at;
+    let Value::String(base) = &extends.node.value else {
+        return Err(fault(at, format!("\"extends\" is {}", extends.node.kind()))
+            .allowed("expected the name of a file, in quotes"));
+    };
+    let path = document.path(base, at)?;
+    chain.push(identity(Path::new(&opened.name)));
+    if chain.contains(&identity(&path)) {
+        let names: Vec<String> = chain.iter().map(|p| p.display().to_string()).collect();
+        return Err(fault(
+            at,
+            format!("\"{base}\" extends itself, through {}", names.join(", ")),
+        )
+        .hint("remove one \"extends\" of the circle"));
+    }
+    if chain.len() >= LONGEST_CHAIN {
+        return Err(fault(
+            at,
+            format!("more than {LONGEST_CHAIN} files extend one another"),
+        ));
+    }
+    let text = read(&path).map_err(|e| unreadable(document, &path, e, at))?;
+    let below = Opened {
+        name: path.display().to_string(),
+        text,
+        folder: folder_of(&path),
+    };
+    let mut merged = add(document, below, Some(source), chain)?;
+    merged.merge(table);
+    Ok(merged)
+}
+
+/// A fault about a file that is extended: at the `extends` if it cannot be opened, inside it if its
+/// content is wrong.
+fn unreadable(document: &mut Document, path: &Path, error: Unreadable, at: Position) -> Box<Fault> {
+    match error {
+        Unreadable::Io(error) => fault(
+            at,
+            format!(
+                "the extended file \"{}\" cannot be read: {error}",
+                path.display()
+            ),
+        )
+        .hint("the path is relative to the file that extends it"),
+        Unreadable::Content {
+            offset,
+            before,
+            what,
+        } => {
+            document.folders.push(Folder::None);
+            let name = path.display().to_string();
+            let source = document.sources.add(name, before, Some(at.source));
+            fault(Position { source, offset }, what)
+        }
+    }
+}
+
+fn folder_of(path: &Path) -> Folder {
+    Folder::Is(path.parent().map(Path::to_owned).unwrap_or_default())
+}
+
+/// The same for all names of one file.
+fn identity(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// Why a file gives no text.
+enum Unreadable {
+    Io(std::io::Error),
+    /// It is no text, or too long.
+    Content {
+        /// The text before the fault.
+        before: String,
+        offset: usize,
+        what: String,
+    },
+}
+
+fn read(path: &Path) -> Result<String, Unreadable> {
+    let file = std::fs::File::open(path).map_err(Unreadable::Io)?;
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(Unreadable::Io)?;
+    if bytes.len() as u64 > LARGEST {
+        let what = format!("larger than {} MB: no scenario file", LARGEST / 1_000_000);
+        return Err(Unreadable::Content {
+            before: String::new(),
+            offset: 0,
+            what,
+        });
+    }
+    text_of(bytes)
+}
+
+fn text_of(bytes: Vec<u8>) -> Result<String, Unreadable> {
+    String::from_utf8(bytes).map_err(|error| {
+        let offset = error.utf8_error().valid_up_to();
+        let bytes = error.into_bytes();
+        let byte = bytes.get(offset).copied().unwrap_or_default();
+        Unreadable::Content {
+            before: String::from_utf8_lossy(&bytes[..offset]).into_owned(),
+            offset,
+            what: format!("the byte 0x{byte:02x} is no UTF-8 text: no scenario file"),
+        }
+    })
+}

@@ -1,0 +1,95 @@
+//! Loading: from a file and options to the points of a sweep.
+
+use crate::Experiment;
+use crate::error::{Checked, ScenarioError, fault};
+use crate::load::{self, Document};
+use crate::resolve::{self, Context, Traces};
+use crate::resolved::Resolved;
+use crate::source::Position;
+use crate::variants::{Overrides, Variants};
+use std::path::Path;
+
+/// Most users and flows of all points together.
+const MOST_PARTS: usize = 10_000_000;
+
+/// A point of a sweep; a scenario without sweep has one.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// What is run, with several seeds.
+    pub experiment: Experiment,
+    /// Names and values of the sweep's axes, in the file's order; empty without a sweep.
+    pub axes: Vec<(String, String)>,
+    /// Every key with its value as it was understood, defaults included.
+    pub resolved: Resolved,
+}
+
+impl Point {
+    /// What tells this point from the others, e.g. `rtt=1 ms pep=paper`; empty without a sweep.
+    pub fn label(&self) -> String {
+        let parts: Vec<String> = self.axes.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        parts.join(" ")
+    }
+}
+
+/// Reads a scenario file with all that it extends and all traces that it names, and checks it whole.
+/// Gives the points of its sweep, the last axis varying fastest.
+///
+/// # Errors
+/// [`ScenarioError`]: the first fault, with its place. Nothing has been written then.
+pub fn load(path: &Path, overrides: &Overrides) -> Result<Vec<Point>, ScenarioError> {
+    points(load::file(path)?, overrides)
+}
+
+/// As [`load`], of a text. It must not name files: neither `extends` nor traces.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_str(text: &str, overrides: &Overrides) -> Result<Vec<Point>, ScenarioError> {
+    points(load::string(text)?, overrides)
+}
+
+fn points(mut document: Document, overrides: &Overrides) -> Result<Vec<Point>, ScenarioError> {
+    resolved(&mut document, overrides).map_err(|fault| fault.locate(&document.sources))
+}
+
+fn resolved(document: &mut Document, overrides: &Overrides) -> Checked<Vec<Point>> {
+    let variants = Variants::new(document, overrides)?;
+    let mut traces = Traces::default();
+    if let Some(trace) = &overrides.trace {
+        let text = trace.display().to_string();
+        let source = document.add_option(format!("--trace {text}"), text);
+        traces.instead = Some((trace.clone(), Position { source, offset: 0 }));
+    }
+    let (mut points, mut parts) = (Vec::new(), 0);
+    for variant in variants.iter() {
+        let variant = variant?;
+        let mut cx = Context {
+            document,
+            traces: &mut traces,
+        };
+        let made = resolve::experiment(&mut cx, &variant.root)?;
+        parts += made.experiment.ues.len() + made.experiment.flows.len();
+        if parts > MOST_PARTS {
+            return Err(fault(
+                Position {
+                    source: 0,
+                    offset: 0,
+                },
+                format!("all points together have more than {MOST_PARTS} users and flows"),
+            )
+            .hint("shorten the sweep, or lower a \"count\""));
+        }
+        points.push(Point {
+            experiment: made.experiment,
+            axes: variant.axes,
+            resolved: made.resolved,
+        });
+    }
+    match &traces.instead {
+        Some((_, at)) if !traces.instead_used => {
+            Err(fault(*at, "no user of this scenario is driven by a trace")
+                .hint("take a scenario with a channel of kind \"trace\""))
+        }
+        _ => Ok(points),
+    }
+}

@@ -1,0 +1,269 @@
+//! Flows and their applications.
+
+use super::ue::{Group, user_of};
+use super::{check_name, check_unique, copy_name};
+use crate::document::Node;
+use crate::error::{Checked, either, fault};
+use crate::experiment::{AppSpec, CcSpec, Direction, FlowSpec, TcpSpec, Transport};
+use crate::reader::Reader;
+use crate::resolved::{Resolved, ResolvedValue};
+use units::Duration;
+
+/// Most flows of one experiment.
+const MOST_FLOWS: usize = 1_000_000;
+
+/// Reads `[flow.*]`, in the file's order.
+pub(super) fn all(
+    top: &mut Reader<'_>,
+    groups: &[Group],
+    duration: Duration,
+) -> Checked<Vec<FlowSpec>> {
+    let none = |at| {
+        fault(at, "the scenario has no flow")
+            .allowed("at least one is needed")
+            .hint("add one, for example [flow.bulk] with app = { kind = \"continuous\" }")
+    };
+    let Some(node) = top.given("flow") else {
+        return Err(none(top.at()));
+    };
+    let Some(table) = node.table() else {
+        return Err(fault(node.at, format!("\"flow\" is {}", node.kind()))
+            .allowed("expected tables such as [flow.bulk]"));
+    };
+    let (mut flows, mut names, mut resolved) = (Vec::new(), Vec::new(), Resolved::default());
+    for entry in &table.entries {
+        check_name(&entry.key, entry.at, "flow")?;
+        let read = one(&entry.key, &entry.node, groups, duration)?;
+        if flows.len() + read.count > MOST_FLOWS {
+            return Err(fault(entry.at, "too many flows")
+                .allowed(format!("at most {MOST_FLOWS} in one scenario")));
+        }
+        for n in 0..read.count {
+            let name = copy_name(&entry.key, n);
+            names.push((name.clone(), entry.at));
+            let ue = user_of(groups, read.ue, entry.at, n)?;
+            flows.push(FlowSpec {
+                name,
+                ue,
+                ..read.spec.clone()
+            });
+        }
+        resolved.put(&entry.key, ResolvedValue::Table(read.resolved));
+    }
+    if flows.is_empty() {
+        return Err(none(node.at));
+    }
+    check_unique(&names, "flow")?;
+    top.put("flow", ResolvedValue::Table(resolved));
+    Ok(flows)
+}
+
+/// One `[flow.<name>]`.
+struct Read<'a> {
+    spec: FlowSpec,
+    ue: Option<(&'a str, crate::source::Position)>,
+    count: usize,
+    resolved: Resolved,
+}
+
+fn one<'a>(name: &str, node: &'a Node, groups: &[Group], duration: Duration) -> Checked<Read<'a>> {
+    let mut reader = Reader::open("flow.<name>", format!("[flow.{name}]"), Some(node), node.at)?;
+    let count = reader.count("count")?;
+    reader.optional_text("ue")?;
+    let ue = reader.given("ue").and_then(|n| match &n.value {
+        crate::document::Value::String(ue) => Some((ue.as_str(), n.at)),
+        _ => None,
+    });
+    let first = user_of(groups, ue, node.at, 0)?;
+    let (app, transport) = app(&mut reader, name)?;
+    check_transport(&mut reader, transport)?;
+    let direction = match reader.choice("direction")? {
+        "up" => Direction::Up,
+        _ => Direction::Down,
+    };
+    let start = reader.quantity::<Duration>("start")?;
+    if start >= duration {
+        return Err(fault(
+            reader.place("start"),
+            format!("\"start\" = {start} is never reached"),
+        )
+        .allowed(format!("the run ends at {duration}"))
+        .hint("start the flow earlier, or give a longer \"duration\""));
+    }
+    let qfi = reader.count("qfi")?;
+    let (cc, tcp, intercepted) = sender(&mut reader, name, transport)?;
+    let spec = FlowSpec {
+        name: name.to_owned(),
+        ue: first,
+        transport,
+        direction,
+        cc,
+        qfi,
+        start,
+        app,
+        tcp,
+        intercepted,
+    };
+    Ok(Read {
+        spec,
+        ue,
+        count,
+        resolved: reader.finish(),
+    })
+}
+
+/// What the application is, and the transport that it uses.
+fn app(flow: &mut Reader<'_>, name: &str) -> Checked<(AppSpec, Transport)> {
+    let Some(node) = flow.given("app") else {
+        return Err(
+            fault(flow.at(), format!("[flow.{name}] has no key \"app\""))
+                .allowed("it says what the flow does")
+                .hint("for example app = { kind = \"bulk\", size = \"200 MB\" }"),
+        );
+    };
+    let title = format!("[flow.{name}.app]");
+    let (mut reader, kind) = Reader::open_kind("flow.<name>.app", title, node)?;
+    let r = &mut reader;
+    let (app, transport) = match kind {
+        "bulk" => (
+            AppSpec::Bulk {
+                size: r.quantity("size")?,
+            },
+            Transport::Tcp,
+        ),
+        "web" => {
+            let (size, interval) = (r.quantity("size")?, r.quantity("interval")?);
+            (
+                AppSpec::Web {
+                    size,
+                    interval,
+                    rate: r.optional("rate")?,
+                },
+                Transport::Tcp,
+            )
+        }
+        "short" => {
+            let (size, interval) = (r.quantity("size")?, r.quantity("interval")?);
+            (
+                AppSpec::Short {
+                    size,
+                    interval,
+                    count: r.count("count")?,
+                },
+                Transport::Tcp,
+            )
+        }
+        "cbr" => {
+            let (rate, packet) = (r.quantity("rate")?, r.quantity("packet")?);
+            (
+                AppSpec::Cbr {
+                    rate,
+                    packet,
+                    stop: r.optional("stop")?,
+                },
+                Transport::Udp,
+            )
+        }
+        "voip" => {
+            let (packet, interval) = (r.quantity("packet")?, r.quantity("interval")?);
+            (AppSpec::Voip { packet, interval }, Transport::Udp)
+        }
+        "gaming" => {
+            let (packet, interval) = (r.quantity("packet")?, r.quantity("interval")?);
+            (
+                AppSpec::Gaming {
+                    packet,
+                    interval,
+                    deviation: r.quantity("deviation")?,
+                },
+                Transport::Udp,
+            )
+        }
+        _ => (AppSpec::Continuous, Transport::Tcp),
+    };
+    flow.put("app", ResolvedValue::Table(reader.finish()));
+    Ok((app, transport))
+}
+
+/// The transport need not be said; if it is, it must be that of the application.
+fn check_transport(reader: &mut Reader<'_>, of_app: Transport) -> Checked<()> {
+    let name = match of_app {
+        Transport::Tcp => "tcp",
+        Transport::Udp => "udp",
+    };
+    let given = reader.optional_choice("transport")?;
+    reader.put("transport", ResolvedValue::Text(name.to_owned()));
+    match given {
+        Some(given) if given != name => Err(fault(
+            reader.place("transport"),
+            format!("this application does not run over {given}"),
+        )
+        .allowed(format!("it uses {name}"))
+        .hint("remove the line, or take another \"app\"")),
+        _ => Ok(()),
+    }
+}
+
+/// What the sender's TCP does; a UDP flow must not say any of it.
+fn sender(
+    reader: &mut Reader<'_>,
+    name: &str,
+    transport: Transport,
+) -> Checked<(CcSpec, TcpSpec, bool)> {
+    if transport == Transport::Udp {
+        for key in ["cc", "tcp"] {
+            if let Some(node) = reader.given(key) {
+                return Err(
+                    fault(node.at, format!("a UDP flow has no \"{key}\"")).hint("remove it")
+                );
+            }
+        }
+        if reader.optional_flag("intercepted")? == Some(true) {
+            return Err(fault(
+                reader.place("intercepted"),
+                "the proxy takes TCP flows only",
+            )
+            .hint("remove the line"));
+        }
+        reader.put("intercepted", ResolvedValue::Flag(false));
+        let none = Reader::open("flow.<name>.tcp", "[tcp]", None, reader.at());
+        let tcp = none.and_then(|mut r| tcp_spec(&mut r))?;
+        return Ok((
+            CcSpec {
+                name: "udp".to_owned(),
+            },
+            tcp,
+            false,
+        ));
+    }
+    let cc = reader.text("cc")?;
+    if !cc::names().contains(&cc.as_str()) {
+        return Err(fault(
+            reader.place("cc"),
+            format!("unknown congestion control \"{cc}\""),
+        )
+        .allowed(format!("known are {}", either(cc::names().iter().copied())))
+        .nearest(&cc, cc::names().iter().copied()));
+    }
+    let title = format!("[flow.{name}.tcp]");
+    let mut tcp = Reader::open("flow.<name>.tcp", title, reader.given("tcp"), reader.at())?;
+    let spec = tcp_spec(&mut tcp)?;
+    if spec.receive_buffer < spec.mss || spec.send_buffer < spec.mss {
+        return Err(fault(tcp.at(), "a TCP buffer is smaller than a segment")
+            .allowed(format!("allowed is at least \"mss\" = {}", spec.mss)));
+    }
+    reader.put("tcp", ResolvedValue::Table(tcp.finish()));
+    let intercepted = reader.optional_flag("intercepted")?.unwrap_or(true);
+    reader.put("intercepted", ResolvedValue::Flag(intercepted));
+    Ok((CcSpec { name: cc }, spec, intercepted))
+}
+
+fn tcp_spec(reader: &mut Reader<'_>) -> Checked<TcpSpec> {
+    Ok(TcpSpec {
+        mss: reader.quantity("mss")?,
+        initial_window: reader.count("initial-window")?,
+        receive_buffer: reader.quantity("receive-buffer")?,
+        send_buffer: reader.quantity("send-buffer")?,
+        delayed_ack: reader.flag("delayed-ack")?,
+    })
+}

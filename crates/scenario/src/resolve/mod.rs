@@ -1,0 +1,225 @@
+//! From a document to a typed experiment.
+
+mod cell;
+mod channel;
+mod flow;
+mod pep;
+mod ue;
+
+use crate::Experiment;
+use crate::document::{Node, Table};
+use crate::error::{Checked, fault};
+use crate::experiment::{AccessSpec, CellSpec, LinkSpec, PathSpec};
+use crate::load::Document;
+use crate::reader::Reader;
+use crate::resolved::{Resolved, ResolvedValue};
+use crate::source::Position;
+pub(crate) use channel::Traces;
+use units::{BitRate, Duration};
+
+/// Most steps of a time series.
+const MOST_SAMPLES: u64 = 10_000_000;
+
+/// What resolving needs beside the document's tables.
+pub(crate) struct Context<'a> {
+    pub(crate) document: &'a Document,
+    pub(crate) traces: &'a mut Traces,
+}
+
+/// An experiment and what was understood.
+pub(crate) struct Made {
+    pub(crate) experiment: Experiment,
+    pub(crate) resolved: Resolved,
+}
+
+/// The experiment that a document describes.
+pub(crate) fn experiment(cx: &mut Context<'_>, root: &Table) -> Checked<Made> {
+    let start = Position {
+        source: 0,
+        offset: 0,
+    };
+    let node = Node {
+        at: start,
+        value: crate::document::Value::Table(root.clone()),
+    };
+    let mut top = Reader::open("", "the scenario", Some(&node), start)?;
+    let name = match top.optional_text("name")? {
+        Some(name) => name,
+        None => cx.document.stem.clone(),
+    };
+    top.put("name", ResolvedValue::Text(name.clone()));
+    let description = top.text("description")?;
+    let seed = top.count("seed")?;
+    let repeats = top.count("repeats")?;
+    let duration = top.quantity::<Duration>("duration")?;
+    let sample_interval = top.quantity::<Duration>("sample-interval")?;
+    samples(&top, duration, sample_interval)?;
+    let path = path(&mut top)?;
+    let access = access(&mut top)?;
+    check_rtt(&top, &path, &access)?;
+    let (ues, groups) = ue::all(cx, &mut top, &access)?;
+    let flows = flow::all(&mut top, &groups, duration)?;
+    let pep = pep::read(&mut top, &access)?;
+    let access = with_background(access, &ues)?;
+    let experiment = Experiment {
+        name,
+        description,
+        seed,
+        repeats,
+        duration,
+        sample_interval,
+        path,
+        access,
+        ues,
+        flows,
+        pep,
+    };
+    Ok(Made {
+        experiment,
+        resolved: top.finish(),
+    })
+}
+
+/// A bottleneck whose load may still wait for the users' traces.
+pub(crate) enum Access {
+    Cell {
+        spec: Box<CellSpec>,
+        at: Position,
+        background_trace: Option<Position>,
+    },
+    Link(LinkSpec),
+}
+
+fn samples(top: &Reader<'_>, duration: Duration, interval: Duration) -> Checked<()> {
+    if duration / interval <= MOST_SAMPLES {
+        return Ok(());
+    }
+    Err(fault(
+        top.place("sample-interval"),
+        format!("{duration} in steps of {interval} are more than {MOST_SAMPLES} samples"),
+    )
+    .hint("choose a longer \"sample-interval\""))
+}
+
+fn path(top: &mut Reader<'_>) -> Checked<PathSpec> {
+    let node = top.given("path");
+    let mut reader = Reader::open("path", "[path]", node, top.at())?;
+    let spec = PathSpec {
+        rtt: reader.quantity("rtt")?,
+        rate: reader.quantity("rate")?,
+        buffer: reader.capacity("buffer")?,
+        loss: reader.number("loss")?,
+        jitter: reader.quantity("jitter")?,
+    };
+    top.put("path", ResolvedValue::Table(reader.finish()));
+    Ok(spec)
+}
+
+fn access(top: &mut Reader<'_>) -> Checked<Access> {
+    match (top.given("cell"), top.given("link")) {
+        (Some(cell), None) => cell::read(top, cell),
+        (None, Some(link)) => read_link(top, link).map(Access::Link),
+        (Some(_), Some(link)) => Err(fault(link.at, "both [cell] and [link] are given")
+            .allowed("the bottleneck is one of the two")
+            .hint("remove one")),
+        (None, None) => Err(fault(top.at(), "the scenario has no bottleneck")
+            .allowed("a radio [cell] or a wired [link]")),
+    }
+}
+
+fn read_link(top: &mut Reader<'_>, node: &Node) -> Checked<LinkSpec> {
+    let mut reader = Reader::open("link", "[link]", Some(node), node.at)?;
+    let rate = reader.quantity::<BitRate>("rate")?;
+    let spec = LinkSpec {
+        rate,
+        uplink_rate: reader.quantity_or("uplink-rate", rate)?,
+        delay: reader.quantity("delay")?,
+        buffer: reader.capacity("buffer")?,
+        loss: reader.number("loss")?,
+    };
+    top.put("link", ResolvedValue::Table(reader.finish()));
+    Ok(spec)
+}
+
+/// The round trip must leave the access what it needs itself.
+fn check_rtt(top: &Reader<'_>, path: &PathSpec, access: &Access) -> Checked<()> {
+    let (own, hint) = match access {
+        Access::Cell { spec, .. } => (
+            spec.config.base_rtt(),
+            "shorten the cell's processing times, or take configured grants (sr-period = \"0 s\")",
+        ),
+        Access::Link(link) => (link.delay * 2, "shorten the link's delay"),
+    };
+    if path.rtt >= own {
+        return Ok(());
+    }
+    let at = top
+        .given("path")
+        .and_then(Node::table)
+        .and_then(|t| t.get("rtt"))
+        .map_or(top.at(), |n| n.at);
+    Err(fault(
+        at,
+        format!(
+            "\"rtt\" = {} is less than the access itself takes",
+            path.rtt
+        ),
+    )
+    .allowed(format!("allowed is {own} and more"))
+    .hint(hint))
+}
+
+/// Gives the cell the load that the first trace-driven user's trace shows.
+fn with_background(access: Access, ues: &[crate::UeSpec]) -> Checked<AccessSpec> {
+    match access {
+        Access::Link(link) => Ok(AccessSpec::Link(link)),
+        Access::Cell {
+            mut spec,
+            background_trace,
+            ..
+        } => {
+            if let Some(at) = background_trace {
+                spec.background = channel::load_of(ues, at)?;
+            }
+            Ok(AccessSpec::Cell(spec))
+        }
+    }
+}
+
+/// Names of users and flows: they stand in file names and tables.
+fn check_name(name: &str, at: Position, what: &str) -> Checked<()> {
+    /// Longest name.
+    const LONGEST: usize = 64;
+    let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if !name.is_empty() && name.len() <= LONGEST && name.chars().all(fine) {
+        return Ok(());
+    }
+    Err(
+        fault(at, format!("{name:?} is no name of a {what}")).allowed(format!(
+            "letters, digits, \"-\" and \"_\" are allowed, at most {LONGEST} of them"
+        )),
+    )
+}
+
+/// The name of the n-th copy (from 0) of something with a count.
+fn copy_name(name: &str, n: usize) -> String {
+    if n == 0 {
+        name.to_owned()
+    } else {
+        format!("{name}-{}", n + 1)
+    }
+}
+
+/// That no two have the same name, which copies may cause.
+fn check_unique(names: &[(String, Position)], what: &str) -> Checked<()> {
+    let mut sorted: Vec<&(String, Position)> = names.iter().collect();
+    sorted.sort();
+    match sorted.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        None => Ok(()),
+        Some(pair) => Err(fault(
+            pair[0].1.max(pair[1].1),
+            format!("two {what}s have the name \"{}\"", pair[0].0),
+        )
+        .hint("copies are numbered from 2 on: give one of the two another name")),
+    }
+}

@@ -1,0 +1,114 @@
+//! The texts that a scenario comes from, and places in them.
+
+/// An offset into one of the texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Position {
+    /// Index into [`Sources`].
+    pub(crate) source: usize,
+    /// Byte offset.
+    pub(crate) offset: usize,
+}
+
+/// A text: a file, or an option of the command line.
+#[derive(Debug)]
+struct Source {
+    name: String,
+    text: String,
+    /// The file whose `extends` named this one.
+    extended_by: Option<usize>,
+}
+
+/// All texts of one scenario.
+#[derive(Debug, Default)]
+pub(crate) struct Sources {
+    texts: Vec<Source>,
+}
+
+/// A place as a person reads it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) file: String,
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+    pub(crate) extended_by: Vec<String>,
+}
+
+impl Sources {
+    /// Keeps a text, gives its index.
+    pub(crate) fn add(&mut self, name: String, text: String, extended_by: Option<usize>) -> usize {
+        self.texts.push(Source {
+            name,
+            text,
+            extended_by,
+        });
+        self.texts.len() - 1
+    }
+
+    /// Line and column of an offset. One that is outside the text (which nothing in this crate
+    /// makes) is taken for its end.
+    pub(crate) fn place(&self, at: Position) -> Place {
+        let Some(source) = self.texts.get(at.source) else {
+            return Place {
+                file: String::new(),
+                line: 1,
+                column: 1,
+                extended_by: Vec::new(),
+            };
+        };
+        let mut offset = at.offset.min(source.text.len());
+        while !source.text.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        let before = &source.text[..offset];
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        let mut extended_by = Vec::new();
+        let mut by = source.extended_by;
+        while let Some(child) = by.and_then(|i| self.texts.get(i)) {
+            extended_by.push(child.name.clone());
+            by = child.extended_by;
+        }
+        Place {
+            file: source.name.clone(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            extended_by,
+        }
+    }
+
+    /// `file:line:column`.
+    pub(crate) fn describe(&self, at: Position) -> String {
+        let Place {
+            file, line, column, ..
+        } = self.place(at);
+        format!("{file}:{line}:{column}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_count_characters_and_lines_begin_at_one() {
+        let mut sources = Sources::default();
+        let child = sources.add("child".into(), String::new(), None);
+        let base = sources.add(
+            "base".into(),
+            "a = 1\n\u{b5}\u{b5} = 2\n".into(),
+            Some(child),
+        );
+        let place = |offset| {
+            sources.place(Position {
+                source: base,
+                offset,
+            })
+        };
+        assert_eq!((place(0).line, place(0).column), (1, 1));
+        // the second line holds two characters of two bytes each before the space
+        assert_eq!((place(10).line, place(10).column), (2, 3));
+        // in the middle of a character, and behind the end
+        assert_eq!((place(7).line, place(7).column), (2, 1));
+        assert_eq!(place(1000).line, 3);
+        assert_eq!(place(0).extended_by, ["child"]);
+    }
+}

@@ -1,0 +1,612 @@
+//! Knobs, options and sweeps: the variants of one document.
+//!
+//! A knob's default holds where nothing else is said, an option (`--set`) stands above the file,
+//! and a sweep's axis takes each of its values in turn. An option that sets what an axis sweeps
+//! takes the axis away.
+
+use crate::document::{Node, Table, Value, parse_value};
+use crate::error::{Checked, Fault, either, fault};
+use crate::keys::section;
+use crate::load::Document;
+use crate::reader::Reader;
+use crate::source::Position;
+use std::path::PathBuf;
+
+/// Most points of one sweep.
+pub const MAX_POINTS: u64 = 100_000;
+
+/// What a caller changes of a scenario file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// Knobs or dotted keys with their values as text, the later above the earlier.
+    pub set: Vec<(String, String)>,
+    /// The trace of every channel of kind `trace`, relative to the working directory.
+    pub trace: Option<PathBuf>,
+    /// Seed of the first repeat.
+    pub seed: Option<u64>,
+    /// Number of repeats.
+    pub repeats: Option<u32>,
+}
+
+/// A dotted key.
+type Path = Vec<String>;
+
+/// A knob.
+struct Knob {
+    name: String,
+    targets: Vec<Path>,
+    one_of: Vec<Node>,
+}
+
+/// An axis of a sweep.
+struct Axis {
+    name: String,
+    at: Position,
+    targets: Vec<Path>,
+    values: Vec<Node>,
+}
+
+/// A value for some keys.
+struct Setting {
+    at: Position,
+    targets: Vec<Path>,
+    value: Node,
+}
+
+/// All variants of a document.
+pub(crate) struct Variants {
+    root: Table,
+    axes: Vec<Axis>,
+    points: u64,
+}
+
+/// One variant.
+pub(crate) struct Variant {
+    /// Names and values of the axes.
+    pub(crate) axes: Vec<(String, String)>,
+    /// The document with them.
+    pub(crate) root: Table,
+}
+
+impl Variants {
+    /// Takes knobs and sweep out of the document and puts the options in.
+    pub(crate) fn new(document: &mut Document, overrides: &Overrides) -> Checked<Self> {
+        let options = options(document, overrides);
+        let mut root = core::mem::take(&mut document.root);
+        let knobs = take_knobs(&mut root, document)?;
+        let mut sweep = take_sweep(&mut root)?;
+        let mut settings = Vec::new();
+        for option in options {
+            match option.key.strip_prefix("sweep.") {
+                Some(axis) => sweep.push((axis.to_owned(), option.at, option.value)),
+                None => settings.push(setting(option, &root, &knobs)?),
+            }
+        }
+        let mut axes = axes(sweep, &root, &knobs)?;
+        remove_set_axes(&mut axes, &settings)?;
+        for setting in settings {
+            assign(&mut root, &setting.targets, setting.at, &setting.value)?;
+        }
+        let points = count(&axes)?;
+        Ok(Self { root, axes, points })
+    }
+
+    /// All of them; the last axis varies fastest.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Checked<Variant>> + '_ {
+        (0..self.points).map(|index| self.point(index))
+    }
+
+    fn point(&self, mut index: u64) -> Checked<Variant> {
+        let mut root = self.root.clone();
+        let mut chosen = Vec::with_capacity(self.axes.len());
+        for axis in self.axes.iter().rev() {
+            let n = axis.values.len() as u64;
+            let value = &axis.values[(index % n) as usize];
+            index /= n;
+            assign(&mut root, &axis.targets, axis.at, value)?;
+            chosen.push((axis.name.clone(), value.text()));
+        }
+        chosen.reverse();
+        Ok(Variant { axes: chosen, root })
+    }
+}
+
+/// An option of the command line.
+struct Opt {
+    key: String,
+    at: Position,
+    value: Node,
+}
+
+/// The options as texts of their own, so that messages can point into them.
+fn options(document: &mut Document, overrides: &Overrides) -> Vec<Opt> {
+    let mut found = Vec::new();
+    for (key, value) in &overrides.set {
+        let text = format!("{key}={value}");
+        let source = document.add_option(format!("--set {text}"), text);
+        let at = Position { source, offset: 0 };
+        let value = parse_value(
+            value,
+            Position {
+                source,
+                offset: key.len() + 1,
+            },
+        );
+        found.push(Opt {
+            key: key.trim().to_owned(),
+            at,
+            value,
+        });
+    }
+    let mut number = |key: &str, value: Option<u64>| {
+        let Some(value) = value else { return };
+        let source = document.add_option(format!("--{key} {value}"), value.to_string());
+        let at = Position { source, offset: 0 };
+        found.push(Opt {
+            key: key.to_owned(),
+            at,
+            value: parse_value(&value.to_string(), at),
+        });
+    };
+    number("seed", overrides.seed);
+    number("repeats", overrides.repeats.map(u64::from));
+    found
+}
+
+/// Takes `[knobs]` out, and puts the defaults where they belong.
+fn take_knobs(root: &mut Table, document: &Document) -> Checked<Vec<Knob>> {
+    let Some(section) = root.remove("knobs") else {
+        return Ok(Vec::new());
+    };
+    let Value::Table(table) = section.node.value else {
+        return Err(fault(
+            section.node.at,
+            format!("[knobs] is {}", section.node.kind()),
+        ));
+    };
+    let mut knobs: Vec<Knob> = Vec::new();
+    for entry in &table.entries {
+        let knob = read_knob(&entry.key, &entry.node, root)?;
+        let twice = knobs
+            .iter()
+            .find(|k| k.targets.iter().any(|t| knob.targets.contains(t)));
+        if let Some(other) = twice {
+            return Err(fault(
+                entry.at,
+                format!(
+                    "knobs \"{}\" and \"{}\" set the same key",
+                    other.name, knob.name
+                ),
+            )
+            .hint("let one knob set it"));
+        }
+        if let Some(default) = entry.node.table().and_then(|t| t.get("default")) {
+            put_default(root, &knob, default, document)?;
+        }
+        knobs.push(knob);
+    }
+    Ok(knobs)
+}
+
+fn read_knob(name: &str, node: &Node, root: &Table) -> Checked<Knob> {
+    let title = format!("[knobs.{name}]");
+    let reader = Reader::open("knobs.<name>", title.as_str(), Some(node), node.at)?;
+    let list = |key: &str| match reader.given(key).map(|n| (n, &n.value)) {
+        None => Ok(None),
+        Some((_, Value::Array(items))) => Ok(Some(items.clone())),
+        Some((n, _)) => Err(fault(n.at, format!("\"{key}\" of {title} is {}", n.kind()))
+            .allowed("expected a list, for example [\"path.rtt\"]")),
+    };
+    let Some(sets) = list("sets")?.filter(|s| !s.is_empty()) else {
+        return Err(fault(node.at, format!("{title} sets nothing"))
+            .hint("give it sets = [\"path.rtt\"] with the keys that it sets"));
+    };
+    let mut targets = Vec::new();
+    for item in sets {
+        let Value::String(text) = &item.value else {
+            return Err(fault(
+                item.at,
+                format!("an element of \"sets\" is {}", item.kind()),
+            )
+            .allowed("expected a dotted key in quotes, for example \"path.rtt\""));
+        };
+        targets.push(checked_path(text, item.at, root, &[])?);
+    }
+    Ok(Knob {
+        name: name.to_owned(),
+        targets,
+        one_of: list("one-of")?.unwrap_or_default(),
+    })
+}
+
+fn put_default(root: &mut Table, knob: &Knob, default: &Node, document: &Document) -> Checked<()> {
+    knob.check(default)?;
+    for target in &knob.targets {
+        let path: Vec<&str> = target.iter().map(String::as_str).collect();
+        if let Some(entry) = root.at_path(&path) {
+            return Err(fault(
+                entry.at,
+                format!(
+                    "\"{}\" is set here and by the default of knob \"{}\" ({})",
+                    target.join("."),
+                    knob.name,
+                    document.sources.describe(default.at)
+                ),
+            )
+            .hint("remove this line, or change the knob's default"));
+        }
+    }
+    assign(root, &knob.targets, default.at, default)
+}
+
+impl Knob {
+    /// That a value is one of those allowed.
+    fn check(&self, value: &Node) -> Checked<()> {
+        if self.one_of.is_empty() || self.one_of.iter().any(|allowed| allowed.same(value)) {
+            return Ok(());
+        }
+        let words: Vec<String> = self.one_of.iter().map(Node::text).collect();
+        let given = value.text();
+        Err(fault(
+            value.at,
+            format!("knob \"{}\" has no position \"{given}\"", self.name),
+        )
+        .allowed(format!(
+            "expected {}",
+            either(words.iter().map(String::as_str))
+        ))
+        .nearest(&given, words.iter().map(String::as_str)))
+    }
+}
+
+/// A dotted key, after a look whether its beginning exists.
+fn checked_path(text: &str, at: Position, root: &Table, knobs: &[Knob]) -> Checked<Path> {
+    let path: Path = text.split('.').map(|part| part.trim().to_owned()).collect();
+    let top = || {
+        let fixed = ["knobs", "sweep", "extends"];
+        section("", None)
+            .keys
+            .iter()
+            .map(|k| k.name)
+            .filter(move |k| !fixed.contains(k))
+    };
+    let first = path.first().map_or("", String::as_str);
+    if !top().any(|key| key == first) {
+        let names = knobs.iter().map(|k| k.name.as_str());
+        let listed: Vec<&str> = names.clone().collect();
+        let listed = if listed.is_empty() {
+            "none".to_owned()
+        } else {
+            listed.join(", ")
+        };
+        return Err(fault(at, format!("unknown knob or key \"{text}\""))
+            .allowed(format!(
+                "knobs of this scenario: {listed}; dotted keys begin with {}",
+                either(top())
+            ))
+            .nearest(first, names.chain(top())));
+    }
+    if let (true, Some(name)) = (matches!(first, "flow" | "ue"), path.get(1)) {
+        let names: Vec<&str> = root
+            .get(first)
+            .and_then(Node::table)
+            .map(|t| t.keys().collect())
+            .unwrap_or_default();
+        if !names.contains(&name.as_str()) {
+            return Err(fault(at, format!("there is no {first} \"{name}\""))
+                .allowed(format!(
+                    "the scenario has {}",
+                    either(names.iter().copied())
+                ))
+                .nearest(name, names));
+        }
+    }
+    if path.iter().any(String::is_empty) {
+        return Err(fault(at, format!("\"{text}\" is no dotted key")));
+    }
+    Ok(path)
+}
+
+/// The keys that a knob or a dotted key names, after a look at the values.
+fn resolve<'a>(
+    name: &str,
+    at: Position,
+    values: impl IntoIterator<Item = &'a Node>,
+    root: &Table,
+    knobs: &[Knob],
+) -> Checked<Vec<Path>> {
+    match knobs.iter().find(|k| k.name == name) {
+        Some(knob) => {
+            values.into_iter().try_for_each(|value| knob.check(value))?;
+            Ok(knob.targets.clone())
+        }
+        None => Ok(vec![checked_path(name, at, root, knobs)?]),
+    }
+}
+
+fn setting(option: Opt, root: &Table, knobs: &[Knob]) -> Checked<Setting> {
+    let targets = resolve(&option.key, option.at, [&option.value], root, knobs)?;
+    Ok(Setting {
+        at: option.at,
+        targets,
+        value: option.value,
+    })
+}
+
+/// Takes `[sweep]` out, flattened: dotted names with their values.
+fn take_sweep(root: &mut Table) -> Checked<Vec<(String, Position, Node)>> {
+    let mut found = Vec::new();
+    if let Some(section) = root.remove("sweep") {
+        match section.node.value {
+            Value::Table(table) => flatten("", table, &mut found),
+            _ => {
+                return Err(fault(
+                    section.node.at,
+                    format!("[sweep] is {}", section.node.kind()),
+                )
+                .allowed("expected a table of lists, one for each axis"));
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn flatten(prefix: &str, table: Table, found: &mut Vec<(String, Position, Node)>) {
+    for entry in table.entries {
+        let name = format!("{prefix}{}", entry.key);
+        match entry.node.value {
+            Value::Table(inner) => flatten(&format!("{name}."), inner, found),
+            value => found.push((
+                name,
+                entry.at,
+                Node {
+                    at: entry.node.at,
+                    value,
+                },
+            )),
+        }
+    }
+}
+
+fn axes(sweep: Vec<(String, Position, Node)>, root: &Table, knobs: &[Knob]) -> Checked<Vec<Axis>> {
+    let mut axes: Vec<Axis> = Vec::new();
+    for (name, at, node) in sweep {
+        let kind = node.kind();
+        let Value::Array(values) = node.value else {
+            return Err(fault(node.at, format!("the axis \"{name}\" is {kind}"))
+                .allowed("expected a list of values, for example [\"1 ms\", \"2 ms\"]"));
+        };
+        if values.is_empty() {
+            return Err(fault(node.at, format!("the axis \"{name}\" has no value"))
+                .hint("give it at least one, or remove it"));
+        }
+        let targets = resolve(&name, at, &values, root, knobs)?;
+        // an axis of the same name comes from an option and replaces that of the file
+        axes.retain(|axis| axis.name != name);
+        if let Some(other) = axes
+            .iter()
+            .find(|a| a.targets.iter().any(|t| overlaps(t, &targets)))
+        {
+            return Err(fault(
+                at,
+                format!(
+                    "the axes \"{}\" and \"{name}\" set the same key",
+                    other.name
+                ),
+            )
+            .hint("remove one of the two"));
+        }
+        axes.push(Axis {
+            name,
+            at,
+            targets,
+            values,
+        });
+    }
+    Ok(axes)
+}
+
+/// True if one of `targets` is `path`, above it or below it.
+fn overlaps(path: &Path, targets: &[Path]) -> bool {
+    targets
+        .iter()
+        .any(|t| t.starts_with(path) || path.starts_with(t))
+}
+
+/// Takes away the axes whose keys an option sets.
+fn remove_set_axes(axes: &mut Vec<Axis>, settings: &[Setting]) -> Checked<()> {
+    for setting in settings {
+        axes.retain(|axis| !axis.targets.iter().all(|t| setting.targets.contains(t)));
+        let half = axes
+            .iter()
+            .find(|a| a.targets.iter().any(|t| overlaps(t, &setting.targets)));
+        if let Some(axis) = half {
+            return Err(fault(
+                setting.at,
+                format!("this sets a part of what the axis \"{}\" sweeps", axis.name),
+            )
+            .hint(format!("set \"{}\" itself", axis.name)));
+        }
+    }
+    Ok(())
+}
+
+/// How many points there are, without making any.
+fn count(axes: &[Axis]) -> Checked<u64> {
+    let mut points: u128 = 1;
+    for axis in axes {
+        points = points.saturating_mul(axis.values.len() as u128);
+    }
+    match (u64::try_from(points), axes.last()) {
+        (Ok(points), _) if points <= MAX_POINTS => Ok(points),
+        (_, Some(axis)) => Err(too_many(axis.at, points, axes)),
+        (_, None) => Ok(1),
+    }
+}
+
+fn too_many(at: Position, points: u128, axes: &[Axis]) -> Box<Fault> {
+    let sizes: Vec<String> = axes
+        .iter()
+        .map(|a| format!("{} ({})", a.name, a.values.len()))
+        .collect();
+    fault(
+        at,
+        format!("the sweep has {points} points: {}", sizes.join(" x ")),
+    )
+    .allowed(format!("at most {MAX_POINTS}"))
+    .hint("shorten the axes, or fix one of them by --set")
+}
+
+fn assign(root: &mut Table, targets: &[Path], at: Position, value: &Node) -> Checked<()> {
+    for target in targets {
+        let path: Vec<&str> = target.iter().map(String::as_str).collect();
+        root.set_path(&path, at, value.clone())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load;
+
+    const TEXT: &str = "[knobs.rtt]\ndefault = \"4 ms\"\nsets = [\"path.rtt\"]\n\
+        [knobs.pep]\ndefault = \"none\"\none-of = [\"none\", \"paper\"]\nsets = [\"pep.mode\"]\n\
+        [flow.bulk]\ncc = \"cubic\"\n";
+
+    fn variants(text: &str, set: &[(&str, &str)]) -> Result<Vec<Variant>, String> {
+        let mut document = load::string(text).map_err(|e| e.to_string())?;
+        let set = set
+            .iter()
+            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+            .collect();
+        let overrides = Overrides {
+            set,
+            ..Overrides::default()
+        };
+        let found = Variants::new(&mut document, &overrides)
+            .and_then(|variants| variants.iter().collect::<Checked<Vec<_>>>());
+        found.map_err(|fault| fault.locate(&document.sources).to_string())
+    }
+
+    fn value(variant: &Variant, path: &str) -> String {
+        let path: Vec<&str> = path.split('.').collect();
+        variant
+            .root
+            .at_path(&path)
+            .map_or(String::new(), |e| e.node.text())
+    }
+
+    #[test]
+    fn knobs_have_defaults_and_are_turned_by_name_or_by_path() {
+        let v = variants(TEXT, &[]).expect("valid");
+        assert_eq!((v.len(), value(&v[0], "path.rtt")), (1, "4 ms".to_owned()));
+        let v = variants(
+            TEXT,
+            &[("rtt", "1 ms"), ("pep", "paper"), ("flow.bulk.cc", "bbr")],
+        )
+        .expect("valid");
+        assert_eq!(value(&v[0], "path.rtt"), "1 ms");
+        assert_eq!(value(&v[0], "pep.mode"), "paper");
+        assert_eq!(value(&v[0], "flow.bulk.cc"), "bbr");
+        // a dotted key of a knob's target, and the later above the earlier
+        let v = variants(TEXT, &[("rtt", "1 ms"), ("path.rtt", "2 ms")]).expect("valid");
+        assert_eq!(value(&v[0], "path.rtt"), "2 ms");
+    }
+
+    #[test]
+    fn errors_of_options_name_the_option() {
+        let error = |key, value| variants(TEXT, &[(key, value)]).err().expect("refused");
+        let pep = error("pep", "papre");
+        assert_eq!(
+            pep,
+            "--set pep=papre:1:5: knob \"pep\" has no position \"papre\"; expected \"none\" or \
+             \"paper\"; did you mean \"paper\"?"
+        );
+        let unknown = error("rttt", "1 ms");
+        assert!(
+            unknown.starts_with("--set rttt=1 ms:1:1: unknown knob or key"),
+            "{unknown}"
+        );
+        assert!(unknown.ends_with("did you mean \"rtt\"?"), "{unknown}");
+        let flow = error("flow.bluk.cc", "bbr");
+        assert!(
+            flow.contains("no flow \"bluk\"") && flow.contains("\"bulk\"?"),
+            "{flow}"
+        );
+        assert!(error("flow..cc", "bbr").contains("there is no flow"));
+        assert!(error("knobs.rtt.default", "1 ms").contains("unknown knob"));
+    }
+
+    #[test]
+    fn a_key_is_not_set_by_both_a_file_and_a_knob() {
+        let text = format!("{TEXT}[path]\nrtt = \"9 ms\"\n");
+        let error = variants(&text, &[]).err().expect("refused");
+        assert!(
+            error.starts_with("<text>:11:1: \"path.rtt\" is set here and by"),
+            "{error}"
+        );
+        assert!(error.contains("knob \"rtt\" (<text>:2:"), "{error}");
+    }
+
+    #[test]
+    fn sweeps_are_cartesian_and_the_last_axis_is_fastest() {
+        let text = format!(
+            "{TEXT}[sweep]\nrtt = [\"1 ms\", \"2 ms\"]\n\"flow.bulk.cc\" = [\"cubic\", \"bbr\"]\n"
+        );
+        let v = variants(&text, &[]).expect("valid");
+        let points: Vec<(String, String)> = v
+            .iter()
+            .map(|v| (value(v, "path.rtt"), value(v, "flow.bulk.cc")))
+            .collect();
+        let expected = [
+            ("1 ms", "cubic"),
+            ("1 ms", "bbr"),
+            ("2 ms", "cubic"),
+            ("2 ms", "bbr"),
+        ];
+        assert_eq!(points, expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
+        assert_eq!(v[1].axes[1], ("flow.bulk.cc".to_owned(), "bbr".to_owned()));
+        // an option fixes an axis, or gives it other values
+        assert_eq!(variants(&text, &[("rtt", "8 ms")]).expect("valid").len(), 2);
+        assert_eq!(
+            variants(&text, &[("path.rtt", "8 ms")])
+                .expect("valid")
+                .len(),
+            2
+        );
+        assert_eq!(
+            variants(&text, &[("sweep.rtt", "[\"5 ms\"]")])
+                .expect("valid")
+                .len(),
+            2
+        );
+    }
+
+    #[test]
+    fn wrong_sweeps_are_refused() {
+        let error = |sweep: &str| {
+            variants(&format!("{TEXT}[sweep]\n{sweep}\n"), &[])
+                .err()
+                .expect("refused")
+        };
+        assert!(error("rtt = []").contains("has no value"));
+        assert!(error("rtt = \"1 ms\"").contains("expected a list"));
+        assert!(error("pep = [\"none\", \"papre\"]").contains("did you mean \"paper\"?"));
+        assert!(error("rtt = [\"1 ms\"]\npath.rtt = [\"2 ms\"]").contains("the same key"));
+        assert!(error("nonsense = [1]").contains("unknown knob or key"));
+    }
+
+    #[test]
+    fn a_sweep_of_a_thousand_million_points_is_refused_without_making_them() {
+        // 10^9 = 1000 x 1000 x 1000
+        let list: Vec<String> = (1..=1000).map(|n| n.to_string()).collect();
+        let list = list.join(",");
+        let text = format!(
+            "{TEXT}[sweep]\nseed = [{list}]\nrepeats = [{list}]\n\"path.loss\" = [{list}]\n"
+        );
+        let error = variants(&text, &[]).err().expect("refused");
+        assert!(error.contains("the sweep has 1000000000 points"), "{error}");
+        assert!(error.contains("at most 100000"), "{error}");
+    }
+}
