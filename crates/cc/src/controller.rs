@@ -123,6 +123,14 @@ pub struct Allocation {
 }
 
 /// A congestion controller: packets go in with their times, decisions come out.
+///
+/// The order of calls for one acknowledgement: [`Self::on_recovery_end`] if it ends an episode,
+/// [`Self::on_loss`] if it begins one, then [`Self::on_ack`]. An episode of [`LossKind::Fast`] or
+/// [`LossKind::Timeout`] ends with [`Self::on_recovery_end`] before the next begins, except that a
+/// timeout may come within one; that is the same episode, and ssthresh is not reduced again.
+/// After a timeout the window grows by slow start from one segment while
+/// [`AckSample::is_recovering`] is still true, so PRR is for [`LossKind::Fast`] and
+/// [`LossKind::Ecn`] only.
 pub trait CongestionControl: Send {
     /// The name that scenario files use, e.g. `"cubic"`.
     fn name(&self) -> &'static str;

@@ -109,3 +109,132 @@ impl DeliveryRate {
         self.app_limited_until = Some((self.delivered + bytes_in_flight).max(Bytes::new(1)));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    fn sent(bytes_in_flight: u64) -> Sent {
+        Sent {
+            bytes: Bytes::new(1_000),
+            bytes_in_flight: Bytes::new(bytes_in_flight),
+            is_retransmission: false,
+        }
+    }
+
+    fn ack(acked: u64, stamp: PacketStamp) -> AckSample {
+        AckSample {
+            newly_acked: Bytes::new(acked),
+            newly_lost: Bytes::ZERO,
+            bytes_in_flight: Bytes::ZERO,
+            prior_in_flight: Bytes::new(acked),
+            rtt: None,
+            srtt: Duration::from_millis(10),
+            min_rtt: Duration::from_millis(10),
+            stamp: Some(stamp),
+            is_recovering: false,
+            is_cwnd_limited: true,
+            is_round_start: false,
+            ecn_echo: false,
+        }
+    }
+
+    #[test]
+    fn section_3_3_rate_is_delivered_over_the_ack_interval() {
+        let mut rate = DeliveryRate::default();
+        let first = rate.on_sent(at(0), &sent(0));
+        let second = rate.on_sent(at(0), &sent(1_000));
+        let sample = rate.on_ack(at(10), &ack(1_000, first)).expect("sample");
+        // 1000 B in the 10 ms from the first transmission
+        assert_eq!(sample.delivery_rate, BitRate::from_bps(800_000));
+        let sample = rate.on_ack(at(20), &ack(1_000, second)).expect("sample");
+        assert_eq!(
+            (sample.delivered, sample.interval),
+            (Bytes::new(2_000), at(20) - at(0))
+        );
+        assert_eq!(sample.prior_delivered, Bytes::ZERO);
+        // a packet sent at 10 ms, after 1000 B were delivered, and acknowledged at 30 ms
+        let mut rate = DeliveryRate::default();
+        let first = rate.on_sent(at(0), &sent(0));
+        rate.on_sent(at(0), &sent(1_000));
+        rate.on_ack(at(10), &ack(1_000, first));
+        let third = rate.on_sent(at(10), &sent(1_000));
+        let sample = rate.on_ack(at(30), &ack(2_000, third)).expect("sample");
+        assert_eq!(sample.delivery_rate, BitRate::from_bps(800_000));
+        assert_eq!(sample.prior_delivered, Bytes::new(1_000));
+    }
+
+    #[test]
+    fn section_3_3_bunched_acks_are_measured_by_the_send_interval() {
+        let mut rate = DeliveryRate::default();
+        let first = rate.on_sent(at(0), &sent(0));
+        let stamps: Vec<_> = (1..=10)
+            .map(|i| rate.on_sent(at(i * 10), &sent(i * 1_000)))
+            .collect();
+        rate.on_ack(at(100), &ack(1_000, first));
+        // sent 10 ms apart, acknowledged at once: 10000 B over 100 ms, not over 1 ms
+        let sample = rate
+            .on_ack(at(101), &ack(10_000, stamps[9]))
+            .expect("sample");
+        assert_eq!(sample.interval, Duration::from_millis(101));
+        let next = rate.on_sent(at(102), &sent(1_000));
+        let last = rate.on_sent(at(152), &sent(2_000));
+        rate.on_ack(at(153), &ack(1_000, next));
+        let sample = rate.on_ack(at(154), &ack(1_000, last)).expect("sample");
+        // sent 52 ms after the packet last acknowledged before, acknowledged 53 ms after
+        assert_eq!(last.first_sent_at, at(100));
+        assert_eq!(
+            (sample.delivered, sample.interval),
+            (Bytes::new(2_000), at(154) - at(101))
+        );
+    }
+
+    #[test]
+    fn section_3_3_samples_shorter_than_the_least_rtt_are_refused() {
+        let mut rate = DeliveryRate::default();
+        let stamp = rate.on_sent(at(0), &sent(0));
+        assert_eq!(rate.on_ack(at(9), &ack(1_000, stamp)), None);
+        assert_eq!(
+            rate.delivered(),
+            Bytes::new(1_000),
+            "delivered all the same"
+        );
+    }
+
+    #[test]
+    fn section_3_4_the_bubble_is_marked_until_it_has_passed() {
+        let mut rate = DeliveryRate::default();
+        let before = rate.on_sent(at(0), &sent(0));
+        rate.on_app_limited(Bytes::new(1_000));
+        let within = rate.on_sent(at(5), &sent(1_000));
+        assert!(!before.is_app_limited && within.is_app_limited);
+        // the marked flight is 1000 B: the acknowledgement beyond it ends the mark
+        rate.on_ack(at(10), &ack(1_000, before));
+        assert!(rate.is_app_limited());
+        let sample = rate.on_ack(at(15), &ack(1_000, within)).expect("sample");
+        assert!(sample.is_app_limited && !rate.is_app_limited());
+        assert!(!rate.on_sent(at(16), &sent(0)).is_app_limited);
+    }
+
+    #[test]
+    fn section_3_2_a_flight_begins_when_nothing_is_in_flight() {
+        let mut rate = DeliveryRate::default();
+        let first = rate.on_sent(at(0), &sent(0));
+        rate.on_ack(at(10), &ack(1_000, first));
+        let later = rate.on_sent(at(500), &sent(0));
+        assert_eq!(
+            (later.first_sent_at, later.delivered_at),
+            (at(500), at(500))
+        );
+        let sample = rate.on_ack(at(510), &ack(1_000, later)).expect("sample");
+        assert_eq!(
+            sample.interval,
+            Duration::from_millis(10),
+            "the pause does not count"
+        );
+    }
+}

@@ -274,8 +274,7 @@ impl Bbr {
         if self.round.is_start {
             self.is_conserving = false;
         }
-        self.expire_policer(cx);
-        self.sample_policer(ack.newly_lost, sample.is_app_limited);
+        self.update_policer(cx, ack.newly_lost, sample.is_app_limited);
         let rate = sample.delivery_rate.as_bps();
         if !sample.is_app_limited || rate >= self.max_bw.get() {
             self.max_bw.update(self.round.count, rate);
@@ -391,3 +390,6 @@ impl CongestionControl for Bbr {
         true
     }
 }
+
+#[cfg(test)]
+mod tests;

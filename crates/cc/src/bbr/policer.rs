@@ -112,23 +112,104 @@ impl Policer {
 }
 
 impl Bbr {
-    /// Takes the losses that an acknowledgement, or a timeout, has shown.
+    /// Takes the losses that an acknowledgement has shown; after 48 rounds at a policer's rate the
+    /// path is probed again.
+    pub(super) fn update_policer(&mut self, cx: &mut Ctx<'_>, lost: Bytes, is_app_limited: bool) {
+        if !self.policer.is_used {
+            self.sample_policer(lost, is_app_limited);
+        } else if matches!(self.state, State::ProbeBw { .. }) && self.round.is_start {
+            self.policer.rounds += 1;
+            if self.policer.rounds >= MAX_ROUNDS {
+                self.policer.reset(&self.delivery);
+                self.enter_probe_bw(cx);
+            }
+        }
+    }
+
+    /// Takes losses while no policer is known.
     pub(super) fn sample_policer(&mut self, lost: Bytes, is_app_limited: bool) {
         if !self.policer.is_used {
             self.policer
                 .sample(lost, is_app_limited, self.round.is_start, &self.delivery);
         }
     }
+}
 
-    /// After 48 rounds at the policer's rate the path is probed again.
-    pub(super) fn expire_policer(&mut self, cx: &mut Ctx<'_>) {
-        if !self.policer.is_used || !matches!(self.state, State::ProbeBw { .. }) {
-            return;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AckSample;
+
+    /// A policer search beside the deliveries it looks at.
+    struct Bench {
+        policer: Policer,
+        rate: DeliveryRate,
+        now: Instant,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let mut bench = Self {
+                policer: Policer::default(),
+                rate: DeliveryRate::default(),
+                now: Instant::ZERO,
+            };
+            bench.round(1_000, 1_000);
+            bench
         }
-        self.policer.rounds += u32::from(self.round.is_start);
-        if self.policer.rounds >= MAX_ROUNDS {
-            self.policer.reset(&self.delivery);
-            self.enter_probe_bw(cx);
+
+        /// A round of 250 ms that delivers and loses so many bytes.
+        fn round(&mut self, delivered: u64, lost: u64) {
+            self.now += Duration::from_millis(250);
+            let ack = AckSample {
+                newly_acked: Bytes::new(delivered),
+                newly_lost: Bytes::new(lost),
+                bytes_in_flight: Bytes::ZERO,
+                prior_in_flight: Bytes::ZERO,
+                rtt: None,
+                srtt: Duration::ZERO,
+                min_rtt: Duration::ZERO,
+                stamp: None,
+                is_recovering: false,
+                is_cwnd_limited: true,
+                is_round_start: true,
+                ecn_echo: false,
+            };
+            self.rate.on_ack(self.now, &ack);
+            self.policer.sample(ack.newly_lost, false, true, &self.rate);
         }
+    }
+
+    #[test]
+    fn two_lossy_intervals_of_like_rate_show_a_policer() {
+        let mut bench = Bench::new();
+        // The round of the first loss counts, its bytes do not: three rounds more, 75 kB delivered
+        // and 15 kB lost in 750 ms are 51/256 and 800 kbit/s.
+        for _ in 0..3 {
+            bench.round(25_000, 5_000);
+        }
+        assert_eq!(bench.policer.bandwidth(), None);
+        // 840 kbit/s is within an eighth: the mean is used
+        for _ in 0..4 {
+            bench.round(26_250, 6_000);
+        }
+        assert_eq!(bench.policer.bandwidth(), Some(BitRate::from_bps(820_000)));
+    }
+
+    #[test]
+    fn unlike_rates_or_fewer_losses_do_not() {
+        let mut bench = Bench::new();
+        for (rounds, kilobytes) in [(3, 25), (4, 30), (4, 25), (4, 30)] {
+            for _ in 0..rounds {
+                bench.round(kilobytes * 1_000, 8_000);
+            }
+            assert_eq!(bench.policer.bandwidth(), None);
+        }
+        let mut bench = Bench::new();
+        for _ in 0..40 {
+            // 19 % are 48.6/256
+            bench.round(25_000, 4_750);
+        }
+        assert_eq!(bench.policer.bandwidth(), None);
     }
 }

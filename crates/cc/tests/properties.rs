@@ -1,0 +1,175 @@
+//! No sequence of events, however absurd, breaks a controller.
+
+use cc::{
+    AckSample, BuildConfig, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RecoveryEnd,
+    Sent,
+};
+use proptest::prelude::*;
+use units::{Bytes, Duration, Instant, Rng, Streams};
+
+/// Amounts and times from nothing to the largest.
+fn number() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        Just(0),
+        Just(1),
+        Just(u64::MAX),
+        0u64..20_000,
+        any::<u32>().prop_map(u64::from),
+        any::<u64>(),
+    ]
+}
+
+#[derive(Clone, Debug)]
+struct Event {
+    kind: u8,
+    advance: u64,
+    numbers: [u64; 6],
+    flags: [bool; 5],
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    (
+        0u8..9,
+        number(),
+        prop::array::uniform6(number()),
+        prop::array::uniform5(any::<bool>()),
+    )
+        .prop_map(|(kind, advance, numbers, flags)| Event {
+            kind,
+            advance,
+            numbers,
+            flags,
+        })
+}
+
+struct Bench {
+    cc: Box<dyn CongestionControl>,
+    rng: Rng,
+    now: Instant,
+    stamp: PacketStamp,
+}
+
+impl Bench {
+    fn apply(&mut self, event: &Event) {
+        self.now += Duration::from_nanos(event.advance);
+        let [a, b, c, d, e, f] = event.numbers;
+        let (bytes, time) = (Bytes::new, Duration::from_nanos);
+        let mut cx = Ctx {
+            now: self.now,
+            rng: &mut self.rng,
+            trace: &mut (),
+        };
+        match event.kind {
+            0 => {
+                let packet = Sent {
+                    bytes: bytes(a),
+                    bytes_in_flight: bytes(b),
+                    is_retransmission: event.flags[0],
+                };
+                self.stamp = self.cc.on_sent(&mut cx, &packet);
+            }
+            1..=4 => {
+                let absurd = PacketStamp {
+                    delivered: bytes(f),
+                    delivered_at: Instant::from_nanos(e),
+                    first_sent_at: Instant::from_nanos(d),
+                    sent_at: Instant::from_nanos(c),
+                    is_app_limited: event.flags[1],
+                };
+                let ack = AckSample {
+                    newly_acked: bytes(a),
+                    newly_lost: bytes(b),
+                    bytes_in_flight: bytes(c),
+                    prior_in_flight: bytes(d),
+                    rtt: event.flags[0].then_some(time(e)),
+                    srtt: time(f),
+                    min_rtt: time(e / 2),
+                    stamp: match event.kind {
+                        1 => Some(absurd),
+                        2 => None,
+                        _ => Some(self.stamp),
+                    },
+                    is_recovering: event.flags[1],
+                    is_cwnd_limited: event.flags[2],
+                    is_round_start: event.flags[3],
+                    ecn_echo: event.flags[4],
+                };
+                self.cc.on_ack(&mut cx, &ack);
+            }
+            5 => {
+                let loss = LossSample {
+                    kind: [LossKind::Fast, LossKind::Timeout, LossKind::Ecn][(a % 3) as usize],
+                    lost: bytes(b),
+                    bytes_in_flight: bytes(c),
+                    lost_sent_at: Instant::from_nanos(d),
+                };
+                self.cc.on_loss(&mut cx, &loss);
+            }
+            6 => self.cc.on_recovery_end(
+                &mut cx,
+                RecoveryEnd {
+                    is_spurious: event.flags[0],
+                },
+            ),
+            7 => self.cc.on_app_limited(&mut cx, bytes(a)),
+            _ => self.cc.on_restart_after_idle(&mut cx),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn a_segment_may_always_be_sent(
+        mss in prop_oneof![0u64..3, 500u64..9_000, Just(u64::MAX)],
+        initial_window in number(),
+        events in prop::collection::vec(event(), 1..120),
+    ) {
+        let config =
+            BuildConfig { mss: Bytes::new(mss), initial_window: Bytes::new(initial_window) };
+        for &name in cc::names() {
+            let mut bench = Bench {
+                cc: cc::build(name, config).expect("known"),
+                rng: Streams::new(1).stream("cc"),
+                now: Instant::ZERO,
+                stamp: PacketStamp::default(),
+            };
+            for event in &events {
+                bench.apply(event);
+                let cwnd = bench.cc.cwnd();
+                prop_assert!(cwnd >= Bytes::new(mss.max(1)), "{name}: {cwnd} after {event:?}");
+                let rate = bench.cc.pacing_rate();
+                prop_assert!(rate.is_none_or(|r| r.as_bps() > 0), "{name}: {rate:?}");
+                let ssthresh = bench.cc.ssthresh();
+                let least = Bytes::new(mss.max(1)) * 2;
+                prop_assert!(ssthresh.is_none_or(|s| s >= least), "{name}: {ssthresh:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_events_give_the_same_decisions(
+        events in prop::collection::vec(event(), 1..120),
+    ) {
+        for &name in cc::names() {
+            let run = || {
+                let config =
+                    BuildConfig { mss: Bytes::new(1_448), initial_window: Bytes::new(14_480) };
+                let mut bench = Bench {
+                    cc: cc::build(name, config).expect("known"),
+                    rng: Streams::new(1).stream("cc"),
+                    now: Instant::ZERO,
+                    stamp: PacketStamp::default(),
+                };
+                let mut decisions = Vec::new();
+                for event in &events {
+                    bench.apply(event);
+                    decisions.push((bench.cc.cwnd(), bench.cc.pacing_rate()));
+                }
+                decisions
+            };
+            prop_assert_eq!(run(), run());
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! Controllers over a fixed path against what theory says, from both sides.
+
+mod pipe;
+
+use pipe::{Flow, MSS, Path, at};
+use units::{BitRate, Bytes, Duration, Instant};
+
+fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+fn share(goodput: BitRate, path: &Path) -> f64 {
+    goodput.as_bps() as f64 / path.rate.as_bps() as f64
+}
+
+#[test]
+fn bbr_fills_the_pipe_and_keeps_the_queue_short() {
+    for path in [
+        Path::new(100, ms(20), 10.0),
+        Path::new(10, ms(100), 10.0),
+        Path::new(500, ms(4), 10.0),
+    ] {
+        let mut flow = Flow::new("bbr", path, 1);
+        flow.run_until(at(3));
+        flow.forget();
+        let used = share(flow.run_until(at(33)), &path);
+        assert!((0.95..=1.0001).contains(&used), "{used} of {}", path.rate);
+        // A probe queues a quarter of the BDP and the three quanta budgeted for the hosts, each
+        // what leaves in 1/1024 s and at least two segments; two more segments while probing.
+        let quantum = Bytes::new(path.rate.as_bps() / 8 / 1024).max(MSS * 2);
+        let probe = path.bdp() / 4 + quantum * 3 + MSS * 4;
+        assert!(
+            flow.max_queue <= probe,
+            "{} queued, of {probe}",
+            flow.max_queue
+        );
+        assert!(
+            flow.max_queue >= path.bdp() / 5,
+            "{} queued: no probe",
+            flow.max_queue
+        );
+        assert!(probe < path.bdp().mul_f64(1.5));
+        assert!(
+            flow.mean_queue() <= probe.mul_f64(0.75),
+            "{} queued",
+            flow.mean_queue()
+        );
+        assert_eq!(flow.drops, 0);
+    }
+}
+
+#[test]
+fn bbr_passes_startup_drain_probe_bw_in_the_time_that_doubling_takes() {
+    let path = Path::new(100, ms(20), 10.0);
+    let mut flow = Flow::new("bbr", path, 1);
+    flow.run_until(at(2));
+    let names: Vec<_> = flow.log.0.iter().map(|e| e.1).collect();
+    assert_eq!(names, ["drain", "probe_bw"]);
+    // Five rounds double 10 segments to the 173 of the BDP, the sixth measures it, three without
+    // growth follow. In flight are then 2.89 BDP and three quanta of 2.89 times the rate, 3.3 BDP:
+    // the last four rounds take 20 to 66 ms.
+    let drain = flow.log.0[0].0;
+    assert!(drain >= Instant::ZERO + ms(20) * 9, "{drain}");
+    assert!(drain <= Instant::ZERO + ms(20) * 6 + ms(66) * 4, "{drain}");
+    // DRAIN takes away at 1 - 1/2.89 of the rate what is queued, 2.3 BDP: at most 70 ms
+    let probe = flow.log.0[1].0;
+    assert!(
+        probe >= drain + ms(20) && probe <= drain + ms(71),
+        "{probe}"
+    );
+}
+
+#[test]
+fn bbr_measures_a_longer_path_afresh_after_ten_seconds() {
+    let mut flow = Flow::new("bbr", Path::new(50, ms(20), 10.0), 1);
+    flow.run_until(at(5));
+    flow.forget();
+    flow.path.base_rtt = ms(25);
+    flow.run_until(at(19));
+    // the minimum of 20 ms was last seen in the first rounds
+    let probes = flow.log.times("probe_rtt");
+    assert_eq!(probes.len(), 1, "{:?}", flow.log.0);
+    assert!(
+        probes[0] >= at(10) && probes[0] <= at(10) + ms(300),
+        "{:?}",
+        probes[0]
+    );
+    // four segments for 200 ms and a round, then back to PROBE_BW
+    let back = flow.log.times("probe_bw");
+    let stay = back[0] - probes[0];
+    assert!(stay >= ms(200) && stay <= ms(300), "{stay}");
+    let low: Vec<_> = flow
+        .rounds
+        .iter()
+        .filter(|r| r.cwnd == MSS * 4)
+        .map(|r| r.at)
+        .collect();
+    assert!(
+        low.iter().all(|&t| t >= probes[0] && t <= back[0]),
+        "{low:?}"
+    );
+    assert!(low.len() >= 7, "{low:?}");
+    // the window is now twice the longer path's BDP, three quanta and at most three segments
+    let cwnd = flow.rounds.last().expect("rounds").cwnd;
+    let quanta = MSS * 4 * 3;
+    assert!(
+        cwnd >= flow.path.bdp().mul_f64(2.0 * 0.98) + quanta,
+        "{cwnd}"
+    );
+    assert!(cwnd <= flow.path.bdp() * 2 + quanta + MSS * 5, "{cwnd}");
+}
+
+#[test]
+fn bbr_finds_more_bandwidth_in_a_few_cycles_and_less_in_ten_rounds() {
+    let path = Path::new(50, ms(20), 20.0);
+    let mut flow = Flow::new("bbr", path, 1);
+    flow.run_until(at(3));
+    // Doubling takes log(2) / log(1.25) = 3.1 probes, one in each cycle of eight rounds.
+    flow.path.rate = BitRate::from_mbps(100);
+    flow.run_until(at(3) + ms(20) * 8 * 5);
+    let used = share(flow.run_until(at(7)), &flow.path);
+    assert!((0.95..=1.0001).contains(&used), "{used}");
+    // Back at half: the old maximum lasts ten rounds, stretched by the queue that grows meanwhile
+    // to what the window of twice the old BDP allows.
+    flow.path.rate = BitRate::from_mbps(50);
+    flow.run_until(at(10));
+    flow.forget();
+    let used = share(flow.run_until(at(15)), &flow.path);
+    assert!((0.95..=1.0001).contains(&used), "{used}");
+    assert!(
+        flow.max_queue <= path.bdp().mul_f64(1.5),
+        "{}",
+        flow.max_queue
+    );
+}
+
+#[test]
+fn bbr_hardly_heeds_random_losses() {
+    let path = Path {
+        loss: 0.01,
+        ..Path::new(100, ms(20), 10.0)
+    };
+    let mut flow = Flow::new("bbr", path, 1);
+    flow.run_until(at(3));
+    let used = share(flow.run_until(at(23)), &path);
+    assert!((0.90..=0.991).contains(&used), "{used}");
+}
+
+#[test]
+fn bbr_in_a_shallow_buffer_still_fills_the_pipe() {
+    let path = Path::new(100, ms(20), 0.5);
+    let mut flow = Flow::new("bbr", path, 1);
+    flow.run_until(at(3));
+    let used = share(flow.run_until(at(23)), &path);
+    assert!((0.90..=1.0001).contains(&used), "{used}");
+}
+
+#[test]
+fn cubic_swings_between_beta_w_max_and_w_max() {
+    // W_max is what fits: a BDP in the pipe and one in the buffer
+    let path = Path::new(50, ms(40), 1.0);
+    let mut flow = Flow::new("cubic", path, 1);
+    flow.run_until(at(20));
+    flow.forget();
+    let used = share(flow.run_until(at(120)), &path);
+    assert!((0.97..=1.0001).contains(&used), "{used}");
+    let w_max = path.bdp() + path.buffer;
+    for round in flow.rounds.iter().filter(|r| !r.is_recovering) {
+        let relative = round.cwnd.ratio(w_max);
+        assert!(
+            (0.68..=1.04).contains(&relative),
+            "cwnd {relative} of W_max at {}",
+            round.at
+        );
+    }
+    assert_eq!(flow.timeouts, 0);
+    // Losses come about K = cbrt(0.3 W_max / 0.4) apart; the loss is seen a round trip late, and
+    // fast convergence may shorten every other epoch.
+    let k = (0.75 * w_max.ratio(MSS)).cbrt();
+    let losses = flow.log.times("loss");
+    let mean = (losses[losses.len() - 1] - losses[0]).as_secs_f64() / (losses.len() - 1) as f64;
+    assert!(
+        (0.8 * k..=1.3 * k).contains(&mean),
+        "{mean} s between losses, K = {k} s"
+    );
+}
+
+#[test]
+fn cubic_is_reno_friendly_on_a_short_path() {
+    // With 100 segments and 10 ms, K = 4.2 s, while Reno needs 30 rounds: W_est leads, and the
+    // window grows by about alpha = 0.53 segments a round.
+    let path = Path::new(60, ms(10), 1.0);
+    let mut flow = Flow::new("cubic-hystart++", path, 1);
+    flow.run_until(at(10));
+    flow.forget();
+    flow.run_until(at(30));
+    let steps: Vec<_> = flow
+        .rounds
+        .windows(2)
+        .filter(|w| !w[0].is_recovering && !w[1].is_recovering && w[1].cwnd > w[0].cwnd)
+        .map(|w| (w[1].cwnd - w[0].cwnd).ratio(MSS))
+        .collect();
+    let mean = steps.iter().sum::<f64>() / steps.len() as f64;
+    assert!((0.5..=1.05).contains(&mean), "{mean} segments a round");
+    assert!(steps.iter().all(|&s| s <= 1.1), "{steps:?}");
+}
+
+#[test]
+fn newreno_adds_a_segment_a_round_and_halves() {
+    let path = Path::new(20, ms(40), 1.0);
+    let mut flow = Flow::new("newreno", path, 1);
+    flow.run_until(at(10));
+    flow.forget();
+    let used = share(flow.run_until(at(70)), &path);
+    // with a BDP of buffer the pipe never empties
+    assert!((0.99..=1.0001).contains(&used), "{used}");
+    let mut slopes = 0;
+    for pair in flow.rounds.windows(2) {
+        if !pair[0].is_recovering && !pair[1].is_recovering {
+            let step = pair[1].cwnd.saturating_sub(pair[0].cwnd);
+            // the counter may complete a window just before or after the round's edge
+            assert!(step <= MSS * 2, "{step}");
+            slopes += step.get();
+        }
+    }
+    let undisturbed = flow
+        .rounds
+        .windows(2)
+        .filter(|w| !w[0].is_recovering && !w[1].is_recovering);
+    let slope = Bytes::new(slopes).ratio(MSS) / undisturbed.count() as f64;
+    assert!((0.95..=1.05).contains(&slope), "{slope} segments a round");
+    let full = (path.bdp() + path.buffer).ratio(MSS);
+    for (_, _, cwnd) in flow.log.0.iter().filter(|e| e.1 == "loss") {
+        let half = Bytes::new(*cwnd).ratio(MSS);
+        assert!(
+            (half - full / 2.0).abs() <= 3.0,
+            "{half} of {full} segments after a loss"
+        );
+    }
+}
+
+#[test]
+fn newreno_follows_mathis_under_random_loss() {
+    let base_rtt = ms(20);
+    for (p, seconds) in [(1e-4, 500), (1e-3, 200), (1e-2, 100)] {
+        let path = Path {
+            loss: p,
+            ..Path::new(1_000, base_rtt, 1.0)
+        };
+        let mut flow = Flow::new("newreno", path, 7);
+        flow.run_until(at(10));
+        let goodput = flow.run_until(at(10 + seconds)).as_bps() as f64;
+        let mathis = MSS.bits().get() as f64 / base_rtt.as_secs_f64() * (1.5 / p).sqrt();
+        let ratio = goodput / mathis;
+        assert!(
+            (0.75..=1.25).contains(&ratio),
+            "{ratio} of Mathis at p = {p}"
+        );
+    }
+}
+
+#[test]
+fn hystart_leaves_slow_start_without_a_loss_where_plain_slow_start_overshoots() {
+    let path = Path::new(100, ms(100), 0.9);
+    let mut flow = Flow::new("cubic", path, 1);
+    flow.run_until(at(2));
+    let &(_, exit, cwnd) = flow.log.0.first().expect("an exit");
+    // The packets of a round leave at twice the link's rate while the window is below the BDP, and
+    // come back at the link's: half a round trip of them is half a BDP, one doubling is possible
+    // before the round in which the train is long enough is over.
+    assert_eq!(exit, "hystart_ack_train");
+    let relative = Bytes::new(cwnd).ratio(path.bdp());
+    assert!((0.5..=1.5).contains(&relative), "leaves at {relative} BDP");
+    assert_eq!(flow.drops, 0);
+
+    let mut plain = Flow::new("cubic-plain", path, 1);
+    plain.run_until(at(2));
+    // It overflows at 1.9 BDP in flight and learns of it a round later, after sending 1.9 BDP too
+    // much; beta times the 3.8 BDP of then is still 0.8 BDP too much.
+    assert_eq!(plain.log.0.first().map(|e| e.1), Some("loss"));
+    let lost = plain.drops as f64 / path.bdp().ratio(MSS);
+    assert!((1.9..=3.0).contains(&lost), "{lost} BDP lost");
+}
+
+#[test]
+fn hystart_plus_plus_passes_conservative_slow_start() {
+    let path = Path::new(100, ms(100), 13.0);
+    let mut flow = Flow::new("cubic-hystart++", path, 1);
+    flow.run_until(at(6));
+    let names: Vec<_> = flow.log.0.iter().map(|e| e.1).collect();
+    assert_eq!(names, ["css", "css_end"]);
+    // The least round-trip time of a round is that of its first packets. It is an eighth above the
+    // last one's when they were sent into a window of 1.125 BDP or, by doubling, just below twice
+    // that; the window has doubled again when they are acknowledged.
+    let css = Bytes::new(flow.log.0[0].2).ratio(path.bdp());
+    assert!((2.25..=4.5).contains(&css), "CSS at {css} BDP");
+    // five rounds, the first of them begun before, grow by at most a quarter each
+    let end = Bytes::new(flow.log.0[1].2).ratio(path.bdp()) / css;
+    assert!(
+        (1.25f64.powi(4)..=1.25f64.powi(5) + 0.01).contains(&end),
+        "grows {end} times"
+    );
+    assert_eq!(flow.drops, 0);
+}
+
+#[test]
+fn runs_repeat_bit_for_bit() {
+    let path = Path {
+        loss: 1e-3,
+        ..Path::new(50, ms(20), 1.0)
+    };
+    for &name in cc::names() {
+        let run = || {
+            let mut flow = Flow::new(name, path, 3);
+            flow.run_until(at(20));
+            let windows: Vec<_> = flow.rounds.iter().map(|r| (r.at, r.cwnd)).collect();
+            (flow.delivered, flow.drops, windows)
+        };
+        assert_eq!(run(), run(), "{name}");
+    }
+}
