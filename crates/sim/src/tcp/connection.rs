@@ -1,0 +1,480 @@
+//! One end of a connection: its states (RFC 9293 3.3.2), and the two halves that it joins.
+
+use super::config::Config;
+use super::receiver::Receiver;
+use super::segment::{Flags, SackBlocks, Segment};
+use super::sender::{INITIAL_RTO, Outgoing, Sender};
+use super::stats::{ReadChunk, RttSample, Stats};
+use cc::{Allocation, CongestionControl, Trace};
+use units::{Bytes, Duration, Instant, Packets, Rng};
+
+/// SYNs or SYN-ACKs sent again before the peer is given up (Linux `tcp_syn_retries`).
+const SYN_RETRIES: u32 = 6;
+
+/// Why a connection is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CloseReason {
+    /// Both directions were closed, and everything was acknowledged.
+    Finished,
+    /// The peer reset it.
+    Reset,
+    /// [`Connection::abort`] was called.
+    Aborted,
+    /// The peer stopped answering.
+    TimedOut,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// A client before [`Connection::open`].
+    Idle,
+    Listen,
+    SynSent,
+    SynReceived,
+    /// Established or half closed: each half knows what it has finished.
+    Open,
+    /// Both directions are finished; late segments are still answered, as in TIME-WAIT.
+    Closed(CloseReason),
+}
+
+/// The SYN or SYN-ACK on its way.
+#[derive(Clone, Copy, Debug)]
+struct Handshake {
+    /// It must be sent now.
+    is_due: bool,
+    /// When it is sent again.
+    deadline: Instant,
+    /// When it was sent first.
+    first_sent_at: Instant,
+    /// How often it was sent.
+    sent: u32,
+}
+
+/// One end of a TCP connection.
+///
+/// After each call that may change what can be sent ([`Self::on_segment`], [`Self::on_deadline`],
+/// [`Self::write`], [`Self::read`], [`Self::close`], [`Self::open`], [`Self::abort`],
+/// [`Self::set_receive_window`], [`Self::set_allocation`]), call [`Self::poll_transmit`] until it
+/// returns `None`; then [`Self::next_deadline`] is valid. Times must not decrease.
+#[derive(Debug)]
+pub struct Connection {
+    state: State,
+    handshake: Handshake,
+    sender: Sender,
+    receiver: Receiver,
+    /// A reset must be sent.
+    is_reset_due: bool,
+}
+
+impl Connection {
+    /// The end that opens the connection by [`Self::open`]. `rng` is the stream of its controller.
+    ///
+    /// # Panics
+    /// If [`Config::check`] fails: callers check what users give them before.
+    pub fn client(config: Config, cc: Box<dyn CongestionControl>, rng: Rng) -> Self {
+        Self::new(&config, cc, rng, State::Idle)
+    }
+
+    /// The end that waits to be opened. `rng` is the stream of its controller.
+    ///
+    /// # Panics
+    /// If [`Config::check`] fails: callers check what users give them before.
+    pub fn server(config: Config, cc: Box<dyn CongestionControl>, rng: Rng) -> Self {
+        Self::new(&config, cc, rng, State::Listen)
+    }
+
+    fn new(config: &Config, cc: Box<dyn CongestionControl>, rng: Rng, state: State) -> Self {
+        if let Err(error) = config.check() {
+            panic!("{error}");
+        }
+        Self {
+            state,
+            handshake: Handshake {
+                is_due: false,
+                deadline: Instant::MAX,
+                first_sent_at: Instant::ZERO,
+                sent: 0,
+            },
+            sender: Sender::new(config, cc, rng),
+            receiver: Receiver::new(config),
+            is_reset_due: false,
+        }
+    }
+
+    /// Where the controller writes its decisions; nowhere without this call.
+    pub fn set_trace(&mut self, trace: Box<dyn Trace + Send>) {
+        self.sender.set_trace(trace);
+    }
+
+    /// A client begins to connect: its SYN becomes ready. Without effect in any other state.
+    pub fn open(&mut self, _now: Instant) {
+        if self.state == State::Idle {
+            self.state = State::SynSent;
+            self.handshake.is_due = true;
+        }
+    }
+
+    /// A segment arrived from the peer.
+    pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
+        if segment.flags.contains(Flags::RST) {
+            if !matches!(self.state, State::Idle | State::Listen) {
+                self.finish(CloseReason::Reset);
+            }
+            return;
+        }
+        match self.state {
+            State::Idle => {}
+            State::Listen => self.on_first_syn(segment),
+            State::SynSent => self.on_syn_ack(now, segment),
+            State::SynReceived => self.on_third_segment(now, segment),
+            State::Open => self.on_open_segment(now, segment),
+            State::Closed(CloseReason::Finished) => {
+                // RFC 9293 3.10.7.4, TIME-WAIT: the acknowledgement of the peer's FIN was lost
+                if segment.len > 0 || segment.flags.contains(Flags::FIN) {
+                    self.receiver.require_ack();
+                }
+            }
+            State::Closed(_) => {}
+        }
+    }
+
+    fn on_first_syn(&mut self, segment: &Segment) {
+        if segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK) {
+            self.receiver.on_syn(segment);
+            self.sender.on_peer_window(1, segment.window);
+            self.state = State::SynReceived;
+            self.handshake.is_due = true;
+        }
+    }
+
+    fn on_syn_ack(&mut self, now: Instant, segment: &Segment) {
+        let is_syn_ack = segment.flags.contains(Flags::SYN | Flags::ACK);
+        if is_syn_ack && segment.ack == 1 {
+            self.receiver.on_syn(segment);
+            self.receiver.require_ack();
+            self.establish(now, segment);
+        }
+    }
+
+    fn on_third_segment(&mut self, now: Instant, segment: &Segment) {
+        if segment.flags.contains(Flags::SYN) {
+            self.handshake.is_due = true; // the SYN-ACK was lost or is late
+        } else if segment.flags.contains(Flags::ACK) && segment.ack >= 1 {
+            self.establish(now, segment);
+            self.on_open_segment(now, segment);
+        }
+    }
+
+    fn establish(&mut self, now: Instant, segment: &Segment) {
+        self.state = State::Open;
+        self.handshake.deadline = Instant::MAX;
+        self.handshake.is_due = false;
+        self.sender.on_peer_window(segment.ack, segment.window);
+        // Karn: a SYN sent twice is told apart by its echoed timestamp (RFC 7323 4.1)
+        let sent_at = if self.handshake.sent == 1 {
+            self.handshake.first_sent_at
+        } else {
+            segment.ts_ecr
+        };
+        self.sender
+            .on_established(Some(now.saturating_since(sent_at)));
+    }
+
+    fn on_open_segment(&mut self, now: Instant, segment: &Segment) {
+        if segment.flags.contains(Flags::SYN) {
+            self.receiver.require_ack(); // RFC 9293 3.10.7.4, fourth check: our ACK was lost
+            return;
+        }
+        if segment.flags.contains(Flags::ACK) {
+            self.sender.on_ack(now, segment);
+        }
+        self.receiver.on_segment(now, segment, self.sender.rto());
+        if self.sender.is_finished() && self.receiver.is_finished() {
+            self.finish(CloseReason::Finished);
+        }
+    }
+
+    fn finish(&mut self, reason: CloseReason) {
+        self.state = State::Closed(reason);
+        self.handshake.deadline = Instant::MAX;
+        self.handshake.is_due = false;
+    }
+
+    /// The next segment to transmit, if one may leave now.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        if self.is_reset_due {
+            self.is_reset_due = false;
+            return Some(self.reset(now));
+        }
+        match self.state {
+            State::SynSent | State::SynReceived if self.handshake.is_due => {
+                Some(self.handshake_segment(now))
+            }
+            State::Open => {
+                if let Some(outgoing) = self.sender.poll(now) {
+                    return Some(self.data_segment(now, &outgoing));
+                }
+                self.receiver.is_ack_due().then(|| self.pure_ack(now))
+            }
+            State::Closed(CloseReason::Finished) if self.receiver.is_ack_due() => {
+                Some(self.pure_ack(now))
+            }
+            _ => None,
+        }
+    }
+
+    fn handshake_segment(&mut self, now: Instant) -> Segment {
+        let h = &mut self.handshake;
+        h.is_due = false;
+        if h.sent == 0 {
+            h.first_sent_at = now;
+        }
+        // RFC 6298 5.5: doubled each time
+        h.deadline = now + INITIAL_RTO * (1 << h.sent.min(SYN_RETRIES));
+        h.sent += 1;
+        let is_retransmission = h.sent > 1;
+        let is_answer = self.state == State::SynReceived;
+        let fields = self.receiver.syn_fields();
+        Segment {
+            seq: 0,
+            ack: fields.ack,
+            window: fields.window,
+            ts_val: now,
+            ts_ecr: fields.ts_ecr,
+            origin: now,
+            len: 0,
+            sack: SackBlocks::NONE,
+            flags: if is_answer {
+                Flags::SYN | Flags::ACK
+            } else {
+                Flags::SYN
+            },
+            is_retransmission,
+        }
+    }
+
+    fn data_segment(&mut self, now: Instant, outgoing: &Outgoing) -> Segment {
+        let fields = self.receiver.ack_fields(false);
+        Segment {
+            seq: outgoing.seq,
+            ack: fields.ack,
+            window: fields.window,
+            ts_val: now,
+            ts_ecr: fields.ts_ecr,
+            origin: outgoing.origin,
+            len: outgoing.len,
+            sack: fields.sack,
+            flags: if outgoing.is_fin {
+                Flags::ACK | Flags::FIN
+            } else {
+                Flags::ACK
+            },
+            is_retransmission: outgoing.is_retransmission,
+        }
+    }
+
+    fn pure_ack(&mut self, now: Instant) -> Segment {
+        let fields = self.receiver.ack_fields(true);
+        Segment {
+            seq: self.sender.snd_nxt(),
+            ack: fields.ack,
+            window: fields.window,
+            ts_val: now,
+            ts_ecr: fields.ts_ecr,
+            origin: now,
+            len: 0,
+            sack: fields.sack,
+            flags: Flags::ACK,
+            is_retransmission: false,
+        }
+    }
+
+    fn reset(&mut self, now: Instant) -> Segment {
+        Segment {
+            seq: self.sender.snd_nxt(),
+            ack: self.receiver.next(),
+            window: 0,
+            ts_val: now,
+            ts_ecr: Instant::ZERO,
+            origin: now,
+            len: 0,
+            sack: SackBlocks::NONE,
+            flags: Flags::RST | Flags::ACK,
+            is_retransmission: false,
+        }
+    }
+
+    /// When [`Self::on_deadline`] wants to be called although nothing arrives. Cheap.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let deadline = match self.state {
+            State::Open => self.sender.deadline().min(self.receiver.deadline()),
+            State::SynSent | State::SynReceived => self.handshake.deadline,
+            _ => Instant::MAX,
+        };
+        (deadline < Instant::MAX).then_some(deadline)
+    }
+
+    /// A deadline has come. Early calls are without effect.
+    pub fn on_deadline(&mut self, now: Instant) {
+        match self.state {
+            State::Open => {
+                self.sender.on_deadline(now);
+                self.receiver.on_deadline(now);
+                if self.sender.has_given_up() {
+                    self.finish(CloseReason::TimedOut);
+                }
+            }
+            State::SynSent | State::SynReceived if self.handshake.deadline <= now => {
+                self.handshake.deadline = Instant::MAX;
+                if self.handshake.sent > SYN_RETRIES {
+                    self.finish(CloseReason::TimedOut);
+                } else {
+                    self.handshake.is_due = true;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The application offers `bytes`; returns how many the send buffer takes. `origin` is that of
+    /// relayed data; without, each byte's origin is the time of its first transmission. May be called
+    /// before the connection is established; nothing is taken after [`Self::close`].
+    pub fn write(&mut self, _now: Instant, bytes: Bytes, origin: Option<Instant>) -> Bytes {
+        if matches!(self.state, State::Closed(_)) {
+            return Bytes::ZERO;
+        }
+        self.sender.write(bytes, origin)
+    }
+
+    /// What [`Self::write`] would take now.
+    pub fn send_space(&self) -> Bytes {
+        self.sender.space()
+    }
+
+    /// Written and not yet sent.
+    pub fn unsent(&self) -> Bytes {
+        Bytes::new(self.sender.unsent())
+    }
+
+    /// Payload in flight: sent, and neither acknowledged nor found lost.
+    pub fn bytes_in_flight(&self) -> Bytes {
+        self.sender.in_flight()
+    }
+
+    /// The application has no more to write: a FIN follows the data (half close).
+    pub fn close(&mut self, _now: Instant) {
+        self.sender.close();
+    }
+
+    /// Gives the connection up; the peer is sent a reset if it knows of the connection.
+    pub fn abort(&mut self) {
+        self.is_reset_due = matches!(self.state, State::Open | State::SynReceived);
+        if !matches!(self.state, State::Closed(_)) {
+            self.finish(CloseReason::Aborted);
+        }
+    }
+
+    /// Payload in order that was not read.
+    pub fn readable(&self) -> Bytes {
+        self.receiver.readable()
+    }
+
+    /// Takes up to `max` bytes of one origin. `None` if nothing is readable or `max` is zero. With
+    /// [`Config::auto_read`] take everything after each segment, or the record of it piles up.
+    pub fn read(&mut self, _now: Instant, max: Bytes) -> Option<ReadChunk> {
+        self.receiver.read(max)
+    }
+
+    /// The handshake is complete and the connection not yet closed.
+    pub fn is_established(&self) -> bool {
+        self.state == State::Open
+    }
+
+    /// The connection is over, see [`Self::close_reason`].
+    pub fn is_closed(&self) -> bool {
+        matches!(self.state, State::Closed(_))
+    }
+
+    /// Why it is over, if it is.
+    pub fn close_reason(&self) -> Option<CloseReason> {
+        match self.state {
+            State::Closed(reason) => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// The peer has closed its direction, and all its data has arrived (it may still be readable).
+    pub fn peer_closed(&self) -> bool {
+        self.receiver.is_finished()
+    }
+
+    /// All that was written has been acknowledged, and so has the FIN after [`Self::close`].
+    pub fn is_all_acked(&self) -> bool {
+        self.sender.is_all_acked()
+    }
+
+    /// Limits the advertised window (`None` lifts the limit): it becomes the least of buffer space
+    /// and limit, rounded up to the scaling granularity.
+    ///
+    /// A lower limit comes into force as data arrives and uses up what was promised: the right edge
+    /// never moves back. A higher one is told at once by a window update if it opens the window by a
+    /// segment or more, else with the next acknowledgement.
+    pub fn set_receive_window(&mut self, _now: Instant, limit: Option<Bytes>) {
+        self.receiver.set_limit(limit);
+    }
+
+    /// Hands an allocator's grant to the congestion controller.
+    pub fn set_allocation(&mut self, now: Instant, allocation: Allocation) {
+        self.sender.set_allocation(now, allocation);
+    }
+
+    /// The round trip that the last acknowledgement completed, if it gave a sample; once.
+    pub fn take_rtt_sample(&mut self) -> Option<RttSample> {
+        self.sender.take_rtt_sample()
+    }
+
+    /// Smoothed round-trip time, once there is a sample. (Cheaper than [`Self::stats`].)
+    pub fn srtt(&self) -> Option<Duration> {
+        self.sender.rtt().0
+    }
+
+    /// Name of the congestion controller.
+    pub fn congestion_control(&self) -> &'static str {
+        self.sender.controller_name()
+    }
+
+    /// State and counters.
+    pub fn stats(&self) -> Stats {
+        let (srtt, min_rtt) = self.sender.rtt();
+        let (cwnd, ssthresh, pacing_rate) = self.sender.windows();
+        let counters = self.sender.counters();
+        let syn_repeats = u64::from(self.handshake.sent.saturating_sub(1));
+        Stats {
+            srtt,
+            min_rtt,
+            rto: self.sender.rto(),
+            cwnd,
+            ssthresh,
+            pacing_rate,
+            bytes_in_flight: self.sender.in_flight(),
+            peer_window: self.sender.peer_window(),
+            receive_window: self.receiver.open_window(),
+            segments_sent: counters.segments_sent,
+            retransmits: counters.retransmits + Packets::new(syn_repeats),
+            lost: self.sender.lost(),
+            timeouts: counters.timeouts,
+            probes: counters.probes,
+            recoveries: counters.recoveries,
+            spurious_recoveries: counters.spurious_recoveries,
+            pure_acks_sent: self.receiver.pure_acks_sent(),
+            bytes_acked: self.sender.acked(),
+            bytes_received_in_order: self.receiver.received_in_order(),
+        }
+    }
+
+    /// Compares what is counted with what is listed.
+    #[cfg(test)]
+    pub(super) fn check(&self) {
+        self.sender.check();
+    }
+}

@@ -1,0 +1,208 @@
+//! Segments as the simulated network carries them.
+
+use super::Span;
+use core::ops::BitOr;
+use units::{Bytes, Instant};
+
+/// IPv4 and TCP headers without options (RFC 791 3.1, RFC 9293 3.1).
+const HEADERS: u64 = 20 + 20;
+/// MSS, SACK-permitted, timestamps and window scale on a SYN, as Linux packs them.
+const SYN_OPTIONS: u64 = 20;
+/// Timestamps with two bytes of padding (RFC 7323 appendix A).
+const TIMESTAMPS: u64 = 12;
+/// Kind, length and two bytes of padding before SACK blocks (RFC 2018 3).
+const SACK_HEAD: u64 = 4;
+/// A SACK block (RFC 2018 3).
+const SACK_BLOCK: u64 = 8;
+
+/// Control bits (RFC 9293 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// No bit.
+    pub const NONE: Self = Self(0);
+    /// The connection begins.
+    pub const SYN: Self = Self(1);
+    /// The sender has no more data.
+    pub const FIN: Self = Self(2);
+    /// The connection is aborted.
+    pub const RST: Self = Self(4);
+    /// The acknowledgement is valid.
+    pub const ACK: Self = Self(8);
+
+    /// True if all bits of `other` are set.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl BitOr for Flags {
+    type Output = Self;
+    fn bitor(self, rhs: Self) -> Self {
+        Self(self.0 | rhs.0)
+    }
+}
+
+/// Up to three SACK blocks (RFC 2018 3: as many as fit beside timestamps), the most recent first.
+/// They are kept relative to the acknowledgement of their segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct SackBlocks {
+    edges: [(i32, i32); Self::MAX],
+    count: u8,
+}
+
+impl SackBlocks {
+    /// The most blocks of a segment.
+    pub const MAX: usize = 3;
+    /// No blocks.
+    pub const NONE: Self = Self {
+        edges: [(0, 0); Self::MAX],
+        count: 0,
+    };
+
+    /// Appends a block, unless three are there or it is 2 GiB away from `ack` (windows are smaller).
+    pub fn push(&mut self, ack: u64, block: Span) {
+        let relative = |edge: u64| i32::try_from(edge.wrapping_sub(ack).cast_signed());
+        if let (Ok(start), Ok(end)) = (relative(block.start), relative(block.end))
+            && usize::from(self.count) < Self::MAX
+        {
+            self.edges[usize::from(self.count)] = (start, end);
+            self.count += 1;
+        }
+    }
+    /// The blocks, given the acknowledgement of their segment.
+    pub fn iter(&self, ack: u64) -> impl Iterator<Item = Span> {
+        let absolute = move |edge: i32| ack.saturating_add_signed(i64::from(edge));
+        self.edges[..usize::from(self.count)]
+            .iter()
+            .map(move |&(start, end)| Span {
+                start: absolute(start),
+                end: absolute(end),
+            })
+    }
+    /// True without blocks.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// A TCP segment. Payload has no content.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Segment {
+    /// Position of the first byte of payload (or of SYN, FIN).
+    pub seq: u64,
+    /// Next position expected from the peer; valid with [`Flags::ACK`].
+    pub ack: u64,
+    /// Receive window in bytes from `ack`: what the receiver of this segment decodes, hence a
+    /// multiple of the scaling granularity (RFC 7323 2.3).
+    pub window: u64,
+    /// When the segment was sent: TSval (RFC 7323 3.2).
+    pub ts_val: Instant,
+    /// TSecr; [`Instant::ZERO`] before anything was received.
+    pub ts_ecr: Instant,
+    /// When the first server sent the last byte of this payload. Metadata of the simulator; a relay
+    /// carries it from one connection to the next.
+    pub origin: Instant,
+    /// Bytes of payload.
+    pub len: u32,
+    /// SACK blocks, a DSACK first (RFC 2883 4).
+    pub sack: SackBlocks,
+    /// Control bits.
+    pub flags: Flags,
+    /// True if this payload was sent before. Metadata of the simulator.
+    pub is_retransmission: bool,
+}
+
+impl Segment {
+    /// IP packet that carries it, headers and options included.
+    pub fn wire_bytes(&self) -> Bytes {
+        let options = if self.flags.contains(Flags::SYN) {
+            SYN_OPTIONS
+        } else if self.sack.is_empty() {
+            TIMESTAMPS
+        } else {
+            TIMESTAMPS + SACK_HEAD + SACK_BLOCK * u64::from(self.sack.count)
+        };
+        Bytes::new(HEADERS + options + u64::from(self.len))
+    }
+    /// The position after the last byte of payload; SYN and FIN are not counted.
+    pub fn payload_end(&self) -> u64 {
+        self.seq + u64::from(self.len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(flags: Flags, len: u32) -> Segment {
+        Segment {
+            seq: 1,
+            ack: 1,
+            window: 65_535,
+            ts_val: Instant::ZERO,
+            ts_ecr: Instant::ZERO,
+            origin: Instant::ZERO,
+            len,
+            sack: SackBlocks::NONE,
+            flags,
+            is_retransmission: false,
+        }
+    }
+
+    #[test]
+    fn a_full_ethernet_packet_has_1448_bytes_of_payload() {
+        assert_eq!(segment(Flags::ACK, 1_448).wire_bytes(), Bytes::new(1_500));
+        assert_eq!(segment(Flags::SYN, 0).wire_bytes(), Bytes::new(60));
+    }
+
+    #[test]
+    fn rfc_2018_three_blocks_fill_the_header() {
+        let mut ack = segment(Flags::ACK, 0);
+        for k in 1..=4 {
+            ack.sack.push(
+                ack.ack,
+                Span {
+                    start: 1_000 * k,
+                    end: 1_000 * k + 500,
+                },
+            );
+        }
+        // 60 bytes is the largest TCP header
+        assert_eq!(ack.wire_bytes(), Bytes::new(20 + 60));
+        let blocks: Vec<_> = ack.sack.iter(ack.ack).collect();
+        assert_eq!(blocks.len(), 3);
+        assert_eq!(
+            blocks[2],
+            Span {
+                start: 3_000,
+                end: 3_500
+            }
+        );
+    }
+
+    #[test]
+    fn rfc_2883_a_block_may_lie_below_the_acknowledgement() {
+        let mut sack = SackBlocks::NONE;
+        sack.push(
+            5_000,
+            Span {
+                start: 3_000,
+                end: 3_500,
+            },
+        );
+        assert_eq!(
+            sack.iter(5_000).next(),
+            Some(Span {
+                start: 3_000,
+                end: 3_500
+            })
+        );
+    }
+
+    #[test]
+    fn a_segment_stays_small() {
+        assert!(size_of::<Segment>() <= 96, "{}", size_of::<Segment>());
+    }
+}

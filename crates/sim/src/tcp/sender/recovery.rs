@@ -1,0 +1,208 @@
+//! Recovery episodes: when they begin, end, and are undone.
+//!
+//! Source: RFC 6675 5 (entering and leaving), RFC 6298 5 (timeouts), RFC 8985 6.3; RFC 4015 with
+//! RFC 3522 (Eifel: by timestamps) and RFC 3708 (by DSACKs) for those that were spurious.
+//!
+//! *Deviations*
+//! - An undo that only DSACKs prove must come before the episode ends; Linux can undo a little later.
+//! - F-RTO (RFC 5682) is left out: timestamps tell the same.
+
+use super::probe::TailProbe;
+use super::prr::Prr;
+use super::scoreboard::{Delivery, Losses};
+use super::transmit::Urgent;
+use super::{AckFacts, Sender};
+use cc::{LossKind, LossSample};
+use units::{Bytes, Instant, Packets};
+
+/// Timeouts or unanswered probes in a row after which the peer is given up (Linux `tcp_retries2`).
+pub(super) const MAX_RETRIES: u32 = 15;
+
+/// A recovery under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Episode {
+    kind: LossKind,
+    /// It ends as this position is acknowledged: SND.NXT as the loss was found.
+    end: u64,
+    /// SND.UNA at its beginning: DSACKs below are of something else.
+    began_una: u64,
+    /// When the first segment was sent again in it.
+    first_resent_at: Option<Instant>,
+    /// Segments sent again in it and not reported as received twice.
+    unproven_resends: u64,
+    /// Sending rule while it is fast.
+    pub(super) prr: Prr,
+}
+
+impl Episode {
+    /// PRR may govern it.
+    pub(super) fn is_fast(&self) -> bool {
+        self.kind == LossKind::Fast
+    }
+
+    /// A segment was sent again.
+    pub(super) fn on_resent(&mut self, now: Instant) {
+        self.first_resent_at.get_or_insert(now);
+        self.unproven_resends += 1;
+    }
+
+    /// The acknowledgement answers something sent before the first retransmission: what was thought
+    /// lost has arrived (RFC 3522 3.2 step 5).
+    fn predates_resending(&self, ts_ecr: Instant) -> bool {
+        self.first_resent_at.is_some_and(|at| ts_ecr < at)
+    }
+}
+
+impl Sender {
+    /// Counts what was received twice: RFC 8985 6.2 step 4 and RFC 3708.
+    pub(super) fn on_dsack(&mut self, facts: &AckFacts) {
+        let Some(duplicate) = facts.dsack else { return };
+        if !self.tail_probe.is_outstanding() {
+            self.rack.on_dsack(self.board.una(), self.snd_nxt);
+        }
+        if let Some(episode) = &mut self.episode
+            && duplicate.start >= episode.began_una
+        {
+            let segments = (duplicate.end - duplicate.start).div_ceil(self.mss);
+            episode.unproven_resends = episode.unproven_resends.saturating_sub(segments);
+        }
+    }
+
+    fn is_spurious(&self, episode: &Episode, facts: &AckFacts) -> bool {
+        let is_disproved = episode.first_resent_at.is_some()
+            && episode.unproven_resends == 0
+            && facts.dsack.is_some();
+        // While other repeats are on their way a fast recovery may still have a real loss.
+        let is_decided =
+            !episode.is_fast() || facts.ack >= episode.end || self.board.resent_in_flight() == 0;
+        is_disproved || facts.is_advance && is_decided && episode.predates_resending(facts.ts_ecr)
+    }
+
+    /// Ends, undoes or begins an episode after an acknowledgement. Returns the losses that stand.
+    pub(super) fn update_episode(
+        &mut self,
+        facts: &AckFacts,
+        delivery: &Delivery,
+        found: Losses,
+    ) -> Losses {
+        if let Some(episode) = &self.episode {
+            if self.is_spurious(episode, facts) {
+                self.undo(facts.now);
+                return Losses::default();
+            }
+            if self.board.una() >= episode.end {
+                self.episode = None;
+                self.rack.on_recovery_end();
+                self.controller.on_recovery_end(facts.now, false);
+            }
+        }
+        if found.segments > 0 && self.episode.is_none() {
+            self.begin_fast(facts.now, &found, delivery.bytes);
+        }
+        found
+    }
+
+    /// RFC 4015 3: as if nothing had been lost.
+    fn undo(&mut self, now: Instant) {
+        self.board.unmark_losses();
+        self.episode = None;
+        self.rack.on_recovery_end();
+        self.counters.spurious_recoveries += Packets::new(1);
+        self.controller.on_recovery_end(now, true);
+    }
+
+    /// RFC 6675 5: the first losses were found; `delivered` by the acknowledgement that showed them.
+    fn begin_fast(&mut self, now: Instant, found: &Losses, delivered: u64) {
+        self.inform_of_loss(now, LossKind::Fast, found);
+        // RFC 9937 6: flight size, less what was sacked before this acknowledgement
+        let recover_fs = self.board.outstanding() + delivered;
+        let target = self.controller.cwnd();
+        self.episode = Some(Episode {
+            kind: LossKind::Fast,
+            end: self.snd_nxt,
+            began_una: self.board.una(),
+            first_resent_at: None,
+            unproven_resends: 0,
+            prr: Prr::begin(recover_fs, target, self.mss),
+        });
+        self.tail_probe = TailProbe::default();
+        self.counters.recoveries += Packets::new(1);
+    }
+
+    fn inform_of_loss(&mut self, now: Instant, kind: LossKind, found: &Losses) {
+        let sample = LossSample {
+            kind,
+            lost: Bytes::new(self.board.lost()),
+            bytes_in_flight: Bytes::new(self.board.in_flight()),
+            lost_sent_at: found.first_sent_at.unwrap_or(now),
+        };
+        self.controller.on_loss(now, &sample);
+    }
+
+    /// RFC 8985 6.2 step 5: the time of some segments has run out without another acknowledgement.
+    pub(super) fn on_reordering_timer(&mut self, now: Instant) {
+        let found = self.detect_losses(now);
+        if found.segments == 0 {
+            return;
+        }
+        if self.episode.is_none() {
+            self.begin_fast(now, &found, 0);
+        }
+        let in_flight = self.board.in_flight();
+        if let Some(episode) = &mut self.episode {
+            episode.prr.on_ack(&super::PrrAck {
+                delivered: 0,
+                in_flight,
+                is_safe: false,
+            });
+        }
+    }
+
+    /// RFC 6298 5.4 to 5.6: the retransmission timer ran out.
+    pub(super) fn on_retransmission_timer(&mut self, now: Instant) {
+        self.timers.retransmission = Instant::MAX;
+        if self.board.is_empty() {
+            return;
+        }
+        self.timeouts_in_a_row += 1;
+        if self.timeouts_in_a_row > MAX_RETRIES {
+            self.has_given_up = true;
+            return;
+        }
+        self.rtt.back_off();
+        self.counters.timeouts += Packets::new(1);
+        let reo_wnd = self.reordering_window();
+        let mut found = self.board.on_timeout(now, &self.rack, reo_wnd);
+        found.first_sent_at = found.first_sent_at.or(self.board.head_sent_at());
+        self.begin_timeout(now, &found);
+        self.urgent = Urgent::Resend;
+        self.tail_probe = TailProbe::default();
+        self.timers.probe = Instant::MAX;
+        self.timers.reordering = Instant::MAX;
+        self.timers.retransmission = self.rtt.deadline(now);
+    }
+
+    /// A timeout that repeats before anything was acknowledged finds cwnd at one segment already.
+    fn begin_timeout(&mut self, now: Instant, found: &Losses) {
+        if self.timeouts_in_a_row == 1 {
+            self.inform_of_loss(now, LossKind::Timeout, found);
+        }
+        match &mut self.episode {
+            Some(episode) => {
+                episode.kind = LossKind::Timeout;
+                episode.end = self.snd_nxt;
+            }
+            None => {
+                self.episode = Some(Episode {
+                    kind: LossKind::Timeout,
+                    end: self.snd_nxt,
+                    began_una: self.board.una(),
+                    first_resent_at: None,
+                    unproven_resends: 0,
+                    prr: Prr::default(),
+                });
+                self.counters.recoveries += Packets::new(1);
+            }
+        }
+    }
+}
