@@ -11,20 +11,28 @@
 //! Reading takes bytes, not paths, and never panics on any of them.
 
 mod content;
+mod convert;
 mod error;
 mod format;
+mod generate;
+mod info;
 mod play;
 mod read;
 mod text;
+mod write;
 
 pub use content::{
     Content, Dci, DciDirection, DciLog, Network, Opportunities, Opportunity, PacketsPerTick,
     Quality, QualitySample, RateStep, Rates,
 };
+pub use convert::{ConvertError, ConvertOptions, convert};
 pub use error::TraceError;
 pub use format::{Format, UnknownFormat};
+pub use generate::{GenerateError, Kind, generate};
+pub use info::{PERCENTILES, Summary, TraceInfo, Values};
 pub use play::{CellParameters, Playback, PlaybackError, WithoutCqi, default_policy};
 pub use read::{MAX_DURATION, MAX_FILE, MAX_PACKETS_PER_TICK, MAX_RATE, ReadOptions, read};
+pub use write::write;
 
 /// A trace.
 #[derive(Clone, Debug, PartialEq)]

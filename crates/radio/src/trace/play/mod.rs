@@ -13,15 +13,19 @@
 //! opportunity that nobody takes is in Mahimahi. Each call costs O(1) amortised and allocates
 //! nothing: positions only move forward.
 
+mod bytes;
 mod capacity;
 mod dci;
 mod held;
 mod laps;
 mod supply;
 
-use super::{Content, Format, MAX_DURATION, Trace};
+pub(super) use bytes::TakeTo;
+
+use super::{Content, MAX_DURATION, Trace};
 use crate::{Channel, CqiPolicyError, CqiToMcs, CqiTable, Load, cqi_entry};
 use capacity::CapacityChannel;
+use core::fmt;
 use held::HeldChannel;
 use laps::Laps;
 use rnis::McsTable;
@@ -163,7 +167,8 @@ impl Trace {
         playback: &Playback,
         cell: &CellParameters,
     ) -> Result<Box<dyn Channel>, PlaybackError> {
-        self.check_playback(playback, cell)?;
+        self.check_playback(playback)?;
+        self.check_cell(cell)?;
         let period = self.duration_with(playback);
         let packet = playback.packet;
         let scale = CqiScale::new(cell);
@@ -194,7 +199,8 @@ impl Trace {
     /// [`Self::channel`]; `None` unless this is a DCI log (or its settings cannot be played). In a
     /// slot that is not the log's own, the mean over the slot, rounded to the nearest.
     pub fn load(&self, playback: &Playback, cell: &CellParameters) -> Option<Box<dyn Load>> {
-        self.check_playback(playback, cell).ok()?;
+        self.check_playback(playback).ok()?;
+        self.check_cell(cell).ok()?;
         match &self.content {
             Content::Dci(log) => {
                 let supply = dci::load_steps(log, cell.n_prb);
@@ -215,31 +221,34 @@ impl Trace {
         self.duration_with(&Playback::default())
     }
 
-    fn check_playback(
+    /// The error for a setting outside its range, if it is.
+    fn setting(
         &self,
-        playback: &Playback,
-        cell: &CellParameters,
+        ok: bool,
+        field: &'static str,
+        value: &dyn fmt::Display,
+        allowed: &str,
     ) -> Result<(), PlaybackError> {
-        let wrong = |field, value: String, allowed: &str| PlaybackError::Setting {
+        if ok {
+            return Ok(());
+        }
+        Err(PlaybackError::Setting {
             source_name: self.source.clone(),
             field,
-            value,
+            value: value.to_string(),
             allowed: allowed.to_owned(),
-        };
-        let check = |ok: bool, field, value: String, allowed: &str| {
-            if ok { Ok(()) } else { Err(wrong(field, value, allowed)) }
-        };
+        })
+    }
+
+    fn check_playback(&self, playback: &Playback) -> Result<(), PlaybackError> {
         let &Playback { bler, packet, tick, hold_ticks, offset, .. } = playback;
-        check((0.0..1.0).contains(&bler), "bler", bler.to_string(), "a number from 0 to below 1")?;
-        let sizes = 1..=65_535;
-        check(sizes.contains(&packet.get()), "packet", packet.to_string(), "1 B to 65535 B")?;
+        let some_bler = (0.0..1.0).contains(&bler);
+        self.setting(some_bler, "bler", &bler, "a number from 0 to below 1")?;
+        let some_packet = (1..=65_535).contains(&packet.get());
+        self.setting(some_packet, "packet", &packet, "1 B to 65535 B")?;
         let some_tick = !tick.is_zero() && tick <= MAX_DURATION;
-        check(some_tick, "tick", tick.to_string(), "a time above zero, for example 10 ms")?;
-        check(hold_ticks > 0, "hold_ticks", hold_ticks.to_string(), "at least 1 (usual: 100)")?;
-        check(cell.n_prb > Prb::new(0), "n_prb", cell.n_prb.to_string(), "at least 1")?;
-        check((1..=8).contains(&cell.layers), "layers", cell.layers.to_string(), "1 to 8")?;
-        let slot = cell.slot_duration;
-        check(!slot.is_zero(), "slot_duration", slot.to_string(), "a time above zero")?;
+        self.setting(some_tick, "tick", &tick, "a time above zero, for example 10 ms")?;
+        self.setting(hold_ticks > 0, "hold_ticks", &hold_ticks, "at least 1 (usual: 100)")?;
         let duration = self.duration_with(playback);
         if !playback.repeat && offset >= duration {
             let source_name = self.source.clone();
@@ -248,19 +257,16 @@ impl Trace {
         Ok(())
     }
 
+    fn check_cell(&self, cell: &CellParameters) -> Result<(), PlaybackError> {
+        self.setting(cell.n_prb > Prb::new(0), "n_prb", &cell.n_prb, "at least 1")?;
+        self.setting((1..=8).contains(&cell.layers), "layers", &cell.layers, "1 to 8")?;
+        let slot = cell.slot_duration;
+        self.setting(!slot.is_zero(), "slot_duration", &slot, "a time above zero")
+    }
+
     /// True if the channel says an MCS, false if it says bytes.
     pub const fn gives_mcs(&self) -> bool {
         matches!(self.content, Content::Quality(_) | Content::Dci(_))
-    }
-
-    /// The formats that hold this content.
-    pub(super) const fn natural_format(&self) -> Option<Format> {
-        match self.content {
-            Content::Opportunities(_) => Some(Format::Mahimahi),
-            Content::PacketsPerTick(_) => Some(Format::PacketsPerTick),
-            Content::Quality(_) | Content::Rate(_) => Some(Format::Brimful),
-            Content::Dci(_) => None,
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::trace::{Opportunities, PacketsPerTick, Rates};
 use units::Bytes;
 
 /// Bit-nanoseconds at 1 bit/s in a byte.
-const BIT_NS_PER_BYTE: u64 = 8_000_000_000;
+pub(super) const BIT_NS_PER_BYTE: u64 = 8_000_000_000;
 
 /// Packets at instants (Mahimahi).
 #[derive(Clone, Debug)]
