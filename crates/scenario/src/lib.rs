@@ -14,11 +14,13 @@
 //! What this crate is *not*: it runs nothing, and draws no tables or figures.
 #![forbid(unsafe_code)]
 
+mod comparison;
 mod document;
 mod error;
 mod experiment;
 mod keys;
 mod load;
+mod output;
 mod point;
 mod reader;
 mod resolve;
@@ -26,16 +28,20 @@ mod resolved;
 mod result;
 mod source;
 mod statistics;
+mod summary;
 mod variants;
 
+pub use comparison::{CompareError, Compared, Labelled, compare};
 pub use error::{Problem, ScenarioError};
 pub use experiment::{
     AccessSpec, AppSpec, CcSpec, CellSpec, ChannelSpec, Direction, Experiment, FlowSpec, LinkSpec,
     LoadSpec, PathSpec, PepMode, PepSpec, TcpSpec, Transport, UeSpec,
 };
 pub use keys::{Fallback, Key, Kind, Range, Section, keys, markdown};
+pub use output::{Manifest, ManifestPoint, OutputError, ResultFolder};
 pub use point::{Point, load, load_str};
 pub use resolved::{Resolved, ResolvedValue};
 pub use result::{Distribution, FlowResult, LinkResult, Metric, QueueResult, RunResult, Series};
 pub use statistics::{Estimate, estimate, paired_ratio};
+pub use summary::{FlowSummary, LinkSummary, QueueBytes, QueueSummary, Spread, Summary};
 pub use variants::{MAX_POINTS, Overrides};

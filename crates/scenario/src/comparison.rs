@@ -1,0 +1,171 @@
+//! Variants against the first of them, seed by seed.
+
+use crate::result::{FlowResult, RunResult};
+use crate::statistics::{Estimate, estimate, paired_ratio};
+use serde::Serialize;
+
+/// A variant and its repeats.
+#[derive(Clone, Copy, Debug)]
+pub struct Labelled<'a> {
+    /// What tells it from the others, e.g. `pep=default`.
+    pub label: &'a str,
+    /// Its repeats.
+    pub runs: &'a [RunResult],
+}
+
+/// One number of one flow, in a variant and in the base.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Compared {
+    /// The variant.
+    pub variant: String,
+    /// The flow.
+    pub flow: String,
+    /// What is compared, with its unit, e.g. `goodput_bps`.
+    pub metric: &'static str,
+    /// In the base.
+    pub base: Estimate,
+    /// In the variant.
+    pub value: Estimate,
+    /// The variant's over the base's of the same seed; none where the base is zero.
+    pub ratio: Option<Estimate>,
+}
+
+/// Why variants cannot be compared.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompareError {
+    /// Not the same seeds: no pairs can be made.
+    #[error(
+        "variant {variant:?} ran with the seeds {seeds:?}, the base with {base:?}: run both with \
+         the same --seed and --repeats"
+    )]
+    Seeds {
+        /// The variant.
+        variant: String,
+        /// Its seeds.
+        seeds: Vec<u64>,
+        /// The base's.
+        base: Vec<u64>,
+    },
+}
+
+/// What is compared: its name, and its value if the flow has one.
+type Metric = (&'static str, fn(&FlowResult) -> Option<f64>);
+
+const METRICS: [Metric; 7] = [
+    ("goodput_bps", |f| Some(f.goodput.as_bps() as f64)),
+    ("completion_s", |f| f.completion.map(|t| t.as_secs_f64())),
+    ("rtt_mean_ms", |f| (f.rtt.count > 0).then_some(f.rtt.mean)),
+    ("rtt_p95_ms", |f| (f.rtt.count > 0).then_some(f.rtt.p95)),
+    ("owd_mean_ms", |f| (f.owd.count > 0).then_some(f.owd.mean)),
+    ("load_time_mean_ms", |f| (f.load_time.count > 0).then_some(f.load_time.mean)),
+    ("jitter_ms", |f| (f.jitter_ms > 0.0).then_some(f.jitter_ms)),
+];
+
+/// Compares every variant with the first, flow by flow. Flows are matched by name; a number that is
+/// missing in one repeat of either is left out.
+///
+/// # Errors
+/// [`CompareError::Seeds`] if the repeats cannot be paired.
+pub fn compare(variants: &[Labelled<'_>]) -> Result<Vec<Compared>, CompareError> {
+    let Some((base, others)) = variants.split_first() else { return Ok(Vec::new()) };
+    let mut rows = Vec::new();
+    for variant in others {
+        let (seeds, base_seeds) = (seeds(variant), seeds(base));
+        if seeds != base_seeds {
+            let variant = variant.label.to_owned();
+            return Err(CompareError::Seeds { variant, seeds, base: base_seeds });
+        }
+        let flows = variant.runs.first().map_or(&[][..], |run| &run.flows);
+        for flow in flows {
+            for (metric, of) in METRICS {
+                let (Some(values), Some(base)) =
+                    (values(variant, &flow.name, of), values(base, &flow.name, of))
+                else {
+                    continue;
+                };
+                let ratio = paired_ratio(&values, &base);
+                rows.push(Compared {
+                    variant: variant.label.to_owned(),
+                    flow: flow.name.clone(),
+                    metric,
+                    base: estimate(&base),
+                    value: estimate(&values),
+                    ratio: ratio.mean.is_finite().then_some(ratio),
+                });
+            }
+        }
+    }
+    Ok(rows)
+}
+
+fn seeds(variant: &Labelled<'_>) -> Vec<u64> {
+    variant.runs.iter().map(|run| run.seed).collect()
+}
+
+/// One value for each repeat, if each has one.
+fn values(
+    variant: &Labelled<'_>,
+    flow: &str,
+    of: fn(&FlowResult) -> Option<f64>,
+) -> Option<Vec<f64>> {
+    let find = |run: &RunResult| run.flows.iter().find(|f| f.name == flow).and_then(of);
+    variant.runs.iter().map(find).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::BitRate;
+
+    fn run(seed: u64, goodput: u64) -> RunResult {
+        let flow = FlowResult {
+            name: "bulk".into(),
+            goodput: BitRate::from_bps(goodput),
+            ..FlowResult::default()
+        };
+        RunResult { seed, flows: vec![flow], ..RunResult::default() }
+    }
+
+    #[test]
+    fn ratios_are_paired_by_seed() {
+        let base = [run(1, 100), run(2, 1000)];
+        let other = [run(1, 150), run(2, 1500)];
+        let rows = compare(&[
+            Labelled { label: "pep=none", runs: &base },
+            Labelled { label: "pep=default", runs: &other },
+        ])
+        .expect("same seeds");
+        assert_eq!(rows.len(), 1);
+        assert_eq!(rows[0].metric, "goodput_bps");
+        // 1.5 for both seeds: no spread is left
+        assert_eq!(rows[0].ratio, Some(Estimate { mean: 1.5, ci95: 0.0 }));
+        assert_eq!(rows[0].base.mean, 550.0);
+    }
+
+    #[test]
+    fn other_seeds_are_refused() {
+        let (base, other) = ([run(1, 100)], [run(2, 100)]);
+        let error = compare(&[
+            Labelled { label: "a", runs: &base },
+            Labelled { label: "b", runs: &other },
+        ])
+        .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "variant \"b\" ran with the seeds [2], the base with [1]: run both with the same --seed \
+             and --repeats"
+        );
+    }
+
+    #[test]
+    fn a_base_of_zero_has_no_ratio() {
+        let (base, other) = ([run(1, 0)], [run(1, 100)]);
+        let rows = compare(&[
+            Labelled { label: "a", runs: &base },
+            Labelled { label: "b", runs: &other },
+        ])
+        .expect("same seeds");
+        assert_eq!(rows[0].ratio, None);
+    }
+}
