@@ -1,4 +1,4 @@
-//! What a cell is made of, checked before it is built.
+//! What a cell is made of. Presets are in `presets.rs`, checks in `check.rs`.
 
 use core::net::IpAddr;
 use queue::Capacity;
@@ -80,7 +80,7 @@ pub enum RlcMode {
     Am(RlcAmConfig),
     /// Unacknowledged mode.
     Um {
-        /// Wait for a missing PDU before going on without it.
+        /// Wait for a missing PDU before going on without it (t-Reassembly, and t-Reordering of PDCP).
         t_reassembly: Duration,
     },
 }
@@ -96,7 +96,7 @@ pub struct RlcAmConfig {
     pub t_status_prohibit: Duration,
     /// pollPDU: a poll at least every so many PDUs.
     pub poll_pdu: u32,
-    /// maxRetxThreshold: transmissions of one PDU after which it is given up (and counted).
+    /// maxRetxThreshold: retransmissions of one PDU after which it is given up (and counted).
     pub max_retx: u8,
 }
 

@@ -1,0 +1,586 @@
+//! The cell: packets and time in, packets and reports out.
+//!
+//! At the beginning of slot k, in this order: transport blocks whose decoding is complete are
+//! delivered; RLC timers expire; HARQ feedback comes; packets that are ready enter the RLC buffers;
+//! slot k is scheduled, first downlink, then uplink. What slot k carries is delivered at the first
+//! slot boundary not before its end plus the receiver's processing.
+
+use crate::base_rtt::base_rtt;
+use crate::check::{self, ConfigError};
+use crate::config::{Background, CellConfig, UeConfig};
+use crate::downlink::Downlink;
+use crate::frame::{Frame, SlotNumber};
+use crate::mac::block::{Blocks, Chunk, Pool, Statuses};
+use crate::mac::tables::Tables;
+use crate::output::{Direction, DropReason, Output, UeIndex};
+use crate::report::CellMark;
+use crate::rlc::{Cx, Rlc};
+use crate::stats::{
+    Amount, BearerStats, CellStats, ConservationError, DirectionStats, MacStats, UeStats,
+};
+use crate::timers::{EntityId, TimerKind, Timers};
+use crate::ue::{Bearer, Ue};
+use crate::upf::Upf;
+use crate::uplink::Uplink;
+use queue::Packet;
+use std::collections::VecDeque;
+use units::{Bytes, Duration, Instant, Streams};
+
+/// One cell.
+pub struct Cell<P> {
+    pub(crate) config: CellConfig,
+    pub(crate) frame: Frame,
+    pub(crate) tables: Tables,
+    upf: Upf<P>,
+    pub(crate) ues: Vec<Ue>,
+    pub(crate) bearers: Vec<Bearer<P>>,
+    pub(crate) blocks: Blocks,
+    pub(crate) statuses: Statuses,
+    pub(crate) timers: Timers,
+    pub(crate) downlink: Downlink,
+    pub(crate) uplink: Uplink,
+    /// Blocks by the slot at whose beginning their decoding is complete, in ascending order.
+    pub(crate) arrivals: VecDeque<(SlotNumber, u32)>,
+    /// Slots from a transmission to its delivery.
+    pub(crate) delivery_slots: SlotNumber,
+    pub(crate) background: Background,
+    pub(crate) stats: CellStats,
+    pub(crate) mark: CellMark,
+    /// The first slot that has not been run.
+    pub(crate) next_slot: SlotNumber,
+    /// The first slot at whose beginning anything can happen.
+    wake: Option<SlotNumber>,
+}
+
+impl<P: Packet + Send> Cell<P> {
+    /// A cell with its UEs, at time zero.
+    ///
+    /// # Errors
+    /// Names the first value that cannot be.
+    pub fn new(
+        config: CellConfig,
+        ues: Vec<UeConfig>,
+        background: Background,
+        streams: &Streams,
+    ) -> Result<Self, ConfigError> {
+        let frame = Frame::new(&config)?;
+        check::ues(&ues)?;
+        let mut bearers = Vec::new();
+        let mut stats = CellStats::default();
+        let mut built = Vec::with_capacity(ues.len());
+        for (index, ue) in ues.into_iter().enumerate() {
+            let first = bearers.len();
+            for (number, bearer) in ue.bearers.iter().enumerate() {
+                bearers.push(Bearer::new(config.rat, index as u32, number, bearer)?);
+            }
+            stats.ues.push(UeStats {
+                rnti: ue.rnti,
+                bearers: vec![BearerStats::default(); ue.bearers.len()],
+                downlink: MacStats::default(),
+                uplink: MacStats::default(),
+                capacity: Bytes::ZERO,
+            });
+            let rng = streams.stream(&format!("cell/rnti{}/harq", ue.rnti.0));
+            built.push(Ue::new(ue, first, rng));
+        }
+        Ok(Self {
+            tables: Tables::new(&config)?,
+            upf: Upf::new(config.n3_rate, config.downlink_processing),
+            blocks: Blocks::new(),
+            statuses: Pool::new(),
+            timers: Timers::new(bearers.len() * 2),
+            downlink: Downlink::new(&config, built.len()),
+            uplink: Uplink::new(built.len()),
+            arrivals: VecDeque::new(),
+            delivery_slots: 1 + frame.slots_in(config.receive_processing),
+            background,
+            mark: CellMark::new(&built),
+            next_slot: 0,
+            wake: None,
+            stats,
+            ues: built,
+            bearers,
+            frame,
+            config,
+        })
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &CellConfig {
+        &self.config
+    }
+
+    /// As [`CellConfig::base_rtt`].
+    pub fn base_rtt(&self) -> Duration {
+        base_rtt(&self.config, &self.frame)
+    }
+
+    /// A packet for a UE comes to the UPF. It may be refused here only for a UE that does not exist
+    /// (nothing happens); a full buffer drops it later, when it comes there.
+    pub fn send_downlink(
+        &mut self,
+        now: Instant,
+        ue: UeIndex,
+        qfi: u8,
+        packet: P,
+        _out: &mut Vec<Output<P>>,
+    ) {
+        let Some(state) = self.ues.get(ue.0) else {
+            return;
+        };
+        let number = state.sdap.bearer(qfi);
+        let bearer = state.bearers.start as u32 + number;
+        let bytes = packet.bytes();
+        let stats = &mut self.stats.ues[ue.0].bearers[number as usize].downlink;
+        stats.received.add(bytes);
+        stats.core.add(bytes);
+        let ready_at = self.upf.send(now, bearer, packet);
+        self.wake_at(self.frame.first_from(ready_at));
+    }
+
+    /// A packet enters the uplink buffer of a UE, or is dropped there at once.
+    pub fn send_uplink(
+        &mut self,
+        now: Instant,
+        ue: UeIndex,
+        qfi: u8,
+        packet: P,
+        out: &mut Vec<Output<P>>,
+    ) {
+        let Some(state) = self.ues.get(ue.0) else {
+            return;
+        };
+        let bearer = state.bearers.start + state.sdap.bearer(qfi) as usize;
+        let bytes = packet.bytes();
+        let (rlc, mut cx) = self.entity(now, bearer, Direction::Uplink);
+        cx.stats.received.add(bytes);
+        if let Err(packet) = rlc.enqueue(&mut cx, packet, now, now) {
+            let reason = DropReason::BufferFull;
+            cx.stats.dropped.count(reason, bytes);
+            out.push(Output::Dropped {
+                ue,
+                direction: Direction::Uplink,
+                packet,
+                reason,
+            });
+        } else if rlc.has_data() {
+            self.request_uplink(now, ue.0);
+        }
+    }
+
+    /// The next slot boundary at which anything can happen; none while the cell is idle.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.wake.map(|slot| self.frame.start(slot))
+    }
+
+    /// Runs every slot boundary that is due by `now`, in order.
+    pub fn on_deadline(&mut self, now: Instant, out: &mut Vec<Output<P>>) {
+        while let Some(slot) = self.wake
+            && self.frame.start(slot) <= now
+        {
+            self.run(slot, out);
+        }
+    }
+
+    /// What the cell has done since it was built. Counters of capacity and integrals over time are
+    /// as of the last activity; [`Self::advance`] brings them up to date.
+    pub fn stats(&self) -> &CellStats {
+        &self.stats
+    }
+
+    /// Brings what [`Self::stats`] counts over time up to the last slot that is complete at `now`.
+    pub fn advance(&mut self, now: Instant) {
+        let slot = self.frame.containing(now);
+        self.account_to(slot);
+        self.downlink.take_feedback(slot, &mut self.ues);
+        for ue in 0..self.ues.len() {
+            self.count_capacity(ue, slot);
+        }
+        for bearer in 0..self.bearers.len() {
+            for direction in [Direction::Downlink, Direction::Uplink] {
+                let (rlc, mut cx) = self.entity(now, bearer, direction);
+                rlc.accrue(&mut cx);
+            }
+        }
+    }
+
+    /// Counts all packets that the cell holds anew, and compares with what [`Self::stats`] says.
+    ///
+    /// # Errors
+    /// The first direction of a bearer in which a packet or byte has appeared or vanished.
+    pub fn check_conservation(&self) -> Result<(), ConservationError> {
+        for (index, bearer) in self.bearers.iter().enumerate() {
+            let ue = &self.stats.ues[bearer.ue as usize];
+            let stats = &ue.bearers[bearer.number];
+            for (direction, name, one) in [
+                (Direction::Downlink, "downlink", &stats.downlink),
+                (Direction::Uplink, "uplink", &stats.uplink),
+            ] {
+                let (queued, in_flight) = bearer.rlc(direction).audit();
+                let core = match direction {
+                    Direction::Downlink => self.upf.held_for(index as u32).into(),
+                    Direction::Uplink => Amount::default(),
+                };
+                let (queued, in_flight): (Amount, Amount) = (queued.into(), in_flight.into());
+                let accounted = one.delivered + one.dropped.total() + core + queued + in_flight;
+                let is_same = (core, queued, in_flight) == (one.core, one.queued, one.in_flight);
+                if accounted != one.received || !is_same {
+                    return Err(ConservationError {
+                        rnti: ue.rnti.0,
+                        bearer: bearer.number,
+                        direction: name,
+                        received: one.received,
+                        accounted,
+                    });
+                }
+            }
+        }
+        self.stats.check_conservation()
+    }
+
+    /// The cell has to be called at the beginning of `slot` at the latest.
+    pub(crate) fn wake_at(&mut self, slot: SlotNumber) {
+        let slot = slot.max(self.next_slot);
+        if self.wake.is_none_or(|wake| slot < wake) {
+            self.wake = Some(slot);
+        }
+    }
+
+    /// One direction of a bearer with what it needs.
+    pub(crate) fn entity(
+        &mut self,
+        now: Instant,
+        bearer: usize,
+        direction: Direction,
+    ) -> (&mut Rlc<P>, Cx<'_>) {
+        let bearer_state = &mut self.bearers[bearer];
+        let stats: &mut DirectionStats = self.stats.ues[bearer_state.ue as usize].bearers
+            [bearer_state.number]
+            .direction_mut(direction);
+        let entity = EntityId::new(bearer, direction);
+        let cx = Cx {
+            now,
+            entity,
+            timers: &mut self.timers,
+            stats,
+        };
+        (bearer_state.rlc_mut(direction), cx)
+    }
+
+    fn run(&mut self, slot: SlotNumber, out: &mut Vec<Output<P>>) {
+        let now = self.frame.start(slot);
+        self.next_slot = slot + 1;
+        while let Some(&(due, block)) = self.arrivals.front()
+            && due <= slot
+        {
+            self.arrivals.pop_front();
+            self.on_block(now, block, out);
+        }
+        while let Some((entity, kind)) = self.timers.pop_due(now) {
+            self.on_timer(now, entity, kind, out);
+        }
+        self.downlink.take_feedback(slot, &mut self.ues);
+        self.take_arrivals(now, out);
+        if self.frame.downlink_symbols(slot) > 0 {
+            self.schedule_downlink(slot);
+        }
+        self.schedule_uplink(slot);
+        self.wake = self.next_wake();
+    }
+
+    /// Packets that are ready enter the RLC buffers.
+    fn take_arrivals(&mut self, now: Instant, out: &mut Vec<Output<P>>) {
+        while let Some(arrival) = self.upf.pop_ready(now) {
+            let bearer = arrival.bearer as usize;
+            let bytes = arrival.packet.bytes();
+            let ue = self.bearers[bearer].ue as usize;
+            let (rlc, mut cx) = self.entity(now, bearer, Direction::Downlink);
+            cx.stats.core.remove(bytes);
+            let (arrived_at, ready_at) = (arrival.arrived_at, arrival.ready_at);
+            match rlc.enqueue(&mut cx, arrival.packet, arrived_at, ready_at) {
+                Ok(()) => self.downlink.active.insert(ue),
+                Err(packet) => {
+                    let reason = DropReason::BufferFull;
+                    cx.stats.dropped.count(reason, bytes);
+                    let (ue, direction) = (UeIndex(ue), Direction::Downlink);
+                    out.push(Output::Dropped {
+                        ue,
+                        direction,
+                        packet,
+                        reason,
+                    });
+                }
+            }
+        }
+    }
+
+    /// The decoding of a block is complete.
+    fn on_block(&mut self, now: Instant, id: u32, out: &mut Vec<Output<P>>) {
+        let block = self.blocks.get_mut(id);
+        let (direction, is_decoded) = (block.direction, block.is_decoded);
+        let chunks = core::mem::take(&mut block.chunks);
+        for &chunk in &chunks {
+            match chunk {
+                Chunk::Data {
+                    bearer,
+                    span,
+                    has_poll,
+                } => {
+                    let index = bearer as usize;
+                    let ue = UeIndex(self.bearers[index].ue as usize);
+                    let (rlc, mut cx) = self.entity(now, index, direction);
+                    if is_decoded {
+                        rlc.receive(&mut cx, span, has_poll);
+                    } else {
+                        rlc.on_lost(&mut cx, span, dropper(out, ue, direction));
+                    }
+                    self.settle(now, index, direction, out);
+                }
+                Chunk::Status { bearer, status } => {
+                    if is_decoded {
+                        self.on_status(now, bearer as usize, direction.opposite(), status, out);
+                    }
+                    self.statuses.put(status);
+                }
+            }
+        }
+        self.blocks.get_mut(id).chunks = chunks;
+        self.blocks.put(id);
+    }
+
+    /// A status report about `direction` of a bearer has come.
+    fn on_status(
+        &mut self,
+        now: Instant,
+        bearer: usize,
+        direction: Direction,
+        status: u32,
+        out: &mut Vec<Output<P>>,
+    ) {
+        let ue = UeIndex(self.bearers[bearer].ue as usize);
+        let report = core::mem::take(self.statuses.get_mut(status));
+        let (rlc, mut cx) = self.entity(now, bearer, direction);
+        rlc.on_status(&mut cx, &report, dropper(out, ue, direction));
+        *self.statuses.get_mut(status) = report;
+        self.settle(now, bearer, direction, out);
+    }
+
+    fn on_timer(
+        &mut self,
+        now: Instant,
+        entity: EntityId,
+        kind: TimerKind,
+        out: &mut Vec<Output<P>>,
+    ) {
+        let (bearer, direction) = (entity.bearer(), entity.direction());
+        let ue = UeIndex(self.bearers[bearer].ue as usize);
+        let (rlc, mut cx) = self.entity(now, bearer, direction);
+        rlc.on_timer(&mut cx, kind, dropper(out, ue, direction));
+        self.settle(now, bearer, direction, out);
+    }
+
+    /// After anything happened to one direction of a bearer: delivers what is complete, and tells
+    /// the MAC if there is something to send.
+    fn settle(
+        &mut self,
+        now: Instant,
+        bearer: usize,
+        direction: Direction,
+        out: &mut Vec<Output<P>>,
+    ) {
+        let ue = UeIndex(self.bearers[bearer].ue as usize);
+        let (rlc, mut cx) = self.entity(now, bearer, direction);
+        rlc.release(&mut cx, |packet, sojourn| {
+            out.push(Output::Delivered {
+                ue,
+                direction,
+                packet,
+                sojourn,
+            });
+        });
+        let (has_data, has_status) = (rlc.has_data(), rlc.is_status_ready(now));
+        if has_data {
+            self.activate(now, ue.0, direction);
+        }
+        if has_status {
+            self.activate(now, ue.0, direction.opposite());
+        }
+    }
+
+    fn activate(&mut self, now: Instant, ue: usize, direction: Direction) {
+        match direction {
+            Direction::Downlink => self.downlink.active.insert(ue),
+            Direction::Uplink => self.request_uplink(now, ue),
+        }
+    }
+
+    /// The first slot after those run at whose beginning anything can happen.
+    fn next_wake(&self) -> Option<SlotNumber> {
+        let next = self.next_slot;
+        let scheduled = (!self.downlink.active.is_empty()).then(|| self.frame.next_downlink(next));
+        let at = |time: Option<Instant>| time.map(|t| self.frame.first_from(t).max(next));
+        [
+            scheduled,
+            at(self.upf.next_ready()),
+            self.arrivals.front().map(|&(slot, _)| slot),
+            self.downlink.next_feedback(),
+            at(self.timers.next()),
+            self.uplink.wake(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    /// Fills a transport block of `room` bytes of a UE: status reports first, then data, shared
+    /// equally between bearers that have some. How many bytes are used, headers included.
+    pub(crate) fn fill(
+        &mut self,
+        now: Instant,
+        ue: usize,
+        direction: Direction,
+        block: u32,
+        grant: Room,
+    ) -> u64 {
+        let range = self.ues[ue].bearers.clone();
+        let mut left = grant.bytes;
+        let mut hungry = 0;
+        for bearer in range.clone() {
+            left -= self.fill_status(
+                now,
+                bearer,
+                direction,
+                block,
+                Room {
+                    bytes: left,
+                    ..grant
+                },
+            );
+            hungry += u64::from(self.bearers[bearer].rlc(direction).has_data());
+        }
+        let turn = self.ues[ue].turn[direction as usize];
+        let rotation = range.clone().cycle().skip(turn).take(range.len());
+        for bearer in rotation.clone() {
+            if hungry > 0 && self.bearers[bearer].rlc(direction).has_data() {
+                let bytes = left / hungry;
+                hungry -= 1;
+                left -= self.fill_data(now, bearer, direction, block, Room { bytes, ..grant });
+            }
+        }
+        if range.len() > 1 {
+            // what some leave of their shares
+            for bearer in rotation {
+                if self.bearers[bearer].rlc(direction).has_data() {
+                    let room = Room {
+                        bytes: left,
+                        ..grant
+                    };
+                    left -= self.fill_data(now, bearer, direction, block, room);
+                }
+            }
+            self.ues[ue].turn[direction as usize] = (turn + 1) % range.len();
+        }
+        grant.bytes - left
+    }
+
+    fn fill_status(
+        &mut self,
+        now: Instant,
+        bearer: usize,
+        direction: Direction,
+        block: u32,
+        room: Room,
+    ) -> u64 {
+        if !self.bearers[bearer]
+            .rlc(direction.opposite())
+            .is_status_ready(now)
+        {
+            return 0;
+        }
+        let id = self.statuses.take(Default::default);
+        let mut status = core::mem::take(self.statuses.get_mut(id));
+        let (rlc, mut cx) = self.entity(now, bearer, direction.opposite());
+        let used = rlc.write_status(&mut cx, room.bytes, room.is_bare, &mut status);
+        *self.statuses.get_mut(id) = status;
+        let Some(used) = used else {
+            self.statuses.put(id);
+            return 0;
+        };
+        let chunk = Chunk::Status {
+            bearer: bearer as u32,
+            status: id,
+        };
+        self.blocks.get_mut(block).chunks.push(chunk);
+        used
+    }
+
+    fn fill_data(
+        &mut self,
+        now: Instant,
+        bearer: usize,
+        direction: Direction,
+        block: u32,
+        room: Room,
+    ) -> u64 {
+        let chunks = &mut self.blocks.get_mut(block).chunks;
+        let state = &mut self.bearers[bearer];
+        let stats =
+            self.stats.ues[state.ue as usize].bearers[state.number].direction_mut(direction);
+        let entity = EntityId::new(bearer, direction);
+        let mut cx = Cx {
+            now,
+            entity,
+            timers: &mut self.timers,
+            stats,
+        };
+        state
+            .rlc_mut(direction)
+            .pull(&mut cx, room.bytes, room.is_bare, |span, has_poll| {
+                chunks.push(Chunk::Data {
+                    bearer: bearer as u32,
+                    span,
+                    has_poll,
+                });
+            })
+    }
+
+    /// Bytes that all that a UE has to send in one direction would need.
+    pub(crate) fn demand(
+        &self,
+        now: Instant,
+        ue: usize,
+        direction: Direction,
+        is_bare: bool,
+    ) -> u64 {
+        let bearers = &self.bearers[self.ues[ue].bearers.clone()];
+        let of_one = |bearer: &Bearer<P>| {
+            bearer.rlc(direction).demand(is_bare)
+                + bearer.rlc(direction.opposite()).status_demand(now, is_bare)
+        };
+        bearers.iter().map(of_one).sum()
+    }
+}
+
+/// Room in a transport block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    pub(crate) bytes: u64,
+    /// No headers are charged.
+    pub(crate) is_bare: bool,
+}
+
+/// What reports dropped packets to the caller.
+fn dropper<P>(
+    out: &mut Vec<Output<P>>,
+    ue: UeIndex,
+    direction: Direction,
+) -> impl FnMut(P, DropReason) + '_ {
+    move |packet, reason| {
+        out.push(Output::Dropped {
+            ue,
+            direction,
+            packet,
+            reason,
+        })
+    }
+}

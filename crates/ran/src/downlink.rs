@@ -1,0 +1,413 @@
+//! Downlink MAC: HARQ feedback, scheduling, and the accounts of PRBs and capacity.
+
+use crate::cell::{Cell, Room};
+use crate::config::CellConfig;
+use crate::frame::{Frame, SPECIAL_SYMBOLS, SYMBOLS, SlotNumber};
+use crate::mac::scheduler::{self, Candidate};
+use crate::mac::tables::Tables;
+use crate::output::Direction;
+use crate::set::IndexSet;
+use crate::ue::Ue;
+use queue::Packet;
+use radio::Link;
+use std::collections::VecDeque;
+use units::{Bytes, Decibel, Instant};
+
+/// Downlink state of a cell.
+pub(crate) struct Downlink {
+    /// UEs with data, status reports or HARQ retransmissions to be sent.
+    pub(crate) active: IndexSet,
+    /// Processes that become free: slot and UE, in ascending order of slots.
+    acks: VecDeque<(SlotNumber, u32)>,
+    /// Blocks to be sent again: slot and block, in ascending order of slots.
+    nacks: VecDeque<(SlotNumber, u32)>,
+    /// The UE whose turn it is.
+    turn: usize,
+    /// Weight of the newest slot in average rates.
+    weight: f64,
+    /// Slots before this one are in the cell's accounts.
+    covered: SlotNumber,
+    /// The UE last sent to; its channel gives the capacity of idle slots.
+    last_served: usize,
+    /// PRBs left free by background load in slots without transmission, and PRBs of those slots.
+    idle: (u64, u64),
+    // kept for their memory
+    ues: Vec<u32>,
+    candidates: Vec<Candidate>,
+}
+
+impl Downlink {
+    pub(crate) fn new(config: &CellConfig, ues: usize) -> Self {
+        Self {
+            active: IndexSet::new(ues),
+            acks: VecDeque::new(),
+            nacks: VecDeque::new(),
+            turn: 0,
+            weight: scheduler::weight(config.scheduler, config.rat.slot_duration()),
+            covered: 0,
+            last_served: 0,
+            idle: (0, 0),
+            ues: Vec::with_capacity(ues),
+            candidates: Vec::with_capacity(ues),
+        }
+    }
+    /// HARQ feedback that has come by the beginning of `slot`.
+    pub(crate) fn take_feedback(&mut self, slot: SlotNumber, ues: &mut [Ue]) {
+        while let Some(&(due, ue)) = self.acks.front()
+            && due <= slot
+        {
+            self.acks.pop_front();
+            ues[ue as usize].harq.busy -= 1;
+        }
+    }
+    /// When HARQ feedback next asks for a retransmission.
+    pub(crate) fn next_feedback(&self) -> Option<SlotNumber> {
+        self.nacks.front().map(|&(slot, _)| slot)
+    }
+}
+
+/// One downlink slot.
+#[derive(Clone, Copy, Debug)]
+struct DownlinkSlot {
+    slot: SlotNumber,
+    now: Instant,
+    /// Downlink symbols.
+    symbols: u64,
+    /// PRBs that background load leaves.
+    available: u16,
+}
+
+impl<P: Packet + Send> Cell<P> {
+    /// Schedules and sends in `slot`, which carries downlink.
+    pub(crate) fn schedule_downlink(&mut self, slot: SlotNumber) {
+        self.account_to(slot);
+        self.take_nacks(slot);
+        let background = self.background_in(slot);
+        let ds = DownlinkSlot {
+            slot,
+            now: self.frame.start(slot),
+            symbols: self.frame.downlink_symbols(slot),
+            available: self.config.n_prb.get() - background,
+        };
+        self.downlink.covered = slot + 1;
+        self.stats.downlink_slots += 1;
+        self.stats.prbs_offered += u64::from(ds.available);
+        let mut accounts = SlotAccounts::default();
+        let mut free = ds.available;
+
+        let mut ues = core::mem::take(&mut self.downlink.ues);
+        let mut candidates = core::mem::take(&mut self.downlink.candidates);
+        ues.clear();
+        candidates.clear();
+        self.downlink
+            .active
+            .collect_from(self.downlink.turn, &mut ues);
+        for &ue in &ues {
+            free -=
+                self.retransmit_or_compete(ds, ue as usize, free, &mut accounts, &mut candidates);
+        }
+        let turn = scheduler::allocate(self.config.scheduler, &mut candidates, free);
+        if let Some(ue) = turn {
+            self.downlink.turn = (ue as usize + 1) % self.ues.len();
+        }
+        for candidate in &candidates {
+            free -= self.send_new(ds, candidate, &mut accounts);
+        }
+        self.downlink.ues = ues;
+        self.downlink.candidates = candidates;
+
+        self.stats.prbs_used += u64::from(ds.available - free);
+        self.close_accounts(ds, &accounts);
+    }
+
+    /// Retransmissions whose feedback has come wait for PRBs from now on.
+    fn take_nacks(&mut self, slot: SlotNumber) {
+        while let Some(&(due, block)) = self.downlink.nacks.front()
+            && due <= slot
+        {
+            self.downlink.nacks.pop_front();
+            let ue = self.blocks.get(block).ue as usize;
+            self.ues[ue].harq.pending.push_back(block);
+            self.downlink.active.insert(ue);
+        }
+    }
+
+    /// An active UE sends a block again, or becomes a candidate for new data, or has nothing to
+    /// send. How many PRBs are taken.
+    fn retransmit_or_compete(
+        &mut self,
+        ds: DownlinkSlot,
+        ue: usize,
+        free: u16,
+        accounts: &mut SlotAccounts,
+        candidates: &mut Vec<Candidate>,
+    ) -> u16 {
+        let link = self.link_in(ue, ds);
+        let pending = self.ues[ue].harq.pending.front().copied();
+        if let Some(block) = pending
+            && let Link::Mcs { sinr, bler, .. } = link
+        {
+            let prb = self.blocks.get(block).prb;
+            // where load leaves fewer PRBs than the block had, it goes out on those
+            let taken = prb.min(ds.available);
+            if taken > 0 && taken <= free {
+                self.ues[ue].harq.pending.pop_front();
+                let loss = Decibel::from_linear(f64::from(taken) / f64::from(prb));
+                let sinr = sinr.map(|sinr| if taken < prb { sinr + loss } else { sinr });
+                self.stats.ues[ue].downlink.retransmissions += 1;
+                self.transmit(ds.slot, block, taken, sinr, bler);
+                accounts.add(&self.tables, &link, ds, taken, ue);
+                return taken;
+            }
+        }
+        let is_bare = matches!(link, Link::Opportunity { .. });
+        let demand = self.demand(ds.now, ue, Direction::Downlink, is_bare);
+        if demand == 0 {
+            if pending.is_none() {
+                self.downlink.active.remove(ue);
+            }
+            return 0;
+        }
+        let rate = self.tables.bytes(&link, ds.available, ds.symbols);
+        let is_blocked =
+            !is_bare && self.ues[ue].harq.busy >= u32::from(self.config.harq.processes);
+        if rate == 0 || is_blocked {
+            return 0;
+        }
+        let need = if demand >= rate {
+            ds.available
+        } else {
+            self.tables
+                .prbs_for(&link, demand, ds.symbols)
+                .min(ds.available)
+        };
+        let average = self.ues[ue].average.before(ds.slot, self.downlink.weight);
+        candidates.push(Candidate::new(ue as u32, need, rate, average));
+        0
+    }
+
+    /// A candidate sends new data on the PRBs that it was given. How many it uses.
+    fn send_new(
+        &mut self,
+        ds: DownlinkSlot,
+        candidate: &Candidate,
+        accounts: &mut SlotAccounts,
+    ) -> u16 {
+        let (ue, prb) = (candidate.ue as usize, candidate.prb);
+        let link = self.link_in(ue, ds);
+        let bytes = self.tables.bytes(&link, prb, ds.symbols);
+        let sent = bytes > 0 && self.send_block(ds, ue, prb, bytes, &link);
+        self.ues[ue]
+            .average
+            .update(ds.slot, self.downlink.weight, if sent { bytes } else { 0 });
+        if !sent {
+            return 0;
+        }
+        accounts.add(&self.tables, &link, ds, prb, ue);
+        prb
+    }
+
+    /// Fills a new block and sends it; false if nothing went in.
+    fn send_block(
+        &mut self,
+        ds: DownlinkSlot,
+        ue: usize,
+        prb: u16,
+        bytes: u64,
+        link: &Link,
+    ) -> bool {
+        let block = self.blocks.start(ue as u32, Direction::Downlink, prb);
+        let is_bare = matches!(link, Link::Opportunity { .. });
+        self.fill(
+            ds.now,
+            ue,
+            Direction::Downlink,
+            block,
+            Room { bytes, is_bare },
+        );
+        if self.blocks.get(block).chunks.is_empty() {
+            self.blocks.put(block);
+            return false;
+        }
+        let stats = &mut self.stats.ues[ue].downlink;
+        stats.blocks += 1;
+        stats.block_bytes += Bytes::new(bytes);
+        match *link {
+            Link::Mcs { mcs, sinr, bler } => {
+                self.blocks.get_mut(block).attempts.mcs = mcs;
+                self.ues[ue].harq.busy += 1;
+                self.transmit(ds.slot, block, prb, sinr, bler);
+            }
+            // a recorded opportunity is what got through, whatever HARQ did
+            Link::Opportunity { .. } | Link::Outage => {
+                stats.prbs += u64::from(prb);
+                self.blocks.get_mut(block).is_decoded = true;
+                self.arrivals
+                    .push_back((ds.slot + self.delivery_slots, block));
+            }
+        }
+        true
+    }
+
+    /// One transmission of a block; what becomes of it is drawn at once, and known at the receiver
+    /// after decoding and at the base station after the HARQ round trip.
+    fn transmit(&mut self, slot: SlotNumber, id: u32, prb: u16, sinr: Option<Decibel>, bler: f64) {
+        let block = self.blocks.get_mut(id);
+        let ue = block.ue as usize;
+        let harq = &mut self.ues[ue].harq;
+        let stats = &mut self.stats.ues[ue].downlink;
+        stats.prbs += u64::from(prb);
+        let config = &self.config.harq;
+        let p = block
+            .attempts
+            .error_probability(&self.tables.curves, config.combining, sinr, bler);
+        block.is_decoded = p <= 0.0 || !harq.rng.chance(p);
+        let feedback_slot = slot + u64::from(config.round_trip_slots);
+        if !block.is_decoded {
+            stats.errors += 1;
+            block.attempts.add(sinr);
+            let error = self.config.harq_feedback_error;
+            let is_taken_for_ack = error > 0.0 && harq.rng.chance(error);
+            if block.attempts.count < config.max_transmissions && !is_taken_for_ack {
+                self.downlink.nacks.push_back((feedback_slot, id));
+                return;
+            }
+            stats.failures += 1;
+        }
+        self.downlink.acks.push_back((feedback_slot, ue as u32));
+        self.arrivals.push_back((slot + self.delivery_slots, id));
+    }
+
+    // accounts
+
+    /// The UE's link in a slot that is being scheduled. Counts its capacity up to and with this slot.
+    fn link_in(&mut self, ue: usize, ds: DownlinkSlot) -> Link {
+        if self.ues[ue].channel.accounted <= ds.slot {
+            self.count_capacity(ue, ds.slot + 1);
+        }
+        self.ues[ue].channel.state(&self.frame, ds.slot).link
+    }
+
+    /// Counts what the whole carrier would have carried to a UE in the slots before `to` that have
+    /// not been counted; how many bytes these are.
+    pub(crate) fn count_capacity(&mut self, ue: usize, to: SlotNumber) -> u64 {
+        let channel = &mut self.ues[ue].channel;
+        let mut bytes = 0;
+        while channel.accounted < to {
+            let from = channel.accounted;
+            let state = channel.state(&self.frame, from);
+            let until = self.frame.first_from(state.holds_until).clamp(from + 1, to);
+            bytes += carried(
+                &self.tables,
+                &self.frame,
+                &self.config,
+                &state.link,
+                from,
+                until,
+            );
+            channel.accounted = until;
+        }
+        self.stats.ues[ue].capacity += Bytes::new(bytes);
+        bytes
+    }
+
+    /// Counts slots before `slot` that were not scheduled.
+    pub(crate) fn account_to(&mut self, slot: SlotNumber) {
+        let from = self.downlink.covered;
+        if from < slot {
+            let (_, slots) = self.frame.downlink_between(from, slot);
+            let all = slots * u64::from(self.config.n_prb.get());
+            let mut taken = 0;
+            for skipped in from..if self.background.is_some() {
+                slot
+            } else {
+                from
+            } {
+                if self.frame.downlink_symbols(skipped) > 0 {
+                    taken += u64::from(self.background_in(skipped));
+                }
+            }
+            self.stats.downlink_slots += slots;
+            self.stats.prbs_offered += all - taken;
+            self.downlink.idle.0 += all - taken;
+            self.downlink.idle.1 += all;
+            self.downlink.covered = slot;
+        }
+        self.stats.covered_until = self.frame.start(self.downlink.covered);
+        let bytes = Bytes::new(self.count_capacity(self.downlink.last_served, slot));
+        let (free, all) = core::mem::take(&mut self.downlink.idle);
+        let is_whole = free == all;
+        self.stats.capacity += if is_whole {
+            bytes
+        } else {
+            bytes.mul_f64(free as f64 / all as f64)
+        };
+    }
+
+    /// PRBs that background load takes in a downlink slot.
+    fn background_in(&mut self, slot: SlotNumber) -> u16 {
+        let Some(load) = &mut self.background else {
+            return 0;
+        };
+        let prb = load
+            .prb(self.frame.start(slot), self.frame.slot())
+            .min(self.config.n_prb)
+            .get();
+        self.stats.prbs_background += u64::from(prb);
+        prb
+    }
+
+    /// Adds the capacity of a scheduled slot to the cell's.
+    fn close_accounts(&mut self, ds: DownlinkSlot, accounts: &SlotAccounts) {
+        self.stats.covered_until = self.frame.start(self.downlink.covered);
+        if accounts.prbs > 0 {
+            self.stats.capacity += Bytes::new(accounts.weighted / accounts.prbs);
+            self.downlink.last_served = accounts.last;
+            return;
+        }
+        let last = self.downlink.last_served;
+        if self.ues[last].channel.accounted > ds.slot {
+            let link = self.ues[last].channel.state(&self.frame, ds.slot).link;
+            let bytes = self.tables.bytes(&link, ds.available, ds.symbols);
+            self.stats.capacity += Bytes::new(bytes);
+        } else {
+            self.downlink.idle.0 += u64::from(ds.available);
+            self.downlink.idle.1 += u64::from(self.config.n_prb.get());
+        }
+    }
+}
+
+/// What one slot sent.
+#[derive(Clone, Copy, Debug, Default)]
+struct SlotAccounts {
+    prbs: u64,
+    /// For each UE sent to, what all available PRBs would have carried, times its PRBs.
+    weighted: u64,
+    /// The last of them.
+    last: usize,
+}
+
+impl SlotAccounts {
+    fn add(&mut self, tables: &Tables, link: &Link, ds: DownlinkSlot, prb: u16, ue: usize) {
+        self.prbs += u64::from(prb);
+        self.weighted += tables.bytes(link, ds.available, ds.symbols) * u64::from(prb);
+        self.last = ue;
+    }
+}
+
+/// Bytes that the whole carrier carries on an unchanging link in the slots from `from` to before
+/// `to`.
+fn carried(
+    tables: &Tables,
+    frame: &Frame,
+    config: &CellConfig,
+    link: &Link,
+    from: SlotNumber,
+    to: SlotNumber,
+) -> u64 {
+    let prb = config.n_prb.get();
+    let (symbols, slots) = frame.downlink_between(from, to);
+    let special = (slots * SYMBOLS - symbols) / (SYMBOLS - SPECIAL_SYMBOLS);
+    (slots - special) * tables.bytes(link, prb, SYMBOLS)
+        + special * tables.bytes(link, prb, SPECIAL_SYMBOLS)
+}

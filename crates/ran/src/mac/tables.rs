@@ -1,0 +1,84 @@
+//! What a number of PRBs carries on a link.
+
+use crate::check::ConfigError;
+use crate::config::CellConfig;
+use crate::frame::SYMBOLS;
+use radio::{BlerCurves, Link, TbsTable};
+use units::{Bytes, Prb};
+
+/// Tables of one cell.
+pub(crate) struct Tables {
+    downlink: TbsTable,
+    uplink: TbsTable,
+    pub(crate) curves: BlerCurves,
+    n_prb: u64,
+}
+
+impl Tables {
+    pub(crate) fn new(config: &CellConfig) -> Result<Self, ConfigError> {
+        let radio = |reason: String| ConfigError::Radio { reason };
+        let table = |layers, n_prb| {
+            TbsTable::new(config.mcs_table, layers, config.data_re_per_prb, n_prb)
+                .map_err(|error| radio(error.to_string()))
+        };
+        Ok(Self {
+            downlink: table(config.layers, config.n_prb)?,
+            uplink: table(1, config.uplink.n_prb)?,
+            curves: BlerCurves::new(config.bler, config.mcs_table)
+                .map_err(|error| radio(error.to_string()))?,
+            n_prb: config.n_prb.get().into(),
+        })
+    }
+
+    /// Bytes that `prb` PRBs carry in a slot of `symbols` downlink symbols. Opportunities are what
+    /// was recorded for the whole carrier and slot, whatever its symbols.
+    pub(crate) fn bytes(&self, link: &Link, prb: u16, symbols: u64) -> u64 {
+        match *link {
+            Link::Mcs { mcs, .. } => {
+                let bytes = self.downlink.bytes(mcs, Prb::new(prb)).get();
+                if symbols == SYMBOLS {
+                    bytes
+                } else {
+                    bytes * symbols / SYMBOLS
+                }
+            }
+            Link::Opportunity { bytes, .. } => {
+                if u64::from(prb) == self.n_prb {
+                    return bytes.get();
+                }
+                let part = u128::from(bytes.get()) * u128::from(prb) / u128::from(self.n_prb);
+                u64::try_from(part).unwrap_or(u64::MAX)
+            }
+            Link::Outage => 0,
+        }
+    }
+    /// The fewest PRBs that carry `bytes`, or all of the carrier.
+    pub(crate) fn prbs_for(&self, link: &Link, bytes: u64, symbols: u64) -> u16 {
+        match *link {
+            Link::Mcs { mcs, .. } => {
+                let bytes = if symbols == SYMBOLS {
+                    bytes
+                } else {
+                    bytes.saturating_mul(SYMBOLS).div_ceil(symbols)
+                };
+                self.downlink.prbs_for(mcs, Bytes::new(bytes)).get()
+            }
+            Link::Opportunity { bytes: all, .. } => {
+                let all = u128::from(all.get().max(1));
+                let prbs = (u128::from(bytes) * u128::from(self.n_prb)).div_ceil(all);
+                prbs.min(u128::from(self.n_prb)) as u16
+            }
+            Link::Outage => 0,
+        }
+    }
+    /// Bytes of an uplink grant.
+    pub(crate) fn uplink_bytes(&self, config: &CellConfig, prb: u16) -> u64 {
+        self.uplink.bytes(config.uplink.mcs, Prb::new(prb)).get()
+    }
+    /// The fewest uplink PRBs that carry `bytes`, or all of the carrier.
+    pub(crate) fn uplink_prbs_for(&self, config: &CellConfig, bytes: u64) -> u16 {
+        self.uplink
+            .prbs_for(config.uplink.mcs, Bytes::new(bytes))
+            .get()
+    }
+}

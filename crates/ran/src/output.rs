@@ -1,0 +1,65 @@
+//! What comes out of a cell.
+
+use units::Duration;
+
+/// A UE by its place in the list that the cell was built with, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UeIndex(pub usize);
+
+/// Which way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// From the network to the UE.
+    Downlink,
+    /// From the UE to the network.
+    Uplink,
+}
+
+impl Direction {
+    pub(crate) const fn opposite(self) -> Self {
+        match self {
+            Self::Downlink => Self::Uplink,
+            Self::Uplink => Self::Downlink,
+        }
+    }
+}
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DropReason {
+    /// The RLC buffer was full.
+    BufferFull,
+    /// HARQ gave up, and the bearer is unacknowledged.
+    HarqFailure,
+    /// It was incomplete when t-Reassembly expired (unacknowledged mode).
+    ReassemblyTimeout,
+    /// RLC gave up after its last retransmission.
+    RlcRetransmissions,
+}
+
+/// What happened to a packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Output<P> {
+    /// It has reached the other end: the UE, or the UPF.
+    Delivered {
+        /// The UE.
+        ue: UeIndex,
+        /// Which way it went.
+        direction: Direction,
+        /// The packet.
+        packet: P,
+        /// From its arrival (at the UPF, or in the UE) until the MAC had pulled its last byte.
+        sojourn: Duration,
+    },
+    /// It was dropped.
+    Dropped {
+        /// The UE.
+        ue: UeIndex,
+        /// Which way it went.
+        direction: Direction,
+        /// The packet.
+        packet: P,
+        /// Why.
+        reason: DropReason,
+    },
+}

@@ -1,0 +1,169 @@
+//! What the cell keeps for each UE and each bearer.
+
+use crate::check::ConfigError;
+use crate::config::{BearerConfig, Rat, UeConfig};
+use crate::frame::{Frame, SlotNumber};
+use crate::mac::harq::Harq;
+use crate::mac::scheduler::Average;
+use crate::output::Direction;
+use crate::rlc::Rlc;
+use crate::sdap::QfiMap;
+use crate::stats::{BearerStats, DirectionStats};
+use crate::timers::EntityId;
+use core::net::IpAddr;
+use core::ops::Range;
+use queue::Packet;
+use radio::{Channel, ChannelState};
+use rnis::Rnti;
+use units::{Bytes, Instant, Rng};
+
+/// The channel of one UE, and how far its capacity has been counted.
+pub(crate) struct UeChannel {
+    channel: Box<dyn Channel>,
+    /// The last state, and the slot that it was asked for.
+    last: Option<(SlotNumber, ChannelState)>,
+    /// The first slot that is not in the UE's capacity yet.
+    pub(crate) accounted: SlotNumber,
+}
+
+impl UeChannel {
+    /// The state in `slot`, which is not before any slot asked for earlier.
+    pub(crate) fn state(&mut self, frame: &Frame, slot: SlotNumber) -> ChannelState {
+        if let Some((read_for, state)) = self.last
+            && (read_for == slot || frame.start(slot) < state.holds_until)
+        {
+            return state;
+        }
+        let state = self.channel.state(frame.start(slot), frame.slot());
+        self.last = Some((slot, state));
+        state
+    }
+}
+
+/// Uplink access of one UE.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grant {
+    /// The first slot that it may use, while it has something to send.
+    pub(crate) usable_from: SlotNumber,
+    /// Without new data it keeps being granted until then.
+    pub(crate) kept_until: Option<Instant>,
+}
+
+/// Totals at the last report.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ReportMark {
+    pub(crate) prbs: u64,
+    pub(crate) block_bytes: Bytes,
+    pub(crate) served: Bytes,
+    pub(crate) retransmissions: u64,
+    /// Number of the next report.
+    pub(crate) seq: u64,
+}
+
+/// One UE.
+pub(crate) struct Ue {
+    pub(crate) rnti: Rnti,
+    pub(crate) ip: Option<IpAddr>,
+    pub(crate) channel: UeChannel,
+    pub(crate) sdap: QfiMap,
+    /// Its bearers in the cell's list.
+    pub(crate) bearers: Range<usize>,
+    pub(crate) harq: Harq,
+    pub(crate) grant: Grant,
+    pub(crate) average: Average,
+    /// The bearer that fills the next transport block first, by direction.
+    pub(crate) turn: [usize; 2],
+    pub(crate) mark: ReportMark,
+}
+
+impl Ue {
+    pub(crate) fn new(config: UeConfig, first_bearer: usize, rng: Rng) -> Self {
+        Self {
+            rnti: config.rnti,
+            ip: config.ip,
+            channel: UeChannel {
+                channel: config.channel,
+                last: None,
+                accounted: 0,
+            },
+            sdap: QfiMap::new(&config.bearers),
+            bearers: first_bearer..first_bearer + config.bearers.len(),
+            harq: Harq::new(rng),
+            grant: Grant {
+                usable_from: 0,
+                kept_until: None,
+            },
+            average: Average::default(),
+            turn: [0; 2],
+            mark: ReportMark::default(),
+        }
+    }
+}
+
+/// One bearer.
+#[derive(Debug)]
+pub(crate) struct Bearer<P> {
+    pub(crate) ue: u32,
+    /// Its number within the UE.
+    pub(crate) number: usize,
+    downlink: Rlc<P>,
+    uplink: Rlc<P>,
+}
+
+impl<P: Packet + Send> Bearer<P> {
+    pub(crate) fn new(
+        rat: Rat,
+        ue: u32,
+        number: usize,
+        config: &BearerConfig,
+    ) -> Result<Self, ConfigError> {
+        let entity = |buffer| {
+            Rlc::new(rat, &config.rlc, buffer).map_err(|error| ConfigError::Radio {
+                reason: error.to_string(),
+            })
+        };
+        Ok(Self {
+            ue,
+            number,
+            downlink: entity(config.downlink_buffer)?,
+            uplink: entity(config.uplink_buffer)?,
+        })
+    }
+    pub(crate) fn rlc(&self, direction: Direction) -> &Rlc<P> {
+        match direction {
+            Direction::Downlink => &self.downlink,
+            Direction::Uplink => &self.uplink,
+        }
+    }
+    pub(crate) fn rlc_mut(&mut self, direction: Direction) -> &mut Rlc<P> {
+        match direction {
+            Direction::Downlink => &mut self.downlink,
+            Direction::Uplink => &mut self.uplink,
+        }
+    }
+}
+
+impl BearerStats {
+    pub(crate) fn direction_mut(&mut self, direction: Direction) -> &mut DirectionStats {
+        match direction {
+            Direction::Downlink => &mut self.downlink,
+            Direction::Uplink => &mut self.uplink,
+        }
+    }
+}
+
+impl EntityId {
+    pub(crate) fn new(bearer: usize, direction: Direction) -> Self {
+        Self(bearer as u32 * 2 + direction as u32)
+    }
+    pub(crate) fn bearer(self) -> usize {
+        self.0 as usize / 2
+    }
+    pub(crate) fn direction(self) -> Direction {
+        if self.0 % 2 == 0 {
+            Direction::Downlink
+        } else {
+            Direction::Uplink
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The way from the UPF into the base station: a serial N3 (S1) interface, then processing
+//! (TS 23.501 5.8.2, TS 29.281).
+//!
+//! Packets leave in the order in which they came, each `processing` after the interface has passed
+//! it on. The interface has no limit to its backlog: the network before the cell has its own
+//! buffers, and a rate here that is lower than theirs moves their queue to this place.
+
+use queue::{Occupancy, Packet};
+use std::collections::VecDeque;
+use units::{BitRate, Duration, Instant};
+
+/// A packet on its way in.
+#[derive(Debug)]
+pub(crate) struct Arrival<P> {
+    /// Index of its bearer in the cell.
+    pub(crate) bearer: u32,
+    /// When it came to the UPF.
+    pub(crate) arrived_at: Instant,
+    /// When it may be scheduled.
+    pub(crate) ready_at: Instant,
+    pub(crate) packet: P,
+}
+
+/// First in, first out.
+#[derive(Debug)]
+pub(crate) struct Upf<P> {
+    rate: Option<BitRate>,
+    processing: Duration,
+    /// When the interface has passed on all that came.
+    free_at: Instant,
+    /// In ascending order of `ready_at`.
+    arrivals: VecDeque<Arrival<P>>,
+}
+
+impl<P: Packet> Upf<P> {
+    pub(crate) fn new(rate: Option<BitRate>, processing: Duration) -> Self {
+        Self {
+            rate,
+            processing,
+            free_at: Instant::ZERO,
+            arrivals: VecDeque::new(),
+        }
+    }
+
+    /// A packet comes; when it may be scheduled.
+    pub(crate) fn send(&mut self, now: Instant, bearer: u32, packet: P) -> Instant {
+        let passed_at = match self.rate {
+            None => now,
+            Some(rate) => {
+                self.free_at = self.free_at.max(now) + packet.bytes() / rate;
+                self.free_at
+            }
+        };
+        let ready_at = passed_at + self.processing;
+        self.arrivals.push_back(Arrival {
+            bearer,
+            arrived_at: now,
+            ready_at,
+            packet,
+        });
+        ready_at
+    }
+    /// The next packet that is ready.
+    pub(crate) fn pop_ready(&mut self, now: Instant) -> Option<Arrival<P>> {
+        if self.arrivals.front()?.ready_at > now {
+            return None;
+        }
+        self.arrivals.pop_front()
+    }
+    /// When the next packet is ready.
+    pub(crate) fn next_ready(&self) -> Option<Instant> {
+        self.arrivals.front().map(|arrival| arrival.ready_at)
+    }
+    /// What is on its way to bearer `bearer`.
+    pub(crate) fn held_for(&self, bearer: u32) -> Occupancy {
+        let mut held = Occupancy::default();
+        for arrival in self.arrivals.iter().filter(|a| a.bearer == bearer) {
+            held.packets += 1;
+            held.bytes += arrival.packet.bytes();
+        }
+        held
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Bytes;
+
+    struct P(u64);
+    impl Packet for P {
+        fn bytes(&self) -> Bytes {
+            Bytes::new(self.0)
+        }
+    }
+
+    #[test]
+    fn the_interface_passes_one_packet_after_the_other() {
+        // 1250 B at 10 Mbit/s take 1 ms
+        let ms = |n| Instant::ZERO + Duration::from_millis(n);
+        let mut upf = Upf::new(Some(BitRate::from_mbps(10)), Duration::from_millis(2));
+        assert_eq!(upf.send(ms(0), 0, P(1250)), ms(3));
+        assert_eq!(upf.send(ms(0), 0, P(1250)), ms(4));
+        assert_eq!(upf.send(ms(10), 0, P(1250)), ms(13));
+        assert!(upf.pop_ready(Instant::from_nanos(2_999_999)).is_none());
+        assert_eq!(upf.pop_ready(ms(3)).unwrap().arrived_at, ms(0));
+        assert_eq!(upf.held_for(0).bytes, Bytes::new(2500));
+        assert_eq!(upf.next_ready(), Some(ms(4)));
+    }
+}
