@@ -1,0 +1,47 @@
+# Two commands do everything: `make demo` and `make test`. Both install what is missing.
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test fmt-check lint bench reproduce fuzz traces clean
+
+CARGO ?= cargo
+BRIMFUL := target/release/brimful
+export PATH := $(HOME)/.cargo/bin:$(PATH)
+# Real radio traces for the tests that use them; they are skipped, aloud, where unset.
+ifneq ($(wildcard ../shared/traces),)
+export BRIMFUL_TRACES ?= $(abspath ../shared/traces)
+endif
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+setup:  ## install what is missing (idempotent, quick the second time)
+	@scripts/setup
+
+build: setup
+	@$(CARGO) build --release --locked --quiet -p brimful
+
+demo: build  ## the main job on a shipped trace: without and with RAN-aware flow control
+	@scripts/demo
+
+test: setup fmt-check lint  ## all tests
+	$(CARGO) test --workspace --locked
+
+fmt-check: setup
+	$(CARGO) fmt --all --check
+
+lint: setup
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+bench: build  ## speed on this machine; appends to docs/results/bench-history.jsonl
+	$(CARGO) bench --locked -p sim -- --record
+
+reproduce: build  ## the papers' experiments beside ours
+	@scripts/reproduce
+
+fuzz: setup  ## every fuzz target for a minute (nightly features by RUSTC_BOOTSTRAP)
+	@scripts/fuzz
+
+traces: build  ## make the shipped traces again
+	@scripts/make-traces
+
+clean:
+	$(CARGO) clean
