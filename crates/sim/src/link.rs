@@ -96,6 +96,7 @@ impl Link {
     }
 
     /// Packets waiting or on the wire.
+    #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
         self.parts.queue.occupancy().packets + self.wire.len()
     }

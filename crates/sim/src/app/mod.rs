@@ -5,4 +5,4 @@ mod objects;
 mod udp;
 
 pub(crate) use objects::{Begin, Objects};
-pub(crate) use udp::{Datagrams, is_datagram_app};
+pub(crate) use udp::Datagrams;

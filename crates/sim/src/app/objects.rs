@@ -110,6 +110,11 @@ impl Objects {
         self.done += 1;
     }
 
+    /// True if no further object can begin, because the only connection broke.
+    pub(crate) fn needs_broken_connection(&self) -> bool {
+        !self.has_own_connections
+    }
+
     /// True if nothing is left to do.
     pub(crate) fn is_complete(&self) -> bool {
         self.count.is_some_and(|count| self.done >= count)

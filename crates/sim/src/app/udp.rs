@@ -26,11 +26,6 @@ pub(crate) struct Datagrams {
     due: Option<Instant>,
 }
 
-/// True for an application over UDP.
-pub(crate) fn is_datagram_app(app: &AppSpec) -> bool {
-    matches!(app, AppSpec::Cbr { .. } | AppSpec::Voip { .. } | AppSpec::Gaming { .. })
-}
-
 impl Datagrams {
     /// The datagrams of an application; `None` for one over TCP.
     pub(crate) fn new(app: &AppSpec, start: Instant, rng: Rng) -> Option<Self> {

@@ -32,7 +32,6 @@ pub(crate) struct FlowMeter {
     owd: Samples,
     load_time: Samples,
     jitter: InterarrivalJitter,
-    lost: u64,
     retransmits: u64,
     /// When all was delivered.
     completed: Option<Instant>,
@@ -59,7 +58,6 @@ impl FlowMeter {
             owd: Samples::default(),
             load_time: Samples::default(),
             jitter: InterarrivalJitter::default(),
-            lost: 0,
             retransmits: 0,
             completed: None,
             ended: None,
@@ -92,11 +90,6 @@ impl FlowMeter {
         self.load_time.record(time);
     }
 
-    /// The network dropped a packet of the flow.
-    pub(crate) fn on_lost(&mut self) {
-        self.lost += 1;
-    }
-
     /// Segments that a connection of the flow, now gone, sent again.
     pub(crate) fn add_retransmits(&mut self, segments: u64) {
         self.retransmits += segments;
@@ -118,16 +111,6 @@ impl FlowMeter {
         self.ended.is_some()
     }
 
-    /// Payload delivered so far.
-    pub(crate) fn delivered(&self) -> Bytes {
-        self.delivered
-    }
-
-    /// Packets dropped so far.
-    pub(crate) fn lost(&self) -> u64 {
-        self.lost
-    }
-
     /// Ends a step of the time series: payload delivered in it, and its mean round-trip time in ms.
     pub(crate) fn take_step(&mut self) -> (Bytes, Option<f64>) {
         let step = core::mem::take(&mut self.step);
@@ -135,8 +118,8 @@ impl FlowMeter {
         (step.delivered, rtt)
     }
 
-    /// The result of a run that ended at `end`.
-    pub(crate) fn finish(&self, name: String, cc: String, end: Instant) -> FlowResult {
+    /// The result of a run that ended at `end`, in which the network dropped `lost` packets.
+    pub(crate) fn finish(&self, name: String, cc: String, end: Instant, lost: u64) -> FlowResult {
         let until = self.ended.unwrap_or(end);
         let active = until.saturating_since(self.start);
         let goodput = match active {
@@ -154,7 +137,7 @@ impl FlowMeter {
             load_time: self.load_time.distribution(),
             jitter_ms: self.jitter.jitter_ns / 1e6,
             retransmits: self.retransmits,
-            lost: self.lost,
+            lost,
         }
     }
 }
@@ -182,7 +165,7 @@ mod tests {
         let mut meter = FlowMeter::new(at(500));
         meter.on_delivered(Bytes::new(1_000_000), Duration::from_millis(20));
         meter.complete(at(1500));
-        let result = meter.finish("bulk".into(), "cubic".into(), at(9000));
+        let result = meter.finish("bulk".into(), "cubic".into(), at(9000), 0);
         assert_eq!(result.goodput, BitRate::from_mbps(8));
         assert_eq!(result.completion, Some(Duration::from_secs(1)));
     }

@@ -79,12 +79,11 @@ impl Samples {
             }
         }
         let end = (self.max.as_millis_f64(), 1.0);
-        match points.last_mut() {
-            Some(last) if last.1 >= 1.0 => *last = end,
-            _ if points.len() < CDF_POINTS => points.push(end),
-            Some(last) => *last = end,
-            None => {}
+        let is_whole = points.last().is_some_and(|last| last.1 >= 1.0);
+        if is_whole || points.len() == CDF_POINTS {
+            points.pop();
         }
+        points.push(end);
         points
     }
 }

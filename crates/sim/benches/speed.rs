@@ -1,0 +1,132 @@
+//! How fast the simulator is, on one core.
+//!
+//! `cargo bench -p sim` prints a line for each case; `cargo bench -p sim -- --record` also appends
+//! it, as one object of JSON, to `docs/results/bench-history.jsonl`. A word selects cases by name.
+
+#[path = "../tests/sim/experiments.rs"]
+mod experiments;
+
+use experiments::*;
+use scenario::{AppSpec, Experiment, PepMode, RunResult, UeSpec};
+use std::io::Write as _;
+use std::time::Instant;
+use units::{Bytes, Duration, Mcs};
+
+/// The plain dumbbell: 100 Mbit/s, two Cubic flows, 100 s.
+fn plain_dumbbell() -> Experiment {
+    let (rate, rtt) = (mbps(100), ms(20));
+    let mut experiment = dumbbell(rate, rtt, bdp(rate, rtt), Duration::from_secs(100));
+    experiment.flows.push(flow("a", "cubic", AppSpec::Continuous));
+    experiment.flows.push(flow("b", "cubic", AppSpec::Continuous));
+    experiment
+}
+
+/// Cubic and BBR, each with half of so many MB, over the cell of fast-embb at 1 ms.
+fn fast_embb(megabytes: u64, mode: PepMode) -> Experiment {
+    let mut experiment = fast_cell(ms(2), Duration::from_secs(60));
+    experiment.sample_interval = ms(10);
+    experiment.pep.mode = mode;
+    experiment.flows.push(flow("cubic", "cubic", bulk(megabytes * 500_000)));
+    experiment.flows.push(flow("bbr", "bbr", bulk(megabytes * 500_000)));
+    experiment
+}
+
+/// So many UEs, each with a Cubic flow of 10 Mbit/s for 10 s.
+fn many_ues(count: usize) -> Experiment {
+    let mut experiment = fast_cell(ms(10), Duration::from_secs(60));
+    let ue = experiment.ues[0].clone();
+    experiment.ues = (0..count).map(|i| UeSpec { name: format!("ue{i}"), ..ue.clone() }).collect();
+    if let scenario::AccessSpec::Cell(cell) = &mut experiment.access {
+        // 1 Gbit/s for 100 UEs
+        cell.config.layers = 2;
+        cell.config.uplink.mcs = Mcs::new(16);
+    }
+    for index in 0..count {
+        let page =
+            AppSpec::Web { size: Bytes::new(12_500_000), interval: ms(20_000), rate: Some(mbps(10)) };
+        let mut flow = flow(&format!("flow{index}"), "cubic", page);
+        flow.ue = index;
+        experiment.flows.push(flow);
+    }
+    experiment.duration = Duration::from_secs(10);
+    experiment
+}
+
+/// Most memory that the process has had, in MB, as the kernel counts it.
+fn peak_resident_mb() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    let kib = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok());
+    kib.unwrap_or(f64::NAN) * 1024.0 / 1e6
+}
+
+/// Has the kernel count the peak anew.
+fn reset_peak() {
+    // refused only where the kernel does not know it: then peaks are those of all cases so far
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+/// Best of `rounds`: (seconds, result).
+fn measure(experiment: &Experiment, rounds: u32) -> (f64, RunResult) {
+    let timed = (0..rounds).map(|_| {
+        let began = Instant::now();
+        let result = run(experiment);
+        (began.elapsed().as_secs_f64(), result)
+    });
+    timed.min_by(|a, b| a.0.total_cmp(&b.0)).expect("at least one round")
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let record = arguments.iter().any(|argument| argument == "--record");
+    let wanted = |name: &str| {
+        let mut words = arguments.iter().filter(|word| !word.starts_with("--")).peekable();
+        words.peek().is_none() || words.any(|word| name.contains(word.as_str()))
+    };
+    let rapid = |mode| PepMode::Rapid(rapid::AllocatorConfig::new(mode));
+    let cases: Vec<(&str, Experiment)> = vec![
+        ("dumbbell-2-cubic-100s", plain_dumbbell()),
+        ("fast-embb-100mb", fast_embb(100, PepMode::None)),
+        ("fast-embb-200mb", fast_embb(200, PepMode::None)),
+        ("fast-embb-400mb", fast_embb(400, PepMode::None)),
+        ("fast-embb-400mb-split", fast_embb(400, PepMode::Split)),
+        ("fast-embb-400mb-rapid-paper", fast_embb(400, rapid(rapid::Mode::Paper))),
+        ("fast-embb-400mb-rapid-default", fast_embb(400, rapid(rapid::Mode::Default))),
+        ("25-ues-10mbit-10s", many_ues(25)),
+        ("50-ues-10mbit-10s", many_ues(50)),
+        ("100-ues-10mbit-10s", many_ues(100)),
+    ];
+    for (name, experiment) in cases.into_iter().filter(|(name, _)| wanted(name)) {
+        reset_peak();
+        let (seconds, result) = measure(&experiment, 3);
+        let hops = result.packet_hops as f64 / seconds / 1e6;
+        let events = result.events;
+        let memory = peak_resident_mb();
+        println!(
+            "{name:32} {seconds:7.3} s  {:9} hops  {hops:6.2} M hops/s  {events:9} events  \
+             {memory:6.1} MB peak",
+            result.packet_hops
+        );
+        if record {
+            append(&format!(
+                "{{\"case\":\"{name}\",\"wall_s\":{seconds:.4},\"packet_hops\":{},\
+                 \"hops_per_s\":{:.0},\"events\":{events},\"peak_rss_mb\":{memory:.1},\
+                 \"version\":\"{}\"}}\n",
+                result.packet_hops,
+                hops * 1e6,
+                env!("CARGO_PKG_VERSION"),
+            ));
+        }
+    }
+}
+
+/// Appends a line to the history file.
+fn append(line: &str) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results/bench-history.jsonl");
+    if let Some(folder) = std::path::Path::new(path).parent() {
+        std::fs::create_dir_all(folder).expect("the folder of results can be made");
+    }
+    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+    let file = file.as_mut().expect("the history file can be opened");
+    file.write_all(line.as_bytes()).expect("the history file can be written");
+}

@@ -1,0 +1,264 @@
+//! The radio cell as the way into the UEs, with the records of its queues.
+
+use crate::Error;
+use crate::channel;
+use crate::measure::{QueueMeter, SeriesSet};
+use crate::network::Place;
+use crate::pool::Handle;
+use crate::schedule::EntityId;
+use crate::world::{Totals, rnti};
+use queue::Packet;
+use ran::{BearerConfig, Cell, CellStats, Direction, Output, UeConfig, UeIndex};
+use rnis::RadioReport;
+use scenario::{CellSpec, FlowSpec, Metric, QueueResult, UeSpec};
+use std::collections::VecDeque;
+use units::{BitRate, Bytes, Cqi, Instant, Streams};
+
+/// A flow's place in the cell.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CellRoute {
+    ue: UeIndex,
+    qfi: u8,
+    /// The bearer that SDAP maps the flow onto.
+    bearer: u8,
+}
+
+impl CellRoute {
+    /// Where a flow goes; without bearers (a wired access) it goes nowhere.
+    pub(crate) fn new(flow: &FlowSpec, bearers: &[BearerConfig]) -> Self {
+        // the first bearer takes what no other one claims
+        let claimed = bearers.iter().position(|bearer| bearer.qfis.contains(&flow.qfi));
+        let bearer = u8::try_from(claimed.unwrap_or(0)).unwrap_or(u8::MAX);
+        Self { ue: UeIndex(flow.ue), qfi: flow.qfi, bearer }
+    }
+}
+
+/// A packet within the cell.
+#[derive(Clone, Copy, Debug)]
+struct CellPacket {
+    handle: Handle,
+    bearer: u8,
+}
+
+impl Packet for CellPacket {
+    fn bytes(&self) -> Bytes {
+        self.handle.wire_bytes()
+    }
+}
+
+/// The records of one bearer's queues.
+struct BearerMeters {
+    down: QueueMeter,
+    up: QueueMeter,
+}
+
+/// A cell in the network.
+pub(crate) struct CellAccess {
+    cell: Cell<CellPacket>,
+    entity: EntityId,
+    out: Vec<Output<CellPacket>>,
+    delivered: VecDeque<(Place, Handle)>,
+    dropped: Vec<Handle>,
+    /// By UE and bearer.
+    meters: Vec<Vec<BearerMeters>>,
+    ue_names: Vec<String>,
+    /// CQIs of the last report.
+    cqis: Vec<Cqi>,
+    /// Reports are made anyway, and not for the time series only.
+    makes_reports: bool,
+    /// Counters at the last step of the time series.
+    sampled: CellStats,
+}
+
+impl CellAccess {
+    /// A cell with its UEs.
+    ///
+    /// # Errors
+    /// What is wrong with the cell, a channel or the background load.
+    pub(crate) fn new(
+        spec: &CellSpec,
+        ues: &[UeSpec],
+        entity: EntityId,
+        streams: Streams,
+        began: Instant,
+    ) -> Result<Self, Error> {
+        let streams = streams.child("cell");
+        let mut configs = Vec::with_capacity(ues.len());
+        for (index, ue) in ues.iter().enumerate() {
+            configs.push(UeConfig {
+                rnti: rnti(index),
+                ip: None,
+                channel: channel::channel(ue, &spec.config)?,
+                bearers: ue.bearers.clone(),
+            });
+        }
+        let background = channel::background(spec, ues, &streams)?;
+        let cell = Cell::new(spec.config.clone(), configs, background, &streams)?;
+        let sampled = cell.stats().clone();
+        Ok(Self {
+            cell,
+            entity,
+            out: Vec::new(),
+            delivered: VecDeque::new(),
+            dropped: Vec::new(),
+            meters: ues.iter().map(|ue| meters(ue, began)).collect(),
+            ue_names: ues.iter().map(|ue| ue.name.clone()).collect(),
+            cqis: vec![Cqi::new(0); ues.len()],
+            makes_reports: false,
+            sampled,
+        })
+    }
+
+    /// The cell's place in the schedule.
+    pub(crate) fn entity(&self) -> EntityId {
+        self.entity
+    }
+
+    /// When the cell wants to run.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        self.cell.next_deadline()
+    }
+
+    /// A packet enters at the UPF.
+    pub(crate) fn send_downlink(&mut self, now: Instant, route: CellRoute, handle: Handle) {
+        let packet = CellPacket { handle, bearer: route.bearer };
+        self.cell.send_downlink(now, route.ue, route.qfi, packet, &mut self.out);
+        self.take_outputs();
+        self.record(now, route.ue);
+    }
+
+    /// A packet enters in the UE.
+    pub(crate) fn send_uplink(&mut self, now: Instant, route: CellRoute, handle: Handle) {
+        let packet = CellPacket { handle, bearer: route.bearer };
+        self.cell.send_uplink(now, route.ue, route.qfi, packet, &mut self.out);
+        self.take_outputs();
+        self.record(now, route.ue);
+    }
+
+    /// The cell runs until `now`.
+    pub(crate) fn on_deadline(&mut self, now: Instant) {
+        self.cell.on_deadline(now, &mut self.out);
+        self.take_outputs();
+        for ue in 0..self.meters.len() {
+            self.record(now, UeIndex(ue));
+        }
+    }
+
+    /// The next packet that has come out.
+    pub(crate) fn poll_delivered(&mut self) -> Option<(Place, Handle)> {
+        self.delivered.pop_front()
+    }
+
+    /// Packets that have been dropped.
+    pub(crate) fn take_dropped(&mut self, into: &mut Vec<Handle>) {
+        into.append(&mut self.dropped);
+    }
+
+    /// The radio report of the period since the last one.
+    pub(crate) fn report(&mut self, now: Instant) -> RadioReport {
+        self.makes_reports = true;
+        self.make_report(now)
+    }
+
+    fn make_report(&mut self, now: Instant) -> RadioReport {
+        let report = self.cell.report(now);
+        // in ascending order of RNTI, which is the order of UEs
+        for (known, ue) in self.cqis.iter_mut().zip(&report.ues) {
+            *known = ue.cqi;
+        }
+        report
+    }
+
+    /// How far the cell was used, and what it could have carried, since the run began. What it was
+    /// used for is counted in PRBs: a retransmission on the radio leaves its PRBs to nobody.
+    pub(crate) fn totals(&mut self, now: Instant) -> Totals {
+        self.cell.advance(now);
+        let stats = self.cell.stats();
+        Totals { used: stats.prbs_used, offered: stats.prbs_offered, capacity: stats.capacity }
+    }
+
+    fn take_outputs(&mut self) {
+        for output in self.out.drain(..) {
+            match output {
+                Output::Delivered { ue, direction, packet, sojourn } => {
+                    let meters = &mut self.meters[ue.0][usize::from(packet.bearer)];
+                    let place = match direction {
+                        Direction::Downlink => {
+                            meters.down.left(sojourn);
+                            Place::Ue
+                        }
+                        Direction::Uplink => {
+                            meters.up.left(sojourn);
+                            Place::EdgeUp
+                        }
+                    };
+                    self.delivered.push_back((place, packet.handle));
+                }
+                Output::Dropped { ue, direction, packet, .. } => {
+                    let meters = &mut self.meters[ue.0][usize::from(packet.bearer)];
+                    match direction {
+                        Direction::Downlink => meters.down.dropped(),
+                        Direction::Uplink => meters.up.dropped(),
+                    }
+                    self.dropped.push(packet.handle);
+                }
+            }
+        }
+    }
+
+    /// Writes down what waits for a UE.
+    fn record(&mut self, now: Instant, ue: UeIndex) {
+        let bearers = &self.cell.stats().ues[ue.0].bearers;
+        for (meters, bearer) in self.meters[ue.0].iter_mut().zip(bearers) {
+            meters.down.set(now, bearer.downlink.backlog);
+            meters.up.set(now, bearer.uplink.backlog);
+        }
+    }
+
+    /// A step of the time series: queues, capacity, PRBs and CQI.
+    pub(crate) fn sample(&mut self, now: Instant, series: &mut SeriesSet) {
+        if !self.makes_reports {
+            self.make_report(now);
+        }
+        self.cell.advance(now);
+        for meters in self.meters.iter().flatten() {
+            for queue in [&meters.down, &meters.up] {
+                let bytes = queue.bytes().get() as f64;
+                series.push(queue.name(), Metric::QueueBytes, now, bytes);
+            }
+        }
+        let (stats, before) = (self.cell.stats(), &self.sampled);
+        let slots = stats.downlink_slots - before.downlink_slots;
+        let time = stats.covered_until.saturating_since(before.covered_until);
+        if slots == 0 || time.is_zero() {
+            return; // the step is shorter than a slot
+        }
+        let rate = |bytes| BitRate::from_bytes_per(bytes, time).as_bps() as f64;
+        series.push("link", Metric::Capacity, now, rate(stats.capacity - before.capacity));
+        for (index, name) in self.ue_names.iter().enumerate() {
+            let (ue, old) = (&stats.ues[index], &before.ues[index]);
+            let prbs = (ue.downlink.prbs - old.downlink.prbs) as f64 / slots as f64;
+            series.push(name, Metric::Prb, now, prbs);
+            series.push(name, Metric::Capacity, now, rate(ue.capacity - old.capacity));
+            series.push(name, Metric::Cqi, now, f64::from(self.cqis[index].get()));
+        }
+        self.sampled.clone_from(stats);
+    }
+
+    /// The results of all queues.
+    pub(crate) fn finish(self, end: Instant) -> Vec<QueueResult> {
+        let meters = self.meters.into_iter().flatten();
+        meters.flat_map(|meters| [meters.down.finish(end), meters.up.finish(end)]).collect()
+    }
+}
+
+fn meters(ue: &UeSpec, began: Instant) -> Vec<BearerMeters> {
+    let of = |number: usize| {
+        let name = format!("rlc/{}/drb{number}", ue.name);
+        BearerMeters {
+            up: QueueMeter::new(format!("{name}/up"), began),
+            down: QueueMeter::new(name, began),
+        }
+    };
+    (1..=ue.bearers.len()).map(of).collect()
+}

@@ -1,0 +1,100 @@
+//! Runs experiments: once, or as often as they are to be repeated.
+
+use crate::Error;
+use crate::network::PacketCounts;
+use crate::world::{World, build};
+use core::num::NonZeroUsize;
+use core::sync::atomic::{AtomicU32, Ordering};
+use scenario::{Experiment, RunResult};
+use std::sync::Mutex;
+
+/// One run, ready to begin.
+pub struct Simulation {
+    world: World,
+}
+
+impl Simulation {
+    /// Builds the world of an experiment for a seed.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with the experiment.
+    pub fn new(experiment: &Experiment, seed: u64) -> Result<Self, Error> {
+        Ok(Self { world: build(experiment, seed)? })
+    }
+
+    /// Runs until the experiment's end.
+    pub fn run(&mut self) {
+        self.world.run();
+    }
+
+    /// All packets so far, by their fate: none appears or vanishes.
+    pub fn packet_counts(&self) -> PacketCounts {
+        self.world.network().counts()
+    }
+
+    /// What was measured.
+    pub fn finish(self) -> RunResult {
+        self.world.finish()
+    }
+}
+
+/// Runs an experiment once. The same experiment and seed give the same result, bit for bit.
+///
+/// # Errors
+/// The first thing that is wrong with the experiment.
+pub fn run(experiment: &Experiment, seed: u64) -> Result<RunResult, Error> {
+    let mut simulation = Simulation::new(experiment, seed)?;
+    simulation.run();
+    Ok(simulation.finish())
+}
+
+/// Runs all repeats of an experiment on all cores. Repeat k has seed `experiment.seed + k`; results
+/// are in the order of repeats, the same whatever the number of threads. `progress` is called after
+/// each repeat, from any thread, with the number of repeats done.
+///
+/// # Errors
+/// The first thing that is wrong with the experiment.
+pub fn run_repeats(
+    experiment: &Experiment,
+    progress: &(dyn Fn(u32) + Sync),
+) -> Result<Vec<RunResult>, Error> {
+    let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    run_repeats_on(threads, experiment, progress)
+}
+
+/// As [`run_repeats`], on so many threads at most.
+///
+/// # Errors
+/// The first thing that is wrong with the experiment.
+pub fn run_repeats_on(
+    threads: NonZeroUsize,
+    experiment: &Experiment,
+    progress: &(dyn Fn(u32) + Sync),
+) -> Result<Vec<RunResult>, Error> {
+    let repeats = experiment.repeats.max(1);
+    let (next, done) = (AtomicU32::new(0), AtomicU32::new(0));
+    let slots: Vec<Mutex<Option<Result<RunResult, Error>>>> =
+        (0..repeats).map(|_| Mutex::new(None)).collect();
+    let work = || {
+        loop {
+            let repeat = next.fetch_add(1, Ordering::Relaxed);
+            let Some(slot) = slots.get(repeat as usize) else {
+                return;
+            };
+            let result = run(experiment, experiment.seed.wrapping_add(u64::from(repeat)));
+            *slot.lock().expect("no thread panics while it holds the lock") = Some(result);
+            progress(done.fetch_add(1, Ordering::Relaxed) + 1);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads.get().min(repeats as usize) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let finished = slots.into_iter().map(|slot| {
+        let result = slot.into_inner().expect("no thread panics while it holds the lock");
+        result.expect("every repeat was taken by a thread, and all threads have ended")
+    });
+    finished.collect()
+}

@@ -1,0 +1,307 @@
+//! One connection of a flow, end to end: its two hosts and, between them, the proxy's two sides.
+//!
+//! A session knows what the application wants of the connection: the client's request, the object
+//! that the data's sender has still to hand over, and what the receiver still expects.
+
+use crate::relay::Relay;
+use crate::schedule::EntityId;
+use crate::tcp::Connection;
+use scenario::Direction;
+use units::{BitRate, Bytes, Instant};
+
+/// Payload of a request to a server.
+pub(crate) const REQUEST: Bytes = Bytes::new(200);
+
+/// An end of a TCP connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Side {
+    /// The UE's.
+    Client,
+    /// The server's.
+    Server,
+    /// The proxy's, towards the UE.
+    ProxyRan,
+    /// The proxy's, towards the server.
+    ProxyWan,
+}
+
+/// A connection's end with its timer.
+pub(crate) struct Endpoint {
+    /// The connection.
+    pub(crate) connection: Connection,
+    /// Its timer in the schedule.
+    pub(crate) timer: EntityId,
+}
+
+/// Hands an object to the connection no faster than a rate, without making up for pauses.
+#[derive(Clone, Copy, Debug)]
+struct Release {
+    rate: BitRate,
+    /// Bytes at a time.
+    chunk: Bytes,
+    /// When the next chunk may go.
+    next_at: Instant,
+}
+
+/// What the data's sender has still to do.
+#[derive(Clone, Copy, Debug, Default)]
+struct Outgoing {
+    /// Bytes not yet handed to the connection; `u64::MAX` is without end.
+    left: Bytes,
+    release: Option<Release>,
+    closes_after: bool,
+}
+
+/// A connection of a flow.
+pub(crate) struct Session {
+    /// The flow.
+    pub(crate) flow: u32,
+    /// Its number among the flow's sessions, from 0.
+    pub(crate) number: u32,
+    /// Which way its data goes.
+    direction: Direction,
+    /// The UE's end.
+    pub(crate) client: Endpoint,
+    /// The server's end.
+    pub(crate) server: Endpoint,
+    /// The proxy between them.
+    pub(crate) relay: Option<Box<Relay>>,
+    /// Of the request, not yet handed to the client's connection.
+    request_unsent: Bytes,
+    /// Of the request, not yet read by the server.
+    request_unread: Bytes,
+    /// The object that answers the request.
+    requested: Outgoing,
+    outgoing: Outgoing,
+    /// Of the object, not yet read by the receiver; `None` without an end.
+    expected: Option<Bytes>,
+    /// When the object was asked for.
+    object_began: Instant,
+}
+
+/// An object that is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ObjectSpec {
+    /// Bytes; `None` is without end.
+    pub(crate) size: Option<Bytes>,
+    /// The sender's own limit, with the bytes that it hands over at a time.
+    pub(crate) rate: Option<(BitRate, Bytes)>,
+    /// The sender closes the connection behind it.
+    pub(crate) closes_after: bool,
+}
+
+impl Session {
+    /// A session whose client has not yet opened.
+    pub(crate) fn new(
+        flow: u32,
+        number: u32,
+        direction: Direction,
+        client: Endpoint,
+        server: Endpoint,
+    ) -> Self {
+        Self {
+            flow,
+            number,
+            direction,
+            client,
+            server,
+            relay: None,
+            request_unsent: Bytes::ZERO,
+            request_unread: Bytes::ZERO,
+            requested: Outgoing::default(),
+            outgoing: Outgoing::default(),
+            expected: None,
+            object_began: Instant::ZERO,
+        }
+    }
+
+    /// An end, if it exists.
+    pub(crate) fn endpoint(&mut self, side: Side) -> Option<&mut Endpoint> {
+        match side {
+            Side::Client => Some(&mut self.client),
+            Side::Server => Some(&mut self.server),
+            Side::ProxyRan => self.relay.as_mut().map(|relay| &mut relay.ran),
+            Side::ProxyWan => self.relay.as_mut().map(|relay| &mut relay.wan),
+        }
+    }
+
+    /// The host that sends the data.
+    pub(crate) fn sender_side(&self) -> Side {
+        match self.direction {
+            Direction::Down => Side::Server,
+            Direction::Up => Side::Client,
+        }
+    }
+
+    /// The end whose acknowledgements tell the round-trip time of the data: the last sender before
+    /// its receiver.
+    pub(crate) fn rtt_side(&self) -> Side {
+        match (self.direction, self.relay.is_some()) {
+            (Direction::Down, true) => Side::ProxyRan,
+            (Direction::Up, true) => Side::ProxyWan,
+            (_, false) => self.sender_side(),
+        }
+    }
+
+    /// The connection of the host that sends the data.
+    pub(crate) fn sender(&mut self) -> &mut Connection {
+        match self.direction {
+            Direction::Down => &mut self.server.connection,
+            Direction::Up => &mut self.client.connection,
+        }
+    }
+
+    /// The connection of the host that receives the data.
+    pub(crate) fn receiver(&mut self) -> &mut Connection {
+        match self.direction {
+            Direction::Down => &mut self.client.connection,
+            Direction::Up => &mut self.server.connection,
+        }
+    }
+
+    /// Begins an object: the client asks for it (data towards the UE) or hands it over itself.
+    pub(crate) fn begin_object(&mut self, now: Instant, object: ObjectSpec) {
+        let outgoing = Outgoing {
+            left: object.size.unwrap_or(Bytes::MAX),
+            release: object.rate.map(|(rate, chunk)| Release { rate, chunk, next_at: now }),
+            closes_after: object.closes_after,
+        };
+        self.object_began = now;
+        self.expected = object.size;
+        match self.direction {
+            Direction::Down => {
+                self.requested = outgoing;
+                self.request_unsent += REQUEST;
+                self.request_unread += REQUEST;
+            }
+            Direction::Up => self.outgoing = outgoing,
+        }
+    }
+
+    /// When the object in progress was asked for.
+    pub(crate) fn object_began(&self) -> Instant {
+        self.object_began
+    }
+
+    /// True while the receiver expects more of an object that has an end.
+    pub(crate) fn is_unfinished(&self) -> bool {
+        self.expected.is_some_and(|left| !left.is_zero())
+    }
+
+    /// The application of one host reads and writes what it can, without data for the receiver.
+    pub(crate) fn run_application(&mut self, now: Instant, side: Side) {
+        match (side, self.direction) {
+            (Side::Client, Direction::Down) => self.write_request(now),
+            (Side::Server, Direction::Down) => {
+                self.read_request(now);
+                self.hand_over(now);
+            }
+            (Side::Client, Direction::Up) => self.hand_over(now),
+            (Side::Server, Direction::Up) | (Side::ProxyRan | Side::ProxyWan, _) => {}
+        }
+        self.answer_close(now, side);
+    }
+
+    /// The receiver's application reads what has arrived: payload, and when it left the sender.
+    pub(crate) fn read_data(&mut self, now: Instant) -> Option<(Bytes, Instant)> {
+        let chunk = self.receiver().read(now, Bytes::MAX)?;
+        if let Some(left) = &mut self.expected {
+            *left = left.saturating_sub(chunk.bytes);
+        }
+        Some((chunk.bytes, chunk.origin))
+    }
+
+    /// True once, when the whole object has been read.
+    pub(crate) fn take_object_done(&mut self) -> bool {
+        let is_done = self.expected == Some(Bytes::ZERO);
+        if is_done {
+            self.expected = None;
+        }
+        is_done
+    }
+
+    /// When the sender's own rate allows the next part of the object.
+    pub(crate) fn next_release(&self) -> Option<Instant> {
+        let release = self.outgoing.release?;
+        (!self.outgoing.left.is_zero()).then_some(release.next_at)
+    }
+
+    /// True if no end has anything left to do.
+    pub(crate) fn is_over(&self) -> bool {
+        let relay_is_over = self.relay.as_ref().is_none_or(|relay| {
+            relay.ran.connection.is_closed() && relay.wan.connection.is_closed()
+        });
+        self.client.connection.is_closed() && self.server.connection.is_closed() && relay_is_over
+    }
+
+    fn write_request(&mut self, now: Instant) {
+        if !self.request_unsent.is_zero() {
+            let written = self.client.connection.write(now, self.request_unsent, None);
+            self.request_unsent -= written;
+        }
+    }
+
+    fn read_request(&mut self, now: Instant) {
+        if self.request_unread.is_zero() {
+            return;
+        }
+        while let Some(chunk) = self.server.connection.read(now, self.request_unread) {
+            self.request_unread = self.request_unread.saturating_sub(chunk.bytes);
+            if self.request_unread.is_zero() {
+                self.outgoing = self.requested;
+                if let Some(release) = &mut self.outgoing.release {
+                    release.next_at = now;
+                }
+                return;
+            }
+        }
+    }
+
+    /// Gives the sender's connection as much of the object as it takes.
+    fn hand_over(&mut self, now: Instant) {
+        if self.outgoing.left.is_zero() {
+            return;
+        }
+        let mut outgoing = self.outgoing;
+        let connection = self.sender();
+        while !outgoing.left.is_zero() {
+            let allowed = match outgoing.release {
+                None => outgoing.left,
+                Some(release) if release.next_at <= now => release.chunk.min(outgoing.left),
+                Some(_) => break,
+            };
+            let written = connection.write(now, allowed, None);
+            if written.is_zero() {
+                break;
+            }
+            if outgoing.left != Bytes::MAX {
+                outgoing.left -= written;
+            }
+            if let Some(release) = &mut outgoing.release {
+                release.next_at = release.next_at.max(now) + written / release.rate;
+            } else if written < allowed {
+                break;
+            }
+        }
+        if outgoing.left.is_zero() && outgoing.closes_after {
+            connection.close(now);
+        }
+        self.outgoing = outgoing;
+    }
+
+    /// A host whose peer has closed, and which has nothing left to send or read, closes too.
+    fn answer_close(&mut self, now: Instant, side: Side) {
+        let has_more = match (side, self.sender_side()) {
+            (side, sender) if side == sender => !self.outgoing.left.is_zero(),
+            (Side::Client, _) => !self.request_unsent.is_zero(),
+            _ => false,
+        };
+        let Some(end) = self.endpoint(side) else {
+            return;
+        };
+        let connection = &mut end.connection;
+        if !has_more && connection.peer_closed() && connection.readable().is_zero() {
+            connection.close(now);
+        }
+    }
+}

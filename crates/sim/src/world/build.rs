@@ -1,0 +1,363 @@
+//! Builds the world of an experiment. Everything that can be wrong with it is found here.
+
+use super::{App, Bottleneck, Entity, Flow, World};
+use crate::Error;
+use crate::access::{CellAccess, CellRoute};
+use crate::app::{Datagrams, Objects};
+use crate::control::{Control, ReportChannel};
+use crate::link::{Jitter, Link, LinkParts, Loss};
+use crate::measure::{FlowMeter, QueueMeter, SeriesSet};
+use crate::network::{Access, LinkId, Links, Network, Route};
+use crate::schedule::{EntityId, Schedule};
+use queue::{Capacity, DropTail};
+use rapid::Allocator;
+use rnis::Rnti;
+use scenario::{AccessSpec, Direction, Experiment, FlowSpec, LinkSpec, PathSpec, PepMode, Transport};
+use std::collections::HashSet;
+use units::{BitRate, Duration, Instant, Streams};
+
+/// A server's own link is so many times as fast as the path, so that the path and not the server is
+/// where packets wait.
+const HOST_LINK_SPEEDUP: u64 = 10;
+
+/// The parts of a world that are made one after the other.
+struct Builder<'a> {
+    experiment: &'a Experiment,
+    streams: Streams,
+    schedule: Schedule,
+    entities: Vec<Entity>,
+    links: Links,
+    /// When the first flow starts: queues are watched from then on.
+    first_start: Instant,
+}
+
+/// The world of an experiment with this seed, before it runs.
+///
+/// # Errors
+/// The first thing that is wrong with the experiment.
+pub(crate) fn build(experiment: &Experiment, seed: u64) -> Result<World, Error> {
+    check(experiment)?;
+    let first_start = experiment.flows.iter().map(|flow| flow.start).min();
+    let mut builder = Builder {
+        experiment,
+        streams: Streams::new(seed),
+        schedule: Schedule::default(),
+        entities: Vec::new(),
+        links: Links::default(),
+        first_start: Instant::ZERO + first_start.unwrap_or_default(),
+    };
+    let access_rtt = access_base_rtt(&experiment.access);
+    let path_delay = path_delay(&experiment.path, access_rtt)?;
+    let control = builder.control()?;
+    let access = builder.access()?;
+    let path = builder.path(path_delay)?;
+    let mut routes = Vec::with_capacity(experiment.flows.len());
+    let mut flows = Vec::with_capacity(experiment.flows.len());
+    for (index, spec) in experiment.flows.iter().enumerate() {
+        routes.push(builder.route(index as u32, spec)?);
+        flows.push(builder.flow(index as u32, spec, path_delay, access_rtt)?);
+    }
+    let sample_entity = builder.entity(Entity::Sample);
+    let Builder { mut schedule, entities, links, .. } = builder;
+    for flow in &flows {
+        schedule.set(flow.entity, Some(Instant::ZERO + flow.spec.start));
+    }
+    if !experiment.sample_interval.is_zero() {
+        let first = Instant::ZERO + experiment.sample_interval;
+        schedule.set(sample_entity, Some(first));
+    }
+    if let Some(control) = &control {
+        schedule.set(control.report_entity, Some(control.reports.next_report()));
+    }
+    let mut net = Network::new(schedule, links, access, path, routes);
+    net.start_cell();
+    Ok(World {
+        now: Instant::ZERO,
+        end: Instant::ZERO + experiment.duration,
+        seed,
+        sample_interval: experiment.sample_interval,
+        net,
+        entities,
+        running: flows.len(),
+        flows,
+        sessions: Vec::new(),
+        pep: experiment.pep.clone(),
+        control,
+        bottleneck: Bottleneck::default(),
+        has_only_uploads: experiment.flows.iter().all(|flow| flow.direction == Direction::Up),
+        series: SeriesSet::default(),
+        events: 0,
+    })
+}
+
+impl Builder<'_> {
+    fn entity(&mut self, entity: Entity) -> EntityId {
+        self.entities.push(entity);
+        self.schedule.add_entity()
+    }
+
+    /// A link with its entity; `add` says where it ends.
+    fn link(
+        &mut self,
+        spec: &WireSpec<'_>,
+        add: fn(&mut Links, Link, EntityId) -> LinkId,
+    ) -> Result<LinkId, Error> {
+        let queue = DropTail::new(spec.buffer)
+            .map_err(|source| Error::Queue { queue: spec.name.to_owned(), source })?;
+        let streams = self.streams.child("link").child(spec.name);
+        let link = Link::new(LinkParts {
+            rate: spec.rate,
+            delay: spec.delay,
+            queue: Box::new(queue),
+            loss: (spec.loss > 0.0)
+                .then(|| Loss { probability: spec.loss, rng: streams.stream("loss") }),
+            jitter: (!spec.jitter.is_zero())
+                .then(|| Jitter { most: spec.jitter, rng: streams.stream("jitter") }),
+            meter: spec.is_measured.then(|| QueueMeter::new(spec.name.to_owned(), self.first_start)),
+        });
+        // links are numbered as they are made, so the entity's link is known before it exists
+        let entity = self.entity(Entity::Link(self.links.next_id()));
+        Ok(add(&mut self.links, link, entity))
+    }
+
+    fn path(&mut self, delay: Duration) -> Result<(LinkId, LinkId), Error> {
+        let path = &self.experiment.path;
+        let wire = |name| WireSpec {
+            name,
+            rate: path.rate,
+            delay,
+            buffer: path.buffer,
+            loss: path.loss,
+            jitter: path.jitter,
+            is_measured: true,
+        };
+        let down = self.link(&wire("wan/down"), Links::path_down)?;
+        let up = self.link(&wire("wan/up"), Links::path_up)?;
+        Ok((down, up))
+    }
+
+    fn access(&mut self) -> Result<Access, Error> {
+        match &self.experiment.access {
+            AccessSpec::Link(link) => self.wired(link),
+            AccessSpec::Cell(cell) => {
+                let entity = self.entity(Entity::Cell);
+                let ues = &self.experiment.ues;
+                let cell = CellAccess::new(cell, ues, entity, self.streams, self.first_start)?;
+                Ok(Access::Cell(Box::new(cell)))
+            }
+        }
+    }
+
+    fn wired(&mut self, link: &LinkSpec) -> Result<Access, Error> {
+        let wire = |name, rate, loss| WireSpec {
+            name,
+            rate,
+            delay: link.delay,
+            buffer: link.buffer,
+            loss,
+            jitter: Duration::ZERO,
+            is_measured: true,
+        };
+        let down = self.link(&wire("link/down", link.rate, link.loss), Links::access_down)?;
+        let up = self.link(&wire("link/up", link.uplink_rate, 0.0), Links::access_up)?;
+        Ok(Access::Wired { down, up })
+    }
+
+    fn route(&mut self, _index: u32, spec: &FlowSpec) -> Result<Route, Error> {
+        let name = format!("host/{}", spec.name);
+        let rate = self.experiment.path.rate;
+        let wire = WireSpec {
+            name: &name,
+            rate: BitRate::from_bps(rate.as_bps().saturating_mul(HOST_LINK_SPEEDUP)),
+            delay: Duration::ZERO,
+            buffer: Capacity::Unlimited,
+            loss: 0.0,
+            jitter: Duration::ZERO,
+            is_measured: false,
+        };
+        let host_down = self.link(&wire, Links::host_down)?;
+        let host_up = self.link(&wire, Links::host_up)?;
+        let cell = CellRoute::new(spec, &self.experiment.ues[spec.ue].bearers);
+        Ok(Route { host_down, host_up, cell })
+    }
+
+    fn flow(
+        &mut self,
+        index: u32,
+        spec: &FlowSpec,
+        path_delay: Duration,
+        access_rtt: Duration,
+    ) -> Result<Flow, Error> {
+        let start = Instant::ZERO + spec.start;
+        let streams = self.streams.child("flow").child(&spec.name);
+        let app = match Objects::new(&spec.app, start) {
+            Some(objects) => Some(App::Objects(objects)),
+            None => Datagrams::new(&spec.app, start, streams.stream("application"))
+                .map(|source| App::Datagrams { source, arrived: 0, sent: 0 }),
+        };
+        let is_tcp = matches!(app, Some(App::Objects(_)));
+        let app = app.filter(|_| is_tcp == (spec.transport == Transport::Tcp));
+        let app = app.ok_or_else(|| Error::Transport {
+            flow: spec.name.clone(),
+            expected: if is_tcp { "TCP" } else { "UDP" },
+        })?;
+        let is_intercepted =
+            is_tcp && spec.intercepted && self.experiment.pep.mode != PepMode::None;
+        Ok(Flow {
+            app,
+            meter: FlowMeter::new(start),
+            streams,
+            entity: self.entity(Entity::Flow(index)),
+            rnti: rnti(spec.ue),
+            is_intercepted,
+            return_delay: match spec.direction {
+                Direction::Down => path_delay,
+                Direction::Up => access_rtt / 2,
+            },
+            proxy_queue: is_intercepted
+                .then(|| QueueMeter::new(format!("pep/{}", spec.name), start)),
+            sessions: 0,
+            latest: None,
+            has_started: false,
+            has_failed: false,
+            spec: spec.clone(),
+        })
+    }
+
+    /// The control plane, for RAPID.
+    fn control(&mut self) -> Result<Option<Control>, Error> {
+        let pep = &self.experiment.pep;
+        let PepMode::Rapid(config) = &pep.mode else {
+            return Ok(None);
+        };
+        if matches!(self.experiment.access, AccessSpec::Link(_)) {
+            return Err(Error::NoReports);
+        }
+        if pep.report_period.is_zero() {
+            return Err(Error::OutOfRange {
+                field: "pep.report-period".to_owned(),
+                value: pep.report_period.to_string(),
+                expected: "more than 0 s",
+            });
+        }
+        check_share("pep.report-loss", pep.report_loss)?;
+        let rng = self.streams.child("pep").stream("report-loss");
+        Ok(Some(Control {
+            allocator: Allocator::new(config.clone())?,
+            reports: ReportChannel::new(pep.report_period, pep.report_delay, pep.report_loss, rng),
+            report_entity: self.entity(Entity::Report),
+            arrival_entity: self.entity(Entity::ReportArrival),
+            allocator_entity: self.entity(Entity::Allocator),
+            flows: Vec::new(),
+            decisions: Vec::new(),
+        }))
+    }
+}
+
+/// A wire in one direction, as the experiment says it.
+struct WireSpec<'a> {
+    name: &'a str,
+    rate: BitRate,
+    delay: Duration,
+    buffer: Capacity,
+    loss: f64,
+    jitter: Duration,
+    is_measured: bool,
+}
+
+/// Identity of the UE of this index in radio reports.
+pub(crate) fn rnti(ue: usize) -> Rnti {
+    Rnti(u16::try_from(ue + 1).expect("checked: at most 65519 UEs"))
+}
+
+/// Base round-trip time of the access alone.
+fn access_base_rtt(access: &AccessSpec) -> Duration {
+    match access {
+        AccessSpec::Link(link) => link.delay * 2,
+        AccessSpec::Cell(cell) => cell.config.base_rtt(),
+    }
+}
+
+/// One-way delay of the path: half of what the access leaves of the end-to-end round-trip time.
+fn path_delay(path: &PathSpec, access: Duration) -> Result<Duration, Error> {
+    if path.rtt < access {
+        return Err(Error::PathTooShort { rtt: path.rtt, access });
+    }
+    Ok((path.rtt - access) / 2)
+}
+
+fn check(experiment: &Experiment) -> Result<(), Error> {
+    if experiment.flows.is_empty() {
+        return Err(Error::Empty { what: "flows" });
+    }
+    if experiment.ues.is_empty() {
+        return Err(Error::Empty { what: "ues" });
+    }
+    check_names("flows", experiment.flows.iter().map(|flow| flow.name.as_str()))?;
+    check_names("ues", experiment.ues.iter().map(|ue| ue.name.as_str()))?;
+    check_count(experiment.ues.len())?;
+    let path = &experiment.path;
+    check_rate("path.rate", path.rate)?;
+    check_share("path.loss", path.loss)?;
+    if let AccessSpec::Link(link) = &experiment.access {
+        check_rate("link.rate", link.rate)?;
+        check_rate("link.uplink-rate", link.uplink_rate)?;
+        check_share("link.loss", link.loss)?;
+    }
+    experiment.flows.iter().try_for_each(|flow| check_flow(experiment, flow))
+}
+
+fn check_flow(experiment: &Experiment, flow: &FlowSpec) -> Result<(), Error> {
+    let count = experiment.ues.len();
+    if flow.ue >= count {
+        return Err(Error::UnknownUe { flow: flow.name.clone(), ue: flow.ue, count });
+    }
+    if flow.transport == Transport::Udp {
+        return Ok(());
+    }
+    let config = cc::BuildConfig { mss: flow.tcp.mss, initial_window: flow.tcp.mss };
+    cc::build(&flow.cc.name, config)
+        .map_err(|source| Error::CongestionControl { flow: flow.name.clone(), source })?;
+    super::connections::host_config(flow)
+        .check()
+        .and_then(|()| super::connections::relay_config(flow, &experiment.pep).check())
+        .map_err(|source| Error::Tcp { flow: flow.name.clone(), source })
+}
+
+fn check_names<'a>(what: &'static str, names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
+    let mut seen = HashSet::new();
+    for name in names {
+        if !seen.insert(name) {
+            return Err(Error::DuplicateName { what, name: name.to_owned() });
+        }
+    }
+    Ok(())
+}
+
+fn check_count(ues: usize) -> Result<(), Error> {
+    // TS 38.321 table 7.1-1: RNTIs of UEs end at 65519
+    if ues <= 65_519 {
+        return Ok(());
+    }
+    Err(Error::OutOfRange {
+        field: "number of ues".to_owned(),
+        value: ues.to_string(),
+        expected: "at most 65519",
+    })
+}
+
+fn check_rate(field: &str, rate: BitRate) -> Result<(), Error> {
+    if rate > BitRate::ZERO {
+        return Ok(());
+    }
+    let expected = "more than 0 bit/s";
+    Err(Error::OutOfRange { field: field.to_owned(), value: rate.to_string(), expected })
+}
+
+fn check_share(field: &str, share: f64) -> Result<(), Error> {
+    if (0.0..=1.0).contains(&share) {
+        return Ok(());
+    }
+    let expected = "0 to 1";
+    Err(Error::OutOfRange { field: field.to_owned(), value: share.to_string(), expected })
+}

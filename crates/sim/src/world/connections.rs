@@ -1,0 +1,82 @@
+//! The connections of hosts and proxy, as the experiment configures them.
+
+use super::World;
+use crate::session::Side;
+use crate::tcp::{Config, Connection};
+use cc::{BuildConfig, CongestionControl};
+use rapid::FollowAllocation;
+use scenario::{FlowSpec, PepMode, PepSpec};
+use units::Bytes;
+
+/// Congestion control of a proxy without radio knowledge towards the UE.
+const SPLIT_CC: &str = "cubic";
+
+/// TCP of a flow's hosts. Applications read at once, and write what is to be sent at once.
+pub(super) fn host_config(flow: &FlowSpec) -> Config {
+    Config {
+        mss: flow.tcp.mss,
+        initial_window: flow.tcp.initial_window,
+        receive_buffer: flow.tcp.receive_buffer,
+        send_buffer: flow.tcp.send_buffer,
+        delayed_ack: flow.tcp.delayed_ack,
+        auto_read: true,
+        nodelay: true,
+    }
+}
+
+/// TCP of the proxy: half of its buffer receives, half sends.
+pub(super) fn relay_config(flow: &FlowSpec, pep: &PepSpec) -> Config {
+    let half = Bytes::new(pep.buffer.get() / 2);
+    Config { receive_buffer: half, send_buffer: half, auto_read: false, ..host_config(flow) }
+}
+
+impl World {
+    /// A host's end of connection `number` of a flow.
+    pub(super) fn new_host_connection(&self, flow: u32, number: u32, side: Side) -> Connection {
+        let spec = &self.flows[flow as usize].spec;
+        let config = host_config(spec);
+        let name = match side {
+            Side::Client => "client",
+            _ => "server",
+        };
+        let controller = self.controller(&spec.cc.name, &config);
+        self.connection(flow, number, name, side, config, controller)
+    }
+
+    /// The proxy's end of connection `number` of a flow.
+    pub(super) fn new_relay_connection(&self, flow: u32, number: u32, side: Side) -> Connection {
+        let spec = &self.flows[flow as usize].spec;
+        let config = relay_config(spec, &self.pep);
+        let (name, controller) = match (side, &self.pep.mode) {
+            (Side::ProxyRan, PepMode::Rapid(rapid)) => {
+                let follow = FollowAllocation::new(config.mss, rapid.initial_ran_window);
+                let controller: Box<dyn CongestionControl> = Box::new(follow);
+                ("proxy-ran", controller)
+            }
+            (Side::ProxyRan, _) => ("proxy-ran", self.controller(SPLIT_CC, &config)),
+            _ => ("proxy-wan", self.controller(&spec.cc.name, &config)),
+        };
+        self.connection(flow, number, name, side, config, controller)
+    }
+
+    fn connection(
+        &self,
+        flow: u32,
+        number: u32,
+        name: &str,
+        side: Side,
+        config: Config,
+        controller: Box<dyn CongestionControl>,
+    ) -> Connection {
+        let rng = self.flows[flow as usize].streams.stream(&format!("{number}/{name}"));
+        match side {
+            Side::Client | Side::ProxyWan => Connection::client(config, controller, rng),
+            Side::Server | Side::ProxyRan => Connection::server(config, controller, rng),
+        }
+    }
+
+    fn controller(&self, name: &str, config: &Config) -> Box<dyn CongestionControl> {
+        let build = BuildConfig { mss: config.mss, initial_window: config.initial_cwnd() };
+        cc::build(name, build).expect("checked as the world was built")
+    }
+}

@@ -1,0 +1,346 @@
+//! Hosts: applications over their connections, and datagrams.
+
+use super::{App, Entity, World};
+use crate::app::Begin;
+use crate::packet::{Body, Datagram, Packet};
+use crate::session::{Endpoint, ObjectSpec, Session, Side};
+use crate::tcp::{Connection, Segment};
+use scenario::{AppSpec, Direction};
+use units::{Duration, Packets};
+
+/// What a server with a limited rate hands over at a time: a segment, or what passes in this time.
+const RELEASE_INTERVAL: Duration = Duration::from_micros(100);
+
+impl World {
+    /// An application's time has come.
+    pub(super) fn on_flow(&mut self, flow: u32) {
+        self.bottleneck_starts(flow);
+        match self.flows[flow as usize].app {
+            App::Objects(_) => self.on_objects(flow),
+            App::Datagrams { .. } => self.send_datagrams(flow),
+        }
+    }
+
+    fn on_objects(&mut self, flow: u32) {
+        let now = self.now;
+        while let App::Objects(objects) = &mut self.flows[flow as usize].app
+            && let Some(begin) = objects.begin(now)
+        {
+            match begin {
+                Begin::OnNewConnection => self.open_session(flow),
+                Begin::OnSameConnection => self.begin_object(flow),
+            }
+        }
+        // a sender that limits its own rate
+        if let Some(id) = self.flows[flow as usize].latest {
+            self.with_session(id, |world, session| {
+                if session.next_release().is_some_and(|at| at <= world.now) {
+                    let side = session.sender_side();
+                    world.settle_host(session, id, side);
+                }
+            });
+        }
+        self.arm_flow(flow);
+    }
+
+    fn arm_flow(&mut self, flow: u32) {
+        let state = &self.flows[flow as usize];
+        let due = match &state.app {
+            App::Objects(objects) => objects.next_deadline(),
+            App::Datagrams { source, .. } => source.next_deadline(),
+        };
+        self.net.schedule.set_no_later(state.entity, due);
+    }
+
+    fn object_spec(&self, flow: u32) -> Option<ObjectSpec> {
+        let state = &self.flows[flow as usize];
+        let App::Objects(objects) = &state.app else {
+            return None;
+        };
+        let rate = objects.rate().map(|rate| {
+            let chunk = rate.bytes_in(RELEASE_INTERVAL).max(state.spec.tcp.mss);
+            (rate, chunk)
+        });
+        let closes_after = objects.closes_after_object();
+        Some(ObjectSpec { size: objects.size(), rate, closes_after })
+    }
+
+    fn open_session(&mut self, flow: u32) {
+        let id = u32::try_from(self.sessions.len()).expect("fewer than 2^32 sessions");
+        let number = self.flows[flow as usize].sessions;
+        let client = self.new_host_connection(flow, number, Side::Client);
+        let server = self.new_host_connection(flow, number, Side::Server);
+        let client = self.endpoint(id, Side::Client, client);
+        let server = self.endpoint(id, Side::Server, server);
+        let state = &mut self.flows[flow as usize];
+        state.sessions += 1;
+        state.latest = Some(id);
+        let session = Session::new(flow, number, state.spec.direction, client, server);
+        self.sessions.push(Some(Box::new(session)));
+        let now = self.now;
+        self.with_session(id, |_, session| session.client.connection.open(now));
+        self.begin_object(flow);
+    }
+
+    /// An end of a session with its timer.
+    pub(super) fn endpoint(&mut self, session: u32, side: Side, connection: Connection) -> Endpoint {
+        let timer = self.add_entity(Entity::Timer { session, side });
+        Endpoint { connection, timer }
+    }
+
+    /// Begins the flow's next object on its latest session.
+    fn begin_object(&mut self, flow: u32) {
+        let (Some(object), Some(id)) = (self.object_spec(flow), self.flows[flow as usize].latest)
+        else {
+            return;
+        };
+        self.with_session(id, |world, session| {
+            session.begin_object(world.now, object);
+            world.settle_host(session, id, Side::Client);
+        });
+    }
+
+    /// Takes a session out while something is done with it, then ends it or puts it back.
+    pub(super) fn with_session(&mut self, id: u32, work: impl FnOnce(&mut Self, &mut Session)) {
+        let Some(mut session) = self.sessions[id as usize].take() else {
+            return; // the session is over: a late segment or timer
+        };
+        work(self, &mut session);
+        if session.is_over() {
+            self.end_session(id, &session);
+        } else {
+            self.sessions[id as usize] = Some(session);
+        }
+    }
+
+    /// A segment arrived at one end of a session.
+    pub(super) fn on_segment(&mut self, id: u32, side: Side, segment: &Segment) {
+        self.with_session(id, |world, session| {
+            if side == Side::ProxyRan && session.relay.is_none() {
+                world.intercept(session, id);
+            }
+            let now = world.now;
+            if let Some(end) = session.endpoint(side) {
+                end.connection.on_segment(now, segment);
+                world.settle(session, id, side);
+            }
+        });
+    }
+
+    /// The timer of one end of a session fired.
+    pub(super) fn on_timer(&mut self, id: u32, side: Side) {
+        self.with_session(id, |world, session| {
+            let now = world.now;
+            if let Some(end) = session.endpoint(side) {
+                if end.connection.next_deadline().is_some_and(|at| at <= now) {
+                    end.connection.on_deadline(now);
+                }
+                world.settle(session, id, side);
+            }
+        });
+    }
+
+    /// After anything happened at one end: applications or the relay run, segments leave, the timer
+    /// is set.
+    fn settle(&mut self, session: &mut Session, id: u32, side: Side) {
+        match side {
+            Side::Client | Side::Server => self.settle_host(session, id, side),
+            Side::ProxyRan | Side::ProxyWan => self.settle_proxy(session, id),
+        }
+    }
+
+    fn settle_host(&mut self, session: &mut Session, id: u32, side: Side) {
+        let now = self.now;
+        if side != session.sender_side() {
+            self.read_data(session);
+        }
+        session.run_application(now, side);
+        if side == session.sender_side()
+            && let Some(at) = session.next_release()
+        {
+            let entity = self.flows[session.flow as usize].entity;
+            self.net.schedule.set_no_later(entity, Some(at.max(now)));
+        }
+        self.transmit(session, id, side);
+        self.take_rtt_samples(session, side);
+    }
+
+    /// The receiver's application reads, and the object may be whole.
+    fn read_data(&mut self, session: &mut Session) {
+        let now = self.now;
+        let flow = session.flow;
+        while let Some((bytes, origin)) = session.read_data(now) {
+            self.flows[flow as usize].meter.on_delivered(bytes, now.saturating_since(origin));
+        }
+        if session.take_object_done() {
+            self.on_object_done(flow, now.saturating_since(session.object_began()));
+        }
+    }
+
+    fn on_object_done(&mut self, flow: u32, load_time: Duration) {
+        let state = &mut self.flows[flow as usize];
+        let App::Objects(objects) = &mut state.app else {
+            return;
+        };
+        if matches!(state.spec.app, AppSpec::Web { .. } | AppSpec::Short { .. }) {
+            state.meter.on_load_time(load_time);
+        }
+        objects.on_object_done();
+        if objects.is_complete() {
+            let is_whole = !state.has_failed;
+            self.end_flow(flow, is_whole);
+        } else {
+            self.arm_flow(flow);
+        }
+    }
+
+    /// Nothing more will come of a flow.
+    fn end_flow(&mut self, flow: u32, is_whole: bool) {
+        let meter = &mut self.flows[flow as usize].meter;
+        if meter.has_ended() {
+            return;
+        }
+        if is_whole {
+            meter.complete(self.now);
+        } else {
+            meter.end(self.now);
+        }
+        self.running -= 1;
+        self.bottleneck_ends();
+    }
+
+    /// Sends what a connection has to send, and sets its timer.
+    pub(super) fn transmit(&mut self, session: &mut Session, id: u32, side: Side) {
+        let (now, flow) = (self.now, session.flow);
+        let Some(end) = session.endpoint(side) else {
+            return;
+        };
+        while let Some(segment) = end.connection.poll_transmit(now) {
+            let packet = Packet { flow, body: Body::Segment { session: id, segment } };
+            match side {
+                Side::Client => self.net.send_from_ue(now, packet),
+                Side::Server => self.net.send_from_server(now, packet),
+                Side::ProxyRan => self.net.send_from_edge_down(now, packet),
+                Side::ProxyWan => self.net.send_from_edge_up(now, packet),
+            }
+        }
+        self.net.schedule.set_no_later(end.timer, end.connection.next_deadline());
+    }
+
+    /// Round-trip times of the data: measured by its sender or, through a proxy, from its origin to
+    /// the acknowledgement's arrival at the proxy, and the way from there to the sender.
+    pub(super) fn take_rtt_samples(&mut self, session: &mut Session, side: Side) {
+        let (is_relayed, is_of_data) = (session.relay.is_some(), side == session.rtt_side());
+        let state = &mut self.flows[session.flow as usize];
+        let sample = session.endpoint(side).and_then(|end| end.connection.take_rtt_sample());
+        let Some(sample) = sample else {
+            return;
+        };
+        if side == Side::ProxyRan
+            && let Some(relay) = &mut session.relay
+        {
+            relay.on_ran_rtt(sample.rtt);
+        }
+        if is_of_data {
+            let rtt = if is_relayed {
+                self.now.saturating_since(sample.origin) + state.return_delay
+            } else {
+                sample.rtt
+            };
+            state.meter.on_rtt(rtt);
+        }
+    }
+
+    fn end_session(&mut self, id: u32, session: &Session) {
+        self.count_retransmits(session);
+        for timer in [session.client.timer, session.server.timer] {
+            self.net.schedule.set(timer, None);
+        }
+        if session.relay.is_some() {
+            self.end_relay(id, session);
+        }
+        if session.is_unfinished() {
+            self.flows[session.flow as usize].has_failed = true;
+            self.on_object_failed(session.flow);
+        }
+    }
+
+    /// A connection broke before its object was whole.
+    fn on_object_failed(&mut self, flow: u32) {
+        let App::Objects(objects) = &mut self.flows[flow as usize].app else {
+            return;
+        };
+        objects.on_object_done();
+        if objects.is_complete() || objects.needs_broken_connection() {
+            self.end_flow(flow, false);
+        }
+    }
+
+    /// Adds what the data's senders of a session sent again.
+    pub(super) fn count_retransmits(&mut self, session: &Session) {
+        let relayed = session.relay.as_ref().map_or(Packets::ZERO, |relay| {
+            let side = match self.flows[session.flow as usize].spec.direction {
+                Direction::Down => &relay.ran,
+                Direction::Up => &relay.wan,
+            };
+            side.connection.stats().retransmits
+        });
+        let own = match session.sender_side() {
+            Side::Client => &session.client,
+            _ => &session.server,
+        };
+        let retransmits = own.connection.stats().retransmits + relayed;
+        self.flows[session.flow as usize].meter.add_retransmits(retransmits.get());
+    }
+
+    fn send_datagrams(&mut self, flow: u32) {
+        let now = self.now;
+        let state = &mut self.flows[flow as usize];
+        let App::Datagrams { source, sent, .. } = &mut state.app else {
+            return;
+        };
+        let direction = state.spec.direction;
+        while source.send(now).is_some() {
+            *sent += 1;
+            let datagram = Datagram { sent_at: now, payload: source.payload() };
+            let packet = Packet { flow, body: Body::Datagram(datagram) };
+            match direction {
+                Direction::Down => self.net.send_from_server(now, packet),
+                Direction::Up => self.net.send_from_ue(now, packet),
+            }
+        }
+        self.arm_flow(flow);
+    }
+
+    /// A datagram arrived at its receiver.
+    pub(super) fn on_datagram(&mut self, flow: u32, datagram: Datagram) {
+        let owd = self.now.saturating_since(datagram.sent_at);
+        let state = &mut self.flows[flow as usize];
+        state.meter.on_datagram(datagram.payload, owd);
+        if let App::Datagrams { arrived, .. } = &mut state.app {
+            *arrived += 1;
+        }
+        self.check_datagrams(flow);
+    }
+
+    /// Ends a flow of datagrams once every one that was sent has arrived or is known lost.
+    pub(super) fn check_datagrams(&mut self, flow: u32) {
+        let lost = self.net.lost(flow);
+        if let App::Datagrams { source, arrived, sent } = &self.flows[flow as usize].app
+            && source.has_stopped()
+            && *arrived + lost == *sent
+        {
+            self.end_flow(flow, lost == 0);
+        }
+    }
+
+    /// Payload that the data's sender has in flight, for the time series.
+    pub(super) fn sender_of(&self, flow: u32) -> Option<&Connection> {
+        let id = self.flows[flow as usize].latest?;
+        let session = self.sessions[id as usize].as_ref()?;
+        Some(match session.sender_side() {
+            Side::Client => &session.client.connection,
+            _ => &session.server.connection,
+        })
+    }
+}

@@ -1,0 +1,233 @@
+//! The world of one run: the network, the hosts, the proxy, and the loop that moves time on.
+//!
+//! The loop takes the earliest entity of the [`crate::schedule::Schedule`], tells it the time, and
+//! moves what comes of it. What an entity hands on without delay is carried on at once; everything
+//! else goes through the schedule.
+
+mod build;
+mod connections;
+mod hosts;
+mod proxy;
+mod sampling;
+
+use crate::app::{Datagrams, Objects};
+use crate::control::Control;
+use crate::measure::{FlowMeter, QueueMeter, SeriesSet};
+use crate::network::{LinkId, Network, Place};
+use crate::packet::{Body, Packet};
+use crate::pool::Handle;
+use crate::schedule::EntityId;
+use crate::session::{Session, Side};
+use rnis::Rnti;
+use scenario::{FlowSpec, PepSpec, RunResult};
+use units::{Duration, Instant, Streams};
+
+pub(crate) use build::{build, rnti};
+pub(crate) use sampling::{Bottleneck, Totals};
+
+/// What an entry of the schedule belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Entity {
+    /// A radio report is made.
+    Report,
+    /// A radio report reaches the proxy.
+    ReportArrival,
+    /// The allocator's own deadline.
+    Allocator,
+    /// The cell.
+    Cell,
+    /// A link.
+    Link(LinkId),
+    /// A flow's application.
+    Flow(u32),
+    /// A step of the time series.
+    Sample,
+    /// The timer of one end of a session.
+    Timer { session: u32, side: Side },
+}
+
+/// What a flow does.
+#[derive(Debug)]
+pub(crate) enum App {
+    /// Objects over TCP.
+    Objects(Objects),
+    /// Datagrams over UDP.
+    Datagrams {
+        /// What leaves.
+        source: Datagrams,
+        /// Datagrams that arrived.
+        arrived: u64,
+        /// Datagrams that left.
+        sent: u64,
+    },
+}
+
+/// A flow.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    spec: FlowSpec,
+    app: App,
+    meter: FlowMeter,
+    /// Its own random streams.
+    streams: Streams,
+    entity: EntityId,
+    /// Its UE's identity in radio reports.
+    rnti: Rnti,
+    /// True if the proxy takes its connections.
+    is_intercepted: bool,
+    /// From the proxy back to the sending host, without queues.
+    return_delay: Duration,
+    /// What waits in the proxy.
+    proxy_queue: Option<QueueMeter>,
+    /// Sessions opened.
+    sessions: u32,
+    /// The session opened last.
+    latest: Option<u32>,
+    /// True once its application has begun.
+    has_started: bool,
+    /// True if a session ended before its object was whole.
+    has_failed: bool,
+}
+
+/// Everything in a run.
+pub(crate) struct World {
+    now: Instant,
+    end: Instant,
+    seed: u64,
+    sample_interval: Duration,
+    net: Network,
+    entities: Vec<Entity>,
+    flows: Vec<Flow>,
+    sessions: Vec<Option<Box<Session>>>,
+    pep: PepSpec,
+    control: Option<Control>,
+    bottleneck: Bottleneck,
+    /// The bottleneck is the one from the UEs.
+    has_only_uploads: bool,
+    series: SeriesSet,
+    /// Flows that have not ended.
+    running: usize,
+    events: u64,
+}
+
+impl World {
+    /// Runs until the end.
+    pub(crate) fn run(&mut self) {
+        while self.running > 0 {
+            match self.net.schedule.first() {
+                Some((at, entity)) if at <= self.end => {
+                    self.now = at;
+                    self.events += 1;
+                    self.dispatch(entity);
+                }
+                _ => {
+                    self.now = self.end;
+                    break;
+                }
+            }
+        }
+        self.net.settle(self.now);
+    }
+
+    /// The network, for its counts.
+    pub(crate) fn network(&self) -> &Network {
+        &self.net
+    }
+
+    fn dispatch(&mut self, id: EntityId) {
+        match self.entities[id.0 as usize] {
+            Entity::Link(link) => {
+                while let Some((place, handle)) = self.net.poll_link(self.now, link) {
+                    self.arrive(place, handle);
+                }
+            }
+            Entity::Cell => {
+                self.net.run_cell(self.now);
+                while let Some((place, handle)) = self.net.poll_cell() {
+                    self.arrive(place, handle);
+                }
+            }
+            Entity::Timer { session, side } => {
+                self.net.schedule.set(id, None);
+                self.on_timer(session, side);
+            }
+            Entity::Flow(flow) => {
+                self.net.schedule.set(id, None);
+                self.on_flow(flow);
+            }
+            Entity::Report => self.make_report(id),
+            Entity::ReportArrival => self.on_report_arrival(id),
+            Entity::Allocator => {
+                self.net.schedule.set(id, None);
+                self.on_allocator_deadline();
+            }
+            Entity::Sample => self.sample(id),
+        }
+    }
+
+    /// A packet came out of the network.
+    fn arrive(&mut self, place: Place, handle: Handle) {
+        let side = match place {
+            Place::Ue => Side::Client,
+            Place::Server => Side::Server,
+            Place::EdgeDown | Place::EdgeUp => {
+                let packet = self.net.peek(handle);
+                let is_taken = matches!(packet.body, Body::Segment { .. })
+                    && self.flows[packet.flow as usize].is_intercepted;
+                match (place, is_taken) {
+                    (Place::EdgeDown, false) => return self.net.enter_access(self.now, handle),
+                    (_, false) => return self.net.enter_path(self.now, handle),
+                    (Place::EdgeDown, true) => Side::ProxyWan,
+                    (_, true) => Side::ProxyRan,
+                }
+            }
+        };
+        let Packet { flow, body } = self.net.receive(handle);
+        match body {
+            Body::Segment { session, segment } => self.on_segment(session, side, &segment),
+            Body::Datagram(datagram) => self.on_datagram(flow, datagram),
+        }
+    }
+
+    /// A new entity.
+    fn add_entity(&mut self, entity: Entity) -> EntityId {
+        self.entities.push(entity);
+        self.net.schedule.add_entity()
+    }
+
+    /// Ends measuring.
+    pub(crate) fn finish(mut self) -> RunResult {
+        let end = self.now;
+        let totals = self.totals(end);
+        self.bottleneck.stop(end, totals);
+        for index in 0..self.sessions.len() {
+            if let Some(session) = self.sessions[index].take() {
+                self.count_retransmits(&session);
+            }
+        }
+        let link = self.bottleneck.result();
+        let (hops, events) = (self.net.hops(), self.events);
+        let lost: Vec<u64> = (0..self.flows.len()).map(|f| self.net.lost(f as u32)).collect();
+        let mut queues = sampling::queue_results(self.net, end);
+        let mut flows = Vec::with_capacity(self.flows.len());
+        for (flow, lost) in self.flows.into_iter().zip(lost) {
+            queues.extend(flow.proxy_queue.map(|queue| queue.finish(end)));
+            let cc = match flow.app {
+                App::Objects(_) => flow.spec.cc.name,
+                App::Datagrams { .. } => "udp".to_owned(),
+            };
+            flows.push(flow.meter.finish(flow.spec.name, cc, end, lost));
+        }
+        RunResult {
+            seed: self.seed,
+            elapsed: end.since_start(),
+            flows,
+            queues,
+            link,
+            series: self.series.finish(),
+            events,
+            packet_hops: hops,
+            wall: core::time::Duration::ZERO,
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Time series, and how well the bottleneck was used.
+
+use super::World;
+use crate::link::Link;
+use crate::measure::QueueMeter;
+use crate::network::{Access, Network};
+use crate::schedule::EntityId;
+use scenario::{LinkResult, Metric, QueueResult};
+use units::{BitRate, Bytes, Duration, Instant};
+
+/// What the bottleneck has done since the run began.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Totals {
+    /// What was used of it: bytes of a link, PRBs of a cell.
+    pub(crate) used: u64,
+    /// What there was to use, in the same unit.
+    pub(crate) offered: u64,
+    /// What it could have carried.
+    pub(crate) capacity: Bytes,
+}
+
+/// Records the bottleneck while any flow is active.
+#[derive(Debug, Default)]
+pub(crate) struct Bottleneck {
+    /// Flows that have started and not ended.
+    active: usize,
+    since: Option<(Instant, Totals)>,
+    used: u64,
+    offered: u64,
+    capacity: Bytes,
+    time: Duration,
+}
+
+impl Bottleneck {
+    /// A flow starts.
+    fn start(&mut self, now: Instant, totals: Totals) {
+        self.active += 1;
+        self.since.get_or_insert((now, totals));
+    }
+
+    /// A flow ends.
+    fn end(&mut self, now: Instant, totals: Totals) {
+        self.active -= 1;
+        if self.active == 0 {
+            self.stop(now, totals);
+        }
+    }
+
+    /// No flow is active any more.
+    pub(super) fn stop(&mut self, now: Instant, totals: Totals) {
+        if let Some((since, before)) = self.since.take() {
+            self.used += totals.used.saturating_sub(before.used);
+            self.offered += totals.offered.saturating_sub(before.offered);
+            self.capacity += totals.capacity.saturating_sub(before.capacity);
+            self.time += now.saturating_since(since);
+        }
+    }
+
+    /// The result.
+    pub(super) fn result(&self) -> LinkResult {
+        if self.time.is_zero() || self.offered == 0 {
+            return LinkResult::default();
+        }
+        LinkResult {
+            utilisation: (self.used as f64 / self.offered as f64).min(1.0),
+            capacity: BitRate::from_bytes_per(self.capacity, self.time),
+        }
+    }
+}
+
+impl World {
+    /// A flow becomes active, once.
+    pub(super) fn bottleneck_starts(&mut self, flow: u32) {
+        if !core::mem::replace(&mut self.flows[flow as usize].has_started, true) {
+            let totals = self.totals(self.now);
+            self.bottleneck.start(self.now, totals);
+        }
+    }
+
+    /// A flow is no longer active.
+    pub(super) fn bottleneck_ends(&mut self) {
+        let totals = self.totals(self.now);
+        self.bottleneck.end(self.now, totals);
+    }
+
+    /// What the bottleneck has carried, and could have carried, until `now`.
+    pub(super) fn totals(&mut self, now: Instant) -> Totals {
+        self.net.settle(now);
+        if let Some(cell) = self.net.cell() {
+            return cell.totals(now);
+        }
+        let Some(link) = self.wired_bottleneck() else {
+            return Totals::default();
+        };
+        let capacity = link.rate().bytes_in(now.since_start());
+        let (used, offered) = (link.sent_until(now).get(), capacity.get());
+        Totals { used, offered, capacity }
+    }
+
+    /// The wired access, in the direction in which data goes.
+    fn wired_bottleneck(&self) -> Option<&Link> {
+        match self.net.access() {
+            &Access::Wired { down, up } => {
+                Some(self.net.link(if self.has_only_uploads { up } else { down }))
+            }
+            Access::Cell(_) => None,
+        }
+    }
+
+    /// A step of the time series.
+    pub(super) fn sample(&mut self, id: EntityId) {
+        let now = self.now;
+        self.net.schedule.set(id, Some(now + self.sample_interval));
+        self.net.settle(now);
+        self.series.begin_step();
+        for flow in 0..self.flows.len() as u32 {
+            self.check_datagrams(flow);
+            self.sample_flow(flow);
+        }
+        self.sample_network();
+    }
+
+    fn sample_flow(&mut self, flow: u32) {
+        let now = self.now;
+        let (delivered, rtt) = self.flows[flow as usize].meter.take_step();
+        let stats = self.sender_of(flow).map(|sender| sender.stats());
+        let decision = self.decision_of(flow);
+        let state = &self.flows[flow as usize];
+        let name = &state.spec.name;
+        let goodput = BitRate::from_bytes_per(delivered, self.sample_interval);
+        let series = &mut self.series;
+        series.push(name, Metric::Goodput, now, goodput.as_bps() as f64);
+        if let Some(rtt) = rtt {
+            series.push(name, Metric::Rtt, now, rtt);
+        }
+        if let Some(stats) = stats {
+            let mut push = |metric, bytes: Bytes| series.push(name, metric, now, bytes.get() as f64);
+            push(Metric::BytesInFlight, stats.bytes_in_flight);
+            push(Metric::Cwnd, stats.cwnd);
+            push(Metric::ReceiveWindow, stats.peer_window);
+        }
+        if let Some(decision) = decision {
+            let window = decision.ran.window.get() as f64;
+            series.push(name, Metric::RanWindow, now, window);
+            series.push(name, Metric::IsSlow, now, f64::from(u8::from(decision.is_slow)));
+        }
+        if let Some(queue) = &state.proxy_queue {
+            series.push(queue.name(), Metric::QueueBytes, now, queue.bytes().get() as f64);
+        }
+    }
+
+    fn decision_of(&self, flow: u32) -> Option<rapid::Decision> {
+        let id = self.flows[flow as usize].latest?;
+        self.sessions[id as usize].as_ref()?.relay.as_ref()?.decision
+    }
+
+    fn sample_network(&mut self) {
+        let now = self.now;
+        if let Some(link) = self.wired_bottleneck() {
+            let rate = link.rate().as_bps() as f64;
+            self.series.push("link", Metric::Capacity, now, rate);
+        }
+        let series = &mut self.series;
+        for queue in self.net.links().filter_map(|link| link.meter()) {
+            series.push(queue.name(), Metric::QueueBytes, now, queue.bytes().get() as f64);
+        }
+        if let Some(cell) = self.net.cell() {
+            cell.sample(now, series);
+        }
+    }
+}
+
+/// The records of all queues of the network.
+pub(super) fn queue_results(network: Network, end: Instant) -> Vec<QueueResult> {
+    let (links, access) = network.into_parts();
+    let meters: Vec<QueueMeter> = links.into_iter().filter_map(|link| link.into_meter()).collect();
+    let mut results: Vec<_> = meters.into_iter().map(|meter| meter.finish(end)).collect();
+    if let Access::Cell(cell) = access {
+        results.extend(cell.finish(end));
+    }
+    results
+}
