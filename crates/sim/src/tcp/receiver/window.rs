@@ -83,11 +83,10 @@ impl Window {
         }
     }
 
-    /// The window for a SYN: not scaled (RFC 7323 2.2).
+    /// The window for a SYN, whose acknowledgement is 1: not scaled (RFC 7323 2.2).
     pub(super) fn offer_unscaled(&self) -> u64 {
-        self.buffer
-            .min(UNSCALED)
-            .min(self.limit.unwrap_or(u64::MAX))
+        let wanted = self.buffer.min(self.limit.unwrap_or(u64::MAX));
+        wanted.min(UNSCALED).max(self.edge.saturating_sub(1))
     }
 
     /// A segment with this window left.

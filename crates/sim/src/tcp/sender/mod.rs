@@ -211,7 +211,12 @@ impl Sender {
             dsack: None,
             prior_in_flight: self.board.in_flight(),
         };
-        let mut delivery = Delivery::new(now, segment.ts_ecr, self.rtt.min_rtt_or_max());
+        let mut delivery = Delivery::new(
+            now,
+            segment.ts_ecr,
+            facts.is_advance,
+            self.rtt.min_rtt_or_max(),
+        );
         if facts.is_advance {
             self.timeouts_in_a_row = 0;
             self.board.on_cumulative(segment.ack, &mut delivery);
@@ -232,8 +237,13 @@ impl Sender {
         let mut blocks = [Span::default(); super::segment::SackBlocks::MAX];
         let mut count = 0;
         for block in segment.sack.iter(segment.ack) {
-            blocks[count] = block;
-            count += 1;
+            if block.start < block.end && block.end <= self.snd_nxt {
+                blocks[count] = block;
+                count += 1;
+            }
+        }
+        if count == 0 {
+            return None;
         }
         let first = blocks[0];
         let is_within_second =
@@ -313,7 +323,7 @@ impl Sender {
     ) {
         let in_flight = self.board.in_flight();
         if let Some(episode) = &mut self.episode {
-            episode.prr.on_ack(&PrrAck {
+            episode.on_ack(&PrrAck {
                 delivered: delivery.bytes,
                 in_flight,
                 is_safe: facts.is_advance && losses.segments == 0,
@@ -415,12 +425,8 @@ impl Sender {
 
     /// Window that congestion control allows.
     fn cwnd(&self) -> u64 {
-        match &self.episode {
-            Some(episode) if episode.is_fast() && !self.controller.governs_recovery() => {
-                episode.prr.cwnd()
-            }
-            _ => self.controller.cwnd(),
-        }
+        let in_recovery = self.episode.as_ref().and_then(Episode::cwnd);
+        in_recovery.unwrap_or_else(|| self.controller.cwnd())
     }
 
     /// Written and not yet sent.
@@ -487,7 +493,7 @@ impl Sender {
         assert!(self.snd_nxt <= self.peer_edge + u64::from(self.is_fin_sent));
         let len = self.snd_nxt - self.board.una().max(1);
         assert!(self.board.outstanding() <= len);
-        if !self.board.is_empty() {
+        if !self.board.is_empty() && !self.has_given_up {
             assert!(
                 self.timers.retransmission < Instant::MAX,
                 "data in flight without a timer"

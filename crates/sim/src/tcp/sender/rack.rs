@@ -1,6 +1,9 @@
 //! RACK: losses found by the time at which segments were sent (RFC 8985 section 6).
 //!
 //! *Deviations*
+//! - 6.2 step 2 compares echoed timestamps; a SACK echoes an older segment (RFC 7323 4.3), so here
+//!   only acknowledgements that advance are compared. The least round-trip time decides for all, as
+//!   in Linux.
 //! - The reordering timer has Linux's least delay ([`TIMER_SLACK`]) on top of 6.2 step 5's, and runs
 //!   until all that was sent before the latest delivered segment has had its time.
 //! - A DSACK counts only once reordering was seen and if it was not for a probe, as in Linux.

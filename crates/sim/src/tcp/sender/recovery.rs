@@ -4,11 +4,13 @@
 //! RFC 3522 (Eifel: by timestamps) and RFC 3708 (by DSACKs) for those that were spurious.
 //!
 //! *Deviations*
+//! - A fast recovery that is undone counts as reordering for RACK (RFC 8985 6.2 step 3 leaves out
+//!   segments sent again), as in Linux `tcp_try_undo_partial`.
 //! - An undo that only DSACKs prove must come before the episode ends; Linux can undo a little later.
 //! - F-RTO (RFC 5682) is left out: timestamps tell the same.
 
 use super::probe::TailProbe;
-use super::prr::Prr;
+use super::prr::{Prr, PrrAck};
 use super::scoreboard::{Delivery, Losses};
 use super::transmit::Urgent;
 use super::{AckFacts, Sender};
@@ -30,14 +32,32 @@ pub(super) struct Episode {
     first_resent_at: Option<Instant>,
     /// Segments sent again in it and not reported as received twice.
     unproven_resends: u64,
-    /// Sending rule while it is fast.
-    pub(super) prr: Prr,
+    /// Sending rule, while it is fast and the controller leaves it to the transport.
+    prr: Option<Prr>,
 }
 
 impl Episode {
-    /// PRR may govern it.
-    pub(super) fn is_fast(&self) -> bool {
+    fn is_fast(&self) -> bool {
         self.kind == LossKind::Fast
+    }
+
+    /// What may be in flight, if PRR governs that.
+    pub(super) fn cwnd(&self) -> Option<u64> {
+        self.prr.map(|prr| prr.cwnd())
+    }
+
+    /// An acknowledgement arrived, or losses were found by a timer.
+    pub(super) fn on_ack(&mut self, ack: &PrrAck) {
+        if let Some(prr) = &mut self.prr {
+            prr.on_ack(ack);
+        }
+    }
+
+    /// Payload was sent, new or again.
+    pub(super) fn on_sent(&mut self, bytes: u64) {
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent(bytes);
+        }
     }
 
     /// A segment was sent again.
@@ -87,6 +107,9 @@ impl Sender {
     ) -> Losses {
         if let Some(episode) = &self.episode {
             if self.is_spurious(episode, facts) {
+                if episode.is_fast() {
+                    self.rack.on_reordering();
+                }
                 self.undo(facts.now);
                 return Losses::default();
             }
@@ -117,13 +140,15 @@ impl Sender {
         // RFC 9937 6: flight size, less what was sacked before this acknowledgement
         let recover_fs = self.board.outstanding() + delivered;
         let target = self.controller.cwnd();
+        let prr =
+            (!self.controller.governs_recovery()).then(|| Prr::begin(recover_fs, target, self.mss));
         self.episode = Some(Episode {
             kind: LossKind::Fast,
             end: self.snd_nxt,
             began_una: self.board.una(),
             first_resent_at: None,
             unproven_resends: 0,
-            prr: Prr::begin(recover_fs, target, self.mss),
+            prr,
         });
         self.tail_probe = TailProbe::default();
         self.counters.recoveries += Packets::new(1);
@@ -150,7 +175,7 @@ impl Sender {
         }
         let in_flight = self.board.in_flight();
         if let Some(episode) = &mut self.episode {
-            episode.prr.on_ack(&super::PrrAck {
+            episode.on_ack(&PrrAck {
                 delivered: 0,
                 in_flight,
                 is_safe: false,
@@ -190,6 +215,7 @@ impl Sender {
         match &mut self.episode {
             Some(episode) => {
                 episode.kind = LossKind::Timeout;
+                episode.prr = None;
                 episode.end = self.snd_nxt;
             }
             None => {
@@ -199,7 +225,7 @@ impl Sender {
                     began_una: self.board.una(),
                     first_resent_at: None,
                     unproven_resends: 0,
-                    prr: Prr::default(),
+                    prr: None,
                 });
                 self.counters.recoveries += Packets::new(1);
             }

@@ -62,6 +62,8 @@ impl Record {
 pub(super) struct Delivery {
     /// Echoed timestamp, to tell which transmission of a segment was received.
     ts_ecr: Instant,
+    /// The acknowledgement moved SND.UNA.
+    is_advance: bool,
     now: Instant,
     min_rtt: Duration,
     /// Bytes of payload.
@@ -83,9 +85,10 @@ pub(super) struct Delivery {
 }
 
 impl Delivery {
-    pub(super) fn new(now: Instant, ts_ecr: Instant, min_rtt: Duration) -> Self {
+    pub(super) fn new(now: Instant, ts_ecr: Instant, is_advance: bool, min_rtt: Duration) -> Self {
         Self {
             ts_ecr,
+            is_advance,
             now,
             min_rtt,
             bytes: 0,
@@ -109,8 +112,11 @@ impl Delivery {
         }
         if record.is_resent {
             let rtt = self.now.saturating_since(record.sent_at);
-            if self.ts_ecr < record.sent_at || rtt < self.min_rtt {
-                return; // RFC 8985 6.2 step 2: this may have been an earlier transmission
+            // RFC 8985 6.2 step 2: this may have been an earlier transmission. An acknowledgement that
+            // does not advance echoes an older segment, so its timestamp tells nothing.
+            let is_older = self.is_advance && self.ts_ecr < record.sent_at;
+            if is_older || rtt < self.min_rtt {
+                return;
             }
         } else {
             self.is_reordered |= record.end() < forward_ack;

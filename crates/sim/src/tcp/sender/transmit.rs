@@ -262,7 +262,7 @@ impl Sender {
             self.pacer.on_sent(now, rate, len);
         }
         if let Some(episode) = &mut self.episode {
-            episode.prr.on_sent(len);
+            episode.on_sent(len);
         }
         if self.timers.retransmission == Instant::MAX {
             self.timers.retransmission = self.rtt.deadline(now);

@@ -1,1 +1,9 @@
-//! Tests of whole connections.
+//! Tests of whole connections over a small network.
+
+mod controllers;
+mod flow_control;
+mod handshake;
+mod loss;
+mod pipe;
+mod properties;
+mod sending;

@@ -1,0 +1,133 @@
+//! Congestion controllers for tests.
+
+use cc::{AckSample, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RecoveryEnd, Sent};
+use std::sync::{Arc, Mutex};
+use units::{BitRate, Bytes, Instant, Rng, Streams};
+
+/// What a controller was told.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Told {
+    pub(super) acked: u64,
+    pub(super) sent: u64,
+    pub(super) losses: Vec<LossKind>,
+    pub(super) recovery_ends: Vec<bool>,
+    pub(super) app_limited: u32,
+    pub(super) restarts: u32,
+    pub(super) cwnd_limited: Vec<bool>,
+    pub(super) round_starts: Vec<Instant>,
+    pub(super) in_recovery: u32,
+}
+
+/// A controller with a fixed window and rate, which halves its window for losses only if told to.
+#[derive(Debug)]
+pub(super) struct Fixed {
+    pub(super) cwnd: u64,
+    pub(super) rate: Option<BitRate>,
+    pub(super) governs_recovery: bool,
+    /// The window while recovering, if it shall be reduced.
+    pub(super) reduced: Option<u64>,
+    is_reduced: bool,
+    told: Arc<Mutex<Told>>,
+}
+
+impl Fixed {
+    pub(super) fn new(cwnd: u64) -> Self {
+        Self {
+            cwnd,
+            rate: None,
+            governs_recovery: true,
+            reduced: None,
+            is_reduced: false,
+            told: Arc::default(),
+        }
+    }
+    /// Paced.
+    pub(super) fn paced(self, rate: BitRate) -> Self {
+        Self {
+            rate: Some(rate),
+            ..self
+        }
+    }
+    /// The window becomes `reduced` with the first loss, and PRR leads there.
+    pub(super) fn reducing_to(self, reduced: u64) -> Self {
+        Self {
+            reduced: Some(reduced),
+            governs_recovery: false,
+            ..self
+        }
+    }
+    /// Where its reports can be read.
+    pub(super) fn told(&self) -> Arc<Mutex<Told>> {
+        Arc::clone(&self.told)
+    }
+}
+
+impl CongestionControl for Fixed {
+    fn name(&self) -> &'static str {
+        "fixed"
+    }
+    fn on_sent(&mut self, cx: &mut Ctx<'_>, packet: &Sent) -> PacketStamp {
+        self.told.lock().unwrap().sent += packet.bytes.get();
+        PacketStamp {
+            sent_at: cx.now,
+            ..PacketStamp::default()
+        }
+    }
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckSample) {
+        let mut told = self.told.lock().unwrap();
+        told.acked += ack.newly_acked.get();
+        told.cwnd_limited.push(ack.is_cwnd_limited);
+        told.in_recovery += u32::from(ack.is_recovering);
+        if ack.is_round_start {
+            told.round_starts.push(cx.now);
+        }
+    }
+    fn on_loss(&mut self, _cx: &mut Ctx<'_>, loss: &LossSample) {
+        self.told.lock().unwrap().losses.push(loss.kind);
+        self.is_reduced = true;
+    }
+    fn on_recovery_end(&mut self, _cx: &mut Ctx<'_>, end: RecoveryEnd) {
+        self.told
+            .lock()
+            .unwrap()
+            .recovery_ends
+            .push(end.is_spurious);
+        self.is_reduced &= !end.is_spurious;
+    }
+    fn on_app_limited(&mut self, _cx: &mut Ctx<'_>, _bytes_in_flight: Bytes) {
+        self.told.lock().unwrap().app_limited += 1;
+    }
+    fn on_restart_after_idle(&mut self, _cx: &mut Ctx<'_>) {
+        self.told.lock().unwrap().restarts += 1;
+    }
+    fn cwnd(&self) -> Bytes {
+        Bytes::new(
+            self.reduced
+                .filter(|_| self.is_reduced)
+                .unwrap_or(self.cwnd),
+        )
+    }
+    fn pacing_rate(&self) -> Option<BitRate> {
+        self.rate
+    }
+    fn governs_recovery(&self) -> bool {
+        self.governs_recovery
+    }
+}
+
+/// A real controller.
+pub(super) fn real(name: &str, mss: u64) -> Box<dyn CongestionControl> {
+    let (mss, initial_window) = (Bytes::new(mss), Bytes::new(10 * mss));
+    cc::build(
+        name,
+        cc::BuildConfig {
+            mss,
+            initial_window,
+        },
+    )
+    .unwrap()
+}
+
+pub(super) fn rng() -> Rng {
+    Streams::new(1).stream("test")
+}
