@@ -14,6 +14,10 @@
 //! | --- | --- | --- |
 //! | [`newreno`] | NewReno | RFC 5681, RFC 6582, RFC 3465 |
 //! | [`cubic`] | Cubic, HyStart, HyStart++ | RFC 9438, Linux, RFC 9406 |
+//! | [`vegas`] | Vegas | Brakmo and Peterson 1995, Linux |
+//! | [`westwood`] | Westwood+ | Grieco and Mascolo 2004 |
+//! | [`yeah`] | YeAH-TCP | Baiocchi et al. 2007, Linux |
+//! | [`veno`] | Veno | Fu and Liew 2003 |
 //! | [`bbr`] | BBR version 1 | draft-cardwell-iccrg-bbr-congestion-control-00, Linux |
 //! | [`delivery_rate`] | rate samples | draft-cheng-iccrg-delivery-rate-estimation-00 |
 //!
@@ -28,7 +32,13 @@ pub mod cubic;
 pub mod delivery_rate;
 pub mod newreno;
 mod registry;
+mod reno;
+mod rtt_round;
+pub mod vegas;
+pub mod veno;
+pub mod westwood;
 mod window;
+pub mod yeah;
 
 pub use controller::{
     AckSample, Allocation, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RecoveryEnd,

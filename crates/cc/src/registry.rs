@@ -2,8 +2,12 @@
 
 use crate::bbr::Bbr;
 use crate::cubic::{self, Cubic};
-use crate::newreno::{self, NewReno};
-use crate::{CongestionControl, bbr};
+use crate::newreno::NewReno;
+use crate::vegas::Vegas;
+use crate::veno::Veno;
+use crate::westwood::Westwood;
+use crate::yeah::YeAh;
+use crate::{CongestionControl, bbr, reno};
 use units::Bytes;
 
 /// What every controller must know of its connection.
@@ -47,7 +51,17 @@ impl UnknownController {
     }
 }
 
-const NAMES: &[&str] = &["newreno", "cubic", "cubic-hystart++", "cubic-plain", "bbr"];
+const NAMES: &[&str] = &[
+    "newreno",
+    "cubic",
+    "cubic-hystart++",
+    "cubic-plain",
+    "vegas",
+    "westwood",
+    "yeah",
+    "veno",
+    "bbr",
+];
 
 /// The names that [`build`] knows.
 pub fn names() -> &'static [&'static str] {
@@ -62,6 +76,10 @@ pub fn names() -> &'static [&'static str] {
 /// | `cubic` | [`Cubic`] as in Linux: HyStart, not paced |
 /// | `cubic-hystart++` | [`Cubic`] as in RFC 9438 with HyStart++ (RFC 9406), not paced |
 /// | `cubic-plain` | [`Cubic`] as in Linux with `hystart=0`: slow start ends by loss only |
+/// | `vegas` | [`Vegas`] as in Linux, not paced |
+/// | `westwood` | [`Westwood`], Westwood+, not paced |
+/// | `yeah` | [`YeAh`] as in Linux, not paced |
+/// | `veno` | [`Veno`], not paced |
 /// | `bbr` | [`Bbr`] version 1 as in Linux, paced |
 ///
 /// # Errors
@@ -71,10 +89,14 @@ pub fn build(
     config: BuildConfig,
 ) -> Result<Box<dyn CongestionControl>, UnknownController> {
     Ok(match name {
-        "newreno" => Box::new(NewReno::new(newreno::Config::new(config))),
+        "newreno" => Box::new(NewReno::new(reno::Config::new(config))),
         "cubic" => Box::new(Cubic::new(cubic::Config::linux(config))),
         "cubic-hystart++" => Box::new(Cubic::new(cubic::Config::rfc9438(config))),
         "cubic-plain" => Box::new(Cubic::new(cubic::Config::linux_without_hystart(config))),
+        "vegas" => Box::new(Vegas::new(reno::Config::new(config))),
+        "westwood" => Box::new(Westwood::new(reno::Config::new(config))),
+        "yeah" => Box::new(YeAh::new(reno::Config::new(config))),
+        "veno" => Box::new(Veno::new(reno::Config::new(config))),
         "bbr" => Box::new(Bbr::new(bbr::Config::new(config))),
         _ => {
             return Err(UnknownController {
@@ -85,22 +107,23 @@ pub fn build(
     })
 }
 
-/// Known names at most three edits away or containing (contained in) the given one, nearest first.
+/// Known names that contain the given one or are contained in it, then those at most three edits and
+/// half of its letters away; each the nearest first.
 fn similar(name: &str) -> Vec<&'static str> {
     let name = name.to_lowercase();
-    let resembles = |known: &str| {
-        !name.is_empty()
-            && (strsim::damerau_levenshtein(&name, known) <= 3
-                || known.contains(&*name)
-                || name.contains(known))
-    };
+    if name.is_empty() {
+        return Vec::new();
+    }
     let mut found: Vec<_> = NAMES
         .iter()
-        .copied()
-        .filter(|known| resembles(known))
+        .map(|&known| {
+            let is_part = known.contains(&*name) || name.contains(known);
+            (!is_part, strsim::damerau_levenshtein(&name, known), known)
+        })
+        .filter(|&(is_other, edits, _)| !is_other || (edits <= 3 && edits * 2 <= name.len()))
         .collect();
-    found.sort_by_key(|known| strsim::damerau_levenshtein(&name, known));
-    found
+    found.sort_unstable();
+    found.into_iter().map(|(_, _, known)| known).collect()
 }
 
 #[cfg(test)]
@@ -125,7 +148,8 @@ mod tests {
     fn an_unknown_name_is_refused_with_what_resembles_it() {
         let error = |name: &str| build(name, CONFIG).err().expect("unknown");
         assert_eq!(error("Cubik").suggestions.first(), Some(&"cubic"));
-        assert_eq!(error("reno").suggestions, ["newreno"]);
+        assert_eq!(error("reno").suggestions, ["newreno", "veno"]);
+        assert_eq!(error("westwood+").suggestions, ["westwood"]);
         assert_eq!(error("bbrv1").suggestions, ["bbr"]);
         assert_eq!(error("hystart++").suggestions, ["cubic-hystart++"]);
         assert!(error("quetzalcoatl").suggestions.is_empty());
@@ -133,7 +157,7 @@ mod tests {
         assert_eq!(
             error("bbrr").to_string(),
             "unknown congestion control \"bbrr\": did you mean \"bbr\"? known are newreno, cubic, \
-             cubic-hystart++, cubic-plain, bbr; choose one of them"
+             cubic-hystart++, cubic-plain, vegas, westwood, yeah, veno, bbr; choose one of them"
         );
     }
 

@@ -106,6 +106,20 @@ impl Window {
         self.is_after_timeout = false;
     }
 
+    /// Takes a new ssthresh, to which cwnd falls if it is above; below it slow start goes on.
+    pub(crate) fn limit_to(&mut self, ssthresh: Bytes) {
+        self.ssthresh = ssthresh.max(self.mss * MIN_SSTHRESH_SEGMENTS);
+        self.cwnd = self.cwnd.min(self.ssthresh);
+        self.is_after_timeout = false;
+    }
+
+    /// Closes the window without a loss, because a queue was measured, and ends slow start. At
+    /// least two segments stay.
+    pub(crate) fn close_to(&mut self, cwnd: Bytes) {
+        self.cwnd = cwnd.max(self.mss * MIN_SSTHRESH_SEGMENTS);
+        self.leave_slow_start();
+    }
+
     /// RFC 5681 3.1: after a timeout cwnd is one segment, the loss window.
     pub(crate) fn collapse(&mut self) {
         self.cwnd = self.mss;

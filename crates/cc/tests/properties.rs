@@ -149,6 +149,29 @@ proptest! {
     }
 
     #[test]
+    fn a_loss_never_opens_the_window_beyond_the_least_ssthresh(
+        events in prop::collection::vec(event(), 1..120),
+    ) {
+        let mss = Bytes::new(1_448);
+        let config = BuildConfig { mss, initial_window: mss * 10 };
+        for &name in cc::names() {
+            let mut bench = Bench {
+                cc: cc::build(name, config).expect("known"),
+                rng: Streams::new(1).stream("cc"),
+                now: Instant::ZERO,
+                stamp: PacketStamp::default(),
+            };
+            for event in &events {
+                let before = bench.cc.cwnd();
+                bench.apply(event);
+                let after = bench.cc.cwnd();
+                let is_loss = event.kind == 5;
+                prop_assert!(!is_loss || after <= before.max(mss * 2), "{name}: {before}, {after}");
+            }
+        }
+    }
+
+    #[test]
     fn the_same_events_give_the_same_decisions(
         events in prop::collection::vec(event(), 1..120),
     ) {

@@ -304,6 +304,196 @@ fn hystart_plus_plus_passes_conservative_slow_start() {
 }
 
 #[test]
+fn vegas_keeps_alpha_to_beta_packets_queued() {
+    for path in [
+        Path::new(100, ms(20), 4.0),
+        Path::new(10, ms(50), 4.0),
+        Path::new(50, ms(4), 8.0),
+    ] {
+        let mut flow = Flow::new("vegas", path, 1);
+        // Slow start leaves at most 4 BDP, which shrink by a segment in each round of at most four
+        // times the base round-trip time.
+        let settling = path.base_rtt * 4 * (3 * path.bdp().get() / MSS.get() + 10);
+        flow.run_until(Instant::ZERO + settling);
+        flow.forget();
+        let used = share(flow.run_until(flow.now + Duration::from_secs(20)), &path);
+        assert!((0.999..=1.0001).contains(&used), "{used} of {}", path.rate);
+        // The least round-trip time has one packet's transmission in it, so the window is the BDP,
+        // that packet and two to four; a packet finds in the queue what is in flight before it.
+        for round in &flow.rounds {
+            let queued = (round.cwnd.saturating_sub(path.bdp())).ratio(MSS) - 1.0;
+            assert!((1.0..=5.0).contains(&queued), "{queued} at {}", round.at);
+        }
+        let mean = flow.mean_queue().ratio(MSS);
+        assert!((2.0..=4.0).contains(&mean), "{mean} queued");
+        assert_eq!((flow.drops, flow.timeouts), (0, 0));
+    }
+}
+
+#[test]
+fn vegas_leaves_slow_start_without_a_loss() {
+    let path = Path::new(100, ms(20), 4.0);
+    let mut flow = Flow::new("vegas", path, 1);
+    flow.run_until(at(1));
+    let &(_, name, cwnd) = flow.log.0.first().expect("an exit");
+    assert_eq!(name, "vegas_gamma");
+    // The least delay of a round is that of its first packet, sent when the window had just passed
+    // the BDP, or was up to twice it; two rounds later it is four times that window, over the delay.
+    let relative = Bytes::new(cwnd).ratio(path.bdp());
+    assert!((2.0..=4.0).contains(&relative), "leaves at {relative} BDP");
+    assert_eq!(flow.drops, 0);
+}
+
+#[test]
+fn westwood_keeps_the_window_near_the_bdp_under_random_loss() {
+    let path = Path {
+        loss: 1e-3,
+        ..Path::new(50, ms(20), 1.0)
+    };
+    let run = |name: &str| {
+        let mut flow = Flow::new(name, path, 5);
+        flow.run_until(at(10));
+        flow.forget();
+        let used = share(flow.run_until(at(70)), &path);
+        (used, flow)
+    };
+    let (used, flow) = run("westwood");
+    assert!((0.95..=1.0).contains(&used), "{used}");
+    // Losses come 1 / p packets apart, so the window has grown by about a dozen segments of the
+    // BDP's 86 when one comes; the filter lags by ten rounds, during which it was that much smaller.
+    let windows: Vec<_> = flow.log.0.iter().filter(|e| e.1 == "loss").collect();
+    assert!(windows.len() > 100, "{} losses", windows.len());
+    let relative = |cwnd: u64| Bytes::new(cwnd).ratio(path.bdp());
+    let mean = windows.iter().map(|e| relative(e.2)).sum::<f64>() / windows.len() as f64;
+    assert!((0.85..=1.02).contains(&mean), "{mean} BDP after a loss");
+    assert!(
+        windows.iter().all(|e| relative(e.2) <= 1.05),
+        "above the BDP"
+    );
+    // Reno halves: by Mathis sqrt(1.5 / p) = 39 of 86 segments
+    let (reno, _) = run("newreno");
+    assert!((0.35..=0.6).contains(&reno), "NewReno {reno}");
+}
+
+#[test]
+fn westwood_fills_the_pipe_after_a_drop_tail_loss() {
+    let path = Path::new(50, ms(20), 0.25);
+    let mut flow = Flow::new("westwood", path, 1);
+    flow.run_until(at(20));
+    flow.forget();
+    let used = share(flow.run_until(at(80)), &path);
+    // a loss leaves the BDP, where half of 1.25 BDP would leave the pipe empty for a third of it
+    assert!((0.985..=1.0001).contains(&used), "{used}");
+    for (_, _, cwnd) in flow.log.0.iter().filter(|e| e.1 == "loss") {
+        let relative = Bytes::new(*cwnd).ratio(path.bdp());
+        assert!((0.93..=1.05).contains(&relative), "{relative} BDP");
+    }
+}
+
+#[test]
+fn yeah_keeps_the_queue_below_q_max_and_decongests() {
+    // BDPs of 863 and 1727 segments: an eighth of the delay is more than 80 segments, so Q decides
+    for path in [Path::new(500, ms(20), 1.0), Path::new(500, ms(40), 1.0)] {
+        let mut flow = Flow::new("yeah", path, 1);
+        flow.run_until(at(20));
+        flow.forget();
+        let used = share(flow.run_until(at(60)), &path);
+        assert!((0.98..=1.0001).contains(&used), "{used} of {}", path.rate);
+        assert_eq!(flow.drops, 0);
+        // The queue is judged when it is a round old, and a round of fast mode adds a hundredth.
+        let growth = path.bdp().ratio(MSS) / 100.0;
+        let most = flow.max_queue.ratio(MSS);
+        assert!(
+            (80.0..=80.0 + 4.0 * growth).contains(&most),
+            "{most} queued, {growth} a round"
+        );
+        // It swings from what one round adds to 80 segments and two or three rounds' growth.
+        let mean = flow.mean_queue().ratio(MSS);
+        assert!(
+            (40.0..=40.0 + 3.0 * growth).contains(&mean),
+            "{mean} queued in the mean, {growth} a round"
+        );
+        // from a nearly empty queue to 80 segments, and a round or two to see and remove them
+        let decongestions = flow.log.times("decongestion");
+        let rounds = flow.rounds.len() as f64 / decongestions.len() as f64;
+        let expected = 80.0 / growth;
+        assert!(
+            (0.8 * expected..=1.6 * expected + 4.0).contains(&rounds),
+            "{rounds} rounds between decongestions, {expected} expected"
+        );
+    }
+}
+
+#[test]
+fn yeah_grows_tenfold_faster_than_newreno_on_a_large_path() {
+    // Random losses at 1e-4 on 1 Gbit/s and 50 ms: Mathis gives NewReno 122 of 4317 segments. YeAH
+    // grows by e in 100 rounds and loses an eighth: 100 ln(8/7) = 13 rounds make good a loss, which
+    // comes in 1e4 / W rounds; W = 750 would hold it.
+    let path = Path {
+        loss: 1e-4,
+        ..Path::new(1_000, ms(50), 1.0)
+    };
+    let used = |name: &str| {
+        let mut flow = Flow::new(name, path, 2);
+        flow.run_until(at(20));
+        share(flow.run_until(at(80)), &path)
+    };
+    let (reno, yeah) = (used("newreno"), used("yeah"));
+    let per_segment = MSS.ratio(path.bdp());
+    assert!((60.0..=180.0).contains(&(reno / per_segment)), "{reno}");
+    assert!(
+        (500.0..=1_000.0).contains(&(yeah / per_segment)),
+        "{}",
+        yeah / per_segment
+    );
+}
+
+#[test]
+fn veno_takes_random_losses_for_what_they_are() {
+    // Four fifths instead of half: W = sqrt(2 (1 + b) / (2 (1 - b) p)) segments in the mean is
+    // sqrt(4.5 / p) for b = 0.8, and Mathis's sqrt(1.5 / p) for b = 1/2.
+    let path = Path {
+        loss: 1e-3,
+        ..Path::new(1_000, ms(20), 1.0)
+    };
+    let run = |name: &str| {
+        let mut flow = Flow::new(name, path, 7);
+        flow.run_until(at(10));
+        flow.forget();
+        let used = share(flow.run_until(at(210)), &path);
+        used / MSS.ratio(path.bdp())
+    };
+    let (reno, veno) = (run("newreno"), run("veno"));
+    let expected = (4.5f64 / 1e-3).sqrt();
+    assert!(
+        (0.75..=1.25).contains(&(veno / expected)),
+        "{veno} segments"
+    );
+    assert!((1.4..=2.0).contains(&(veno / reno)), "{veno} and {reno}");
+}
+
+#[test]
+fn veno_halves_where_a_queue_shows_congestion() {
+    let path = Path::new(20, ms(40), 1.0);
+    let mut flow = Flow::new("veno", path, 1);
+    flow.run_until(at(20));
+    flow.forget();
+    let used = share(flow.run_until(at(120)), &path);
+    assert!((0.98..=1.0001).contains(&used), "{used}");
+    let full = (path.bdp() + path.buffer).ratio(MSS);
+    let losses: Vec<_> = flow.log.0.iter().filter(|e| e.1 == "loss").collect();
+    assert!(!losses.is_empty());
+    for (_, _, cwnd) in &losses {
+        let half = Bytes::new(*cwnd).ratio(MSS);
+        assert!((half - full / 2.0).abs() <= 3.0, "{half} of {full}");
+    }
+    // With more than three segments queued, half a segment a round: half of the 110 segments take
+    // some 220 rounds, of 40 to 80 ms.
+    let mean = 100.0 / losses.len() as f64;
+    assert!((7.0..=20.0).contains(&mean), "{mean} s between losses");
+}
+
+#[test]
 fn runs_repeat_bit_for_bit() {
     let path = Path {
         loss: 1e-3,

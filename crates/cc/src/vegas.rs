@@ -1,0 +1,275 @@
+//! Vegas: keeps two to four packets in the queue, and needs no loss to learn of one.
+//!
+//! Source: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet",
+//! IEEE JSAC 13(8), 1995, with the constants and rules of Linux `tcp_vegas.c`. Windows are in bytes.
+//!
+//! | the paper's mechanism | here |
+//! | --- | --- |
+//! | Expected = cwnd / BaseRTT, Actual = cwnd / RTT, Diff = Expected - Actual | `rtt_round.rs` |
+//! | congestion avoidance: Diff < alpha, cwnd + 1; Diff > beta, cwnd - 1, once a round trip | `Vegas::decide` |
+//! | modified slow start: ends when Diff > gamma | `Vegas::decide` |
+//!
+//! alpha, beta and gamma are compared with Diff * BaseRTT, the packets in the queue.
+//!
+//! *Deviations*
+//! - Slow start opens the window in every round trip, as in Linux. The paper opens it in every other
+//!   and measures in those between, so Diff there is that of a steady window. Here the window has
+//!   doubled up to twice since the packets were sent whose delay is measured, and slow start may
+//!   leave a window of up to four bandwidth-delay products, which shrinks by a segment each round.
+//! - RTT is the least of the round, as in Linux, not that of one distinguished segment.
+//! - Linux computes Diff * BaseRTT as cwnd (RTT - BaseRTT) / BaseRTT, and rounds it down to whole
+//!   segments. The paper's Diff gives cwnd (RTT - BaseRTT) / RTT, which is used here, in bytes.
+//! - A loss or a mark halves the window, as in Linux; the paper's finer retransmission timer is the
+//!   transport's matter (RACK), as is not to reduce twice for losses of one round trip.
+//! - Linux forgets BaseRTT whenever it sends with nothing in flight, here only after an idle time
+//!   longer than a retransmission timeout.
+//! - The window grows only while it limits the sender.
+
+pub use crate::reno::Config;
+
+use crate::reno::{Reno, halved};
+use crate::rtt_round::{PathDelay, Round, RttRound};
+use crate::window::time_stamp;
+use crate::{AckSample, CongestionControl, Ctx, LossSample, PacketStamp, RecoveryEnd, Sent};
+use units::{BitRate, Bytes};
+
+/// With fewer segments queued the window grows (Linux; the paper measures with 1 and 2).
+pub const ALPHA_SEGMENTS: u64 = 2;
+/// With more segments queued it shrinks (Linux; the paper measures with 3 and 4).
+pub const BETA_SEGMENTS: u64 = 4;
+/// With more segments queued slow start ends.
+pub const GAMMA_SEGMENTS: u64 = 1;
+
+/// What a round's queue asks for outside slow start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Up,
+    Stay,
+    Down,
+}
+
+/// The congestion avoidance rule: between alpha and beta segments shall be queued.
+fn step(queued: Bytes, mss: Bytes) -> Step {
+    if queued < mss * ALPHA_SEGMENTS {
+        Step::Up
+    } else if queued > mss * BETA_SEGMENTS {
+        Step::Down
+    } else {
+        Step::Stay
+    }
+}
+
+/// Slow start's end: the window that the actual rate needs, cwnd BaseRTT / RTT, and one segment, as
+/// Linux does.
+fn window_without_queue(cwnd: Bytes, queued: Bytes, mss: Bytes) -> Bytes {
+    cwnd.saturating_sub(queued) + mss
+}
+
+/// Vegas: the window follows the measured queue, one segment a round trip.
+#[derive(Clone, Debug)]
+pub struct Vegas {
+    reno: Reno,
+    round: RttRound,
+}
+
+impl Vegas {
+    /// A controller at the start of a connection.
+    pub fn new(config: Config) -> Self {
+        Self {
+            reno: Reno::new(config),
+            round: RttRound::default(),
+        }
+    }
+
+    /// Once each round trip: compares the queue with the thresholds.
+    fn decide(&mut self, cx: &mut Ctx<'_>, ack: &AckSample, delay: PathDelay) {
+        let window = &mut self.reno.window;
+        let (cwnd, mss) = (window.cwnd(), window.mss());
+        let queued = delay.queued(cwnd);
+        if window.in_slow_start() {
+            if queued > mss * GAMMA_SEGMENTS {
+                window.close_to(window_without_queue(cwnd, queued, mss));
+                cx.trace
+                    .event(cx.now, "vegas_gamma", self.reno.window.cwnd().get());
+            } else if ack.is_cwnd_limited {
+                self.reno.slow_start(ack.newly_acked);
+            }
+            return;
+        }
+        match step(queued, mss) {
+            Step::Up if ack.is_cwnd_limited => window.grow(mss),
+            Step::Down => window.close_to(cwnd.saturating_sub(mss)),
+            Step::Up | Step::Stay => {}
+        }
+    }
+}
+
+impl CongestionControl for Vegas {
+    fn name(&self) -> &'static str {
+        "vegas"
+    }
+
+    fn on_sent(&mut self, cx: &mut Ctx<'_>, _packet: &Sent) -> PacketStamp {
+        time_stamp(cx.now)
+    }
+
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckSample) {
+        let may_grow = self.reno.may_grow(ack);
+        match self.round.on_ack(ack) {
+            // while losses are repaired, delays say nothing of the window
+            _ if ack.is_recovering => {
+                if may_grow {
+                    self.reno.open_window(ack.newly_acked);
+                }
+            }
+            Round::Running if may_grow => {
+                self.reno.slow_start(ack.newly_acked);
+            }
+            Round::Unclear if may_grow => self.reno.open_window(ack.newly_acked),
+            Round::Running | Round::Unclear => {}
+            Round::Ended(delay) => self.decide(cx, ack, delay),
+        }
+        self.reno.window.update_pacing_rate(ack.srtt);
+    }
+
+    fn on_loss(&mut self, cx: &mut Ctx<'_>, loss: &LossSample) {
+        self.reno
+            .on_loss(cx, loss, |window| window.reduce_to(halved(window.cwnd())));
+    }
+
+    fn on_recovery_end(&mut self, _cx: &mut Ctx<'_>, end: RecoveryEnd) {
+        self.reno.on_recovery_end(end);
+        self.round.restart();
+    }
+
+    fn on_restart_after_idle(&mut self, _cx: &mut Ctx<'_>) {
+        self.reno.window.restart_after_idle();
+        self.round = RttRound::default();
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.reno.window.cwnd()
+    }
+    fn ssthresh(&self) -> Option<Bytes> {
+        Some(self.reno.window.ssthresh())
+    }
+    fn pacing_rate(&self) -> Option<BitRate> {
+        self.reno.window.pacing_rate()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::BuildConfig;
+    use crate::rtt_round::tests::{ack, ms};
+    use units::{Duration, Instant, Streams};
+
+    const MSS: Bytes = Bytes::new(1_000);
+
+    /// A connection with BaseRTT 80 ms and a window of 20 segments.
+    fn vegas(ssthresh: Bytes) -> Vegas {
+        let mut vegas = Vegas::new(Config::new(BuildConfig {
+            mss: MSS,
+            initial_window: MSS * 20,
+        }));
+        vegas.reno.window.limit_to(ssthresh);
+        // a limited sender would open its window
+        vegas.on_acks(&[ms(80)], |ack| ack.is_cwnd_limited = false);
+        vegas
+    }
+
+    impl Vegas {
+        /// Acknowledgements of which the last ends the round.
+        fn on_acks(&mut self, rtts: &[Duration], change: impl Fn(&mut AckSample)) {
+            let mut rng = Streams::new(1).stream("cc");
+            let mut cx = Ctx {
+                now: Instant::ZERO,
+                rng: &mut rng,
+                trace: &mut (),
+            };
+            for (i, &rtt) in rtts.iter().enumerate() {
+                let mut ack = ack(rtt, i + 1 == rtts.len());
+                change(&mut ack);
+                self.on_ack(&mut cx, &ack);
+            }
+        }
+    }
+
+    #[test]
+    fn congestion_avoidance_compares_diff_with_alpha_and_beta() {
+        // 20 segments, BaseRTT 80 ms: n queued for RTT = 80 / (1 - n / 20), so 2 for 88.9 ms, 4 for
+        // 100 ms
+        for (rtt_us, expected) in [
+            (80_000, 21),
+            (88_880, 21),
+            (88_889, 20),
+            (99_999, 20),
+            (100_000, 20),
+            (100_010, 19),
+            (200_000, 19),
+        ] {
+            let mut vegas = vegas(MSS * 20);
+            vegas.on_acks(&[Duration::from_micros(rtt_us); 3], |_| ());
+            assert_eq!(vegas.cwnd(), MSS * expected, "{rtt_us} us");
+        }
+    }
+
+    #[test]
+    fn the_least_sample_of_the_round_decides_once() {
+        let mut vegas = vegas(MSS * 20);
+        vegas.on_acks(&[ms(150), ms(90), ms(150), ms(150)], |_| ());
+        assert_eq!(vegas.cwnd(), MSS * 20);
+        vegas.on_acks(&[ms(150); 30], |_| ());
+        assert_eq!(vegas.cwnd(), MSS * 19);
+    }
+
+    #[test]
+    fn slow_start_ends_above_gamma_at_the_actual_rate_and_one_segment() {
+        // RTT 100 ms: 4 of 20 queued, the rate needs 16
+        let mut slow = vegas(Bytes::MAX);
+        let unlimited = |ack: &mut AckSample| ack.is_cwnd_limited = false;
+        slow.on_acks(&[ms(100); 3], unlimited);
+        assert_eq!((slow.cwnd(), slow.ssthresh()), (MSS * 17, Some(MSS * 17)));
+        // 83 ms: with 22 segments 0.8 are queued, slow start goes on, one for each acknowledged
+        let mut slow = vegas(Bytes::MAX);
+        slow.on_acks(&[ms(83); 3], |_| ());
+        assert_eq!((slow.cwnd(), slow.ssthresh()), (MSS * 23, Some(Bytes::MAX)));
+    }
+
+    #[test]
+    fn with_two_samples_it_behaves_like_reno() {
+        let mut vegas = vegas(MSS * 20);
+        for _ in 0..10 {
+            vegas.on_acks(&[ms(200), ms(200)], |ack| ack.newly_acked = MSS * 2);
+        }
+        // only the acknowledgements that end a round count: 20 of 20 segments
+        assert_eq!(vegas.cwnd(), MSS * 21);
+    }
+
+    #[test]
+    fn a_window_that_does_not_limit_only_shrinks() {
+        let unlimited = |ack: &mut AckSample| ack.is_cwnd_limited = false;
+        let mut vegas = vegas(MSS * 20);
+        vegas.on_acks(&[ms(80); 3], unlimited);
+        assert_eq!(vegas.cwnd(), MSS * 20);
+        vegas.on_acks(&[ms(160); 3], unlimited);
+        assert_eq!(vegas.cwnd(), MSS * 19);
+    }
+
+    #[test]
+    fn two_segments_stay_after_slow_start_and_four_after_that() {
+        // of 20 segments 19.84 are queued: the rate needs 0.16
+        let mut slow = vegas(Bytes::MAX);
+        slow.on_acks(&[Duration::from_secs(10); 3], |ack| {
+            ack.is_cwnd_limited = false;
+        });
+        assert_eq!(slow.cwnd(), MSS * 2);
+        // a window of four cannot have more than four in the queue
+        let mut vegas = vegas(MSS * 20);
+        for _ in 0..40 {
+            vegas.on_acks(&[Duration::from_secs(10); 3], |_| ());
+        }
+        assert_eq!(vegas.cwnd(), MSS * 4);
+    }
+}
