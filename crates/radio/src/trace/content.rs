@@ -197,7 +197,9 @@ impl DciLog {
     }
     /// The downlink DCIs of all UEs.
     pub fn downlink(&self) -> impl Iterator<Item = &Dci> {
-        self.records.iter().filter(|dci| dci.direction == DciDirection::Downlink)
+        self.records
+            .iter()
+            .filter(|dci| dci.direction == DciDirection::Downlink)
     }
 }
 

@@ -7,7 +7,8 @@
 //! * **to rate**: the bytes of each window / window. A last window that the trace does not fill
 //!   counts as a whole one.
 //! * **to Mahimahi**: the bytes of each millisecond are added up; each time they reach 1500, an
-//!   opportunity is written at the end of that millisecond. The file ends with its last one.
+//!   opportunity is written at the end of that millisecond. The file ends with its last one. What
+//!   came from such a file stays as it is.
 //! * **to packets per tick**: the bytes of each hold time / (ticks x packet), rounded to the
 //!   nearest, what the rounding left over carried on.
 //!
@@ -15,7 +16,7 @@
 //! DCI log says what the UE got, not what it could have got.
 
 use super::play::TakeTo;
-use super::write::{MAX_LINES, impossible};
+use super::write::{MAX_LINES, fits_mahimahi, impossible};
 use super::{
     CellParameters, Content, Format, MAX_PACKETS_PER_TICK, Opportunities, Opportunity,
     PacketsPerTick, Playback, PlaybackError, RateStep, Rates, Trace,
@@ -24,7 +25,7 @@ use crate::TableError;
 use units::{BitRate, Bytes, Duration, Packets};
 
 /// Mahimahi's packet.
-const MAHIMAHI_PACKET: u64 = 1500;
+const MAHIMAHI_PACKET: Bytes = Bytes::new(1500);
 const MILLISECOND: Duration = Duration::from_millis(1);
 /// The most windows that a conversion goes through: a day in milliseconds.
 const MAX_WINDOWS: u64 = 86_400_000;
@@ -43,7 +44,11 @@ pub struct ConvertOptions {
 impl Default for ConvertOptions {
     /// The usual playback, no cell, windows of one second.
     fn default() -> Self {
-        Self { playback: Playback::default(), cell: None, window: Duration::from_secs(1) }
+        Self {
+            playback: Playback::default(),
+            cell: None,
+            window: Duration::from_secs(1),
+        }
     }
 }
 
@@ -92,15 +97,16 @@ pub enum ConvertError {
 ///
 /// # Errors
 /// See [`ConvertError`].
-pub fn convert(
-    trace: &Trace,
-    to: Format,
-    options: &ConvertOptions,
-) -> Result<Trace, ConvertError> {
+pub fn convert(trace: &Trace, to: Format, options: &ConvertOptions) -> Result<Trace, ConvertError> {
     let content = match (&trace.content, to) {
         (Content::Dci(_), _) => return Err(impossible(trace, to, dci_reason(to))),
         (content, Format::Brimful) => content.clone(),
         (Content::PacketsPerTick(_), Format::PacketsPerTick) => trace.content.clone(),
+        (Content::Opportunities(opportunities), Format::Mahimahi)
+            if options.playback.packet == MAHIMAHI_PACKET && fits_mahimahi(opportunities) =>
+        {
+            trace.content.clone()
+        }
         (_, Format::RateCsv) => rate_content(trace, to, options)?,
         (_, Format::Mahimahi) => mahimahi_content(trace, to, options)?,
         (_, Format::PacketsPerTick) => packets_content(trace, to, options)?,
@@ -124,7 +130,12 @@ pub fn convert(
     } else {
         format!("{} ({}), converted to {to}", trace.source, trace.format)
     };
-    Ok(Trace { source, format: to, content, notes: Vec::new() })
+    Ok(Trace {
+        source,
+        format: to,
+        content,
+        notes: Vec::new(),
+    })
 }
 
 const fn dci_reason(to: Format) -> &'static str {
@@ -142,7 +153,11 @@ struct Flow {
 
 impl Flow {
     fn new(trace: &Trace, to: Format, options: &ConvertOptions) -> Result<Self, ConvertError> {
-        let once = Playback { repeat: false, offset: Duration::ZERO, ..options.playback.clone() };
+        let once = Playback {
+            repeat: false,
+            offset: Duration::ZERO,
+            ..options.playback.clone()
+        };
         let needs_cell = matches!(trace.content, Content::Quality(_));
         let (take_to, duration) = match (&options.cell, needs_cell) {
             (None, true) => {
@@ -152,12 +167,18 @@ impl Flow {
             (Some(cell), true) => trace.quality_bytes(&once, cell)?,
             (_, false) => trace.capacity_bytes(&once)?,
         };
-        Ok(Self { take_to, duration: duration.as_nanos() })
+        Ok(Self {
+            take_to,
+            duration: duration.as_nanos(),
+        })
     }
 
     /// The bytes of each window of `width` ns, the last one filled up with nothing.
     fn windows(self, width: u64) -> impl Iterator<Item = u64> {
-        let Self { mut take_to, duration } = self;
+        let Self {
+            mut take_to,
+            duration,
+        } = self;
         let windows = duration.div_ceil(width);
         (1..=windows).map(move |i| {
             // what comes at the very end belongs to the last window
@@ -196,7 +217,10 @@ fn rate_content(
         })
         .collect();
     let duration = window * steps.len() as u64;
-    Ok(Content::Rate(Rates { steps: steps.into(), duration }))
+    Ok(Content::Rate(Rates {
+        steps: steps.into(),
+        duration,
+    }))
 }
 
 fn mahimahi_content(
@@ -209,15 +233,18 @@ fn mahimahi_content(
     let (mut steps, mut left, mut lines) = (Vec::new(), 0u64, 0u64);
     for (ms, bytes) in (1u64..).zip(flow.windows(MILLISECOND.as_nanos())) {
         left = left.saturating_add(bytes);
-        let packets = left / MAHIMAHI_PACKET;
-        left %= MAHIMAHI_PACKET;
+        let packets = left / MAHIMAHI_PACKET.get();
+        left %= MAHIMAHI_PACKET.get();
         lines = lines.saturating_add(packets);
         if lines > MAX_LINES {
             let reason = format!("it would have more than {MAX_LINES} lines");
             return Err(impossible(trace, to, &reason));
         }
         if packets > 0 {
-            steps.push(Opportunity { at: MILLISECOND * ms, packets: Packets::new(packets) });
+            steps.push(Opportunity {
+                at: MILLISECOND * ms,
+                packets: Packets::new(packets),
+            });
         }
     }
     let Some(last) = steps.last() else {
@@ -225,7 +252,10 @@ fn mahimahi_content(
         return Err(impossible(trace, to, reason));
     };
     let duration = last.at;
-    Ok(Content::Opportunities(Opportunities { steps: steps.into(), duration }))
+    Ok(Content::Opportunities(Opportunities {
+        steps: steps.into(),
+        duration,
+    }))
 }
 
 fn packets_content(
@@ -233,7 +263,12 @@ fn packets_content(
     to: Format,
     options: &ConvertOptions,
 ) -> Result<Content, ConvertError> {
-    let Playback { packet, tick, hold_ticks, .. } = options.playback;
+    let Playback {
+        packet,
+        tick,
+        hold_ticks,
+        ..
+    } = options.playback;
     let flow = Flow::new(trace, to, options)?;
     let hold = tick * u64::from(hold_ticks);
     flow.check(trace, to, hold.as_nanos())?;
@@ -255,5 +290,10 @@ fn packets_content(
         let reason = "it is always less than half a packet per tick";
         return Err(impossible(trace, to, reason));
     }
-    Ok(Content::PacketsPerTick(PacketsPerTick { values: values.into() }))
+    Ok(Content::PacketsPerTick(PacketsPerTick {
+        values: values.into(),
+    }))
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,23 +15,23 @@ pub enum TraceError {
     #[error("{file}: the trace is empty: expected {expected}{help}")]
     Empty {
         /// The file.
-        file: String,
+        file: Box<str>,
         /// What should have been there.
-        expected: String,
+        expected: Box<str>,
         /// What to do, or nothing.
-        help: String,
+        help: Box<str>,
     },
     /// More bytes, rows or time than any trace of use has.
     #[error("{file}: {what} is {found}, at most {limit} are read: cut the file into parts")]
     TooLarge {
         /// The file.
-        file: String,
+        file: Box<str>,
         /// What is too large.
         what: &'static str,
         /// How large.
-        found: String,
+        found: Box<str>,
         /// The limit.
-        limit: String,
+        limit: Box<str>,
     },
     /// Not UTF-8.
     #[error(
@@ -40,7 +40,7 @@ pub enum TraceError {
     )]
     NotText {
         /// The file.
-        file: String,
+        file: Box<str>,
         /// Line.
         line: usize,
         /// Column, in bytes.
@@ -55,15 +55,15 @@ pub enum TraceError {
     )]
     Unrecognised {
         /// The file.
-        file: String,
+        file: Box<str>,
         /// The line that told.
         line: usize,
         /// Its text, shortened.
-        found: String,
+        found: Box<str>,
         /// Why the likely formats were ruled out, or nothing.
-        reason: String,
+        reason: Box<str>,
         /// The names of the formats.
-        known: String,
+        known: Box<str>,
     },
     /// Two formats would read the file, and read different things.
     #[error(
@@ -72,7 +72,7 @@ pub enum TraceError {
     )]
     Ambiguous {
         /// The file.
-        file: String,
+        file: Box<str>,
         /// A format.
         one: Format,
         /// Another.
@@ -82,41 +82,41 @@ pub enum TraceError {
     #[error("{file}:{line}:{column}: {field}: found {found:?}, expected {expected}{help}")]
     Field {
         /// The file.
-        file: String,
+        file: Box<str>,
         /// Line.
         line: usize,
         /// Column of the field's first character, in bytes.
         column: usize,
         /// The field's name.
-        field: String,
+        field: Box<str>,
         /// Its text, shortened.
-        found: String,
+        found: Box<str>,
         /// What was expected.
-        expected: String,
+        expected: Box<str>,
         /// What to do, or nothing.
-        help: String,
+        help: Box<str>,
     },
     /// The header lacks a column.
     #[error("{file}:{line}:1: no column {field}: found {found:?}, expected {expected}{help}")]
     NoColumn {
         /// The file.
-        file: String,
+        file: Box<str>,
         /// Line of the header.
         line: usize,
         /// The column that is missing.
-        field: String,
+        field: Box<str>,
         /// The header, shortened.
-        found: String,
+        found: Box<str>,
         /// What was expected.
-        expected: String,
+        expected: Box<str>,
         /// What to do, or nothing.
-        help: String,
+        help: Box<str>,
     },
     /// A row has more or fewer fields than the header.
     #[error("{file}:{line}:1: found {found} fields, expected the {expected} of the header{help}")]
     RowLength {
         /// The file.
-        file: String,
+        file: Box<str>,
         /// Line.
         line: usize,
         /// Fields of the row.
@@ -124,7 +124,7 @@ pub enum TraceError {
         /// Fields of the header.
         expected: usize,
         /// What to do, or nothing.
-        help: String,
+        help: Box<str>,
     },
     /// Time runs backwards.
     #[error(
@@ -133,41 +133,41 @@ pub enum TraceError {
     )]
     TimeDecreases {
         /// The file.
-        file: String,
+        file: Box<str>,
         /// Line.
         line: usize,
         /// Column.
         column: usize,
         /// The field's name.
-        field: String,
+        field: Box<str>,
         /// The earlier time, as written.
-        found: String,
+        found: Box<str>,
         /// The later time before it, as written.
-        previous: String,
+        previous: Box<str>,
         /// What to do, or nothing.
-        help: String,
+        help: Box<str>,
     },
     /// The series asked for is not in the file.
     #[error("{file}: no series {series:?}: expected {available}")]
     NoSuchSeries {
         /// The file.
-        file: String,
+        file: Box<str>,
         /// What was asked for.
-        series: String,
+        series: Box<str>,
         /// What there is.
-        available: String,
+        available: Box<str>,
     },
     /// The rows are well formed, but none says anything.
     #[error("{file}: {what}: expected {expected}{help}")]
     NothingUsable {
         /// The file.
-        file: String,
+        file: Box<str>,
         /// What is wrong with all of them.
-        what: String,
+        what: Box<str>,
         /// What was expected.
-        expected: String,
+        expected: Box<str>,
         /// What to do, or nothing.
-        help: String,
+        help: Box<str>,
     },
 }
 
@@ -206,7 +206,7 @@ impl TraceError {
             | Self::NothingUsable { help, .. }
                 if help.is_empty() =>
             {
-                *help = format!("; {advice}");
+                *help = format!("; {advice}").into();
             }
             _ => {}
         }

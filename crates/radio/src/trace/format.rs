@@ -72,7 +72,9 @@ impl FromStr for Format {
         Self::ALL
             .into_iter()
             .find(|format| format.name() == text)
-            .ok_or_else(|| UnknownFormat { name: text.to_owned() })
+            .ok_or_else(|| UnknownFormat {
+                name: text.to_owned(),
+            })
     }
 }
 
@@ -91,7 +93,10 @@ const NRSCOPE_COLUMNS: [&str; 3] = ["system_frame_index", "slot_index", "mcs_ind
 /// list of numbers that is both a Mahimahi file and a packets-per-tick file.
 pub(super) fn detect(file: &str, text: &str) -> Result<Format, TraceError> {
     let Some(first) = lines(text).next() else {
-        return Err(empty(file, "a trace in one of the formats of docs/traces.md"));
+        return Err(empty(
+            file,
+            "a trace in one of the formats of docs/traces.md",
+        ));
     };
     if first.text.starts_with(BRIMFUL_MAGIC) {
         return Ok(Format::Brimful);
@@ -101,10 +106,14 @@ pub(super) fn detect(file: &str, text: &str) -> Result<Format, TraceError> {
     }
     let mut header = Vec::new();
     split(first.text, &mut header);
-    let has = |name: &&str| header.iter().any(|field| field.text.eq_ignore_ascii_case(name));
-    if UCC_COLUMNS.iter().all(|name| has(name)) {
+    let has = |name: &&str| {
+        header
+            .iter()
+            .any(|field| field.text.eq_ignore_ascii_case(name))
+    };
+    if UCC_COLUMNS.iter().all(&has) {
         Ok(Format::Ucc)
-    } else if NRSCOPE_COLUMNS.iter().all(|name| has(name)) {
+    } else if NRSCOPE_COLUMNS.iter().all(has) {
         Ok(Format::NrScope)
     } else if header.iter().any(|field| rate_unit(field.text).is_some()) {
         Ok(Format::RateCsv)
@@ -115,7 +124,11 @@ pub(super) fn detect(file: &str, text: &str) -> Result<Format, TraceError> {
 
 /// Says why a header is none of those known.
 fn csv_reason(header: &[Field<'_>]) -> String {
-    let has = |name: &str| header.iter().any(|field| field.text.eq_ignore_ascii_case(name));
+    let has = |name: &str| {
+        header
+            .iter()
+            .any(|field| field.text.eq_ignore_ascii_case(name))
+    };
     if header.len() == 1 {
         String::new()
     } else if has("rtt_ms") {
@@ -128,11 +141,11 @@ fn csv_reason(header: &[Field<'_>]) -> String {
 
 fn unrecognised(file: &str, line: Line<'_>, reason: String) -> TraceError {
     TraceError::Unrecognised {
-        file: file.to_owned(),
+        file: file.into(),
         line: line.number,
-        found: shortened(line.text),
-        reason,
-        known: Format::names(),
+        found: shortened(line.text).into(),
+        reason: reason.into(),
+        known: Format::names().into(),
     }
 }
 
@@ -157,7 +170,7 @@ fn detect_numbers(file: &str, text: &str) -> Result<Format, TraceError> {
     let counted = first == count - 1 && count > 1;
     match (counted, decreases) {
         (true, None) => Err(TraceError::Ambiguous {
-            file: file.to_owned(),
+            file: file.into(),
             one: Format::PacketsPerTick,
             other: Format::Mahimahi,
         }),
@@ -197,7 +210,10 @@ mod tests {
             assert_eq!(format.to_string().parse::<Format>(), Ok(format));
         }
         let error = "pcap".parse::<Format>().unwrap_err().to_string();
-        assert!(error.contains("\"pcap\"") && error.contains("nr-scope"), "{error}");
+        assert!(
+            error.contains("\"pcap\"") && error.contains("nr-scope"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -205,18 +221,27 @@ mod tests {
         assert_eq!(detect("f", "3\n4\n2\n4\n"), Ok(Format::PacketsPerTick));
         assert_eq!(detect("f", "0\n0\n1\n5\n"), Ok(Format::Mahimahi));
         assert_eq!(detect("f", "1\n"), Ok(Format::Mahimahi));
-        assert!(matches!(detect("f", "2\n5\n5\n"), Err(TraceError::Ambiguous { .. })));
+        assert!(matches!(
+            detect("f", "2\n5\n5\n"),
+            Err(TraceError::Ambiguous { .. })
+        ));
         let neither = detect("f", "7\n4\n5\n").unwrap_err();
         assert_eq!(neither.line(), Some(2));
         let text = neither.to_string();
-        assert!(text.contains("says 7 and 2 follow") && text.contains("--format"), "{text}");
+        assert!(
+            text.contains("says 7 and 2 follow") && text.contains("--format"),
+            "{text}"
+        );
     }
 
     #[test]
     fn headers_are_told_apart() {
         let cases = [
             ("Timestamp,Speed,NetworkMode,CQI\n", Format::Ucc),
-            ("timestamp,system_frame_index,slot_index,rnti,mcs_index\n", Format::NrScope),
+            (
+                "timestamp,system_frame_index,slot_index,rnti,mcs_index\n",
+                Format::NrScope,
+            ),
             ("protocol,seq_num,Sprint_throughput_mbps\n", Format::RateCsv),
             ("\n# brimful-trace 1\n", Format::Brimful),
         ];
@@ -225,6 +250,9 @@ mod tests {
         }
         let rtt = detect("f", "rtt_ms,carrier,server_location\n40.0,SPRINT,US-East\n");
         assert!(rtt.unwrap_err().to_string().contains("round-trip times"));
-        assert!(matches!(detect("f", " \r\n"), Err(TraceError::Empty { .. })));
+        assert!(matches!(
+            detect("f", " \r\n"),
+            Err(TraceError::Empty { .. })
+        ));
     }
 }

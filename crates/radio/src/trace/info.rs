@@ -72,7 +72,11 @@ impl Summary<f64> {
         values.sort_by(|a, b| a.0.total_cmp(&b.0));
         let total: f64 = values.iter().map(|&(_, weight)| weight).sum();
         let (&(min, _), &(max, _)) = (values.first()?, values.last()?);
-        let mean = values.iter().map(|&(value, weight)| value * weight).sum::<f64>() / total;
+        let mean = values
+            .iter()
+            .map(|&(value, weight)| value * weight)
+            .sum::<f64>()
+            / total;
         let percentiles = PERCENTILES.map(|percent| {
             let goal = total * f64::from(percent) / 100.0;
             let mut below = 0.0;
@@ -82,7 +86,12 @@ impl Summary<f64> {
             });
             reached.map_or(max, |&(value, _)| value)
         });
-        Some(Self { mean, min, max, percentiles })
+        Some(Self {
+            mean,
+            min,
+            max,
+            percentiles,
+        })
     }
 
     fn rates(self) -> Summary<BitRate> {
@@ -115,14 +124,24 @@ impl Trace {
                     let bytes = playback.packet * u64::from(packets);
                     BitRate::from_bytes_per(bytes, playback.tick).as_bps() as f64
                 };
-                let values = packets.values.iter().map(|&value| (rate(value), 1.0)).collect();
+                let values = packets
+                    .values
+                    .iter()
+                    .map(|&value| (rate(value), 1.0))
+                    .collect();
                 of_rates(packets.values.len(), values)
             }
             Content::Rate(rates) => {
-                let ends = rates.steps.iter().skip(1).map(|step| step.at).chain([rates.duration]);
-                let held = rates.steps.iter().zip(ends).map(|(step, end)| {
-                    (step.rate.as_bps() as f64, (end - step.at).as_secs_f64())
-                });
+                let ends = rates
+                    .steps
+                    .iter()
+                    .skip(1)
+                    .map(|step| step.at)
+                    .chain([rates.duration]);
+                let held =
+                    rates.steps.iter().zip(ends).map(|(step, end)| {
+                        (step.rate.as_bps() as f64, (end - step.at).as_secs_f64())
+                    });
                 of_rates(rates.steps.len(), held.collect())
             }
             Content::Dci(log) => of_dci(log),
@@ -146,7 +165,11 @@ impl Trace {
 
 fn of_quality(quality: &Quality) -> (u64, f64, Option<Values>) {
     let samples = &quality.samples;
-    let ends = samples.iter().skip(1).map(|sample| sample.at).chain([quality.duration]);
+    let ends = samples
+        .iter()
+        .skip(1)
+        .map(|sample| sample.at)
+        .chain([quality.duration]);
     let (mut values, mut outage) = (Weighted::new(), 0.0);
     for (sample, end) in samples.iter().zip(ends) {
         let held = (end - sample.at).as_secs_f64();
@@ -158,12 +181,20 @@ fn of_quality(quality: &Quality) -> (u64, f64, Option<Values>) {
         }
     }
     let share = outage / quality.duration.as_secs_f64();
-    (samples.len() as u64, share, Summary::of(values).map(Values::Cqi))
+    (
+        samples.len() as u64,
+        share,
+        Summary::of(values).map(Values::Cqi),
+    )
 }
 
 fn of_rates(samples: usize, values: Weighted) -> (u64, f64, Option<Values>) {
     let total: f64 = values.iter().map(|&(_, weight)| weight).sum();
-    let zero: f64 = values.iter().filter(|&&(rate, _)| rate == 0.0).map(|&(_, w)| w).sum();
+    let zero: f64 = values
+        .iter()
+        .filter(|&&(rate, _)| rate == 0.0)
+        .map(|&(_, w)| w)
+        .sum();
     let values = Summary::of(values).map(|summary| Values::Rate(summary.rates()));
     // an empty sum of floats is -0
     (samples as u64, (zero / total).abs(), values)
@@ -178,7 +209,10 @@ fn of_opportunities(trace: &Opportunities, packet: Bytes) -> (u64, f64, Option<V
         .chunk_by(|a, b| window(a.at) == window(b.at))
         .map(|steps| {
             let packets: u64 = steps.iter().map(|step| step.packets.get()).sum();
-            (BitRate::from_bytes_per(packet * packets, WINDOW).as_bps() as f64, 1.0)
+            (
+                BitRate::from_bytes_per(packet * packets, WINDOW).as_bps() as f64,
+                1.0,
+            )
         })
         .collect();
     values.push((0.0, (windows - values.len() as u64) as f64));
@@ -195,7 +229,11 @@ fn of_opportunities(trace: &Opportunities, packet: Bytes) -> (u64, f64, Option<V
 fn of_dci(log: &DciLog) -> (u64, f64, Option<Values>) {
     let blocks = log.of_ue().filter(|dci| dci.carries_new_downlink_data());
     let values = blocks.map(|dci| (f64::from(dci.mcs.get()), 1.0)).collect();
-    (log.records.len() as u64, 0.0, Summary::of(values).map(Values::Mcs))
+    (
+        log.records.len() as u64,
+        0.0,
+        Summary::of(values).map(Values::Mcs),
+    )
 }
 
 fn dci_notes(log: &DciLog) -> Vec<String> {
@@ -256,7 +294,11 @@ impl fmt::Display for TraceInfo {
             })?,
             None => line(f, "values", "none")?,
         }
-        line(f, "outage", format_args!("{:.2} % of the time", self.outage_share * 100.0))?;
+        line(
+            f,
+            "outage",
+            format_args!("{:.2} % of the time", self.outage_share * 100.0),
+        )?;
         self.notes.iter().try_for_each(|note| line(f, "note", note))
     }
 }

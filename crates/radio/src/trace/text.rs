@@ -19,7 +19,10 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
         .unwrap_or(text)
         .split('\n')
         .enumerate()
-        .map(|(i, line)| Line { number: i + 1, text: line.strip_suffix('\r').unwrap_or(line) })
+        .map(|(i, line)| Line {
+            number: i + 1,
+            text: line.strip_suffix('\r').unwrap_or(line),
+        })
         .filter(|line| !line.text.trim().is_empty())
 }
 
@@ -53,7 +56,10 @@ fn field(line: &str, start: usize, end: usize) -> Field<'_> {
     let text = raw.trim();
     let column = start + (raw.len() - raw.trim_start().len()) + 1;
     let inner = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
-    Field { column, text: inner.unwrap_or(text) }
+    Field {
+        column,
+        text: inner.unwrap_or(text),
+    }
 }
 
 /// Where a field is, for a message about it.
@@ -67,15 +73,15 @@ pub(super) struct Place<'a> {
 
 impl Place<'_> {
     /// The error for a field that is not `expected`.
-    pub fn not(&self, found: &str, expected: impl Into<String>) -> TraceError {
+    pub fn not(&self, found: &str, expected: impl Into<Box<str>>) -> TraceError {
         TraceError::Field {
-            file: self.file.to_owned(),
+            file: self.file.into(),
             line: self.line,
             column: self.column,
-            field: self.field.to_owned(),
-            found: shortened(found),
+            field: self.field.into(),
+            found: shortened(found).into(),
             expected: expected.into(),
-            help: String::new(),
+            help: "".into(),
         }
     }
 
@@ -98,13 +104,13 @@ impl Place<'_> {
     /// The error for a time that is before the one of the row above.
     pub fn decreases(&self, found: &str, previous: &str) -> TraceError {
         TraceError::TimeDecreases {
-            file: self.file.to_owned(),
+            file: self.file.into(),
             line: self.line,
             column: self.column,
-            field: self.field.to_owned(),
-            found: shortened(found),
-            previous: shortened(previous),
-            help: String::new(),
+            field: self.field.into(),
+            found: shortened(found).into(),
+            previous: shortened(previous).into(),
+            help: "".into(),
         }
     }
 }
@@ -127,45 +133,58 @@ impl<'a, I: Iterator<Item = Line<'a>>> Table<'a, I> {
         };
         let mut header = Vec::new();
         split(header_line.text, &mut header);
-        Ok(Self { file, header_line, header, rows: lines, fields: Vec::new() })
+        Ok(Self {
+            file,
+            header_line,
+            header,
+            rows: lines,
+            fields: Vec::new(),
+        })
     }
 
     /// The index of the column of this name, whatever its case.
     pub fn find(&self, name: &str) -> Option<usize> {
-        self.header.iter().position(|field| field.text.eq_ignore_ascii_case(name))
+        self.header
+            .iter()
+            .position(|field| field.text.eq_ignore_ascii_case(name))
     }
 
     /// The index of a column that must be there.
     pub fn column(&self, name: &str) -> Result<usize, TraceError> {
-        self.find(name).ok_or_else(|| self.no_column(name, format!("a column named {name}")))
+        self.find(name)
+            .ok_or_else(|| self.no_column(name, format!("a column named {name}")))
     }
 
     /// The error for a header that lacks a column.
-    pub fn no_column(&self, field: &str, expected: impl Into<String>) -> TraceError {
+    pub fn no_column(&self, field: &str, expected: impl Into<Box<str>>) -> TraceError {
         TraceError::NoColumn {
-            file: self.file.to_owned(),
+            file: self.file.into(),
             line: self.header_line.number,
-            field: field.to_owned(),
-            found: shortened(self.header_line.text),
+            field: field.into(),
+            found: shortened(self.header_line.text).into(),
             expected: expected.into(),
-            help: String::new(),
+            help: "".into(),
         }
     }
 
     /// The next row; a header that is repeated between the rows is passed over.
     pub fn next_row(&mut self) -> Result<Option<Row<'_, 'a>>, TraceError> {
         let header = self.header_line.text.trim_end();
-        let Some(line) = self.rows.by_ref().find(|line| line.text.trim_end() != header) else {
+        let Some(line) = self
+            .rows
+            .by_ref()
+            .find(|line| line.text.trim_end() != header)
+        else {
             return Ok(None);
         };
         split(line.text, &mut self.fields);
         if self.fields.len() != self.header.len() {
             return Err(TraceError::RowLength {
-                file: self.file.to_owned(),
+                file: self.file.into(),
                 line: line.number,
                 found: self.fields.len(),
                 expected: self.header.len(),
-                help: String::new(),
+                help: "".into(),
             });
         }
         Ok(Some(Row {
@@ -216,9 +235,9 @@ impl<'r, 'a> Row<'r, 'a> {
 /// The error for a file without anything to read.
 pub(super) fn empty(file: &str, expected: &str) -> TraceError {
     TraceError::Empty {
-        file: file.to_owned(),
-        expected: expected.to_owned(),
-        help: String::new(),
+        file: file.into(),
+        expected: expected.into(),
+        help: "".into(),
     }
 }
 
@@ -234,14 +253,19 @@ mod tests {
 
     #[test]
     fn fields_know_their_columns() {
-        assert_eq!(texts("a,, b ,\"c,d\""), [(1, "a"), (3, ""), (5, "b"), (8, "c,d")]);
+        assert_eq!(
+            texts("a,, b ,\"c,d\""),
+            [(1, "a"), (3, ""), (5, "b"), (8, "c,d")]
+        );
         assert_eq!(texts(""), [(1, "")]);
         assert_eq!(texts("\"open,x"), [(1, "\"open,x")]);
     }
 
     #[test]
     fn lines_count_from_one_and_skip_blanks() {
-        let found: Vec<_> = lines("\u{feff}a\r\n\n  \nb").map(|l| (l.number, l.text)).collect();
+        let found: Vec<_> = lines("\u{feff}a\r\n\n  \nb")
+            .map(|l| (l.number, l.text))
+            .collect();
         assert_eq!(found, [(1, "a"), (4, "b")]);
     }
 }

@@ -2,9 +2,7 @@
 
 use super::convert::ConvertError;
 use super::format::BRIMFUL_MAGIC;
-use super::{
-    Content, Format, Network, Opportunities, PacketsPerTick, Quality, Rates, Trace,
-};
+use super::{Content, Format, Network, Opportunities, PacketsPerTick, Quality, Rates, Trace};
 use units::Duration;
 
 /// The most lines of a Mahimahi file that are written (1500 B each: 75 GB of capacity).
@@ -26,9 +24,7 @@ pub fn write(trace: &Trace, format: Format) -> Result<String, ConvertError> {
         )),
         (content, Format::Brimful) => Ok(brimful(trace, content)),
         (Content::Rate(rates), Format::RateCsv) => Ok(rate_csv(rates)),
-        (Content::Opportunities(opportunities), Format::Mahimahi) => {
-            mahimahi(trace, opportunities)
-        }
+        (Content::Opportunities(opportunities), Format::Mahimahi) => mahimahi(trace, opportunities),
         (Content::PacketsPerTick(packets), Format::PacketsPerTick) => Ok(packets_per_tick(packets)),
         (_, Format::Ucc) => Err(impossible(
             trace,
@@ -56,11 +52,16 @@ pub(super) fn impossible(trace: &Trace, to: Format, reason: &str) -> ConvertErro
 
 /// Seconds with as many digits after the point as they need.
 fn seconds(time: Duration) -> String {
-    let (whole, nanos) = (time.as_nanos() / 1_000_000_000, time.as_nanos() % 1_000_000_000);
+    let (whole, nanos) = (
+        time.as_nanos() / 1_000_000_000,
+        time.as_nanos() % 1_000_000_000,
+    );
     if nanos == 0 {
         return whole.to_string();
     }
-    format!("{whole}.{nanos:09}").trim_end_matches('0').to_owned()
+    format!("{whole}.{nanos:09}")
+        .trim_end_matches('0')
+        .to_owned()
 }
 
 fn brimful(trace: &Trace, content: &Content) -> String {
@@ -69,8 +70,11 @@ fn brimful(trace: &Trace, content: &Content) -> String {
         text.push_str(" duration_s=");
         text.push_str(&seconds(trace.duration()));
     }
-    let source: String =
-        trace.source.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let source: String = trace
+        .source
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
     text.push_str(&format!("\n# source: {source}\n"));
     match content {
         Content::Quality(quality) => brimful_quality(&mut text, quality),
@@ -100,7 +104,10 @@ fn brimful(trace: &Trace, content: &Content) -> String {
 /// The columns that no row fills are left out.
 fn brimful_quality(text: &mut String, quality: &Quality) {
     let snr = quality.samples.iter().any(|sample| sample.snr.is_some());
-    let network = quality.samples.iter().any(|sample| sample.network != Network::Unknown);
+    let network = quality
+        .samples
+        .iter()
+        .any(|sample| sample.network != Network::Unknown);
     text.push_str("time_s,cqi");
     text.push_str(if snr { ",snr_db" } else { "" });
     text.push_str(if network { ",network\n" } else { "\n" });
@@ -112,7 +119,11 @@ fn brimful_quality(text: &mut String, quality: &Quality) {
         }
         if snr {
             text.push(',');
-            text.push_str(&sample.snr.map_or(String::new(), |snr| snr.get().to_string()));
+            text.push_str(
+                &sample
+                    .snr
+                    .map_or(String::new(), |snr| snr.get().to_string()),
+            );
         }
         if network {
             text.push_str(match sample.network {
@@ -129,22 +140,29 @@ fn brimful_quality(text: &mut String, quality: &Quality) {
 fn rate_csv(rates: &Rates) -> String {
     let mut text = String::from("time_s,throughput_mbps\n");
     for step in rates.steps.iter() {
-        let (whole, bps) = (step.rate.as_bps() / 1_000_000, step.rate.as_bps() % 1_000_000);
+        let (whole, bps) = (
+            step.rate.as_bps() / 1_000_000,
+            step.rate.as_bps() % 1_000_000,
+        );
         text.push_str(&format!("{},{whole}.{bps:06}\n", seconds(step.at)));
     }
     text
 }
 
-fn mahimahi(trace: &Trace, opportunities: &Opportunities) -> Result<String, ConvertError> {
-    let last = opportunities.steps.last().map_or(Duration::ZERO, |step| step.at);
+/// True for opportunities at whole milliseconds, the last of them at the trace's end.
+pub(super) fn fits_mahimahi(opportunities: &Opportunities) -> bool {
     let millisecond = Duration::from_millis(1);
-    if opportunities.steps.iter().any(|step| !(step.at % millisecond).is_zero()) {
-        let reason = "its opportunities are not at whole milliseconds: it has to be converted";
-        return Err(impossible(trace, Format::Mahimahi, reason));
-    }
-    if last != opportunities.duration {
-        let reason = "the file's end would be its last opportunity, and the silence after it would \
-                      be lost: it has to be converted";
+    let steps = &opportunities.steps;
+    steps.iter().all(|step| (step.at % millisecond).is_zero())
+        && steps
+            .last()
+            .is_some_and(|last| last.at == opportunities.duration)
+}
+
+fn mahimahi(trace: &Trace, opportunities: &Opportunities) -> Result<String, ConvertError> {
+    if !fits_mahimahi(opportunities) {
+        let reason = "its opportunities are not at whole milliseconds, or silence follows the \
+                      last, which is the end of such a file: it has to be converted";
         return Err(impossible(trace, Format::Mahimahi, reason));
     }
     let lines = opportunities.packets().get();

@@ -102,12 +102,17 @@ impl Surroundings<'_> {
     fn move_to(&mut self, x: f64, driven: f64) {
         let nearest = (x / self.drive.spacing).round() as i64;
         let heard = nearest - HEARD..=nearest + HEARD;
-        self.stations.retain(|station| heard.contains(&station.number));
+        self.stations
+            .retain(|station| heard.contains(&station.number));
         for number in heard {
             if !self.stations.iter().any(|station| station.number == number) {
                 let rng = self.streams.stream(&format!("station {number}"));
                 let shadowing = GaussMarkov::new(rng, self.drive.shadowing);
-                self.stations.push(Station { number, shadowing, power: 0.0 });
+                self.stations.push(Station {
+                    number,
+                    shadowing,
+                    power: 0.0,
+                });
             }
         }
         for station in &mut self.stations {
@@ -121,25 +126,39 @@ impl Surroundings<'_> {
 
     /// The power of a station, or nothing once it is out of sight.
     fn power(&self, number: i64) -> f64 {
-        let station = self.stations.iter().find(|station| station.number == number);
+        let station = self
+            .stations
+            .iter()
+            .find(|station| station.number == number);
         station.map_or(f64::NEG_INFINITY, |station| station.power)
     }
 
     fn best(&self) -> i64 {
-        let best = self.stations.iter().max_by(|a, b| a.power.total_cmp(&b.power));
+        let best = self
+            .stations
+            .iter()
+            .max_by(|a, b| a.power.total_cmp(&b.power));
         best.map_or(0, |station| station.number)
     }
 
     fn sinr(&self, serving: i64) -> f64 {
-        let others = self.stations.iter().filter(|station| station.number != serving);
-        let interference: f64 =
-            others.map(|station| Decibel::new(station.power).to_linear()).sum();
+        let others = self
+            .stations
+            .iter()
+            .filter(|station| station.number != serving);
+        let interference: f64 = others
+            .map(|station| Decibel::new(station.power).to_linear())
+            .sum();
         self.power(serving) - 10.0 * (1.0 + self.drive.load * interference).log10()
     }
 }
 
 pub(super) fn generate(drive: &Drive, duration: Duration, streams: &Streams) -> Content {
-    let mut around = Surroundings { drive, streams, stations: Vec::new() };
+    let mut around = Surroundings {
+        drive,
+        streams,
+        stations: Vec::new(),
+    };
     let mut fading = GaussMarkov::new(streams.stream("fading"), drive.fading);
     let start = streams.stream("start").uniform() * drive.spacing;
     around.move_to(start, 0.0);
@@ -161,7 +180,11 @@ pub(super) fn generate(drive: &Drive, duration: Duration, streams: &Streams) -> 
         if handover {
             track.push(at, Cqi::new(0));
         }
-        let resumed = if handover { at + drive.interruption } else { at };
+        let resumed = if handover {
+            at + drive.interruption
+        } else {
+            at
+        };
         if resumed < duration {
             track.push(resumed, cqi);
         }

@@ -67,7 +67,11 @@ struct Blockers {
 impl Blockers {
     fn new(mut rng: Rng) -> Self {
         let next = INTERVAL * rng.exponential();
-        Self { rng, next, present: Vec::new() }
+        Self {
+            rng,
+            next,
+            present: Vec::new(),
+        }
     }
 
     /// The loss at a time that never decreases, dB.
@@ -75,12 +79,19 @@ impl Blockers {
         while self.next <= time {
             let begin = self.next;
             let end = begin + RAMP + STAY * self.rng.exponential() + RAMP;
-            let loss = if self.rng.chance(VEHICLES) { VEHICLE } else { PERSON };
+            let loss = if self.rng.chance(VEHICLES) {
+                VEHICLE
+            } else {
+                PERSON
+            };
             self.present.push(Blocker { begin, end, loss });
             self.next += INTERVAL * self.rng.exponential();
         }
         self.present.retain(|blocker| blocker.end > time);
-        self.present.iter().map(|blocker| blocker.loss_at(time)).sum()
+        self.present
+            .iter()
+            .map(|blocker| blocker.loss_at(time))
+            .sum()
     }
 }
 
@@ -118,7 +129,10 @@ pub(super) fn generate(duration: Duration, streams: &Streams) -> Content {
             track.push(RateStep { at, rate });
         }
     }
-    Content::Rate(Rates { steps: track.into(), duration })
+    Content::Rate(Rates {
+        steps: track.into(),
+        duration,
+    })
 }
 
 #[cfg(test)]
@@ -134,15 +148,27 @@ mod tests {
 
     #[test]
     fn a_blocker_fades_in_and_out() {
-        let blocker = Blocker { begin: 1.0, end: 2.0, loss: 10.0 };
-        for (time, loss) in [(1.0, 0.0), (1.05, 5.0), (1.5, 10.0), (1.95, 5.0), (2.0, 0.0)] {
+        let blocker = Blocker {
+            begin: 1.0,
+            end: 2.0,
+            loss: 10.0,
+        };
+        for (time, loss) in [
+            (1.0, 0.0),
+            (1.05, 5.0),
+            (1.5, 10.0),
+            (1.95, 5.0),
+            (2.0, 0.0),
+        ] {
             assert!((blocker.loss_at(time) - loss).abs() < 1e-9, "{time}");
         }
     }
 
     #[test]
     fn the_walk_stays_in_its_bounds() {
-        let walk: Vec<f64> = (0..3000).map(|i| distance(f64::from(i) * 0.1, 30.0)).collect();
+        let walk: Vec<f64> = (0..3000)
+            .map(|i| distance(f64::from(i) * 0.1, 30.0))
+            .collect();
         assert!(walk.iter().all(|d| (NEAR..=FAR).contains(d)));
         assert!(walk.iter().any(|&d| d < NEAR + 1.0) && walk.iter().any(|&d| d > FAR - 1.0));
     }

@@ -46,11 +46,23 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 6] =
-        [Self::DriveLte, Self::DriveNr, Self::Static, Self::Pedestrian, Self::Train, Self::Mmwave];
+    pub const ALL: [Self; 6] = [
+        Self::DriveLte,
+        Self::DriveNr,
+        Self::Static,
+        Self::Pedestrian,
+        Self::Train,
+        Self::Mmwave,
+    ];
 
-    const NAMES: [&'static str; 6] =
-        ["drive-lte", "drive-nr", "static", "pedestrian", "train", "mmwave"];
+    const NAMES: [&'static str; 6] = [
+        "drive-lte",
+        "drive-nr",
+        "static",
+        "pedestrian",
+        "train",
+        "mmwave",
+    ];
 
     /// The name, as `--kind` takes it.
     pub const fn name(self) -> &'static str {
@@ -110,7 +122,11 @@ const SHORTEST: Duration = Duration::from_secs(1);
 pub fn generate(kind: Kind, duration: Duration, seed: u64) -> Result<Trace, GenerateError> {
     if duration < SHORTEST || duration > MAX_DURATION {
         let (least, most) = (SHORTEST, MAX_DURATION);
-        return Err(GenerateError::Duration { duration, least, most });
+        return Err(GenerateError::Duration {
+            duration,
+            least,
+            most,
+        });
     }
     let streams = Streams::new(seed).child("trace").child(kind.name());
     let content = match kind {
@@ -122,7 +138,12 @@ pub fn generate(kind: Kind, duration: Duration, seed: u64) -> Result<Trace, Gene
         Kind::Mmwave => mmwave::generate(duration, &streams),
     };
     let source = format!("generated, kind {kind}, duration {duration}, seed {seed}");
-    Ok(Trace { source, format: kind.format(), content, notes: Vec::new() })
+    Ok(Trace {
+        source,
+        format: kind.format(),
+        content,
+        notes: Vec::new(),
+    })
 }
 
 /// The Gauss-Markov process, in steps of equal length.
@@ -137,7 +158,11 @@ impl GaussMarkov {
     /// Standard deviation in the unit of the value.
     fn new(mut rng: Rng, deviation: f64) -> Self {
         let value = deviation * rng.normal();
-        Self { rng, deviation, value }
+        Self {
+            rng,
+            deviation,
+            value,
+        }
     }
 
     /// One step, which is `step` correlation times (or lengths) long.
@@ -159,7 +184,11 @@ fn cqi_of(sinr: Decibel) -> Cqi {
     let fits = |cqi: &Cqi| {
         cqi_entry(CqiTable::LteQam64, *cqi).is_some_and(|entry| entry.efficiency() <= reached)
     };
-    (1..=15).rev().map(Cqi::new).find(fits).unwrap_or(Cqi::new(0))
+    (1..=15)
+        .rev()
+        .map(Cqi::new)
+        .find(fits)
+        .unwrap_or(Cqi::new(0))
 }
 
 /// CQI over time, one entry for each change.
@@ -173,12 +202,20 @@ impl CqiTrack {
         let cqi = Some(cqi);
         if self.samples.last().is_none_or(|last| last.cqi != cqi) {
             let network = super::Network::Unknown;
-            self.samples.push(QualitySample { at, cqi, snr: None, network });
+            self.samples.push(QualitySample {
+                at,
+                cqi,
+                snr: None,
+                network,
+            });
         }
     }
 
     fn content(self, duration: Duration) -> Content {
-        Content::Quality(Quality { samples: self.samples.into(), duration })
+        Content::Quality(Quality {
+            samples: self.samples.into(),
+            duration,
+        })
     }
 }
 

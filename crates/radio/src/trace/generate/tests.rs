@@ -35,7 +35,11 @@ fn moments(values: &[f64]) -> Moments {
     let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n;
     let products = values.windows(2).map(|w| (w[0] - mean) * (w[1] - mean));
     let correlation = products.sum::<f64>() / (n - 1.0) / variance;
-    Moments { mean, deviation: variance.sqrt(), correlation }
+    Moments {
+        mean,
+        deviation: variance.sqrt(),
+        correlation,
+    }
 }
 
 /// The mean of the moments of some long traces lies within these bounds.
@@ -47,8 +51,16 @@ fn check(kind: Kind, mean: [f64; 2], deviation: [f64; 2], correlation: [f64; 2])
     let found = moments(&all);
     let inside = |value: f64, [low, high]: [f64; 2]| (low..=high).contains(&value);
     assert!(inside(found.mean, mean), "{kind}: mean {}", found.mean);
-    assert!(inside(found.deviation, deviation), "{kind}: deviation {}", found.deviation);
-    assert!(inside(found.correlation, correlation), "{kind}: correlation {}", found.correlation);
+    assert!(
+        inside(found.deviation, deviation),
+        "{kind}: deviation {}",
+        found.deviation
+    );
+    assert!(
+        inside(found.correlation, correlation),
+        "{kind}: correlation {}",
+        found.correlation
+    );
 }
 
 /// `packets_pedestrian.txt`: mean 3.91, deviation 2.19, correlation 0.66.
@@ -78,7 +90,9 @@ fn a_static_phone_stays_near_one_cqi() {
 #[test]
 fn handovers_interrupt_for_a_moment() {
     let trace = generate(Kind::DriveLte, Duration::from_secs(1800), 1).unwrap();
-    let Content::Quality(quality) = &trace.content else { panic!("no CQI") };
+    let Content::Quality(quality) = &trace.content else {
+        panic!("no CQI")
+    };
     let interrupted = Some(Cqi::new(0));
     let dips: Vec<_> = quality
         .samples
@@ -88,18 +102,30 @@ fn handovers_interrupt_for_a_moment() {
         .collect();
     // 25 km past stations 1 km apart, with some going to and fro in between
     assert!((25..=150).contains(&dips.len()), "{}", dips.len());
-    assert!(dips.iter().filter(|&&dip| dip == Duration::from_millis(50)).count() * 10 >= dips.len() * 9);
+    assert!(
+        dips.iter()
+            .filter(|&&dip| dip == Duration::from_millis(50))
+            .count()
+            * 10
+            >= dips.len() * 9
+    );
 }
 
 #[test]
 fn blockage_takes_a_mmwave_link_down_and_lets_it_come_back() {
     let trace = generate(Kind::Mmwave, Duration::from_secs(600), 1).unwrap();
     let info = trace.info();
-    let Some(crate::trace::Values::Rate(rate)) = info.values else { panic!("no rate") };
+    let Some(crate::trace::Values::Rate(rate)) = info.values else {
+        panic!("no rate")
+    };
     let mbps = rate.mean.as_mbps_f64();
     assert!((550.0..=800.0).contains(&mbps), "{mbps}");
     assert_eq!(rate.max.as_bps(), 852_600_000);
-    assert!((0.001..=0.05).contains(&info.outage_share), "{}", info.outage_share);
+    assert!(
+        (0.001..=0.05).contains(&info.outage_share),
+        "{}",
+        info.outage_share
+    );
 }
 
 /// SINR at which the CQI of efficiency e begins: 3 dB + `10 log10(2^e - 1)`. CQI 1 (0.1523): -6.5 dB;
@@ -119,12 +145,19 @@ fn names_go_both_ways() {
     }
     assert_eq!("drive".parse::<Kind>(), Ok(Kind::DriveLte));
     let error = "boat".parse::<Kind>().unwrap_err().to_string();
-    assert!(error.contains("\"boat\"") && error.contains("mmwave"), "{error}");
+    assert!(
+        error.contains("\"boat\"") && error.contains("mmwave"),
+        "{error}"
+    );
 }
 
 #[test]
 fn durations_out_of_range_are_refused() {
-    for duration in [Duration::ZERO, Duration::from_millis(999), MAX_DURATION + SHORTEST] {
+    for duration in [
+        Duration::ZERO,
+        Duration::from_millis(999),
+        MAX_DURATION + SHORTEST,
+    ] {
         let error = generate(Kind::Static, duration, 1).unwrap_err();
         assert!(error.to_string().contains("choose 1 s to"), "{error}");
     }

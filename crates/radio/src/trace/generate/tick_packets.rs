@@ -29,7 +29,9 @@ fn seconds(duration: Duration) -> u64 {
 }
 
 fn content(values: impl Iterator<Item = u32>) -> Content {
-    Content::PacketsPerTick(PacketsPerTick { values: values.collect() })
+    Content::PacketsPerTick(PacketsPerTick {
+        values: values.collect(),
+    })
 }
 
 pub(super) fn pedestrian(duration: Duration, streams: &Streams) -> Content {
@@ -53,7 +55,11 @@ pub(super) fn train(duration: Duration, streams: &Streams) -> Content {
             open = !open;
         }
         let shape = country.next(1.0 / 5.0);
-        packets(if open { 9.5 + 6.5 * shape } else { -5.0 + 1.5 * shape })
+        packets(if open {
+            9.5 + 6.5 * shape
+        } else {
+            -5.0 + 1.5 * shape
+        })
     };
     content((0..seconds(duration)).map(value))
 }

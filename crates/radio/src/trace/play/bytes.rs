@@ -3,9 +3,9 @@
 use super::laps::{Laps, Supply};
 use super::supply::{BIT_NS_PER_BYTE, Instants, Stepwise, Ticks};
 use super::{CellParameters, Playback, PlaybackError, held};
+use crate::TbsTable;
 use crate::trace::convert::ConvertError;
 use crate::trace::{Content, Trace};
-use crate::TbsTable;
 use units::{BitRate, Duration};
 
 /// Bytes from the last call's time up to another, in ns since the trace began.
@@ -26,9 +26,11 @@ impl Trace {
         self.check_playback(playback)?;
         let period = self.duration_with(playback);
         let take_to = match &self.content {
-            Content::Opportunities(opportunities) => {
-                take_to(Instants::new(opportunities.clone(), playback.packet), period, playback)
-            }
+            Content::Opportunities(opportunities) => take_to(
+                Instants::new(opportunities.clone(), playback.packet),
+                period,
+                playback,
+            ),
             Content::PacketsPerTick(packets) => {
                 take_to(Ticks::new(packets.clone(), playback), period, playback)
             }

@@ -36,7 +36,10 @@ impl Window {
         self.newest = self.newest.max(bucket);
         let slot = (self.newest % BUCKETS as u64) as usize;
         self.buckets[slot] = self.buckets[slot].saturating_add(bytes);
-        self.total = self.buckets.iter().fold(0, |sum, &b| u64::saturating_add(sum, b));
+        self.total = self
+            .buckets
+            .iter()
+            .fold(0, |sum, &b| u64::saturating_add(sum, b));
     }
 
     /// The mean rate up to `now`, in bit/s.
@@ -70,18 +73,34 @@ impl<S: Supply> CapacityChannel<S> {
             ahead.take_to(start);
             let bytes = Bytes::new(ahead.take_to(start.saturating_add(WINDOW)));
             let first_rate = BitRate::from_bytes_per(bytes, Duration::from_nanos(WINDOW)).as_bps();
-            Window { buckets: [0; BUCKETS], newest: 0, total: 0, start, first_rate }
+            Window {
+                buckets: [0; BUCKETS],
+                newest: 0,
+                total: 0,
+                start,
+                first_rate,
+            }
         });
         let last_cqi = (BitRate::ZERO, scale.cqi(BitRate::ZERO));
-        Self { laps, scale, window, last_cqi, last: None }
+        Self {
+            laps,
+            scale,
+            window,
+            last_cqi,
+            last: None,
+        }
     }
 
     /// Passes over what nobody took before `start`.
     fn waste_to(&mut self, start: u64) {
         if let Some(window) = &mut self.window {
             self.laps.take_to(start.saturating_sub(WINDOW));
-            let wasted = self.laps.take_to(start);
-            window.add(start, wasted);
+            let mut edge = self.laps.position().next_multiple_of(BUCKET.as_nanos());
+            while edge < start {
+                window.add(edge, self.laps.take_to(edge));
+                edge += BUCKET.as_nanos();
+            }
+            window.add(start, self.laps.take_to(start));
         } else {
             self.laps.take_to(start);
         }
@@ -118,14 +137,25 @@ impl<S: Supply> CapacityChannel<S> {
             return outage(changes_at.max(slot_end));
         }
         let mean_rate = BitRate::from_bps(mean_rate);
-        let link = Link::Opportunity { bytes: Bytes::new(bytes), mean_rate };
-        ChannelState { cqi: self.cqi(mean_rate), link, holds_until: slot_end }
+        let link = Link::Opportunity {
+            bytes: Bytes::new(bytes),
+            mean_rate,
+        };
+        ChannelState {
+            cqi: self.cqi(mean_rate),
+            link,
+            holds_until: slot_end,
+        }
     }
 }
 
 /// Nothing can be sent before `holds_until`.
 pub(super) const fn outage(holds_until: Instant) -> ChannelState {
-    ChannelState { cqi: Cqi::new(0), link: Link::Outage, holds_until }
+    ChannelState {
+        cqi: Cqi::new(0),
+        link: Link::Outage,
+        holds_until,
+    }
 }
 
 impl<S: Supply> Channel for CapacityChannel<S> {

@@ -19,10 +19,15 @@ pub(super) fn mcs_steps(log: &DciLog, _: &Playback, cell: &CellParameters) -> Ve
     let slot = log.slot_duration.as_nanos();
     let mut steps: Vec<HeldStep> = Vec::new();
     for dci in log.of_ue().filter(|dci| dci.carries_new_downlink_data()) {
-        let Some(mcs) = translated(dci, cell.table) else { continue };
+        let Some(mcs) = translated(dci, cell.table) else {
+            continue;
+        };
         let cqi = cqi_for_mcs(cell.table, mcs).unwrap_or(Cqi::new(1));
         let at = if steps.is_empty() { 0 } else { dci.slot * slot };
-        steps.push(HeldStep { at, state: Some((cqi, mcs)) });
+        steps.push(HeldStep {
+            at,
+            state: Some((cqi, mcs)),
+        });
     }
     if steps.is_empty() {
         // only reserved indices: nothing is known of the code rate
@@ -39,18 +44,20 @@ fn translated(dci: &Dci, table: McsTable) -> Option<Mcs> {
     }
     // half a percent is the rounding of the tables
     let most = logged.spectral_efficiency() * 1.005;
-    let fits = |mcs: &Mcs| {
-        mcs_entry(table, *mcs).is_some_and(|entry| entry.spectral_efficiency() <= most)
-    };
-    let candidates = (0..=max_mcs(table).get()).map(Mcs::new);
-    Some(candidates.filter(fits).next_back().unwrap_or(Mcs::new(0)))
+    let fits =
+        |mcs: &Mcs| mcs_entry(table, *mcs).is_some_and(|entry| entry.spectral_efficiency() <= most);
+    let mut candidates = (0..=max_mcs(table).get()).map(Mcs::new);
+    Some(candidates.rfind(fits).unwrap_or(Mcs::new(0)))
 }
 
 /// The PRBs of all other UEs' downlink over time, cut at the carrier's.
 pub(super) fn load_steps(log: &DciLog, n_prb: Prb) -> Stepwise {
     let slot = log.slot_duration.as_nanos();
     let mut values: Vec<(u64, u64)> = vec![(0, 0)];
-    let others = || log.downlink().filter(|dci| dci.rnti != log.rnti && dci.prb > Prb::new(0));
+    let others = || {
+        log.downlink()
+            .filter(|dci| dci.rnti != log.rnti && dci.prb > Prb::new(0))
+    };
     let mut rest = others().peekable();
     while let Some(first) = rest.next() {
         let mut prb = u64::from(first.prb.get());
@@ -80,7 +87,11 @@ pub(super) struct DciLoad {
 
 impl DciLoad {
     pub fn new(laps: Laps<Stepwise>, n_prb: Prb) -> Self {
-        Self { laps, n_prb, last: None }
+        Self {
+            laps,
+            n_prb,
+            last: None,
+        }
     }
 }
 

@@ -53,7 +53,11 @@ impl HeldChannel {
             self.index = 0;
         }
         let time = time.saturating_sub(self.begin);
-        while self.steps.get(self.index + 1).is_some_and(|next| next.at <= time) {
+        while self
+            .steps
+            .get(self.index + 1)
+            .is_some_and(|next| next.at <= time)
+        {
             self.index += 1;
         }
         true
@@ -66,14 +70,25 @@ impl Channel for HeldChannel {
         if !self.seek(time) {
             return outage(Instant::MAX);
         }
-        let end = self.steps.get(self.index + 1).map_or(self.period, |next| next.at);
+        let end = self
+            .steps
+            .get(self.index + 1)
+            .map_or(self.period, |next| next.at);
         let end = self.begin.saturating_add(end).saturating_sub(self.offset);
         let holds_until = Instant::from_nanos(end);
         match self.steps[self.index].state {
             None => outage(holds_until),
             Some((cqi, mcs)) => {
-                let link = Link::Mcs { mcs, sinr: None, bler: self.bler };
-                ChannelState { cqi, link, holds_until }
+                let link = Link::Mcs {
+                    mcs,
+                    sinr: None,
+                    bler: self.bler,
+                };
+                ChannelState {
+                    cqi,
+                    link,
+                    holds_until,
+                }
             }
         }
     }
@@ -88,14 +103,18 @@ pub(super) fn quality_steps(
 ) -> Result<(Vec<HeldStep>, Duration), PlaybackError> {
     let policy = playback.policy.unwrap_or(default_policy(cell.table));
     let mcs = |cqi: Cqi| {
-        policy.mcs(cell.table, cqi).map_err(|error| PlaybackError::Policy {
-            source_name: trace.source.clone(),
-            error,
-        })
+        policy
+            .mcs(cell.table, cqi)
+            .map_err(|error| PlaybackError::Policy {
+                source_name: trace.source.clone(),
+                error,
+            })
     };
     // before the first CQI the first one holds
     let Some(mut last) = quality.samples.iter().find_map(|sample| sample.cqi) else {
-        return Err(PlaybackError::NoCqi { source_name: trace.source.clone() });
+        return Err(PlaybackError::NoCqi {
+            source_name: trace.source.clone(),
+        });
     };
     let mut steps = Vec::with_capacity(quality.samples.len());
     let mut skipped = Duration::ZERO;
@@ -106,7 +125,10 @@ pub(super) fn quality_steps(
             (None, WithoutCqi::Hold) => Some(last),
             (None, WithoutCqi::OutageOnOlderNetwork) => (!older).then_some(last),
             (None, WithoutCqi::Skip) => {
-                let next = quality.samples.get(i + 1).map_or(quality.duration, |next| next.at);
+                let next = quality
+                    .samples
+                    .get(i + 1)
+                    .map_or(quality.duration, |next| next.at);
                 skipped += next - sample.at;
                 continue;
             }
@@ -116,7 +138,10 @@ pub(super) fn quality_steps(
             Some(cqi) => mcs(cqi)?.map(|mcs| (cqi, mcs)),
             None => None,
         };
-        steps.push(HeldStep { at: (sample.at - skipped).as_nanos(), state });
+        steps.push(HeldStep {
+            at: (sample.at - skipped).as_nanos(),
+            state,
+        });
     }
     Ok((steps, quality.duration - skipped))
 }

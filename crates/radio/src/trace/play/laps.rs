@@ -54,6 +54,11 @@ impl<S: Supply> Laps<S> {
         self.offset.saturating_add(instant.as_nanos())
     }
 
+    /// Up to here all has been taken.
+    pub const fn position(&self) -> u64 {
+        self.position
+    }
+
     /// True once a trace that is not repeated has given all.
     pub const fn ended(&self) -> bool {
         self.ended

@@ -23,7 +23,7 @@ mod supply;
 pub(super) use bytes::TakeTo;
 
 use super::{Content, MAX_DURATION, Trace};
-use crate::{Channel, CqiPolicyError, CqiToMcs, CqiTable, Load, cqi_entry};
+use crate::{Channel, CqiPolicyError, CqiTable, CqiToMcs, Load, cqi_entry};
 use capacity::CapacityChannel;
 use core::fmt;
 use held::HeldChannel;
@@ -51,7 +51,7 @@ pub enum WithoutCqi {
 pub struct Playback {
     /// Begin again at the end; otherwise nothing can be sent any more after it.
     pub repeat: bool,
-    /// Where in the trace the run begins.
+    /// Where in the trace the run begins, at most [`MAX_DURATION`].
     pub offset: Duration,
     /// CQI to MCS (CQI); `None`: the one of [`default_policy`].
     pub policy: Option<CqiToMcs>,
@@ -177,20 +177,31 @@ impl Trace {
                 let (steps, period) = held::quality_steps(self, quality, playback, cell)?;
                 Box::new(HeldChannel::new(steps, period, playback))
             }
-            Content::Dci(log) => {
-                Box::new(HeldChannel::new(dci::mcs_steps(log, playback, cell), period, playback))
-            }
+            Content::Dci(log) => Box::new(HeldChannel::new(
+                dci::mcs_steps(log, playback, cell),
+                period,
+                playback,
+            )),
             Content::Opportunities(opportunities) => {
                 let supply = Instants::new(opportunities.clone(), packet);
-                Box::new(CapacityChannel::new(Laps::new(supply, period, playback), scale))
+                Box::new(CapacityChannel::new(
+                    Laps::new(supply, period, playback),
+                    scale,
+                ))
             }
             Content::PacketsPerTick(packets) => {
                 let supply = Ticks::new(packets.clone(), playback);
-                Box::new(CapacityChannel::new(Laps::new(supply, period, playback), scale))
+                Box::new(CapacityChannel::new(
+                    Laps::new(supply, period, playback),
+                    scale,
+                ))
             }
             Content::Rate(rates) => {
                 let supply = Stepwise::of_rates(rates);
-                Box::new(CapacityChannel::new(Laps::new(supply, period, playback), scale))
+                Box::new(CapacityChannel::new(
+                    Laps::new(supply, period, playback),
+                    scale,
+                ))
             }
         })
     }
@@ -213,7 +224,8 @@ impl Trace {
 
     /// How long the trace lasts when it is played so (rows that are skipped still counted).
     pub fn duration_with(&self, playback: &Playback) -> Duration {
-        self.content.duration(playback.tick * u64::from(playback.hold_ticks))
+        self.content
+            .duration(playback.tick * u64::from(playback.hold_ticks))
     }
 
     /// How long the trace lasts with the usual playback.
@@ -241,25 +253,53 @@ impl Trace {
     }
 
     fn check_playback(&self, playback: &Playback) -> Result<(), PlaybackError> {
-        let &Playback { bler, packet, tick, hold_ticks, offset, .. } = playback;
+        let &Playback {
+            bler,
+            packet,
+            tick,
+            hold_ticks,
+            offset,
+            ..
+        } = playback;
         let some_bler = (0.0..1.0).contains(&bler);
         self.setting(some_bler, "bler", &bler, "a number from 0 to below 1")?;
         let some_packet = (1..=65_535).contains(&packet.get());
         self.setting(some_packet, "packet", &packet, "1 B to 65535 B")?;
         let some_tick = !tick.is_zero() && tick <= MAX_DURATION;
-        self.setting(some_tick, "tick", &tick, "a time above zero, for example 10 ms")?;
-        self.setting(hold_ticks > 0, "hold_ticks", &hold_ticks, "at least 1 (usual: 100)")?;
+        self.setting(
+            some_tick,
+            "tick",
+            &tick,
+            "a time above zero, for example 10 ms",
+        )?;
+        self.setting(
+            hold_ticks > 0,
+            "hold_ticks",
+            &hold_ticks,
+            "at least 1 (usual: 100)",
+        )?;
+        let most = format!("at most {MAX_DURATION}");
+        self.setting(offset <= MAX_DURATION, "offset", &offset, &most)?;
         let duration = self.duration_with(playback);
         if !playback.repeat && offset >= duration {
             let source_name = self.source.clone();
-            return Err(PlaybackError::OffsetBeyondEnd { source_name, offset, duration });
+            return Err(PlaybackError::OffsetBeyondEnd {
+                source_name,
+                offset,
+                duration,
+            });
         }
         Ok(())
     }
 
     fn check_cell(&self, cell: &CellParameters) -> Result<(), PlaybackError> {
         self.setting(cell.n_prb > Prb::new(0), "n_prb", &cell.n_prb, "at least 1")?;
-        self.setting((1..=8).contains(&cell.layers), "layers", &cell.layers, "1 to 8")?;
+        self.setting(
+            (1..=8).contains(&cell.layers),
+            "layers",
+            &cell.layers,
+            "1 to 8",
+        )?;
         let slot = cell.slot_duration;
         self.setting(!slot.is_zero(), "slot_duration", &slot, "a time above zero")
     }

@@ -19,7 +19,11 @@ pub(super) struct Instants {
 
 impl Instants {
     pub fn new(trace: Opportunities, packet: Bytes) -> Self {
-        Self { trace, packet: packet.get(), next: 0 }
+        Self {
+            trace,
+            packet: packet.get(),
+            next: 0,
+        }
     }
 }
 
@@ -42,10 +46,15 @@ impl Supply for Instants {
         self.next = 0;
     }
     fn whole_laps(&mut self, laps: u64) -> u64 {
-        laps.saturating_mul(self.trace.packets().get()).saturating_mul(self.packet)
+        laps.saturating_mul(self.trace.packets().get())
+            .saturating_mul(self.packet)
     }
     fn next_change(&self) -> u64 {
-        let next = self.trace.steps.get(self.next).map_or(self.trace.duration, |step| step.at);
+        let next = self
+            .trace
+            .steps
+            .get(self.next)
+            .map_or(self.trace.duration, |step| step.at);
         next.as_nanos()
     }
     fn mean_rate(&self) -> Option<u64> {
@@ -106,7 +115,12 @@ impl Supply for Ticks {
             while self.next < end {
                 let last_of_value = (self.value as u64 + 1) * self.hold_ticks;
                 let until = end.min(last_of_value);
-                let value = self.trace.values.get(self.value).copied().map_or(0, u64::from);
+                let value = self
+                    .trace
+                    .values
+                    .get(self.value)
+                    .copied()
+                    .map_or(0, u64::from);
                 packets = packets.saturating_add((until - self.next).saturating_mul(value));
                 self.next = until;
                 self.value += usize::from(until == last_of_value);
@@ -123,7 +137,12 @@ impl Supply for Ticks {
         (self.next, self.next_start, self.value, self.position) = (0, 0, 0, 0);
     }
     fn whole_laps(&mut self, laps: u64) -> u64 {
-        let values: u64 = self.trace.values.iter().map(|&value| u64::from(value)).sum();
+        let values: u64 = self
+            .trace
+            .values
+            .iter()
+            .map(|&value| u64::from(value))
+            .sum();
         let packets = values.saturating_mul(self.hold_ticks).saturating_mul(laps);
         packets.saturating_mul(self.packet)
     }
@@ -166,12 +185,22 @@ impl Stepwise {
             .windows(2)
             .map(|pair| u128::from(pair[1].0 - pair[0].0) * u128::from(pair[0].1))
             .fold(0, u128::saturating_add);
-        Self { steps, divisor, lap, index: 0, position: 0, remainder: 0 }
+        Self {
+            steps,
+            divisor,
+            lap,
+            index: 0,
+            position: 0,
+            remainder: 0,
+        }
     }
 
     /// Bytes of a rate.
     pub fn of_rates(rates: &Rates) -> Self {
-        let values = rates.steps.iter().map(|step| (step.at.as_nanos(), step.rate.as_bps()));
+        let values = rates
+            .steps
+            .iter()
+            .map(|step| (step.at.as_nanos(), step.rate.as_bps()));
         Self::new(values, rates.duration.as_nanos(), BIT_NS_PER_BYTE)
     }
 
@@ -221,7 +250,9 @@ impl Supply for Stepwise {
         self.divided(self.lap.saturating_mul(u128::from(laps)))
     }
     fn next_change(&self) -> u64 {
-        self.steps.get(self.index + 1).map_or(self.end(), |step| step.0)
+        self.steps
+            .get(self.index + 1)
+            .map_or(self.end(), |step| step.0)
     }
     fn mean_rate(&self) -> Option<u64> {
         Some(self.value())

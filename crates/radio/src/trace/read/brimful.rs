@@ -32,7 +32,10 @@ use units::{BitRate, Cqi, Decibel, Duration, Packets};
 pub(super) fn read(input: &Input<'_>) -> Result<Found, TraceError> {
     let mut all = lines(input.text);
     let Some(first) = all.next() else {
-        return Err(empty(input.file, "a first line that begins with # brimful-trace 1"));
+        return Err(empty(
+            input.file,
+            "a first line that begins with # brimful-trace 1",
+        ));
     };
     let duration = first_line(input.file, first)?;
     let rows = all.filter(|line| !line.text.starts_with('#'));
@@ -49,12 +52,20 @@ pub(super) fn read(input: &Input<'_>) -> Result<Found, TraceError> {
         return Err(table.no_column("of values", "cqi, rate_bps, packets or packets_per_tick"));
     };
     input.refuse_series()?;
-    Ok(Found { content, notes: Vec::new() })
+    Ok(Found {
+        content,
+        notes: Vec::new(),
+    })
 }
 
 /// Checks the first line and returns the duration, where it says it.
 fn first_line(file: &str, line: Line<'_>) -> Result<Option<Duration>, TraceError> {
-    let place = |column, field| Place { file, line: line.number, column, field };
+    let place = |column, field| Place {
+        file,
+        line: line.number,
+        column,
+        field,
+    };
     let Some(rest) = line.text.strip_prefix(BRIMFUL_MAGIC) else {
         return Err(place(1, "first line").not(line.text, "# brimful-trace 1 duration_s=..."));
     };
@@ -106,13 +117,16 @@ fn quality<'a>(
     let duration = clock.end(table.file, duration, true)?;
     if samples.iter().all(|sample| sample.cqi.is_none()) {
         return Err(TraceError::NothingUsable {
-            file: table.file.to_owned(),
-            what: "no row has a CQI".to_owned(),
-            expected: "at least one".to_owned(),
-            help: String::new(),
+            file: table.file.into(),
+            what: "no row has a CQI".into(),
+            expected: "at least one".into(),
+            help: "".into(),
         });
     }
-    Ok(Content::Quality(Quality { samples: samples.into(), duration }))
+    Ok(Content::Quality(Quality {
+        samples: samples.into(),
+        duration,
+    }))
 }
 
 fn network_of(row: &Row<'_, '_>, column: usize) -> Result<Network, TraceError> {
@@ -138,7 +152,10 @@ fn rates<'a>(
         steps.push(RateStep { at, rate });
     }
     let duration = clock.end(table.file, duration, true)?;
-    Ok(Content::Rate(Rates { steps: steps.into(), duration }))
+    Ok(Content::Rate(Rates {
+        steps: steps.into(),
+        duration,
+    }))
 }
 
 fn opportunities<'a>(
@@ -146,25 +163,34 @@ fn opportunities<'a>(
     duration: Option<Duration>,
 ) -> Result<Content, TraceError> {
     let (time, packets) = (table.column("time_s")?, table.column("packets")?);
-    let mut clock = Clock { from_zero: false, ..Clock::default() };
+    let mut clock = Clock {
+        from_zero: false,
+        ..Clock::default()
+    };
     let mut steps = Vec::new();
     while let Some(row) = table.next_row()? {
         let at = clock.at(&row, time)?;
         match row.whole(packets, MAX_PACKETS_PER_TICK.get())? {
             0 => {}
-            n => steps.push(Opportunity { at, packets: Packets::new(n) }),
+            n => steps.push(Opportunity {
+                at,
+                packets: Packets::new(n),
+            }),
         }
     }
     let duration = clock.end(table.file, duration, false)?;
     if steps.is_empty() {
         return Err(TraceError::NothingUsable {
-            file: table.file.to_owned(),
-            what: "no row lets a packet leave".to_owned(),
-            expected: "at least one whose packets are not 0".to_owned(),
-            help: String::new(),
+            file: table.file.into(),
+            what: "no row lets a packet leave".into(),
+            expected: "at least one whose packets are not 0".into(),
+            help: "".into(),
         });
     }
-    Ok(Content::Opportunities(Opportunities { steps: steps.into(), duration }))
+    Ok(Content::Opportunities(Opportunities {
+        steps: steps.into(),
+        duration,
+    }))
 }
 
 fn packets_per_tick<'a>(
@@ -181,13 +207,15 @@ fn packets_per_tick<'a>(
     }
     if values.iter().all(|&value| value == 0) {
         return Err(TraceError::NothingUsable {
-            file: table.file.to_owned(),
-            what: "all values are 0".to_owned(),
-            expected: "at least one tick in which a packet may leave".to_owned(),
-            help: String::new(),
+            file: table.file.into(),
+            what: "all values are 0".into(),
+            expected: "at least one tick in which a packet may leave".into(),
+            help: "".into(),
         });
     }
-    Ok(Content::PacketsPerTick(PacketsPerTick { values: values.into() }))
+    Ok(Content::PacketsPerTick(PacketsPerTick {
+        values: values.into(),
+    }))
 }
 
 /// The times of the rows.
@@ -200,16 +228,25 @@ struct Clock<'a> {
 
 impl Default for Clock<'_> {
     fn default() -> Self {
-        Self { from_zero: true, last: None, step: None }
+        Self {
+            from_zero: true,
+            last: None,
+            step: None,
+        }
     }
 }
 
 impl<'a> Clock<'a> {
     fn at(&mut self, row: &Row<'_, 'a>, column: usize) -> Result<Duration, TraceError> {
         let (place, text) = (row.place(column), row.text(column));
-        let at = seconds(text).filter(|&at| at <= MAX_DURATION).ok_or_else(|| {
-            place.not(text, format!("seconds from 0 to {}", MAX_DURATION.as_secs_f64()))
-        })?;
+        let at = seconds(text)
+            .filter(|&at| at <= MAX_DURATION)
+            .ok_or_else(|| {
+                place.not(
+                    text,
+                    format!("seconds from 0 to {}", MAX_DURATION.as_secs_f64()),
+                )
+            })?;
         match self.last {
             Some((last, previous)) if at < last => return Err(place.decreases(text, previous)),
             Some((last, _)) if at == last => {
@@ -239,7 +276,12 @@ impl<'a> Clock<'a> {
         let step = self.step.unwrap_or(Duration::from_secs(1));
         let duration = duration.unwrap_or(last + step);
         if last > duration || (holds && last == duration) {
-            let place = Place { file, line: 1, column: 1, field: "duration_s" };
+            let place = Place {
+                file,
+                line: 1,
+                column: 1,
+                field: "duration_s",
+            };
             let expected = format!("more than {text}, the time of the last row");
             return Err(place.not(&duration.to_string(), expected));
         }
@@ -256,5 +298,8 @@ pub(super) fn seconds(text: &str) -> Option<Duration> {
     }
     let nanos: u64 = format!("{fraction:0<9}").parse().ok()?;
     let whole: u64 = whole.parse().ok()?;
-    whole.checked_mul(1_000_000_000)?.checked_add(nanos).map(Duration::from_nanos)
+    whole
+        .checked_mul(1_000_000_000)?
+        .checked_add(nanos)
+        .map(Duration::from_nanos)
 }

@@ -16,7 +16,12 @@ pub(super) fn read(input: &Input<'_>) -> Result<Found, TraceError> {
     for line in lines(input.text) {
         let text = line.text.trim();
         let column = line.text.len() - line.text.trim_start().len() + 1;
-        let place = Place { file: input.file, line: line.number, column, field: "time" };
+        let place = Place {
+            file: input.file,
+            line: line.number,
+            column,
+            field: "time",
+        };
         let Ok(ms) = text.parse::<u64>() else {
             return Err(place.not(text, "a time in whole milliseconds"));
         };
@@ -34,7 +39,10 @@ pub(super) fn read(input: &Input<'_>) -> Result<Found, TraceError> {
             Some(last) if at < last.at => {
                 return Err(place.decreases(text, &last.at.as_millis().to_string()));
             }
-            _ => steps.push(Opportunity { at, packets: Packets::new(1) }),
+            _ => steps.push(Opportunity {
+                at,
+                packets: Packets::new(1),
+            }),
         }
     }
     let Some(last) = steps.last() else {
@@ -43,12 +51,18 @@ pub(super) fn read(input: &Input<'_>) -> Result<Found, TraceError> {
     let duration = last.at;
     if duration.is_zero() {
         return Err(TraceError::NothingUsable {
-            file: input.file.to_owned(),
-            what: "all opportunities are at 0 ms, so the trace has no duration".to_owned(),
-            expected: "a last time above 0 ms, at which the trace ends or begins again".to_owned(),
-            help: String::new(),
+            file: input.file.into(),
+            what: "all opportunities are at 0 ms, so the trace has no duration".into(),
+            expected: "a last time above 0 ms, at which the trace ends or begins again".into(),
+            help: "".into(),
         });
     }
-    let content = Content::Opportunities(Opportunities { steps: steps.into(), duration });
-    Ok(Found { content, notes: Vec::new() })
+    let content = Content::Opportunities(Opportunities {
+        steps: steps.into(),
+        duration,
+    });
+    Ok(Found {
+        content,
+        notes: Vec::new(),
+    })
 }

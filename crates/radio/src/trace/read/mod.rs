@@ -53,10 +53,10 @@ impl Input<'_> {
         }
     }
 
-    fn no_series(&self, series: &str, available: impl Into<String>) -> TraceError {
+    fn no_series(&self, series: &str, available: impl Into<Box<str>>) -> TraceError {
         TraceError::NoSuchSeries {
-            file: self.file.to_owned(),
-            series: series.to_owned(),
+            file: self.file.into(),
+            series: series.into(),
             available: available.into(),
         }
     }
@@ -70,10 +70,10 @@ impl Input<'_> {
 pub fn read(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Trace, TraceError> {
     if bytes.len() as u64 > MAX_FILE.get() {
         return Err(TraceError::TooLarge {
-            file: name.to_owned(),
+            file: name.into(),
             what: "the file",
-            found: Bytes::new(bytes.len() as u64).to_string(),
-            limit: MAX_FILE.to_string(),
+            found: Bytes::new(bytes.len() as u64).to_string().into(),
+            limit: MAX_FILE.to_string().into(),
         });
     }
     let text = core::str::from_utf8(bytes).map_err(|e| not_text(name, bytes, e.valid_up_to()))?;
@@ -81,7 +81,11 @@ pub fn read(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Trace, Tr
         Some(format) => format,
         None => detect(name, text)?,
     };
-    let input = Input { file: name, text, series: options.series.as_deref() };
+    let input = Input {
+        file: name,
+        text,
+        series: options.series.as_deref(),
+    };
     let found = match format {
         Format::Ucc => ucc::read(&input),
         Format::Mahimahi => mahimahi::read(&input),
@@ -91,9 +95,12 @@ pub fn read(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Trace, Tr
         Format::Brimful => brimful::read(&input),
     };
     match found {
-        Ok(Found { content, notes }) => {
-            Ok(Trace { source: name.to_owned(), format, content, notes })
-        }
+        Ok(Found { content, notes }) => Ok(Trace {
+            source: name.to_owned(),
+            format,
+            content,
+            notes,
+        }),
         Err(error) => Err(match detect(name, text) {
             Ok(other) if other != format => {
                 error.with_help(&format!("this looks like {other}: give --format {other}"))
@@ -105,9 +112,12 @@ pub fn read(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Trace, Tr
 
 fn not_text(file: &str, bytes: &[u8], at: usize) -> TraceError {
     let before = &bytes[..at];
-    let start = before.iter().rposition(|&b| b == b'\n').map_or(0, |i| i + 1);
+    let start = before
+        .iter()
+        .rposition(|&b| b == b'\n')
+        .map_or(0, |i| i + 1);
     TraceError::NotText {
-        file: file.to_owned(),
+        file: file.into(),
         line: before.iter().filter(|&&b| b == b'\n').count() + 1,
         column: at - start + 1,
         byte: bytes[at],
@@ -117,10 +127,10 @@ fn not_text(file: &str, bytes: &[u8], at: usize) -> TraceError {
 /// The error for a trace that lasts too long.
 fn too_long(file: &str, found: Duration) -> TraceError {
     TraceError::TooLarge {
-        file: file.to_owned(),
+        file: file.into(),
         what: "the duration",
-        found: found.to_string(),
-        limit: MAX_DURATION.to_string(),
+        found: found.to_string().into(),
+        limit: MAX_DURATION.to_string().into(),
     }
 }
 

@@ -51,7 +51,10 @@ struct Stamp {
 }
 
 pub(super) fn read(input: &Input<'_>) -> Result<Found, TraceError> {
-    let wanted = input.series.map(|series| wanted_rnti(input, series)).transpose()?;
+    let wanted = input
+        .series
+        .map(|series| wanted_rnti(input, series))
+        .transpose()?;
     let mut table = Table::new(input.file, lines(input.text))?;
     let columns = Columns {
         timestamp: table.column("timestamp")?,
@@ -91,14 +94,24 @@ pub(super) fn read(input: &Input<'_>) -> Result<Found, TraceError> {
     let (slot_duration, slots) = place_in_time(&stamps, &mut records);
     let rnti = choose(input, wanted, &records)?;
     let notes = notes(&records);
-    let log = DciLog { records: records.into(), slot_duration, slots, rnti };
-    Ok(Found { content: Content::Dci(log), notes })
+    let log = DciLog {
+        records: records.into(),
+        slot_duration,
+        slots,
+        rnti,
+    };
+    Ok(Found {
+        content: Content::Dci(log),
+        notes,
+    })
 }
 
 /// A series is `rnti=25250` or just the number.
 fn wanted_rnti(input: &Input<'_>, series: &str) -> Result<Rnti, TraceError> {
     let number = series.strip_prefix("rnti=").unwrap_or(series).trim();
-    let rnti = number.parse().map_err(|_| input.no_series(series, "rnti=N with N from 0 to 65535"))?;
+    let rnti = number
+        .parse()
+        .map_err(|_| input.no_series(series, "rnti=N with N from 0 to 65535"))?;
     Ok(Rnti(rnti))
 }
 
@@ -113,7 +126,11 @@ fn dci(row: &Row<'_, '_>, columns: &Columns) -> Result<Dci, TraceError> {
         "64qam" | "qam64" => McsTable::NrQam64,
         "256qam" | "qam256" => McsTable::NrQam256,
         "64qamlowse" | "qam64lowse" => McsTable::NrLowSe,
-        _ => return Err(row.place(columns.table).not(table_name, "64qam, 256qam or 64qamLowSE")),
+        _ => {
+            return Err(row
+                .place(columns.table)
+                .not(table_name, "64qam, 256qam or 64qamLowSE"));
+        }
     };
     Ok(Dci {
         slot: 0,
@@ -130,7 +147,10 @@ fn dci(row: &Row<'_, '_>, columns: &Columns) -> Result<Dci, TraceError> {
 /// Gives each record its slot, sorts them, and returns the slots' duration and number.
 fn place_in_time(stamps: &[Stamp], records: &mut [Dci]) -> (Duration, u64) {
     let highest = stamps.iter().map(|stamp| stamp.slot).max().unwrap_or(0);
-    let per_frame = [10, 20, 40, 80].into_iter().find(|&n| highest < n).unwrap_or(160);
+    let per_frame = [10, 20, 40, 80]
+        .into_iter()
+        .find(|&n| highest < n)
+        .unwrap_or(160);
     let cycle = FRAMES * per_frame;
     let per_second = per_frame as f64 * 100.0;
     let mut slots = Vec::with_capacity(stamps.len());
@@ -155,11 +175,7 @@ fn place_in_time(stamps: &[Stamp], records: &mut [Dci]) -> (Duration, u64) {
 }
 
 /// The UE to play: the one that was asked for, else the one with most downlink blocks.
-fn choose(
-    input: &Input<'_>,
-    wanted: Option<Rnti>,
-    records: &[Dci],
-) -> Result<Rnti, TraceError> {
+fn choose(input: &Input<'_>, wanted: Option<Rnti>, records: &[Dci]) -> Result<Rnti, TraceError> {
     let mut blocks: BTreeMap<u16, usize> = BTreeMap::new();
     for dci in records.iter().filter(|dci| dci.carries_new_downlink_data()) {
         *blocks.entry(dci.rnti.0).or_default() += 1;
@@ -168,20 +184,25 @@ fn choose(
     busiest.sort_by_key(|&(count, rnti)| (core::cmp::Reverse(count), rnti));
     let Some(&(_, first)) = busiest.first() else {
         return Err(TraceError::NothingUsable {
-            file: input.file.to_owned(),
-            what: "no downlink DCI has a transport block size".to_owned(),
-            expected: "at least one row of format 1_0 or 1_1 whose size is not 0".to_owned(),
-            help: String::new(),
+            file: input.file.into(),
+            what: "no downlink DCI has a transport block size".into(),
+            expected: "at least one row of format 1_0 or 1_1 whose size is not 0".into(),
+            help: "".into(),
         });
     };
     match wanted {
         None => Ok(Rnti(first)),
         Some(rnti) if blocks.contains_key(&rnti.0) => Ok(rnti),
         Some(rnti) => {
-            let some: Vec<_> =
-                busiest.iter().take(8).map(|(count, rnti)| format!("{rnti} ({count})")).collect();
-            let available =
-                format!("an RNTI with downlink blocks, such as (blocks) {}", some.join(", "));
+            let some: Vec<_> = busiest
+                .iter()
+                .take(8)
+                .map(|(count, rnti)| format!("{rnti} ({count})"))
+                .collect();
+            let available = format!(
+                "an RNTI with downlink blocks, such as (blocks) {}",
+                some.join(", ")
+            );
             Err(input.no_series(&format!("rnti={}", rnti.0), available))
         }
     }

@@ -12,7 +12,10 @@ pub(super) fn read(input: &Input<'_>) -> Result<Found, TraceError> {
     input.refuse_series()?;
     let mut rows = lines(input.text);
     let Some(first) = rows.next() else {
-        return Err(empty(input.file, "the number of values, then one value on each line"));
+        return Err(empty(
+            input.file,
+            "the number of values, then one value on each line",
+        ));
     };
     let count = number(input, first, "number of values", u64::MAX)?;
     let mut values = Vec::new();
@@ -25,26 +28,43 @@ pub(super) fn read(input: &Input<'_>) -> Result<Found, TraceError> {
         return Err(empty(input.file, "one value on each line after the first"));
     }
     if count != values.len() as u64 {
-        let place =
-            Place { file: input.file, line: first.number, column: 1, field: "number of values" };
-        let expected =
-            format!("{}, the number of lines that follow (is the file cut off?)", values.len());
+        let place = Place {
+            file: input.file,
+            line: first.number,
+            column: 1,
+            field: "number of values",
+        };
+        let expected = format!(
+            "{}, the number of lines that follow (is the file cut off?)",
+            values.len()
+        );
         return Err(place.not(first.text, expected));
     }
     if values.iter().all(|&value| value == 0) {
         return Err(TraceError::NothingUsable {
-            file: input.file.to_owned(),
-            what: "all values are 0".to_owned(),
-            expected: "at least one tick in which a packet may leave".to_owned(),
-            help: String::new(),
+            file: input.file.into(),
+            what: "all values are 0".into(),
+            expected: "at least one tick in which a packet may leave".into(),
+            help: "".into(),
         });
     }
-    let content = Content::PacketsPerTick(PacketsPerTick { values: values.into() });
-    Ok(Found { content, notes: Vec::new() })
+    let content = Content::PacketsPerTick(PacketsPerTick {
+        values: values.into(),
+    });
+    Ok(Found {
+        content,
+        notes: Vec::new(),
+    })
 }
 
 fn number(input: &Input<'_>, line: Line<'_>, field: &str, most: u64) -> Result<u64, TraceError> {
     let text = line.text.trim();
     let column = line.text.len() - line.text.trim_start().len() + 1;
-    Place { file: input.file, line: line.number, column, field }.whole(text, most)
+    Place {
+        file: input.file,
+        line: line.number,
+        column,
+        field,
+    }
+    .whole(text, most)
 }

@@ -72,20 +72,35 @@ pub(super) fn read(input: &Input<'_>) -> Result<Found, TraceError> {
             table.header[selection.rate].text
         ));
     }
-    let Series { steps, last_step, .. } = series;
-    let whole_seconds = selection.time.is_none_or(|(column, _)| {
-        table.header[column].text.eq_ignore_ascii_case("seq_num")
-    });
-    let hold = if whole_seconds { Duration::from_secs(1) } else { last_step };
+    let Series {
+        steps, last_step, ..
+    } = series;
+    let whole_seconds = selection
+        .time
+        .is_none_or(|(column, _)| table.header[column].text.eq_ignore_ascii_case("seq_num"));
+    let hold = if whole_seconds {
+        Duration::from_secs(1)
+    } else {
+        last_step
+    };
     let duration = steps[steps.len() - 1].at + hold;
     if duration > MAX_DURATION {
         return Err(super::too_long(input.file, duration));
     }
-    Ok(Found { content: Content::Rate(Rates { steps: steps.into(), duration }), notes })
+    Ok(Found {
+        content: Content::Rate(Rates {
+            steps: steps.into(),
+            duration,
+        }),
+        notes,
+    })
 }
 
 fn rate_columns<'h>(header: &'h [Field<'_>]) -> impl Iterator<Item = (usize, f64)> + 'h {
-    header.iter().enumerate().filter_map(|(i, field)| rate_unit(field.text).map(|unit| (i, unit)))
+    header
+        .iter()
+        .enumerate()
+        .filter_map(|(i, field)| rate_unit(field.text).map(|unit| (i, unit)))
 }
 
 impl<'a> Selection<'a> {
@@ -115,16 +130,25 @@ impl<'a> Selection<'a> {
                 })?;
             }
         }
-        let time = TIMES.iter().find_map(|&(name, unit)| table.find(name).map(|i| (i, unit)));
+        let time = TIMES
+            .iter()
+            .find_map(|&(name, unit)| table.find(name).map(|i| (i, unit)));
         let groups = GROUPS.iter().filter_map(|name| table.find(name)).collect();
-        Ok(Self { rate, unit, time, groups, wanted })
+        Ok(Self {
+            rate,
+            unit,
+            time,
+            groups,
+            wanted,
+        })
     }
 }
 
 /// The rate column of this name, or the only one whose name begins so.
 fn rate_named(header: &[Field<'_>], name: &str) -> Option<(usize, f64)> {
     let begins = |text: &str| {
-        text.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name))
+        text.get(..name.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(name))
     };
     let exact = rate_columns(header).find(|&(i, _)| header[i].text.eq_ignore_ascii_case(name));
     exact.or_else(|| {
@@ -135,7 +159,10 @@ fn rate_named(header: &[Field<'_>], name: &str) -> Option<(usize, f64)> {
 }
 
 fn names<'f, 'a: 'f>(fields: impl Iterator<Item = &'f Field<'a>>) -> String {
-    fields.map(|field| field.text).collect::<Vec<_>>().join(", ")
+    fields
+        .map(|field| field.text)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// The rows of one series.
@@ -170,7 +197,11 @@ impl Default for Series<'_> {
 impl<'a> Series<'a> {
     fn offer(&mut self, row: &Row<'_, 'a>, selection: &Selection<'_>) -> Result<(), TraceError> {
         self.rows += 1;
-        if selection.wanted.iter().any(|&(column, value)| row.text(column) != value) {
+        if selection
+            .wanted
+            .iter()
+            .any(|&(column, value)| row.text(column) != value)
+        {
             return Ok(());
         }
         let values = selection.groups.iter().map(|&column| row.text(column));
@@ -194,7 +225,11 @@ impl<'a> Series<'a> {
     }
 
     /// The row's time since the series' first row.
-    fn time(&mut self, row: &Row<'_, 'a>, selection: &Selection<'_>) -> Result<Duration, TraceError> {
+    fn time(
+        &mut self,
+        row: &Row<'_, 'a>,
+        selection: &Selection<'_>,
+    ) -> Result<Duration, TraceError> {
         let Some((column, unit)) = selection.time else {
             return Ok(Duration::from_secs(self.steps.len() as u64));
         };
@@ -207,9 +242,10 @@ impl<'a> Series<'a> {
         let since = seconds - self.first;
         let at = Duration::from_secs_f64(since);
         if since < 0.0 || at < last.at {
-            return Err(row.place(column).decreases(text, self.previous).with_help(
-                "if a new series begins here, choose one with --series column=value",
-            ));
+            return Err(row
+                .place(column)
+                .decreases(text, self.previous)
+                .with_help("if a new series begins here, choose one with --series column=value"));
         }
         if at > MAX_DURATION {
             return Err(super::too_long(row.file, at));
@@ -223,7 +259,10 @@ impl<'a> Series<'a> {
             return Vec::new();
         };
         let columns = selection.groups.iter().map(|&column| header[column].text);
-        let this: Vec<_> = columns.zip(group).map(|(name, value)| format!("{name}={value}")).collect();
+        let this: Vec<_> = columns
+            .zip(group)
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
         vec![format!(
             "the series {} is read, {} rows of others are not: choose with --series",
             this.join(","),

@@ -44,8 +44,10 @@ fn read_quality(input: &Input<'_>) -> Result<Found, TraceError> {
             cqi: given(&row, cqi, |place, text| place.whole(text, 15))?
                 .map(|cqi| Cqi::new(cqi as u8)),
             snr: match snr {
-                Some(column) => given(&row, column, |place, text| place.decimal(text, -200.0, 200.0))?
-                    .map(Decibel::new),
+                Some(column) => given(&row, column, |place, text| {
+                    place.decimal(text, -200.0, 200.0)
+                })?
+                .map(Decibel::new),
                 None => None,
             },
             network: network_of(row.text(network)),
@@ -58,17 +60,20 @@ fn read_quality(input: &Input<'_>) -> Result<Found, TraceError> {
     let missing = samples.iter().filter(|sample| sample.cqi.is_none()).count();
     if missing == samples.len() {
         return Err(TraceError::NothingUsable {
-            file: input.file.to_owned(),
-            what: format!("no row of {missing} has a CQI"),
-            expected: "at least one".to_owned(),
-            help: "; play the measured rate instead: give --series DL_bitrate".to_owned(),
+            file: input.file.into(),
+            what: format!("no row of {missing} has a CQI").into(),
+            expected: "at least one".into(),
+            help: "; play the measured rate instead: give --series DL_bitrate".into(),
         });
     }
     let mut notes = Vec::new();
     if missing > 0 {
         notes.push(format!("{missing} of {} rows have no CQI", samples.len()));
     }
-    let content = Content::Quality(Quality { samples: samples.into(), duration });
+    let content = Content::Quality(Quality {
+        samples: samples.into(),
+        duration,
+    });
     Ok(Found { content, notes })
 }
 
@@ -80,16 +85,18 @@ fn read_rate(input: &Input<'_>, series: &str) -> Result<Found, TraceError> {
     let mut rates = Vec::new();
     while let Some(row) = table.next_row()? {
         clock.add(&row, time)?;
-        let kbps = given(&row, rate, |place, text| place.decimal(text, 0.0, most_kbps))?;
+        let kbps = given(&row, rate, |place, text| {
+            place.decimal(text, 0.0, most_kbps)
+        })?;
         rates.push(kbps.map(|kbps| bit_rate(kbps, 1e3)));
     }
     let (starts, duration) = clock.spread(input.file)?;
     let Some(first) = rates.iter().flatten().next() else {
         return Err(TraceError::NothingUsable {
-            file: input.file.to_owned(),
-            what: format!("no row has a {series}"),
-            expected: "at least one".to_owned(),
-            help: String::new(),
+            file: input.file.into(),
+            what: format!("no row has a {series}").into(),
+            expected: "at least one".into(),
+            help: "".into(),
         });
     };
     let mut held: BitRate = *first;
@@ -102,7 +109,13 @@ fn read_rate(input: &Input<'_>, series: &str) -> Result<Found, TraceError> {
         "{series} is what the phone received, which is less than what it could have received \
          where it asked for less"
     )];
-    Ok(Found { content: Content::Rate(Rates { steps: steps.into(), duration }), notes })
+    Ok(Found {
+        content: Content::Rate(Rates {
+            steps: steps.into(),
+            duration,
+        }),
+        notes,
+    })
 }
 
 /// A value, or `None` for `-` and an empty field.
@@ -195,7 +208,8 @@ fn three(text: &str) -> Option<[i64; 3]> {
     let mut parts = text.split('.');
     let mut next = || {
         let part = parts.next()?;
-        let digits = !part.is_empty() && part.len() <= 4 && part.bytes().all(|b| b.is_ascii_digit());
+        let digits =
+            !part.is_empty() && part.len() <= 4 && part.bytes().all(|b| b.is_ascii_digit());
         if digits { part.parse().ok() } else { None }
     };
     let numbers = [next()?, next()?, next()?];
@@ -205,7 +219,11 @@ fn three(text: &str) -> Option<[i64; 3]> {
 /// Days from 1970-01-01 to a date of the Gregorian calendar: years counted from March, so that
 /// the leap day is the last of its year.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let (year, month) = if month > 2 {
+        (year, month - 3)
+    } else {
+        (year - 1, month + 9)
+    };
     let leap_days = year / 4 - year / 100 + year / 400;
     let days_before_month = (153 * month + 2) / 5;
     365 * year + leap_days + days_before_month + day - 1 - 719_468
@@ -222,7 +240,14 @@ mod tests {
         assert_eq!(days_since_1970(2000, 3, 1), 11_017);
         assert_eq!(days_since_1970(2020, 2, 29), 18_321);
         assert_eq!(seconds_of("2001.09.09_01.46.40"), Some(1_000_000_000));
-        for wrong in ["2001.09.09", "2001.13.09_01.46.40", "2001.09.09_24.46.40", "a_b", "_", "1.2.3.4_1.1.1"] {
+        for wrong in [
+            "2001.09.09",
+            "2001.13.09_01.46.40",
+            "2001.09.09_24.46.40",
+            "a_b",
+            "_",
+            "1.2.3.4_1.1.1",
+        ] {
             assert_eq!(seconds_of(wrong), None, "{wrong}");
         }
     }
