@@ -9,7 +9,7 @@
 //! | 4.1.1 BtlBw, rounds, max filter of 10 rounds | `Bbr::update_bandwidth`, `windowed_max.rs` |
 //! | 4.1.2 RTprop, min filter of 10 s | `probe_rtt.rs` |
 //! | 4.2.1 pacing rate | `Bbr::set_pacing_rate`, `Bbr::pace_from_rtt` |
-//! | 4.2.2 send quantum | `Bbr::send_quantum` |
+//! | 4.2.2 send quantum | `send_quantum` |
 //! | 4.2.3 cwnd | `Bbr::set_cwnd`, `recovery.rs` |
 //! | 4.3.2 STARTUP | `startup.rs` |
 //! | 4.3.3 DRAIN | `drain.rs` |
@@ -151,6 +151,17 @@ pub struct Bbr {
     /// Most payload in flight; >= one segment.
     cwnd: Bytes,
     pacing_rate: BitRate,
+    /// What the pacing rate makes the send quantum (4.2.2); kept, for it is used several times for
+    /// each acknowledgement, while the rate seldom changes.
+    send_quantum: Bytes,
+}
+
+/// 4.2.2 BBRSetSendQuantum: what leaves in about a millisecond, whole segments rounded down.
+fn send_quantum(pacing_rate: BitRate, mss: Bytes) -> Bytes {
+    let in_a_tick = Bytes::new(pacing_rate.as_bps() / 8 / QUANTUM_PER_SECOND);
+    let least = if pacing_rate < MIN_TSO_RATE { 1 } else { 2 };
+    let segments = in_a_tick.min(MAX_QUANTUM).get() / mss.get();
+    mss * segments.max(least)
 }
 
 impl Bbr {
@@ -178,6 +189,7 @@ impl Bbr {
             prior_cwnd: Bytes::ZERO,
             cwnd: initial_window,
             pacing_rate: BitRate::ZERO,
+            send_quantum: Bytes::ZERO,
         };
         bbr.pace_from_rtt(NOMINAL_RTT);
         bbr
@@ -217,18 +229,6 @@ impl Bbr {
         }
     }
 
-    /// 4.2.2 BBRSetSendQuantum: what leaves in about a millisecond, whole segments rounded down.
-    fn send_quantum(&self) -> Bytes {
-        let in_a_tick = Bytes::new(self.pacing_rate.as_bps() / 8 / QUANTUM_PER_SECOND);
-        let least = if self.pacing_rate < MIN_TSO_RATE {
-            1
-        } else {
-            2
-        };
-        let segments = in_a_tick.min(MAX_QUANTUM).get() / self.mss.get();
-        self.mss * segments.max(least)
-    }
-
     /// 4.2.3.2: gain times BDP, rounded up; the initial window before the first round-trip sample.
     fn bdp(&self, bandwidth: BitRate, gain: Gain) -> Bytes {
         match self.min_rtt.value {
@@ -240,7 +240,7 @@ impl Bbr {
     /// 4.2.3.2 with Linux `bbr_quantization_budget`: room for the quanta in the hosts, an even number
     /// of segments, and two more while probing.
     fn with_quantization(&self, inflight: Bytes) -> Bytes {
-        let budgeted = inflight + self.send_quantum() * QUANTA_IN_HOSTS;
+        let budgeted = inflight + self.send_quantum * QUANTA_IN_HOSTS;
         let pair = self.mss * 2;
         let even = pair * budgeted.get().div_ceil(pair.get());
         if matches!(self.state, State::ProbeBw { phase: 0, .. }) {
@@ -260,7 +260,7 @@ impl Bbr {
     fn in_network(&self, bytes_in_flight: Bytes) -> Bytes {
         let is_growing = self.pacing_gain() > Gain::UNIT;
         if is_growing {
-            bytes_in_flight + self.send_quantum()
+            bytes_in_flight + self.send_quantum
         } else {
             bytes_in_flight
         }
@@ -284,7 +284,14 @@ impl Bbr {
     /// 4.2.1 BBRInitPacingRate: the window each round-trip time, times the high gain.
     fn pace_from_rtt(&mut self, rtt: Duration) {
         let bandwidth = BitRate::from_bytes_per(self.cwnd, rtt);
-        self.pacing_rate = self.pacing_rate_for(bandwidth, Gain::HIGH);
+        self.pace_at(self.pacing_rate_for(bandwidth, Gain::HIGH));
+    }
+
+    fn pace_at(&mut self, rate: BitRate) {
+        if rate != self.pacing_rate {
+            self.pacing_rate = rate;
+            self.send_quantum = send_quantum(rate, self.mss);
+        }
     }
 
     fn pacing_rate_for(&self, bandwidth: BitRate, gain: Gain) -> BitRate {
@@ -300,7 +307,7 @@ impl Bbr {
         }
         let rate = self.pacing_rate_for(self.bandwidth(), gain);
         if self.full_pipe.is_filled || rate > self.pacing_rate {
-            self.pacing_rate = rate;
+            self.pace_at(rate);
         }
     }
 
