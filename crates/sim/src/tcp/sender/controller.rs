@@ -56,7 +56,7 @@ impl Controller {
     }
     pub(super) fn on_recovery_end(&mut self, now: Instant, is_spurious: bool) {
         self.with(now, |cc, cx| {
-            cc.on_recovery_end(cx, RecoveryEnd { is_spurious })
+            cc.on_recovery_end(cx, RecoveryEnd { is_spurious });
         });
     }
     pub(super) fn on_app_limited(&mut self, now: Instant, in_flight: Bytes) {

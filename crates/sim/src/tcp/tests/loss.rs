@@ -41,7 +41,7 @@ fn a_single_loss_is_repaired_by_one_retransmission() {
     let sent: Vec<Instant> = transmissions(&p, 50);
     assert_eq!(sent.len(), 2);
     // found by the third SACK, a round trip after it was sent
-    assert!(sent[1] - sent[0] <= ms(21), "{:?}", sent);
+    assert!(sent[1] - sent[0] <= ms(21), "{sent:?}");
 }
 
 fn transmissions(p: &Pipe, segment: u64) -> Vec<Instant> {

@@ -121,7 +121,7 @@ fn check_stream(p: &Pipe, end: usize) -> Result<(), TestCaseError> {
 }
 
 fn run(
-    weather: [Weather; 2],
+    weather: &[Weather; 2],
     kinds: [u8; 2],
     buffers: [u64; 2],
     acts: &[Act],
@@ -191,7 +191,7 @@ proptest! {
         buffers in [1_000u64..300_000, 1_000u64..300_000],
         acts in prop::collection::vec(act(), 1..60),
     ) {
-        run(weather, kinds, buffers, &acts)?;
+        run(&weather, kinds, buffers, &acts)?;
     }
 
     /// Segments from nowhere: no panic, no acknowledgement of what was not sent.
