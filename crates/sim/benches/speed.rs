@@ -16,8 +16,12 @@ use units::{Bytes, Duration, Mcs};
 fn plain_dumbbell() -> Experiment {
     let (rate, rtt) = (mbps(100), ms(20));
     let mut experiment = dumbbell(rate, rtt, bdp(rate, rtt), Duration::from_secs(100));
-    experiment.flows.push(flow("a", "cubic", AppSpec::Continuous));
-    experiment.flows.push(flow("b", "cubic", AppSpec::Continuous));
+    experiment
+        .flows
+        .push(flow("a", "cubic", AppSpec::Continuous));
+    experiment
+        .flows
+        .push(flow("b", "cubic", AppSpec::Continuous));
     experiment
 }
 
@@ -26,8 +30,12 @@ fn fast_embb(megabytes: u64, mode: PepMode) -> Experiment {
     let mut experiment = fast_cell(ms(2), Duration::from_secs(60));
     experiment.sample_interval = ms(10);
     experiment.pep.mode = mode;
-    experiment.flows.push(flow("cubic", "cubic", bulk(megabytes * 500_000)));
-    experiment.flows.push(flow("bbr", "bbr", bulk(megabytes * 500_000)));
+    experiment
+        .flows
+        .push(flow("cubic", "cubic", bulk(megabytes * 500_000)));
+    experiment
+        .flows
+        .push(flow("bbr", "bbr", bulk(megabytes * 500_000)));
     experiment
 }
 
@@ -35,15 +43,23 @@ fn fast_embb(megabytes: u64, mode: PepMode) -> Experiment {
 fn many_ues(count: usize) -> Experiment {
     let mut experiment = fast_cell(ms(10), Duration::from_secs(60));
     let ue = experiment.ues[0].clone();
-    experiment.ues = (0..count).map(|i| UeSpec { name: format!("ue{i}"), ..ue.clone() }).collect();
+    experiment.ues = (0..count)
+        .map(|i| UeSpec {
+            name: format!("ue{i}"),
+            ..ue.clone()
+        })
+        .collect();
     if let scenario::AccessSpec::Cell(cell) = &mut experiment.access {
         // 1 Gbit/s for 100 UEs
         cell.config.layers = 2;
         cell.config.uplink.mcs = Mcs::new(16);
     }
     for index in 0..count {
-        let page =
-            AppSpec::Web { size: Bytes::new(12_500_000), interval: ms(20_000), rate: Some(mbps(10)) };
+        let page = AppSpec::Web {
+            size: Bytes::new(12_500_000),
+            interval: ms(20_000),
+            rate: Some(mbps(10)),
+        };
         let mut flow = flow(&format!("flow{index}"), "cubic", page);
         flow.ue = index;
         experiment.flows.push(flow);
@@ -73,14 +89,22 @@ fn measure(experiment: &Experiment, rounds: u32) -> (f64, RunResult) {
         let result = run(experiment);
         (began.elapsed().as_secs_f64(), result)
     });
-    timed.min_by(|a, b| a.0.total_cmp(&b.0)).expect("at least one round")
+    timed
+        .min_by(|a, b| a.0.total_cmp(&b.0))
+        .expect("at least one round")
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| a != "--bench")
+        .collect();
     let record = arguments.iter().any(|argument| argument == "--record");
     let wanted = |name: &str| {
-        let mut words = arguments.iter().filter(|word| !word.starts_with("--")).peekable();
+        let mut words = arguments
+            .iter()
+            .filter(|word| !word.starts_with("--"))
+            .peekable();
         words.peek().is_none() || words.any(|word| name.contains(word.as_str()))
     };
     let rapid = |mode| PepMode::Rapid(rapid::AllocatorConfig::new(mode));
@@ -90,8 +114,14 @@ fn main() {
         ("fast-embb-200mb", fast_embb(200, PepMode::None)),
         ("fast-embb-400mb", fast_embb(400, PepMode::None)),
         ("fast-embb-400mb-split", fast_embb(400, PepMode::Split)),
-        ("fast-embb-400mb-rapid-paper", fast_embb(400, rapid(rapid::Mode::Paper))),
-        ("fast-embb-400mb-rapid-default", fast_embb(400, rapid(rapid::Mode::Default))),
+        (
+            "fast-embb-400mb-rapid-paper",
+            fast_embb(400, rapid(rapid::Mode::Paper)),
+        ),
+        (
+            "fast-embb-400mb-rapid-default",
+            fast_embb(400, rapid(rapid::Mode::Default)),
+        ),
         ("25-ues-10mbit-10s", many_ues(25)),
         ("50-ues-10mbit-10s", many_ues(50)),
         ("100-ues-10mbit-10s", many_ues(100)),
@@ -122,11 +152,18 @@ fn main() {
 
 /// Appends a line to the history file.
 fn append(line: &str) {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results/bench-history.jsonl");
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/results/bench-history.jsonl"
+    );
     if let Some(folder) = std::path::Path::new(path).parent() {
         std::fs::create_dir_all(folder).expect("the folder of results can be made");
     }
-    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+    let mut file = std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path);
     let file = file.as_mut().expect("the history file can be opened");
-    file.write_all(line.as_bytes()).expect("the history file can be written");
+    file.write_all(line.as_bytes())
+        .expect("the history file can be written");
 }

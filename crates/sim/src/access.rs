@@ -27,9 +27,15 @@ impl CellRoute {
     /// Where a flow goes; without bearers (a wired access) it goes nowhere.
     pub(crate) fn new(flow: &FlowSpec, bearers: &[BearerConfig]) -> Self {
         // the first bearer takes what no other one claims
-        let claimed = bearers.iter().position(|bearer| bearer.qfis.contains(&flow.qfi));
+        let claimed = bearers
+            .iter()
+            .position(|bearer| bearer.qfis.contains(&flow.qfi));
         let bearer = u8::try_from(claimed.unwrap_or(0)).unwrap_or(u8::MAX);
-        Self { ue: UeIndex(flow.ue), qfi: flow.qfi, bearer }
+        Self {
+            ue: UeIndex(flow.ue),
+            qfi: flow.qfi,
+            bearer,
+        }
     }
 }
 
@@ -61,6 +67,10 @@ pub(crate) struct CellAccess {
     dropped: Vec<Handle>,
     /// By UE and bearer.
     meters: Vec<Vec<BearerMeters>>,
+    /// UEs whose queues can change: those with packets in the cell.
+    busy: Vec<UeIndex>,
+    /// By UE: whether it is in `busy`.
+    is_busy: Vec<bool>,
     ue_names: Vec<String>,
     /// CQIs of the last report.
     cqis: Vec<Cqi>,
@@ -102,6 +112,8 @@ impl CellAccess {
             delivered: VecDeque::new(),
             dropped: Vec::new(),
             meters: ues.iter().map(|ue| meters(ue, began)).collect(),
+            busy: Vec::with_capacity(ues.len()),
+            is_busy: vec![false; ues.len()],
             ue_names: ues.iter().map(|ue| ue.name.clone()).collect(),
             cqis: vec![Cqi::new(0); ues.len()],
             makes_reports: false,
@@ -121,26 +133,46 @@ impl CellAccess {
 
     /// A packet enters at the UPF.
     pub(crate) fn send_downlink(&mut self, now: Instant, route: CellRoute, handle: Handle) {
-        let packet = CellPacket { handle, bearer: route.bearer };
-        self.cell.send_downlink(now, route.ue, route.qfi, packet, &mut self.out);
+        let packet = CellPacket {
+            handle,
+            bearer: route.bearer,
+        };
+        self.cell
+            .send_downlink(now, route.ue, route.qfi, packet, &mut self.out);
         self.take_outputs();
         self.record(now, route.ue);
+        if !core::mem::replace(&mut self.is_busy[route.ue.0], true) {
+            self.busy.push(route.ue);
+        }
     }
 
     /// A packet enters in the UE.
     pub(crate) fn send_uplink(&mut self, now: Instant, route: CellRoute, handle: Handle) {
-        let packet = CellPacket { handle, bearer: route.bearer };
-        self.cell.send_uplink(now, route.ue, route.qfi, packet, &mut self.out);
+        let packet = CellPacket {
+            handle,
+            bearer: route.bearer,
+        };
+        self.cell
+            .send_uplink(now, route.ue, route.qfi, packet, &mut self.out);
         self.take_outputs();
         self.record(now, route.ue);
+        if !core::mem::replace(&mut self.is_busy[route.ue.0], true) {
+            self.busy.push(route.ue);
+        }
     }
 
     /// The cell runs until `now`.
     pub(crate) fn on_deadline(&mut self, now: Instant) {
         self.cell.on_deadline(now, &mut self.out);
         self.take_outputs();
-        for ue in 0..self.meters.len() {
-            self.record(now, UeIndex(ue));
+        let mut at = 0;
+        while let Some(&ue) = self.busy.get(at) {
+            if self.record(now, ue) {
+                at += 1;
+            } else {
+                self.is_busy[ue.0] = false;
+                self.busy.swap_remove(at);
+            }
         }
     }
 
@@ -174,13 +206,22 @@ impl CellAccess {
     pub(crate) fn totals(&mut self, now: Instant) -> Totals {
         self.cell.advance(now);
         let stats = self.cell.stats();
-        Totals { used: stats.prbs_used, offered: stats.prbs_offered, capacity: stats.capacity }
+        Totals {
+            used: stats.prbs_used,
+            offered: stats.prbs_offered,
+            capacity: stats.capacity,
+        }
     }
 
     fn take_outputs(&mut self) {
         for output in self.out.drain(..) {
             match output {
-                Output::Delivered { ue, direction, packet, sojourn } => {
+                Output::Delivered {
+                    ue,
+                    direction,
+                    packet,
+                    sojourn,
+                } => {
                     let meters = &mut self.meters[ue.0][usize::from(packet.bearer)];
                     let place = match direction {
                         Direction::Downlink => {
@@ -194,7 +235,12 @@ impl CellAccess {
                     };
                     self.delivered.push_back((place, packet.handle));
                 }
-                Output::Dropped { ue, direction, packet, .. } => {
+                Output::Dropped {
+                    ue,
+                    direction,
+                    packet,
+                    ..
+                } => {
                     let meters = &mut self.meters[ue.0][usize::from(packet.bearer)];
                     match direction {
                         Direction::Downlink => meters.down.dropped(),
@@ -206,13 +252,21 @@ impl CellAccess {
         }
     }
 
-    /// Writes down what waits for a UE.
-    fn record(&mut self, now: Instant, ue: UeIndex) {
+    /// Writes down what waits for a UE. False if no packet of it is in the cell.
+    fn record(&mut self, now: Instant, ue: UeIndex) -> bool {
         let bearers = &self.cell.stats().ues[ue.0].bearers;
+        let mut holds_packets = false;
         for (meters, bearer) in self.meters[ue.0].iter_mut().zip(bearers) {
-            meters.down.set(now, bearer.downlink.backlog);
-            meters.up.set(now, bearer.uplink.backlog);
+            for (meter, one) in [
+                (&mut meters.down, &bearer.downlink),
+                (&mut meters.up, &bearer.uplink),
+            ] {
+                meter.set(now, one.backlog);
+                let held = one.core.packets + one.queued.packets + one.in_flight.packets;
+                holds_packets |= !held.is_zero() || !one.backlog.is_zero();
+            }
         }
+        holds_packets
     }
 
     /// A step of the time series: queues, capacity, PRBs and CQI.
@@ -234,12 +288,22 @@ impl CellAccess {
             return; // the step is shorter than a slot
         }
         let rate = |bytes| BitRate::from_bytes_per(bytes, time).as_bps() as f64;
-        series.push("link", Metric::Capacity, now, rate(stats.capacity - before.capacity));
+        series.push(
+            "link",
+            Metric::Capacity,
+            now,
+            rate(stats.capacity - before.capacity),
+        );
         for (index, name) in self.ue_names.iter().enumerate() {
             let (ue, old) = (&stats.ues[index], &before.ues[index]);
             let prbs = (ue.downlink.prbs - old.downlink.prbs) as f64 / slots as f64;
             series.push(name, Metric::Prb, now, prbs);
-            series.push(name, Metric::Capacity, now, rate(ue.capacity - old.capacity));
+            series.push(
+                name,
+                Metric::Capacity,
+                now,
+                rate(ue.capacity - old.capacity),
+            );
             series.push(name, Metric::Cqi, now, f64::from(self.cqis[index].get()));
         }
         self.sampled.clone_from(stats);
@@ -248,7 +312,9 @@ impl CellAccess {
     /// The results of all queues.
     pub(crate) fn finish(self, end: Instant) -> Vec<QueueResult> {
         let meters = self.meters.into_iter().flatten();
-        meters.flat_map(|meters| [meters.down.finish(end), meters.up.finish(end)]).collect()
+        meters
+            .flat_map(|meters| [meters.down.finish(end), meters.up.finish(end)])
+            .collect()
     }
 }
 

@@ -24,7 +24,10 @@ fn parameters(config: &CellConfig) -> CellParameters {
 /// # Errors
 /// What is wrong with it; a wired channel in a cell.
 pub(crate) fn channel(ue: &UeSpec, cell: &CellConfig) -> Result<Box<dyn Channel>, Error> {
-    let error = |problem: String| Error::Channel { ue: ue.name.clone(), problem };
+    let error = |problem: String| Error::Channel {
+        ue: ue.name.clone(),
+        problem,
+    };
     let table = cell.mcs_table;
     Ok(match &ue.channel {
         ChannelSpec::ConstantMcs { mcs, bler } => {
@@ -38,11 +41,15 @@ pub(crate) fn channel(ue: &UeSpec, cell: &CellConfig) -> Result<Box<dyn Channel>
             let channel = LinkAdaptation::constant(*sinr, *adaptation);
             Box::new(channel.map_err(|e| error(e.to_string()))?)
         }
-        ChannelSpec::Trace { trace, playback, .. } => {
-            trace.channel(playback, &parameters(cell)).map_err(|e| error(e.to_string()))?
-        }
+        ChannelSpec::Trace {
+            trace, playback, ..
+        } => trace
+            .channel(playback, &parameters(cell))
+            .map_err(|e| error(e.to_string()))?,
         ChannelSpec::Wired => {
-            return Err(error("its channel is wired, but the access is a cell".to_owned()));
+            return Err(error(
+                "its channel is wired, but the access is a cell".to_owned(),
+            ));
         }
     })
 }
@@ -61,12 +68,17 @@ pub(crate) fn background(
         LoadSpec::Constant(prb) => Some(Box::new(ConstantLoad(*prb))),
         LoadSpec::Random { prb, share } => {
             let load = RandomLoad::new(*prb, *share, streams.stream("background"));
-            Some(Box::new(load.map_err(|e| Error::Background { problem: e.to_string() })?))
+            Some(Box::new(load.map_err(|e| Error::Background {
+                problem: e.to_string(),
+            })?))
         }
         LoadSpec::Trace(trace) => {
             let load = trace.load(&playback_of(trace, ues), &parameters(&cell.config));
             Some(load.ok_or_else(|| Error::Background {
-                problem: format!("{} does not show what others used: take a DCI log", trace.source),
+                problem: format!(
+                    "{} does not show what others used: take a DCI log",
+                    trace.source
+                ),
             })?)
         }
     })
@@ -75,7 +87,9 @@ pub(crate) fn background(
 /// How the UE that the trace also drives plays it, so that both stay in time.
 fn playback_of(load: &Arc<Trace>, ues: &[UeSpec]) -> Playback {
     let of_ue = ues.iter().find_map(|ue| match &ue.channel {
-        ChannelSpec::Trace { trace, playback, .. } if Arc::ptr_eq(trace, load) => Some(playback),
+        ChannelSpec::Trace {
+            trace, playback, ..
+        } if Arc::ptr_eq(trace, load) => Some(playback),
         _ => None,
     });
     of_ue.cloned().unwrap_or_default()

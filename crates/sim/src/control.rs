@@ -26,7 +26,14 @@ impl ReportChannel {
     /// The first report is made one period after the beginning.
     pub(crate) fn new(period: Duration, delay: Duration, loss: f64, rng: Rng) -> Self {
         let next_at = Instant::ZERO + period;
-        Self { period, delay, loss, rng, next_at, under_way: VecDeque::new() }
+        Self {
+            period,
+            delay,
+            loss,
+            rng,
+            next_at,
+            under_way: VecDeque::new(),
+        }
     }
 
     /// When the next report is to be made.
@@ -107,7 +114,10 @@ mod tests {
             slots: 1,
             prb_background: Prb::new(0),
         };
-        RadioReport { cell, ues: Vec::new() }
+        RadioReport {
+            cell,
+            ues: Vec::new(),
+        }
     }
 
     #[test]

@@ -74,7 +74,9 @@ pub enum Error {
         problem: String,
     },
     /// RAPID without a cell to report on.
-    #[error("pep mode rapid needs radio reports, but the access is a wired link: use a cell, or pep mode split or none")]
+    #[error(
+        "pep mode rapid needs radio reports, but the access is a wired link: use a cell, or pep mode split or none"
+    )]
     NoReports,
     /// The congestion control is not known.
     #[error("flow {flow:?}: {source}")]

@@ -129,7 +129,10 @@ impl Link {
             return false;
         }
         let lost_before = lost.len();
-        let next = self.parts.queue.dequeue(at, Bytes::MAX, &mut |packet| lost.push(packet));
+        let next = self
+            .parts
+            .queue
+            .dequeue(at, Bytes::MAX, &mut |packet| lost.push(packet));
         if let Some(meter) = &mut self.parts.meter {
             (lost_before..lost.len()).for_each(|_| meter.dropped());
             if let Some(dequeued) = &next {
@@ -190,14 +193,26 @@ mod tests {
     use queue::{Capacity, DropTail};
     use units::{Packets, Streams};
 
-    fn link(rate: BitRate, delay: Duration, capacity: Capacity, loss: f64, jitter: Duration) -> Link {
+    fn link(
+        rate: BitRate,
+        delay: Duration,
+        capacity: Capacity,
+        loss: f64,
+        jitter: Duration,
+    ) -> Link {
         let streams = Streams::new(3);
         Link::new(LinkParts {
             rate,
             delay,
             queue: Box::new(DropTail::new(capacity).unwrap()),
-            loss: Some(Loss { probability: loss, rng: streams.stream("loss") }),
-            jitter: Some(Jitter { most: jitter, rng: streams.stream("jitter") }),
+            loss: Some(Loss {
+                probability: loss,
+                rng: streams.stream("loss"),
+            }),
+            jitter: Some(Jitter {
+                most: jitter,
+                rng: streams.stream("jitter"),
+            }),
             meter: Some(QueueMeter::new("q".into(), Instant::ZERO)),
         })
     }
@@ -234,7 +249,10 @@ mod tests {
             let packet = pool.insert((), Bytes::new(1500));
             link.offer(at_us(at), packet, &mut lost);
         }
-        let times: Vec<_> = drain(&mut link, &mut lost).into_iter().map(|(at, _)| at).collect();
+        let times: Vec<_> = drain(&mut link, &mut lost)
+            .into_iter()
+            .map(|(at, _)| at)
+            .collect();
         assert_eq!(times, [6_000, 7_000, 8_000, 16_000].map(at_us));
         assert!(lost.is_empty());
         // the fourth ends at 11 ms: half of it is left at 10.5 ms

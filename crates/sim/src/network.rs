@@ -324,12 +324,18 @@ impl Network {
 
     /// All packets by their fate.
     pub(crate) fn counts(&self) -> PacketCounts {
-        PacketCounts { in_network: self.pool.len() as u64, ..self.counts }
+        PacketCounts {
+            in_network: self.pool.len() as u64,
+            ..self.counts
+        }
     }
 
     /// Takes the network apart, for its queues' records.
     pub(crate) fn into_parts(self) -> (Vec<Link>, Access) {
-        (self.links.into_iter().map(|entry| entry.link).collect(), self.access)
+        (
+            self.links.into_iter().map(|entry| entry.link).collect(),
+            self.access,
+        )
     }
 
     fn admit(&mut self, packet: Packet) -> Handle {

@@ -37,7 +37,10 @@ pub(crate) struct Pool<T> {
 
 impl<T> Default for Pool<T> {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: Vec::new() }
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+        }
     }
 }
 
@@ -56,13 +59,17 @@ impl<T> Pool<T> {
 
     /// Looks at a packet.
     pub(crate) fn get(&self, handle: Handle) -> &T {
-        self.slots[handle.index as usize].as_ref().expect("a handle lives as long as its packet")
+        self.slots[handle.index as usize]
+            .as_ref()
+            .expect("a handle lives as long as its packet")
     }
 
     /// Takes a packet out.
     pub(crate) fn take(&mut self, handle: Handle) -> T {
         self.free.push(handle.index);
-        self.slots[handle.index as usize].take().expect("a packet is taken out once")
+        self.slots[handle.index as usize]
+            .take()
+            .expect("a packet is taken out once")
     }
 
     /// Packets stored now.
@@ -80,7 +87,10 @@ mod tests {
         let mut pool = Pool::default();
         let a = pool.insert("a", Bytes::new(1500));
         let b = pool.insert("b", Bytes::new(40));
-        assert_eq!((pool.len(), *pool.get(a), b.bytes()), (2, "a", Bytes::new(40)));
+        assert_eq!(
+            (pool.len(), *pool.get(a), b.bytes()),
+            (2, "a", Bytes::new(40))
+        );
         assert_eq!(pool.take(a), "a");
         let c = pool.insert("c", Bytes::new(52));
         assert_eq!((pool.len(), pool.slots.len(), *pool.get(c)), (2, 2, "c"));

@@ -171,5 +171,7 @@ impl Relay {
 
 /// True if a connection ended otherwise than by both sides closing it.
 fn is_broken(connection: &Connection) -> bool {
-    connection.close_reason().is_some_and(|reason| reason != CloseReason::Finished)
+    connection
+        .close_reason()
+        .is_some_and(|reason| reason != CloseReason::Finished)
 }

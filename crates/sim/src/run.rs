@@ -19,7 +19,9 @@ impl Simulation {
     /// # Errors
     /// The first thing that is wrong with the experiment.
     pub fn new(experiment: &Experiment, seed: u64) -> Result<Self, Error> {
-        Ok(Self { world: build(experiment, seed)? })
+        Ok(Self {
+            world: build(experiment, seed)?,
+        })
     }
 
     /// Runs until the experiment's end.
@@ -82,7 +84,9 @@ pub fn run_repeats_on(
                 return;
             };
             let result = run(experiment, experiment.seed.wrapping_add(u64::from(repeat)));
-            *slot.lock().expect("no thread panics while it holds the lock") = Some(result);
+            *slot
+                .lock()
+                .expect("no thread panics while it holds the lock") = Some(result);
             progress(done.fetch_add(1, Ordering::Relaxed) + 1);
         }
     };
@@ -93,7 +97,9 @@ pub fn run_repeats_on(
         work();
     });
     let finished = slots.into_iter().map(|slot| {
-        let result = slot.into_inner().expect("no thread panics while it holds the lock");
+        let result = slot
+            .into_inner()
+            .expect("no thread panics while it holds the lock");
         result.expect("every repeat was taken by a thread, and all threads have ended")
     });
     finished.collect()

@@ -21,11 +21,26 @@ const ARITY: usize = 4;
 /// Position of an entity that has no entry.
 const ABSENT: u32 = u32::MAX;
 
+/// A time and an entity as one number, which orders as the pair does.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Entry(u128);
+
+impl Entry {
+    fn new(at: Instant, entity: EntityId) -> Self {
+        Self(u128::from(at.as_nanos()) << 32 | u128::from(entity.0))
+    }
+    fn at(self) -> Instant {
+        Instant::from_nanos((self.0 >> 32) as u64)
+    }
+    fn entity(self) -> EntityId {
+        EntityId(self.0 as u32)
+    }
+}
+
 /// Pending times of all entities.
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
-    /// Heap by (time, entity).
-    heap: Vec<(Instant, u32)>,
+    heap: Vec<Entry>,
     /// Where each entity is in `heap`, or [`ABSENT`].
     position: Vec<u32>,
 }
@@ -40,13 +55,13 @@ impl Schedule {
 
     /// The earliest entry.
     pub(crate) fn first(&self) -> Option<(Instant, EntityId)> {
-        self.heap.first().map(|&(at, id)| (at, EntityId(id)))
+        self.heap.first().map(|entry| (entry.at(), entry.entity()))
     }
 
     /// When `entity` is due, if it has an entry.
     pub(crate) fn due(&self, entity: EntityId) -> Option<Instant> {
         let at = self.position[entity.0 as usize];
-        (at != ABSENT).then(|| self.heap[at as usize].0)
+        (at != ABSENT).then(|| self.heap[at as usize].at())
     }
 
     /// Moves `entity` to a time, or takes it out.
@@ -56,17 +71,17 @@ impl Schedule {
             (None, ABSENT) => {}
             (None, p) => self.remove(p as usize),
             (Some(at), ABSENT) => {
-                self.heap.push((at, entity.0));
-                self.sift_up(self.heap.len() - 1);
+                let entry = Entry::new(at, entity);
+                self.heap.push(entry);
+                self.sift_up(self.heap.len() - 1, entry);
             }
             (Some(at), p) => {
-                let p = p as usize;
-                let before = self.heap[p].0;
-                self.heap[p].0 = at;
-                if at < before {
-                    self.sift_up(p);
-                } else if at > before {
-                    self.sift_down(p);
+                let (p, entry) = (p as usize, Entry::new(at, entity));
+                let before = self.heap[p];
+                if entry < before {
+                    self.sift_up(p, entry);
+                } else if entry > before {
+                    self.sift_down(p, entry);
                 }
             }
         }
@@ -83,16 +98,19 @@ impl Schedule {
     }
 
     fn remove(&mut self, p: usize) {
-        let (_, id) = self.heap.swap_remove(p);
-        self.position[id as usize] = ABSENT;
-        if p < self.heap.len() {
-            self.sift_down(p);
-            self.sift_up(p);
+        let removed = self.heap.swap_remove(p);
+        self.position[removed.entity().0 as usize] = ABSENT;
+        if let Some(&moved) = self.heap.get(p) {
+            if moved < removed {
+                self.sift_up(p, moved);
+            } else {
+                self.sift_down(p, moved);
+            }
         }
     }
 
-    fn sift_up(&mut self, mut p: usize) {
-        let entry = self.heap[p];
+    /// Puts `entry` at `p` or above.
+    fn sift_up(&mut self, mut p: usize, entry: Entry) {
         while p > 0 {
             let parent = (p - 1) / ARITY;
             if self.heap[parent] <= entry {
@@ -104,12 +122,13 @@ impl Schedule {
         self.place(p, entry);
     }
 
-    fn sift_down(&mut self, mut p: usize) {
-        let entry = self.heap[p];
+    /// Puts `entry` at `p` or below.
+    fn sift_down(&mut self, mut p: usize, entry: Entry) {
         loop {
             let first = p * ARITY + 1;
             let last = (first + ARITY).min(self.heap.len());
-            let Some(least) = (first..last).min_by_key(|&child| self.heap[child]) else {
+            let children = first..last;
+            let Some(least) = children.min_by_key(|&child| self.heap[child]) else {
                 break;
             };
             if entry <= self.heap[least] {
@@ -121,9 +140,9 @@ impl Schedule {
         self.place(p, entry);
     }
 
-    fn place(&mut self, p: usize, entry: (Instant, u32)) {
+    fn place(&mut self, p: usize, entry: Entry) {
         self.heap[p] = entry;
-        self.position[entry.1 as usize] = p as u32;
+        self.position[entry.entity().0 as usize] = p as u32;
     }
 }
 

@@ -163,7 +163,11 @@ impl Session {
     pub(crate) fn begin_object(&mut self, now: Instant, object: ObjectSpec) {
         let outgoing = Outgoing {
             left: object.size.unwrap_or(Bytes::MAX),
-            release: object.rate.map(|(rate, chunk)| Release { rate, chunk, next_at: now }),
+            release: object.rate.map(|(rate, chunk)| Release {
+                rate,
+                chunk,
+                next_at: now,
+            }),
             closes_after: object.closes_after,
         };
         self.object_began = now;

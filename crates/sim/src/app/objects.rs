@@ -56,16 +56,26 @@ impl Objects {
         match *app {
             AppSpec::Bulk { size } => Some(one(Some(size))),
             AppSpec::Continuous => Some(one(None)),
-            AppSpec::Web { size, interval, rate } => Some(Self {
+            AppSpec::Web {
+                size,
+                interval,
+                rate,
+            } => Some(Self {
                 rate,
                 interval,
                 count: None,
                 has_own_connections: false,
                 ..one(Some(size))
             }),
-            AppSpec::Short { size, interval, count } => {
-                Some(Self { interval, count: Some(count), ..one(Some(size)) })
-            }
+            AppSpec::Short {
+                size,
+                interval,
+                count,
+            } => Some(Self {
+                interval,
+                count: Some(count),
+                ..one(Some(size))
+            }),
             AppSpec::Cbr { .. } | AppSpec::Voip { .. } | AppSpec::Gaming { .. } => None,
         }
     }

@@ -11,7 +11,11 @@ enum Interval {
     /// Always the same.
     Fixed(Duration),
     /// Normally distributed, cut at zero.
-    Normal { mean: Duration, deviation: Duration, rng: Rng },
+    Normal {
+        mean: Duration,
+        deviation: Duration,
+        rng: Rng,
+    },
 }
 
 /// The datagrams of a UDP application.
@@ -32,16 +36,33 @@ impl Datagrams {
         let (payload, interval, stop) = match *app {
             AppSpec::Cbr { rate, packet, stop } => (packet, Interval::Rate(rate), stop),
             AppSpec::Voip { packet, interval } => (packet, Interval::Fixed(interval), None),
-            AppSpec::Gaming { packet, interval, deviation } => {
-                (packet, Interval::Normal { mean: interval, deviation, rng }, None)
-            }
+            AppSpec::Gaming {
+                packet,
+                interval,
+                deviation,
+            } => (
+                packet,
+                Interval::Normal {
+                    mean: interval,
+                    deviation,
+                    rng,
+                },
+                None,
+            ),
             AppSpec::Bulk { .. }
             | AppSpec::Continuous
             | AppSpec::Web { .. }
             | AppSpec::Short { .. } => return None,
         };
         let stop = stop.map(|after| start + after);
-        Some(Self { payload, interval, start, stop, seq: 0, due: Some(start) })
+        Some(Self {
+            payload,
+            interval,
+            start,
+            stop,
+            seq: 0,
+            due: Some(start),
+        })
     }
 
     /// Payload of each datagram.
@@ -51,7 +72,8 @@ impl Datagrams {
 
     /// When the next datagram leaves, if one does.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        self.due.filter(|&due| self.stop.is_none_or(|stop| due < stop))
+        self.due
+            .filter(|&due| self.stop.is_none_or(|stop| due < stop))
     }
 
     /// True if no datagram is left.
@@ -67,7 +89,11 @@ impl Datagrams {
         self.due = match &mut self.interval {
             Interval::Rate(rate) => Some(self.start + self.payload * self.seq / *rate),
             Interval::Fixed(interval) => Some(due + *interval),
-            Interval::Normal { mean, deviation, rng } => {
+            Interval::Normal {
+                mean,
+                deviation,
+                rng,
+            } => {
                 let seconds = mean.as_secs_f64() + deviation.as_secs_f64() * rng.normal();
                 Some(due + Duration::from_secs_f64(seconds))
             }
@@ -85,7 +111,10 @@ mod tests {
         let rng = Streams::new(5).stream("gaming");
         let mut datagrams = Datagrams::new(app, Instant::ZERO, rng).unwrap();
         let mut times = Vec::new();
-        while let Some(now) = datagrams.next_deadline().filter(|t| t.since_start() < until) {
+        while let Some(now) = datagrams
+            .next_deadline()
+            .filter(|t| t.since_start() < until)
+        {
             assert_eq!(datagrams.send(now), Some(times.len() as u64));
             times.push(now);
         }
@@ -114,7 +143,10 @@ mod tests {
             deviation: Duration::from_millis(5),
         };
         let times = all(&app, Duration::from_secs(1000));
-        let gaps: Vec<f64> = times.windows(2).map(|w| (w[1] - w[0]).as_millis_f64()).collect();
+        let gaps: Vec<f64> = times
+            .windows(2)
+            .map(|w| (w[1] - w[0]).as_millis_f64())
+            .collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let variance = gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
         assert!((mean - 40.0).abs() < 0.2 && (variance.sqrt() - 5.0).abs() < 0.2);

@@ -114,12 +114,19 @@ impl FlowMeter {
     /// Ends a step of the time series: payload delivered in it, and its mean round-trip time in ms.
     pub(crate) fn take_step(&mut self) -> (Bytes, Option<f64>) {
         let step = core::mem::take(&mut self.step);
-        let rtt = (step.rtt_count > 0).then(|| step.rtt_sum_ns as f64 / step.rtt_count as f64 / 1e6);
+        let rtt =
+            (step.rtt_count > 0).then(|| step.rtt_sum_ns as f64 / step.rtt_count as f64 / 1e6);
         (step.delivered, rtt)
     }
 
     /// The result of a run that ended at `end`, in which the network dropped `lost` packets.
-    pub(crate) fn finish(&self, name: String, cc: String, end: Instant, lost: u64) -> FlowResult {
+    pub(crate) fn finish(
+        mut self,
+        name: String,
+        cc: String,
+        end: Instant,
+        lost: u64,
+    ) -> FlowResult {
         let until = self.ended.unwrap_or(end);
         let active = until.saturating_since(self.start);
         let goodput = match active {

@@ -18,7 +18,9 @@ pub(crate) struct QueueMeter {
     /// Byte-nanoseconds.
     area: u128,
     max: Bytes,
-    /// Nanoseconds at each level.
+    /// Nanoseconds without a packet. The usual level of most queues; it needs no histogram.
+    empty: u64,
+    /// Nanoseconds at each other level.
     levels: Histogram<u64>,
     sojourn: Samples,
     drops: u64,
@@ -35,6 +37,7 @@ impl QueueMeter {
             began,
             area: 0,
             max: Bytes::ZERO,
+            empty: 0,
             levels,
             sojourn: Samples::default(),
             drops: 0,
@@ -53,15 +56,24 @@ impl QueueMeter {
 
     /// From `now` on, `bytes` wait.
     pub(crate) fn set(&mut self, now: Instant, bytes: Bytes) {
+        if bytes != self.bytes {
+            self.end_level(now);
+            self.bytes = bytes;
+            self.max = self.max.max(bytes);
+        }
+    }
+
+    /// Writes down for how long the present level has held.
+    fn end_level(&mut self, now: Instant) {
         let held = now.saturating_since(self.since).as_nanos();
-        if held > 0 {
+        self.since = self.since.max(now);
+        if self.bytes.is_zero() {
+            self.empty += held;
+        } else if held > 0 {
             self.area += u128::from(self.bytes.get()) * u128::from(held);
             let level = self.levels.record_n(self.bytes.get(), held);
             level.expect("a resizing histogram takes every value");
-            self.since = now;
         }
-        self.bytes = bytes;
-        self.max = self.max.max(bytes);
     }
 
     /// A packet left after it had waited so long.
@@ -76,9 +88,15 @@ impl QueueMeter {
 
     /// The result over the time from the beginning until `end`.
     pub(crate) fn finish(mut self, end: Instant) -> QueueResult {
-        self.set(end, self.bytes);
+        self.end_level(end);
+        let empty = self.levels.record_n(0, self.empty);
+        empty.expect("a resizing histogram takes every value");
         let span = end.saturating_since(self.began).as_nanos();
-        let mean = if span == 0 { 0.0 } else { self.area as f64 / span as f64 };
+        let mean = if span == 0 {
+            0.0
+        } else {
+            self.area as f64 / span as f64
+        };
         QueueResult {
             name: self.name,
             mean_bytes: mean,

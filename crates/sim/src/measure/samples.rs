@@ -13,7 +13,10 @@ const STEP_NS: u64 = 100;
 /// than 0.1 us.
 #[derive(Debug)]
 pub(crate) struct Samples {
+    /// Of all samples but zeros.
     histogram: Histogram<u64>,
+    /// Samples of no time at all: the usual wait in an idle queue.
+    zeros: u64,
     sum_ns: u128,
     min: Duration,
     max: Duration,
@@ -23,7 +26,14 @@ pub(crate) struct Samples {
 impl Default for Samples {
     fn default() -> Self {
         let histogram = Histogram::new(3).expect("three digits are allowed");
-        Self { histogram, sum_ns: 0, min: Duration::MAX, max: Duration::ZERO, count: 0 }
+        Self {
+            histogram,
+            zeros: 0,
+            sum_ns: 0,
+            min: Duration::MAX,
+            max: Duration::ZERO,
+            count: 0,
+        }
     }
 }
 
@@ -31,8 +41,14 @@ impl Samples {
     /// One sample.
     pub(crate) fn record(&mut self, sample: Duration) {
         let ns = sample.as_nanos();
-        let step = (ns + STEP_NS / 2) / STEP_NS;
-        self.histogram.record(step).expect("a resizing histogram takes every value");
+        if ns == 0 {
+            self.zeros += 1;
+        } else {
+            let step = (ns + STEP_NS / 2) / STEP_NS;
+            self.histogram
+                .record(step)
+                .expect("a resizing histogram takes every value");
+        }
         self.sum_ns += u128::from(ns);
         self.min = self.min.min(sample);
         self.max = self.max.max(sample);
@@ -45,10 +61,12 @@ impl Samples {
     }
 
     /// What was recorded.
-    pub(crate) fn distribution(&self) -> Distribution {
+    pub(crate) fn distribution(&mut self) -> Distribution {
         if self.count == 0 {
             return Distribution::default();
         }
+        let zeros = self.histogram.record_n(0, core::mem::take(&mut self.zeros));
+        zeros.expect("a resizing histogram takes every value");
         let quantile = |q| self.ms(self.histogram.value_at_quantile(q));
         Distribution {
             count: self.count,
@@ -96,6 +114,17 @@ mod tests {
     #[test]
     fn no_sample_is_no_distribution() {
         assert_eq!(Samples::default().distribution(), Distribution::default());
+    }
+
+    #[test]
+    fn zeros_count() {
+        let mut samples = Samples::default();
+        (0..90).for_each(|_| samples.record(Duration::ZERO));
+        (0..10).for_each(|_| samples.record(Duration::from_millis(2)));
+        let d = samples.distribution();
+        assert_eq!((d.count, d.min, d.p50, d.p90), (100, 0.0, 0.0, 0.0));
+        assert!((d.p95 - 2.0).abs() < 0.004 && (d.mean - 0.2).abs() < 1e-9);
+        assert_eq!(d.cdf, [(0.0, 0.9), (2.0, 1.0)]);
     }
 
     #[test]

@@ -29,9 +29,16 @@ impl SeriesSet {
     }
 
     fn find_or_add(&mut self, entity: &str, metric: Metric) -> usize {
-        let found = self.series.iter().position(|s| s.metric == metric && s.entity == entity);
+        let found = self
+            .series
+            .iter()
+            .position(|s| s.metric == metric && s.entity == entity);
         found.unwrap_or_else(|| {
-            self.series.push(Series { entity: entity.to_owned(), metric, points: Vec::new() });
+            self.series.push(Series {
+                entity: entity.to_owned(),
+                metric,
+                points: Vec::new(),
+            });
             self.series.len() - 1
         })
     }
@@ -59,7 +66,10 @@ mod tests {
             set.push("b", Metric::Goodput, now, 3.0);
         }
         let series = set.finish();
-        let lengths: Vec<_> = series.iter().map(|s| (s.entity.as_str(), s.points.len())).collect();
+        let lengths: Vec<_> = series
+            .iter()
+            .map(|s| (s.entity.as_str(), s.points.len()))
+            .collect();
         assert_eq!(lengths, [("a", 3), ("b", 3), ("a", 2)]);
     }
 }

@@ -12,7 +12,9 @@ use crate::schedule::{EntityId, Schedule};
 use queue::{Capacity, DropTail};
 use rapid::Allocator;
 use rnis::Rnti;
-use scenario::{AccessSpec, Direction, Experiment, FlowSpec, LinkSpec, PathSpec, PepMode, Transport};
+use scenario::{
+    AccessSpec, Direction, Experiment, FlowSpec, LinkSpec, PathSpec, PepMode, Transport,
+};
 use std::collections::HashSet;
 use units::{BitRate, Duration, Instant, Streams};
 
@@ -58,7 +60,12 @@ pub(crate) fn build(experiment: &Experiment, seed: u64) -> Result<World, Error> 
         flows.push(builder.flow(index as u32, spec, path_delay, access_rtt)?);
     }
     let sample_entity = builder.entity(Entity::Sample);
-    let Builder { mut schedule, entities, links, .. } = builder;
+    let Builder {
+        mut schedule,
+        entities,
+        links,
+        ..
+    } = builder;
     for flow in &flows {
         schedule.set(flow.entity, Some(Instant::ZERO + flow.spec.start));
     }
@@ -84,7 +91,10 @@ pub(crate) fn build(experiment: &Experiment, seed: u64) -> Result<World, Error> 
         pep: experiment.pep.clone(),
         control,
         bottleneck: Bottleneck::default(),
-        has_only_uploads: experiment.flows.iter().all(|flow| flow.direction == Direction::Up),
+        has_only_uploads: experiment
+            .flows
+            .iter()
+            .all(|flow| flow.direction == Direction::Up),
         series: SeriesSet::default(),
         events: 0,
     })
@@ -102,18 +112,26 @@ impl Builder<'_> {
         spec: &WireSpec<'_>,
         add: fn(&mut Links, Link, EntityId) -> LinkId,
     ) -> Result<LinkId, Error> {
-        let queue = DropTail::new(spec.buffer)
-            .map_err(|source| Error::Queue { queue: spec.name.to_owned(), source })?;
+        let queue = DropTail::new(spec.buffer).map_err(|source| Error::Queue {
+            queue: spec.name.to_owned(),
+            source,
+        })?;
         let streams = self.streams.child("link").child(spec.name);
         let link = Link::new(LinkParts {
             rate: spec.rate,
             delay: spec.delay,
             queue: Box::new(queue),
-            loss: (spec.loss > 0.0)
-                .then(|| Loss { probability: spec.loss, rng: streams.stream("loss") }),
-            jitter: (!spec.jitter.is_zero())
-                .then(|| Jitter { most: spec.jitter, rng: streams.stream("jitter") }),
-            meter: spec.is_measured.then(|| QueueMeter::new(spec.name.to_owned(), self.first_start)),
+            loss: (spec.loss > 0.0).then(|| Loss {
+                probability: spec.loss,
+                rng: streams.stream("loss"),
+            }),
+            jitter: (!spec.jitter.is_zero()).then(|| Jitter {
+                most: spec.jitter,
+                rng: streams.stream("jitter"),
+            }),
+            meter: spec
+                .is_measured
+                .then(|| QueueMeter::new(spec.name.to_owned(), self.first_start)),
         });
         // links are numbered as they are made, so the entity's link is known before it exists
         let entity = self.entity(Entity::Link(self.links.next_id()));
@@ -178,7 +196,11 @@ impl Builder<'_> {
         let host_down = self.link(&wire, Links::host_down)?;
         let host_up = self.link(&wire, Links::host_up)?;
         let cell = CellRoute::new(spec, &self.experiment.ues[spec.ue].bearers);
-        Ok(Route { host_down, host_up, cell })
+        Ok(Route {
+            host_down,
+            host_up,
+            cell,
+        })
     }
 
     fn flow(
@@ -192,8 +214,13 @@ impl Builder<'_> {
         let streams = self.streams.child("flow").child(&spec.name);
         let app = match Objects::new(&spec.app, start) {
             Some(objects) => Some(App::Objects(objects)),
-            None => Datagrams::new(&spec.app, start, streams.stream("application"))
-                .map(|source| App::Datagrams { source, arrived: 0, sent: 0 }),
+            None => Datagrams::new(&spec.app, start, streams.stream("application")).map(|source| {
+                App::Datagrams {
+                    source,
+                    arrived: 0,
+                    sent: 0,
+                }
+            }),
         };
         let is_tcp = matches!(app, Some(App::Objects(_)));
         let app = app.filter(|_| is_tcp == (spec.transport == Transport::Tcp));
@@ -281,7 +308,10 @@ fn access_base_rtt(access: &AccessSpec) -> Duration {
 /// One-way delay of the path: half of what the access leaves of the end-to-end round-trip time.
 fn path_delay(path: &PathSpec, access: Duration) -> Result<Duration, Error> {
     if path.rtt < access {
-        return Err(Error::PathTooShort { rtt: path.rtt, access });
+        return Err(Error::PathTooShort {
+            rtt: path.rtt,
+            access,
+        });
     }
     Ok((path.rtt - access) / 2)
 }
@@ -293,7 +323,10 @@ fn check(experiment: &Experiment) -> Result<(), Error> {
     if experiment.ues.is_empty() {
         return Err(Error::Empty { what: "ues" });
     }
-    check_names("flows", experiment.flows.iter().map(|flow| flow.name.as_str()))?;
+    check_names(
+        "flows",
+        experiment.flows.iter().map(|flow| flow.name.as_str()),
+    )?;
     check_names("ues", experiment.ues.iter().map(|ue| ue.name.as_str()))?;
     check_count(experiment.ues.len())?;
     let path = &experiment.path;
@@ -304,31 +337,49 @@ fn check(experiment: &Experiment) -> Result<(), Error> {
         check_rate("link.uplink-rate", link.uplink_rate)?;
         check_share("link.loss", link.loss)?;
     }
-    experiment.flows.iter().try_for_each(|flow| check_flow(experiment, flow))
+    experiment
+        .flows
+        .iter()
+        .try_for_each(|flow| check_flow(experiment, flow))
 }
 
 fn check_flow(experiment: &Experiment, flow: &FlowSpec) -> Result<(), Error> {
     let count = experiment.ues.len();
     if flow.ue >= count {
-        return Err(Error::UnknownUe { flow: flow.name.clone(), ue: flow.ue, count });
+        return Err(Error::UnknownUe {
+            flow: flow.name.clone(),
+            ue: flow.ue,
+            count,
+        });
     }
     if flow.transport == Transport::Udp {
         return Ok(());
     }
-    let config = cc::BuildConfig { mss: flow.tcp.mss, initial_window: flow.tcp.mss };
-    cc::build(&flow.cc.name, config)
-        .map_err(|source| Error::CongestionControl { flow: flow.name.clone(), source })?;
+    let config = cc::BuildConfig {
+        mss: flow.tcp.mss,
+        initial_window: flow.tcp.mss,
+    };
+    cc::build(&flow.cc.name, config).map_err(|source| Error::CongestionControl {
+        flow: flow.name.clone(),
+        source,
+    })?;
     super::connections::host_config(flow)
         .check()
         .and_then(|()| super::connections::relay_config(flow, &experiment.pep).check())
-        .map_err(|source| Error::Tcp { flow: flow.name.clone(), source })
+        .map_err(|source| Error::Tcp {
+            flow: flow.name.clone(),
+            source,
+        })
 }
 
 fn check_names<'a>(what: &'static str, names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
     let mut seen = HashSet::new();
     for name in names {
         if !seen.insert(name) {
-            return Err(Error::DuplicateName { what, name: name.to_owned() });
+            return Err(Error::DuplicateName {
+                what,
+                name: name.to_owned(),
+            });
         }
     }
     Ok(())
@@ -351,7 +402,11 @@ fn check_rate(field: &str, rate: BitRate) -> Result<(), Error> {
         return Ok(());
     }
     let expected = "more than 0 bit/s";
-    Err(Error::OutOfRange { field: field.to_owned(), value: rate.to_string(), expected })
+    Err(Error::OutOfRange {
+        field: field.to_owned(),
+        value: rate.to_string(),
+        expected,
+    })
 }
 
 fn check_share(field: &str, share: f64) -> Result<(), Error> {
@@ -359,5 +414,9 @@ fn check_share(field: &str, share: f64) -> Result<(), Error> {
         return Ok(());
     }
     let expected = "0 to 1";
-    Err(Error::OutOfRange { field: field.to_owned(), value: share.to_string(), expected })
+    Err(Error::OutOfRange {
+        field: field.to_owned(),
+        value: share.to_string(),
+        expected,
+    })
 }

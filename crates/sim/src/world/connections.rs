@@ -27,7 +27,12 @@ pub(super) fn host_config(flow: &FlowSpec) -> Config {
 /// TCP of the proxy: half of its buffer receives, half sends.
 pub(super) fn relay_config(flow: &FlowSpec, pep: &PepSpec) -> Config {
     let half = Bytes::new(pep.buffer.get() / 2);
-    Config { receive_buffer: half, send_buffer: half, auto_read: false, ..host_config(flow) }
+    Config {
+        receive_buffer: half,
+        send_buffer: half,
+        auto_read: false,
+        ..host_config(flow)
+    }
 }
 
 impl World {
@@ -68,7 +73,9 @@ impl World {
         config: Config,
         controller: Box<dyn CongestionControl>,
     ) -> Connection {
-        let rng = self.flows[flow as usize].streams.stream(&format!("{number}/{name}"));
+        let rng = self.flows[flow as usize]
+            .streams
+            .stream(&format!("{number}/{name}"));
         match side {
             Side::Client | Side::ProxyWan => Connection::client(config, controller, rng),
             Side::Server | Side::ProxyRan => Connection::server(config, controller, rng),
@@ -76,7 +83,10 @@ impl World {
     }
 
     fn controller(&self, name: &str, config: &Config) -> Box<dyn CongestionControl> {
-        let build = BuildConfig { mss: config.mss, initial_window: config.initial_cwnd() };
+        let build = BuildConfig {
+            mss: config.mss,
+            initial_window: config.initial_cwnd(),
+        };
         cc::build(name, build).expect("checked as the world was built")
     }
 }

@@ -62,7 +62,11 @@ impl World {
             (rate, chunk)
         });
         let closes_after = objects.closes_after_object();
-        Some(ObjectSpec { size: objects.size(), rate, closes_after })
+        Some(ObjectSpec {
+            size: objects.size(),
+            rate,
+            closes_after,
+        })
     }
 
     fn open_session(&mut self, flow: u32) {
@@ -83,7 +87,12 @@ impl World {
     }
 
     /// An end of a session with its timer.
-    pub(super) fn endpoint(&mut self, session: u32, side: Side, connection: Connection) -> Endpoint {
+    pub(super) fn endpoint(
+        &mut self,
+        session: u32,
+        side: Side,
+        connection: Connection,
+    ) -> Endpoint {
         let timer = self.add_entity(Entity::Timer { session, side });
         Endpoint { connection, timer }
     }
@@ -170,7 +179,9 @@ impl World {
         let now = self.now;
         let flow = session.flow;
         while let Some((bytes, origin)) = session.read_data(now) {
-            self.flows[flow as usize].meter.on_delivered(bytes, now.saturating_since(origin));
+            self.flows[flow as usize]
+                .meter
+                .on_delivered(bytes, now.saturating_since(origin));
         }
         if session.take_object_done() {
             self.on_object_done(flow, now.saturating_since(session.object_began()));
@@ -216,7 +227,13 @@ impl World {
             return;
         };
         while let Some(segment) = end.connection.poll_transmit(now) {
-            let packet = Packet { flow, body: Body::Segment { session: id, segment } };
+            let packet = Packet {
+                flow,
+                body: Body::Segment {
+                    session: id,
+                    segment,
+                },
+            };
             match side {
                 Side::Client => self.net.send_from_ue(now, packet),
                 Side::Server => self.net.send_from_server(now, packet),
@@ -224,7 +241,9 @@ impl World {
                 Side::ProxyWan => self.net.send_from_edge_up(now, packet),
             }
         }
-        self.net.schedule.set_no_later(end.timer, end.connection.next_deadline());
+        self.net
+            .schedule
+            .set_no_later(end.timer, end.connection.next_deadline());
     }
 
     /// Round-trip times of the data: measured by its sender or, through a proxy, from its origin to
@@ -232,7 +251,9 @@ impl World {
     pub(super) fn take_rtt_samples(&mut self, session: &mut Session, side: Side) {
         let (is_relayed, is_of_data) = (session.relay.is_some(), side == session.rtt_side());
         let state = &mut self.flows[session.flow as usize];
-        let sample = session.endpoint(side).and_then(|end| end.connection.take_rtt_sample());
+        let sample = session
+            .endpoint(side)
+            .and_then(|end| end.connection.take_rtt_sample());
         let Some(sample) = sample else {
             return;
         };
@@ -290,7 +311,9 @@ impl World {
             _ => &session.server,
         };
         let retransmits = own.connection.stats().retransmits + relayed;
-        self.flows[session.flow as usize].meter.add_retransmits(retransmits.get());
+        self.flows[session.flow as usize]
+            .meter
+            .add_retransmits(retransmits.get());
     }
 
     fn send_datagrams(&mut self, flow: u32) {
@@ -302,8 +325,14 @@ impl World {
         let direction = state.spec.direction;
         while source.send(now).is_some() {
             *sent += 1;
-            let datagram = Datagram { sent_at: now, payload: source.payload() };
-            let packet = Packet { flow, body: Body::Datagram(datagram) };
+            let datagram = Datagram {
+                sent_at: now,
+                payload: source.payload(),
+            };
+            let packet = Packet {
+                flow,
+                body: Body::Datagram(datagram),
+            };
             match direction {
                 Direction::Down => self.net.send_from_server(now, packet),
                 Direction::Up => self.net.send_from_ue(now, packet),
@@ -326,7 +355,11 @@ impl World {
     /// Ends a flow of datagrams once every one that was sent has arrived or is known lost.
     pub(super) fn check_datagrams(&mut self, flow: u32) {
         let lost = self.net.lost(flow);
-        if let App::Datagrams { source, arrived, sent } = &self.flows[flow as usize].app
+        if let App::Datagrams {
+            source,
+            arrived,
+            sent,
+        } = &self.flows[flow as usize].app
             && source.has_stopped()
             && *arrived + lost == *sent
         {

@@ -207,7 +207,9 @@ impl World {
         }
         let link = self.bottleneck.result();
         let (hops, events) = (self.net.hops(), self.events);
-        let lost: Vec<u64> = (0..self.flows.len()).map(|f| self.net.lost(f as u32)).collect();
+        let lost: Vec<u64> = (0..self.flows.len())
+            .map(|f| self.net.lost(f as u32))
+            .collect();
         let mut queues = sampling::queue_results(self.net, end);
         let mut flows = Vec::with_capacity(self.flows.len());
         for (flow, lost) in self.flows.into_iter().zip(lost) {

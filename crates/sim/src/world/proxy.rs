@@ -19,8 +19,13 @@ impl World {
         session.relay = Some(Box::new(Relay::new(ran, wan)));
         let state = &self.flows[flow as usize];
         if let Some(control) = &mut self.control {
-            let opened = FlowOpened { ue: state.rnti, mss: state.spec.tcp.mss };
-            control.allocator.on_flow_open(now, FlowId(u64::from(id)), opened);
+            let opened = FlowOpened {
+                ue: state.rnti,
+                mss: state.spec.tcp.mss,
+            };
+            control
+                .allocator
+                .on_flow_open(now, FlowId(u64::from(id)), opened);
             control.flows.push(id);
             self.wake_allocator();
         }
@@ -65,7 +70,9 @@ impl World {
             && let Some(at) = control.flows.iter().position(|&flow| flow == id)
         {
             control.flows.remove(at);
-            control.allocator.on_flow_close(self.now, FlowId(u64::from(id)));
+            control
+                .allocator
+                .on_flow_close(self.now, FlowId(u64::from(id)));
             self.wake_allocator();
         }
     }
@@ -74,7 +81,9 @@ impl World {
     /// in the middle of a session.
     fn wake_allocator(&mut self) {
         if let Some(control) = &self.control {
-            self.net.schedule.set(control.allocator_entity, Some(self.now));
+            self.net
+                .schedule
+                .set(control.allocator_entity, Some(self.now));
         }
     }
 
@@ -111,7 +120,10 @@ impl World {
     pub(super) fn on_allocator_deadline(&mut self) {
         let now = self.now;
         let is_due = self.control.as_ref().is_some_and(|control| {
-            control.allocator.next_deadline().is_some_and(|deadline| deadline <= now)
+            control
+                .allocator
+                .next_deadline()
+                .is_some_and(|deadline| deadline <= now)
         });
         if is_due {
             self.hand_over_telemetry();
@@ -131,7 +143,9 @@ impl World {
                 && let Some(relay) = &mut session.relay
             {
                 let telemetry = telemetry(relay);
-                control.allocator.on_telemetry(self.now, FlowId(u64::from(id)), &telemetry);
+                control
+                    .allocator
+                    .on_telemetry(self.now, FlowId(u64::from(id)), &telemetry);
             }
         }
     }
@@ -155,7 +169,10 @@ impl World {
         let id = u32::try_from(decision.flow.0).expect("flows are numbered by session");
         self.with_session(id, |world, session| {
             if let Some(relay) = &mut session.relay {
-                relay.wan.connection.set_receive_window(world.now, Some(decision.wan_window));
+                relay
+                    .wan
+                    .connection
+                    .set_receive_window(world.now, Some(decision.wan_window));
                 relay.ran.connection.set_allocation(world.now, decision.ran);
                 relay.decision = Some(*decision);
                 world.settle_proxy(session, id);

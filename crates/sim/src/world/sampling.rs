@@ -94,7 +94,11 @@ impl World {
         };
         let capacity = link.rate().bytes_in(now.since_start());
         let (used, offered) = (link.sent_until(now).get(), capacity.get());
-        Totals { used, offered, capacity }
+        Totals {
+            used,
+            offered,
+            capacity,
+        }
     }
 
     /// The wired access, in the direction in which data goes.
@@ -134,7 +138,8 @@ impl World {
             series.push(name, Metric::Rtt, now, rtt);
         }
         if let Some(stats) = stats {
-            let mut push = |metric, bytes: Bytes| series.push(name, metric, now, bytes.get() as f64);
+            let mut push =
+                |metric, bytes: Bytes| series.push(name, metric, now, bytes.get() as f64);
             push(Metric::BytesInFlight, stats.bytes_in_flight);
             push(Metric::Cwnd, stats.cwnd);
             push(Metric::ReceiveWindow, stats.peer_window);
@@ -142,16 +147,30 @@ impl World {
         if let Some(decision) = decision {
             let window = decision.ran.window.get() as f64;
             series.push(name, Metric::RanWindow, now, window);
-            series.push(name, Metric::IsSlow, now, f64::from(u8::from(decision.is_slow)));
+            series.push(
+                name,
+                Metric::IsSlow,
+                now,
+                f64::from(u8::from(decision.is_slow)),
+            );
         }
         if let Some(queue) = &state.proxy_queue {
-            series.push(queue.name(), Metric::QueueBytes, now, queue.bytes().get() as f64);
+            series.push(
+                queue.name(),
+                Metric::QueueBytes,
+                now,
+                queue.bytes().get() as f64,
+            );
         }
     }
 
     fn decision_of(&self, flow: u32) -> Option<rapid::Decision> {
         let id = self.flows[flow as usize].latest?;
-        self.sessions[id as usize].as_ref()?.relay.as_ref()?.decision
+        self.sessions[id as usize]
+            .as_ref()?
+            .relay
+            .as_ref()?
+            .decision
     }
 
     fn sample_network(&mut self) {
@@ -162,7 +181,12 @@ impl World {
         }
         let series = &mut self.series;
         for queue in self.net.links().filter_map(|link| link.meter()) {
-            series.push(queue.name(), Metric::QueueBytes, now, queue.bytes().get() as f64);
+            series.push(
+                queue.name(),
+                Metric::QueueBytes,
+                now,
+                queue.bytes().get() as f64,
+            );
         }
         if let Some(cell) = self.net.cell() {
             cell.sample(now, series);
@@ -173,7 +197,10 @@ impl World {
 /// The records of all queues of the network.
 pub(super) fn queue_results(network: Network, end: Instant) -> Vec<QueueResult> {
     let (links, access) = network.into_parts();
-    let meters: Vec<QueueMeter> = links.into_iter().filter_map(|link| link.into_meter()).collect();
+    let meters: Vec<QueueMeter> = links
+        .into_iter()
+        .filter_map(|link| link.into_meter())
+        .collect();
     let mut results: Vec<_> = meters.into_iter().map(|meter| meter.finish(end)).collect();
     if let Access::Cell(cell) = access {
         results.extend(cell.finish(end));

@@ -8,14 +8,19 @@ use units::{Bytes, Duration};
 fn a_bulk_transfer_takes_its_slow_start_and_its_bytes() {
     let (rate, rtt) = (mbps(50), ms(20));
     let mut experiment = dumbbell(rate, rtt, bdp(rate, rtt) * 2, Duration::from_secs(60));
-    experiment.flows.push(flow("bulk", "cubic", bulk(10_000_000)));
+    experiment
+        .flows
+        .push(flow("bulk", "cubic", bulk(10_000_000)));
     let result = run(&experiment);
     let flow = &result.flows[0];
     assert_eq!(flow.delivered, Bytes::new(10_000_000));
     // wire time of 10 MB, and two round trips before the first byte
     let wire = 10e6 * (PACKET as f64 / MSS as f64) * 8.0 / rate.as_bps() as f64;
     let completion = flow.completion.unwrap().as_secs_f64();
-    assert!(completion > wire + 0.04 && completion < wire + 0.4, "{completion} of {wire}");
+    assert!(
+        completion > wire + 0.04 && completion < wire + 0.4,
+        "{completion} of {wire}"
+    );
     // the run ends with its last flow
     assert_eq!(result.elapsed, flow.completion.unwrap());
 }
@@ -24,7 +29,9 @@ fn a_bulk_transfer_takes_its_slow_start_and_its_bytes() {
 fn an_upload_is_measured_like_a_download() {
     let (rate, rtt) = (mbps(50), ms(20));
     let mut experiment = dumbbell(rate, rtt, bdp(rate, rtt), Duration::from_secs(20));
-    experiment.flows.push(flow("up", "cubic", AppSpec::Continuous));
+    experiment
+        .flows
+        .push(flow("up", "cubic", AppSpec::Continuous));
     experiment.flows[0].direction = Direction::Up;
     let result = run(&experiment);
     let share = payload_share(&result.flows[0], rate);
@@ -38,7 +45,11 @@ fn pages_load_in_the_time_that_the_link_needs() {
     let (rate, rtt) = (mbps(100), ms(10));
     let mut experiment = dumbbell(rate, rtt, bdp(rate, rtt) * 4, Duration::from_secs(10));
     let size = Bytes::new(500_000);
-    let page = AppSpec::Web { size, interval: ms(500), rate: None };
+    let page = AppSpec::Web {
+        size,
+        interval: ms(500),
+        rate: None,
+    };
     experiment.flows.push(flow("web", "cubic", page));
     let result = run(&experiment);
     let load = &result.flows[0].load_time;
@@ -53,7 +64,11 @@ fn a_paced_page_takes_its_rate() {
     let mut experiment = dumbbell(mbps(100), ms(10), Bytes::new(1_000_000), ms(5000));
     let size = Bytes::new(200_000);
     // 200 kB at 4 Mbit/s: 400 ms
-    let page = AppSpec::Web { size, interval: ms(1000), rate: Some(mbps(4)) };
+    let page = AppSpec::Web {
+        size,
+        interval: ms(1000),
+        rate: Some(mbps(4)),
+    };
     experiment.flows.push(flow("web", "cubic", page));
     let load = run(&experiment).flows[0].load_time.clone();
     assert_eq!(load.count, 5);
@@ -65,7 +80,11 @@ fn a_slow_page_delays_the_next_one() {
     // 1 MB at 4 Mbit/s takes 2 s; a page each 0.5 s is asked for as soon as the last is there
     let mut experiment = dumbbell(mbps(100), ms(10), Bytes::new(1_000_000), ms(10_500));
     let size = Bytes::new(1_000_000);
-    let page = AppSpec::Web { size, interval: ms(500), rate: Some(mbps(4)) };
+    let page = AppSpec::Web {
+        size,
+        interval: ms(500),
+        rate: Some(mbps(4)),
+    };
     experiment.flows.push(flow("web", "cubic", page));
     let result = run(&experiment);
     assert_eq!(result.flows[0].load_time.count, 5);
@@ -75,7 +94,11 @@ fn a_slow_page_delays_the_next_one() {
 fn short_transfers_count_their_handshake() {
     let mut experiment = dumbbell(mbps(100), ms(50), Bytes::new(1_000_000), ms(60_000));
     let size = Bytes::new(10_000); // within the initial window
-    let short = AppSpec::Short { size, interval: ms(200), count: 10 };
+    let short = AppSpec::Short {
+        size,
+        interval: ms(200),
+        count: 10,
+    };
     experiment.flows.push(flow("short", "cubic", short));
     let result = run(&experiment);
     let load = &result.flows[0].load_time;
@@ -90,7 +113,11 @@ fn short_transfers_count_their_handshake() {
 fn constant_rate_datagrams_are_counted_and_timed() {
     let mut experiment = dumbbell(mbps(10), ms(40), Bytes::new(100_000), ms(60_000));
     let stop = Some(Duration::from_secs(10));
-    let cbr = AppSpec::Cbr { rate: mbps(2), packet: Bytes::new(1000), stop };
+    let cbr = AppSpec::Cbr {
+        rate: mbps(2),
+        packet: Bytes::new(1000),
+        stop,
+    };
     experiment.flows.push(udp("udp", cbr));
     let result = run(&experiment);
     let flow = &result.flows[0];
@@ -111,7 +138,11 @@ fn lost_datagrams_and_jitter_show() {
         link.loss = 0.05;
     }
     let stop = Some(Duration::from_secs(50));
-    let cbr = AppSpec::Cbr { rate: mbps(1), packet: Bytes::new(1250), stop };
+    let cbr = AppSpec::Cbr {
+        rate: mbps(1),
+        packet: Bytes::new(1250),
+        stop,
+    };
     experiment.flows.push(udp("udp", cbr));
     let result = run(&experiment);
     let flow = &result.flows[0];
@@ -119,8 +150,16 @@ fn lost_datagrams_and_jitter_show() {
     // binomial, 4 standard deviations
     assert!((flow.lost as f64 - 250.0).abs() < 62.0, "{}", flow.lost);
     // |D| of two independent uniform delays on 0..8 ms has the mean 8/3; packets are 10 ms apart
-    assert!((flow.jitter_ms - 8.0 / 3.0).abs() < 1.5, "{}", flow.jitter_ms);
-    assert!((flow.owd.mean - (20.0 + 1.02 + 4.0)).abs() < 0.3, "{}", flow.owd.mean);
+    assert!(
+        (flow.jitter_ms - 8.0 / 3.0).abs() < 1.5,
+        "{}",
+        flow.jitter_ms
+    );
+    assert!(
+        (flow.owd.mean - (20.0 + 1.02 + 4.0)).abs() < 0.3,
+        "{}",
+        flow.owd.mean
+    );
     assert_eq!(flow.completion, None);
 }
 
@@ -128,36 +167,64 @@ fn lost_datagrams_and_jitter_show() {
 fn a_datagram_overload_loses_what_does_not_fit() {
     let mut experiment = dumbbell(mbps(5), ms(20), Bytes::new(50_000), ms(60_000));
     let stop = Some(Duration::from_secs(20));
-    let cbr = AppSpec::Cbr { rate: mbps(10), packet: Bytes::new(1222), stop };
+    let cbr = AppSpec::Cbr {
+        rate: mbps(10),
+        packet: Bytes::new(1222),
+        stop,
+    };
     experiment.flows.push(udp("udp", cbr));
     let result = run(&experiment);
     let flow = &result.flows[0];
     // 1250 B on the wire: 5 Mbit/s carry 4.888 Mbit/s of payload
     let goodput = flow.goodput.as_bps() as f64;
-    assert!((goodput / (5e6 * 1222.0 / 1250.0) - 1.0).abs() < 0.01, "{goodput}");
+    assert!(
+        (goodput / (5e6 * 1222.0 / 1250.0) - 1.0).abs() < 0.01,
+        "{goodput}"
+    );
     assert!(result.link.utilisation > 0.99);
     let queue = queue(&result, "link/down");
     // a full buffer of 40 packets, 2 ms each
-    assert!((queue.sojourn.p50 - 80.0).abs() < 2.5, "{:?}", queue.sojourn);
+    assert!(
+        (queue.sojourn.p50 - 80.0).abs() < 2.5,
+        "{:?}",
+        queue.sojourn
+    );
     assert_eq!(queue.drops, flow.lost);
 }
 
 #[test]
 fn series_are_sampled_at_each_step() {
     let mut experiment = dumbbell(mbps(20), ms(20), Bytes::new(100_000), ms(1000));
-    experiment.flows.push(flow("cubic", "cubic", AppSpec::Continuous));
+    experiment
+        .flows
+        .push(flow("cubic", "cubic", AppSpec::Continuous));
     let result = run(&experiment);
     let points = |metric| {
-        let series = result.series.iter().find(|s| s.entity == "cubic" && s.metric == metric);
+        let series = result
+            .series
+            .iter()
+            .find(|s| s.entity == "cubic" && s.metric == metric);
         series.unwrap().points.clone()
     };
-    for metric in
-        [Metric::Goodput, Metric::Rtt, Metric::BytesInFlight, Metric::Cwnd, Metric::ReceiveWindow]
-    {
+    for metric in [
+        Metric::Goodput,
+        Metric::Rtt,
+        Metric::BytesInFlight,
+        Metric::Cwnd,
+        Metric::ReceiveWindow,
+    ] {
         assert_eq!(points(metric).len(), 10, "{metric:?}");
     }
-    let delivered: f64 = points(Metric::Goodput).iter().map(|(_, bps)| bps / 10.0 / 8.0).sum();
+    let delivered: f64 = points(Metric::Goodput)
+        .iter()
+        .map(|(_, bps)| bps / 10.0 / 8.0)
+        .sum();
     assert!((delivered - result.flows[0].delivered.get() as f64).abs() < 2.0 * PACKET as f64);
-    assert!(result.series.iter().any(|s| s.entity == "link" && s.metric == Metric::Capacity));
+    assert!(
+        result
+            .series
+            .iter()
+            .any(|s| s.entity == "link" && s.metric == Metric::Capacity)
+    );
     assert!(result.series.iter().any(|s| s.entity == "link/down"));
 }

@@ -9,7 +9,9 @@ use units::{Bytes, Duration};
 #[test]
 fn a_cubic_flow_fills_the_cell_and_its_buffer() {
     let mut experiment = fast_cell(ms(10), Duration::from_secs(20));
-    experiment.flows.push(flow("cubic", "cubic", bulk(400_000_000)));
+    experiment
+        .flows
+        .push(flow("cubic", "cubic", bulk(400_000_000)));
     let result = run(&experiment);
     let capacity = result.link.capacity.as_mbps_f64();
     assert!((700.0..950.0).contains(&capacity), "{capacity} Mbit/s");
@@ -17,7 +19,11 @@ fn a_cubic_flow_fills_the_cell_and_its_buffer() {
     let queue = queue(&result, "rlc/ue1/drb1");
     assert!(queue.max_bytes > 1e6, "{}", queue.max_bytes);
     let delay = queue.sojourn.mean / 1e3 * result.link.capacity.as_bps() as f64 / 8.0;
-    assert!((queue.mean_bytes / delay - 1.0).abs() < 0.15, "{} {delay}", queue.mean_bytes);
+    assert!(
+        (queue.mean_bytes / delay - 1.0).abs() < 0.15,
+        "{} {delay}",
+        queue.mean_bytes
+    );
 }
 
 #[test]
@@ -30,15 +36,23 @@ fn the_base_rtt_is_end_to_end() {
         experiment.flows.push(lone);
         let seen = run(&experiment).flows[0].rtt.clone();
         // slots quantise both ways: up to two of 125 us
-        assert!((seen.mean - rtt.as_millis_f64()).abs() < 0.25 + 0.02 * seen.mean, "{rtt} {seen:?}");
+        assert!(
+            (seen.mean - rtt.as_millis_f64()).abs() < 0.25 + 0.02 * seen.mean,
+            "{rtt} {seen:?}"
+        );
     }
 }
 
 #[test]
 fn an_rtt_below_the_cells_own_is_refused() {
     let mut experiment = fast_cell(Duration::from_micros(50), Duration::from_secs(1));
-    experiment.flows.push(flow("cubic", "cubic", AppSpec::Continuous));
-    assert!(matches!(sim::run(&experiment, 1), Err(sim::Error::PathTooShort { .. })));
+    experiment
+        .flows
+        .push(flow("cubic", "cubic", AppSpec::Continuous));
+    assert!(matches!(
+        sim::run(&experiment, 1),
+        Err(sim::Error::PathTooShort { .. })
+    ));
 }
 
 #[test]
@@ -47,14 +61,19 @@ fn a_split_proxy_carries_every_byte_and_bounds_its_buffer() {
     experiment.pep.mode = PepMode::Split;
     experiment.pep.buffer = Bytes::new(2_000_000);
     experiment.flows.push(flow("bbr", "bbr", bulk(50_000_000)));
-    experiment.flows.push(flow("cubic", "cubic", bulk(50_000_000)));
+    experiment
+        .flows
+        .push(flow("cubic", "cubic", bulk(50_000_000)));
     let mut up = flow("up", "cubic", bulk(500_000));
     up.direction = scenario::Direction::Up;
     experiment.flows.push(up);
     let mut simulation = Simulation::new(&experiment, 1).unwrap();
     simulation.run();
     let counts = simulation.packet_counts();
-    assert_eq!(counts.sent, counts.delivered + counts.dropped + counts.in_network);
+    assert_eq!(
+        counts.sent,
+        counts.delivered + counts.dropped + counts.in_network
+    );
     let result = simulation.finish();
     assert_eq!(result.flows[0].delivered, Bytes::new(50_000_000));
     assert_eq!(result.flows[1].delivered, Bytes::new(50_000_000));
@@ -65,7 +84,11 @@ fn a_split_proxy_carries_every_byte_and_bounds_its_buffer() {
     }
     for name in ["pep/bbr", "pep/cubic"] {
         let queue = queue(&result, name);
-        assert!(queue.max_bytes > 0.0 && queue.max_bytes <= 2e6, "{name} {}", queue.max_bytes);
+        assert!(
+            queue.max_bytes > 0.0 && queue.max_bytes <= 2e6,
+            "{name} {}",
+            queue.max_bytes
+        );
     }
 }
 
@@ -78,15 +101,30 @@ fn the_proxy_closes_the_servers_window() {
     }
     experiment.pep.mode = PepMode::Split;
     experiment.pep.buffer = Bytes::new(600_000);
-    experiment.flows.push(flow("cubic", "cubic", AppSpec::Continuous));
+    experiment
+        .flows
+        .push(flow("cubic", "cubic", AppSpec::Continuous));
     let result = run(&experiment);
     let queue = queue(&result, "pep/cubic");
     assert!(queue.max_bytes <= 600e3, "{}", queue.max_bytes);
     assert!(queue.mean_bytes > 200e3, "{}", queue.mean_bytes);
-    let window = result.series.iter().find(|s| s.metric == Metric::ReceiveWindow).unwrap();
-    let late: Vec<f64> = window.points.iter().skip(5).map(|&(_, bytes)| bytes).collect();
+    let window = result
+        .series
+        .iter()
+        .find(|s| s.metric == Metric::ReceiveWindow)
+        .unwrap();
+    let late: Vec<f64> = window
+        .points
+        .iter()
+        .skip(5)
+        .map(|&(_, bytes)| bytes)
+        .collect();
     assert!(late.iter().all(|&bytes| bytes <= 300e3), "{late:?}");
-    assert!(result.link.utilisation > 0.95, "{}", result.link.utilisation);
+    assert!(
+        result.link.utilisation > 0.95,
+        "{}",
+        result.link.utilisation
+    );
 }
 
 #[test]
@@ -104,26 +142,34 @@ fn udp_and_unintercepted_tcp_pass_the_proxy_by() {
     experiment.flows.push(udp("udp", cbr));
     let result = run(&experiment);
     assert!(result.flows.iter().all(|flow| flow.completion.is_some()));
-    assert!(!result.queues.iter().any(|queue| queue.name.starts_with("pep/")));
+    assert!(
+        !result
+            .queues
+            .iter()
+            .any(|queue| queue.name.starts_with("pep/"))
+    );
 }
 
 #[test]
 fn rapid_keeps_the_radio_queue_short() {
     let without = {
         let mut experiment = fast_cell(ms(4), Duration::from_secs(20));
-        experiment.flows.push(flow("cubic", "cubic", bulk(100_000_000)));
+        experiment
+            .flows
+            .push(flow("cubic", "cubic", bulk(100_000_000)));
         experiment.flows.push(flow("bbr", "bbr", bulk(100_000_000)));
         experiment
     };
     let mut with = without.clone();
     with.pep.mode = PepMode::Rapid(AllocatorConfig::new(Mode::Default));
     let (without, with) = (run(&without), run(&with));
-    let queue = |result: &scenario::RunResult| {
-        result.queues.iter().find(|q| q.name == "rlc/ue1/drb1").unwrap().mean_bytes
-    };
-    assert!(queue(&with) * 5.0 < queue(&without), "{} {}", queue(&with), queue(&without));
+    let waiting = |result| queue(result, "rlc/ue1/drb1").mean_bytes;
+    let (long, short) = (waiting(&without), waiting(&with));
+    assert!(short * 5.0 < long, "{short} B, {long} B");
     let decided = |metric| {
-        with.series.iter().any(|series| series.entity == "bbr" && series.metric == metric)
+        with.series
+            .iter()
+            .any(|series| series.entity == "bbr" && series.metric == metric)
     };
     assert!(decided(Metric::RanWindow) && decided(Metric::IsSlow));
     assert!(with.flows.iter().all(|flow| flow.completion.is_some()));
@@ -134,7 +180,9 @@ fn rapid_runs_repeat_bit_for_bit_with_lost_reports() {
     let mut experiment = fast_cell(ms(4), Duration::from_secs(2));
     experiment.pep.mode = PepMode::Rapid(AllocatorConfig::new(Mode::Paper));
     experiment.pep.report_loss = 0.2;
-    experiment.flows.push(flow("cubic", "cubic", bulk(20_000_000)));
+    experiment
+        .flows
+        .push(flow("cubic", "cubic", bulk(20_000_000)));
     experiment.flows.push(flow("bbr", "bbr", bulk(20_000_000)));
     let (a, b) = (run(&experiment), run(&experiment));
     assert_eq!(format!("{a:?}"), format!("{b:?}"));
@@ -143,7 +191,12 @@ fn rapid_runs_repeat_bit_for_bit_with_lost_reports() {
 #[test]
 fn rapid_needs_a_cell() {
     let mut experiment = dumbbell(mbps(10), ms(10), Bytes::new(100_000), ms(1000));
-    experiment.flows.push(flow("cubic", "cubic", AppSpec::Continuous));
+    experiment
+        .flows
+        .push(flow("cubic", "cubic", AppSpec::Continuous));
     experiment.pep.mode = PepMode::Rapid(AllocatorConfig::new(Mode::Default));
-    assert!(matches!(sim::run(&experiment, 1), Err(sim::Error::NoReports)));
+    assert!(matches!(
+        sim::run(&experiment, 1),
+        Err(sim::Error::NoReports)
+    ));
 }

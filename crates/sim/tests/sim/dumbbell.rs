@@ -9,11 +9,17 @@ fn one_cubic_flow_fills_the_link_if_the_buffer_is_one_bdp() {
     for (rate, rtt) in [(mbps(20), ms(20)), (mbps(100), ms(40)), (mbps(300), ms(10))] {
         let buffer = bdp(rate, rtt);
         let mut experiment = dumbbell(rate, rtt, buffer, Duration::from_secs(60));
-        experiment.flows.push(flow("cubic", "cubic", AppSpec::Continuous));
+        experiment
+            .flows
+            .push(flow("cubic", "cubic", AppSpec::Continuous));
         let result = run(&experiment);
         let share = payload_share(&result.flows[0], rate);
         assert!((0.97..=1.0).contains(&share), "{rate} {rtt}: {share}");
-        assert!((0.97..=1.0).contains(&result.link.utilisation), "{}", result.link.utilisation);
+        assert!(
+            (0.97..=1.0).contains(&result.link.utilisation),
+            "{}",
+            result.link.utilisation
+        );
         assert_eq!(result.link.capacity, rate);
     }
 }
@@ -27,8 +33,7 @@ fn the_rtt_is_base_plus_queue_over_rate() {
         (mbps(1000), ms(10), 2_000_000),
         (mbps(16), ms(50), 400_000),
     ] {
-        let mut experiment =
-            dumbbell(rate, rtt, Bytes::new(100_000_000), Duration::from_secs(10));
+        let mut experiment = dumbbell(rate, rtt, Bytes::new(100_000_000), Duration::from_secs(10));
         let mut bulk = flow("cubic", "cubic", AppSpec::Continuous);
         bulk.tcp.receive_buffer = Bytes::new(window);
         experiment.flows.push(bulk);
@@ -38,7 +43,10 @@ fn the_rtt_is_base_plus_queue_over_rate() {
         let waiting = queue.mean_bytes + PACKET as f64;
         let expected = rtt.as_millis_f64() + waiting * 8e3 / rate.as_bps() as f64;
         let seen = result.flows[0].rtt.mean;
-        assert!((seen / expected - 1.0).abs() < 0.02, "{rate} {rtt}: {seen} ms, {expected} ms");
+        assert!(
+            (seen / expected - 1.0).abs() < 0.02,
+            "{rate} {rtt}: {seen} ms, {expected} ms"
+        );
     }
 }
 
@@ -52,7 +60,10 @@ fn an_empty_path_has_its_base_rtt() {
         short.tcp.delayed_ack = false;
         experiment.flows.push(short);
         let seen = run(&experiment).flows[0].rtt.clone();
-        assert!((seen.p50 / rtt.as_millis_f64() - 1.0).abs() < 0.02, "{rtt}: {seen:?}");
+        assert!(
+            (seen.p50 / rtt.as_millis_f64() - 1.0).abs() < 0.02,
+            "{rtt}: {seen:?}"
+        );
         assert!(seen.min >= rtt.as_millis_f64());
     }
 }
@@ -62,11 +73,21 @@ fn bbr_alone_keeps_its_queue_short_and_its_throughput_high() {
     let (rate, rtt) = (mbps(100), ms(40));
     let bdp = bdp(rate, rtt);
     let mut experiment = dumbbell(rate, rtt, bdp * 20, Duration::from_secs(60));
-    experiment.flows.push(flow("bbr", "bbr", AppSpec::Continuous));
+    experiment
+        .flows
+        .push(flow("bbr", "bbr", AppSpec::Continuous));
     let result = run(&experiment);
     let queue = queue(&result, "link/down");
-    assert!(queue.mean_bytes < 0.5 * bdp.get() as f64, "{} of {bdp}", queue.mean_bytes);
-    assert!(queue.p99_bytes < 1.5 * bdp.get() as f64, "{} of {bdp}", queue.p99_bytes);
+    assert!(
+        queue.mean_bytes < 0.5 * bdp.get() as f64,
+        "{} of {bdp}",
+        queue.mean_bytes
+    );
+    assert!(
+        queue.p99_bytes < 1.5 * bdp.get() as f64,
+        "{} of {bdp}",
+        queue.p99_bytes
+    );
     let share = payload_share(&result.flows[0], rate);
     assert!((0.93..=1.0).contains(&share), "{share}");
 }
@@ -78,8 +99,12 @@ fn newreno_under_random_loss_follows_mathis() {
     let (rate, rtt) = (mbps(1000), ms(40));
     for p in [1e-4, 1e-3, 1e-2] {
         let seconds = if p < 5e-4 { 600 } else { 200 };
-        let mut experiment =
-            dumbbell(rate, rtt, Bytes::new(50_000_000), Duration::from_secs(seconds));
+        let mut experiment = dumbbell(
+            rate,
+            rtt,
+            Bytes::new(50_000_000),
+            Duration::from_secs(seconds),
+        );
         if let AccessSpec::Link(link) = &mut experiment.access {
             link.loss = p;
         }
@@ -97,10 +122,18 @@ fn newreno_under_random_loss_follows_mathis() {
 fn two_equal_cubic_flows_share_fairly() {
     let (rate, rtt) = (mbps(100), ms(20));
     let mut experiment = dumbbell(rate, rtt, bdp(rate, rtt), Duration::from_secs(120));
-    experiment.flows.push(flow("a", "cubic", AppSpec::Continuous));
-    experiment.flows.push(flow("b", "cubic", AppSpec::Continuous));
+    experiment
+        .flows
+        .push(flow("a", "cubic", AppSpec::Continuous));
+    experiment
+        .flows
+        .push(flow("b", "cubic", AppSpec::Continuous));
     let result = run(&experiment);
-    let rates: Vec<f64> = result.flows.iter().map(|f| f.goodput.as_bps() as f64).collect();
+    let rates: Vec<f64> = result
+        .flows
+        .iter()
+        .map(|f| f.goodput.as_bps() as f64)
+        .collect();
     assert!(jain(&rates) >= 0.95, "{rates:?}");
     assert!(result.link.utilisation > 0.97);
 }
@@ -109,7 +142,9 @@ fn two_equal_cubic_flows_share_fairly() {
 fn cubic_starves_bbr_in_a_deep_buffer_and_fills_it() {
     let (rate, rtt) = (mbps(850), ms(1));
     let mut experiment = dumbbell(rate, rtt, Bytes::new(10_000_000), Duration::from_secs(60));
-    experiment.flows.push(flow("cubic", "cubic", bulk(200_000_000)));
+    experiment
+        .flows
+        .push(flow("cubic", "cubic", bulk(200_000_000)));
     experiment.flows.push(flow("bbr", "bbr", bulk(200_000_000)));
     let result = run(&experiment);
     let completion = |i: usize| result.flows[i].completion.unwrap().as_secs_f64();
@@ -126,7 +161,9 @@ fn cubic_starves_bbr_in_a_deep_buffer_and_fills_it() {
 fn a_full_buffer_drops_and_the_flow_counts_it() {
     let (rate, rtt) = (mbps(10), ms(20));
     let mut experiment = dumbbell(rate, rtt, bdp(rate, rtt), Duration::from_secs(30));
-    experiment.flows.push(flow("cubic", "cubic", AppSpec::Continuous));
+    experiment
+        .flows
+        .push(flow("cubic", "cubic", AppSpec::Continuous));
     let result = run(&experiment);
     let queue = queue(&result, "link/down");
     assert!(queue.drops > 0);
@@ -138,12 +175,17 @@ fn a_full_buffer_drops_and_the_flow_counts_it() {
 #[test]
 fn a_short_path_is_refused_with_its_numbers() {
     let mut experiment = dumbbell(mbps(10), ms(10), Bytes::new(100_000), ms(1000));
-    experiment.flows.push(flow("cubic", "cubic", AppSpec::Continuous));
+    experiment
+        .flows
+        .push(flow("cubic", "cubic", AppSpec::Continuous));
     experiment.path.rtt = ms(1);
     let error = sim::run(&experiment, 1).unwrap_err();
     assert!(matches!(error, sim::Error::PathTooShort { .. }));
     assert!(error.to_string().contains("path.rtt is 1 ms"), "{error}");
     experiment.path.rtt = ms(10);
     experiment.path.rate = BitRate::ZERO;
-    assert!(matches!(sim::run(&experiment, 1), Err(sim::Error::OutOfRange { .. })));
+    assert!(matches!(
+        sim::run(&experiment, 1),
+        Err(sim::Error::OutOfRange { .. })
+    ));
 }

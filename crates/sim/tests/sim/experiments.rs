@@ -3,24 +3,29 @@
 use queue::Capacity;
 use ran::{BearerConfig, CellConfig};
 use scenario::{
-    AccessSpec, AppSpec, CcSpec, CellSpec, ChannelSpec, Direction, Experiment, FlowSpec, LinkSpec, LoadSpec, PathSpec, PepMode, PepSpec, RunResult, TcpSpec, Transport,
-    UeSpec,
+    AccessSpec, AppSpec, CcSpec, CellSpec, ChannelSpec, Direction, Experiment, FlowSpec, LinkSpec,
+    LoadSpec, PathSpec, PepMode, PepSpec, RunResult, TcpSpec, Transport, UeSpec,
 };
 use units::{BitRate, Bytes, Duration, Mcs, Prb};
 
 /// Payload of a full segment.
-pub const MSS: u64 = 1448;
+pub(crate) const MSS: u64 = 1448;
 
-pub fn ms(ms: u64) -> Duration {
+pub(crate) fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-pub fn mbps(mbps: u64) -> BitRate {
+pub(crate) fn mbps(mbps: u64) -> BitRate {
     BitRate::from_mbps(mbps)
 }
 
 /// A dumbbell: one UE behind a wired bottleneck, a path of 100 times its rate, no flows yet.
-pub fn dumbbell(rate: BitRate, rtt: Duration, buffer: Bytes, duration: Duration) -> Experiment {
+pub(crate) fn dumbbell(
+    rate: BitRate,
+    rtt: Duration,
+    buffer: Bytes,
+    duration: Duration,
+) -> Experiment {
     Experiment {
         name: "dumbbell".into(),
         description: String::new(),
@@ -42,13 +47,17 @@ pub fn dumbbell(rate: BitRate, rtt: Duration, buffer: Bytes, duration: Duration)
             buffer: Capacity::Bytes(buffer),
             loss: 0.0,
         }),
-        ues: vec![UeSpec { name: "ue1".into(), channel: ChannelSpec::Wired, bearers: vec![] }],
+        ues: vec![UeSpec {
+            name: "ue1".into(),
+            channel: ChannelSpec::Wired,
+            bearers: vec![],
+        }],
         flows: vec![],
         pep: no_pep(),
     }
 }
 
-pub fn no_pep() -> PepSpec {
+pub(crate) fn no_pep() -> PepSpec {
     PepSpec {
         mode: PepMode::None,
         report_period: ms(1),
@@ -58,7 +67,7 @@ pub fn no_pep() -> PepSpec {
     }
 }
 
-pub fn tcp() -> TcpSpec {
+pub(crate) fn tcp() -> TcpSpec {
     TcpSpec {
         mss: Bytes::new(MSS),
         initial_window: 10,
@@ -69,7 +78,7 @@ pub fn tcp() -> TcpSpec {
 }
 
 /// A TCP flow towards the UE.
-pub fn flow(name: &str, cc: &str, app: AppSpec) -> FlowSpec {
+pub(crate) fn flow(name: &str, cc: &str, app: AppSpec) -> FlowSpec {
     FlowSpec {
         name: name.into(),
         ue: 0,
@@ -84,32 +93,39 @@ pub fn flow(name: &str, cc: &str, app: AppSpec) -> FlowSpec {
     }
 }
 
-pub fn bulk(bytes: u64) -> AppSpec {
-    AppSpec::Bulk { size: Bytes::new(bytes) }
+pub(crate) fn bulk(bytes: u64) -> AppSpec {
+    AppSpec::Bulk {
+        size: Bytes::new(bytes),
+    }
 }
 
 /// Bandwidth-delay product.
-pub fn bdp(rate: BitRate, rtt: Duration) -> Bytes {
+pub(crate) fn bdp(rate: BitRate, rtt: Duration) -> Bytes {
     rate.bytes_in(rtt)
 }
 
-pub fn run(experiment: &Experiment) -> RunResult {
+pub(crate) fn run(experiment: &Experiment) -> RunResult {
     sim::run(experiment, experiment.seed).expect("the experiment is valid")
 }
 
 /// The cell of fast-embb: numerology 3, 132 PRBs of 200 MHz, about 840 Mbit/s, RLC AM with 10 MB.
-pub fn fast_cell(rtt: Duration, duration: Duration) -> Experiment {
+pub(crate) fn fast_cell(rtt: Duration, duration: Duration) -> Experiment {
     let config = CellConfig::nr(3, Prb::new(132));
     let buffer = Capacity::Bytes(Bytes::new(10_000_000));
     let ue = UeSpec {
         name: "ue1".into(),
-        channel: ChannelSpec::ConstantMcs { mcs: Mcs::new(28), bler: 0.0 },
+        channel: ChannelSpec::ConstantMcs {
+            mcs: Mcs::new(28),
+            bler: 0.0,
+        },
         bearers: vec![BearerConfig::am(config.rat, buffer)],
     };
     let mut experiment = dumbbell(mbps(100), rtt, Bytes::new(1), duration);
     experiment.path.rate = mbps(10_000);
-    experiment.access =
-        AccessSpec::Cell(Box::new(CellSpec { config, background: LoadSpec::None }));
+    experiment.access = AccessSpec::Cell(Box::new(CellSpec {
+        config,
+        background: LoadSpec::None,
+    }));
     experiment.ues = vec![ue];
     experiment
 }

@@ -6,7 +6,7 @@ mod determinism;
 mod dumbbell;
 mod experiments;
 
-pub use experiments::*;
+pub(crate) use experiments::*;
 use scenario::{AppSpec, FlowResult, FlowSpec, QueueResult, RunResult, Transport};
 use units::BitRate;
 
@@ -15,7 +15,10 @@ const PACKET: u64 = MSS + 52;
 
 /// A UDP flow towards the UE.
 fn udp(name: &str, app: AppSpec) -> FlowSpec {
-    FlowSpec { transport: Transport::Udp, ..flow(name, "cubic", app) }
+    FlowSpec {
+        transport: Transport::Udp,
+        ..flow(name, "cubic", app)
+    }
 }
 
 /// Goodput as a share of the most payload that the bottleneck can carry.
@@ -32,5 +35,9 @@ fn jain(rates: &[f64]) -> f64 {
 
 /// A queue of a result.
 fn queue<'a>(result: &'a RunResult, name: &str) -> &'a QueueResult {
-    result.queues.iter().find(|queue| queue.name == name).expect("the queue is measured")
+    result
+        .queues
+        .iter()
+        .find(|queue| queue.name == name)
+        .expect("the queue is measured")
 }
