@@ -280,6 +280,7 @@ impl<P: Packet + Send> Cell<P> {
             self.on_timer(now, entity, kind, out);
         }
         self.downlink.take_feedback(slot, &mut self.ues);
+        self.take_nacks(slot);
         self.take_arrivals(now, out);
         if self.frame.downlink_symbols(slot) > 0 {
             self.schedule_downlink(slot);
@@ -430,6 +431,7 @@ impl<P: Packet + Send> Cell<P> {
         .into_iter()
         .flatten()
         .min()
+        .inspect(|&slot| debug_assert!(slot >= next, "slot {slot} comes after {next}"))
     }
 
     /// Fills a transport block of `room` bytes of a UE: status reports first, then data, shared

@@ -81,7 +81,6 @@ impl<P: Packet + Send> Cell<P> {
     /// Schedules and sends in `slot`, which carries downlink.
     pub(crate) fn schedule_downlink(&mut self, slot: SlotNumber) {
         self.account_to(slot);
-        self.take_nacks(slot);
         let background = self.background_in(slot);
         let ds = DownlinkSlot {
             slot,
@@ -121,7 +120,7 @@ impl<P: Packet + Send> Cell<P> {
     }
 
     /// Retransmissions whose feedback has come wait for PRBs from now on.
-    fn take_nacks(&mut self, slot: SlotNumber) {
+    pub(crate) fn take_nacks(&mut self, slot: SlotNumber) {
         while let Some(&(due, block)) = self.downlink.nacks.front()
             && due <= slot
         {

@@ -1,0 +1,11 @@
+//! The cell from outside: analytic bounds and properties.
+
+mod capacity;
+mod config;
+mod fairness;
+mod harness;
+mod harq;
+mod latency;
+mod properties;
+mod recorded;
+mod reports;

@@ -1,0 +1,96 @@
+//! Radio reports.
+
+use crate::harness::*;
+use radio::Link;
+use ran::CellConfig;
+use rnis::{LinkQuality, RadioReport, Rnti};
+use units::{BitRate, Bytes, Cqi, Instant, Mcs, Prb, Slot};
+
+fn two_ues() -> Bench {
+    let config = CellConfig::nr(1, Prb::new(51));
+    let (a, b) = (am(&config), am(&config));
+    let ues = vec![
+        ue(70, Fixed(mcs(20, 0.1)), vec![a]),
+        ue(61, Fixed(mcs(9, 0.0)), vec![b]),
+    ];
+    Bench::new(config, ues, 1)
+}
+
+#[test]
+fn a_report_tells_what_was_allocated() {
+    let mut bench = two_ues();
+    bench.saturate(Instant::ZERO, at_ms(100), &[0, 1], 60_000, 1480);
+    let first = bench.cell.report(at_ms(100));
+    bench.saturate(at_ms(100), at_ms(200), &[0, 1], 60_000, 1480);
+    let report = bench.cell.report(at_ms(200));
+    for report in [&first, &report] {
+        report.check().unwrap();
+    }
+    assert_eq!(report.cell.slots, 200);
+    assert_eq!(report.cell.n_prb, Prb::new(51));
+    assert_eq!(report.cell.slot, Slot::new(399));
+    assert!((report.cell.downlink_share - 1.0).abs() < 1e-12);
+    // ascending RNTIs
+    assert_eq!(
+        report.ues.iter().map(|ue| ue.rnti).collect::<Vec<_>>(),
+        [Rnti(61), Rnti(70)]
+    );
+    let prbs: u16 = report.ues.iter().map(|ue| ue.prb_dl.get()).sum();
+    assert!((50..=52).contains(&prbs), "{prbs}");
+    let [b, a] = [&report.ues[0], &report.ues[1]];
+    assert!(matches!(a.quality, LinkQuality::Mcs { mcs, layers: 1, .. } if mcs == Mcs::new(20)));
+    assert_eq!(
+        (a.cqi, a.timestamp, a.seq, first.ues[1].seq),
+        (Cqi::new(15), at_ms(200), 1, 0)
+    );
+    assert!(a.harq_retx > 0 && b.harq_retx == 0);
+    assert!(a.harq_processes > 0);
+    // a saturated UE has about what it is kept filled with
+    let queue = a.rlc_queue_bytes.get();
+    assert!((30_000..70_000).contains(&queue), "{queue}");
+    // served payload is what transport blocks carry without headers and padding
+    let share = b.served_bytes.ratio(b.tbs_bytes);
+    assert!((0.97..1.0).contains(&share), "{share}");
+}
+
+#[test]
+fn served_and_queued_bytes_account_for_all() {
+    let mut bench = two_ues();
+    let mut report: Option<RadioReport> = None;
+    let mut served = Bytes::ZERO;
+    for ms in 0..100 {
+        bench.down(at_ms(ms), 0, 0, 20_000);
+        bench.run(at_ms(ms));
+        match &mut report {
+            None => report = Some(bench.cell.report(at_ms(ms))),
+            Some(report) => bench.cell.report_into(at_ms(ms), report),
+        }
+        let ue = report.as_ref().unwrap().ues[1];
+        served += ue.served_bytes;
+        let stats = bench.cell.stats().ues[0].bearers[0].downlink;
+        let sent = stats.received.bytes - stats.core.bytes;
+        assert_eq!(served + ue.rlc_queue_bytes, sent, "{ms} ms");
+    }
+}
+
+#[test]
+fn recorded_capacity_is_reported_as_measured() {
+    let config = CellConfig::lte(Prb::new(50));
+    let bearer = am(&config);
+    let link = Link::Opportunity {
+        bytes: Bytes::new(1500),
+        mean_rate: BitRate::from_mbps(9),
+    };
+    let mut bench = Bench::new(config, vec![ue(1, Fixed(link), vec![bearer])], 1);
+    let report = bench.cell.report(at_ms(500));
+    // 9 Mbit/s are 1125 B each millisecond
+    let expected = LinkQuality::Measured {
+        full_band_millibytes: 1_125_000,
+    };
+    assert_eq!(report.ues[0].quality, expected);
+    assert_eq!(
+        (report.cell.slots, report.ues[0].prb_dl),
+        (500, Prb::new(0))
+    );
+    report.check().unwrap();
+}
