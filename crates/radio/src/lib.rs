@@ -5,6 +5,7 @@
 //!     \______ BLER ______/               bler:       link-level curves by (family, table, MCS)
 //!                                        cqi_policy: CQI -> MCS as real base stations do it
 //!   MCS, PRB, layers -> TBS              tbs:        TS 36.213 7.1.7.2, TS 38.214 5.1.3.2
+//!   place, time      -> SINR             moving:     path loss, fading, blockage, mobility
 //!   bandwidth, SCS   -> PRB              bandwidth:  TS 36.104, TS 38.101
 //!   Channel: state of one UE's link, slot by slot (constant, adapted, or driven by a trace)
 //!   Load:    PRBs that others take
@@ -26,6 +27,7 @@ mod cqi_policy;
 mod data;
 pub mod ldpc;
 mod load;
+pub mod moving;
 mod name;
 mod tables;
 mod tbs;
