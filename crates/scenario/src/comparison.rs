@@ -58,7 +58,9 @@ const METRICS: [Metric; 7] = [
     ("rtt_mean_ms", |f| (f.rtt.count > 0).then_some(f.rtt.mean)),
     ("rtt_p95_ms", |f| (f.rtt.count > 0).then_some(f.rtt.p95)),
     ("owd_mean_ms", |f| (f.owd.count > 0).then_some(f.owd.mean)),
-    ("load_time_mean_ms", |f| (f.load_time.count > 0).then_some(f.load_time.mean)),
+    ("load_time_mean_ms", |f| {
+        (f.load_time.count > 0).then_some(f.load_time.mean)
+    }),
     ("jitter_ms", |f| (f.jitter_ms > 0.0).then_some(f.jitter_ms)),
 ];
 
@@ -68,20 +70,27 @@ const METRICS: [Metric; 7] = [
 /// # Errors
 /// [`CompareError::Seeds`] if the repeats cannot be paired.
 pub fn compare(variants: &[Labelled<'_>]) -> Result<Vec<Compared>, CompareError> {
-    let Some((base, others)) = variants.split_first() else { return Ok(Vec::new()) };
+    let Some((base, others)) = variants.split_first() else {
+        return Ok(Vec::new());
+    };
     let mut rows = Vec::new();
     for variant in others {
         let (seeds, base_seeds) = (seeds(variant), seeds(base));
         if seeds != base_seeds {
             let variant = variant.label.to_owned();
-            return Err(CompareError::Seeds { variant, seeds, base: base_seeds });
+            return Err(CompareError::Seeds {
+                variant,
+                seeds,
+                base: base_seeds,
+            });
         }
         let flows = variant.runs.first().map_or(&[][..], |run| &run.flows);
         for flow in flows {
             for (metric, of) in METRICS {
-                let (Some(values), Some(base)) =
-                    (values(variant, &flow.name, of), values(base, &flow.name, of))
-                else {
+                let (Some(values), Some(base)) = (
+                    values(variant, &flow.name, of),
+                    values(base, &flow.name, of),
+                ) else {
                     continue;
                 };
                 let ratio = paired_ratio(&values, &base);
@@ -124,7 +133,11 @@ mod tests {
             goodput: BitRate::from_bps(goodput),
             ..FlowResult::default()
         };
-        RunResult { seed, flows: vec![flow], ..RunResult::default() }
+        RunResult {
+            seed,
+            flows: vec![flow],
+            ..RunResult::default()
+        }
     }
 
     #[test]
@@ -132,14 +145,26 @@ mod tests {
         let base = [run(1, 100), run(2, 1000)];
         let other = [run(1, 150), run(2, 1500)];
         let rows = compare(&[
-            Labelled { label: "pep=none", runs: &base },
-            Labelled { label: "pep=default", runs: &other },
+            Labelled {
+                label: "pep=none",
+                runs: &base,
+            },
+            Labelled {
+                label: "pep=default",
+                runs: &other,
+            },
         ])
         .expect("same seeds");
         assert_eq!(rows.len(), 1);
         assert_eq!(rows[0].metric, "goodput_bps");
         // 1.5 for both seeds: no spread is left
-        assert_eq!(rows[0].ratio, Some(Estimate { mean: 1.5, ci95: 0.0 }));
+        assert_eq!(
+            rows[0].ratio,
+            Some(Estimate {
+                mean: 1.5,
+                ci95: 0.0
+            })
+        );
         assert_eq!(rows[0].base.mean, 550.0);
     }
 
@@ -147,8 +172,14 @@ mod tests {
     fn other_seeds_are_refused() {
         let (base, other) = ([run(1, 100)], [run(2, 100)]);
         let error = compare(&[
-            Labelled { label: "a", runs: &base },
-            Labelled { label: "b", runs: &other },
+            Labelled {
+                label: "a",
+                runs: &base,
+            },
+            Labelled {
+                label: "b",
+                runs: &other,
+            },
         ])
         .unwrap_err();
         assert_eq!(
@@ -162,8 +193,14 @@ mod tests {
     fn a_base_of_zero_has_no_ratio() {
         let (base, other) = ([run(1, 0)], [run(1, 100)]);
         let rows = compare(&[
-            Labelled { label: "a", runs: &base },
-            Labelled { label: "b", runs: &other },
+            Labelled {
+                label: "a",
+                runs: &base,
+            },
+            Labelled {
+                label: "b",
+                runs: &other,
+            },
         ])
         .expect("same seeds");
         assert_eq!(rows[0].ratio, None);

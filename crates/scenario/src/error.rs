@@ -146,7 +146,7 @@ impl Fault {
 
 /// The candidate most similar to `given`, unless all are far from it.
 fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    /// Below this Jaro-Winkler similarity two words are not taken for one another.
+    /// Words less similar than this are not taken for one another.
     const SIMILAR: f64 = 0.75;
     // long words cost quadratic time and resemble nothing
     if given.len() > 64 {
@@ -155,10 +155,22 @@ fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Op
     let given = given.to_lowercase();
     candidates
         .into_iter()
-        .map(|c| (strsim::jaro_winkler(&given, &c.to_lowercase()), c))
+        .map(|c| (similarity(&given, &c.to_lowercase()), c))
         .filter(|(similarity, _)| *similarity >= SIMILAR)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, c)| c)
+}
+
+/// Jaro-Winkler's; but a single slip of the keyboard is near in a short word too.
+fn similarity(given: &str, candidate: &str) -> f64 {
+    /// Similarity of words that one insertion, removal, change or swap tells apart.
+    const ONE_SLIP: f64 = 0.9;
+    let by_letters = strsim::jaro_winkler(given, candidate);
+    let short = given.len().min(candidate.len()) < 2;
+    if !short && strsim::damerau_levenshtein(given, candidate) <= 1 {
+        return by_letters.max(ONE_SLIP);
+    }
+    by_letters
 }
 
 /// Words in a sentence: `a, b or c`.
@@ -178,6 +190,7 @@ mod tests {
     #[test]
     fn the_nearest_word_is_proposed_and_a_far_one_is_not() {
         assert_eq!(nearest("rttt", ["rate", "rtt", "buffer"]), Some("rtt"));
+        assert_eq!(nearest("MiB", ["kB", "MB", "GB"]), Some("MB"));
         assert_eq!(nearest("Cubik", ["cubic", "bbr"]), Some("cubic"));
         assert_eq!(nearest("zzz", ["rate", "rtt", "buffer"]), None);
         assert_eq!(nearest(&"r".repeat(1000), ["rate"]), None);

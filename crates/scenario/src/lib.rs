@@ -39,9 +39,9 @@ pub use experiment::{
 };
 pub use keys::{Fallback, Key, Kind, Range, Section, keys, markdown};
 pub use output::{Manifest, ManifestPoint, OutputError, ResultFolder};
-pub use point::{Point, load, load_str};
+pub use point::{Point, knobs, load, load_str};
 pub use resolved::{Resolved, ResolvedValue};
 pub use result::{Distribution, FlowResult, LinkResult, Metric, QueueResult, RunResult, Series};
 pub use statistics::{Estimate, estimate, paired_ratio};
 pub use summary::{FlowSummary, LinkSummary, QueueBytes, QueueSummary, Spread, Summary};
-pub use variants::{MAX_POINTS, Overrides};
+pub use variants::{KnobInfo, MAX_POINTS, Overrides};

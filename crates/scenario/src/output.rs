@@ -129,7 +129,9 @@ impl ResultFolder {
             _ => Path::new("."),
         };
         if target.exists() && !target.is_dir() {
-            return Err(OutputError::IsFile { path: target.to_owned() });
+            return Err(OutputError::IsFile {
+                path: target.to_owned(),
+            });
         }
         fs::create_dir_all(parent).map_err(io_error("making the folder", parent))?;
         let name = target.file_name().unwrap_or(OsStr::new("results"));
@@ -139,14 +141,20 @@ impl ResultFolder {
         let mut builder = tempfile::Builder::new();
         builder.prefix(&prefix);
         readable_by_others(&mut builder);
-        let temporary =
-            builder.tempdir_in(parent).map_err(io_error("making a folder in", parent))?;
+        let temporary = builder
+            .tempdir_in(parent)
+            .map_err(io_error("making a folder in", parent))?;
         // an existing folder takes the files only at the end: see now whether it will
         if target.is_dir() {
-            let probe = tempfile::Builder::new().prefix(".brimful").tempfile_in(target);
+            let probe = tempfile::Builder::new()
+                .prefix(".brimful")
+                .tempfile_in(target);
             probe.map_err(io_error("writing into", target))?;
         }
-        Ok(Self { target: target.to_owned(), temporary })
+        Ok(Self {
+            target: target.to_owned(),
+            temporary,
+        })
     }
 
     /// Adds a file. `name` may lead into folders below.
@@ -176,9 +184,13 @@ impl ResultFolder {
     /// A new file, and its final name for messages.
     fn file(&self, name: &str) -> Result<(File, PathBuf), OutputError> {
         let relative = Path::new(name);
-        let inside = relative.components().all(|c| matches!(c, Component::Normal(_)));
+        let inside = relative
+            .components()
+            .all(|c| matches!(c, Component::Normal(_)));
         if !inside || name.is_empty() {
-            return Err(OutputError::Name { name: name.to_owned() });
+            return Err(OutputError::Name {
+                name: name.to_owned(),
+            });
         }
         let shown = self.target.join(relative);
         let path = self.temporary.path().join(relative);
@@ -228,7 +240,11 @@ fn move_into(from: &Path, to: &Path) -> Result<(), OutputError> {
 
 fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> OutputError {
     let path = path.to_owned();
-    move |source| OutputError::Io { action, path, source }
+    move |source| OutputError::Io {
+        action,
+        path,
+        source,
+    }
 }
 
 /// A result folder is for others too; what the user masks stays masked.
@@ -248,7 +264,12 @@ mod tests {
     fn names(folder: &Path) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(folder)
             .expect("a folder")
-            .map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned())
+            .map(|e| {
+                e.expect("an entry")
+                    .file_name()
+                    .to_string_lossy()
+                    .into_owned()
+            })
             .collect();
         names.sort();
         names
@@ -273,13 +294,23 @@ mod tests {
         let target = place.path().join("result");
         for content in ["old", "new"] {
             let folder = ResultFolder::create(&target).expect("writable");
-            folder.write("manifest.json", content.as_bytes()).expect("written");
-            folder.write("below/x.txt", content.as_bytes()).expect("written");
+            folder
+                .write("manifest.json", content.as_bytes())
+                .expect("written");
+            folder
+                .write("below/x.txt", content.as_bytes())
+                .expect("written");
             folder.finish().expect("moved");
             fs::write(target.join("notes.txt"), "mine").expect("written");
         }
-        assert_eq!(fs::read_to_string(target.join("manifest.json")).expect("there"), "new");
-        assert_eq!(fs::read_to_string(target.join("below/x.txt")).expect("there"), "new");
+        assert_eq!(
+            fs::read_to_string(target.join("manifest.json")).expect("there"),
+            "new"
+        );
+        assert_eq!(
+            fs::read_to_string(target.join("below/x.txt")).expect("there"),
+            "new"
+        );
         assert_eq!(names(&target), ["below", "manifest.json", "notes.txt"]);
         assert_eq!(names(place.path()), ["result"]);
     }
@@ -299,9 +330,14 @@ mod tests {
         let file = place.path().join("result");
         fs::write(&file, "a file").expect("written");
         let error = ResultFolder::create(&file).unwrap_err().to_string();
-        assert!(error.contains("a file has this name; choose another --out"), "{error}");
+        assert!(
+            error.contains("a file has this name; choose another --out"),
+            "{error}"
+        );
         // and a file where a folder above it should be
-        let error = ResultFolder::create(&file.join("below")).unwrap_err().to_string();
+        let error = ResultFolder::create(&file.join("below"))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("no result was written"), "{error}");
         assert_eq!(fs::read_to_string(&file).expect("untouched"), "a file");
         assert_eq!(names(place.path()), ["result"]);
@@ -317,7 +353,10 @@ mod tests {
         let full = folder.temporary.path().join("summary.json");
         std::os::unix::fs::symlink("/dev/full", full).expect("linked");
         let error = folder.write("summary.json", b"{}").unwrap_err().to_string();
-        assert!(error.contains("result/summary.json: writing failed"), "{error}");
+        assert!(
+            error.contains("result/summary.json: writing failed"),
+            "{error}"
+        );
         assert!(error.contains("free some space"), "{error}");
         drop(folder);
         assert!(names(place.path()).is_empty());
@@ -328,7 +367,10 @@ mod tests {
         let place = tempfile::tempdir().expect("a folder");
         let folder = ResultFolder::create(&place.path().join("result")).expect("writable");
         for name in ["../x", "/x", "", "a/../../x"] {
-            assert!(matches!(folder.write(name, b""), Err(OutputError::Name { .. })), "{name}");
+            assert!(
+                matches!(folder.write(name, b""), Err(OutputError::Name { .. })),
+                "{name}"
+            );
         }
     }
 }

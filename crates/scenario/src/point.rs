@@ -6,11 +6,11 @@ use crate::load::{self, Document};
 use crate::resolve::{self, Context, Traces};
 use crate::resolved::Resolved;
 use crate::source::Position;
-use crate::variants::{Overrides, Variants};
+use crate::variants::{self, KnobInfo, Overrides, Variants};
 use std::path::Path;
 
 /// Most users and flows of all points together.
-const MOST_PARTS: usize = 10_000_000;
+const MOST_PARTS: usize = 1_000_000;
 
 /// A point of a sweep; a scenario without sweep has one.
 #[derive(Clone, Debug)]
@@ -21,6 +21,8 @@ pub struct Point {
     pub axes: Vec<(String, String)>,
     /// Every key with its value as it was understood, defaults included.
     pub resolved: Resolved,
+    /// What was done otherwise than was asked for, one sentence each; to be shown to the user.
+    pub notes: Vec<String>,
 }
 
 impl Point {
@@ -46,6 +48,15 @@ pub fn load(path: &Path, overrides: &Overrides) -> Result<Vec<Point>, ScenarioEr
 /// As [`load`].
 pub fn load_str(text: &str, overrides: &Overrides) -> Result<Vec<Point>, ScenarioError> {
     points(load::string(text)?, overrides)
+}
+
+/// The knobs of a scenario file, those of the files that it extends included.
+///
+/// # Errors
+/// As [`load`]; only the knobs themselves are checked.
+pub fn knobs(path: &Path) -> Result<Vec<KnobInfo>, ScenarioError> {
+    let mut document = load::file(path)?;
+    variants::knobs(&mut document).map_err(|fault| fault.locate(&document.sources))
 }
 
 fn points(mut document: Document, overrides: &Overrides) -> Result<Vec<Point>, ScenarioError> {
@@ -83,6 +94,7 @@ fn resolved(document: &mut Document, overrides: &Overrides) -> Checked<Vec<Point
             experiment: made.experiment,
             axes: variant.axes,
             resolved: made.resolved,
+            notes: made.notes,
         });
     }
     match &traces.instead {

@@ -581,7 +581,7 @@ mod tests {
         let rtt = |r: &mut Reader<'_>| r.quantity::<Duration>("rtt");
         assert_eq!(
             message("[path]\nrttt = \"10 ms\"\n", rtt),
-            "f:2:1: unknown key \"rttt\" in [path]; known keys: rtt, rate, buffer, loss, jitter; \
+            "f:2:1: unknown key \"rttt\" in [path]; known keys: rtt, rtt-too-short, rate, buffer, loss, jitter; \
              did you mean \"rtt\"?"
         );
         let missing = message("x = 1\n[path]\nrate = \"1 Gbit/s\"\n", rtt);

@@ -151,7 +151,9 @@ impl Summary {
             repeats: runs.len(),
             version: version.to_owned(),
             flows: flows.map(|(i, flow)| flow_summary(i, flow, runs)).collect(),
-            queues: queues.map(|queue| queue_summary(&queue.name, runs)).collect(),
+            queues: queues
+                .map(|queue| queue_summary(&queue.name, runs))
+                .collect(),
             link: LinkSummary {
                 utilisation: of(|run| run.link.utilisation),
                 capacity_bps: of(|run| run.link.capacity.as_bps() as f64),
@@ -166,7 +168,10 @@ impl Summary {
     /// The same for a point of a sweep.
     #[must_use]
     pub fn at_point(self, axes: &[(String, String)]) -> Self {
-        Self { axes: axes.to_vec(), ..self }
+        Self {
+            axes: axes.to_vec(),
+            ..self
+        }
     }
 }
 
@@ -194,8 +199,10 @@ fn flow_summary(index: usize, named: &FlowResult, runs: &[RunResult]) -> FlowSum
     let flows = || runs.iter().filter_map(|run| run.flows.get(index));
     let of = |value: fn(&FlowResult) -> f64| mean(flows().map(value));
     let goodput: Vec<f64> = flows().map(|flow| flow.goodput.as_bps() as f64).collect();
-    let completion: Vec<f64> =
-        flows().filter_map(|flow| flow.completion).map(|time| time.as_secs_f64()).collect();
+    let completion: Vec<f64> = flows()
+        .filter_map(|flow| flow.completion)
+        .map(|time| time.as_secs_f64())
+        .collect();
     let all_finished = completion.len() == runs.len() && !runs.is_empty();
     FlowSummary {
         name: named.name.clone(),
@@ -214,7 +221,10 @@ fn flow_summary(index: usize, named: &FlowResult, runs: &[RunResult]) -> FlowSum
 }
 
 fn queue_summary(name: &str, runs: &[RunResult]) -> QueueSummary {
-    let queues = || runs.iter().filter_map(|run| run.queues.iter().find(|q| q.name == name));
+    let queues = || {
+        runs.iter()
+            .filter_map(|run| run.queues.iter().find(|q| q.name == name))
+    };
     let of = |value: fn(&QueueResult) -> f64| mean(queues().map(value));
     QueueSummary {
         name: name.to_owned(),
@@ -258,8 +268,13 @@ mod tests {
         [flow.voip]\napp = { kind = \"voip\" }\n";
 
     fn run(seed: u64, goodput: u64, completion: Option<u64>, rtt: f64) -> RunResult {
-        let distribution =
-            Distribution { count: 4, min: rtt, mean: rtt, p95: rtt, ..Distribution::default() };
+        let distribution = Distribution {
+            count: 4,
+            min: rtt,
+            mean: rtt,
+            p95: rtt,
+            ..Distribution::default()
+        };
         let bulk = FlowResult {
             name: "bulk".into(),
             cc: "cubic".into(),
@@ -270,14 +285,25 @@ mod tests {
             retransmits: seed,
             ..FlowResult::default()
         };
-        let voip = FlowResult { name: "voip".into(), cc: "udp".into(), ..FlowResult::default() };
-        let queue = QueueResult { name: "link/down".into(), max_bytes: 9.0, ..Default::default() };
+        let voip = FlowResult {
+            name: "voip".into(),
+            cc: "udp".into(),
+            ..FlowResult::default()
+        };
+        let queue = QueueResult {
+            name: "link/down".into(),
+            max_bytes: 9.0,
+            ..Default::default()
+        };
         RunResult {
             seed,
             elapsed: Duration::from_secs(1),
             flows: vec![bulk, voip],
             queues: vec![queue],
-            link: LinkResult { utilisation: 0.5, capacity: BitRate::from_mbps(100) },
+            link: LinkResult {
+                utilisation: 0.5,
+                capacity: BitRate::from_mbps(100),
+            },
             events: 100 * seed,
             ..RunResult::default()
         }
@@ -293,7 +319,10 @@ mod tests {
     fn means_over_repeats_worked_by_hand() {
         let s = summary(&[run(5, 10, Some(1000), 20.0), run(6, 14, Some(3000), 40.0)]);
         assert_eq!(s["scenario"], "pair");
-        assert_eq!((s["seed"].as_u64(), s["repeats"].as_u64()), (Some(5), Some(2)));
+        assert_eq!(
+            (s["seed"].as_u64(), s["repeats"].as_u64()),
+            (Some(5), Some(2))
+        );
         let bulk = &s["flows"][0];
         // 10 and 14: mean 12, s = 2 sqrt 2, ci95 = 12.706 x 2
         assert_eq!(bulk["goodput_bps"]["mean"], 12.0);
@@ -318,7 +347,8 @@ mod tests {
     fn leaves(path: &str, value: &Value, found: &mut Vec<(String, Value)>) {
         match value {
             Value::Object(map) => {
-                map.iter().for_each(|(k, v)| leaves(&format!("{path}.{k}"), v, found));
+                map.iter()
+                    .for_each(|(k, v)| leaves(&format!("{path}.{k}"), v, found));
             }
             Value::Array(items) => items.iter().for_each(|v| leaves(path, v, found)),
             leaf => found.push((path.to_owned(), leaf.clone())),
@@ -334,9 +364,14 @@ mod tests {
             let may_be_text = [".name", ".cc", ".scenario", ".world", ".version", ".pep"];
             let may_be_null = path.ends_with(".completion_s");
             let is_text = may_be_text.iter().any(|end| path.ends_with(end));
-            assert!(leaf.is_number() || is_text || (may_be_null && leaf.is_null()), "{path}: {leaf}");
+            assert!(
+                leaf.is_number() || is_text || (may_be_null && leaf.is_null()),
+                "{path}: {leaf}"
+            );
         }
-        for key in ["scenario", "world", "seed", "repeats", "version", "wall_s", "events"] {
+        for key in [
+            "scenario", "world", "seed", "repeats", "version", "wall_s", "events",
+        ] {
             assert!(s.get(key).is_some(), "{key}");
         }
     }

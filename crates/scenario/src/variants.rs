@@ -31,11 +31,28 @@ pub struct Overrides {
 /// A dotted key.
 type Path = Vec<String>;
 
+/// A knob of a scenario, as a user may turn it by `--set <name>=value`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnobInfo {
+    /// Its name.
+    pub name: String,
+    /// Its value while nobody turns it; none if the file itself says it.
+    pub default: Option<String>,
+    /// The only values allowed; empty: any.
+    pub one_of: Vec<String>,
+    /// The dotted keys that it sets.
+    pub sets: Vec<String>,
+    /// What it does.
+    pub description: String,
+}
+
 /// A knob.
 struct Knob {
     name: String,
     targets: Vec<Path>,
     one_of: Vec<Node>,
+    default: Option<Node>,
+    description: String,
 }
 
 /// An axis of a sweep.
@@ -180,7 +197,7 @@ fn take_knobs(root: &mut Table, document: &Document) -> Checked<Vec<Knob>> {
             )
             .hint("let one knob set it"));
         }
-        if let Some(default) = entry.node.table().and_then(|t| t.get("default")) {
+        if let Some(default) = &knob.default {
             put_default(root, &knob, default, document)?;
         }
         knobs.push(knob);
@@ -190,7 +207,7 @@ fn take_knobs(root: &mut Table, document: &Document) -> Checked<Vec<Knob>> {
 
 fn read_knob(name: &str, node: &Node, root: &Table) -> Checked<Knob> {
     let title = format!("[knobs.{name}]");
-    let reader = Reader::open("knobs.<name>", title.as_str(), Some(node), node.at)?;
+    let mut reader = Reader::open("knobs.<name>", title.as_str(), Some(node), node.at)?;
     let list = |key: &str| match reader.given(key).map(|n| (n, &n.value)) {
         None => Ok(None),
         Some((_, Value::Array(items))) => Ok(Some(items.clone())),
@@ -212,11 +229,30 @@ fn read_knob(name: &str, node: &Node, root: &Table) -> Checked<Knob> {
         };
         targets.push(checked_path(text, item.at, root, &[])?);
     }
+    let one_of = list("one-of")?.unwrap_or_default();
+    let default = reader.given("default").cloned();
+    let description = reader.text("description")?;
     Ok(Knob {
         name: name.to_owned(),
         targets,
-        one_of: list("one-of")?.unwrap_or_default(),
+        one_of,
+        default,
+        description,
     })
+}
+
+/// The knobs of a document.
+pub(crate) fn knobs(document: &mut Document) -> Checked<Vec<KnobInfo>> {
+    let mut root = core::mem::take(&mut document.root);
+    let knobs = take_knobs(&mut root, document)?;
+    let info = |knob: Knob| KnobInfo {
+        name: knob.name,
+        default: knob.default.map(|node| node.text()),
+        one_of: knob.one_of.iter().map(Node::text).collect(),
+        sets: knob.targets.iter().map(|path| path.join(".")).collect(),
+        description: knob.description,
+    };
+    Ok(knobs.into_iter().map(info).collect())
 }
 
 fn put_default(root: &mut Table, knob: &Knob, default: &Node, document: &Document) -> Checked<()> {

@@ -144,6 +144,7 @@ impl fmt::Display for Fallback {
         match self {
             Self::Required => f.write_str("**required**"),
             Self::Absent(meaning) => f.write_str(meaning),
+            Self::Value("") => f.write_str("empty"),
             Self::Value(text) => write!(f, "`{text}`"),
             Self::ByRat { lte, nr } => write!(f, "LTE `{lte}`, NR `{nr}`"),
             Self::Preset { lte, nr } if lte == nr => write!(f, "{lte}"),

@@ -153,6 +153,14 @@ pub(super) static SECTIONS: &[Section] = &[
                 "End-to-end base round-trip time, the access included; not below the access's own.",
             ),
             key(
+                "rtt-too-short",
+                Choice(&["refuse", "raise"]),
+                Value("refuse"),
+                Any,
+                "What happens to an `rtt` below the access's own: the scenario is refused, or the \
+                 round-trip time is raised to the access's own and a note says so.",
+            ),
+            key(
                 "rate",
                 BitRate,
                 Value("10 Gbit/s"),

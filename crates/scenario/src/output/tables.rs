@@ -23,7 +23,10 @@ impl ResultFolder {
     /// # Errors
     /// As [`ResultFolder::write`].
     pub fn tables(&self, variants: &[Labelled<'_>]) -> Result<(), OutputError> {
-        self.table("flows.parquet", &mut core::iter::once(flow_columns(variants)))?;
+        self.table(
+            "flows.parquet",
+            &mut core::iter::once(flow_columns(variants)),
+        )?;
         self.table("samples.parquet", &mut sample_batches(variants))
     }
 
@@ -49,9 +52,14 @@ fn write_table(
         let writer = match &mut writer {
             Some(writer) => writer,
             none => {
-                let properties =
-                    WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-                none.insert(ArrowWriter::try_new(file, batch.schema(), Some(properties))?)
+                let properties = WriterProperties::builder()
+                    .set_compression(Compression::SNAPPY)
+                    .build();
+                none.insert(ArrowWriter::try_new(
+                    file,
+                    batch.schema(),
+                    Some(properties),
+                )?)
             }
         };
         writer.write(&batch)?;
@@ -67,19 +75,28 @@ fn failed(error: ParquetError, path: &Path) -> OutputError {
     let path = path.to_owned();
     match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {
-            Ok(source) => OutputError::Io { action: "writing", path, source: *source },
-            Err(inner) => OutputError::Format { path, problem: inner.to_string() },
+            Ok(source) => OutputError::Io {
+                action: "writing",
+                path,
+                source: *source,
+            },
+            Err(inner) => OutputError::Format {
+                path,
+                problem: inner.to_string(),
+            },
         },
-        other => OutputError::Format { path, problem: other.to_string() },
+        other => OutputError::Format {
+            path,
+            problem: other.to_string(),
+        },
     }
 }
 
 /// A column of numbers.
-fn numbers(
-    rows: &[Row<'_>],
-    of: impl Fn(&FlowResult) -> f64,
-) -> ArrayRef {
-    Arc::new(Float64Array::from_iter_values(rows.iter().map(|row| of(row.flow))))
+fn numbers(rows: &[Row<'_>], of: impl Fn(&FlowResult) -> f64) -> ArrayRef {
+    Arc::new(Float64Array::from_iter_values(
+        rows.iter().map(|row| of(row.flow)),
+    ))
 }
 
 /// A column of numbers that may be missing.
@@ -106,10 +123,24 @@ const QUANTITIES: [Quantity; 7] = [
     ("p99", |d| d.p99),
     ("max", |d| d.max),
 ];
-const RTT: [&str; 7] =
-    ["rtt_min_ms", "rtt_mean_ms", "rtt_p50_ms", "rtt_p90_ms", "rtt_p95_ms", "rtt_p99_ms", "rtt_max_ms"];
-const OWD: [&str; 7] =
-    ["owd_min_ms", "owd_mean_ms", "owd_p50_ms", "owd_p90_ms", "owd_p95_ms", "owd_p99_ms", "owd_max_ms"];
+const RTT: [&str; 7] = [
+    "rtt_min_ms",
+    "rtt_mean_ms",
+    "rtt_p50_ms",
+    "rtt_p90_ms",
+    "rtt_p95_ms",
+    "rtt_p99_ms",
+    "rtt_max_ms",
+];
+const OWD: [&str; 7] = [
+    "owd_min_ms",
+    "owd_mean_ms",
+    "owd_p50_ms",
+    "owd_p90_ms",
+    "owd_p95_ms",
+    "owd_p99_ms",
+    "owd_max_ms",
+];
 const LOAD: [&str; 7] = [
     "load_time_min_ms",
     "load_time_mean_ms",
@@ -125,7 +156,12 @@ fn flow_columns(variants: &[Labelled<'_>]) -> Columns {
         .iter()
         .flat_map(|variant| repeats(variant).map(move |(repeat, run)| (variant.label, repeat, run)))
         .flat_map(|(label, repeat, run)| {
-            run.flows.iter().map(move |flow| Row { label, repeat, seed: run.seed, flow })
+            run.flows.iter().map(move |flow| Row {
+                label,
+                repeat,
+                seed: run.seed,
+                flow,
+            })
         })
         .collect();
     let text = |of: fn(&Row<'_>) -> String| -> ArrayRef {
@@ -133,16 +169,39 @@ fn flow_columns(variants: &[Labelled<'_>]) -> Columns {
     };
     let mut columns: Columns = vec![
         ("variant", text(|row| row.label.to_owned()), false),
-        ("repeat", Arc::new(UInt32Array::from_iter_values(rows.iter().map(|r| r.repeat))), false),
-        ("seed", Arc::new(UInt64Array::from_iter_values(rows.iter().map(|r| r.seed))), false),
+        (
+            "repeat",
+            Arc::new(UInt32Array::from_iter_values(rows.iter().map(|r| r.repeat))),
+            false,
+        ),
+        (
+            "seed",
+            Arc::new(UInt64Array::from_iter_values(rows.iter().map(|r| r.seed))),
+            false,
+        ),
         ("flow", text(|row| row.flow.name.clone()), false),
         ("cc", text(|row| row.flow.cc.clone()), false),
-        ("delivered_bytes", numbers(&rows, |f| f.delivered.get() as f64), false),
-        ("goodput_bps", numbers(&rows, |f| f.goodput.as_bps() as f64), false),
-        ("completion_s", optional(&rows, |f| f.completion.map(|t| t.as_secs_f64())), true),
+        (
+            "delivered_bytes",
+            numbers(&rows, |f| f.delivered.get() as f64),
+            false,
+        ),
+        (
+            "goodput_bps",
+            numbers(&rows, |f| f.goodput.as_bps() as f64),
+            false,
+        ),
+        (
+            "completion_s",
+            optional(&rows, |f| f.completion.map(|t| t.as_secs_f64())),
+            true,
+        ),
     ];
-    let spreads: [(_, fn(&FlowResult) -> &Distribution); 3] =
-        [(RTT, |f| &f.rtt), (OWD, |f| &f.owd), (LOAD, |f| &f.load_time)];
+    let spreads: [(_, fn(&FlowResult) -> &Distribution); 3] = [
+        (RTT, |f| &f.rtt),
+        (OWD, |f| &f.owd),
+        (LOAD, |f| &f.load_time),
+    ];
     for (names, spread) in spreads {
         for (name, (_, quantity)) in names.into_iter().zip(QUANTITIES) {
             let of = |f: &FlowResult| {
@@ -153,13 +212,21 @@ fn flow_columns(variants: &[Labelled<'_>]) -> Columns {
         }
     }
     columns.push(("jitter_ms", numbers(&rows, |f| f.jitter_ms), false));
-    columns.push(("retransmits", numbers(&rows, |f| f.retransmits as f64), false));
+    columns.push((
+        "retransmits",
+        numbers(&rows, |f| f.retransmits as f64),
+        false,
+    ));
     columns.push(("lost", numbers(&rows, |f| f.lost as f64), false));
     columns
 }
 
 fn repeats<'a>(variant: &Labelled<'a>) -> impl Iterator<Item = (u32, &'a RunResult)> {
-    variant.runs.iter().enumerate().map(|(i, run)| (i as u32, run))
+    variant
+        .runs
+        .iter()
+        .enumerate()
+        .map(|(i, run)| (i as u32, run))
 }
 
 /// A point of a time series.
@@ -206,7 +273,13 @@ fn sample_columns(batch: &[Sample<'_>]) -> Columns {
     };
     vec![
         ("variant", text(|s| s.label), false),
-        ("repeat", Arc::new(UInt32Array::from_iter_values(batch.iter().map(|s| s.repeat))), false),
+        (
+            "repeat",
+            Arc::new(UInt32Array::from_iter_values(
+                batch.iter().map(|s| s.repeat),
+            )),
+            false,
+        ),
         ("entity", text(|s| s.entity), false),
         ("metric", text(|s| s.metric), false),
         ("time_s", number(|s| s.time_s), false),
@@ -232,15 +305,29 @@ mod tests {
             completion: (seed == 1).then_some(Duration::from_secs(2)),
             ..FlowResult::default()
         };
-        let points = (0..n).map(|i| (Instant::from_nanos(i * 1_000_000_000), i as f64)).collect();
-        let series = Series { entity: "bulk".into(), metric: Metric::Goodput, points };
-        RunResult { seed, flows: vec![flow], series: vec![series], ..RunResult::default() }
+        let points = (0..n)
+            .map(|i| (Instant::from_nanos(i * 1_000_000_000), i as f64))
+            .collect();
+        let series = Series {
+            entity: "bulk".into(),
+            metric: Metric::Goodput,
+            points,
+        };
+        RunResult {
+            seed,
+            flows: vec![flow],
+            series: vec![series],
+            ..RunResult::default()
+        }
     }
 
     fn read(path: &Path) -> Vec<RecordBatch> {
         let file = File::open(path).expect("written");
         let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|b| b.build());
-        reader.expect("parquet").map(|batch| batch.expect("a batch")).collect()
+        reader
+            .expect("parquet")
+            .map(|batch| batch.expect("a batch"))
+            .collect()
     }
 
     #[test]
@@ -249,19 +336,32 @@ mod tests {
         let target = place.path().join("result");
         let folder = ResultFolder::create(&target).expect("writable");
         let runs = [run(1, 3), run(2, BATCH as u64)];
-        folder.tables(&[Labelled { label: "pep=none", runs: &runs }]).expect("written");
+        folder
+            .tables(&[Labelled {
+                label: "pep=none",
+                runs: &runs,
+            }])
+            .expect("written");
         folder.finish().expect("moved");
 
         let flows = read(&target.join("flows.parquet"));
         assert_eq!(flows[0].num_rows(), 2);
         let column = |name: &str| flows[0].column_by_name(name).expect("a column").clone();
         assert_eq!(column("variant").as_string::<i32>().value(0), "pep=none");
-        assert_eq!(column("goodput_bps").as_primitive::<Float64Type>().values(), &[1e6, 2e6]);
+        assert_eq!(
+            column("goodput_bps").as_primitive::<Float64Type>().values(),
+            &[1e6, 2e6]
+        );
         let completion = column("completion_s");
         let completion = completion.as_primitive::<Float64Type>();
         assert_eq!(completion.iter().collect::<Vec<_>>(), [Some(2.0), None]);
         // without samples a distribution is missing, not zero
-        assert!(column("rtt_mean_ms").as_primitive::<Float64Type>().iter().all(|v| v.is_none()));
+        assert!(
+            column("rtt_mean_ms")
+                .as_primitive::<Float64Type>()
+                .iter()
+                .all(|v| v.is_none())
+        );
 
         let samples = read(&target.join("samples.parquet"));
         let rows: usize = samples.iter().map(RecordBatch::num_rows).sum();
@@ -295,7 +395,13 @@ mod tests {
         let full = folder.temporary.path().join("flows.parquet");
         std::os::unix::fs::symlink("/dev/full", full).expect("linked");
         let runs = [run(1, 3)];
-        let error = folder.tables(&[Labelled { label: "", runs: &runs }]).unwrap_err().to_string();
+        let error = folder
+            .tables(&[Labelled {
+                label: "",
+                runs: &runs,
+            }])
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("flows.parquet: writing failed"), "{error}");
         assert!(error.contains("free some space"), "{error}");
     }

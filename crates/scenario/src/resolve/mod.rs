@@ -30,6 +30,8 @@ pub(crate) struct Context<'a> {
 pub(crate) struct Made {
     pub(crate) experiment: Experiment,
     pub(crate) resolved: Resolved,
+    /// What was done otherwise than the file says, because the file allows it.
+    pub(crate) notes: Vec<String>,
 }
 
 /// The experiment that a document describes.
@@ -54,9 +56,9 @@ pub(crate) fn experiment(cx: &mut Context<'_>, root: &Table) -> Checked<Made> {
     let duration = top.quantity::<Duration>("duration")?;
     let sample_interval = top.quantity::<Duration>("sample-interval")?;
     samples(&top, duration, sample_interval)?;
-    let path = path(&mut top)?;
+    let mut notes = Vec::new();
     let access = access(&mut top)?;
-    check_rtt(&top, &path, &access)?;
+    let path = path(&mut top, &access, &mut notes)?;
     let (ues, groups) = ue::all(cx, &mut top, &access)?;
     let flows = flow::all(&mut top, &groups, duration)?;
     let pep = pep::read(&mut top, &access)?;
@@ -77,6 +79,7 @@ pub(crate) fn experiment(cx: &mut Context<'_>, root: &Table) -> Checked<Made> {
     Ok(Made {
         experiment,
         resolved: top.finish(),
+        notes,
     })
 }
 
@@ -101,11 +104,40 @@ fn samples(top: &Reader<'_>, duration: Duration, interval: Duration) -> Checked<
     .hint("choose a longer \"sample-interval\""))
 }
 
-fn path(top: &mut Reader<'_>) -> Checked<PathSpec> {
+/// The path. Its round-trip time must leave the access what that needs itself; `raise` lifts it.
+fn path(top: &mut Reader<'_>, access: &Access, notes: &mut Vec<String>) -> Checked<PathSpec> {
     let node = top.given("path");
     let mut reader = Reader::open("path", "[path]", node, top.at())?;
+    let given = reader.quantity::<Duration>("rtt")?;
+    let raise = reader.choice("rtt-too-short")? == "raise";
+    let (least, hint) = match access {
+        Access::Cell { spec, .. } => (
+            spec.config.base_rtt(),
+            "shorten the cell's processing times, or take configured grants (sr-period = \"0 s\")",
+        ),
+        Access::Link(link) => (link.delay * 2, "shorten the link's delay"),
+    };
+    let rtt = match (given < least, raise) {
+        (false, _) => given,
+        (true, true) => {
+            notes.push(format!(
+                "the round-trip time of {given} is less than the access itself takes: raised to \
+                 {least}"
+            ));
+            reader.put("rtt", ResolvedValue::Text(least.to_string()));
+            least
+        }
+        (true, false) => {
+            return Err(fault(
+                reader.place("rtt"),
+                format!("\"rtt\" = {given} is less than the access itself takes"),
+            )
+            .allowed(format!("allowed is {least} and more"))
+            .hint(hint));
+        }
+    };
     let spec = PathSpec {
-        rtt: reader.quantity("rtt")?,
+        rtt,
         rate: reader.quantity("rate")?,
         buffer: reader.capacity("buffer")?,
         loss: reader.number("loss")?,
@@ -139,34 +171,6 @@ fn read_link(top: &mut Reader<'_>, node: &Node) -> Checked<LinkSpec> {
     };
     top.put("link", ResolvedValue::Table(reader.finish()));
     Ok(spec)
-}
-
-/// The round trip must leave the access what it needs itself.
-fn check_rtt(top: &Reader<'_>, path: &PathSpec, access: &Access) -> Checked<()> {
-    let (own, hint) = match access {
-        Access::Cell { spec, .. } => (
-            spec.config.base_rtt(),
-            "shorten the cell's processing times, or take configured grants (sr-period = \"0 s\")",
-        ),
-        Access::Link(link) => (link.delay * 2, "shorten the link's delay"),
-    };
-    if path.rtt >= own {
-        return Ok(());
-    }
-    let at = top
-        .given("path")
-        .and_then(Node::table)
-        .and_then(|t| t.get("rtt"))
-        .map_or(top.at(), |n| n.at);
-    Err(fault(
-        at,
-        format!(
-            "\"rtt\" = {} is less than the access itself takes",
-            path.rtt
-        ),
-    )
-    .allowed(format!("allowed is {own} and more"))
-    .hint(hint))
 }
 
 /// Gives the cell the load that the first trace-driven user's trace shows.

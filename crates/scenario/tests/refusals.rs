@@ -1,0 +1,435 @@
+//! What is refused, where the message points, and what it says.
+
+use scenario::{Overrides, load_str};
+
+/// A scenario without faults; tests replace one line of it.
+const GOOD: &str = r#"name = "good"
+seed = 1
+repeats = 2
+duration = "10 s"
+[path]
+rtt = "50 ms"
+rate = "1 Gbit/s"
+[cell]
+rat = "lte"
+bandwidth = "5 MHz"
+[ue.phone]
+channel = { kind = "constant-cqi", cqi = 14 }
+[flow.bulk]
+ue = "phone"
+cc = "cubic"
+app = { kind = "bulk", size = "1 MB" }
+[pep]
+mode = "paper"
+"#;
+
+fn refused(text: &str) -> String {
+    match load_str(text, &Overrides::default()) {
+        Ok(_) => panic!("accepted:\n{text}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// The message for the good scenario with one line replaced, by its number.
+fn with_line(number: usize, line: &str) -> String {
+    let lines: Vec<&str> = GOOD
+        .lines()
+        .enumerate()
+        .map(|(i, old)| if i + 1 == number { line } else { old })
+        .collect();
+    refused(&format!("{}\n", lines.join("\n")))
+}
+
+/// Asserts that a message begins with a place (`line:column`, or `line:` alone) and holds all parts.
+fn says(message: &str, place: &str, parts: &[&str]) {
+    let place = if place.ends_with(':') {
+        place.to_owned()
+    } else {
+        format!("{place}: ")
+    };
+    assert!(message.starts_with(&format!("<text>:{place}")), "{message}");
+    for part in parts {
+        assert!(message.contains(part), "{part:?} is not in: {message}");
+    }
+}
+
+#[test]
+fn the_good_one_is_accepted() {
+    let points = load_str(GOOD, &Overrides::default()).expect("good");
+    assert_eq!(points.len(), 1);
+}
+
+#[test]
+fn unknown_keys() {
+    says(
+        &with_line(3, "repaets = 2"),
+        "3:1",
+        &["\"repaets\"", "did you mean \"repeats\"?"],
+    );
+    says(
+        &with_line(7, "rat = \"1 Gbit/s\""),
+        "7:1",
+        &["[path]", "did you mean \"rate\"?"],
+    );
+    says(
+        &with_line(17, "[pepp]"),
+        "17:2",
+        &["\"pepp\"", "did you mean \"pep\"?"],
+    );
+    let channel = with_line(
+        12,
+        "channel = { kind = \"constant-cqi\", cqi = 14, mcs = 3 }",
+    );
+    says(
+        &channel,
+        "12:46",
+        &[
+            "unknown key \"mcs\"",
+            "kind \"constant-cqi\"",
+            "known keys: cqi",
+        ],
+    );
+}
+
+#[test]
+fn missing_units_and_negative_rates() {
+    says(
+        &with_line(6, "rtt = 50"),
+        "6:7",
+        &["has no unit", "\"10 ms\""],
+    );
+    says(&with_line(6, "rtt = \"50\""), "6:8", &["has no unit"]);
+    says(
+        &with_line(7, "rate = \"-1 Gbit/s\""),
+        "7:9",
+        &["is negative"],
+    );
+    says(
+        &with_line(7, "rate = \"0 bit/s\""),
+        "7:9",
+        &["out of range", "1 bit/s to"],
+    );
+    says(
+        &with_line(7, "rate = \"1 Gbps\""),
+        "7:9",
+        &["unknown unit \"Gbps\"", "Gbit/s"],
+    );
+    says(
+        &with_line(4, "duration = \"1e99 s\""),
+        "4:13",
+        &["is too large"],
+    );
+}
+
+#[test]
+fn wrong_types() {
+    says(
+        &with_line(2, "seed = \"one\""),
+        "2:9",
+        &["\"seed\" is a string", "whole number"],
+    );
+    says(&with_line(2, "seed = -1"), "2:8", &["is negative"]);
+    says(
+        &with_line(3, "repeats = 0"),
+        "3:11",
+        &["allowed is 1 to 10000"],
+    );
+    says(
+        &with_line(1, "name = 7"),
+        "1:8",
+        &["\"name\" is an integer", "text in quotes"],
+    );
+    says(&with_line(15, "cc = [\"cubic\"]"), "15:6", &["is an array"]);
+    says(
+        &with_line(16, "app = 3"),
+        "16:7",
+        &["[flow.bulk.app] is an integer"],
+    );
+    says(&with_line(5, "[[path]]"), "5:", &["[path] is an array"]);
+}
+
+#[test]
+fn not_toml() {
+    says(&with_line(6, "rtt = 50 ms"), "6:", &[]);
+    says(&with_line(6, "rtt = ms"), "6:7", &["without quotes"]);
+    says(&with_line(7, "rtt = \"1 ms\""), "7:1", &["given twice"]);
+    says(&with_line(17, "[path]"), "17:", &["given twice"]);
+}
+
+#[test]
+fn more_prbs_than_the_bandwidth_has() {
+    let message = with_line(10, "bandwidth = \"5 MHz\"\nn-prb = 26");
+    says(&message, "11:9", &["26 PRBs are too many", "has 25 PRBs"]);
+    let message = with_line(10, "bandwidth = \"7 MHz\"");
+    says(
+        &message,
+        "10:14",
+        &["no bandwidth of 7 MHz", "1.4, 3, 5, 10, 15, 20"],
+    );
+    let nr = "rat = \"nr\"\nnumerology = 3\nfrequency = \"28 GHz\"";
+    let text = GOOD.replace("rat = \"lte\"", nr).replace("5 MHz", "20 MHz");
+    says(
+        &refused(&text),
+        "12:14",
+        &["FR2-1", "50, 100, 200, 400 MHz"],
+    );
+    let text = text.replace("\"20 MHz\"", "\"200 MHz\"\nn-prb = 133");
+    says(&refused(&text), "13:9", &["133 PRBs are too many", "132"]);
+    says(
+        &with_line(10, ""),
+        "8:",
+        &["neither \"bandwidth\" nor \"n-prb\""],
+    );
+}
+
+#[test]
+fn mcs_out_of_the_table() {
+    let message = with_line(12, "channel = { kind = \"constant-mcs\", mcs = 29 }");
+    says(
+        &message,
+        "12:42",
+        &["MCS 29 is not in the cell's table", "0 to 28"],
+    );
+    let message = with_line(12, "channel = { kind = \"constant-mcs\", mcs = 32 }");
+    says(&message, "12:42", &["out of range"]);
+    let message = with_line(12, "channel = { kind = \"constant-cqi\", cqi = 16 }");
+    says(&message, "12:42", &["allowed is 1 to 15"]);
+    let message = with_line(10, "bandwidth = \"5 MHz\"\nuplink = { mcs = 30 }");
+    says(&message, "11:18", &["MCS 30"]);
+}
+
+#[test]
+fn no_flow_and_no_user() {
+    let no_flow = GOOD.split("[flow.bulk]").next().expect("a beginning");
+    says(
+        &refused(no_flow),
+        "1:1",
+        &["the scenario has no flow", "[flow.bulk]"],
+    );
+    says(
+        &refused(&format!("{no_flow}[flow]\n")),
+        "13:",
+        &["the scenario has no flow"],
+    );
+    let no_user = GOOD.replace("[ue.phone]", "").replace("channel =", "#");
+    says(&refused(&no_user), "8:", &["the cell has no user"]);
+}
+
+#[test]
+fn unknown_names() {
+    let cc = with_line(15, "cc = \"cubik\"");
+    says(
+        &cc,
+        "15:7",
+        &[
+            "unknown congestion control \"cubik\"",
+            "did you mean \"cubic\"?",
+        ],
+    );
+    let ue = with_line(14, "ue = \"fone\"");
+    says(&ue, "14:7", &["there is no user \"fone\"", "\"phone\""]);
+    let kind = with_line(16, "app = { kind = \"bulkk\", size = \"1 MB\" }");
+    says(
+        &kind,
+        "16:17",
+        &["unknown kind \"bulkk\"", "did you mean \"bulk\"?"],
+    );
+    let mode = with_line(18, "mode = \"papre\"");
+    says(&mode, "18:9", &["did you mean \"paper\"?"]);
+    let policy = "channel = { kind = \"constant-cqi\", cqi = 14, policy = \"oai-nr\" }";
+    says(&with_line(12, policy), "12:", &["oai-nr", "oai-lte"]);
+    says(
+        &with_line(13, "[flow.\"b/k\"]"),
+        "13:",
+        &["is no name of a flow"],
+    );
+}
+
+#[test]
+fn duplicate_names() {
+    let message = with_line(17, "[flow.bulk]");
+    says(&message, "17:", &["given twice"]);
+    let copies = GOOD.replace("cc = \"cubic\"", "count = 2");
+    let text = copies + "[flow.bulk-2]\napp = { kind = \"continuous\" }\n";
+    says(
+        &refused(&text),
+        "19:7",
+        &["two flows have the name \"bulk-2\""],
+    );
+}
+
+#[test]
+fn a_round_trip_below_the_accesss_own() {
+    let message = with_line(6, "rtt = \"1 ms\"");
+    says(
+        &message,
+        "6:8",
+        &["less than the access itself takes", "and more"],
+    );
+    // as allowed, it is raised, and said
+    let lines = "rtt = \"1 ms\"\nrtt-too-short = \"raise\"";
+    let text = GOOD.replace("rtt = \"50 ms\"", lines);
+    let points = load_str(&text, &Overrides::default()).expect("raised");
+    let path = &points[0].experiment.path;
+    assert!(path.rtt > units::Duration::from_millis(5), "{}", path.rtt);
+    assert_eq!(points[0].notes.len(), 1);
+    assert!(
+        points[0].notes[0].contains("raised to"),
+        "{:?}",
+        points[0].notes
+    );
+}
+
+#[test]
+fn what_does_not_fit_together() {
+    let udp = with_line(16, "app = { kind = \"voip\" }");
+    says(&udp, "15:7", &["a UDP flow has no \"cc\""]);
+    let text = GOOD.replace("cc = \"cubic\"", "transport = \"udp\"");
+    says(
+        &refused(&text),
+        "15:14",
+        &["does not run over udp", "it uses tcp"],
+    );
+    let text = GOOD.replace("cc = \"cubic\"", "start = \"10 s\"");
+    says(
+        &refused(&text),
+        "15:10",
+        &["is never reached", "the run ends at 10 s"],
+    );
+    let text = GOOD.replace("bandwidth = \"5 MHz\"", "bandwidth = \"5 MHz\"\nlayers = 2");
+    says(&refused(&text), "11:10", &["2 layers with LTE"]);
+    let text = format!("{GOOD}[link]\nrate = \"1 Mbit/s\"\n");
+    says(&refused(&text), "19:", &["both [cell] and [link]"]);
+    let wired = GOOD.replace(
+        "[cell]\nrat = \"lte\"\nbandwidth = \"5 MHz\"",
+        "[link]\nrate = \"1 Mbit/s\"",
+    );
+    says(
+        &refused(&wired),
+        "11:",
+        &["a user of a wired link has no channel"],
+    );
+    let wired = wired
+        .replace("[ue.phone]\nchannel =", "#")
+        .replace("ue = \"phone\"\n", "");
+    says(
+        &refused(&wired),
+        "15:9",
+        &["mode \"paper\" needs a radio cell"],
+    );
+}
+
+#[test]
+fn impossible_cells() {
+    let text = |line: &str| GOOD.replace("bandwidth = \"5 MHz\"", line);
+    let message = refused(&text("bandwidth = \"5 MHz\"\ntdd-pattern = \"DDX\""));
+    says(&message, "8:", &["TDD"]);
+    let message = refused(&text("bandwidth = \"5 MHz\"\nbler-family = \"oai-nr\""));
+    says(
+        &message,
+        "11:16",
+        &["no curves for the cell's MCS table", "\"oai-lte\""],
+    );
+    let message = refused(&text("bandwidth = \"5 MHz\"\nmcs-table = \"low-se\""));
+    says(&message, "11:14", &["LTE has no MCS table \"low-se\""]);
+    let message = refused(&text("bandwidth = \"5 MHz\"\nnumerology = 1"));
+    says(&message, "11:14", &["LTE has no numerology"]);
+    let background = "bandwidth = \"5 MHz\"\nbackground = { kind = \"constant\", prb = 26 }";
+    says(
+        &refused(&text(background)),
+        "11:",
+        &["26 PRBs are too many", "the cell has 25"],
+    );
+    let background = "bandwidth = \"5 MHz\"\nbackground = { kind = \"trace\" }";
+    says(
+        &refused(&text(background)),
+        "11:",
+        &["no user is driven by a trace"],
+    );
+}
+
+#[test]
+fn bearers() {
+    let bearer = |lines: &str| refused(&format!("{GOOD}[[ue.phone.bearer]]\n{lines}\n"));
+    says(
+        &bearer("qfis = [9, 64]"),
+        "20:12",
+        &["64 is no QoS flow identifier", "0 to 63"],
+    );
+    says(&bearer("qfis = [9, 9]"), "20:12", &["mapped twice"]);
+    says(
+        &bearer("rlc = \"um\"\npoll-pdu = 3"),
+        "21:12",
+        &["unacknowledged mode has no"],
+    );
+    says(
+        &bearer("downlink-buffer = \"0 B\""),
+        "20:20",
+        &["more than 0"],
+    );
+    says(
+        &bearer("downlink-buffer = \"1 MiB\""),
+        "20:20",
+        &["unknown unit \"MiB\"", "\"MB\"?"],
+    );
+}
+
+#[test]
+fn sizes_beyond_all_use() {
+    let text = GOOD.replace("[ue.phone]", "[ue.phone]\ncount = 10001");
+    says(&refused(&text), "12:9", &["1 to 10000"]);
+    let text = GOOD.replace(
+        "duration = \"10 s\"",
+        "duration = \"900 h\"\nsample-interval = \"1 ms\"",
+    );
+    says(
+        &refused(&text),
+        "5:20",
+        &["more than 10000000 samples", "longer \"sample-interval\""],
+    );
+    // 50000 points of 5001 users and flows are refused when they become too many
+    let list: Vec<String> = (1..=50_000).map(|n| n.to_string()).collect();
+    let text = GOOD.replace("[ue.phone]", "[ue.phone]\ncount = 5000")
+        + &format!("[sweep]\nseed = [{}]\n", list.join(","));
+    assert!(refused(&text).contains("more than 1000000 users and flows"));
+}
+
+#[test]
+fn a_text_names_no_file() {
+    let channel = "channel = { kind = \"trace\", file = \"/dev/zero\" }";
+    says(
+        &with_line(12, channel),
+        "12:",
+        &["this text must not name any"],
+    );
+    let extends = format!("extends = \"/dev/zero\"\n{GOOD}");
+    says(&refused(&extends), "1:", &["this text must not name any"]);
+}
+
+#[test]
+fn options_that_fit_nothing() {
+    let overrides = Overrides {
+        trace: Some("drive.csv".into()),
+        ..Overrides::default()
+    };
+    let message = load_str(GOOD, &overrides).unwrap_err().to_string();
+    assert!(
+        message.starts_with("--trace drive.csv:1:1: no user of this scenario"),
+        "{message}"
+    );
+    let overrides = Overrides {
+        repeats: Some(0),
+        ..Overrides::default()
+    };
+    let message = load_str(GOOD, &overrides).unwrap_err().to_string();
+    assert!(message.starts_with("--repeats 0:1:1: "), "{message}");
+    let overrides = Overrides {
+        seed: Some(u64::MAX),
+        ..Overrides::default()
+    };
+    let message = load_str(GOOD, &overrides).unwrap_err().to_string();
+    assert!(
+        message.starts_with("--seed 18446744073709551615:1:1: "),
+        "{message}"
+    );
+}

@@ -1,0 +1,247 @@
+//! The scenarios that come with Brimful: each can be read, turned, and is what it says.
+
+use scenario::{
+    AccessSpec, AppSpec, ChannelSpec, Experiment, LoadSpec, Overrides, PepMode, Point, knobs, load,
+};
+use std::path::{Path, PathBuf};
+use units::{BitRate, Bytes, Duration, Mcs, Prb};
+
+const RAPID: [&str; 6] = [
+    "trace-drive",
+    "fast-embb-los",
+    "oai-fast",
+    "oai-short",
+    "oai-udp-8m",
+    "oai-udp-150k",
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn file(name: &str) -> PathBuf {
+    root().join(format!("scenarios/{name}.toml"))
+}
+
+fn load_with(name: &str, set: &[(&str, &str)], trace: Option<PathBuf>) -> Point {
+    let set = set
+        .iter()
+        .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+        .collect();
+    let overrides = Overrides {
+        set,
+        trace,
+        ..Overrides::default()
+    };
+    match load(&file(name), &overrides) {
+        Ok(mut points) => points.remove(0),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn experiment(name: &str) -> Experiment {
+    load_with(name, &[], None).experiment
+}
+
+fn names(experiment: &Experiment) -> Vec<&str> {
+    experiment
+        .flows
+        .iter()
+        .map(|flow| flow.name.as_str())
+        .collect()
+}
+
+#[test]
+fn the_knobs_rtt_and_pep_turn_on_all_of_them() {
+    for name in RAPID {
+        let name = format!("rapid/{name}");
+        for rtt in ["1 ms", "100 ms"] {
+            for pep in ["none", "split", "paper", "default"] {
+                let e = load_with(&name, &[("rtt", rtt), ("pep", pep)], None).experiment;
+                match (pep, &e.pep.mode) {
+                    ("none", PepMode::None) | ("split", PepMode::Split) => {}
+                    ("paper", PepMode::Rapid(c)) => assert_eq!(c.mode, rapid::Mode::Paper),
+                    ("default", PepMode::Rapid(c)) => assert_eq!(c.mode, rapid::Mode::Default),
+                    other => panic!("{name}: {other:?}"),
+                }
+                // the radio takes its part; what is more than that is as asked for
+                let asked: Duration = rtt.parse().expect("a time");
+                assert!(e.path.rtt >= asked, "{name}: {}", e.path.rtt);
+                if rtt == "100 ms" {
+                    assert_eq!(e.path.rtt, asked);
+                }
+            }
+        }
+        let found = knobs(&file(&name)).expect("valid");
+        for knob in ["rtt", "pep"] {
+            let knob = found.iter().find(|k| k.name == knob).expect("a knob");
+            assert!(knob.default.is_some() && !knob.description.is_empty());
+        }
+    }
+}
+
+#[test]
+fn fast_embb_los_is_that_of_tables_1_and_2() {
+    let e = load_with("rapid/fast-embb-los", &[("rtt", "1 ms")], None).experiment;
+    assert_eq!(e.path.rtt, Duration::from_millis(1));
+    assert_eq!(e.path.rate, BitRate::from_mbps(10_000));
+    let AccessSpec::Cell(cell) = &e.access else {
+        panic!("a cell")
+    };
+    let config = &cell.config;
+    assert_eq!(config.n_prb, Prb::new(132));
+    assert_eq!(config.rat, ran::Rat::Nr { numerology: 3 });
+    assert_eq!(config.data_re_per_prb, 144);
+    assert!(
+        config.base_rtt() <= Duration::from_millis(1),
+        "{}",
+        config.base_rtt()
+    );
+    // channel_models.md section 6: 106576 bit in each of 8000 slots/s
+    let tbs = radio::TbsTable::new(config.mcs_table, 1, 144, config.n_prb).expect("a table");
+    assert_eq!(
+        tbs.bytes(Mcs::new(28), config.n_prb),
+        Bytes::new(106_576 / 8)
+    );
+    assert_eq!(names(&e), ["cubic", "bbr"]);
+    for flow in &e.flows {
+        assert_eq!(
+            flow.app,
+            AppSpec::Bulk {
+                size: Bytes::new(200_000_000)
+            }
+        );
+        assert_eq!(flow.cc.name, flow.name);
+        assert_eq!(
+            (flow.tcp.mss, flow.tcp.initial_window),
+            (Bytes::new(1440), 10)
+        );
+        assert!(flow.intercepted);
+    }
+    let buffer = queue::Capacity::Bytes(Bytes::new(10_000_000));
+    assert_eq!(e.ues[0].bearers[0].downlink_buffer, buffer);
+}
+
+#[test]
+fn the_oai_scenarios_are_those_of_table_3() {
+    for name in ["oai-fast", "oai-short", "oai-udp-8m", "oai-udp-150k"] {
+        let e = experiment(&format!("rapid/{name}"));
+        assert_eq!(e.path.rtt, Duration::from_millis(50));
+        assert_eq!(e.path.rate, BitRate::from_mbps(1000));
+        let AccessSpec::Cell(cell) = &e.access else {
+            panic!("a cell")
+        };
+        assert_eq!(
+            (cell.config.rat, cell.config.n_prb),
+            (ran::Rat::Lte, Prb::new(25))
+        );
+        let ChannelSpec::ConstantCqi { cqi, policy, bler } = e.ues[0].channel else {
+            panic!("a constant CQI")
+        };
+        let mcs = policy
+            .mcs(cell.config.mcs_table, cqi)
+            .expect("covered")
+            .expect("sends");
+        let tbs = radio::TbsTable::new(cell.config.mcs_table, 1, 132, Prb::new(25)).expect("LTE");
+        // "max. RAN capacity 16 Mbit/s": TCP payload that every tenth repetition leaves
+        let block = tbs.bytes(mcs, Prb::new(25)).get() as f64;
+        let payload = block * 8000.0 / (1.0 + bler) * 1448.0 / 1505.0;
+        assert!((payload / 16e6 - 1.0).abs() < 0.02, "{name}: {payload}");
+        let buffer = queue::Capacity::Bytes(Bytes::new(1_000_000));
+        assert_eq!(e.ues[0].bearers[0].downlink_buffer, buffer);
+    }
+    assert_eq!(names(&experiment("rapid/oai-fast")), ["cubic", "bbr"]);
+    let short = experiment("rapid/oai-short");
+    assert_eq!(names(&short), ["bulk", "bulk-2", "ssh"]);
+    assert_eq!(short.flows[2].cc.name, "bbr");
+    assert_eq!(
+        short.flows[2].app,
+        AppSpec::Bulk {
+            size: Bytes::new(500_000)
+        }
+    );
+    assert!(short.flows[2].start > Duration::from_secs(1));
+}
+
+#[test]
+fn the_udp_scenarios_have_their_rate_and_the_knob_cc() {
+    for (name, rate) in [("oai-udp-8m", 8_000_000), ("oai-udp-150k", 150_000)] {
+        let name = format!("rapid/{name}");
+        let e = load_with(&name, &[("cc", "bbr")], None).experiment;
+        assert_eq!(names(&e), ["udp", "bulk"]);
+        let AppSpec::Cbr {
+            rate: given,
+            packet,
+            ..
+        } = e.flows[0].app
+        else {
+            panic!("CBR")
+        };
+        assert_eq!((given, packet), (BitRate::from_bps(rate), Bytes::new(1470)));
+        assert!(!e.flows[0].intercepted && e.flows[1].intercepted);
+        assert_eq!(e.flows[1].cc.name, "bbr");
+    }
+}
+
+#[test]
+fn the_dumbbell_is_a_wire_with_two_cubic_flows() {
+    let e = experiment("dumbbell");
+    let AccessSpec::Link(link) = &e.access else {
+        panic!("a wire")
+    };
+    assert_eq!(link.rate, BitRate::from_mbps(100));
+    assert_eq!(e.duration, Duration::from_secs(100));
+    assert_eq!(names(&e), ["bulk", "bulk-2"]);
+    assert!(e.flows.iter().all(|flow| flow.cc.name == "cubic"));
+}
+
+#[test]
+fn trace_drive_runs_on_the_traces_that_come_with_brimful() {
+    let traces = root().join("traces");
+    let mut count = 0;
+    for entry in std::fs::read_dir(traces).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|e| e == "md") {
+            continue;
+        }
+        let e = load_with("rapid/trace-drive", &[("pep", "default")], Some(path)).experiment;
+        assert_eq!(names(&e), ["bulk", "web", "voip"]);
+        count += 1;
+    }
+    assert!(count > 0, "no trace was found");
+}
+
+#[test]
+fn trace_drive_runs_on_recorded_traces_of_every_format() {
+    // as the whole project's tests find them; skipped where they are not
+    let Some(folder) = std::env::var_os("BRIMFUL_TRACES").map(PathBuf::from) else {
+        eprintln!("skipped: BRIMFUL_TRACES does not name the folder of recorded traces");
+        return;
+    };
+    let folder = if folder.is_absolute() {
+        folder
+    } else {
+        root().join(folder)
+    };
+    for (name, is_log) in [
+        ("ucc-5g/Driving/B_2019.12.14_10.16.30.csv", false),
+        ("ucc-4g/4G_A_2018.01.27_13.58.29.csv", false),
+        ("mahimahi/Verizon-LTE-short.down", false),
+        ("dynamic-buffer-packets/packets_train.txt", false),
+        (
+            "fivegophers/All-Carriers/03-User-Mobility/car-driving-trace-1.csv",
+            false,
+        ),
+        ("nrscope/t_mobile2_ueactivity_night_1.csv", true),
+    ] {
+        let e = load_with("rapid/trace-drive", &[], Some(folder.join(name))).experiment;
+        let AccessSpec::Cell(cell) = &e.access else {
+            panic!("a cell")
+        };
+        assert_eq!(
+            matches!(cell.background, LoadSpec::Trace(_)),
+            is_log,
+            "{name}"
+        );
+    }
+}
