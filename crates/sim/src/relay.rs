@@ -175,3 +175,162 @@ fn is_broken(connection: &Connection) -> bool {
         .close_reason()
         .is_some_and(|reason| reason != CloseReason::Finished)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::Schedule;
+    use crate::tcp::Config;
+    use units::Streams;
+
+    const BUFFER: Bytes = Bytes::new(20_000);
+    const CLIENT_BUFFER: Bytes = Bytes::new(1_000_000);
+
+    /// Client, proxy and server without a network: segments arrive at once.
+    struct Chain {
+        now: Instant,
+        client: Connection,
+        server: Connection,
+        relay: Relay,
+    }
+
+    impl Chain {
+        fn new() -> Self {
+            let config = Config {
+                nodelay: true,
+                receive_buffer: CLIENT_BUFFER,
+                ..Config::default()
+            };
+            let proxy = Config {
+                receive_buffer: BUFFER,
+                send_buffer: BUFFER,
+                ..config
+            };
+            let cc = || {
+                let build = cc::BuildConfig {
+                    mss: config.mss,
+                    initial_window: config.initial_cwnd(),
+                };
+                cc::build("newreno", build).expect("NewReno is known")
+            };
+            let rng = |name| Streams::new(1).stream(name);
+            let mut schedule = Schedule::default();
+            let mut end = |connection| Endpoint {
+                connection,
+                timer: schedule.add_entity(),
+            };
+            let ran = end(Connection::server(proxy, cc(), rng("ran")));
+            let wan = end(Connection::client(proxy, cc(), rng("wan")));
+            let mut chain = Self {
+                now: Instant::ZERO,
+                client: Connection::client(config, cc(), rng("client")),
+                server: Connection::server(config, cc(), rng("server")),
+                relay: Relay::new(ran, wan),
+            };
+            chain.client.open(chain.now);
+            chain.relay.wan.connection.open(chain.now);
+            chain.run();
+            chain
+        }
+
+        /// Lets segments pass, and timers fire, until all is quiet for a second.
+        fn run(&mut self) {
+            for _ in 0..1_000 {
+                self.now += Duration::from_millis(1);
+                let now = self.now;
+                let relay = &mut self.relay;
+                let (ran, wan) = (&mut relay.ran.connection, &mut relay.wan.connection);
+                for end in [&mut self.client, &mut self.server, &mut *ran, &mut *wan] {
+                    if end.next_deadline().is_some_and(|at| at <= now) {
+                        end.on_deadline(now);
+                    }
+                }
+                exchange(now, &mut self.client, ran);
+                exchange(now, wan, &mut self.server);
+                relay.run(now);
+            }
+        }
+    }
+
+    fn exchange(now: Instant, a: &mut Connection, b: &mut Connection) {
+        while let Some(segment) = a.poll_transmit(now) {
+            b.on_segment(now, &segment);
+        }
+        while let Some(segment) = b.poll_transmit(now) {
+            a.on_segment(now, &segment);
+        }
+    }
+
+    fn read_all(connection: &mut Connection, now: Instant) -> (Bytes, Option<Instant>) {
+        let (mut bytes, mut first) = (Bytes::ZERO, None);
+        while let Some(chunk) = connection.read(now, Bytes::MAX) {
+            bytes += chunk.bytes;
+            first.get_or_insert(chunk.origin);
+        }
+        (bytes, first)
+    }
+
+    #[test]
+    fn an_end_of_data_passes_on_behind_the_data_and_the_other_way_stays_open() {
+        let mut chain = Chain::new();
+        let sent_at = chain.now + Duration::from_millis(1);
+        chain.client.write(chain.now, Bytes::new(200), None);
+        chain.client.close(chain.now);
+        chain.run();
+        assert!(chain.server.peer_closed() || chain.server.readable() == Bytes::new(200));
+        let (bytes, origin) = read_all(&mut chain.server, chain.now);
+        assert_eq!(
+            (bytes, origin),
+            (Bytes::new(200), Some(sent_at)),
+            "origins are carried"
+        );
+        assert!(chain.server.peer_closed() && !chain.client.peer_closed());
+        // the server answers on its own half
+        chain.server.write(chain.now, Bytes::new(5_000), None);
+        chain.server.close(chain.now);
+        chain.run();
+        assert_eq!(read_all(&mut chain.client, chain.now).0, Bytes::new(5_000));
+        chain.run();
+        assert!(chain.client.is_closed() && chain.server.is_closed());
+        assert!(chain.relay.take_finished() && !chain.relay.take_finished());
+    }
+
+    #[test]
+    fn a_reset_passes_on_both_ways() {
+        for client_resets in [true, false] {
+            let mut chain = Chain::new();
+            let (one, other) = match client_resets {
+                true => (&mut chain.client, false),
+                false => (&mut chain.server, true),
+            };
+            one.abort();
+            chain.run();
+            let far = if other { &chain.client } else { &chain.server };
+            assert_eq!(far.close_reason(), Some(CloseReason::Reset));
+            assert!(chain.relay.take_finished());
+        }
+    }
+
+    #[test]
+    fn a_client_that_does_not_read_stops_the_server() {
+        let mut chain = Chain::new();
+        let much = Bytes::new(1_000_000_000);
+        let written = chain.server.write(chain.now, much, None);
+        chain.run();
+        let client = chain.client.readable();
+        let held = chain.relay.buffered(Direction::Down);
+        // what is not with the client is in the proxy's two buffers or still with the server
+        assert!(held <= BUFFER * 2, "{held}");
+        assert!(client >= CLIENT_BUFFER - Bytes::new(100_000), "{client}");
+        // (its send buffer was full, and what is acknowledged has left it)
+        let acknowledged = chain.server.send_space();
+        assert!(
+            acknowledged <= client + held && acknowledged < written,
+            "{acknowledged} of {written}; {client} with the client, {held} in the proxy"
+        );
+        // reading lets it go on
+        let (first, _) = read_all(&mut chain.client, chain.now);
+        chain.run();
+        assert!(read_all(&mut chain.client, chain.now).0 + first > first);
+    }
+}

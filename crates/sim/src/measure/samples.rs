@@ -14,9 +14,9 @@ const STEP_NS: u64 = 100;
 #[derive(Debug)]
 pub(crate) struct Samples {
     /// Of all samples but zeros.
-    histogram: Histogram<u64>,
+    histogram: Histogram<u32>,
     /// Samples of no time at all: the usual wait in an idle queue.
-    zeros: u64,
+    zeros: u32,
     sum_ns: u128,
     min: Duration,
     max: Duration,
@@ -42,7 +42,7 @@ impl Samples {
     pub(crate) fn record(&mut self, sample: Duration) {
         let ns = sample.as_nanos();
         if ns == 0 {
-            self.zeros += 1;
+            self.zeros = self.zeros.saturating_add(1);
         } else {
             let step = (ns + STEP_NS / 2) / STEP_NS;
             self.histogram

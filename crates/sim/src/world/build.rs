@@ -15,7 +15,7 @@ use rnis::Rnti;
 use scenario::{
     AccessSpec, Direction, Experiment, FlowSpec, LinkSpec, PathSpec, PepMode, Transport,
 };
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use units::{BitRate, Duration, Instant, Streams};
 
 /// A server's own link is so many times as fast as the path, so that the path and not the server is
@@ -373,7 +373,7 @@ fn check_flow(experiment: &Experiment, flow: &FlowSpec) -> Result<(), Error> {
 }
 
 fn check_names<'a>(what: &'static str, names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
-    let mut seen = HashSet::new();
+    let mut seen = BTreeSet::new();
     for name in names {
         if !seen.insert(name) {
             return Err(Error::DuplicateName {
