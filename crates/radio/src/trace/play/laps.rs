@@ -66,10 +66,13 @@ impl<S: Supply> Laps<S> {
 
     /// What is given from the position up to but without `to`; moves to `to`.
     pub fn take_to(&mut self, to: u64) -> u64 {
-        if to <= self.position || self.ended {
+        if to <= self.position {
             return 0;
         }
         self.position = to;
+        if self.ended {
+            return 0;
+        }
         let mut taken = 0u64;
         if to - self.begin > self.period {
             taken = self.supply.finish();
@@ -98,5 +101,36 @@ impl<S: Supply> Laps<S> {
         // the last slot that ends by then is over 1 ns before a slot that reaches beyond begins
         let first = change.saturating_sub(slot.as_nanos()).saturating_add(1);
         Instant::from_nanos(first.saturating_sub(self.offset))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::supply::Instants;
+    use super::*;
+    use crate::trace::{Opportunities, Opportunity};
+    use units::{Bytes, Packets};
+
+    /// What stayed behind would be gone through again at each slot.
+    #[test]
+    fn the_position_moves_on_after_the_end() {
+        let duration = Duration::from_millis(1);
+        let steps = [Opportunity {
+            at: duration,
+            packets: Packets::new(1),
+        }];
+        let trace = Opportunities {
+            steps: steps.into(),
+            duration,
+        };
+        let once = Playback {
+            repeat: false,
+            ..Playback::default()
+        };
+        let mut laps = Laps::new(Instants::new(trace, Bytes::new(1500)), duration, &once);
+        assert_eq!(laps.take_to(2_000_000), 1500);
+        assert!(laps.ended());
+        assert_eq!(laps.take_to(3_000_000), 0);
+        assert_eq!(laps.position(), 3_000_000);
     }
 }

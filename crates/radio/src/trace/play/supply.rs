@@ -13,15 +13,19 @@ pub(super) const BIT_NS_PER_BYTE: u64 = 8_000_000_000;
 pub(super) struct Instants {
     trace: Opportunities,
     packet: u64,
+    /// Packets of a whole lap.
+    lap: u64,
     /// The first opportunity that has not been given.
     next: usize,
 }
 
 impl Instants {
     pub fn new(trace: Opportunities, packet: Bytes) -> Self {
+        let lap = trace.packets().get();
         Self {
             trace,
             packet: packet.get(),
+            lap,
             next: 0,
         }
     }
@@ -46,8 +50,7 @@ impl Supply for Instants {
         self.next = 0;
     }
     fn whole_laps(&mut self, laps: u64) -> u64 {
-        laps.saturating_mul(self.trace.packets().get())
-            .saturating_mul(self.packet)
+        laps.saturating_mul(self.lap).saturating_mul(self.packet)
     }
     fn next_change(&self) -> u64 {
         let next = self
@@ -69,6 +72,8 @@ pub(super) struct Ticks {
     packet: u64,
     tick: u64,
     hold_ticks: u64,
+    /// Packets of a whole lap.
+    lap: u64,
     /// The first tick that has not been given, when it begins, and which value holds in it.
     next: u64,
     next_start: u64,
@@ -79,7 +84,9 @@ pub(super) struct Ticks {
 
 impl Ticks {
     pub fn new(trace: PacketsPerTick, playback: &Playback) -> Self {
+        let values: u64 = trace.values.iter().map(|&value| u64::from(value)).sum();
         Self {
+            lap: values.saturating_mul(u64::from(playback.hold_ticks)),
             trace,
             packet: playback.packet.get(),
             tick: playback.tick.as_nanos(),
@@ -137,14 +144,7 @@ impl Supply for Ticks {
         (self.next, self.next_start, self.value, self.position) = (0, 0, 0, 0);
     }
     fn whole_laps(&mut self, laps: u64) -> u64 {
-        let values: u64 = self
-            .trace
-            .values
-            .iter()
-            .map(|&value| u64::from(value))
-            .sum();
-        let packets = values.saturating_mul(self.hold_ticks).saturating_mul(laps);
-        packets.saturating_mul(self.packet)
+        laps.saturating_mul(self.lap).saturating_mul(self.packet)
     }
     fn next_change(&self) -> u64 {
         self.next_start
