@@ -115,17 +115,18 @@ impl<P: Packet + Send> Cell<P> {
         base_rtt(&self.config, &self.frame)
     }
 
-    /// A packet for a UE comes to the UPF. It may be refused here only for a UE that does not exist
-    /// (nothing happens); a full buffer drops it later, when it comes there.
+    /// A packet for a UE comes to the UPF. A full buffer drops it later, when it comes there; one for
+    /// a UE that does not exist comes back at once, and is not counted.
     pub fn send_downlink(
         &mut self,
         now: Instant,
         ue: UeIndex,
         qfi: u8,
         packet: P,
-        _out: &mut Vec<Output<P>>,
+        out: &mut Vec<Output<P>>,
     ) {
         let Some(state) = self.ues.get(ue.0) else {
+            dropper(out, ue, Direction::Downlink)(packet, DropReason::UnknownUe);
             return;
         };
         let number = state.sdap.bearer(qfi);
@@ -138,7 +139,8 @@ impl<P: Packet + Send> Cell<P> {
         self.wake_at(self.frame.first_from(ready_at));
     }
 
-    /// A packet enters the uplink buffer of a UE, or is dropped there at once.
+    /// A packet enters the uplink buffer of a UE, or is dropped there at once; one of a UE that does
+    /// not exist comes back, and is not counted.
     pub fn send_uplink(
         &mut self,
         now: Instant,
@@ -148,6 +150,7 @@ impl<P: Packet + Send> Cell<P> {
         out: &mut Vec<Output<P>>,
     ) {
         let Some(state) = self.ues.get(ue.0) else {
+            dropper(out, ue, Direction::Uplink)(packet, DropReason::UnknownUe);
             return;
         };
         let bearer = state.bearers.start + state.sdap.bearer(qfi) as usize;
@@ -433,142 +436,6 @@ impl<P: Packet + Send> Cell<P> {
         .min()
         .inspect(|&slot| debug_assert!(slot >= next, "slot {slot} comes after {next}"))
     }
-
-    /// Fills a transport block of `room` bytes of a UE: status reports first, then data, shared
-    /// equally between bearers that have some. How many bytes are used, headers included.
-    pub(crate) fn fill(
-        &mut self,
-        now: Instant,
-        ue: usize,
-        direction: Direction,
-        block: u32,
-        grant: Room,
-    ) -> u64 {
-        let range = self.ues[ue].bearers.clone();
-        let mut left = grant.bytes;
-        let mut hungry = 0;
-        for bearer in range.clone() {
-            left -= self.fill_status(
-                now,
-                bearer,
-                direction,
-                block,
-                Room {
-                    bytes: left,
-                    ..grant
-                },
-            );
-            hungry += u64::from(self.bearers[bearer].rlc(direction).has_data());
-        }
-        let turn = self.ues[ue].turn[direction as usize];
-        let rotation = range.clone().cycle().skip(turn).take(range.len());
-        for bearer in rotation.clone() {
-            if hungry > 0 && self.bearers[bearer].rlc(direction).has_data() {
-                let bytes = left / hungry;
-                hungry -= 1;
-                left -= self.fill_data(now, bearer, direction, block, Room { bytes, ..grant });
-            }
-        }
-        if range.len() > 1 {
-            // what some leave of their shares
-            for bearer in rotation {
-                if self.bearers[bearer].rlc(direction).has_data() {
-                    let room = Room {
-                        bytes: left,
-                        ..grant
-                    };
-                    left -= self.fill_data(now, bearer, direction, block, room);
-                }
-            }
-            self.ues[ue].turn[direction as usize] = (turn + 1) % range.len();
-        }
-        grant.bytes - left
-    }
-
-    fn fill_status(
-        &mut self,
-        now: Instant,
-        bearer: usize,
-        direction: Direction,
-        block: u32,
-        room: Room,
-    ) -> u64 {
-        if !self.bearers[bearer]
-            .rlc(direction.opposite())
-            .is_status_ready(now)
-        {
-            return 0;
-        }
-        let id = self.statuses.take(Default::default);
-        let mut status = core::mem::take(self.statuses.get_mut(id));
-        let (rlc, mut cx) = self.entity(now, bearer, direction.opposite());
-        let used = rlc.write_status(&mut cx, room.bytes, room.is_bare, &mut status);
-        *self.statuses.get_mut(id) = status;
-        let Some(used) = used else {
-            self.statuses.put(id);
-            return 0;
-        };
-        let chunk = Chunk::Status {
-            bearer: bearer as u32,
-            status: id,
-        };
-        self.blocks.get_mut(block).chunks.push(chunk);
-        used
-    }
-
-    fn fill_data(
-        &mut self,
-        now: Instant,
-        bearer: usize,
-        direction: Direction,
-        block: u32,
-        room: Room,
-    ) -> u64 {
-        let chunks = &mut self.blocks.get_mut(block).chunks;
-        let state = &mut self.bearers[bearer];
-        let stats =
-            self.stats.ues[state.ue as usize].bearers[state.number].direction_mut(direction);
-        let entity = EntityId::new(bearer, direction);
-        let mut cx = Cx {
-            now,
-            entity,
-            timers: &mut self.timers,
-            stats,
-        };
-        state
-            .rlc_mut(direction)
-            .pull(&mut cx, room.bytes, room.is_bare, |span, has_poll| {
-                chunks.push(Chunk::Data {
-                    bearer: bearer as u32,
-                    span,
-                    has_poll,
-                });
-            })
-    }
-
-    /// Bytes that all that a UE has to send in one direction would need.
-    pub(crate) fn demand(
-        &self,
-        now: Instant,
-        ue: usize,
-        direction: Direction,
-        is_bare: bool,
-    ) -> u64 {
-        let bearers = &self.bearers[self.ues[ue].bearers.clone()];
-        let of_one = |bearer: &Bearer<P>| {
-            bearer.rlc(direction).demand(is_bare)
-                + bearer.rlc(direction.opposite()).status_demand(now, is_bare)
-        };
-        bearers.iter().map(of_one).sum()
-    }
-}
-
-/// Room in a transport block.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Room {
-    pub(crate) bytes: u64,
-    /// No headers are charged.
-    pub(crate) is_bare: bool,
 }
 
 /// What reports dropped packets to the caller.
@@ -583,6 +450,6 @@ fn dropper<P>(
             direction,
             packet,
             reason,
-        })
+        });
     }
 }

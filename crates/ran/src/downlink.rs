@@ -1,7 +1,8 @@
 //! Downlink MAC: HARQ feedback, scheduling, and the accounts of PRBs and capacity.
 
-use crate::cell::{Cell, Room};
+use crate::cell::Cell;
 use crate::config::CellConfig;
+use crate::fill::Room;
 use crate::frame::{Frame, SPECIAL_SYMBOLS, SYMBOLS, SlotNumber};
 use crate::mac::scheduler::{self, Candidate};
 use crate::mac::tables::Tables;
@@ -143,8 +144,14 @@ impl<P: Packet + Send> Cell<P> {
     ) -> u16 {
         let link = self.link_in(ue, ds);
         let pending = self.ues[ue].harq.pending.front().copied();
+        let quality = match link {
+            Link::Mcs { sinr, bler, .. } => Some((sinr, bler)),
+            // what was recorded got through
+            Link::Opportunity { .. } => Some((None, 0.0)),
+            Link::Outage => None,
+        };
         if let Some(block) = pending
-            && let Link::Mcs { sinr, bler, .. } = link
+            && let Some((sinr, bler)) = quality
         {
             let prb = self.blocks.get(block).prb;
             // where load leaves fewer PRBs than the block had, it goes out on those
@@ -359,8 +366,8 @@ impl<P: Packet + Send> Cell<P> {
     /// Adds the capacity of a scheduled slot to the cell's.
     fn close_accounts(&mut self, ds: DownlinkSlot, accounts: &SlotAccounts) {
         self.stats.covered_until = self.frame.start(self.downlink.covered);
-        if accounts.prbs > 0 {
-            self.stats.capacity += Bytes::new(accounts.weighted / accounts.prbs);
+        if let Some(bytes) = accounts.weighted.checked_div(accounts.prbs) {
+            self.stats.capacity += Bytes::new(bytes);
             self.downlink.last_served = accounts.last;
             return;
         }

@@ -25,6 +25,7 @@ mod cell;
 mod check;
 mod config;
 mod downlink;
+mod fill;
 mod frame;
 mod mac;
 mod output;

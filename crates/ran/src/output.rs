@@ -27,6 +27,8 @@ impl Direction {
 /// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropReason {
+    /// The cell has no such UE.
+    UnknownUe,
     /// The RLC buffer was full.
     BufferFull,
     /// HARQ gave up, and the bearer is unacknowledged.

@@ -68,6 +68,8 @@ impl Drops {
     }
     pub(crate) fn count(&mut self, reason: DropReason, bytes: Bytes) {
         match reason {
+            // nobody's packet
+            DropReason::UnknownUe => {}
             DropReason::BufferFull => self.buffer_full.add(bytes),
             DropReason::HarqFailure => self.harq_failure.add(bytes),
             DropReason::ReassemblyTimeout => self.reassembly_timeout.add(bytes),

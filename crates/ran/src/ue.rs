@@ -160,7 +160,7 @@ impl EntityId {
         self.0 as usize / 2
     }
     pub(crate) fn direction(self) -> Direction {
-        if self.0 % 2 == 0 {
+        if self.0.is_multiple_of(2) {
             Direction::Downlink
         } else {
             Direction::Uplink

@@ -10,7 +10,8 @@
 //! *Deviations*: blocks have the configured MCS and one layer, and are free of errors. Buffer status
 //! reports take no room. In TDD, requests may be sent in any slot.
 
-use crate::cell::{Cell, Room};
+use crate::cell::Cell;
+use crate::fill::Room;
 use crate::frame::SlotNumber;
 use crate::mac::scheduler::{Candidate, share_equally};
 use crate::output::Direction;

@@ -62,7 +62,7 @@ struct Sdu<P> {
     /// Its end in the byte stream.
     end: u64,
     /// Its bytes in the byte stream, PDCP and SDAP headers included.
-    bytes: u32,
+    bytes: u64,
     /// PDCP sequence number.
     sn: u32,
     /// RETX_COUNT.
@@ -74,7 +74,7 @@ struct Sdu<P> {
 
 impl<P> Sdu<P> {
     fn span(&self) -> Span {
-        Span::new(self.end - u64::from(self.bytes), self.end)
+        Span::new(self.end - self.bytes, self.end)
     }
 }
 
@@ -282,7 +282,7 @@ impl<P: Packet + Send> Rlc<P> {
                 return;
             };
             let left = self.end - self.next;
-            let part = if left == u64::from(sdu.bytes) {
+            let part = if left == sdu.bytes {
                 Part::FromStart
             } else {
                 Part::Rest
@@ -328,7 +328,7 @@ impl<P: Packet + Send> Rlc<P> {
         self.held.push_back(Sdu {
             packet: Some(packet),
             end: self.end,
-            bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
+            bytes,
             sn: self.pdcp.number(),
             retransmissions: 0,
             arrived_at,

@@ -44,7 +44,8 @@ fn messages_name_field_value_and_what_is_allowed() {
 
 #[test]
 fn every_field_out_of_range_is_refused() {
-    let cases: Vec<(&str, Box<dyn FnOnce(&mut CellConfig)>)> = vec![
+    type Change = Box<dyn FnOnce(&mut CellConfig)>;
+    let cases: Vec<(&str, Change)> = vec![
         ("MCS table", Box::new(|c| c.mcs_table = McsTable::LteQam64)),
         ("layers", Box::new(|c| c.layers = 9)),
         ("resource elements", Box::new(|c| c.data_re_per_prb = 0)),
@@ -148,4 +149,25 @@ fn ues_and_bearers_are_checked() {
     assert!(change(|am| am.poll_pdu = 0).contains("pollPDU"));
     assert!(change(|am| am.max_retx = 0).contains("maxRetxThreshold"));
     assert!(change(|am| am.t_poll_retransmit = Duration::ZERO).contains("t-PollRetransmit"));
+}
+
+#[test]
+fn a_packet_of_an_unknown_ue_comes_back() {
+    let cell = built(vec![ue(
+        7,
+        Fixed(mcs(1, 0.0)),
+        vec![am(&CellConfig::nr(1, Prb::new(51)))],
+    )]);
+    let mut bench = Bench::of(cell.unwrap());
+    bench.down(at_ms(1), 1, 0, 100);
+    bench.up(at_ms(1), 1, 0, 100);
+    let reasons: Vec<_> = bench.dropped.iter().map(|d| d.3).collect();
+    assert_eq!(reasons, [ran::DropReason::UnknownUe; 2]);
+    assert_eq!(bench.cell.next_deadline(), None);
+}
+
+#[test]
+fn a_cell_can_move_to_another_thread() {
+    fn is_send<T: Send>() {}
+    is_send::<Cell<Pkt>>();
 }

@@ -207,3 +207,57 @@ fn a_ue_at_the_end_changes_no_draws_of_the_others() {
     };
     assert_eq!(run(2), run(3));
 }
+
+#[test]
+fn capacity_of_a_shared_cell_is_the_mean_over_those_sent_to() {
+    // TS 36.213, 50 PRB: MCS 28 is I_TBS 26, 36696 bit; MCS 9 is I_TBS 9, 7992 bit
+    let links = vec![vec![mcs(28, 0.0)], vec![mcs(9, 0.0)]];
+    let (_, bench) = goodputs(SchedulerKind::RoundRobin, 50, links);
+    let mut cell = bench.cell;
+    let stats = cell.stats().clone();
+    let slots = stats.downlink_slots as f64;
+    let expected = (36_696.0 + 7_992.0) / 2.0 / 8.0;
+    assert_near(
+        stats.capacity.get() as f64 / slots,
+        expected,
+        0.005,
+        "capacity of a slot",
+    );
+    let carried: u64 = stats
+        .ues
+        .iter()
+        .map(|ue| ue.downlink.block_bytes.get())
+        .sum();
+    assert_near(
+        carried as f64 / stats.capacity.get() as f64,
+        1.0,
+        0.01,
+        "used",
+    );
+    // each UE's own is that of the whole carrier
+    for (ue, bits) in stats.ues.iter().zip([36_696.0, 7_992.0]) {
+        assert_near(
+            ue.capacity.get() as f64 * 8.0 / slots,
+            bits,
+            0.001,
+            "capacity of a UE",
+        );
+    }
+    // idle slots count for one of the two, as long as nothing is sent
+    let n = at_ms(60_000);
+    let mut out = Vec::new();
+    while let Some(at) = cell.next_deadline() {
+        cell.on_deadline(at, &mut out);
+    }
+    cell.advance(at_ms(30_000));
+    let before = cell.stats().clone();
+    cell.advance(n);
+    let after = cell.stats();
+    let bytes = (after.capacity - before.capacity).get() as f64 / 30_000.0;
+    assert!(
+        [36_696.0, 7_992.0]
+            .iter()
+            .any(|bits: &f64| (bytes * 8.0 - bits).abs() < 1e-6)
+    );
+    assert_eq!(after.downlink_slots, 60_000);
+}
