@@ -167,7 +167,7 @@ pub(super) struct Scoreboard {
     una: u64,
     /// Positions sacked, above `una`.
     sacked: RangeSet,
-    /// Greatest position delivered (RACK.fack).
+    /// Greatest position sacked (RACK.fack; what is below `una` cannot be delivered any more).
     forward_ack: u64,
     /// Payload in flight: the pipe.
     in_flight: u64,
@@ -275,7 +275,6 @@ impl Scoreboard {
             self.records.pop_front();
             self.first += 1;
         }
-        self.forward_ack = self.forward_ack.max(ack);
         if !self.sacked.is_empty() {
             self.sacked.remove_below(ack);
         }
