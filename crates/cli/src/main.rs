@@ -1,1 +1,34 @@
-fn main() {}
+//! The `brimful` command.
+//!
+//! ```text
+//!   args -> commands::{run, compare, trace, list, scenario}
+//!             |-> scenario (files -> experiments)  -> engine (all cores) -> results
+//!             '-> output (stdout, exit codes), results (folder, report.html)
+//! ```
+//!
+//! This is the shell: it alone reads the clock, the environment and the terminal. It decides
+//! nothing of an experiment.
+
+mod args;
+mod commands;
+mod engine;
+mod failure;
+mod folder;
+mod output;
+mod results;
+mod settings;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = match args::Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        // help and version go to stdout with code 0, usage errors to stderr with code 2
+        Err(error) => error.exit(),
+    };
+    match commands::run(arguments.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

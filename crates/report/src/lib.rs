@@ -25,13 +25,15 @@ pub use table::{Column, Table};
 pub use tables::{comparison_table, report_tables};
 pub use terminal::{TextStyle, text};
 
-use scenario::RunResult;
+use scenario::{RunResult, Summary};
 
 /// One variant of an experiment, run with one or more seeds.
 #[derive(Clone, Debug)]
 pub struct Variant<'a> {
     /// What tells it from the others, e.g. `pep=default`; empty if there is only one.
     pub label: String,
+    /// The means of its repeats.
+    pub summary: &'a Summary,
     /// Its repeats, in the order of their seeds.
     pub runs: &'a [RunResult],
 }

@@ -1,6 +1,9 @@
 //! Made-up results for tests.
 
-use scenario::{Distribution, FlowResult, LinkResult, Metric, QueueResult, RunResult, Series};
+use scenario::{
+    Distribution, FlowResult, LinkResult, Metric, Overrides, QueueResult, RunResult, Series,
+    Summary, load_str,
+};
 use units::{BitRate, Bytes, Duration, Instant};
 
 /// A wave with bursts; `level` sets its height, `phase` moves it.
@@ -114,4 +117,12 @@ pub(crate) fn run(seed: u64, delay: f64, steps: u32) -> RunResult {
         packet_hops: 2_000_000,
         wall: core::time::Duration::from_millis(300),
     }
+}
+
+/// The summary of made-up results, as if of some scenario.
+pub(crate) fn summary(runs: &[RunResult]) -> Summary {
+    let text = "[path]\nrtt = \"10 ms\"\n[link]\nrate = \"1 Gbit/s\"\n[flow.cubic]\n\
+                app = { kind = \"continuous\" }\n";
+    let points = load_str(text, &Overrides::default()).expect("a scenario");
+    Summary::of(&points[0].experiment, "sim", runs, "0.1.0")
 }

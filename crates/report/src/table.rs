@@ -9,6 +9,8 @@ pub struct Column {
     pub unit: &'static str,
     /// Numbers stand at the right, names at the left.
     pub numeric: bool,
+    /// Says something of the column before, and stays beside it.
+    pub joined: bool,
 }
 
 impl Column {
@@ -18,6 +20,7 @@ impl Column {
             title: title.to_owned(),
             unit: "",
             numeric: false,
+            joined: false,
         }
     }
     /// A column of numbers.
@@ -26,6 +29,18 @@ impl Column {
             title: title.to_owned(),
             unit,
             numeric: true,
+            joined: false,
+        }
+    }
+}
+
+impl Column {
+    /// The same column, beside the one before.
+    #[must_use]
+    pub(crate) fn joined(self) -> Self {
+        Self {
+            joined: true,
+            ..self
         }
     }
 }

@@ -3,53 +3,43 @@
 use crate::table::{Column, Table};
 use crate::text::number;
 use crate::{Report, Variant};
-use scenario::{Distribution, FlowResult, QueueResult, RunResult};
+use scenario::{Compared, Estimate, FlowSummary, Labelled, QueueSummary, Spread, compare};
 
 /// Most queues of one table: those with the most waiting.
 const MOST_QUEUES: usize = 24;
 
-/// All tables of a report: the comparison if there are several variants, then flows, queues and
-/// link.
+/// All tables of a report: the comparison if there are several variants with the same seeds, then
+/// flows, queues and link.
 pub fn report_tables(report: &Report<'_>) -> Vec<Table> {
-    let mut tables = Vec::new();
-    if report.variants.len() > 1 {
-        tables.push(comparison_table(&report.variants));
-    }
-    tables.extend([
-        flow_table(&report.variants),
-        queue_table(&report.variants),
-        link_table(&report.variants),
-    ]);
+    let variants = report.variants.as_slice();
+    let tables = [
+        comparison_table(variants),
+        flow_table(variants),
+        queue_table(variants),
+        link_table(variants),
+    ];
     tables
+        .into_iter()
+        .filter(|table| !table.rows.is_empty())
+        .collect()
 }
 
-/// The mean of what each repeat gives, where it gives something.
-fn mean<'a>(runs: &'a [RunResult], of: impl Fn(&'a RunResult) -> Option<f64>) -> Option<f64> {
-    let values: Vec<f64> = runs.iter().filter_map(of).collect();
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
-fn cell(value: Option<f64>) -> String {
-    value.map_or(String::new(), number)
-}
-
-fn count(value: Option<f64>) -> String {
-    match value {
-        Some(v) if v.fract() == 0.0 => format!("{v:.0}"),
-        other => cell(other),
+fn count(value: f64) -> String {
+    if value.fract() == 0.0 {
+        format!("{value:.0}")
+    } else {
+        number(value)
     }
 }
 
-/// "385.2 ± 0.4": the mean with its 95 % confidence interval, where there are several values.
-fn with_interval(values: &[f64], factor: f64) -> String {
-    if values.is_empty() {
-        return String::new();
+/// "385.2 ± 0.4": the mean with its 95 % confidence interval, if it is one of several values.
+fn with_interval(estimate: Estimate, factor: f64, repeats: usize) -> String {
+    let mean = number(estimate.mean / factor);
+    if repeats < 2 {
+        mean
+    } else {
+        format!("{mean} ± {}", number(estimate.ci95 / factor))
     }
-    let e = scenario::estimate(values);
-    if values.len() < 2 {
-        return number(e.mean / factor);
-    }
-    format!("{} ± {}", number(e.mean / factor), number(e.ci95 / factor))
 }
 
 /// The rows' names: "flow", and "variant" before it if there is more than one.
@@ -67,25 +57,34 @@ fn label_cells(variants: &[Variant<'_>], variant: &Variant<'_>, name: &str) -> V
     }
 }
 
-type Quantity = fn(&Distribution) -> f64;
+type Quantity = fn(&Spread) -> f64;
 
 /// Title of a column, the flow's distribution, and what the column shows of it, in ms.
-type DistributionColumn = (&'static str, fn(&FlowResult) -> &Distribution, Quantity);
+type SpreadColumn = (&'static str, fn(&FlowSummary) -> &Spread, Quantity);
 
-const FLOW_DISTRIBUTIONS: [DistributionColumn; 10] = [
-    ("RTT min", |f| &f.rtt, |d| d.min),
-    ("RTT mean", |f| &f.rtt, |d| d.mean),
-    ("RTT p50", |f| &f.rtt, |d| d.p50),
-    ("RTT p95", |f| &f.rtt, |d| d.p95),
-    ("RTT p99", |f| &f.rtt, |d| d.p99),
-    ("OWD mean", |f| &f.owd, |d| d.mean),
-    ("OWD p95", |f| &f.owd, |d| d.p95),
-    ("OWD p99", |f| &f.owd, |d| d.p99),
-    ("load mean", |f| &f.load_time, |d| d.mean),
-    ("load p95", |f| &f.load_time, |d| d.p95),
+const FLOW_SPREADS: [SpreadColumn; 10] = [
+    ("RTT min", |f| &f.rtt_ms, |d| d.min),
+    ("RTT mean", |f| &f.rtt_ms, |d| d.mean),
+    ("RTT p50", |f| &f.rtt_ms, |d| d.p50),
+    ("RTT p95", |f| &f.rtt_ms, |d| d.p95),
+    ("RTT p99", |f| &f.rtt_ms, |d| d.p99),
+    ("OWD mean", |f| &f.owd_ms, |d| d.mean),
+    ("OWD p95", |f| &f.owd_ms, |d| d.p95),
+    ("OWD p99", |f| &f.owd_ms, |d| d.p99),
+    ("load mean", |f| &f.load_time_ms, |d| d.mean),
+    ("load p95", |f| &f.load_time_ms, |d| d.p95),
 ];
 
-/// Flows x goodput, round-trip time, one-way delay, completion, losses. Columns that apply to no
+/// A number of a distribution; nothing if nothing was measured.
+fn spread_cell(spread: &Spread, quantity: Quantity) -> String {
+    if spread.samples > 0.0 {
+        number(quantity(spread))
+    } else {
+        String::new()
+    }
+}
+
+/// Flows x goodput, completion, round-trip time, one-way delay, losses. Columns that apply to no
 /// flow are left out.
 fn flow_table(variants: &[Variant<'_>]) -> Table {
     let mut columns = label_columns(variants, "flow");
@@ -93,61 +92,54 @@ fn flow_table(variants: &[Variant<'_>]) -> Table {
     columns.push(Column::number("goodput", "Mbit/s"));
     columns.push(Column::number("completion", "s"));
     columns.extend(
-        FLOW_DISTRIBUTIONS
+        FLOW_SPREADS
             .iter()
             .map(|(title, ..)| Column::number(title, "ms")),
     );
     columns.push(Column::number("jitter", "ms"));
     columns.push(Column::number("retransmits", ""));
     columns.push(Column::number("lost", ""));
-    let mut rows = Vec::new();
-    for variant in variants {
-        let Some(first) = variant.runs.first() else {
-            continue;
-        };
-        for (i, flow) in first.flows.iter().enumerate() {
+    let rows = variants.iter().flat_map(|variant| {
+        variant.summary.flows.iter().map(|flow| {
             let mut row = label_cells(variants, variant, &flow.name);
-            row.extend(flow_cells(variant.runs, i, flow));
-            rows.push(row);
-        }
-    }
+            row.extend(flow_cells(flow, variant.summary.repeats));
+            row
+        })
+    });
     Table {
         title: "Flows".to_owned(),
+        rows: rows.collect(),
         columns,
-        rows,
     }
     .without_empty_columns()
 }
 
-fn flow_cells(runs: &[RunResult], i: usize, flow: &FlowResult) -> Vec<String> {
-    let flows = || runs.iter().filter_map(|r| r.flows.get(i));
-    let goodputs: Vec<f64> = flows().map(|f| f.goodput.as_bps() as f64).collect();
-    let mut cells = vec![flow.cc.clone(), with_interval(&goodputs, 1e6)];
-    let completions: Vec<f64> = flows()
-        .filter_map(|f| Some(f.completion?.as_secs_f64()))
-        .collect();
-    // a mean over only those repeats that ended would flatter the flow
-    cells.push(match completions.len() == runs.len() {
-        true => with_interval(&completions, 1.0),
-        false => String::new(),
-    });
-    for (_, of, quantity) in FLOW_DISTRIBUTIONS {
-        cells.push(cell(mean(runs, |r| {
-            let d = of(r.flows.get(i)?);
-            (d.count > 0).then(|| quantity(d))
-        })));
-    }
+fn flow_cells(flow: &FlowSummary, repeats: usize) -> Vec<String> {
     let is_udp = flow.cc == "udp";
-    cells.push(cell(mean(runs, |r| {
-        is_udp.then_some(r.flows.get(i)?.jitter_ms)
-    })));
-    let sent_again = mean(runs, |r| Some(r.flows.get(i)?.retransmits as f64));
+    let completion = flow
+        .completion_s
+        .map(|time| with_interval(time, 1.0, repeats));
+    let mut cells = vec![
+        flow.cc.clone(),
+        with_interval(flow.goodput_bps, 1e6, repeats),
+        completion.unwrap_or_default(),
+    ];
+    cells.extend(
+        FLOW_SPREADS
+            .iter()
+            .map(|(_, of, quantity)| spread_cell(of(flow), *quantity)),
+    );
+    cells.push(if is_udp {
+        number(flow.jitter_ms)
+    } else {
+        String::new()
+    });
     cells.push(if is_udp {
         String::new()
     } else {
-        count(sent_again)
+        count(flow.retransmits)
     });
-    cells.push(count(mean(runs, |r| Some(r.flows.get(i)?.lost as f64))));
+    cells.push(count(flow.lost));
     cells
 }
 
@@ -155,25 +147,22 @@ fn flow_cells(runs: &[RunResult], i: usize, flow: &FlowResult) -> Vec<String> {
 /// are, beyond [`MOST_QUEUES`], those with the least.
 fn queue_table(variants: &[Variant<'_>]) -> Table {
     let mut columns = label_columns(variants, "queue");
-    for title in ["mean", "p99", "max"] {
-        columns.push(Column::number(title, "kB"));
-    }
-    for title in ["sojourn mean", "sojourn p50", "sojourn p95", "sojourn p99"] {
-        columns.push(Column::number(title, "ms"));
-    }
+    columns.extend(["mean", "p99", "max"].map(|title| Column::number(title, "kB")));
+    let titles = ["sojourn mean", "sojourn p50", "sojourn p95", "sojourn p99"];
+    columns.extend(titles.map(|title| Column::number(title, "ms")));
     columns.push(Column::number("drops", ""));
-    let mut queues: Vec<(&Variant<'_>, usize, &QueueResult)> = variants
+    let mut queues: Vec<(&Variant<'_>, &QueueSummary)> = variants
         .iter()
-        .filter_map(|v| Some((v, v.runs.first()?)))
-        .flat_map(|(v, run)| run.queues.iter().enumerate().map(move |(i, q)| (v, i, q)))
-        .filter(|(_, _, q)| q.max_bytes > 0.0 || q.drops > 0)
+        .flat_map(|v| v.summary.queues.iter().map(move |q| (v, q)))
+        .filter(|(_, q)| q.bytes.max > 0.0 || q.drops > 0.0)
         .collect();
     let found = queues.len();
-    if found > MOST_QUEUES {
-        let mut waiting: Vec<f64> = queues.iter().map(|q| q.2.mean_bytes).collect();
+    let most = MOST_QUEUES * variants.len();
+    if found > most {
+        let mut waiting: Vec<f64> = queues.iter().map(|(_, q)| q.bytes.mean).collect();
         waiting.sort_by(|a, b| b.total_cmp(a));
-        queues.retain(|q| q.2.mean_bytes >= waiting[MOST_QUEUES - 1]);
-        queues.truncate(MOST_QUEUES);
+        queues.retain(|(_, q)| q.bytes.mean >= waiting[most - 1]);
+        queues.truncate(most);
     }
     let title = match found > queues.len() {
         true => format!(
@@ -182,52 +171,51 @@ fn queue_table(variants: &[Variant<'_>]) -> Table {
         ),
         false => "Queues".to_owned(),
     };
-    let row = |(variant, i, queue): (&Variant<'_>, usize, &QueueResult)| {
+    let rows = queues.into_iter().map(|(variant, queue)| {
         let mut row = label_cells(variants, variant, &queue.name);
-        row.extend(queue_cells(variant.runs, i));
+        row.extend(queue_cells(queue));
         row
-    };
+    });
     Table {
         title,
+        rows: rows.collect(),
         columns,
-        rows: queues.into_iter().map(row).collect(),
     }
 }
 
-fn queue_cells(runs: &[RunResult], i: usize) -> Vec<String> {
-    let bytes: [fn(&QueueResult) -> f64; 3] = [|q| q.mean_bytes, |q| q.p99_bytes, |q| q.max_bytes];
-    let sojourn: [Quantity; 4] = [|d| d.mean, |d| d.p50, |d| d.p95, |d| d.p99];
-    let mut cells: Vec<String> = bytes
-        .iter()
-        .map(|of| cell(mean(runs, |r| Some(of(r.queues.get(i)?) / 1e3))))
-        .collect();
-    cells.extend(sojourn.iter().map(|of| {
-        cell(mean(runs, |r| {
-            let d = &r.queues.get(i)?.sojourn;
-            (d.count > 0).then(|| of(d))
-        }))
-    }));
-    cells.push(count(mean(runs, |r| Some(r.queues.get(i)?.drops as f64))));
+fn queue_cells(queue: &QueueSummary) -> Vec<String> {
+    const SOJOURN: [Quantity; 4] = [|d| d.mean, |d| d.p50, |d| d.p95, |d| d.p99];
+    let bytes = [queue.bytes.mean, queue.bytes.p99, queue.bytes.max];
+    let mut cells: Vec<String> = bytes.iter().map(|b| number(b / 1e3)).collect();
+    cells.extend(
+        SOJOURN
+            .iter()
+            .map(|quantity| spread_cell(&queue.sojourn_ms, *quantity)),
+    );
+    cells.push(count(queue.drops));
     cells
 }
 
 fn link_table(variants: &[Variant<'_>]) -> Table {
-    let mut columns = vec![Column::text(if variants.len() > 1 {
-        "variant"
-    } else {
-        "link"
-    })];
-    columns.push(Column::number("utilisation", "%"));
-    columns.push(Column::number("capacity", "Mbit/s"));
+    let several = variants.len() > 1;
+    let columns = vec![
+        Column::text(if several { "variant" } else { "link" }),
+        Column::number("utilisation", "%"),
+        Column::number("capacity", "Mbit/s"),
+    ];
     let rows = variants.iter().map(|variant| {
-        let name = if variants.len() > 1 {
-            &variant.label
+        let name = if several {
+            variant.label.as_str()
         } else {
             "bottleneck"
         };
-        let utilisation = mean(variant.runs, |r| Some(r.link.utilisation * 100.0));
-        let capacity = mean(variant.runs, |r| Some(r.link.capacity.as_mbps_f64()));
-        vec![name.to_owned(), cell(utilisation), cell(capacity)]
+        let link = &variant.summary.link;
+        let utilisation = number(link.utilisation * 100.0);
+        vec![
+            name.to_owned(),
+            utilisation,
+            number(link.capacity_bps / 1e6),
+        ]
     });
     Table {
         title: "Bottleneck".to_owned(),
@@ -236,100 +224,112 @@ fn link_table(variants: &[Variant<'_>]) -> Table {
     }
 }
 
-/// What a comparison compares: title, unit, value of one repeat.
-type Compared = (&'static str, &'static str, fn(&FlowResult) -> Option<f64>);
-
-const COMPARED: [Compared; 5] = [
-    ("goodput", "Mbit/s", |f| Some(f.goodput.as_mbps_f64())),
-    ("RTT mean", "ms", |f| {
-        (f.rtt.count > 0).then_some(f.rtt.mean)
-    }),
-    ("RTT p95", "ms", |f| (f.rtt.count > 0).then_some(f.rtt.p95)),
-    ("OWD p95", "ms", |f| (f.owd.count > 0).then_some(f.owd.p95)),
-    ("completion", "s", |f| f.completion.map(|c| c.as_secs_f64())),
-];
+/// How a metric of a comparison is shown: title, unit, and how much of the metric's unit one is.
+fn metric_column(metric: &'static str) -> (&'static str, &'static str, f64) {
+    match metric {
+        "goodput_bps" => ("goodput", "Mbit/s", 1e6),
+        "completion_s" => ("completion", "s", 1.0),
+        "rtt_mean_ms" => ("RTT mean", "ms", 1.0),
+        "rtt_p95_ms" => ("RTT p95", "ms", 1.0),
+        "owd_mean_ms" => ("OWD mean", "ms", 1.0),
+        "load_time_mean_ms" => ("load mean", "ms", 1.0),
+        "jitter_ms" => ("jitter", "ms", 1.0),
+        other => (other, "", 1.0),
+    }
+}
 
 /// The variants of each flow one below the other, each with its ratio to the first variant of the
-/// same seeds and the ratio's 95 % confidence interval.
+/// same seeds and the ratio's 95 % confidence interval. Without rows if there is nothing to
+/// compare, or the seeds are not the same.
 pub fn comparison_table(variants: &[Variant<'_>]) -> Table {
-    let mut columns = vec![Column::text("flow"), Column::text("variant")];
-    for (title, unit, _) in COMPARED {
-        columns.push(Column::number(title, unit));
-        columns.push(Column::number("ratio", ""));
-    }
-    let mut rows = Vec::new();
-    let Some((base, base_run)) = variants.first().and_then(|v| Some((v, v.runs.first()?))) else {
-        return Table {
-            title: String::new(),
-            columns,
-            rows,
-        };
-    };
-    for (i, flow) in base_run.flows.iter().enumerate() {
-        for (k, variant) in variants.iter().enumerate() {
-            let mut row = vec![flow.name.clone(), variant.label.clone()];
-            for (_, _, of) in COMPARED {
-                let values = samples(variant.runs, i, of);
-                let base_values = samples(base.runs, i, of);
-                row.push(
-                    values
-                        .as_deref()
-                        .map_or(String::new(), |v| with_interval(v, 1.0)),
-                );
-                row.push(match (k, values, base_values) {
-                    (1.., Some(values), Some(base_values)) => ratio(&values, &base_values),
-                    _ => String::new(),
-                });
-            }
-            rows.push(row);
+    let labelled: Vec<Labelled<'_>> = variants
+        .iter()
+        .map(|v| Labelled {
+            label: &v.label,
+            runs: v.runs,
+        })
+        .collect();
+    let compared = compare(&labelled).unwrap_or_default();
+    let mut metrics: Vec<&'static str> = Vec::new();
+    for row in &compared {
+        if !metrics.contains(&row.metric) {
+            metrics.push(row.metric);
         }
     }
-    let title = format!("Compared with {}, 95 % confidence intervals", base.label);
+    let mut columns = vec![Column::text("flow"), Column::text("variant")];
+    for metric in &metrics {
+        let (title, unit, _) = metric_column(metric);
+        columns.push(Column::number(title, unit));
+        columns.push(Column::number("ratio", "").joined());
+    }
+    let base = variants.first().filter(|_| !compared.is_empty());
+    let flows = base.map_or(&[][..], |v| &v.summary.flows);
+    let rows = flows.iter().flat_map(|flow| {
+        variants.iter().enumerate().map(|(i, variant)| {
+            let mut row = vec![flow.name.clone(), variant.label.clone()];
+            for metric in &metrics {
+                // the base stands in the rows of any other variant
+                let of_flow = |c: &&Compared| c.flow == flow.name && c.metric == *metric;
+                let found = match i {
+                    0 => compared.iter().find(of_flow),
+                    _ => compared
+                        .iter()
+                        .filter(|c| c.variant == variant.label)
+                        .find(of_flow),
+                };
+                row.extend(compared_cells(found, i == 0, variant.summary.repeats));
+            }
+            row
+        })
+    });
+    let label = base.map_or("", |v| &v.label);
+    let title = format!("Compared with {label}, 95 % confidence intervals");
     Table {
         title,
+        rows: rows.collect(),
         columns,
-        rows,
     }
-    .without_empty_columns()
 }
 
-/// One value for each repeat, if every repeat has one.
-fn samples(
-    runs: &[RunResult],
-    flow: usize,
-    of: fn(&FlowResult) -> Option<f64>,
-) -> Option<Vec<f64>> {
-    let values: Option<Vec<f64>> = runs.iter().map(|r| of(r.flows.get(flow)?)).collect();
-    values.filter(|v| !v.is_empty())
-}
-
-/// "×1.23 [1.20, 1.26]"; without several repeats only the ratio.
-fn ratio(values: &[f64], base: &[f64]) -> String {
-    let r = scenario::paired_ratio(values, base);
-    if !r.mean.is_finite() {
-        return String::new();
+/// The value and, but for the base itself, its ratio: "×1.23 [1.20, 1.26]".
+fn compared_cells(found: Option<&Compared>, is_base: bool, repeats: usize) -> [String; 2] {
+    let Some(found) = found else {
+        return [String::new(), String::new()];
+    };
+    let (_, _, factor) = metric_column(found.metric);
+    if is_base {
+        return [with_interval(found.base, factor, repeats), String::new()];
     }
-    if values.len() < 2 {
-        return format!("×{}", number(r.mean));
-    }
-    format!(
-        "×{} [{}, {}]",
-        number(r.mean),
-        number(r.mean - r.ci95),
-        number(r.mean + r.ci95)
-    )
+    let ratio = match found.ratio {
+        None => String::new(),
+        Some(r) if repeats < 2 => format!("×{}", number(r.mean)),
+        Some(r) => {
+            let (low, high) = (r.mean - r.ci95, r.mean + r.ci95);
+            format!("×{} [{}, {}]", number(r.mean), number(low), number(high))
+        }
+    };
+    [with_interval(found.value, factor, repeats), ratio]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::run;
+    use crate::sample::{run, summary};
+    use scenario::RunResult;
 
-    fn variant<'a>(label: &str, runs: &'a [RunResult]) -> Variant<'a> {
-        Variant {
-            label: label.to_owned(),
-            runs,
-        }
+    /// Calls `check` with variants of these results.
+    fn with(results: &[(&str, &[RunResult])], check: impl FnOnce(&[Variant<'_>])) {
+        let summaries: Vec<_> = results.iter().map(|(_, runs)| summary(runs)).collect();
+        let variants: Vec<Variant<'_>> = results
+            .iter()
+            .zip(&summaries)
+            .map(|((label, runs), summary)| Variant {
+                label: (*label).to_owned(),
+                summary,
+                runs,
+            })
+            .collect();
+        check(&variants);
     }
 
     fn at<'a>(table: &'a Table, row: usize, title: &str) -> &'a str {
@@ -347,41 +347,69 @@ mod tests {
         for (run, mbps) in runs.iter_mut().zip([10, 20, 30]) {
             run.flows[0].goodput = units::BitRate::from_mbps(mbps);
         }
-        let table = flow_table(&[variant("", &runs)]);
-        // mean 20, s = 10, half width 4.303 x 10 / sqrt(3)
-        assert_eq!(at(&table, 0, "goodput"), "20.00 ± 24.84");
-        assert_eq!(at(&table, 0, "RTT mean"), "3.800");
-        assert_eq!(at(&table, 0, "retransmits"), "12");
-        assert!(
-            table.columns.iter().all(|c| c.title != "load mean"),
-            "no page was loaded"
-        );
+        with(&[("", &runs)], |variants| {
+            let table = flow_table(variants);
+            // mean 20, s = 10, half width 4.303 x 10 / sqrt(3)
+            assert_eq!(at(&table, 0, "goodput"), "20.00 ± 24.84");
+            assert_eq!(at(&table, 0, "RTT mean"), "3.800");
+            assert_eq!(at(&table, 0, "retransmits"), "12");
+            assert!(
+                table.columns.iter().all(|c| c.title != "load mean"),
+                "no page was loaded"
+            );
+        });
     }
 
     #[test]
     fn a_completion_time_needs_every_repeat_to_end() {
         let mut runs = [run(1, 2.0, 10), run(2, 2.0, 10)];
-        assert!(at(&flow_table(&[variant("", &runs)]), 0, "completion").starts_with("4.160"));
+        with(&[("", &runs)], |variants| {
+            assert_eq!(at(&flow_table(variants), 0, "completion"), "4.160 ± 0.000");
+        });
         runs[1].flows[0].completion = None;
-        assert_eq!(at(&flow_table(&[variant("", &runs)]), 0, "completion"), "");
+        with(&[("", &runs)], |variants| {
+            assert_eq!(at(&flow_table(variants), 0, "completion"), "");
+        });
     }
 
     #[test]
     fn ratios_are_those_of_equal_seeds() {
         let base = [run(1, 10.0, 10), run(2, 20.0, 10)];
         let other = [run(1, 5.0, 10), run(2, 10.0, 10)];
-        let table = comparison_table(&[variant("none", &base), variant("default", &other)]);
-        assert_eq!(table.rows.len(), 4);
-        assert_eq!(table.rows[0][..2], ["cubic", "none"]);
-        assert_eq!(table.rows[1][..2], ["cubic", "default"]);
-        let rtt = table
-            .columns
-            .iter()
-            .position(|c| c.title == "RTT mean")
-            .expect("a column");
-        assert_eq!(table.rows[0][rtt + 1], "");
-        // each seed's ratio is exactly one half, so the interval has no width
-        assert_eq!(table.rows[1][rtt + 1], "×0.500 [0.500, 0.500]");
+        with(&[("none", &base), ("default", &other)], |variants| {
+            let table = comparison_table(variants);
+            assert_eq!(table.rows.len(), 4);
+            assert_eq!(table.rows[0][..2], ["cubic", "none"]);
+            assert_eq!(table.rows[1][..2], ["cubic", "default"]);
+            let rtt = table
+                .columns
+                .iter()
+                .position(|c| c.title == "RTT mean")
+                .expect("a column");
+            assert_eq!(table.rows[0][rtt + 1], "");
+            // each seed's ratio is exactly one half, so the interval has no width
+            assert_eq!(table.rows[1][rtt + 1], "×0.500 [0.500, 0.500]");
+            // 19 ms and 38 ms; 9.5 ms and 19 ms
+            assert!(
+                table.rows[0][rtt].starts_with("28.50 ±"),
+                "{:?}",
+                table.rows[0]
+            );
+            assert!(
+                table.rows[1][rtt].starts_with("14.25 ±"),
+                "{:?}",
+                table.rows[1]
+            );
+        });
+    }
+
+    #[test]
+    fn other_seeds_are_not_compared() {
+        let (base, other) = ([run(1, 10.0, 10)], [run(2, 10.0, 10)]);
+        with(&[("a", &base), ("b", &other)], |variants| {
+            assert!(comparison_table(variants).rows.is_empty());
+            assert_eq!(flow_table(variants).rows.len(), 4);
+        });
     }
 
     #[test]
@@ -389,15 +417,17 @@ mod tests {
         let mut runs = [run(1, 2.0, 10)];
         let queue = runs[0].queues[0].clone();
         runs[0].queues = (0..100)
-            .map(|i| QueueResult {
+            .map(|i| scenario::QueueResult {
                 name: format!("rlc/ue{i}"),
                 mean_bytes: f64::from(i) * 1e3,
                 ..queue.clone()
             })
             .collect();
-        let table = queue_table(&[variant("", &runs)]);
-        assert_eq!(table.rows.len(), MOST_QUEUES);
-        assert_eq!(table.rows[0][0], format!("rlc/ue{}", 100 - MOST_QUEUES));
-        assert!(table.title.contains("of 100"), "{}", table.title);
+        with(&[("", &runs)], |variants| {
+            let table = queue_table(variants);
+            assert_eq!(table.rows.len(), MOST_QUEUES);
+            assert_eq!(table.rows[0][0], format!("rlc/ue{}", 100 - MOST_QUEUES));
+            assert!(table.title.contains("of 100"), "{}", table.title);
+        });
     }
 }

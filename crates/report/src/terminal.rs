@@ -56,7 +56,7 @@ fn column_width(table: &Table, column: usize) -> usize {
         .unwrap_or(0)
 }
 
-/// The columns of each block: as many as fit, each block beginning with the first column again.
+/// The columns of each block: as many as fit, each block beginning with the columns of names again.
 fn blocks(table: &Table, style: TextStyle) -> Vec<Vec<usize>> {
     let columns = table.columns.len();
     let Some(width) = style.width else {
@@ -64,19 +64,33 @@ fn blocks(table: &Table, style: TextStyle) -> Vec<Vec<usize>> {
     };
     // beside its text, a cell has a space at either side and, if it has borders, one of them
     let extra = if style.borders { 3 } else { 2 };
-    let names = column_width(table, 0) + extra + 1;
-    let mut blocks = vec![vec![0]];
-    let mut used = names;
-    for column in 1..columns {
-        let needs = column_width(table, column) + extra;
-        if used + needs > usize::from(width) && blocks.last().is_some_and(|b| b.len() > 1) {
-            blocks.push(vec![0]);
-            used = names;
+    let needs = |column: usize| column_width(table, column) + extra;
+    let names = table
+        .columns
+        .iter()
+        .take_while(|c| !c.numeric)
+        .count()
+        .max(1);
+    let names_width = (0..names).map(needs).sum::<usize>() + 1;
+    let mut blocks: Vec<Vec<usize>> = vec![(0..names).collect()];
+    let mut used = names_width;
+    let mut column = names;
+    while column < columns {
+        let joined = (column + 1..columns)
+            .take_while(|c| table.columns[*c].joined)
+            .count();
+        let group = column..column + 1 + joined;
+        let group_width: usize = group.clone().map(needs).sum();
+        let begun = blocks.last().is_some_and(|b| b.len() > names);
+        if used + group_width > usize::from(width) && begun {
+            blocks.push((0..names).collect());
+            used = names_width;
         }
+        column = group.end;
+        used += group_width;
         if let Some(block) = blocks.last_mut() {
-            block.push(column);
+            block.extend(group);
         }
-        used += needs;
     }
     blocks
 }
@@ -169,6 +183,21 @@ mod tests {
         for number in ["385.2", "12.5", "14.0"] {
             assert!(text.contains(number));
         }
+    }
+
+    #[test]
+    fn a_ratio_stays_beside_its_value_and_names_are_repeated() {
+        let mut table = table();
+        table.columns[1].numeric = false;
+        table.columns[3].joined = true;
+        let style = TextStyle {
+            width: Some(10),
+            borders: false,
+            colour: false,
+        };
+        assert_eq!(blocks(&table, style), [[0, 1, 2, 3]]);
+        table.columns[3].joined = false;
+        assert_eq!(blocks(&table, style), [[0, 1, 2], [0, 1, 3]]);
     }
 
     #[test]

@@ -7,6 +7,8 @@ use scenario::{Metric, RunResult, Series};
 
 /// Most lines of one panel; the rest is in the result files.
 const MOST_LINES: usize = 10;
+/// Most variants that are drawn; the tables have all.
+pub(crate) const MOST_VARIANTS: usize = 9;
 /// Above this ratio of greatest to least value an axis is logarithmic.
 const LOG_ABOVE: f64 = 40.0;
 
@@ -231,10 +233,12 @@ fn over_time(spec: &Spec, runs: &[(&str, &RunResult)], end: f64) -> Option<Figur
 }
 
 fn panel_lines(spec: &Spec, run: &RunResult, names: &[String]) -> Vec<Line> {
-    let bounds: Vec<&Series> = match spec.bound {
-        Some(metric) => run.series.iter().filter(|s| s.metric == metric).collect(),
-        None => Vec::new(),
-    };
+    let of_bound = run.series.iter().filter(|s| Some(s.metric) == spec.bound);
+    let mut bounds: Vec<&Series> = of_bound.collect();
+    // the whole bottleneck rather than each user's share of it
+    if bounds.iter().any(|s| s.entity == "link") {
+        bounds.retain(|s| s.entity == "link");
+    }
     let one = bounds.len() == 1;
     let bounds = bounds.into_iter().take(MOST_LINES).map(|s| Line {
         name: if one {

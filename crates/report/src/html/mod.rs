@@ -39,9 +39,9 @@ pub fn html(report: &Report<'_>) -> String {
     out.push_str("<h2 id=\"series\">Figures</h2>");
     let _ = write!(
         out,
-        "<p class=\"caption\">{} Drag across a plot to zoom into a span of time, double-click to \
+        "<p class=\"caption\">{}Drag across a plot to zoom into a span of time, double-click to \
          leave it; a name in a legend hides its line.</p>",
-        first_repeat_note(report)
+        figures_note(report)
     );
     for figure in &figures {
         out.push_str(&figure.html(buckets));
@@ -110,15 +110,25 @@ fn header(out: &mut String, report: &Report<'_>, figures: &[chart::Figure]) {
     out.push_str("</nav></header>");
 }
 
-fn first_repeat_note(report: &Report<'_>) -> String {
+/// What of the results the figures show, if not all.
+fn figures_note(report: &Report<'_>) -> String {
+    let mut note = String::new();
     if report.repeats > 1 {
-        format!(
-            "The figures show the first of {} repeats (seed {}); the tables are means over all.",
+        let _ = write!(
+            note,
+            "The figures show the first of {} repeats (seed {}); the tables are means over all. ",
             report.repeats, report.seed
-        )
-    } else {
-        String::new()
+        );
     }
+    let variants = report.variants.len();
+    if variants > figures::MOST_VARIANTS {
+        let _ = write!(
+            note,
+            "The first {} of {variants} are drawn. ",
+            figures::MOST_VARIANTS
+        );
+    }
+    note
 }
 
 fn html_table(out: &mut String, table: &Table) {

@@ -2,27 +2,31 @@
 
 use super::*;
 use crate::Variant;
-use crate::sample::run;
-use scenario::RunResult;
+use crate::sample::{run, summary};
+use scenario::{RunResult, Summary};
 
-fn report<'a>(variants: Vec<Variant<'a>>) -> Report<'a> {
-    Report {
+/// The page of these results, after `change` to the report.
+fn page(results: &[(&str, &[RunResult])], change: impl FnOnce(&mut Report<'_>)) -> String {
+    let summaries: Vec<Summary> = results.iter().map(|(_, runs)| summary(runs)).collect();
+    let variants = results.iter().zip(&summaries);
+    let mut report = Report {
         title: "fast-embb-los",
         description: "Two downloads of 200 MB over a mmWave cell in line of sight",
         world: "sim",
         version: "0.1.0",
         seed: 1,
-        repeats: variants[0].runs.len() as u32,
+        repeats: 1,
         settings: vec![("rtt".to_owned(), "1 ms".to_owned())],
-        variants,
-    }
-}
-
-fn variant<'a>(label: &str, runs: &'a [RunResult]) -> Variant<'a> {
-    Variant {
-        label: label.to_owned(),
-        runs,
-    }
+        variants: variants
+            .map(|((label, runs), summary)| Variant {
+                label: (*label).to_owned(),
+                summary,
+                runs,
+            })
+            .collect(),
+    };
+    change(&mut report);
+    html(&report)
 }
 
 #[test]
@@ -32,12 +36,13 @@ fn a_page_has_every_figure_and_stays_small() {
         [run(1, 2.0, 20_000)],
         [run(1, 1.0, 20_000)],
     );
-    let report = report(vec![
-        variant("pep=none", &a),
-        variant("pep=paper", &b),
-        variant("pep=default", &c),
-    ]);
-    let page = html(&report);
+    let make = || {
+        page(
+            &[("pep=none", &a), ("pep=paper", &b), ("pep=default", &c)],
+            |_| {},
+        )
+    };
+    let page = make();
     for id in [
         "goodput",
         "rtt-cdf",
@@ -56,13 +61,13 @@ fn a_page_has_every_figure_and_stays_small() {
     }
     assert!(page.len() < 1_500_000, "{} bytes", page.len());
     assert!(!page.contains("wan/up"), "empty queues are not drawn");
-    assert_eq!(page, html(&report), "the same results give the same page");
+    assert_eq!(page, make(), "the same results give the same page");
 }
 
 #[test]
 fn a_page_asks_for_nothing_from_elsewhere() {
     let runs = [run(1, 2.0, 100)];
-    let page = html(&report(vec![variant("", &runs)]));
+    let page = page(&[("", &runs)], |_| {});
     for word in [
         "src=",
         "@import",
@@ -96,13 +101,13 @@ fn names_cannot_bring_markup() {
     for series in &mut runs[0].series {
         series.entity = evil.to_owned();
     }
-    let mut report = report(vec![variant(evil, &runs), variant(evil, &runs)]);
-    report.title = evil;
-    report.description = evil;
-    report.world = evil;
-    report.version = evil;
-    report.settings = vec![(evil.to_owned(), evil.to_owned())];
-    let page = html(&report);
+    let page = page(&[(evil, &runs), ("other", &runs)], |report| {
+        report.title = evil;
+        report.description = evil;
+        report.world = evil;
+        report.version = evil;
+        report.settings = vec![(evil.to_owned(), evil.to_owned())];
+    });
     assert_eq!(page.matches("<script>").count(), 1);
     assert_eq!(page.matches("</script>").count(), 1);
     assert!(!page.contains("alert(1)</script>"));
@@ -111,7 +116,7 @@ fn names_cannot_bring_markup() {
 #[test]
 fn a_run_without_anything_still_gives_a_page() {
     let runs = [RunResult::default()];
-    let page = html(&report(vec![variant("", &runs)]));
+    let page = page(&[("", &runs)], |_| {});
     assert!(page.contains("recorded no time series"));
     assert!(page.ends_with("</html>\n"));
 }
@@ -130,7 +135,7 @@ fn many_flows_are_cut_and_said_so() {
         }
     }
     let runs = [result];
-    let page = html(&report(vec![variant("", &runs)]));
+    let page = page(&[("", &runs)], |_| {});
     assert!(page.contains("The first 10 of 102 are drawn"));
     assert!(page.len() < 1_500_000, "{} bytes", page.len());
 }

@@ -1,0 +1,257 @@
+//! The command line, as `docs/cli.md` describes it.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+
+/// Radio-aware transport, simulated: what does RAN-aware flow control do to my traffic over my
+/// radio?
+#[derive(Debug, Parser)]
+#[command(name = "brimful", version, max_term_width = 100)]
+pub(crate) struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a scenario and print one table
+    #[command(after_help = RUN_HELP)]
+    Run(RunArgs),
+    /// Run variants of a scenario side by side, with the same seeds
+    #[command(after_help = COMPARE_HELP)]
+    Compare(CompareArgs),
+    /// Measure, make or convert radio traces
+    #[command(subcommand)]
+    Trace(TraceCommand),
+    /// List the scenarios in a folder
+    List(ListArgs),
+    /// Look into a scenario file, or up what such files may say
+    #[command(subcommand)]
+    Scenario(ScenarioCommand),
+}
+
+const RUN_HELP: &str = "\
+Results go to results/NAME, or with --json only to stdout; --out names the folder in both cases.
+A scenario with a sweep runs all its points: one table, or one JSON line, each.
+
+Examples:
+  brimful run scenarios/rapid/fast-embb-los.toml --set rtt=\"1 ms\" --set pep=default
+  brimful run scenarios/rapid/trace-drive.toml --trace drive.csv --repeats 10 --json
+
+Exit codes: 0 done, 2 bad usage or input (nothing written), 1 failed run.";
+
+const COMPARE_HELP: &str = "\
+The first variant is the one that ratios refer to. Several --vary give all combinations. Values
+that hold a comma stand in double quotes.
+
+Example:
+  brimful compare scenarios/rapid/trace-drive.toml --vary pep=none,default --repeats 5";
+
+/// Where an experiment runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum World {
+    /// The packet-level simulator
+    Sim,
+    /// This machine's kernel and real programs behind an emulated radio
+    Lab,
+}
+
+/// What `run` and `compare` have in common.
+#[derive(Debug, Args)]
+pub(crate) struct ExperimentArgs {
+    /// Scenario file (TOML)
+    pub(crate) file: PathBuf,
+    /// Where to run it
+    #[arg(long, value_enum, default_value_t = World::Sim)]
+    pub(crate) world: World,
+    /// Set a knob, or a key by its dotted path; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Seed of the first repeat; repeat k uses seed + k
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Number of repeats, each with its own seed
+    #[arg(long)]
+    pub(crate) repeats: Option<NonZeroU32>,
+    /// Radio trace instead of the scenario's own
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Folder for the results; replaced if it holds older results
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print JSON on stdout instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Runs at the same time [default: one for each core]; does not change any result
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+}
+
+/// Options of `run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) experiment: ExperimentArgs,
+}
+
+/// Options of `compare`.
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    #[command(flatten)]
+    pub(crate) experiment: ExperimentArgs,
+    /// Values of a knob or key to be compared; may be given several times
+    #[arg(long, value_name = "KEY=A,B,...", required = true)]
+    pub(crate) vary: Vec<String>,
+}
+
+/// Options of `list`.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Folder with scenario files
+    #[arg(default_value = "scenarios")]
+    pub(crate) folder: PathBuf,
+    /// Print JSON on stdout instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Commands on scenario files.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ScenarioCommand {
+    /// Print the scenario as it was understood, defaults included, as JSON
+    Show(ShowArgs),
+    /// Print every key that a scenario file may have, as Markdown
+    Keys,
+}
+
+/// Options of `scenario show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// Scenario file (TOML)
+    pub(crate) file: PathBuf,
+    /// Set a knob, or a key by its dotted path; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Radio trace instead of the scenario's own
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+}
+
+/// Commands on radio traces.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TraceCommand {
+    /// Say what a trace file holds
+    Info(TraceInfoArgs),
+    /// Make a trace from a model and a seed
+    Generate(TraceGenerateArgs),
+    /// Write a trace in another format
+    Convert(TraceConvertArgs),
+}
+
+/// Options of `trace info`.
+#[derive(Debug, Args)]
+pub(crate) struct TraceInfoArgs {
+    /// Trace file
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) read: TraceReadArgs,
+    /// Print JSON on stdout instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How a trace file is read.
+#[derive(Debug, Args)]
+pub(crate) struct TraceReadArgs {
+    /// Its format [default: found out from its content]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<radio::trace::Format>,
+    /// Which series of a file that holds several, e.g. `Verizon_throughput_mbps` or `rnti=25250`
+    #[arg(long)]
+    pub(crate) series: Option<String>,
+}
+
+/// Options of `trace generate`.
+#[derive(Debug, Args)]
+pub(crate) struct TraceGenerateArgs {
+    /// Model: drive-lte, drive-nr, static, pedestrian, train, mmwave
+    #[arg(long)]
+    pub(crate) kind: radio::trace::Kind,
+    /// Length, e.g. "60 s"
+    #[arg(long)]
+    pub(crate) duration: units::Duration,
+    /// Seed
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// File to write; `-` for stdout
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// Its format [default: that of the kind]
+    #[arg(long)]
+    pub(crate) format: Option<radio::trace::Format>,
+    #[command(flatten)]
+    pub(crate) conversion: ConversionArgs,
+}
+
+/// Options of `trace convert`.
+#[derive(Debug, Args)]
+pub(crate) struct TraceConvertArgs {
+    /// Trace file
+    #[arg(value_name = "IN")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) read: TraceReadArgs,
+    /// Format to write
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: radio::trace::Format,
+    /// File to write; `-` for stdout
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) conversion: ConversionArgs,
+}
+
+/// What a conversion has to know beside the trace.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Conversion")]
+pub(crate) struct ConversionArgs {
+    /// PRBs of the cell in which a CQI becomes a rate
+    #[arg(long, value_name = "N")]
+    pub(crate) n_prb: Option<u16>,
+    /// MCS table of that cell
+    #[arg(long, value_enum, default_value_t = Table::LteQam64, requires = "n_prb")]
+    pub(crate) mcs_table: Table,
+    /// Its slots [default: 1 ms for LTE, 500 us for NR]
+    #[arg(long, value_name = "TIME", requires = "n_prb")]
+    pub(crate) slot: Option<units::Duration>,
+    /// Its spatial layers
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "n_prb")]
+    pub(crate) layers: u8,
+    /// Its resource elements for data, per PRB and slot (NR)
+    #[arg(long, value_name = "N", default_value_t = 144, requires = "n_prb")]
+    pub(crate) data_re_per_prb: u16,
+    /// Share of transport blocks that fail at first, where a CQI becomes a rate
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
+    pub(crate) bler: f64,
+    /// Step of a rate
+    #[arg(long, value_name = "TIME", default_value = "1 s")]
+    pub(crate) window: units::Duration,
+}
+
+/// MCS tables by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Table {
+    /// TS 36.213 Table 7.1.7.1-1
+    LteQam64,
+    /// TS 36.213 Table 7.1.7.1-1A
+    LteQam256,
+    /// TS 38.214 Table 5.1.3.1-1
+    NrQam64,
+    /// TS 38.214 Table 5.1.3.1-2
+    NrQam256,
+    /// TS 38.214 Table 5.1.3.1-3
+    NrLowSe,
+}

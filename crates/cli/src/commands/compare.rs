@@ -1,0 +1,131 @@
+//! `brimful compare`: variants of a scenario with the same seeds.
+
+use super::run::begin;
+use super::{changes, load};
+use crate::args::{CompareArgs, ExperimentArgs};
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::output::{Stdout, complain};
+use crate::results::{self, Finished, Origin, VERSION, WORLD};
+use crate::settings::{Setting, combinations, label};
+use anyhow::anyhow;
+use scenario::{Compared, Labelled, Point, Summary, compare};
+use serde::Serialize;
+use serde_json::Value;
+
+/// Runs all variants, prints them beside one another and writes their results.
+pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
+    let options = &arguments.experiment;
+    let variants = combinations(&arguments.vary).map_err(Failure::Input)?;
+    let points: Result<Vec<Point>, Failure> = variants
+        .iter()
+        .map(|settings| variant(options, settings))
+        .collect();
+    let points = points?;
+    check_seeds(&points, &variants)?;
+    let folder = begin(options, &points)?;
+    let engine = Engine::new(options.threads, &points)?;
+    let results = engine.run(&points)?;
+    drop(engine);
+
+    let finished = variants.iter().zip(points).zip(results);
+    let finished: Vec<Finished> = finished
+        .map(|((v, point), runs)| Finished::new(label(v), point, runs))
+        .collect();
+    let comparison = comparison(&finished, &variants)?;
+    let text = match options.json {
+        true => results::line(&comparison)?,
+        false => results::tables(&finished),
+    };
+    Stdout::default().print(&text)?;
+    let Some(folder) = folder else { return Ok(()) };
+    let settings = changes(options);
+    let origin = Origin {
+        file: &options.file,
+        settings: &settings,
+    };
+    results::write(&folder, &finished, &comparison, &origin)?;
+    let path = folder.finish()?;
+    if !options.json {
+        complain(&format!("results are in {}", path.display()));
+    }
+    Ok(())
+}
+
+/// The single point of a variant.
+fn variant(options: &ExperimentArgs, settings: &[Setting]) -> Result<Point, Failure> {
+    let mut points = load(options, settings)?;
+    if let (Some(first), 2..) = (points.first(), points.len()) {
+        let axes: Vec<&str> = first.axes.iter().map(|(name, _)| name.as_str()).collect();
+        return Err(Failure::Input(anyhow!(
+            "{}: the scenario sweeps {}: fix it by --set, or vary it by --vary {}=...",
+            options.file.display(),
+            axes.join(", "),
+            axes.first().unwrap_or(&"")
+        )));
+    }
+    points
+        .pop()
+        .ok_or_else(|| Failure::Input(anyhow!("the scenario has no point")))
+}
+
+/// That all variants have the same seeds, before anything runs.
+fn check_seeds(points: &[Point], variants: &[Vec<Setting>]) -> Result<(), Failure> {
+    let seeds = |p: &Point| (p.experiment.seed, p.experiment.repeats);
+    let Some(first) = points.first() else {
+        return Ok(());
+    };
+    match points.iter().position(|p| seeds(p) != seeds(first)) {
+        None => Ok(()),
+        Some(other) => Err(Failure::Input(anyhow!(
+            "{} has other seeds than {}: variants are compared seed by seed, so vary neither seed \
+             nor repeats",
+            label(&variants[other]),
+            label(&variants[0])
+        ))),
+    }
+}
+
+/// What `compare --json` prints.
+#[derive(Serialize)]
+struct Comparison<'a> {
+    scenario: &'a str,
+    world: &'a str,
+    seed: u64,
+    repeats: usize,
+    version: &'a str,
+    variants: Vec<Variant<'a>>,
+    /// Each number of each flow against the first variant.
+    comparison: Vec<Compared>,
+}
+
+#[derive(Serialize)]
+struct Variant<'a> {
+    label: &'a str,
+    settings: Value,
+    /// What `run --json` prints.
+    summary: &'a Summary,
+}
+
+fn comparison<'a>(
+    finished: &'a [Finished],
+    settings: &[Vec<Setting>],
+) -> Result<Comparison<'a>, Failure> {
+    let labelled: Vec<Labelled<'_>> = finished.iter().map(Finished::labelled).collect();
+    let comparison = compare(&labelled).map_err(Failure::input)?;
+    let variants = finished.iter().zip(settings).map(|(f, settings)| Variant {
+        label: &f.label,
+        settings: results::axes_json(settings),
+        summary: &f.summary,
+    });
+    let first = finished.first().map(|f| &f.summary);
+    Ok(Comparison {
+        scenario: first.map_or("", |s| &s.scenario),
+        world: WORLD,
+        seed: first.map_or(0, |s| s.seed),
+        repeats: first.map_or(0, |s| s.repeats),
+        version: VERSION,
+        variants: variants.collect(),
+        comparison,
+    })
+}

@@ -1,0 +1,65 @@
+//! The commands, one module each.
+
+mod compare;
+mod list;
+mod run;
+mod show;
+mod trace;
+
+use crate::args::{Command, ExperimentArgs, World};
+use crate::failure::Failure;
+use crate::settings::{self, Setting};
+use anyhow::anyhow;
+use scenario::{Overrides, Point};
+
+/// Runs a command.
+pub(crate) fn run(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
+        Command::Trace(command) => trace::run(&command),
+        Command::List(arguments) => list::run(&arguments),
+        Command::Scenario(command) => show::run(&command),
+    }
+}
+
+/// The settings of an experiment's options, with more above them.
+fn overrides(arguments: &ExperimentArgs, more: &[Setting]) -> Result<Overrides, Failure> {
+    let set: anyhow::Result<Vec<Setting>> = arguments
+        .set
+        .iter()
+        .map(|text| settings::set(text))
+        .collect();
+    let mut set = set.map_err(Failure::Input)?;
+    set.extend_from_slice(more);
+    Ok(Overrides {
+        set,
+        trace: arguments.trace.clone(),
+        seed: arguments.seed,
+        repeats: arguments.repeats.map(std::num::NonZeroU32::get),
+    })
+}
+
+/// Reads the scenario with its options.
+fn load(arguments: &ExperimentArgs, more: &[Setting]) -> Result<Vec<Point>, Failure> {
+    if arguments.world == World::Lab {
+        return Err(Failure::Input(anyhow!(
+            "this build has no lab world yet: run the scenario with --world sim"
+        )));
+    }
+    let overrides = overrides(arguments, more)?;
+    scenario::load(&arguments.file, &overrides).map_err(Failure::input)
+}
+
+/// What the options change, for the reader of a report.
+fn changes(arguments: &ExperimentArgs) -> Vec<Setting> {
+    let mut changes: Vec<Setting> = arguments
+        .set
+        .iter()
+        .filter_map(|text| settings::set(text).ok())
+        .collect();
+    if let Some(trace) = &arguments.trace {
+        changes.push(("trace".to_owned(), trace.display().to_string()));
+    }
+    changes
+}

@@ -1,0 +1,117 @@
+//! `brimful run`: a scenario, all points of its sweep.
+
+use super::{changes, load};
+use crate::args::{ExperimentArgs, RunArgs};
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::folder::{Results, default_path};
+use crate::output::{Stdout, complain};
+use crate::results::{self, Finished, Origin};
+use crate::settings::label;
+use scenario::{Point, Summary};
+
+/// Runs the scenario, prints its results and writes them.
+pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
+    let arguments = &arguments.experiment;
+    let points = load(arguments, &[])?;
+    let folder = begin(arguments, &points)?;
+    let engine = Engine::new(arguments.threads, &points)?;
+    let mut stdout = Stdout::default();
+    let mut kept = Kept::default();
+    let batch = engine.batch(points.first().map_or(1, |p| p.experiment.repeats));
+    for batch in points.chunks(batch) {
+        for (point, runs) in batch.iter().zip(engine.run(batch)?) {
+            let finished = Finished::new(label(&point.axes), point.clone(), runs);
+            let text = shown(&finished, arguments.json, points.len() > 1)?;
+            engine.aside(|| stdout.print(&text))?;
+            if folder.is_some() {
+                kept.push(finished);
+            } else if stdout.is_closed() {
+                return Ok(());
+            }
+        }
+    }
+    drop(engine);
+    match folder {
+        Some(folder) => finish(folder, &kept, arguments),
+        None => Ok(()),
+    }
+}
+
+/// Begins the folder for the results: that of `--out`, or without `--json` one by the scenario's
+/// name.
+pub(super) fn begin(
+    arguments: &ExperimentArgs,
+    points: &[Point],
+) -> Result<Option<Results>, Failure> {
+    let name = points
+        .first()
+        .map_or("scenario", |p| p.experiment.name.as_str());
+    let path = match (&arguments.out, arguments.json) {
+        (Some(path), _) => path.clone(),
+        (None, false) => default_path(name),
+        (None, true) => return Ok(None),
+    };
+    Results::create(&path).map(Some)
+}
+
+/// What a point looks like on stdout.
+fn shown(finished: &Finished, json: bool, is_sweep: bool) -> Result<String, Failure> {
+    if json {
+        return results::line(&finished.summary);
+    }
+    let tables = results::tables(core::slice::from_ref(finished));
+    Ok(match is_sweep {
+        true => format!("== {} ==\n{tables}\n", finished.label),
+        false => tables,
+    })
+}
+
+/// Results that wait for their folder.
+#[derive(Default)]
+struct Kept {
+    finished: Vec<Finished>,
+    samples: usize,
+}
+
+impl Kept {
+    /// Most samples of time series that are kept in memory: about 2 GB.
+    const MOST_SAMPLES: usize = 100_000_000;
+
+    /// Keeps a point; without its time series if the points before have filled the memory.
+    fn push(&mut self, mut finished: Finished) {
+        let series = finished.runs.iter().flat_map(|r| &r.series);
+        let before = self.samples;
+        self.samples += series.map(|s| s.points.len()).sum::<usize>();
+        if self.samples > Self::MOST_SAMPLES {
+            finished.runs.iter_mut().for_each(|run| run.series.clear());
+            if before <= Self::MOST_SAMPLES {
+                complain(&format!(
+                    "the time series of {} and all later points are left out: too many to keep; \
+                     a longer sample-interval makes fewer",
+                    finished.label
+                ));
+            }
+        }
+        self.finished.push(finished);
+    }
+}
+
+/// `summary.json` is what `--json` prints; of a sweep, a list of that.
+fn finish(folder: Results, kept: &Kept, arguments: &ExperimentArgs) -> Result<(), Failure> {
+    let settings = changes(arguments);
+    let origin = Origin {
+        file: &arguments.file,
+        settings: &settings,
+    };
+    let summaries: Vec<&Summary> = kept.finished.iter().map(|f| &f.summary).collect();
+    match summaries.as_slice() {
+        [one] => results::write(&folder, &kept.finished, one, &origin)?,
+        several => results::write(&folder, &kept.finished, &several, &origin)?,
+    }
+    let path = folder.finish()?;
+    if !arguments.json {
+        complain(&format!("results are in {}", path.display()));
+    }
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! `--set KEY=VALUE` and `--vary KEY=A,B,...`.
+
+use anyhow::{Result, bail};
+
+/// A key with its value, as written.
+pub(crate) type Setting = (String, String);
+
+/// Reads `KEY=VALUE`.
+///
+/// # Errors
+/// If there is no `=` or no key before it.
+pub(crate) fn set(text: &str) -> Result<Setting> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => {
+            Ok((key.trim().to_owned(), value.to_owned()))
+        }
+        _ => bail!("--set {text}: expected KEY=VALUE, for example --set rtt=\"10 ms\""),
+    }
+}
+
+/// Reads `KEY=A,B,...`.
+///
+/// # Errors
+/// If there is no key, or fewer than two different values.
+fn vary(text: &str) -> Result<(String, Vec<String>)> {
+    let Some((key, list)) = text
+        .split_once('=')
+        .filter(|(key, _)| !key.trim().is_empty())
+    else {
+        bail!("--vary {text}: expected KEY=A,B,..., for example --vary pep=none,default");
+    };
+    let values = split(list);
+    if let Some(empty) = values.iter().position(String::is_empty) {
+        bail!(
+            "--vary {text}: value {} of {} is empty",
+            empty + 1,
+            values.len()
+        );
+    }
+    for (i, value) in values.iter().enumerate() {
+        if values[..i].contains(value) {
+            bail!("--vary {text}: {value:?} occurs twice: name each variant once");
+        }
+    }
+    if values.len() < 2 {
+        bail!("--vary {text}: one value is nothing to compare: give several, or use --set");
+    }
+    Ok((key.trim().to_owned(), values))
+}
+
+/// Splits at commas outside of double quotes and brackets; quotes around a whole value go away.
+fn split(list: &str) -> Vec<String> {
+    let mut values = vec![String::new()];
+    let (mut quoted, mut depth) = (false, 0u32);
+    for c in list.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            '[' | '{' if !quoted => depth += 1,
+            ']' | '}' if !quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        match values.last_mut() {
+            Some(value) if c != ',' || quoted || depth > 0 => value.push(c),
+            _ => values.push(String::new()),
+        }
+    }
+    for value in &mut values {
+        let trimmed = value.trim();
+        let inner = trimmed.strip_prefix('"').and_then(|v| v.strip_suffix('"'));
+        *value = inner
+            .filter(|v| !v.contains('"'))
+            .unwrap_or(trimmed)
+            .to_owned();
+    }
+    values
+}
+
+/// Most variants of one comparison.
+const MOST_VARIANTS: usize = 1000;
+
+/// All combinations of the values of several `--vary`, the last one varying fastest.
+///
+/// # Errors
+/// If one of them cannot be read, a key occurs twice, or there are more than [`MOST_VARIANTS`].
+pub(crate) fn combinations(options: &[String]) -> Result<Vec<Vec<Setting>>> {
+    let mut combinations: Vec<Vec<Setting>> = vec![Vec::new()];
+    for option in options {
+        let (key, values) = vary(option)?;
+        if combinations[0].iter().any(|(other, _)| *other == key) {
+            bail!("--vary {option}: {key} is varied twice: give all its values at once");
+        }
+        if combinations.len() * values.len() > MOST_VARIANTS {
+            bail!(
+                "--vary {option}: that makes {} variants, at most {MOST_VARIANTS} are compared: \
+                 use a [sweep] in the scenario and `brimful run`",
+                combinations.len() * values.len()
+            );
+        }
+        let add = |c: &Vec<Setting>, v: &String| {
+            let mut extended = c.clone();
+            extended.push((key.clone(), v.clone()));
+            extended
+        };
+        combinations = combinations
+            .iter()
+            .flat_map(|c| values.iter().map(move |v| add(c, v)))
+            .collect();
+    }
+    Ok(combinations)
+}
+
+/// "rtt=1 ms, pep=none".
+pub(crate) fn label(settings: &[Setting]) -> String {
+    let parts: Vec<String> = settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn commas_in_quotes_and_lists_do_not_split() {
+        assert_eq!(split("a,b , c"), ["a", "b", "c"]);
+        assert_eq!(split("\"a, b\",c"), ["a, b", "c"]);
+        assert_eq!(split("[1,2],[3]"), ["[1,2]", "[3]"]);
+        assert_eq!(split("1 ms,2 ms"), ["1 ms", "2 ms"]);
+        assert_eq!(split(""), [""]);
+    }
+
+    #[test]
+    fn combinations_vary_the_last_fastest() {
+        let options = ["pep=none,paper".to_owned(), "rtt=1 ms,2 ms".to_owned()];
+        let labels: Vec<String> = combinations(&options)
+            .expect("valid")
+            .iter()
+            .map(|c| label(c))
+            .collect();
+        assert_eq!(
+            labels,
+            [
+                "pep=none, rtt=1 ms",
+                "pep=none, rtt=2 ms",
+                "pep=paper, rtt=1 ms",
+                "pep=paper, rtt=2 ms"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_variation_is_refused() {
+        for (text, word) in [
+            ("pep", "KEY=A,B"),
+            ("=a,b", "KEY=A,B"),
+            ("pep=", "empty"),
+            ("pep=a,", "empty"),
+            ("pep=a", "several"),
+            ("pep=a,b,a", "twice"),
+        ] {
+            let error = combinations(&[text.to_owned()])
+                .expect_err(text)
+                .to_string();
+            assert!(error.contains(word), "{error}");
+        }
+        let many: Vec<String> = (0..4).map(|i| format!("k{i}=1,2,3,4,5,6,7,8,9")).collect();
+        assert!(
+            combinations(&many)
+                .expect_err("6561")
+                .to_string()
+                .contains("6561 variants")
+        );
+        assert!(combinations(&["a=1,2".to_owned(), "a=3,4".to_owned()]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in ".{0,40}") {
+            let _ = set(&text);
+            let _ = combinations(&[text]);
+        }
+    }
+}

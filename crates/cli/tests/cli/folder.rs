@@ -1,0 +1,174 @@
+//! Result folders: what is in them, and that none is ever half-written.
+
+use super::{Place, WIRE, names};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+pub(super) const CONTENTS: [&str; 5] = [
+    "flows.parquet",
+    "manifest.json",
+    "report.html",
+    "samples.parquet",
+    "summary.json",
+];
+
+#[test]
+fn a_folder_holds_all_that_the_design_says() {
+    let place = Place::new().with("s.toml", WIRE);
+    place
+        .run(&["run", "s.toml", "--out", "a/b", "--repeats", "2"])
+        .succeeded();
+    assert_eq!(names(&place.path("a/b")), CONTENTS);
+    let read = |name: &str| std::fs::read_to_string(place.path("a/b").join(name)).expect(name);
+    let manifest: Value = serde_json::from_str(&read("manifest.json")).expect("JSON");
+    assert!(manifest.to_string().contains("20 Mbit/s"), "{manifest}");
+    assert!(
+        manifest.to_string().contains(env!("CARGO_PKG_VERSION")),
+        "{manifest}"
+    );
+    let page = read("report.html");
+    for word in [
+        "<h1>wire</h1>",
+        "A download and a call over a wire",
+        "id=\"goodput\"",
+        "id=\"rtt-cdf\"",
+    ] {
+        assert!(page.contains(word), "{word}");
+    }
+    assert!(page.len() < 1_500_000);
+}
+
+#[test]
+fn without_options_the_folder_has_the_name_of_the_scenario() {
+    let place = Place::new().with("s.toml", &WIRE.replace("\"wire\"", "\"a wire/../x\""));
+    place.run(&["run", "s.toml"]).succeeded();
+    assert_eq!(place.names(), ["results", "s.toml"]);
+    let results = names(&place.path("results"));
+    assert_eq!(results.len(), 1, "{results:?}");
+    assert_eq!(names(&place.path("results").join(&results[0])), CONTENTS);
+}
+
+#[test]
+fn older_results_are_replaced_and_other_files_stay() {
+    let place = Place::new().with("s.toml", WIRE);
+    let run = || {
+        place
+            .run(&["run", "s.toml", "--set", "rtt=5 ms", "--out", "o"])
+            .succeeded()
+    };
+    run();
+    let read = |name: &str| std::fs::read(place.path("o").join(name)).expect(name);
+    let page = read("report.html");
+    std::fs::write(place.path("o/report.html"), "old").expect("written");
+    std::fs::write(place.path("o/thesis.tex"), "years of work").expect("written");
+    run();
+    assert!(
+        read("report.html") == page,
+        "the same results give the same page"
+    );
+    assert_eq!(read("thesis.tex"), b"years of work");
+    assert_eq!(place.names(), ["o", "s.toml"], "nothing hidden stays");
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_ends_in_an_error() {
+    let place = Place::new().with("s.toml", WIRE).with("file", "text");
+    for (out, named) in [
+        ("file", "file:"),
+        ("file/below", "file"),
+        ("/proc/brimful/o", "/proc/brimful"),
+    ] {
+        let run = place.run(&["run", "s.toml", "--out", out]);
+        assert_eq!(run.code, Some(1), "{out}: {run:?}");
+        assert!(
+            run.stderr.starts_with(&format!("error: {named}")),
+            "{out}: {run:?}"
+        );
+        assert!(
+            run.stderr.matches("os error").count() <= 1,
+            "said twice: {run:?}"
+        );
+    }
+    assert_eq!(place.names(), ["file", "s.toml"]);
+}
+
+/// A file system of this size, unmounted in the end.
+struct Mount<'a>(&'a Path);
+
+impl<'a> Mount<'a> {
+    fn new(at: &'a Path, size: &str) -> Option<Self> {
+        std::fs::create_dir(at).expect("a folder");
+        let options = format!("size={size}");
+        let status = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &options, "brimful-test"])
+            .arg(at)
+            .stderr(std::process::Stdio::null())
+            .status();
+        status.is_ok_and(|s| s.success()).then_some(Self(at))
+    }
+}
+
+impl Drop for Mount<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_ends_in_an_error_and_leaves_nothing() {
+    let place = Place::new().with("s.toml", WIRE);
+    let disk = place.path("disk");
+    let Some(_mount) = Mount::new(&disk, "16k") else {
+        eprintln!("SKIPPED: a file system cannot be mounted here (needs root)");
+        return;
+    };
+    for command in [
+        &["run", "s.toml"] as &[&str],
+        &["compare", "s.toml", "--vary", "cc=bbr,cubic"],
+    ] {
+        let mut arguments = command.to_vec();
+        arguments.extend(["--out", "disk/results"]);
+        let run = place.run(&arguments);
+        assert_eq!(run.code, Some(1), "{run:?}");
+        assert!(run.stderr.contains("disk/results"), "{run:?}");
+        assert!(run.stderr.contains("No space left"), "{run:?}");
+        assert_eq!(names(&disk), [] as [&str; 0], "nothing may be left");
+    }
+}
+
+#[test]
+fn a_trace_is_whole_or_not_there() {
+    let place = Place::new();
+    let disk = place.path("disk");
+    let Some(_mount) = Mount::new(&disk, "8k") else {
+        eprintln!("SKIPPED: a file system cannot be mounted here (needs root)");
+        return;
+    };
+    let run = place.run(&super::trace::generate("disk/t.trace", "600 s"));
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(
+        run.stderr.contains("disk/t.trace") && run.stderr.contains("No space"),
+        "{run:?}"
+    );
+    assert_eq!(names(&disk), [] as [&str; 0]);
+}
+
+#[test]
+fn an_interrupted_run_leaves_nothing() {
+    let text = WIRE.replace("4 s", "100000 s");
+    let place = Place::new().with("s.toml", &text);
+    let mut child = place
+        .command(&["run", "s.toml", "--repeats", "50", "--out", "o"])
+        .spawn()
+        .expect("the command starts");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let id = child.id().to_string();
+    let status = Command::new("kill")
+        .args(["-INT", &id])
+        .status()
+        .expect("kill runs");
+    assert!(status.success());
+    assert!(!child.wait().expect("an end").success());
+    assert_eq!(place.names(), ["s.toml"]);
+}

@@ -1,0 +1,173 @@
+//! `brimful trace`.
+
+use super::{Place, Run};
+
+/// Arguments that generate a trace into a file.
+pub(super) fn generate<'a>(out: &'a str, duration: &'a str) -> [&'a str; 9] {
+    [
+        "trace",
+        "generate",
+        "--kind",
+        "mmwave",
+        "--duration",
+        duration,
+        "--seed=3",
+        "--out",
+        out,
+    ]
+}
+
+fn info(place: &Place, file: &str) -> serde_json::Value {
+    place
+        .run(&["trace", "info", file, "--json"])
+        .succeeded()
+        .json()
+}
+
+#[test]
+fn every_kind_is_generated_the_same_again_and_measured() {
+    let place = Place::new();
+    for kind in [
+        "drive-lte",
+        "drive-nr",
+        "static",
+        "pedestrian",
+        "train",
+        "mmwave",
+    ] {
+        let make = |seed: &str, out: &str| -> Run {
+            let arguments = ["--duration", "300 s", "--seed", seed, "--out", out];
+            let all = [&["trace", "generate", "--kind", kind], arguments.as_slice()].concat();
+            place.run(&all).succeeded()
+        };
+        make("3", "a");
+        make("3", "b");
+        let read = |name| std::fs::read(place.path(name)).expect("a trace");
+        assert_eq!(read("a"), read("b"), "{kind}");
+        assert_eq!(
+            make("3", "-").stdout.into_bytes(),
+            read("a"),
+            "{kind}: stdout"
+        );
+        make("4", "b");
+        assert_ne!(read("a"), read("b"), "{kind}: the seed matters");
+        let info = info(&place, "a");
+        assert_eq!(info["duration_s"], 300.0, "{kind}: {info}");
+        let outage = info["outage_share"].as_f64().expect("a number");
+        assert!((0.0..=1.0).contains(&outage), "{kind}: {info}");
+        let text = place.run(&["trace", "info", "a"]).succeeded().stdout;
+        assert!(
+            text.contains("duration") && text.contains("300 s"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_conversion_keeps_the_bytes() {
+    let place = Place::new();
+    place.run(&generate("t", "30 s")).succeeded();
+    place
+        .run(&["trace", "convert", "t", "--to", "mahimahi", "--out", "m"])
+        .succeeded();
+    let mean = |file: &str| {
+        info(&place, file)["rate_bps"]["mean"]
+            .as_f64()
+            .expect("a rate")
+    };
+    let (before, after) = (mean("t"), mean("m"));
+    // the last packet that is not full, and the last window
+    assert!((after / before - 1.0).abs() < 0.01, "{before} {after}");
+}
+
+#[test]
+fn a_cqi_needs_a_cell_to_become_a_rate() {
+    let place = Place::new();
+    let arguments = [
+        "trace",
+        "generate",
+        "--kind",
+        "drive-lte",
+        "--duration",
+        "20 s",
+        "--out",
+        "t",
+    ];
+    place.run(&arguments).succeeded();
+    let convert = ["trace", "convert", "t", "--to", "rate-csv", "--out", "r"];
+    let refused = place.run(&convert);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("cell"), "{refused:?}");
+    assert_eq!(place.names(), ["t"]);
+    place
+        .run(&[convert.as_slice(), &["--n-prb", "50"]].concat())
+        .succeeded();
+    // 50 PRBs carry at most 36696 bits in 1 ms (TS 36.213 Table 7.1.7.2.1-1, I_TBS 26)
+    let max = info(&place, "r")["rate_bps"]["max"]
+        .as_f64()
+        .expect("a rate");
+    assert!((1e5..36.7e6).contains(&max), "{max}");
+}
+
+#[test]
+fn bad_requests_write_nothing() {
+    let place = Place::new()
+        .with("empty", "")
+        .with("text", "no trace at all\n");
+    for (arguments, word) in [
+        (&["info", "empty"] as &[&str], "empty"),
+        (&["info", "text"], "text:1:1"),
+        (&["info", "nowhere"], "nowhere"),
+        (&["info", "."], "."),
+        (&["info", "text", "--format", "pcap"], "mahimahi"),
+        (
+            &["convert", "text", "--to", "mahimahi", "--out", "o"],
+            "text:1:1",
+        ),
+        (
+            &[
+                "generate",
+                "--kind",
+                "boat",
+                "--duration",
+                "1 s",
+                "--out",
+                "o",
+            ],
+            "mmwave",
+        ),
+        (
+            &[
+                "generate",
+                "--kind",
+                "static",
+                "--duration",
+                "10",
+                "--out",
+                "o",
+            ],
+            "unit",
+        ),
+        (
+            &[
+                "generate",
+                "--kind",
+                "static",
+                "--duration",
+                "1 ms",
+                "--out",
+                "o",
+            ],
+            "1 s",
+        ),
+    ] {
+        let run = place.run(&[&["trace"], arguments].concat());
+        assert_eq!(run.code, Some(2), "{arguments:?}: {run:?}");
+        assert!(run.stderr.contains(word), "no {word:?}: {run:?}");
+        assert_eq!(run.stdout, "", "{run:?}");
+    }
+    assert_eq!(place.names(), ["empty", "text"]);
+    let run = place.run(&generate("no/such/folder", "1 s"));
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stderr.contains("no/such/folder"), "{run:?}");
+}
