@@ -148,7 +148,7 @@ impl LinkBudget {
             ("gain of the transmitter's antenna", transmit_gain),
             ("gain of the receiver's antenna", receive_gain),
         ] {
-            if !(gain.get().abs() <= LIMIT) {
+            if !(-LIMIT..=LIMIT).contains(&gain.get()) {
                 return Err(LinkBudgetError::Gain { what, gain });
             }
         }

@@ -13,6 +13,9 @@ pub use screen::{Blocker, Screen};
 
 use super::geometry::Position;
 
+/// From here on two terms of the arctangent's series in 1/x are exact to 1e-6.
+const SERIES_FROM: f64 = 10.0;
+
 /// One end of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct End {
@@ -73,14 +76,14 @@ impl Path {
 
     /// How much longer the way by an edge is, from above: `D1 + D2 - r`, m.
     fn detour_top(&self, (s, q): (f64, f64)) -> f64 {
-        s.hypot(q) + (self.ground - s).hypot(q) - self.ground
+        length(s, q) + length(self.ground - s, q) - self.ground
     }
 
     /// The same from the side, for an edge of this height.
     fn detour_side(&self, s: f64, height: f64) -> f64 {
-        let length = self.ground.hypot(self.to.height - self.from.height);
-        s.hypot(height - self.from.height) + (self.ground - s).hypot(height - self.to.height)
-            - length
+        let direct = length(self.ground, self.to.height - self.from.height);
+        length(s, height - self.from.height) + length(self.ground - s, height - self.to.height)
+            - direct
     }
 
     /// The term F of an edge (TR 38.901 eq. 7.6-30): positive where the edge is beyond the path, so
@@ -88,9 +91,18 @@ impl Path {
     fn edge_term(&self, detour: f64, hits: bool) -> f64 {
         use core::f64::consts::{FRAC_PI_2, PI};
         let x = FRAC_PI_2 * (PI / self.wavelength * detour.max(0.0)).sqrt();
-        let f = x.atan() / PI;
+        let f = if x > SERIES_FROM {
+            0.5 - (1.0 - 1.0 / (3.0 * x * x)) / (PI * x)
+        } else {
+            x.atan() / PI
+        };
         if hits { f } else { -f }
     }
+}
+
+/// As `hypot`, which is slower as it minds overflow.
+fn length(a: f64, b: f64) -> f64 {
+    (a * a + b * b).sqrt()
 }
 
 /// Loss behind a rectangle (TR 38.901 eq. 7.6-29), dB, from the sums of the terms of its horizontal

@@ -12,15 +12,14 @@
 //! the movement is, the field is crossed at that Doppler's speed.
 //!
 //! The taps h with their delays give the frequency response H(f) = sum h exp(-j 2 pi f delay) at
-//! frequencies spread evenly over the carrier: ten for each inverse of the rms delay spread, 4 to 32
-//! of them. One effective SINR stands for all: that whose capacity is the mean capacity,
+//! frequencies spread evenly over the carrier: six for each inverse of the rms delay spread (neighbours
+//! correlate by about a half), 4 to 32 of them. One effective SINR stands for all: that whose capacity is the mean capacity,
 //! SINR = 2^(mean of log2(1 + `SINR_f`)) - 1, the rule of mean mutual information with Shannon's
 //! capacity as the information measure.
 //!
-//! A value holds for a tenth of a wavelength (or of the Doppler period), about a quarter of the
-//! usual coherence time 0.423 / f_D, and is that of the middle of this way, so that it is at most
-//! 1/20 wavelength off: correlation J0(2 pi / 20) = 0.975. It never holds shorter than 50 us, less
-//! than any slot.
+//! A value holds for a sixth of a wavelength (or of the Doppler period), 0.4 of the usual coherence
+//! time 0.423 / f_D, and is that of the middle of this way, so that it is at most 1/12 wavelength
+//! off: correlation J0(2 pi / 12) = 0.933. It never holds shorter than 50 us, less than any slot.
 //!
 //! *Deviations.* One antenna at each end. The constant ray of `street-canyon` has the median K, not
 //! one drawn for each link; cluster angles and delays do not drift with movement. With a fixed
@@ -39,15 +38,21 @@ use units::{Duration, Hertz, Instant, Rng};
 use waves::{Complex, Course, WAVES, Waves};
 
 /// Wavelengths that a value holds for.
-const HOLD: f64 = 0.1;
+const HOLD: f64 = 1.0 / 6.0;
 /// Values hold at least this long.
 const SHORTEST_HOLD: Duration = Duration::from_micros(50);
 /// Frequencies for each inverse of the delay spread, and the fewest and most.
-const FREQUENCIES_PER_INVERSE_SPREAD: f64 = 10.0;
+const FREQUENCIES_PER_INVERSE_SPREAD: f64 = 6.0;
 const FEWEST_FREQUENCIES: usize = 4;
 const MOST_FREQUENCIES: usize = 32;
 /// Doppler of the constant ray over the greatest, if Doppler is fixed.
 const SPECULAR_DOPPLER: f64 = 0.7;
+/// Most taps of a profile.
+const MOST_TAPS: usize = 9;
+/// Frequencies that are computed side by side.
+const LANES: usize = 4;
+/// A greater SINR counts as this one: products of 16 stay finite.
+const GREATEST_SINR: f64 = 1e17;
 /// Below this SNR capacity is linear in it to 4 digits.
 const LINEAR_BELOW: f64 = 1e-4;
 
@@ -158,33 +163,63 @@ pub(super) struct Movement {
     pub height: f64,
 }
 
+/// Complex numbers side by side.
+#[derive(Clone, Copy, Debug)]
+struct Lanes {
+    re: [f32; LANES],
+    im: [f32; LANES],
+}
+
 /// How a profile's taps add up at each frequency.
 #[derive(Clone, Debug)]
 struct Response {
     /// Amplitude of the constant ray.
     specular: f32,
-    /// Factors of the taps, tap by tap, over frequencies.
-    re: Vec<f32>,
-    im: Vec<f32>,
+    /// Factors of the taps: for each group of frequencies, tap by tap.
+    factors: Vec<Lanes>,
+    taps: usize,
 }
 
 impl Response {
     fn new(profile: &Profile, bandwidth: Hertz, frequencies: usize) -> Self {
         let bandwidth = bandwidth.get() as f64;
-        let (mut re, mut im) = (Vec::new(), Vec::new());
-        for &(delay, power) in &profile.taps {
-            let amplitude = (power / WAVES as f64).sqrt() as f32;
-            for k in 0..frequencies {
-                let frequency = ((k as f64 + 0.5) / frequencies as f64 - 0.5) * bandwidth;
-                let factor = Complex::turned(-frequency * delay);
-                re.push(amplitude * factor.re);
-                im.push(amplitude * factor.im);
+        let offset = |k: usize| ((k as f64 + 0.5) / frequencies as f64 - 0.5) * bandwidth;
+        let mut factors = Vec::new();
+        for group in (0..frequencies).step_by(LANES) {
+            for &(delay, power) in &profile.taps {
+                let amplitude = (power / WAVES as f64).sqrt() as f32;
+                let factor: [Complex; LANES] =
+                    core::array::from_fn(|lane| Complex::turned(-offset(group + lane) * delay));
+                factors.push(Lanes {
+                    re: factor.map(|f| amplitude * f.re),
+                    im: factor.map(|f| amplitude * f.im),
+                });
             }
         }
         Self {
             specular: profile.specular.sqrt() as f32,
-            re,
-            im,
+            factors,
+            taps: profile.taps.len(),
+        }
+    }
+
+    /// Powers |H|^2 of all frequencies, for sums of the taps' waves and a phase of the constant ray.
+    fn powers(&self, taps: &[Complex], ray: Complex, powers: &mut [f32]) {
+        let groups = self.factors.chunks_exact(self.taps);
+        for (factors, powers) in groups.zip(powers.chunks_exact_mut(LANES)) {
+            let mut sum = Lanes {
+                re: [ray.re * self.specular; LANES],
+                im: [ray.im * self.specular; LANES],
+            };
+            for (factor, tap) in factors.iter().zip(taps) {
+                for lane in 0..LANES {
+                    sum.re[lane] += tap.re * factor.re[lane] - tap.im * factor.im[lane];
+                    sum.im[lane] += tap.re * factor.im[lane] + tap.im * factor.re[lane];
+                }
+            }
+            for (lane, power) in powers.iter_mut().enumerate() {
+                *power = sum.re[lane] * sum.re[lane] + sum.im[lane] * sum.im[lane];
+            }
         }
     }
 }
@@ -229,6 +264,7 @@ impl FadingProcess {
             .fold(0.0, f64::max);
         let wanted = FREQUENCIES_PER_INVERSE_SPREAD * spread * bandwidth.get() as f64;
         let frequencies = (wanted.ceil() as usize).clamp(FEWEST_FREQUENCIES, MOST_FREQUENCIES);
+        let frequencies = frequencies.next_multiple_of(LANES);
         let responses = profiles
             .each_ref()
             .map(|p| Response::new(p, bandwidth, frequencies));
@@ -316,24 +352,16 @@ impl FadingProcess {
     fn compute(&mut self, number: u64, sight: Sight) {
         self.waves.advance_to(number);
         let response = &self.responses[usize::from(sight == Sight::NoLine)];
-        let (mut re, mut im) = ([0f32; MOST_FREQUENCIES], [0f32; MOST_FREQUENCIES]);
-        let n = self.frequencies;
-        if response.specular > 0.0 {
-            let ray = Complex::turned(self.specular_turns(number));
-            re[..n].fill(ray.re * response.specular);
-            im[..n].fill(ray.im * response.specular);
+        let ray = if response.specular > 0.0 {
+            Complex::turned(self.specular_turns(number))
+        } else {
+            Complex::default()
+        };
+        let mut taps = [Complex::default(); MOST_TAPS];
+        for (sum, tap) in taps.iter_mut().zip(self.waves.taps()) {
+            *sum = tap;
         }
-        let factors = response.re.chunks_exact(n).zip(response.im.chunks_exact(n));
-        for (tap, (factor_re, factor_im)) in self.waves.taps().zip(factors) {
-            let sums = re.iter_mut().zip(&mut im);
-            for ((re, im), (a, b)) in sums.zip(factor_re.iter().zip(factor_im)) {
-                *re += tap.re * a - tap.im * b;
-                *im += tap.re * b + tap.im * a;
-            }
-        }
-        for (power, (re, im)) in self.powers.iter_mut().zip(re.iter().zip(&im)) {
-            *power = re * re + im * im;
-        }
+        response.powers(&taps, ray, &mut self.powers[..self.frequencies]);
     }
 
     /// Phase of the constant ray at a value: the length of the direct path.
@@ -356,25 +384,23 @@ impl FadingProcess {
     }
 }
 
-/// The SINR whose capacity is the mean capacity of frequencies with these powers.
+/// The SINR whose capacity is the mean capacity of frequencies with these powers, a multiple of
+/// [`LANES`].
 fn effective_sinr(mean: f64, powers: &[f32]) -> f64 {
     let n = powers.len() as f64;
     if mean < LINEAR_BELOW {
         return mean * powers.iter().map(|&power| f64::from(power)).sum::<f64>() / n;
     }
-    // one logarithm for up to 8 frequencies: 1 + SINR stays below 1e30
-    let mean = mean.min(1e29);
-    let logarithm: f64 = powers
-        .chunks(8)
-        .map(|chunk| {
-            chunk
-                .iter()
-                .map(|&power| 1.0 + mean * f64::from(power))
-                .product::<f64>()
-                .ln()
-        })
-        .sum();
-    (logarithm / n).exp_m1()
+    // products, of up to 16 frequencies, to take few logarithms
+    let mean = mean.min(GREATEST_SINR);
+    let mut products = [1f64; LANES];
+    for group in powers.chunks_exact(LANES) {
+        for (product, &power) in products.iter_mut().zip(group) {
+            *product *= 1.0 + mean * f64::from(power);
+        }
+    }
+    let [a, b, c, d] = products;
+    (((a * b).ln() + (c * d).ln()) / n).exp_m1()
 }
 
 #[cfg(test)]

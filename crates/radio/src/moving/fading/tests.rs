@@ -163,7 +163,7 @@ fn wide_carriers_fade_less() {
 #[test]
 fn effective_sinr_is_that_of_the_mean_capacity() {
     assert!((effective_sinr(7.0, &[1.0; 12]) - 7.0).abs() < 1e-12);
-    assert!((effective_sinr(1.0, &[1.0, 3.0]) - (2f64.powf(1.5) - 1.0)).abs() < 1e-12);
+    assert!((effective_sinr(1.0, &[1.0, 3.0, 3.0, 1.0]) - (2f64.powf(1.5) - 1.0)).abs() < 1e-12);
     // both branches agree where they meet
     let powers = [0.2, 1.7, 0.9, 3.0];
     let (below, above) = (LINEAR_BELOW * 0.999_999, LINEAR_BELOW);
@@ -173,13 +173,13 @@ fn effective_sinr_is_that_of_the_mean_capacity() {
     assert_eq!(effective_sinr(0.0, &powers), 0.0);
 }
 
-/// 5 Hz: a value holds 1 / 50 s; 1 m/s at 28 GHz: 0.1 x 10.707 mm / 1 m/s = 1.0707 ms.
+/// 5 Hz: a value holds 1 / 30 s; 1 m/s at 28 GHz: 10.7069 mm / 6 / 1 m/s = 1.7845 ms.
 #[test]
-fn values_hold_a_tenth_of_a_wavelength() {
+fn values_hold_a_sixth_of_a_wavelength() {
     let mut epa = process(Fading::Epa, fixed(5), LTE, 4.5, 1);
     let (first, until) = epa.effective_sinr(Instant::ZERO, Sight::Line, 10.0);
-    assert_eq!(until, Instant::from_nanos(20_000_000));
-    let just_before = Instant::from_nanos(19_999_999);
+    assert_eq!(until, Instant::from_nanos(33_333_333));
+    let just_before = Instant::from_nanos(33_333_332);
     assert_eq!(
         epa.effective_sinr(just_before, Sight::Line, 10.0),
         (first, until)
@@ -196,7 +196,7 @@ fn values_hold_a_tenth_of_a_wavelength() {
         height: 8.5,
     });
     let (_, until) = mmwave.effective_sinr(start, Sight::Line, 10.0);
-    assert_eq!((until - start).as_nanos(), 1_070_687);
+    assert_eq!((until - start).as_nanos(), 1_784_479);
 }
 
 /// Fading follows from the place: on the way back, each place fades as on the way there.

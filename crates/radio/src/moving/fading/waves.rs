@@ -21,7 +21,7 @@ use units::Rng;
 /// Plane waves of a tap.
 pub(super) const WAVES: usize = 12;
 /// Steps from one exact computation to the next.
-const BLOCK: u64 = 64;
+const BLOCK: u64 = 128;
 
 /// A straight course in equal steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,19 +50,89 @@ impl Complex {
     }
 }
 
+/// Direction (unit vector) and phase (turns) of a wave.
+#[derive(Clone, Copy, Debug)]
+struct Wave {
+    x: f64,
+    y: f64,
+    phase: f64,
+}
+
+/// The waves of a tap side by side, as vector units want them.
+#[derive(Clone, Debug)]
+struct Tap {
+    /// Phasors at the current step, of magnitude 1.
+    re: [f32; WAVES],
+    im: [f32; WAVES],
+    /// What a step multiplies them by.
+    turn_re: [f32; WAVES],
+    turn_im: [f32; WAVES],
+    waves: [Wave; WAVES],
+}
+
+impl Tap {
+    fn new(rng: &mut Rng) -> Self {
+        let waves = core::array::from_fn(|m| {
+            let angle = TAU * (m as f64 + rng.uniform()) / WAVES as f64;
+            Wave {
+                x: angle.cos(),
+                y: angle.sin(),
+                phase: rng.uniform(),
+            }
+        });
+        let zeros = [0.0; WAVES];
+        Self {
+            re: zeros,
+            im: zeros,
+            turn_re: zeros,
+            turn_im: zeros,
+            waves,
+        }
+    }
+
+    fn set_step(&mut self, (dx, dy): (f64, f64)) {
+        for (m, wave) in self.waves.iter().enumerate() {
+            let turn = Complex::turned(wave.x * dx + wave.y * dy);
+            (self.turn_re[m], self.turn_im[m]) = (turn.re, turn.im);
+        }
+    }
+
+    fn compute(&mut self, (px, py): (f64, f64)) {
+        for (m, wave) in self.waves.iter().enumerate() {
+            let now = Complex::turned(wave.x * px + wave.y * py + wave.phase);
+            (self.re[m], self.im[m]) = (now.re, now.im);
+        }
+    }
+
+    fn turn(&mut self) {
+        for m in 0..WAVES {
+            let turned = self.re[m] * self.turn_re[m] - self.im[m] * self.turn_im[m];
+            self.im[m] = self.re[m] * self.turn_im[m] + self.im[m] * self.turn_re[m];
+            self.re[m] = turned;
+        }
+    }
+
+    fn sum(&self) -> Complex {
+        Complex {
+            re: sum(&self.re),
+            im: sum(&self.im),
+        }
+    }
+}
+
+/// Four sums side by side, then their sum.
+fn sum(parts: &[f32; WAVES]) -> f32 {
+    let mut lanes = [0f32; 4];
+    for (m, part) in parts.iter().enumerate() {
+        lanes[m % 4] += part;
+    }
+    (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
+}
+
 /// The waves of all taps.
 #[derive(Clone, Debug)]
 pub(super) struct Waves {
-    /// Directions (unit vectors) and phases (turns).
-    x: Vec<f64>,
-    y: Vec<f64>,
-    phase: Vec<f64>,
-    /// Phasors at the step in `at`, of magnitude 1.
-    re: Vec<f32>,
-    im: Vec<f32>,
-    /// What a step multiplies them by.
-    turn_re: Vec<f32>,
-    turn_im: Vec<f32>,
+    taps: Vec<Tap>,
     course: Course,
     /// Step that the phasors are for.
     at: Option<u64>,
@@ -70,27 +140,12 @@ pub(super) struct Waves {
 
 impl Waves {
     pub fn new(taps: usize, rng: &mut Rng) -> Self {
-        let n = taps * WAVES;
-        let (mut x, mut y, mut phase) = (Vec::new(), Vec::new(), Vec::new());
-        for i in 0..n {
-            let angle = TAU * ((i % WAVES) as f64 + rng.uniform()) / WAVES as f64;
-            x.push(angle.cos());
-            y.push(angle.sin());
-            phase.push(rng.uniform());
-        }
-        let zeros = vec![0.0; n];
         let course = Course {
             from: (0.0, 0.0),
             step: (0.0, 0.0),
         };
         Self {
-            x,
-            y,
-            phase,
-            re: zeros.clone(),
-            im: zeros.clone(),
-            turn_re: zeros.clone(),
-            turn_im: zeros,
+            taps: (0..taps).map(|_| Tap::new(rng)).collect(),
             course,
             at: None,
         }
@@ -100,12 +155,9 @@ impl Waves {
     pub fn set_course(&mut self, course: Course) {
         self.course = course;
         self.at = None;
-        let waves = self.x.iter().zip(&self.y);
-        let turns = self.turn_re.iter_mut().zip(&mut self.turn_im);
-        for ((x, y), (re, im)) in waves.zip(turns) {
-            let turn = Complex::turned(x * course.step.0 + y * course.step.1);
-            (*re, *im) = (turn.re, turn.im);
-        }
+        self.taps
+            .iter_mut()
+            .for_each(|tap| tap.set_step(course.step));
     }
 
     /// Goes to a step of the course, not before the one where it is.
@@ -114,58 +166,27 @@ impl Waves {
         let from = match self.at {
             Some(at) if at >= block && at <= step => at,
             _ => {
-                self.compute(block);
+                let Course {
+                    from,
+                    step: (dx, dy),
+                } = self.course;
+                let n = block as f64;
+                let place = (from.0 + n * dx, from.1 + n * dy);
+                self.taps.iter_mut().for_each(|tap| tap.compute(place));
                 block
             }
         };
-        for _ in from..step {
-            self.turn();
+        for tap in &mut self.taps {
+            for _ in from..step {
+                tap.turn();
+            }
         }
         self.at = Some(step);
     }
 
-    fn compute(&mut self, step: u64) {
-        let Course {
-            from,
-            step: (dx, dy),
-        } = self.course;
-        let n = step as f64;
-        let (px, py) = (from.0 + n * dx, from.1 + n * dy);
-        let waves = self.x.iter().zip(&self.y).zip(&self.phase);
-        let phasors = self.re.iter_mut().zip(&mut self.im);
-        for (((x, y), phase), (re, im)) in waves.zip(phasors) {
-            let now = Complex::turned(x * px + y * py + phase);
-            (*re, *im) = (now.re, now.im);
-        }
-    }
-
-    fn turn(&mut self) {
-        let phasors = self.re.iter_mut().zip(&mut self.im);
-        let turns = self.turn_re.iter().zip(&self.turn_im);
-        for ((re, im), (turn_re, turn_im)) in phasors.zip(turns) {
-            let turned = *re * turn_re - *im * turn_im;
-            *im = *re * turn_im + *im * turn_re;
-            *re = turned;
-        }
-    }
-
     /// The sums of the taps' waves; of mean power [`WAVES`].
     pub fn taps(&self) -> impl Iterator<Item = Complex> {
-        let sum = |part: &[f32]| {
-            // four sums side by side, as vector units do it
-            let mut lanes = [0f32; 4];
-            for chunk in part.chunks_exact(4) {
-                for (lane, value) in lanes.iter_mut().zip(chunk) {
-                    *lane += value;
-                }
-            }
-            lanes.iter().sum::<f32>()
-        };
-        let parts = self.re.chunks_exact(WAVES).zip(self.im.chunks_exact(WAVES));
-        parts.map(move |(re, im)| Complex {
-            re: sum(re),
-            im: sum(im),
-        })
+        self.taps.iter().map(Tap::sum)
     }
 }
 
@@ -287,7 +308,7 @@ mod tests {
             step: (0.6 * STEP, 0.8 * STEP),
         });
         let norm = (WAVES as f64).sqrt();
-        for step in [0, 5, 63, 64, 70, 200, 399] {
+        for step in [0, 5, 127, 128, 140, 260, 399] {
             waves.advance_to(step);
             let tap = waves.taps().next().unwrap();
             let (re, im) = (f64::from(tap.re) / norm, f64::from(tap.im) / norm);
