@@ -124,7 +124,7 @@ impl Fault {
         }
     }
     /// With file, line and column.
-    pub(crate) fn locate(self: Box<Self>, sources: &Sources) -> ScenarioError {
+    pub(crate) fn locate(self, sources: &Sources) -> ScenarioError {
         if let Some(error) = self.trace {
             return ScenarioError::Trace {
                 error,

@@ -81,3 +81,19 @@ fn presets_are_as_the_reference_says() {
         assert_eq!(checked, 15, "{rat}");
     }
 }
+
+#[test]
+fn the_allocators_defaults_are_its_own() {
+    let text = "[path]\nrtt = \"50 ms\"\n[cell]\nrat = \"lte\"\nbandwidth = \"5 MHz\"\n\
+        [ue.phone]\nchannel = { kind = \"constant-cqi\", cqi = 14 }\n\
+        [flow.bulk]\napp = { kind = \"bulk\", size = \"1 MB\" }\n[pep]\nmode = \"MODE\"\n";
+    for (name, mode) in [
+        ("paper", rapid::Mode::Paper),
+        ("default", rapid::Mode::Default),
+    ] {
+        let text = text.replace("MODE", name);
+        let points = load_str(&text, &Overrides::default()).expect("valid");
+        let own = scenario::PepMode::Rapid(rapid::AllocatorConfig::new(mode));
+        assert_eq!(points[0].experiment.pep.mode, own);
+    }
+}

@@ -158,7 +158,8 @@ pub(super) static SECTIONS: &[Section] = &[
                 Value("refuse"),
                 Any,
                 "What happens to an `rtt` below the access's own: the scenario is refused, or the \
-                 round-trip time is raised to the access's own and a note says so.",
+                 round-trip time is raised to the access's own and 1 ms (a server next to the edge), \
+                 and a note says so.",
             ),
             key(
                 "rate",

@@ -112,6 +112,9 @@ struct Row<'a> {
     flow: &'a FlowResult,
 }
 
+/// A distribution of a flow.
+type Of = fn(&FlowResult) -> &Distribution;
+
 /// The numbers of a distribution that become columns.
 type Quantity = (&'static str, fn(&Distribution) -> f64);
 const QUANTITIES: [Quantity; 7] = [
@@ -197,10 +200,10 @@ fn flow_columns(variants: &[Labelled<'_>]) -> Columns {
             true,
         ),
     ];
-    let spreads: [(_, fn(&FlowResult) -> &Distribution); 3] = [
-        (RTT, |f| &f.rtt),
-        (OWD, |f| &f.owd),
-        (LOAD, |f| &f.load_time),
+    let spreads: [(_, Of); 3] = [
+        (RTT, |flow| &flow.rtt),
+        (OWD, |flow| &flow.owd),
+        (LOAD, |flow| &flow.load_time),
     ];
     for (names, spread) in spreads {
         for (name, (_, quantity)) in names.into_iter().zip(QUANTITIES) {

@@ -36,14 +36,12 @@ pub(super) fn read(top: &mut Reader<'_>, access: &Access) -> Checked<PepSpec> {
 }
 
 fn allocator(reader: &mut Reader<'_>, mode: Mode) -> Checked<AllocatorConfig> {
-    let config = AllocatorConfig {
-        mode,
-        slow_threshold: reader.number("slow-threshold")?,
-        arrival_alpha: reader.number("arrival-alpha")?,
-        initial_ran_window: reader.quantity("initial-ran-window")?,
-        report_max_age: reader.quantity("report-max-age")?,
-        target_queue: reader.quantity("target-queue")?,
-    };
+    let mut config = AllocatorConfig::new(mode);
+    config.slow_threshold = reader.number("slow-threshold")?;
+    config.arrival_alpha = reader.number("arrival-alpha")?;
+    config.initial_ran_window = reader.quantity("initial-ran-window")?;
+    config.report_max_age = reader.quantity("report-max-age")?;
+    config.target_queue = reader.quantity("target-queue")?;
     match config.check() {
         Ok(()) => Ok(config),
         Err(error) => Err(fault(reader.at(), error.to_string())),
