@@ -32,8 +32,6 @@ pub struct FlowTelemetry {
     pub ran_min_rtt: Option<Duration>,
     /// Smoothed round-trip time towards the UE.
     pub ran_srtt: Option<Duration>,
-    /// Least round-trip sample towards the UE since the last telemetry, if there was one.
-    pub ran_recent_min_rtt: Option<Duration>,
     /// Payload acknowledged by the UE.
     pub ran_acked: Bytes,
     /// Payload in flight towards the UE.
@@ -42,13 +40,33 @@ pub struct FlowTelemetry {
     pub buffered: Bytes,
 }
 
+/// What the server is to be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WanWindow {
+    /// This receive window, whatever waits in the proxy.
+    Fixed(Bytes),
+    /// A receive window of this less what waits in the proxy, kept so as data passes: the most that
+    /// is on its way from the server or waiting here.
+    Budget(Bytes),
+}
+
+impl WanWindow {
+    /// The receive window to show while so much of the flow waits in the proxy.
+    pub fn shown(self, waiting: Bytes) -> Bytes {
+        match self {
+            Self::Fixed(window) => window,
+            Self::Budget(budget) => budget.saturating_sub(waiting),
+        }
+    }
+}
+
 /// What the proxy is to do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decision {
     /// The flow.
     pub flow: FlowId,
     /// Receive window to show the server.
-    pub wan_window: Bytes,
+    pub wan_window: WanWindow,
     /// Window and pacing towards the UE.
     pub ran: cc::Allocation,
     /// True while the flow is held for slow.

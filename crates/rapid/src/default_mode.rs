@@ -23,7 +23,7 @@
 //! 7. *Without reports* the capacity is taken to be what was lately delivered, which keeps the pipe
 //!    full and cannot grow the queue.
 
-use crate::allocator::{Decision, FlowId, FlowOpened, FlowTelemetry, Policy};
+use crate::allocator::{Decision, FlowId, FlowOpened, FlowTelemetry, Policy, WanWindow};
 use crate::share::max_min;
 use crate::{AllocatorConfig, capacity};
 use cc::Allocation;
@@ -41,15 +41,18 @@ const EFFICIENCY_BOUNDS: (f64, f64) = (0.5, 1.0);
 const LEARN_TIME: f64 = 0.1;
 /// The queue loop's time constant as a multiple of its delay.
 const LOOP_DELAYS: f64 = 4.0;
+/// The target holds for the queue's mean less so many mean deviations: HARQ and delayed
+/// acknowledgements make it swing, and an empty queue is lost capacity.
+const QUEUE_DEVIATIONS: f64 = 2.0;
 /// Standing queue aimed at, in slots, if that is more than the configured time: below, a slot can
 /// find too little.
 const TARGET_QUEUE_SLOTS: f64 = 4.0;
 /// Store of a flow at the proxy, as time at its rate: floor, and ceiling as a share of the WAN's RTT.
 const STORE_FLOOR: f64 = 0.000_5;
-const STORE_CEILING_RTTS: f64 = 0.35;
+const STORE_CEILING_RTTS: f64 = 0.2;
 /// Growth of the store on each round in which it ran dry, and its decay otherwise.
-const STORE_GROWTH: f64 = 1.5;
-const STORE_DECAY: f64 = 0.98;
+const STORE_GROWTH: f64 = 1.25;
+const STORE_DECAY: f64 = 0.97;
 /// A flow without arrivals for this long does not count when shares are made, seconds.
 const IDLE_TIME: f64 = 1.0;
 /// Without reports the allocator runs at this period.
@@ -167,6 +170,9 @@ struct Ue {
     /// RLC queue at the last report, bytes.
     queue: f64,
     queue_before: f64,
+    /// Moving average and mean deviation of the queue's length, seconds at the flows' rate.
+    queue_time: f64,
+    queue_deviation: f64,
     /// T: time from sending to acknowledgement with the wanted queue, seconds; 0: not known yet.
     turnaround: f64,
     /// Rate that our flows may use, byte/s.
@@ -187,6 +193,8 @@ impl Ue {
             slot: 0.001,
             queue: 0.0,
             queue_before: 0.0,
+            queue_time: 0.0,
+            queue_deviation: 0.0,
             turnaround: 0.0,
             rate: 0.0,
             delivered: 0.0,
@@ -327,7 +335,13 @@ impl DefaultMode {
             ue.turnaround = least + target;
         }
         if ue.rate > 0.0 && now.saturating_since(ue.reported_at) <= config.report_max_age {
-            let error = (target - ue.queue / ue.rate).max(-4.0 * target);
+            let queue = ue.queue / ue.rate;
+            let learn = weight(elapsed, LEARN_TIME);
+            ue.queue_time += learn * (queue - ue.queue_time);
+            ue.queue_deviation += learn * ((queue - ue.queue_time).abs() - ue.queue_deviation);
+            // the low side of the queue is what must not be empty
+            let low = queue - QUEUE_DEVIATIONS * ue.queue_deviation;
+            let error = (target - low).clamp(-4.0 * target, 4.0 * target);
             let age = now.saturating_since(ue.reported_at).as_secs_f64();
             if error < 0.0 || saturated {
                 let delay = LOOP_DELAYS * (ue.turnaround + age);
@@ -424,16 +438,13 @@ fn decide(id: FlowId, flow: &Flow, turnaround: f64, config: &AllocatorConfig) ->
     } else {
         config.initial_ran_window
     };
-    let wan_window = match flow.wan_rtt() {
-        Some(rtt) if flow.share > 0.0 => {
-            let on_its_way_or_here = flow.share * (rtt + flow.store);
-            at_least_two(on_its_way_or_here - flow.telemetry.buffered.get() as f64)
-        }
+    let budget = match flow.wan_rtt() {
+        Some(rtt) if flow.share > 0.0 => at_least_two(flow.share * (rtt + flow.store)),
         _ => config.initial_ran_window,
     };
     Decision {
         flow: id,
-        wan_window,
+        wan_window: WanWindow::Budget(budget),
         ran: Allocation {
             window: ran_window,
             pacing_rate: None,
@@ -449,7 +460,10 @@ fn is_material(last: &Decision, new: &Decision, mss: Bytes) -> bool {
         more - less >= mss.min(more / 64)
     };
     last.is_slow != new.is_slow
-        || differs(last.wan_window, new.wan_window)
+        || differs(
+            last.wan_window.shown(Bytes::ZERO),
+            new.wan_window.shown(Bytes::ZERO),
+        )
         || differs(last.ran.window, new.ran.window)
 }
 

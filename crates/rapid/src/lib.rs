@@ -22,6 +22,6 @@ mod share;
 #[cfg(test)]
 mod test_support;
 
-pub use allocator::{Allocator, Decision, FlowId, FlowOpened, FlowTelemetry};
+pub use allocator::{Allocator, Decision, FlowId, FlowOpened, FlowTelemetry, WanWindow};
 pub use config::{AllocatorConfig, ConfigError, Mode};
 pub use follow::FollowAllocation;

@@ -11,11 +11,17 @@
 //!   therefore releases less and less, and one found fast again releases nothing.
 //! - A period begins with the last change of the window, so that raising a fast flow (eq. 13) begins
 //!   a new period for it; a change below one MSS is none.
-//! - The window towards the UE is the same rate times the RTTmin there, which is the least sample of
-//!   each categorisation period, averaged over periods with weight 1/8 for the new (section 5.3).
+//! - The window towards the UE is the same rate times the RTTmin there, which is the least smoothed
+//!   RTT of each categorisation period, averaged over periods with weight 1/8 for the new (section
+//!   5.3: "a smoothed RTTmin value that takes into account the minimum RTT estimated during each
+//!   categorization period").
+//! - A flow of which more than its window waits in the proxy is not slow: there the proxy, and not the
+//!   server, holds it back. The paper's proxy has no bound on its buffer, so that it never does; ours
+//!   closes the server's window when its buffer is full, and without this reading eq. 10 would cut
+//!   the window of a flow again and again because its window had been cut.
 //! - Without a fresh report the last capacity stands: the paper does not say.
 
-use crate::allocator::{Decision, FlowId, FlowOpened, FlowTelemetry, Policy};
+use crate::allocator::{Decision, FlowId, FlowOpened, FlowTelemetry, Policy, WanWindow};
 use crate::{AllocatorConfig, capacity};
 use cc::Allocation;
 use rnis::{RadioReport, Rnti};
@@ -66,7 +72,7 @@ struct Period {
     rate: f64,
     /// r^ of eq. 9, byte/s.
     average_rate: Option<f64>,
-    /// Least RTT sample towards the UE in this period.
+    /// Least smoothed RTT towards the UE in this period.
     ran_min_rtt: Option<Duration>,
 }
 
@@ -170,7 +176,7 @@ impl Paper {
         let flow = &self.flows[&id];
         self.decisions.push_back(Decision {
             flow: id,
-            wan_window: Bytes::new(flow.window as u64),
+            wan_window: WanWindow::Fixed(Bytes::new(flow.window as u64)),
             ran: Allocation {
                 window: flow.ran_window(&self.config),
                 pacing_rate: None,
@@ -230,7 +236,8 @@ impl Paper {
         let expected = expected_rate(flow.window, srtt);
         let ue = flow.ue;
         let released_before = flow.released;
-        if period.rate < threshold * expected {
+        let is_held_here = flow.telemetry.buffered.get() as f64 > flow.window;
+        if period.rate < threshold * expected && !is_held_here {
             let average = period.average_rate.unwrap_or(period.rate);
             let window = slow_window(flow.window, average, expected, flow.mss);
             flow.released = (flow.window - window).abs(); // eq. 11
@@ -321,7 +328,7 @@ impl Policy for Paper {
         let first_ran_rtt = flow.telemetry.ran_min_rtt.is_none() && telemetry.ran_min_rtt.is_some();
         flow.telemetry = *telemetry;
         let started = flow.period.is_some();
-        if let (Some(period), Some(rtt)) = (flow.period.as_mut(), telemetry.ran_recent_min_rtt) {
+        if let (Some(period), Some(rtt)) = (flow.period.as_mut(), telemetry.ran_srtt) {
             period.ran_min_rtt = Some(period.ran_min_rtt.map_or(rtt, |least| least.min(rtt)));
         }
         if !started {
@@ -449,16 +456,19 @@ mod tests {
             }
             paper.on_deadline(now);
             while let Some(d) = paper.poll_decision() {
-                windows.insert(d.flow, d.wan_window.get() as f64);
+                windows.insert(d.flow, d.wan_window.shown(Bytes::ZERO).get() as f64);
                 if d.flow == slow && d.is_slow {
                     was_slow = true;
                 }
                 if d.flow == fast {
                     assert!(!d.is_slow);
-                    raised = raised.max(d.wan_window.get() as f64);
+                    raised = raised.max(d.wan_window.shown(Bytes::ZERO).get() as f64);
                     // the same rate over a quarter of the RTT
                     assert!(
-                        (d.ran.window.get() as f64 - d.wan_window.get() as f64 / 4.0).abs() < 2.0
+                        (d.ran.window.get() as f64
+                            - d.wan_window.shown(Bytes::ZERO).get() as f64 / 4.0)
+                            .abs()
+                            < 2.0
                     );
                 }
             }

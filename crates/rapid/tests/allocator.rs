@@ -2,7 +2,7 @@
 #![allow(missing_docs, reason = "a test")]
 
 use proptest::prelude::*;
-use rapid::{Allocator, AllocatorConfig, FlowId, FlowOpened, FlowTelemetry, Mode};
+use rapid::{Allocator, AllocatorConfig, FlowId, FlowOpened, FlowTelemetry, Mode, WanWindow};
 use rnis::{CellId, CellReport, LinkQuality, McsTable, RadioReport, Rnti, UeReport};
 use units::{Bytes, Cqi, Duration, Hertz, Instant, Mcs, Prb, Slot};
 
@@ -51,7 +51,7 @@ struct Flow {
     buffered: f64,
     in_flight: f64,
     acked: f64,
-    wan_window: f64,
+    wan_window: WanWindow,
     ran_window: f64,
 }
 
@@ -84,7 +84,7 @@ impl Model {
             buffered: 0.0,
             in_flight: 0.0,
             acked: 0.0,
-            wan_window: 14_480.0,
+            wan_window: WanWindow::Fixed(Bytes::new(14_480)),
             ran_window: 14_480.0,
         };
         Self {
@@ -102,7 +102,9 @@ impl Model {
     fn step(&mut self) {
         self.now += Duration::from_millis(1);
         for flow in &mut self.flows {
-            let arriving = (flow.wan_window / WAN_RTT).min(flow.demand) * STEP;
+            let waiting = Bytes::new(flow.buffered as u64);
+            let window = flow.wan_window.shown(waiting).get() as f64;
+            let arriving = (window / WAN_RTT).min(flow.demand) * STEP;
             flow.arrived += arriving;
             flow.buffered += arriving;
             let sent = (flow.ran_window - flow.in_flight).clamp(0.0, flow.buffered);
@@ -131,7 +133,6 @@ impl Model {
                 wan_srtt: Some(Duration::from_secs_f64(WAN_RTT)),
                 ran_min_rtt: Some(Duration::from_secs_f64(RAN_RTT)),
                 ran_srtt: Some(Duration::from_secs_f64(RAN_RTT)),
-                ran_recent_min_rtt: Some(Duration::from_secs_f64(RAN_RTT)),
                 ran_acked: Bytes::new(flow.acked as u64),
                 ran_in_flight: Bytes::new(flow.in_flight as u64),
                 buffered: Bytes::new(flow.buffered as u64),
@@ -156,7 +157,7 @@ impl Model {
     fn apply(&mut self) {
         while let Some(d) = self.allocator.poll_decision() {
             let flow = &mut self.flows[d.flow.0 as usize];
-            flow.wan_window = d.wan_window.get() as f64;
+            flow.wan_window = d.wan_window;
             flow.ran_window = d.ran.window.get() as f64;
         }
     }
@@ -268,11 +269,10 @@ fn paper_greedy_flows_get_equation_4() {
     model.run(0.5);
     // 852.608 Mbit/s / 2 * 2 ms
     for flow in &model.flows {
-        assert!(
-            (flow.wan_window - 106_576.0).abs() < 2.0,
-            "{}",
-            flow.wan_window
-        );
+        let WanWindow::Fixed(window) = flow.wan_window else {
+            panic!("{:?}", flow.wan_window);
+        };
+        assert!((window.get() as f64 - 106_576.0).abs() < 2.0, "{window}");
     }
 }
 
@@ -312,13 +312,13 @@ proptest! {
                     let rtt = Some(Duration::from_nanos(a % 1_000_000_000));
                     allocator.on_telemetry(now, flow, &FlowTelemetry {
                         wan_arrived: Bytes::new(b), wan_min_rtt: rtt, wan_srtt: rtt,
-                        ran_min_rtt: rtt, ran_srtt: rtt, ran_recent_min_rtt: rtt,
+                        ran_min_rtt: rtt, ran_srtt: rtt,
                         ran_acked: Bytes::new(b), ran_in_flight: Bytes::new(a), buffered: Bytes::new(a),
                     });
                 }
             }
             while let Some(d) = allocator.poll_decision() {
-                prop_assert!(d.wan_window >= MSS, "{d:?}");
+                prop_assert!(d.wan_window.shown(Bytes::ZERO) >= MSS, "{d:?}");
                 prop_assert!(d.ran.window >= MSS, "{d:?}");
             }
         }

@@ -89,8 +89,6 @@ pub(crate) struct Relay {
     up: Pipe,
     is_reset: bool,
     was_finished: bool,
-    /// Least round-trip sample towards the UE since it was last asked for.
-    recent_ran_rtt: Option<Duration>,
     /// The allocator's last decision.
     pub(crate) decision: Option<rapid::Decision>,
 }
@@ -105,7 +103,6 @@ impl Relay {
             up: Pipe::default(),
             is_reset: false,
             was_finished: false,
-            recent_ran_rtt: None,
             decision: None,
         }
     }
@@ -115,6 +112,8 @@ impl Relay {
         let (ran, wan) = (&mut self.ran.connection, &mut self.wan.connection);
         self.down.pass(now, wan, ran);
         self.up.pass(now, ran, wan);
+        self.show_window(now);
+        let (ran, wan) = (&mut self.ran.connection, &mut self.wan.connection);
         if !self.is_reset && (is_broken(ran) || is_broken(wan)) {
             self.is_reset = true;
             ran.abort();
@@ -122,21 +121,18 @@ impl Relay {
         }
     }
 
+    /// Shows the server the window that the allocator decided, for what waits here now.
+    fn show_window(&mut self, now: Instant) {
+        if let Some(decision) = self.decision {
+            let window = decision.wan_window.shown(self.buffered(Direction::Down));
+            self.wan.connection.set_receive_window(now, Some(window));
+        }
+    }
+
     /// True once, when both directions have ended and their ends have been passed on.
     pub(crate) fn take_finished(&mut self) -> bool {
         let is_finished = self.is_reset || (self.down.is_closed && self.up.is_closed);
         is_finished && !core::mem::replace(&mut self.was_finished, true)
-    }
-
-    /// A round-trip sample towards the UE.
-    pub(crate) fn on_ran_rtt(&mut self, rtt: Duration) {
-        let least = self.recent_ran_rtt.map_or(rtt, |least| least.min(rtt));
-        self.recent_ran_rtt = Some(least);
-    }
-
-    /// The least of the samples since the last call.
-    pub(crate) fn take_recent_ran_rtt(&mut self) -> Option<Duration> {
-        self.recent_ran_rtt.take()
     }
 
     /// Payload that arrived from the server in order.

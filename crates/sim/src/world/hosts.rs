@@ -257,11 +257,6 @@ impl World {
         let Some(sample) = sample else {
             return;
         };
-        if side == Side::ProxyRan
-            && let Some(relay) = &mut session.relay
-        {
-            relay.on_ran_rtt(sample.rtt);
-        }
         if is_of_data {
             let rtt = if is_relayed {
                 self.now.saturating_since(sample.origin) + state.return_delay

@@ -169,10 +169,6 @@ impl World {
         let id = u32::try_from(decision.flow.0).expect("flows are numbered by session");
         self.with_session(id, |world, session| {
             if let Some(relay) = &mut session.relay {
-                relay
-                    .wan
-                    .connection
-                    .set_receive_window(world.now, Some(decision.wan_window));
                 relay.ran.connection.set_allocation(world.now, decision.ran);
                 relay.decision = Some(*decision);
                 world.settle_proxy(session, id);
@@ -181,7 +177,7 @@ impl World {
     }
 }
 
-fn telemetry(relay: &mut Relay) -> FlowTelemetry {
+fn telemetry(relay: &Relay) -> FlowTelemetry {
     let (ran, wan) = (relay.ran.connection.stats(), relay.wan.connection.stats());
     FlowTelemetry {
         wan_arrived: relay.wan_arrived(),
@@ -189,7 +185,6 @@ fn telemetry(relay: &mut Relay) -> FlowTelemetry {
         wan_srtt: wan.srtt,
         ran_min_rtt: ran.min_rtt,
         ran_srtt: ran.srtt,
-        ran_recent_min_rtt: relay.take_recent_ran_rtt(),
         ran_acked: ran.bytes_acked,
         ran_in_flight: ran.bytes_in_flight,
         buffered: relay.buffered(scenario::Direction::Down),
