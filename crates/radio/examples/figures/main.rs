@@ -112,7 +112,7 @@ fn path_loss() -> Result<Plot> {
         y: "loss, dB",
         log_x: true,
         x_range: (10.0, 20_000.0),
-        y_range: (60.0, 200.0),
+        y_range: (60.0, 260.0),
         curves: vec![
             over(
                 "UMi street canyon NLOS, 28 GHz",

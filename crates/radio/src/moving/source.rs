@@ -1,9 +1,9 @@
 //! The SINR of a moving radio, over time.
 //!
 //! Three clocks tick, each no faster than it must: place, path loss, line of sight, shadowing and
-//! blockage every 5 cm of way, at most every 5 ms; fading every sixth of a wavelength (see
-//! `fading`); the interferer when it comes and goes. In between the SINR holds. All follow from the
-//! time and the seed alone, however often the SINR is asked for.
+//! blockage every 5 cm of way, at most every 5 ms; fading by the coherence time (see `fading`); the
+//! interferer when it comes and goes. In between the SINR holds. All follow from the time and the
+//! seed alone, however often the SINR is asked for.
 
 use super::blockage::{Blocker, Building, BuildingEffect, End, Path};
 use super::config::{BaseStation, MovingRadioConfig, MovingRadioError};

@@ -17,9 +17,11 @@
 //! SINR = 2^(mean of log2(1 + `SINR_f`)) - 1, the rule of mean mutual information with Shannon's
 //! capacity as the information measure.
 //!
-//! A value holds for a sixth of a wavelength (or of the Doppler period), 0.4 of the usual coherence
-//! time 0.423 / f_D, and is that of the middle of this way, so that it is at most 1/12 wavelength
-//! off: correlation J0(2 pi / 12) = 0.933. It never holds shorter than 50 us, less than any slot.
+//! A value holds for a while and is that of the middle of this while. The while is 1/20 of a
+//! wavelength (or Doppler period) where that takes 2 ms or more; faster movement has 2 ms, but at
+//! most a sixth of a wavelength, 0.4 of the usual coherence time 0.423 / f_D: so a value is at most
+//! 1/12 wavelength off, correlation J0(2 pi / 12) = 0.933. No value holds shorter than 50 us, less
+//! than any slot.
 //!
 //! *Deviations.* One antenna at each end. The constant ray of `street-canyon` has the median K, not
 //! one drawn for each link; cluster angles and delays do not drift with movement. With a fixed
@@ -37,8 +39,11 @@ use profile::Profile;
 use units::{Duration, Hertz, Instant, Rng};
 use waves::{Complex, Course, WAVES, Waves};
 
-/// Wavelengths that a value holds for.
-const HOLD: f64 = 1.0 / 6.0;
+/// Wavelengths that a value holds for: in slow movement, and at most.
+const FINE_HOLD: f64 = 0.05;
+const COARSE_HOLD: f64 = 1.0 / 6.0;
+/// Movement is slow where a fine hold takes so long.
+const SLOW: Duration = Duration::from_millis(2);
 /// Values hold at least this long.
 const SHORTEST_HOLD: Duration = Duration::from_micros(50);
 /// Frequencies for each inverse of the delay spread, and the fewest and most.
@@ -308,8 +313,7 @@ impl FadingProcess {
     fn follow(&mut self, movement: Movement) {
         let (vx, vy) = movement.velocity;
         let speed = vx.hypot(vy);
-        self.step = (speed > 0.0)
-            .then(|| Duration::from_secs_f64(HOLD * self.wavelength / speed).max(SHORTEST_HOLD));
+        self.step = (speed > 0.0).then(|| hold(self.wavelength / speed));
         let seconds = self.step.map_or(0.0, Duration::as_secs_f64);
         let in_wavelengths = |metres: f64| metres / self.wavelength;
         let step = (in_wavelengths(vx * seconds), in_wavelengths(vy * seconds));
@@ -382,6 +386,13 @@ impl FadingProcess {
         let length = (x * x + y * y + height * height).sqrt();
         self.specular_phase - length / self.wavelength
     }
+}
+
+/// How long a value holds where a wavelength takes so many seconds.
+fn hold(wavelength: f64) -> Duration {
+    let fine = Duration::from_secs_f64(FINE_HOLD * wavelength);
+    let coarse = Duration::from_secs_f64(COARSE_HOLD * wavelength);
+    fine.max(SLOW.min(coarse)).max(SHORTEST_HOLD)
 }
 
 /// The SINR whose capacity is the mean capacity of frequencies with these powers, a multiple of

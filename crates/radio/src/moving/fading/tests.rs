@@ -173,13 +173,23 @@ fn effective_sinr_is_that_of_the_mean_capacity() {
     assert_eq!(effective_sinr(0.0, &powers), 0.0);
 }
 
-/// 5 Hz: a value holds 1 / 30 s; 1 m/s at 28 GHz: 10.7069 mm / 6 / 1 m/s = 1.7845 ms.
+/// 5 Hz: 1/20 of 200 ms; 70 Hz: 2 ms; 1 m/s at 28 GHz: 10.7069 mm / 6 / 1 m/s = 1.7845 ms; never
+/// below 50 us.
 #[test]
-fn values_hold_a_sixth_of_a_wavelength() {
+fn how_long_values_hold() {
+    for (doppler, us) in [
+        (5.0, 10_000),
+        (25.0, 2_000),
+        (70.0, 2_000),
+        (300.0, 555),
+        (1e5, 50),
+    ] {
+        assert_eq!(hold(1.0 / doppler).as_micros(), us, "{doppler} Hz");
+    }
     let mut epa = process(Fading::Epa, fixed(5), LTE, 4.5, 1);
     let (first, until) = epa.effective_sinr(Instant::ZERO, Sight::Line, 10.0);
-    assert_eq!(until, Instant::from_nanos(33_333_333));
-    let just_before = Instant::from_nanos(33_333_332);
+    assert_eq!(until, Instant::from_nanos(10_000_000));
+    let just_before = Instant::from_nanos(9_999_999);
     assert_eq!(
         epa.effective_sinr(just_before, Sight::Line, 10.0),
         (first, until)
