@@ -57,6 +57,8 @@ pub(crate) struct Am {
     /// t-PollRetransmit has expired: the next PDU polls.
     is_poll_due: bool,
     poll: Option<Poll>,
+    /// Expiries of t-PollRetransmit since the last status report.
+    unanswered: u8,
 
     /// Missing data before this position is reported (RX_Highest_Status, if it is beyond RX_Next).
     status_mark: u64,
@@ -82,6 +84,7 @@ impl Am {
             pdus_without_poll: 0,
             is_poll_due: false,
             poll: None,
+            unanswered: 0,
             status_mark: 0,
             poll_seen: None,
             is_status_wanted: false,
@@ -132,11 +135,23 @@ impl Am {
     pub(crate) fn on_poll_expired(&mut self) {
         self.poll = None;
         self.is_poll_due = true;
+        self.unanswered = self.unanswered.saturating_add(1);
+    }
+    /// All data has arrived, but no report says so: `last`, the SDU sent last, goes out again with a
+    /// poll, as often as one SDU may.
+    pub(crate) fn ask_again(&mut self, last: Span) {
+        if self.unanswered <= self.config.max_retx {
+            self.retransmit.insert(last);
+        } else {
+            // the connection would be re-established
+            self.acked_sdus = self.sent_sdus;
+        }
     }
     /// A status report has come: what it acknowledges need not be sent again, and the poll is
     /// answered. What it misses is the caller's to count and to mark for retransmission.
     pub(crate) fn on_status(&mut self, status: &Status) {
         self.acked_sdus = self.acked_sdus.max(status.sdus);
+        self.unanswered = 0;
         if self
             .poll
             .is_some_and(|poll| poll.position <= status.position)

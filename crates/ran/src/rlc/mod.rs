@@ -567,8 +567,7 @@ impl<P: Packet + Send> Rlc<P> {
         }
         let held_from = self.held.front().map_or(self.end, |sdu| sdu.span().start);
         if last.start < held_from {
-            // the receiver has it, but its report was lost
-            am.retransmit.insert(last);
+            am.ask_again(last);
         } else {
             self.retransmit(cx, last, drop);
         }
@@ -592,4 +591,128 @@ fn count_drop<P: Packet>(cx: &mut Cx<'_>, packet: &P, reason: DropReason) {
     let bytes = packet.bytes();
     cx.stats.in_flight.remove(bytes);
     cx.stats.dropped.count(reason, bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct P(u64);
+    impl Packet for P {
+        fn bytes(&self) -> Bytes {
+            Bytes::new(self.0)
+        }
+    }
+
+    /// One entity with what it needs.
+    struct Setup {
+        rlc: Rlc<P>,
+        timers: Timers,
+        stats: DirectionStats,
+    }
+
+    impl Setup {
+        fn um() -> Self {
+            let mode = RlcMode::Um {
+                t_reassembly: Duration::from_millis(10),
+            };
+            let rat = Rat::Nr { numerology: 1 };
+            Self {
+                rlc: Rlc::new(rat, &mode, Capacity::Unlimited).unwrap(),
+                timers: Timers::new(1),
+                stats: DirectionStats::default(),
+            }
+        }
+        fn with<T>(&mut self, ms: u64, f: impl FnOnce(&mut Rlc<P>, &mut Cx<'_>) -> T) -> T {
+            let now = Instant::ZERO + Duration::from_millis(ms);
+            let (entity, timers, stats) = (EntityId(0), &mut self.timers, &mut self.stats);
+            f(
+                &mut self.rlc,
+                &mut Cx {
+                    now,
+                    entity,
+                    timers,
+                    stats,
+                },
+            )
+        }
+        fn send(&mut self, bytes: u64) {
+            self.with(0, |rlc, cx| {
+                rlc.enqueue(cx, P(bytes), Instant::ZERO, Instant::ZERO)
+                    .unwrap();
+            });
+        }
+        fn pull(&mut self, room: u64) -> Span {
+            let mut pulled = None;
+            self.with(0, |rlc, cx| {
+                rlc.pull(cx, room, false, |span, _| pulled = Some(span))
+            });
+            pulled.unwrap()
+        }
+    }
+
+    #[test]
+    fn headers_and_segments_of_two_packets() {
+        let mut setup = Setup::um();
+        setup.send(1000);
+        setup.send(500);
+        assert_eq!(
+            setup.rlc.demand(false),
+            1500 + 2 * (1 + 3) + 2 * (3 + 1) + 7
+        );
+        // PDCP 3 + SDAP 1 + RLC 1 + MAC 3; then a first segment with RLC 2 + MAC 2
+        assert_eq!(setup.pull(1008 + 4 + 96), Span::new(0, 1004 + 96));
+        assert_eq!(setup.stats.served.get(), 1000 + 96);
+        assert_eq!(setup.stats.backlog.get(), 404);
+        assert_eq!(setup.pull(5000), Span::new(1100, 1508));
+        assert_eq!(
+            (setup.stats.served.get(), setup.stats.backlog.get()),
+            (1500, 0)
+        );
+    }
+
+    #[test]
+    fn what_um_has_lost_is_forgotten() {
+        let mut setup = Setup::um();
+        for _ in 0..10 {
+            setup.send(100);
+            let span = setup.pull(1000);
+            let mut dropped = Vec::new();
+            setup.with(1, |rlc, cx| {
+                rlc.on_lost(cx, span, |p, reason| dropped.push((p, reason)))
+            });
+            assert_eq!(dropped, [(P(100), DropReason::HarqFailure)]);
+            setup.with(1, |rlc, cx| rlc.release(cx, |_, _| unreachable!()));
+            assert!(setup.rlc.held.is_empty());
+        }
+        assert_eq!(setup.stats.dropped.total().bytes.get(), 1000);
+    }
+
+    #[test]
+    fn um_goes_on_without_what_is_missing_when_the_timer_expires() {
+        let mut setup = Setup::um();
+        let spans: Vec<Span> = (0..3)
+            .map(|_| {
+                setup.send(100);
+                setup.pull(1000)
+            })
+            .collect();
+        setup.with(0, |rlc, cx| rlc.receive(cx, spans[1], false));
+        let mut out = Vec::new();
+        setup.with(0, |rlc, cx| rlc.release(cx, |p, _| out.push(p)));
+        assert!(out.is_empty());
+        let mut dropped = Vec::new();
+        setup.with(10, |rlc, cx| {
+            rlc.on_timer(cx, TimerKind::Reassembly, |p, reason| {
+                dropped.push((p, reason))
+            });
+            rlc.release(cx, |p, _| out.push(p));
+        });
+        assert_eq!(dropped, [(P(100), DropReason::ReassemblyTimeout)]);
+        assert_eq!(out, [P(100)]);
+        // what comes too late is no use any more
+        setup.with(11, |rlc, cx| rlc.receive(cx, spans[0], false));
+        assert_eq!(setup.stats.rlc_duplicates.get(), 104);
+    }
 }

@@ -196,6 +196,79 @@ fn block_errors_follow_the_curve_at_the_sinr() {
     }
 }
 
+#[test]
+fn a_retransmission_squeezed_by_load_is_weaker() {
+    // load takes 40 of 50 PRBs in slots 8 to 15 of every 16: retransmissions of full blocks from the
+    // slots before have a fifth of the energy, those of small blocks come in free slots
+    struct Tides;
+    impl radio::Load for Tides {
+        fn prb(&mut self, start: Instant, slot: Duration) -> Prb {
+            let n = start.since_start() / slot;
+            Prb::new(if (n / 8) % 2 == 1 { 40 } else { 0 })
+        }
+    }
+    let mut config = CellConfig::lte(Prb::new(50));
+    config.bler = BlerFamily::Ns3LteMi;
+    config.harq.combining = Combining::None;
+    config.harq.max_transmissions = 2;
+    let curves = radio::BlerCurves::new(config.bler, config.mcs_table).unwrap();
+    let at = |db: f64| curves.bler(units::Mcs::new(10), units::Decibel::new(db));
+    let db = (0..4000)
+        .map(|i| f64::from(i) * 0.01 - 10.0)
+        .find(|&db| at(db) < 0.5)
+        .unwrap();
+    let p = at(db);
+    assert!(p > 0.4 && at(db - 6.9) > 0.999);
+    let bearer = um(&config, Duration::from_millis(35));
+    let ues = vec![ue(1, Fixed(sinr(10, db)), vec![bearer])];
+    let streams = units::Streams::new(2);
+    let cell = ran::Cell::new(config, ues, Some(Box::new(Tides)), &streams).unwrap();
+    let mut bench = Bench::of(cell);
+    bench.saturate(Instant::ZERO, at_ms(40_000), &[0], 100_000, 1480);
+    // as many retransmissions in loaded slots (all in vain) as in free ones (p in vain)
+    let mac = bench.cell.stats().ues[0].downlink;
+    let in_vain = mac.failures as f64 / mac.retransmissions as f64;
+    assert_near(in_vain, (1.0 + p) / 2.0, 0.03, "retransmissions in vain");
+    bench.cell.check_conservation().unwrap();
+}
+
+#[test]
+fn um_drops_what_comes_after_the_reassembly_timer() {
+    // feedback takes 4 ms, the receiver waits 2 ms only
+    let config = config(Combining::Chase, 4);
+    let bearer = um(&config, Duration::from_millis(2));
+    let mut bench = Bench::new(config, vec![ue(1, Fixed(mcs(20, 0.1)), vec![bearer])], 1);
+    bench.saturate(Instant::ZERO, at_ms(2_000), &[0], 100_000, 1480);
+    bench.run(at_ms(5_000));
+    let stats = bench.cell.stats();
+    let dropped = stats.ues[0].bearers[0].downlink.dropped;
+    assert_eq!(dropped.harq_failure.packets.get(), 0);
+    // each block that needs a second transmission holds a part of at least one packet
+    assert!(dropped.reassembly_timeout.packets.get() >= stats.ues[0].downlink.errors * 9 / 10);
+    assert_eq!(
+        (bench.arrived.len() + bench.dropped.len()) as u64,
+        bench.next_id
+    );
+    bench.cell.check_conservation().unwrap();
+}
+
+#[test]
+fn uplink_data_whose_reports_are_lost_is_sent_again_a_limited_number_of_times() {
+    let config = config(Combining::None, 1);
+    let bearer = am(&config);
+    let RlcMode::Am(rlc) = bearer.rlc else {
+        unreachable!()
+    };
+    let mut bench = Bench::new(config, vec![ue(1, Fixed(mcs(20, 1.0)), vec![bearer])], 1);
+    bench.up(at_ms(1), 0, 0, 1000);
+    bench.run(at_ms(60_000));
+    assert_eq!(bench.arrived.len(), 1);
+    // 1000 B, SDAP 1 and PDCP 3
+    let uplink = bench.cell.stats().ues[0].bearers[0].uplink;
+    assert_eq!(uplink.rlc_duplicates.get(), u64::from(rlc.max_retx) * 1004);
+    assert_eq!(bench.cell.next_deadline(), None);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
     #[test]

@@ -65,6 +65,39 @@ fn utilisation_is_exact() {
     assert_eq!(stats.downlink_slots, 3000);
 }
 
+#[test]
+fn tiny_opportunities_go_to_bearers_in_turn() {
+    let config = CellConfig::lte(Prb::new(50));
+    let mut second = um(&config, Duration::from_millis(35));
+    second.qfis = vec![5];
+    let bearers = vec![um(&config, Duration::from_millis(35)), second];
+    let links = vec![opportunity(1)];
+    let mut bench = Bench::new(config, vec![ue(1, EachSlot(links), bearers)], 1);
+    bench.down(Instant::ZERO, 0, 0, 200);
+    bench.down(Instant::ZERO, 0, 5, 200);
+    bench.run(at_ms(100));
+    let served = [0, 1].map(|i: usize| bench.cell.stats().ues[0].bearers[i].downlink.served.get());
+    assert_eq!(served, [50, 50]);
+}
+
+#[test]
+fn load_takes_its_part_of_idle_capacity() {
+    let config = CellConfig::lte(Prb::new(50));
+    let bearer = am(&config);
+    let load = Box::new(radio::ConstantLoad(Prb::new(20)));
+    let ues = vec![ue(1, EachSlot(vec![opportunity(1000)]), vec![bearer])];
+    let streams = units::Streams::new(1);
+    let mut cell = ran::Cell::<Pkt>::new(config, ues, Some(load), &streams).unwrap();
+    cell.advance(at_ms(1000));
+    let stats = cell.stats();
+    assert_eq!(
+        (stats.prbs_offered, stats.prbs_background),
+        (30_000, 20_000)
+    );
+    assert_eq!(stats.capacity.get(), 600_000);
+    assert_eq!(stats.ues[0].capacity.get(), 1_000_000);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
