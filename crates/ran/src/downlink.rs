@@ -117,7 +117,7 @@ impl<P: Packet + Send> Cell<P> {
         self.downlink.candidates = candidates;
 
         self.stats.prbs_used += u64::from(ds.available - free);
-        self.close_accounts(ds, &accounts);
+        self.close_accounts(ds, &accounts, ds.available - free);
     }
 
     /// Retransmissions whose feedback has come wait for PRBs from now on.
@@ -364,10 +364,12 @@ impl<P: Packet + Send> Cell<P> {
     }
 
     /// Adds the capacity of a scheduled slot to the cell's.
-    fn close_accounts(&mut self, ds: DownlinkSlot, accounts: &SlotAccounts) {
+    fn close_accounts(&mut self, ds: DownlinkSlot, accounts: &SlotAccounts, used: u16) {
         self.stats.covered_until = self.frame.start(self.downlink.covered);
         if let Some(bytes) = accounts.weighted.checked_div(accounts.prbs) {
             self.stats.capacity += Bytes::new(bytes);
+            let part = (bytes * u64::from(used)).checked_div(u64::from(ds.available));
+            self.stats.capacity_used += Bytes::new(part.unwrap_or(0));
             self.downlink.last_served = accounts.last;
             return;
         }

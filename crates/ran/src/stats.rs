@@ -215,6 +215,9 @@ pub struct CellStats {
     /// What the free PRBs could have carried: in a slot that sent, for the UEs sent to, in proportion
     /// to their PRBs; in a slot that did not, for the UE last sent to.
     pub capacity: Bytes,
+    /// Of that, the part of the PRBs that were used. Over `capacity` it is the utilisation: a PRB
+    /// counts for what it could have carried, and one that could carry nothing does not count.
+    pub capacity_used: Bytes,
 }
 
 /// A direction in which packets appeared or vanished.

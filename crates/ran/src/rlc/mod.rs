@@ -680,7 +680,7 @@ mod tests {
             let span = setup.pull(1000);
             let mut dropped = Vec::new();
             setup.with(1, |rlc, cx| {
-                rlc.on_lost(cx, span, |p, reason| dropped.push((p, reason)))
+                rlc.on_lost(cx, span, |p, reason| dropped.push((p, reason)));
             });
             assert_eq!(dropped, [(P(100), DropReason::HarqFailure)]);
             setup.with(1, |rlc, cx| rlc.release(cx, |_, _| unreachable!()));
@@ -705,7 +705,7 @@ mod tests {
         let mut dropped = Vec::new();
         setup.with(10, |rlc, cx| {
             rlc.on_timer(cx, TimerKind::Reassembly, |p, reason| {
-                dropped.push((p, reason))
+                dropped.push((p, reason));
             });
             rlc.release(cx, |p, _| out.push(p));
         });
