@@ -44,14 +44,28 @@ pub(crate) fn complain(line: &str) {
     let _ = writeln!(stderr(), "{line}");
 }
 
+/// The width of a terminal that does not say it.
+const USUAL_WIDTH: u16 = 80;
+
+/// The width by the variable `COLUMNS`.
+fn columns() -> Option<u16> {
+    std::env::var("COLUMNS")
+        .ok()?
+        .parse()
+        .ok()
+        .filter(|w| *w > 0)
+}
+
 /// The style that suits stdout: lines, colour and its width on a terminal; plain text in a pipe.
 pub(crate) fn text_style() -> TextStyle {
     if !stdout().is_terminal() {
         return TextStyle::default();
     }
-    let width = terminal_size::terminal_size()
-        .map(|(width, _)| width.0)
-        .filter(|w| *w > 0);
+    let size = terminal_size::terminal_size_of(stdout()).map(|(width, _)| width.0);
+    let width = size
+        .filter(|w| *w > 0)
+        .or_else(columns)
+        .or(Some(USUAL_WIDTH));
     TextStyle {
         width,
         borders: true,

@@ -23,8 +23,9 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
         .collect();
     let points = points?;
     check_seeds(&points, &variants)?;
-    let folder = begin(options, &points)?;
+    // interruptions are listened for before there is anything to put away
     let engine = Engine::new(options.threads, &points)?;
+    let folder = begin(options, &points)?;
     let results = engine.run(&points)?;
     drop(engine);
 

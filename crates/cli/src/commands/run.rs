@@ -14,8 +14,9 @@ use scenario::{Point, Summary};
 pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     let arguments = &arguments.experiment;
     let points = load(arguments, &[])?;
-    let folder = begin(arguments, &points)?;
+    // interruptions are listened for before there is anything to put away
     let engine = Engine::new(arguments.threads, &points)?;
+    let folder = begin(arguments, &points)?;
     let mut stdout = Stdout::default();
     let mut kept = Kept::default();
     let batch = engine.batch(points.first().map_or(1, |p| p.experiment.repeats));

@@ -5,39 +5,15 @@
 //! desk. A line's path is also its data: the script reads the points back from it, so they are
 //! stored once, as whole numbers on a grid of [`GRID`] by [`GRID`].
 
-use super::decimate::decimate;
+use super::line::{Line, Stroke};
 use super::scale::{Scale, Unit};
 use crate::text::escape;
 use core::fmt::Write;
 
 /// Resolution of a plot's coordinates.
 const GRID: f64 = 10_000.0;
-
-/// How a line looks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stroke {
-    /// A line from point to point.
-    Line,
-    /// Each value holds until the next point.
-    Step,
-    /// What bounds the others: a filled area behind them.
-    Area,
-    /// Where the value is at least one half, a bar in the lane of this number.
-    Lane(usize),
-}
-
-/// One line of a panel.
-#[derive(Clone, Debug)]
-pub(crate) struct Line {
-    /// Name, as in the legend.
-    pub(crate) name: String,
-    /// Index into the palette: the same thing has the same colour in all panels.
-    pub(crate) colour: usize,
-    /// Look.
-    pub(crate) stroke: Stroke,
-    /// Points with rising x, in base units.
-    pub(crate) points: Vec<(f64, f64)>,
-}
+/// Gaps of a lane that are narrower than this, on the grid, are not shown.
+const FINEST: i64 = 10;
 
 /// One plot of a figure.
 #[derive(Clone, Debug)]
@@ -121,8 +97,8 @@ impl Figure {
         self.x.unit == Unit::Seconds
     }
 
-    /// The figure as HTML; each line gets at most about `2 * buckets` points.
-    pub(crate) fn html(&self, buckets: usize) -> String {
+    /// The figure as HTML.
+    pub(crate) fn html(&self) -> String {
         let mut out = String::new();
         let columns = match self.columns.min(self.panels.len()) {
             1 => " one",
@@ -139,7 +115,7 @@ impl Figure {
             legend = self.legend(),
         );
         for panel in &self.panels {
-            self.panel(&mut out, panel, buckets);
+            self.panel(&mut out, panel);
         }
         out.push_str("</div>");
         self.data_table(&mut out);
@@ -172,7 +148,7 @@ impl Figure {
         )
     }
 
-    fn panel(&self, out: &mut String, panel: &Panel, buckets: usize) {
+    fn panel(&self, out: &mut String, panel: &Panel) {
         let ((x0, x1), (y0, y1)) = (self.x.scale.range(), self.y.scale.range());
         let (x_factor, x_unit) = self.x.unit.at(x1);
         let log = |scale| u8::from(matches!(scale, Scale::Log(..)));
@@ -202,7 +178,7 @@ impl Figure {
             ylog = log(self.y.scale),
         );
         self.labels(out);
-        self.drawing(out, panel, buckets);
+        self.drawing(out, panel);
         let _ = write!(
             out,
             "<div class=\"cursor\" hidden></div><div class=\"band\" hidden></div>\
@@ -235,7 +211,7 @@ impl Figure {
         out.push_str("</div>");
     }
 
-    fn drawing(&self, out: &mut String, panel: &Panel, buckets: usize) {
+    fn drawing(&self, out: &mut String, panel: &Panel) {
         let _ = write!(
             out,
             "<svg viewBox=\"0 0 10000 10000\" preserveAspectRatio=\"none\" role=\"img\">\
@@ -252,37 +228,63 @@ impl Figure {
             let _ = write!(out, "<path d=\"M{x} 0V10000\"/>", x = on_grid(place));
         }
         out.push_str("</g>");
+        for line in panel.lines.iter().filter(|l| !l.band.is_empty()) {
+            let _ = write!(
+                out,
+                "<path class=\"range {class}\" data-name=\"{name}\" d=\"{d}\"/>",
+                class = class(line.colour, line.stroke),
+                name = escape(&line.name),
+                d = self.band_path(line),
+            );
+        }
         for line in &panel.lines {
             let _ = write!(
                 out,
                 "<path class=\"line {class}\" data-name=\"{name}\" d=\"{d}\"/>",
                 class = class(line.colour, line.stroke),
                 name = escape(&line.name),
-                d = self.path(line, buckets),
+                d = self.path(line),
             );
         }
         out.push_str("</svg>");
     }
 
-    fn path(&self, line: &Line, buckets: usize) -> String {
+    fn path(&self, line: &Line) -> String {
         match line.stroke {
-            Stroke::Lane(lane) => self.lane_path(line, lane, buckets),
-            Stroke::Step => self.polyline(&steps(&decimate(&line.points, buckets))),
-            Stroke::Line => self.polyline(&decimate(&line.points, buckets)),
+            Stroke::Lane(lane) => self.lane_path(line, lane),
+            Stroke::Step => self.polyline(&steps(&line.drawn)),
+            Stroke::Line | Stroke::Rate => line
+                .pieces()
+                .map(|piece| self.polyline(&line.drawn[piece]))
+                .collect(),
             Stroke::Area => {
-                let points = decimate(&line.points, buckets);
-                let (Some(first), Some(last)) = (points.first(), points.last()) else {
+                let (Some(first), Some(last)) = (line.drawn.first(), line.drawn.last()) else {
                     return String::new();
                 };
                 let foot = |x: f64| on_grid(self.x.scale.place(x));
-                format!(
-                    "{}L{} 10000 {} 10000Z",
-                    self.polyline(&points),
-                    foot(last.0),
-                    foot(first.0)
-                )
+                let (left, right) = (foot(first.0), foot(last.0));
+                format!("{}L{right} 10000 {left} 10000Z", self.polyline(&line.drawn))
             }
         }
+    }
+
+    /// The band around each piece of a line: there along the greatest values, back along the least.
+    fn band_path(&self, line: &Line) -> String {
+        let mut d = String::with_capacity(line.band.len() * 20);
+        for piece in line.pieces() {
+            let band = &line.band[piece];
+            let there = band.iter().map(|(x, _, high)| (*x, *high));
+            let back = band.iter().rev().map(|(x, low, _)| (*x, *low));
+            let mut lead = 'M';
+            // every point is written, so that the script finds both ends of the band at a place
+            for (x, y) in there.chain(back) {
+                let (x, y) = (self.x.scale.place(x), 1.0 - self.y.scale.place(y));
+                let _ = write!(d, "{lead}{} {}", on_grid(x), on_grid(y));
+                lead = 'L';
+            }
+            d.push('Z');
+        }
+        d
     }
 
     fn polyline(&self, points: &[(f64, f64)]) -> String {
@@ -304,11 +306,15 @@ impl Figure {
             };
             let _ = write!(d, "{lead}{} {}", place.0, place.1);
         }
+        if let (1, Some((x, y))) = (points.len(), last) {
+            // a single point shows as a dot
+            let _ = write!(d, "L{x} {y}");
+        }
         d
     }
 
     /// The spans in which the value is at least one half, as separate strokes.
-    fn lane_path(&self, line: &Line, lane: usize, buckets: usize) -> String {
+    fn lane_path(&self, line: &Line, lane: usize) -> String {
         let y = on_grid(1.0 - lane_place(lane, self.y.lanes.len()));
         let mut spans: Vec<(i64, i64)> = Vec::new();
         for pair in line.points.windows(2) {
@@ -317,9 +323,8 @@ impl Figure {
             }
             let from = on_grid(self.x.scale.place(pair[0].0));
             let to = on_grid(self.x.scale.place(pair[1].0)).max(from + 1);
-            let finest = (GRID / buckets.max(1) as f64) as i64;
             match spans.last_mut() {
-                Some(span) if from <= span.1 + finest.min(10) => span.1 = to,
+                Some(span) if from <= span.1 + FINEST => span.1 = to,
                 _ => spans.push((from, to)),
             }
         }
@@ -445,7 +450,7 @@ fn class(colour: usize, stroke: Stroke) -> String {
     let kind = match stroke {
         Stroke::Area => return "area".to_owned(),
         Stroke::Lane(_) => " lane",
-        Stroke::Line | Stroke::Step => "",
+        Stroke::Line | Stroke::Rate | Stroke::Step => "",
     };
     let dash = match colour / COLOURS {
         0 => "",

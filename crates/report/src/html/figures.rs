@@ -1,6 +1,7 @@
 //! Which figures a report has, made from the time series and distributions of its variants.
 
-use super::chart::{Axis, Figure, Line, Panel, Stroke};
+use super::chart::{Axis, Figure, Panel};
+use super::line::{Line, Stroke};
 use super::scale::{Scale, Unit};
 use crate::Variant;
 use scenario::{Metric, RunResult, Series};
@@ -9,6 +10,11 @@ use scenario::{Metric, RunResult, Series};
 const MOST_LINES: usize = 10;
 /// Most variants that are drawn; the tables have all.
 pub(crate) const MOST_VARIANTS: usize = 9;
+/// Intervals of time that all lines together may tell apart: up to 30 bytes each.
+const MOST_POINTS: usize = 40_000;
+/// The most and the fewest of one line.
+const MOST_BUCKETS: usize = 400;
+const LEAST_BUCKETS: usize = 20;
 /// Above this ratio of greatest to least value an axis is logarithmic.
 const LOG_ABOVE: f64 = 40.0;
 
@@ -34,7 +40,7 @@ const OVER_TIME: [Spec; 6] = [
         unit: Unit::BitRate,
         metric: Metric::Goodput,
         bound: Some(Metric::Capacity),
-        stroke: Stroke::Line,
+        stroke: Stroke::Rate,
         may_be_log: false,
         caption: "Payload delivered to each flow's receiver; behind it, what the bottleneck could \
                   have carried.",
@@ -79,7 +85,7 @@ const OVER_TIME: [Spec; 6] = [
         unit: Unit::Count(""),
         metric: Metric::Prb,
         bound: None,
-        stroke: Stroke::Line,
+        stroke: Stroke::Rate,
         may_be_log: false,
         caption: "Allocated to each UE, mean per slot.",
     },
@@ -104,22 +110,32 @@ pub(crate) fn figures(variants: &[Variant<'_>]) -> Vec<Figure> {
         .filter_map(|v| Some((v.label.as_str(), v.runs.first()?)))
         .collect();
     let end = runs.iter().map(|(_, r)| series_end(r)).fold(0.0, f64::max);
+    let buckets = buckets(&runs);
     let [goodput, rtt, in_flight, queues, prb, cqi] = &OVER_TIME;
-    let over_time = |spec| over_time(spec, &runs, end);
+    let over_time = |spec| over_time(spec, &runs, end, buckets);
     [
         over_time(goodput),
         rtt_cdf(&runs),
         over_time(rtt),
         over_time(in_flight),
-        windows(&runs, end),
+        windows(&runs, end, buckets),
         over_time(queues),
-        classification(&runs, end),
+        classification(&runs, end, buckets),
         over_time(prb),
         over_time(cqi),
     ]
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Intervals of time that each line tells apart, so that the page stays small.
+fn buckets(runs: &[(&str, &RunResult)]) -> usize {
+    /// Metrics of which there are figures.
+    const METRICS: usize = 11;
+    let of_run = |run: &RunResult| run.series.len().min(METRICS * MOST_LINES);
+    let lines: usize = runs.iter().map(|(_, run)| of_run(run)).sum();
+    (MOST_POINTS / lines.max(1)).clamp(LEAST_BUCKETS, MOST_BUCKETS)
 }
 
 fn series_end(run: &RunResult) -> f64 {
@@ -149,10 +165,7 @@ fn time_axis(end: f64) -> Axis {
 fn value_axis(title: &'static str, unit: Unit, may_be_log: bool, panels: &[Panel]) -> Axis {
     let values = || {
         let lines = panels.iter().flat_map(|p| &p.lines);
-        lines
-            .flat_map(|l| &l.points)
-            .map(|p| p.1)
-            .filter(|v| v.is_finite())
+        lines.flat_map(Line::extent)
     };
     let max = values().fold(0.0, f64::max);
     // single very small values must not stretch the axis: one in fifty may fall off its end
@@ -163,7 +176,8 @@ fn value_axis(title: &'static str, unit: Unit, may_be_log: bool, panels: &[Panel
         _ => *positive.select_nth_unstable_by(low, f64::total_cmp).1,
     };
     let scale = if may_be_log && max > LOG_ABOVE * min && min > 0.0 {
-        Scale::logarithmic(min, max)
+        // what is four decades below the top is next to nothing
+        Scale::logarithmic(min.max(max / 1e4), max)
     } else {
         Scale::from_zero(max)
     };
@@ -190,7 +204,7 @@ fn names(runs: &[(&str, &RunResult)], metric: Metric) -> Vec<String> {
     names
 }
 
-fn over_time(spec: &Spec, runs: &[(&str, &RunResult)], end: f64) -> Option<Figure> {
+fn over_time(spec: &Spec, runs: &[(&str, &RunResult)], end: f64, buckets: usize) -> Option<Figure> {
     let mut names = names(runs, spec.metric);
     let is_empty = |name: &String| {
         spec.metric == Metric::QueueBytes
@@ -210,7 +224,7 @@ fn over_time(spec: &Spec, runs: &[(&str, &RunResult)], end: f64) -> Option<Figur
         .iter()
         .map(|(label, run)| Panel {
             title: (*label).to_owned(),
-            lines: panel_lines(spec, run, &names),
+            lines: panel_lines(spec, run, &names, buckets),
         })
         .filter(|panel| !panel.lines.is_empty())
         .collect();
@@ -232,7 +246,7 @@ fn over_time(spec: &Spec, runs: &[(&str, &RunResult)], end: f64) -> Option<Figur
     })
 }
 
-fn panel_lines(spec: &Spec, run: &RunResult, names: &[String]) -> Vec<Line> {
+fn panel_lines(spec: &Spec, run: &RunResult, names: &[String], buckets: usize) -> Vec<Line> {
     let of_bound = run.series.iter().filter(|s| Some(s.metric) == spec.bound);
     let mut bounds: Vec<&Series> = of_bound.collect();
     // the whole bottleneck rather than each user's share of it
@@ -240,25 +254,22 @@ fn panel_lines(spec: &Spec, run: &RunResult, names: &[String]) -> Vec<Line> {
         bounds.retain(|s| s.entity == "link");
     }
     let one = bounds.len() == 1;
-    let bounds = bounds.into_iter().take(MOST_LINES).map(|s| Line {
-        name: if one {
-            "capacity".to_owned()
-        } else {
-            format!("capacity {}", s.entity)
-        },
-        colour: 0,
-        stroke: Stroke::Area,
-        points: points(s),
+    let bounds = bounds.into_iter().take(MOST_LINES).map(|s| {
+        let name = match one {
+            true => "capacity".to_owned(),
+            false => format!("capacity {}", s.entity),
+        };
+        Line::new((name, 0), Stroke::Area, points(s), buckets)
     });
     let of_metric = run.series.iter().filter(|s| s.metric == spec.metric);
     let lines = of_metric.filter_map(|s| {
         let colour = names.iter().position(|n| *n == s.entity)?;
-        Some(Line {
-            name: s.entity.clone(),
-            colour,
-            stroke: spec.stroke,
-            points: points(s),
-        })
+        Some(Line::new(
+            (s.entity.clone(), colour),
+            spec.stroke,
+            points(s),
+            buckets,
+        ))
     });
     bounds.chain(lines).collect()
 }
@@ -289,12 +300,9 @@ fn rtt_cdf(runs: &[(&str, &RunResult)]) -> Option<Figure> {
             .filter(|p| p.0 > 0.0)
             .copied()
             .collect();
-        Some(Line {
-            name: name.to_owned(),
-            colour,
-            stroke: Stroke::Line,
-            points,
-        })
+        // a distribution has few points, all of which are drawn
+        let name = (name.to_owned(), colour);
+        Some(Line::new(name, Stroke::Line, points, usize::MAX).unbroken())
     };
     let panels: Vec<Panel> = match runs {
         [] => Vec::new(),
@@ -348,7 +356,7 @@ fn rtt_cdf(runs: &[(&str, &RunResult)]) -> Option<Figure> {
 }
 
 /// The windows that bound each flow: a panel for each flow and variant.
-fn windows(runs: &[(&str, &RunResult)], end: f64) -> Option<Figure> {
+fn windows(runs: &[(&str, &RunResult)], end: f64, buckets: usize) -> Option<Figure> {
     const WINDOWS: [(Metric, &str); 3] = [
         (Metric::Cwnd, "congestion window"),
         (Metric::ReceiveWindow, "receive window"),
@@ -362,12 +370,7 @@ fn windows(runs: &[(&str, &RunResult)], end: f64) -> Option<Figure> {
                 .filter_map(|s| {
                     let colour = WINDOWS.iter().position(|(metric, _)| *metric == s.metric)?;
                     let name = WINDOWS[colour].1.to_owned();
-                    Some(Line {
-                        name,
-                        colour,
-                        stroke: Stroke::Line,
-                        points: points(s),
-                    })
+                    Some(Line::new((name, colour), Stroke::Line, points(s), buckets))
                 })
                 .collect();
             if !lines.is_empty() {
@@ -400,7 +403,7 @@ fn windows(runs: &[(&str, &RunResult)], end: f64) -> Option<Figure> {
 }
 
 /// When the allocator held each flow for slow.
-fn classification(runs: &[(&str, &RunResult)], end: f64) -> Option<Figure> {
+fn classification(runs: &[(&str, &RunResult)], end: f64, buckets: usize) -> Option<Figure> {
     let mut lanes = names(runs, Metric::IsSlow);
     lanes.truncate(MOST_LINES);
     let panels: Vec<Panel> = runs
@@ -413,12 +416,8 @@ fn classification(runs: &[(&str, &RunResult)], end: f64) -> Option<Figure> {
                 .filter(|s| s.metric == Metric::IsSlow)
                 .filter_map(|s| {
                     let lane = lanes.iter().position(|n| *n == s.entity)?;
-                    Some(Line {
-                        name: s.entity.clone(),
-                        colour: lane,
-                        stroke: Stroke::Lane(lane),
-                        points: points(s),
-                    })
+                    let name = (s.entity.clone(), lane);
+                    Some(Line::new(name, Stroke::Lane(lane), points(s), buckets))
                 })
                 .collect(),
         })

@@ -3,6 +3,7 @@
 mod chart;
 mod decimate;
 mod figures;
+mod line;
 mod scale;
 
 use crate::table::Table;
@@ -13,22 +14,10 @@ use core::fmt::Write;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// Points that all lines of the page together may have: about 9 bytes each.
-const MOST_POINTS: usize = 100_000;
-/// Intervals of a line's time range that keep their least and greatest point.
-const MOST_BUCKETS: usize = 600;
-const LEAST_BUCKETS: usize = 20;
-
 /// The page. It holds everything that it shows, asks for nothing from elsewhere (its own policy
 /// forbids that), and is the same for the same results.
 pub fn html(report: &Report<'_>) -> String {
     let figures = figures::figures(&report.variants);
-    let lines: usize = figures
-        .iter()
-        .flat_map(|f| &f.panels)
-        .map(|p| p.lines.len())
-        .sum();
-    let buckets = (MOST_POINTS / 2 / lines.max(1)).clamp(LEAST_BUCKETS, MOST_BUCKETS);
     let mut out = String::with_capacity(256 * 1024);
     head(&mut out, report);
     header(&mut out, report, &figures);
@@ -40,11 +29,13 @@ pub fn html(report: &Report<'_>) -> String {
     let _ = write!(
         out,
         "<p class=\"caption\">{}Drag across a plot to zoom into a span of time, double-click to \
-         leave it; a name in a legend hides its line.</p>",
+         leave it; a name in a legend hides its \
+         line. Long runs are drawn by the means of short steps, with a band from the least to the \
+         greatest value in each.</p>",
         figures_note(report)
     );
     for figure in &figures {
-        out.push_str(&figure.html(buckets));
+        out.push_str(&figure.html());
     }
     if figures.is_empty() {
         out.push_str("<p>The run recorded no time series.</p>");

@@ -2,7 +2,8 @@
 // Reads values under the cursor, hides lines, and zooms all plots over time together. The page is
 // complete without it: everything drawn is in the document.
 (() => {
-  const GRID = 10000;
+  // Size of the grid, and how far beside a line its end can be read.
+  const GRID = 10000, EDGE = 30;
   const plots = [...document.querySelectorAll(".plot")].map((node) => {
     const axis = (text, unit) => {
       const [low, high, log, factor] = text.split(",").map(Number);
@@ -26,27 +27,39 @@
     return (Math.abs(n) < 1e6 ? String(n) : n.toExponential(2)) + (axis.unit ? " " + axis.unit : "");
   };
 
-  // A path's coordinates are its data, on a grid whose y points down.
+  const coordinates = (d) => (d.match(/\d+/g) || []).map(Number);
+  // A path's coordinates are its data, on a grid whose y points down; a gap begins a new piece.
   const lines = (plot) => plot.lines ??= [...plot.svg.querySelectorAll(".line")].map((path) => {
-    const n = (path.getAttribute("d").match(/\d+/g) || []).map(Number);
-    if (path.classList.contains("area")) n.length = Math.max(0, n.length - 4);
-    return { path, n, lane: path.classList.contains("lane") };
+    const pieces = path.getAttribute("d").split("M").slice(1).map(coordinates);
+    // the feet of an area are none of its points
+    if (path.classList.contains("area")) for (const n of pieces) n.length -= 4;
+    const sameName = (range) => range.dataset.name === path.dataset.name;
+    const range = [...plot.svg.querySelectorAll(".range")].find(sameName);
+    const outlines = range ? range.getAttribute("d").split("Z").map(coordinates) : [];
+    return { path, pieces, lane: path.classList.contains("lane"), outlines };
   });
-  const valueAt = (plot, line, x) => {
-    const n = line.n;
-    if (line.lane) {
-      for (let i = 0; i < n.length; i += 4) if (x >= n[i] && x <= n[i + 2]) return "slow";
-      return "fast";
-    }
-    if (!n.length || x < n[0] - 60 || x > n[n.length - 2] + 60) return null;
-    let low = 0, high = n.length / 2 - 1;
+  // The index of the point nearest to x, or the last before it, among so many.
+  const indexAt = (n, count, x, nearest) => {
+    let low = 0, high = count - 1;
     while (low < high) {
       const mid = (low + high + 1) >> 1;
       if (n[2 * mid] <= x) low = mid; else high = mid - 1;
     }
-    const next = Math.min(low + 1, n.length / 2 - 1);
-    const best = Math.abs(n[2 * next] - x) < Math.abs(n[2 * low] - x) && plot.time ? next : low;
-    return text(plot.y, value(plot.y, 1 - n[2 * best + 1] / GRID));
+    const next = Math.min(low + 1, count - 1);
+    return nearest && Math.abs(n[2 * next] - x) < Math.abs(n[2 * low] - x) ? next : low;
+  };
+  const valueAt = (plot, line, x) => {
+    const n = line.pieces.find((p) => x >= p[0] - EDGE && x <= p[p.length - 2] + EDGE);
+    if (line.lane) return n ? "slow" : "fast";
+    if (!n) return null;
+    const shown = (y) => text(plot.y, value(plot.y, 1 - y / GRID));
+    const mean = shown(n[2 * indexAt(n, n.length / 2, x, plot.time) + 1]);
+    const r = line.outlines.find((o) => x >= o[0] - EDGE && x <= o[o.length / 2 - 2] + EDGE);
+    if (!r) return mean;
+    // there along the greatest values, back along the least
+    const i = indexAt(r, r.length / 4, x, true);
+    const [least, greatest] = [r[r.length - 1 - 2 * i], r[2 * i + 1]];
+    return least === greatest ? mean : `${mean}  (${shown(least)} to ${shown(greatest)})`;
   };
 
   const hide = (plot) => { plot.cursor.hidden = plot.tip.hidden = true; plot.at = null; };
@@ -160,7 +173,7 @@
     button.addEventListener("click", () => {
       const on = button.getAttribute("aria-pressed") !== "true";
       button.setAttribute("aria-pressed", String(on));
-      for (const line of button.closest(".figure").querySelectorAll(".line")) {
+      for (const line of button.closest(".figure").querySelectorAll(".line, .range")) {
         if (line.dataset.name === button.dataset.name) line.classList.toggle("off", !on);
       }
     });
