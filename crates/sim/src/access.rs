@@ -201,15 +201,14 @@ impl CellAccess {
         report
     }
 
-    /// How far the cell was used, and what it could have carried, since the run began. What it was
-    /// used for is counted in PRBs: a retransmission on the radio leaves its PRBs to nobody.
+    /// How far the cell was used, and what it could have carried, since the run began. What was
+    /// used is counted by PRBs: a retransmission on the radio leaves its PRBs to nobody.
     pub(crate) fn totals(&mut self, now: Instant) -> Totals {
         self.cell.advance(now);
         let stats = self.cell.stats();
         Totals {
-            used: stats.prbs_used,
-            offered: stats.prbs_offered,
             capacity: stats.capacity,
+            used: stats.capacity_used,
         }
     }
 

@@ -11,12 +11,10 @@ use units::{BitRate, Bytes, Duration, Instant};
 /// What the bottleneck has done since the run began.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {
-    /// What was used of it: bytes of a link, PRBs of a cell.
-    pub(crate) used: u64,
-    /// What there was to use, in the same unit.
-    pub(crate) offered: u64,
     /// What it could have carried.
     pub(crate) capacity: Bytes,
+    /// The part of that which was used.
+    pub(crate) used: Bytes,
 }
 
 /// Records the bottleneck while any flow is active.
@@ -25,8 +23,7 @@ pub(crate) struct Bottleneck {
     /// Flows that have started and not ended.
     active: usize,
     since: Option<(Instant, Totals)>,
-    used: u64,
-    offered: u64,
+    used: Bytes,
     capacity: Bytes,
     time: Duration,
 }
@@ -50,7 +47,6 @@ impl Bottleneck {
     pub(super) fn stop(&mut self, now: Instant, totals: Totals) {
         if let Some((since, before)) = self.since.take() {
             self.used += totals.used.saturating_sub(before.used);
-            self.offered += totals.offered.saturating_sub(before.offered);
             self.capacity += totals.capacity.saturating_sub(before.capacity);
             self.time += now.saturating_since(since);
         }
@@ -58,11 +54,11 @@ impl Bottleneck {
 
     /// The result.
     pub(super) fn result(&self) -> LinkResult {
-        if self.time.is_zero() || self.offered == 0 {
+        if self.time.is_zero() || self.capacity.is_zero() {
             return LinkResult::default();
         }
         LinkResult {
-            utilisation: (self.used as f64 / self.offered as f64).min(1.0),
+            utilisation: self.used.ratio(self.capacity).min(1.0),
             capacity: BitRate::from_bytes_per(self.capacity, self.time),
         }
     }
@@ -93,12 +89,8 @@ impl World {
             return Totals::default();
         };
         let capacity = link.rate().bytes_in(now.since_start());
-        let (used, offered) = (link.sent_until(now).get(), capacity.get());
-        Totals {
-            used,
-            offered,
-            capacity,
-        }
+        let used = link.sent_until(now);
+        Totals { capacity, used }
     }
 
     /// The wired access, in the direction in which data goes.
