@@ -114,7 +114,7 @@ mod tests {
         let points: Vec<(f64, f64)> = x.iter().map(|x| (*x, 1.0)).collect();
         let line = Line::new(("rtt".to_owned(), 0), Stroke::Line, points, 100);
         assert_eq!(line.pieces().collect::<Vec<_>>(), [0..3, 3..4, 4..6]);
-        assert_eq!(line.unbroken().pieces().collect::<Vec<_>>(), [0..6]);
+        assert_eq!(line.unbroken().pieces().next(), Some(0..6));
         let none = Line::new(("rtt".to_owned(), 0), Stroke::Line, Vec::new(), 100);
         assert_eq!(none.pieces().count(), 0);
     }
