@@ -14,13 +14,28 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("queue", &["units"]),
     ("rapid", &["units", "rnis", "radio", "cc"]),
     ("ran", &["units", "rnis", "radio", "queue"]),
-    ("scenario", &["units", "rnis", "radio", "cc", "queue", "rapid", "ran"]),
-    ("sim", &["units", "rnis", "radio", "cc", "queue", "rapid", "ran", "scenario"]),
+    (
+        "scenario",
+        &["units", "rnis", "radio", "cc", "queue", "rapid", "ran"],
+    ),
+    (
+        "sim",
+        &[
+            "units", "rnis", "radio", "cc", "queue", "rapid", "ran", "scenario",
+        ],
+    ),
     ("report", &["units", "scenario"]),
-    ("cli", &["units", "radio", "cc", "queue", "rapid", "ran", "scenario", "sim", "report"]),
+    (
+        "cli",
+        &[
+            "units", "radio", "cc", "queue", "rapid", "ran", "scenario", "sim", "report",
+        ],
+    ),
 ];
 
-const CORES: &[&str] = &["units", "rnis", "radio", "cc", "queue", "ran", "rapid", "sim"];
+const CORES: &[&str] = &[
+    "units", "rnis", "radio", "cc", "queue", "ran", "rapid", "sim",
+];
 
 /// What no core may name.
 const IMPURE: &[&str] = &[
@@ -44,7 +59,10 @@ const IMPURE: &[&str] = &[
 ];
 
 fn crates() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("crates/").to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("crates/")
+        .to_owned()
 }
 
 fn dependencies(name: &str) -> Vec<String> {
@@ -74,14 +92,22 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 /// The part of a file before its tests, without comments.
 fn code(text: &str) -> String {
     let shipped = text.split("#[cfg(test)]").next().unwrap_or(text);
-    shipped.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+    shipped
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[test]
 fn every_crate_is_in_the_table_and_depends_only_downwards() {
     let mut found = 0;
     for entry in fs::read_dir(crates()).expect("crates/") {
-        let name = entry.expect("an entry").file_name().into_string().expect("a name");
+        let name = entry
+            .expect("an entry")
+            .file_name()
+            .into_string()
+            .expect("a name");
         if !crates().join(&name).join("Cargo.toml").exists() {
             continue;
         }
@@ -91,7 +117,10 @@ fn every_crate_is_in_the_table_and_depends_only_downwards() {
             .find(|(known, _)| *known == name)
             .unwrap_or_else(|| panic!("crate {name} is not in the table of this test"));
         for dependency in dependencies(&name) {
-            assert!(allowed.contains(&dependency.as_str()), "{name} must not depend on {dependency}");
+            assert!(
+                allowed.contains(&dependency.as_str()),
+                "{name} must not depend on {dependency}"
+            );
         }
     }
     assert_eq!(found, MAY_DEPEND.len());
@@ -104,15 +133,25 @@ fn cores_name_no_clock_socket_environment_or_global_randomness() {
         let mut files = Vec::new();
         sources(&crates().join(core).join("src"), &mut files);
         let root = fs::read_to_string(crates().join(core).join("src/lib.rs")).expect("lib.rs");
-        assert!(root.contains("#![forbid(unsafe_code)]"), "{core} does not forbid unsafe code");
+        assert!(
+            root.contains("#![forbid(unsafe_code)]"),
+            "{core} does not forbid unsafe code"
+        );
         for file in files {
             let text = fs::read_to_string(&file).expect("a source file");
-            if file.file_name().is_some_and(|name| name == "tests.rs" || name == "test_support.rs") {
+            if file
+                .file_name()
+                .is_some_and(|name| name == "tests.rs" || name == "test_support.rs")
+            {
                 continue;
             }
             read += 1;
             for word in IMPURE {
-                assert!(!code(&text).contains(word), "{} names {word}", file.display());
+                assert!(
+                    !code(&text).contains(word),
+                    "{} names {word}",
+                    file.display()
+                );
             }
         }
     }

@@ -55,7 +55,11 @@ impl<P: Packet> DropTail<P> {
             Capacity::Bytes(Bytes::ZERO) | Capacity::Packets(Packets::ZERO) => {
                 Err(ConfigError::ZeroCapacity)
             }
-            _ => Ok(Self { capacity, packets: VecDeque::new(), bytes: Bytes::ZERO }),
+            _ => Ok(Self {
+                capacity,
+                packets: VecDeque::new(),
+                bytes: Bytes::ZERO,
+            }),
         }
     }
 }
@@ -67,7 +71,10 @@ impl<P: Packet + Send> QueueManagement<P> for DropTail<P> {
             return Err(packet);
         }
         self.bytes += bytes;
-        self.packets.push_back(Dequeued { packet, enqueued_at: now });
+        self.packets.push_back(Dequeued {
+            packet,
+            enqueued_at: now,
+        });
         Ok(())
     }
 
@@ -86,7 +93,10 @@ impl<P: Packet + Send> QueueManagement<P> for DropTail<P> {
     }
 
     fn occupancy(&self) -> Occupancy {
-        Occupancy { packets: self.packets.len(), bytes: self.bytes }
+        Occupancy {
+            packets: self.packets.len(),
+            bytes: self.bytes,
+        }
     }
 }
 

@@ -154,7 +154,9 @@ impl RadioReport {
             return Err(ReportError::Zero { field: "slots" });
         }
         if cell.slot_duration.is_zero() {
-            return Err(ReportError::Zero { field: "slot_duration" });
+            return Err(ReportError::Zero {
+                field: "slot_duration",
+            });
         }
         if !(0.0..=1.0).contains(&cell.downlink_share) {
             return Err(ReportError::Share);

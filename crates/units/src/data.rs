@@ -173,8 +173,12 @@ impl Div<BitRate> for Bytes {
 }
 
 fn scaled(f: &mut fmt::Formatter<'_>, n: u64, unit: &str) -> fmt::Result {
-    const STEPS: [(u64, &str); 4] =
-        [(1_000_000_000_000, "T"), (1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
+    const STEPS: [(u64, &str); 4] = [
+        (1_000_000_000_000, "T"),
+        (1_000_000_000, "G"),
+        (1_000_000, "M"),
+        (1_000, "k"),
+    ];
     for (step, prefix) in STEPS {
         if n >= step {
             return write!(f, "{} {prefix}{unit}", n as f64 / step as f64);
@@ -222,8 +226,14 @@ mod tests {
     #[test]
     fn bytes_over_rate_is_time() {
         // 1500 B at 12 Mbit/s take 1 ms
-        assert_eq!(Bytes::new(1500) / BitRate::from_mbps(12), Duration::from_millis(1));
-        assert_eq!(BitRate::from_mbps(12).bytes_in(Duration::from_millis(1)), Bytes::new(1500));
+        assert_eq!(
+            Bytes::new(1500) / BitRate::from_mbps(12),
+            Duration::from_millis(1)
+        );
+        assert_eq!(
+            BitRate::from_mbps(12).bytes_in(Duration::from_millis(1)),
+            Bytes::new(1500)
+        );
         assert_eq!(Bytes::new(1) / BitRate::ZERO, Duration::MAX);
     }
 

@@ -82,7 +82,12 @@ fn parse(
     example: &'static str,
     table: &[(&str, u64)],
 ) -> Result<u64, ParseUnitError> {
-    let error = |problem| ParseUnitError { text: text.to_owned(), what, example, problem };
+    let error = |problem| ParseUnitError {
+        text: text.to_owned(),
+        what,
+        example,
+        problem,
+    };
     let (number, unit) = split(text);
     if number.is_empty() {
         return Err(error(UnitProblem::NoNumber));
@@ -91,8 +96,15 @@ fn parse(
         return Err(error(UnitProblem::NoUnit));
     }
     let Some(&(_, factor)) = table.iter().find(|(name, _)| *name == unit) else {
-        let known = table.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-        return Err(error(UnitProblem::UnknownUnit { unit: unit.to_owned(), known }));
+        let known = table
+            .iter()
+            .map(|(name, _)| *name)
+            .collect::<Vec<_>>()
+            .join(", ");
+        return Err(error(UnitProblem::UnknownUnit {
+            unit: unit.to_owned(),
+            known,
+        }));
     };
     scale(number, factor).map_err(error)
 }
@@ -108,17 +120,77 @@ macro_rules! from_str {
     };
 }
 
-from_str!(Duration, Duration::from_nanos, "the time", "10 ms",
-    ["ns" = 1, "us" = 1_000, "ms" = 1_000_000, "s" = 1_000_000_000, "min" = 60_000_000_000, "h" = 3_600_000_000_000]);
-from_str!(Bytes, Bytes::new, "the size", "200 MB",
-    ["B" = 1, "kB" = 1_000, "MB" = 1_000_000, "GB" = 1_000_000_000, "TB" = 1_000_000_000_000]);
-from_str!(Bits, Bits::new, "the size", "1 Mbit",
-    ["bit" = 1, "kbit" = 1_000, "Mbit" = 1_000_000, "Gbit" = 1_000_000_000]);
-from_str!(Packets, Packets::new, "the number of packets", "30 packets", ["packets" = 1, "packet" = 1]);
-from_str!(BitRate, BitRate::from_bps, "the data rate", "15 Mbit/s",
-    ["bit/s" = 1, "kbit/s" = 1_000, "Mbit/s" = 1_000_000, "Gbit/s" = 1_000_000_000, "Tbit/s" = 1_000_000_000_000]);
-from_str!(Hertz, Hertz::new, "the frequency", "28 GHz",
-    ["Hz" = 1, "kHz" = 1_000, "MHz" = 1_000_000, "GHz" = 1_000_000_000]);
+from_str!(
+    Duration,
+    Duration::from_nanos,
+    "the time",
+    "10 ms",
+    [
+        "ns" = 1,
+        "us" = 1_000,
+        "ms" = 1_000_000,
+        "s" = 1_000_000_000,
+        "min" = 60_000_000_000,
+        "h" = 3_600_000_000_000
+    ]
+);
+from_str!(
+    Bytes,
+    Bytes::new,
+    "the size",
+    "200 MB",
+    [
+        "B" = 1,
+        "kB" = 1_000,
+        "MB" = 1_000_000,
+        "GB" = 1_000_000_000,
+        "TB" = 1_000_000_000_000
+    ]
+);
+from_str!(
+    Bits,
+    Bits::new,
+    "the size",
+    "1 Mbit",
+    [
+        "bit" = 1,
+        "kbit" = 1_000,
+        "Mbit" = 1_000_000,
+        "Gbit" = 1_000_000_000
+    ]
+);
+from_str!(
+    Packets,
+    Packets::new,
+    "the number of packets",
+    "30 packets",
+    ["packets" = 1, "packet" = 1]
+);
+from_str!(
+    BitRate,
+    BitRate::from_bps,
+    "the data rate",
+    "15 Mbit/s",
+    [
+        "bit/s" = 1,
+        "kbit/s" = 1_000,
+        "Mbit/s" = 1_000_000,
+        "Gbit/s" = 1_000_000_000,
+        "Tbit/s" = 1_000_000_000_000
+    ]
+);
+from_str!(
+    Hertz,
+    Hertz::new,
+    "the frequency",
+    "28 GHz",
+    [
+        "Hz" = 1,
+        "kHz" = 1_000,
+        "MHz" = 1_000_000,
+        "GHz" = 1_000_000_000
+    ]
+);
 
 impl FromStr for Decibel {
     type Err = ParseUnitError;
@@ -191,10 +263,19 @@ mod tests {
         assert_eq!(problem("15"), UnitProblem::NoUnit);
         assert_eq!(problem("Mbit/s"), UnitProblem::NoNumber);
         assert_eq!(problem("-1 Mbit/s"), UnitProblem::Negative);
-        assert_eq!(problem("99999999999999999999 Tbit/s"), UnitProblem::TooLarge);
-        assert!(matches!(problem("15 Mbps"), UnitProblem::UnknownUnit { .. }));
+        assert_eq!(
+            problem("99999999999999999999 Tbit/s"),
+            UnitProblem::TooLarge
+        );
+        assert!(matches!(
+            problem("15 Mbps"),
+            UnitProblem::UnknownUnit { .. }
+        ));
         let message = "15".parse::<BitRate>().unwrap_err().to_string();
-        assert_eq!(message, "the data rate \"15\": has no unit, expected for example \"15 Mbit/s\"");
+        assert_eq!(
+            message,
+            "the data rate \"15\": has no unit, expected for example \"15 Mbit/s\""
+        );
     }
 
     proptest! {

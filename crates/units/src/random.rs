@@ -23,7 +23,9 @@ impl Streams {
     /// The streams of a part of the system, themselves named.
     #[must_use]
     pub fn child(&self, name: &str) -> Self {
-        Self { seed: self.mixed(name) }
+        Self {
+            seed: self.mixed(name),
+        }
     }
 
     /// FNV-1a over seed and name, then the finaliser of SplitMix64.
@@ -81,7 +83,10 @@ mod tests {
         assert_eq!(draw(1, "a"), draw(1, "a"));
         assert_ne!(draw(1, "a"), draw(2, "a"));
         assert_ne!(draw(1, "a"), draw(1, "b"));
-        assert_ne!(Streams::new(1).child("a").stream("b").next_u64(), draw(1, "b"));
+        assert_ne!(
+            Streams::new(1).child("a").stream("b").next_u64(),
+            draw(1, "b")
+        );
     }
 
     #[test]
