@@ -32,7 +32,7 @@ lint: setup
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
 bench: build  ## speed on this machine; appends to docs/results/bench-history.jsonl
-	$(CARGO) bench --locked -p sim -- --record
+	$(CARGO) bench --locked -p sim --bench speed -- --record
 
 reproduce: build  ## the papers' experiments beside ours
 	@scripts/reproduce

@@ -1,6 +1,6 @@
 //! How fast the simulator is, on one core.
 //!
-//! `cargo bench -p sim` prints a line for each case; `cargo bench -p sim -- --record` also appends
+//! `cargo bench -p sim` prints a line for each case; `cargo bench -p sim --bench speed -- --record` appends
 //! it, as one object of JSON, to `docs/results/bench-history.jsonl`. A word selects cases by name.
 //!
 //! The time is the best of three by the processor's count: on a machine with other work, wall-clock
@@ -16,7 +16,7 @@ mod experiments;
 use experiments::*;
 use scenario::{AppSpec, Experiment, PepMode, RunResult, UeSpec};
 use std::io::Write as _;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 use units::{Bytes, Duration, Mcs};
 
 /// The plain dumbbell: 100 Mbit/s, two Cubic flows, 100 s.
@@ -172,9 +172,12 @@ fn main() {
             result.packet_hops
         );
         if record {
+            let at = SystemTime::now()
+                .duration_since(SystemTime::UNIX_EPOCH)
+                .map_or(0, |since| since.as_secs());
             append(&format!(
-                "{{\"case\":\"{name}\",\"wall_s\":{wall:.4},\"processor_s\":{processor:.4},\
-                 \"packet_hops\":{},\"hops_per_s\":{:.0},\"events\":{events},\
+                "{{\"at_unix_s\":{at},\"case\":\"{name}\",\"wall_s\":{wall:.4},\
+                 \"processor_s\":{processor:.4},\"packet_hops\":{},\"hops_per_s\":{:.0},\"events\":{events},\
                  \"peak_rss_mb\":{memory:.1},\"version\":\"{}\"}}\n",
                 result.packet_hops,
                 hops * 1e6,
