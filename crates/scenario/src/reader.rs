@@ -134,14 +134,16 @@ impl<'a> Reader<'a> {
                 .kind
                 .map(|k| format!(" of kind \"{k}\""))
                 .unwrap_or_default();
+            let listed: Vec<&str> = names().collect();
+            let allowed = match listed.as_slice() {
+                [] => "it has no keys".to_owned(),
+                listed => format!("known keys: {}", listed.join(", ")),
+            };
             return Err(fault(
                 entry.at,
                 format!("unknown key \"{}\" in {title}{form}", entry.key),
             )
-            .allowed(format!(
-                "known keys: {}",
-                names().collect::<Vec<_>>().join(", ")
-            ))
+            .allowed(allowed)
             .nearest(&entry.key, names()));
         }
         Ok(Self {
@@ -521,6 +523,9 @@ fn capacity(key: &'static Key, node: &Node) -> Checked<Capacity> {
     let (value, capacity) = match (text.parse::<Packets>(), text.parse::<Bytes>()) {
         (Ok(packets), _) => (packets.get(), Capacity::Packets(packets)),
         (_, Ok(bytes)) => (bytes.get(), Capacity::Bytes(bytes)),
+        (Err(error), _) if error.problem == UnitProblem::Fraction => {
+            return Err(unit_fault(key, node, &error));
+        }
         (_, Err(mut error)) => {
             if let UnitProblem::UnknownUnit { known, .. } = &mut error.problem {
                 known.push_str(", packets, or \"unlimited\"");
@@ -610,6 +615,7 @@ mod tests {
         assert_eq!(message("[path]\nloss = 1\n", loss), "ok");
         let buffer = |r: &mut Reader<'_>| r.capacity("buffer");
         assert!(message("[path]\nbuffer = \"0 packets\"\n", buffer).contains("more than 0"));
+        assert!(message("[path]\nbuffer = \"1.5 packets\"\n", buffer).contains("no whole number"));
         assert_eq!(message("[path]\nbuffer = \"unlimited\"\n", buffer), "ok");
         let pkts = message("[path]\nbuffer = \"5 pkts\"\n", buffer);
         assert!(

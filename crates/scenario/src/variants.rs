@@ -340,7 +340,37 @@ fn checked_path(text: &str, at: Position, root: &Table, knobs: &[Knob]) -> Check
     if path.iter().any(String::is_empty) {
         return Err(fault(at, format!("\"{text}\" is no dotted key")));
     }
+    check_key(&path, at)?;
     Ok(path)
+}
+
+/// That the key below a table of fixed form exists. What is further below is seen when the table is
+/// read; only a knob that nobody turns is never read.
+fn check_key(path: &Path, at: Position) -> Checked<()> {
+    let (table, title, key) = match path.first().map(String::as_str) {
+        Some(top @ ("path" | "link" | "cell" | "pep")) => {
+            (top.to_owned(), format!("[{top}]"), path.get(1))
+        }
+        Some(top @ ("flow" | "ue")) => {
+            let name = path.get(1).map_or("", String::as_str);
+            (
+                format!("{top}.<name>"),
+                format!("[{top}.{name}]"),
+                path.get(2),
+            )
+        }
+        _ => return Ok(()),
+    };
+    let names = || section(&table, None).keys.iter().map(|k| k.name);
+    match key {
+        Some(key) if !names().any(|name| name == key) => {
+            let listed: Vec<&str> = names().collect();
+            Err(fault(at, format!("unknown key \"{key}\" in {title}"))
+                .allowed(format!("known keys: {}", listed.join(", ")))
+                .nearest(key, names()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The keys that a knob or a dotted key names, after a look at the values.

@@ -60,6 +60,30 @@ fn the_good_one_is_accepted() {
 }
 
 #[test]
+fn a_knob_that_sets_an_unknown_key_although_nobody_turns_it() {
+    let with_knob = |key: &str| refused(&format!("{GOOD}[knobs.x]\nsets = [\"{key}\"]\n"));
+    says(
+        &with_knob("path.rt"),
+        "20:10",
+        &["\"rt\" in [path]", "did you mean \"rtt\"?"],
+    );
+    says(
+        &with_knob("flow.bulk.ccc"),
+        "20:10",
+        &["\"ccc\" in [flow.bulk]", "did you mean \"cc\"?"],
+    );
+}
+
+#[test]
+fn a_kind_without_keys_says_so() {
+    says(
+        &with_line(16, "app = { kind = \"continuous\", size = \"1 MB\" }"),
+        "16:30",
+        &["\"size\"", "it has no keys"],
+    );
+}
+
+#[test]
 fn unknown_keys() {
     says(
         &with_line(3, "repaets = 2"),

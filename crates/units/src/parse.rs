@@ -41,6 +41,9 @@ pub enum UnitProblem {
     /// Too large for its type.
     #[error("is too large")]
     TooLarge,
+    /// A part of what cannot be divided, as half a packet.
+    #[error("is no whole number of the smallest unit")]
+    Fraction,
 }
 
 /// Splits "15.5 Mbit/s" into its number's text and its unit.
@@ -59,7 +62,8 @@ fn split(text: &str) -> (&str, &str) {
     (text[..end].trim(), text[end..].trim())
 }
 
-/// A decimal number times `factor`, exactly where it is a whole number, else rounded.
+/// A decimal number times `factor`, exactly where it is a whole number, else rounded. Of the
+/// smallest unit itself (`factor` 1) there are no fractions.
 fn scale(number: &str, factor: u64) -> Result<u64, UnitProblem> {
     let cleaned = number.replace('_', "");
     if let Ok(whole) = cleaned.parse::<u64>() {
@@ -68,6 +72,9 @@ fn scale(number: &str, factor: u64) -> Result<u64, UnitProblem> {
     let value: f64 = cleaned.parse().map_err(|_| UnitProblem::NoNumber)?;
     if value < 0.0 {
         return Err(UnitProblem::Negative);
+    }
+    if factor == 1 && value.fract() != 0.0 {
+        return Err(UnitProblem::Fraction);
     }
     let scaled = (value * factor as f64).round();
     if !scaled.is_finite() || scaled >= u64::MAX as f64 {
@@ -276,6 +283,17 @@ mod tests {
             message,
             "the data rate \"15\": has no unit, expected for example \"15 Mbit/s\""
         );
+    }
+
+    #[test]
+    fn the_smallest_unit_is_not_divided() {
+        let packets = |t: &str| t.parse::<Packets>().map_err(|e| e.problem);
+        assert_eq!(packets("1.5 packets"), Err(UnitProblem::Fraction));
+        assert_eq!(packets("2.0 packets"), Ok(Packets::new(2)));
+        assert_eq!(packets("1e3 packets"), Ok(Packets::new(1000)));
+        let bytes = |t: &str| t.parse::<Bytes>().map_err(|e| e.problem);
+        assert_eq!(bytes("0.5 B"), Err(UnitProblem::Fraction));
+        assert_eq!(bytes("1.5 kB"), Ok(Bytes::new(1500)));
     }
 
     proptest! {
