@@ -1,8 +1,9 @@
 //! The command line, as `docs/cli.md` describes it.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// Radio-aware transport, simulated: what does RAN-aware flow control do to my traffic over my
 /// radio?
@@ -71,11 +72,11 @@ pub(crate) struct ExperimentArgs {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Seed of the first repeat; repeat k uses seed + k
-    #[arg(long)]
+    #[arg(long, value_parser = seed, allow_hyphen_values = true)]
     pub(crate) seed: Option<u64>,
     /// Number of repeats, each with its own seed
-    #[arg(long)]
-    pub(crate) repeats: Option<NonZeroU32>,
+    #[arg(long, value_parser = repeats, allow_hyphen_values = true)]
+    pub(crate) repeats: Option<u32>,
     /// Radio trace instead of the scenario's own
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
@@ -86,7 +87,7 @@ pub(crate) struct ExperimentArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// Runs at the same time [default: one for each core]; does not change any result
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = threads, allow_hyphen_values = true)]
     pub(crate) threads: Option<NonZeroUsize>,
 }
 
@@ -181,10 +182,10 @@ pub(crate) struct TraceGenerateArgs {
     #[arg(long)]
     pub(crate) kind: radio::trace::Kind,
     /// Length, e.g. "60 s"
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) duration: units::Duration,
     /// Seed
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = seed, allow_hyphen_values = true)]
     pub(crate) seed: u64,
     /// File to write; `-` for stdout
     #[arg(long, value_name = "FILE")]
@@ -219,13 +220,18 @@ pub(crate) struct TraceConvertArgs {
 #[command(next_help_heading = "Conversion")]
 pub(crate) struct ConversionArgs {
     /// PRBs of the cell in which a CQI becomes a rate
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) n_prb: Option<u16>,
     /// MCS table of that cell
     #[arg(long, value_enum, default_value_t = Table::LteQam64, requires = "n_prb")]
     pub(crate) mcs_table: Table,
     /// Its slots [default: 1 ms for LTE, 500 us for NR]
-    #[arg(long, value_name = "TIME", requires = "n_prb")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        requires = "n_prb",
+        allow_hyphen_values = true
+    )]
     pub(crate) slot: Option<units::Duration>,
     /// Its spatial layers
     #[arg(long, value_name = "N", default_value_t = 1, requires = "n_prb")]
@@ -234,10 +240,20 @@ pub(crate) struct ConversionArgs {
     #[arg(long, value_name = "N", default_value_t = 144, requires = "n_prb")]
     pub(crate) data_re_per_prb: u16,
     /// Share of transport blocks that fail at first, where a CQI becomes a rate
-    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
+    #[arg(
+        long,
+        value_name = "SHARE",
+        default_value_t = 0.1,
+        allow_hyphen_values = true
+    )]
     pub(crate) bler: f64,
     /// Step of a rate
-    #[arg(long, value_name = "TIME", default_value = "1 s")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "1 s",
+        allow_hyphen_values = true
+    )]
     pub(crate) window: units::Duration,
 }
 
@@ -254,4 +270,29 @@ pub(crate) enum Table {
     NrQam256,
     /// TS 38.214 Table 5.1.3.1-3
     NrLowSe,
+}
+
+/// A whole number in a range.
+fn whole<T: Copy + FromStr + PartialOrd + std::fmt::Display>(
+    text: &str,
+    least: T,
+    most: T,
+) -> Result<T, String> {
+    let number = text.parse().ok().filter(|n| (&least..=&most).contains(&n));
+    number.ok_or_else(|| format!("expected a whole number from {least} to {most}"))
+}
+
+/// A seed, as large as a scenario file may say it.
+fn seed(text: &str) -> Result<u64, String> {
+    whole(text, 0, 9_000_000_000_000_000)
+}
+
+/// A number of repeats, as large as a scenario file may say it.
+fn repeats(text: &str) -> Result<u32, String> {
+    whole(text, 1, 10_000)
+}
+
+/// A number of threads; more than there are runs are not started.
+fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    whole(text, NonZeroUsize::MIN, NonZeroUsize::MAX)
 }

@@ -11,7 +11,6 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use scenario::{Experiment, Point, RunResult};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -32,16 +31,17 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// With so many threads, or one for each core, for so many runs.
+    /// With so many threads, or one for each core, for these points. No more threads are started
+    /// than there are runs.
     pub(crate) fn new(threads: Option<NonZeroUsize>, points: &[Point]) -> Result<Self, Failure> {
+        let runs = points.iter().map(|p| u64::from(p.experiment.repeats)).sum();
         let pool = ThreadPoolBuilder::new()
-            .num_threads(threads.map_or(0, NonZeroUsize::get))
+            .num_threads(worker_threads(threads, runs))
             .build()
             .context("the worker threads cannot be started")
             .map_err(Failure::Run)?;
         let (sender, events) = channel();
         listen_for_interruptions(sender.clone());
-        let runs = points.iter().map(|p| u64::from(p.experiment.repeats)).sum();
         Ok(Self {
             pool,
             bar: progress(runs),
@@ -106,14 +106,28 @@ impl Drop for Engine {
     }
 }
 
-/// The first interruption is an event, a second one ends the process on the spot.
+/// Threads to start for so many runs; 0 lets the pool take one for each core.
+fn worker_threads(wanted: Option<NonZeroUsize>, runs: u64) -> usize {
+    let runs = usize::try_from(runs).unwrap_or(usize::MAX).max(1);
+    wanted.map_or(0, |threads| threads.get().min(runs))
+}
+
+/// Interruptions that follow one another faster than this are one: `timeout` and service managers
+/// send the signal both to the process and to its group.
+const SAME_INTERRUPTION: Duration = Duration::from_secs(1);
+
+/// The first interruption is an event, a later one ends the process on the spot.
 fn listen_for_interruptions(sender: Sender<Event>) {
-    let again = AtomicBool::new(false);
-    let handler = move || {
-        if again.swap(true, Ordering::Relaxed) {
+    let mut first: Option<Instant> = None;
+    let handler = move || match first {
+        Some(first) if first.elapsed() > SAME_INTERRUPTION => {
             std::process::exit(i32::from(Failure::INTERRUPTED));
         }
-        let _ = sender.send(Event::Interrupted);
+        Some(_) => {}
+        None => {
+            first = Some(Instant::now());
+            let _ = sender.send(Event::Interrupted);
+        }
     };
     // without a handler an interruption ends the process all the same, only less tidily
     let _ = ctrlc::set_handler(handler);
@@ -137,4 +151,17 @@ fn progress(runs: u64) -> ProgressBar {
     }
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_no_more_threads_than_runs() {
+        assert_eq!(worker_threads(NonZeroUsize::new(100_000), 3), 3);
+        assert_eq!(worker_threads(NonZeroUsize::new(2), 3), 2);
+        assert_eq!(worker_threads(NonZeroUsize::new(7), 0), 1);
+        assert_eq!(worker_threads(None, 3), 0);
+    }
 }

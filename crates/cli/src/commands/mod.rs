@@ -36,7 +36,7 @@ fn overrides(arguments: &ExperimentArgs, more: &[Setting]) -> Result<Overrides, 
         set,
         trace: arguments.trace.clone(),
         seed: arguments.seed,
-        repeats: arguments.repeats.map(std::num::NonZeroU32::get),
+        repeats: arguments.repeats,
     })
 }
 

@@ -10,8 +10,8 @@ use crate::output::print;
 use anyhow::{Context, anyhow};
 use radio::McsTable;
 use radio::trace::{
-    CellParameters, ConvertOptions, Format, MAX_FILE, PERCENTILES, Playback, ReadOptions, Summary,
-    Trace, TraceInfo, Values,
+    CellParameters, ConvertError, ConvertOptions, Format, MAX_FILE, PERCENTILES, Playback,
+    ReadOptions, Summary, Trace, TraceInfo, Values,
 };
 use serde_json::{Map, Value, json};
 use std::fs::File;
@@ -75,13 +75,23 @@ fn write(
     arguments: &ConversionArgs,
     out: &Path,
 ) -> Result<(), Failure> {
-    let converted =
-        radio::trace::convert(trace, format, &options(arguments)?).map_err(Failure::input)?;
+    let converted = radio::trace::convert(trace, format, &options(arguments)?).map_err(refusal)?;
     let text = radio::trace::write(&converted, format).map_err(Failure::input)?;
     if out == Path::new("-") {
         return print(&text);
     }
     replace_file(out, text.as_bytes()).map_err(Failure::Run)
+}
+
+/// A conversion that is refused, with the options that would help.
+fn refusal(error: ConvertError) -> Failure {
+    let message = match error {
+        ConvertError::NeedsCell { .. } => {
+            format!("{error}, for example --n-prb 50 --mcs-table lte-qam64 --slot \"1 ms\"")
+        }
+        other => other.to_string(),
+    };
+    Failure::Input(anyhow!(message))
 }
 
 fn options(arguments: &ConversionArgs) -> Result<ConvertOptions, Failure> {

@@ -186,6 +186,24 @@ fn bad_usage() {
 }
 
 #[test]
+fn numbers_out_of_range_are_told_what_is_allowed() {
+    for (option, value, allowed) in [
+        ("--seed", "-1", "from 0 to 9000000000000000"),
+        ("--seed", "1e9", "from 0 to 9000000000000000"),
+        (
+            "--seed",
+            "18446744073709551615",
+            "from 0 to 9000000000000000",
+        ),
+        ("--repeats", "0", "from 1 to 10000"),
+        ("--repeats", "1000000000", "from 1 to 10000"),
+        ("--threads", "-2", "from 1"),
+    ] {
+        refused(WIRE, &[option, value], &[option, value, allowed]);
+    }
+}
+
+#[test]
 fn there_is_no_lab_world_yet() {
     refused(
         WIRE,

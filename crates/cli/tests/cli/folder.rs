@@ -172,3 +172,23 @@ fn an_interrupted_run_leaves_nothing() {
     assert!(!child.wait().expect("an end").success());
     assert_eq!(place.names(), ["s.toml"]);
 }
+
+#[test]
+fn an_interruption_that_comes_twice_at_once_leaves_nothing_either() {
+    // as `timeout` sends it: to the process, and to its group
+    let text = WIRE.replace("4 s", "100000 s");
+    let place = Place::new().with("s.toml", &text);
+    let mut child = place
+        .command(&["run", "s.toml", "--repeats", "50", "--out", "o"])
+        .spawn()
+        .expect("the command starts");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let id = child.id().to_string();
+    // two different signals, because two equal ones may be merged into one
+    let status = Command::new("sh")
+        .args(["-c", "kill -TERM $0; kill -INT $0", &id])
+        .status();
+    assert!(status.is_ok_and(|s| s.success()));
+    assert_eq!(child.wait().expect("an end").code(), Some(130));
+    assert_eq!(place.names(), ["s.toml"]);
+}

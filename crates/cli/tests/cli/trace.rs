@@ -97,7 +97,7 @@ fn a_cqi_needs_a_cell_to_become_a_rate() {
     let convert = ["trace", "convert", "t", "--to", "rate-csv", "--out", "r"];
     let refused = place.run(&convert);
     assert_eq!(refused.code, Some(2), "{refused:?}");
-    assert!(refused.stderr.contains("cell"), "{refused:?}");
+    assert!(refused.stderr.contains("--n-prb 50"), "{refused:?}");
     assert_eq!(place.names(), ["t"]);
     place
         .run(&[convert.as_slice(), &["--n-prb", "50"]].concat())
@@ -123,6 +123,18 @@ fn bad_requests_write_nothing() {
         (
             &["convert", "text", "--to", "mahimahi", "--out", "o"],
             "text:1:1",
+        ),
+        (
+            &[
+                "generate",
+                "--kind",
+                "static",
+                "--duration",
+                "-1 s",
+                "--out",
+                "o",
+            ],
+            "is negative",
         ),
         (
             &[
