@@ -1,7 +1,7 @@
 //! `brimful compare`: variants of a scenario with the same seeds.
 
 use super::run::begin;
-use super::{changes, load};
+use super::{changes, load, tell_notes};
 use crate::args::{CompareArgs, ExperimentArgs};
 use crate::engine::Engine;
 use crate::failure::Failure;
@@ -23,6 +23,7 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
         .collect();
     let points = points?;
     check_seeds(&points, &variants)?;
+    tell_notes(&points);
     // interruptions are listened for before there is anything to put away
     let engine = Engine::new(options.threads, &points)?;
     let folder = begin(options, &points)?;

@@ -8,6 +8,7 @@ mod trace;
 
 use crate::args::{Command, ExperimentArgs, World};
 use crate::failure::Failure;
+use crate::output::complain;
 use crate::settings::{self, Setting};
 use anyhow::anyhow;
 use scenario::{Overrides, Point};
@@ -49,6 +50,17 @@ fn load(arguments: &ExperimentArgs, more: &[Setting]) -> Result<Vec<Point>, Fail
     }
     let overrides = overrides(arguments, more)?;
     scenario::load(&arguments.file, &overrides).map_err(Failure::input)
+}
+
+/// Says on stderr, once each, what will be done otherwise than was asked for.
+fn tell_notes(points: &[Point]) {
+    let mut told: Vec<&str> = Vec::new();
+    for note in points.iter().flat_map(|point| &point.notes) {
+        if !told.contains(&note.as_str()) {
+            complain(&format!("note: {note}"));
+            told.push(note);
+        }
+    }
 }
 
 /// What the options change, for the reader of a report.

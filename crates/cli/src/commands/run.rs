@@ -1,6 +1,6 @@
 //! `brimful run`: a scenario, all points of its sweep.
 
-use super::{changes, load};
+use super::{changes, load, tell_notes};
 use crate::args::{ExperimentArgs, RunArgs};
 use crate::engine::Engine;
 use crate::failure::Failure;
@@ -14,6 +14,7 @@ use scenario::{Point, Summary};
 pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     let arguments = &arguments.experiment;
     let points = load(arguments, &[])?;
+    tell_notes(&points);
     // interruptions are listened for before there is anything to put away
     let engine = Engine::new(arguments.threads, &points)?;
     let folder = begin(arguments, &points)?;

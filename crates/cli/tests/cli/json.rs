@@ -193,3 +193,32 @@ fn the_number_of_threads_and_the_time_change_nothing() {
         }
     }
 }
+
+#[test]
+fn a_round_trip_time_that_is_raised_is_told_once() {
+    let text = CELL.replace(
+        "rtt = \"40 ms\"",
+        "rtt = \"1 ms\"\nrtt-too-short = \"raise\"",
+    );
+    let place = Place::new().with("s.toml", &text);
+    let run = place.run(&["run", "s.toml", "--json"]).succeeded();
+    assert!(run.stderr.starts_with("note: "), "{run:?}");
+    assert!(
+        run.stderr.contains("1 ms") && run.stderr.contains("raised"),
+        "{run:?}"
+    );
+    run.json();
+    let arguments = [
+        "compare",
+        "s.toml",
+        "--vary",
+        "flow.bulk.cc=cubic,bbr",
+        "--json",
+    ];
+    let run = place.run(&arguments).succeeded();
+    assert_eq!(run.stderr.matches("raised").count(), 1, "{run:?}");
+    let text = text.replace("\"1 ms\"", "\"40 ms\"");
+    let place = Place::new().with("s.toml", &text);
+    let run = place.run(&["run", "s.toml", "--json"]).succeeded();
+    assert_eq!(run.stderr, "");
+}
