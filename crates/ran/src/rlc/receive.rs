@@ -1,0 +1,117 @@
+//! The receiving side of an entity: spans come, complete packets go out in order, status reports are
+//! written, t-Reassembly expires (TS 38.322, 5.2.2.2, 5.2.3.2, 5.3.4).
+
+use super::am::Status;
+use super::span::Span;
+use super::{Cx, Rlc, Sdu};
+use crate::output::DropReason;
+use crate::timers::TimerKind;
+use queue::Packet;
+use units::{Bytes, Duration, Instant};
+
+impl<P: Packet + Send> Rlc<P> {
+    /// A span has come, with a poll or without.
+    pub(crate) fn receive(&mut self, cx: &mut Cx<'_>, span: Span, has_poll: bool) {
+        let duplicate = self.rx.receive(span);
+        cx.stats.rlc_duplicates += Bytes::new(duplicate);
+        if has_poll && let Some(am) = &mut self.am {
+            am.on_poll(span.end);
+        }
+        self.update_receiver(cx);
+    }
+
+    pub(super) fn update_receiver(&mut self, cx: &mut Cx<'_>) {
+        if let Some(expires_at) = self.rx.update_timer(cx.now) {
+            cx.timers.arm(cx.entity, TimerKind::Reassembly, expires_at);
+        }
+        if let Some(am) = &mut self.am
+            && let Some(allowed_at) = am.update_status(cx.now, &self.rx)
+        {
+            cx.timers
+                .arm(cx.entity, TimerKind::StatusProhibit, allowed_at);
+        }
+    }
+
+    /// Hands out, in order, the packets that are complete.
+    pub(crate) fn release(&mut self, cx: &mut Cx<'_>, mut deliver: impl FnMut(P, Duration)) {
+        let contiguous = self.rx.contiguous();
+        // in unacknowledged mode nothing remembers what was lost but the receiver's positions
+        let lost_before = if self.am.is_some() { 0 } else { self.next };
+        let is_done = |sdu: &Sdu<P>| {
+            sdu.end <= contiguous || (sdu.packet.is_none() && sdu.end <= lost_before)
+        };
+        while self.held.front().is_some_and(is_done) {
+            let Some(sdu) = self.held.pop_front() else {
+                return;
+            };
+            self.delivered += 1;
+            let in_order = self.pdcp.deliver(sdu.sn);
+            debug_assert!(in_order, "PDCP sequence numbers are delivered in order");
+            if let Some(packet) = sdu.packet {
+                let bytes = packet.bytes();
+                cx.stats.in_flight.remove(bytes);
+                cx.stats.delivered.add(bytes);
+                deliver(packet, sdu.sojourn);
+            }
+        }
+    }
+
+    /// Whether a status report about this direction is to be sent in the other one.
+    pub(crate) fn is_status_ready(&self, now: Instant) -> bool {
+        self.am.as_ref().is_some_and(|am| am.is_status_ready(now))
+    }
+    /// Bytes of a transport block that a status report needs at least.
+    pub(crate) fn status_demand(&self, now: Instant, is_bare: bool) -> u64 {
+        if !self.is_status_ready(now) {
+            return 0;
+        }
+        let (fixed, each) = if is_bare {
+            (0, 0)
+        } else {
+            self.headers.status()
+        };
+        let am_mark = self.am.as_ref().map_or(0, |am| am.mark(&self.rx));
+        (fixed + each * self.rx.gaps_before(am_mark).count() as u64).max(1)
+    }
+    /// Writes the status report that is ready into at most `room` bytes; how many it takes.
+    pub(crate) fn write_status(
+        &mut self,
+        cx: &mut Cx<'_>,
+        room: u64,
+        is_bare: bool,
+        status: &mut Status,
+    ) -> Option<u64> {
+        let (fixed, each) = if is_bare {
+            (0, 0)
+        } else {
+            self.headers.status()
+        };
+        let am = self.am.as_mut().filter(|am| am.is_status_ready(cx.now))?;
+        let left = room.checked_sub(fixed)?;
+        let most = left.checked_div(each).unwrap_or(u64::MAX);
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        am.write_status(cx.now, &self.rx, self.delivered, most, status);
+        cx.stats.rlc_statuses += 1;
+        if let Some(allowed_at) = am.update_status(cx.now, &self.rx) {
+            cx.timers
+                .arm(cx.entity, TimerKind::StatusProhibit, allowed_at);
+        }
+        Some(fixed + each * status.missing.len() as u64)
+    }
+
+    pub(super) fn on_reassembly_expired(
+        &mut self,
+        cx: &mut Cx<'_>,
+        drop: impl FnMut(P, DropReason),
+    ) {
+        let mark = self.rx.expire();
+        if let Some(am) = &mut self.am {
+            am.on_reassembly_expired(mark);
+            return;
+        }
+        cx.stats.rlc_gaps_skipped += 1;
+        let lost = Span::new(self.rx.contiguous(), mark);
+        self.drop_incomplete(cx, lost, DropReason::ReassemblyTimeout, drop);
+        self.rx.skip_to(mark);
+    }
+}
