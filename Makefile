@@ -34,7 +34,7 @@ lint: setup
 bench: build  ## speed on this machine; appends to docs/results/bench-history.jsonl
 	$(CARGO) bench --locked -p sim --bench speed -- --record
 
-reproduce: build  ## the papers' experiments beside ours
+reproduce: build  ## RAPID beside the paper: runs everything, writes docs/results/rapid.md
 	@scripts/reproduce
 
 fuzz: setup  ## every fuzz target for a minute (nightly features by RUSTC_BOOTSTRAP)
