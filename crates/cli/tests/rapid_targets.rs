@@ -178,3 +178,60 @@ fn paper_mode_shares_equally_and_moves_every_byte() {
         assert_eq!(bbr.delivered.get(), 200_000_000);
     }
 }
+
+#[test]
+fn mixed_los_gives_the_slow_flow_all_it_asks_for_and_the_rest_to_the_download() {
+    for rtt_ms in RTTS_MS {
+        let rtt = format!("{rtt_ms} ms");
+        let result = run("mixed-los", &[("rtt", &rtt), ("pep", "default")]);
+        let (bulk, web) = (flow(&result, "bulk"), flow(&result, "web"));
+        let asked = web.goodput.as_mbps_f64();
+        assert!((15.5..=16.1).contains(&asked), "{rtt}: {asked} Mbit/s");
+        assert!(
+            web.load_time.max <= 1200.0,
+            "{rtt}: {} ms",
+            web.load_time.max
+        );
+        let link = 400e6 * 8.0 / EMBB_LINK_TIME_S / 1e6;
+        assert!(
+            bulk.goodput.as_mbps_f64() >= 0.95 * (link - asked),
+            "{rtt}: {}",
+            bulk.goodput
+        );
+        assert!(
+            bulk.rtt.p95 <= f64::from(rtt_ms) + 3.0,
+            "{rtt}: {}",
+            bulk.rtt.p95
+        );
+    }
+}
+
+#[test]
+fn scalability_gives_25_flows_the_same_and_drops_nothing() {
+    for rtt in ["2 ms", "8 ms"] {
+        let result = run("scalability", &[("rtt", rtt), ("pep", "default")]);
+        let rates: Vec<f64> = result
+            .flows
+            .iter()
+            .map(|f| f.goodput.as_mbps_f64())
+            .collect();
+        let (sum, squares) = (
+            rates.iter().sum::<f64>(),
+            rates.iter().map(|r| r * r).sum::<f64>(),
+        );
+        assert_eq!(rates.len(), 25);
+        let jain = sum * sum / (25.0 * squares);
+        assert!(jain >= 0.99, "{rtt}: {jain}");
+        assert_eq!(rlc_drops(&result), 0, "{rtt}");
+    }
+}
+
+#[test]
+fn three_ccas_end_together() {
+    let result = run("three-ccas", &[("pep", "default")]);
+    let times: Vec<f64> = result.flows.iter().map(completion).collect();
+    let (least, most) = times
+        .iter()
+        .fold((f64::MAX, 0f64), |(l, m), t| (l.min(*t), m.max(*t)));
+    assert!(most <= 1.07 * least, "{times:?}");
+}
