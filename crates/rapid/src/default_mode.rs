@@ -5,8 +5,8 @@
 //!
 //! What differs from mode `paper`, and why:
 //! 1. *Payload, not transport blocks.* Equation 3 counts headers and HARQ repetitions as capacity. We
-//!    learn the share of the transport blocks that arrives as payload from the reports themselves,
-//!    while the queue is never empty.
+//!    learn from the reports themselves which share of the transport blocks arrives as IP bytes, while
+//!    the queue is never empty; what of that is TCP and IP headers, point 5 takes away.
 //! 2. *Demand and share apart.* A flow's demand is what it lately sent and a headroom; shares are
 //!    max-min fair. A slow flow keeps the window of its fair share, so that its next burst is
 //!    not held up; what it does not use is given to the others as a share, not taken as its limit.
@@ -17,7 +17,7 @@
 //!    small standing store, which grows only for flows whose sender is found to run dry (BBR's
 //!    drain phases), and shrinks again.
 //! 5. *Unintercepted traffic is seen* as served bytes that no flow of ours accounts for, and is left its
-//!    rate, but never more than an equal share per flow.
+//!    rate, at most one more equal share.
 //! 6. *Unused PRBs are shared* among the UEs that have traffic, and no UE counts on less than an equal
 //!    part of the cell.
 //! 7. *Without reports* the capacity is taken to be what was lately delivered, which keeps the pipe
@@ -33,11 +33,11 @@ use units::{BitRate, Bytes, Duration, Instant, Prb};
 
 /// Demand over recent rate: slow start doubles each round, and a flow must be able to.
 const DEMAND_HEADROOM: f64 = 2.0;
-/// Payload share of transport blocks before it has been learnt (headers of a 1500 B packet).
+/// Share of IP bytes in transport blocks before it has been learnt.
 const INITIAL_EFFICIENCY: f64 = 0.95;
-/// Bounds of the learnt payload share.
+/// Bounds of the learnt share.
 const EFFICIENCY_BOUNDS: (f64, f64) = (0.5, 1.0);
-/// Forgetting time of the learnt payload share and of unintercepted traffic, seconds.
+/// Forgetting time of the learnt share, of the queue's deviation and of unintercepted traffic, seconds.
 const LEARN_TIME: f64 = 0.1;
 /// The queue loop's time constant as a multiple of its delay.
 const LOOP_DELAYS: f64 = 4.0;
@@ -157,9 +157,9 @@ impl Flow {
 struct Ue {
     /// When the last believed report was made.
     reported_at: Instant,
-    /// Payload rate that the UE could have, all flows together, byte/s.
+    /// Rate of IP bytes that the UE could have, all flows together, byte/s.
     capacity: f64,
-    /// Payload per transport-block byte.
+    /// IP bytes per transport-block byte.
     efficiency: f64,
     /// Rate of traffic that passes us by, byte/s.
     unintercepted: f64,
@@ -291,7 +291,8 @@ impl DefaultMode {
         }
         state.capacity = blocks * state.efficiency;
 
-        // (5) what was served and is none of ours
+        // (5) what was served and is none of ours. Served bytes are IP bytes, acknowledged ones payload:
+        // the headers of our own flows count here too, which makes the rest the payload's rate.
         let ours = acked.saturating_sub(state.acked) as f64;
         state.acked = acked;
         let others = (served - ours) / covered;
