@@ -11,6 +11,64 @@ pub enum Mode {
     Default,
 }
 
+/// A part of mode `default` that the paper does not have, for experiments that leave one out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// The learnt share of IP bytes in transport blocks; without: transport blocks (equation 3).
+    Payload,
+    /// What slow flows leave is given to the others; without: equal shares.
+    Demand,
+    /// The turnaround follows the reported queue; without: RTTmin and the wanted queue.
+    QueueLoop,
+    /// The queue loop looks at the low side of the queue; without: at its mean.
+    QueueDeviation,
+    /// The server's window less what waits in the proxy; without: a fixed window.
+    Budget,
+    /// The standing store of senders that pause grows; without: it stays at its floor.
+    Store,
+    /// Unintercepted traffic is left its rate; without: it is not seen.
+    Unintercepted,
+    /// UEs that send share the unused PRBs; without: each counts on all (equation 2).
+    CellSharing,
+    /// Old reports are not believed; without: the last one holds for ever.
+    Staleness,
+}
+
+impl Part {
+    /// All, in the order of `docs/algorithms/rapid.md`.
+    pub const ALL: [Self; 9] = [
+        Self::Payload,
+        Self::Demand,
+        Self::QueueLoop,
+        Self::QueueDeviation,
+        Self::Budget,
+        Self::Store,
+        Self::Unintercepted,
+        Self::CellSharing,
+        Self::Staleness,
+    ];
+
+    /// Its name in configurations.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Payload => "payload",
+            Self::Demand => "demand",
+            Self::QueueLoop => "queue-loop",
+            Self::QueueDeviation => "queue-deviation",
+            Self::Budget => "budget",
+            Self::Store => "store",
+            Self::Unintercepted => "unintercepted",
+            Self::CellSharing => "cell-sharing",
+            Self::Staleness => "staleness",
+        }
+    }
+
+    /// The part of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|part| part.name() == name)
+    }
+}
+
 /// Configuration of an [`crate::Allocator`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct AllocatorConfig {
@@ -26,6 +84,8 @@ pub struct AllocatorConfig {
     pub report_max_age: Duration,
     /// Standing queue that mode `default` aims at in the RLC, as time at the UE's rate.
     pub target_queue: Duration,
+    /// Parts of mode `default` that are left out (for experiments).
+    pub without: Vec<Part>,
 }
 
 /// Why a configuration is refused.
@@ -54,7 +114,13 @@ impl AllocatorConfig {
             initial_ran_window: Bytes::new(10 * 1448),
             report_max_age: Duration::from_millis(100),
             target_queue: Duration::from_micros(500),
+            without: Vec::new(),
         }
+    }
+
+    /// This part of mode `default` is not left out.
+    pub(crate) fn has(&self, part: Part) -> bool {
+        !self.without.contains(&part)
     }
 
     /// Checks ranges.

@@ -1,0 +1,204 @@
+//! One flow: what it asks for, and the store that it keeps at the proxy.
+
+use crate::allocator::{Decision, FlowOpened, FlowTelemetry, WanWindow};
+use crate::{AllocatorConfig, Part};
+use cc::Allocation;
+use units::{Bytes, Duration, Instant};
+
+/// Demand over recent rate: slow start doubles each round, and a flow must be able to.
+const DEMAND_HEADROOM: f64 = 2.0;
+/// Store of a flow at the proxy, as time at its rate: floor, and ceiling as a share of the WAN's RTT.
+const STORE_FLOOR: f64 = 0.000_5;
+const STORE_CEILING_RTTS: f64 = 0.2;
+/// Growth of the store on each round in which it ran dry, and its decay otherwise.
+const STORE_GROWTH: f64 = 1.25;
+const STORE_DECAY: f64 = 0.97;
+/// A flow without arrivals for this long does not count when shares are made, seconds.
+const IDLE_TIME: f64 = 1.0;
+/// A flow without arrivals for this long, or two round trips of the WAN, sends nothing now, seconds.
+const PAUSE_TIME: f64 = 0.01;
+
+/// Exponential forgetting: the weight of a sample that covers `elapsed`.
+pub(super) fn weight(elapsed: f64, time_constant: f64) -> f64 {
+    elapsed / (elapsed + time_constant)
+}
+
+/// A proxied flow.
+#[derive(Debug)]
+pub(super) struct Flow {
+    mss: Bytes,
+    pub(super) telemetry: FlowTelemetry,
+    /// Arrivals and their time at the last update of `rate`.
+    sampled: (Bytes, Instant),
+    /// Last time with an arrival.
+    active_at: Instant,
+    /// Moving average of the arrival rate, byte/s.
+    rate: f64,
+    /// Share of the UE's rate, byte/s.
+    share: f64,
+    /// Standing store at the proxy, seconds at the flow's share.
+    store: f64,
+    /// When `store` was last adapted.
+    stored_at: Instant,
+    /// The store was found empty since then, although the UE had room.
+    ran_dry: bool,
+    is_slow: bool,
+    pub(super) last: Option<Decision>,
+}
+
+impl Flow {
+    pub(super) fn new(now: Instant, opened: FlowOpened) -> Self {
+        Self {
+            mss: opened.mss,
+            telemetry: FlowTelemetry::default(),
+            sampled: (Bytes::ZERO, now),
+            active_at: now,
+            rate: 0.0,
+            share: 0.0,
+            store: STORE_FLOOR,
+            stored_at: now,
+            ran_dry: false,
+            is_slow: false,
+            last: None,
+        }
+    }
+
+    fn wan_rtt(&self) -> Option<f64> {
+        self.telemetry
+            .wan_min_rtt
+            .map(|rtt| rtt.as_secs_f64().max(1e-6))
+    }
+
+    /// The moving average of arrivals, over about one WAN round trip.
+    pub(super) fn update_rate(&mut self, now: Instant) {
+        let (bytes, at) = self.sampled;
+        let elapsed = now.saturating_since(at).as_secs_f64();
+        let horizon = self
+            .telemetry
+            .wan_srtt
+            .map_or(0.01, Duration::as_secs_f64)
+            .max(0.002);
+        if elapsed < horizon / 8.0 {
+            return;
+        }
+        let arrived = self.telemetry.wan_arrived.saturating_sub(bytes);
+        let sample = arrived.get() as f64 / elapsed;
+        self.rate += weight(elapsed, horizon) * (sample - self.rate);
+        self.sampled = (self.telemetry.wan_arrived, now);
+        if !arrived.is_zero() {
+            self.active_at = now;
+        }
+    }
+
+    /// Something of it waits here or is on its way to the UE.
+    fn is_under_way(&self) -> bool {
+        !self.telemetry.buffered.is_zero() || !self.telemetry.ran_in_flight.is_zero()
+    }
+
+    /// Counts when shares are made.
+    pub(super) fn is_active(&self, now: Instant) -> bool {
+        now.saturating_since(self.active_at).as_secs_f64() < IDLE_TIME || self.is_under_way()
+    }
+
+    /// Sends, or opened a moment ago.
+    pub(super) fn is_sending(&self, now: Instant) -> bool {
+        let pause = self.wan_rtt().map_or(0.0, |rtt| 2.0 * rtt).max(PAUSE_TIME);
+        self.is_under_way() || now.saturating_since(self.active_at).as_secs_f64() < pause
+    }
+
+    /// Its window towards the UE is used, or data waits for room in it.
+    pub(super) fn is_saturated(&self) -> bool {
+        let window = self.last.map_or(0, |d| d.ran.window.get());
+        !self.telemetry.buffered.is_zero()
+            || self.telemetry.ran_in_flight.get() >= window / 10 * 9
+    }
+
+    /// What the flow asks for, byte/s.
+    pub(super) fn demand(&mut self, threshold: f64) -> f64 {
+        let waiting = self.telemetry.buffered > self.mss * 2;
+        self.is_slow = !waiting && self.rate < threshold * self.share;
+        if self.is_slow {
+            self.rate * DEMAND_HEADROOM
+        } else {
+            f64::INFINITY
+        }
+    }
+
+    /// Adapts the store once a WAN round trip: senders that pause (BBR drains, probes for RTT) need
+    /// one, window-limited ones do not.
+    fn update_store(&mut self, now: Instant) {
+        let Some(rtt) = self.wan_rtt() else { return };
+        let window = self.last.map_or(0, |d| d.ran.window.get());
+        let room = window as f64 - self.telemetry.ran_in_flight.get() as f64;
+        self.ran_dry |= self.telemetry.buffered.is_zero() && room > 2.0 * self.mss.get() as f64;
+        if now.saturating_since(self.stored_at).as_secs_f64() < rtt.max(0.001) {
+            return;
+        }
+        let ceiling = (STORE_CEILING_RTTS * rtt).max(STORE_FLOOR);
+        let factor = if self.ran_dry && !self.is_slow {
+            STORE_GROWTH
+        } else {
+            STORE_DECAY
+        };
+        self.store = (self.store * factor).clamp(STORE_FLOOR, ceiling);
+        self.stored_at = now;
+        self.ran_dry = false;
+    }
+
+    /// (3) and (4): the windows that a share means, byte/s, with this turnaround, seconds; none if
+    /// they are as good as the last.
+    pub(super) fn decide(
+        &mut self,
+        now: Instant,
+        id: crate::FlowId,
+        share: f64,
+        turnaround: f64,
+        config: &AllocatorConfig,
+    ) -> Option<Decision> {
+        self.share = share;
+        if config.has(Part::Store) {
+            self.update_store(now);
+        }
+        let at_least_two = |bytes: f64| Bytes::new(bytes as u64).max(self.mss * 2);
+        let window = if turnaround > 0.0 {
+            at_least_two(share * turnaround)
+        } else {
+            config.initial_ran_window
+        };
+        let budget = match self.wan_rtt() {
+            Some(rtt) if share > 0.0 => at_least_two(share * (rtt + self.store)),
+            _ => config.initial_ran_window,
+        };
+        let decision = Decision {
+            flow: id,
+            wan_window: if config.has(Part::Budget) {
+                WanWindow::Budget(budget)
+            } else {
+                WanWindow::Fixed(budget)
+            },
+            ran: Allocation {
+                window,
+                pacing_rate: None,
+            },
+            is_slow: self.is_slow,
+        };
+        let is_news = self
+            .last
+            .is_none_or(|last| is_material(&last, &decision, self.mss));
+        is_news.then(|| *self.last.insert(decision))
+    }
+}
+
+/// Changes below a segment or 1/64 are not worth an update.
+fn is_material(last: &Decision, new: &Decision, mss: Bytes) -> bool {
+    let differs = |a: Bytes, b: Bytes| {
+        let (less, more) = (a.min(b), a.max(b));
+        more - less >= mss.min(more / 64)
+    };
+    last.is_slow != new.is_slow
+        || differs(
+            last.wan_window.shown(Bytes::ZERO),
+            new.wan_window.shown(Bytes::ZERO),
+        )
+        || differs(last.ran.window, new.ran.window)
+}

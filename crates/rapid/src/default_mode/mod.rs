@@ -1,0 +1,134 @@
+//! Mode `default`: the paper's idea with a closed loop round the radio queue.
+//!
+//! Source of the idea: Diarra et al., "RAPID", section 3; of the rest: ours, described with
+//! measurements in `docs/algorithms/rapid.md`. Rates in byte/s, times in seconds.
+//!
+//! What differs from mode `paper`, and why; each is a [`crate::Part`] that can be left out:
+//! 1. *Payload, not transport blocks.* Equation 3 counts headers and HARQ repetitions as capacity. We
+//!    learn from the reports themselves which share of the transport blocks arrives as IP bytes, while
+//!    the queue is never empty; what of that is TCP and IP headers, point 5 takes away.
+//! 2. *Demand and share apart.* A flow's demand is what it lately sent and a headroom; shares are
+//!    max-min fair. A slow flow keeps the window of its fair share, so that its next burst is
+//!    not held up; what it does not use is given to the others as a share, not taken as its limit.
+//! 3. *Windows towards the UE share one budget*, R x T, where T is the time that data needs to be
+//!    acknowledged with the wanted queue standing in the RLC. T is controlled by the reported queue, so
+//!    that errors of RTTmin (scheduling requests, HARQ) neither starve the radio nor fill it.
+//! 4. *The window towards the server is one for all that is on its way or waiting here*: its BDP and a
+//!    small standing store, which grows only for flows whose sender is found to run dry (BBR's
+//!    drain phases), and shrinks again.
+//! 5. *Unintercepted traffic is seen* as served bytes that no flow of ours accounts for, and is left its
+//!    rate, at most one more equal share.
+//! 6. *Unused PRBs are shared* among the UEs that send, no UE counts on less than an equal part of
+//!    the cell, and one that does not send counts on all others starting with it.
+//! 7. *Without reports* the capacity is taken to be what was lately delivered, which keeps the pipe
+//!    full and cannot grow the queue.
+
+mod cell;
+mod flow;
+mod ue;
+
+use crate::AllocatorConfig;
+use crate::allocator::{Decision, FlowId, FlowOpened, FlowTelemetry, Policy};
+use cell::CellLoad;
+use flow::Flow;
+use rnis::{RadioReport, Rnti};
+use std::collections::{BTreeMap, VecDeque};
+use ue::{Scratch, Ue};
+use units::{BitRate, Duration, Instant};
+
+/// Without reports the allocator runs at this period.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Our allocator.
+#[derive(Debug)]
+pub(crate) struct DefaultMode {
+    config: AllocatorConfig,
+    ues: BTreeMap<Rnti, Ue>,
+    /// The UE of each flow.
+    owners: BTreeMap<FlowId, Rnti>,
+    decisions: VecDeque<Decision>,
+    ran_at: Instant,
+    scratch: Scratch,
+}
+
+impl DefaultMode {
+    pub(crate) fn new(config: AllocatorConfig) -> Self {
+        Self {
+            config,
+            ues: BTreeMap::new(),
+            owners: BTreeMap::new(),
+            decisions: VecDeque::new(),
+            ran_at: Instant::ZERO,
+            scratch: Scratch::default(),
+        }
+    }
+
+    fn run(&mut self, now: Instant) {
+        self.ran_at = now;
+        self.ues.retain(|_, ue| !ue.is_gone(now));
+        for ue in self.ues.values_mut() {
+            ue.run(now, &self.config, &mut self.scratch, &mut self.decisions);
+        }
+    }
+
+    /// As [`Self::run`], for the one UE whose flows have changed.
+    fn run_one(&mut self, now: Instant, rnti: Rnti) {
+        if let Some(ue) = self.ues.get_mut(&rnti) {
+            ue.run(now, &self.config, &mut self.scratch, &mut self.decisions);
+        }
+    }
+}
+
+impl Policy for DefaultMode {
+    fn on_report(&mut self, now: Instant, report: &RadioReport) {
+        let load = CellLoad::new(report, |of| match self.ues.get(&of.rnti) {
+            Some(ue) => (!ue.flows.is_empty(), ue.is_sending(now)),
+            None => (false, false),
+        });
+        for of in &report.ues {
+            let ue = self.ues.entry(of.rnti).or_insert_with(|| Ue::new(now));
+            ue.observe(now, report, of, &load, &self.config);
+        }
+        self.run(now);
+    }
+
+    fn on_flow_open(&mut self, now: Instant, id: FlowId, opened: FlowOpened) {
+        self.on_flow_close(now, id);
+        let ue = self.ues.entry(opened.ue).or_insert_with(|| Ue::new(now));
+        ue.flows.insert(id, Flow::new(now, opened));
+        self.owners.insert(id, opened.ue);
+        self.run_one(now, opened.ue);
+    }
+
+    fn on_flow_close(&mut self, now: Instant, id: FlowId) {
+        if let Some(rnti) = self.owners.remove(&id) {
+            if let Some(ue) = self.ues.get_mut(&rnti) {
+                ue.remove(id);
+            }
+            self.run_one(now, rnti);
+        }
+    }
+
+    fn on_telemetry(&mut self, _now: Instant, id: FlowId, telemetry: &FlowTelemetry) {
+        let ue = self.owners.get(&id).and_then(|rnti| self.ues.get_mut(rnti));
+        if let Some(flow) = ue.and_then(|ue| ue.flows.get_mut(&id)) {
+            flow.telemetry = *telemetry;
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        (!self.owners.is_empty()).then(|| self.ran_at + TICK)
+    }
+
+    fn on_deadline(&mut self, now: Instant) {
+        self.run(now);
+    }
+
+    fn poll_decision(&mut self) -> Option<Decision> {
+        self.decisions.pop_front()
+    }
+
+    fn capacity(&self, ue: Rnti) -> Option<BitRate> {
+        self.ues.get(&ue).map(Ue::capacity)
+    }
+}

@@ -1,0 +1,318 @@
+//! One UE: its capacity, the queue loop, and how its flows share.
+
+use super::cell::CellLoad;
+use super::flow::{Flow, weight};
+use crate::allocator::{Decision, FlowId};
+use crate::share::max_min;
+use crate::{AllocatorConfig, Part, capacity};
+use rnis::{RadioReport, UeReport};
+use std::collections::{BTreeMap, VecDeque};
+use units::{BitRate, Bytes, Duration, Instant};
+
+/// Share of IP bytes in transport blocks before it has been learnt.
+const INITIAL_EFFICIENCY: f64 = 0.95;
+/// Bounds of the learnt share.
+const EFFICIENCY_BOUNDS: (f64, f64) = (0.5, 1.0);
+/// Forgetting time of the learnt share, of the queue's deviation and of unintercepted traffic, seconds.
+const LEARN_TIME: f64 = 0.1;
+/// The queue loop's time constant as a multiple of its delay.
+const LOOP_DELAYS: f64 = 4.0;
+/// The target holds for the queue's mean less so many mean deviations: HARQ and delayed
+/// acknowledgements make it swing, and an empty queue is lost capacity.
+const QUEUE_DEVIATIONS: f64 = 2.0;
+/// Standing queue aimed at, in slots, if that is more than the configured time: below, a slot can
+/// find too little.
+const TARGET_QUEUE_SLOTS: f64 = 4.0;
+/// A UE without flows that no report has named for this long has left, seconds.
+const GONE_TIME: f64 = 10.0;
+
+/// A UE and its flows.
+#[derive(Debug)]
+pub(super) struct Ue {
+    pub(super) flows: BTreeMap<FlowId, Flow>,
+    /// When the last believed report was made.
+    reported_at: Instant,
+    /// When the loops last ran.
+    ran_at: Instant,
+    /// Rate of IP bytes that the UE could have, all flows together, byte/s.
+    capacity: f64,
+    /// IP bytes per transport-block byte.
+    efficiency: f64,
+    /// Rate of traffic that passes us by, byte/s.
+    unintercepted: f64,
+    /// Payload acknowledged by our flows at the last report.
+    acked: u64,
+    /// Slot duration, seconds.
+    slot: f64,
+    /// RLC queue at the last report, bytes.
+    queue: f64,
+    queue_before: f64,
+    /// Moving average and mean deviation of the queue's length, seconds at the flows' rate.
+    queue_time: f64,
+    queue_deviation: f64,
+    /// T: time from sending to acknowledgement with the wanted queue, seconds; 0: not known yet.
+    turnaround: f64,
+    /// Rate that our flows may use, byte/s.
+    rate: f64,
+    /// Delivered to the UE lately, byte/s: the capacity without reports.
+    delivered: f64,
+    delivered_sample: (u64, Instant),
+}
+
+impl Ue {
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            flows: BTreeMap::new(),
+            reported_at: now,
+            ran_at: now,
+            capacity: 0.0,
+            efficiency: INITIAL_EFFICIENCY,
+            unintercepted: 0.0,
+            acked: 0,
+            slot: 0.001,
+            queue: 0.0,
+            queue_before: 0.0,
+            queue_time: 0.0,
+            queue_deviation: 0.0,
+            turnaround: 0.0,
+            rate: 0.0,
+            delivered: 0.0,
+            delivered_sample: (0, now),
+        }
+    }
+
+    pub(super) fn capacity(&self) -> BitRate {
+        BitRate::from_bps((self.capacity * 8.0) as u64)
+    }
+
+    /// Nothing is left to do for it.
+    pub(super) fn is_gone(&self, now: Instant) -> bool {
+        self.flows.is_empty() && now.saturating_since(self.reported_at).as_secs_f64() > GONE_TIME
+    }
+
+    /// One of its flows sends.
+    pub(super) fn is_sending(&self, now: Instant) -> bool {
+        self.flows.values().any(|flow| flow.is_sending(now))
+    }
+
+    pub(super) fn remove(&mut self, flow: FlowId) {
+        if let Some(flow) = self.flows.remove(&flow) {
+            // its acknowledged bytes leave the sum with it
+            let acked = flow.telemetry.ran_acked.get();
+            self.acked = self.acked.saturating_sub(acked);
+            self.delivered_sample.0 = self.delivered_sample.0.saturating_sub(acked);
+        }
+    }
+
+    /// Payload that it has acknowledged on all its open flows.
+    fn acked(&self) -> u64 {
+        let acked = self.flows.values().map(|f| f.telemetry.ran_acked);
+        acked.sum::<Bytes>().get()
+    }
+
+    fn is_fresh(&self, now: Instant, config: &AllocatorConfig) -> bool {
+        !config.has(Part::Staleness)
+            || now.saturating_since(self.reported_at) <= config.report_max_age
+    }
+
+    /// The standing queue aimed at, seconds.
+    fn target_queue(&self, config: &AllocatorConfig) -> f64 {
+        config
+            .target_queue
+            .as_secs_f64()
+            .max(TARGET_QUEUE_SLOTS * self.slot)
+    }
+
+    /// Takes its part of a report.
+    pub(super) fn observe(
+        &mut self,
+        now: Instant,
+        report: &RadioReport,
+        of: &UeReport,
+        load: &CellLoad,
+        config: &AllocatorConfig,
+    ) {
+        let slot = report.cell.slot_duration.as_secs_f64();
+        let covered = f64::from(report.cell.slots) * slot / report.cell.downlink_share.max(0.01);
+        self.slot = slot;
+        self.queue_before = self.queue;
+        self.queue = of.rlc_queue_bytes.get() as f64;
+        let prb = if config.has(Part::CellSharing) {
+            load.expected_prb(of, self.is_sending(now))
+        } else {
+            capacity::expected_prb(report, of)
+        };
+        let blocks = capacity::capacity(report, of.quality, prb).as_bps() as f64 / 8.0
+            * report.cell.downlink_share;
+        if config.has(Part::Payload) {
+            self.learn_efficiency(report, of, blocks, covered);
+        } else {
+            self.efficiency = 1.0;
+        }
+        self.capacity = blocks * self.efficiency;
+        self.learn_unintercepted(of, covered);
+        // a report's own time, unless it claims to come from the future
+        self.reported_at = of.timestamp.min(now);
+    }
+
+    /// (1) IP bytes per transport-block byte, while there was always something to send.
+    fn learn_efficiency(
+        &mut self,
+        report: &RadioReport,
+        of: &UeReport,
+        blocks: f64,
+        covered: f64,
+    ) {
+        let tbs = of.tbs_bytes.get() as f64;
+        if tbs > 0.0 && self.queue > 0.0 && self.queue_before > 0.0 && blocks > 0.0 {
+            // HARQ repetitions take slots from first transmissions: measure against the slots
+            let allocated = capacity::capacity(report, of.quality, of.prb_dl).as_bps() as f64 / 8.0
+                * report.cell.downlink_share
+                * covered;
+            let payload = of.served_bytes.get() as f64 / allocated.max(tbs);
+            let (least, most) = EFFICIENCY_BOUNDS;
+            self.efficiency +=
+                weight(covered, LEARN_TIME) * (payload.clamp(least, most) - self.efficiency);
+        }
+    }
+
+    /// (5) What was served and is none of ours. Served bytes are IP bytes, acknowledged ones
+    /// payload: the headers of our own flows count here too, which makes the rest the payload's rate.
+    fn learn_unintercepted(&mut self, of: &UeReport, covered: f64) {
+        let acked = self.acked();
+        let ours = acked.saturating_sub(self.acked) as f64;
+        self.acked = acked;
+        let others = (of.served_bytes.get() as f64 - ours) / covered;
+        self.unintercepted += weight(covered, LEARN_TIME) * (others - self.unintercepted);
+    }
+
+    /// Runs the loops and shares the rate; decisions that are news are appended.
+    pub(super) fn run(
+        &mut self,
+        now: Instant,
+        config: &AllocatorConfig,
+        scratch: &mut Scratch,
+        decisions: &mut VecDeque<Decision>,
+    ) {
+        let elapsed = now.saturating_since(self.ran_at).as_secs_f64();
+        self.ran_at = now;
+        if self.flows.is_empty() {
+            return;
+        }
+        self.update_delivered(now);
+        self.control_turnaround(now, elapsed, config);
+        self.allocate(now, config, scratch, decisions);
+    }
+
+    /// (7) What the UE acknowledged lately.
+    fn update_delivered(&mut self, now: Instant) {
+        let (before, at) = self.delivered_sample;
+        let elapsed = now.saturating_since(at).as_secs_f64();
+        if elapsed >= 0.01 {
+            let acked = self.acked();
+            let sample = acked.saturating_sub(before) as f64 / elapsed;
+            self.delivered += weight(elapsed, LEARN_TIME) * (sample - self.delivered);
+            self.delivered_sample = (acked, now);
+        }
+    }
+
+    /// (3) The queue loop: T grows while the queue is below its target although data waits here, and
+    /// shrinks while it is above.
+    fn control_turnaround(&mut self, now: Instant, elapsed: f64, config: &AllocatorConfig) {
+        let active = || self.flows.values().filter(|f| f.is_active(now));
+        let least = active().filter_map(|f| f.telemetry.ran_min_rtt).min();
+        let Some(least) = least.map(Duration::as_secs_f64) else {
+            return;
+        };
+        let is_saturated = active().any(Flow::is_saturated);
+        let target = self.target_queue(config);
+        if self.turnaround == 0.0 || !config.has(Part::QueueLoop) {
+            self.turnaround = least + target;
+        }
+        if config.has(Part::QueueLoop) && self.rate > 0.0 && self.is_fresh(now, config) {
+            let queue = self.queue / self.rate;
+            let learn = weight(elapsed, LEARN_TIME);
+            self.queue_time += learn * (queue - self.queue_time);
+            self.queue_deviation +=
+                learn * ((queue - self.queue_time).abs() - self.queue_deviation);
+            // the low side of the queue is what must not be empty
+            let deviations = if config.has(Part::QueueDeviation) {
+                QUEUE_DEVIATIONS
+            } else {
+                0.0
+            };
+            let low = queue - deviations * self.queue_deviation;
+            let error = (target - low).clamp(-4.0 * target, 4.0 * target);
+            let age = now.saturating_since(self.reported_at).as_secs_f64();
+            if error < 0.0 || is_saturated {
+                let delay = LOOP_DELAYS * (self.turnaround + age);
+                self.turnaround += error * weight(elapsed, delay);
+            }
+        }
+        self.turnaround = self
+            .turnaround
+            .clamp(least, 3.0 * least + 4.0 * target + 0.02);
+    }
+
+    /// The rate of our flows together, byte/s.
+    fn usable_rate(&self, now: Instant, active: f64, config: &AllocatorConfig) -> f64 {
+        if !self.is_fresh(now, config) || self.capacity <= 0.0 {
+            return self.delivered;
+        }
+        if !config.has(Part::Unintercepted) {
+            return self.capacity;
+        }
+        // (5) the others keep their rate, but one more equal share at the most
+        let others = self
+            .unintercepted
+            .clamp(0.0, self.capacity / (active + 1.0));
+        if others < 0.01 * self.capacity {
+            self.capacity
+        } else {
+            self.capacity - others
+        }
+    }
+
+    /// Shares and windows.
+    fn allocate(
+        &mut self,
+        now: Instant,
+        config: &AllocatorConfig,
+        scratch: &mut Scratch,
+        decisions: &mut VecDeque<Decision>,
+    ) {
+        let active = self.flows.values().filter(|f| f.is_active(now)).count();
+        let active = active.max(1) as f64;
+        self.rate = self.usable_rate(now, active, config);
+        scratch.demands.clear();
+        for flow in self.flows.values_mut().filter(|f| f.is_active(now)) {
+            flow.update_rate(now);
+            let demand = flow.demand(config.slow_threshold);
+            scratch.demands.push(if config.has(Part::Demand) {
+                demand
+            } else {
+                f64::INFINITY
+            });
+        }
+        max_min(self.rate, &scratch.demands, &mut scratch.shares);
+        let fair = self.rate / active;
+        let mut shares = scratch.shares.iter();
+        for (id, flow) in &mut self.flows {
+            let share = if flow.is_active(now) {
+                shares.next().copied().unwrap_or(fair)
+            } else {
+                fair
+            };
+            // (2) nobody's window is below its fair share
+            let share = share.max(fair);
+            decisions.extend(flow.decide(now, *id, share, self.turnaround, config));
+        }
+    }
+}
+
+/// Memory that is used again from call to call.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    demands: Vec<f64>,
+    shares: Vec<f64>,
+}
