@@ -39,7 +39,8 @@ pub use experiment::{
 };
 pub use keys::{Fallback, Key, Kind, Range, Section, keys, markdown};
 pub use output::{Manifest, ManifestPoint, OutputError, ResultFolder};
-pub use point::{Point, knobs, load, load_str};
+pub use load::Embedded;
+pub use point::{Point, knobs, load, load_embedded, load_str};
 pub use resolved::{Resolved, ResolvedValue};
 pub use result::{Distribution, FlowResult, LinkResult, Metric, QueueResult, RunResult, Series};
 pub use statistics::{Estimate, estimate, paired_ratio};

@@ -16,9 +16,15 @@ const LONGEST_CHAIN: usize = 16;
 pub(crate) enum Folder {
     /// Here.
     Is(PathBuf),
+    /// Here among files that are part of the program; empty for the topmost.
+    Within(Embedded, String),
     /// Nowhere: the text is no file, and must not name any.
     None,
 }
+
+/// Scenario files that are part of a program: the name of each, with `/` between folders, and its
+/// text.
+pub type Embedded = &'static [(&'static str, &'static str)];
 
 /// A scenario with all that it extends laid into one document.
 pub(crate) struct Document {
@@ -81,6 +87,20 @@ pub(crate) fn file(path: &Path) -> Result<Document, ScenarioError> {
     load(name, text, folder_of(path), stem)
 }
 
+/// Reads one of the files that are part of the program, and all that it extends among them.
+pub(crate) fn embedded(files: Embedded, name: &str) -> Result<Document, ScenarioError> {
+    let Some(text) = text_in(files, name) else {
+        return Err(ScenarioError::Read {
+            path: name.to_owned(),
+            source: std::io::ErrorKind::NotFound.into(),
+        });
+    };
+    let file = name.rsplit('/').next().unwrap_or(name);
+    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    let folder = folder_within(files, name);
+    load(name.to_owned(), text.to_owned(), folder, stem.to_owned())
+}
+
 /// Reads a text that is no file.
 pub(crate) fn string(text: &str) -> Result<Document, ScenarioError> {
     load(
@@ -125,6 +145,43 @@ struct Opened {
     folder: Folder,
 }
 
+impl Opened {
+    /// The same for all names of one file.
+    fn identity(&self) -> PathBuf {
+        let path = PathBuf::from(&self.name);
+        match self.folder {
+            Folder::Within(..) => path,
+            _ => path.canonicalize().unwrap_or(path),
+        }
+    }
+}
+
+/// Opens the file that is named at an `extends`.
+fn open_extended(document: &mut Document, base: &str, at: Position) -> Checked<Opened> {
+    if let Some(Folder::Within(files, folder)) = document.folders.get(at.source) {
+        let files = *files;
+        let name = joined(folder, base);
+        let Some(text) = text_in(files, &name) else {
+            return Err(fault(
+                at,
+                format!("no file \"{name}\" is part of the program"),
+            ));
+        };
+        return Ok(Opened {
+            text: text.to_owned(),
+            folder: folder_within(files, &name),
+            name,
+        });
+    }
+    let path = document.path(base, at)?;
+    let text = read(&path).map_err(|e| unreadable(document, &path, e, at))?;
+    Ok(Opened {
+        name: path.display().to_string(),
+        text,
+        folder: folder_of(&path),
+    })
+}
+
 /// Parses one file, then those that it extends, and lays it upon them. `chain` holds the files from
 /// the first one down to this one's parent.
 fn add(
@@ -136,6 +193,7 @@ fn add(
     let source = document
         .sources
         .add(opened.name.clone(), opened.text.clone(), extended_by);
+    let above = opened.identity();
     document.folders.push(opened.folder);
     let mut table = parse(&opened.text, source)?;
     let Some(extends) = table.remove("extends") else {
@@ -146,9 +204,9 @@ fn add(
         return Err(fault(at, format!("\"extends\" is {}", extends.node.kind()))
             .allowed("expected the name of a file, in quotes"));
     };
-    let path = document.path(base, at)?;
-    chain.push(identity(Path::new(&opened.name)));
-    if chain.contains(&identity(&path)) {
+    let below = open_extended(document, base, at)?;
+    chain.push(above);
+    if chain.contains(&below.identity()) {
         let names: Vec<String> = chain.iter().map(|p| p.display().to_string()).collect();
         return Err(fault(
             at,
@@ -162,12 +220,6 @@ fn add(
             format!("more than {LONGEST_CHAIN} files extend one another"),
         ));
     }
-    let text = read(&path).map_err(|e| unreadable(document, &path, e, at))?;
-    let below = Opened {
-        name: path.display().to_string(),
-        text,
-        folder: folder_of(&path),
-    };
     let mut merged = add(document, below, Some(source), chain)?;
     merged.merge(table);
     Ok(merged)
@@ -202,9 +254,29 @@ fn folder_of(path: &Path) -> Folder {
     Folder::Is(path.parent().map(Path::to_owned).unwrap_or_default())
 }
 
-/// The same for all names of one file.
-fn identity(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+fn text_in(files: Embedded, name: &str) -> Option<&'static str> {
+    let found = files.iter().find(|(known, _)| *known == name);
+    found.map(|(_, text)| *text)
+}
+
+fn folder_within(files: Embedded, name: &str) -> Folder {
+    let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+    Folder::Within(files, folder.to_owned())
+}
+
+/// A name that is relative to a folder, both with `/` between their parts.
+fn joined(folder: &str, name: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.split('/').chain(name.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
 }
 
 /// Why a file gives no text.

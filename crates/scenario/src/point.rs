@@ -2,7 +2,7 @@
 
 use crate::Experiment;
 use crate::error::{Checked, ScenarioError, fault};
-use crate::load::{self, Document};
+use crate::load::{self, Document, Embedded};
 use crate::resolve::{self, Context, Traces};
 use crate::resolved::Resolved;
 use crate::source::Position;
@@ -48,6 +48,19 @@ pub fn load(path: &Path, overrides: &Overrides) -> Result<Vec<Point>, ScenarioEr
 /// As [`load`].
 pub fn load_str(text: &str, overrides: &Overrides) -> Result<Vec<Point>, ScenarioError> {
     points(load::string(text)?, overrides)
+}
+
+/// As [`load`], of one of the files that are part of a program. What it extends must be among them,
+/// and it must not name traces.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_embedded(
+    files: Embedded,
+    name: &str,
+    overrides: &Overrides,
+) -> Result<Vec<Point>, ScenarioError> {
+    points(load::embedded(files, name)?, overrides)
 }
 
 /// The knobs of a scenario file, those of the files that it extends included.
