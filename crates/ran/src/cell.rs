@@ -71,7 +71,9 @@ impl<P: Packet + Send> Cell<P> {
         for (index, ue) in ues.into_iter().enumerate() {
             let first = bearers.len();
             for (number, bearer) in ue.bearers.iter().enumerate() {
-                bearers.push(Bearer::new(config.rat, index as u32, number, bearer)?);
+                let name = format!("cell/rnti{}/drb{}/loss", ue.rnti.0, number + 1);
+                let rng = streams.stream(&name);
+                bearers.push(Bearer::new(config.rat, index as u32, number, bearer, rng)?);
             }
             stats.ues.push(UeStats {
                 rnti: ue.rnti,
@@ -394,12 +396,20 @@ impl<P: Packet + Send> Cell<P> {
     ) {
         let ue = UeIndex(self.bearers[bearer].ue as usize);
         let (rlc, mut cx) = self.entity(now, bearer, direction);
-        rlc.release(&mut cx, |packet, sojourn| {
-            out.push(Output::Delivered {
-                ue,
-                direction,
-                packet,
-                sojourn,
+        rlc.release(&mut cx, |packet, end| {
+            out.push(match end {
+                Ok(sojourn) => Output::Delivered {
+                    ue,
+                    direction,
+                    packet,
+                    sojourn,
+                },
+                Err(reason) => Output::Dropped {
+                    ue,
+                    direction,
+                    packet,
+                    reason,
+                },
             });
         });
         let (has_data, has_status) = (rlc.has_data(), rlc.is_status_ready(now));

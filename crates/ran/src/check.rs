@@ -313,6 +313,12 @@ fn check_bearer(rnti: u16, bearer: usize, config: &BearerConfig) -> Result<(), C
             "room for at least one packet",
         )?;
     }
+    expect(
+        (0.0..=1.0).contains(&config.loss),
+        "loss",
+        config.loss.to_string(),
+        "a probability, 0 to 1",
+    )?;
     let timer = |field, t: Duration| {
         let ok = !t.is_zero() && t <= LONGEST;
         expect(ok, field, t.to_string(), "more than 0 s, at most 10 s")

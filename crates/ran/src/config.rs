@@ -101,7 +101,7 @@ pub struct RlcAmConfig {
 }
 
 /// A data radio bearer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct BearerConfig {
     /// QoS flow identifiers that SDAP maps onto it (0 to 63). The first bearer takes all others.
     pub qfis: Vec<u8>,
@@ -111,6 +111,8 @@ pub struct BearerConfig {
     pub downlink_buffer: Capacity,
     /// Uplink buffer in the UE; drop-tail.
     pub uplink_buffer: Capacity,
+    /// Random loss of each downlink packet that neither HARQ nor RLC repair, 0 to 1.
+    pub loss: f64,
 }
 
 /// Uplink access.

@@ -37,6 +37,8 @@ pub enum DropReason {
     ReassemblyTimeout,
     /// RLC gave up after its last retransmission.
     RlcRetransmissions,
+    /// Lost at random, as the bearer is configured.
+    Random,
 }
 
 /// What happened to a packet.

@@ -141,6 +141,7 @@ impl BearerConfig {
             rlc: RlcMode::Am(RlcAmConfig::of(rat)),
             downlink_buffer,
             uplink_buffer: Capacity::Bytes(Bytes::new(1_000_000)),
+            loss: 0.0,
         }
     }
     /// As [`Self::am`], in unacknowledged mode.

@@ -59,12 +59,18 @@ pub struct Drops {
     pub reassembly_timeout: Amount,
     /// RLC gave up after its last retransmission.
     pub rlc_retransmissions: Amount,
+    /// Lost at random, as the bearer is configured.
+    pub random: Amount,
 }
 
 impl Drops {
     /// All of them.
     pub fn total(&self) -> Amount {
-        self.buffer_full + self.harq_failure + self.reassembly_timeout + self.rlc_retransmissions
+        self.buffer_full
+            + self.harq_failure
+            + self.reassembly_timeout
+            + self.rlc_retransmissions
+            + self.random
     }
     pub(crate) fn count(&mut self, reason: DropReason, bytes: Bytes) {
         match reason {
@@ -74,6 +80,7 @@ impl Drops {
             DropReason::HarqFailure => self.harq_failure.add(bytes),
             DropReason::ReassemblyTimeout => self.reassembly_timeout.add(bytes),
             DropReason::RlcRetransmissions => self.rlc_retransmissions.add(bytes),
+            DropReason::Random => self.random.add(bytes),
         }
     }
 }

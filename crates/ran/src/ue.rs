@@ -6,7 +6,7 @@ use crate::frame::{Frame, SlotNumber};
 use crate::mac::harq::Harq;
 use crate::mac::scheduler::Average;
 use crate::output::Direction;
-use crate::rlc::Rlc;
+use crate::rlc::{RandomLoss, Rlc};
 use crate::sdap::QfiMap;
 use crate::stats::{BearerStats, DirectionStats};
 use crate::timers::EntityId;
@@ -116,16 +116,21 @@ impl<P: Packet + Send> Bearer<P> {
         ue: u32,
         number: usize,
         config: &BearerConfig,
+        rng: Rng,
     ) -> Result<Self, ConfigError> {
         let entity = |buffer| {
             Rlc::new(rat, &config.rlc, buffer).map_err(|error| ConfigError::Radio {
                 reason: error.to_string(),
             })
         };
+        let mut downlink = entity(config.downlink_buffer)?;
+        if config.loss > 0.0 {
+            downlink.lose(RandomLoss::new(config.loss, rng));
+        }
         Ok(Self {
             ue,
             number,
-            downlink: entity(config.downlink_buffer)?,
+            downlink,
             uplink: entity(config.uplink_buffer)?,
         })
     }

@@ -35,7 +35,7 @@ use reassembly::Reassembly;
 use segment::Headers;
 use span::Span;
 use std::collections::VecDeque;
-use units::{Bytes, Duration, Instant};
+use units::{Bytes, Duration, Instant, Rng};
 
 /// What an entity needs of the cell.
 pub(crate) struct Cx<'a> {
@@ -107,6 +107,26 @@ pub(crate) struct Rlc<P> {
     am: Option<Am>,
     /// When the backlog's integral was last brought up to date.
     accrued_at: Instant,
+    /// Takes packets that have come through.
+    loss: Option<RandomLoss>,
+}
+
+/// Loss that neither HARQ nor RLC repair.
+#[derive(Debug)]
+pub(crate) struct RandomLoss {
+    /// Of each packet, 0 to 1.
+    probability: f64,
+    rng: Rng,
+}
+
+impl RandomLoss {
+    pub(crate) fn new(probability: f64, rng: Rng) -> Self {
+        Self { probability, rng }
+    }
+
+    fn takes(&mut self) -> bool {
+        self.rng.chance(self.probability)
+    }
 }
 
 impl<P: Packet + Send> Rlc<P> {
@@ -130,10 +150,16 @@ impl<P: Packet + Send> Rlc<P> {
             delivered: 0,
             am,
             accrued_at: Instant::ZERO,
+            loss: None,
         })
     }
 
     // timers
+
+    /// From now on packets that have come through are lost at random.
+    pub(crate) fn lose(&mut self, loss: RandomLoss) {
+        self.loss = Some(loss);
+    }
 
     /// A timer may have expired.
     pub(crate) fn on_timer(

@@ -3,7 +3,7 @@
 
 use super::am::Status;
 use super::span::Span;
-use super::{Cx, Rlc, Sdu};
+use super::{Cx, RandomLoss, Rlc, Sdu};
 use crate::output::DropReason;
 use crate::timers::TimerKind;
 use queue::Packet;
@@ -32,8 +32,13 @@ impl<P: Packet + Send> Rlc<P> {
         }
     }
 
-    /// Hands out, in order, the packets that are complete.
-    pub(crate) fn release(&mut self, cx: &mut Cx<'_>, mut deliver: impl FnMut(P, Duration)) {
+    /// Hands out, in order, the packets that are complete, each with its sojourn, or with why the
+    /// other end does not get it after all.
+    pub(crate) fn release(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mut deliver: impl FnMut(P, Result<Duration, DropReason>),
+    ) {
         let contiguous = self.rx.contiguous();
         // in unacknowledged mode nothing remembers what was lost but the receiver's positions
         let lost_before = if self.am.is_some() { 0 } else { self.next };
@@ -50,8 +55,13 @@ impl<P: Packet + Send> Rlc<P> {
             if let Some(packet) = sdu.packet {
                 let bytes = packet.bytes();
                 cx.stats.in_flight.remove(bytes);
-                cx.stats.delivered.add(bytes);
-                deliver(packet, sdu.sojourn);
+                if self.loss.as_mut().is_some_and(RandomLoss::takes) {
+                    cx.stats.dropped.count(DropReason::Random, bytes);
+                    deliver(packet, Err(DropReason::Random));
+                } else {
+                    cx.stats.delivered.add(bytes);
+                    deliver(packet, Ok(sdu.sojourn));
+                }
             }
         }
     }

@@ -300,3 +300,28 @@ proptest! {
         bench.cell.check_conservation().unwrap();
     }
 }
+
+#[test]
+fn random_loss_is_what_the_bearer_says_and_only_downlink() {
+    let config = config(Combining::None, 4);
+    let bearer = ran::BearerConfig {
+        loss: 0.01,
+        ..am(&config)
+    };
+    let mut bench = Bench::new(config, vec![ue(1, Fixed(mcs(20, 0.0)), vec![bearer])], 3);
+    bench.saturate(Instant::ZERO, at_ms(4_000), &[0], 300_000, 1480);
+    bench.cell.check_conservation().unwrap();
+    let stats = &bench.cell.stats().ues[0].bearers[0].downlink;
+    let (lost, arrived) = (stats.dropped.random.packets, stats.delivered.packets);
+    let share = lost.get() as f64 / (lost.get() + arrived.get()) as f64;
+    // three standard deviations of 16 000 packets are 0.0024
+    assert!(arrived.get() > 10_000, "{arrived:?}");
+    assert!((share - 0.01).abs() < 0.0024, "{share}");
+    assert_eq!(bench.dropped.len() as u64, lost.get());
+    assert!(
+        bench
+            .dropped
+            .iter()
+            .all(|(_, _, _, reason)| *reason == DropReason::Random)
+    );
+}

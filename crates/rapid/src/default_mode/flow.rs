@@ -109,8 +109,7 @@ impl Flow {
     /// Its window towards the UE is used, or data waits for room in it.
     pub(super) fn is_saturated(&self) -> bool {
         let window = self.last.map_or(0, |d| d.ran.window.get());
-        !self.telemetry.buffered.is_zero()
-            || self.telemetry.ran_in_flight.get() >= window / 10 * 9
+        !self.telemetry.buffered.is_zero() || self.telemetry.ran_in_flight.get() >= window / 10 * 9
     }
 
     /// What the flow asks for, byte/s.

@@ -156,13 +156,7 @@ impl Ue {
     }
 
     /// (1) IP bytes per transport-block byte, while there was always something to send.
-    fn learn_efficiency(
-        &mut self,
-        report: &RadioReport,
-        of: &UeReport,
-        blocks: f64,
-        covered: f64,
-    ) {
+    fn learn_efficiency(&mut self, report: &RadioReport, of: &UeReport, blocks: f64, covered: f64) {
         let tbs = of.tbs_bytes.get() as f64;
         if tbs > 0.0 && self.queue > 0.0 && self.queue_before > 0.0 && blocks > 0.0 {
             // HARQ repetitions take slots from first transmissions: measure against the slots
