@@ -8,9 +8,9 @@ use crate::pool::Handle;
 use crate::schedule::EntityId;
 use crate::world::{Totals, rnti};
 use queue::Packet;
-use ran::{BearerConfig, Cell, CellStats, Direction, Output, UeConfig, UeIndex};
+use ran::{BearerConfig, Cell, CellStats, Direction, DropReason, Output, UeConfig, UeIndex};
 use rnis::RadioReport;
-use scenario::{CellSpec, FlowSpec, Metric, QueueResult, UeSpec};
+use scenario::{CellSpec, Experiment, FlowSpec, Metric, QueueResult, UeSpec};
 use std::collections::VecDeque;
 use units::{BitRate, Bytes, Cqi, Instant, Streams};
 
@@ -81,24 +81,25 @@ pub(crate) struct CellAccess {
 }
 
 impl CellAccess {
-    /// A cell with its UEs.
+    /// A cell with the UEs of the experiment, whose queues are watched from `began` on.
     ///
     /// # Errors
     /// What is wrong with the cell, a channel or the background load.
     pub(crate) fn new(
         spec: &CellSpec,
-        ues: &[UeSpec],
+        experiment: &Experiment,
         entity: EntityId,
         streams: Streams,
         began: Instant,
     ) -> Result<Self, Error> {
         let streams = streams.child("cell");
+        let (ues, run) = (experiment.ues.as_slice(), experiment.duration);
         let mut configs = Vec::with_capacity(ues.len());
         for (index, ue) in ues.iter().enumerate() {
             configs.push(UeConfig {
                 rnti: rnti(index),
                 ip: None,
-                channel: channel::channel(ue, &spec.config)?,
+                channel: channel::channel(ue, &spec.config, run, &streams)?,
                 bearers: ue.bearers.clone(),
             });
         }
@@ -238,12 +239,14 @@ impl CellAccess {
                     ue,
                     direction,
                     packet,
-                    ..
+                    reason,
                 } => {
                     let meters = &mut self.meters[ue.0][usize::from(packet.bearer)];
-                    match direction {
-                        Direction::Downlink => meters.down.dropped(),
-                        Direction::Uplink => meters.up.dropped(),
+                    match (reason, direction) {
+                        // it had left the queue
+                        (DropReason::Random, _) => {}
+                        (_, Direction::Downlink) => meters.down.dropped(),
+                        (_, Direction::Uplink) => meters.up.dropped(),
                     }
                     self.dropped.push(packet.handle);
                 }

@@ -7,6 +7,7 @@
 use crate::schedule::EntityId;
 use rapid::{Allocator, Decision};
 use rnis::RadioReport;
+use scenario::PepSpec;
 use std::collections::VecDeque;
 use units::{Duration, Instant, Rng};
 
@@ -17,6 +18,9 @@ pub(crate) struct ReportChannel {
     delay: Duration,
     /// Of each report, 0 to 1.
     loss: f64,
+    /// Reports made in the last part, so long, of each interval are lost.
+    gap: Duration,
+    gap_interval: Duration,
     rng: Rng,
     next_at: Instant,
     under_way: VecDeque<(Instant, RadioReport)>,
@@ -24,12 +28,14 @@ pub(crate) struct ReportChannel {
 
 impl ReportChannel {
     /// The first report is made one period after the beginning.
-    pub(crate) fn new(period: Duration, delay: Duration, loss: f64, rng: Rng) -> Self {
-        let next_at = Instant::ZERO + period;
+    pub(crate) fn new(pep: &PepSpec, rng: Rng) -> Self {
+        let next_at = Instant::ZERO + pep.report_period;
         Self {
-            period,
-            delay,
-            loss,
+            period: pep.report_period,
+            delay: pep.report_delay,
+            loss: pep.report_loss,
+            gap: pep.report_gap,
+            gap_interval: pep.report_gap_interval,
             rng,
             next_at,
             under_way: VecDeque::new(),
@@ -44,7 +50,10 @@ impl ReportChannel {
     /// A report has been made.
     pub(crate) fn send(&mut self, now: Instant, report: RadioReport) {
         self.next_at += self.period;
-        if !self.rng.chance(self.loss) {
+        let whole = now.since_start() / self.gap_interval;
+        let into_interval = now.since_start() - self.gap_interval * whole;
+        let is_in_gap = into_interval + self.gap >= self.gap_interval && !self.gap.is_zero();
+        if !self.rng.chance(self.loss) && !is_in_gap {
             self.under_way.push_back((now + self.delay, report));
         }
     }
@@ -120,11 +129,48 @@ mod tests {
         }
     }
 
+    fn pep(report_period: Duration, report_delay: Duration) -> PepSpec {
+        PepSpec {
+            mode: scenario::PepMode::None,
+            report_period,
+            report_delay,
+            report_loss: 0.0,
+            report_gap: Duration::ZERO,
+            report_gap_interval: Duration::from_secs(1),
+            buffer: units::Bytes::new(4_000_000),
+        }
+    }
+
+    #[test]
+    fn reports_of_a_gap_are_lost_and_no_others() {
+        let period = Duration::from_millis(1);
+        let spec = PepSpec {
+            report_gap: Duration::from_millis(100),
+            report_gap_interval: Duration::from_millis(500),
+            ..pep(period, Duration::ZERO)
+        };
+        let mut channel = ReportChannel::new(&spec, Streams::new(1).stream("pep/report-loss"));
+        let arrives = |ms: u64| {
+            let now = Instant::ZERO + period * ms;
+            channel.send(now, report());
+            channel.take_arrived(now).is_some()
+        };
+        let lost: Vec<u64> = {
+            let mut arrives = arrives;
+            (1..=1000).filter(|&ms| !arrives(ms)).collect()
+        };
+        let expected: Vec<u64> = (400..500).chain(900..1000).collect();
+        assert_eq!(lost, expected);
+    }
+
     #[test]
     fn reports_arrive_after_their_delay_and_some_are_lost() {
         let (period, delay) = (Duration::from_millis(2), Duration::from_millis(5));
-        let rng = Streams::new(1).stream("pep/report-loss");
-        let mut channel = ReportChannel::new(period, delay, 0.25, rng);
+        let spec = PepSpec {
+            report_loss: 0.25,
+            ..pep(period, delay)
+        };
+        let mut channel = ReportChannel::new(&spec, Streams::new(1).stream("pep/report-loss"));
         let mut arrived = 0u32;
         for k in 1..=4000u64 {
             let made = Instant::ZERO + period * k;

@@ -268,6 +268,21 @@ pub(super) static SECTIONS: &[Section] = &[
                 "Probability that a report is lost.",
             ),
             key(
+                "report-gap",
+                Duration,
+                Value("0 s"),
+                Within(0.0, 100.0),
+                "All reports made during so long are lost, at the end of every \
+                 `report-gap-interval`, of which it is a part.",
+            ),
+            key(
+                "report-gap-interval",
+                Duration,
+                Value("1 s"),
+                Within(1e-3, 1000.0),
+                "From the end of one gap in the reports to the end of the next.",
+            ),
+            key(
                 "buffer",
                 Bytes,
                 Value("4 MB"),
@@ -309,6 +324,15 @@ pub(super) static SECTIONS: &[Section] = &[
                 Value("500 us"),
                 Within(0.0, 10.0),
                 "Standing queue that mode `default` aims at, as time at the user's rate.",
+            ),
+            key(
+                "without",
+                List("names"),
+                Absent("the whole mode"),
+                Any,
+                "Parts of mode `default` to leave out, for experiments: `payload`, `demand`, \
+                 `queue-loop`, `queue-deviation`, `budget`, `store`, `unintercepted`, \
+                 `cell-sharing`, `staleness` (docs/algorithms/rapid.md).",
             ),
         ],
     },

@@ -1,11 +1,12 @@
 //! The proxy.
 
 use super::Access;
-use crate::error::{Checked, fault};
+use crate::document::Value;
+use crate::error::{Checked, either, fault};
 use crate::experiment::{PepMode, PepSpec};
 use crate::reader::Reader;
 use crate::resolved::ResolvedValue;
-use rapid::{AllocatorConfig, Mode};
+use rapid::{AllocatorConfig, Mode, Part};
 
 /// Reads `[pep]`.
 pub(super) fn read(top: &mut Reader<'_>, access: &Access) -> Checked<PepSpec> {
@@ -23,6 +24,8 @@ pub(super) fn read(top: &mut Reader<'_>, access: &Access) -> Checked<PepSpec> {
         report_period: reader.quantity("report-period")?,
         report_delay: reader.quantity("report-delay")?,
         report_loss: reader.number("report-loss")?,
+        report_gap: reader.quantity("report-gap")?,
+        report_gap_interval: reader.quantity("report-gap-interval")?,
         buffer: reader.quantity("buffer")?,
         mode: match mode {
             "split" => PepMode::Split,
@@ -31,6 +34,16 @@ pub(super) fn read(top: &mut Reader<'_>, access: &Access) -> Checked<PepSpec> {
             _ => PepMode::None,
         },
     };
+    if spec.report_gap >= spec.report_gap_interval {
+        return Err(fault(
+            reader.place("report-gap"),
+            format!(
+                "a gap of {} in the reports leaves none of each {}",
+                spec.report_gap, spec.report_gap_interval
+            ),
+        )
+        .allowed("less than \"report-gap-interval\""));
+    }
     top.put("pep", ResolvedValue::Table(reader.finish()));
     Ok(spec)
 }
@@ -42,8 +55,44 @@ fn allocator(reader: &mut Reader<'_>, mode: Mode) -> Checked<AllocatorConfig> {
     config.initial_ran_window = reader.quantity("initial-ran-window")?;
     config.report_max_age = reader.quantity("report-max-age")?;
     config.target_queue = reader.quantity("target-queue")?;
+    if mode == Mode::Default {
+        config.without = without(reader)?;
+    }
     match config.check() {
         Ok(()) => Ok(config),
         Err(error) => Err(fault(reader.at(), error.to_string())),
     }
+}
+
+/// The parts of mode `default` that are left out.
+fn without(reader: &mut Reader<'_>) -> Checked<Vec<Part>> {
+    let Some(node) = reader.given("without") else {
+        return Ok(Vec::new());
+    };
+    let Value::Array(items) = &node.value else {
+        return Err(fault(node.at, format!("\"without\" is {}", node.kind()))
+            .allowed("expected a list of names, for example [\"queue-loop\"]"));
+    };
+    let known = || Part::ALL.iter().map(|part| part.name());
+    let mut parts = Vec::new();
+    for item in items {
+        let part = match &item.value {
+            Value::String(name) => Part::named(name),
+            _ => None,
+        };
+        match part {
+            Some(part) => parts.push(part),
+            None => {
+                return Err(
+                    fault(item.at, format!("mode default has no part {}", item.text()))
+                        .allowed(format!("its parts are {}", either(known())))
+                        .nearest(&item.text(), known()),
+                );
+            }
+        }
+    }
+    let names = parts.iter().map(|part| ResolvedValue::Text(part.name().to_owned()));
+    let names = names.collect();
+    reader.put("without", ResolvedValue::List(names));
+    Ok(parts)
 }

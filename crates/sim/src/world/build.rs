@@ -159,8 +159,8 @@ impl Builder<'_> {
             AccessSpec::Link(link) => self.wired(link),
             AccessSpec::Cell(cell) => {
                 let entity = self.entity(Entity::Cell);
-                let ues = &self.experiment.ues;
-                let cell = CellAccess::new(cell, ues, entity, self.streams, self.first_start)?;
+                let (experiment, began) = (self.experiment, self.first_start);
+                let cell = CellAccess::new(cell, experiment, entity, self.streams, began)?;
                 Ok(Access::Cell(Box::new(cell)))
             }
         }
@@ -271,7 +271,7 @@ impl Builder<'_> {
         let rng = self.streams.child("pep").stream("report-loss");
         Ok(Some(Control {
             allocator: Allocator::new(config.clone())?,
-            reports: ReportChannel::new(pep.report_period, pep.report_delay, pep.report_loss, rng),
+            reports: ReportChannel::new(pep, rng),
             report_entity: self.entity(Entity::Report),
             arrival_entity: self.entity(Entity::ReportArrival),
             allocator_entity: self.entity(Entity::Allocator),

@@ -63,6 +63,8 @@ pub(crate) fn no_pep() -> PepSpec {
         report_period: ms(1),
         report_delay: ms(1),
         report_loss: 0.0,
+        report_gap: Duration::ZERO,
+        report_gap_interval: Duration::from_secs(1),
         buffer: Bytes::new(8_000_000),
     }
 }
