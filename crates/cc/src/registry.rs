@@ -57,6 +57,7 @@ const NAMES: &[&str] = &[
     "cubic-hystart++",
     "cubic-plain",
     "vegas",
+    "vegas-linux",
     "westwood",
     "yeah",
     "veno",
@@ -76,7 +77,8 @@ pub fn names() -> &'static [&'static str] {
 /// | `cubic` | [`Cubic`] as in Linux: HyStart, not paced |
 /// | `cubic-hystart++` | [`Cubic`] as in RFC 9438 with HyStart++ (RFC 9406), not paced |
 /// | `cubic-plain` | [`Cubic`] as in Linux with `hystart=0`: slow start ends by loss only |
-/// | `vegas` | [`Vegas`] as in Linux, not paced |
+/// | `vegas` | [`Vegas`] with the slow start of its paper, not paced |
+/// | `vegas-linux` | [`Vegas`] with the slow start of Linux and ns-3, not paced |
 /// | `westwood` | [`Westwood`], Westwood+, not paced |
 /// | `yeah` | [`YeAh`] as in Linux, not paced |
 /// | `veno` | [`Veno`], not paced |
@@ -94,6 +96,7 @@ pub fn build(
         "cubic-hystart++" => Box::new(Cubic::new(cubic::Config::rfc9438(config))),
         "cubic-plain" => Box::new(Cubic::new(cubic::Config::linux_without_hystart(config))),
         "vegas" => Box::new(Vegas::new(reno::Config::new(config))),
+        "vegas-linux" => Box::new(Vegas::linux(reno::Config::new(config))),
         "westwood" => Box::new(Westwood::new(reno::Config::new(config))),
         "yeah" => Box::new(YeAh::new(reno::Config::new(config))),
         "veno" => Box::new(Veno::new(reno::Config::new(config))),
@@ -157,7 +160,8 @@ mod tests {
         assert_eq!(
             error("bbrr").to_string(),
             "unknown congestion control \"bbrr\": did you mean \"bbr\"? known are newreno, cubic, \
-             cubic-hystart++, cubic-plain, vegas, westwood, yeah, veno, bbr; choose one of them"
+             cubic-hystart++, cubic-plain, vegas, vegas-linux, westwood, yeah, veno, bbr; choose \
+             one of them"
         );
     }
 

@@ -1,24 +1,25 @@
 //! Veno: Reno that takes a loss without a queue for a random one, and gives way less.
 //!
 //! Source: Fu and Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks",
-//! IEEE JSAC 21(2), 2003; beta and the order of steps as in Linux `tcp_veno.c`. Windows are in bytes.
+//! IEEE JSAC 21(2), 2003. Windows are in bytes.
 //!
 //! | the paper's rule | here |
 //! | --- | --- |
 //! | N = Actual (RTT - BaseRTT) = Diff BaseRTT, Diff = cwnd / BaseRTT - cwnd / RTT | `backlog_exceeds` |
 //! | N < beta = 3: the path is free, otherwise congested | `Veno::is_congested` |
-//! | additive increase: a segment each round trip, when congested in every other | `Veno::open_window` |
+//! | additive increase: 1 / cwnd for each acknowledgement, when congested for every other | `Veno::open_window` |
 //! | multiplicative decrease: cwnd 4/5 of it when the path is free, else 1/2 | `reduced` |
-//! | slow start and timeouts as Reno | `reno.rs` |
+//! | slow start as Reno, also after a timeout, which always halves ssthresh | `Veno::on_loss` |
+//! | BaseRTT is measured afresh from each packet loss on | `Veno::on_loss` |
 //!
 //! *Deviations*
-//! - RTT is the smoothed round-trip time; Linux takes that of the last acknowledgement.
-//! - A timeout sets ssthresh by the same rule, as in Linux.
-//! - A mark (RFC 3168) is no random loss and halves the window; Linux answers it as a loss.
-//! - BaseRTT is the least of the connection, as in Linux, and is forgotten after an idle time longer
-//!   than a retransmission timeout.
-//! - When congested, two windows of acknowledged bytes add one segment; Linux skips every other
-//!   increase, which is the same but for a change of state between them.
+//! - Bytes are counted rather than acknowledgements: half of them when congested.
+//! - A mark (RFC 3168) is no random loss: it halves the window and leaves BaseRTT.
+//! - BaseRTT is forgotten after an idle time longer than a retransmission timeout, too.
+//! - N is not looked at in a recovery, whose window is not the one that is delayed.
+//!
+//! *Linux and ns-3* take the last sample for RTT where the paper smooths it, keep BaseRTT for the
+//! whole connection, and leave 4/5 after a timeout too; Linux skips every other increase.
 
 pub use crate::reno::Config;
 
@@ -32,8 +33,8 @@ use units::{BitRate, Bytes, Duration};
 
 /// beta: from so many segments in the queue on the path is congested (section III).
 pub const BETA_SEGMENTS: u64 = 3;
-/// Round trips for one segment when the path is congested.
-const CONGESTED_ROUNDS: u64 = 2;
+/// One of so many acknowledged bytes counts when the path is congested.
+const CONGESTED_SHARE: u64 = 2;
 
 /// N >= beta. N = cwnd (RTT - BaseRTT) / RTT is compared without the division, exactly.
 fn backlog_exceeds(cwnd: Bytes, base_rtt: Duration, rtt: Duration, mss: Bytes) -> bool {
@@ -84,16 +85,15 @@ impl Veno {
         }
     }
 
-    /// Slow start, then a segment in each round trip, or in every other.
+    /// Slow start, then a segment in each round trip, or in every other; half bytes are dropped.
     fn open_window(&mut self, acked: Bytes) {
         let left = self.reno.slow_start(acked);
-        let cwnd = self.reno.window.cwnd();
-        let per = if self.is_congested {
-            cwnd * CONGESTED_ROUNDS
+        let counted = if self.is_congested {
+            left / CONGESTED_SHARE
         } else {
-            cwnd
+            left
         };
-        self.reno.add_segment_per(per, left);
+        self.reno.add_segment_per(self.reno.window.cwnd(), counted);
     }
 }
 
@@ -115,10 +115,14 @@ impl CongestionControl for Veno {
     }
 
     fn on_loss(&mut self, cx: &mut Ctx<'_>, loss: &LossSample) {
-        let is_congested = self.is_congested || loss.kind == LossKind::Ecn;
+        // neither a mark nor a timeout is a random loss
+        let is_congested = self.is_congested || loss.kind != LossKind::Fast;
         self.reno.on_loss(cx, loss, |window| {
             window.reduce_to(reduced(window.cwnd(), is_congested));
         });
+        if loss.kind != LossKind::Ecn {
+            self.round = RttRound::default();
+        }
     }
 
     fn on_recovery_end(&mut self, _cx: &mut Ctx<'_>, end: RecoveryEnd) {
@@ -210,15 +214,17 @@ mod tests {
             (99_000, LossKind::Fast, 24),
             (101_000, LossKind::Fast, 15),
             (99_000, LossKind::Ecn, 15),
+            (99_000, LossKind::Timeout, 15),
         ] {
             let mut veno = veno();
             veno.acks(1, Duration::from_micros(rtt_us), |_| ());
             veno.lose(kind);
-            assert_eq!(
-                (veno.cwnd(), veno.ssthresh()),
-                (MSS * left, Some(MSS * left)),
-                "{rtt_us} us {kind:?}"
-            );
+            assert_eq!(veno.ssthresh(), Some(MSS * left), "{rtt_us} us {kind:?}");
+            let cwnd = match kind {
+                LossKind::Timeout => MSS,
+                _ => MSS * left,
+            };
+            assert_eq!(veno.cwnd(), cwnd, "{rtt_us} us {kind:?}");
         }
         assert_eq!(reduced(Bytes::new(9), false), Bytes::new(7));
         assert_eq!(reduced(Bytes::MAX, false).get(), u64::MAX / 5 * 4);
@@ -231,6 +237,34 @@ mod tests {
         veno.acks(10, ms(90), |ack| ack.is_recovering = true);
         veno.lose(LossKind::Fast);
         assert_eq!(veno.cwnd(), MSS * 15);
+    }
+
+    #[test]
+    fn a_packet_loss_forgets_base_rtt_and_a_mark_does_not() {
+        // 24 segments, RTT 110 ms: with BaseRTT 90 ms 24 * 20 / 110 = 4.4 are queued, with 100 ms
+        // 2.2
+        for (kind, is_congested) in [(LossKind::Fast, false), (LossKind::Ecn, true)] {
+            let mut veno = veno();
+            veno.lose(kind);
+            veno.reno.window.limit_to(MSS * 24);
+            veno.reno.window.grow(MSS * 24 - veno.cwnd());
+            let recovering = kind == LossKind::Fast;
+            veno.acks(1, ms(100), |ack| ack.is_recovering = recovering);
+            veno.acks(1, ms(110), |ack| ack.newly_acked = Bytes::ZERO);
+            assert_eq!(veno.is_congested, is_congested, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_counted_while_congested_is_half_of_what_was_acknowledged() {
+        // 30 of 30 acknowledged while congested count 15, 15 more when the path is free complete
+        // the window
+        let mut veno = veno();
+        veno.acks(30, ms(110), |_| ());
+        veno.acks(14, ms(95), |_| ());
+        assert_eq!(veno.cwnd(), MSS * 30);
+        veno.acks(1, ms(95), |_| ());
+        assert_eq!(veno.cwnd(), MSS * 31);
     }
 
     #[test]

@@ -14,15 +14,17 @@
 //! | otherwise as Reno | `reno.rs` |
 //!
 //! *Deviations*
-//! - The filter begins with the first sample, as in Linux, not with zero, which would hold the
-//!   estimate low for 20 round trips.
+//! - The filter begins with the first sample, as Mascolo's own change of 2006 to Linux has it, not
+//!   with zero, which would hold the estimate low for 20 round trips.
 //! - Linux filters twice with 7/8, and never more often than each 50 ms, for its clock is coarse;
 //!   the paper's filter and its round trips are used here.
 //! - Linux sets the window when the recovery ends; here it is set when the loss is found, as in the
 //!   paper, and PRR leads the flight there.
 //! - cwnd falls to ssthresh but is never raised to it by a loss: where the estimate is above cwnd,
 //!   slow start goes on (MobiCom 2001: "if cwin > ssthresh").
-//! - A timeout forgets RTTmin, as in Linux: the path may have changed.
+//! - A timeout forgets RTTmin once ssthresh is set, by the same change: the path may have changed.
+//! - A timeout within a recovery keeps the ssthresh that the recovery began with, as RFC 5681 has it
+//!   for all controllers here; Linux would compute it again.
 //! - Without an estimate (a loss in the first two round trips) the window is halved.
 //! - An idle time longer than a retransmission timeout is left out of the samples.
 
@@ -255,6 +257,32 @@ mod tests {
         assert_eq!(
             (westwood.cwnd(), westwood.ssthresh()),
             (MSS * 30, Some(MSS * 50))
+        );
+    }
+
+    #[test]
+    fn b_k_closes_in_on_a_new_rate_by_a_tenth_a_round() {
+        // from 4 to 8 Mbit/s: what is missing is 4 * 0.9^k, 2.3620 after five rounds
+        let mut bandwidth = Bandwidth {
+            estimate: Some(BitRate::from_mbps(4)),
+            since: Some(at(0)),
+            acked: Bytes::ZERO,
+        };
+        for k in 1..=5 {
+            bandwidth.on_ack(at(20 * k), MSS * 20, true);
+        }
+        assert_eq!(bandwidth.estimate, Some(BitRate::from_bps(5_638_040)));
+    }
+
+    #[test]
+    fn a_timeout_within_a_recovery_keeps_its_ssthresh() {
+        let mut westwood = westwood();
+        lose(&mut westwood, LossKind::Fast);
+        westwood.bandwidth.estimate = Some(BitRate::from_mbps(1));
+        lose(&mut westwood, LossKind::Timeout);
+        assert_eq!(
+            (westwood.cwnd(), westwood.ssthresh()),
+            (MSS, Some(MSS * 20))
         );
     }
 

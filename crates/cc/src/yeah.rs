@@ -2,8 +2,8 @@
 //! the queue out of the window when it becomes too long.
 //!
 //! Source: Baiocchi, Castellani and Vacirca, "YeAH-TCP: Yet Another Highspeed TCP", PFLDnet 2007,
-//! with the constants and the order of steps of Linux `tcp_yeah.c`; Kelly, "Scalable TCP", ACM CCR
-//! 33(2), 2003. Windows are in bytes, rounds are the transport's.
+//! with the constants and the order of steps of Linux `tcp_yeah.c`, which an author of the paper wrote;
+//! Kelly, "Scalable TCP", ACM CCR 33(2), 2003. Windows are in bytes, rounds are the transport's.
 //!
 //! | the paper's rule | here |
 //! | --- | --- |
@@ -18,6 +18,7 @@
 //! *Deviations*
 //! - Q is taken out of the window at once, at most half of it, and not below `reno_count`, as in
 //!   Linux (gamma = 1, epsilon = 1/2).
+//! - Q = Qmax and L = 1 / phi still are fast mode, as in Linux.
 //! - In fast mode 100 acknowledged segments add one; below a window of 100, a window of them does, as
 //!   in Linux. Kelly's 0.01 for each segment would be slower than Reno there.
 //! - A mark (RFC 3168) is answered as a loss is. A timeout has the same ssthresh, as in Linux.
@@ -339,6 +340,27 @@ mod tests {
         assert_eq!(of_800(600, 15), MSS * 400);
         // sixteen rounds of slow mode: Reno flows are there
         assert_eq!(of_800(0, 16), MSS * 400);
+    }
+
+    #[test]
+    fn decongestion_ends_slow_start_and_l_alone_does_not() {
+        // slow start at 900 segments: L = 10 / 40, Q = 900 * 10 / 50 = 180 leave the window
+        let start = |segments| {
+            YeAh::new(Config::new(BuildConfig {
+                mss: MSS,
+                initial_window: MSS * segments,
+            }))
+        };
+        let mut large = start(900);
+        large.judge_rtt(ms(40), ms(50));
+        assert_eq!(
+            (large.cwnd(), large.ssthresh()),
+            (MSS * 720, Some(MSS * 720))
+        );
+        // at 90 segments 18 are queued: slow mode by L, but slow start goes on
+        let mut small = start(90);
+        small.judge_rtt(ms(40), ms(50));
+        assert_eq!((small.slow_rounds, small.ssthresh()), (1, Some(Bytes::MAX)));
     }
 
     #[test]

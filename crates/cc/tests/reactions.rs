@@ -7,12 +7,13 @@ use units::{Bytes, Duration, Instant, Rng, Streams};
 
 const MSS: Bytes = Bytes::new(1_000);
 /// All whose window a loss reduces.
-const LOSS_BASED: [&str; 8] = [
+const LOSS_BASED: [&str; 9] = [
     "newreno",
     "cubic",
     "cubic-hystart++",
     "cubic-plain",
     "vegas",
+    "vegas-linux",
     "westwood",
     "yeah",
     "veno",
@@ -104,15 +105,15 @@ impl Bench {
 fn beta(name: &str) -> f64 {
     match name {
         // Westwood+ has no estimate yet
-        "newreno" | "vegas" | "westwood" => 0.5,
+        "newreno" | "vegas" | "vegas-linux" | "westwood" => 0.5,
         "veno" => 0.8,
         "yeah" => 0.875,
         _ => 0.7,
     }
 }
 
-/// The same after a mark, which is never random.
-fn beta_of_mark(name: &str) -> f64 {
+/// The same after a mark or a timeout, which are never random losses.
+fn beta_of_congestion(name: &str) -> f64 {
     if name == "veno" { 0.5 } else { beta(name) }
 }
 
@@ -133,6 +134,7 @@ fn stretched_acknowledgements_open_the_window_by_l_segments() {
     for (name, segments) in [
         ("newreno", 2),
         ("vegas", 2),
+        ("vegas-linux", 2),
         ("westwood", 2),
         ("yeah", 2),
         ("veno", 2),
@@ -154,7 +156,7 @@ fn rfc_5681_equation_4_and_rfc_9438_4_6_reduction() {
             bench.grow_to(MSS * 100);
             bench.lose(kind);
             let share = match kind {
-                LossKind::Ecn => beta_of_mark(name),
+                LossKind::Ecn => beta_of_congestion(name),
                 _ => beta(name),
             };
             let expected = (MSS * 100).mul_f64(share);
@@ -184,7 +186,7 @@ fn rfc_5681_3_1_timeout() {
         let mut bench = Bench::new(name);
         bench.grow_to(MSS * 100);
         bench.lose(LossKind::Timeout);
-        let ssthresh = (MSS * 100).mul_f64(beta(name));
+        let ssthresh = (MSS * 100).mul_f64(beta_of_congestion(name));
         assert_eq!(
             (bench.cc.cwnd(), bench.cc.ssthresh()),
             (MSS, Some(ssthresh)),
