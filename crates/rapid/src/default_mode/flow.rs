@@ -23,6 +23,15 @@ pub(super) fn weight(elapsed: f64, time_constant: f64) -> f64 {
     elapsed / (elapsed + time_constant)
 }
 
+/// What a flow has to know of its UE.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Downlink {
+    /// Time from sending to acknowledgement with the wanted queue, seconds; 0: not known yet.
+    pub(super) turnaround: f64,
+    /// The radio's queue is shorter than wanted.
+    pub(super) is_starving: bool,
+}
+
 /// A proxied flow.
 #[derive(Debug)]
 pub(super) struct Flow {
@@ -125,11 +134,12 @@ impl Flow {
 
     /// Adapts the store once a WAN round trip: senders that pause (BBR drains, probes for RTT) need
     /// one, window-limited ones do not.
-    fn update_store(&mut self, now: Instant) {
+    fn update_store(&mut self, now: Instant, is_starving: bool) {
         let Some(rtt) = self.wan_rtt() else { return };
         let window = self.last.map_or(0, |d| d.ran.window.get());
         let room = window as f64 - self.telemetry.ran_in_flight.get() as f64;
-        self.ran_dry |= self.telemetry.buffered.is_zero() && room > 2.0 * self.mss.get() as f64;
+        self.ran_dry |=
+            is_starving && self.telemetry.buffered.is_zero() && room > 2.0 * self.mss.get() as f64;
         if now.saturating_since(self.stored_at).as_secs_f64() < rtt.max(0.001) {
             return;
         }
@@ -144,19 +154,19 @@ impl Flow {
         self.ran_dry = false;
     }
 
-    /// (3) and (4): the windows that a share means, byte/s, with this turnaround, seconds; none if
-    /// they are as good as the last.
+    /// (3) and (4): the windows that a share means, byte/s; none if they are as good as the last.
     pub(super) fn decide(
         &mut self,
         now: Instant,
         id: crate::FlowId,
         share: f64,
-        turnaround: f64,
+        rate: Downlink,
         config: &AllocatorConfig,
     ) -> Option<Decision> {
         self.share = share;
+        let turnaround = rate.turnaround;
         if config.has(Part::Store) {
-            self.update_store(now);
+            self.update_store(now, rate.is_starving);
         }
         let at_least_two = |bytes: f64| Bytes::new(bytes as u64).max(self.mss * 2);
         let window = if turnaround > 0.0 {

@@ -1,7 +1,7 @@
 //! One UE: its capacity, the queue loop, and how its flows share.
 
 use super::cell::CellLoad;
-use super::flow::{Flow, weight};
+use super::flow::{Downlink, Flow, weight};
 use crate::allocator::{Decision, FlowId};
 use crate::share::max_min;
 use crate::{AllocatorConfig, Part, capacity};
@@ -23,6 +23,8 @@ const QUEUE_DEVIATIONS: f64 = 2.0;
 /// Standing queue aimed at, in slots, if that is more than the configured time: below, a slot can
 /// find too little.
 const TARGET_QUEUE_SLOTS: f64 = 4.0;
+/// A queue below this share of the wanted one is too short.
+const STARVING: f64 = 0.5;
 /// A UE without flows that no report has named for this long has left, seconds.
 const GONE_TIME: f64 = 10.0;
 
@@ -290,6 +292,10 @@ impl Ue {
         }
         max_min(self.rate, &scratch.demands, &mut scratch.shares);
         let fair = self.rate / active;
+        let downlink = Downlink {
+            turnaround: self.turnaround,
+            is_starving: self.queue < STARVING * self.target_queue(config) * self.rate,
+        };
         let mut shares = scratch.shares.iter();
         for (id, flow) in &mut self.flows {
             let share = if flow.is_active(now) {
@@ -299,7 +305,7 @@ impl Ue {
             };
             // (2) nobody's window is below its fair share
             let share = share.max(fair);
-            decisions.extend(flow.decide(now, *id, share, self.turnaround, config));
+            decisions.extend(flow.decide(now, *id, share, downlink, config));
         }
     }
 }
