@@ -1,6 +1,7 @@
 //! A typed experiment: what a scenario file says once it has been read, extended, overridden and
 //! checked. Both worlds run it.
 
+use crate::moving::MovingSpec;
 use queue::Capacity;
 use ran::{BearerConfig, CellConfig};
 use rapid::AllocatorConfig;
@@ -149,6 +150,8 @@ pub enum ChannelSpec {
         /// How it is played.
         playback: radio::trace::Playback,
     },
+    /// Worked out from place and movement.
+    Moving(Arc<MovingSpec>),
     /// A wired access has no channel.
     Wired,
 }
@@ -285,6 +288,11 @@ pub struct PepSpec {
     pub report_delay: Duration,
     /// Probability that a report is lost, 0 to 1.
     pub report_loss: f64,
+    /// All reports made during so long are lost, at the end of every `report_gap_interval`; less
+    /// than that.
+    pub report_gap: Duration,
+    /// From the end of one gap to the end of the next, above zero.
+    pub report_gap_interval: Duration,
     /// Most bytes that the proxy buffers for one flow and direction.
     pub buffer: Bytes,
 }

@@ -20,6 +20,7 @@ mod error;
 mod experiment;
 mod keys;
 mod load;
+mod moving;
 mod output;
 mod point;
 mod reader;
@@ -38,8 +39,9 @@ pub use experiment::{
     LoadSpec, PathSpec, PepMode, PepSpec, TcpSpec, Transport, UeSpec,
 };
 pub use keys::{Fallback, Key, Kind, Range, Section, keys, markdown};
-pub use output::{Manifest, ManifestPoint, OutputError, ResultFolder};
 pub use load::Embedded;
+pub use moving::{MovingSpec, Placement};
+pub use output::{Manifest, ManifestPoint, OutputError, ResultFolder};
 pub use point::{Point, knobs, load, load_embedded, load_str};
 pub use resolved::{Resolved, ResolvedValue};
 pub use result::{Distribution, FlowResult, LinkResult, Metric, QueueResult, RunResult, Series};

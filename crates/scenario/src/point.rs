@@ -3,11 +3,14 @@
 use crate::Experiment;
 use crate::error::{Checked, ScenarioError, fault};
 use crate::load::{self, Document, Embedded};
+use crate::moving::{is_same, merge};
 use crate::resolve::{self, Context, Traces};
 use crate::resolved::Resolved;
 use crate::source::Position;
 use crate::variants::{self, KnobInfo, Overrides, Variants};
+use radio::moving::RangeWarning;
 use std::path::Path;
+use units::Duration;
 
 /// Most users and flows of all points together.
 const MOST_PARTS: usize = 1_000_000;
@@ -85,13 +88,22 @@ fn resolved(document: &mut Document, overrides: &Overrides) -> Checked<Vec<Point
         traces.instead = Some((trace.clone(), Position { source, offset: 0 }));
     }
     let (mut points, mut parts) = (Vec::new(), 0);
+    let (mut warnings, mut warned) = (Vec::new(), Vec::new());
     for variant in variants.iter() {
         let variant = variant?;
         let mut cx = Context {
             document,
             traces: &mut traces,
+            duration: Duration::ZERO,
+            notes: Vec::new(),
+            warnings: Vec::new(),
         };
         let made = resolve::experiment(&mut cx, &variant.root)?;
+        for warning in &cx.warnings {
+            merge(&mut warnings, *warning);
+        }
+        warned.push(cx.warnings);
+        let notes = cx.notes;
         parts += made.experiment.ues.len() + made.experiment.flows.len();
         if parts > MOST_PARTS {
             return Err(fault(
@@ -107,14 +119,25 @@ fn resolved(document: &mut Document, overrides: &Overrides) -> Checked<Vec<Point
             experiment: made.experiment,
             axes: variant.axes,
             resolved: made.resolved,
-            notes: made.notes,
+            notes,
         });
     }
+    note_warnings(&mut points, &warned, &warnings);
     match &traces.instead {
         Some((_, at)) if !traces.instead_used => {
             Err(fault(*at, "no user of this scenario is driven by a trace")
                 .hint("take a scenario with a channel of kind \"trace\""))
         }
         _ => Ok(points),
+    }
+}
+
+/// Adds the warnings of each point to its notes. Where several points have one about the same
+/// quantity, all have that which covers all: it is told once.
+fn note_warnings(points: &mut [Point], warned: &[Vec<RangeWarning>], all: &[RangeWarning]) {
+    for (point, own) in points.iter_mut().zip(warned) {
+        let covering = |own| all.iter().find(|one| is_same(one, own));
+        let told = own.iter().filter_map(covering);
+        point.notes.extend(told.map(ToString::to_string));
     }
 }

@@ -1,8 +1,10 @@
 //! Reads one table of a document by the table of keys.
 
+mod ground;
+
 use crate::document::{Node, Table, Value, parse_value};
 use crate::error::{Checked, Fault, either, fault};
-use crate::keys::{Fallback, Key, Kind, Section, keys, section};
+use crate::keys::{Fallback, Key, Kind, Range, Section, keys, section};
 use crate::resolved::{Resolved, ResolvedValue};
 use crate::source::Position;
 use core::fmt::Display;
@@ -378,6 +380,11 @@ fn described(kind: Kind) -> (&'static str, &'static str) {
         Kind::BitRate => ("a data rate", "15 Mbit/s"),
         Kind::Frequency => ("a frequency", "28 GHz"),
         Kind::Decibel => ("a ratio", "17.5 dB"),
+        Kind::Power => ("a power", "35 dBm"),
+        Kind::Length => ("a length", "10 m"),
+        Kind::Speed => ("a speed", "1 m/s"),
+        Kind::Place => ("a place", "[\"10 m\", \"-5 m\"]"),
+        Kind::Corners => ("two places", "[[\"0 m\", \"0 m\"], [\"80 m\", \"50 m\"]]"),
         Kind::Capacity => ("a size or a number of packets", "250 packets"),
         Kind::Flag => ("a truth value", "true"),
         Kind::Count => ("a whole number without unit", "10"),
@@ -393,7 +400,13 @@ fn wrong_type(key: &Key, node: &Node) -> Box<Fault> {
     let (what, example) = described(key.kind);
     let quoted = !matches!(
         key.kind,
-        Kind::Flag | Kind::Count | Kind::Number | Kind::List(_) | Kind::Table
+        Kind::Flag
+            | Kind::Count
+            | Kind::Number
+            | Kind::Place
+            | Kind::Corners
+            | Kind::List(_)
+            | Kind::Table
     );
     let example = if quoted {
         format!("\"{example}\"")
@@ -417,7 +430,8 @@ fn in_range(key: &Key, node: &Node, value: f64) -> Checked<()> {
     if key.range.contains(value) {
         return Ok(());
     }
-    let negative = value < 0.0;
+    let below_zero = matches!(key.range, Range::Within(low, _) if low < 0.0);
+    let negative = value < 0.0 && !below_zero;
     let what = if negative {
         "is negative"
     } else {

@@ -1,12 +1,13 @@
 //! The radio channels and the load of a cell, from what the experiment says of them.
 
 use crate::Error;
+use radio::moving::MovingRadio;
 use radio::trace::{CellParameters, Playback, Trace};
 use radio::{Channel, ConstantChannel, ConstantLoad, LinkAdaptation, RandomLoad};
 use ran::{Background, CellConfig};
 use scenario::{CellSpec, ChannelSpec, LoadSpec, UeSpec};
 use std::sync::Arc;
-use units::Streams;
+use units::{Duration, Streams};
 
 /// What playing a trace has to know of the cell.
 fn parameters(config: &CellConfig) -> CellParameters {
@@ -19,11 +20,17 @@ fn parameters(config: &CellConfig) -> CellParameters {
     }
 }
 
-/// The channel of a UE.
+/// The channel of a UE, in a run of this length. Its draws are those of its name: other UEs do not
+/// change them.
 ///
 /// # Errors
 /// What is wrong with it; a wired channel in a cell.
-pub(crate) fn channel(ue: &UeSpec, cell: &CellConfig) -> Result<Box<dyn Channel>, Error> {
+pub(crate) fn channel(
+    ue: &UeSpec,
+    cell: &CellConfig,
+    run: Duration,
+    streams: &Streams,
+) -> Result<Box<dyn Channel>, Error> {
     let error = |problem: String| Error::Channel {
         ue: ue.name.clone(),
         problem,
@@ -46,6 +53,15 @@ pub(crate) fn channel(ue: &UeSpec, cell: &CellConfig) -> Result<Box<dyn Channel>
         } => trace
             .channel(playback, &parameters(cell))
             .map_err(|e| error(e.to_string()))?,
+        ChannelSpec::Moving(moving) => {
+            let streams = streams.child("ue").child(&ue.name);
+            let radio = moving
+                .placed(run, streams.stream("place"))
+                .and_then(|radio| MovingRadio::new(&radio, run, &streams.child("radio")))
+                .map_err(|e| error(e.to_string()))?;
+            let channel = LinkAdaptation::new(radio, moving.adaptation);
+            Box::new(channel.map_err(|e| error(e.to_string()))?)
+        }
         ChannelSpec::Wired => {
             return Err(error(
                 "its channel is wired, but the access is a cell".to_owned(),

@@ -1,7 +1,7 @@
 //! Keys of the radio cell.
 
 use super::Fallback::{Absent, ByRat, Preset, Required, Value};
-use super::Kind::{BitRate, Choice, Count, Duration, Frequency, Number, Table, Text};
+use super::Kind::{BitRate, Choice, Count, Duration, Frequency, List, Number, Table, Text};
 use super::Range::{Any, Within};
 use super::top::FASTEST;
 use super::{Key, Section, key};
@@ -51,8 +51,8 @@ pub(super) static SECTIONS: &[Section] = &[
                 Frequency,
                 Absent("any range"),
                 Within(4.0e8, 7.1e10),
-                "Carrier: decides between the bandwidth tables of FR1 and FR2. Without it, FR1 where that \
-                 has the bandwidth.",
+                "Carrier: decides between the bandwidth tables of FR1 and FR2 (without it, FR1 where that \
+                 has the bandwidth); path loss and fading of moving channels follow from it.",
             ),
             key(
                 "bandwidth",
@@ -179,6 +179,42 @@ pub(super) static SECTIONS: &[Section] = &[
                 Absent("no load"),
                 Any,
                 "Load by others.",
+            ),
+            key(
+                "site",
+                Table,
+                Absent("its defaults"),
+                Any,
+                "The base station's antenna, for moving channels.",
+            ),
+            key(
+                "building",
+                List("tables"),
+                Absent("none"),
+                Any,
+                "Buildings, `[[cell.building]]`, for moving channels.",
+            ),
+            key(
+                "building-effect",
+                Choice(radio::moving::BuildingEffect::NAMES),
+                Absent("`strongest`; `diffraction` with a path loss that knows no NLOS"),
+                Any,
+                "What a building in the way does: its diffraction loss is added; path loss and \
+                 shadowing become those of NLOS; or the stronger signal of these two arrives.",
+            ),
+            key(
+                "blocker",
+                List("tables"),
+                Absent("none"),
+                Any,
+                "People and vehicles in the street, `[[cell.blocker]]`, for moving channels.",
+            ),
+            key(
+                "interferer",
+                Table,
+                Absent("none"),
+                Any,
+                "An interferer, for moving channels.",
             ),
         ],
     },

@@ -19,6 +19,28 @@ const BLER: Key = key(
     "Error rate of a transport block's first transmission.",
 );
 
+pub(super) const CQI_PERIOD: Key = key(
+    "cqi-period",
+    Duration,
+    Value("5 ms"),
+    Within(1e-5, 10.0),
+    "Between CQI reports.",
+);
+pub(super) const CQI_DELAY: Key = key(
+    "cqi-delay",
+    Duration,
+    Value("4 ms"),
+    Within(0.0, 10.0),
+    "From a measurement to the first slot that uses it.",
+);
+pub(super) const TARGET_BLER: Key = key(
+    "target-bler",
+    Number,
+    Value("0.1"),
+    Within(0.000_001, 0.999),
+    "Largest error rate at which a CQI is reported (TS 36.213 7.2.3: 0.1).",
+);
+
 pub(super) static SECTIONS: &[Section] = &[
     Section {
         path: "flow.<name>",
@@ -294,6 +316,13 @@ pub(super) static SECTIONS: &[Section] = &[
                 "Its radio channel.",
             ),
             key(
+                "mobility",
+                Table,
+                Absent("only for a moving channel"),
+                Any,
+                "Where it is and how it moves.",
+            ),
+            key(
                 "bearer",
                 List("tables"),
                 Absent("one, acknowledged mode"),
@@ -334,27 +363,9 @@ pub(super) static SECTIONS: &[Section] = &[
         keys: &[
             key("sinr", Decibel, Required, Within(-50.0, 100.0), "The SINR."),
             super::cell::POLICY,
-            key(
-                "cqi-period",
-                Duration,
-                Value("5 ms"),
-                Within(1e-5, 10.0),
-                "Between CQI reports.",
-            ),
-            key(
-                "cqi-delay",
-                Duration,
-                Value("4 ms"),
-                Within(0.0, 10.0),
-                "From a measurement to the first slot that uses it.",
-            ),
-            key(
-                "target-bler",
-                Number,
-                Value("0.1"),
-                Within(0.000_001, 0.999),
-                "Largest error rate at which a CQI is reported (TS 36.213 7.2.3: 0.1).",
-            ),
+            CQI_PERIOD,
+            CQI_DELAY,
+            TARGET_BLER,
         ],
     },
     Section {
@@ -470,6 +481,13 @@ pub(super) static SECTIONS: &[Section] = &[
                 Value("1 MB"),
                 Positive,
                 "Buffer in the user's device.",
+            ),
+            key(
+                "loss",
+                Number,
+                Value("0"),
+                Within(0.0, 1.0),
+                "Random loss of each downlink packet that neither HARQ nor RLC repair.",
             ),
             key(
                 "t-poll-retransmit",

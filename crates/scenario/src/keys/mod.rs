@@ -5,6 +5,7 @@
 
 mod cell;
 mod flow;
+mod moving;
 mod top;
 
 use core::fmt;
@@ -61,6 +62,16 @@ pub enum Kind {
     Frequency,
     /// A ratio in decibel, e.g. `"17.5 dB"`.
     Decibel,
+    /// A power in decibel over 1 mW, e.g. `"35 dBm"`.
+    Power,
+    /// A length, a height or a coordinate, e.g. `"10 m"`.
+    Length,
+    /// A speed, e.g. `"1 m/s"`.
+    Speed,
+    /// A place on the ground: two lengths.
+    Place,
+    /// A rectangle on the ground: two opposite corners.
+    Corners,
     /// One of these words.
     Choice(&'static [&'static str]),
     /// A list of this.
@@ -94,7 +105,7 @@ pub enum Fallback {
     },
 }
 
-/// Which values are allowed, in the base unit (s, B, bit/s, Hz, dB, or none).
+/// Which values are allowed, in the base unit (s, B, bit/s, Hz, dB, dBm, m, m/s, or none).
 #[derive(Clone, Copy, Debug)]
 pub enum Range {
     /// All that the kind can express.
@@ -129,6 +140,11 @@ impl fmt::Display for Kind {
             Self::Capacity => f.write_str("size (B, kB, MB ...), packets, or unlimited"),
             Self::Frequency => f.write_str("frequency (Hz, kHz, MHz, GHz)"),
             Self::Decibel => f.write_str("ratio (dB)"),
+            Self::Power => f.write_str("power (dBm)"),
+            Self::Length => f.write_str("length (cm, m, km)"),
+            Self::Speed => f.write_str("speed (m/s, km/h)"),
+            Self::Place => f.write_str("place: `[x, y]`, two lengths"),
+            Self::Corners => f.write_str("corners: two places"),
             Self::Choice(words) => {
                 let words: Vec<String> = words.iter().map(|w| format!("`{w}`")).collect();
                 f.write_str(&words.join(", "))
@@ -160,7 +176,13 @@ fn bound(kind: Kind, value: f64) -> String {
         Kind::Bytes => units::Bytes::new(value as u64).to_string(),
         Kind::BitRate => units::BitRate::from_bps(value as u64).to_string(),
         Kind::Decibel => units::Decibel::new(value).to_string(),
+        Kind::Frequency if value < 1e6 => format!("{value} Hz"),
         Kind::Frequency => format!("{} GHz", value / 1e9),
+        Kind::Power => radio::moving::Dbm::new(value).to_string(),
+        Kind::Length | Kind::Place | Kind::Corners | Kind::List(_) => {
+            radio::moving::Metres::new(value).to_string()
+        }
+        Kind::Speed => radio::moving::Speed::new(value).to_string(),
         _ => value.to_string(),
     }
 }
@@ -187,7 +209,7 @@ impl Section {
     fn title(&self) -> String {
         let table = match self.path {
             "" => "Top level".to_owned(),
-            path if path.ends_with("bearer") => format!("`[[{path}]]`"),
+            path if is_list(path) => format!("`[[{path}]]`"),
             path => format!("`[{path}]`"),
         };
         match self.kind {
@@ -197,12 +219,19 @@ impl Section {
     }
 }
 
+/// True if a file may have several tables of this section, as `[[...]]`.
+fn is_list(path: &str) -> bool {
+    let last = path.rsplit('.').next();
+    matches!(last, Some("bearer" | "building" | "blocker"))
+}
+
 /// All sections with all keys, in the order of the documentation.
 pub fn keys() -> impl Iterator<Item = &'static Section> {
     top::SECTIONS
         .iter()
         .chain(cell::SECTIONS)
         .chain(flow::SECTIONS)
+        .chain(moving::SECTIONS)
 }
 
 /// The section of this path and kind.

@@ -1,6 +1,6 @@
 //! The radio cell.
 
-use super::Access;
+use super::{Access, site};
 use crate::document::Node;
 use crate::error::{Checked, fault};
 use crate::experiment::{CellSpec, LoadSpec};
@@ -21,7 +21,7 @@ pub(super) fn read(top: &mut Reader<'_>, node: &Node) -> Checked<Access> {
     let is_lte = reader.choice("rat")? == "lte";
     let mut reader = reader.for_lte(is_lte);
     let rat = rat(&mut reader, is_lte)?;
-    let n_prb = n_prb(&mut reader, rat)?;
+    let (n_prb, carrier) = n_prb(&mut reader, rat)?;
     let mut config = match rat {
         Rat::Lte => CellConfig::lte(n_prb),
         Rat::Nr { numerology } => CellConfig::nr(numerology, n_prb),
@@ -46,11 +46,13 @@ pub(super) fn read(top: &mut Reader<'_>, node: &Node) -> Checked<Access> {
     if let Err(error) = config.check() {
         return Err(fault(node.at, error.to_string()));
     }
+    let site = site::read(&mut reader, &config, carrier)?;
     let (background, background_trace) = background(&mut reader, n_prb)?;
     top.put("cell", ResolvedValue::Table(reader.finish()));
     Ok(Access::Cell {
         spec: Box::new(CellSpec { config, background }),
         at: node.at,
+        site: Box::new(site),
         background_trace,
     })
 }
@@ -65,8 +67,8 @@ fn rat(reader: &mut Reader<'_>, is_lte: bool) -> Checked<Rat> {
     }
 }
 
-/// PRBs: as given, or as many as the bandwidth has; never more than that.
-fn n_prb(reader: &mut Reader<'_>, rat: Rat) -> Checked<Prb> {
+/// PRBs: as given, or as many as the bandwidth has, never more than that; and the carrier's frequency.
+fn n_prb(reader: &mut Reader<'_>, rat: Rat) -> Checked<(Prb, Option<Frequency>)> {
     let frequency = reader.optional::<Frequency>("frequency")?;
     let bandwidth = reader.optional::<Frequency>("bandwidth")?;
     let given = reader.optional_count::<u16>("n-prb")?;
@@ -93,7 +95,7 @@ fn n_prb(reader: &mut Reader<'_>, rat: Rat) -> Checked<Prb> {
         }
     };
     reader.put("n-prb", ResolvedValue::Count(u64::from(n_prb.get())));
-    Ok(n_prb)
+    Ok((n_prb, frequency))
 }
 
 /// Most PRBs of a bandwidth, and the carrier that says so.

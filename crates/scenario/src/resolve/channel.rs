@@ -2,10 +2,13 @@
 
 use super::Context;
 use super::cell::check_mcs;
+use super::moving;
+use super::site::Site;
 use crate::UeSpec;
 use crate::document::Node;
 use crate::error::{Checked, fault, trace_fault};
 use crate::experiment::{ChannelSpec, LoadSpec};
+use crate::moving::merge;
 use crate::reader::Reader;
 use crate::resolved::ResolvedValue;
 use crate::source::Position;
@@ -37,6 +40,7 @@ pub(super) fn read(
     ue: &mut Reader<'_>,
     name: &str,
     cell: &CellConfig,
+    site: &Site,
 ) -> Checked<ChannelSpec> {
     let Some(node) = ue.given("channel") else {
         return Err(
@@ -45,13 +49,26 @@ pub(super) fn read(
                 .hint("for example channel = { kind = \"constant-cqi\", cqi = 12 }"),
         );
     };
+    let way = moving::way(ue, name)?;
     let title = format!("[ue.{name}.channel]");
     let (reader, kind) = Reader::open_kind("ue.<name>.channel", title, node)?;
     let mut reader = reader.for_lte(cell.rat == ran::Rat::Lte);
+    if way.is_some() && kind != "moving" {
+        cx.notes.push(format!(
+            "the mobility of {name} does nothing: its channel is \"{kind}\", which does not move"
+        ));
+    }
     let spec = match kind {
         "constant-mcs" => constant_mcs(&mut reader, cell)?,
         "constant-cqi" => constant_cqi(&mut reader, cell)?,
         "constant-sinr" => constant_sinr(&mut reader, cell)?,
+        "moving" => {
+            let (spec, warnings) = moving::channel(&mut reader, cell, site, way, cx.duration)?;
+            for warning in warnings {
+                merge(&mut cx.warnings, warning);
+            }
+            ChannelSpec::Moving(Arc::new(spec))
+        }
         _ => trace(cx, &mut reader, cell)?,
     };
     ue.put("channel", ResolvedValue::Table(reader.finish()));
@@ -79,18 +96,26 @@ fn constant_cqi(reader: &mut Reader<'_>, cell: &CellConfig) -> Checked<ChannelSp
 
 fn constant_sinr(reader: &mut Reader<'_>, cell: &CellConfig) -> Checked<ChannelSpec> {
     let sinr = reader.quantity("sinr")?;
-    let adaptation = LinkAdaptationConfig {
+    let adaptation = adaptation(reader, cell)?;
+    match LinkAdaptation::constant(sinr, adaptation) {
+        Ok(_) => Ok(ChannelSpec::ConstantSinr { sinr, adaptation }),
+        Err(error) => Err(fault(reader.at(), error.to_string())),
+    }
+}
+
+/// How MCS follow from SINR.
+pub(super) fn adaptation(
+    reader: &mut Reader<'_>,
+    cell: &CellConfig,
+) -> Checked<LinkAdaptationConfig> {
+    Ok(LinkAdaptationConfig {
         policy: policy(reader, cell)?,
         table: cell.mcs_table,
         family: cell.bler,
         cqi_period: reader.quantity("cqi-period")?,
         cqi_delay: reader.quantity("cqi-delay")?,
         target_bler: reader.number("target-bler")?,
-    };
-    match LinkAdaptation::constant(sinr, adaptation) {
-        Ok(_) => Ok(ChannelSpec::ConstantSinr { sinr, adaptation }),
-        Err(error) => Err(fault(reader.at(), error.to_string())),
-    }
+    })
 }
 
 /// A policy, after a look whether it covers the cell's table.

@@ -3,7 +3,9 @@
 mod cell;
 mod channel;
 mod flow;
+mod moving;
 mod pep;
+mod site;
 mod ue;
 
 use crate::Experiment;
@@ -15,6 +17,8 @@ use crate::reader::Reader;
 use crate::resolved::{Resolved, ResolvedValue};
 use crate::source::Position;
 pub(crate) use channel::Traces;
+use radio::moving::RangeWarning;
+use site::Site;
 use units::{BitRate, Duration};
 
 /// Most steps of a time series.
@@ -28,14 +32,18 @@ const NEXT_DOOR: Duration = Duration::from_millis(1);
 pub(crate) struct Context<'a> {
     pub(crate) document: &'a Document,
     pub(crate) traces: &'a mut Traces,
+    /// Length of a run.
+    pub(crate) duration: Duration,
+    /// What was done otherwise than the file says, because the file allows it.
+    pub(crate) notes: Vec<String>,
+    /// What radio models are extrapolated to.
+    pub(crate) warnings: Vec<RangeWarning>,
 }
 
 /// An experiment and what was understood.
 pub(crate) struct Made {
     pub(crate) experiment: Experiment,
     pub(crate) resolved: Resolved,
-    /// What was done otherwise than the file says, because the file allows it.
-    pub(crate) notes: Vec<String>,
 }
 
 /// The experiment that a document describes.
@@ -58,11 +66,11 @@ pub(crate) fn experiment(cx: &mut Context<'_>, root: &Table) -> Checked<Made> {
     let seed = top.count("seed")?;
     let repeats = top.count("repeats")?;
     let duration = top.quantity::<Duration>("duration")?;
+    cx.duration = duration;
     let sample_interval = top.quantity::<Duration>("sample-interval")?;
     samples(&top, duration, sample_interval)?;
-    let mut notes = Vec::new();
     let access = access(&mut top)?;
-    let path = path(&mut top, &access, &mut notes)?;
+    let path = path(cx, &mut top, &access)?;
     let (ues, groups) = ue::all(cx, &mut top, &access)?;
     let flows = flow::all(&mut top, &groups, duration)?;
     let pep = pep::read(&mut top, &access)?;
@@ -83,7 +91,6 @@ pub(crate) fn experiment(cx: &mut Context<'_>, root: &Table) -> Checked<Made> {
     Ok(Made {
         experiment,
         resolved: top.finish(),
-        notes,
     })
 }
 
@@ -92,6 +99,7 @@ pub(crate) enum Access {
     Cell {
         spec: Box<CellSpec>,
         at: Position,
+        site: Box<Site>,
         background_trace: Option<Position>,
     },
     Link(LinkSpec),
@@ -109,7 +117,7 @@ fn samples(top: &Reader<'_>, duration: Duration, interval: Duration) -> Checked<
 }
 
 /// The path. Its round-trip time must leave the access what that needs itself; `raise` lifts it.
-fn path(top: &mut Reader<'_>, access: &Access, notes: &mut Vec<String>) -> Checked<PathSpec> {
+fn path(cx: &mut Context<'_>, top: &mut Reader<'_>, access: &Access) -> Checked<PathSpec> {
     let node = top.given("path");
     let mut reader = Reader::open("path", "[path]", node, top.at())?;
     let given = reader.quantity::<Duration>("rtt")?;
@@ -125,7 +133,7 @@ fn path(top: &mut Reader<'_>, access: &Access, notes: &mut Vec<String>) -> Check
         (false, _) => given,
         (true, true) => {
             let raised = least + NEXT_DOOR;
-            notes.push(format!(
+            cx.notes.push(format!(
                 "the round-trip time of {given} is less than the access itself takes ({least}): \
                  raised to {raised}"
             ));

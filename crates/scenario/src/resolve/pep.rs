@@ -91,7 +91,9 @@ fn without(reader: &mut Reader<'_>) -> Checked<Vec<Part>> {
             }
         }
     }
-    let names = parts.iter().map(|part| ResolvedValue::Text(part.name().to_owned()));
+    let names = parts
+        .iter()
+        .map(|part| ResolvedValue::Text(part.name().to_owned()));
     let names = names.collect();
     reader.put("without", ResolvedValue::List(names));
     Ok(parts)

@@ -104,12 +104,12 @@ fn one(
     let mut reader = Reader::open("ue.<name>", format!("[ue.{name}]"), Some(node), node.at)?;
     let count = reader.count::<usize>("count")?;
     let (channel, bearers) = match access {
-        Access::Cell { spec, .. } => {
-            let channel = channel::read(cx, &mut reader, name, &spec.config)?;
+        Access::Cell { spec, site, .. } => {
+            let channel = channel::read(cx, &mut reader, name, &spec.config, site)?;
             (channel, bearers(&mut reader, name, &spec.config)?)
         }
         Access::Link(_) => {
-            for key in ["channel", "bearer"] {
+            for key in ["channel", "mobility", "bearer"] {
                 if let Some(node) = reader.given(key) {
                     return Err(
                         fault(node.at, format!("a user of a wired link has no {key}"))
@@ -162,6 +162,7 @@ fn bearers(ue: &mut Reader<'_>, name: &str, cell: &CellConfig) -> Checked<Vec<Be
             rlc: rlc(&mut reader, cell)?,
             downlink_buffer: reader.capacity("downlink-buffer")?,
             uplink_buffer: reader.capacity("uplink-buffer")?,
+            loss: reader.number("loss")?,
         });
         resolved.push(ResolvedValue::Table(reader.finish()));
     }

@@ -1,0 +1,193 @@
+//! Lengths, speeds and powers, and places on the ground, which are pairs of lengths.
+
+use super::{Quantity, Reader, in_range, quantity, unit_fault, wrong_type};
+use crate::document::{Node, Value};
+use crate::error::{Checked, fault};
+use crate::keys::Key;
+use crate::resolved::ResolvedValue;
+use core::fmt::{self, Display};
+use core::str::FromStr;
+use radio::moving::{Dbm, Metres, Position, Speed};
+use units::{Duration, ParseUnitError};
+
+impl Quantity for Dbm {
+    fn base(self) -> f64 {
+        self.get()
+    }
+}
+impl Quantity for Speed {
+    fn base(self) -> f64 {
+        self.get()
+    }
+}
+
+/// A length that prints without rounding.
+#[derive(Clone, Copy)]
+pub(crate) struct Length(pub(crate) Metres);
+
+impl FromStr for Length {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        text.parse().map(Self)
+    }
+}
+impl Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} m", self.0.get())
+    }
+}
+impl Quantity for Length {
+    fn base(self) -> f64 {
+        self.0.get()
+    }
+}
+
+/// A waypoint and how long the user rests there.
+pub(crate) type Stop = (Position, Duration);
+
+impl Reader<'_> {
+    /// A length.
+    pub(crate) fn length(&mut self, name: &str) -> Checked<Metres> {
+        Ok(self.quantity::<Length>(name)?.0)
+    }
+
+    /// A place on the ground, if given or defaulted.
+    pub(crate) fn optional_position(&mut self, name: &str) -> Checked<Option<Position>> {
+        let value = self.value(name, position)?;
+        if let Some(place) = value {
+            self.put(name, shown(place));
+        }
+        Ok(value)
+    }
+
+    /// A place on the ground.
+    pub(crate) fn position(&mut self, name: &str) -> Checked<Position> {
+        let value = self.optional_position(name)?;
+        self.must(name, value)
+    }
+
+    /// Two opposite corners of a rectangle.
+    pub(crate) fn corners(&mut self, name: &str) -> Checked<(Position, Position)> {
+        let value = self.value(name, corners)?;
+        let (a, b) = self.must(name, value)?;
+        self.put(name, ResolvedValue::List(vec![shown(a), shown(b)]));
+        Ok((a, b))
+    }
+
+    /// Places, each with the rest there, at most so many.
+    pub(crate) fn stops(&mut self, name: &str, most: usize) -> Checked<Vec<Stop>> {
+        let value = self.value(name, |key, node| stops(key, node, most))?;
+        let stops = self.must(name, value)?;
+        let shown = stops.iter().map(|&(place, rest)| match shown(place) {
+            ResolvedValue::List(mut parts) if !rest.is_zero() => {
+                parts.push(ResolvedValue::Text(rest.to_string()));
+                ResolvedValue::List(parts)
+            }
+            place => place,
+        });
+        self.put(name, ResolvedValue::List(shown.collect()));
+        Ok(stops)
+    }
+}
+
+/// As it would stand in the file.
+fn shown(place: Position) -> ResolvedValue {
+    let lengths = [place.x(), place.y()];
+    let texts = lengths.map(|length| ResolvedValue::Text(Length(length).to_string()));
+    ResolvedValue::List(texts.into())
+}
+
+fn position(key: &'static Key, node: &Node) -> Checked<Position> {
+    match &node.value {
+        Value::Array(items) => match items.as_slice() {
+            [x, y] => place_of(key, x, y),
+            items => {
+                let what = format!("\"{}\" has {} elements", key.name, items.len());
+                Err(fault(node.at, what).allowed(EXPECTED_PLACE))
+            }
+        },
+        _ => {
+            let what = format!("\"{}\" is {}", key.name, node.kind());
+            Err(fault(node.at, what).allowed(EXPECTED_PLACE))
+        }
+    }
+}
+
+const EXPECTED_PLACE: &str = "expected a place, for example [\"10 m\", \"-5 m\"]";
+
+fn place_of(key: &'static Key, x: &Node, y: &Node) -> Checked<Position> {
+    Ok(Position::new(coordinate(key, x)?, coordinate(key, y)?))
+}
+
+/// One of the two lengths.
+fn coordinate(key: &'static Key, node: &Node) -> Checked<Metres> {
+    let expected = "expected a length, for example \"10 m\"";
+    match &node.value {
+        Value::String(text) => {
+            let Length(value) = text.parse().map_err(|e| unit_fault(key, node, &e))?;
+            in_range(key, node, value.get())?;
+            Ok(value)
+        }
+        Value::Integer(_) | Value::Float(_) => {
+            let what = format!("{} in \"{}\" has no unit", node.text(), key.name);
+            Err(fault(node.at, what)
+                .allowed(expected)
+                .hint("write the unit behind the number, and quotes around both"))
+        }
+        _ => {
+            let what = format!("an element of \"{}\" is {}", key.name, node.kind());
+            Err(fault(node.at, what).allowed(expected))
+        }
+    }
+}
+
+fn corners(key: &'static Key, node: &Node) -> Checked<(Position, Position)> {
+    match &node.value {
+        Value::Array(items) if items.len() == 2 => {
+            Ok((position(key, &items[0])?, position(key, &items[1])?))
+        }
+        Value::Array(items) => Err(fault(
+            node.at,
+            format!("\"{}\" has {} elements", key.name, items.len()),
+        )
+        .allowed(
+            "expected two opposite corners, for example [[\"0 m\", \"0 m\"], [\"80 m\", \"50 m\"]]",
+        )),
+        _ => Err(wrong_type(key, node)),
+    }
+}
+
+fn stops(key: &'static Key, node: &Node, most: usize) -> Checked<Vec<Stop>> {
+    let Value::Array(items) = &node.value else {
+        return Err(wrong_type(key, node));
+    };
+    if items.is_empty() {
+        return Err(fault(node.at, format!("\"{}\" is empty", key.name))
+            .allowed("expected at least one place")
+            .hint("for example [[\"0 m\", \"5 m\"], [\"40 m\", \"5 m\"]]"));
+    }
+    if items.len() > most {
+        let what = format!("\"{}\" has {} places", key.name, items.len());
+        return Err(fault(node.at, what).allowed(format!("allowed are {most}")));
+    }
+    items.iter().map(|item| stop(key, item)).collect()
+}
+
+fn stop(key: &'static Key, node: &Node) -> Checked<Stop> {
+    match &node.value {
+        Value::Array(items) => match items.as_slice() {
+            [x, y, rest] => Ok((place_of(key, x, y)?, quantity(&REST, rest)?)),
+            _ => Ok((position(key, node)?, Duration::ZERO)),
+        },
+        _ => Ok((position(key, node)?, Duration::ZERO)),
+    }
+}
+
+/// The third element of a waypoint.
+static REST: Key = Key {
+    name: "rest",
+    kind: crate::keys::Kind::Duration,
+    fallback: crate::keys::Fallback::Required,
+    range: crate::keys::Range::Within(0.0, 3_600_000.0),
+    meaning: "How long the user rests there.",
+};
