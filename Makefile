@@ -35,7 +35,7 @@ bench: build  ## speed on this machine; appends to docs/results/bench-history.js
 	$(CARGO) bench --locked -p sim --bench speed -- --record
 
 reproduce: build  ## RAPID beside the paper: runs everything, writes docs/results/rapid.md
-	@scripts/reproduce
+	@$(BRIMFUL) reproduce rapid --out docs/results
 
 fuzz: setup  ## every fuzz target for a minute (nightly features by RUSTC_BOOTSTRAP)
 	@scripts/fuzz

@@ -1,6 +1,8 @@
 //! The command line, as `docs/cli.md` describes it.
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use reproduce::SYSTEMS;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -24,6 +26,9 @@ pub(crate) enum Command {
     /// Run variants of a scenario side by side, with the same seeds
     #[command(after_help = COMPARE_HELP)]
     Compare(CompareArgs),
+    /// Run a paper's experiments again and print its claims beside ours
+    #[command(after_help = REPRODUCE_HELP)]
+    Reproduce(ReproduceArgs),
     /// Measure, make or convert radio traces
     #[command(subcommand)]
     Trace(TraceCommand),
@@ -50,6 +55,17 @@ that hold a comma stand in double quotes.
 
 Example:
   brimful compare scenarios/rapid/trace-drive.toml --vary pep=none,default --repeats 5";
+
+const REPRODUCE_HELP: &str = "\
+Prints each claim with the paper's number, ours with its 95 % confidence interval, and what becomes
+of it: holds, better, or does not hold, and why. With --out, DIR gets the page SYSTEM.md, its figures
+in SYSTEM/, and all numbers in SYSTEM.json; without, nothing is written.
+
+Examples:
+  brimful reproduce rapid --quick
+  brimful reproduce rapid --only fig4 --only fig7 --out results
+
+Exit codes: 0 done (whatever the verdicts), 2 bad usage (nothing written), 1 failed run.";
 
 /// Where an experiment runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -106,6 +122,35 @@ pub(crate) struct CompareArgs {
     /// Values of a knob or key to be compared; may be given several times
     #[arg(long, value_name = "KEY=A,B,...", required = true)]
     pub(crate) vary: Vec<String>,
+}
+
+/// Options of `reproduce`.
+#[derive(Debug, Args)]
+pub(crate) struct ReproduceArgs {
+    /// Whose paper
+    #[arg(value_parser = PossibleValuesParser::new(SYSTEMS.iter().map(|s| s.name)))]
+    pub(crate) system: String,
+    /// Fewer repeats and conditions, to see within half a minute whether all is well
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// One figure or section of the page, e.g. fig7; may be given several times
+    #[arg(long, value_name = "FIGURE")]
+    pub(crate) only: Vec<String>,
+    /// Seed of the first repeat; repeat k uses seed + k [default: 1]
+    #[arg(long, value_parser = seed, allow_hyphen_values = true)]
+    pub(crate) seed: Option<u64>,
+    /// Number of repeats of each experiment [default: as the paper has it]
+    #[arg(long, value_parser = repeats, allow_hyphen_values = true)]
+    pub(crate) repeats: Option<u32>,
+    /// Folder for the page, its figures and all numbers
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print one JSON object on stdout instead of the table
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Runs at the same time [default: one for each core]; does not change any result
+    #[arg(long, value_name = "N", value_parser = threads, allow_hyphen_values = true)]
+    pub(crate) threads: Option<NonZeroUsize>,
 }
 
 /// Options of `list`.

@@ -1,7 +1,7 @@
 //! The `brimful` command.
 //!
 //! ```text
-//!   args -> commands::{run, compare, trace, list, scenario}
+//!   args -> commands::{run, compare, reproduce, trace, list, scenario}
 //!             |-> scenario (files -> experiments)  -> engine (all cores) -> results
 //!             '-> output (stdout, exit codes), results (folder, report.html)
 //! ```

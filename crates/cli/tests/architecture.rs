@@ -25,10 +25,20 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
         ],
     ),
     ("report", &["units", "scenario"]),
+    ("reproduce", &["units", "scenario", "report"]),
     (
         "cli",
         &[
-            "units", "radio", "cc", "queue", "rapid", "ran", "scenario", "sim", "report",
+            "units",
+            "radio",
+            "cc",
+            "queue",
+            "rapid",
+            "ran",
+            "scenario",
+            "sim",
+            "report",
+            "reproduce",
         ],
     ),
 ];

@@ -2,6 +2,7 @@
 
 mod compare;
 mod list;
+mod reproduce;
 mod run;
 mod show;
 mod trace;
@@ -18,6 +19,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Trace(command) => trace::run(&command),
         Command::List(arguments) => list::run(&arguments),
         Command::Scenario(command) => show::run(&command),

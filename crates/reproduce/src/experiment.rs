@@ -1,0 +1,66 @@
+//! Which experiments are run.
+
+/// A scenario with settings. Two that say the same are one, and run once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Experiment {
+    scenario: &'static str,
+    settings: Vec<(&'static str, String)>,
+}
+
+impl Experiment {
+    /// A scenario that comes with Brimful, by its folder and name, e.g. `rapid/oai-fast`.
+    pub const fn of(scenario: &'static str) -> Self {
+        Self {
+            scenario,
+            settings: Vec::new(),
+        }
+    }
+
+    /// With a knob turned, or a key set by its dotted path.
+    #[must_use]
+    pub fn set(mut self, key: &'static str, value: impl Into<String>) -> Self {
+        self.settings.push((key, value.into()));
+        self
+    }
+
+    /// The scenario, with its folder.
+    pub fn scenario(&self) -> &'static str {
+        self.scenario
+    }
+
+    /// The scenario, without its folder.
+    pub fn name(&self) -> &'static str {
+        self.scenario
+            .rsplit_once('/')
+            .map_or(self.scenario, |(_, name)| name)
+    }
+
+    /// What is set, in the order in which it was.
+    pub fn settings(&self) -> &[(&'static str, String)] {
+        &self.settings
+    }
+}
+
+/// The experiments without those that say the same as an earlier one.
+pub(crate) fn distinct(experiments: impl IntoIterator<Item = Experiment>) -> Vec<Experiment> {
+    let mut found: Vec<Experiment> = Vec::new();
+    for experiment in experiments {
+        if !found.contains(&experiment) {
+            found.push(experiment);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_experiments_are_one() {
+        let at = |rtt| Experiment::of("rapid/oai-fast").set("rtt", rtt);
+        let found = distinct([at("1 ms"), at("2 ms"), at("1 ms")]);
+        assert_eq!(found, [at("1 ms"), at("2 ms")]);
+        assert_eq!(found[0].name(), "oai-fast");
+    }
+}

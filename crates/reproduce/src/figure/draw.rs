@@ -1,0 +1,238 @@
+//! Figures as SVG, by plotters.
+//!
+//! Both axes are drawn as linear ones; a logarithmic one has the decimal logarithms of its values on
+//! it, and labels at whole powers of ten.
+
+use super::scale::{Span, span};
+use super::{Axis, Figure, Panel, Shape, Trace};
+use plotters::coord::Shift;
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use scenario::Estimate;
+
+/// Size of a panel, and of the band above all of them with title and legend, in pixels.
+const PANEL: (u32, u32) = (420, 270);
+const HEADER: u32 = 58;
+/// Sizes of letters.
+const TITLE: u32 = 17;
+const TEXT: u32 = 14;
+const SMALL: u32 = 13;
+/// How much of the room of a condition its bars or dots take together.
+const GROUP: f64 = 0.72;
+/// The colours of Okabe and Ito, which are told apart with any colour vision and on white.
+const COLOURS: [RGBColor; 7] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(80, 80, 80),
+];
+const INK: RGBColor = RGBColor(34, 34, 34);
+const GRID: RGBColor = RGBColor(222, 222, 222);
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+/// Writing into a text does not fail; what plotters reports is a defect of the figure.
+type Drawn = Result<(), Box<dyn std::error::Error>>;
+
+/// The figure as SVG.
+pub(super) fn svg(figure: &Figure) -> String {
+    let columns = figure.columns.max(1);
+    let rows = figure.panels.len().div_ceil(columns);
+    let size = (PANEL.0 * columns as u32, HEADER + PANEL.1 * rows as u32);
+    let mut text = String::new();
+    let root = SVGBackend::with_string(&mut text, size).into_drawing_area();
+    let drawn = panels(figure, &root, (rows, columns)).and_then(|()| Ok(root.present()?));
+    drop(root);
+    match drawn {
+        Ok(()) => text,
+        Err(error) => format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\"><title>{}: {error}</title></svg>\n",
+            figure.name
+        ),
+    }
+}
+
+type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+
+fn panels(figure: &Figure, root: &Area<'_>, (rows, columns): (usize, usize)) -> Drawn {
+    root.fill(&WHITE)?;
+    let (header, body) = root.split_vertically(HEADER);
+    heading(figure, &header)?;
+    for (panel, area) in figure.panels.iter().zip(body.split_evenly((rows, columns))) {
+        draw(figure, panel, &area)?;
+    }
+    Ok(())
+}
+
+/// Title and legend.
+fn heading(figure: &Figure, area: &Area<'_>) -> Drawn {
+    let title = ("sans-serif", TITLE)
+        .into_font()
+        .style(FontStyle::Bold)
+        .color(&INK);
+    area.draw(&Text::new(figure.title.clone(), (14, 10), title))?;
+    let text = ("sans-serif", TEXT).into_font().color(&INK);
+    let text = text.pos(Pos::new(HPos::Left, VPos::Center));
+    let mut x = 14;
+    for name in figure.names() {
+        let swatch = [(x, 38), (x + 14, 50)];
+        area.draw(&Rectangle::new(swatch, colour(figure, name).filled()))?;
+        area.draw(&Text::new(name.to_owned(), (x + 20, 44), text.clone()))?;
+        // no font is at hand to measure with: letters are about 0.6 of their height
+        x += 48 + (name.chars().count() as f64 * 0.6 * f64::from(TEXT)) as i32;
+    }
+    Ok(())
+}
+
+fn colour(figure: &Figure, name: &str) -> RGBColor {
+    let place = figure.names().iter().position(|known| *known == name);
+    COLOURS[place.unwrap_or(0) % COLOURS.len()]
+}
+
+/// The range of an axis: that of all panels that have the same one.
+fn shared(
+    figure: &Figure,
+    axis: fn(&Panel) -> &Axis,
+    panel: &Panel,
+    values: fn(&Panel) -> Vec<f64>,
+) -> Span {
+    let same = figure.panels.iter().filter(|p| axis(p) == axis(panel));
+    span(axis(panel).scale, same.flat_map(values))
+}
+
+fn draw(figure: &Figure, panel: &Panel, area: &Area<'_>) -> Drawn {
+    let y = shared(figure, |p| &p.y, panel, Panel::heights);
+    let x = match &panel.shape {
+        Shape::Groups { conditions, .. } => Span::conditions(conditions.len()),
+        Shape::Lines(_) => shared(figure, |p| &p.x, panel, Panel::widths),
+    };
+    let caption = ("sans-serif", TEXT).into_font().color(&INK);
+    let mut chart = ChartBuilder::on(area)
+        .caption(&panel.title, caption)
+        .margin(8)
+        .margin_right(18)
+        .x_label_area_size(40)
+        .y_label_area_size(62)
+        .build_cartesian_2d(x.range(), y.range())?;
+    mesh(panel, &mut chart, (&x, &y))?;
+    match &panel.shape {
+        Shape::Groups { series, .. } => {
+            for (place, (name, estimates)) in series.iter().enumerate() {
+                let place = Place::of(place, series.len());
+                group(&mut chart, &y, estimates, place, colour(figure, name))?;
+            }
+        }
+        Shape::Lines(traces) => {
+            for trace in traces {
+                line(&mut chart, (&x, &y), trace, colour(figure, &trace.name))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn mesh(panel: &Panel, chart: &mut Chart<'_, '_>, (x, y): (&Span, &Span)) -> Drawn {
+    let text = ("sans-serif", SMALL).into_font().color(&INK);
+    let conditions = match &panel.shape {
+        Shape::Groups { conditions, .. } => Some(conditions),
+        Shape::Lines(_) => None,
+    };
+    let x_label = |at: &f64| match conditions {
+        Some(names) => x
+            .condition(*at)
+            .and_then(|i| names.get(i))
+            .cloned()
+            .unwrap_or_default(),
+        None => x.label(*at),
+    };
+    let y_label = |at: &f64| y.label(*at);
+    let mut mesh = chart.configure_mesh();
+    if conditions.is_some() {
+        mesh.disable_x_mesh();
+    }
+    mesh.x_labels(x.marks())
+        .y_labels(y.marks())
+        .x_label_formatter(&x_label)
+        .y_label_formatter(&y_label)
+        .x_desc(panel.x.label)
+        .y_desc(panel.y.label)
+        .label_style(text.clone())
+        .axis_desc_style(text)
+        .axis_style(INK)
+        .bold_line_style(GRID)
+        .light_line_style(TRANSPARENT)
+        .draw()?;
+    Ok(())
+}
+
+/// Where the bars of one name stand beside those of the others.
+#[derive(Clone, Copy)]
+struct Place {
+    middle: f64,
+    width: f64,
+}
+
+impl Place {
+    fn of(place: usize, of: usize) -> Self {
+        let width = GROUP / of.max(1) as f64;
+        Self {
+            middle: (place as f64 + 0.5) * width - GROUP / 2.0,
+            width,
+        }
+    }
+}
+
+/// The values of one name under all conditions, with their confidence intervals.
+fn group(
+    chart: &mut Chart<'_, '_>,
+    y: &Span,
+    estimates: &[Estimate],
+    place: Place,
+    colour: RGBColor,
+) -> Drawn {
+    for (condition, estimate) in estimates.iter().enumerate() {
+        let Some(mean) = y.place(estimate.mean) else {
+            continue;
+        };
+        let middle = condition as f64 + place.middle;
+        let half = place.width * 0.46;
+        if y.is_linear() {
+            let bar = [(middle - half, 0.0), (middle + half, mean)];
+            chart.draw_series([Rectangle::new(bar, colour.filled())])?;
+        } else {
+            chart.draw_series([Circle::new((middle, mean), 5, colour.filled())])?;
+        }
+        let low = y
+            .place(estimate.mean - estimate.ci95)
+            .unwrap_or(y.range().start);
+        let high = y.place(estimate.mean + estimate.ci95).unwrap_or(mean);
+        let tip = place.width * 0.18;
+        let whiskers = [
+            vec![(middle, low), (middle, high)],
+            vec![(middle - tip, low), (middle + tip, low)],
+            vec![(middle - tip, high), (middle + tip, high)],
+        ];
+        chart.draw_series(whiskers.map(|points| PathElement::new(points, INK.stroke_width(1))))?;
+    }
+    Ok(())
+}
+
+fn line(
+    chart: &mut Chart<'_, '_>,
+    (x, y): (&Span, &Span),
+    trace: &Trace,
+    colour: RGBColor,
+) -> Drawn {
+    let points = trace
+        .points
+        .iter()
+        .filter_map(|(a, b)| Some((x.place(*a)?, y.place(*b)?)));
+    chart.draw_series([PathElement::new(
+        points.collect::<Vec<_>>(),
+        colour.stroke_width(2),
+    )])?;
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! Figures: what they show. [`draw`] makes SVG of it.
+//!
+//! The same numbers give the same bytes.
+
+mod draw;
+mod scale;
+
+use scenario::Estimate;
+
+/// A figure of several panels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// Name of its file, without the ending.
+    pub name: &'static str,
+    /// What it shows.
+    pub title: String,
+    /// Panels in a row.
+    pub columns: usize,
+    /// Its panels, row by row.
+    pub panels: Vec<Panel>,
+}
+
+/// One pair of axes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Panel {
+    /// What it shows.
+    pub title: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis. Panels of a figure whose labels are the same share their range.
+    pub y: Axis,
+    /// What is drawn.
+    pub shape: Shape,
+}
+
+/// An axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// What it measures, with the unit.
+    pub label: &'static str,
+    /// How.
+    pub scale: Scale,
+}
+
+/// How an axis divides its range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Evenly, from zero.
+    Linear,
+    /// By powers of ten; what is not positive is not shown.
+    Logarithmic,
+}
+
+/// What is drawn. Equal names have equal colours in all panels of a figure.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// Side by side for each condition: bars on a linear axis, dots on a logarithmic one, with
+    /// confidence intervals.
+    Groups {
+        /// The conditions.
+        conditions: Vec<String>,
+        /// A name, and its value under each condition.
+        series: Vec<(String, Vec<Estimate>)>,
+    },
+    /// Lines.
+    Lines(Vec<Trace>),
+}
+
+/// A line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// Its name.
+    pub name: String,
+    /// Its points.
+    pub points: Vec<(f64, f64)>,
+}
+
+impl Axis {
+    /// From zero.
+    pub const fn linear(label: &'static str) -> Self {
+        Self {
+            label,
+            scale: Scale::Linear,
+        }
+    }
+    /// By powers of ten.
+    pub const fn logarithmic(label: &'static str) -> Self {
+        Self {
+            label,
+            scale: Scale::Logarithmic,
+        }
+    }
+}
+
+impl Figure {
+    /// Its SVG.
+    pub fn svg(&self) -> String {
+        draw::svg(self)
+    }
+
+    /// All names, in the order in which they first occur.
+    fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for panel in &self.panels {
+            for name in panel.names() {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+        }
+        names
+    }
+}
+
+impl Panel {
+    fn names(&self) -> Vec<&str> {
+        match &self.shape {
+            Shape::Groups { series, .. } => series.iter().map(|(name, _)| name.as_str()).collect(),
+            Shape::Lines(traces) => traces.iter().map(|t| t.name.as_str()).collect(),
+        }
+    }
+
+    /// All that the vertical axis has to reach, in no order.
+    fn heights(&self) -> Vec<f64> {
+        match &self.shape {
+            Shape::Groups { series, .. } => {
+                let all = series.iter().flat_map(|(_, estimates)| estimates);
+                all.flat_map(|e| [e.mean - e.ci95, e.mean + e.ci95])
+                    .collect()
+            }
+            Shape::Lines(traces) => {
+                let all = traces.iter().flat_map(|t| &t.points);
+                all.map(|(_, y)| *y).collect()
+            }
+        }
+    }
+
+    fn widths(&self) -> Vec<f64> {
+        match &self.shape {
+            Shape::Groups { .. } => Vec::new(),
+            Shape::Lines(traces) => {
+                let all = traces.iter().flat_map(|t| &t.points);
+                all.map(|(x, _)| *x).collect()
+            }
+        }
+    }
+}

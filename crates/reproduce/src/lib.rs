@@ -1,0 +1,37 @@
+//! A paper's experiments run again, its claims beside ours.
+//!
+//! ```text
+//!   System (sections: experiments, claims) --choice--> Plan --points--> an engine runs them
+//!                                                        |                    |
+//!   page (Markdown), figures (SVG), JSON, table  <-- Outcome <-- [RunResult] -'
+//! ```
+//!
+//! A [`System`] is data: sections, each with the experiments that it needs and a function from
+//! their results to claims, tables and figures. Experiments that several sections need run once.
+//! The scenario files are part of the program, so that it works wherever it is installed.
+//!
+//! What this crate is *not*: it runs nothing, reads no clock and no file, and writes none.
+#![forbid(unsafe_code)]
+
+mod claim;
+mod experiment;
+mod figure;
+mod markdown;
+mod measure;
+mod outcome;
+mod plan;
+mod rapid;
+mod results;
+mod section;
+mod shipped;
+
+pub use claim::{Cell, Claim, Verdict};
+pub use experiment::Experiment;
+pub use figure::{Axis, Figure, Panel, Scale, Shape, Trace};
+pub use outcome::{File, Outcome, Spent};
+pub use plan::{Choice, Plan, PlanError};
+pub use results::Results;
+pub use section::{Extent, Part, Section, System};
+
+/// The systems whose papers can be reproduced.
+pub const SYSTEMS: &[&System] = &[&rapid::SYSTEM];

@@ -1,0 +1,167 @@
+//! What is read off a run. None where a run does not have it.
+
+use scenario::{FlowResult, Metric, RunResult};
+use units::Duration;
+
+/// A flow by its name.
+pub(crate) fn flow<'a>(run: &'a RunResult, name: &str) -> Option<&'a FlowResult> {
+    run.flows.iter().find(|flow| flow.name == name)
+}
+
+/// Goodput of a flow over its whole life, Mbit/s.
+pub(crate) fn goodput(name: &str) -> impl Fn(&RunResult) -> Option<f64> {
+    move |run| flow(run, name).map(|f| f.goodput.as_bps() as f64 / 1e6)
+}
+
+/// Goodput of all flows together, Mbit/s.
+pub(crate) fn total_goodput(run: &RunResult) -> Option<f64> {
+    Some(
+        run.flows
+            .iter()
+            .map(|f| f.goodput.as_bps() as f64 / 1e6)
+            .sum(),
+    )
+}
+
+/// From a flow's start to its completion, s.
+pub(crate) fn completion(name: &str) -> impl Fn(&RunResult) -> Option<f64> {
+    move |run| flow(run, name)?.completion.map(Duration::as_secs_f64)
+}
+
+/// Completion of the last flow, s; none unless all complete.
+pub(crate) fn last_completion(run: &RunResult) -> Option<f64> {
+    let times: Option<Vec<f64>> = run
+        .flows
+        .iter()
+        .map(|f| f.completion.map(Duration::as_secs_f64))
+        .collect();
+    times?.into_iter().reduce(f64::max)
+}
+
+/// Mean round-trip time of a flow, ms.
+pub(crate) fn rtt(name: &str) -> impl Fn(&RunResult) -> Option<f64> {
+    move |run| {
+        let rtt = &flow(run, name)?.rtt;
+        (rtt.count > 0).then_some(rtt.mean)
+    }
+}
+
+/// By how much the mean round-trip time of a flow is above `base`, ms.
+pub(crate) fn increase(name: &str, base: f64) -> impl Fn(&RunResult) -> Option<f64> {
+    move |run| rtt(name)(run).map(|mean| mean - base)
+}
+
+/// Mean one-way delay of a flow, ms.
+pub(crate) fn one_way_delay(name: &str) -> impl Fn(&RunResult) -> Option<f64> {
+    move |run| {
+        let delay = &flow(run, name)?.owd;
+        (delay.count > 0).then_some(delay.mean)
+    }
+}
+
+/// Mean load time of pages, s.
+pub(crate) fn load_time(name: &str) -> impl Fn(&RunResult) -> Option<f64> {
+    move |run| {
+        let time = &flow(run, name)?.load_time;
+        (time.count > 0).then_some(time.mean / 1e3)
+    }
+}
+
+/// Jain's index of the flows' goodputs: 1 if all are equal, 1/n if one has all.
+pub(crate) fn jain(run: &RunResult) -> Option<f64> {
+    let rates = || run.flows.iter().map(|f| f.goodput.as_bps() as f64);
+    let squares: f64 = rates().map(|rate| rate * rate).sum();
+    (squares > 0.0).then(|| rates().sum::<f64>().powi(2) / (run.flows.len() as f64 * squares))
+}
+
+/// Packets that the base station's queues dropped.
+pub(crate) fn rlc_drops(run: &RunResult) -> Option<f64> {
+    let queues = run.queues.iter().filter(|q| q.name.starts_with("rlc/"));
+    Some(queues.map(|q| q.drops as f64).sum())
+}
+
+/// Share of the link that was used, %.
+pub(crate) fn utilisation(run: &RunResult) -> Option<f64> {
+    Some(100.0 * run.link.utilisation)
+}
+
+/// Mean of a series until a time, s.
+pub(crate) fn mean_until(run: &RunResult, name: &str, metric: Metric, end: f64) -> Option<f64> {
+    let series = run
+        .series
+        .iter()
+        .find(|s| s.entity == name && s.metric == metric)?;
+    let values: Vec<f64> = series
+        .points
+        .iter()
+        .filter(|(at, _)| at.since_start().as_secs_f64() <= end)
+        .map(|(_, value)| *value)
+        .collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scenario::{QueueResult, Series};
+    use units::{BitRate, Instant};
+
+    fn run(rates: &[u64]) -> RunResult {
+        let flows = rates.iter().enumerate().map(|(i, rate)| FlowResult {
+            name: format!("f{i}"),
+            goodput: BitRate::from_bps(*rate),
+            ..FlowResult::default()
+        });
+        RunResult {
+            flows: flows.collect(),
+            ..RunResult::default()
+        }
+    }
+
+    #[test]
+    fn jains_index_by_hand() {
+        // (1 + 3)^2 / (2 (1 + 9)) = 0.8; all to one of four: 1/4
+        assert_eq!(jain(&run(&[1, 3])), Some(0.8));
+        assert_eq!(jain(&run(&[5, 0, 0, 0])), Some(0.25));
+        assert_eq!(jain(&run(&[0, 0])), None);
+    }
+
+    #[test]
+    fn what_was_not_measured_is_none() {
+        let run = run(&[2_000_000]);
+        assert_eq!(goodput("f0")(&run), Some(2.0));
+        assert_eq!(goodput("f1")(&run), None);
+        assert_eq!(completion("f0")(&run), None);
+        assert_eq!(last_completion(&run), None);
+        assert_eq!(rtt("f0")(&run), None);
+        assert_eq!(load_time("f0")(&run), None);
+    }
+
+    #[test]
+    fn only_the_base_stations_drops_count() {
+        let mut run = run(&[]);
+        run.queues = [("rlc/ue1/drb1", 3), ("wan/down", 5), ("rlc/ue2/drb1", 1)]
+            .map(|(name, drops)| QueueResult {
+                name: name.into(),
+                drops,
+                ..QueueResult::default()
+            })
+            .to_vec();
+        assert_eq!(rlc_drops(&run), Some(4.0));
+    }
+
+    #[test]
+    fn a_series_is_averaged_until_its_time() {
+        let mut run = run(&[]);
+        run.series.push(Series {
+            entity: "f0".into(),
+            metric: Metric::Goodput,
+            points: [(1, 1.0), (2, 3.0), (3, 100.0)]
+                .map(|(s, v)| (Instant::from_nanos(s * 1_000_000_000), v))
+                .to_vec(),
+        });
+        assert_eq!(mean_until(&run, "f0", Metric::Goodput, 2.0), Some(2.0));
+        assert_eq!(mean_until(&run, "f0", Metric::Goodput, 0.5), None);
+        assert_eq!(mean_until(&run, "f0", Metric::Rtt, 2.0), None);
+    }
+}

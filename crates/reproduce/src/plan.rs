@@ -1,0 +1,237 @@
+//! What will be run, checked before anything runs.
+
+use crate::experiment::{Experiment, distinct};
+use crate::outcome::Outcome;
+use crate::results::Results;
+use crate::section::{Extent, Section, System};
+use scenario::{Overrides, Point, RunResult, ScenarioError, load_embedded};
+
+/// What is wanted of a reproduction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// Fewer repeats and conditions.
+    pub quick: bool,
+    /// Repeats of each experiment, instead of the system's own.
+    pub repeats: Option<u32>,
+    /// Seed of the first repeat, instead of 1.
+    pub seed: Option<u64>,
+    /// Sections by their names; empty for all.
+    pub only: Vec<String>,
+}
+
+/// Why nothing can be run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// No section has this name.
+    #[error("{system} has no figure or section {name:?}; expected one of {known}{suggestion}")]
+    Section {
+        /// What was asked for.
+        name: String,
+        /// Of which system.
+        system: &'static str,
+        /// What there is.
+        known: String,
+        /// The nearest of them.
+        suggestion: String,
+    },
+    /// A scenario cannot be read as an experiment wants it: a defect of this program.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// An experiment names a scenario with a sweep, which is not one experiment: a defect of this
+    /// program.
+    #[error("the scenario {0} sweeps: it is not one experiment")]
+    Sweep(&'static str),
+}
+
+/// The experiments of a reproduction, read and checked, and what is to be made of them.
+#[derive(Debug)]
+pub struct Plan {
+    pub(crate) system: &'static System,
+    pub(crate) sections: Vec<Section>,
+    pub(crate) extent: Extent,
+    pub(crate) only: Vec<String>,
+    experiments: Vec<Experiment>,
+    points: Vec<Point>,
+}
+
+impl Plan {
+    /// Chooses sections and reads their scenarios.
+    ///
+    /// # Errors
+    /// [`PlanError`]: a section that there is not.
+    pub fn new(system: &'static System, choice: &Choice) -> Result<Self, PlanError> {
+        let sections = chosen(system, &choice.only)?;
+        let repeats = match choice.quick {
+            true => system.repeats.quick,
+            false => system.repeats.full,
+        };
+        let extent = Extent {
+            quick: choice.quick,
+            repeats: choice.repeats.unwrap_or(repeats),
+            seed: choice.seed.unwrap_or(1),
+        };
+        let experiments = distinct(sections.iter().flat_map(|s| (s.experiments)(&extent)));
+        let points: Result<Vec<Point>, PlanError> = experiments
+            .iter()
+            .map(|experiment| point(system, experiment, &extent))
+            .collect();
+        Ok(Self {
+            system,
+            sections,
+            extent,
+            only: choice.only.clone(),
+            points: points?,
+            experiments,
+        })
+    }
+
+    /// What is to be run, each with all its repeats.
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// Takes the repeats of each point, in the points' order, and says what they mean. `version` is
+    /// that of the program.
+    pub fn finish(self, runs: Vec<Vec<RunResult>>, version: &'static str) -> Outcome {
+        let ran = self
+            .experiments
+            .iter()
+            .cloned()
+            .zip(self.points.iter().cloned());
+        let results = Results::new(
+            ran.zip(runs).map(|((e, point), runs)| (e, point, runs)),
+            version,
+        );
+        Outcome::new(&self, &results, version)
+    }
+}
+
+/// The sections of these names, in the page's order; all if there are no names.
+fn chosen(system: &'static System, only: &[String]) -> Result<Vec<Section>, PlanError> {
+    for name in only {
+        if !system.sections.iter().any(|section| section.is(name)) {
+            return Err(unknown(system, name));
+        }
+    }
+    let wanted = |s: &&Section| only.is_empty() || only.iter().any(|name| s.is(name));
+    Ok(system.sections.iter().filter(wanted).copied().collect())
+}
+
+fn unknown(system: &'static System, name: &str) -> PlanError {
+    let known = names(system);
+    let near = known
+        .iter()
+        .map(|k| (strsim::damerau_levenshtein(k, name), k))
+        .min()
+        .filter(|(distance, _)| *distance <= 2);
+    PlanError::Section {
+        name: name.to_owned(),
+        system: system.name,
+        suggestion: near.map_or(String::new(), |(_, k)| format!("; did you mean {k:?}?")),
+        known: known.join(", "),
+    }
+}
+
+/// What `--only` takes: every section, and what several have in common before a hyphen.
+pub(crate) fn names(system: &System) -> Vec<&'static str> {
+    let mut names: Vec<&str> = Vec::new();
+    for section in system.sections {
+        if let Some((group, _)) = section.id.split_once('-') {
+            let members = system.sections.iter().filter(|s| s.is(group)).count();
+            if members > 1 && !names.contains(&group) {
+                names.push(group);
+            }
+        }
+        names.push(section.id);
+    }
+    names
+}
+
+fn point(system: &System, experiment: &Experiment, extent: &Extent) -> Result<Point, PlanError> {
+    let set = experiment.settings().iter();
+    let overrides = Overrides {
+        set: set.map(|(k, v)| ((*k).to_owned(), v.clone())).collect(),
+        trace: None,
+        seed: Some(extent.seed),
+        repeats: Some(extent.repeats),
+    };
+    let file = format!("{}.toml", experiment.scenario());
+    let mut points = load_embedded(system.files, &file, &overrides)?;
+    match (points.pop(), points.is_empty()) {
+        (Some(point), true) => Ok(point),
+        _ => Err(PlanError::Sweep(experiment.scenario())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SYSTEMS;
+
+    fn rapid() -> &'static System {
+        SYSTEMS.iter().find(|s| s.name == "rapid").expect("there")
+    }
+
+    fn plan(choice: &Choice) -> Plan {
+        Plan::new(rapid(), choice).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    #[test]
+    fn every_experiment_of_every_system_can_be_read() {
+        for system in SYSTEMS {
+            for quick in [false, true] {
+                let choice = Choice {
+                    quick,
+                    ..Choice::default()
+                };
+                let plan = Plan::new(system, &choice).unwrap_or_else(|e| panic!("{e}"));
+                assert!(plan.points().len() > 10);
+                let repeats = match quick {
+                    true => system.repeats.quick,
+                    false => system.repeats.full,
+                };
+                assert!(
+                    plan.points()
+                        .iter()
+                        .all(|p| p.experiment.repeats == repeats)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn section_names_are_distinct_and_groups_mean_their_members() {
+        for system in SYSTEMS {
+            let names = names(system);
+            for (i, name) in names.iter().enumerate() {
+                assert!(!names[..i].contains(name), "{name}");
+                assert!(chosen(system, &[(*name).to_owned()]).is_ok_and(|s| !s.is_empty()));
+            }
+        }
+        let only = |name: &str| chosen(rapid(), &[name.to_owned()]).map(|s| s.len());
+        assert!(matches!(only("fig4"), Ok(1..)));
+        let error = only("fig77").expect_err("unknown").to_string();
+        assert!(
+            error.contains("rapid has no figure") && error.contains("did you mean \"fig7\"?"),
+            "{error}"
+        );
+        assert!(only("fig").is_err() && only("").is_err());
+    }
+
+    #[test]
+    fn options_stand_above_the_systems_own() {
+        let plan = plan(&Choice {
+            quick: true,
+            repeats: Some(4),
+            seed: Some(9),
+            only: vec!["fig7".to_owned()],
+        });
+        assert!(
+            plan.points()
+                .iter()
+                .all(|p| (p.experiment.repeats, p.experiment.seed) == (4, 9))
+        );
+        assert_eq!(plan.points().len(), 6);
+    }
+}
