@@ -1,0 +1,29 @@
+//! Many users of one cell.
+
+use crate::*;
+
+#[test]
+fn twenty_users_fill_the_cell_and_none_waits() {
+    for rtt_ms in RTTS_MS {
+        let rtt = format!("{rtt_ms} ms");
+        let plain = run("many-ues", &[("rtt", &rtt), ("pep", "none")]);
+        let result = run("many-ues", &[("rtt", &rtt), ("pep", "default")]);
+        let used = result.link.utilisation / plain.link.utilisation;
+        assert!(
+            (0.97..=1.03).contains(&used),
+            "{rtt}: {used} of the plain case"
+        );
+        assert_eq!(result.flows.len(), 40);
+        for flow in &result.flows {
+            let most = f64::from(rtt_ms) + 5.0;
+            assert!(
+                flow.rtt.p95 <= most,
+                "{rtt}: {} p95 {}",
+                flow.name,
+                flow.rtt.p95
+            );
+            assert!(flow.rtt.count > 100, "{}: measured", flow.name);
+        }
+        assert_eq!(rlc_drops(&result), 0, "{rtt}");
+    }
+}
