@@ -26,6 +26,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ),
     ("report", &["units", "scenario"]),
     ("reproduce", &["units", "scenario", "report"]),
+    ("rnis-server", &["units", "rnis", "radio"]),
     (
         "cli",
         &[
@@ -39,6 +40,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "sim",
             "report",
             "reproduce",
+            "rnis-server",
         ],
     ),
 ];

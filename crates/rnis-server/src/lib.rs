@@ -1,0 +1,1 @@
+//! The radio information service daemon.
