@@ -9,6 +9,7 @@ use crate::resolved::{Resolved, ResolvedValue};
 use crate::source::Position;
 use core::fmt::Display;
 use core::str::FromStr;
+pub(crate) use ground::Stop;
 use queue::Capacity;
 use units::{BitRate, Bytes, Decibel, Duration, Hertz, Packets, ParseUnitError, UnitProblem};
 
@@ -455,7 +456,12 @@ fn quantity<Q: Quantity>(key: &'static Key, node: &Node) -> Checked<Q> {
 
 /// That a quantity's text is wrong.
 fn unit_fault(key: &Key, node: &Node, error: &ParseUnitError) -> Box<Fault> {
-    let (what, example) = described(key.kind);
+    unit_fault_of(key.kind, key, node, error)
+}
+
+/// The same where the key holds several quantities of this kind.
+fn unit_fault_of(kind: Kind, key: &Key, node: &Node, error: &ParseUnitError) -> Box<Fault> {
+    let (what, example) = described(kind);
     let said = format!("\"{}\" = \"{}\"", key.name, error.text);
     let expected = format!("expected {what}, for example \"{example}\"");
     match &error.problem {

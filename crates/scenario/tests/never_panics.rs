@@ -30,16 +30,43 @@ background = { kind = "random", prb = 10, share = 0.5 }
 [ue.phone]
 count = 2
 channel = { kind = "constant-sinr", sinr = "17 dB" }
+[cell.site]
+position = ["0 m", "5 m"]
+[[cell.building]]
+corners = [["10 m", "10 m"], ["90 m", "60 m"]]
+height = "20 m"
+[[cell.blocker]]
+position = ["5 m", "0 m"]
+[cell.interferer]
+kind = "transmitter"
+position = ["0 m", "100 m"]
+power = "30 dBm"
+[ue.static]
+count = 3
+channel = { kind = "moving" }
+mobility = { kind = "static", position = ["50 m", "0 m"], scatter = "30 m" }
+[ue.line]
+channel = { kind = "moving", fading = "none" }
+mobility = { kind = "line", from = ["0 m", "0 m"], towards = ["9 m", "0 m"] }
+[ue.random-walk]
+channel = { kind = "moving", shadowing = "fixed", shadowing-deviation = "3 dB", shadowing-distance = "9 m" }
+mobility = { kind = "random-walk", area = [["0 m", "-50 m"], ["100 m", "100 m"]] }
+[ue.waypoints]
+channel = { kind = "moving" }
+mobility = { kind = "waypoints", points = [["0 m", "0 m"], ["9 m", "0 m", "5 s"]], at-end = "loop" }
 [[ue.phone.bearer]]
 qfis = [1, 2]
 rlc = "um"
 [flow.bulk]
+ue = "phone"
 app = { kind = "bulk", size = "1 MB" }
 tcp = { mss = "1440 B", delayed-ack = false }
 [flow.web]
+ue = "phone"
 count = 3
 app = { kind = "web", size = "1 MB", rate = "16 Mbit/s" }
 [flow.voip]
+ue = "phone"
 app = { kind = "voip" }
 direction = "up"
 [pep]
@@ -65,6 +92,15 @@ fn value() -> impl Strategy<Value = String> {
         Just("{ kind = 3 }".to_owned()),
         Just("{ kind = \"trace\", file = \"/\" }".to_owned()),
         Just("\"\"".to_owned()),
+        Just("\"-5 m\"".to_owned()),
+        Just("\"1 km\"".to_owned()),
+        Just("\"0.000000000000000001 m/s\"".to_owned()),
+        Just("\"500 m/s\"".to_owned()),
+        Just("\"40 dBm\"".to_owned()),
+        Just("\"3 dB\"".to_owned()),
+        Just("[\"20 m\", \"30 m\"]".to_owned()),
+        Just("[[\"0 m\", \"0 m\"], [\"0 m\", \"0 m\", \"9 s\"]]".to_owned()),
+        Just("[[\"-100 km\", \"0 m\"], [\"100 km\", \"90 km\"]]".to_owned()),
         any::<i64>().prop_map(|n| n.to_string()),
         "\"[ -~]{0,20}\"",
     ]
@@ -74,13 +110,20 @@ fn value() -> impl Strategy<Value = String> {
 fn dotted_key() -> impl Strategy<Value = String> {
     let all: Vec<String> = keys()
         .flat_map(|section| {
+            let user = match (section.path, section.kind) {
+                ("ue.<name>.mobility", Some(kind)) => kind,
+                ("ue.<name>.channel", Some("moving")) => "static",
+                _ => "phone",
+            };
             let path = section
                 .path
-                .replace("<name>", "phone")
+                .replace("<name>", user)
                 .replace("flow.phone", "flow.bulk");
             let path = path
                 .replace("knobs.phone", "knobs.rtt")
-                .replace("bearer", "bearer.0");
+                .replace("bearer", "bearer.0")
+                .replace("cell.building", "cell.building.0")
+                .replace("blocker", "blocker.0");
             section.keys.iter().map(move |key| match path.as_str() {
                 "" => key.name.to_owned(),
                 path => format!("{path}.{}", key.name),
@@ -135,7 +178,7 @@ fn the_whole_scenario_is_valid() {
         Err(error) => panic!("{error}"),
     };
     assert_eq!(points.len(), 4);
-    assert_eq!(points[0].experiment.ues.len(), 2);
+    assert_eq!(points[0].experiment.ues.len(), 8);
     assert_eq!(points[0].experiment.flows.len(), 5);
     assert_eq!(points[3].label(), "rtt=8 ms flow.bulk.cc=bbr");
     // the copies of a flow without a user of its own go to the user's copies in turn

@@ -1,9 +1,9 @@
 //! Lengths, speeds and powers, and places on the ground, which are pairs of lengths.
 
-use super::{Quantity, Reader, in_range, quantity, unit_fault, wrong_type};
+use super::{Quantity, Reader, in_range, quantity, unit_fault_of, wrong_type};
 use crate::document::{Node, Value};
-use crate::error::{Checked, fault};
-use crate::keys::Key;
+use crate::error::{Checked, Fault, fault};
+use crate::keys::{Fallback, Key, Kind, Range};
 use crate::resolved::ResolvedValue;
 use core::fmt::{self, Display};
 use core::str::FromStr;
@@ -98,22 +98,35 @@ fn shown(place: Position) -> ResolvedValue {
 }
 
 fn position(key: &'static Key, node: &Node) -> Checked<Position> {
-    match &node.value {
-        Value::Array(items) => match items.as_slice() {
-            [x, y] => place_of(key, x, y),
-            items => {
-                let what = format!("\"{}\" has {} elements", key.name, items.len());
-                Err(fault(node.at, what).allowed(EXPECTED_PLACE))
-            }
-        },
-        _ => {
-            let what = format!("\"{}\" is {}", key.name, node.kind());
-            Err(fault(node.at, what).allowed(EXPECTED_PLACE))
-        }
+    match elements(node) {
+        Some([x, y]) => place_of(key, x, y),
+        _ => Err(not_a_place(key, node)),
     }
 }
 
-const EXPECTED_PLACE: &str = "expected a place, for example [\"10 m\", \"-5 m\"]";
+/// The elements of an array.
+fn elements(node: &Node) -> Option<&[Node]> {
+    match &node.value {
+        Value::Array(items) => Some(items),
+        _ => None,
+    }
+}
+
+fn not_a_place(key: &'static Key, node: &Node) -> Box<Fault> {
+    let what = match elements(node) {
+        Some(items) => format!("a place in \"{}\" has {}", key.name, counted(items.len())),
+        None => format!("\"{}\" is {}", key.name, node.kind()),
+    };
+    fault(node.at, what).allowed("expected two lengths, for example [\"10 m\", \"-5 m\"]")
+}
+
+/// So many elements.
+fn counted(count: usize) -> String {
+    match count {
+        1 => "1 element".to_owned(),
+        count => format!("{count} elements"),
+    }
+}
 
 fn place_of(key: &'static Key, x: &Node, y: &Node) -> Checked<Position> {
     Ok(Position::new(coordinate(key, x)?, coordinate(key, y)?))
@@ -124,7 +137,9 @@ fn coordinate(key: &'static Key, node: &Node) -> Checked<Metres> {
     let expected = "expected a length, for example \"10 m\"";
     match &node.value {
         Value::String(text) => {
-            let Length(value) = text.parse().map_err(|e| unit_fault(key, node, &e))?;
+            let Length(value) = text
+                .parse()
+                .map_err(|e| unit_fault_of(Kind::Length, key, node, &e))?;
             in_range(key, node, value.get())?;
             Ok(value)
         }
@@ -142,25 +157,20 @@ fn coordinate(key: &'static Key, node: &Node) -> Checked<Metres> {
 }
 
 fn corners(key: &'static Key, node: &Node) -> Checked<(Position, Position)> {
-    match &node.value {
-        Value::Array(items) if items.len() == 2 => {
-            Ok((position(key, &items[0])?, position(key, &items[1])?))
+    match elements(node) {
+        Some([a, b]) => Ok((position(key, a)?, position(key, b)?)),
+        Some(items) => {
+            let what = format!("\"{}\" has {}", key.name, counted(items.len()));
+            Err(fault(node.at, what)
+                .allowed("expected two opposite corners")
+                .hint("for example [[\"0 m\", \"0 m\"], [\"80 m\", \"50 m\"]]"))
         }
-        Value::Array(items) => Err(fault(
-            node.at,
-            format!("\"{}\" has {} elements", key.name, items.len()),
-        )
-        .allowed(
-            "expected two opposite corners, for example [[\"0 m\", \"0 m\"], [\"80 m\", \"50 m\"]]",
-        )),
-        _ => Err(wrong_type(key, node)),
+        None => Err(wrong_type(key, node)),
     }
 }
 
 fn stops(key: &'static Key, node: &Node, most: usize) -> Checked<Vec<Stop>> {
-    let Value::Array(items) = &node.value else {
-        return Err(wrong_type(key, node));
-    };
+    let items = elements(node).ok_or_else(|| wrong_type(key, node))?;
     if items.is_empty() {
         return Err(fault(node.at, format!("\"{}\" is empty", key.name))
             .allowed("expected at least one place")
@@ -168,17 +178,14 @@ fn stops(key: &'static Key, node: &Node, most: usize) -> Checked<Vec<Stop>> {
     }
     if items.len() > most {
         let what = format!("\"{}\" has {} places", key.name, items.len());
-        return Err(fault(node.at, what).allowed(format!("allowed are {most}")));
+        return Err(fault(node.at, what).allowed(format!("allowed are at most {most}")));
     }
     items.iter().map(|item| stop(key, item)).collect()
 }
 
 fn stop(key: &'static Key, node: &Node) -> Checked<Stop> {
-    match &node.value {
-        Value::Array(items) => match items.as_slice() {
-            [x, y, rest] => Ok((place_of(key, x, y)?, quantity(&REST, rest)?)),
-            _ => Ok((position(key, node)?, Duration::ZERO)),
-        },
+    match elements(node) {
+        Some([x, y, rest]) => Ok((place_of(key, x, y)?, quantity(&REST, rest)?)),
         _ => Ok((position(key, node)?, Duration::ZERO)),
     }
 }
@@ -186,8 +193,8 @@ fn stop(key: &'static Key, node: &Node) -> Checked<Stop> {
 /// The third element of a waypoint.
 static REST: Key = Key {
     name: "rest",
-    kind: crate::keys::Kind::Duration,
-    fallback: crate::keys::Fallback::Required,
-    range: crate::keys::Range::Within(0.0, 3_600_000.0),
+    kind: Kind::Duration,
+    fallback: Fallback::Required,
+    range: Range::Within(0.0, 3_600_000.0),
     meaning: "How long the user rests there.",
 };

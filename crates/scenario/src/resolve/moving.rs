@@ -3,7 +3,7 @@
 use super::site::Site;
 use crate::error::{Checked, Fault, fault};
 use crate::moving::{MovingSpec, Placement};
-use crate::reader::{Frequency, Reader};
+use crate::reader::{Frequency, Reader, Stop};
 use crate::resolved::ResolvedValue;
 use crate::source::Position;
 use radio::moving::{
@@ -17,6 +17,8 @@ use units::{Duration, Hertz, Streams};
 
 /// Most points of a way.
 const MOST_WAYPOINTS: usize = 1_000;
+/// Shortest way between two points, m.
+const SHORTEST_WAY: f64 = 0.1;
 /// Shortest side of a random walk's area, m.
 const SMALLEST_AREA: f64 = 1.0;
 
@@ -108,16 +110,37 @@ fn random_walk(reader: &mut Reader<'_>) -> Checked<(Mobility, Placement)> {
 
 fn waypoints(reader: &mut Reader<'_>) -> Checked<(Mobility, Placement)> {
     let stops = reader.stops("points", MOST_WAYPOINTS)?;
+    let at_end = match reader.choice("at-end")? {
+        "loop" => AtEnd::Loop,
+        _ => AtEnd::Stop,
+    };
+    check_distances(&stops, at_end, reader.place("points"))?;
     let point = |(place, rest)| Waypoint { place, rest };
     let mobility = Mobility::Waypoints {
         points: stops.into_iter().map(point).collect(),
         speed: reader.quantity("speed")?,
-        at_end: match reader.choice("at-end")? {
-            "loop" => AtEnd::Loop,
-            _ => AtEnd::Stop,
-        },
+        at_end,
     };
     Ok((mobility, scatter(reader)?))
+}
+
+/// That no way between two points is so short that it would take no time.
+fn check_distances(stops: &[Stop], at_end: AtEnd, at: Position) -> Checked<()> {
+    let back = match (at_end, stops) {
+        (AtEnd::Loop, [first, .., last]) => Some((last, first)),
+        _ => None,
+    };
+    let ways = stops.windows(2).map(|pair| (&pair[0], &pair[1]));
+    for ((from, _), (to, _)) in ways.chain(back) {
+        let distance = from.distance(*to).get();
+        if distance > 0.0 && distance < SHORTEST_WAY {
+            let what = format!("the points {from} and {to} are only {distance:.1e} m apart");
+            return Err(
+                fault(at, what).allowed(format!("allowed is {SHORTEST_WAY} m and more, or 0 m"))
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Reads a channel of kind `moving`; gives what its path loss model is extrapolated to.
@@ -153,14 +176,11 @@ pub(super) fn channel(
         adaptation,
     };
     check_interferer(&spec.radio, site)?;
-    let checked = match spec.placement {
-        Placement::Fixed => spec.radio.check(run).map(|_| ()),
-        // what a run will draw is not known; that something can be drawn is
-        Placement::Scattered { .. } | Placement::InArea => spec
-            .placed(run, Streams::new(0).stream("check"))
-            .map(|_| ()),
-    };
-    checked.map_err(|error| located(&error, reader, site, at))?;
+    // what a run will draw is not known, but whether there is anything to be drawn
+    let placed = spec.placed(run, Streams::new(0).stream("check"));
+    placed
+        .and_then(|radio| radio.check(run))
+        .map_err(|error| located(&error, spec.placement, reader, site, at))?;
     let warnings = spec.warnings(run);
     Ok((spec, warnings))
 }
@@ -197,6 +217,10 @@ fn radio(
     } else {
         BuildingEffect::Diffraction
     });
+    if !site.buildings.is_empty() {
+        // it depends on the path loss, so that it may differ between users
+        reader.put("building-effect", ResolvedValue::Text(effect.to_string()));
+    }
     Ok(MovingRadioConfig {
         carrier,
         budget,
@@ -302,10 +326,21 @@ fn path_loss_fault(error: &PathLossError, reader: &Reader<'_>, site: &Site) -> B
 /// What is wrong with a moving radio, at the place that says it.
 fn located(
     error: &MovingRadioError,
+    placement: Placement,
     reader: &Reader<'_>,
     site: &Site,
     way: Position,
 ) -> Box<Fault> {
+    let no_place = matches!(
+        error,
+        MovingRadioError::UeInBuilding { .. } | MovingRadioError::AtBase { .. }
+    );
+    if no_place && placement != Placement::Fixed {
+        return fault(
+            way,
+            format!("no place was found for the UE: in the end, {error}"),
+        );
+    }
     let at = match error {
         MovingRadioError::PathLoss(error) => return path_loss_fault(error, reader, site),
         MovingRadioError::Shadowing(_) => reader.place("shadowing"),

@@ -101,7 +101,7 @@ fn list<T>(
             cell.place(key),
             format!("{} tables [[cell.{key}]]", items.len()),
         )
-        .allowed(format!("allowed are {MOST_OBSTACLES}")));
+        .allowed(format!("allowed are at most {MOST_OBSTACLES}")));
     }
     let read: Vec<_> = items.iter().map(read).collect::<Checked<_>>()?;
     let (made, resolved) = read.into_iter().unzip();
