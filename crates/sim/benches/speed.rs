@@ -75,6 +75,14 @@ fn many_ues(count: usize) -> Experiment {
     experiment
 }
 
+/// Five walking LTE UEs with EPA fading download 10 MB each: `scenarios/lte-epa.toml`.
+fn lte_epa() -> Experiment {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/lte-epa.toml");
+    let points = scenario::load(file.as_ref(), &scenario::Overrides::default());
+    let mut points = points.expect("a scenario that comes with Brimful can be read");
+    points.remove(0).experiment
+}
+
 /// Most memory that the process has had, in MB, as the kernel counts it.
 fn peak_resident_mb() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -155,6 +163,7 @@ fn main() {
         ("25-ues-10mbit-10s", many_ues(25)),
         ("50-ues-10mbit-10s", many_ues(50)),
         ("100-ues-10mbit-10s", many_ues(100)),
+        ("5-lte-ues-epa-10mb-15s", lte_epa()),
     ];
     for (name, experiment) in cases.into_iter().filter(|(name, _)| wanted(name)) {
         reset_peak();
