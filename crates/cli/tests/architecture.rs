@@ -19,13 +19,26 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
         &["units", "rnis", "radio", "cc", "queue", "rapid", "ran"],
     ),
     (
+        "apparatus",
+        &["units", "rnis", "queue", "radio", "ran", "scenario"],
+    ),
+    (
         "sim",
         &[
-            "units", "rnis", "radio", "cc", "queue", "rapid", "ran", "scenario",
+            "units",
+            "rnis",
+            "radio",
+            "cc",
+            "queue",
+            "rapid",
+            "ran",
+            "scenario",
+            "apparatus",
         ],
     ),
+    ("pep", &["units", "rnis", "rapid", "cc"]),
     ("report", &["units", "scenario"]),
-    ("reproduce", &["units", "scenario", "report"]),
+    ("reproduce", &["units", "rnis", "rapid", "scenario"]),
     ("rnis-server", &["units", "rnis", "radio"]),
     (
         "cli",
@@ -46,7 +59,15 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
 ];
 
 const CORES: &[&str] = &[
-    "units", "rnis", "radio", "cc", "queue", "ran", "rapid", "sim",
+    "units",
+    "rnis",
+    "radio",
+    "cc",
+    "queue",
+    "ran",
+    "rapid",
+    "apparatus",
+    "sim",
 ];
 
 /// What no core may name.

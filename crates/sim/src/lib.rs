@@ -1,10 +1,9 @@
 //! The simulator: a deterministic, packet-level, discrete-event world for an experiment.
 //!
 //! ```text
-//!   server ==link==> path =====> [ proxy? ] ====> access ====> UE       app, tcp: the hosts
+//!   server ==link==> path =====> [ proxy? ] ====> access ====> UE       tcp: the hosts
 //!          <=======       <=====            <====        <====          relay, control: the proxy
-//!          \_________________ network, link, access ____________/       measure: what is seen
-//!                       schedule: what happens next
+//!          \______________________ network _____________________/       schedule: what happens next
 //! ```
 //!
 //! [`run`] takes a [`scenario::Experiment`] and a seed, and gives a [`scenario::RunResult`]. Time is
@@ -12,20 +11,16 @@
 //! draws from its own named random stream. A run is therefore the same, bit for bit, on every
 //! machine and for any number of threads, and another flow changes no other's draws.
 //!
-//! TCP ([`tcp`]) is written here; congestion control, the cell and RAPID's allocator are the crates
+//! Wires, applications and meters are those of crate `apparatus`, which the lab uses too. TCP
+//! ([`tcp`]) is written here; congestion control, the cell and RAPID's allocator are the crates
 //! `cc`, `ran` and `rapid`, driven but never second-guessed.
 //!
 //! What this crate is *not*: it reads no file, clock or socket, and it decides nothing that a
 //! mechanism should decide.
 #![forbid(unsafe_code)]
 
-mod access;
-mod app;
-mod channel;
 mod control;
 mod error;
-mod link;
-mod measure;
 mod network;
 mod packet;
 mod pool;

@@ -9,11 +9,11 @@
 //! access. At the edge a packet comes out of the network, so that a proxy may take it; what passes
 //! by goes in again with [`Network::enter_access`] or [`Network::enter_path`].
 
-use crate::access::{CellAccess, CellRoute};
-use crate::link::Link;
 use crate::packet::Packet;
 use crate::pool::{Handle, Pool};
 use crate::schedule::{EntityId, Schedule};
+use apparatus::{CellAccess, CellRoute};
+use ran::Direction;
 use units::{Bytes, Instant};
 
 /// Where a packet comes out of the network.
@@ -40,6 +40,9 @@ enum Exit {
     Out(Place),
 }
 
+/// A link of the network.
+pub(crate) type Link = apparatus::Link<Handle>;
+
 /// A link as the network knows it.
 pub(crate) struct NetLink {
     link: Link,
@@ -60,8 +63,8 @@ pub(crate) enum Access {
         /// From the UEs.
         up: LinkId,
     },
-    /// A radio cell.
-    Cell(Box<CellAccess>),
+    /// A radio cell, and its place in the schedule.
+    Cell(Box<CellAccess<Handle>>, EntityId),
 }
 
 /// How a flow's packets go.
@@ -186,7 +189,7 @@ impl Network {
         let handle = self.admit(packet);
         match &mut self.access {
             &mut Access::Wired { up, .. } => self.offer(now, up, handle),
-            Access::Cell(cell) => {
+            Access::Cell(cell, _) => {
                 cell.send_uplink(now, self.routes[flow as usize].cell, handle);
                 self.after_cell();
             }
@@ -209,7 +212,7 @@ impl Network {
     pub(crate) fn enter_access(&mut self, now: Instant, handle: Handle) {
         match &mut self.access {
             &mut Access::Wired { down, .. } => self.offer(now, down, handle),
-            Access::Cell(cell) => {
+            Access::Cell(cell, _) => {
                 let flow = self.pool.get(handle).flow;
                 cell.send_downlink(now, self.routes[flow as usize].cell, handle);
                 self.after_cell();
@@ -265,7 +268,7 @@ impl Network {
     /// Runs the cell until `now`, as it asked to be. What it delivers is fetched by
     /// [`Self::poll_cell`].
     pub(crate) fn run_cell(&mut self, now: Instant) {
-        if let Access::Cell(cell) = &mut self.access {
+        if let Access::Cell(cell, _) = &mut self.access {
             cell.on_deadline(now);
             self.after_cell();
         }
@@ -273,12 +276,15 @@ impl Network {
 
     /// The next packet that the cell has delivered.
     pub(crate) fn poll_cell(&mut self) -> Option<(Place, Handle)> {
-        let Access::Cell(cell) = &mut self.access else {
+        let Access::Cell(cell, _) = &mut self.access else {
             return None;
         };
-        let delivered = cell.poll_delivered();
-        self.hops += u64::from(delivered.is_some());
-        delivered
+        let (_, direction, handle) = cell.poll_delivered()?;
+        self.hops += 1;
+        Some(match direction {
+            Direction::Downlink => (Place::Ue, handle),
+            Direction::Uplink => (Place::EdgeUp, handle),
+        })
     }
 
     /// Brings the records of all queues up to `now`.
@@ -290,9 +296,9 @@ impl Network {
     }
 
     /// The cell, if there is one.
-    pub(crate) fn cell(&mut self) -> Option<&mut CellAccess> {
+    pub(crate) fn cell(&mut self) -> Option<&mut CellAccess<Handle>> {
         match &mut self.access {
-            Access::Cell(cell) => Some(cell),
+            Access::Cell(cell, _) => Some(cell),
             Access::Wired { .. } => None,
         }
     }
@@ -352,10 +358,10 @@ impl Network {
     }
 
     fn after_cell(&mut self) {
-        let Access::Cell(cell) = &mut self.access else {
+        let Access::Cell(cell, entity) = &mut self.access else {
             return;
         };
-        self.schedule.set(cell.entity(), cell.next_deadline());
+        self.schedule.set(*entity, cell.next_deadline());
         cell.take_dropped(&mut self.dropped);
         self.count_dropped();
     }

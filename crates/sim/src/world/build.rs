@@ -1,21 +1,18 @@
 //! Builds the world of an experiment. Everything that can be wrong with it is found here.
 
-use super::{App, Bottleneck, Entity, Flow, World};
+use super::{App, Entity, Flow, World};
 use crate::Error;
-use crate::access::{CellAccess, CellRoute};
-use crate::app::{Datagrams, Objects};
-use crate::control::{Control, ReportChannel};
-use crate::link::{Jitter, Link, LinkParts, Loss};
-use crate::measure::{FlowMeter, QueueMeter, SeriesSet};
-use crate::network::{Access, LinkId, Links, Network, Route};
+use crate::control::Control;
+use crate::network::{Access, Link, LinkId, Links, Network, Route};
 use crate::schedule::{EntityId, Schedule};
-use queue::{Capacity, DropTail};
-use rapid::Allocator;
-use rnis::Rnti;
-use scenario::{
-    AccessSpec, Direction, Experiment, FlowSpec, LinkSpec, PathSpec, PepMode, Transport,
+use apparatus::app::{Datagrams, Objects};
+use apparatus::measure::{Bottleneck, FlowMeter, QueueMeter, SeriesSet};
+use apparatus::{
+    CellAccess, CellRoute, ReportChannel, WireSpec, access_base_rtt, check_share, path_delay, rnti,
 };
-use std::collections::BTreeSet;
+use queue::Capacity;
+use rapid::Allocator;
+use scenario::{AccessSpec, Direction, Experiment, FlowSpec, LinkSpec, PepMode, Transport};
 use units::{BitRate, Duration, Instant, Streams};
 
 /// A server's own link is so many times as fast as the path, so that the path and not the server is
@@ -38,7 +35,11 @@ struct Builder<'a> {
 /// # Errors
 /// The first thing that is wrong with the experiment.
 pub(crate) fn build(experiment: &Experiment, seed: u64) -> Result<World, Error> {
-    check(experiment)?;
+    apparatus::check(experiment)?;
+    experiment
+        .flows
+        .iter()
+        .try_for_each(|flow| check_flow(experiment, flow))?;
     let first_start = experiment.flows.iter().map(|flow| flow.start).min();
     let mut builder = Builder {
         experiment,
@@ -112,27 +113,7 @@ impl Builder<'_> {
         spec: &WireSpec<'_>,
         add: fn(&mut Links, Link, EntityId) -> LinkId,
     ) -> Result<LinkId, Error> {
-        let queue = DropTail::new(spec.buffer).map_err(|source| Error::Queue {
-            queue: spec.name.to_owned(),
-            source,
-        })?;
-        let streams = self.streams.child("link").child(spec.name);
-        let link = Link::new(LinkParts {
-            rate: spec.rate,
-            delay: spec.delay,
-            queue: Box::new(queue),
-            loss: (spec.loss > 0.0).then(|| Loss {
-                probability: spec.loss,
-                rng: streams.stream("loss"),
-            }),
-            jitter: (!spec.jitter.is_zero()).then(|| Jitter {
-                most: spec.jitter,
-                rng: streams.stream("jitter"),
-            }),
-            meter: spec
-                .is_measured
-                .then(|| QueueMeter::new(spec.name.to_owned(), self.first_start)),
-        });
+        let link = spec.build(&self.streams, self.first_start)?;
         // links are numbered as they are made, so the entity's link is known before it exists
         let entity = self.entity(Entity::Link(self.links.next_id()));
         Ok(add(&mut self.links, link, entity))
@@ -140,15 +121,7 @@ impl Builder<'_> {
 
     fn path(&mut self, delay: Duration) -> Result<(LinkId, LinkId), Error> {
         let path = &self.experiment.path;
-        let wire = |name| WireSpec {
-            name,
-            rate: path.rate,
-            delay,
-            buffer: path.buffer,
-            loss: path.loss,
-            jitter: path.jitter,
-            is_measured: true,
-        };
+        let wire = |name| WireSpec::of_path(name, path, delay);
         let down = self.link(&wire("wan/down"), Links::path_down)?;
         let up = self.link(&wire("wan/up"), Links::path_up)?;
         Ok((down, up))
@@ -160,24 +133,16 @@ impl Builder<'_> {
             AccessSpec::Cell(cell) => {
                 let entity = self.entity(Entity::Cell);
                 let (experiment, began) = (self.experiment, self.first_start);
-                let cell = CellAccess::new(cell, experiment, entity, self.streams, began)?;
-                Ok(Access::Cell(Box::new(cell)))
+                let cell = CellAccess::new(cell, experiment, |_| None, self.streams, began)?;
+                Ok(Access::Cell(Box::new(cell), entity))
             }
         }
     }
 
     fn wired(&mut self, link: &LinkSpec) -> Result<Access, Error> {
-        let wire = |name, rate, loss| WireSpec {
-            name,
-            rate,
-            delay: link.delay,
-            buffer: link.buffer,
-            loss,
-            jitter: Duration::ZERO,
-            is_measured: true,
-        };
-        let down = self.link(&wire("link/down", link.rate, link.loss), Links::access_down)?;
-        let up = self.link(&wire("link/up", link.uplink_rate, 0.0), Links::access_up)?;
+        let (down, up) = WireSpec::of_access(link);
+        let down = self.link(&down, Links::access_down)?;
+        let up = self.link(&up, Links::access_up)?;
         Ok(Access::Wired { down, up })
     }
 
@@ -224,7 +189,7 @@ impl Builder<'_> {
         };
         let is_tcp = matches!(app, Some(App::Objects(_)));
         let app = app.filter(|_| is_tcp == (spec.transport == Transport::Tcp));
-        let app = app.ok_or_else(|| Error::Transport {
+        let app = app.ok_or_else(|| apparatus::Error::Transport {
             flow: spec.name.clone(),
             expected: if is_tcp { "TCP" } else { "UDP" },
         })?;
@@ -258,14 +223,15 @@ impl Builder<'_> {
             return Ok(None);
         };
         if matches!(self.experiment.access, AccessSpec::Link(_)) {
-            return Err(Error::NoReports);
+            return Err(apparatus::Error::NoReports.into());
         }
         if pep.report_period.is_zero() {
-            return Err(Error::OutOfRange {
+            return Err(apparatus::Error::OutOfRange {
                 field: "pep.report-period".to_owned(),
                 value: pep.report_period.to_string(),
                 expected: "more than 0 s",
-            });
+            }
+            .into());
         }
         check_share("pep.report-loss", pep.report_loss)?;
         let rng = self.streams.child("pep").stream("report-loss");
@@ -281,77 +247,7 @@ impl Builder<'_> {
     }
 }
 
-/// A wire in one direction, as the experiment says it.
-struct WireSpec<'a> {
-    name: &'a str,
-    rate: BitRate,
-    delay: Duration,
-    buffer: Capacity,
-    loss: f64,
-    jitter: Duration,
-    is_measured: bool,
-}
-
-/// Identity of the UE of this index in radio reports.
-pub(crate) fn rnti(ue: usize) -> Rnti {
-    Rnti(u16::try_from(ue + 1).expect("checked: at most 65519 UEs"))
-}
-
-/// Base round-trip time of the access alone.
-fn access_base_rtt(access: &AccessSpec) -> Duration {
-    match access {
-        AccessSpec::Link(link) => link.delay * 2,
-        AccessSpec::Cell(cell) => cell.config.base_rtt(),
-    }
-}
-
-/// One-way delay of the path: half of what the access leaves of the end-to-end round-trip time.
-fn path_delay(path: &PathSpec, access: Duration) -> Result<Duration, Error> {
-    if path.rtt < access {
-        return Err(Error::PathTooShort {
-            rtt: path.rtt,
-            access,
-        });
-    }
-    Ok((path.rtt - access) / 2)
-}
-
-fn check(experiment: &Experiment) -> Result<(), Error> {
-    if experiment.flows.is_empty() {
-        return Err(Error::Empty { what: "flows" });
-    }
-    if experiment.ues.is_empty() {
-        return Err(Error::Empty { what: "ues" });
-    }
-    check_names(
-        "flows",
-        experiment.flows.iter().map(|flow| flow.name.as_str()),
-    )?;
-    check_names("ues", experiment.ues.iter().map(|ue| ue.name.as_str()))?;
-    check_count(experiment.ues.len())?;
-    let path = &experiment.path;
-    check_rate("path.rate", path.rate)?;
-    check_share("path.loss", path.loss)?;
-    if let AccessSpec::Link(link) = &experiment.access {
-        check_rate("link.rate", link.rate)?;
-        check_rate("link.uplink-rate", link.uplink_rate)?;
-        check_share("link.loss", link.loss)?;
-    }
-    experiment
-        .flows
-        .iter()
-        .try_for_each(|flow| check_flow(experiment, flow))
-}
-
 fn check_flow(experiment: &Experiment, flow: &FlowSpec) -> Result<(), Error> {
-    let count = experiment.ues.len();
-    if flow.ue >= count {
-        return Err(Error::UnknownUe {
-            flow: flow.name.clone(),
-            ue: flow.ue,
-            count,
-        });
-    }
     if flow.transport == Transport::Udp {
         return Ok(());
     }
@@ -370,53 +266,4 @@ fn check_flow(experiment: &Experiment, flow: &FlowSpec) -> Result<(), Error> {
             flow: flow.name.clone(),
             source,
         })
-}
-
-fn check_names<'a>(what: &'static str, names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
-    let mut seen = BTreeSet::new();
-    for name in names {
-        if !seen.insert(name) {
-            return Err(Error::DuplicateName {
-                what,
-                name: name.to_owned(),
-            });
-        }
-    }
-    Ok(())
-}
-
-fn check_count(ues: usize) -> Result<(), Error> {
-    // TS 38.321 table 7.1-1: RNTIs of UEs end at 65519
-    if ues <= 65_519 {
-        return Ok(());
-    }
-    Err(Error::OutOfRange {
-        field: "number of ues".to_owned(),
-        value: ues.to_string(),
-        expected: "at most 65519",
-    })
-}
-
-fn check_rate(field: &str, rate: BitRate) -> Result<(), Error> {
-    if rate > BitRate::ZERO {
-        return Ok(());
-    }
-    let expected = "more than 0 bit/s";
-    Err(Error::OutOfRange {
-        field: field.to_owned(),
-        value: rate.to_string(),
-        expected,
-    })
-}
-
-fn check_share(field: &str, share: f64) -> Result<(), Error> {
-    if (0.0..=1.0).contains(&share) {
-        return Ok(());
-    }
-    let expected = "0 to 1";
-    Err(Error::OutOfRange {
-        field: field.to_owned(),
-        value: share.to_string(),
-        expected,
-    })
 }

@@ -1,10 +1,10 @@
 //! Hosts: applications over their connections, and datagrams.
 
 use super::{App, Entity, World};
-use crate::app::Begin;
 use crate::packet::{Body, Datagram, Packet};
 use crate::session::{Endpoint, ObjectSpec, Session, Side};
 use crate::tcp::{Connection, Segment};
+use apparatus::app::Begin;
 use scenario::{AppSpec, Direction};
 use units::{Duration, Packets};
 

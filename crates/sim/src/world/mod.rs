@@ -10,20 +10,19 @@ mod hosts;
 mod proxy;
 mod sampling;
 
-use crate::app::{Datagrams, Objects};
 use crate::control::Control;
-use crate::measure::{FlowMeter, QueueMeter, SeriesSet};
 use crate::network::{LinkId, Network, Place};
 use crate::packet::{Body, Packet};
 use crate::pool::Handle;
 use crate::schedule::EntityId;
 use crate::session::{Session, Side};
+use apparatus::app::{Datagrams, Objects};
+use apparatus::measure::{Bottleneck, FlowMeter, QueueMeter, SeriesSet};
 use rnis::Rnti;
 use scenario::{FlowSpec, PepSpec, RunResult};
 use units::{Duration, Instant, Streams};
 
-pub(crate) use build::{build, rnti};
-pub(crate) use sampling::{Bottleneck, Totals};
+pub(crate) use build::build;
 
 /// What an entry of the schedule belongs to.
 #[derive(Clone, Copy, Debug)]

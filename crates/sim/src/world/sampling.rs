@@ -1,68 +1,11 @@
 //! Time series, and how well the bottleneck was used.
 
 use super::World;
-use crate::link::Link;
-use crate::measure::QueueMeter;
-use crate::network::{Access, Network};
+use crate::network::{Access, Link, Network};
 use crate::schedule::EntityId;
-use scenario::{LinkResult, Metric, QueueResult};
-use units::{BitRate, Bytes, Duration, Instant};
-
-/// What the bottleneck has done since the run began.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Totals {
-    /// What it could have carried.
-    pub(crate) capacity: Bytes,
-    /// The part of that which was used.
-    pub(crate) used: Bytes,
-}
-
-/// Records the bottleneck while any flow is active.
-#[derive(Debug, Default)]
-pub(crate) struct Bottleneck {
-    /// Flows that have started and not ended.
-    active: usize,
-    since: Option<(Instant, Totals)>,
-    used: Bytes,
-    capacity: Bytes,
-    time: Duration,
-}
-
-impl Bottleneck {
-    /// A flow starts.
-    fn start(&mut self, now: Instant, totals: Totals) {
-        self.active += 1;
-        self.since.get_or_insert((now, totals));
-    }
-
-    /// A flow ends.
-    fn end(&mut self, now: Instant, totals: Totals) {
-        self.active -= 1;
-        if self.active == 0 {
-            self.stop(now, totals);
-        }
-    }
-
-    /// No flow is active any more.
-    pub(super) fn stop(&mut self, now: Instant, totals: Totals) {
-        if let Some((since, before)) = self.since.take() {
-            self.used += totals.used.saturating_sub(before.used);
-            self.capacity += totals.capacity.saturating_sub(before.capacity);
-            self.time += now.saturating_since(since);
-        }
-    }
-
-    /// The result.
-    pub(super) fn result(&self) -> LinkResult {
-        if self.time.is_zero() || self.capacity.is_zero() {
-            return LinkResult::default();
-        }
-        LinkResult {
-            utilisation: self.used.ratio(self.capacity).min(1.0),
-            capacity: BitRate::from_bytes_per(self.capacity, self.time),
-        }
-    }
-}
+use apparatus::measure::{QueueMeter, Totals};
+use scenario::{Metric, QueueResult};
+use units::{BitRate, Bytes, Instant};
 
 impl World {
     /// A flow becomes active, once.
@@ -99,7 +42,7 @@ impl World {
             &Access::Wired { down, up } => {
                 Some(self.net.link(if self.has_only_uploads { up } else { down }))
             }
-            Access::Cell(_) => None,
+            Access::Cell(..) => None,
         }
     }
 
@@ -194,7 +137,7 @@ pub(super) fn queue_results(network: Network, end: Instant) -> Vec<QueueResult> 
         .filter_map(|link| link.into_meter())
         .collect();
     let mut results: Vec<_> = meters.into_iter().map(|meter| meter.finish(end)).collect();
-    if let Access::Cell(cell) = access {
+    if let Access::Cell(cell, _) = access {
         results.extend(cell.finish(end));
     }
     results

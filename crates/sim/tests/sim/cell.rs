@@ -51,7 +51,9 @@ fn an_rtt_below_the_cells_own_is_refused() {
         .push(flow("cubic", "cubic", AppSpec::Continuous));
     assert!(matches!(
         sim::run(&experiment, 1),
-        Err(sim::Error::PathTooShort { .. })
+        Err(sim::Error::Experiment(
+            apparatus::Error::PathTooShort { .. }
+        ))
     ));
 }
 
@@ -197,6 +199,6 @@ fn rapid_needs_a_cell() {
     experiment.pep.mode = PepMode::Rapid(AllocatorConfig::new(Mode::Default));
     assert!(matches!(
         sim::run(&experiment, 1),
-        Err(sim::Error::NoReports)
+        Err(sim::Error::Experiment(apparatus::Error::NoReports))
     ));
 }

@@ -180,12 +180,15 @@ fn a_short_path_is_refused_with_its_numbers() {
         .push(flow("cubic", "cubic", AppSpec::Continuous));
     experiment.path.rtt = ms(1);
     let error = sim::run(&experiment, 1).unwrap_err();
-    assert!(matches!(error, sim::Error::PathTooShort { .. }));
+    assert!(matches!(
+        error,
+        sim::Error::Experiment(apparatus::Error::PathTooShort { .. })
+    ));
     assert!(error.to_string().contains("path.rtt is 1 ms"), "{error}");
     experiment.path.rtt = ms(10);
     experiment.path.rate = BitRate::ZERO;
     assert!(matches!(
         sim::run(&experiment, 1),
-        Err(sim::Error::OutOfRange { .. })
+        Err(sim::Error::Experiment(apparatus::Error::OutOfRange { .. }))
     ));
 }

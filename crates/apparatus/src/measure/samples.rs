@@ -12,7 +12,7 @@ const STEP_NS: u64 = 100;
 /// Samples of a duration: exact minimum, mean and maximum; quantiles to three digits, not finer
 /// than 0.1 us.
 #[derive(Debug)]
-pub(crate) struct Samples {
+pub struct Samples {
     /// Of all samples but zeros.
     histogram: Histogram<u32>,
     /// Samples of no time at all: the usual wait in an idle queue.
@@ -39,7 +39,7 @@ impl Default for Samples {
 
 impl Samples {
     /// One sample.
-    pub(crate) fn record(&mut self, sample: Duration) {
+    pub fn record(&mut self, sample: Duration) {
         let ns = sample.as_nanos();
         if ns == 0 {
             self.zeros = self.zeros.saturating_add(1);
@@ -61,7 +61,7 @@ impl Samples {
     }
 
     /// What was recorded.
-    pub(crate) fn distribution(&mut self) -> Distribution {
+    pub fn distribution(&mut self) -> Distribution {
         if self.count == 0 {
             return Distribution::default();
         }

@@ -25,7 +25,7 @@ impl InterarrivalJitter {
 
 /// Records a flow.
 #[derive(Debug)]
-pub(crate) struct FlowMeter {
+pub struct FlowMeter {
     start: Instant,
     delivered: Bytes,
     rtt: Samples,
@@ -50,7 +50,7 @@ struct Step {
 
 impl FlowMeter {
     /// A flow that begins at `start`.
-    pub(crate) fn new(start: Instant) -> Self {
+    pub fn new(start: Instant) -> Self {
         Self {
             start,
             delivered: Bytes::ZERO,
@@ -66,53 +66,53 @@ impl FlowMeter {
     }
 
     /// Payload reached the receiving application `owd` after it had left the sending host.
-    pub(crate) fn on_delivered(&mut self, bytes: Bytes, owd: Duration) {
+    pub fn on_delivered(&mut self, bytes: Bytes, owd: Duration) {
         self.delivered += bytes;
         self.step.delivered += bytes;
         self.owd.record(owd);
     }
 
     /// A datagram reached the receiver.
-    pub(crate) fn on_datagram(&mut self, bytes: Bytes, owd: Duration) {
+    pub fn on_datagram(&mut self, bytes: Bytes, owd: Duration) {
         self.on_delivered(bytes, owd);
         self.jitter.on_packet(owd);
     }
 
     /// A round-trip time.
-    pub(crate) fn on_rtt(&mut self, rtt: Duration) {
+    pub fn on_rtt(&mut self, rtt: Duration) {
         self.rtt.record(rtt);
         self.step.rtt_sum_ns += rtt.as_nanos();
         self.step.rtt_count += 1;
     }
 
     /// A page or transfer arrived whole.
-    pub(crate) fn on_load_time(&mut self, time: Duration) {
+    pub fn on_load_time(&mut self, time: Duration) {
         self.load_time.record(time);
     }
 
     /// Segments that a connection of the flow, now gone, sent again.
-    pub(crate) fn add_retransmits(&mut self, segments: u64) {
+    pub fn add_retransmits(&mut self, segments: u64) {
         self.retransmits += segments;
     }
 
     /// All was delivered.
-    pub(crate) fn complete(&mut self, now: Instant) {
+    pub fn complete(&mut self, now: Instant) {
         self.completed = Some(now);
         self.ended = Some(now);
     }
 
     /// Nothing more will come, though not all was delivered.
-    pub(crate) fn end(&mut self, now: Instant) {
+    pub fn end(&mut self, now: Instant) {
         self.ended = Some(now);
     }
 
     /// True if nothing more will come.
-    pub(crate) fn has_ended(&self) -> bool {
+    pub fn has_ended(&self) -> bool {
         self.ended.is_some()
     }
 
     /// Ends a step of the time series: payload delivered in it, and its mean round-trip time in ms.
-    pub(crate) fn take_step(&mut self) -> (Bytes, Option<f64>) {
+    pub fn take_step(&mut self) -> (Bytes, Option<f64>) {
         let step = core::mem::take(&mut self.step);
         let rtt =
             (step.rtt_count > 0).then(|| step.rtt_sum_ns as f64 / step.rtt_count as f64 / 1e6);
@@ -120,13 +120,7 @@ impl FlowMeter {
     }
 
     /// The result of a run that ended at `end`, in which the network dropped `lost` packets.
-    pub(crate) fn finish(
-        mut self,
-        name: String,
-        cc: String,
-        end: Instant,
-        lost: u64,
-    ) -> FlowResult {
+    pub fn finish(mut self, name: String, cc: String, end: Instant, lost: u64) -> FlowResult {
         let until = self.ended.unwrap_or(end);
         let active = until.saturating_since(self.start);
         let goodput = match active {

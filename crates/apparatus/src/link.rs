@@ -9,62 +9,63 @@
 //! beforehand: [`Link::advance`] carries them out, each at its own time, the next time that the
 //! link is touched. No event is spent on the end of a transmission.
 
+use crate::Error;
 use crate::measure::QueueMeter;
-use crate::pool::Handle;
-use queue::QueueManagement;
+use queue::{Capacity, DropTail, Packet, QueueManagement};
+use scenario::{LinkSpec, PathSpec};
 use std::collections::VecDeque;
-use units::{BitRate, Bytes, Duration, Instant, Rng};
+use units::{BitRate, Bytes, Duration, Instant, Rng, Streams};
 
 /// Random loss of a wire.
 #[derive(Debug)]
-pub(crate) struct Loss {
+pub struct Loss {
     /// Of each packet, 0 to 1.
-    pub(crate) probability: f64,
+    pub probability: f64,
     /// Its own stream.
-    pub(crate) rng: Rng,
+    pub rng: Rng,
 }
 
 /// Random extra delay of a wire; packets stay in order.
 #[derive(Debug)]
-pub(crate) struct Jitter {
+pub struct Jitter {
     /// The most, uniform from zero.
-    pub(crate) most: Duration,
+    pub most: Duration,
     /// Its own stream.
-    pub(crate) rng: Rng,
+    pub rng: Rng,
 }
 
 /// What a link is made of.
-pub(crate) struct LinkParts {
+pub struct LinkParts<P> {
     /// Rate of the transmitter.
-    pub(crate) rate: BitRate,
+    pub rate: BitRate,
     /// Delay of the wire.
-    pub(crate) delay: Duration,
+    pub delay: Duration,
     /// The queue before the transmitter.
-    pub(crate) queue: Box<dyn QueueManagement<Handle>>,
+    pub queue: Box<dyn QueueManagement<P>>,
     /// Random loss, if any.
-    pub(crate) loss: Option<Loss>,
+    pub loss: Option<Loss>,
     /// Jitter, if any.
-    pub(crate) jitter: Option<Jitter>,
+    pub jitter: Option<Jitter>,
     /// Records the queue, if it is of interest.
-    pub(crate) meter: Option<QueueMeter>,
+    pub meter: Option<QueueMeter>,
 }
 
 /// A link in one direction.
-pub(crate) struct Link {
-    parts: LinkParts,
+pub struct Link<P> {
+    parts: LinkParts<P>,
     /// When the transmitter has sent what it has begun.
     free_at: Instant,
     /// On the wire, in order of arrival.
-    wire: VecDeque<(Instant, Handle)>,
+    wire: VecDeque<(Instant, P)>,
     /// No packet arrives before the one in front of it.
     last_arrival: Instant,
     /// Bytes that the transmitter has begun to send.
     sent: Bytes,
 }
 
-impl Link {
+impl<P: Packet> Link<P> {
     /// An idle link.
-    pub(crate) fn new(parts: LinkParts) -> Self {
+    pub fn new(parts: LinkParts<P>) -> Self {
         Self {
             parts,
             free_at: Instant::ZERO,
@@ -75,43 +76,43 @@ impl Link {
     }
 
     /// Rate of the transmitter.
-    pub(crate) fn rate(&self) -> BitRate {
+    pub fn rate(&self) -> BitRate {
         self.parts.rate
     }
 
     /// Bytes sent until `now`, the part of a transmission under way included.
-    pub(crate) fn sent_until(&self, now: Instant) -> Bytes {
+    pub fn sent_until(&self, now: Instant) -> Bytes {
         let rest = self.parts.rate.bytes_in(self.free_at.saturating_since(now));
         self.sent.saturating_sub(rest)
     }
 
     /// The queue's record.
-    pub(crate) fn meter(&self) -> Option<&QueueMeter> {
+    pub fn meter(&self) -> Option<&QueueMeter> {
         self.parts.meter.as_ref()
     }
 
     /// Ends measuring.
-    pub(crate) fn into_meter(self) -> Option<QueueMeter> {
+    pub fn into_meter(self) -> Option<QueueMeter> {
         self.parts.meter
     }
 
     /// Packets waiting or on the wire.
     #[cfg(test)]
-    pub(crate) fn held(&self) -> usize {
+    pub fn held(&self) -> usize {
         self.parts.queue.occupancy().packets + self.wire.len()
     }
 
     /// A packet comes to the link. Packets that it drops, now or since the last call, go to `lost`.
-    pub(crate) fn offer(&mut self, now: Instant, packet: Handle, lost: &mut Vec<Handle>) {
+    pub fn offer(&mut self, now: Instant, packet: P, lost: &mut Vec<P>) {
         self.advance(now, lost);
         let refused = self.parts.queue.enqueue(now, packet).err();
-        lost.extend(refused);
         if let Some(meter) = &mut self.parts.meter {
             if refused.is_some() {
                 meter.dropped();
             }
             meter.set(now, self.parts.queue.occupancy().bytes);
         }
+        lost.extend(refused);
         if self.free_at <= now {
             self.transmit_next(now, lost);
         }
@@ -119,12 +120,12 @@ impl Link {
 
     /// Carries out every transmission that has begun by `now`. What waits has waited since before
     /// the transmitter became free, so each begins exactly then.
-    pub(crate) fn advance(&mut self, now: Instant, lost: &mut Vec<Handle>) {
+    pub fn advance(&mut self, now: Instant, lost: &mut Vec<P>) {
         while self.free_at <= now && self.transmit_next(self.free_at, lost) {}
     }
 
     /// Begins the next transmission at `at`; false if there is none.
-    fn transmit_next(&mut self, at: Instant, lost: &mut Vec<Handle>) -> bool {
+    fn transmit_next(&mut self, at: Instant, lost: &mut Vec<P>) -> bool {
         if self.parts.queue.occupancy().packets == 0 {
             return false;
         }
@@ -144,13 +145,13 @@ impl Link {
             return false;
         };
         let packet = dequeued.packet;
-        self.free_at = at + packet.wire_bytes() / self.parts.rate;
-        self.sent += packet.wire_bytes();
+        self.free_at = at + packet.bytes() / self.parts.rate;
+        self.sent += packet.bytes();
         self.put_on_wire(packet, lost);
         true
     }
 
-    fn put_on_wire(&mut self, packet: Handle, lost: &mut Vec<Handle>) {
+    fn put_on_wire(&mut self, packet: P, lost: &mut Vec<P>) {
         if let Some(loss) = &mut self.parts.loss
             && loss.rng.chance(loss.probability)
         {
@@ -166,32 +167,123 @@ impl Link {
     }
 
     /// The next packet that has arrived at the far end by `now`.
-    pub(crate) fn take_arrived(&mut self, now: Instant) -> Option<Handle> {
-        let &(at, packet) = self.wire.front()?;
-        if at > now {
-            return None;
-        }
-        self.wire.pop_front();
-        Some(packet)
+    pub fn take_arrived(&mut self, now: Instant) -> Option<P> {
+        self.wire.front().filter(|(at, _)| *at <= now)?;
+        self.wire.pop_front().map(|(_, packet)| packet)
     }
 
     /// When the link must be touched again: at the next arrival or, with an empty wire, when the
     /// transmitter becomes free for what waits.
-    pub(crate) fn next_event(&self) -> Option<Instant> {
+    pub fn next_event(&self) -> Option<Instant> {
         match self.wire.front() {
-            Some(&(at, _)) => Some(at),
+            Some((at, _)) => Some(*at),
             None => (self.parts.queue.occupancy().packets > 0).then_some(self.free_at),
         }
+    }
+}
+
+/// A wire in one direction, as the experiment says it.
+#[derive(Clone, Copy, Debug)]
+pub struct WireSpec<'a> {
+    /// Its name, by which its queue is known and its random draws are its own.
+    pub name: &'a str,
+    /// Rate of the transmitter.
+    pub rate: BitRate,
+    /// One-way delay.
+    pub delay: Duration,
+    /// Room before the transmitter.
+    pub buffer: Capacity,
+    /// Random loss of each packet, 0 to 1.
+    pub loss: f64,
+    /// Largest extra delay, uniform for each packet.
+    pub jitter: Duration,
+    /// Whether its queue is of interest.
+    pub is_measured: bool,
+}
+
+impl<'a> WireSpec<'a> {
+    /// One direction of the way between servers and edge, of this one-way delay.
+    pub fn of_path(name: &'a str, path: &PathSpec, delay: Duration) -> Self {
+        Self {
+            name,
+            rate: path.rate,
+            delay,
+            buffer: path.buffer,
+            loss: path.loss,
+            jitter: path.jitter,
+            is_measured: true,
+        }
+    }
+
+    /// The two directions of a wired access: towards the UEs, and from them.
+    pub fn of_access(link: &LinkSpec) -> (Self, Self) {
+        let down = Self {
+            name: "link/down",
+            rate: link.rate,
+            delay: link.delay,
+            buffer: link.buffer,
+            loss: link.loss,
+            jitter: Duration::ZERO,
+            is_measured: true,
+        };
+        let up = Self {
+            name: "link/up",
+            rate: link.uplink_rate,
+            loss: 0.0,
+            ..down
+        };
+        (down, up)
+    }
+
+    /// The link, whose queue is watched from `began` on.
+    ///
+    /// # Errors
+    /// If its buffer cannot be.
+    pub fn build<P: Packet + Send + 'static>(
+        &self,
+        streams: &Streams,
+        began: Instant,
+    ) -> Result<Link<P>, Error> {
+        let queue = DropTail::new(self.buffer).map_err(|source| Error::Queue {
+            queue: self.name.to_owned(),
+            source,
+        })?;
+        let streams = streams.child("link").child(self.name);
+        Ok(Link::new(LinkParts {
+            rate: self.rate,
+            delay: self.delay,
+            queue: Box::new(queue),
+            loss: (self.loss > 0.0).then(|| Loss {
+                probability: self.loss,
+                rng: streams.stream("loss"),
+            }),
+            jitter: (!self.jitter.is_zero()).then(|| Jitter {
+                most: self.jitter,
+                rng: streams.stream("jitter"),
+            }),
+            meter: self
+                .is_measured
+                .then(|| QueueMeter::new(self.name.to_owned(), began)),
+        }))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pool::Pool;
     use proptest::prelude::*;
     use queue::{Capacity, DropTail};
     use units::{Packets, Streams};
+
+    /// Its number and its size.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    struct Parcel(usize, u64);
+
+    impl Packet for Parcel {
+        fn bytes(&self) -> Bytes {
+            Bytes::new(self.1)
+        }
+    }
 
     fn link(
         rate: BitRate,
@@ -199,7 +291,7 @@ mod tests {
         capacity: Capacity,
         loss: f64,
         jitter: Duration,
-    ) -> Link {
+    ) -> Link<Parcel> {
         let streams = Streams::new(3);
         Link::new(LinkParts {
             rate,
@@ -222,7 +314,7 @@ mod tests {
     }
 
     /// Runs a link dry; (arrival, packet) in order.
-    fn drain(link: &mut Link, lost: &mut Vec<Handle>) -> Vec<(Instant, Handle)> {
+    fn drain(link: &mut Link<Parcel>, lost: &mut Vec<Parcel>) -> Vec<(Instant, Parcel)> {
         let mut arrived = Vec::new();
         while let Some(now) = link.next_event() {
             link.advance(now, lost);
@@ -243,11 +335,9 @@ mod tests {
             0.0,
             Duration::ZERO,
         );
-        let mut pool = Pool::default();
         let mut lost = Vec::new();
-        for at in [0, 0, 500, 10_000] {
-            let packet = pool.insert((), Bytes::new(1500));
-            link.offer(at_us(at), packet, &mut lost);
+        for (i, at) in [0, 0, 500, 10_000].into_iter().enumerate() {
+            link.offer(at_us(at), Parcel(i, 1500), &mut lost);
         }
         let times: Vec<_> = drain(&mut link, &mut lost)
             .into_iter()
@@ -279,18 +369,17 @@ mod tests {
                 loss,
                 Duration::from_micros(jitter),
             );
-            let mut pool = Pool::default();
             let (mut lost, mut now, mut seen) = (Vec::new(), 0, Vec::new());
             for (i, &(gap, bytes)) in gaps.iter().enumerate() {
                 now += gap;
                 link.advance(at_us(now), &mut lost);
                 while let Some(packet) = link.take_arrived(at_us(now)) {
-                    seen.push(pool.take(packet));
+                    seen.push(packet.0);
                 }
-                link.offer(at_us(now), pool.insert(i, Bytes::new(bytes)), &mut lost);
-                prop_assert_eq!(pool.len(), link.held() + lost.len());
+                link.offer(at_us(now), Parcel(i, bytes), &mut lost);
+                prop_assert_eq!(i + 1, seen.len() + link.held() + lost.len());
             }
-            seen.extend(drain(&mut link, &mut lost).into_iter().map(|(_, p)| pool.take(p)));
+            seen.extend(drain(&mut link, &mut lost).into_iter().map(|(_, p)| p.0));
             prop_assert!(seen.is_sorted());
             prop_assert_eq!(seen.len() + lost.len(), gaps.len());
             prop_assert_eq!(link.held(), 0);

@@ -12,7 +12,7 @@ use units::{BitRate, Bytes, Duration, Instant};
 
 /// How the next object begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Begin {
+pub enum Begin {
     /// On a new connection.
     OnNewConnection,
     /// On the connection of the one before.
@@ -21,7 +21,7 @@ pub(crate) enum Begin {
 
 /// A TCP application's objects.
 #[derive(Clone, Debug)]
-pub(crate) struct Objects {
+pub struct Objects {
     /// Size of each; `None` is without end.
     size: Option<Bytes>,
     /// The sender's own limit while it sends an object.
@@ -42,7 +42,7 @@ pub(crate) struct Objects {
 
 impl Objects {
     /// The objects of an application; `None` for a datagram application.
-    pub(crate) fn new(app: &AppSpec, start: Instant) -> Option<Self> {
+    pub fn new(app: &AppSpec, start: Instant) -> Option<Self> {
         let one = |size| Self {
             size,
             rate: None,
@@ -81,28 +81,28 @@ impl Objects {
     }
 
     /// Size of an object; `None` is without end.
-    pub(crate) fn size(&self) -> Option<Bytes> {
+    pub fn size(&self) -> Option<Bytes> {
         self.size
     }
 
     /// The sender's own limit while it sends an object.
-    pub(crate) fn rate(&self) -> Option<BitRate> {
+    pub fn rate(&self) -> Option<BitRate> {
         self.rate
     }
 
     /// True if the sender closes the connection after an object.
-    pub(crate) fn closes_after_object(&self) -> bool {
+    pub fn closes_after_object(&self) -> bool {
         self.has_own_connections && self.size.is_some()
     }
 
     /// When [`Self::begin`] is to be called.
-    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+    pub fn next_deadline(&self) -> Option<Instant> {
         let waits = !self.has_own_connections && self.begun > self.done;
         if waits { None } else { self.due }
     }
 
     /// Begins the object that is due.
-    pub(crate) fn begin(&mut self, now: Instant) -> Option<Begin> {
+    pub fn begin(&mut self, now: Instant) -> Option<Begin> {
         let due = self.next_deadline().filter(|&due| due <= now)?;
         let is_first = self.begun == 0;
         self.begun += 1;
@@ -116,17 +116,17 @@ impl Objects {
     }
 
     /// An object reached its receiver whole.
-    pub(crate) fn on_object_done(&mut self) {
+    pub fn on_object_done(&mut self) {
         self.done += 1;
     }
 
     /// True if no further object can begin, because the only connection broke.
-    pub(crate) fn needs_broken_connection(&self) -> bool {
+    pub fn needs_broken_connection(&self) -> bool {
         !self.has_own_connections
     }
 
     /// True if nothing is left to do.
-    pub(crate) fn is_complete(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.count.is_some_and(|count| self.done >= count)
     }
 }

@@ -20,7 +20,7 @@ enum Interval {
 
 /// The datagrams of a UDP application.
 #[derive(Clone, Debug)]
-pub(crate) struct Datagrams {
+pub struct Datagrams {
     payload: Bytes,
     interval: Interval,
     start: Instant,
@@ -32,7 +32,7 @@ pub(crate) struct Datagrams {
 
 impl Datagrams {
     /// The datagrams of an application; `None` for one over TCP.
-    pub(crate) fn new(app: &AppSpec, start: Instant, rng: Rng) -> Option<Self> {
+    pub fn new(app: &AppSpec, start: Instant, rng: Rng) -> Option<Self> {
         let (payload, interval, stop) = match *app {
             AppSpec::Cbr { rate, packet, stop } => (packet, Interval::Rate(rate), stop),
             AppSpec::Voip { packet, interval } => (packet, Interval::Fixed(interval), None),
@@ -66,23 +66,23 @@ impl Datagrams {
     }
 
     /// Payload of each datagram.
-    pub(crate) fn payload(&self) -> Bytes {
+    pub fn payload(&self) -> Bytes {
         self.payload
     }
 
     /// When the next datagram leaves, if one does.
-    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+    pub fn next_deadline(&self) -> Option<Instant> {
         self.due
             .filter(|&due| self.stop.is_none_or(|stop| due < stop))
     }
 
     /// True if no datagram is left.
-    pub(crate) fn has_stopped(&self) -> bool {
+    pub fn has_stopped(&self) -> bool {
         self.next_deadline().is_none()
     }
 
     /// The number of the datagram that leaves now, if one is due.
-    pub(crate) fn send(&mut self, now: Instant) -> Option<u64> {
+    pub fn send(&mut self, now: Instant) -> Option<u64> {
         let due = self.next_deadline().filter(|&due| due <= now)?;
         let seq = self.seq;
         self.seq += 1;

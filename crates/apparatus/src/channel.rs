@@ -25,7 +25,7 @@ fn parameters(config: &CellConfig) -> CellParameters {
 ///
 /// # Errors
 /// What is wrong with it; a wired channel in a cell.
-pub(crate) fn channel(
+pub fn channel(
     ue: &UeSpec,
     cell: &CellConfig,
     run: Duration,
@@ -74,11 +74,7 @@ pub(crate) fn channel(
 ///
 /// # Errors
 /// A share outside 0 to 1; a trace that shows no load.
-pub(crate) fn background(
-    cell: &CellSpec,
-    ues: &[UeSpec],
-    streams: &Streams,
-) -> Result<Background, Error> {
+pub fn background(cell: &CellSpec, ues: &[UeSpec], streams: &Streams) -> Result<Background, Error> {
     Ok(match &cell.background {
         LoadSpec::None => None,
         LoadSpec::Constant(prb) => Some(Box::new(ConstantLoad(*prb))),

@@ -7,7 +7,7 @@ use units::{Bytes, Duration, Instant};
 
 /// Records a queue. Times of calls never decrease.
 #[derive(Debug)]
-pub(crate) struct QueueMeter {
+pub struct QueueMeter {
     name: String,
     /// Since when `bytes` holds.
     since: Instant,
@@ -28,7 +28,7 @@ pub(crate) struct QueueMeter {
 
 impl QueueMeter {
     /// An empty queue, watched from `began` on.
-    pub(crate) fn new(name: String, began: Instant) -> Self {
+    pub fn new(name: String, began: Instant) -> Self {
         let levels = Histogram::new(3).expect("three digits are allowed");
         Self {
             name,
@@ -45,17 +45,17 @@ impl QueueMeter {
     }
 
     /// Its name.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         &self.name
     }
 
     /// What waits now.
-    pub(crate) fn bytes(&self) -> Bytes {
+    pub fn bytes(&self) -> Bytes {
         self.bytes
     }
 
     /// From `now` on, `bytes` wait.
-    pub(crate) fn set(&mut self, now: Instant, bytes: Bytes) {
+    pub fn set(&mut self, now: Instant, bytes: Bytes) {
         if bytes != self.bytes {
             self.end_level(now);
             self.bytes = bytes;
@@ -77,17 +77,17 @@ impl QueueMeter {
     }
 
     /// A packet left after it had waited so long.
-    pub(crate) fn left(&mut self, sojourn: Duration) {
+    pub fn left(&mut self, sojourn: Duration) {
         self.sojourn.record(sojourn);
     }
 
     /// A packet was dropped.
-    pub(crate) fn dropped(&mut self) {
+    pub fn dropped(&mut self) {
         self.drops += 1;
     }
 
     /// The result over the time from the beginning until `end`.
-    pub(crate) fn finish(mut self, end: Instant) -> QueueResult {
+    pub fn finish(mut self, end: Instant) -> QueueResult {
         self.end_level(end);
         let empty = self.levels.record_n(0, self.empty);
         empty.expect("a resizing histogram takes every value");

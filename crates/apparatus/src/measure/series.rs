@@ -5,7 +5,7 @@ use units::Instant;
 
 /// All series of a run, in the order in which they were first written.
 #[derive(Debug, Default)]
-pub(crate) struct SeriesSet {
+pub struct SeriesSet {
     series: Vec<Series>,
     /// The series that is expected next: every step writes in the same order.
     cursor: usize,
@@ -13,12 +13,12 @@ pub(crate) struct SeriesSet {
 
 impl SeriesSet {
     /// Begins a step.
-    pub(crate) fn begin_step(&mut self) {
+    pub fn begin_step(&mut self) {
         self.cursor = 0;
     }
 
     /// A point of `entity`'s `metric`.
-    pub(crate) fn push(&mut self, entity: &str, metric: Metric, now: Instant, value: f64) {
+    pub fn push(&mut self, entity: &str, metric: Metric, now: Instant, value: f64) {
         let is_it = |s: &Series| s.metric == metric && s.entity == entity;
         let at = match self.series.get(self.cursor) {
             Some(series) if is_it(series) => self.cursor,
@@ -44,7 +44,7 @@ impl SeriesSet {
     }
 
     /// The series.
-    pub(crate) fn finish(self) -> Vec<Series> {
+    pub fn finish(self) -> Vec<Series> {
         self.series
     }
 }

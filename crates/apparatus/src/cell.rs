@@ -2,11 +2,9 @@
 
 use crate::Error;
 use crate::channel;
-use crate::measure::{QueueMeter, SeriesSet};
-use crate::network::Place;
-use crate::pool::Handle;
-use crate::schedule::EntityId;
-use crate::world::{Totals, rnti};
+use crate::check::rnti;
+use crate::measure::{QueueMeter, SeriesSet, Totals};
+use core::net::IpAddr;
 use queue::Packet;
 use ran::{BearerConfig, Cell, CellStats, Direction, DropReason, Output, UeConfig, UeIndex};
 use rnis::RadioReport;
@@ -16,7 +14,7 @@ use units::{BitRate, Bytes, Cqi, Instant, Streams};
 
 /// A flow's place in the cell.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CellRoute {
+pub struct CellRoute {
     ue: UeIndex,
     qfi: u8,
     /// The bearer that SDAP maps the flow onto.
@@ -25,7 +23,7 @@ pub(crate) struct CellRoute {
 
 impl CellRoute {
     /// Where a flow goes; without bearers (a wired access) it goes nowhere.
-    pub(crate) fn new(flow: &FlowSpec, bearers: &[BearerConfig]) -> Self {
+    pub fn new(flow: &FlowSpec, bearers: &[BearerConfig]) -> Self {
         // the first bearer takes what no other one claims
         let claimed = bearers
             .iter()
@@ -41,14 +39,14 @@ impl CellRoute {
 
 /// A packet within the cell.
 #[derive(Clone, Copy, Debug)]
-struct CellPacket {
-    handle: Handle,
+struct CellPacket<P> {
+    packet: P,
     bearer: u8,
 }
 
-impl Packet for CellPacket {
+impl<P: Packet> Packet for CellPacket<P> {
     fn bytes(&self) -> Bytes {
-        self.handle.wire_bytes()
+        self.packet.bytes()
     }
 }
 
@@ -59,12 +57,11 @@ struct BearerMeters {
 }
 
 /// A cell in the network.
-pub(crate) struct CellAccess {
-    cell: Cell<CellPacket>,
-    entity: EntityId,
-    out: Vec<Output<CellPacket>>,
-    delivered: VecDeque<(Place, Handle)>,
-    dropped: Vec<Handle>,
+pub struct CellAccess<P> {
+    cell: Cell<CellPacket<P>>,
+    out: Vec<Output<CellPacket<P>>>,
+    delivered: VecDeque<(UeIndex, Direction, P)>,
+    dropped: Vec<P>,
     /// By UE and bearer.
     meters: Vec<Vec<BearerMeters>>,
     /// UEs whose queues can change: those with packets in the cell.
@@ -80,15 +77,15 @@ pub(crate) struct CellAccess {
     sampled: CellStats,
 }
 
-impl CellAccess {
-    /// A cell with the UEs of the experiment, whose queues are watched from `began` on.
+impl<P: Packet + Send> CellAccess<P> {
+    /// A cell with the UEs of the experiment, which reports know by their `address`, and whose queues are watched from `began` on.
     ///
     /// # Errors
     /// What is wrong with the cell, a channel or the background load.
-    pub(crate) fn new(
+    pub fn new(
         spec: &CellSpec,
         experiment: &Experiment,
-        entity: EntityId,
+        address: impl Fn(usize) -> Option<IpAddr>,
         streams: Streams,
         began: Instant,
     ) -> Result<Self, Error> {
@@ -98,7 +95,7 @@ impl CellAccess {
         for (index, ue) in ues.iter().enumerate() {
             configs.push(UeConfig {
                 rnti: rnti(index),
-                ip: None,
+                ip: address(index),
                 channel: channel::channel(ue, &spec.config, run, &streams)?,
                 bearers: ue.bearers.clone(),
             });
@@ -108,7 +105,6 @@ impl CellAccess {
         let sampled = cell.stats().clone();
         Ok(Self {
             cell,
-            entity,
             out: Vec::new(),
             delivered: VecDeque::new(),
             dropped: Vec::new(),
@@ -122,20 +118,15 @@ impl CellAccess {
         })
     }
 
-    /// The cell's place in the schedule.
-    pub(crate) fn entity(&self) -> EntityId {
-        self.entity
-    }
-
     /// When the cell wants to run.
-    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+    pub fn next_deadline(&self) -> Option<Instant> {
         self.cell.next_deadline()
     }
 
     /// A packet enters at the UPF.
-    pub(crate) fn send_downlink(&mut self, now: Instant, route: CellRoute, handle: Handle) {
+    pub fn send_downlink(&mut self, now: Instant, route: CellRoute, packet: P) {
         let packet = CellPacket {
-            handle,
+            packet,
             bearer: route.bearer,
         };
         self.cell
@@ -148,9 +139,9 @@ impl CellAccess {
     }
 
     /// A packet enters in the UE.
-    pub(crate) fn send_uplink(&mut self, now: Instant, route: CellRoute, handle: Handle) {
+    pub fn send_uplink(&mut self, now: Instant, route: CellRoute, packet: P) {
         let packet = CellPacket {
-            handle,
+            packet,
             bearer: route.bearer,
         };
         self.cell
@@ -163,7 +154,7 @@ impl CellAccess {
     }
 
     /// The cell runs until `now`.
-    pub(crate) fn on_deadline(&mut self, now: Instant) {
+    pub fn on_deadline(&mut self, now: Instant) {
         self.cell.on_deadline(now, &mut self.out);
         self.take_outputs();
         let mut at = 0;
@@ -178,17 +169,17 @@ impl CellAccess {
     }
 
     /// The next packet that has come out.
-    pub(crate) fn poll_delivered(&mut self) -> Option<(Place, Handle)> {
+    pub fn poll_delivered(&mut self) -> Option<(UeIndex, Direction, P)> {
         self.delivered.pop_front()
     }
 
     /// Packets that have been dropped.
-    pub(crate) fn take_dropped(&mut self, into: &mut Vec<Handle>) {
+    pub fn take_dropped(&mut self, into: &mut Vec<P>) {
         into.append(&mut self.dropped);
     }
 
     /// The radio report of the period since the last one.
-    pub(crate) fn report(&mut self, now: Instant) -> RadioReport {
+    pub fn report(&mut self, now: Instant) -> RadioReport {
         self.makes_reports = true;
         self.make_report(now)
     }
@@ -204,7 +195,7 @@ impl CellAccess {
 
     /// How far the cell was used, and what it could have carried, since the run began. What was
     /// used is counted by PRBs: a retransmission on the radio leaves its PRBs to nobody.
-    pub(crate) fn totals(&mut self, now: Instant) -> Totals {
+    pub fn totals(&mut self, now: Instant) -> Totals {
         self.cell.advance(now);
         let stats = self.cell.stats();
         Totals {
@@ -223,17 +214,11 @@ impl CellAccess {
                     sojourn,
                 } => {
                     let meters = &mut self.meters[ue.0][usize::from(packet.bearer)];
-                    let place = match direction {
-                        Direction::Downlink => {
-                            meters.down.left(sojourn);
-                            Place::Ue
-                        }
-                        Direction::Uplink => {
-                            meters.up.left(sojourn);
-                            Place::EdgeUp
-                        }
-                    };
-                    self.delivered.push_back((place, packet.handle));
+                    match direction {
+                        Direction::Downlink => meters.down.left(sojourn),
+                        Direction::Uplink => meters.up.left(sojourn),
+                    }
+                    self.delivered.push_back((ue, direction, packet.packet));
                 }
                 Output::Dropped {
                     ue,
@@ -248,7 +233,7 @@ impl CellAccess {
                         (_, Direction::Downlink) => meters.down.dropped(),
                         (_, Direction::Uplink) => meters.up.dropped(),
                     }
-                    self.dropped.push(packet.handle);
+                    self.dropped.push(packet.packet);
                 }
             }
         }
@@ -272,7 +257,7 @@ impl CellAccess {
     }
 
     /// A step of the time series: queues, capacity, PRBs and CQI.
-    pub(crate) fn sample(&mut self, now: Instant, series: &mut SeriesSet) {
+    pub fn sample(&mut self, now: Instant, series: &mut SeriesSet) {
         if !self.makes_reports {
             self.make_report(now);
         }
@@ -312,7 +297,7 @@ impl CellAccess {
     }
 
     /// The results of all queues.
-    pub(crate) fn finish(self, end: Instant) -> Vec<QueueResult> {
+    pub fn finish(self, end: Instant) -> Vec<QueueResult> {
         let meters = self.meters.into_iter().flatten();
         meters
             .flat_map(|meters| [meters.down.finish(end), meters.up.finish(end)])

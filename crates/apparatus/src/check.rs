@@ -1,0 +1,123 @@
+//! What is asked of an experiment before it runs.
+
+use crate::Error;
+use rnis::Rnti;
+use scenario::{AccessSpec, Experiment, PathSpec};
+use std::collections::BTreeSet;
+use units::{BitRate, Duration};
+
+/// Identity of the UE of this index in radio reports.
+pub fn rnti(ue: usize) -> Rnti {
+    Rnti(u16::try_from(ue + 1).expect("checked: at most 65519 UEs"))
+}
+
+/// Base round-trip time of the access alone.
+pub fn access_base_rtt(access: &AccessSpec) -> Duration {
+    match access {
+        AccessSpec::Link(link) => link.delay * 2,
+        AccessSpec::Cell(cell) => cell.config.base_rtt(),
+    }
+}
+
+/// One-way delay of the path: half of what the access leaves of the end-to-end round-trip time.
+///
+/// # Errors
+/// If the access leaves nothing.
+pub fn path_delay(path: &PathSpec, access: Duration) -> Result<Duration, Error> {
+    if path.rtt < access {
+        return Err(Error::PathTooShort {
+            rtt: path.rtt,
+            access,
+        });
+    }
+    Ok((path.rtt - access) / 2)
+}
+
+/// What neither world could run.
+///
+/// # Errors
+/// The first thing that is wrong with the experiment.
+pub fn check(experiment: &Experiment) -> Result<(), Error> {
+    if experiment.flows.is_empty() {
+        return Err(Error::Empty { what: "flows" });
+    }
+    if experiment.ues.is_empty() {
+        return Err(Error::Empty { what: "ues" });
+    }
+    check_names(
+        "flows",
+        experiment.flows.iter().map(|flow| flow.name.as_str()),
+    )?;
+    check_names("ues", experiment.ues.iter().map(|ue| ue.name.as_str()))?;
+    check_count(experiment.ues.len())?;
+    let path = &experiment.path;
+    check_rate("path.rate", path.rate)?;
+    check_share("path.loss", path.loss)?;
+    if let AccessSpec::Link(link) = &experiment.access {
+        check_rate("link.rate", link.rate)?;
+        check_rate("link.uplink-rate", link.uplink_rate)?;
+        check_share("link.loss", link.loss)?;
+    }
+    let count = experiment.ues.len();
+    match experiment.flows.iter().find(|flow| flow.ue >= count) {
+        None => Ok(()),
+        Some(flow) => Err(Error::UnknownUe {
+            flow: flow.name.clone(),
+            ue: flow.ue,
+            count,
+        }),
+    }
+}
+
+fn check_names<'a>(what: &'static str, names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        if !seen.insert(name) {
+            return Err(Error::DuplicateName {
+                what,
+                name: name.to_owned(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn check_count(ues: usize) -> Result<(), Error> {
+    // TS 38.321 table 7.1-1: RNTIs of UEs end at 65519
+    if ues <= 65_519 {
+        return Ok(());
+    }
+    Err(Error::OutOfRange {
+        field: "number of ues".to_owned(),
+        value: ues.to_string(),
+        expected: "at most 65519",
+    })
+}
+
+fn check_rate(field: &str, rate: BitRate) -> Result<(), Error> {
+    if rate > BitRate::ZERO {
+        return Ok(());
+    }
+    let expected = "more than 0 bit/s";
+    Err(Error::OutOfRange {
+        field: field.to_owned(),
+        value: rate.to_string(),
+        expected,
+    })
+}
+
+/// That a probability is one.
+///
+/// # Errors
+/// Names the field otherwise.
+pub fn check_share(field: &str, share: f64) -> Result<(), Error> {
+    if (0.0..=1.0).contains(&share) {
+        return Ok(());
+    }
+    let expected = "0 to 1";
+    Err(Error::OutOfRange {
+        field: field.to_owned(),
+        value: share.to_string(),
+        expected,
+    })
+}

@@ -1,0 +1,30 @@
+//! What an experiment is run and measured with, in either world.
+//!
+//! ```text
+//!   app      when the next object or datagram is due, when a flow is complete
+//!   link     a wire: queue, transmitter, delay, jitter, loss      reports  radio reports on their way
+//!   cell     the radio cell with the records of its queues        channel  its channels and its load
+//!   measure  flows, queues, the bottleneck, time series
+//!   check    what an experiment must not say
+//! ```
+//!
+//! The simulator and the lab move packets in different ways. What their packets go through, and what
+//! is written down of them, is the same code, so that their results mean the same.
+//!
+//! What this crate is *not*: it has no clock, no socket and no event loop, and it knows no protocol.
+#![forbid(unsafe_code)]
+
+pub mod app;
+mod cell;
+mod channel;
+mod check;
+mod error;
+mod link;
+pub mod measure;
+mod reports;
+
+pub use cell::{CellAccess, CellRoute};
+pub use check::{access_base_rtt, check, check_share, path_delay, rnti};
+pub use error::Error;
+pub use link::{Jitter, Link, LinkParts, Loss, WireSpec};
+pub use reports::ReportChannel;

@@ -1,0 +1,13 @@
+//! What is measured: flows, queues, the bottleneck, time series.
+
+mod bottleneck;
+mod flow;
+mod occupancy;
+mod samples;
+mod series;
+
+pub use bottleneck::{Bottleneck, Totals};
+pub use flow::FlowMeter;
+pub use occupancy::QueueMeter;
+pub use samples::Samples;
+pub use series::SeriesSet;
