@@ -5,6 +5,7 @@ mod cell;
 mod determinism;
 mod dumbbell;
 mod experiments;
+mod moving;
 
 pub(crate) use experiments::*;
 use scenario::{AppSpec, FlowResult, FlowSpec, QueueResult, RunResult, Transport};
