@@ -134,6 +134,164 @@ fn traces_that_are_none() {
     );
 }
 
+/// A user at 28 GHz, 50 m from the base station, before a building.
+const MOVING: &str = r#"duration = "2 s"
+[path]
+rtt = "30 ms"
+[cell]
+rat = "nr"
+frequency = "28 GHz"
+bandwidth = "100 MHz"
+numerology = 3
+[[cell.building]]
+corners = [["60 m", "-20 m"], ["80 m", "20 m"]]
+height = "20 m"
+[ue.phone]
+channel = { kind = "moving" }
+mobility = { kind = "static", position = ["50 m", "0 m"] }
+[flow.bulk.app]
+kind = "continuous"
+"#;
+
+#[test]
+fn users_where_they_cannot_be() {
+    let moved = |to: &str| MOVING.replace("[\"50 m\", \"0 m\"]", to);
+    let way = |text: &str| place_of(text, "{ kind = \"static\"");
+    let text = moved("[\"70 m\", \"0 m\"]");
+    refused(
+        &text,
+        &[],
+        &[&way(&text), "inside building 1 of the list at (70 m, 0 m)"],
+    );
+    let text = MOVING.replace(
+        "height = \"20 m\"\n",
+        "height = \"20 m\"\n[cell.site]\nheight = \"2 m\"\n",
+    );
+    let text = text.replace("[\"50 m\", \"0 m\"]", "[\"0 m\", \"0 m\"]");
+    refused(
+        &text,
+        &[],
+        &[&way(&text), "0.5 m to the base station", "keep 1 m away"],
+    );
+    for place in ["nan m", "inf m", "900 km"] {
+        let text = moved(&format!("[\"{place}\", \"0 m\"]"));
+        refused(&text, &[], &[&place_of(&text, place), "\"position\""]);
+    }
+    let text = moved("[\"50 m\", \"0 m\"]").replace(
+        "[cell]",
+        "[cell.site]\nposition = [\"70 m\", \"0 m\"]\n[cell]",
+    );
+    refused(
+        &text,
+        &[],
+        &[
+            &place_of(&text, "[\"70 m"),
+            "the base station",
+            "inside building 1",
+        ],
+    );
+    let text = MOVING.replace(
+        "kind = \"static\", position = [\"50 m\", \"0 m\"]",
+        "kind = \"line\", from = [\"50 m\", \"0 m\"], towards = [\"70 m\", \"0 m\"], speed = \"200000 km/s\"",
+    );
+    refused(
+        &text,
+        &[],
+        &[&place_of(&text, "200000"), "known units: m/s, km/h"],
+    );
+    let text = text.replace("200000 km/s", "200000000 m/s");
+    refused(
+        &text,
+        &[],
+        &[&place_of(&text, "200000000"), "0 m/s to 500 m/s"],
+    );
+    let text = text.replace("200000000 m/s", "6 m/s");
+    refused(
+        &text,
+        &[],
+        &["inside building 1 of the list at (60 m, 0 m)"],
+    );
+    let text = text.replace(
+        "from = [\"50 m\", \"0 m\"], towards = [\"70 m\", \"0 m\"]",
+        "points = []",
+    );
+    refused(
+        &text.replace("\"line\"", "\"waypoints\""),
+        &[],
+        &["\"points\" is empty"],
+    );
+}
+
+#[test]
+fn radios_that_no_model_knows() {
+    let channel = |more: &str| MOVING.replace("\"moving\" }", &format!("\"moving\", {more} }}"));
+    let text = channel("fading = \"evaa\"");
+    refused(
+        &text,
+        &[],
+        &[
+            &place_of(&text, "evaa"),
+            "did you mean \"eva\"?",
+            "\"street-canyon\"",
+        ],
+    );
+    let text = channel("path-loss = \"free-space\", sight = \"probability\"");
+    refused(
+        &text,
+        &[],
+        &[
+            &place_of(&text, "probability"),
+            "no probability of line of sight",
+        ],
+    );
+    let text = channel("path-loss = \"cost231-hata\"");
+    refused(
+        &text,
+        &[],
+        &[&place_of(&text, "28 GHz"), "1.5 GHz to 2.69 GHz"],
+    );
+    let text = MOVING.replace("frequency = \"28 GHz\"\n", "");
+    refused(&text, &[], &["carrier frequency", "frequency = \"28 GHz\""]);
+    refused(
+        MOVING,
+        &["--set", "ue.phone.channel.fading=etuu"],
+        &[
+            "--set ue.phone.channel.fading=etuu:1:25",
+            "did you mean \"etu\"?",
+        ],
+    );
+}
+
+/// What is extrapolated is told once, whatever the number of users, repeats and variants.
+#[test]
+fn a_model_outside_its_range_is_named_once() {
+    let text = MOVING.replace(
+        "[ue.phone]",
+        "[cell.site]\nheight = \"25 m\"\n[ue.phone]\ncount = 3",
+    );
+    let place = Place::new().with("s.toml", &text.replace("2 s", "50 ms"));
+    let run = place
+        .run(&["run", "s.toml", "--repeats", "2", "--json"])
+        .succeeded();
+    let note = "note: umi-street-canyon is for a height of the base station of 10 m, not 25 m";
+    assert!(run.stderr.starts_with(note), "{run:?}");
+    assert_eq!(run.stderr.matches("note: ").count(), 1, "{run:?}");
+    let arguments = [
+        "compare",
+        "s.toml",
+        "--vary",
+        "flow.bulk.cc=cubic,bbr",
+        "--json",
+    ];
+    let run = place.run(&arguments).succeeded();
+    assert_eq!(run.stderr.matches("note: ").count(), 1, "{run:?}");
+    let fading = "sweep.ue.phone.channel.fading=[\"none\", \"eva\"]";
+    let run = place
+        .run(&["run", "s.toml", "--json", "--set", fading])
+        .succeeded();
+    assert_eq!(run.stderr.matches("note: ").count(), 1, "{run:?}");
+}
+
 #[test]
 fn options_are_checked_like_the_file() {
     refused(WIRE, &["--set", "rtt=5"], &["--set rtt=5", "unit"]);
