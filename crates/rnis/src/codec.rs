@@ -104,7 +104,7 @@ fn limit(bytes: &[u8]) -> Result<(), DecodeError> {
 }
 
 /// A parser's message without what came from outside in full length.
-fn shorten(message: &str) -> String {
+pub(crate) fn shorten(message: &str) -> String {
     const LONGEST: usize = 200;
     match message.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{} ...", &message[..end]),

@@ -8,8 +8,14 @@
 //! a type and as bytes; it does no I/O.
 #![forbid(unsafe_code)]
 
+pub mod adapters;
 pub mod codec;
+pub mod event;
+pub mod identity;
+pub mod mec012;
+pub mod order;
 mod report;
+pub mod vet;
 
 pub use codec::DecodeError;
 pub use report::{

@@ -1,0 +1,206 @@
+//! What happens to UEs and their bearers, for those who subscribe to it.
+//!
+//! Reports say what a cell does in every period; events are rare. Some follow from reports (a UE
+//! that appears in another cell), some from fields that reports have no place for (timing
+//! advance), and the rest only a source knows: a bridge sends them as lines of JSON in this form:
+//!
+//! ```json
+//! {"cell":1,"ue":"10.45.0.2","event":"measurement","rsrp":72,"rsrq":24,"trigger":12}
+//! ```
+
+use crate::CellId;
+use core::net::IpAddr;
+use serde::{Deserialize, Serialize};
+
+/// Something that happened to a UE.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RadioEvent {
+    /// The UE's (primary) cell.
+    pub cell: CellId,
+    /// The UE's address, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ue: Option<IpAddr>,
+    /// Its GTP tunnel endpoint, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub teid: Option<u32>,
+    /// What happened.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// What happened to a UE.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum EventKind {
+    /// A handover, in one of its states.
+    CellChange {
+        /// The cell it goes to.
+        to: CellId,
+        /// 1 in preparation, 2 in execution, 3 completed, 4 rejected, 5 cancelled.
+        status: u8,
+    },
+    /// A bearer was set up.
+    BearerEstablished(Bearer),
+    /// A bearer's quality of service was changed.
+    BearerModified(Bearer),
+    /// A bearer was released.
+    BearerReleased {
+        /// The bearer.
+        erab_id: u8,
+        /// Its quality class, for subscriptions by class.
+        qci: u8,
+    },
+    /// An LTE measurement report.
+    Measurement {
+        /// Reference signal received power, as coded in TS 36.133 (0 to 97).
+        rsrp: u8,
+        /// Reference signal received quality, as coded in TS 36.133 (0 to 34).
+        rsrq: u8,
+        /// What triggered it, by the numbers of MEC 012 (0: not available).
+        #[serde(default)]
+        trigger: u8,
+    },
+    /// An NR measurement report of the serving cell.
+    NrMeasurement {
+        /// SS-RSRP, as coded in TS 38.133 (0 to 127).
+        #[serde(default)]
+        rsrp: Option<u8>,
+        /// SS-RSRQ, as coded in TS 38.133 (0 to 127).
+        #[serde(default)]
+        rsrq: Option<u8>,
+        /// SS-SINR, as coded in TS 38.133 (0 to 127).
+        #[serde(default)]
+        sinr: Option<u8>,
+        /// What triggered it, by the numbers of MEC 012 (0: not available).
+        #[serde(default)]
+        trigger: u8,
+    },
+    /// The timing advance of a UE.
+    TimingAdvance {
+        /// In steps of 16 Ts (0.52 us).
+        steps: u32,
+    },
+    /// Secondary cells were added or removed.
+    CarrierAggregation {
+        /// Added.
+        #[serde(default)]
+        added: Vec<CellId>,
+        /// Removed.
+        #[serde(default)]
+        removed: Vec<CellId>,
+    },
+    /// A tunnel between base station and gateway was set up, changed or released.
+    S1Bearer {
+        /// 1 established, 2 modified, 3 released.
+        change: u8,
+        /// The tunnel.
+        #[serde(flatten)]
+        tunnel: Tunnel,
+    },
+}
+
+/// A radio bearer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Bearer {
+    /// Its identity within the UE (TS 36.413: 0 to 15).
+    pub erab_id: u8,
+    /// Its quality class (TS 23.401).
+    pub qci: u8,
+    /// Bit rates, for bearers that have them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rates: Option<BearerRates>,
+}
+
+/// Bit rates of a bearer, in bit/s.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct BearerRates {
+    /// Maximum, downlink.
+    pub mbr_dl: u64,
+    /// Maximum, uplink.
+    pub mbr_ul: u64,
+    /// Guaranteed, downlink.
+    pub gbr_dl: u64,
+    /// Guaranteed, uplink.
+    pub gbr_ul: u64,
+}
+
+/// A GTP tunnel between base station and gateway.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Tunnel {
+    /// The bearer.
+    pub erab_id: u8,
+    /// Address of the base station's end.
+    pub enb_address: IpAddr,
+    /// Tunnel endpoint at the base station.
+    pub enb_teid: u32,
+    /// Address of the gateway's end.
+    pub sgw_address: IpAddr,
+    /// Tunnel endpoint at the gateway.
+    pub sgw_teid: u32,
+}
+
+/// Longest event that is read, in bytes.
+pub const MAX_EVENT_BYTES: usize = 64 << 10;
+
+/// Bytes are no event.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no radio event: {0}")]
+pub struct EventError(String);
+
+impl RadioEvent {
+    /// Reads an event.
+    ///
+    /// # Errors
+    /// What is not an event, is too long, or has a code outside its range.
+    pub fn from_json(bytes: &[u8]) -> Result<Self, EventError> {
+        if bytes.len() > MAX_EVENT_BYTES {
+            return Err(EventError(format!(
+                "{} bytes, at most {MAX_EVENT_BYTES} are read",
+                bytes.len()
+            )));
+        }
+        let event: Self = serde_json::from_slice(bytes)
+            .map_err(|error| EventError(crate::codec::shorten(&error.to_string())))?;
+        event.check()?;
+        Ok(event)
+    }
+
+    /// The event as one line of JSON.
+    pub fn to_json(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    fn check(&self) -> Result<(), EventError> {
+        let within = |field: &str, value: u8, most: u8, least: u8| {
+            if (least..=most).contains(&value) {
+                return Ok(());
+            }
+            Err(EventError(format!(
+                "{field} is {value}; allowed is {least} to {most}"
+            )))
+        };
+        match &self.kind {
+            EventKind::CellChange { status, .. } => within("status", *status, 5, 1),
+            EventKind::Measurement { rsrp, rsrq, .. } => {
+                within("rsrp", *rsrp, 97, 0)?;
+                within("rsrq", *rsrq, 34, 0)
+            }
+            EventKind::NrMeasurement {
+                rsrp, rsrq, sinr, ..
+            } => [("rsrp", rsrp), ("rsrq", rsrq), ("sinr", sinr)]
+                .into_iter()
+                .filter_map(|(name, value)| value.map(|v| (name, v)))
+                .try_for_each(|(name, value)| within(name, value, 127, 0)),
+            EventKind::S1Bearer { change, tunnel } => {
+                within("change", *change, 3, 1)?;
+                within("erab_id", tunnel.erab_id, 15, 0)
+            }
+            EventKind::BearerEstablished(bearer) | EventKind::BearerModified(bearer) => {
+                within("erab_id", bearer.erab_id, 15, 0)
+            }
+            EventKind::BearerReleased { erab_id, .. } => within("erab_id", *erab_id, 15, 0),
+            EventKind::TimingAdvance { .. } | EventKind::CarrierAggregation { .. } => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,499 @@
+//! The four queries (clauses 7.3 to 7.6 of MEC 012).
+//!
+//! A parameter is a filter: what is told has the value given, or one of several with commas between
+//! them. A measurement that the service does not have equals nothing.
+
+use super::profile::{ECI_BITS, NetworkProfile};
+use super::types::{AssociateId, TimeStamp, names_cell};
+use super::view::{CellView, RadioView, UeView};
+use crate::CellId;
+use crate::event::{Bearer, Tunnel};
+use core::net::IpAddr;
+use serde_json::{Map, Value, json};
+use units::Instant;
+
+/// Which query.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum QueryKind {
+    /// Radio access bearers.
+    RabInfo,
+    /// Networks.
+    PlmnInfo,
+    /// Tunnels of bearers.
+    S1BearerInfo,
+    /// Layer 2 measurements.
+    Layer2Meas,
+}
+
+/// Why a query is no query.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum QueryError {
+    /// A parameter that this query does not have.
+    #[error("unknown query parameter \"{name}\"; this query has: {known}")]
+    Unknown {
+        /// Its name.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// A value that is none.
+    #[error("query parameter \"{name}\" is \"{value}\"; expected {expected}")]
+    Value {
+        /// Its name.
+        name: &'static str,
+        /// What was given.
+        value: String,
+        /// What is allowed.
+        expected: &'static str,
+    },
+    /// A parameter that is needed.
+    #[error("query parameter \"{0}\" is required")]
+    Missing(&'static str),
+    /// Nothing to tell.
+    #[error("no S1 bearer matches the query")]
+    NotFound,
+}
+
+const APP: &str = "app_ins_id";
+const CELL: &str = "cell_id";
+const IPV4: &str = "ue_ipv4_address";
+const IPV6: &str = "ue_ipv6_address";
+const NATED: &str = "nated_ip_address";
+const TEID: &str = "gtp_teid";
+const ERAB: &str = "erab_id";
+const TEMPORARY: &str = "temp_ue_id";
+const RAB_NUMBERS: [&str; 6] = [
+    ERAB,
+    "qci",
+    "erab_mbr_dl",
+    "erab_mbr_ul",
+    "erab_gbr_dl",
+    "erab_gbr_ul",
+];
+
+/// Measurements of a cell; the sixth from the start and its neighbour are the preambles.
+const CELL_MEASUREMENTS: [&str; 17] = [
+    "dl_gbr_prb_usage_cell",
+    "ul_gbr_prb_usage_cell",
+    "dl_nongbr_prb_usage_cell",
+    "ul_nongbr_prb_usage_cell",
+    "dl_total_prb_usage_cell",
+    "ul_total_prb_usage_cell",
+    "received_dedicated_preambles_cell",
+    "received_randomly_selected_preambles_low_range_cell",
+    "received_randomly_selected_preambles_high_range_cell",
+    "number_of_active_ue_dl_gbr_cell",
+    "number_of_active_ue_ul_gbr_cell",
+    "number_of_active_ue_dl_nongbr_cell",
+    "number_of_active_ue_ul_nongbr_cell",
+    "dl_gbr_pdr_cell",
+    "ul_gbr_pdr_cell",
+    "dl_nongbr_pdr_cell",
+    "ul_nongbr_pdr_cell",
+];
+const UE_MEASUREMENTS: [&str; 16] = [
+    "dl_gbr_delay_ue",
+    "ul_gbr_delay_ue",
+    "dl_nongbr_delay_ue",
+    "ul_nongbr_delay_ue",
+    "dl_gbr_pdr_ue",
+    "ul_gbr_pdr_ue",
+    "dl_nongbr_pdr_ue",
+    "ul_nongbr_pdr_ue",
+    "dl_gbr_throughput_ue",
+    "ul_gbr_throughput_ue",
+    "dl_nongbr_throughput_ue",
+    "ul_nongbr_throughput_ue",
+    "dl_gbr_data_volume_ue",
+    "ul_gbr_data_volume_ue",
+    "dl_nongbr_data_volume_ue",
+    "ul_nongbr_data_volume_ue",
+];
+/// The published document's spelling of a parameter, and the standard's.
+const MISSPELT: (&str, &str) = (
+    "received_randomly_selecte_preambles_low_range_cell",
+    "received_randomly_selected_preambles_low_range_cell",
+);
+
+impl QueryKind {
+    /// The last part of its path.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::RabInfo => "rab_info",
+            Self::PlmnInfo => "plmn_info",
+            Self::S1BearerInfo => "s1_bearer_info",
+            Self::Layer2Meas => "layer2_meas",
+        }
+    }
+
+    fn parameters(self) -> Vec<&'static str> {
+        let ue = [CELL, IPV4, IPV6, NATED, TEID];
+        match self {
+            Self::PlmnInfo => vec![APP],
+            Self::RabInfo => [&[APP][..], &ue, &RAB_NUMBERS].concat(),
+            Self::S1BearerInfo => [&[TEMPORARY, ERAB][..], &ue].concat(),
+            Self::Layer2Meas => [&[APP][..], &ue, &CELL_MEASUREMENTS, &UE_MEASUREMENTS].concat(),
+        }
+    }
+}
+
+/// A query with its filters.
+#[derive(Clone, Debug)]
+pub struct Query {
+    kind: QueryKind,
+    /// Values by parameter: any of them.
+    given: Vec<(&'static str, Vec<String>)>,
+}
+
+/// What a query is answered from.
+#[derive(Clone, Copy, Debug)]
+pub struct Snapshot<'a> {
+    /// The radio.
+    pub view: &'a RadioView,
+    /// The network.
+    pub network: &'a NetworkProfile,
+    /// Now, on the clock of reports.
+    pub now: Instant,
+    /// Now, in the world.
+    pub time: TimeStamp,
+    /// The application instance that asks.
+    pub app: &'a str,
+    /// A number for this request.
+    pub request: u64,
+}
+
+impl Query {
+    /// From the parameters, already decoded.
+    ///
+    /// # Errors
+    /// A parameter that the query does not have, or a value that it cannot have.
+    pub fn new(
+        kind: QueryKind,
+        parameters: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, QueryError> {
+        let known = kind.parameters();
+        let mut given: Vec<(&'static str, Vec<String>)> = Vec::new();
+        for (name, value) in parameters {
+            let wanted = if name == MISSPELT.0 {
+                MISSPELT.1
+            } else {
+                name.as_str()
+            };
+            let Some(&name) = known.iter().find(|k| **k == wanted) else {
+                return Err(QueryError::Unknown {
+                    name,
+                    known: known.join(", "),
+                });
+            };
+            let values: Vec<String> = value.split(',').map(|v| v.trim().to_owned()).collect();
+            values.iter().try_for_each(|v| check(kind, name, v))?;
+            match given.iter_mut().find(|(n, _)| *n == name) {
+                Some((_, all)) => all.extend(values),
+                None => given.push((name, values)),
+            }
+        }
+        let query = Self { kind, given };
+        if kind == QueryKind::PlmnInfo && query.values(APP).is_none() {
+            return Err(QueryError::Missing(APP));
+        }
+        Ok(query)
+    }
+
+    /// The answer.
+    ///
+    /// # Errors
+    /// Nothing to tell, where the answer must tell something.
+    pub fn answer(&self, at: &Snapshot<'_>) -> Result<Value, QueryError> {
+        Ok(match self.kind {
+            QueryKind::RabInfo => json!({ "RabInfo": self.rab_info(at) }),
+            QueryKind::PlmnInfo => self.plmn_info(at),
+            QueryKind::S1BearerInfo => json!({ "S1BearerInfo": self.s1_bearer_info(at)? }),
+            QueryKind::Layer2Meas => json!({ "L2Meas": self.layer2_meas(at) }),
+        })
+    }
+
+    fn values(&self, name: &str) -> Option<&[String]> {
+        self.given
+            .iter()
+            .find(|(n, _)| *n == name)
+            .map(|(_, values)| values.as_slice())
+    }
+
+    fn app<'a>(&'a self, at: &Snapshot<'a>) -> &'a str {
+        self.values(APP)
+            .and_then(|v| v.first())
+            .map_or(at.app, String::as_str)
+    }
+
+    /// Whether a number is one of those asked for. What is unknown equals nothing.
+    fn matches(&self, name: &str, number: Option<u64>) -> bool {
+        self.values(name)
+            .is_none_or(|values| number.is_some_and(|n| values.iter().any(|v| v.parse() == Ok(n))))
+    }
+
+    fn matches_cell(&self, cell: CellId, network: &NetworkProfile) -> bool {
+        let eci = network.identity(cell).eci;
+        self.values(CELL)
+            .is_none_or(|cells| cells.iter().any(|text| names_cell(text, eci, ECI_BITS)))
+    }
+
+    /// Addresses and tunnels: any of all that are given.
+    fn matches_ue(&self, ip: IpAddr, network: &NetworkProfile) -> bool {
+        let asked: Vec<AssociateId> = [(IPV4, 1), (IPV6, 2), (NATED, 3), (TEID, 4)]
+            .into_iter()
+            .flat_map(|(name, kind)| {
+                let values = self.values(name).unwrap_or_default();
+                values.iter().map(move |value| AssociateId {
+                    kind,
+                    value: value.clone(),
+                })
+            })
+            .collect();
+        let teid = network.teid(ip);
+        asked.is_empty() || asked.iter().any(|id| id.is(Some(ip), teid))
+    }
+
+    fn asks_for_ue(&self) -> bool {
+        [IPV4, IPV6, NATED, TEID]
+            .iter()
+            .any(|name| self.values(name).is_some())
+    }
+
+    fn plmn_info(&self, at: &Snapshot<'_>) -> Value {
+        let apps = self.values(APP).unwrap_or_default();
+        let entry = |app: &String| json!({ "timeStamp": at.time, "appInstanceId": app, "plmn": at.network.plmns });
+        apps.iter().map(entry).collect()
+    }
+
+    fn rab_info(&self, at: &Snapshot<'_>) -> Value {
+        let cells: Vec<Value> = at
+            .view
+            .cells(at.now)
+            .filter(|cell| self.matches_cell(cell.report.id, at.network))
+            .filter_map(|cell| {
+                let ues: Vec<Value> = known_ues(cell)
+                    .filter(|(ip, _)| self.matches_ue(*ip, at.network))
+                    .filter_map(|(ip, _)| self.ue_bearers(ip, at.network))
+                    .collect();
+                let told = !ues.is_empty();
+                told.then(|| json!({ "ecgi": at.network.ecgi(cell.report.id), "ueInfo": ues }))
+            })
+            .collect();
+        json!({
+            "timeStamp": at.time,
+            "appInstanceId": self.app(at),
+            "requestId": at.request.to_string(),
+            "cellUserInfo": cells,
+        })
+    }
+
+    fn ue_bearers(&self, ip: IpAddr, network: &NetworkProfile) -> Option<Value> {
+        let bearers: Vec<Value> = network
+            .bearers(ip)
+            .iter()
+            .filter(|bearer| self.matches_bearer(bearer))
+            .map(|b| json!({ "erabId": b.erab_id, "erabQosParameters": qos(b) }))
+            .collect();
+        let told = !bearers.is_empty();
+        told.then(|| json!({ "associateId": ids(ip, network), "erabInfo": bearers }))
+    }
+
+    fn matches_bearer(&self, bearer: &Bearer) -> bool {
+        let rate = |of: fn(&crate::event::BearerRates) -> u64| bearer.rates.as_ref().map(of);
+        self.matches(ERAB, Some(bearer.erab_id.into()))
+            && self.matches("qci", Some(bearer.qci.into()))
+            && self.matches("erab_mbr_dl", rate(|r| r.mbr_dl))
+            && self.matches("erab_mbr_ul", rate(|r| r.mbr_ul))
+            && self.matches("erab_gbr_dl", rate(|r| r.gbr_dl))
+            && self.matches("erab_gbr_ul", rate(|r| r.gbr_ul))
+    }
+
+    /// The published document makes the answer one bearer, the standard a list of UEs with theirs:
+    /// the answer holds both.
+    fn s1_bearer_info(&self, at: &Snapshot<'_>) -> Result<Value, QueryError> {
+        let mut first: Option<Tunnel> = None;
+        let mut ues = Vec::new();
+        for cell in at.view.cells(at.now) {
+            if !self.matches_cell(cell.report.id, at.network) {
+                continue;
+            }
+            for (ip, _) in known_ues(cell) {
+                let Some(profile) = at.network.ues.get(&ip) else {
+                    continue;
+                };
+                let temporary = profile.temporary.as_ref();
+                let asked = self.values(TEMPORARY).is_none_or(|values| {
+                    temporary.is_some_and(|(_, mtmsi)| values.contains(mtmsi))
+                });
+                let tunnels: Vec<&Tunnel> = profile
+                    .tunnels
+                    .iter()
+                    .filter(|t| self.matches(ERAB, Some(t.erab_id.into())))
+                    .collect();
+                if tunnels.is_empty() || !asked || !self.matches_ue(ip, at.network) {
+                    continue;
+                }
+                first = first.or(tunnels.first().map(|t| **t));
+                let mut ue = json!({
+                    "associateId": ids(ip, at.network),
+                    "ecgi": [at.network.ecgi(cell.report.id)],
+                    "s1BearerInfoDetailed": tunnels.iter().map(|t| tunnel(t)).collect::<Vec<_>>(),
+                });
+                if let Some((mmec, mtmsi)) = temporary {
+                    ue["tempUeId"] = json!({ "mmec": mmec, "mtmsi": mtmsi });
+                }
+                ues.push(ue);
+            }
+        }
+        let mut info = tunnel(&first.ok_or(QueryError::NotFound)?);
+        info["timeStamp"] = json!(at.time);
+        info["s1UeInfo"] = json!(ues);
+        Ok(info)
+    }
+
+    fn layer2_meas(&self, at: &Snapshot<'_>) -> Value {
+        let mut cells = Vec::new();
+        let mut ues = Vec::new();
+        for cell in at.view.cells(at.now) {
+            if !self.matches_cell(cell.report.id, at.network) {
+                continue;
+            }
+            let measured = cell_measurements(cell, at.network);
+            if !self.asks_for_ue() && self.agrees(&CELL_MEASUREMENTS, &measured) {
+                cells.push(with(
+                    json!({ "ecgi": at.network.ecgi(cell.report.id) }),
+                    measured,
+                ));
+            }
+            for (ip, ue) in known_ues(cell) {
+                let measured = ue_measurements(ip, ue, at.network);
+                if self.matches_ue(ip, at.network) && self.agrees(&UE_MEASUREMENTS, &measured) {
+                    let id = AssociateId::address(ip);
+                    let whose =
+                        json!({ "ecgi": at.network.ecgi(cell.report.id), "associateId": id });
+                    ues.push(with(whose, measured));
+                }
+            }
+        }
+        json!({ "timeStamp": at.time, "cellInfo": cells, "cellUEInfo": ues })
+    }
+
+    fn agrees(&self, names: &[&str], measured: &Map<String, Value>) -> bool {
+        names
+            .iter()
+            .all(|name| self.matches(name, measured.get(*name).and_then(Value::as_u64)))
+    }
+}
+
+fn check(kind: QueryKind, name: &'static str, value: &str) -> Result<(), QueryError> {
+    let wrong = |expected| {
+        Err(QueryError::Value {
+            name,
+            value: crate::codec::shorten(value),
+            expected,
+        })
+    };
+    let measured = CELL_MEASUREMENTS.contains(&name) || UE_MEASUREMENTS.contains(&name);
+    let number = measured || (kind != QueryKind::PlmnInfo && RAB_NUMBERS.contains(&name));
+    match name {
+        _ if number => match value.parse::<i64>() {
+            Ok(_) => Ok(()),
+            Err(_) => wrong("a whole number"),
+        },
+        _ if value.is_empty() => wrong("a value"),
+        _ => Ok(()),
+    }
+}
+
+/// UEs whose address is known.
+fn known_ues(cell: &CellView) -> impl Iterator<Item = (IpAddr, &UeView)> {
+    cell.ues.values().filter_map(|ue| Some((ue.ip?, ue)))
+}
+
+/// What tells a UE.
+pub(super) fn ids(ip: IpAddr, network: &NetworkProfile) -> Vec<AssociateId> {
+    let teid = network.teid(ip).map(AssociateId::teid);
+    [AssociateId::address(ip)].into_iter().chain(teid).collect()
+}
+
+/// A bearer's quality of service.
+pub(super) fn qos(bearer: &Bearer) -> Value {
+    let mut qos = json!({ "qci": bearer.qci });
+    if let Some(rates) = bearer.rates {
+        qos["qosInformation"] = json!({
+            "erabMbrDl": rates.mbr_dl,
+            "erabMbrUl": rates.mbr_ul,
+            "erabGbrDl": rates.gbr_dl,
+            "erabGbrUl": rates.gbr_ul,
+        });
+    }
+    qos
+}
+
+/// A tunnel.
+pub(super) fn tunnel(tunnel: &Tunnel) -> Value {
+    json!({
+        "erabId": tunnel.erab_id,
+        "enbInfo": { "ipAddress": tunnel.enb_address, "tunnelId": tunnel.enb_teid.to_string() },
+        "sGwInfo": { "ipAddress": tunnel.sgw_address, "tunnelId": tunnel.sgw_teid.to_string() },
+    })
+}
+
+fn with(mut object: Value, measured: Map<String, Value>) -> Value {
+    if let Value::Object(fields) = &mut object {
+        fields.extend(measured);
+    }
+    object
+}
+
+/// PRB usage in percent (TS 36.314 4.1.1) and UEs with data (TS 36.314 4.1.3), over the last window.
+fn cell_measurements(cell: &CellView, network: &NetworkProfile) -> Map<String, Value> {
+    let background = cell.background();
+    let all = background
+        .slots
+        .saturating_mul(cell.report.n_prb.get().into())
+        .max(1);
+    let percent = |prb_slots: u64| (prb_slots.saturating_mul(100) + all / 2) / all;
+    let mut used = [0_u64; 2];
+    let mut active = [0_u64; 2];
+    for ue in cell.ues.values() {
+        let gbr = ue.ip.is_some_and(|ip| network.is_gbr(ip));
+        used[usize::from(gbr)] += ue.window().prb_slots;
+        active[usize::from(gbr)] += u64::from(ue.window().active);
+    }
+    let total = used[0] + used[1] + background.prb_slots;
+    let mut measured = Map::new();
+    measured.insert(
+        "dl_gbr_prb_usage_cell".into(),
+        percent(used[1]).min(100).into(),
+    );
+    measured.insert(
+        "dl_nongbr_prb_usage_cell".into(),
+        percent(used[0]).min(100).into(),
+    );
+    measured.insert(
+        "dl_total_prb_usage_cell".into(),
+        percent(total).min(100).into(),
+    );
+    measured.insert("number_of_active_ue_dl_gbr_cell".into(), active[1].into());
+    measured.insert(
+        "number_of_active_ue_dl_nongbr_cell".into(),
+        active[0].into(),
+    );
+    measured
+}
+
+/// Throughput in kbit/s and volume in kbit (TS 36.314 4.1.6 and 4.1.8), over the last window.
+fn ue_measurements(ip: IpAddr, ue: &UeView, network: &NetworkProfile) -> Map<String, Value> {
+    let window = ue.window();
+    let class = if network.is_gbr(ip) { "gbr" } else { "nongbr" };
+    let kbit = window.served.get().saturating_mul(8) / 1_000;
+    let mut measured = Map::new();
+    if !window.covered.is_zero() {
+        let kbps = (kbit as f64 / window.covered.as_secs_f64()).round() as u64;
+        measured.insert(format!("dl_{class}_throughput_ue"), kbps.into());
+    }
+    measured.insert(format!("dl_{class}_data_volume_ue"), kbit.into());
+    measured
+}
