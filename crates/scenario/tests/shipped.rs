@@ -1,14 +1,17 @@
 //! The scenarios that come with Brimful: each can be read, turned, and is what it says.
 
+use radio::moving::{Mobility, PathLoss};
 use scenario::{
     AccessSpec, AppSpec, ChannelSpec, Experiment, LoadSpec, Overrides, PepMode, Point, knobs, load,
 };
 use std::path::{Path, PathBuf};
-use units::{BitRate, Bytes, Duration, Mcs, Prb};
+use units::{BitRate, Bytes, Duration, Hertz, Mcs, Prb};
 
-const RAPID: [&str; 6] = [
+const RAPID: [&str; 8] = [
     "trace-drive",
     "fast-embb-los",
+    "fast-embb-nlos",
+    "mixed-nlos",
     "oai-fast",
     "oai-short",
     "oai-udp-8m",
@@ -120,6 +123,36 @@ fn fast_embb_los_is_that_of_tables_1_and_2() {
     }
     let buffer = queue::Capacity::Bytes(Bytes::new(10_000_000));
     assert_eq!(e.ues[0].bearers[0].downlink_buffer, buffer);
+}
+
+#[test]
+fn fast_embb_nlos_is_that_of_tables_1_and_2() {
+    let (los, nlos) = ("rapid/fast-embb-los", "rapid/fast-embb-nlos");
+    let e = experiment(nlos);
+    let ChannelSpec::Moving(spec) = &e.ues[0].channel else {
+        panic!("a moving channel")
+    };
+    let radio = &spec.radio;
+    assert_eq!(radio.carrier, Hertz::new(28_000_000_000));
+    assert_eq!(radio.path_loss, PathLoss::UmiStreetCanyon);
+    let heights = (radio.base.height.get(), radio.ue_height.get());
+    assert_eq!(heights, (10.0, 1.5));
+    assert_eq!(radio.buildings.len(), 8);
+    let Mobility::Waypoints { points, speed, .. } = &radio.mobility else {
+        panic!("{:?}", radio.mobility)
+    };
+    assert_eq!(speed.get(), 1.0);
+    // behind the buildings, none of which covers a point of the way
+    assert!(points.iter().all(|point| point.place.y().get() > 63.5));
+    // as in line of sight but for the channel
+    let other = experiment(los);
+    assert_eq!(e.flows, other.flows);
+    assert_eq!(e.path, other.path);
+    let (AccessSpec::Cell(a), AccessSpec::Cell(b)) = (&e.access, &other.access) else {
+        panic!("cells")
+    };
+    assert_eq!(a.config.n_prb, b.config.n_prb);
+    assert_eq!(a.config.data_re_per_prb, b.config.data_re_per_prb);
 }
 
 #[test]
