@@ -107,6 +107,33 @@ mobility = { kind = "line", from = ["50 m", "-6 m"], towards = ["50 m", "0 m"], 
     }
 }
 
+/// The user of RAPID's scenarios without line of sight is 2 s in sight, 6 s behind a building, and 6 s in
+/// sight again: the best rate, something, and the best rate again.
+#[test]
+fn rapids_user_walks_in_and_out_of_sight() {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../scenarios/rapid/mixed-nlos.toml"
+    );
+    let experiment = match scenario::load(file.as_ref(), &Overrides::default()) {
+        Ok(mut points) => points.remove(0).experiment,
+        Err(error) => panic!("{error}"),
+    };
+    assert_eq!(experiment.duration, Duration::from_secs(14));
+    for seed in [1, 2] {
+        let result = sim::run(&experiment, seed).expect("valid");
+        let rates = series(&result, "phone", Metric::Capacity);
+        let between = |from: usize, to: usize| {
+            let step = rates.len() / 14;
+            mean(&rates[from * step..to * step])
+        };
+        assert!(between(0, 1) > 800e6, "{seed}: {}", between(0, 1));
+        let behind = between(3, 7);
+        assert!((20e6..750e6).contains(&behind), "{seed}: {behind}");
+        assert!(between(9, 13) > 800e6, "{seed}: {}", between(9, 13));
+    }
+}
+
 /// Two users with everything that is random.
 fn random(ues: &[&str]) -> Experiment {
     let mut text = CELL
