@@ -113,7 +113,7 @@ impl AllocatorConfig {
             arrival_alpha: 1.0 / 8.0,
             initial_ran_window: Bytes::new(10 * 1448),
             report_max_age: Duration::from_millis(100),
-            target_queue: Duration::from_micros(500),
+            target_queue: Duration::from_micros(250),
             without: Vec::new(),
         }
     }

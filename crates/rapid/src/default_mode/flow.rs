@@ -8,7 +8,7 @@ use units::{Bytes, Duration, Instant};
 /// Demand over recent rate: slow start doubles each round, and a flow must be able to.
 const DEMAND_HEADROOM: f64 = 2.0;
 /// Store of a flow at the proxy, as time at its rate: floor, and ceiling as a share of the WAN's RTT.
-const STORE_FLOOR: f64 = 0.000_5;
+const STORE_FLOOR: f64 = 0.000_2;
 const STORE_CEILING_RTTS: f64 = 0.2;
 /// Growth of the store on each round in which it ran dry, and its decay otherwise.
 const STORE_GROWTH: f64 = 1.25;

@@ -22,7 +22,7 @@ const LOOP_DELAYS: f64 = 4.0;
 const QUEUE_DEVIATIONS: f64 = 2.0;
 /// Standing queue aimed at, in slots, if that is more than the configured time: below, a slot can
 /// find too little.
-const TARGET_QUEUE_SLOTS: f64 = 4.0;
+const TARGET_QUEUE_SLOTS: f64 = 2.0;
 /// A queue below this share of the wanted one is too short.
 const STARVING: f64 = 0.5;
 /// A UE without flows that no report has named for this long has left, seconds.

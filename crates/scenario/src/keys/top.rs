@@ -321,7 +321,7 @@ pub(super) static SECTIONS: &[Section] = &[
             key(
                 "target-queue",
                 Duration,
-                Value("500 us"),
+                Value("250 us"),
                 Within(0.0, 10.0),
                 "Standing queue that mode `default` aims at, as time at the user's rate.",
             ),
