@@ -222,10 +222,10 @@ impl Subscription {
                 crate::codec::shorten(&error.to_string())
             ))
         })?;
-        let Value::Object(object) = value else {
+        let Value::Object(fields) = value else {
             return Err(malformed("a subscription is a JSON object"));
         };
-        let (kind, mut body, wrapped) = unwrap(object)?;
+        let (kind, mut body, wrapped) = unwrap(fields)?;
         if let Some(callback) = body.remove(CALLBACK_TOO) {
             body.entry(CALLBACK).or_insert(callback);
         }
