@@ -1,0 +1,111 @@
+//! What `status` and `flows` say.
+
+use crate::clock;
+use crate::control::Snapshot;
+use crate::daemon::Core;
+use crate::flow::{Flow, Handling};
+use crate::sys;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering::Relaxed;
+use units::Duration;
+
+/// The state of the whole daemon.
+#[derive(Debug, Serialize)]
+pub(crate) struct Overview {
+    version: &'static str,
+    pid: u32,
+    /// `running` or `draining`.
+    state: &'static str,
+    uptime_seconds: f64,
+    listeners: Vec<SocketAddr>,
+    connections: usize,
+    /// Payload that waits in pipes, bytes.
+    waiting_bytes: u64,
+    /// Counters since the start.
+    counters: BTreeMap<&'static str, u64>,
+    /// The control thread; none with `control = "split"`, or if it does not answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) control: Option<Snapshot>,
+}
+
+/// Asks all parts.
+pub(crate) fn overview(core: &Core) -> Overview {
+    let shared = &core.shared;
+    Overview {
+        version: env!("CARGO_PKG_VERSION"),
+        pid: std::process::id(),
+        state: if shared.is_draining.load(Relaxed) {
+            "draining"
+        } else {
+            "running"
+        },
+        uptime_seconds: clock::now().saturating_since(core.started_at).as_secs_f64(),
+        listeners: core.listeners().iter().map(|l| l.address).collect(),
+        connections: shared.registry.connections(),
+        waiting_bytes: shared.registry.waiting.load(Relaxed),
+        counters: shared.counters.named().into_iter().collect(),
+        control: core.snapshot(),
+    }
+}
+
+/// A connection.
+#[derive(Debug, Serialize)]
+pub(crate) struct FlowReport {
+    id: u64,
+    client: SocketAddr,
+    server: SocketAddr,
+    age_seconds: f64,
+    /// `plain`, `controlled` or `paced`.
+    handling: &'static str,
+    slow: bool,
+    bytes_down: u64,
+    bytes_up: u64,
+    waiting_bytes: u64,
+    /// Shown to the server.
+    wan_window_bytes: u32,
+    /// Towards the UE; none if not decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ran_window_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wan_rtt_seconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ran_rtt_seconds: Option<f64>,
+    ran_congestion_control: String,
+}
+
+/// All connections, in the order in which they came.
+pub(crate) fn flow_reports(core: &Core) -> Vec<FlowReport> {
+    let flows = core.shared.registry.flows();
+    flows
+        .iter()
+        .filter_map(std::sync::Weak::upgrade)
+        .map(|flow| flow_report(&flow))
+        .collect()
+}
+
+fn flow_report(flow: &Flow) -> FlowReport {
+    let ran = sys::tcp_info(&flow.ran).unwrap_or_default();
+    flow.wan_rtt.sample(&flow.wan);
+    FlowReport {
+        id: flow.id,
+        client: flow.client,
+        server: flow.server,
+        age_seconds: clock::now().saturating_since(flow.opened_at).as_secs_f64(),
+        handling: match flow.handling() {
+            Handling::Plain => "plain",
+            Handling::Controlled => "controlled",
+            Handling::Paced => "paced",
+        },
+        slow: flow.is_slow(),
+        bytes_down: flow.bytes.ran_written.load(Relaxed),
+        bytes_up: flow.bytes.wan_written.load(Relaxed),
+        waiting_bytes: flow.bytes.waiting_down(),
+        wan_window_bytes: flow.window.shown(),
+        ran_window_bytes: Some(flow.ran_window()).filter(|w| *w > 0),
+        wan_rtt_seconds: flow.wan_rtt.smoothed().map(Duration::as_secs_f64),
+        ran_rtt_seconds: crate::flow::micros(ran.rtt).map(Duration::as_secs_f64),
+        ran_congestion_control: rustix::net::sockopt::tcp_congestion(&flow.ran).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,240 @@
+//! The configuration file of the proxy; `docs/operations/pep.md` describes every key.
+
+mod prefix;
+mod read;
+mod reader;
+
+pub use prefix::Prefix;
+
+use rnis::Rnti;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use units::{Bytes, Duration};
+
+/// A configuration that cannot be used: where, what, and what is allowed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ConfigError {
+    message: String,
+}
+
+impl ConfigError {
+    pub(crate) fn new(message: String) -> Self {
+        Self { message }
+    }
+}
+
+/// How connections come to the proxy.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Interception {
+    /// Connections of UEs are taken on their way (nftables TPROXY).
+    Transparent(Transparent),
+    /// Clients connect to the proxy, which connects to one server.
+    Explicit(Explicit),
+}
+
+/// Whose connections are taken, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transparent {
+    /// Addresses of the UEs.
+    pub ue_prefixes: Vec<Prefix>,
+    /// Destinations that are left alone.
+    pub bypass: Vec<Prefix>,
+    /// Interface towards the UEs.
+    pub ran_interface: String,
+    /// Interface towards the servers.
+    pub wan_interface: String,
+    /// Port of the listeners; 0 for any.
+    pub port: u16,
+}
+
+/// A fixed relay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explicit {
+    /// Where clients connect to.
+    pub listen: SocketAddr,
+    /// Where their connections go on to: always this, so that it is no open relay.
+    pub upstream: SocketAddr,
+    /// Who may connect.
+    pub allow: Vec<Prefix>,
+}
+
+/// Who decides the windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// RAPID, mode `default`.
+    Default,
+    /// RAPID, mode `paper`.
+    Paper,
+    /// Nobody: connections are split and nothing more.
+    Split,
+}
+
+/// Where radio reports come from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reports {
+    /// Path of the Unix socket of the source.
+    pub source: Option<PathBuf>,
+    /// A report older than this is not believed.
+    pub max_age: Duration,
+    /// Without a report for this long, connections are spliced and nothing more.
+    pub plain_after: Duration,
+}
+
+/// Bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections in all.
+    pub connections: usize,
+    /// Connections of one UE.
+    pub connections_per_ue: usize,
+    /// Payload that may wait in the proxy, in all.
+    pub memory: Bytes,
+    /// Payload of one UE that may wait in the proxy.
+    pub memory_per_ue: Bytes,
+    /// Until the server has answered.
+    pub handshake: Duration,
+    /// Without a byte in either direction.
+    pub idle: Duration,
+    /// The same, when one direction has ended.
+    pub half_closed: Duration,
+    /// For connections to end, after the listeners were handed over.
+    pub drain: Duration,
+}
+
+/// TCP keepalive on both sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keepalive {
+    /// Silence before the first probe.
+    pub idle: Duration,
+    /// Between probes.
+    pub interval: Duration,
+    /// Unanswered probes until the connection is given up.
+    pub probes: u32,
+}
+
+/// The data path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Relay {
+    /// Threads.
+    pub workers: usize,
+    /// Capacity of a pipe.
+    pub pipe: Bytes,
+    /// Receive buffer towards the server, locked.
+    pub receive_buffer: Bytes,
+    /// The most that a socket holds and has not sent.
+    pub unsent: Bytes,
+}
+
+/// The form of the log on stderr.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// One line of text an event.
+    Text,
+    /// One JSON object an event.
+    Json,
+}
+
+/// The log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Log {
+    /// Its form.
+    pub format: LogFormat,
+    /// The least level that is written.
+    pub level: tracing::Level,
+}
+
+/// All of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// How connections come.
+    pub interception: Interception,
+    /// Who decides.
+    pub control: Control,
+    /// Radio reports.
+    pub reports: Reports,
+    /// Addresses of UEs whose reports carry none.
+    pub ues: BTreeMap<Rnti, IpAddr>,
+    /// The admin socket.
+    pub admin: Option<PathBuf>,
+    /// Where `/metrics` listens.
+    pub metrics: Option<SocketAddr>,
+    /// Bounds.
+    pub limits: Limits,
+    /// Keepalive.
+    pub keepalive: Keepalive,
+    /// Data path.
+    pub relay: Relay,
+    /// The log.
+    pub log: Log,
+    /// Give up every privilege that is not needed any more once all is set up.
+    pub drop_privileges: bool,
+}
+
+impl Config {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// Says file, line and column, what was wrong, and what is allowed.
+    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| ConfigError::new(format!("{name} cannot be read: {error}")))?;
+        Self::parse(&name, &text)
+    }
+
+    /// Reads a text; `name` is what messages call it.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
+        read::read(name, text)
+    }
+
+    /// The allocator's configuration; none where nobody decides.
+    pub(crate) fn allocator(&self) -> Option<rapid::AllocatorConfig> {
+        let mode = match self.control {
+            Control::Default => rapid::Mode::Default,
+            Control::Paper => rapid::Mode::Paper,
+            Control::Split => return None,
+        };
+        let mut config = rapid::AllocatorConfig::new(mode);
+        config.report_max_age = self.reports.max_age;
+        Some(config)
+    }
+
+    /// The UEs' connections are taken on their way.
+    pub(crate) fn is_transparent(&self) -> bool {
+        matches!(self.interception, Interception::Transparent(_))
+    }
+
+    /// The first key that cannot be changed while the proxy runs, if it differs.
+    pub(crate) fn needs_restart(&self, new: &Self) -> Option<&'static str> {
+        let where_from = |config: &Self| match &config.interception {
+            Interception::Transparent(t) => (Some((t.ran_interface.clone(), t.port)), None),
+            Interception::Explicit(e) => (None, Some(e.listen)),
+        };
+        let checks = [
+            (
+                "mode, ran-interface, port, listen",
+                where_from(self) != where_from(new),
+            ),
+            ("control", self.control != new.control),
+            ("source", self.reports.source != new.reports.source),
+            ("max-age", self.reports.max_age != new.reports.max_age),
+            ("socket", self.admin != new.admin),
+            ("[metrics]", self.metrics != new.metrics),
+            ("workers", self.relay.workers != new.relay.workers),
+            ("[log]", self.log != new.log),
+            (
+                "drop-privileges",
+                self.drop_privileges != new.drop_privileges,
+            ),
+        ];
+        checks
+            .into_iter()
+            .find(|(_, differs)| *differs)
+            .map(|(key, _)| key)
+    }
+}

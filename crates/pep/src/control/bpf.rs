@@ -1,0 +1,295 @@
+//! The congestion control in the kernel, and the memory that it shares with the control thread.
+//!
+//! ```text
+//!   control array    <- window, pacing rate          (written here, read by the program)
+//!   telemetry array  -> acknowledged, RTTs, cwnd ... (written by the program, read here)
+//!   socket storage   <- which slot of the arrays     (one system call a connection)
+//! ```
+
+use crate::sys::SharedWords;
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, PrintLevel, set_print};
+use rustix::net::sockopt;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+
+/// The compiled program (`bpf/follow.bpf.c`).
+const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/follow.bpf.o"));
+/// Name of the congestion control in the program, to be replaced.
+const NAME: &[u8] = b"brimful\0";
+/// Slots of the arrays, as in the program.
+const SLOTS: u32 = 16_384;
+/// 8-byte words of a control slot and of a telemetry slot, as in the program.
+const CONTROL_WORDS: usize = 4;
+const TELEMETRY_WORDS: usize = 8;
+
+/// A connection's place in the arrays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slot {
+    index: u32,
+    /// How often the place has been used.
+    usage: u32,
+}
+
+/// What the program last told of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    /// Payload acknowledged, bytes.
+    pub(super) bytes_acked: u64,
+    /// Smoothed round-trip time, us; 0: not measured.
+    pub(super) srtt: u32,
+    /// Least round-trip time, us; 0 or `u32::MAX`: not measured.
+    pub(super) min_rtt: u32,
+    /// Congestion window, bytes.
+    pub(super) cwnd: u32,
+    /// The UE's receive window, bytes.
+    pub(super) peer_window: u32,
+}
+
+/// The loaded program. The congestion control can be chosen as long as this lives; connections
+/// that have it keep it, and go on with their last window.
+pub(super) struct Kernel {
+    name: String,
+    places: MapHandle,
+    control: SharedWords,
+    telemetry: SharedWords,
+    free: Vec<u32>,
+    usage: Vec<u32>,
+    // dropped last, in this order: the registration, then what it was made from
+    _link: Link,
+    _object: Object,
+}
+
+impl std::fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Kernel").field("name", &self.name).finish()
+    }
+}
+
+fn told_by_libbpf(level: PrintLevel, message: String) {
+    match level {
+        PrintLevel::Debug => tracing::trace!(target: "libbpf", "{}", message.trim_end()),
+        _ => tracing::debug!(target: "libbpf", "{}", message.trim_end()),
+    }
+}
+
+fn other(error: &libbpf_rs::Error) -> io::Error {
+    io::Error::new(error_kind(error), format!("{error:#}"))
+}
+
+fn error_kind(error: &libbpf_rs::Error) -> io::ErrorKind {
+    match error.kind() {
+        libbpf_rs::ErrorKind::PermissionDenied => io::ErrorKind::PermissionDenied,
+        _ => io::ErrorKind::Other,
+    }
+}
+
+impl Kernel {
+    /// Loads and registers the program under a name of this process.
+    ///
+    /// # Errors
+    /// The kernel's: most often that the rights (`CAP_BPF`, `CAP_NET_ADMIN`) are missing, or that
+    /// it is older than 6.4.
+    pub(super) fn load() -> io::Result<Self> {
+        set_print(Some((PrintLevel::Info, told_by_libbpf)));
+        let name = format!("brimful_{}", std::process::id());
+        let mut open = ObjectBuilder::default()
+            .open_memory(PROGRAM)
+            .map_err(|e| other(&e))?;
+        for mut map in open.maps_mut() {
+            if map.name() == "follow" {
+                let value = map.initial_value_mut().unwrap_or_default();
+                rename(value, &name)?;
+            }
+        }
+        let mut object = open.load().map_err(|e| other(&e))?;
+        let mut link = None;
+        for mut map in object.maps_mut() {
+            if map.name() == "follow" {
+                link = Some(map.attach_struct_ops().map_err(|e| other(&e))?);
+            }
+        }
+        let link = link.ok_or_else(|| io::Error::other("the program has no struct_ops"))?;
+        let places = handle(&object, "places")?;
+        let words = |map: &str, each: usize| {
+            let map = handle(&object, map)?;
+            SharedWords::map(map.as_fd(), SLOTS as usize * each)
+        };
+        Ok(Self {
+            control: words("control", CONTROL_WORDS)?,
+            telemetry: words("telemetry", TELEMETRY_WORDS)?,
+            name,
+            places,
+            free: (0..SLOTS).rev().collect(),
+            usage: vec![0; SLOTS as usize],
+            _link: link,
+            _object: object,
+        })
+    }
+
+    /// Name of the congestion control.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Takes a connection under control: its window stays as it is until one is set.
+    ///
+    /// # Errors
+    /// The kernel's, or that all slots are taken.
+    pub(super) fn take(&mut self, socket: &OwnedFd) -> io::Result<Slot> {
+        let index = self
+            .free
+            .pop()
+            .ok_or_else(|| io::Error::other("all slots are taken"))?;
+        let usage = &mut self.usage[index as usize];
+        *usage = usage.wrapping_add(1).max(1);
+        let slot = Slot {
+            index,
+            usage: *usage,
+        };
+        self.clear(slot);
+        let place = [index.to_ne_bytes(), slot.usage.to_ne_bytes()].concat();
+        let key = socket.as_raw_fd().to_ne_bytes();
+        let result = self
+            .places
+            .update(&key, &place, MapFlags::ANY)
+            .map_err(|e| other(&e))
+            .and_then(|()| Ok(sockopt::set_tcp_congestion(socket, &self.name)?));
+        if result.is_err() {
+            self.give_back(slot);
+        }
+        result.map(|()| slot)
+    }
+
+    fn clear(&self, slot: Slot) {
+        for word in self.telemetry_of(slot) {
+            word.store(0, Relaxed);
+        }
+        let [window, pacing_rate, usage, _] = self.control_of(slot) else {
+            return;
+        };
+        window.store(0, Relaxed);
+        pacing_rate.store(0, Relaxed);
+        usage.store(u64::from(slot.usage), Release);
+    }
+
+    /// A slot is not used any more.
+    pub(super) fn give_back(&mut self, slot: Slot) {
+        if let Some(usage) = self.control_of(slot).get(2) {
+            usage.store(0, Release);
+        }
+        self.free.push(slot.index);
+    }
+
+    fn control_of(&self, slot: Slot) -> &[AtomicU64] {
+        let start = slot.index as usize * CONTROL_WORDS;
+        &self.control.words()[start..start + CONTROL_WORDS]
+    }
+
+    fn telemetry_of(&self, slot: Slot) -> &[AtomicU64] {
+        let start = slot.index as usize * TELEMETRY_WORDS;
+        &self.telemetry.words()[start..start + TELEMETRY_WORDS]
+    }
+
+    /// Sets window (bytes) and pacing rate (byte/s; 0: none); they act at the next acknowledgement.
+    pub(super) fn set(&self, slot: Slot, window: u64, pacing_rate: u64) {
+        let words = self.control_of(slot);
+        words[0].store(window, Relaxed);
+        words[1].store(pacing_rate, Relaxed);
+    }
+
+    /// What the program last told; all zero before the first acknowledgement.
+    pub(super) fn told(&self, slot: Slot) -> Told {
+        let words = self.telemetry_of(slot);
+        let word = |i: usize| words[i].load(Relaxed);
+        let halves = |i: usize| (word(i) as u32, (word(i) >> 32) as u32);
+        let (srtt, min_rtt) = halves(2);
+        let (cwnd, peer_window) = halves(3);
+        Told {
+            bytes_acked: word(0),
+            srtt,
+            min_rtt,
+            cwnd,
+            peer_window,
+        }
+    }
+}
+
+/// Writes the name over the one that the program was compiled with.
+fn rename(value: &mut [u8], name: &str) -> io::Result<()> {
+    let at = value.windows(NAME.len()).position(|w| w == NAME);
+    match at.and_then(|at| value.get_mut(at..at + 16)) {
+        Some(place) if name.len() < 16 => {
+            place.fill(0);
+            place[..name.len()].copy_from_slice(name.as_bytes());
+            Ok(())
+        }
+        _ => Err(io::Error::other("the program's name cannot be replaced")),
+    }
+}
+
+fn handle(object: &Object, name: &str) -> io::Result<MapHandle> {
+    let map = object.maps().find(|map| map.name() == name);
+    let map = map.ok_or_else(|| io::Error::other(format!("the program has no map {name}")))?;
+    MapHandle::try_from(&map).map_err(|e| other(&e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::time::{Duration, Instant};
+
+    /// The program, unless this process may not load it.
+    fn kernel() -> Option<Kernel> {
+        match Kernel::load() {
+            Ok(kernel) => Some(kernel),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                eprintln!("skipped: loading a congestion control needs root: {error}");
+                None
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn cwnd_follows_the_window_and_the_program_tells_what_it_sees() {
+        let Some(mut kernel) = kernel() else { return };
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+        let client = TcpStream::connect(listener.local_addr().expect("bound")).expect("connected");
+        let (server, _) = listener.accept().expect("accepted");
+        let server = OwnedFd::from(server);
+        let slot = kernel.take(&server).expect("taken");
+        let mut server = TcpStream::from(server);
+        let mut client = client;
+        for window in [600_000u64, 200_000, 400_000] {
+            kernel.set(slot, window, 0);
+            let mut received = [0; 60_000];
+            server.write_all(&received).expect("sent");
+            client.read_exact(&mut received).expect("received");
+            let until = Instant::now() + Duration::from_secs(5);
+            let mut told = kernel.told(slot);
+            while u64::from(told.cwnd).abs_diff(window) > 66_000 && Instant::now() < until {
+                server.write_all(&[0]).expect("sent");
+                client.read_exact(&mut received[..1]).expect("received");
+                told = kernel.told(slot);
+            }
+            // rounded to segments, which are 64 kB on the loopback interface
+            assert!(u64::from(told.cwnd).abs_diff(window) <= 66_000, "{told:?}");
+            assert!(told.min_rtt > 0 && told.min_rtt < 1_000_000, "{told:?}");
+        }
+        assert!(kernel.told(slot).bytes_acked > 100_000);
+        kernel.give_back(slot);
+        let last = kernel.told(slot);
+        server.write_all(&[0; 1000]).expect("sent");
+        let mut received = [0; 1000];
+        client.read_exact(&mut received).expect("received");
+        assert_eq!(
+            kernel.told(slot),
+            last,
+            "a slot that was given back is not written"
+        );
+    }
+}

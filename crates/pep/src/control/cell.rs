@@ -1,0 +1,184 @@
+//! One cell: its allocator, its flows, and what is told and done for them.
+
+use super::freshness::{State, Watch};
+use super::snapshot::UeStatus;
+use super::telemetry::telemetry;
+use super::windows::{Actuator, Grip};
+use crate::flow::Flow;
+use crate::sys;
+use rapid::{Allocator, AllocatorConfig, ConfigError, FlowId, FlowOpened, FlowTelemetry};
+use rnis::{RadioReport, Rnti};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Weak};
+use units::{Bytes, Duration, Instant};
+
+/// A flow under control.
+#[derive(Debug)]
+struct Held {
+    flow: Weak<Flow>,
+    ue: Rnti,
+    grip: Grip,
+    /// What the allocator was last told.
+    told: FlowTelemetry,
+}
+
+/// One cell.
+#[derive(Debug)]
+pub(super) struct Cell {
+    allocator: Allocator,
+    flows: BTreeMap<u64, Held>,
+    pub(super) watch: Watch,
+    pub(super) state: State,
+}
+
+/// True if the allocator has nothing to learn from the second.
+fn is_same(a: &FlowTelemetry, b: &FlowTelemetry) -> bool {
+    a.wan_arrived == b.wan_arrived
+        && a.ran_acked == b.ran_acked
+        && a.ran_in_flight == b.ran_in_flight
+        && a.buffered == b.buffered
+        && a.ran_srtt == b.ran_srtt
+        && a.ran_min_rtt == b.ran_min_rtt
+        && a.wan_srtt == b.wan_srtt
+        && a.wan_min_rtt == b.wan_min_rtt
+}
+
+impl Cell {
+    pub(super) fn new(config: AllocatorConfig) -> Result<Self, ConfigError> {
+        Ok(Self {
+            allocator: Allocator::new(config)?,
+            flows: BTreeMap::new(),
+            watch: Watch::default(),
+            state: State::Plain,
+        })
+    }
+
+    /// Flows under control.
+    pub(super) fn len(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// Takes a flow under control.
+    pub(super) fn open(&mut self, now: Instant, flow: &Arc<Flow>, ue: Rnti, by: &mut Actuator) {
+        let grip = by.take(flow);
+        let mss = sys::tcp_info(&flow.ran).map_or(0, |info| info.snd_mss);
+        let mss = if mss == 0 {
+            crate::listener::USUAL_MSS
+        } else {
+            mss
+        };
+        let held = Held {
+            flow: Arc::downgrade(flow),
+            ue,
+            grip,
+            told: FlowTelemetry::default(),
+        };
+        self.flows.insert(flow.id, held);
+        let opened = FlowOpened {
+            ue,
+            mss: Bytes::new(u64::from(mss)),
+        };
+        self.allocator.on_flow_open(now, FlowId(flow.id), opened);
+    }
+
+    /// Lets a flow go; one that has ended, or one that is spliced and nothing more from now on.
+    pub(super) fn close(&mut self, now: Instant, id: u64, by: &mut Actuator) {
+        if let Some(held) = self.flows.remove(&id) {
+            self.allocator.on_flow_close(now, FlowId(id));
+            by.release(held.flow.upgrade().as_deref(), &held.grip);
+        }
+    }
+
+    /// The flows under control.
+    pub(super) fn ids(&self) -> Vec<u64> {
+        self.flows.keys().copied().collect()
+    }
+
+    /// A believed report. Gives the number of decisions carried out.
+    pub(super) fn on_report(&mut self, now: Instant, report: &RadioReport, by: &Actuator) -> u64 {
+        self.tell(now, by);
+        self.allocator.on_report(now, report);
+        self.carry_out(by)
+    }
+
+    /// When the allocator wants to be called.
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        self.allocator.next_deadline()
+    }
+
+    /// Calls the allocator if it wants to be.
+    pub(super) fn on_deadline(&mut self, now: Instant, by: &Actuator) -> u64 {
+        if self.next_deadline().is_none_or(|at| at > now) {
+            return 0;
+        }
+        self.tell(now, by);
+        self.allocator.on_deadline(now);
+        self.carry_out(by)
+    }
+
+    /// Tells the allocator what has changed.
+    fn tell(&mut self, now: Instant, by: &Actuator) {
+        for (id, held) in &mut self.flows {
+            let Some(flow) = held.flow.upgrade() else {
+                continue;
+            };
+            let told = by.told(now, &flow, &mut held.grip);
+            let news = telemetry(&flow, &told);
+            if !is_same(&news, &held.told) {
+                held.told = news;
+                self.allocator.on_telemetry(now, FlowId(*id), &news);
+            }
+        }
+    }
+
+    /// Carries out what the allocator has decided. Gives the number of decisions.
+    pub(super) fn carry_out(&mut self, by: &Actuator) -> u64 {
+        let mut count = 0;
+        while let Some(decision) = self.allocator.poll_decision() {
+            if let Some(held) = self.flows.get_mut(&decision.flow.0)
+                && let Some(flow) = held.flow.upgrade()
+            {
+                by.apply(&flow, &mut held.grip, &decision);
+                count += 1;
+            }
+        }
+        count
+    }
+
+    /// What is known of each UE with this address here, added to the list.
+    pub(super) fn statuses(&self, of: &BTreeMap<Rnti, (u32, IpAddr)>, list: &mut Vec<UeStatus>) {
+        let mut by_ue: BTreeMap<Rnti, Vec<&Held>> = BTreeMap::new();
+        for held in self.flows.values() {
+            by_ue.entry(held.ue).or_default().push(held);
+        }
+        for (rnti, (cell, address)) in of {
+            let held = by_ue.get(rnti).map_or(&[][..], Vec::as_slice);
+            let flows: Vec<Arc<Flow>> = held.iter().filter_map(|h| h.flow.upgrade()).collect();
+            let sum = |f: fn(&FlowTelemetry) -> Bytes| {
+                let bytes: Bytes = held.iter().map(|h| f(&h.told)).sum();
+                bytes.get()
+            };
+            list.push(UeStatus {
+                address: *address,
+                cell: *cell,
+                rnti: rnti.0,
+                capacity_bps: self.allocator.capacity(*rnti).map(units::BitRate::as_bps),
+                flows: held.len(),
+                slow_flows: flows.iter().filter(|f| f.is_slow()).count(),
+                wan_window_bytes: flows.iter().map(|f| u64::from(f.window.shown())).sum(),
+                ran_window_bytes: flows.iter().map(|f| f.ran_window()).sum(),
+                in_flight_bytes: sum(|t| t.ran_in_flight),
+                buffered_bytes: sum(|t| t.buffered),
+                ran_rtt_seconds: mean(held.iter().filter_map(|h| h.told.ran_srtt)),
+                wan_rtt_seconds: mean(held.iter().filter_map(|h| h.told.wan_srtt)),
+            });
+        }
+    }
+}
+
+/// Seconds; none of none.
+fn mean(times: impl Iterator<Item = Duration>) -> Option<f64> {
+    let (sum, n) = times.fold((0.0, 0u32), |(sum, n), t| (sum + t.as_secs_f64(), n + 1));
+    (n > 0).then(|| sum / f64::from(n))
+}

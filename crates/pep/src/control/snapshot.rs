@@ -1,0 +1,91 @@
+//! What the control thread tells of itself when asked.
+
+use serde::Serialize;
+use std::net::IpAddr;
+
+/// Everything.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Snapshot {
+    /// How windows towards UEs are set: `bpf`, `pacing`, or `none`.
+    pub(crate) actuator: &'static str,
+    /// Why it is not `bpf`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) actuator_error: Option<String>,
+    /// The source of reports is connected.
+    pub(crate) source_connected: bool,
+    /// Reports, by what became of them.
+    pub(crate) reports: ReportCounts,
+    /// Decisions carried out.
+    pub(crate) decisions: u64,
+    /// Time spent deciding, seconds.
+    pub(crate) busy_seconds: f64,
+    /// Cells that reports have named.
+    pub(crate) cells: Vec<CellStatus>,
+    /// UEs that reports have named.
+    pub(crate) ues: Vec<UeStatus>,
+}
+
+/// Reports, by what became of them.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct ReportCounts {
+    /// Handed to the allocator.
+    pub(crate) believed: u64,
+    /// They contradict themselves.
+    pub(crate) absurd: u64,
+    /// They repeat the last one.
+    pub(crate) repeated: u64,
+    /// They are of an earlier time than the last one.
+    pub(crate) out_of_order: u64,
+    /// They were too old on arrival.
+    pub(crate) old: u64,
+    /// They came faster than they could be used.
+    pub(crate) dropped: u64,
+    /// They could not be read.
+    pub(crate) unreadable: u64,
+}
+
+/// A cell.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct CellStatus {
+    /// Its number.
+    pub(crate) cell: u32,
+    /// `following`, `decaying` or `plain`.
+    pub(crate) state: &'static str,
+    /// Since the last believed report, seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) silence_seconds: Option<f64>,
+    /// Flows under control.
+    pub(crate) flows: usize,
+}
+
+/// A UE.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct UeStatus {
+    /// Its address.
+    pub(crate) address: IpAddr,
+    /// Its cell.
+    pub(crate) cell: u32,
+    /// Its number there.
+    pub(crate) rnti: u16,
+    /// The rate that it could have, bit/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) capacity_bps: Option<u64>,
+    /// Flows under control.
+    pub(crate) flows: usize,
+    /// Of those, held for slow.
+    pub(crate) slow_flows: usize,
+    /// Windows towards servers, bytes, all flows together.
+    pub(crate) wan_window_bytes: u64,
+    /// Windows towards the UE, bytes, all flows together.
+    pub(crate) ran_window_bytes: u64,
+    /// In flight towards the UE, bytes.
+    pub(crate) in_flight_bytes: u64,
+    /// Waiting in the proxy, bytes.
+    pub(crate) buffered_bytes: u64,
+    /// Smoothed round-trip time towards the UE, seconds, mean of its flows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ran_rtt_seconds: Option<f64>,
+    /// Smoothed round-trip time towards the servers, seconds, mean of its flows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) wan_rtt_seconds: Option<f64>,
+}

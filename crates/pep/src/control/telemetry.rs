@@ -1,0 +1,52 @@
+//! What the allocator is told of a flow: from the counters of the data path, and from the kernel
+//! without a system call (BPF) or, where that is not to be had, by `TCP_INFO` now and then.
+
+use super::bpf::Told;
+use crate::flow::{Flow, micros};
+use crate::sys::{self, TcpInfo};
+use rapid::FlowTelemetry;
+use std::sync::atomic::Ordering::Relaxed;
+use units::Bytes;
+
+/// What the kernel says of the connection towards the UE.
+pub(super) fn told_by_socket(flow: &Flow) -> Told {
+    sys::tcp_info(&flow.ran).map_or_else(|_| Told::default(), |info| told_of(&info))
+}
+
+fn told_of(info: &TcpInfo) -> Told {
+    let cwnd = u64::from(info.snd_cwnd) * u64::from(info.snd_mss);
+    Told {
+        bytes_acked: info.bytes_acked,
+        srtt: info.rtt,
+        min_rtt: info.min_rtt,
+        cwnd: u32::try_from(cwnd).unwrap_or(u32::MAX),
+        peer_window: if info.snd_wnd == 0 {
+            u32::MAX
+        } else {
+            info.snd_wnd
+        },
+    }
+}
+
+/// Puts both together.
+///
+/// What the socket towards the UE holds is what was handed to it less what has been acknowledged;
+/// of that, as much as both windows allow is in flight, for the kernel sends at once what it may.
+pub(super) fn telemetry(flow: &Flow, told: &Told) -> FlowTelemetry {
+    let bytes = &flow.bytes;
+    let written = bytes.ran_written.load(Relaxed);
+    let arrived = bytes.wan_read.load(Relaxed) + bytes.wan_unread.load(Relaxed);
+    let held = written.saturating_sub(told.bytes_acked);
+    let window = u64::from(told.cwnd.min(told.peer_window));
+    let in_flight = held.min(window);
+    FlowTelemetry {
+        wan_arrived: Bytes::new(arrived),
+        wan_min_rtt: flow.wan_rtt.least(),
+        wan_srtt: flow.wan_rtt.smoothed(),
+        ran_min_rtt: micros(told.min_rtt),
+        ran_srtt: micros(told.srtt),
+        ran_acked: Bytes::new(told.bytes_acked),
+        ran_in_flight: Bytes::new(in_flight),
+        buffered: Bytes::new(arrived.saturating_sub(written) + held - in_flight),
+    }
+}

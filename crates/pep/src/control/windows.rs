@@ -1,0 +1,168 @@
+//! Carries out the allocator's decisions: by our congestion control in the kernel, or without the
+//! right to load that, by pacing the kernel's own.
+
+use super::bpf::{Kernel, Slot, Told};
+use super::telemetry::told_by_socket;
+use crate::flow::{Flow, Handling};
+use crate::sys;
+use rapid::{Decision, WanWindow};
+use rustix::net::sockopt;
+use units::{Duration, Instant};
+
+/// Between `TCP_INFO`s of a flow where the program cannot tell.
+const SAMPLE_PERIOD: Duration = Duration::from_millis(20);
+/// A pace that differs by less than this share from the last is not worth a system call.
+const WORTH_PACING: f64 = 0.05;
+
+/// How windows towards UEs are set on this machine.
+#[derive(Debug)]
+pub(super) enum Actuator {
+    /// By our congestion control.
+    Follow(Box<Kernel>),
+    /// By `SO_MAX_PACING_RATE`.
+    Pace,
+}
+
+/// What is held for a flow under control.
+#[derive(Debug)]
+pub(super) enum Grip {
+    /// Its slot.
+    Follow {
+        slot: Slot,
+        /// The congestion control that it had.
+        former: String,
+    },
+    /// Its last pace, byte/s, and what the kernel told last, when.
+    Pace {
+        rate: f64,
+        told: Told,
+        told_at: Option<Instant>,
+    },
+}
+
+impl Actuator {
+    /// The best that the kernel lets us have.
+    pub(super) fn new() -> (Self, Option<String>) {
+        match Kernel::load() {
+            Ok(kernel) => {
+                tracing::info!(
+                    congestion_control = kernel.name(),
+                    "windows towards UEs by our own congestion control"
+                );
+                (Self::Follow(Box::new(kernel)), None)
+            }
+            Err(error) => {
+                tracing::warn!(
+                    %error,
+                    "no congestion control of our own: the kernel's is paced instead, which keeps \
+                     rates but not windows; needs CAP_BPF, CAP_NET_ADMIN and Linux 6.4"
+                );
+                (Self::Pace, Some(error.to_string()))
+            }
+        }
+    }
+
+    /// Its name in status and metrics.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Follow(_) => "bpf",
+            Self::Pace => "pacing",
+        }
+    }
+
+    /// Takes a flow under control.
+    pub(super) fn take(&mut self, flow: &Flow) -> Grip {
+        if let Self::Follow(kernel) = self {
+            let former = sockopt::tcp_congestion(&flow.ran).unwrap_or_default();
+            match kernel.take(&flow.ran) {
+                Ok(slot) => {
+                    flow.set_handling(Handling::Controlled);
+                    return Grip::Follow { slot, former };
+                }
+                Err(error) => tracing::debug!(flow = flow.id, %error, "paced instead"),
+            }
+        }
+        flow.set_handling(Handling::Paced);
+        Grip::Pace {
+            rate: 0.0,
+            told: Told::default(),
+            told_at: None,
+        }
+    }
+
+    /// What the kernel tells of the connection towards the UE.
+    pub(super) fn told(&self, now: Instant, flow: &Flow, grip: &mut Grip) -> Told {
+        match (self, grip) {
+            (Self::Follow(kernel), Grip::Follow { slot, .. }) => kernel.told(*slot),
+            (_, Grip::Pace { told, told_at, .. }) => {
+                let is_due = told_at.is_none_or(|at| now.saturating_since(at) >= SAMPLE_PERIOD);
+                if is_due {
+                    *told = told_by_socket(flow);
+                    *told_at = Some(now);
+                }
+                *told
+            }
+            (Self::Pace, Grip::Follow { .. }) => Told::default(),
+        }
+    }
+
+    /// Carries out a decision.
+    pub(super) fn apply(&self, flow: &Flow, grip: &mut Grip, decision: &Decision) {
+        match (self, grip) {
+            (Self::Follow(kernel), Grip::Follow { slot, .. }) => {
+                let pace = decision.ran.pacing_rate.map_or(0, |rate| rate.as_bps() / 8);
+                kernel.set(*slot, decision.ran.window.get(), pace);
+            }
+            (_, Grip::Pace { rate, told, .. }) => {
+                if let Some(wanted) = pace(flow, told, decision)
+                    && (wanted - *rate).abs() > WORTH_PACING * *rate
+                {
+                    *rate = wanted;
+                    // the connection may have gone
+                    let _ = sys::set_max_pacing_rate(&flow.ran, wanted as u64);
+                }
+            }
+            (Self::Pace, Grip::Follow { .. }) => {}
+        }
+        flow.decide(decision);
+    }
+
+    /// Gives a flow back to the kernel, if it is still there, and its slot.
+    pub(super) fn release(&mut self, flow: Option<&Flow>, grip: &Grip) {
+        match grip {
+            Grip::Follow { slot, former } => {
+                if let Some(flow) = flow {
+                    // the connection may have gone
+                    let _ = sockopt::set_tcp_congestion(&flow.ran, former);
+                }
+                if let Self::Follow(kernel) = self {
+                    kernel.give_back(*slot);
+                }
+            }
+            Grip::Pace { .. } => {
+                if let Some(flow) = flow {
+                    let _ = sys::set_max_pacing_rate(&flow.ran, u64::MAX);
+                }
+            }
+        }
+        if let Some(flow) = flow {
+            flow.release();
+        }
+    }
+}
+
+/// The rate that a decision's windows mean, byte/s. Each is the share times a time that is at least
+/// the round trip's, so each quotient is at least the share: the less is the better estimate.
+fn pace(flow: &Flow, told: &Told, decision: &Decision) -> Option<f64> {
+    let of = |bytes: u64, rtt: Option<Duration>| {
+        let seconds = rtt.map(Duration::as_secs_f64).filter(|s| *s > 0.0)?;
+        Some(bytes as f64 / seconds)
+    };
+    let (WanWindow::Fixed(wan) | WanWindow::Budget(wan)) = decision.wan_window;
+    let towards_server = of(wan.get(), flow.wan_rtt.least());
+    let towards_ue = of(decision.ran.window.get(), crate::flow::micros(told.srtt));
+    match (towards_server, towards_ue) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}

@@ -1,0 +1,224 @@
+//! Takes connections of UEs on their way: nftables rules, and a route that delivers here.
+//!
+//! All that is made carries the listener's port in its name, which is unique in a network
+//! namespace: instances do not disturb each other, and what a dead one left is recognised by a port
+//! at which nobody holds the lock any more.
+
+mod rules;
+
+use crate::config::Transparent;
+use crate::error::PepError;
+use std::io::Write;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::process::{Command, Stdio};
+
+/// First part of the names of our tables.
+const TABLE_PREFIX: &str = "brimful_";
+/// Marks and routing tables are this and the port.
+const MARK_BASE: u32 = 0x4252_0000;
+
+/// What an instance's parts are called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Names {
+    /// The nftables table.
+    table: String,
+    /// Packet mark and number of the routing table.
+    mark: u32,
+    port: u16,
+}
+
+impl Names {
+    fn of(port: u16) -> Self {
+        Self {
+            table: format!("{TABLE_PREFIX}{port}"),
+            mark: MARK_BASE | u32::from(port),
+            port,
+        }
+    }
+}
+
+/// Held as long as an instance lives; the kernel gives it up with the process.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    _socket: UnixListener,
+}
+
+fn lock_address(name: &str) -> std::io::Result<SocketAddr> {
+    SocketAddr::from_abstract_name(format!("brimful-pep/{name}"))
+}
+
+impl Lock {
+    /// Takes the lock of this name in this network namespace.
+    ///
+    /// # Errors
+    /// `AddrInUse` if another instance holds it.
+    fn take(name: &str) -> std::io::Result<Self> {
+        let address = lock_address(name)?;
+        Ok(Self {
+            _socket: UnixListener::bind_addr(&address)?,
+        })
+    }
+
+    fn is_held(name: &str) -> bool {
+        lock_address(name).is_ok_and(|address| UnixStream::connect_addr(&address).is_ok())
+    }
+}
+
+/// The interception of one instance. Dropping it leaves all in place; [`Self::remove`] undoes it.
+#[derive(Debug)]
+pub(crate) struct Interception {
+    names: Names,
+    has_ipv6: bool,
+    _locks: [Lock; 2],
+}
+
+impl Interception {
+    /// Takes the interface, and clears away what instances left that died.
+    ///
+    /// # Errors
+    /// Another instance serves the interface.
+    pub(crate) fn claim(transparent: &Transparent, port: u16) -> Result<Self, PepError> {
+        let interface = &transparent.ran_interface;
+        let take = |name: &str| {
+            Lock::take(name).map_err(|error| match error.kind() {
+                std::io::ErrorKind::AddrInUse => PepError::Taken {
+                    what: format!("interface {interface}"),
+                },
+                _ => PepError::system("the lock of the interface", error),
+            })
+        };
+        let locks = [take(&format!("at {interface}"))?, take(&port.to_string())?];
+        clear_dead()?;
+        Ok(Self {
+            names: Names::of(port),
+            has_ipv6: transparent.ue_prefixes.iter().any(|p| p.is_ipv6()),
+            _locks: locks,
+        })
+    }
+
+    /// Puts rules and routes in place, or new rules in the place of old ones.
+    ///
+    /// # Errors
+    /// `nft` or `ip` is missing or refuses.
+    pub(crate) fn install(&mut self, transparent: &Transparent) -> Result<(), PepError> {
+        self.has_ipv6 = transparent.ue_prefixes.iter().any(|p| p.is_ipv6());
+        for family in self.families() {
+            add_route(family, &self.names)?;
+        }
+        nft(&rules::script(&self.names, transparent))?;
+        for family in self.families() {
+            warn_unless_forwarding(family);
+        }
+        Ok(())
+    }
+
+    fn families(&self) -> impl Iterator<Item = &'static str> {
+        let has_ipv6 = self.has_ipv6;
+        ["-4", "-6"]
+            .into_iter()
+            .filter(move |f| *f == "-4" || has_ipv6)
+    }
+
+    /// Removes all that was installed.
+    pub(crate) fn remove(self) {
+        remove(&self.names);
+    }
+}
+
+/// Removes an instance's parts. What is not there is as good as removed.
+fn remove(names: &Names) {
+    let _ = nft(&format!("delete table inet {}\n", names.table));
+    for family in ["-4", "-6"] {
+        let mark = names.mark.to_string();
+        let rule = ["rule", "del", "fwmark", &mark, "lookup", &mark];
+        while ip(family, &rule).is_ok() {}
+        let _ = ip(family, &["route", "flush", "table", &mark]);
+    }
+}
+
+/// Removes what instances left whose lock nobody holds any more.
+fn clear_dead() -> Result<(), PepError> {
+    let listed = run("nft", &["list", "tables"], "")?;
+    for name in listed.lines().filter_map(|l| l.strip_prefix("table inet ")) {
+        if let Some(port) = name.trim().strip_prefix(TABLE_PREFIX)
+            && let Ok(port) = port.parse::<u16>()
+            && !Lock::is_held(&port.to_string())
+        {
+            tracing::info!(table = name, "removing what a dead instance left");
+            remove(&Names::of(port));
+        }
+    }
+    Ok(())
+}
+
+/// Packets with the mark are delivered here, whatever their address.
+fn add_route(family: &str, names: &Names) -> Result<(), PepError> {
+    let mark = names.mark.to_string();
+    let listed = ip(family, &["rule", "list", "fwmark", &mark, "lookup", &mark])?;
+    if listed.trim().is_empty() {
+        ip(family, &["rule", "add", "fwmark", &mark, "lookup", &mark])?;
+    }
+    let route = [
+        "route", "replace", "local", "default", "dev", "lo", "table", &mark,
+    ];
+    ip(family, &route)?;
+    Ok(())
+}
+
+/// Without forwarding, connections do not pass when the proxy does not run.
+fn warn_unless_forwarding(family: &str) {
+    let key = if family == "-6" {
+        "/proc/sys/net/ipv6/conf/all/forwarding"
+    } else {
+        "/proc/sys/net/ipv4/ip_forward"
+    };
+    if std::fs::read_to_string(key).is_ok_and(|text| text.trim() == "0") {
+        tracing::warn!(
+            key,
+            "forwarding is off: without the proxy UEs would reach nothing"
+        );
+    }
+}
+
+fn ip(family: &str, arguments: &[&str]) -> Result<String, PepError> {
+    let all: Vec<&str> = [family].iter().chain(arguments).copied().collect();
+    run("ip", &all, "")
+}
+
+fn nft(script: &str) -> Result<String, PepError> {
+    run("nft", &["-f", "-"], script)
+}
+
+/// Runs a program with a text on its stdin. Gives what it wrote to stdout.
+fn run(program: &str, arguments: &[&str], input: &str) -> Result<String, PepError> {
+    let failed = |message: String, hint| PepError::Program {
+        program: format!("{program} {}", arguments.join(" ")),
+        message,
+        hint,
+    };
+    const INSTALL: &str = "transparent mode needs nftables and iproute2 installed";
+    const RIGHTS: &str = "transparent mode needs CAP_NET_ADMIN and a kernel with nft_tproxy";
+    let mut child = Command::new(program)
+        .args(arguments)
+        // where system programs are, also for daemons that are started without a path
+        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+        .env("LC_ALL", "C")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| failed(error.to_string(), INSTALL))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // a program that has ended early says why on stderr
+        let _ = stdin.write_all(input.as_bytes());
+    }
+    let output = child
+        .wait_with_output()
+        .map_err(|error| failed(error.to_string(), INSTALL))?;
+    if !output.status.success() {
+        let message = String::from_utf8_lossy(&output.stderr);
+        return Err(failed(message.trim().to_owned(), RIGHTS));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}

@@ -1,0 +1,37 @@
+//! The live proxy: splits the TCP connections of UEs, and lets RAPID decide their windows.
+//!
+//! ```text
+//!   UE == ran socket ==[ worker: splice ]== wan socket == server
+//!             ^                                ^
+//!             | cwnd, pacing (BPF)             | receive window (TCP_WINDOW_CLAMP)
+//!             '--------- control thread: rapid::Allocator <-- radio reports
+//! ```
+//!
+//! What this crate is *not*: it decides nothing about rates; `rapid` does. It knows neither the
+//! simulator nor the lab.
+
+mod admin;
+mod clock;
+mod config;
+mod control;
+mod counters;
+mod daemon;
+mod descriptors;
+mod error;
+mod flow;
+mod intercept;
+mod listener;
+mod log;
+mod metrics;
+mod privileges;
+mod registry;
+mod relay;
+mod reports;
+mod shared;
+#[expect(unsafe_code, reason = "the kernel's interfaces that no safe crate has")]
+mod sys;
+
+pub use admin::{ask, flows, status};
+pub use config::{Config, ConfigError};
+pub use daemon::{Start, run};
+pub use error::PepError;

@@ -1,0 +1,51 @@
+//! Gives up what is not needed any more once everything is set up.
+
+use crate::error::PepError;
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
+    configure_capability_in_ambient_set, remove_capability_from_bounding_set, set_capabilities,
+    set_no_new_privs,
+};
+
+/// What the transparent mode needs as long as it runs: sockets with others' addresses and their
+/// congestion control, rules and routes at the end (`NET_ADMIN`), clients' ports below 1024
+/// (`NET_BIND_SERVICE`).
+const TRANSPARENT: CapabilitySet = CapabilitySet::NET_ADMIN.union(CapabilitySet::NET_BIND_SERVICE);
+/// What the explicit mode needs: nothing but, where it has it, the congestion control.
+const EXPLICIT: CapabilitySet = CapabilitySet::NET_ADMIN;
+
+/// Reduces this thread's capabilities, and so those of all threads and programs that it will start.
+///
+/// # Errors
+/// The kernel's; a process without the capabilities in the first place loses nothing.
+pub(crate) fn reduce(is_transparent: bool) -> Result<(), PepError> {
+    let system = |error| PepError::system("privileges cannot be given up", error);
+    let before = capabilities(None).map_err(system)?;
+    let wanted = if is_transparent {
+        TRANSPARENT
+    } else {
+        EXPLICIT
+    };
+    let kept = before.permitted & wanted;
+    set_no_new_privs(true).map_err(system)?;
+    if before.effective.contains(CapabilitySet::SETPCAP) {
+        for capability in (CapabilitySet::all() - kept).iter() {
+            // one that this kernel does not know is not held either
+            let _ = remove_capability_from_bounding_set(capability);
+        }
+    }
+    clear_ambient_capability_set().map_err(system)?;
+    let sets = CapabilitySets {
+        effective: kept,
+        permitted: kept,
+        inheritable: kept,
+    };
+    set_capabilities(None, sets).map_err(system)?;
+    // `nft` and `ip` are started at the end and on a reload, and need them then
+    for capability in kept.iter() {
+        configure_capability_in_ambient_set(capability, true).map_err(system)?;
+    }
+    let kept: Vec<&str> = kept.iter_names().map(|(name, _)| name).collect();
+    tracing::info!(kept = kept.join(","), "privileges reduced");
+    Ok(())
+}

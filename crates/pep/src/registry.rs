@@ -1,0 +1,197 @@
+//! Who is connected: numbers of each UE, its bounds, and a way to every flow.
+
+use crate::config::Limits;
+use crate::flow::Flow;
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// UEs without connections that are remembered for their counters.
+const REMEMBERED: usize = 4_096;
+
+/// What is counted of a UE.
+#[derive(Debug, Default)]
+pub(crate) struct UeCounters {
+    /// Open connections.
+    pub(crate) connections: AtomicUsize,
+    /// Connections since the UE was first seen.
+    pub(crate) accepted: AtomicU64,
+    /// Connections beyond its bound.
+    pub(crate) refused: AtomicU64,
+    /// Payload that waits in pipes, bytes.
+    pub(crate) waiting: AtomicU64,
+    /// Payload sent to it, bytes.
+    pub(crate) bytes_down: AtomicU64,
+    /// Payload received from it, bytes.
+    pub(crate) bytes_up: AtomicU64,
+}
+
+/// Why a connection is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Full {
+    /// As many as there may be in all.
+    Total,
+    /// As many as this UE may have.
+    Ue,
+}
+
+/// Everybody who is connected.
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    ues: Mutex<BTreeMap<IpAddr, Arc<UeCounters>>>,
+    flows: Mutex<HashMap<u64, Weak<Flow>>>,
+    connections: AtomicUsize,
+    /// Payload that waits in pipes, all together, bytes.
+    pub(crate) waiting: AtomicU64,
+    next_id: AtomicU64,
+}
+
+/// What a panicked thread left is still a map.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Registry {
+    /// Connections now.
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.load(Relaxed)
+    }
+
+    /// A number for a new flow, and its UE's counters; refused beyond a bound.
+    pub(crate) fn enter(
+        &self,
+        ue: IpAddr,
+        limits: &Limits,
+    ) -> Result<(u64, Arc<UeCounters>), Full> {
+        let counters = self.counters(ue);
+        if self.connections.fetch_add(1, Relaxed) >= limits.connections {
+            self.connections.fetch_sub(1, Relaxed);
+            counters.refused.fetch_add(1, Relaxed);
+            return Err(Full::Total);
+        }
+        if counters.connections.fetch_add(1, Relaxed) >= limits.connections_per_ue {
+            self.leave(&counters);
+            counters.refused.fetch_add(1, Relaxed);
+            return Err(Full::Ue);
+        }
+        counters.accepted.fetch_add(1, Relaxed);
+        Ok((self.next_id.fetch_add(1, Relaxed), counters))
+    }
+
+    fn counters(&self, ue: IpAddr) -> Arc<UeCounters> {
+        let mut ues = lock(&self.ues);
+        if let Some(counters) = ues.get(&ue) {
+            return Arc::clone(counters);
+        }
+        if ues.len() >= REMEMBERED {
+            ues.retain(|_, counters| counters.connections.load(Relaxed) > 0);
+        }
+        Arc::clone(ues.entry(ue).or_default())
+    }
+
+    /// A connection that entered is gone.
+    pub(crate) fn leave(&self, ue: &UeCounters) {
+        ue.connections.fetch_sub(1, Relaxed);
+        self.connections.fetch_sub(1, Relaxed);
+    }
+
+    /// Makes a flow known to the other threads.
+    pub(crate) fn add(&self, flow: &Arc<Flow>) {
+        lock(&self.flows).insert(flow.id, Arc::downgrade(flow));
+    }
+
+    /// A flow ended.
+    pub(crate) fn remove(&self, flow: &Flow) {
+        lock(&self.flows).remove(&flow.id);
+        self.leave(&flow.ue);
+    }
+
+    /// All flows, in the order of their numbers, held weakly.
+    pub(crate) fn flows(&self) -> Vec<Weak<Flow>> {
+        let flows = lock(&self.flows);
+        let mut list: Vec<_> = flows.iter().map(|(id, flow)| (*id, flow.clone())).collect();
+        drop(flows);
+        list.sort_by_key(|(id, _)| *id);
+        list.into_iter().map(|(_, flow)| flow).collect()
+    }
+
+    /// All UEs.
+    pub(crate) fn ues(&self) -> Vec<(IpAddr, Arc<UeCounters>)> {
+        let ues = lock(&self.ues);
+        ues.iter().map(|(ip, ue)| (*ip, Arc::clone(ue))).collect()
+    }
+
+    /// Bytes that may be read into a pipe that holds so many already: what the bounds of memory
+    /// leave, but a pipe that is empty may always be filled a little, so that nobody starves.
+    pub(crate) fn room(&self, ue: &UeCounters, limits: &Limits, held: usize) -> usize {
+        const ALWAYS: u64 = 65_536;
+        let of_ue = limits.memory_per_ue.get();
+        let of_ue = of_ue.saturating_sub(ue.waiting.load(Relaxed));
+        let in_all = limits.memory.get();
+        let in_all = in_all.saturating_sub(self.waiting.load(Relaxed));
+        let room = of_ue.min(in_all);
+        let room = if held == 0 { room.max(ALWAYS) } else { room };
+        usize::try_from(room).unwrap_or(usize::MAX)
+    }
+
+    /// What waits in a pipe has changed.
+    pub(crate) fn account(&self, ue: &UeCounters, before: usize, after: usize) {
+        let (before, after) = (before as u64, after as u64);
+        for counter in [&ue.waiting, &self.waiting] {
+            if after > before {
+                counter.fetch_add(after - before, Relaxed);
+            } else if before > after {
+                counter.fetch_sub(before - after, Relaxed);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::{Bytes, Duration};
+
+    fn limits() -> Limits {
+        Limits {
+            connections: 3,
+            connections_per_ue: 2,
+            memory: Bytes::new(300_000),
+            memory_per_ue: Bytes::new(200_000),
+            handshake: Duration::from_secs(1),
+            idle: Duration::from_secs(1),
+            half_closed: Duration::from_secs(1),
+            drain: Duration::from_secs(1),
+        }
+    }
+
+    #[test]
+    fn each_bound_refuses_and_gives_back_what_it_took() {
+        let registry = Registry::default();
+        let (a, b) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
+        let first = registry.enter(a, &limits()).expect("first").1;
+        registry.enter(a, &limits()).expect("second");
+        assert_eq!(registry.enter(a, &limits()).err(), Some(Full::Ue));
+        assert_eq!(registry.connections(), 2);
+        registry.enter(b, &limits()).expect("third");
+        assert_eq!(registry.enter(b, &limits()).err(), Some(Full::Total));
+        registry.leave(&first);
+        registry.enter(b, &limits()).expect("room again");
+        assert_eq!(registry.connections(), 3);
+    }
+
+    #[test]
+    fn memory_is_bounded_and_nobody_starves() {
+        let registry = Registry::default();
+        let ue = UeCounters::default();
+        assert_eq!(registry.room(&ue, &limits(), 0), 200_000);
+        registry.account(&ue, 0, 190_000);
+        assert_eq!(registry.room(&ue, &limits(), 190_000), 10_000);
+        assert_eq!(registry.room(&ue, &limits(), 0), 65_536);
+        let other = UeCounters::default();
+        assert_eq!(registry.room(&other, &limits(), 1), 110_000);
+        registry.account(&ue, 190_000, 0);
+        assert_eq!(ue.waiting.load(Relaxed) + registry.waiting.load(Relaxed), 0);
+    }
+}

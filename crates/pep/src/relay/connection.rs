@@ -1,0 +1,214 @@
+//! A relayed connection: two directions, and how it begins and ends.
+
+use super::direction::{Direction, End, Means, Moved, Readiness};
+use crate::counters::Counters;
+use crate::flow::Flow;
+use rustix::event::epoll::EventFlags;
+use rustix::io::{Errno, ioctl_fionread};
+use rustix::net::sockopt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use units::{Duration, Instant};
+
+/// Between looks at the round-trip time towards the server.
+const RTT_PERIOD: Duration = Duration::from_millis(100);
+
+/// Which socket of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// Towards the UE.
+    Ran,
+    /// Towards the server.
+    Wan,
+}
+
+/// What is to be done with a connection after its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Wait for the kernel's word.
+    Wait,
+    /// Another turn, after the others had theirs.
+    Again,
+    /// The server has answered, and another turn.
+    Established,
+    /// Close: both directions have ended.
+    Finished,
+    /// Close both sockets by a reset.
+    Reset(Why),
+}
+
+/// Why a connection is reset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// The server refused or could not be reached.
+    Upstream(Errno),
+    /// The server did not answer in time.
+    Handshake,
+    /// No byte for too long.
+    Idle,
+    /// One side reset it, or is gone.
+    Broken(Errno),
+    /// The proxy stops.
+    Stop,
+}
+
+/// A relayed connection.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) flow: Arc<Flow>,
+    is_established: bool,
+    ran: Readiness,
+    wan: Readiness,
+    down: Direction,
+    up: Direction,
+    /// The last byte, or the beginning.
+    active_at: Instant,
+    rtt_at: Instant,
+    /// It stands in the worker's list of those to be given a turn.
+    pub(super) is_queued: bool,
+}
+
+impl Connection {
+    /// Whose socket towards the server is connecting.
+    pub(super) fn new(flow: Arc<Flow>, now: Instant) -> Self {
+        Self {
+            flow,
+            is_established: false,
+            ran: Readiness {
+                can_write: true,
+                ..Readiness::default()
+            },
+            wan: Readiness::default(),
+            down: Direction::default(),
+            up: Direction::default(),
+            active_at: now,
+            rtt_at: now,
+            is_queued: false,
+        }
+    }
+
+    /// The kernel's word of a socket. An error of the socket ends the connection.
+    pub(super) fn on_event(&mut self, side: Side, flags: EventFlags) -> Result<(), Why> {
+        let (ready, socket) = match side {
+            Side::Ran => (&mut self.ran, &self.flow.ran),
+            Side::Wan => (&mut self.wan, &self.flow.wan),
+        };
+        let ending = EventFlags::RDHUP | EventFlags::HUP;
+        ready.is_ending |= flags.intersects(ending);
+        ready.can_read |= flags.intersects(EventFlags::IN | ending);
+        ready.can_write |= flags.contains(EventFlags::OUT);
+        if flags.contains(EventFlags::ERR) {
+            if let Ok(Err(error)) = sockopt::socket_error(socket) {
+                return Err(if self.is_established || side == Side::Ran {
+                    Why::Broken(error)
+                } else {
+                    Why::Upstream(error)
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves what can be moved.
+    pub(super) fn advance(
+        &mut self,
+        means: &mut Means<'_>,
+        counters: &Counters,
+        now: Instant,
+    ) -> Next {
+        if !self.is_established {
+            if !self.wan.can_write {
+                return Next::Wait;
+            }
+            self.is_established = true;
+            self.active_at = now;
+            return Next::Established;
+        }
+        match self.relay(means, counters, now) {
+            Err(error) => Next::Reset(Why::Broken(error)),
+            Ok(_) if self.down.is_finished && self.up.is_finished => Next::Finished,
+            Ok(true) => Next::Again,
+            Ok(false) => Next::Wait,
+        }
+    }
+
+    /// Both directions once. True if there is more to do at once.
+    fn relay(
+        &mut self,
+        means: &mut Means<'_>,
+        counters: &Counters,
+        now: Instant,
+    ) -> rustix::io::Result<bool> {
+        let flow = &self.flow;
+        let mut ran = End {
+            socket: &flow.ran,
+            ready: &mut self.ran,
+        };
+        let mut wan = End {
+            socket: &flow.wan,
+            ready: &mut self.wan,
+        };
+        let down = self.down.advance(means, &flow.ue, &mut wan, &mut ran)?;
+        let up = self.up.advance(means, &flow.ue, &mut ran, &mut wan)?;
+        if down.read + down.written + up.read + up.written > 0 {
+            self.active_at = now;
+            self.count(down, up, counters);
+            self.flow.follow_window();
+            if now.saturating_since(self.rtt_at) >= RTT_PERIOD {
+                self.rtt_at = now;
+                self.flow.wan_rtt.sample(&self.flow.wan);
+            }
+        }
+        Ok(down.has_more || up.has_more)
+    }
+
+    fn count(&self, down: Moved, up: Moved, counters: &Counters) {
+        let (flow, bytes) = (&self.flow, &self.flow.bytes);
+        let pairs = [
+            (&bytes.wan_read, down.read),
+            (&bytes.ran_written, down.written),
+            (&bytes.ran_read, up.read),
+            (&bytes.wan_written, up.written),
+            (&flow.ue.bytes_down, down.written),
+            (&flow.ue.bytes_up, up.written),
+        ];
+        for (counter, n) in pairs {
+            if n > 0 {
+                counter.fetch_add(n as u64, Relaxed);
+            }
+        }
+        counters.bytes_down.add(down.written as u64);
+        counters.bytes_up.add(up.written as u64);
+        // what a full pipe leaves in the socket's buffer waits too
+        let unread = if self.down.is_backlogged {
+            ioctl_fionread(&flow.wan).unwrap_or(0)
+        } else {
+            0
+        };
+        if unread > 0 || bytes.wan_unread.load(Relaxed) > 0 {
+            bytes.wan_unread.store(unread, Relaxed);
+        }
+    }
+
+    /// Whether it has been silent for too long.
+    pub(super) fn overdue(&self, now: Instant, limits: &crate::config::Limits) -> Option<Why> {
+        let silence = now.saturating_since(self.active_at);
+        if !self.is_established {
+            return (silence >= limits.handshake).then_some(Why::Handshake);
+        }
+        let is_half_closed = self.down.is_finished || self.up.is_finished;
+        let limit = if is_half_closed {
+            limits.half_closed.min(limits.idle)
+        } else {
+            limits.idle
+        };
+        (silence >= limit).then_some(Why::Idle)
+    }
+
+    /// Gives up what waits.
+    pub(super) fn abandon(&mut self, means: &mut Means<'_>) {
+        let ue = Arc::clone(&self.flow.ue);
+        self.down.abandon(means, &ue);
+        self.up.abandon(means, &ue);
+    }
+}

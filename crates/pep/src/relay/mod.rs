@@ -1,0 +1,17 @@
+//! The data path: connections are accepted, split, and spliced.
+//!
+//! ```text
+//!   listener -> worker: epoll (edge-triggered) -> connection { down, up } -> pipe -> sockets
+//! ```
+//!
+//! Each worker is a thread with its own connections. Payload never enters user space.
+
+mod connection;
+mod direction;
+mod pipe;
+mod slab;
+mod upstream;
+mod worker;
+
+pub(crate) use upstream::set_keepalive;
+pub(crate) use worker::{Worker, WorkerCommand, WorkerHandle};

@@ -1,0 +1,71 @@
+//! What all threads of the daemon share.
+
+use crate::config::Config;
+use crate::control::ControlEvent;
+use crate::counters::Counters;
+use crate::registry::{Registry, lock};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex};
+
+/// Shared by all threads.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// Who is connected.
+    pub(crate) registry: Registry,
+    /// What the data path counts.
+    pub(crate) counters: Counters,
+    /// Where the control thread hears of flows; none where nobody decides.
+    events: Mutex<Option<Sender<ControlEvent>>>,
+    has_control: AtomicBool,
+    config: Mutex<Arc<Config>>,
+    /// Grows with each new configuration.
+    version: AtomicU64,
+    /// The listeners were handed over, or the daemon stops: nothing is accepted any more.
+    pub(crate) is_draining: AtomicBool,
+}
+
+impl Shared {
+    /// With this configuration.
+    pub(crate) fn new(config: Config) -> Self {
+        Self {
+            registry: Registry::default(),
+            counters: Counters::default(),
+            events: Mutex::new(None),
+            has_control: AtomicBool::new(false),
+            config: Mutex::new(Arc::new(config)),
+            version: AtomicU64::new(0),
+            is_draining: AtomicBool::new(false),
+        }
+    }
+
+    /// The configuration in force.
+    pub(crate) fn config(&self) -> Arc<Config> {
+        Arc::clone(&lock(&self.config))
+    }
+
+    /// Puts a configuration in force.
+    pub(crate) fn set_config(&self, config: Config) {
+        *lock(&self.config) = Arc::new(config);
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
+    /// Changes with each configuration.
+    pub(crate) fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// A control thread listens here.
+    pub(crate) fn set_control(&self, events: Sender<ControlEvent>) {
+        *lock(&self.events) = Some(events);
+        self.has_control.store(true, Ordering::Release);
+    }
+
+    /// A sender of a worker's own, if a control thread listens.
+    pub(crate) fn events(&self) -> Option<Sender<ControlEvent>> {
+        if !self.has_control.load(Ordering::Acquire) {
+            return None;
+        }
+        lock(&self.events).clone()
+    }
+}

@@ -1,0 +1,223 @@
+//! What the kernel offers and no safe crate does: a few socket options, and memory shared with BPF
+//! maps. All `unsafe` code of this crate is here.
+
+use rustix::mm::{MapFlags, ProtFlags};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::atomic::AtomicU64;
+
+/// Sets an option whose value is a C `int`.
+///
+/// # Errors
+/// The kernel's.
+pub fn set_int(fd: impl AsFd, level: i32, name: i32, value: i32) -> io::Result<()> {
+    set_option(fd, level, name, &value.to_ne_bytes())
+}
+
+/// Sets an option by the bytes of its value.
+fn set_option(fd: impl AsFd, level: i32, name: i32, value: &[u8]) -> io::Result<()> {
+    // SAFETY: the pointer and the length are those of a live slice, and the descriptor is borrowed.
+    let result = unsafe {
+        libc::setsockopt(
+            fd.as_fd().as_raw_fd(),
+            level,
+            name,
+            value.as_ptr().cast(),
+            value.len() as libc::socklen_t,
+        )
+    };
+    check(result)
+}
+
+fn check(result: i32) -> io::Result<()> {
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Lets a socket be bound to, and accept for, addresses that are not this machine's.
+///
+/// # Errors
+/// `EPERM` without `CAP_NET_ADMIN` or `CAP_NET_RAW`.
+pub fn set_transparent(fd: impl AsFd, is_ipv6: bool) -> io::Result<()> {
+    if is_ipv6 {
+        set_int(fd, libc::SOL_IPV6, libc::IPV6_TRANSPARENT, 1)
+    } else {
+        set_int(fd, libc::SOL_IP, libc::IP_TRANSPARENT, 1)
+    }
+}
+
+/// Leaves the choice of a port to `connect`, which knows the far end.
+///
+/// # Errors
+/// The kernel's.
+pub fn set_bind_address_no_port(fd: impl AsFd) -> io::Result<()> {
+    set_int(fd, libc::SOL_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)
+}
+
+/// Bounds the window that the far end is shown, in bytes.
+///
+/// # Errors
+/// The kernel's.
+pub fn set_window_clamp(fd: impl AsFd, bytes: u32) -> io::Result<()> {
+    let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+    set_int(fd, libc::SOL_TCP, libc::TCP_WINDOW_CLAMP, bytes)
+}
+
+/// Bounds what the socket takes beyond what has been sent, in bytes.
+///
+/// # Errors
+/// The kernel's.
+pub fn set_notsent_lowat(fd: impl AsFd, bytes: u32) -> io::Result<()> {
+    let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+    set_int(fd, libc::SOL_TCP, libc::TCP_NOTSENT_LOWAT, bytes)
+}
+
+/// Bounds the pace of sending, in byte/s; `u64::MAX` for no bound.
+///
+/// # Errors
+/// The kernel's.
+pub fn set_max_pacing_rate(fd: impl AsFd, bytes_per_second: u64) -> io::Result<()> {
+    set_option(
+        fd,
+        libc::SOL_SOCKET,
+        libc::SO_MAX_PACING_RATE,
+        &bytes_per_second.to_ne_bytes(),
+    )
+}
+
+/// The part of `struct tcp_info` that we use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpInfo {
+    /// Smoothed round-trip time, us; 0 before the first sample.
+    pub rtt: u32,
+    /// Least round-trip time of the last minutes, us; `u32::MAX` before the first sample.
+    pub min_rtt: u32,
+    /// Maximum segment size for sending, bytes.
+    pub snd_mss: u32,
+    /// Congestion window, segments.
+    pub snd_cwnd: u32,
+    /// Segments in flight.
+    pub unacked: u32,
+    /// Bytes acknowledged, the handshake's not counted as the kernel does from 4.1.
+    pub bytes_acked: u64,
+    /// Bytes taken from the application and not sent yet.
+    pub notsent_bytes: u32,
+    /// The peer's window, bytes; 0 where the kernel does not tell (before 5.4).
+    pub snd_wnd: u32,
+    /// Our window as the peer has been shown it, bytes; 0 where the kernel does not tell (before 6.2).
+    pub rcv_wnd: u32,
+}
+
+/// Bytes of `struct tcp_info` that we read, those of Linux 6.2.
+const TCP_INFO_BYTES: usize = 240;
+
+/// Reads `TCP_INFO`.
+///
+/// # Errors
+/// The kernel's.
+pub fn tcp_info(fd: impl AsFd) -> io::Result<TcpInfo> {
+    let mut bytes = [0u8; TCP_INFO_BYTES];
+    let mut length = TCP_INFO_BYTES as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes, which is the size of the array.
+    check(unsafe {
+        libc::getsockopt(
+            fd.as_fd().as_raw_fd(),
+            libc::SOL_TCP,
+            libc::TCP_INFO,
+            bytes.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    })?;
+    Ok(parse_tcp_info(&bytes))
+}
+
+/// Offsets as in include/uapi/linux/tcp.h, which only ever grows at its end.
+fn parse_tcp_info(bytes: &[u8; TCP_INFO_BYTES]) -> TcpInfo {
+    let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap_or_default());
+    let long = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap_or_default());
+    TcpInfo {
+        snd_mss: word(16),
+        unacked: word(24),
+        rtt: word(68),
+        snd_cwnd: word(80),
+        bytes_acked: long(120),
+        notsent_bytes: word(144),
+        min_rtt: word(148),
+        snd_wnd: word(228),
+        rcv_wnd: word(232),
+    }
+}
+
+/// The words of a BPF array map, shared with the kernel.
+#[derive(Debug)]
+pub struct SharedWords {
+    start: *mut AtomicU64,
+    words: usize,
+}
+
+// SAFETY: the memory is only ever reached as atomics, and stays mapped for as long as the value lives.
+unsafe impl Send for SharedWords {}
+// SAFETY: as above.
+unsafe impl Sync for SharedWords {}
+
+impl SharedWords {
+    /// Maps an array map (`BPF_F_MMAPABLE`) of so many 8-byte words.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn map(fd: impl AsFd, words: usize) -> io::Result<Self> {
+        // SAFETY: a new mapping at an address of the kernel's choice; nothing else refers to it.
+        let start = unsafe {
+            rustix::mm::mmap(
+                std::ptr::null_mut(),
+                words * 8,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+                fd,
+                0,
+            )
+        }?;
+        Ok(Self {
+            start: start.cast(),
+            words,
+        })
+    }
+
+    /// All words.
+    pub fn words(&self) -> &[AtomicU64] {
+        // SAFETY: the mapping has this many words, is aligned to a page, and lives as long as `self`;
+        // the kernel writes whole words too.
+        unsafe { std::slice::from_raw_parts(self.start, self.words) }
+    }
+}
+
+impl Drop for SharedWords {
+    fn drop(&mut self) {
+        // SAFETY: this is the mapping of `map`, and no borrow of it outlives `self`.
+        let unmapped = unsafe { rustix::mm::munmap(self.start.cast(), self.words * 8) };
+        debug_assert!(unmapped.is_ok(), "a mapping of ours can be unmapped");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tcp_info_of_a_real_connection() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a listener");
+        let address = listener.local_addr().expect("bound");
+        let client = std::net::TcpStream::connect(address).expect("connected");
+        let (mut server, _) = listener.accept().expect("accepted");
+        io::Write::write_all(&mut server, &[1; 5000]).expect("sent");
+        let mut buffer = [0; 5000];
+        io::Read::read_exact(&mut (&client), &mut buffer).expect("received");
+        let info = tcp_info(&server).expect("TCP_INFO");
+        assert!(info.snd_mss > 500 && info.snd_cwnd >= 2, "{info:?}");
+        assert!(info.bytes_acked <= 5001, "{info:?}");
+        assert!(info.min_rtt > 0 && info.min_rtt < 1_000_000, "{info:?}");
+    }
+}

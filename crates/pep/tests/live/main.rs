@@ -1,0 +1,61 @@
+//! The real daemon between three network namespaces.
+//!
+//! The program is also the daemon that it tests: `live daemon FILE` runs it.
+#![allow(missing_docs, reason = "a test")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod transparent;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+/// A test's name and body.
+type Test = (&'static str, fn());
+
+fn tests() -> Vec<Test> {
+    [transparent::TESTS].concat()
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|a| a == "daemon") {
+        return daemon(&arguments[1..]);
+    }
+    let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with('-')).collect();
+    let is_wanted = |name: &str| filters.is_empty() || filters.iter().any(|f| name.contains(*f));
+    let mut failed = 0;
+    for (name, test) in tests().into_iter().filter(|(name, _)| is_wanted(name)) {
+        if arguments.iter().any(|a| a == "--list") {
+            println!("{name}: test");
+            continue;
+        }
+        let result = catch_unwind(AssertUnwindSafe(test));
+        println!(
+            "test {name} ... {}",
+            if result.is_ok() { "ok" } else { "FAILED" }
+        );
+        failed += usize::from(result.is_err());
+    }
+    if failed == 0 {
+        ExitCode::SUCCESS
+    } else {
+        eprintln!("{failed} tests failed");
+        ExitCode::FAILURE
+    }
+}
+
+fn daemon(arguments: &[String]) -> ExitCode {
+    let start = pep::Start {
+        config: arguments[0].clone().into(),
+        upgrade: arguments.iter().any(|a| a == "--upgrade"),
+    };
+    match pep::run(&start) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

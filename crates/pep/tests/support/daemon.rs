@@ -1,0 +1,127 @@
+//! A proxy under test: a process of its own, in a namespace.
+
+use super::Namespace;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A running proxy.
+pub struct Daemon {
+    pub child: Child,
+    pub folder: TempDir,
+}
+
+/// The head of a configuration of the transparent mode; `{dir}` becomes the test's folder.
+pub const TRANSPARENT: &str = r#"
+mode = "transparent"
+ue-prefixes = ["10.45.0.0/24", "fd45::/64"]
+ran-interface = "ran0"
+wan-interface = "wan0"
+[admin]
+socket = "{dir}/pep.sock"
+[log]
+level = "debug"
+"#;
+
+impl Daemon {
+    /// Starts this same program as a daemon, and waits until it accepts.
+    pub fn start(host: &Namespace, config: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        Self::start_in(host, folder, config, &[])
+    }
+
+    /// In a folder that may hold a predecessor's admin socket.
+    pub fn start_in(host: &Namespace, folder: TempDir, config: &str, more: &[&str]) -> Self {
+        let daemon = Self::spawn(host, folder, config, more);
+        daemon.wait_until("it accepts", || daemon.log().contains("accepting"));
+        daemon
+    }
+
+    /// Starts it without waiting.
+    pub fn spawn(host: &Namespace, folder: TempDir, config: &str, more: &[&str]) -> Self {
+        let path = folder.path().join("pep.toml");
+        write_config(&folder, config);
+        let log = std::fs::File::create(folder.path().join("log")).expect("a log");
+        let program = std::env::current_exe().expect("this program");
+        let child = host.enter(|| {
+            Command::new(program)
+                .arg("daemon")
+                .arg(&path)
+                .args(more)
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(log)
+                .spawn()
+        });
+        Self {
+            child: child.expect("it can be run"),
+            folder,
+        }
+    }
+
+    /// What it has written to its log.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+
+    /// A path in its folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Its own account of itself.
+    pub fn status(&self) -> Value {
+        pep::status(&self.path("pep.sock")).expect("it answers")
+    }
+
+    /// One of its counters.
+    pub fn count(&self, counter: &str) -> u64 {
+        self.status()["counters"][counter]
+            .as_u64()
+            .unwrap_or_else(|| panic!("no counter {counter}"))
+    }
+
+    /// Waits for something that must come.
+    pub fn wait_until(&self, what: &str, condition: impl Fn() -> bool) {
+        let until = Instant::now() + Duration::from_secs(20);
+        while !condition() {
+            assert!(
+                Instant::now() < until,
+                "waited in vain until {what}\n{}",
+                self.log()
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, signal).expect("it runs");
+    }
+
+    /// Stops it as an operator would.
+    pub fn stop(&mut self) -> ExitStatus {
+        self.signal(rustix::process::Signal::TERM);
+        self.child.wait().expect("it ends")
+    }
+}
+
+/// Writes a configuration where a daemon of this folder reads it.
+pub fn write_config(folder: &TempDir, config: &str) {
+    let dir = folder.path().to_str().expect("a plain path");
+    let text = config.replace("{dir}", dir);
+    std::fs::write(folder.path().join("pep.toml"), text).expect("written");
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if std::thread::panicking() {
+            eprintln!("--- log of the proxy\n{}", self.log());
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Three hosts for tests and benches: a client, the proxy, and a server, as network namespaces.
+//!
+//! ```text
+//!   client 10.45.0.2 --- ran0 [proxy] wan0 --- 10.99.0.2 server
+//!          fd45::2                             fd99::2
+//! ```
+//!
+//! A namespace lives as long as a helper process that ends when its stdin does: nothing is left,
+//! however the test ends.
+
+pub mod daemon;
+pub mod traffic;
+
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use std::fs::File;
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::AsFd;
+use std::process::{Child, Command, Stdio};
+
+/// The client's address.
+pub const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 45, 0, 2);
+/// The server's address.
+pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 99, 0, 2);
+/// The same in IPv6.
+pub const CLIENT_V6: &str = "fd45::2";
+pub const SERVER_V6: &str = "fd99::2";
+
+/// A network namespace.
+pub struct Namespace {
+    holder: Child,
+    file: File,
+}
+
+impl Namespace {
+    fn new() -> Self {
+        let mut holder = Command::new("unshare")
+            .args(["--net", "cat"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("unshare can be run");
+        // what is echoed shows that the namespace is there
+        use std::io::{Read, Write};
+        let stdin = holder.stdin.as_mut().expect("piped");
+        stdin.write_all(b"x").expect("written");
+        let stdout = holder.stdout.as_mut().expect("piped");
+        stdout.read_exact(&mut [0]).expect("echoed");
+        let file = File::open(format!("/proc/{}/ns/net", holder.id())).expect("its namespace");
+        Self { holder, file }
+    }
+
+    /// Runs something inside. Sockets that it makes and programs that it starts belong there.
+    pub fn enter<T: Send>(&self, run: impl FnOnce() -> T + Send) -> T {
+        let file = &self.file;
+        let inside = move || {
+            move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))
+                .expect("a namespace of ours can be entered");
+            run()
+        };
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(inside);
+            thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// Runs a command line inside; it must succeed.
+    pub fn sh(&self, line: &str) -> String {
+        let output = self.enter(|| Command::new("sh").args(["-ec", line]).output());
+        let output = output.expect("sh can be run");
+        assert!(
+            output.status.success(),
+            "{line}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn pid(&self) -> u32 {
+        self.holder.id()
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        drop(self.holder.stdin.take());
+        let _ = self.holder.wait();
+    }
+}
+
+/// The three hosts.
+pub struct Hosts {
+    pub client: Namespace,
+    pub proxy: Namespace,
+    pub server: Namespace,
+}
+
+impl Hosts {
+    /// Joined by veth; the proxy's host forwards.
+    pub fn new() -> Self {
+        let hosts = Self {
+            client: Namespace::new(),
+            proxy: Namespace::new(),
+            server: Namespace::new(),
+        };
+        hosts.proxy.sh(&format!(
+            "ip link add ran0 type veth peer name c0 netns {}\n\
+             ip link add wan0 type veth peer name s0 netns {}\n\
+             sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1\n\
+             ip addr add 10.45.0.1/24 dev ran0; ip -6 addr add fd45::1/64 dev ran0 nodad\n\
+             ip addr add 10.99.0.1/24 dev wan0; ip -6 addr add fd99::1/64 dev wan0 nodad\n\
+             ip link set lo up; ip link set ran0 up; ip link set wan0 up",
+            hosts.client.pid(),
+            hosts.server.pid()
+        ));
+        for (namespace, device, net) in [(&hosts.client, "c0", 45), (&hosts.server, "s0", 99)] {
+            namespace.sh(&format!(
+                "ip link set lo up; ip link set {device} up\n\
+                 ip addr add 10.{net}.0.2/24 dev {device}\n\
+                 ip -6 addr add fd{net}::2/64 dev {device} nodad\n\
+                 ip route add default via 10.{net}.0.1; ip -6 route add default via fd{net}::1"
+            ));
+        }
+        hosts
+    }
+
+    /// None, with a word on stderr, where this process may not make any.
+    pub fn try_new(test: &str) -> Option<Self> {
+        if rustix::process::geteuid().is_root() {
+            Some(Self::new())
+        } else {
+            eprintln!("skipped: {test} needs root");
+            None
+        }
+    }
+}
+
+/// The server's address of a family.
+pub fn server(is_ipv6: bool) -> IpAddr {
+    if is_ipv6 {
+        SERVER_V6.parse().expect("an address")
+    } else {
+        SERVER.into()
+    }
+}
+
+/// The client's address of a family.
+pub fn client(is_ipv6: bool) -> IpAddr {
+    if is_ipv6 {
+        CLIENT_V6.parse().expect("an address")
+    } else {
+        CLIENT.into()
+    }
+}
