@@ -1,1 +1,36 @@
-//! The radio information service daemon.
+//! The radio information service: reports in from base stations, out to everybody who needs them.
+//!
+//! ```text
+//!   sources                          hub                      readers
+//!   unix, tcp: a lab's cell     \              / unix socket: a proxy on this machine
+//!   file: a recording            \            /  AMQP topic, NATS subject: others
+//!   srsRAN, FlexRIC, FlexRAN,  -- gate -- view -- ETSI MEC 012 REST: queries, subscriptions
+//!   OAI xApp, CSV, E2SM-KPM      /            \  MEC 011: announcement of all of these
+//!   AMQP, NATS: another service /              \ /metrics
+//! ```
+//!
+//! This crate is a shell: sockets, clocks and brokers. What a message means, what a report must
+//! satisfy, what MEC 012 answers is decided by crate `rnis`. It is *not* a part of the radio
+//! network: it sends nothing to a base station but subscriptions to its metrics.
+
+mod auth;
+mod backoff;
+mod client;
+mod clock;
+mod config;
+mod http;
+mod hub;
+mod limit;
+mod metrics;
+mod publish;
+mod registration;
+mod service;
+mod sources;
+mod tls;
+
+pub use config::{
+    Address, ClientConfig, Config, ConfigError, Format, HttpConfig, Network, PlatformConfig,
+    SourceConfig, SourceKind, TopicConfig,
+};
+pub use metrics::{Labels, Metrics};
+pub use service::{Service, check};

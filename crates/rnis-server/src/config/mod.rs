@@ -1,0 +1,232 @@
+//! The configuration file, as `docs/operations/rnis.md` describes it.
+
+mod address;
+mod network;
+mod read;
+mod reader;
+
+pub use address::{Address, Network};
+pub use reader::ConfigError;
+
+use rnis::adapters::CellProfile;
+use rnis::identity::UeMap;
+use rnis::mec012::NetworkProfile;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Everything that the daemon is told.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where reports come from.
+    pub sources: Vec<SourceConfig>,
+    /// Identities and addresses of UEs.
+    pub ues: UeMap,
+    /// Networks, cells and bearers for MEC 012.
+    pub network: NetworkProfile,
+    /// Reports over a Unix socket, at this path.
+    pub unix: Option<PathBuf>,
+    /// Reports over AMQP.
+    pub amqp: Option<TopicConfig>,
+    /// Reports over NATS.
+    pub nats: Option<TopicConfig>,
+    /// The REST interface.
+    pub http: Option<HttpConfig>,
+    /// Metrics for Prometheus.
+    pub metrics: Option<SocketAddr>,
+    /// Registration at a MEC platform.
+    pub platform: Option<PlatformConfig>,
+    /// A cell without a report for this long is not told of.
+    pub max_age: units::Duration,
+    /// A UE that its cell's reports leave out for this long has left.
+    pub release_after: units::Duration,
+}
+
+/// A source of reports.
+#[derive(Clone, Debug)]
+pub struct SourceConfig {
+    /// Its name in logs and metrics.
+    pub name: String,
+    /// Where it is.
+    pub address: Address,
+    /// Wait for it to connect rather than connect to it (`unix:` and `tcp:`).
+    pub listen: bool,
+    /// What it sends.
+    pub kind: SourceKind,
+}
+
+/// What a source sends.
+#[derive(Clone, Debug)]
+pub enum SourceKind {
+    /// Radio reports and events: lines of JSON, or messages of a broker.
+    Reports {
+        /// Exchange or subject, of a broker.
+        topic: String,
+    },
+    /// A recording of radio reports.
+    Replay {
+        /// How much faster than it was recorded.
+        speed: f64,
+        /// Begin again at the end.
+        repeat: bool,
+    },
+    /// Metrics of srsRAN Project or OCUDU.
+    SrsRan {
+        /// The cell.
+        cell: CellProfile,
+        /// Its physical identity, where there are several.
+        pci: Option<u16>,
+    },
+    /// Indications of FlexRIC.
+    FlexRic {
+        /// The cell.
+        cell: CellProfile,
+    },
+    /// Statistics of FlexRAN.
+    FlexRan {
+        /// The cell.
+        cell: CellProfile,
+        /// Its base station, where there are several.
+        bs_id: Option<u64>,
+    },
+    /// KPIs of OAI's rnis-xApp.
+    OaiXapp {
+        /// The cell.
+        cell: CellProfile,
+        /// The queue.
+        queue: String,
+    },
+    /// CSV of the RAPID and MELD prototypes.
+    LegacyCsv {
+        /// The cell.
+        cell: CellProfile,
+        /// The queue.
+        queue: String,
+        /// The UE that all messages tell of.
+        ue: IpAddr,
+        /// Its RNTI.
+        rnti: rnis::Rnti,
+    },
+    /// E2SM-KPM indications.
+    Kpm {
+        /// The cell.
+        cell: CellProfile,
+    },
+}
+
+/// The form of published reports.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// JSON.
+    Json,
+    /// The compact binary form.
+    Binary,
+}
+
+/// A topic of a broker.
+#[derive(Clone, Debug)]
+pub struct TopicConfig {
+    /// The broker.
+    pub address: Address,
+    /// Exchange (AMQP) or beginning of the subject (NATS).
+    pub topic: String,
+    /// The form.
+    pub format: Format,
+}
+
+/// The REST interface.
+#[derive(Clone, Debug)]
+pub struct HttpConfig {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// How clients reach it: scheme, host and port.
+    pub public_url: String,
+    /// Certificate chain and key (PEM); without, plain HTTP, on loopback only.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// Who may ask.
+    pub clients: Vec<ClientConfig>,
+    /// How long a token is good.
+    pub token_lifetime: Duration,
+    /// Requests of one client in a second, in the long run.
+    pub rate: f64,
+    /// Requests at once.
+    pub burst: f64,
+    /// Longest body, in bytes.
+    pub max_body: usize,
+    /// Most connections at once.
+    pub max_connections: usize,
+    /// Most subscriptions of one client.
+    pub max_subscriptions: usize,
+    /// How long before its end a client is told of it.
+    pub expiry_notice: Duration,
+    /// Networks in which callbacks are allowed; empty: all but loopback, link-local and multicast.
+    pub callback_networks: Vec<Network>,
+    /// Authorities for callbacks and the MEC platform (PEM); without, the system's.
+    pub ca_file: Option<PathBuf>,
+}
+
+/// A client of the REST interface.
+#[derive(Clone)]
+pub struct ClientConfig {
+    /// Its name.
+    pub id: String,
+    /// SHA-256 of its secret.
+    pub secret_sha256: [u8; 32],
+    /// May query.
+    pub query: bool,
+    /// May subscribe.
+    pub subscribe: bool,
+    /// Its application instance.
+    pub app_instance: String,
+}
+
+impl std::fmt::Debug for ClientConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClientConfig")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A MEC platform at which the service registers (ETSI GS MEC 011).
+#[derive(Clone)]
+pub struct PlatformConfig {
+    /// Its service management, e.g. `https://mep/mec_service_mgmt/v1`.
+    pub url: String,
+    /// The service's application instance.
+    pub app_instance: String,
+    /// Bearer token for it.
+    pub token: Option<String>,
+}
+
+impl std::fmt::Debug for PlatformConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PlatformConfig")
+            .field("url", &self.url)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Config {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// A file that cannot be read, and one that cannot be used: place, fault and what is allowed.
+    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| ConfigError::new(name.clone(), format!("cannot read it: {error}")))?;
+        Self::parse(&name, &text)
+    }
+
+    /// Reads the text of a file of this name.
+    ///
+    /// # Errors
+    /// A text that cannot be used.
+    pub fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
+        read::config(name, text)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,140 @@
+use super::*;
+
+const GOOD: &str = r#"
+max-age = "500 ms"
+[[source]]
+name = "gnb"
+kind = "srsran"
+url = "ws://127.0.0.1:8001"
+pci = 1
+[[source]]
+name = "lab"
+kind = "reports"
+url = "unix:/run/brimful/cell.sock"
+[[cell]]
+id = 1
+prb = 106
+scs = "30 kHz"
+mcs-table = "nr-qam256"
+[[ue]]
+ip = "10.45.0.2"
+rnti = 17921
+imsi = "001010000000001"
+bearers = [{ erab-id = 5, qci = 9 }, { erab-id = 6, qci = 1, gbr-dl = "2 Mbit/s" }]
+[network]
+plmns = ["20895"]
+[http]
+listen = "127.0.0.1:0"
+[[client]]
+id = "dashboard"
+secret-sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+scope = ["query"]
+"#;
+
+#[test]
+fn a_good_file_says_what_it_says() {
+    let config = Config::parse("rnis.toml", GOOD).expect("good");
+    assert_eq!(config.max_age, units::Duration::from_millis(500));
+    let SourceKind::SrsRan { cell, pci } = &config.sources[0].kind else {
+        panic!("{:?}", config.sources[0].kind);
+    };
+    assert_eq!(cell.slot_duration, units::Duration::from_micros(500));
+    assert_eq!(*pci, Some(1));
+    let ue = config
+        .network
+        .bearers("10.45.0.2".parse().expect("an address"));
+    assert_eq!(ue.len(), 2);
+    assert_eq!(ue[1].rates.map(|r| r.gbr_dl), Some(2_000_000));
+    assert_eq!(config.network.plmns[0].mnc, "95");
+    let http = config.http.expect("an interface");
+    assert!(http.clients[0].query && !http.clients[0].subscribe);
+}
+
+/// What is said of the good file with one thing changed.
+fn fault(from: &str, to: &str) -> String {
+    assert!(GOOD.contains(from), "{from}");
+    let text = GOOD.replacen(from, to, 1);
+    Config::parse("rnis.toml", &text)
+        .expect_err("bad")
+        .to_string()
+}
+
+#[test]
+fn every_fault_has_its_place_and_a_way_out() {
+    let cases = [
+        (
+            "pci = 1",
+            "pcii = 1",
+            "rnis.toml:7:1: [[source]]: unknown key \"pcii\"; did you mean \"pci\"?",
+        ),
+        (
+            "kind = \"srsran\"",
+            "kind = \"srs\"",
+            "unknown kind \"srs\"; expected reports, replay, srsran",
+        ),
+        (
+            "ws://127.0.0.1:8001",
+            "http://127.0.0.1:8001",
+            "srsran does not come over http",
+        ),
+        (
+            "pci = 1",
+            "pci = 2000",
+            "allowed is a whole number 0 to 1007",
+        ),
+        ("\"500 ms\"", "\"500\"", "has no unit"),
+        (
+            "name = \"lab\"",
+            "name = \"gnb\"",
+            "two sources are called \"gnb\"",
+        ),
+        ("prb = 106", "prb = 0", "allowed is a whole number 1 to 275"),
+        ("\"30 kHz\"", "\"31 kHz\"", "scs is one of"),
+        ("nr-qam256", "nr-256", "is none of lte-qam64"),
+        ("\"20895\"", "\"208\"", "3 digits of the country"),
+        ("127.0.0.1:0", "0.0.0.0:0", "on loopback only"),
+        ("ba7816bf", "xa7816bf", "64 hexadecimal digits"),
+        ("[\"query\"]", "[\"admin\"]", "none of query, subscribe"),
+        (
+            "imsi = \"001010000000001\"",
+            "imsi = \"x\"",
+            "imsi is up to 15 digits",
+        ),
+        ("[[cell]]\nid = 1", "[[cell]]\nid = 1.5", "rnis.toml:13:6"),
+        (
+            "[network]",
+            "[netwrk]",
+            "unknown key \"netwrk\"; did you mean \"network\"?",
+        ),
+    ];
+    for (from, to, expected) in cases {
+        let said = fault(from, to);
+        assert!(said.contains(expected), "{from} -> {to}: {said}");
+    }
+}
+
+#[test]
+fn a_file_without_sources_or_clients_is_refused() {
+    let said = Config::parse("x", "max-age = \"1 s\"")
+        .expect_err("empty")
+        .to_string();
+    assert!(said.contains("no [[source]]"), "{said}");
+    let text = GOOD.split("[[client]]").next().expect("the beginning");
+    let said = Config::parse("x", text).expect_err("no client").to_string();
+    assert!(said.contains("no [[client]]"), "{said}");
+}
+
+#[test]
+fn secrets_are_not_in_debug_output() {
+    let mut config = Config::parse("x", GOOD).expect("good");
+    config.platform = Some(PlatformConfig {
+        url: "https://mep".into(),
+        app_instance: "a".into(),
+        token: Some("hidden-token".into()),
+    });
+    let text = format!("{config:?}");
+    assert!(
+        !text.contains("hidden-token") && !text.contains("secret_sha256"),
+        "{text}"
+    );
+}

@@ -1,0 +1,148 @@
+//! What every request passes: length, token, rate, and the answer's form.
+
+use super::Api;
+use super::problem::Problem;
+use crate::auth::Client;
+use axum::extract::{Request, State};
+use axum::http::header::{ACCEPT, AUTHORIZATION};
+use axum::http::{HeaderMap, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Where tokens are given out: the only path without one.
+pub(super) const TOKEN_PATH: &str = "/oauth2/token";
+/// Longest path and query, in bytes.
+const LONGEST_URI: usize = 4096;
+
+/// The address of the other side.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Peer(pub(super) IpAddr);
+
+/// Lets a request through, with its client, or answers it.
+pub(super) async fn gate(State(api): State<Arc<Api>>, request: Request, next: Next) -> Response {
+    let response = match admit(&api, request) {
+        Ok(request) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    };
+    let status = response.status();
+    let labels = [("status", status.as_str())];
+    api.hub
+        .metrics()
+        .add("brimful_rnis_http_requests_total", &labels, 1);
+    response
+}
+
+fn admit(api: &Api, mut request: Request) -> Result<Request, Problem> {
+    let now = Instant::now();
+    let peer = request
+        .extensions()
+        .get::<Peer>()
+        .map_or_else(String::new, |p| p.0.to_string());
+    let long = request
+        .uri()
+        .path_and_query()
+        .is_some_and(|p| p.as_str().len() > LONGEST_URI);
+    if request.uri().path() == TOKEN_PATH {
+        api.limiter
+            .take(&format!("address {peer}"), now)
+            .map_err(Problem::too_many)?;
+        return Ok(request);
+    }
+    let Some(client) = bearer(request.headers()).and_then(|t| api.auth.verify(t, now)) else {
+        api.limiter
+            .take(&format!("address {peer}"), now)
+            .map_err(Problem::too_many)?;
+        return Err(Problem::unauthorized());
+    };
+    api.limiter
+        .take(&format!("client {}", client.id), now)
+        .map_err(Problem::too_many)?;
+    if long {
+        let text = format!("a URI of more than {LONGEST_URI} bytes");
+        return Err(Problem::new(StatusCode::URI_TOO_LONG, text));
+    }
+    if !accepts_json(request.headers()) && !wants_document(&request) {
+        let text = "answers are application/json";
+        return Err(Problem::new(StatusCode::NOT_ACCEPTABLE, text));
+    }
+    request.extensions_mut().insert::<Arc<Client>>(client);
+    Ok(request)
+}
+
+fn wants_document(request: &Request) -> bool {
+    request.uri().path() == super::document::PATH
+}
+
+/// The token of `Authorization: Bearer TOKEN`.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// Whether the answers' form is one that the client takes (RFC 9110 section 12.5.1).
+fn accepts_json(headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(ACCEPT).iter().peekable();
+    if values.peek().is_none() {
+        return true;
+    }
+    values
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|v| v.split(','))
+        .any(|range| {
+            let mut parts = range.split(';').map(str::trim);
+            let kind = parts.next().unwrap_or_default();
+            let refused =
+                parts.any(|p| matches!(p.strip_prefix("q="), Some("0" | "0.0" | "0.00" | "0.000")));
+            let ours = ["*/*", "application/*", "application/json"];
+            !refused && (kind.is_empty() || ours.iter().any(|k| kind.eq_ignore_ascii_case(k)))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    #[test]
+    fn accept_is_read_as_the_standard_says() {
+        let accepts = |value: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, HeaderValue::from_static(value));
+            accepts_json(&headers)
+        };
+        assert!(accepts_json(&HeaderMap::new()));
+        for good in [
+            "*/*",
+            "text/html, application/json;q=0.1",
+            "Application/*",
+            "text/html,*/*;q=0.8",
+        ] {
+            assert!(accepts(good), "{good}");
+        }
+        for bad in [
+            "text/html",
+            "application/json;q=0",
+            "application/xml, text/*",
+        ] {
+            assert!(!accepts(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_bearer_token_is_taken_from_its_header_only() {
+        let token = |value: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(AUTHORIZATION, HeaderValue::from_static(value));
+            bearer(&headers).map(str::to_owned)
+        };
+        assert_eq!(token("Bearer abc"), Some("abc".into()));
+        assert_eq!(token("bearer abc"), Some("abc".into()));
+        assert_eq!(token("Basic abc"), None);
+        assert_eq!(token("Bearer"), None);
+        assert_eq!(bearer(&HeaderMap::new()), None);
+    }
+}

@@ -1,0 +1,280 @@
+//! Subscriptions over HTTP: list, create, read, replace, remove.
+
+use super::problem::Problem;
+use super::store::{Entry, WAITING};
+use super::{Api, json_response};
+use crate::auth::{Client, random_name};
+use crate::clock;
+use axum::Extension;
+use axum::body::Bytes;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::header::{CONTENT_TYPE, ETAG, IF_MATCH, LOCATION};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use rnis::mec012::{Kind, Subscription, SubscriptionError};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+type Who = Extension<Arc<Client>>;
+
+/// `GET /subscriptions`.
+pub(super) async fn list(
+    State(api): State<Arc<Api>>,
+    Extension(client): Who,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    permitted(&client)?;
+    let mut kind = None;
+    for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+        let bad = |text: String| Problem::new(StatusCode::BAD_REQUEST, text);
+        if name != "subscription_type" {
+            return Err(bad(format!(
+                "unknown query parameter \"{name}\"; there is subscription_type"
+            )));
+        }
+        let names = || {
+            Kind::all()
+                .map(Kind::query_name)
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let found = Kind::from_query_name(&value);
+        kind = Some(found.ok_or_else(|| bad(format!("subscription_type is one of {}", names())))?);
+    }
+    let store = api.store.lock();
+    let ours = store
+        .values()
+        .filter(|entry| entry.owner == client.id)
+        .filter(|entry| kind.is_none_or(|kind| kind == entry.subscription.kind));
+    let links: Vec<Value> = ours
+        .map(|entry| {
+            let kind = entry.subscription.kind.type_name();
+            json!({ "href": entry.uri, "subscriptionType": kind })
+        })
+        .collect();
+    let own = format!("{}/rni/v2/subscriptions", api.config.public_url);
+    let list = json!({ "SubscriptionLinkList": {
+        "_links": { "self": { "href": own }, "subscription": links },
+    } });
+    Ok(json_response(StatusCode::OK, &list))
+}
+
+/// `POST /subscriptions`.
+pub(super) async fn create(
+    State(api): State<Arc<Api>>,
+    Extension(client): Who,
+    headers: HeaderMap,
+    body: Result<Bytes, axum::extract::rejection::BytesRejection>,
+) -> Result<Response, Problem> {
+    permitted(&client)?;
+    let subscription = parse(&headers, body)?;
+    let most = api.config.max_subscriptions;
+    let ours = |api: &Api| {
+        api.store
+            .lock()
+            .values()
+            .filter(|e| e.owner == client.id)
+            .count()
+    };
+    let full = || {
+        let text = format!("this client has {most} subscriptions already");
+        Problem::new(StatusCode::FORBIDDEN, text)
+    };
+    if ours(&api) >= most {
+        return Err(full());
+    }
+    let none = || Problem::new(StatusCode::SERVICE_UNAVAILABLE, "no randomness");
+    let id = random_name().ok_or_else(none)?;
+    let entry = serve(&api, &id, &client, subscription, 1).await?;
+    // others may have come meanwhile
+    if ours(&api) >= most {
+        return Err(full());
+    }
+    let location = HeaderValue::from_str(&entry.uri)
+        .map_err(|_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "public-url is no header"))?;
+    let mut response = told(&entry, StatusCode::CREATED);
+    response.headers_mut().insert(LOCATION, location);
+    api.store.lock().insert(id, entry);
+    api.gauge();
+    Ok(response)
+}
+
+/// `GET /subscriptions/{id}`.
+pub(super) async fn read(
+    State(api): State<Arc<Api>>,
+    Extension(client): Who,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    permitted(&client)?;
+    let found = api
+        .store
+        .with(&id, &client.id, |entry| told(entry, StatusCode::OK));
+    found.ok_or_else(Problem::not_found)
+}
+
+/// `PUT /subscriptions/{id}`.
+pub(super) async fn replace(
+    State(api): State<Arc<Api>>,
+    Extension(client): Who,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, axum::extract::rejection::BytesRejection>,
+) -> Result<Response, Problem> {
+    permitted(&client)?;
+    let current = |entry: &mut Entry| (entry.version, entry.etag(), entry.subscription.kind);
+    let before = api.store.with(&id, &client.id, current);
+    let (version, etag, kind) = before.ok_or_else(Problem::not_found)?;
+    if_match(&headers, &etag)?;
+    let subscription = parse(&headers, body)?;
+    if subscription.kind != kind {
+        let text = format!("this is a {}; its type cannot change", kind.type_name());
+        return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, text));
+    }
+    let entry = serve(&api, &id, &client, subscription, version + 1).await?;
+    let response = told(&entry, StatusCode::OK);
+    let mut store = api.store.lock();
+    let now = store.get(&id).filter(|now| now.owner == client.id);
+    match now.map(|now| now.version) {
+        None => Err(Problem::not_found()),
+        Some(now) if now != version => Err(changed()),
+        Some(_) => {
+            store.insert(id, entry);
+            Ok(response)
+        }
+    }
+}
+
+/// `DELETE /subscriptions/{id}`.
+pub(super) async fn remove(
+    State(api): State<Arc<Api>>,
+    Extension(client): Who,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    permitted(&client)?;
+    let etag = api.store.with(&id, &client.id, |entry| entry.etag());
+    if_match(&headers, &etag.ok_or_else(Problem::not_found)?)?;
+    let removed = api.store.lock().remove(&id);
+    drop(removed);
+    api.gauge();
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+fn permitted(client: &Client) -> Result<(), Problem> {
+    match client.subscribe {
+        true => Ok(()),
+        false => Err(Problem::new(
+            StatusCode::FORBIDDEN,
+            "this client may not subscribe",
+        )),
+    }
+}
+
+fn changed() -> Problem {
+    Problem::new(
+        StatusCode::PRECONDITION_FAILED,
+        "the subscription has changed since",
+    )
+}
+
+fn if_match(headers: &HeaderMap, etag: &str) -> Result<(), Problem> {
+    let Some(value) = headers.get(IF_MATCH) else {
+        return Ok(());
+    };
+    let listed = value.to_str().unwrap_or_default();
+    match listed
+        .split(',')
+        .any(|tag| matches!(tag.trim(), "*") || tag.trim() == etag)
+    {
+        true => Ok(()),
+        false => Err(changed()),
+    }
+}
+
+fn parse(
+    headers: &HeaderMap,
+    body: Result<Bytes, axum::extract::rejection::BytesRejection>,
+) -> Result<Subscription, Problem> {
+    let kind = headers
+        .get(CONTENT_TYPE)
+        .and_then(|v| v.to_str().ok())
+        .unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    if !kind.eq_ignore_ascii_case("application/json") {
+        let text = "a subscription is application/json";
+        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
+    }
+    let body = body.map_err(|rejection| Problem::new(rejection.status(), rejection.body_text()))?;
+    Subscription::from_json(&body, clock::time_stamp()).map_err(|error| {
+        let status = match error {
+            SubscriptionError::Malformed(_) => StatusCode::BAD_REQUEST,
+            _ => StatusCode::UNPROCESSABLE_ENTITY,
+        };
+        Problem::new(status, error.to_string())
+    })
+}
+
+/// Chooses the delivery (MEC 009 clause 6.12a) and starts it.
+///
+/// A callback that asks for a test gets it, and if that fails and a WebSocket was asked for too,
+/// that is chosen; without a test, a WebSocket that was asked for is.
+async fn serve(
+    api: &Arc<Api>,
+    id: &str,
+    client: &Client,
+    subscription: Subscription,
+    version: u64,
+) -> Result<Entry, Problem> {
+    let uri = format!("{}/rni/v2/subscriptions/{id}", api.config.public_url);
+    let delivery = &subscription.delivery;
+    let reached = match &delivery.callback {
+        Some(callback) if delivery.test => api.test(callback, &uri).await.map(Some),
+        Some(_) => Ok(None),
+        None => Ok(None),
+    };
+    let by_callback = match (&reached, delivery.websocket) {
+        (Err(_), true) => None,
+        (Err(error), false) => {
+            let text = format!("the test notification failed: {error}");
+            return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, text));
+        }
+        (Ok(Some(())), _) | (Ok(None), false) => delivery.callback.clone(),
+        (Ok(None), true) => None,
+    };
+    let websocket = by_callback.is_none().then(|| {
+        let base = api.config.public_url.replacen("http", "ws", 1);
+        format!("{base}/rni/v2/subscriptions/{id}/websocket")
+    });
+    let (sender, queue) = mpsc::channel(WAITING);
+    let queue = Arc::new(tokio::sync::Mutex::new(queue));
+    let mut tasks = Vec::new();
+    if let Some(callback) = by_callback {
+        let target = callback.parse().map_err(|_| {
+            let text = "callbackReference is no URI";
+            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, text)
+        })?;
+        tasks.push(api.deliver(target, Arc::clone(&queue)));
+    }
+    if let Some(deadline) = subscription.deadline {
+        tasks.push(api.expire(id.to_owned(), deadline));
+    }
+    Ok(Entry {
+        owner: client.id.clone(),
+        subscription,
+        uri,
+        websocket,
+        version,
+        sender,
+        queue,
+        tasks,
+    })
+}
+
+fn told(entry: &Entry, status: StatusCode) -> Response {
+    let mut response = json_response(status, &entry.to_json());
+    if let Ok(etag) = HeaderValue::from_str(&entry.etag()) {
+        response.headers_mut().insert(ETAG, etag);
+    }
+    response
+}

@@ -1,0 +1,225 @@
+//! Where reports meet: sources hand them in, the gate looks at them, everybody else reads them.
+//!
+//! ```text
+//!   sources -> [ Vetter -> RadioView ] -> broadcast of reports -> unix, amqp, nats
+//!                               '-------> broadcast of events  -> subscriptions
+//! ```
+//! A reader that does not keep up loses the oldest reports and learns how many; nobody waits.
+
+use crate::clock;
+use crate::metrics::Metrics;
+use rnis::adapters::{Adapted, Problem};
+use rnis::codec::{encode_binary, encode_json};
+use rnis::event::RadioEvent;
+use rnis::identity::UeMap;
+use rnis::mec012::{NetworkProfile, RadioView};
+use rnis::vet::{Refusal, Vetter};
+use rnis::{CellId, RadioReport};
+use std::fmt::Display;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use tokio::sync::broadcast;
+
+/// Reports that wait for a slow reader, before it loses some.
+const WAITING: usize = 1024;
+
+/// A report on its way out, encoded once for all.
+#[derive(Debug)]
+pub struct Published {
+    cell: CellId,
+    json: Vec<u8>,
+    report: RadioReport,
+    binary: OnceLock<Vec<u8>>,
+}
+
+impl Published {
+    /// The cell, for topics.
+    pub fn cell(&self) -> CellId {
+        self.cell
+    }
+
+    /// As one line of JSON, without its end.
+    pub fn json(&self) -> &[u8] {
+        &self.json
+    }
+
+    /// In the compact binary form.
+    pub fn binary(&self) -> &[u8] {
+        self.binary.get_or_init(|| encode_binary(&self.report))
+    }
+}
+
+#[derive(Debug)]
+struct Radio {
+    vetter: Vetter,
+    view: RadioView,
+    network: Arc<NetworkProfile>,
+}
+
+/// Where reports meet.
+#[derive(Debug)]
+pub struct Hub {
+    radio: Mutex<Radio>,
+    reports: broadcast::Sender<Arc<Published>>,
+    events: broadcast::Sender<Arc<RadioEvent>>,
+    metrics: Arc<Metrics>,
+}
+
+impl Hub {
+    /// An empty one.
+    pub fn new(
+        ues: UeMap,
+        network: NetworkProfile,
+        view: RadioView,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        Self {
+            radio: Mutex::new(Radio {
+                vetter: Vetter::new(ues),
+                view,
+                network: Arc::new(network),
+            }),
+            reports: broadcast::channel(WAITING).0,
+            events: broadcast::channel(WAITING).0,
+            metrics,
+        }
+    }
+
+    /// The service's metrics.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// The reports from now on.
+    pub fn reports(&self) -> broadcast::Receiver<Arc<Published>> {
+        self.reports.subscribe()
+    }
+
+    /// The events from now on.
+    pub fn events(&self) -> broadcast::Receiver<Arc<RadioEvent>> {
+        self.events.subscribe()
+    }
+
+    /// The network as configured now.
+    pub fn network(&self) -> Arc<NetworkProfile> {
+        Arc::clone(&self.radio().network)
+    }
+
+    /// Looks at the radio as it is.
+    pub fn look<T>(&self, look: impl FnOnce(&RadioView, &NetworkProfile) -> T) -> T {
+        let radio = self.radio();
+        look(&radio.view, &radio.network)
+    }
+
+    /// Takes another mapping and network; tells which bearers changed.
+    pub fn reconfigure(&self, ues: UeMap, network: NetworkProfile) {
+        let events = {
+            let mut radio = self.radio();
+            let events = radio.network.modified(&radio.view, &network);
+            radio.vetter.set_ues(ues);
+            radio.network = Arc::new(network);
+            events
+        };
+        self.tell("configuration", events);
+    }
+
+    /// A report of a source.
+    pub fn on_report(&self, source: &str, report: RadioReport) {
+        let now = clock::now();
+        let (vetted, events) = {
+            let mut radio = self.radio();
+            let vetted = match radio.vetter.vet(report) {
+                Ok(vetted) => vetted,
+                Err(refusal) => {
+                    drop(radio);
+                    return self.refuse(source, reason(&refusal), &refusal);
+                }
+            };
+            let network = Arc::clone(&radio.network);
+            let events = radio.view.on_report(now, &vetted.report, &network);
+            (vetted, events)
+        };
+        let labels = [("source", source)];
+        self.metrics.add("brimful_rnis_reports_total", &labels, 1);
+        let unknown = vetted.unknown.len() as u64;
+        self.metrics
+            .add("brimful_rnis_unmapped_total", &labels, unknown);
+        for missing in &vetted.unknown {
+            tracing::debug!(source, "{missing}");
+        }
+        if vetted.restarted {
+            self.metrics.add("brimful_rnis_restarts_total", &labels, 1);
+            tracing::warn!(
+                source,
+                cell = vetted.report.cell.id.0,
+                "its time jumped back"
+            );
+        }
+        self.tell(source, events);
+        let published = Published {
+            cell: vetted.report.cell.id,
+            json: encode_json(&vetted.report),
+            report: vetted.report,
+            binary: OnceLock::new(),
+        };
+        // nobody may be reading
+        let _ = self.reports.send(Arc::new(published));
+    }
+
+    /// What an adapter made of a message.
+    pub fn on_adapted(&self, source: &str, adapted: Adapted) {
+        for problem in &adapted.problems {
+            let labels = [("source", source), ("kind", kind(problem))];
+            self.metrics.add("brimful_rnis_problems_total", &labels, 1);
+            tracing::debug!(source, "{problem}");
+        }
+        self.tell(source, adapted.events);
+        for report in adapted.reports {
+            self.on_report(source, report);
+        }
+    }
+
+    /// Events of a source.
+    pub fn tell(&self, source: &str, events: Vec<RadioEvent>) {
+        let labels = [("source", source)];
+        self.metrics
+            .add("brimful_rnis_events_total", &labels, events.len() as u64);
+        for event in events {
+            let _ = self.events.send(Arc::new(event));
+        }
+    }
+
+    /// A message that could not be used.
+    pub fn refuse(&self, source: &str, reason: &str, error: &dyn Display) {
+        let labels = [("source", source), ("reason", reason)];
+        self.metrics.add("brimful_rnis_refused_total", &labels, 1);
+        tracing::debug!(source, reason, "refused: {error}");
+    }
+
+    fn radio(&self) -> MutexGuard<'_, Radio> {
+        // the view is whole between calls, even if one of them panicked
+        self.radio.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn reason(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::Absurd { .. } => "absurd",
+        Refusal::Repeated { .. } => "repeated",
+        Refusal::Late { .. } => "late",
+        Refusal::TooManyCells { .. } => "cells",
+        _ => "other",
+    }
+}
+
+fn kind(problem: &Problem) -> &'static str {
+    match problem {
+        Problem::Unmapped(_) => "unmapped",
+        Problem::Absurd { .. } => "absurd",
+        Problem::Missing { .. } => "missing",
+        Problem::Repeated => "repeated",
+        Problem::Late => "late",
+        Problem::Restarted => "restarted",
+        Problem::CounterReset { .. } => "counter-reset",
+        _ => "other",
+    }
+}

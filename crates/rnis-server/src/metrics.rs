@@ -1,0 +1,186 @@
+//! Counters and gauges, and their text for Prometheus.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::{Mutex, PoisonError};
+
+/// Every metric: name, type, what it counts.
+const FAMILIES: [(&str, &str, &str); 20] = [
+    (
+        "brimful_rnis_reports_total",
+        "counter",
+        "reports accepted, by source",
+    ),
+    (
+        "brimful_rnis_messages_total",
+        "counter",
+        "messages received, by source",
+    ),
+    (
+        "brimful_rnis_refused_total",
+        "counter",
+        "messages and reports refused, by source and reason",
+    ),
+    (
+        "brimful_rnis_problems_total",
+        "counter",
+        "parts of messages that could not be used, by source and kind",
+    ),
+    (
+        "brimful_rnis_unmapped_total",
+        "counter",
+        "UEs without a mapping to an address, by source",
+    ),
+    (
+        "brimful_rnis_restarts_total",
+        "counter",
+        "sources whose time jumped back, by source",
+    ),
+    ("brimful_rnis_events_total", "counter", "events by source"),
+    (
+        "brimful_rnis_source_up",
+        "gauge",
+        "1 while a source is connected",
+    ),
+    (
+        "brimful_rnis_source_connects_total",
+        "counter",
+        "connections to a source",
+    ),
+    (
+        "brimful_rnis_published_total",
+        "counter",
+        "reports published, by transport",
+    ),
+    (
+        "brimful_rnis_publish_lost_total",
+        "counter",
+        "reports lost to a transport: broker away, or reader too slow",
+    ),
+    (
+        "brimful_rnis_publisher_up",
+        "gauge",
+        "1 while a broker is connected",
+    ),
+    (
+        "brimful_rnis_readers",
+        "gauge",
+        "readers of the Unix socket",
+    ),
+    (
+        "brimful_rnis_cells_silent",
+        "gauge",
+        "cells whose reports have stopped",
+    ),
+    ("brimful_rnis_cells", "gauge", "cells with a recent report"),
+    (
+        "brimful_rnis_http_requests_total",
+        "counter",
+        "requests by status",
+    ),
+    (
+        "brimful_rnis_http_connections_total",
+        "counter",
+        "connections, by outcome",
+    ),
+    ("brimful_rnis_subscriptions", "gauge", "subscriptions"),
+    (
+        "brimful_rnis_notifications_total",
+        "counter",
+        "notifications by outcome",
+    ),
+    (
+        "brimful_rnis_registered",
+        "gauge",
+        "services registered at the MEC platform",
+    ),
+];
+
+/// All metrics of the service.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    values: Mutex<BTreeMap<(&'static str, String), f64>>,
+}
+
+/// Labels with their values.
+pub type Labels<'a> = &'a [(&'a str, &'a str)];
+
+impl Metrics {
+    /// Counts.
+    pub fn add(&self, name: &'static str, labels: Labels<'_>, count: u64) {
+        if count > 0 {
+            *self.lock().entry((name, text(labels))).or_insert(0.0) += count as f64;
+        }
+    }
+
+    /// Sets a gauge.
+    pub fn set(&self, name: &'static str, labels: Labels<'_>, value: f64) {
+        self.lock().insert((name, text(labels)), value);
+    }
+
+    /// A value, 0 if nothing was counted. For tests and the status.
+    pub fn get(&self, name: &'static str, labels: Labels<'_>) -> f64 {
+        self.lock()
+            .get(&(name, text(labels)))
+            .copied()
+            .unwrap_or(0.0)
+    }
+
+    /// The text form of Prometheus, version 0.0.4.
+    pub fn render(&self) -> String {
+        let values = self.lock();
+        let mut out = String::new();
+        for (name, kind, help) in FAMILIES {
+            // writing to a String cannot fail
+            let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+            let family = values.range((name, String::new())..);
+            for ((_, labels), value) in family.take_while(|((n, _), _)| *n == name) {
+                let _ = writeln!(out, "{name}{labels} {value}");
+            }
+        }
+        out
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<(&'static str, String), f64>> {
+        // counts are good even if a thread panicked while it held them
+        self.values.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn text(labels: Labels<'_>) -> String {
+    if labels.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from("{");
+    for (i, (name, value)) in labels.iter().enumerate() {
+        let comma = if i > 0 { "," } else { "" };
+        let escaped = value
+            .replace('\\', "\\\\")
+            .replace('"', "\\\"")
+            .replace('\n', "\\n");
+        let _ = write!(out, "{comma}{name}=\"{escaped}\"");
+    }
+    out.push('}');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_has_types_labels_and_values() {
+        let metrics = Metrics::default();
+        metrics.add("brimful_rnis_reports_total", &[("source", "a\"b")], 2);
+        metrics.add("brimful_rnis_reports_total", &[("source", "a\"b")], 3);
+        metrics.set("brimful_rnis_cells", &[], 1.0);
+        let text = metrics.render();
+        assert!(text.contains("# TYPE brimful_rnis_reports_total counter\n"));
+        assert!(
+            text.contains("brimful_rnis_reports_total{source=\"a\\\"b\"} 5\n"),
+            "{text}"
+        );
+        assert!(text.contains("\nbrimful_rnis_cells 1\n"));
+        assert!(!text.contains("brimful_rnis_readers "));
+    }
+}

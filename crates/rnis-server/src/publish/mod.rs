@@ -1,0 +1,83 @@
+//! Reports going out: a Unix socket, AMQP, NATS.
+
+pub(crate) mod amqp;
+pub(crate) mod nats;
+pub(crate) mod unix;
+
+use crate::config::Format;
+use crate::hub::{Hub, Published};
+use std::sync::Arc;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::{Receiver, error::TryRecvError};
+
+/// The reports of one reader, with what it loses counted.
+pub(crate) struct Outlet {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) transport: &'static str,
+    reports: Receiver<Arc<Published>>,
+}
+
+impl Outlet {
+    pub(crate) fn new(hub: Arc<Hub>, transport: &'static str) -> Self {
+        let reports = hub.reports();
+        Self {
+            hub,
+            transport,
+            reports,
+        }
+    }
+
+    /// The next report; none when the service ends.
+    pub(crate) async fn next(&mut self) -> Option<Arc<Published>> {
+        loop {
+            match self.reports.recv().await {
+                Ok(report) => return Some(report),
+                Err(RecvError::Lagged(lost)) => self.lost(lost),
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    }
+
+    /// Drops what waits: the broker was away. Counts it.
+    pub(crate) fn drop_waiting(&mut self) {
+        loop {
+            match self.reports.try_recv() {
+                Ok(_) => self.lost(1),
+                Err(TryRecvError::Lagged(lost)) => self.lost(lost),
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return,
+            }
+        }
+    }
+
+    /// Counts reports that nobody will get.
+    pub(crate) fn lost(&self, count: u64) {
+        let labels = [("transport", self.transport)];
+        self.hub
+            .metrics()
+            .add("brimful_rnis_publish_lost_total", &labels, count);
+    }
+
+    pub(crate) fn published(&self) {
+        let labels = [("transport", self.transport)];
+        self.hub
+            .metrics()
+            .add("brimful_rnis_published_total", &labels, 1);
+    }
+
+    pub(crate) fn up(&self, up: bool) {
+        let labels = [("transport", self.transport)];
+        self.hub.metrics().set(
+            "brimful_rnis_publisher_up",
+            &labels,
+            f64::from(u8::from(up)),
+        );
+    }
+}
+
+/// A report's bytes in a form, and their media type.
+pub(crate) fn body(report: &Published, format: Format) -> (&[u8], &'static str) {
+    match format {
+        Format::Json => (report.json(), "application/json"),
+        Format::Binary => (report.binary(), "application/vnd.brimful.radio-report"),
+    }
+}

@@ -1,0 +1,91 @@
+//! Reports over a Unix stream socket: one line of JSON each, to every reader.
+
+use super::Outlet;
+use crate::hub::Hub;
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::io::AsyncWriteExt;
+use tokio::net::{UnixListener, UnixStream};
+
+/// Most readers at once.
+const READERS: usize = 64;
+
+/// A listening socket, whose file goes away with it.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    pub(crate) listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Socket {
+    /// Listens at a path. The file of a socket that nobody listens at any more is replaced.
+    pub(crate) async fn bind(path: &Path) -> io::Result<Self> {
+        let is_socket = std::fs::symlink_metadata(path).is_ok_and(|m| m.file_type().is_socket());
+        if is_socket {
+            if UnixStream::connect(path).await.is_ok() {
+                return Err(io::Error::other(format!(
+                    "{}: another process listens there",
+                    path.display()
+                )));
+            }
+            std::fs::remove_file(path)?;
+        }
+        let named = |error: io::Error| io::Error::other(format!("{}: {error}", path.display()));
+        Ok(Self {
+            listener: UnixListener::bind(path).map_err(named)?,
+            path: path.to_owned(),
+        })
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // it may be gone already
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Serves readers until the service ends.
+pub(crate) async fn serve(socket: Socket, hub: Arc<Hub>) {
+    let readers = Arc::new(AtomicUsize::new(0));
+    while let Ok((stream, _)) = socket.listener.accept().await {
+        if readers.fetch_add(1, Ordering::Relaxed) >= READERS {
+            readers.fetch_sub(1, Ordering::Relaxed);
+            tracing::warn!(readers = READERS, "one reader too many was turned away");
+            continue;
+        }
+        tokio::spawn(reader(stream, Arc::clone(&hub), Arc::clone(&readers)));
+    }
+}
+
+async fn reader(mut stream: UnixStream, hub: Arc<Hub>, readers: Arc<AtomicUsize>) {
+    let gauge = |hub: &Hub, n: usize| hub.metrics().set("brimful_rnis_readers", &[], n as f64);
+    gauge(&hub, readers.load(Ordering::Relaxed));
+    let mut outlet = Outlet::new(Arc::clone(&hub), "unix");
+    let (mut read, mut write) = stream.split();
+    let mut nothing = [0_u8; 16];
+    loop {
+        // a reader says nothing; what it says is thrown away, and its end is noticed
+        let report = tokio::select! {
+            report = outlet.next() => report,
+            read = tokio::io::AsyncReadExt::read(&mut read, &mut nothing) => match read {
+                Ok(1..) => continue,
+                Ok(0) | Err(_) => None,
+            },
+        };
+        let Some(report) = report else {
+            break;
+        };
+        let line = [report.json(), b"\n"].concat();
+        if write.write_all(&line).await.is_err() {
+            outlet.lost(1);
+            break;
+        }
+        outlet.published();
+    }
+    let left = readers.fetch_sub(1, Ordering::Relaxed) - 1;
+    gauge(&hub, left);
+}

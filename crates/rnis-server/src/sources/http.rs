@@ -1,0 +1,35 @@
+//! Answers of an HTTP server, asked for again and again.
+
+use super::{Ended, Feed};
+use crate::client::{Ask, Client, Session};
+use hyper::{Method, Uri};
+use rnis::adapters::MAX_MESSAGE_BYTES;
+use std::time::Duration;
+use tokio::time::{MissedTickBehavior, interval};
+
+/// Asks once in each period, until an answer fails.
+pub(super) async fn poll(url: &str, period: units::Duration, feed: &mut Feed) -> Result<(), Ended> {
+    let uri: Uri = url.parse()?;
+    let mut session = Session::new(Client::anywhere(None, MAX_MESSAGE_BYTES)?);
+    let mut clock = interval(Duration::from_nanos(period.as_nanos()));
+    clock.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let mut first = true;
+    loop {
+        clock.tick().await;
+        let answer = session
+            .ask(Ask {
+                method: Method::GET,
+                uri: &uri,
+                token: None,
+                json: None,
+            })
+            .await?;
+        if !answer.status.is_success() {
+            return Err(format!("answered {}", answer.status).into());
+        }
+        if std::mem::take(&mut first) {
+            feed.up(true);
+        }
+        feed.message(&answer.body);
+    }
+}

@@ -1,0 +1,156 @@
+//! Lines of JSON over a Unix or TCP stream: a lab's cell, xApp bridges.
+
+use super::{Ended, Feed};
+use crate::config::Address;
+use crate::publish::unix::Socket;
+use rnis::adapters::MAX_MESSAGE_BYTES;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
+
+/// Lines of a stream, of bounded length: a longer one is told and passed over.
+pub(crate) struct Lines<R> {
+    stream: R,
+    buffer: Vec<u8>,
+    /// Where the line that is being looked for begins, and how far it was looked at.
+    begin: usize,
+    seen: usize,
+    /// The rest of a line that was too long is being passed over.
+    passing: bool,
+    longest: usize,
+}
+
+/// What a stream gives.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// A line without its end.
+    Text(Vec<u8>),
+    /// One that is longer than allowed.
+    TooLong,
+    /// The end.
+    End,
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    pub(crate) fn new(stream: R, longest: usize) -> Self {
+        Self {
+            stream,
+            buffer: Vec::new(),
+            begin: 0,
+            seen: 0,
+            passing: false,
+            longest,
+        }
+    }
+
+    /// The next line. What comes after the last line end is no line.
+    pub(crate) async fn next(&mut self) -> std::io::Result<Line> {
+        loop {
+            if let Some(end) = self.buffer[self.seen..].iter().position(|&b| b == b'\n') {
+                let end = self.seen + end;
+                let line = self.buffer[self.begin..end].to_vec();
+                self.begin = end + 1;
+                self.seen = self.begin;
+                if std::mem::take(&mut self.passing) {
+                    continue;
+                }
+                return Ok(Line::Text(line));
+            }
+            self.buffer.drain(..self.begin);
+            self.begin = 0;
+            self.seen = self.buffer.len();
+            if self.buffer.len() > self.longest {
+                self.buffer.clear();
+                self.seen = 0;
+                if !std::mem::replace(&mut self.passing, true) {
+                    return Ok(Line::TooLong);
+                }
+            }
+            if self.stream.read_buf(&mut self.buffer).await? == 0 {
+                return Ok(Line::End);
+            }
+        }
+    }
+}
+
+/// Reads a source's lines: connects to it, or waits for it.
+pub(super) async fn read(address: &Address, listen: bool, feed: &mut Feed) -> Result<(), Ended> {
+    match (address, listen) {
+        (Address::Unix(path), false) => drain(UnixStream::connect(path).await?, feed).await,
+        (Address::Tcp(host), false) => drain(TcpStream::connect(host).await?, feed).await,
+        (Address::Unix(path), true) => {
+            let socket = Socket::bind(path).await?;
+            loop {
+                let (stream, _) = socket.listener.accept().await?;
+                told(drain(stream, feed).await, feed);
+            }
+        }
+        (Address::Tcp(host), true) => {
+            let listener = TcpListener::bind(host).await?;
+            loop {
+                let (stream, _) = listener.accept().await?;
+                told(drain(stream, feed).await, feed);
+            }
+        }
+        _ => Err("lines come over unix or tcp".into()),
+    }
+}
+
+/// A bridge that breaks off is waited for again.
+fn told(outcome: Result<(), Ended>, feed: &Feed) {
+    if let Err(error) = outcome {
+        tracing::warn!(source = feed.name, "{error}");
+    }
+}
+
+async fn drain(stream: impl AsyncRead + Unpin, feed: &mut Feed) -> Result<(), Ended> {
+    feed.up(true);
+    let mut lines = Lines::new(stream, MAX_MESSAGE_BYTES);
+    loop {
+        match lines.next().await {
+            Ok(Line::Text(line)) if line.iter().all(u8::is_ascii_whitespace) => {}
+            Ok(Line::Text(line)) => feed.message(&line),
+            Ok(Line::TooLong) => feed.refuse(&"a line longer than any message"),
+            Ok(Line::End) => {
+                feed.up(false);
+                return Ok(());
+            }
+            Err(error) => {
+                feed.up(false);
+                return Err(error.into());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn lines_are_cut_and_long_ones_passed_over() {
+        let long = "x".repeat(50);
+        let text = format!("one\n\n{long}{long}{long}\ntwo\nunfinished");
+        // a reader that gives a few bytes at a time
+        let stream = tokio_test_pieces(text.into_bytes(), 7);
+        let mut lines = Lines::new(stream, 40);
+        let mut got = Vec::new();
+        loop {
+            match lines.next().await.expect("no fault") {
+                Line::End => break,
+                line => got.push(line),
+            }
+        }
+        let text = |s: &str| Line::Text(s.as_bytes().to_vec());
+        assert_eq!(got, vec![text("one"), text(""), Line::TooLong, text("two")]);
+    }
+
+    fn tokio_test_pieces(bytes: Vec<u8>, size: usize) -> impl AsyncRead + Unpin {
+        let (mut write, read) = tokio::io::duplex(size);
+        tokio::spawn(async move {
+            tokio::io::AsyncWriteExt::write_all(&mut write, &bytes)
+                .await
+                .expect("a reader");
+        });
+        read
+    }
+}

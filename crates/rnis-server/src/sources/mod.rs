@@ -1,0 +1,196 @@
+//! Reports coming in: connect, read messages, hand them over; connect again when that ends.
+
+mod broker;
+mod http;
+mod lines;
+mod replay;
+mod websocket;
+
+use crate::backoff::Backoff;
+use crate::clock;
+use crate::config::{Address, Config, SourceConfig, SourceKind};
+use crate::hub::Hub;
+use rnis::RadioReport;
+use rnis::adapters::{Adapter, CellProfile, FlexRan, FlexRic, Kpm, LegacyCsv, OaiXapp, SrsRan};
+use rnis::codec::decode;
+use rnis::event::RadioEvent;
+use rnis::identity::UeMap;
+use std::sync::Arc;
+use tokio::task::JoinSet;
+use units::{Bytes, Prb};
+
+pub(crate) use lines::Lines;
+
+/// Why a source's connection ended.
+pub(crate) type Ended = Box<dyn std::error::Error + Send + Sync>;
+
+/// Starts every source.
+pub(crate) fn start(config: &Config, hub: &Arc<Hub>) -> JoinSet<()> {
+    let mut tasks = JoinSet::new();
+    for source in &config.sources {
+        let feed = Feed::new(source, &config.ues, Arc::clone(hub));
+        tasks.spawn(run(source.clone(), feed));
+    }
+    tasks
+}
+
+async fn run(source: SourceConfig, mut feed: Feed) {
+    let mut backoff = Backoff::new();
+    loop {
+        let received = feed.received;
+        let ended = once(&source, &mut feed).await;
+        feed.up(false);
+        match ended {
+            Ok(()) if matches!(source.kind, SourceKind::Replay { .. }) => {
+                tracing::info!(source = source.name, "the recording has ended");
+                return;
+            }
+            Ok(()) => tracing::warn!(source = source.name, "closed the connection"),
+            Err(error) => {
+                tracing::warn!(source = source.name, address = %source.address, "{error}");
+            }
+        }
+        if feed.received > received {
+            backoff.reset();
+        }
+        backoff.wait().await;
+    }
+}
+
+/// One connection, to its end.
+async fn once(source: &SourceConfig, feed: &mut Feed) -> Result<(), Ended> {
+    match (&source.kind, &source.address) {
+        (SourceKind::Replay { speed, repeat }, Address::File(path)) => {
+            replay::play(path, *speed, *repeat, feed).await
+        }
+        (SourceKind::SrsRan { .. }, Address::Url { url, .. }) => {
+            websocket::read(url, SrsRan::SUBSCRIBE, feed).await
+        }
+        (SourceKind::FlexRan { cell, .. }, Address::Url { url, .. }) => {
+            http::poll(url, cell.period, feed).await
+        }
+        (SourceKind::OaiXapp { queue, .. } | SourceKind::LegacyCsv { queue, .. }, address) => {
+            broker::queue(address, queue, feed).await
+        }
+        (SourceKind::Reports { topic }, Address::Url { scheme, .. }) => match *scheme {
+            "nats" | "tls" => broker::subject(&source.address, topic, feed).await,
+            _ => broker::exchange(&source.address, topic, feed).await,
+        },
+        (_, Address::Unix(_) | Address::Tcp(_)) => {
+            lines::read(&source.address, source.listen, feed).await
+        }
+        _ => Err("this kind of source does not come over this transport".into()),
+    }
+}
+
+/// What one source's messages go through.
+pub(crate) struct Feed {
+    name: String,
+    hub: Arc<Hub>,
+    reader: Reader,
+    /// Its reports are of another clock: they get the time of their arrival.
+    foreign_clock: bool,
+    received: u64,
+}
+
+enum Reader {
+    Own,
+    Adapter(Box<dyn Adapter>),
+}
+
+impl Feed {
+    fn new(source: &SourceConfig, ues: &UeMap, hub: Arc<Hub>) -> Self {
+        let reader = adapter(&source.kind, ues).map_or(Reader::Own, Reader::Adapter);
+        if let Reader::Adapter(adapter) = &reader {
+            let unknown = adapter.cannot_know().join("; ");
+            let kind = adapter.name();
+            tracing::info!(source = source.name, kind, "cannot know: {unknown}");
+        }
+        Self {
+            name: source.name.clone(),
+            hub,
+            reader,
+            foreign_clock: !matches!(source.address, Address::Unix(_)),
+            received: 0,
+        }
+    }
+
+    /// One message.
+    pub(crate) fn message(&mut self, bytes: &[u8]) {
+        self.received += 1;
+        let labels = [("source", self.name.as_str())];
+        self.hub
+            .metrics()
+            .add("brimful_rnis_messages_total", &labels, 1);
+        match &mut self.reader {
+            Reader::Adapter(adapter) => match adapter.on_message(clock::now(), bytes) {
+                Ok(adapted) => self.hub.on_adapted(&self.name, adapted),
+                Err(error) => self.hub.refuse(&self.name, "form", &error),
+            },
+            Reader::Own => match decode(bytes) {
+                Ok(report) => self.report(report),
+                Err(error) => match RadioEvent::from_json(bytes) {
+                    Ok(event) => self.hub.tell(&self.name, vec![event]),
+                    Err(_) => self.hub.refuse(&self.name, "form", &error),
+                },
+            },
+        }
+    }
+
+    /// A report of the project's own form.
+    fn report(&mut self, mut report: RadioReport) {
+        if self.foreign_clock {
+            let now = clock::now();
+            for ue in &mut report.ues {
+                ue.timestamp = now;
+            }
+        }
+        self.hub.on_report(&self.name, report);
+    }
+
+    /// Something that is no message: too long, not text.
+    pub(crate) fn refuse(&self, error: &dyn std::fmt::Display) {
+        self.hub.refuse(&self.name, "form", error);
+    }
+
+    pub(crate) fn up(&self, up: bool) {
+        let labels = [("source", self.name.as_str())];
+        let metrics = self.hub.metrics();
+        metrics.set("brimful_rnis_source_up", &labels, f64::from(u8::from(up)));
+        if up {
+            metrics.add("brimful_rnis_source_connects_total", &labels, 1);
+            tracing::info!(source = self.name, "connected");
+        }
+    }
+}
+
+fn adapter(kind: &SourceKind, ues: &UeMap) -> Option<Box<dyn Adapter>> {
+    let ues = ues.clone();
+    Some(match kind.clone() {
+        SourceKind::Reports { .. } | SourceKind::Replay { .. } => return None,
+        SourceKind::SrsRan { cell, pci } => Box::new(SrsRan::new(cell, ues, pci, block_bytes)),
+        SourceKind::FlexRic { cell } => Box::new(FlexRic::new(cell, ues)),
+        SourceKind::FlexRan { cell, bs_id } => Box::new(FlexRan::new(cell, ues, bs_id)),
+        SourceKind::OaiXapp { cell, .. } => Box::new(OaiXapp::new(cell, ues, block_bytes)),
+        SourceKind::LegacyCsv { cell, ue, rnti, .. } => Box::new(LegacyCsv::new(cell, rnti, ue)),
+        SourceKind::Kpm { cell } => Box::new(Kpm::new(cell, ues)),
+    })
+}
+
+/// The transport block tables, for adapters.
+fn block_bytes(quality: rnis::LinkQuality, prb: Prb, n_prb: Prb) -> Option<Bytes> {
+    radio::transport_block_bytes(quality, prb, n_prb).ok()
+}
+
+/// Whether a cell's MCS table and carrier go together, for `--check`.
+pub(crate) fn check_cell(cell: &CellProfile) -> Result<(), String> {
+    let quality = rnis::LinkQuality::Mcs {
+        mcs: units::Mcs::new(0),
+        table: cell.table,
+        layers: cell.layers,
+        data_re_per_prb: cell.data_re_per_prb,
+    };
+    radio::transport_block_bytes(quality, cell.n_prb, cell.n_prb)
+        .map(|_| ())
+        .map_err(|error| format!("cell {}: {error}", cell.id.0))
+}
