@@ -1,6 +1,5 @@
 //! A paper's claim beside what we measured.
 
-use core::fmt::Write;
 use scenario::Estimate;
 use serde::{Serialize, Serializer};
 
@@ -19,6 +18,61 @@ pub struct Claim {
     pub verdict: Verdict,
     /// Why, or what is to be known beside it; may be empty.
     pub reason: String,
+    /// Decimals of our numbers in tables; by their size if none.
+    #[serde(skip)]
+    pub decimals: Option<usize>,
+}
+
+impl Claim {
+    /// A claim at a place of the paper, on which nothing is decided yet.
+    pub fn new(place: &'static str, what: impl Into<String>, paper: &'static str) -> Self {
+        Self {
+            place,
+            what: what.into(),
+            paper,
+            ours: Vec::new(),
+            verdict: Verdict::NotMeasured,
+            reason: String::new(),
+            decimals: None,
+        }
+    }
+
+    /// With our numbers, and what follows from them.
+    #[must_use]
+    pub fn measured(self, ours: &[Cell], verdict: Verdict) -> Self {
+        Self {
+            ours: ours.to_vec(),
+            verdict,
+            ..self
+        }
+    }
+
+    /// With what is to be known beside the verdict, whatever it is.
+    #[must_use]
+    pub fn note(self, reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            ..self
+        }
+    }
+
+    /// With the reason why it does not hold, if it does not.
+    #[must_use]
+    pub fn if_not(self, reason: &str) -> Self {
+        match self.verdict {
+            Verdict::DoesNotHold => self.note(reason),
+            _ => self,
+        }
+    }
+
+    /// With so many decimals in tables.
+    #[must_use]
+    pub fn decimals(self, decimals: usize) -> Self {
+        Self {
+            decimals: Some(decimals),
+            ..self
+        }
+    }
 }
 
 /// What becomes of a claim.
@@ -110,13 +164,20 @@ impl Cell {
         }
     }
 
-    /// For a table.
-    pub fn text(&self) -> String {
-        let texts: Vec<String> = self.estimates().into_iter().map(with_interval).collect();
-        match self {
-            Self::Span(..) => texts.join(" to "),
+    /// For a table: with so many decimals, or as many as each number is worth.
+    pub fn text(&self, decimals: Option<usize>) -> String {
+        let shown = |estimate| interval(estimate, decimals);
+        let texts: Vec<String> = self.estimates().into_iter().map(shown).collect();
+        match (self, texts.as_slice()) {
+            (Self::Span(..), [least, most]) if least == most => least.clone(),
+            (Self::Span(..), _) => texts.join(" to "),
             _ => texts.join(", "),
         }
+    }
+
+    /// The first number; not a number if there is none.
+    pub fn first(&self) -> f64 {
+        self.estimates().first().map_or(f64::NAN, |e| e.mean)
     }
 
     /// The least number; not a number if there is none.
@@ -151,25 +212,38 @@ impl Serialize for Cell {
 
 /// A number with as many decimals as its size is worth; a dash if it is none.
 pub(crate) fn number(value: f64) -> String {
-    if !value.is_finite() {
-        return "-".to_owned();
-    }
-    format!("{value:.*}", decimals(value))
+    fixed(value, decimals(value))
 }
 
 /// A mean with half the width of its confidence interval, in the mean's precision.
 pub(crate) fn with_interval(estimate: Estimate) -> String {
-    let mut text = number(estimate.mean);
-    if estimate.mean.is_finite() {
-        let _ = write!(text, " ± {:.*}", decimals(estimate.mean), estimate.ci95);
-    }
-    text
+    interval(estimate, None)
 }
 
-/// Three significant digits, all digits before the point, and at most two after it.
+fn interval(Estimate { mean, ci95 }: Estimate, wanted: Option<usize>) -> String {
+    let decimals = wanted.unwrap_or_else(|| decimals(mean));
+    match mean.is_finite() {
+        true => format!("{} ± {}", fixed(mean, decimals), fixed(ci95, decimals)),
+        false => fixed(mean, decimals),
+    }
+}
+
+fn fixed(value: f64, decimals: usize) -> String {
+    if !value.is_finite() {
+        return "-".to_owned();
+    }
+    let text = format!("{value:.decimals$}");
+    // "-0.00" is a zero
+    match text.strip_prefix('-') {
+        Some(rest) if rest.trim_matches(['0', '.']).is_empty() => rest.to_owned(),
+        _ => text,
+    }
+}
+
+/// All digits before the point; after it none, one or two, the fewer the greater the number.
 fn decimals(value: f64) -> usize {
     match value.abs() {
-        big if big >= 99.95 => 0,
+        big if big >= 999.5 => 0,
         middle if middle >= 9.995 => 1,
         _ => 2,
     }
@@ -185,19 +259,24 @@ mod tests {
 
     #[test]
     fn cells_are_written_with_their_intervals() {
-        assert_eq!(Cell::Empty.text(), "");
-        assert_eq!(Cell::One(estimate(0.123)).text(), "0.12 ± 0.25");
+        assert_eq!(Cell::Empty.text(None), "");
+        assert_eq!(Cell::One(estimate(0.123)).text(None), "0.12 ± 0.25");
         let all = [3.0, 12.34, 1.0, 250.0].map(estimate);
-        assert_eq!(Cell::span(all).text(), "1.00 ± 0.25 to 250 ± 0");
+        assert_eq!(Cell::span(all).text(None), "1.00 ± 0.25 to 250.0 ± 0.2");
         assert_eq!(Cell::span([estimate(2.0); 3]), Cell::One(estimate(2.0)));
+        let close = [1.0001, 1.0002].map(estimate);
+        assert_eq!(Cell::span(close).text(None), "1.00 ± 0.25");
         let each = Cell::Each(vec![estimate(12.34), estimate(f64::NAN)]);
-        assert_eq!(each.text(), "12.3 ± 0.2, -");
+        assert_eq!(each.text(None), "12.3 ± 0.2, -");
+        assert_eq!(each.text(Some(3)), "12.340 ± 0.250, -");
+        assert_eq!(number(-0.001), "0.00");
+        assert_eq!(number(-1.5), "-1.50");
     }
 
     #[test]
     fn what_is_no_number_is_not_passed_over() {
         let cell = Cell::span([estimate(1.0), estimate(f64::NAN), estimate(2.0)]);
-        assert_eq!(cell.text(), "-");
+        assert_eq!(cell.text(None), "-");
         assert!(cell.least().is_nan() && cell.most().is_nan());
         let each = Cell::Each(vec![estimate(1.0), estimate(f64::NAN), estimate(2.0)]);
         assert!(each.least().is_nan() && each.most().is_nan());

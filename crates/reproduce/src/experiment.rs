@@ -5,6 +5,8 @@
 pub struct Experiment {
     scenario: &'static str,
     settings: Vec<(&'static str, String)>,
+    /// Repeats of it at most.
+    at_most: Option<u32>,
 }
 
 impl Experiment {
@@ -13,7 +15,22 @@ impl Experiment {
         Self {
             scenario,
             settings: Vec::new(),
+            at_most: None,
         }
+    }
+
+    /// Repeated no more often than this.
+    #[must_use]
+    pub fn at_most(self, repeats: u32) -> Self {
+        Self {
+            at_most: Some(repeats),
+            ..self
+        }
+    }
+
+    /// Its repeats, where all experiments are to have so many.
+    pub fn repeats(&self, wanted: u32) -> u32 {
+        self.at_most.map_or(wanted, |most| most.min(wanted))
     }
 
     /// With a knob turned, or a key set by its dotted path.

@@ -86,7 +86,7 @@ impl Outcome {
         grid.set_width(width);
         grid.set_header(self.heads());
         for claim in self.claims() {
-            grid.add_row(cells(claim));
+            grid.add_row(cells(claim, self.system.columns.len()));
         }
         format!("{head}{grid}\n{}", self.count())
     }
@@ -153,7 +153,11 @@ impl Outcome {
     }
 
     fn claim_table(&self) -> String {
-        markdown::table(&self.heads(), self.claims().map(cells))
+        let columns = self.system.columns.len();
+        markdown::table(
+            &self.heads(),
+            self.claims().map(|claim| cells(claim, columns)),
+        )
     }
 
     /// How many claims have which verdict.
@@ -176,13 +180,15 @@ impl Outcome {
     }
 }
 
-fn cells(claim: &Claim) -> Vec<String> {
+fn cells(claim: &Claim, columns: usize) -> Vec<String> {
     let mut cells = vec![
         claim.place.to_owned(),
         claim.what.clone(),
         claim.paper.to_owned(),
     ];
-    cells.extend(claim.ours.iter().map(super::Cell::text));
+    let ours = claim.ours.iter().map(|cell| cell.text(claim.decimals));
+    let empty = core::iter::repeat(String::new());
+    cells.extend(ours.chain(empty).take(columns));
     let verdict = claim.verdict.name();
     cells.push(match claim.reason.as_str() {
         "" => verdict.to_owned(),
@@ -194,7 +200,10 @@ fn cells(claim: &Claim) -> Vec<String> {
 /// What was run, in a sentence.
 fn extent(plan: &Plan) -> String {
     let crate::Extent { repeats, seed, .. } = plan.extent;
-    let mut text = format!("{repeats} repeats, 95 % confidence intervals, seed {seed}");
+    let mut text = match repeats {
+        1 => format!("1 repeat, of which no confidence interval can be told, seed {seed}"),
+        _ => format!("{repeats} repeats, 95 % confidence intervals, seed {seed}"),
+    };
     if plan.extent.quick {
         let _ = write!(text, "; quick: {}", plan.system.quick);
     }

@@ -16,6 +16,7 @@ pub(crate) const RAPID: Embedded = files![
     "rapid/fast-embb-nlos.toml",
     "rapid/many-ues.toml",
     "rapid/mixed-los.toml",
+    "rapid/mixed-nlos.toml",
     "rapid/nlos-cell.inc",
     "rapid/oai-fast.toml",
     "rapid/oai-short.toml",

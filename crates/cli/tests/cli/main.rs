@@ -6,6 +6,7 @@ mod compare;
 mod folder;
 mod help;
 mod json;
+mod reproduce;
 mod trace;
 
 use serde_json::Value;

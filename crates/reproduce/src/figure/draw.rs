@@ -113,7 +113,7 @@ fn draw(figure: &Figure, panel: &Panel, area: &Area<'_>) -> Drawn {
     let mut chart = ChartBuilder::on(area)
         .caption(&panel.title, caption)
         .margin(8)
-        .margin_right(18)
+        .margin_right(26)
         .x_label_area_size(40)
         .y_label_area_size(62)
         .build_cartesian_2d(x.range(), y.range())?;
@@ -126,8 +126,10 @@ fn draw(figure: &Figure, panel: &Panel, area: &Area<'_>) -> Drawn {
             }
         }
         Shape::Lines(traces) => {
-            for trace in traces {
-                line(&mut chart, (&x, &y), trace, colour(figure, &trace.name))?;
+            for (place, trace) in traces.iter().enumerate() {
+                let colour = colour(figure, &trace.name);
+                let style = colour.stroke_width(width(place, traces.len()));
+                line(&mut chart, (&x, &y), trace, style)?;
             }
         }
     }
@@ -136,23 +138,9 @@ fn draw(figure: &Figure, panel: &Panel, area: &Area<'_>) -> Drawn {
 
 fn mesh(panel: &Panel, chart: &mut Chart<'_, '_>, (x, y): (&Span, &Span)) -> Drawn {
     let text = ("sans-serif", SMALL).into_font().color(&INK);
-    let conditions = match &panel.shape {
-        Shape::Groups { conditions, .. } => Some(conditions),
-        Shape::Lines(_) => None,
-    };
-    let x_label = |at: &f64| match conditions {
-        Some(names) => x
-            .condition(*at)
-            .and_then(|i| names.get(i))
-            .cloned()
-            .unwrap_or_default(),
-        None => x.label(*at),
-    };
+    let x_label = |at: &f64| x.label(*at);
     let y_label = |at: &f64| y.label(*at);
     let mut mesh = chart.configure_mesh();
-    if conditions.is_some() {
-        mesh.disable_x_mesh();
-    }
     mesh.x_labels(x.marks())
         .y_labels(y.marks())
         .x_label_formatter(&x_label)
@@ -163,8 +151,22 @@ fn mesh(panel: &Panel, chart: &mut Chart<'_, '_>, (x, y): (&Span, &Span)) -> Dra
         .axis_desc_style(text)
         .axis_style(INK)
         .bold_line_style(GRID)
-        .light_line_style(TRANSPARENT)
-        .draw()?;
+        .light_line_style(TRANSPARENT);
+    let Shape::Groups { conditions, .. } = &panel.shape else {
+        return Ok(mesh.draw()?);
+    };
+    mesh.disable_x_mesh().x_labels(0).draw()?;
+    name_conditions(chart, conditions, y)
+}
+
+/// What stands below the bars or dots.
+fn name_conditions(chart: &mut Chart<'_, '_>, conditions: &[String], y: &Span) -> Drawn {
+    let text = ("sans-serif", SMALL).into_font().color(&INK);
+    let text = text.pos(Pos::new(HPos::Center, VPos::Top));
+    for (i, name) in conditions.iter().enumerate() {
+        let label = Text::new(name.clone(), (0, 7), text.clone());
+        chart.draw_series([EmptyElement::at((i as f64, y.range().start)) + label])?;
+    }
     Ok(())
 }
 
@@ -220,19 +222,28 @@ fn group(
     Ok(())
 }
 
+/// The first lines are the widest, so that all are seen where they lie upon one another.
+const fn width(place: usize, of: usize) -> u32 {
+    match of - place {
+        1 => 2,
+        2 => 3,
+        _ => 5,
+    }
+}
+
+/// The stretches of a line between points that cannot be shown.
 fn line(
     chart: &mut Chart<'_, '_>,
     (x, y): (&Span, &Span),
     trace: &Trace,
-    colour: RGBColor,
+    style: ShapeStyle,
 ) -> Drawn {
-    let points = trace
-        .points
-        .iter()
-        .filter_map(|(a, b)| Some((x.place(*a)?, y.place(*b)?)));
-    chart.draw_series([PathElement::new(
-        points.collect::<Vec<_>>(),
-        colour.stroke_width(2),
-    )])?;
+    let place = |(a, b): &(f64, f64)| Some((x.place(*a)?, y.place(*b)?));
+    for stretch in trace.points.split(|point| place(point).is_none()) {
+        let points: Vec<(f64, f64)> = stretch.iter().filter_map(place).collect();
+        if !points.is_empty() {
+            chart.draw_series([PathElement::new(points, style)])?;
+        }
+    }
     Ok(())
 }

@@ -71,7 +71,7 @@ pub enum Shape {
 pub struct Trace {
     /// Its name.
     pub name: String,
-    /// Its points.
+    /// Its points. Where one is no number, the line is interrupted.
     pub points: Vec<(f64, f64)>,
 }
 

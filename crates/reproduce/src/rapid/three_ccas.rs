@@ -1,11 +1,11 @@
 //! NewReno, Vegas and Westwood together (4.3, figure 7), 200 MB each at 1 ms; and the same with
 //! YeAH in Vegas's place, which the paper names beside them.
 
-use super::{Mode, each_mode, in_mode, tables};
+use super::{Mode, Modes, divisible_increase, in_mode, tables, with_or_without};
 use crate::claim::{Cell, Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::figure::{Axis, Figure, Panel, Shape, Trace};
-use crate::measure::{completion, goodput, increase, rtt};
+use crate::measure::{completion, flow, goodput};
 use crate::results::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::{Metric, RunResult};
@@ -22,12 +22,16 @@ pub(super) const SECTION: Section = Section {
     report,
 };
 
+fn alone(mode: Mode) -> Experiment {
+    in_mode(SCENARIO, mode)
+}
+
 fn with_yeah(mode: Mode) -> Experiment {
     in_mode(SCENARIO, mode).set("flow.vegas.cc", "yeah")
 }
 
 fn experiments(_: &Extent) -> Vec<Experiment> {
-    let both = Mode::ALL.map(|mode| [in_mode(SCENARIO, mode), with_yeah(mode)]);
+    let both = [Mode::ALL.map(alone), Mode::ALL.map(with_yeah)];
     both.into_iter().flatten().collect()
 }
 
@@ -43,80 +47,92 @@ fn report(_: &Extent, results: &Results) -> Part {
     }
 }
 
-/// A measurement of each flow in a mode.
+/// A measurement of each flow in each mode.
 fn each<M: Fn(&RunResult) -> Option<f64>>(
     results: &Results,
-    experiment: &Experiment,
+    at: fn(Mode) -> Experiment,
     measure: impl Fn(&'static str) -> M,
-) -> Cell {
-    let flows = FLOWS.iter();
-    Cell::Each(
-        flows
-            .map(|name| results.mean(experiment, measure(name)))
-            .collect(),
-    )
+) -> Modes {
+    Modes::of(|mode| {
+        let flows = FLOWS.iter();
+        Cell::Each(
+            flows
+                .map(|name| results.mean(&at(mode), measure(name)))
+                .collect(),
+        )
+    })
+}
+
+/// How many times as long as with the proxy each flow waits without.
+fn relief(results: &Results) -> Modes {
+    let [none, paper, default] = Mode::ALL.map(alone);
+    let times = |with: &Experiment| {
+        let factor =
+            |flow: &&'static str| results.ratio(&none, with, divisible_increase(flow, BASE));
+        Cell::Each(FLOWS.iter().map(factor).collect())
+    };
+    Modes {
+        none: Cell::Empty,
+        paper: times(&paper),
+        default: times(&default),
+    }
 }
 
 fn claims(results: &Results) -> Vec<Claim> {
-    let all = |at: fn(Mode) -> Experiment| each_mode(|mode| each(results, &at(mode), completion));
-    let ends = all(|mode| in_mode(SCENARIO, mode));
-    let yeah = all(with_yeah);
+    let ends = each(results, alone, completion);
+    let yeah = each(results, with_yeah, completion);
+    let rates = each(results, alone, goodput);
+    let delay = Modes::measured(results, alone, |run| Some(flow(run, "newreno")?.rtt.p95));
+    let relief = relief(results);
     let together = |cell: &Cell| cell.most() <= 1.07 * cell.least();
-    let rates = each_mode(|mode| each(results, &in_mode(SCENARIO, mode), goodput));
-    let delay = each_mode(|mode| Cell::One(results.mean(&in_mode(SCENARIO, mode), rtt("newreno"))));
-    let times = |mode| {
-        let factor = |flow: &&'static str| {
-            let [none, with] = [Mode::None, mode].map(|mode| in_mode(SCENARIO, mode));
-            results.ratio(&none, &with, increase(flow, BASE))
-        };
-        Cell::Each(FLOWS.iter().map(factor).collect())
-    };
-    let newreno = |cell: &Cell| match cell {
-        Cell::Each(all) => all.first().map_or(f64::NAN, |e| e.mean),
-        _ => f64::NAN,
-    };
-    let factor = times(Mode::Default);
     vec![
-        Claim {
-            place: "figure 7a, b",
-            what: "completion of NewReno, Vegas, Westwood, s".to_owned(),
-            paper: "2, later, later -> all 6",
-            verdict: Verdict::of(newreno(&ends[0]) <= 2.5 && together(&ends[2])),
-            ours: ends,
-            reason: "together is taken as within 7 %".to_owned(),
-        },
-        Claim {
-            place: "section 4.3",
-            what: "the same with YeAH in Vegas's place, s".to_owned(),
-            paper: "-> together",
-            verdict: Verdict::of(together(&yeah[2])),
-            ours: yeah,
-            reason: String::new(),
-        },
-        Claim {
-            place: "figure 7d",
-            what: "goodput of NewReno, Vegas, Westwood, Mbit/s".to_owned(),
-            paper: "-> thirds of 850",
-            verdict: Verdict::of(rates[2].least() >= 0.93 * 850.0 / 3.0),
-            ours: rates,
-            reason: "a third of what TCP payload can have of it is 272".to_owned(),
-        },
-        Claim {
-            place: "figure 7e",
-            what: "RTT of NewReno, ms".to_owned(),
-            paper: "80 (over 7000 %)",
-            verdict: Verdict::of(delay[0].most() >= 71.0),
-            ours: delay,
-            reason: "ours is the mean; its p95 is in the table below".to_owned(),
-        },
-        Claim {
-            place: "figure 7f",
-            what: "RTT increase of NewReno, Vegas, Westwood, none's over ours".to_owned(),
-            paper: "10 to 90",
-            verdict: Verdict::of(newreno(&factor) >= 10.0).or_better(newreno(&factor) > 90.0),
-            ours: vec![Cell::Empty, times(Mode::Paper), factor],
-            reason: "judged by NewReno, the longest queue's maker".to_owned(),
-        },
+        Claim::new(
+            "figure 7a",
+            "without: completion of NewReno, Vegas, Westwood, s",
+            "2, later, later",
+        )
+        .measured(
+            &ends.without(),
+            Verdict::of(ends.none.first() <= 2.5 && ends.none.first() == ends.none.least()),
+        ),
+        Claim::new("figure 7b", "with: the same, s", "all about 6")
+            .measured(
+                &ends.with(),
+                Verdict::of(together(&ends.default) && ends.default.most() <= 6.5),
+            )
+            .note("together is taken as within 7 %"),
+        Claim::new(
+            "section 4.3",
+            "the same with YeAH in Vegas's place, s",
+            "-> together",
+        )
+        .measured(&yeah.row(), Verdict::of(together(&yeah.default))),
+        Claim::new(
+            "figure 7d",
+            "goodput of NewReno, Vegas, Westwood, Mbit/s",
+            "-> thirds of 850 (283)",
+        )
+        .measured(
+            &rates.row(),
+            Verdict::of(rates.default.least() >= 0.95 * 850.0 / 3.0),
+        )
+        .note("4 % of 850 are headers"),
+        Claim::new(
+            "figure 7e",
+            "without: p95 of NewReno's RTT, ms",
+            "80 (over 7000 %)",
+        )
+        .measured(&delay.without(), Verdict::of(delay.none.least() >= 71.0)),
+        Claim::new(
+            "figure 7f",
+            "RTT increase of NewReno, Vegas, Westwood, none's over ours",
+            "10 to 90",
+        )
+        .measured(
+            &relief.with(),
+            Verdict::of(relief.default.first() >= 10.0).or_better(relief.default.first() > 90.0),
+        )
+        .note("judged by NewReno's: without, the other two spend most of their time after its end"),
     ]
 }
 
@@ -124,7 +140,7 @@ fn figure(results: &Results) -> Figure {
     let rows = [
         (
             "bytes in flight",
-            Axis::linear("bytes in flight (kB)"),
+            Axis::logarithmic("bytes in flight (kB)"),
             Metric::BytesInFlight,
             1e3,
         ),
@@ -137,10 +153,7 @@ fn figure(results: &Results) -> Figure {
         ("RTT", Axis::logarithmic("RTT (ms)"), Metric::Rtt, 1.0),
     ];
     let letters = ["a", "b", "c", "d", "e", "f"];
-    let modes = [
-        (Mode::None, "without RAPID"),
-        (Mode::Default, "with RAPID (default)"),
-    ];
+    let modes = [Mode::None, Mode::Default].map(|mode| (mode, with_or_without(mode)));
     let panels = rows
         .into_iter()
         .flat_map(|row| modes.map(|mode| (row, mode)));
@@ -170,22 +183,20 @@ fn figure(results: &Results) -> Figure {
     }
 }
 
-/// A series until the flow's end, in steps of 50 ms so that single packets do not blur it.
+/// A series until the flow's end, in means over 50 ms so that single packets do not blur it. Where
+/// a flow has nothing to show for longer, the line is interrupted.
 fn series(run: &RunResult, name: &str, metric: Metric, unit: f64) -> Vec<(f64, f64)> {
     const STEP: f64 = 0.05;
     let end = completion(name)(run).unwrap_or(f64::INFINITY);
-    let found = run
-        .series
-        .iter()
-        .find(|s| s.entity == name && s.metric == metric);
-    let points = found.map_or(&[][..], |s| &s.points).iter();
-    let mut steps: Vec<(f64, f64, u32)> = Vec::new();
-    for (at, value) in points {
+    let mut series = run.series.iter();
+    let found = series.find(|s| s.entity == name && s.metric == metric);
+    let mut steps: Vec<(u32, f64, u32)> = Vec::new();
+    for (at, value) in found.map_or(&[][..], |s| &s.points) {
         let time = at.since_start().as_secs_f64();
         if time > end {
             break;
         }
-        let step = (time / STEP).floor() * STEP;
+        let step = (time / STEP) as u32;
         match steps.last_mut() {
             Some((last, sum, count)) if *last == step => {
                 *sum += value;
@@ -194,7 +205,49 @@ fn series(run: &RunResult, name: &str, metric: Metric, unit: f64) -> Vec<(f64, f
             _ => steps.push((step, *value, 1)),
         }
     }
-    let mean =
-        |(step, sum, count): (f64, f64, u32)| (step + STEP / 2.0, sum / f64::from(count) / unit);
-    steps.into_iter().map(mean).collect()
+    let mut points = Vec::with_capacity(steps.len());
+    let mut next = 0;
+    for (step, sum, count) in steps {
+        if step > next {
+            points.push((f64::NAN, f64::NAN));
+        }
+        let middle = (f64::from(step) + 0.5) * STEP;
+        points.push((middle, sum / f64::from(count) / unit));
+        next = step + 1;
+    }
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scenario::{FlowResult, Series};
+    use units::{Duration, Instant};
+
+    #[test]
+    fn series_are_means_until_the_end_with_gaps() {
+        let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
+        let points = [(10, 1.0), (20, 3.0), (60, 5.0), (210, 7.0), (310, 99.0)];
+        let run = RunResult {
+            flows: vec![FlowResult {
+                name: "vegas".into(),
+                completion: Some(Duration::from_millis(300)),
+                ..FlowResult::default()
+            }],
+            series: vec![Series {
+                entity: "vegas".into(),
+                metric: Metric::Rtt,
+                points: points.map(|(ms, value)| (at(ms), value)).to_vec(),
+            }],
+            ..RunResult::default()
+        };
+        let found = series(&run, "vegas", Metric::Rtt, 1.0);
+        let close = |(x, y): (f64, f64), expected: (f64, f64)| {
+            (x - expected.0).abs() < 1e-9 && (y - expected.1).abs() < 1e-9
+        };
+        assert_eq!(found.len(), 4);
+        // 10 and 20 ms are one step; 100 to 200 ms are missing; the flow ends at 300 ms
+        assert!(close(found[0], (0.025, 2.0)) && close(found[1], (0.075, 5.0)));
+        assert!(found[2].0.is_nan() && close(found[3], (0.225, 7.0)));
+    }
 }

@@ -1,0 +1,149 @@
+//! What each part of mode `default` is worth: the mode without it, in scenarios that need it.
+
+use super::{Mode, in_mode, tables};
+use crate::experiment::Experiment;
+use crate::markdown;
+use crate::measure::{flow, total_goodput};
+use crate::results::Results;
+use crate::section::{Extent, Part, Section};
+use scenario::RunResult;
+
+/// Repeats of each: differences here are of effect, not of chance.
+const REPEATS: u32 = 3;
+
+pub(super) const SECTION: Section = Section {
+    id: "ablation",
+    title: "Ablation: mode `default` without one of its parts",
+    experiments: |extent| match extent.quick {
+        true => Vec::new(),
+        false => variants()
+            .flat_map(|part| COLUMNS.map(|c| c.experiment(part)))
+            .collect(),
+    },
+    report,
+};
+
+/// A scenario, and what is read off it.
+#[derive(Clone, Copy)]
+pub(super) struct Column {
+    pub(super) title: &'static str,
+    pub(super) scenario: &'static str,
+    pub(super) settings: &'static [(&'static str, &'static str)],
+    /// Base round-trip time, ms.
+    pub(super) base: f64,
+    /// The flow whose round-trip time is shown; the worst of all if none.
+    pub(super) flow: Option<&'static str>,
+}
+
+const COLUMNS: [Column; 6] = [
+    Column {
+        title: "fast-embb-nlos",
+        scenario: "rapid/fast-embb-nlos",
+        settings: &[],
+        base: 4.0,
+        flow: Some("cubic"),
+    },
+    Column {
+        title: "the same, 3 s in 4 without reports",
+        scenario: "rapid/fast-embb-nlos",
+        settings: &[
+            ("pep.report-gap", "3 s"),
+            ("pep.report-gap-interval", "4 s"),
+        ],
+        base: 4.0,
+        flow: Some("cubic"),
+    },
+    Column {
+        title: "mixed-los",
+        scenario: "rapid/mixed-los",
+        settings: &[("duration", "2 s")],
+        base: 4.0,
+        flow: Some("bulk"),
+    },
+    Column {
+        title: "oai-fast",
+        scenario: "rapid/oai-fast",
+        settings: &[],
+        base: 50.0,
+        flow: Some("cubic"),
+    },
+    Column {
+        title: "oai-udp-8m",
+        scenario: "rapid/oai-udp-8m",
+        settings: &[],
+        base: 50.0,
+        flow: Some("bulk"),
+    },
+    Column {
+        title: "many-ues",
+        scenario: "rapid/many-ues",
+        settings: &[("duration", "2 s")],
+        base: 4.0,
+        flow: None,
+    },
+];
+
+impl Column {
+    /// Without a part, or whole.
+    fn experiment(&self, part: Option<&str>) -> Experiment {
+        let whole = self.whole();
+        match part {
+            Some(part) => whole.set("pep.without", format!("[\"{part}\"]")),
+            None => whole,
+        }
+    }
+
+    /// The whole mode.
+    pub(super) fn whole(&self) -> Experiment {
+        let start = in_mode(self.scenario, Mode::Default).at_most(REPEATS);
+        let settings = self.settings.iter();
+        settings.fold(start, |e, (key, value)| e.set(key, *value))
+    }
+
+    /// By how much the mean round-trip time is above the base, ms; of the worst flow if none is named.
+    pub(super) fn increase(&self) -> impl Fn(&RunResult) -> Option<f64> {
+        let Self {
+            base, flow: name, ..
+        } = *self;
+        move |run| {
+            let rtts = run.flows.iter().map(|f| &f.rtt).filter(|rtt| rtt.count > 0);
+            match name {
+                Some(name) => flow(run, name).map(|f| f.rtt.mean - base),
+                None => rtts.map(|rtt| rtt.mean - base).reduce(f64::max),
+            }
+        }
+    }
+}
+
+/// The whole mode, and it without each part.
+fn variants() -> impl Iterator<Item = Option<&'static str>> {
+    core::iter::once(None).chain(rapid::Part::ALL.map(|part| Some(part.name())))
+}
+
+fn report(extent: &Extent, results: &Results) -> Part {
+    if extent.quick {
+        return Part::default();
+    }
+    let shown = |measure: &dyn Fn(&Column, &Experiment) -> scenario::Estimate| {
+        let rows = variants().map(|part| {
+            let name = part.map_or("(whole)".to_owned(), |part| format!("`{part}`"));
+            let cells = COLUMNS.map(|c| tables::shown(measure(&c, &c.experiment(part))));
+            core::iter::once(name).chain(cells).collect()
+        });
+        let titles: Vec<&str> = core::iter::once("without")
+            .chain(COLUMNS.iter().map(|c| c.title))
+            .collect();
+        markdown::table(&titles, rows)
+    };
+    let goodput = shown(&|_, experiment| results.mean(experiment, total_goodput));
+    let delay = shown(&|column, experiment| results.mean(experiment, column.increase()));
+    Part {
+        text: format!(
+            "`pep.without` leaves a part out ([what the parts are](../algorithms/rapid.md)). \
+             {REPEATS} repeats.\n\nGoodput of all flows together, Mbit/s:\n\n{goodput}\n\
+             Mean RTT above the base RTT, ms (Cubic's or the download's; in many-ues that of the \
+             flow that has the greatest):\n\n{delay}"
+        ),
+        ..Part::default()
+    }
+}
