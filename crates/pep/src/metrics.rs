@@ -213,7 +213,7 @@ fn control(snapshot: &Snapshot, page: &mut Page) {
     page.single(
         "control_busy_seconds_total",
         "counter",
-        "Time that the control thread has worked.",
+        "CPU time of the control thread.",
         snapshot.busy_seconds,
     );
     cells(snapshot, page);

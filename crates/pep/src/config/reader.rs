@@ -131,15 +131,6 @@ impl<'a, 'de> Reader<'a, 'de> {
         }
     }
 
-    /// A text that is parsed, or this.
-    pub(super) fn or<T>(&mut self, key: &'static str, default: T) -> Result<T, ConfigError>
-    where
-        T: FromStr,
-        T::Err: Display,
-    {
-        Ok(self.parsed(key)?.map_or(default, |(value, _)| value))
-    }
-
     /// One of these words.
     pub(super) fn word<T: Copy>(
         &mut self,

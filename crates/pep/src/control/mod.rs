@@ -86,7 +86,6 @@ pub(crate) struct Control {
     source_connected: bool,
     reports: ReportCounts,
     decisions: u64,
-    busy: Duration,
 }
 
 impl Control {
@@ -110,7 +109,6 @@ impl Control {
             source_connected: false,
             reports: ReportCounts::default(),
             decisions: 0,
-            busy: Duration::ZERO,
         }
     }
 
@@ -135,7 +133,6 @@ impl Control {
                 kept_at = began;
                 self.keep_house(began);
             }
-            self.busy += clock::now().saturating_since(began);
         }
         let ids: Vec<u64> = self.flows.keys().copied().collect();
         for id in ids {
@@ -363,7 +360,7 @@ impl Control {
             source_connected: self.source_connected,
             reports: self.reports,
             decisions: self.decisions,
-            busy_seconds: self.busy.as_secs_f64(),
+            busy_seconds: clock::thread_cpu().as_secs_f64(),
             cells: cells.collect(),
             ues,
         }

@@ -17,7 +17,7 @@ pub(crate) struct Snapshot {
     pub(crate) reports: ReportCounts,
     /// Decisions carried out.
     pub(crate) decisions: u64,
-    /// Time spent deciding, seconds.
+    /// CPU time of the control thread, seconds.
     pub(crate) busy_seconds: f64,
     /// Cells that reports have named.
     pub(crate) cells: Vec<CellStatus>,

@@ -21,7 +21,7 @@ fn tests() -> Vec<Test> {
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|a| a == "daemon") {
-        return daemon(&arguments[1..]);
+        return support::run_daemon(&arguments[1..]);
     }
     let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with('-')).collect();
     let is_wanted = |name: &str| filters.is_empty() || filters.iter().any(|f| name.contains(*f));
@@ -43,19 +43,5 @@ fn main() -> ExitCode {
     } else {
         eprintln!("{failed} tests failed");
         ExitCode::FAILURE
-    }
-}
-
-fn daemon(arguments: &[String]) -> ExitCode {
-    let start = pep::Start {
-        config: arguments[0].clone().into(),
-        upgrade: arguments.iter().any(|a| a == "--upgrade"),
-    };
-    match pep::run(&start) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
     }
 }

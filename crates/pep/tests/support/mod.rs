@@ -9,13 +9,14 @@
 //! however the test ends.
 
 pub mod daemon;
+pub mod radio;
 pub mod traffic;
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::AsFd;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 
 /// The client's address.
 pub const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 45, 0, 2);
@@ -151,5 +152,20 @@ pub fn client(is_ipv6: bool) -> IpAddr {
         CLIENT_V6.parse().expect("an address")
     } else {
         CLIENT.into()
+    }
+}
+
+/// What this program does as `PROGRAM daemon FILE`: it is the proxy.
+pub fn run_daemon(arguments: &[String]) -> ExitCode {
+    let start = pep::Start {
+        config: arguments[0].clone().into(),
+        upgrade: arguments.iter().any(|a| a == "--upgrade"),
+    };
+    match pep::run(&start) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
     }
 }

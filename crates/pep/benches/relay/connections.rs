@@ -1,0 +1,171 @@
+//! Connections: how many new ones a second, what an idle one costs, and what a relay adds to a
+//! round trip.
+
+use crate::relays::{Kind, Relay, descriptors, own_memory};
+use crate::support::traffic::{accept, connect, listen};
+use crate::support::{Hosts, SERVER};
+use crate::{Table, median};
+use rustix::net::sockopt;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+const NEW_PORT: u16 = 6_100;
+const IDLE_PORT: u16 = 6_101;
+const PING_PORT: u16 = 6_102;
+const CLIENTS: usize = 8;
+const MEASURE: Duration = Duration::from_secs(3);
+const IDLE: usize = 4_000;
+const PINGS: usize = 20_000;
+const REPEATS: usize = 3;
+
+/// Sends a byte on every connection, and waits for its end.
+fn greet(listener: TcpListener) {
+    for _ in 0..CLIENTS {
+        let listener = listener.try_clone().expect("a second handle");
+        std::thread::spawn(move || {
+            while let Ok((mut stream, _)) = listener.accept() {
+                let _ = stream.write_all(b"x");
+                let _ = stream.read(&mut [0]);
+            }
+        });
+    }
+}
+
+/// New connections a second, each with a byte of the server.
+fn new_connections(hosts: &Hosts, relay: &Relay) -> f64 {
+    let stop = Arc::new(AtomicBool::new(false));
+    let count = Arc::new(AtomicU64::new(0));
+    let target = relay.target(NEW_PORT);
+    let began = Instant::now();
+    let threads: Vec<_> = (0..CLIENTS)
+        .map(|_| {
+            let (stop, count) = (Arc::clone(&stop), Arc::clone(&count));
+            hosts.client.enter(|| {
+                std::thread::spawn(move || {
+                    while !stop.load(Relaxed) {
+                        if let Ok(mut stream) = TcpStream::connect(target)
+                            && stream.read_exact(&mut [0]).is_ok()
+                        {
+                            count.fetch_add(1, Relaxed);
+                            // no TIME_WAIT: ports would run out
+                            let _ = sockopt::set_socket_linger(&stream, Some(Duration::ZERO));
+                        }
+                    }
+                })
+            })
+        })
+        .collect();
+    std::thread::sleep(MEASURE);
+    stop.store(true, Relaxed);
+    let rate = count.load(Relaxed) as f64 / began.elapsed().as_secs_f64();
+    for thread in threads {
+        thread.join().expect("it ends");
+    }
+    rate
+}
+
+/// Memory (KiB) and descriptors of the relay for an idle connection.
+fn idle(hosts: &Hosts, relay: &Relay, listener: &TcpListener) -> Option<(f64, f64)> {
+    let pid = relay.pid()?;
+    // a few connections first, for what is made only once
+    let warm: Vec<_> = (0..50).map(|_| pair(hosts, relay, listener)).collect();
+    let (memory, fds) = (own_memory(pid), descriptors(pid));
+    let pairs: Vec<_> = (0..IDLE).map(|_| pair(hosts, relay, listener)).collect();
+    std::thread::sleep(Duration::from_millis(300));
+    let n = IDLE as f64;
+    let memory = (own_memory(pid) - memory) / n / 1_024.0;
+    let fds = (descriptors(pid) - fds) as f64 / n;
+    drop((warm, pairs));
+    Some((memory, fds))
+}
+
+/// A connection that has carried a byte each way.
+fn pair(hosts: &Hosts, relay: &Relay, listener: &TcpListener) -> (TcpStream, TcpStream) {
+    let mut near = connect(&hosts.client, relay.target(IDLE_PORT)).expect("connected");
+    let (mut far, _) = accept(listener);
+    near.write_all(b"x").expect("sent");
+    far.read_exact(&mut [0]).expect("received");
+    far.write_all(b"x").expect("sent");
+    near.read_exact(&mut [0]).expect("received");
+    (near, far)
+}
+
+/// Round trips of a byte, us: median and 99th percentile.
+fn ping(hosts: &Hosts, relay: &Relay, listener: &TcpListener) -> (f64, f64) {
+    let near = connect(&hosts.client, relay.target(PING_PORT)).expect("connected");
+    let (mut far, _) = accept(listener);
+    for stream in [&near, &far] {
+        stream.set_nodelay(true).expect("set");
+    }
+    let echo = std::thread::spawn(move || {
+        let mut byte = [0];
+        while far.read_exact(&mut byte).is_ok() && far.write_all(&byte).is_ok() {}
+    });
+    let mut near = near;
+    let mut times = Vec::with_capacity(PINGS);
+    for _ in 0..PINGS {
+        let began = Instant::now();
+        near.write_all(b"x").expect("sent");
+        near.read_exact(&mut [0]).expect("received");
+        times.push(began.elapsed().as_secs_f64() * 1e6);
+    }
+    drop(near);
+    echo.join().expect("it ends");
+    times.sort_by(f64::total_cmp);
+    (times[PINGS / 2], times[PINGS * 99 / 100])
+}
+
+/// The rows of connections.
+pub fn measure(hosts: &Hosts, kinds: &[Kind], table: &mut Table) {
+    greet(listen(&hosts.server, (SERVER, NEW_PORT).into()));
+    let idle_listener = listen(&hosts.server, (SERVER, IDLE_PORT).into());
+    let ping_listener = listen(&hosts.server, (SERVER, PING_PORT).into());
+    let each = |of: &mut dyn FnMut(Kind) -> Option<f64>| -> Vec<Option<f64>> {
+        let mut values = vec![Vec::new(); kinds.len()];
+        for _ in 0..REPEATS {
+            for (i, kind) in kinds.iter().enumerate() {
+                values[i].extend(of(*kind));
+            }
+        }
+        values.into_iter().map(median).collect()
+    };
+    let rates = each(&mut |kind| {
+        Some(new_connections(hosts, &Relay::start(kind, hosts, NEW_PORT)))
+    });
+    table.row("new connections a second", rates);
+    let mut tails = vec![Vec::new(); kinds.len()];
+    let medians = each(&mut |kind| {
+        let relay = Relay::start(kind, hosts, PING_PORT);
+        drain(&ping_listener);
+        let (p50, p99) = ping(hosts, &relay, &ping_listener);
+        let at = kinds.iter().position(|k| *k == kind)?;
+        tails[at].push(p99);
+        Some(p50)
+    });
+    table.row("1-byte ping-pong, us, median", medians);
+    let tails = tails.into_iter().map(median).collect();
+    table.row("1-byte ping-pong, us, 99th percentile", tails);
+    let both: Vec<Option<(f64, f64)>> = kinds
+        .iter()
+        .map(|kind| {
+            let relay = Relay::start(*kind, hosts, IDLE_PORT);
+            drain(&idle_listener);
+            idle(hosts, &relay, &idle_listener)
+        })
+        .collect();
+    let memory = both.iter().map(|b| b.map(|(memory, _)| memory)).collect();
+    table.row("own memory of an idle connection, KiB", memory);
+    let fds = both.iter().map(|b| b.map(|(_, fds)| fds)).collect();
+    table.row("descriptors of an idle connection", fds);
+}
+
+/// Takes away what a relay's start has left in the queue.
+fn drain(listener: &TcpListener) {
+    std::thread::sleep(Duration::from_millis(50));
+    listener.set_nonblocking(true).expect("set");
+    while listener.accept().is_ok() {}
+    listener.set_nonblocking(false).expect("set");
+}

@@ -1,0 +1,116 @@
+//! Deciding for 2,000 flows of 200 UEs on radio reports of 1 ms.
+
+use crate::Table;
+use crate::support::daemon::{Daemon, TRANSPARENT};
+use crate::support::radio::{Radio, wide_open};
+use crate::support::traffic::{PATIENCE, accept, listen};
+use crate::support::{Hosts, SERVER};
+use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+const PORT: u16 = 6_200;
+const UES: u8 = 200;
+const FLOWS_EACH: usize = 10;
+const MEASURE: Duration = Duration::from_secs(5);
+/// What the server sends on each flow in a round, and how long a round lasts.
+const PIECE: usize = 5_000;
+const ROUND: Duration = Duration::from_millis(50);
+
+fn ue(n: u8) -> IpAddr {
+    Ipv4Addr::new(10, 45, 0, 20 + n).into()
+}
+
+/// Connects from an address of its own.
+fn connect_from(hosts: &Hosts, from: IpAddr) -> TcpStream {
+    let socket = hosts.client.enter(|| {
+        let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
+        bind(&socket, &SocketAddr::new(from, 0))?;
+        connect(&socket, &SocketAddr::new(SERVER.into(), PORT))?;
+        Ok::<_, rustix::io::Errno>(socket)
+    });
+    let stream = TcpStream::from(socket.expect("connected"));
+    stream.set_read_timeout(Some(PATIENCE)).expect("set");
+    stream
+}
+
+/// Measures the control thread's share of a core.
+pub fn measure(hosts: &Hosts, table: &mut Table) {
+    let ues: Vec<IpAddr> = (0..UES).map(ue).collect();
+    let lines: Vec<String> = ues
+        .iter()
+        .map(|ip| format!("ip addr add {ip}/24 dev c0"))
+        .collect();
+    hosts.client.sh(&lines.join("\n"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let named = ues.clone();
+    let radio = Radio::start(&folder.path().join("radio"), move |n, at| {
+        wide_open(&named, n, at)
+    });
+    let config = format!(
+        "{}\n[reports]\nsource = \"unix:{{dir}}/radio\"\n",
+        TRANSPARENT.replace("level = \"debug\"", "level = \"info\"")
+    );
+    let daemon = Daemon::start_in(&hosts.proxy, folder, &config, &[]);
+    let listener = listen(&hosts.server, (SERVER, PORT).into());
+    let mut near = Vec::new();
+    let mut far = Vec::new();
+    for ip in &ues {
+        for _ in 0..FLOWS_EACH {
+            near.push(connect_from(hosts, *ip));
+            far.push(accept(&listener).0);
+        }
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let traffic = traffic(near, far, Arc::clone(&stop));
+    std::thread::sleep(Duration::from_secs(1));
+    let busy = |status: &serde_json::Value| {
+        let control = &status["control"];
+        let number = |key: &str| control[key].as_f64().expect("a number");
+        let believed = control["reports"]["believed"].as_f64().expect("a number");
+        (number("busy_seconds"), believed, number("decisions"))
+    };
+    let (began, before) = (Instant::now(), busy(&daemon.status()));
+    std::thread::sleep(MEASURE);
+    let status = daemon.status();
+    let (after, seconds) = (busy(&status), began.elapsed().as_secs_f64());
+    stop.store(true, Relaxed);
+    let rounds = traffic.join().expect("it ends");
+    let flows = status["control"]["cells"][0]["flows"].as_u64().unwrap_or(0);
+    table.note(format!(
+        "Deciding for {flows} flows of {UES} UEs: {:.1} % of a core, with {:.0} reports and {:.0} \
+         decisions a second, {:.0} Mbit/s in all ({} reports sent).",
+        (after.0 - before.0) / seconds * 100.0,
+        (after.1 - before.1) / seconds,
+        (after.2 - before.2) / seconds,
+        rounds * (PIECE * UES as usize * FLOWS_EACH) as f64 * 8.0 / 1e6,
+        radio.sent(),
+    ));
+}
+
+/// Sends on all flows round by round. Gives the rounds a second.
+fn traffic(
+    mut near: Vec<TcpStream>,
+    mut far: Vec<TcpStream>,
+    stop: Arc<AtomicBool>,
+) -> std::thread::JoinHandle<f64> {
+    std::thread::spawn(move || {
+        let (piece, mut buffer) = (vec![0; PIECE], vec![0; PIECE]);
+        let (began, mut rounds) = (Instant::now(), 0u32);
+        while !stop.load(Relaxed) {
+            let round = Instant::now();
+            for stream in &mut far {
+                stream.write_all(&piece).expect("sent");
+            }
+            for stream in &mut near {
+                stream.read_exact(&mut buffer).expect("received");
+            }
+            rounds += 1;
+            std::thread::sleep(ROUND.saturating_sub(round.elapsed()));
+        }
+        f64::from(rounds) / began.elapsed().as_secs_f64()
+    })
+}
