@@ -24,14 +24,17 @@ pub struct CellRoute {
 impl CellRoute {
     /// Where a flow goes; without bearers (a wired access) it goes nowhere.
     pub fn new(flow: &FlowSpec, bearers: &[BearerConfig]) -> Self {
+        Self::of(flow.ue, flow.qfi, bearers)
+    }
+
+    /// Where packets of a UE with this QoS flow identifier go.
+    pub fn of(ue: usize, qfi: u8, bearers: &[BearerConfig]) -> Self {
         // the first bearer takes what no other one claims
-        let claimed = bearers
-            .iter()
-            .position(|bearer| bearer.qfis.contains(&flow.qfi));
+        let claimed = bearers.iter().position(|bearer| bearer.qfis.contains(&qfi));
         let bearer = u8::try_from(claimed.unwrap_or(0)).unwrap_or(u8::MAX);
         Self {
-            ue: UeIndex(flow.ue),
-            qfi: flow.qfi,
+            ue: UeIndex(ue),
+            qfi,
             bearer,
         }
     }

@@ -54,7 +54,8 @@ The first variant is the one that ratios refer to. Several --vary give all combi
 that hold a comma stand in double quotes.
 
 Example:
-  brimful compare scenarios/rapid/trace-drive.toml --vary pep=none,default --repeats 5";
+  brimful compare scenarios/rapid/trace-drive.toml --vary pep=none,default --repeats 5
+  sudo brimful compare scenarios/rapid/oai-fast.toml --world sim,lab";
 
 const REPRODUCE_HELP: &str = "\
 Prints each claim with the paper's number, ours with its 95 % confidence interval, and what becomes
@@ -68,12 +69,23 @@ Examples:
 Exit codes: 0 done (whatever the verdicts), 2 bad usage (nothing written), 1 failed run.";
 
 /// Where an experiment runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum World {
     /// The packet-level simulator
+    #[default]
     Sim,
     /// This machine's kernel and real programs behind an emulated radio
     Lab,
+}
+
+impl World {
+    /// As results name it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Sim => "sim",
+            Self::Lab => "lab",
+        }
+    }
 }
 
 /// What `run` and `compare` have in common.
@@ -81,9 +93,9 @@ pub(crate) enum World {
 pub(crate) struct ExperimentArgs {
     /// Scenario file (TOML)
     pub(crate) file: PathBuf,
-    /// Where to run it
-    #[arg(long, value_enum, default_value_t = World::Sim)]
-    pub(crate) world: World,
+    /// Where to run it; `compare` takes both, as sim,lab
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "sim")]
+    pub(crate) world: Vec<World>,
     /// Set a knob, or a key by its dotted path; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
@@ -120,7 +132,7 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) experiment: ExperimentArgs,
     /// Values of a knob or key to be compared; may be given several times
-    #[arg(long, value_name = "KEY=A,B,...", required = true)]
+    #[arg(long, value_name = "KEY=A,B,...", required_unless_present = "world")]
     pub(crate) vary: Vec<String>,
 }
 

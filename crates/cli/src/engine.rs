@@ -1,9 +1,11 @@
-//! Runs experiments with all their repeats on all cores. Which thread runs what, and when, changes
-//! no result: each run is a function of its experiment and seed.
+//! Runs experiments with all their repeats: in the simulator on all cores, in the lab one after the
+//! other, since each needs the machine for itself. In the simulator, which thread runs what, and
+//! when, changes no result: each run is a function of its experiment and seed.
 //!
 //! The main thread only waits, so that an interruption (Ctrl-C) is heard at once, and whatever the
 //! main thread holds, as an unfinished result folder, is put away in the usual manner.
 
+use crate::args::World;
 use crate::failure::Failure;
 use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -11,6 +13,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use scenario::{Experiment, Point, RunResult};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -28,6 +31,8 @@ pub(crate) struct Engine {
     bar: ProgressBar,
     sender: Sender<Event>,
     events: Receiver<Event>,
+    /// Set to end a lab.
+    stop: Arc<AtomicBool>,
 }
 
 impl Engine {
@@ -47,31 +52,82 @@ impl Engine {
             bar: progress(runs),
             sender,
             events,
+            stop: Arc::new(AtomicBool::new(false)),
         })
+    }
+
+    /// That a world can run these points, before anything is written. (The simulator says so as it
+    /// begins.)
+    pub(crate) fn check(&self, world: World, points: &[Point]) -> Result<(), Failure> {
+        let mut experiments = points.iter().map(|point| &point.experiment);
+        match world {
+            World::Sim => Ok(()),
+            World::Lab => {
+                experiments.try_for_each(|e| lab::check(e).map_err(|r| lab_failure(r, e)))
+            }
+        }
     }
 
     /// Runs every point with every seed. The results of `points[i]` are at `i`, in the order of
     /// their seeds.
-    pub(crate) fn run(&self, points: &[Point]) -> Result<Vec<Vec<RunResult>>, Failure> {
-        let mut jobs = 0;
-        for point in points {
-            let experiment = Arc::new(point.experiment.clone());
-            for repeat in 0..u64::from(experiment.repeats) {
-                let (experiment, sender, job) =
-                    (Arc::clone(&experiment), self.sender.clone(), jobs);
-                self.pool.spawn_fifo(move || {
-                    let result = run_one(&experiment, experiment.seed.wrapping_add(repeat));
-                    // nobody listens any more after an interruption
-                    let _ = sender.send(Event::Finished(job, result));
-                });
-                jobs += 1;
-            }
+    pub(crate) fn run(
+        &self,
+        world: World,
+        points: &[Point],
+    ) -> Result<Vec<Vec<RunResult>>, Failure> {
+        let repeats = |e: &Experiment| 0..u64::from(e.repeats);
+        let jobs: Vec<(Arc<Experiment>, u64)> = points
+            .iter()
+            .map(|point| Arc::new(point.experiment.clone()))
+            .flat_map(|e| repeats(&e).map(move |repeat| (Arc::clone(&e), repeat)))
+            .collect();
+        let count = jobs.len();
+        match world {
+            World::Sim => self.simulate(jobs),
+            World::Lab => self.run_in_lab(jobs)?,
         }
-        let mut finished = self.wait(jobs)?.into_iter();
+        let mut finished = self.wait(count)?.into_iter();
         let repeats = points.iter().map(|p| p.experiment.repeats as usize);
         Ok(repeats
             .map(|n| finished.by_ref().take(n).collect())
             .collect())
+    }
+
+    fn simulate(&self, jobs: Vec<(Arc<Experiment>, u64)>) {
+        for (job, (experiment, repeat)) in jobs.into_iter().enumerate() {
+            let sender = self.sender.clone();
+            self.pool.spawn_fifo(move || {
+                let result = simulate(&experiment, experiment.seed.wrapping_add(repeat));
+                // nobody listens any more after an interruption
+                let _ = sender.send(Event::Finished(job, result));
+            });
+        }
+    }
+
+    fn run_in_lab(&self, jobs: Vec<(Arc<Experiment>, u64)>) -> Result<(), Failure> {
+        let program = std::env::current_exe()
+            .context("this program cannot be found")
+            .map_err(Failure::Run)?;
+        let (stop, sender) = (Arc::clone(&self.stop), self.sender.clone());
+        let options = lab::Options { program, stop };
+        std::thread::spawn(move || {
+            for (job, (experiment, repeat)) in jobs.into_iter().enumerate() {
+                let start = Instant::now();
+                let seed = experiment.seed.wrapping_add(repeat);
+                let result = lab::run(&experiment, seed, &options);
+                let result = result.map_err(|error| lab_failure(error, &experiment));
+                let result = result.map(|run| RunResult {
+                    wall: start.elapsed(),
+                    ..run
+                });
+                let is_over = options.stop.load(Ordering::Relaxed);
+                let _ = sender.send(Event::Finished(job, result));
+                if is_over {
+                    return;
+                }
+            }
+        });
+        Ok(())
     }
 
     /// The results of so many jobs, in their order; the first failure in that order.
@@ -81,11 +137,22 @@ impl Engine {
         for _ in 0..jobs {
             match self.events.recv() {
                 Ok(Event::Finished(job, result)) => results[job] = Some(result),
-                Ok(Event::Interrupted) | Err(_) => return Err(Failure::Interrupted),
+                Ok(Event::Interrupted) | Err(_) => {
+                    self.end_lab();
+                    return Err(Failure::Interrupted);
+                }
             }
             self.bar.inc(1);
         }
         results.into_iter().flatten().collect()
+    }
+
+    /// Has a lab that is running put itself away, and waits for that.
+    fn end_lab(&self) {
+        if lab::is_running() {
+            self.stop.store(true, Ordering::Relaxed);
+            let _ = self.events.recv_timeout(LAST_WORDS);
+        }
     }
 
     /// Points that are run together: enough for all threads, few enough for the memory.
@@ -112,6 +179,9 @@ fn worker_threads(wanted: Option<NonZeroUsize>, runs: u64) -> usize {
     wanted.map_or(0, |threads| threads.get().min(runs))
 }
 
+/// How long a lab may take to put itself away.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
 /// Interruptions that follow one another faster than this are one: `timeout` and service managers
 /// send the signal both to the process and to its group.
 const SAME_INTERRUPTION: Duration = Duration::from_secs(1);
@@ -133,8 +203,18 @@ fn listen_for_interruptions(sender: Sender<Event>) {
     let _ = ctrlc::set_handler(handler);
 }
 
-/// One run, timed. What the simulator refuses, it refuses before anything runs.
-fn run_one(experiment: &Experiment, seed: u64) -> Result<RunResult, Failure> {
+/// What the lab says, with the exit code that goes with it.
+fn lab_failure(error: lab::Error, experiment: &Experiment) -> Failure {
+    let is_input = error.is_input();
+    let error = anyhow!(error).context(experiment.name.clone());
+    match is_input {
+        true => Failure::Input(error),
+        false => Failure::Run(error),
+    }
+}
+
+/// One run of the simulator, timed. What it refuses, it refuses before anything runs.
+fn simulate(experiment: &Experiment, seed: u64) -> Result<RunResult, Failure> {
     let start = Instant::now();
     let mut result = sim::run(experiment, seed)
         .map_err(|error| Failure::Input(anyhow!(error).context(experiment.name.clone())))?;

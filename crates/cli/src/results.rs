@@ -1,5 +1,6 @@
 //! What became of the points of a run or the variants of a comparison: JSON, tables, folder.
 
+use crate::args::World;
 use crate::failure::Failure;
 use crate::folder::Results;
 use crate::output::text_style;
@@ -15,13 +16,13 @@ use std::path::Path;
 
 /// The version, in every result.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// The only world of this build.
-pub(crate) const WORLD: &str = "sim";
 
 /// A point that has run, with all its repeats.
 pub(crate) struct Finished {
     /// What tells it from the others; empty if it is the only one.
     pub(crate) label: String,
+    /// Where it ran.
+    pub(crate) world: World,
     /// The point.
     pub(crate) point: Point,
     /// Its repeats, in the order of their seeds.
@@ -32,10 +33,12 @@ pub(crate) struct Finished {
 
 impl Finished {
     /// Sums up.
-    pub(crate) fn new(label: String, point: Point, runs: Vec<RunResult>) -> Self {
-        let summary = Summary::of(&point.experiment, WORLD, &runs, VERSION).at_point(&point.axes);
+    pub(crate) fn new(label: String, world: World, point: Point, runs: Vec<RunResult>) -> Self {
+        let summary = Summary::of(&point.experiment, world.name(), &runs, VERSION);
+        let summary = summary.at_point(&point.axes);
         Self {
             label,
+            world,
             point,
             runs,
             summary,
@@ -77,6 +80,16 @@ pub(crate) fn axes_json(axes: &[Setting]) -> Value {
         .collect()
 }
 
+/// The world of these results, or both.
+pub(crate) fn worlds(finished: &[Finished]) -> &'static str {
+    let has = |world| finished.iter().any(|f| f.world == world);
+    match (has(World::Sim), has(World::Lab)) {
+        (true, true) => "sim,lab",
+        (false, true) => World::Lab.name(),
+        _ => World::Sim.name(),
+    }
+}
+
 /// The report on these results, which have a scenario in common; `settings` are what the command
 /// line set.
 fn report<'a>(finished: &'a [Finished], settings: &[Setting]) -> Option<Report<'a>> {
@@ -97,7 +110,7 @@ fn report<'a>(finished: &'a [Finished], settings: &[Setting]) -> Option<Report<'
     Some(Report {
         title: &first.point.experiment.name,
         description: &first.point.experiment.description,
-        world: WORLD,
+        world: worlds(finished),
         version: VERSION,
         seed: first.point.experiment.seed,
         repeats: first.point.experiment.repeats,
@@ -141,7 +154,7 @@ pub(crate) fn write(
     let manifest = Manifest {
         scenario: report.title,
         file: origin.file.display().to_string(),
-        world: WORLD,
+        world: worlds(finished),
         version: VERSION,
         command: &command,
         points: points.collect(),

@@ -116,6 +116,7 @@ pub(crate) fn run(seed: u64, delay: f64, steps: u32) -> RunResult {
         events: 1_000_000,
         packet_hops: 2_000_000,
         wall: core::time::Duration::from_millis(300),
+        real_time: None,
     }
 }
 

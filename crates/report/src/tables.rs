@@ -9,7 +9,7 @@ use scenario::{Compared, Estimate, FlowSummary, Labelled, QueueSummary, Spread, 
 const MOST_QUEUES: usize = 24;
 
 /// All tables of a report: the comparison if there are several variants with the same seeds, then
-/// flows, queues and link.
+/// flows, queues and link, and how a run in real time kept time.
 pub fn report_tables(report: &Report<'_>) -> Vec<Table> {
     let variants = report.variants.as_slice();
     let tables = [
@@ -17,6 +17,7 @@ pub fn report_tables(report: &Report<'_>) -> Vec<Table> {
         flow_table(variants),
         queue_table(variants),
         link_table(variants),
+        real_time_table(variants),
     ];
     tables
         .into_iter()
@@ -219,6 +220,38 @@ fn link_table(variants: &[Variant<'_>]) -> Table {
     });
     Table {
         title: "Bottleneck".to_owned(),
+        rows: rows.collect(),
+        columns,
+    }
+}
+
+/// How late the cell's slots were in real time. Without rows for runs of the simulator.
+fn real_time_table(variants: &[Variant<'_>]) -> Table {
+    let columns = vec![
+        Column::text("real time"),
+        Column::number("late p50", "ms"),
+        Column::number("late p99", "ms"),
+        Column::number("late max", "ms"),
+        Column::number("scale", ""),
+    ];
+    let rows = variants.iter().filter_map(|variant| {
+        let time = variant.summary.real_time?;
+        let name = if variants.len() > 1 {
+            variant.label.as_str()
+        } else {
+            "slots"
+        };
+        let late = &time.lateness_ms;
+        Some(vec![
+            name.to_owned(),
+            number(late.p50),
+            number(late.p99),
+            number(late.max),
+            number(time.scale),
+        ])
+    });
+    Table {
+        title: "Timing".to_owned(),
         rows: rows.collect(),
         columns,
     }

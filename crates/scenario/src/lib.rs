@@ -44,7 +44,11 @@ pub use moving::{MovingSpec, Placement};
 pub use output::{Manifest, ManifestPoint, OutputError, ResultFolder};
 pub use point::{Point, knobs, load, load_embedded, load_str};
 pub use resolved::{Resolved, ResolvedValue};
-pub use result::{Distribution, FlowResult, LinkResult, Metric, QueueResult, RunResult, Series};
+pub use result::{
+    Distribution, FlowResult, LinkResult, Metric, QueueResult, RealTime, RunResult, Series,
+};
 pub use statistics::{Estimate, estimate, paired_ratio};
-pub use summary::{FlowSummary, LinkSummary, QueueBytes, QueueSummary, Spread, Summary};
+pub use summary::{
+    FlowSummary, LinkSummary, QueueBytes, QueueSummary, RealTimeSummary, Spread, Summary,
+};
 pub use variants::{KnobInfo, MAX_POINTS, Overrides};

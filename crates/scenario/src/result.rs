@@ -23,6 +23,20 @@ pub struct RunResult {
     pub packet_hops: u64,
     /// Wall-clock time that the run took (filled in by the caller; cores have no clock).
     pub wall: core::time::Duration,
+    /// How a run in real time kept time; none of the simulator.
+    pub real_time: Option<RealTime>,
+}
+
+/// How a run in real time kept time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RealTime {
+    /// How late the cell's slots were run, ms.
+    pub lateness: Distribution,
+    /// Rates and sizes of the scenario were multiplied by this, 0 to 1: below 1, the machine is too
+    /// slow for the whole.
+    pub scale: f64,
+    /// Packets that the kernel of a host did not take.
+    pub refused: u64,
 }
 
 /// A measured distribution. Quantiles are within 0.2 % of the samples; mean, min and max are exact.

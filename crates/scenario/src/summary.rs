@@ -42,6 +42,20 @@ pub struct Summary {
     pub events: f64,
     /// Packets over links, counted once each link.
     pub packet_hops: f64,
+    /// How runs in real time kept time; not printed of the simulator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub real_time: Option<RealTimeSummary>,
+}
+
+/// How runs in real time kept time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RealTimeSummary {
+    /// How late the cell's slots were run.
+    pub lateness_ms: Spread,
+    /// Rates and sizes of the scenario were multiplied by this, 0 to 1.
+    pub scale: f64,
+    /// Packets that the kernel of a host did not take.
+    pub refused: f64,
 }
 
 /// A flow.
@@ -162,6 +176,7 @@ impl Summary {
             wall_s: of(|run| run.wall.as_secs_f64()),
             events: of(|run| run.events as f64),
             packet_hops: of(|run| run.packet_hops as f64),
+            real_time: real_time_summary(runs),
         }
     }
 
@@ -218,6 +233,17 @@ fn flow_summary(index: usize, named: &FlowResult, runs: &[RunResult]) -> FlowSum
         retransmits: of(|flow| flow.retransmits as f64),
         lost: of(|flow| flow.lost as f64),
     }
+}
+
+/// Of the runs that were in real time, if any was.
+fn real_time_summary(runs: &[RunResult]) -> Option<RealTimeSummary> {
+    let times = || runs.iter().filter_map(|run| run.real_time.as_ref());
+    times().next()?;
+    Some(RealTimeSummary {
+        lateness_ms: Spread::of(times().map(|time| &time.lateness)),
+        scale: mean(times().map(|time| time.scale)),
+        refused: mean(times().map(|time| time.refused as f64)),
+    })
 }
 
 fn queue_summary(name: &str, runs: &[RunResult]) -> QueueSummary {

@@ -2,11 +2,11 @@
 
 use super::run::begin;
 use super::{changes, load, tell_notes};
-use crate::args::{CompareArgs, ExperimentArgs};
+use crate::args::{CompareArgs, ExperimentArgs, World};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::output::{Stdout, complain};
-use crate::results::{self, Finished, Origin, VERSION, WORLD};
+use crate::results::{self, Finished, Origin, VERSION};
 use crate::settings::{Setting, combinations, label};
 use anyhow::anyhow;
 use scenario::{Compared, Labelled, Point, Summary, compare};
@@ -16,24 +16,36 @@ use serde_json::Value;
 /// Runs all variants, prints them beside one another and writes their results.
 pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     let options = &arguments.experiment;
-    let variants = combinations(&arguments.vary).map_err(Failure::Input)?;
-    let points: Result<Vec<Point>, Failure> = variants
+    let worlds = worlds(arguments)?;
+    let combinations = combinations(&arguments.vary).map_err(Failure::Input)?;
+    let points: Result<Vec<Point>, Failure> = combinations
         .iter()
         .map(|settings| variant(options, settings))
         .collect();
     let points = points?;
-    check_seeds(&points, &variants)?;
+    check_seeds(&points, &combinations)?;
     tell_notes(&points);
     // interruptions are listened for before there is anything to put away
     let engine = Engine::new(options.threads, &points)?;
+    worlds
+        .iter()
+        .try_for_each(|&world| engine.check(world, &points))?;
     let folder = begin(options, &points)?;
-    let results = engine.run(&points)?;
-    drop(engine);
-
-    let finished = variants.iter().zip(points).zip(results);
-    let finished: Vec<Finished> = finished
-        .map(|((v, point), runs)| Finished::new(label(v), point, runs))
+    let (mut finished, mut variants) = (Vec::new(), Vec::new());
+    let results: Result<Vec<_>, Failure> = worlds
+        .iter()
+        .map(|&world| engine.run(world, &points))
         .collect();
+    drop(engine);
+    let mut results: Vec<_> = results?.into_iter().map(Vec::into_iter).collect();
+    for (settings, point) in combinations.iter().zip(&points) {
+        for (&world, results) in worlds.iter().zip(&mut results) {
+            let settings = in_world(settings, world, worlds.len());
+            let runs = results.next().unwrap_or_default();
+            finished.push(Finished::new(label(&settings), world, point.clone(), runs));
+            variants.push(settings);
+        }
+    }
     let comparison = comparison(&finished, &variants)?;
     let text = match options.json {
         true => results::line(&comparison)?,
@@ -52,6 +64,33 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
         complain(&format!("results are in {}", path.display()));
     }
     Ok(())
+}
+
+/// The worlds to be compared. Comparing needs two of something.
+fn worlds(arguments: &CompareArgs) -> Result<Vec<World>, Failure> {
+    let mut worlds = Vec::new();
+    for &world in &arguments.experiment.world {
+        if worlds.contains(&world) {
+            let name = world.name();
+            return Err(Failure::Input(anyhow!("--world: {name} is given twice")));
+        }
+        worlds.push(world);
+    }
+    if worlds.len() < 2 && arguments.vary.is_empty() {
+        return Err(Failure::Input(anyhow!(
+            "nothing to compare: give --vary KEY=A,B,... or --world sim,lab"
+        )));
+    }
+    Ok(worlds)
+}
+
+/// The settings of a variant, the world among them if there are several.
+fn in_world(settings: &[Setting], world: World, worlds: usize) -> Vec<Setting> {
+    let mut settings = settings.to_vec();
+    if worlds > 1 {
+        settings.push(("world".to_owned(), world.name().to_owned()));
+    }
+    settings
 }
 
 /// The single point of a variant.
@@ -123,7 +162,7 @@ fn comparison<'a>(
     let first = finished.first().map(|f| &f.summary);
     Ok(Comparison {
         scenario: first.map_or("", |s| &s.scenario),
-        world: WORLD,
+        world: results::worlds(finished),
         seed: first.map_or(0, |s| s.seed),
         repeats: first.map_or(0, |s| s.repeats),
         version: VERSION,

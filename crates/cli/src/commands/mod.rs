@@ -7,11 +7,10 @@ mod run;
 mod show;
 mod trace;
 
-use crate::args::{Command, ExperimentArgs, World};
+use crate::args::{Command, ExperimentArgs};
 use crate::failure::Failure;
 use crate::output::complain;
 use crate::settings::{self, Setting};
-use anyhow::anyhow;
 use scenario::{Overrides, Point};
 
 /// Runs a command.
@@ -45,11 +44,6 @@ fn overrides(arguments: &ExperimentArgs, more: &[Setting]) -> Result<Overrides, 
 
 /// Reads the scenario with its options.
 fn load(arguments: &ExperimentArgs, more: &[Setting]) -> Result<Vec<Point>, Failure> {
-    if arguments.world == World::Lab {
-        return Err(Failure::Input(anyhow!(
-            "this build has no lab world yet: run the scenario with --world sim"
-        )));
-    }
     let overrides = overrides(arguments, more)?;
     scenario::load(&arguments.file, &overrides).map_err(Failure::input)
 }

@@ -1,7 +1,7 @@
 //! `brimful reproduce`: a paper's experiments, its claims beside ours.
 
 use super::tell_notes;
-use crate::args::ReproduceArgs;
+use crate::args::{ReproduceArgs, World};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::folder::Results;
@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
     let engine = Engine::new(arguments.threads, plan.points())?;
     let folder = arguments.out.as_deref().map(Results::create).transpose()?;
     let begin = Instant::now();
-    let runs = engine.run(plan.points())?;
+    let runs = engine.run(World::Sim, plan.points())?;
     drop(engine);
     let took = begin.elapsed().as_secs_f64();
     let outcome = plan.finish(runs, VERSION);

@@ -1,29 +1,32 @@
 //! `brimful run`: a scenario, all points of its sweep.
 
 use super::{changes, load, tell_notes};
-use crate::args::{ExperimentArgs, RunArgs};
+use crate::args::{ExperimentArgs, RunArgs, World};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::folder::{Results, default_path};
 use crate::output::{Stdout, complain};
 use crate::results::{self, Finished, Origin};
 use crate::settings::label;
+use anyhow::anyhow;
 use scenario::{Point, Summary};
 
 /// Runs the scenario, prints its results and writes them.
 pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     let arguments = &arguments.experiment;
+    let world = only_world(arguments)?;
     let points = load(arguments, &[])?;
     tell_notes(&points);
     // interruptions are listened for before there is anything to put away
     let engine = Engine::new(arguments.threads, &points)?;
+    engine.check(world, &points)?;
     let folder = begin(arguments, &points)?;
     let mut stdout = Stdout::default();
     let mut kept = Kept::default();
     let batch = engine.batch(points.first().map_or(1, |p| p.experiment.repeats));
     for batch in points.chunks(batch) {
-        for (point, runs) in batch.iter().zip(engine.run(batch)?) {
-            let finished = Finished::new(label(&point.axes), point.clone(), runs);
+        for (point, runs) in batch.iter().zip(engine.run(world, batch)?) {
+            let finished = Finished::new(label(&point.axes), world, point.clone(), runs);
             let text = shown(&finished, arguments.json, points.len() > 1)?;
             engine.aside(|| stdout.print(&text))?;
             if folder.is_some() {
@@ -37,6 +40,16 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     match folder {
         Some(folder) => finish(folder, &kept, arguments),
         None => Ok(()),
+    }
+}
+
+/// The world of a command that takes one.
+fn only_world(arguments: &ExperimentArgs) -> Result<World, Failure> {
+    match arguments.world.as_slice() {
+        [one] => Ok(*one),
+        _ => Err(Failure::Input(anyhow!(
+            "--world: a run is in one world, sim or lab: brimful compare takes both"
+        ))),
     }
 }
 

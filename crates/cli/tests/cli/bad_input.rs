@@ -361,11 +361,3 @@ fn numbers_out_of_range_are_told_what_is_allowed() {
     }
 }
 
-#[test]
-fn there_is_no_lab_world_yet() {
-    refused(
-        WIRE,
-        &["--world", "lab"],
-        &["no lab world yet", "--world sim"],
-    );
-}

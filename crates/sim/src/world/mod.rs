@@ -229,6 +229,7 @@ impl World {
             events,
             packet_hops: hops,
             wall: core::time::Duration::ZERO,
+            real_time: None,
         }
     }
 }

@@ -1,0 +1,147 @@
+//! What a lab leaves outside of its namespaces: a folder with its socket and configuration, and
+//! programs that outlived it. The folder goes at the end of a run; what a lab that was killed left
+//! is put away as the next one starts.
+//!
+//! Namespaces, their interfaces, routes and nftables need no care: they vanish with the last process
+//! that holds them.
+
+use crate::Error;
+use crate::topology::Hosts;
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Where the folders of all labs are.
+const PLACE: &str = "/run/brimful";
+/// Labs of this process so far.
+static LABS: AtomicU32 = AtomicU32::new(0);
+
+/// The folder of a lab. Dropped, it is gone.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Makes one, and puts away what dead labs have left.
+    pub(crate) fn create(hosts: &Hosts) -> Result<Self, Error> {
+        sweep(Path::new(PLACE));
+        let number = LABS.fetch_add(1, Ordering::Relaxed);
+        let path = Path::new(PLACE).join(format!("lab-{}-{number}", std::process::id()));
+        let failed = || Error::system(format!("make {}", path.display()));
+        let make = fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o755)
+            .create(&path);
+        make.map_err(failed())?;
+        let folder = Self { path };
+        let all = [&hosts.servers, &hosts.edge].into_iter().chain(&hosts.ues);
+        let inodes: Result<Vec<String>, Error> = all
+            .map(|host| host.inode().map(|inode| inode.to_string()))
+            .collect();
+        let began = began(std::process::id()).unwrap_or_default();
+        let owner = format!("{began}\n{}\n", inodes?.join("\n"));
+        let file = folder.path.join(OWNER);
+        fs::write(&file, owner).map_err(Error::system(format!("write {}", file.display())))?;
+        Ok(folder)
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
+        // the last one turns off the light
+        let _ = fs::remove_dir(PLACE);
+    }
+}
+
+/// When its owner began, and the namespaces of the lab, each on a line.
+const OWNER: &str = "owner";
+
+/// Puts away what dead labs have left in `place`: their programs, then their folders.
+fn sweep(place: &Path) {
+    let Ok(entries) = fs::read_dir(place) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let Some(pid) = owner_of(&path) else {
+            continue;
+        };
+        let text = fs::read_to_string(path.join(OWNER)).unwrap_or_default();
+        let mut lines = text.lines();
+        let began_then = lines.next().map(str::to_owned);
+        if is_alive(pid) && began_then.is_none_or(|then| began(pid) == Some(then)) {
+            continue;
+        }
+        end_programs(&lines.filter_map(|line| line.parse().ok()).collect());
+        let _ = fs::remove_dir_all(&path);
+    }
+}
+
+/// The process that made a lab's folder, by its name: `lab-PID-NUMBER`.
+fn owner_of(path: &Path) -> Option<u32> {
+    let name = path.file_name()?.to_str()?.strip_prefix("lab-")?;
+    name.split_once('-')?.0.parse().ok()
+}
+
+/// Ends every process whose network is one of these namespaces. They are of a dead lab: nobody else
+/// has ever been in them.
+fn end_programs(networks: &BTreeSet<u64>) {
+    let Ok(processes) = fs::read_dir("/proc") else {
+        return;
+    };
+    for process in processes.flatten() {
+        let pid = process
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse::<i32>().ok());
+        let network = fs::metadata(process.path().join("ns/net"));
+        if let (Some(pid), Ok(network)) = (pid.and_then(Pid::from_raw), network)
+            && networks.contains(&network.ino())
+        {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+}
+
+fn is_alive(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}
+
+/// When a process began (field 22 of `/proc/PID/stat`): tells it from a later one of the same number.
+fn began(pid: u32) -> Option<String> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // the name, in parentheses, may hold spaces
+    let (_, after) = text.rsplit_once(')')?;
+    after.split_whitespace().nth(19).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_tell_their_owners() {
+        assert_eq!(owner_of(Path::new("/run/brimful/lab-123-0")), Some(123));
+        assert_eq!(owner_of(Path::new("/run/brimful/pep.sock")), None);
+        assert_eq!(owner_of(Path::new("/run/brimful/lab-x-0")), None);
+    }
+
+    #[test]
+    fn this_process_is_alive_and_has_a_beginning() {
+        let own = std::process::id();
+        assert!(is_alive(own));
+        assert!(began(own).is_some_and(|ticks| ticks.parse::<u64>().is_ok()));
+        assert!(!is_alive(u32::MAX));
+    }
+}

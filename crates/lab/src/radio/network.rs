@@ -1,0 +1,317 @@
+//! The network of a lab, without its devices: wires, cell and meters, driven by whoever has the clock.
+
+use crate::measure::{Flows, Hop};
+use crate::packet::Packet;
+use crate::topology::Devices;
+use crate::{Error, names};
+use apparatus::measure::{Bottleneck, SeriesSet, Totals};
+use apparatus::{CellAccess, CellRoute, Link, WireSpec, access_base_rtt, path_delay};
+use ran::Direction as RadioDirection;
+use rnis::RadioReport;
+use scenario::{AccessSpec, Direction, Experiment, LinkResult, Metric, QueueResult, RunResult};
+use std::net::IpAddr;
+use units::{Duration, Instant, Streams};
+
+/// The way into the UEs.
+enum Access {
+    Cell(Box<CellAccess<Packet>>),
+    Wired {
+        down: Box<Link<Packet>>,
+        up: Box<Link<Packet>>,
+    },
+}
+
+/// The network.
+pub(crate) struct Network {
+    wan_down: Link<Packet>,
+    wan_up: Link<Packet>,
+    access: Access,
+    /// By flow.
+    routes: Vec<CellRoute>,
+    /// By UE: of what belongs to no flow.
+    other_routes: Vec<CellRoute>,
+    /// Packets that a wire or the cell has dropped, before they are counted.
+    dropped: Vec<Packet>,
+    pub(crate) flows: Flows,
+    bottleneck: Bottleneck,
+    /// The bottleneck is the one from the UEs.
+    has_only_uploads: bool,
+    pub(crate) series: SeriesSet,
+    hops: u64,
+}
+
+impl Network {
+    /// The network of an experiment for a seed.
+    pub(crate) fn new(experiment: &Experiment, seed: u64) -> Result<Self, Error> {
+        let streams = Streams::new(seed);
+        let first = experiment.flows.iter().map(|flow| flow.start).min();
+        let began = Instant::ZERO + first.unwrap_or_default();
+        let access_rtt = access_base_rtt(&experiment.access);
+        let delay = path_delay(&experiment.path, access_rtt)?;
+        let path = |name| WireSpec::of_path(name, &experiment.path, delay).build(&streams, began);
+        let access = match &experiment.access {
+            AccessSpec::Link(link) => {
+                let (down, up) = WireSpec::of_access(link);
+                Access::Wired {
+                    down: Box::new(down.build(&streams, began)?),
+                    up: Box::new(up.build(&streams, began)?),
+                }
+            }
+            AccessSpec::Cell(cell) => {
+                let address = |ue| Some(IpAddr::V4(names::ue_address(ue)));
+                let cell = CellAccess::new(cell, experiment, address, streams, began)?;
+                Access::Cell(Box::new(cell))
+            }
+        };
+        let bearers = |ue: usize| experiment.ues[ue].bearers.as_slice();
+        let flows = experiment.flows.iter();
+        Ok(Self {
+            wan_down: path("wan/down")?,
+            wan_up: path("wan/up")?,
+            access,
+            routes: flows
+                .clone()
+                .map(|f| CellRoute::new(f, bearers(f.ue)))
+                .collect(),
+            other_routes: (0..experiment.ues.len())
+                .map(|ue| CellRoute::of(ue, 0, bearers(ue)))
+                .collect(),
+            dropped: Vec::new(),
+            flows: Flows::new(experiment, delay, access_rtt),
+            bottleneck: Bottleneck::default(),
+            has_only_uploads: !experiment.flows.is_empty()
+                && flows.clone().all(|flow| flow.direction == Direction::Up),
+            series: SeriesSet::default(),
+            hops: 0,
+        })
+    }
+
+    /// When anything is due next on the wires.
+    pub(crate) fn next_on_wires(&self) -> Option<Instant> {
+        let wired = match &self.access {
+            Access::Cell(_) => [None, None],
+            Access::Wired { down, up } => [down.next_event(), up.next_event()],
+        };
+        let path = [self.wan_down.next_event(), self.wan_up.next_event()];
+        path.into_iter().chain(wired).flatten().min()
+    }
+
+    /// When the cell wants to run next.
+    pub(crate) fn next_in_cell(&self) -> Option<Instant> {
+        match &self.access {
+            Access::Cell(cell) => cell.next_deadline(),
+            Access::Wired { .. } => None,
+        }
+    }
+
+    /// Runs everything that is due, and gives what comes out of it to the devices.
+    pub(crate) fn run(&mut self, now: Instant, devices: &mut Devices) {
+        self.wan_down.advance(now, &mut self.dropped);
+        while let Some(packet) = self.wan_down.take_arrived(now) {
+            self.pass(now, Hop::EdgeFromServer, &packet);
+            devices.wan.push(packet);
+        }
+        self.run_access(now, devices);
+        self.wan_up.advance(now, &mut self.dropped);
+        while let Some(packet) = self.wan_up.take_arrived(now) {
+            self.pass(now, Hop::ServerIn, &packet);
+            devices.server.push(packet);
+        }
+        self.count_dropped(now);
+    }
+
+    fn run_access(&mut self, now: Instant, devices: &mut Devices) {
+        if let Access::Wired { down, up } = &mut self.access {
+            down.advance(now, &mut self.dropped);
+            up.advance(now, &mut self.dropped);
+        } else if let Access::Cell(cell) = &mut self.access {
+            cell.on_deadline(now);
+            cell.take_dropped(&mut self.dropped);
+        }
+        while let Some((direction, packet)) = self.access.take(now) {
+            match direction {
+                RadioDirection::Uplink => {
+                    self.pass(now, Hop::EdgeFromUe, &packet);
+                    devices.ran.push(packet);
+                }
+                RadioDirection::Downlink => {
+                    self.pass(now, Hop::UeIn, &packet);
+                    if let Some(ue) = packet.address.ue.and_then(|ue| devices.ues.get_mut(ue)) {
+                        ue.push(packet);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A packet comes out of a link or a host.
+    fn pass(&mut self, now: Instant, hop: Hop, packet: &Packet) {
+        self.hops += 1;
+        self.flows.observe(now, hop, packet);
+    }
+
+    /// A server sends a packet.
+    pub(crate) fn from_server(&mut self, now: Instant, packet: Packet) {
+        self.flows.observe(now, Hop::ServerOut, &packet);
+        self.wan_down.offer(now, packet, &mut self.dropped);
+        self.count_dropped(now);
+    }
+
+    /// The edge sends a packet to a server.
+    pub(crate) fn from_edge_up(&mut self, now: Instant, packet: Packet) {
+        self.flows.observe(now, Hop::EdgeToServer, &packet);
+        self.wan_up.offer(now, packet, &mut self.dropped);
+        self.count_dropped(now);
+    }
+
+    /// The edge sends a packet to a UE. One for nobody is dropped.
+    pub(crate) fn from_edge_down(&mut self, now: Instant, packet: Packet) {
+        let Some(ue) = packet.address.ue.filter(|&ue| ue < self.other_routes.len()) else {
+            return;
+        };
+        self.flows.observe(now, Hop::EdgeToUe, &packet);
+        let route = self.route(&packet, ue);
+        match &mut self.access {
+            Access::Wired { down, .. } => down.offer(now, packet, &mut self.dropped),
+            Access::Cell(cell) => {
+                cell.send_downlink(now, route, packet);
+                cell.take_dropped(&mut self.dropped);
+            }
+        }
+        self.count_dropped(now);
+    }
+
+    /// A UE sends a packet.
+    pub(crate) fn from_ue(&mut self, now: Instant, ue: usize, packet: Packet) {
+        self.flows.observe(now, Hop::UeOut, &packet);
+        let route = self.route(&packet, ue);
+        match &mut self.access {
+            Access::Wired { up, .. } => up.offer(now, packet, &mut self.dropped),
+            Access::Cell(cell) => {
+                cell.send_uplink(now, route, packet);
+                cell.take_dropped(&mut self.dropped);
+            }
+        }
+        self.count_dropped(now);
+    }
+
+    fn route(&self, packet: &Packet, ue: usize) -> CellRoute {
+        let of_flow = packet.address.flow.and_then(|flow| self.routes.get(flow));
+        *of_flow.unwrap_or(&self.other_routes[ue])
+    }
+
+    fn count_dropped(&mut self, now: Instant) {
+        for packet in self.dropped.drain(..) {
+            self.flows.lost(now, &packet);
+        }
+    }
+
+    /// A flow becomes active.
+    pub(crate) fn flow_starts(&mut self, now: Instant) {
+        let totals = self.totals(now);
+        self.bottleneck.start(now, totals);
+    }
+
+    /// A flow is no longer active.
+    pub(crate) fn flow_ends(&mut self, now: Instant) {
+        let totals = self.totals(now);
+        self.bottleneck.end(now, totals);
+    }
+
+    fn totals(&mut self, now: Instant) -> Totals {
+        let only_up = self.has_only_uploads;
+        match &mut self.access {
+            Access::Cell(cell) => cell.totals(now),
+            Access::Wired { down, up } => {
+                let link = if only_up { up } else { down };
+                link.advance(now, &mut self.dropped);
+                Totals {
+                    capacity: link.rate().bytes_in(now.since_start()),
+                    used: link.sent_until(now),
+                }
+            }
+        }
+    }
+
+    /// The radio report of the period since the last one; a wire has none.
+    pub(crate) fn report(&mut self, now: Instant) -> Option<RadioReport> {
+        match &mut self.access {
+            Access::Cell(cell) => Some(cell.report(now)),
+            Access::Wired { .. } => None,
+        }
+    }
+
+    /// Begins a step of the time series, with the flows' part of it.
+    pub(crate) fn sample_flow(&mut self, now: Instant, step: Duration, flow: usize) {
+        self.flows.sample(now, step, flow, &mut self.series);
+    }
+
+    /// The links' part of a step.
+    pub(crate) fn sample_links(&mut self, now: Instant) {
+        let only_up = self.has_only_uploads;
+        let series = &mut self.series;
+        let mut links = vec![&self.wan_down, &self.wan_up];
+        if let Access::Wired { down, up } = &self.access {
+            let link = if only_up { up } else { down };
+            series.push("link", Metric::Capacity, now, link.rate().as_bps() as f64);
+            links.extend([&**down, &**up]);
+        }
+        for queue in links.into_iter().filter_map(Link::meter) {
+            let bytes = queue.bytes().get() as f64;
+            series.push(queue.name(), Metric::QueueBytes, now, bytes);
+        }
+        if let Access::Cell(cell) = &mut self.access {
+            cell.sample(now, series);
+        }
+    }
+
+    /// Ends measuring.
+    pub(crate) fn finish(mut self, end: Instant, seed: u64) -> RunResult {
+        let totals = self.totals(end);
+        self.bottleneck.stop(end, totals);
+        let link: LinkResult = self.bottleneck.result();
+        let (flows, proxy_queues) = self.flows.finish(end);
+        let wires = match self.access {
+            Access::Cell(cell) => {
+                let wires = [self.wan_down, self.wan_up];
+                let mut queues = finish_wires(wires, end);
+                queues.extend(cell.finish(end));
+                queues
+            }
+            Access::Wired { down, up } => {
+                finish_wires([self.wan_down, self.wan_up, *down, *up], end)
+            }
+        };
+        RunResult {
+            seed,
+            elapsed: end.since_start(),
+            flows,
+            queues: wires.into_iter().chain(proxy_queues).collect(),
+            link,
+            series: self.series.finish(),
+            packet_hops: self.hops,
+            ..RunResult::default()
+        }
+    }
+}
+
+impl Access {
+    /// The next packet that has come out by `now`.
+    fn take(&mut self, now: Instant) -> Option<(RadioDirection, Packet)> {
+        match self {
+            Self::Cell(cell) => {
+                let (_, direction, packet) = cell.poll_delivered()?;
+                Some((direction, packet))
+            }
+            Self::Wired { down, up } => match down.take_arrived(now) {
+                Some(packet) => Some((RadioDirection::Downlink, packet)),
+                None => Some((RadioDirection::Uplink, up.take_arrived(now)?)),
+            },
+        }
+    }
+}
+
+fn finish_wires<const N: usize>(wires: [Link<Packet>; N], end: Instant) -> Vec<QueueResult> {
+    let meters = wires.into_iter().filter_map(Link::into_meter);
+    meters.map(|meter| meter.finish(end)).collect()
+}

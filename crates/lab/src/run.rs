@@ -1,0 +1,279 @@
+//! A run of an experiment in real time.
+
+use crate::cleanup::Folder;
+use crate::clock::Clock;
+use crate::namespace::Namespace;
+use crate::pep::{self, Proxy};
+use crate::radio::{Network, Outcome, Plan, Radio};
+use crate::topology::{self, Devices, Hosts, RouteOptions};
+use crate::traffic::{self, SenderStates, Shared};
+use crate::{Error, reports};
+use scenario::{Experiment, PepMode, RealTime, RunResult, Transport};
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
+use units::{Duration, Instant};
+
+/// From the hosts' being there to the beginning of the run: all threads have to be up.
+const LEAD: Duration = Duration::from_millis(150);
+
+/// Name of the socket of the radio reports, in the lab's folder.
+pub(crate) const REPORTS: &str = "radio.sock";
+
+/// What a lab needs to know beside the experiment.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The `brimful` program, of which `brimful pep` is run at the edge.
+    pub program: PathBuf,
+    /// Set to end the run before its time.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// Runs an experiment once, with this machine's kernel and in real time.
+///
+/// # Errors
+/// What the lab cannot do (before anything runs), or what the kernel refused.
+pub fn run(experiment: &Experiment, seed: u64, options: &Options) -> Result<RunResult, Error> {
+    check(experiment)?;
+    let mut lab = Lab::build(experiment, options)?;
+    let mut radio = lab.radio(experiment, seed, options, Purpose::Measure)?;
+    lab.start_flows(experiment, seed, &mut radio)?;
+    let (mut network, outcome) = run_radio(radio)?;
+    lab.end()?;
+    while let Ok((flow, event)) = outcome.events.try_recv() {
+        network.flows.on_event(outcome.end, flow, event);
+    }
+    if options.stop.load(Ordering::Relaxed) {
+        return Err(Error::Interrupted);
+    }
+    let mut result = network.finish(outcome.end, seed);
+    result.events = outcome.turns;
+    result.real_time = Some(RealTime {
+        lateness: outcome.lateness,
+        scale: 1.0,
+        refused: outcome.refused,
+    });
+    Ok(result)
+}
+
+/// That the lab can run an experiment here.
+///
+/// # Errors
+/// The first thing that it cannot do.
+pub fn check(experiment: &Experiment) -> Result<(), Error> {
+    apparatus::check(experiment)?;
+    if !rustix::process::geteuid().is_root() {
+        return Err(Error::NeedsRoot);
+    }
+    let access = apparatus::access_base_rtt(&experiment.access);
+    apparatus::path_delay(&experiment.path, access)?;
+    let probe = Namespace::create()?;
+    let available = probe.get("net/ipv4/tcp_available_congestion_control")?;
+    for flow in &experiment.flows {
+        traffic::check_flow(flow, &available)?;
+    }
+    route_options(experiment)?;
+    pep::check(&experiment.pep, &experiment.access)
+}
+
+/// The routes' options, which all TCP flows share.
+fn route_options(experiment: &Experiment) -> Result<RouteOptions, Error> {
+    let mut common: Option<RouteOptions> = None;
+    let tcp = experiment
+        .flows
+        .iter()
+        .filter(|flow| flow.transport == Transport::Tcp);
+    for flow in tcp {
+        let own = RouteOptions {
+            initial_window: flow.tcp.initial_window,
+            quick_ack: !flow.tcp.delayed_ack,
+        };
+        if common.is_some_and(|common| common != own) {
+            return Err(Error::Unsupported {
+                what: format!("flow {:?}", flow.name),
+                why: "in the lab all flows have the same tcp.initial-window and tcp.delayed-ack: \
+                      the kernel keeps them with the route"
+                    .to_owned(),
+            });
+        }
+        common = Some(own);
+    }
+    Ok(common.unwrap_or(RouteOptions {
+        initial_window: 10,
+        quick_ack: false,
+    }))
+}
+
+/// What a lab is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// The experiment's flows, until they or its time have ended.
+    Measure,
+    /// Whatever program, for as long as it takes.
+    Shell,
+}
+
+/// A lab that stands. Dropped, it is gone.
+pub(crate) struct Lab {
+    pub(crate) hosts: Arc<Hosts>,
+    pub(crate) folder: Folder,
+    pub(crate) clock: Clock,
+    /// Ends its threads.
+    pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) threads: Vec<JoinHandle<()>>,
+    devices: Option<Devices>,
+    listener: Option<UnixListener>,
+    proxy: Option<Proxy>,
+    _presence: Presence,
+}
+
+/// Labs of this process that stand.
+static STANDING: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether a lab of this process stands.
+pub fn is_running() -> bool {
+    STANDING.load(Ordering::Relaxed) > 0
+}
+
+/// Counts a lab while it stands.
+struct Presence;
+
+impl Presence {
+    fn begin() -> Self {
+        STANDING.fetch_add(1, Ordering::Relaxed);
+        Self
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        STANDING.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Lab {
+    /// Hosts, and the proxy if there is one.
+    pub(crate) fn build(experiment: &Experiment, options: &Options) -> Result<Self, Error> {
+        let presence = Presence::begin();
+        let (hosts, devices) = topology::build(experiment.ues.len(), route_options(experiment)?)?;
+        let folder = Folder::create(&hosts)?;
+        let listener = reports::listen(&folder.path().join(REPORTS))?;
+        let proxy = match experiment.pep.mode {
+            PepMode::None => None,
+            _ => Some(pep::start(
+                &experiment.pep,
+                &hosts.edge,
+                &folder,
+                &options.program,
+            )?),
+        };
+        Ok(Self {
+            hosts: Arc::new(hosts),
+            folder,
+            clock: Clock::starting_in(LEAD),
+            stop: Arc::new(AtomicBool::new(false)),
+            threads: Vec::new(),
+            devices: Some(devices),
+            listener: Some(listener),
+            proxy,
+            _presence: presence,
+        })
+    }
+
+    /// The wires and the cell between the hosts, and the reports.
+    pub(crate) fn radio(
+        &mut self,
+        experiment: &Experiment,
+        seed: u64,
+        options: &Options,
+        purpose: Purpose,
+    ) -> Result<Radio, Error> {
+        let taken = self.devices.take().zip(self.listener.take());
+        let (devices, listener) = taken.expect("a lab has one radio");
+        let stop = Arc::clone(&self.stop);
+        let (sink, thread) = reports::serve(listener, &experiment.pep, seed, self.clock, stop)?;
+        self.threads.push(thread);
+        let is_shell = purpose == Purpose::Shell;
+        let end = if is_shell {
+            Instant::MAX
+        } else {
+            Instant::ZERO + experiment.duration
+        };
+        let interval = if is_shell {
+            Duration::ZERO
+        } else {
+            experiment.sample_interval
+        };
+        let plan = Plan {
+            end,
+            ends_with_flows: !is_shell,
+            sample_interval: interval,
+            report_period: experiment.pep.report_period,
+        };
+        let (_, events) = channel();
+        Ok(Radio {
+            clock: self.clock,
+            network: Network::new(experiment, seed)?,
+            devices,
+            plan,
+            events,
+            reports: Some(sink),
+            senders: Arc::new(SenderStates::new(experiment.flows.len())),
+            stop: Arc::clone(&options.stop),
+        })
+    }
+
+    fn start_flows(
+        &mut self,
+        experiment: &Experiment,
+        seed: u64,
+        radio: &mut Radio,
+    ) -> Result<(), Error> {
+        let (sender, receiver) = channel();
+        radio.events = receiver;
+        let shared = Shared {
+            clock: self.clock,
+            senders: Arc::clone(&radio.senders),
+            events: sender,
+            stop: Arc::clone(&self.stop),
+        };
+        let threads = traffic::start(experiment, seed, &self.hosts, shared)?;
+        self.threads.extend(threads);
+        Ok(())
+    }
+
+    /// Ends all threads.
+    ///
+    /// # Errors
+    /// If the proxy has not lived to see it.
+    fn end(&mut self) -> Result<(), Error> {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // a thread that panicked has said so
+            let _ = thread.join();
+        }
+        self.proxy.as_mut().map_or(Ok(()), Proxy::check)
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// Runs the loop in a thread of its own, which takes precedence.
+pub(crate) fn run_radio(radio: Radio) -> Result<(Network, Outcome), Error> {
+    std::thread::scope(|scope| {
+        let work = || radio.run();
+        let thread = std::thread::Builder::new().name("radio".to_owned());
+        let thread = thread.spawn_scoped(scope, work);
+        match thread.map_err(Error::system("start a thread"))?.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}

@@ -1,0 +1,164 @@
+//! What the kernel offers and no safe crate does: TUN devices, a few socket options, real-time
+//! scheduling, and children in namespaces. All `unsafe` code of this crate is here.
+#![allow(
+    unsafe_code,
+    reason = "the one module that speaks to the kernel directly"
+)]
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// Turns a descriptor of `/dev/net/tun` into a TUN device of this name in the calling thread's
+/// network namespace: IP packets, each behind a `virtio_net_hdr`, with checksums and TCP
+/// segmentation left to the reader.
+///
+/// # Errors
+/// The kernel's, e.g. if the name is taken.
+pub(crate) fn make_tun(fd: impl AsFd, name: &str) -> io::Result<()> {
+    // SAFETY: all-zero bytes are a valid `ifreq`.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(15)) {
+        *to = from.cast_signed();
+    }
+    let flags = libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR;
+    request.ifr_ifru.ifru_flags = flags as libc::c_short;
+    let fd = fd.as_fd().as_raw_fd();
+    // SAFETY: the request is a live `ifreq`, as TUNSETIFF expects, and the descriptor is borrowed.
+    check(unsafe { libc::ioctl(fd, libc::TUNSETIFF, &raw mut request) })?;
+    let offload = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
+    // SAFETY: TUNSETOFFLOAD takes the flags by value.
+    check(unsafe { libc::ioctl(fd, libc::TUNSETOFFLOAD, libc::c_ulong::from(offload)) })
+}
+
+/// Sets an option whose value is a C `int`.
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn set_int(fd: impl AsFd, level: i32, name: i32, value: i32) -> io::Result<()> {
+    // SAFETY: the pointer and the length are those of a live integer, and the descriptor is borrowed.
+    check(unsafe {
+        libc::setsockopt(
+            fd.as_fd().as_raw_fd(),
+            level,
+            name,
+            (&raw const value).cast(),
+            size_of::<i32>() as libc::socklen_t,
+        )
+    })
+}
+
+/// What the kernel tells of a TCP connection (the beginning of its `struct tcp_info`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TcpInfo {
+    /// Payload of a segment, bytes.
+    pub(crate) mss: u32,
+    /// Segments sent and not acknowledged.
+    pub(crate) unacked: u32,
+    /// Of those, selectively acknowledged.
+    pub(crate) sacked: u32,
+    /// Of those, found lost.
+    pub(crate) lost: u32,
+    /// Of those found lost, sent again.
+    pub(crate) retrans: u32,
+    /// Congestion window, segments.
+    pub(crate) cwnd: u32,
+    /// Segments sent again so far.
+    pub(crate) total_retrans: u32,
+    /// Window that the peer shows, bytes (0 before Linux 5.4).
+    pub(crate) peer_window: u32,
+}
+
+/// Asks the kernel about a TCP connection.
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn tcp_info(fd: impl AsFd) -> io::Result<TcpInfo> {
+    let mut words = [0u32; 64];
+    let mut length = size_of_val(&words) as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes to the array, whose size that is.
+    check(unsafe {
+        libc::getsockopt(
+            fd.as_fd().as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            words.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    })?;
+    // include/uapi/linux/tcp.h: offsets of the fields in bytes
+    let at = |offset: usize| words[offset / 4];
+    Ok(TcpInfo {
+        mss: at(16),
+        unacked: at(24),
+        sacked: at(28),
+        lost: at(32),
+        retrans: at(36),
+        cwnd: at(80),
+        total_retrans: at(100),
+        peer_window: at(228),
+    })
+}
+
+/// Takes up to `length` bytes from a TCP connection and throws them away: with `MSG_TRUNC`, TCP
+/// copies nothing (tcp(7)). `place` is not written to.
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn discard(fd: impl AsFd, place: &mut [u8; 1], length: usize) -> io::Result<usize> {
+    let fd = fd.as_fd().as_raw_fd();
+    // SAFETY: TCP with MSG_TRUNC writes nothing to the buffer, whatever the length.
+    let read = unsafe { libc::recv(fd, place.as_mut_ptr().cast(), length, libc::MSG_TRUNC) };
+    usize::try_from(read).map_err(|_| io::Error::last_os_error())
+}
+
+/// Gives the calling thread precedence over all ordinary ones (SCHED_FIFO, least priority).
+///
+/// # Errors
+/// `EPERM` without `CAP_SYS_NICE`.
+pub(crate) fn run_before_others() -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: 1 };
+    // SAFETY: the parameters are live, and 0 means the calling thread.
+    check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) })
+}
+
+/// Moves the calling thread into a new network namespace.
+///
+/// # Errors
+/// `EPERM` without `CAP_SYS_ADMIN`.
+pub(crate) fn new_network() -> io::Result<()> {
+    // SAFETY: descriptors stay shared; only the network of this thread changes.
+    unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNET) }?;
+    Ok(())
+}
+
+/// Has the command's process call `prepare` before it becomes the program.
+///
+/// `prepare` runs between fork and exec: it may make system calls, and must not allocate, lock or
+/// panic.
+pub(crate) fn before_exec(
+    command: &mut Command,
+    prepare: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
+) {
+    // SAFETY: all callers pass functions of system calls only (see `child.rs`).
+    unsafe { command.pre_exec(prepare) };
+}
+
+/// A mount namespace of the calling process's own, between fork and exec.
+///
+/// # Errors
+/// `EPERM` without `CAP_SYS_ADMIN`.
+pub(crate) fn new_mounts() -> io::Result<()> {
+    // SAFETY: the process has one thread, and shares no descriptors with others.
+    unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNS) }?;
+    Ok(())
+}
+
+fn check(result: i32) -> io::Result<()> {
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}

@@ -1,0 +1,165 @@
+//! TCP sockets as the scenario wants them.
+
+use super::{FlowContext, Stamp, TICK};
+use crate::names::{SERVER_ADDRESS, flow_port};
+use crate::{Error, sys};
+use rustix::io::Errno;
+use rustix::net::sockopt::{
+    Timeout, set_socket_recv_buffer_size_force, set_socket_reuseaddr,
+    set_socket_send_buffer_size_force, set_socket_timeout, set_tcp_congestion, set_tcp_nodelay,
+};
+use rustix::net::{AddressFamily, SocketAddrV4, SocketFlags, SocketType, ipproto, socket_with};
+use scenario::{AppSpec, CcSpec, FlowSpec, TcpSpec};
+use std::os::fd::OwnedFd;
+
+/// Bytes of the timestamps option with its padding (RFC 7323 appendix A): Linux counts it as part of
+/// the MSS, scenarios do not.
+const TIMESTAMPS: u64 = 12;
+/// Largest MSS of a scenario: MTU 1500 less the headers of IPv4 and TCP, less the timestamps.
+const LARGEST_MSS: u64 = 1500 - 40 - TIMESTAMPS;
+
+/// Largest payload of a datagram: MTU 1500 less the headers of IPv4 and UDP.
+const LARGEST_DATAGRAM: u64 = 1500 - 28;
+
+/// The kernel's name of a congestion control.
+fn kernel_name(cc: &CcSpec) -> &str {
+    match cc.name.as_str() {
+        "newreno" => "reno",
+        other => other,
+    }
+}
+
+/// Whether the kernel can run a flow. `available` is what the kernel says of its congestion controls.
+///
+/// # Errors
+/// What it cannot do.
+pub(crate) fn check_flow(flow: &FlowSpec, available: &str) -> Result<(), Error> {
+    let refuse = |why: String| {
+        Err(Error::Unsupported {
+            what: format!("flow {:?}", flow.name),
+            why,
+        })
+    };
+    let payload = match flow.app {
+        AppSpec::Cbr { packet, .. } | AppSpec::Voip { packet, .. } => Some(packet),
+        AppSpec::Gaming { packet, .. } => Some(packet),
+        _ => None,
+    };
+    if let Some(payload) = payload {
+        let range = Stamp::LENGTH as u64..=LARGEST_DATAGRAM;
+        return match range.contains(&payload.get()) {
+            true => Ok(()),
+            false => refuse(format!(
+                "packets of {payload}; in the lab they carry {} B (a time stamp) to {} B (MTU 1500)",
+                range.start(),
+                range.end()
+            )),
+        };
+    }
+    if !available
+        .split_whitespace()
+        .any(|known| known == kernel_name(&flow.cc))
+    {
+        let known = available.split_whitespace().collect::<Vec<_>>().join(", ");
+        return refuse(format!(
+            "this kernel's TCP has no {:?}; it has {known} (newreno is its reno): choose one of \
+             them, or take --world sim",
+            flow.cc.name
+        ));
+    }
+    if flow.tcp.mss.get() > LARGEST_MSS {
+        return refuse(format!(
+            "tcp.mss is {}, and the lab's interfaces carry at most {LARGEST_MSS} B (MTU 1500, less \
+             headers and timestamps)",
+            flow.tcp.mss
+        ));
+    }
+    Ok(())
+}
+
+/// The options of both ends.
+fn configure(socket: &OwnedFd, cc: &CcSpec, tcp: &TcpSpec) -> Result<(), Error> {
+    let failed =
+        |option: &str| Error::system::<std::io::Error>(format!("set {option} of a socket"));
+    let bytes = |n: u64| i32::try_from(n).unwrap_or(i32::MAX);
+    set_tcp_congestion(socket, kernel_name(cc)).map_err(|e| failed("TCP_CONGESTION")(e.into()))?;
+    set_tcp_nodelay(socket, true).map_err(|e| failed("TCP_NODELAY")(e.into()))?;
+    let mss = bytes(tcp.mss.get() + TIMESTAMPS);
+    sys::set_int(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, mss).map_err(failed("TCP_MAXSEG"))?;
+    // The kernel counts its overhead too, as much again as payload at worst, and doubles what it is
+    // told: the clamp then makes the window what the scenario says.
+    let buffer = tcp.receive_buffer.get();
+    set_socket_recv_buffer_size_force(socket, buffer as usize)
+        .map_err(|e| failed("SO_RCVBUFFORCE")(e.into()))?;
+    sys::set_int(
+        socket,
+        libc::IPPROTO_TCP,
+        libc::TCP_WINDOW_CLAMP,
+        bytes(buffer),
+    )
+    .map_err(failed("TCP_WINDOW_CLAMP"))?;
+    // doubled by the kernel; a tenth is overhead
+    let buffer = tcp.send_buffer.get() * 11 / 20;
+    set_socket_send_buffer_size_force(socket, buffer as usize)
+        .map_err(|e| failed("SO_SNDBUFFORCE")(e.into()))?;
+    let tick = Some(core::time::Duration::from_nanos(TICK.as_nanos()));
+    for which in [Timeout::Recv, Timeout::Send] {
+        set_socket_timeout(socket, which, tick).map_err(|e| failed("a timeout")(e.into()))?;
+    }
+    Ok(())
+}
+
+fn tcp_socket() -> Result<OwnedFd, Error> {
+    socket_with(
+        AddressFamily::INET,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        Some(ipproto::TCP),
+    )
+    .map_err(Error::system("make a socket"))
+}
+
+/// The listening socket of a flow's server, in the calling thread's namespace.
+pub(crate) fn listen(context: &FlowContext) -> Result<OwnedFd, Error> {
+    let socket = tcp_socket()?;
+    configure(&socket, &context.spec.cc, &context.spec.tcp)?;
+    let address = SocketAddrV4::new(SERVER_ADDRESS, flow_port(context.index));
+    let work = || -> rustix::io::Result<()> {
+        set_socket_reuseaddr(&socket, true)?;
+        rustix::net::bind(&socket, &address)?;
+        rustix::net::listen(&socket, 1024)
+    };
+    work().map_err(Error::system(format!("listen at {address}")))?;
+    Ok(socket)
+}
+
+/// The next connection of a client; none once the run is over.
+pub(crate) fn accept(context: &FlowContext, listener: &OwnedFd) -> Result<Option<OwnedFd>, Error> {
+    while !context.has_stopped() {
+        match rustix::net::accept(listener) {
+            Ok(socket) => {
+                configure(&socket, &context.spec.cc, &context.spec.tcp)?;
+                return Ok(Some(socket));
+            }
+            Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => {}
+            Err(error) => return Err(Error::system("accept a connection")(error)),
+        }
+    }
+    Ok(None)
+}
+
+/// A connection to the flow's server from the calling thread's namespace; none once the run is over.
+pub(crate) fn connect(context: &FlowContext) -> Result<Option<OwnedFd>, Error> {
+    let socket = tcp_socket()?;
+    configure(&socket, &context.spec.cc, &context.spec.tcp)?;
+    let address = SocketAddrV4::new(SERVER_ADDRESS, flow_port(context.index));
+    loop {
+        match rustix::net::connect(&socket, &address) {
+            Ok(()) | Err(Errno::ISCONN) => return Ok(Some(socket)),
+            // not yet, after the timeout
+            Err(Errno::INPROGRESS | Errno::ALREADY | Errno::INTR) if !context.has_stopped() => {}
+            Err(_) if context.has_stopped() => return Ok(None),
+            Err(error) => return Err(Error::system(format!("connect to {address}"))(error)),
+        }
+    }
+}
