@@ -155,6 +155,21 @@ impl Cell {
         }
     }
 
+    /// In another unit.
+    #[must_use]
+    pub fn scaled(&self, by: f64) -> Self {
+        let scaled = |e: &Estimate| Estimate {
+            mean: by * e.mean,
+            ci95: by * e.ci95,
+        };
+        match self {
+            Self::Empty => Self::Empty,
+            Self::One(one) => Self::One(scaled(one)),
+            Self::Span(least, most) => Self::Span(scaled(least), scaled(most)),
+            Self::Each(all) => Self::Each(all.iter().map(scaled).collect()),
+        }
+    }
+
     fn estimates(&self) -> Vec<Estimate> {
         match self {
             Self::Empty => Vec::new(),

@@ -3,7 +3,7 @@
 use crate::claim::{Claim, Verdict};
 use crate::markdown;
 use crate::plan::Plan;
-use crate::results::Results;
+use crate::results::{Ran, Results};
 use crate::section::{Part, Section, System};
 use comfy_table::{ContentArrangement, presets};
 use core::fmt::Write;
@@ -107,7 +107,7 @@ impl Outcome {
         });
         files.push(File {
             name: format!("{name}.json"),
-            bytes: format!("{:#}\n", self.json).into_bytes(),
+            bytes: format!("{}\n", self.json).into_bytes(),
         });
         files
     }
@@ -122,7 +122,7 @@ impl Outcome {
         } = self.system;
         let mut page = format!(
             "# {title}\n\nMade by `brimful reproduce {name}`: {}. {preface} All numbers are in \
-             [{name}.json]({name}.json).\n\n## Claims\n\n{}{}",
+             `{name}.json`, which is written beside this page.\n\n## Claims\n\n{}{}",
             self.extent,
             self.claim_table(),
             self.count(),
@@ -220,36 +220,11 @@ fn object(
     version: &str,
     extent: &str,
 ) -> Value {
-    let claims: Vec<Value> = parts
-        .iter()
-        .flat_map(|(section, part)| part.claims.iter().map(move |claim| (section.id, claim)))
-        .map(|(section, claim)| {
-            let mut value = json!(claim);
-            value["section"] = section.into();
-            let columns = plan.system.columns.iter().map(|c| (*c).to_owned());
-            let ours = claim.ours.iter().map(|cell| json!(cell));
-            value["ours"] = Value::Object(columns.zip(ours).collect());
-            value
-        })
-        .collect();
-    let experiments: Vec<Value> = results
-        .ran
-        .iter()
-        .map(|ran| {
-            let mut summary = json!(ran.summary);
-            // the only number that differs from one time to the next
-            if let Value::Object(map) = &mut summary {
-                map.remove("wall_s");
-            }
-            let settings = ran.experiment.settings().iter();
-            let settings = settings.map(|(k, v)| ((*k).to_owned(), json!(v)));
-            json!({
-                "scenario": ran.experiment.scenario(),
-                "settings": Value::Object(settings.collect()),
-                "summary": summary,
-            })
-        })
-        .collect();
+    let claims = parts.iter().flat_map(|(section, part)| {
+        let claims = part.claims.iter();
+        claims.map(|claim| claim_object(plan.system, section, claim))
+    });
+    let experiments = results.ran.iter().map(experiment_object);
     json!({
         "system": plan.system.name,
         "version": version,
@@ -258,8 +233,32 @@ fn object(
         "only": plan.only,
         "repeats": plan.extent.repeats,
         "seed": plan.extent.seed,
-        "claims": claims,
-        "experiments": experiments,
+        "claims": claims.collect::<Vec<_>>(),
+        "experiments": experiments.collect::<Vec<_>>(),
+    })
+}
+
+fn claim_object(system: &System, section: &Section, claim: &Claim) -> Value {
+    let mut value = json!(claim);
+    value["section"] = section.id.into();
+    let columns = system.columns.iter().map(|c| (*c).to_owned());
+    let ours = claim.ours.iter().map(|cell| json!(cell));
+    value["ours"] = Value::Object(columns.zip(ours).collect());
+    value
+}
+
+fn experiment_object(ran: &Ran) -> Value {
+    let mut summary = json!(ran.summary);
+    // the only number that differs from one time to the next
+    if let Value::Object(map) = &mut summary {
+        map.remove("wall_s");
+    }
+    let settings = ran.experiment.settings().iter();
+    let settings = settings.map(|(k, v)| ((*k).to_owned(), json!(v)));
+    json!({
+        "scenario": ran.experiment.scenario(),
+        "settings": Value::Object(settings.collect()),
+        "summary": summary,
     })
 }
 
@@ -282,4 +281,176 @@ fn spent(results: &Results) -> Vec<Spent> {
     }
     all.sort_by_key(|spent| std::cmp::Reverse(spent.time));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::{Axis, Figure, Panel, Shape, Trace};
+    use crate::section::Repeats;
+    use crate::{Cell, Choice, Experiment, Extent};
+    use scenario::{Estimate, RunResult};
+
+    const WIRE: &str = "duration = \"1 s\"\n[path]\nrtt = \"20 ms\"\n[link]\nrate = \"20 Mbit/s\"\n\
+        [flow.bulk]\napp = { kind = \"continuous\" }\n";
+
+    static SYSTEM: System = System {
+        name: "wires",
+        title: "Wires: ours beside the paper",
+        columns: &["before", "after"],
+        files: &[("wires/one.toml", WIRE)],
+        repeats: Repeats { full: 2, quick: 1 },
+        preface: "Said first.",
+        quick: "one wire",
+        sections: &[
+            Section {
+                id: "fig1",
+                title: "One wire",
+                experiments: |_| vec![Experiment::of("wires/one"), slow()],
+                report: one_wire,
+            },
+            Section {
+                id: "fig2",
+                title: "Never shown",
+                experiments: |_| vec![slow()],
+                report: |_, _| Part {
+                    claims: vec![
+                        Claim::new("figure 2", "nothing", "all").note("no wire is at hand"),
+                    ],
+                    ..Part::default()
+                },
+            },
+        ],
+        discussion: "### Why\n\nBecause.\n",
+    };
+
+    fn slow() -> Experiment {
+        Experiment::of("wires/one").set("path.rtt", "90 ms")
+    }
+
+    fn one_wire(_: &Extent, results: &Results) -> Part {
+        let events =
+            |experiment: &Experiment| results.mean(experiment, |run| Some(run.events as f64));
+        let [fast, slow] = [Experiment::of("wires/one"), slow()].map(|e| Cell::One(events(&e)));
+        let trace = Trace {
+            name: "<bulk>".to_owned(),
+            points: vec![(0.0, 1.0), (1.0, 2.0)],
+        };
+        let panel = Panel {
+            title: "p".to_owned(),
+            x: Axis::linear("time (s)"),
+            y: Axis::linear("y"),
+            shape: Shape::Lines(vec![trace]),
+        };
+        Part {
+            claims: vec![
+                Claim::new("figure 1", "events a|b", "fewer")
+                    .measured(
+                        &[slow.clone(), fast.clone()],
+                        Verdict::of(fast.least() < slow.least()),
+                    )
+                    .if_not("wires are wires"),
+            ],
+            text: "Its table.\n".to_owned(),
+            figures: vec![Figure {
+                name: "fig1",
+                title: "Figure one".to_owned(),
+                columns: 1,
+                panels: vec![panel],
+            }],
+        }
+    }
+
+    fn run(seed: u64, events: u64) -> RunResult {
+        RunResult {
+            seed,
+            events,
+            wall: Duration::from_millis(10 * events),
+            ..RunResult::default()
+        }
+    }
+
+    fn outcome(choice: &Choice) -> Outcome {
+        let plan = Plan::new(&SYSTEM, choice).expect("valid");
+        // the second section needs nothing that the first has not asked for
+        assert_eq!(plan.points().len(), 2);
+        let runs = vec![vec![run(1, 10), run(2, 12)], vec![run(1, 20), run(2, 20)]];
+        plan.finish(runs, "0.0.0")
+    }
+
+    #[test]
+    fn the_page_has_claims_discussion_and_sections_in_this_order() {
+        let files = outcome(&Choice::default()).files();
+        let names: Vec<&str> = files.iter().map(|f| f.name.as_str()).collect();
+        assert_eq!(names, ["wires/fig1.svg", "wires.md", "wires.json"]);
+        let page = String::from_utf8(files[1].bytes.clone()).expect("text");
+        let parts = [
+            "# Wires: ours beside the paper\n",
+            "2 repeats, 95 % confidence intervals, seed 1. Said first.",
+            "| where | claim | paper | before | after | verdict |",
+            // t(0.975, 1) = 12.706, times 1: the half width of 10 and 12
+            "| figure 1 | events a\\|b | fewer | 20.0 ± 0.0 | 11.0 ± 12.7 | holds |",
+            "| figure 2 | nothing | all |  |  | not measured: no wire is at hand |",
+            "Of 2 claims: holds 1, better 0, does not hold 0, not measured 1.",
+            "### Why",
+            "## One wire\n\n![Figure one](wires/fig1.svg)\n\nIts table.\n",
+        ];
+        let mut from = 0;
+        for part in parts {
+            let at = page[from..].find(part);
+            from += at.unwrap_or_else(|| panic!("no {part:?} after {from} in: {page}"));
+        }
+        assert!(!page.contains("Never shown"), "{page}");
+    }
+
+    #[test]
+    fn json_is_the_same_however_long_the_runs_took() {
+        let outcome = outcome(&Choice::default());
+        let json = outcome.json();
+        assert_eq!(json["claims"][0]["verdict"], "holds");
+        assert_eq!(json["claims"][0]["ours"]["after"][0]["mean"], 11.0);
+        assert_eq!(json["claims"][1]["ours"], serde_json::json!({}));
+        assert_eq!(json["experiments"][1]["settings"]["path.rtt"], "90 ms");
+        assert!(!json.to_string().contains("wall"), "{json}");
+        let spent = outcome.spent();
+        assert_eq!((spent.len(), spent[0].runs), (1, 4));
+        assert_eq!(spent[0].time, Duration::from_millis(620));
+    }
+
+    #[test]
+    fn a_terminal_gets_a_table_of_its_width() {
+        let outcome = outcome(&Choice {
+            quick: true,
+            repeats: Some(2),
+            only: vec!["fig1".to_owned()],
+            ..Choice::default()
+        });
+        let text = outcome.text(Some(70));
+        assert!(text.contains("quick: one wire; only fig1"), "{text}");
+        let table = text.lines().filter(|l| l.starts_with(['┌', '│', '└']));
+        assert!(table.clone().count() > 3, "{text}");
+        assert!(table.clone().all(|l| l.chars().count() <= 70), "{text}");
+        assert!(outcome.text(None).contains("| figure 1 |"));
+    }
+
+    #[test]
+    fn one_repeat_has_no_interval() {
+        let choice = Choice {
+            repeats: Some(1),
+            ..Choice::default()
+        };
+        let text = outcome(&choice).text(None);
+        assert!(
+            text.contains("1 repeat, of which no confidence interval"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_was_not_run_is_no_number() {
+        let results = Results { ran: Vec::new() };
+        let Estimate { mean, .. } = results.mean(&slow(), |run| Some(run.events as f64));
+        assert!(mean.is_nan());
+        assert!(results.runs(&slow()).is_empty() && results.summary(&slow()).is_none());
+    }
 }

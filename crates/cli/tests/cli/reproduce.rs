@@ -26,7 +26,7 @@ fn refused(arguments: &[&str], words: &[&str]) {
 #[test]
 fn what_there_is_not_is_refused_with_what_there_is() {
     refused(&["reproduce", "rapit", "--out", "o"], &["rapit", "rapid"]);
-    refused(&["reproduce"], &["rapid"]);
+    refused(&["reproduce"], &["SYSTEM"]);
     refused(
         &["reproduce", "rapid", "--only", "fig44", "--out", "o"],
         &["fig44", "fig4-los", "fig12", "did you mean \"fig4\"?"],

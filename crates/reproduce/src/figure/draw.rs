@@ -247,3 +247,94 @@ fn line(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(mean: f64) -> Estimate {
+        Estimate { mean, ci95: 1.0 }
+    }
+
+    fn figure(values: &[Estimate]) -> Figure {
+        let groups = |y| Panel {
+            title: "(a) goodput".to_owned(),
+            x: Axis::linear("base RTT (ms)"),
+            y,
+            shape: Shape::Groups {
+                conditions: vec!["1".to_owned(), "10".to_owned()],
+                series: vec![("cubic".to_owned(), values.to_vec())],
+            },
+        };
+        let line = Trace {
+            name: "a & <b>".to_owned(),
+            points: vec![
+                (0.0, 1.0),
+                (1.0, 2.0),
+                (f64::NAN, 0.0),
+                (2.0, 3.0),
+                (3.0, 1.0),
+            ],
+        };
+        let lines = Panel {
+            title: "lines".to_owned(),
+            x: Axis::linear("time (s)"),
+            y: Axis::linear("bytes (kB)"),
+            shape: Shape::Lines(vec![line]),
+        };
+        Figure {
+            name: "fig0",
+            title: "A figure".to_owned(),
+            columns: 2,
+            panels: vec![
+                groups(Axis::linear("goodput (Mbit/s)")),
+                groups(Axis::logarithmic("RTT increase (%)")),
+                lines,
+            ],
+        }
+    }
+
+    #[test]
+    fn everything_is_named_and_the_same_numbers_give_the_same_bytes() {
+        let svg = figure(&[estimate(10.0), estimate(500.0)]).svg();
+        for text in [
+            "A figure",
+            "base RTT (ms)",
+            "goodput (Mbit/s)",
+            "RTT increase (%)",
+            "time (s)",
+            "cubic",
+            "a &amp; &lt;b&gt;",
+            "1000",
+        ] {
+            assert!(svg.contains(text), "no {text:?}");
+        }
+        // three panels in rows of two
+        assert!(
+            svg.starts_with("<svg width=\"840\" height=\"598\""),
+            "{}",
+            &svg[..60]
+        );
+        // two bars beside background and swatches, two dots, one line in two stretches
+        assert_eq!(svg.matches("<circle").count(), 2);
+        let blue = format!(
+            "fill=\"none\" opacity=\"1\" stroke=\"#{:02X}{:02X}{:02X}\"",
+            COLOURS[1].0, COLOURS[1].1, COLOURS[1].2
+        );
+        assert_eq!(svg.matches(&blue).count(), 2, "{svg}");
+        assert_eq!(svg, figure(&[estimate(10.0), estimate(500.0)]).svg());
+        assert_ne!(svg, figure(&[estimate(11.0), estimate(500.0)]).svg());
+    }
+
+    #[test]
+    fn what_is_no_number_is_left_out() {
+        let svg = figure(&[estimate(f64::NAN), estimate(f64::INFINITY)]).svg();
+        assert_eq!(svg.matches("<circle").count(), 0);
+        assert!(!svg.contains("NaN") && !svg.contains("inf"));
+        let empty = Figure {
+            panels: Vec::new(),
+            ..figure(&[])
+        };
+        assert!(empty.svg().contains("A figure"));
+    }
+}
