@@ -45,16 +45,21 @@ impl CellLoad {
     /// PRBs that a UE may count on: what it has and an equal part of the unused ones, but at least
     /// an equal part of the cell. One that does not send shares in thought with all that could start
     /// with it: should they, the first round trip must not carry the cell's rate many times over.
-    pub(super) fn expected_prb(&self, ue: &UeReport, is_sending: bool) -> Prb {
+    pub(super) fn expected_prb(&self, ue: &UeReport, is_sending: bool) -> f64 {
         let sharers = if is_sending || is_served(ue) {
             self.active
         } else {
             self.connected.max(self.active + 1)
         };
-        let sharers = sharers.max(1);
-        let expected = u32::from(ue.prb_dl.get()) + self.unused.div_ceil(sharers);
-        let expected = expected.max(self.free / sharers).min(self.free);
-        Prb::new(u16::try_from(expected).unwrap_or(u16::MAX))
+        let sharers = f64::from(sharers.max(1));
+        let (unused, free) = (f64::from(self.unused), f64::from(self.free));
+        let expected = f64::from(ue.prb_dl.get()) + unused / sharers;
+        expected.max(free / sharers).min(free)
+    }
+
+    /// More than one UE sends.
+    pub(super) fn is_shared(&self) -> bool {
+        self.active > 1
     }
 }
 
@@ -63,39 +68,42 @@ mod tests {
     use super::*;
     use crate::test_support::report;
 
-    fn expected(prb: &[u16], connected: bool, sending: bool) -> Vec<u16> {
+    fn expected(prb: &[u16], connected: bool, sending: bool) -> Vec<f64> {
         let report = report(prb);
         let load = CellLoad::new(&report, |_| (connected, sending));
         let expected = report.ues.iter().map(|ue| load.expected_prb(ue, sending));
-        expected.map(Prb::get).collect()
+        expected.collect()
     }
 
     #[test]
     fn one_ue_gets_all_as_in_equation_2() {
-        assert_eq!(expected(&[40], true, true), [132]);
-        assert_eq!(expected(&[0], true, false), [132]);
+        assert_eq!(expected(&[40], true, true), [132.0]);
+        assert_eq!(expected(&[0], true, false), [132.0]);
     }
 
     #[test]
     fn unused_prbs_are_shared_by_those_that_send() {
         // 62 unused, 31 for each
-        assert_eq!(expected(&[40, 30], true, true), [71, 66]);
+        assert_eq!(expected(&[40, 30], true, true), [71.0, 66.0]);
         // 92 unused, 46 for each of the two that send
-        assert_eq!(expected(&[40, 0], true, true), [86, 66]);
+        assert_eq!(expected(&[40, 0], true, true), [86.0, 66.0]);
         // the second has nothing to do with us and sends nothing: the first gets all
-        assert_eq!(expected(&[40, 0], false, false), [132, 66]);
+        assert_eq!(expected(&[40, 0], false, false), [132.0, 66.0]);
     }
 
     #[test]
     fn nobody_counts_on_less_than_an_equal_part() {
-        assert_eq!(expected(&[132, 0, 0, 0], true, true), [132, 33, 33, 33]);
+        assert_eq!(
+            expected(&[132, 0, 0, 0], true, true),
+            [132.0, 33.0, 33.0, 33.0]
+        );
     }
 
     #[test]
     fn idle_ues_count_on_starting_together() {
-        assert_eq!(expected(&[0; 4], true, false), [33; 4]);
+        assert_eq!(expected(&[0; 4], true, false), [33.0; 4]);
         // and on those that send
-        assert_eq!(expected(&[132, 0, 0], true, false), [132, 44, 44]);
+        assert_eq!(expected(&[132, 0, 0], true, false), [132.0, 44.0, 44.0]);
     }
 
     #[test]
@@ -103,6 +111,6 @@ mod tests {
         let mut report = report(&[0]);
         report.cell.prb_background = Prb::new(32);
         let load = CellLoad::new(&report, |_| (true, true));
-        assert_eq!(load.expected_prb(&report.ues[0], true), Prb::new(100));
+        assert_eq!(load.expected_prb(&report.ues[0], true), 100.0);
     }
 }

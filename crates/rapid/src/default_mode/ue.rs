@@ -15,6 +15,8 @@ const INITIAL_EFFICIENCY: f64 = 0.95;
 const EFFICIENCY_BOUNDS: (f64, f64) = (0.5, 1.0);
 /// Forgetting time of the learnt share, of the queue's deviation and of unintercepted traffic, seconds.
 const LEARN_TIME: f64 = 0.1;
+/// Forgetting time of the PRBs that a UE may count on in a cell that it shares, seconds.
+const SHARE_TIME: f64 = 0.01;
 /// The queue loop's time constant as a multiple of its delay.
 const LOOP_DELAYS: f64 = 4.0;
 /// The target holds for the queue's mean less so many mean deviations: HARQ and delayed
@@ -38,6 +40,8 @@ pub(super) struct Ue {
     ran_at: Instant,
     /// Rate of IP bytes that the UE could have, all flows together, byte/s.
     capacity: f64,
+    /// PRBs that it may count on.
+    prb: f64,
     /// IP bytes per transport-block byte.
     efficiency: f64,
     /// Rate of traffic that passes us by, byte/s.
@@ -68,6 +72,7 @@ impl Ue {
             reported_at: now,
             ran_at: now,
             capacity: 0.0,
+            prb: 0.0,
             efficiency: INITIAL_EFFICIENCY,
             unintercepted: 0.0,
             acked: 0,
@@ -139,13 +144,16 @@ impl Ue {
         self.slot = slot;
         self.queue_before = self.queue;
         self.queue = of.rlc_queue_bytes.get() as f64;
-        let prb = if config.has(Part::CellSharing) {
-            load.expected_prb(of, self.is_sending(now))
+        let expected = if config.has(Part::CellSharing) {
+            self.average_prb(load.expected_prb(of, self.is_sending(now)), load, covered)
         } else {
-            capacity::expected_prb(report, of)
+            f64::from(capacity::expected_prb(report, of).get())
         };
-        let blocks = capacity::capacity(report, of.quality, prb).as_bps() as f64 / 8.0
-            * report.cell.downlink_share;
+        // transport blocks are proportional to PRBs but for their rounding
+        let carrier =
+            capacity::capacity(report, of.quality, report.cell.n_prb).as_bps() as f64 / 8.0;
+        let share = expected / f64::from(report.cell.n_prb.get());
+        let blocks = carrier * share * report.cell.downlink_share;
         if config.has(Part::Payload) {
             self.learn_efficiency(report, of, blocks, covered);
         } else {
@@ -155,6 +163,17 @@ impl Ue {
         self.learn_unintercepted(of, covered);
         // a report's own time, unless it claims to come from the future
         self.reported_at = of.timestamp.min(now);
+    }
+
+    /// (6) Among several, what a report of a millisecond says of one is by chance: it is averaged.
+    fn average_prb(&mut self, expected: f64, load: &CellLoad, covered: f64) -> f64 {
+        let weight = if load.is_shared() && self.prb > 0.0 {
+            weight(covered, SHARE_TIME)
+        } else {
+            1.0
+        };
+        self.prb += weight * (expected - self.prb);
+        self.prb
     }
 
     /// (1) IP bytes per transport-block byte, while there was always something to send.
