@@ -18,6 +18,7 @@ mod backoff;
 mod client;
 mod clock;
 mod config;
+mod daemon;
 mod http;
 mod hub;
 mod limit;
@@ -32,5 +33,6 @@ pub use config::{
     Address, ClientConfig, Config, ConfigError, Format, HttpConfig, Network, PlatformConfig,
     SourceConfig, SourceKind, TopicConfig,
 };
+pub use daemon::{Log, run};
 pub use metrics::{Labels, Metrics};
 pub use service::{Service, check};

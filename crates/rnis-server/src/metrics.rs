@@ -181,6 +181,6 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("\nbrimful_rnis_cells 1\n"));
-        assert!(!text.contains("brimful_rnis_readers "));
+        assert!(!text.contains("\nbrimful_rnis_readers "));
     }
 }

@@ -1,0 +1,15 @@
+//! The whole service against real clients, sources and brokers.
+#![allow(missing_docs, reason = "a test")]
+
+mod announcement;
+mod brokers;
+mod common;
+mod document;
+mod faults;
+mod inbox;
+mod processes;
+mod queries;
+mod security;
+mod sources;
+mod subscriptions;
+mod unix;

@@ -1,0 +1,116 @@
+//! Reports over the Unix socket.
+
+use crate::common::{NETWORK, until, usual, world};
+use rnis::codec::decode_json;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::UnixStream;
+
+const SOCKET: &str = "[unix]\npath = \"{folder}/radio.sock\"\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_reader_gets_every_report_with_addresses() {
+    let mut world = world("", &format!("{SOCKET}{NETWORK}")).await;
+    let path = world.path("radio.sock");
+    let mut readers = Vec::new();
+    for _ in 0..2 {
+        let stream = UnixStream::connect(&path)
+            .await
+            .expect("the service listens");
+        readers.push(BufReader::new(stream).lines());
+    }
+    until("readers", || {
+        world.counted("brimful_rnis_readers", &[]) == 2.0
+    })
+    .await;
+    for slot in 1..=3 {
+        world.cell.report(&usual(20 * slot)).await;
+    }
+    for reader in &mut readers {
+        for slot in 1..=3 {
+            let line = reader
+                .next_line()
+                .await
+                .expect("a line")
+                .expect("not the end");
+            let report = decode_json(line.as_bytes()).expect("a report");
+            assert_eq!(report.cell.slot.get(), 20 * slot);
+            assert_eq!(
+                report.ues[1].ip,
+                Some([10, 45, 0, 3].into()),
+                "by the mapping"
+            );
+            // the cell is on this machine: its clock is ours
+            assert_eq!(report.ues[0].timestamp.as_nanos(), 20 * slot * 500_000);
+        }
+    }
+    drop(readers);
+    until("readers gone", || {
+        world.counted("brimful_rnis_readers", &[]) == 0.0
+    })
+    .await;
+    world.service.stop().await;
+    assert!(!path.exists(), "the socket's file goes with the service");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_does_not_read_loses_reports_and_delays_nobody() {
+    let mut world = world("", &format!("{SOCKET}{NETWORK}")).await;
+    let idle = UnixStream::connect(world.path("radio.sock"))
+        .await
+        .expect("the service listens");
+    until("the reader", || {
+        world.counted("brimful_rnis_readers", &[]) == 1.0
+    })
+    .await;
+    let count = 4_000;
+    for slot in 1..=count {
+        world.cell.report(&usual(20 * slot)).await;
+    }
+    world.accepted(u32::try_from(count).expect("few")).await;
+    // it reads again: what it lost is counted, and the last report is not among it
+    let mut lines = BufReader::new(idle).lines();
+    let mut got: u64 = 0;
+    loop {
+        let line = lines
+            .next_line()
+            .await
+            .expect("a line")
+            .expect("not the end");
+        got += 1;
+        if decode_json(line.as_bytes())
+            .expect("a report")
+            .cell
+            .slot
+            .get()
+            == 20 * count
+        {
+            break;
+        }
+    }
+    assert!(got < count, "{got}");
+    let lost = world.counted("brimful_rnis_publish_lost_total", &[("transport", "unix")]);
+    assert_eq!(lost + got as f64, count as f64);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_file_of_a_dead_service_is_replaced_and_that_of_a_living_one_is_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("radio.sock");
+    drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
+    assert!(path.exists());
+    let tables = format!("[unix]\npath = \"{}\"\n", path.display());
+    let first = world("", &tables).await;
+    assert!(UnixStream::connect(&path).await.is_ok());
+
+    let text =
+        format!("[[source]]\nname = \"x\"\nkind = \"reports\"\nurl = \"unix:/nowhere\"\n{tables}");
+    let config = rnis_server::Config::parse("second", &text).expect("good");
+    let second = rnis_server::Service::start(config).await;
+    let said = second.err().expect("the path is taken").to_string();
+    assert!(said.contains("another process listens there"), "{said}");
+    assert!(
+        UnixStream::connect(&path).await.is_ok(),
+        "the first one's is still there"
+    );
+    first.service.stop().await;
+}
