@@ -1,5 +1,6 @@
 //! The command line, as `docs/cli.md` describes it.
 
+use crate::commands::pep::{PEP_HELP, PepArgs};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use reproduce::SYSTEMS;
@@ -29,6 +30,9 @@ pub(crate) enum Command {
     /// Run a paper's experiments again and print its claims beside ours
     #[command(after_help = REPRODUCE_HELP)]
     Reproduce(ReproduceArgs),
+    /// Run the live proxy: split TCP connections of UEs, windows by RAPID
+    #[command(after_help = PEP_HELP)]
+    Pep(PepArgs),
     /// Measure, make or convert radio traces
     #[command(subcommand)]
     Trace(TraceCommand),

@@ -65,6 +65,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "scenario",
             "sim",
             "lab",
+            "pep",
             "report",
             "reproduce",
             "rnis-server",

@@ -2,6 +2,7 @@
 
 mod compare;
 mod list;
+pub(crate) mod pep;
 mod reproduce;
 mod run;
 mod show;
@@ -19,6 +20,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Run(arguments) => run::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
+        Command::Pep(arguments) => pep::run(&arguments),
         Command::Trace(command) => trace::run(&command),
         Command::List(arguments) => list::run(&arguments),
         Command::Scenario(command) => show::run(&command),

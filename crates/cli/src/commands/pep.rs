@@ -1,0 +1,244 @@
+//! `brimful pep`: the proxy daemon, and questions to one that runs.
+
+use crate::failure::Failure;
+use crate::output::print;
+use anyhow::anyhow;
+use clap::{Args, Subcommand};
+use pep::{Config, PepError, Start};
+use serde_json::Value;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Help below the options.
+pub(crate) const PEP_HELP: &str = "\
+Runs in the foreground and logs to stderr. SIGHUP reloads the configuration; SIGTERM ends the proxy:
+new connections then pass by it. The configuration's keys are in docs/operations/pep.md.
+
+Examples:
+  brimful pep --config /etc/brimful/pep.toml --check
+  sudo brimful pep --config /etc/brimful/pep.toml
+  sudo brimful pep --config /etc/brimful/pep.toml --upgrade
+  sudo brimful pep status --config /etc/brimful/pep.toml
+
+Exit codes: 0 done, 2 bad usage or configuration (nothing was changed), 1 failed run.";
+
+/// Options of `pep`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct PepArgs {
+    #[command(subcommand)]
+    command: Option<PepCommand>,
+    /// Configuration file (TOML)
+    #[arg(long, value_name = "FILE", required = true)]
+    config: Option<PathBuf>,
+    /// Only check the configuration
+    #[arg(long)]
+    check: bool,
+    /// Take over the listeners of the proxy that runs with this admin socket, and let it drain
+    #[arg(long, conflicts_with = "check")]
+    upgrade: bool,
+}
+
+/// Questions to a running proxy.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PepCommand {
+    /// Say what state the running proxy is in
+    Status(AskArgs),
+    /// List the connections of the running proxy
+    Flows(AskArgs),
+}
+
+/// Whom to ask, and how to answer.
+#[derive(Debug, Args)]
+pub(crate) struct AskArgs {
+    /// The proxy's configuration file, which names its admin socket
+    #[arg(long, value_name = "FILE", required_unless_present = "socket")]
+    config: Option<PathBuf>,
+    /// Its admin socket itself
+    #[arg(long, value_name = "PATH", conflicts_with = "config")]
+    socket: Option<PathBuf>,
+    /// Print JSON on stdout instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the proxy, or asks it.
+pub(crate) fn run(arguments: &PepArgs) -> Result<(), Failure> {
+    match (&arguments.command, &arguments.config) {
+        (Some(PepCommand::Status(ask)), _) => {
+            let status = pep::status(&socket(ask)?).map_err(failure)?;
+            answer(ask, &status, status_text)
+        }
+        (Some(PepCommand::Flows(ask)), _) => {
+            let flows = pep::flows(&socket(ask)?).map_err(failure)?;
+            answer(ask, &flows, flows_text)
+        }
+        (None, Some(file)) if arguments.check => check(file),
+        (None, Some(file)) => pep::run(&Start {
+            config: file.clone(),
+            upgrade: arguments.upgrade,
+        })
+        .map_err(failure),
+        (None, None) => Err(Failure::Input(anyhow!("--config FILE is missing"))),
+    }
+}
+
+fn failure(error: PepError) -> Failure {
+    match error {
+        PepError::Config(_) => Failure::input(error),
+        _ => Failure::run(error),
+    }
+}
+
+fn check(file: &Path) -> Result<(), Failure> {
+    Config::load(file).map_err(Failure::input)?;
+    print(&format!("{}: valid\n", file.display()))
+}
+
+fn socket(ask: &AskArgs) -> Result<PathBuf, Failure> {
+    if let Some(socket) = &ask.socket {
+        return Ok(socket.clone());
+    }
+    let file = ask.config.as_deref().unwrap_or(Path::new(""));
+    let config = Config::load(file).map_err(Failure::input)?;
+    config.admin.ok_or_else(|| {
+        Failure::Input(anyhow!(
+            "{}: the proxy has no admin socket; give it one: [admin] socket = \"/run/brimful/pep.sock\"",
+            file.display()
+        ))
+    })
+}
+
+fn answer(ask: &AskArgs, value: &Value, text: fn(&Value) -> String) -> Result<(), Failure> {
+    if ask.json {
+        print(&format!("{value}\n"))
+    } else {
+        print(&text(value))
+    }
+}
+
+/// A value as people read it; nothing where there is none.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn status_text(status: &Value) -> String {
+    let mut text = String::new();
+    let listeners = status["listeners"].as_array().map_or(&[][..], Vec::as_slice);
+    let listeners: Vec<String> = listeners.iter().map(plain).collect();
+    // writing to a text cannot fail
+    let _ = writeln!(
+        text,
+        "brimful {} (process {}): {} for {:.0} s, at {}\n{} connections, {} waiting",
+        plain(&status["version"]),
+        status["pid"],
+        plain(&status["state"]),
+        status["uptime_seconds"].as_f64().unwrap_or(0.0),
+        listeners.join(" and "),
+        status["connections"],
+        bytes(&status["waiting_bytes"]),
+    );
+    let control = &status["control"];
+    if control.is_null() {
+        text.push_str("connections are split; nobody looks at the radio\n");
+        return text;
+    }
+    let _ = writeln!(
+        text,
+        "windows towards UEs by {}; reports {}connected, {} believed",
+        plain(&control["actuator"]),
+        if control["source_connected"] == true { "" } else { "not " },
+        control["reports"]["believed"],
+    );
+    for cell in control["cells"].as_array().into_iter().flatten() {
+        let _ = writeln!(
+            text,
+            "cell {}: {}, {} flows under control, last report {:.3} s ago",
+            cell["cell"],
+            plain(&cell["state"]),
+            cell["flows"],
+            cell["silence_seconds"].as_f64().unwrap_or(f64::NAN),
+        );
+    }
+    for ue in control["ues"].as_array().into_iter().flatten() {
+        let _ = writeln!(
+            text,
+            "UE {} (RNTI {}): {:.1} Mbit/s, {} flows ({} slow), {} in flight, {} waiting",
+            plain(&ue["address"]),
+            ue["rnti"],
+            ue["capacity_bps"].as_f64().unwrap_or(0.0) / 1e6,
+            ue["flows"],
+            ue["slow_flows"],
+            bytes(&ue["in_flight_bytes"]),
+            bytes(&ue["buffered_bytes"]),
+        );
+    }
+    text
+}
+
+fn flows_text(flows: &Value) -> String {
+    let mut text = String::new();
+    for flow in flows.as_array().into_iter().flatten() {
+        let milliseconds = |key: &str| match flow[key].as_f64() {
+            Some(seconds) => format!("{:.1} ms", seconds * 1e3),
+            None => "-".to_owned(),
+        };
+        let _ = writeln!(
+            text,
+            "{} {} <- {}: {}{}, {} down, {} up, {} waiting, window {} / {}, RTT {} / {}",
+            flow["id"],
+            plain(&flow["client"]),
+            plain(&flow["server"]),
+            plain(&flow["handling"]),
+            if flow["slow"] == true { " (slow)" } else { "" },
+            bytes(&flow["bytes_down"]),
+            bytes(&flow["bytes_up"]),
+            bytes(&flow["waiting_bytes"]),
+            bytes(&flow["wan_window_bytes"]),
+            bytes(&flow["ran_window_bytes"]),
+            milliseconds("wan_rtt_seconds"),
+            milliseconds("ran_rtt_seconds"),
+        );
+    }
+    if text.is_empty() {
+        text.push_str("no connections\n");
+    }
+    text
+}
+
+fn bytes(value: &Value) -> String {
+    match value.as_u64() {
+        Some(n) => units::Bytes::new(n).to_string(),
+        None => "-".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_is_told_with_and_without_the_radio() {
+        let split = serde_json::json!({
+            "version": "0.1.0", "pid": 1, "state": "running", "uptime_seconds": 2.0,
+            "listeners": ["0.0.0.0:40001"], "connections": 3, "waiting_bytes": 1500,
+        });
+        let text = status_text(&split);
+        assert!(text.contains("3 connections, 1.5 kB waiting"), "{text}");
+        assert!(text.contains("nobody looks at the radio"), "{text}");
+        let mut controlled = split;
+        controlled["control"] = serde_json::json!({
+            "actuator": "bpf", "source_connected": true, "reports": { "believed": 7 },
+            "cells": [{ "cell": 1, "state": "following", "flows": 2, "silence_seconds": 0.001 }],
+            "ues": [{ "address": "10.45.0.2", "rnti": 5, "capacity_bps": 16_000_000, "flows": 2,
+                      "slow_flows": 1, "in_flight_bytes": 90_000, "buffered_bytes": 0 }],
+        });
+        let text = status_text(&controlled);
+        assert!(text.contains("cell 1: following, 2 flows"), "{text}");
+        assert!(text.contains("16.0 Mbit/s, 2 flows (1 slow)"), "{text}");
+    }
+}
