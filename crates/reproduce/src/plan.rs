@@ -123,7 +123,7 @@ fn unknown(system: &'static System, name: &str) -> PlanError {
     let near = known
         .iter()
         .map(|k| (strsim::damerau_levenshtein(k, name), k))
-        .min()
+        .min_by_key(|(distance, _)| *distance)
         .filter(|(distance, _)| *distance <= 2);
     PlanError::Section {
         name: name.to_owned(),
