@@ -128,7 +128,9 @@ fn plain(value: &Value) -> String {
 
 fn status_text(status: &Value) -> String {
     let mut text = String::new();
-    let listeners = status["listeners"].as_array().map_or(&[][..], Vec::as_slice);
+    let listeners = status["listeners"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
     let listeners: Vec<String> = listeners.iter().map(plain).collect();
     // writing to a text cannot fail
     let _ = writeln!(
@@ -151,7 +153,11 @@ fn status_text(status: &Value) -> String {
         text,
         "windows towards UEs by {}; reports {}connected, {} believed",
         plain(&control["actuator"]),
-        if control["source_connected"] == true { "" } else { "not " },
+        if control["source_connected"] == true {
+            ""
+        } else {
+            "not "
+        },
         control["reports"]["believed"],
     );
     for cell in control["cells"].as_array().into_iter().flatten() {
