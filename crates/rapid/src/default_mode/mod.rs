@@ -20,8 +20,8 @@
 //!    rate, at most one more equal share.
 //! 6. *Unused PRBs are shared* among the UEs that send, no UE counts on less than an equal part of
 //!    the cell, and one that does not send counts on all others starting with it.
-//! 7. *Without reports* the capacity is taken to be what was lately delivered, which keeps the pipe
-//!    full and cannot grow the queue.
+//! 7. *Without reports* the capacity is taken to be what was lately delivered and a quarter, at most the
+//!    last that was reported: that keeps the pipe full, and the queue cannot grow by more.
 
 mod cell;
 mod flow;

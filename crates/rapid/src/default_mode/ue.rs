@@ -22,6 +22,8 @@ const LOOP_DELAYS: f64 = 4.0;
 /// The target holds for the queue's mean less so many mean deviations: HARQ and delayed
 /// acknowledgements make it swing, and an empty queue is lost capacity.
 const QUEUE_DEVIATIONS: f64 = 2.0;
+/// Rate over what is delivered while reports are stale.
+const STALE_HEADROOM: f64 = 1.25;
 /// Standing queue aimed at, in slots, if that is more than the configured time: below, a slot can
 /// find too little.
 const TARGET_QUEUE_SLOTS: f64 = 2.0;
@@ -271,20 +273,20 @@ impl Ue {
 
     /// The rate of our flows together, byte/s.
     fn usable_rate(&self, now: Instant, active: f64, config: &AllocatorConfig) -> f64 {
-        if !self.is_fresh(now, config) || self.capacity <= 0.0 {
-            return self.delivered;
-        }
-        if !config.has(Part::Unintercepted) {
-            return self.capacity;
+        // (7) what arrived lately and a little: the pipe stays full, and a queue cannot grow by more
+        let proven = self.delivered * STALE_HEADROOM;
+        if self.capacity <= 0.0 {
+            return proven;
         }
         // (5) the others keep their rate, but one more equal share at the most
-        let others = self
-            .unintercepted
-            .clamp(0.0, self.capacity / (active + 1.0));
-        if others < 0.01 * self.capacity {
-            self.capacity
+        let most = self.capacity / (active + 1.0);
+        let others = self.unintercepted.clamp(0.0, most);
+        let is_seen = config.has(Part::Unintercepted) && others >= 0.01 * self.capacity;
+        let rate = self.capacity - if is_seen { others } else { 0.0 };
+        if self.is_fresh(now, config) {
+            rate
         } else {
-            self.capacity - others
+            rate.min(proven)
         }
     }
 
