@@ -117,29 +117,18 @@ def names(document):
 
 
 def queries(document):
-    """Lists have commas between their values, as their descriptions say; values are not empty."""
+    """Lists have commas between their values, as their descriptions say."""
     for parameter in document["components"]["parameters"].values():
         schema = parameter["schema"]
         if schema.get("type") == "array":
             parameter["style"] = "form"
             parameter["explode"] = False
             schema["minItems"] = 1
-            schema = schema["items"]
-        if schema.get("type") == "integer":
-            schema["format"] = "int64"
-            schema["minimum"] = -(2**63)
-            schema["maximum"] = 2**63 - 1
-        elif parameter["name"] == "subscription_type":
+        if parameter["name"] == "subscription_type":
             schema["enum"] = [
                 "cell_change", "rab_est", "rab_mod", "rab_rel", "meas_rep_ue", "nr_meas_rep_ue",
                 "timing_advance_ue", "ca_reconf", "s1_bearer",
             ]
-        else:
-            parameter["schema"] = dict(schema) if schema.get("type") == "array" else schema
-            if "$ref" in schema:
-                parameter["schema"] = {"type": "string", "minLength": 1}
-            else:
-                schema["minLength"] = 1
     for path, operations in document["paths"].items():
         if path.startswith("/queries") or path == "/subscriptions":
             get = operations["get"]
@@ -147,6 +136,9 @@ def queries(document):
 
 
 def networks(document):
+    time = document["components"]["schemas"]["TimeStamp"]["properties"]
+    time["seconds"].update(minimum=0, maximum=2**32 - 1)
+    time["nanoSeconds"].update(minimum=0, maximum=999_999_999)
     plmn = document["components"]["schemas"]["Plmn"]["properties"]
     plmn["mcc"]["pattern"] = plmn["mnc"]["pattern"] = "^[0-9]*$"
     bearer = document["components"]["schemas"]["S1BearerInfo"]

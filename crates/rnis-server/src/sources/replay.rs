@@ -22,6 +22,8 @@ struct Lap {
     /// What is added to slots and numbers.
     slots: u64,
     numbers: u64,
+    /// Slot and lowest number with which the recording begins.
+    first: Option<(u64, u64)>,
     /// The end of this lap: the last slot and number so far, and the slots of one report.
     last_slot: u64,
     last_number: u64,
@@ -45,8 +47,7 @@ pub(super) async fn play(
         if played == 0 {
             return Err("the recording has no report".into());
         }
-        lap.slots = lap.last_slot + lap.step.max(1);
-        lap.numbers = lap.last_number + 1;
+        lap.turn();
     }
 }
 
@@ -87,7 +88,16 @@ async fn play_lap(path: &Path, speed: f64, lap: &mut Lap, feed: &mut Feed) -> Re
 }
 
 impl Lap {
+    /// The next lap begins one report after the end of this one.
+    fn turn(&mut self) {
+        let (slot, number) = self.first.unwrap_or_default();
+        self.slots = (self.last_slot + self.step.max(1)).saturating_sub(slot);
+        self.numbers = (self.last_number + 1).saturating_sub(number);
+    }
+
     fn shift(&mut self, mut report: RadioReport) -> RadioReport {
+        let number = report.ues.iter().map(|ue| ue.seq).min().unwrap_or(0);
+        self.first.get_or_insert((report.cell.slot.get(), number));
         report.cell.slot = Slot::new(report.cell.slot.get().saturating_add(self.slots));
         self.last_slot = self.last_slot.max(report.cell.slot.get());
         self.step = report.cell.slots.into();

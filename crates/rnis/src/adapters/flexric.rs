@@ -197,7 +197,7 @@ impl Adapter for FlexRic {
         let present = |rnti: Rnti| ues.iter().any(|ue| ue.rnti == rnti);
         self.series.keep(present);
         self.counters.retain(|rnti, _| present(*rnti));
-        let cell = self.profile.cell_report(now, turn.period);
+        let cell = self.profile.cell_report(turn);
         out.reports.push(report(cell, ues));
         Ok(out)
     }

@@ -212,7 +212,7 @@ impl Adapter for Kpm {
             let prb = ue.prb.unwrap_or(shared * share);
             ues.push(self.ue(now, turn, ue, prb, &mut out));
         }
-        let mut cell = self.profile.cell_report(now, turn.period);
+        let mut cell = self.profile.cell_report(turn);
         if untold_kbps == 0.0 {
             // nobody's share: broadcast, and UEs that are not listed
             cell.prb_background = Prb::new(shared.round() as u16).min(cell.n_prb);

@@ -86,7 +86,7 @@ impl Adapter for LegacyCsv {
         if block > 0 && prb > 0 {
             self.full_band_millibytes = block * 1_000 * u64::from(n_prb.get()) / prb;
         }
-        let cell = self.profile.cell_report(now, turn.period);
+        let cell = self.profile.cell_report(turn);
         let bytes = Bytes::new(block * u64::from(cell.slots));
         let ue = UeReport {
             rnti: self.rnti,

@@ -35,7 +35,7 @@ use crate::event::RadioEvent;
 use crate::identity::{MissingMapping, UeId, UeMap};
 use crate::{CellId, CellReport, LinkQuality, McsTable, RadioReport, UeReport};
 use core::net::IpAddr;
-use units::{Bytes, Duration, Hertz, Instant, Mcs, Prb, Slot};
+use units::{Bytes, Duration, Hertz, Instant, Mcs, Prb};
 
 pub use flexran::FlexRan;
 pub use flexric::FlexRic;
@@ -91,17 +91,16 @@ impl CellProfile {
         (slots.round() as u32).max(1)
     }
 
-    /// The cell's part of a report of a period that ends now.
-    fn cell_report(&self, now: Instant, period: Duration) -> CellReport {
-        let slot = now.as_nanos() / self.slot_duration.as_nanos().max(1);
+    /// The cell's part of the report of a message.
+    fn cell_report(&self, turn: series::Turn) -> CellReport {
         CellReport {
             id: self.id,
             n_prb: self.n_prb,
             scs: self.scs,
             slot_duration: self.slot_duration,
             downlink_share: self.downlink_share,
-            slot: Slot::new(slot),
-            slots: self.downlink_slots(period),
+            slot: turn.slot,
+            slots: self.downlink_slots(turn.period),
             prb_background: Prb::new(0),
         }
     }

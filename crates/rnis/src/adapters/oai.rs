@@ -95,7 +95,7 @@ impl OaiXapp {
             .iter()
             .filter_map(|(id, kpis)| self.ue(now, turn, *id, kpis, out))
             .collect();
-        let cell = self.profile.cell_report(now, turn.period);
+        let cell = self.profile.cell_report(turn);
         out.reports.push(report(cell, ues));
     }
 

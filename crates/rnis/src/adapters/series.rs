@@ -2,9 +2,9 @@
 
 use super::{CellProfile, Problem};
 use crate::Rnti;
-use crate::order::{Arrival, Order};
+use crate::order::{Arrival, Order, RESTART_AFTER};
 use std::collections::BTreeMap;
-use units::Duration;
+use units::{Duration, Slot};
 
 /// The longest time that one report is taken to cover; a longer gap is a silence, not a period.
 const LONGEST_PERIOD: Duration = Duration::from_secs(10);
@@ -14,6 +14,7 @@ const LONGEST_PERIOD: Duration = Duration::from_secs(10);
 pub(super) struct Series {
     order: Order,
     seq: BTreeMap<Rnti, u64>,
+    last_slot: Option<u64>,
 }
 
 /// A message to use.
@@ -23,6 +24,8 @@ pub(super) struct Turn {
     pub(super) period: Duration,
     /// Whether counters of before are no more.
     pub(super) begins: bool,
+    /// The slot at its end.
+    pub(super) slot: Slot,
 }
 
 impl Series {
@@ -33,35 +36,42 @@ impl Series {
         profile: &CellProfile,
         problems: &mut Vec<Problem>,
     ) -> Option<Turn> {
-        match self.order.on_message(time_ns) {
-            Arrival::First => Some(Turn {
-                period: profile.period,
-                begins: true,
-            }),
-            Arrival::Next(gap) => Some(Turn {
-                period: if gap > LONGEST_PERIOD {
-                    profile.period
-                } else {
-                    gap
-                },
-                begins: gap > LONGEST_PERIOD,
-            }),
+        let (period, begins) = match self.order.on_message(time_ns) {
+            Arrival::First => (profile.period, true),
+            Arrival::Next(gap) if gap > LONGEST_PERIOD => (profile.period, true),
+            Arrival::Next(gap) => (gap, false),
             Arrival::Restarted => {
                 problems.push(Problem::Restarted);
-                Some(Turn {
-                    period: profile.period,
-                    begins: true,
-                })
+                (profile.period, true)
             }
             Arrival::Repeated => {
                 problems.push(Problem::Repeated);
-                None
+                return None;
             }
             Arrival::Late => {
                 problems.push(Problem::Late);
-                None
+                return None;
             }
-        }
+        };
+        Some(Turn {
+            period,
+            begins,
+            slot: self.slot(time_ns, profile),
+        })
+    }
+
+    /// The slot of this time of the source's clock. Messages in one slot, and after a small jump
+    /// back, get the next ones, so that no two reports are of the same.
+    fn slot(&mut self, time_ns: u64, profile: &CellProfile) -> Slot {
+        let slot_ns = profile.slot_duration.as_nanos().max(1);
+        let slot = time_ns / slot_ns;
+        let slot = match self.last_slot {
+            Some(last) if slot > last || last - slot >= RESTART_AFTER.as_nanos() / slot_ns => slot,
+            Some(last) => last.saturating_add(1),
+            None => slot,
+        };
+        self.last_slot = Some(slot);
+        Slot::new(slot)
     }
 
     /// The number of a UE's next report.

@@ -224,7 +224,7 @@ impl Adapter for SrsRan {
         }
         self.series
             .keep(|rnti| ues.iter().any(|ue| ue.rnti == rnti));
-        let cell = self.profile.cell_report(now, turn.period);
+        let cell = self.profile.cell_report(turn);
         out.reports.push(report(cell, ues));
         Ok(out)
     }

@@ -187,7 +187,7 @@ impl Query {
                 });
             };
             let values: Vec<String> = value.split(',').map(|v| v.trim().to_owned()).collect();
-            values.iter().try_for_each(|v| check(kind, name, v))?;
+            values.iter().try_for_each(|v| check(name, v))?;
             match given.iter_mut().find(|(n, _)| *n == name) {
                 Some((_, all)) => all.extend(values),
                 None => given.push((name, values)),
@@ -386,24 +386,19 @@ impl Query {
     }
 }
 
-fn check(kind: QueryKind, name: &'static str, value: &str) -> Result<(), QueryError> {
-    let wrong = |expected| {
-        Err(QueryError::Value {
-            name,
-            value: crate::codec::shorten(value),
-            expected,
-        })
-    };
-    let measured = CELL_MEASUREMENTS.contains(&name) || UE_MEASUREMENTS.contains(&name);
-    let number = measured || (kind != QueryKind::PlmnInfo && RAB_NUMBERS.contains(&name));
-    match name {
-        _ if number => match value.parse::<i64>() {
-            Ok(_) => Ok(()),
-            Err(_) => wrong("a whole number"),
-        },
-        _ if value.is_empty() => wrong("a value"),
-        _ => Ok(()),
+/// Numbers are whole numbers, of any size; everything else is text that may match nothing.
+fn check(name: &'static str, value: &str) -> Result<(), QueryError> {
+    let numbers = [&RAB_NUMBERS[..], &CELL_MEASUREMENTS, &UE_MEASUREMENTS];
+    let digits = value.strip_prefix('-').unwrap_or(value);
+    let whole = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    if whole || !numbers.iter().any(|names| names.contains(&name)) {
+        return Ok(());
     }
+    Err(QueryError::Value {
+        name,
+        value: crate::codec::shorten(value),
+        expected: "a whole number",
+    })
 }
 
 /// UEs whose address is known.
