@@ -360,4 +360,3 @@ fn numbers_out_of_range_are_told_what_is_allowed() {
         refused(WIRE, &[option, value], &[option, value, allowed]);
     }
 }
-
