@@ -6,6 +6,7 @@
 //!
 //! The worker that relays it owns the value; others hold it weakly, so that closing is at once.
 
+use crate::meters::Meters;
 use crate::registry::UeCounters;
 use crate::sys;
 use rapid::WanWindow;
@@ -13,7 +14,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
-use units::{Bytes, Duration, Instant};
+use units::{Bytes, Instant};
 
 /// No window has been decided.
 const NO_WINDOW: u64 = u64::MAX;
@@ -50,80 +51,13 @@ pub(crate) struct Flow {
     pub(crate) wan: OwnedFd,
     /// What it shares with the other flows of its UE.
     pub(crate) ue: Arc<UeCounters>,
-    /// Counters of payload.
-    pub(crate) bytes: Transferred,
-    /// Round-trip time towards the server.
-    pub(crate) wan_rtt: RoundTrip,
+    /// What is measured of it.
+    pub(crate) meters: Arc<Meters>,
     /// What the server is shown.
     pub(crate) window: Window,
     handling: AtomicU32,
     is_slow: AtomicBool,
     ran_window: AtomicU64,
-}
-
-/// Payload that has passed, cumulative.
-#[derive(Debug, Default)]
-pub(crate) struct Transferred {
-    /// Read from the server.
-    pub(crate) wan_read: AtomicU64,
-    /// Handed to the socket towards the UE.
-    pub(crate) ran_written: AtomicU64,
-    /// Read from the UE.
-    pub(crate) ran_read: AtomicU64,
-    /// Handed to the socket towards the server.
-    pub(crate) wan_written: AtomicU64,
-    /// Waits unread in the receive buffer towards the server, when last looked at.
-    pub(crate) wan_unread: AtomicU64,
-}
-
-impl Transferred {
-    /// Waits here on its way to the UE, without what its socket has taken.
-    pub(crate) fn waiting_down(&self) -> u64 {
-        let read = self.wan_read.load(Relaxed);
-        let unread = self.wan_unread.load(Relaxed);
-        (read + unread).saturating_sub(self.ran_written.load(Relaxed))
-    }
-}
-
-/// A round-trip time as the kernel measured it, microseconds; 0: not yet.
-#[derive(Debug, Default)]
-pub(crate) struct RoundTrip {
-    smoothed: AtomicU32,
-    least: AtomicU32,
-}
-
-impl RoundTrip {
-    /// Takes it from a socket. What the kernel has not measured stays as it is.
-    pub(crate) fn sample(&self, socket: &OwnedFd) {
-        if let Ok(info) = sys::tcp_info(socket) {
-            self.set(info.rtt, info.min_rtt);
-        }
-    }
-
-    /// Microseconds; 0 and `u32::MAX` are no measurements.
-    pub(crate) fn set(&self, smoothed: u32, least: u32) {
-        if smoothed != 0 {
-            self.smoothed.store(smoothed, Relaxed);
-        }
-        if least != 0 && least != u32::MAX {
-            self.least.store(least, Relaxed);
-        }
-    }
-
-    /// Smoothed.
-    pub(crate) fn smoothed(&self) -> Option<Duration> {
-        micros(self.smoothed.load(Relaxed))
-    }
-
-    /// Least.
-    pub(crate) fn least(&self) -> Option<Duration> {
-        micros(self.least.load(Relaxed))
-    }
-}
-
-/// Microseconds of the kernel's counters, whose 0 says that nothing is known.
-pub(crate) fn micros(us: u32) -> Option<Duration> {
-    (us != 0 && us != u32::MAX).then(|| Duration::from_micros(u64::from(us)))
 }
 
 /// The receive window towards the server.
@@ -194,8 +128,7 @@ impl Flow {
             ue: ends.ue,
             ran,
             wan,
-            bytes: Transferred::default(),
-            wan_rtt: RoundTrip::default(),
+            meters: Arc::default(),
             window,
             handling: AtomicU32::new(Handling::Plain as u32),
             is_slow: AtomicBool::new(false),
@@ -205,7 +138,7 @@ impl Flow {
 
     /// Shows the server the window that is decided, for what waits here now.
     pub(crate) fn show_window(&self) {
-        if let Some(bytes) = self.window.wanted(self.bytes.waiting_down()) {
+        if let Some(bytes) = self.window.wanted(self.meters.waiting_down()) {
             self.window.shown.store(bytes, Relaxed);
             // a socket that has just been closed by its peer may refuse: it is of no use then
             let _ = sys::set_window_clamp(&self.wan, bytes);

@@ -22,6 +22,7 @@ mod flow;
 mod intercept;
 mod listener;
 mod log;
+mod meters;
 mod metrics;
 mod privileges;
 mod registry;

@@ -9,10 +9,13 @@ use rustix::thread::{
 
 /// What the transparent mode needs as long as it runs: sockets with others' addresses and their
 /// congestion control, rules and routes at the end (`NET_ADMIN`), clients' ports below 1024
-/// (`NET_BIND_SERVICE`).
-const TRANSPARENT: CapabilitySet = CapabilitySet::NET_ADMIN.union(CapabilitySet::NET_BIND_SERVICE);
-/// What the explicit mode needs: nothing but, where it has it, the congestion control.
-const EXPLICIT: CapabilitySet = CapabilitySet::NET_ADMIN;
+/// (`NET_BIND_SERVICE`), pipes of full size for more connections than a user may have them for
+/// (`SYS_RESOURCE`).
+const TRANSPARENT: CapabilitySet = CapabilitySet::NET_ADMIN
+    .union(CapabilitySet::NET_BIND_SERVICE)
+    .union(CapabilitySet::SYS_RESOURCE);
+/// What the explicit mode needs: nothing but, where it has them, congestion control and pipes.
+const EXPLICIT: CapabilitySet = CapabilitySet::NET_ADMIN.union(CapabilitySet::SYS_RESOURCE);
 
 /// Reduces this thread's capabilities, and so those of all threads and programs that it will start.
 ///

@@ -132,9 +132,8 @@ pub fn measure(hosts: &Hosts, kinds: &[Kind], table: &mut Table) {
         }
         values.into_iter().map(median).collect()
     };
-    let rates = each(&mut |kind| {
-        Some(new_connections(hosts, &Relay::start(kind, hosts, NEW_PORT)))
-    });
+    let rates =
+        each(&mut |kind| Some(new_connections(hosts, &Relay::start(kind, hosts, NEW_PORT))));
     table.row("new connections a second", rates);
     let mut tails = vec![Vec::new(); kinds.len()];
     let medians = each(&mut |kind| {

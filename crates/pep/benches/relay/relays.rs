@@ -23,7 +23,12 @@ pub enum Kind {
 impl Kind {
     /// Those that this machine has.
     pub fn available() -> Vec<Self> {
-        let all = [Self::Forwarding, Self::Haproxy, Self::HaproxyTuned, Self::Brimful];
+        let all = [
+            Self::Forwarding,
+            Self::Haproxy,
+            Self::HaproxyTuned,
+            Self::Brimful,
+        ];
         if Path::new("/usr/sbin/haproxy").exists() {
             return all.to_vec();
         }
@@ -150,7 +155,10 @@ pub fn cpu_seconds(pid: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
     let after_name = stat.rsplit(')').next().expect("a name");
     let fields: Vec<&str> = after_name.split_whitespace().collect();
-    let ticks: u64 = fields[11..13].iter().filter_map(|f| f.parse::<u64>().ok()).sum();
+    let ticks: u64 = fields[11..13]
+        .iter()
+        .filter_map(|f| f.parse::<u64>().ok())
+        .sum();
     // USER_HZ is 100 everywhere
     ticks as f64 / 100.0
 }

@@ -48,7 +48,10 @@ pub fn run(hosts: &Hosts) -> ExitCode {
     let relay = Relay::start(Kind::Brimful, hosts, PORT);
     let pid = relay.pid().expect("it runs");
     echo(listen(&hosts.server, (SERVER, PORT).into()));
-    let (done, stop) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+    let (done, stop) = (
+        Arc::new(AtomicU64::new(0)),
+        Arc::new(AtomicBool::new(false)),
+    );
     let target = relay.target(PORT);
     let grown = std::thread::scope(|scope| {
         for _ in 0..CLIENTS {

@@ -94,7 +94,10 @@ fn stream(hosts: &Hosts, relay: &Relay, flows: usize) -> (f64, f64) {
 /// The rows of 1, 8 and 64 flows.
 pub fn measure(hosts: &Hosts, kinds: &[Kind], table: &mut Table) {
     let stop = Arc::new(AtomicBool::new(false));
-    serve(listen(&hosts.server, (SERVER, PORT).into()), Arc::clone(&stop));
+    serve(
+        listen(&hosts.server, (SERVER, PORT).into()),
+        Arc::clone(&stop),
+    );
     for flows in [1, 8, 64] {
         let mut rates = vec![Vec::new(); kinds.len()];
         let mut costs = vec![Vec::new(); kinds.len()];

@@ -87,7 +87,7 @@ pub(crate) fn flow_reports(core: &Core) -> Vec<FlowReport> {
 
 fn flow_report(flow: &Flow) -> FlowReport {
     let ran = sys::tcp_info(&flow.ran).unwrap_or_default();
-    flow.wan_rtt.sample(&flow.wan);
+    flow.meters.wan_rtt.sample(&flow.wan);
     FlowReport {
         id: flow.id,
         client: flow.client,
@@ -99,13 +99,13 @@ fn flow_report(flow: &Flow) -> FlowReport {
             Handling::Paced => "paced",
         },
         slow: flow.is_slow(),
-        bytes_down: flow.bytes.ran_written.load(Relaxed),
-        bytes_up: flow.bytes.wan_written.load(Relaxed),
-        waiting_bytes: flow.bytes.waiting_down(),
+        bytes_down: flow.meters.ran_written.load(Relaxed),
+        bytes_up: flow.meters.wan_written.load(Relaxed),
+        waiting_bytes: flow.meters.waiting_down(),
         wan_window_bytes: flow.window.shown(),
         ran_window_bytes: Some(flow.ran_window()).filter(|w| *w > 0),
-        wan_rtt_seconds: flow.wan_rtt.smoothed().map(Duration::as_secs_f64),
-        ran_rtt_seconds: crate::flow::micros(ran.rtt).map(Duration::as_secs_f64),
+        wan_rtt_seconds: flow.meters.wan_rtt.smoothed().map(Duration::as_secs_f64),
+        ran_rtt_seconds: crate::meters::micros(ran.rtt).map(Duration::as_secs_f64),
         ran_congestion_control: rustix::net::sockopt::tcp_congestion(&flow.ran).unwrap_or_default(),
     }
 }

@@ -5,6 +5,7 @@ use super::snapshot::UeStatus;
 use super::telemetry::telemetry;
 use super::windows::{Actuator, Grip};
 use crate::flow::Flow;
+use crate::meters::Meters;
 use crate::sys;
 use rapid::{Allocator, AllocatorConfig, ConfigError, FlowId, FlowOpened, FlowTelemetry};
 use rnis::{RadioReport, Rnti};
@@ -17,6 +18,7 @@ use units::{Bytes, Duration, Instant};
 #[derive(Debug)]
 struct Held {
     flow: Weak<Flow>,
+    meters: Arc<Meters>,
     ue: Rnti,
     grip: Grip,
     /// What the allocator was last told.
@@ -70,6 +72,7 @@ impl Cell {
         };
         let held = Held {
             flow: Arc::downgrade(flow),
+            meters: Arc::clone(&flow.meters),
             ue,
             grip,
             told: FlowTelemetry::default(),
@@ -120,11 +123,8 @@ impl Cell {
     /// Tells the allocator what has changed.
     fn tell(&mut self, now: Instant, by: &Actuator) {
         for (id, held) in &mut self.flows {
-            let Some(flow) = held.flow.upgrade() else {
-                continue;
-            };
-            let told = by.told(now, &flow, &mut held.grip);
-            let news = telemetry(&flow, &told);
+            let told = by.told(now, &held.flow, &mut held.grip);
+            let news = telemetry(&held.meters, &told);
             if !is_same(&news, &held.told) {
                 held.told = news;
                 self.allocator.on_telemetry(now, FlowId(*id), &news);

@@ -2,7 +2,8 @@
 //! without a system call (BPF) or, where that is not to be had, by `TCP_INFO` now and then.
 
 use super::bpf::Told;
-use crate::flow::{Flow, micros};
+use crate::flow::Flow;
+use crate::meters::{Meters, micros};
 use crate::sys::{self, TcpInfo};
 use rapid::FlowTelemetry;
 use std::sync::atomic::Ordering::Relaxed;
@@ -32,17 +33,16 @@ fn told_of(info: &TcpInfo) -> Told {
 ///
 /// What the socket towards the UE holds is what was handed to it less what has been acknowledged;
 /// of that, as much as both windows allow is in flight, for the kernel sends at once what it may.
-pub(super) fn telemetry(flow: &Flow, told: &Told) -> FlowTelemetry {
-    let bytes = &flow.bytes;
-    let written = bytes.ran_written.load(Relaxed);
-    let arrived = bytes.wan_read.load(Relaxed) + bytes.wan_unread.load(Relaxed);
+pub(super) fn telemetry(meters: &Meters, told: &Told) -> FlowTelemetry {
+    let written = meters.ran_written.load(Relaxed);
+    let arrived = meters.wan_read.load(Relaxed) + meters.wan_unread.load(Relaxed);
     let held = written.saturating_sub(told.bytes_acked);
     let window = u64::from(told.cwnd.min(told.peer_window));
     let in_flight = held.min(window);
     FlowTelemetry {
         wan_arrived: Bytes::new(arrived),
-        wan_min_rtt: flow.wan_rtt.least(),
-        wan_srtt: flow.wan_rtt.smoothed(),
+        wan_min_rtt: meters.wan_rtt.least(),
+        wan_srtt: meters.wan_rtt.smoothed(),
         ran_min_rtt: micros(told.min_rtt),
         ran_srtt: micros(told.srtt),
         ran_acked: Bytes::new(told.bytes_acked),

@@ -7,6 +7,7 @@ use crate::flow::{Flow, Handling};
 use crate::sys;
 use rapid::{Decision, WanWindow};
 use rustix::net::sockopt;
+use std::sync::Weak;
 use units::{Duration, Instant};
 
 /// Between `TCP_INFO`s of a flow where the program cannot tell.
@@ -91,13 +92,13 @@ impl Actuator {
     }
 
     /// What the kernel tells of the connection towards the UE.
-    pub(super) fn told(&self, now: Instant, flow: &Flow, grip: &mut Grip) -> Told {
+    pub(super) fn told(&self, now: Instant, flow: &Weak<Flow>, grip: &mut Grip) -> Told {
         match (self, grip) {
             (Self::Follow(kernel), Grip::Follow { slot, .. }) => kernel.told(*slot),
             (_, Grip::Pace { told, told_at, .. }) => {
                 let is_due = told_at.is_none_or(|at| now.saturating_since(at) >= SAMPLE_PERIOD);
-                if is_due {
-                    *told = told_by_socket(flow);
+                if is_due && let Some(flow) = flow.upgrade() {
+                    *told = told_by_socket(&flow);
                     *told_at = Some(now);
                 }
                 *told
@@ -159,8 +160,8 @@ fn pace(flow: &Flow, told: &Told, decision: &Decision) -> Option<f64> {
         Some(bytes as f64 / seconds)
     };
     let (WanWindow::Fixed(wan) | WanWindow::Budget(wan)) = decision.wan_window;
-    let towards_server = of(wan.get(), flow.wan_rtt.least());
-    let towards_ue = of(decision.ran.window.get(), crate::flow::micros(told.srtt));
+    let towards_server = of(wan.get(), flow.meters.wan_rtt.least());
+    let towards_ue = of(decision.ran.window.get(), crate::meters::micros(told.srtt));
     match (towards_server, towards_ue) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),

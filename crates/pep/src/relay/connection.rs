@@ -156,14 +156,14 @@ impl Connection {
             self.flow.follow_window();
             if now.saturating_since(self.rtt_at) >= RTT_PERIOD {
                 self.rtt_at = now;
-                self.flow.wan_rtt.sample(&self.flow.wan);
+                self.flow.meters.wan_rtt.sample(&self.flow.wan);
             }
         }
         Ok(down.has_more || up.has_more)
     }
 
     fn count(&self, down: Moved, up: Moved, counters: &Counters) {
-        let (flow, bytes) = (&self.flow, &self.flow.bytes);
+        let (flow, bytes) = (&self.flow, &self.flow.meters);
         let pairs = [
             (&bytes.wan_read, down.read),
             (&bytes.ran_written, down.written),

@@ -224,7 +224,7 @@ impl Worker {
             self.shared.counters.established.one();
             if let Some(events) = &self.events {
                 let flow = &connection.flow;
-                flow.wan_rtt.sample(&flow.wan);
+                flow.meters.wan_rtt.sample(&flow.wan);
                 // the control thread may have ended before the workers
                 let _ = events.send(ControlEvent::Opened(Arc::downgrade(flow)));
             }

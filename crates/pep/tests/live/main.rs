@@ -6,8 +6,13 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod control;
+mod explicit;
+mod lifecycle;
+mod limits;
 mod transparent;
 
+use std::net::{SocketAddr, TcpListener};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
@@ -15,7 +20,28 @@ use std::process::ExitCode;
 type Test = (&'static str, fn());
 
 fn tests() -> Vec<Test> {
-    [transparent::TESTS].concat()
+    [
+        transparent::TESTS,
+        limits::TESTS,
+        lifecycle::TESTS,
+        control::TESTS,
+        explicit::TESTS,
+    ]
+    .concat()
+}
+
+/// A configuration of the transparent mode without a look at the radio.
+fn split(more: &str) -> String {
+    format!(
+        "control = \"split\"\n{}{more}",
+        support::daemon::TRANSPARENT
+    )
+}
+
+/// A listening server at a port.
+fn server_at(hosts: &support::Hosts, port: u16) -> (SocketAddr, TcpListener) {
+    let address = SocketAddr::new(support::SERVER.into(), port);
+    (address, support::traffic::listen(&hosts.server, address))
 }
 
 fn main() -> ExitCode {

@@ -1,25 +1,50 @@
 //! Connections are taken on their way, and nobody can tell by the addresses.
 
 use crate::Test;
-use crate::support::daemon::{Daemon, TRANSPARENT};
-use crate::support::traffic::{accept, connect, listen, receive, send};
-use crate::support::{Hosts, client, server};
-use std::net::{Shutdown, SocketAddr};
+use crate::support::daemon::Daemon;
+use crate::support::traffic::{PATIENCE, accept, connect, listen, receive, send};
+use crate::support::{Hosts, SERVER, client, server};
+use crate::{server_at, split};
+use rustix::net::sockopt;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::time::Duration;
 
 pub const TESTS: &[Test] = &[
     ("both_ends_see_true_addresses", both_ends_see_true_addresses),
     ("half_close_stays_half_close", half_close_stays_half_close),
+    (
+        "a_reset_is_passed_on_both_ways",
+        a_reset_is_passed_on_both_ways,
+    ),
+    ("a_refused_server_is_a_reset", a_refused_server_is_a_reset),
+    (
+        "an_unreachable_server_is_a_reset",
+        an_unreachable_server_is_a_reset,
+    ),
+    (
+        "a_path_of_small_packets_works",
+        a_path_of_small_packets_works,
+    ),
+    (
+        "bypassed_and_other_addresses_pass_by",
+        bypassed_and_other_addresses_pass_by,
+    ),
+    (
+        "the_listener_cannot_be_reached_directly",
+        the_listener_cannot_be_reached_directly,
+    ),
+    (
+        "a_port_used_again_at_once_works",
+        a_port_used_again_at_once_works,
+    ),
 ];
-
-fn split() -> String {
-    format!("control = \"split\"\n{TRANSPARENT}")
-}
 
 fn both_ends_see_true_addresses() {
     let Some(hosts) = Hosts::try_new("both_ends_see_true_addresses") else {
         return;
     };
-    let daemon = Daemon::start(&hosts.proxy, &split());
+    let daemon = Daemon::start(&hosts.proxy, &split(""));
     for (i, is_ipv6) in [false, true].into_iter().enumerate() {
         let address = SocketAddr::new(server(is_ipv6), 5_201);
         let listener = listen(&hosts.server, address);
@@ -27,10 +52,7 @@ fn both_ends_see_true_addresses() {
         let (far, peer) = accept(&listener);
         let own = near.local_addr().expect("an address");
         assert_eq!(own.ip(), client(is_ipv6));
-        assert_eq!(
-            peer, own,
-            "what the server sees is the client's address and port"
-        );
+        assert_eq!(peer, own, "the server sees the client's address and port");
         assert_eq!(near.peer_addr().expect("a peer"), address);
         assert_eq!(far.local_addr().expect("an address"), address);
         // data passes, and it passes through the proxy
@@ -44,6 +66,7 @@ fn both_ends_see_true_addresses() {
         daemon.wait_until("it has finished", || daemon.count("finished") == n);
         assert_eq!(daemon.count("accepted"), n);
         assert_eq!(daemon.count("bytes_down"), n * 3_000_000);
+        assert_eq!(daemon.count("bytes_up"), n * 300_000);
     }
 }
 
@@ -51,16 +74,15 @@ fn half_close_stays_half_close() {
     let Some(hosts) = Hosts::try_new("half_close_stays_half_close") else {
         return;
     };
-    let daemon = Daemon::start(&hosts.proxy, &split());
-    let address = SocketAddr::new(server(false), 5_202);
-    let listener = listen(&hosts.server, address);
+    let daemon = Daemon::start(&hosts.proxy, &split(""));
+    let (address, listener) = server_at(&hosts, 5_202);
     let near = connect(&hosts.client, address).expect("connected");
     let (far, _) = accept(&listener);
     near.shutdown(Shutdown::Write).expect("shut");
     assert_eq!(receive(&far).expect("the end"), 0);
     // the other direction goes on long after the end of the first
     for _ in 0..3 {
-        std::thread::sleep(std::time::Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(100));
         assert_eq!(daemon.status()["connections"], 1);
     }
     send(&far, 100_000).expect("sent");
@@ -68,4 +90,185 @@ fn half_close_stays_half_close() {
     assert_eq!(receive(&near).expect("received"), 100_000);
     daemon.wait_until("it has finished", || daemon.count("finished") == 1);
     assert_eq!(daemon.status()["connections"], 0);
+}
+
+/// Closes by a reset.
+fn reset(stream: TcpStream) {
+    sockopt::set_socket_linger(&stream, Some(Duration::ZERO)).expect("set");
+    drop(stream);
+}
+
+fn is_reset(stream: &TcpStream) -> bool {
+    let mut stream = stream;
+    match stream.read(&mut [0]) {
+        Err(error) => error.kind() == ErrorKind::ConnectionReset,
+        Ok(_) => false,
+    }
+}
+
+fn a_reset_is_passed_on_both_ways() {
+    let Some(hosts) = Hosts::try_new("a_reset_is_passed_on_both_ways") else {
+        return;
+    };
+    let daemon = Daemon::start(&hosts.proxy, &split(""));
+    let (address, listener) = server_at(&hosts, 5_203);
+    for by_server in [false, true] {
+        let near = connect(&hosts.client, address).expect("connected");
+        let (far, _) = accept(&listener);
+        // the whole way is there
+        (&near).write_all(b"x").expect("sent");
+        (&far).read_exact(&mut [0]).expect("received");
+        let (resets, other) = if by_server { (far, near) } else { (near, far) };
+        reset(resets);
+        assert!(is_reset(&other), "by the server: {by_server}");
+    }
+    daemon.wait_until("both are counted", || daemon.count("resets") == 2);
+    assert_eq!(daemon.status()["connections"], 0);
+}
+
+fn a_refused_server_is_a_reset() {
+    let Some(hosts) = Hosts::try_new("a_refused_server_is_a_reset") else {
+        return;
+    };
+    let daemon = Daemon::start(&hosts.proxy, &split(""));
+    let dead = SocketAddr::new(SERVER.into(), 9);
+    // accepted first, for the proxy cannot know; the reset may even come before connect returns
+    match connect(&hosts.client, dead) {
+        Ok(near) => assert!(is_reset(&near)),
+        Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset),
+    }
+    daemon.wait_until("it is counted", || daemon.count("upstream_failed") == 1);
+    assert_eq!(daemon.status()["connections"], 0);
+}
+
+fn an_unreachable_server_is_a_reset() {
+    let Some(hosts) = Hosts::try_new("an_unreachable_server_is_a_reset") else {
+        return;
+    };
+    hosts
+        .proxy
+        .sh("ip route add unreachable 10.98.0.0/24; ip route add 10.97.0.0/24 dev wan0");
+    // nobody answers there, not even with an error
+    hosts.server.sh("ip addr add 10.97.0.1/32 dev lo; nft 'add table inet t; add chain inet t c { \
+                     type filter hook input priority 0; }; add rule inet t c ip daddr 10.97.0.1 drop'");
+    hosts
+        .proxy
+        .sh("ip neigh add 10.97.0.1 lladdr $(cat /sys/class/net/wan0/address) dev wan0");
+    let daemon = Daemon::start(&hosts.proxy, &split("[limits]\nhandshake = \"600 ms\"\n"));
+    let unreachable = connect(&hosts.client, "10.98.0.1:80".parse().expect("an address"));
+    match unreachable {
+        Ok(near) => assert!(is_reset(&near)),
+        Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset),
+    }
+    daemon.wait_until("it is counted", || daemon.count("upstream_failed") == 1);
+    let silent = connect(&hosts.client, "10.97.0.1:80".parse().expect("an address"));
+    assert!(is_reset(&silent.expect("accepted by the proxy")));
+    daemon.wait_until("it is counted", || daemon.count("handshake_timeouts") == 1);
+    assert_eq!(daemon.status()["connections"], 0);
+}
+
+fn a_path_of_small_packets_works() {
+    let Some(hosts) = Hosts::try_new("a_path_of_small_packets_works") else {
+        return;
+    };
+    // beyond the proxy, packets are smaller than either end knows
+    hosts.proxy.sh("ip link set wan0 mtu 1300");
+    hosts.server.sh("ip link set s0 mtu 1400");
+    hosts.client.sh("ip link set c0 mtu 1450");
+    let daemon = Daemon::start(&hosts.proxy, &split(""));
+    let (address, listener) = server_at(&hosts, 5_204);
+    let near = connect(&hosts.client, address).expect("connected");
+    let (far, _) = accept(&listener);
+    send(&near, 1_000_000).expect("sent");
+    near.shutdown(Shutdown::Write).expect("shut");
+    assert_eq!(receive(&far).expect("received"), 1_000_000);
+    drop(far);
+    assert_eq!(daemon.count("bytes_up"), 1_000_000);
+}
+
+fn bypassed_and_other_addresses_pass_by() {
+    let Some(hosts) = Hosts::try_new("bypassed_and_other_addresses_pass_by") else {
+        return;
+    };
+    hosts.client.sh("ip addr add 10.46.0.2/32 dev c0");
+    hosts.proxy.sh("ip route add 10.46.0.2 dev ran0");
+    hosts.server.sh("ip addr add 10.99.0.3/24 dev s0");
+    let config = format!("bypass = [\"10.99.0.3\"]\n{}", split(""));
+    let daemon = Daemon::start(&hosts.proxy, &config);
+    let (address, listener) = server_at(&hosts, 5_205);
+    let bypassed = SocketAddr::new("10.99.0.3".parse().expect("an address"), 5_205);
+    let beside = listen(&hosts.server, bypassed);
+    let near = connect(&hosts.client, bypassed).expect("connected");
+    let _far = accept(&beside);
+    assert_eq!(daemon.count("accepted"), 0);
+    drop(near);
+    // an address that is no UE's
+    hosts.client.sh(&format!(
+        "printf x | timeout 10 bash -c 'exec 3<>/dev/tcp/{}/{}' || true; \
+         ip route replace default via 10.45.0.1 src 10.46.0.2",
+        address.ip(),
+        address.port()
+    ));
+    let (_, peer) = accept(&listener);
+    assert_eq!(peer.ip(), client(false));
+    let near = connect(&hosts.client, address).expect("connected");
+    let (_, peer) = accept(&listener);
+    assert_eq!(peer.ip().to_string(), "10.46.0.2");
+    assert_eq!(daemon.count("accepted"), 1, "the UE's alone");
+    drop(near);
+}
+
+fn the_listener_cannot_be_reached_directly() {
+    let Some(hosts) = Hosts::try_new("the_listener_cannot_be_reached_directly") else {
+        return;
+    };
+    let config = format!("port = 40123\n{}", split(""));
+    let daemon = Daemon::start(&hosts.proxy, &config);
+    for (host, to) in [
+        (&hosts.client, "10.45.0.1:40123"),
+        (&hosts.server, "10.99.0.1:40123"),
+    ] {
+        let to: SocketAddr = to.parse().expect("an address");
+        let tried = host.enter(|| TcpStream::connect_timeout(&to, Duration::from_millis(500)));
+        assert!(tried.is_err(), "{to} answers");
+    }
+    // not even from the proxy's own host, which no rule of the way in sees
+    let own: SocketAddr = "127.0.0.1:40123".parse().expect("an address");
+    if let Ok(stream) = hosts.proxy.enter(|| TcpStream::connect(own)) {
+        stream.set_read_timeout(Some(PATIENCE)).expect("set");
+        assert!(is_reset(&stream));
+    }
+    assert_eq!(daemon.count("established"), 0);
+}
+
+fn a_port_used_again_at_once_works() {
+    let Some(hosts) = Hosts::try_new("a_port_used_again_at_once_works") else {
+        return;
+    };
+    let daemon = Daemon::start(&hosts.proxy, &split(""));
+    let (address, listener) = server_at(&hosts, 5_206);
+    let from = SocketAddr::new(client(false), 33_333);
+    for round in 1..=3 {
+        let socket = hosts.client.enter(|| {
+            use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+            let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
+            sockopt::set_socket_reuseaddr(&socket, true)?;
+            bind(&socket, &from)?;
+            connect(&socket, &address)?;
+            Ok::<_, rustix::io::Errno>(socket)
+        });
+        let near = TcpStream::from(socket.expect("connected"));
+        let (far, peer) = accept(&listener);
+        assert_eq!(peer.ip(), client(false));
+        // the proxy's socket towards the server is the one that waits out its end
+        (&near).write_all(b"x").expect("sent");
+        (&far).read_exact(&mut [0]).expect("received");
+        near.shutdown(Shutdown::Write).expect("shut");
+        assert_eq!(receive(&far).expect("the end"), 0);
+        drop(far);
+        let mut end = &near;
+        assert_eq!(end.read(&mut [0]).expect("the end"), 0);
+        reset(near);
+        daemon.wait_until("it has finished", || daemon.count("finished") == round);
+    }
 }

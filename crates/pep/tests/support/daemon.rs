@@ -2,7 +2,7 @@
 
 use super::Namespace;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -44,11 +44,25 @@ impl Daemon {
         let path = folder.path().join("pep.toml");
         write_config(&folder, config);
         let log = std::fs::File::create(folder.path().join("log")).expect("a log");
+        Self::spawn_as(host, folder, log, &[], &path, more)
+    }
+
+    fn spawn_as(
+        host: &Namespace,
+        folder: TempDir,
+        log: std::fs::File,
+        wrapper: &[&str],
+        path: &Path,
+        more: &[&str],
+    ) -> Self {
         let program = std::env::current_exe().expect("this program");
+        let program = program.to_str().expect("a plain path");
+        let words: Vec<&str> = wrapper.iter().chain([&program]).copied().collect();
         let child = host.enter(|| {
-            Command::new(program)
+            Command::new(words[0])
+                .args(&words[1..])
                 .arg("daemon")
-                .arg(&path)
+                .arg(path)
                 .args(more)
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
@@ -59,6 +73,27 @@ impl Daemon {
             child: child.expect("it can be run"),
             folder,
         }
+    }
+
+    /// Starts it without the right to load BPF programs.
+    pub fn start_without_bpf(host: &Namespace, folder: TempDir, config: &str) -> Self {
+        let set = "-bpf,-sys_admin,-perfmon";
+        Self::start_wrapped(host, folder, config, &["setpriv", "--bounding-set", set])
+    }
+
+    /// Starts it without any capability.
+    pub fn start_unprivileged(host: &Namespace, folder: TempDir, config: &str) -> Self {
+        let wrapper = ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all"];
+        Self::start_wrapped(host, folder, config, &wrapper)
+    }
+
+    fn start_wrapped(host: &Namespace, folder: TempDir, config: &str, wrapper: &[&str]) -> Self {
+        let path = folder.path().join("pep.toml");
+        write_config(&folder, config);
+        let log = std::fs::File::create(folder.path().join("log")).expect("a log");
+        let daemon = Self::spawn_as(host, folder, log, wrapper, &path, &[]);
+        daemon.wait_until("it accepts", || daemon.log().contains("accepting"));
+        daemon
     }
 
     /// What it has written to its log.

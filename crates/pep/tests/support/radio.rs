@@ -74,10 +74,7 @@ pub struct Radio {
 
 impl Radio {
     /// Listens at a path; `make` gives report number so-and-so of that time.
-    pub fn start(
-        path: &Path,
-        make: impl Fn(u64, Instant) -> RadioReport + Send + 'static,
-    ) -> Self {
+    pub fn start(path: &Path, make: impl Fn(u64, Instant) -> RadioReport + Send + 'static) -> Self {
         let _ = std::fs::remove_file(path);
         let listener = UnixListener::bind(path).expect("a socket");
         listener.set_nonblocking(true).expect("set");

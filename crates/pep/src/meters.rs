@@ -1,0 +1,75 @@
+//! What is measured of a flow. The control thread reads it every millisecond, so that it stands apart
+//! from the sockets, on one cache line.
+
+use crate::sys;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use units::Duration;
+
+/// Payload that has passed, cumulative, bytes, and the round-trip time towards the server.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+pub(crate) struct Meters {
+    /// Read from the server.
+    pub(crate) wan_read: AtomicU64,
+    /// Waits unread in the receive buffer towards the server, when last looked at.
+    pub(crate) wan_unread: AtomicU64,
+    /// Handed to the socket towards the UE.
+    pub(crate) ran_written: AtomicU64,
+    /// Read from the UE.
+    pub(crate) ran_read: AtomicU64,
+    /// Handed to the socket towards the server.
+    pub(crate) wan_written: AtomicU64,
+    /// As the kernel measured it.
+    pub(crate) wan_rtt: RoundTrip,
+}
+
+impl Meters {
+    /// Waits here on its way to the UE, without what its socket has taken.
+    pub(crate) fn waiting_down(&self) -> u64 {
+        let read = self.wan_read.load(Relaxed);
+        let unread = self.wan_unread.load(Relaxed);
+        (read + unread).saturating_sub(self.ran_written.load(Relaxed))
+    }
+}
+
+/// A round-trip time as the kernel measured it, microseconds; 0: not yet.
+#[derive(Debug, Default)]
+pub(crate) struct RoundTrip {
+    smoothed: AtomicU32,
+    least: AtomicU32,
+}
+
+impl RoundTrip {
+    /// Takes it from a socket. What the kernel has not measured stays as it is.
+    pub(crate) fn sample(&self, socket: &OwnedFd) {
+        if let Ok(info) = sys::tcp_info(socket) {
+            self.set(info.rtt, info.min_rtt);
+        }
+    }
+
+    /// Microseconds; 0 and `u32::MAX` are no measurements.
+    pub(crate) fn set(&self, smoothed: u32, least: u32) {
+        if smoothed != 0 {
+            self.smoothed.store(smoothed, Relaxed);
+        }
+        if least != 0 && least != u32::MAX {
+            self.least.store(least, Relaxed);
+        }
+    }
+
+    /// Smoothed.
+    pub(crate) fn smoothed(&self) -> Option<Duration> {
+        micros(self.smoothed.load(Relaxed))
+    }
+
+    /// Least.
+    pub(crate) fn least(&self) -> Option<Duration> {
+        micros(self.least.load(Relaxed))
+    }
+}
+
+/// Microseconds of the kernel's counters, whose 0 says that nothing is known.
+pub(crate) fn micros(us: u32) -> Option<Duration> {
+    (us != 0 && us != u32::MAX).then(|| Duration::from_micros(u64::from(us)))
+}

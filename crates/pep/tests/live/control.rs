@@ -1,0 +1,470 @@
+//! Windows follow the radio; and what happens when the radio's reports do not.
+
+use crate::support::daemon::{Daemon, TRANSPARENT};
+use crate::support::radio::{Radio, monotonic, report};
+use crate::support::traffic::{accept, connect};
+use crate::support::{CLIENT, Hosts};
+use crate::{Test, server_at};
+use rnis::codec::encode_json;
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::{IpAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+pub const TESTS: &[Test] = &[
+    ("windows_follow_the_radio", windows_follow_the_radio),
+    (
+        "silence_decays_to_plain_splicing_and_recovers",
+        silence_decays_to_plain_splicing_and_recovers,
+    ),
+    ("absurd_reports_are_survived", absurd_reports_are_survived),
+    (
+        "without_bpf_the_kernels_own_is_paced",
+        without_bpf_the_kernels_own_is_paced,
+    ),
+    ("metrics_tell_of_each_ue", metrics_tell_of_each_ue),
+];
+
+const CONTROLLED: &str = "[reports]\nsource = \"unix:{dir}/radio\"\nplain-after = \"600 ms\"\n\
+                          [metrics]\nlisten = \"127.0.0.1:9464\"\n";
+
+fn config() -> String {
+    format!("{TRANSPARENT}{CONTROLLED}")
+}
+
+fn ue() -> Vec<IpAddr> {
+    vec![CLIENT.into()]
+}
+
+/// A radio of a rate that can be changed, bit/s.
+fn radio(path: &std::path::Path, rate: &Arc<AtomicU64>) -> Radio {
+    let rate = Arc::clone(rate);
+    Radio::start(path, move |n, at| report(&ue(), n, at, rate.load(Relaxed)))
+}
+
+/// A download that does not end until it is told to.
+struct Download {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+    received: Arc<AtomicU64>,
+}
+
+impl Download {
+    fn start(hosts: &Hosts, port: u16) -> Self {
+        let (address, listener) = server_at(hosts, port);
+        let near = connect(&hosts.client, address).expect("connected");
+        let (far, _) = accept(&listener);
+        let stop = Arc::new(AtomicBool::new(false));
+        let received = Arc::new(AtomicU64::new(0));
+        let pour = |mut far: TcpStream, stop: Arc<AtomicBool>| {
+            while !stop.load(Relaxed) && far.write_all(&[0; 65_536]).is_ok() {}
+        };
+        let swallow = |mut near: TcpStream, received: Arc<AtomicU64>| {
+            let mut buffer = vec![0; 65_536];
+            while let Ok(n) = near.read(&mut buffer)
+                && n > 0
+            {
+                received.fetch_add(n as u64, Relaxed);
+            }
+        };
+        let (flag, count) = (Arc::clone(&stop), Arc::clone(&received));
+        let threads = vec![
+            std::thread::spawn(move || pour(far, flag)),
+            std::thread::spawn(move || swallow(near, count)),
+        ];
+        Self {
+            stop,
+            threads,
+            received,
+        }
+    }
+}
+
+impl Drop for Download {
+    fn drop(&mut self) {
+        self.stop.store(true, Relaxed);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn flow(daemon: &Daemon) -> Value {
+    let flows = pep::flows(&daemon.path("pep.sock")).expect("it answers");
+    flows[0].clone()
+}
+
+fn state(daemon: &Daemon) -> Value {
+    daemon.status()["control"]["cells"][0]["state"].clone()
+}
+
+/// The middle one of some looks at a number of the flow.
+fn typical(daemon: &Daemon, key: &str) -> f64 {
+    let mut values: Vec<f64> = (0..40)
+        .map(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            flow(daemon)[key].as_f64().unwrap_or(0.0)
+        })
+        .collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn windows_follow_the_radio() {
+    let Some(hosts) = Hosts::try_new("windows_follow_the_radio") else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let rate = Arc::new(AtomicU64::new(1_000_000_000));
+    let _radio = radio(&folder.path().join("radio"), &rate);
+    let daemon = Daemon::start_in(&hosts.proxy, folder, &config(), &[]);
+    daemon.wait_until("it follows", || state(&daemon) == "following");
+    let capture = Capture::start(&hosts);
+    let _download = Download::start(&hosts, 5_501);
+    daemon.wait_until("the flow is under control", || {
+        flow(&daemon)["handling"] == "controlled"
+    });
+    let name = format!("brimful_{}", daemon.child.id());
+    assert_eq!(flow(&daemon)["ran_congestion_control"], name.as_str());
+    let mut seen = Vec::new();
+    // up, down, and up again: windows are rate x RTT
+    for bps in [
+        1_000_000_000u64,
+        100_000_000_000,
+        1_000_000_000,
+        100_000_000_000,
+    ] {
+        rate.store(bps, Relaxed);
+        std::thread::sleep(Duration::from_millis(300));
+        capture.mark();
+        seen.push((
+            typical(&daemon, "wan_window_bytes"),
+            typical(&daemon, "ran_window_bytes"),
+        ));
+    }
+    let shown = capture.stop(5_501);
+    for (low, high) in [(0, 1), (2, 1), (2, 3)] {
+        assert!(
+            seen[low].0 * 3.0 < seen[high].0,
+            "towards the server: {seen:?}"
+        );
+        assert!(seen[low].1 * 3.0 < seen[high].1, "towards the UE: {seen:?}");
+        assert!(
+            shown[low] * 3 < shown[high],
+            "on the wire: {shown:?}, decided: {seen:?}"
+        );
+    }
+}
+
+/// Packets from the UE's address at the server's interface, and the windows that they show.
+struct Capture {
+    child: std::process::Child,
+    file: tempfile::NamedTempFile,
+    marks: std::cell::RefCell<Vec<f64>>,
+}
+
+impl Capture {
+    fn start(hosts: &Hosts) -> Self {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let mut child = hosts
+            .server
+            .enter(|| {
+                std::process::Command::new("tcpdump")
+                    .args([
+                        "-i",
+                        "s0",
+                        "-n",
+                        "-l",
+                        "-tt",
+                        "-U",
+                        "-Z",
+                        "root",
+                        "tcp and src 10.45.0.2",
+                    ])
+                    .stdout(file.reopen().expect("the file"))
+                    .stderr(std::process::Stdio::piped())
+                    .spawn()
+            })
+            .expect("tcpdump can be run");
+        let mut said = std::io::BufReader::new(child.stderr.take().expect("piped"));
+        let mut line = String::new();
+        while !line.contains("listening on") {
+            line.clear();
+            std::io::BufRead::read_line(&mut said, &mut line).expect("it says so");
+            assert!(!line.is_empty(), "tcpdump has ended");
+        }
+        // its last words must find a reader
+        std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
+        Self {
+            child,
+            file,
+            marks: std::cell::RefCell::default(),
+        }
+    }
+
+    /// From here on another rate holds.
+    fn mark(&self) {
+        let now = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .expect("after 1970");
+        self.marks.borrow_mut().push(now.as_secs_f64());
+    }
+
+    /// The middle one of the windows shown to this port after each mark, bytes.
+    fn stop(mut self, port: u16) -> Vec<u64> {
+        rustix::process::kill_process(
+            rustix::process::Pid::from_child(&self.child),
+            rustix::process::Signal::TERM,
+        )
+        .expect("it runs");
+        self.child.wait().expect("it ends");
+        let text = std::fs::read_to_string(self.file.path()).expect("text");
+        let marks = self.marks.take();
+        let mut windows = vec![Vec::new(); marks.len()];
+        let mut scale = None;
+        let to = format!("> 10.99.0.2.{port}:");
+        for line in text.lines().filter(|line| line.contains(&to)) {
+            assert!(
+                line.contains(" IP 10.45.0.2."),
+                "the UE's own address: {line}"
+            );
+            let after = |word: &str| {
+                let rest = line.split(word).nth(1)?;
+                let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+                digits.parse::<u64>().ok()
+            };
+            if line.contains("Flags [S]") {
+                scale = after("wscale ");
+                continue;
+            }
+            let (Some(window), Some(scale)) = (after(" win "), scale) else {
+                continue;
+            };
+            let at: f64 = line
+                .split(' ')
+                .next()
+                .and_then(|t| t.parse().ok())
+                .expect("a time");
+            // between a mark and the next change of the rate
+            let i = marks
+                .iter()
+                .rposition(|mark| at >= *mark && at < mark + 0.5);
+            if let Some(i) = i {
+                windows[i].push(window << scale);
+            }
+        }
+        windows
+            .into_iter()
+            .map(|mut w| {
+                w.sort_unstable();
+                *w.get(w.len() / 2).expect("windows were shown")
+            })
+            .collect()
+    }
+}
+
+fn silence_decays_to_plain_splicing_and_recovers() {
+    let Some(hosts) = Hosts::try_new("silence_decays_to_plain_splicing_and_recovers") else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let rate = Arc::new(AtomicU64::new(1_000_000_000));
+    let source = radio(&folder.path().join("radio"), &rate);
+    let daemon = Daemon::start_in(&hosts.proxy, folder, &config(), &[]);
+    daemon.wait_until("it follows", || state(&daemon) == "following");
+    let download = Download::start(&hosts, 5_502);
+    daemon.wait_until("under control", || {
+        flow(&daemon)["handling"] == "controlled"
+    });
+    source.silent.store(true, Relaxed);
+    daemon.wait_until("it decays", || state(&daemon) == "decaying");
+    assert_eq!(flow(&daemon)["handling"], "controlled");
+    daemon.wait_until("it is plain", || state(&daemon) == "plain");
+    daemon.wait_until("the flow is plain", || flow(&daemon)["handling"] == "plain");
+    let plain = flow(&daemon);
+    assert_eq!(plain["ran_congestion_control"], "cubic");
+    assert_eq!(plain["wan_window_bytes"], 4_000_000);
+    let before = download.received.load(Relaxed);
+    daemon.wait_until("data passes", || {
+        download.received.load(Relaxed) > before + 10_000_000
+    });
+    source.silent.store(false, Relaxed);
+    daemon.wait_until("it follows again", || state(&daemon) == "following");
+    daemon.wait_until("under control", || {
+        flow(&daemon)["handling"] == "controlled"
+    });
+    // the source dies altogether, and another takes its place
+    drop(source);
+    daemon.wait_until("it is plain", || state(&daemon) == "plain");
+    let _source = radio(&daemon.path("radio"), &rate);
+    daemon.wait_until("it follows again", || state(&daemon) == "following");
+    daemon.wait_until("under control", || {
+        flow(&daemon)["handling"] == "controlled"
+    });
+    for word in ["decaying", "plain", "following"] {
+        assert!(
+            daemon.log().contains(&format!("to=\"{word}\"")),
+            "{word} is not in the log"
+        );
+    }
+}
+
+fn absurd_reports_are_survived() {
+    let Some(hosts) = Hosts::try_new("absurd_reports_are_survived") else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let rate = Arc::new(AtomicU64::new(1_000_000_000));
+    let source = radio(&folder.path().join("radio"), &rate);
+    let daemon = Daemon::start_in(&hosts.proxy, folder, &config(), &[]);
+    daemon.wait_until("it follows", || state(&daemon) == "following");
+    let download = Download::start(&hosts, 5_503);
+    daemon.wait_until("under control", || {
+        flow(&daemon)["handling"] == "controlled"
+    });
+    source.silent.store(true, Relaxed);
+    let count = |fate: &str| {
+        daemon.status()["control"]["reports"][fate]
+            .as_u64()
+            .unwrap_or(0)
+    };
+    let line = |edit: &dyn Fn(&mut rnis::RadioReport)| {
+        let mut made = report(&ue(), 1, monotonic(), 1_000_000_000);
+        edit(&mut made);
+        let mut line = encode_json(&made);
+        line.push(b'\n');
+        line
+    };
+    let now = monotonic();
+    let same = line(&|r| r.ues[0].timestamp = now);
+    let cases: Vec<(&str, Vec<u8>)> = vec![
+        ("believed", same.clone()),
+        ("repeated", same),
+        (
+            "out_of_order",
+            line(&|r| r.ues[0].timestamp = now - units::Duration::from_secs(3_600)),
+        ),
+        (
+            "absurd",
+            line(&|r| r.ues[0].prb_dl = units::Prb::new(60_000)),
+        ),
+        ("absurd", line(&|r| r.cell.slots = 0)),
+        (
+            "unreadable",
+            String::from_utf8(line(&|_| ()))
+                .expect("JSON")
+                .replace("\"downlink_share\":1.0", "\"downlink_share\":NaN")
+                .into_bytes(),
+        ),
+        (
+            "unreadable",
+            String::from_utf8(line(&|_| ()))
+                .expect("JSON")
+                .replace("\"prb_dl\":0", "\"prb_dl\":1000000000000000000")
+                .into_bytes(),
+        ),
+        ("unreadable", b"\xff\xfe\x00 no report\n".to_vec()),
+        ("unreadable", b"\n".to_vec()),
+        // a UE that nobody knows and that has no address
+        (
+            "believed",
+            line(&|r| {
+                r.ues[0].rnti = rnis::Rnti(999);
+                r.ues[0].ip = None;
+            }),
+        ),
+        (
+            "believed",
+            line(&|r| r.ues[0].timestamp = monotonic() + units::Duration::from_secs(3)),
+        ),
+    ];
+    for (fate, bytes) in cases {
+        let before = count(fate);
+        source.send_raw(&bytes);
+        daemon.wait_until(fate, || count(fate) > before);
+    }
+    source.silent.store(false, Relaxed);
+    daemon.wait_until("it follows", || state(&daemon) == "following");
+    let before = download.received.load(Relaxed);
+    daemon.wait_until("data passes", || {
+        download.received.load(Relaxed) > before + 1_000_000
+    });
+    assert!(
+        daemon
+            .log()
+            .contains("a report names a UE without an address")
+    );
+}
+
+fn without_bpf_the_kernels_own_is_paced() {
+    let Some(hosts) = Hosts::try_new("without_bpf_the_kernels_own_is_paced") else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    // well below what the path carries
+    let rate = Arc::new(AtomicU64::new(200_000_000));
+    let _source = radio(&folder.path().join("radio"), &rate);
+    let daemon = Daemon::start_without_bpf(&hosts.proxy, folder, &config());
+    daemon.wait_until("it follows", || state(&daemon) == "following");
+    let status = daemon.status();
+    assert_eq!(status["control"]["actuator"], "pacing");
+    assert!(status["control"]["actuator_error"].is_string());
+    let _download = Download::start(&hosts, 5_504);
+    daemon.wait_until("it is paced", || flow(&daemon)["handling"] == "paced");
+    assert_eq!(flow(&daemon)["ran_congestion_control"], "cubic");
+    daemon.wait_until("windows are decided", || {
+        flow(&daemon)["ran_window_bytes"].is_u64()
+    });
+    let host = hosts.proxy.sh("ss -tinO 'dst 10.45.0.2'");
+    assert!(!host.contains("brimful"), "{host}");
+}
+
+fn metrics_tell_of_each_ue() {
+    let Some(hosts) = Hosts::try_new("metrics_tell_of_each_ue") else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let rate = Arc::new(AtomicU64::new(1_000_000_000));
+    let _source = radio(&folder.path().join("radio"), &rate);
+    let daemon = Daemon::start_in(&hosts.proxy, folder, &config(), &[]);
+    daemon.wait_until("it follows", || state(&daemon) == "following");
+    let _download = Download::start(&hosts, 5_505);
+    daemon.wait_until("under control", || {
+        flow(&daemon)["handling"] == "controlled"
+    });
+    std::thread::sleep(Duration::from_millis(200));
+    let page = get(&hosts, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    let value = |name: &str| {
+        let line = page.lines().find(|l| l.starts_with(name));
+        let line = line.unwrap_or_else(|| panic!("no {name} in\n{page}"));
+        line.rsplit(' ')
+            .next()
+            .and_then(|n| n.parse::<f64>().ok())
+            .expect("a number")
+    };
+    let of_ue = |name: &str| value(&format!("brimful_pep_{name}{{ue=\"10.45.0.2\"}}"));
+    assert!((0.5e9..2e9).contains(&of_ue("ue_capacity_bps")));
+    assert_eq!(of_ue("ue_flows"), 1.0);
+    assert!(of_ue("ue_bytes_down_total") > 0.0 && of_ue("ue_ran_window_bytes") > 0.0);
+    assert!(of_ue("ue_wan_rtt_seconds") > 0.0 && of_ue("ue_ran_rtt_seconds") > 0.0);
+    assert_eq!(
+        value("brimful_pep_cell_state{cell=\"1\",state=\"following\"}"),
+        1.0
+    );
+    assert!(get(&hosts, "GET /secret HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404"));
+    assert!(get(&hosts, "POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405"));
+    assert!(get(&hosts, "\u{1}\u{2}nonsense\r\n\r\n").starts_with("HTTP/1.1 400"));
+}
+
+/// What the metrics' address answers.
+pub fn get(hosts: &Hosts, request: &str) -> String {
+    let address = "127.0.0.1:9464".parse().expect("an address");
+    let mut stream = connect(&hosts.proxy, address).expect("connected");
+    stream.write_all(request.as_bytes()).expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("received");
+    answer
+}

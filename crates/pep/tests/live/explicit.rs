@@ -1,0 +1,115 @@
+//! The mode that needs no privileges, and what strangers can do to it.
+
+use crate::support::daemon::Daemon;
+use crate::support::traffic::{accept, connect, receive, send};
+use crate::support::{Hosts, SERVER};
+use crate::{Test, server_at};
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr};
+
+pub const TESTS: &[Test] = &[
+    (
+        "it_relays_to_one_server_without_privileges",
+        it_relays_to_one_server_without_privileges,
+    ),
+    ("it_is_no_open_relay", it_is_no_open_relay),
+    ("random_bytes_hurt_nobody", random_bytes_hurt_nobody),
+];
+
+fn config(more: &str) -> String {
+    format!(
+        "mode = \"explicit\"\ncontrol = \"split\"\n[explicit]\nlisten = \"10.45.0.1:7700\"\n\
+         upstream = \"{SERVER}:5601\"\n{more}\n[admin]\nsocket = \"{{dir}}/pep.sock\"\n\
+         [metrics]\nlisten = \"127.0.0.1:9464\"\n"
+    )
+}
+
+fn near_end() -> SocketAddr {
+    "10.45.0.1:7700".parse().expect("an address")
+}
+
+fn it_relays_to_one_server_without_privileges() {
+    let Some(hosts) = Hosts::try_new("it_relays_to_one_server_without_privileges") else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let allow = "allow = [\"10.45.0.0/24\"]";
+    let daemon = Daemon::start_unprivileged(&hosts.proxy, folder, &config(allow));
+    let (_, listener) = server_at(&hosts, 5_601);
+    let near = connect(&hosts.client, near_end()).expect("connected");
+    let (far, peer) = accept(&listener);
+    assert_eq!(
+        peer.ip().to_string(),
+        "10.99.0.1",
+        "the proxy's own address"
+    );
+    send(&near, 100_000).expect("sent");
+    near.shutdown(Shutdown::Write).expect("shut");
+    assert_eq!(receive(&far).expect("received"), 100_000);
+    send(&far, 5_000_000).expect("sent");
+    drop(far);
+    assert_eq!(receive(&near).expect("received"), 5_000_000);
+    daemon.wait_until("it has finished", || daemon.count("finished") == 1);
+}
+
+fn it_is_no_open_relay() {
+    let Some(hosts) = Hosts::try_new("it_is_no_open_relay") else {
+        return;
+    };
+    let daemon = Daemon::start(&hosts.proxy, &config(""));
+    let (_, listener) = server_at(&hosts, 5_601);
+    listener.set_nonblocking(true).expect("set");
+    if let Ok(near) = connect(&hosts.client, near_end()) {
+        assert!((&near).read(&mut [0]).is_err(), "a stranger is reset");
+    }
+    daemon.wait_until("it is counted", || daemon.count("refused_client") == 1);
+    assert!(listener.accept().is_err(), "nothing went on to the server");
+}
+
+/// Bytes without any plan, the same in each run.
+fn noise(seed: u64, length: usize) -> Vec<u8> {
+    let mut state = seed;
+    let next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) as u8
+    };
+    std::iter::repeat_with(next).take(length).collect()
+}
+
+fn random_bytes_hurt_nobody() {
+    let Some(hosts) = Hosts::try_new("random_bytes_hurt_nobody") else {
+        return;
+    };
+    let allow = "allow = [\"10.45.0.0/24\"]";
+    let daemon = Daemon::start(&hosts.proxy, &config(allow));
+    let (_, listener) = server_at(&hosts, 5_601);
+    for seed in 1..40 {
+        let bytes = noise(seed, 50 * seed as usize);
+        let metrics = "127.0.0.1:9464".parse().expect("an address");
+        let mut stream = connect(&hosts.proxy, metrics).expect("connected");
+        // it may have closed before all is written
+        let _ = stream
+            .write_all(&bytes)
+            .and_then(|()| stream.shutdown(Shutdown::Write));
+        let _ = stream.read_to_end(&mut Vec::new());
+        let path = daemon.path("pep.sock");
+        let mut admin = std::os::unix::net::UnixStream::connect(path).expect("connected");
+        let _ = admin
+            .write_all(&bytes)
+            .and_then(|()| admin.write_all(b"\n"));
+        let mut answer = String::new();
+        let _ = admin.read_to_string(&mut answer);
+        assert!(answer.is_empty() || answer.contains("error"), "{answer}");
+        // through the relay they pass as they are
+        let mut near = connect(&hosts.client, near_end()).expect("connected");
+        let (mut far, _) = accept(&listener);
+        near.write_all(&bytes).expect("sent");
+        near.shutdown(Shutdown::Write).expect("shut");
+        let mut got = Vec::new();
+        far.read_to_end(&mut got).expect("received");
+        assert_eq!(got, bytes);
+    }
+    assert_eq!(daemon.status()["state"], "running");
+}
