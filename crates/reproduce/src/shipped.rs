@@ -27,6 +27,7 @@ pub(crate) const RAPID: Embedded = files![
     "rapid/ran-loss.toml",
     "rapid/rapid.inc",
     "rapid/scalability.toml",
+    "rapid/three-ccas-yeah.toml",
     "rapid/three-ccas.toml",
     "rapid/trace-drive.toml",
 ];
