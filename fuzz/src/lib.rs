@@ -1,6 +1,8 @@
 //! What is done with bytes that claim to be a trace: read, measure, play, convert, write and read
 //! again. Nothing may panic, and what was written must be read as what it was.
 
+pub mod radio_reports;
+
 use radio::McsTable;
 use radio::trace::{
     CellParameters, ConvertOptions, Format, Playback, ReadOptions, Trace, convert, read, write,

@@ -327,12 +327,31 @@ fn field<T: DeserializeOwned>(
     let Some(value) = body.get(name) else {
         return Ok(None);
     };
-    serde_json::from_value(value.clone())
+    serde_json::from_value(whole_numbers(value))
         .map(Some)
         .map_err(|error| {
             let problem = crate::codec::shorten(&error.to_string());
             malformed(format!("{name}: {problem}"))
         })
+}
+
+/// The same with every number that is whole as an integer: JSON does not tell 5 from 5.0. One that
+/// is larger than an integer can be is the largest: it matches nothing all the same.
+fn whole_numbers(value: &Value) -> Value {
+    match value {
+        Value::Number(number) if number.as_i64().is_none() => match number.as_f64() {
+            Some(float) if float.fract() == 0.0 => Value::from(float as i64),
+            _ => value.clone(),
+        },
+        Value::Array(values) => values.iter().map(whole_numbers).collect(),
+        Value::Object(fields) => {
+            let fields = fields
+                .iter()
+                .map(|(name, value)| (name.clone(), whole_numbers(value)));
+            Value::Object(fields.collect())
+        }
+        other => other.clone(),
+    }
 }
 
 /// As [`field`], of a type that is an object (a list of its values in order is not one).
@@ -486,5 +505,70 @@ fn known_plmns(criteria: &Criteria) -> Result<(), SubscriptionError> {
     match cells.chain(nr_cells).find(wrong) {
         None => Ok(()),
         Some(_) => Err(unprocessable("mcc and mnc are digits")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(body: &Value) -> Result<Subscription, SubscriptionError> {
+        Subscription::from_json(body.to_string().as_bytes(), TimeStamp::default())
+    }
+
+    fn good() -> Value {
+        json!({
+            "subscriptionType": "RabRelSubscription",
+            "callbackReference": "http://host/",
+            "filterCriteriaQci": { "qci": 9.0, "erabId": 1e300 },
+            "expiryDeadline": { "seconds": 5.0, "nanoSeconds": 0 },
+        })
+    }
+
+    #[test]
+    fn whole_numbers_may_be_written_with_a_fraction() {
+        let subscription = parse(&good()).expect("a subscription");
+        assert_eq!(subscription.filter.qci, Some(9));
+        assert_eq!(subscription.filter.erab_ids, vec![i64::MAX]);
+        let told = subscription.to_json("http://me/", None);
+        assert_eq!(
+            told["filterCriteriaQci"],
+            good()["filterCriteriaQci"],
+            "as the client wrote it"
+        );
+        let mut broken = good();
+        broken["filterCriteriaQci"]["qci"] = json!(9.5);
+        assert!(matches!(
+            parse(&broken),
+            Err(SubscriptionError::Malformed(_))
+        ));
+    }
+
+    #[test]
+    fn a_handover_subscription_without_states_is_for_completed_ones() {
+        let body = json!({
+            "subscriptionType": "CellChangeSubscription",
+            "callbackUri": "http://host/",
+            "filterCriteriaAssocHo": {},
+        });
+        let subscription = parse(&body).expect("a subscription");
+        assert_eq!(subscription.filter.handover_states, vec![COMPLETED]);
+        let told = subscription.to_json("http://me/", None);
+        assert_eq!(
+            told["filterCriteriaAssocHo"]["hoStatus"],
+            json!([3]),
+            "and it is told"
+        );
+        assert_eq!(told["callbackReference"], "http://host/");
+    }
+
+    #[test]
+    fn every_kind_has_its_names() {
+        assert_eq!(Kind::all().count(), 9);
+        for kind in Kind::all() {
+            assert_eq!(Kind::from_type_name(kind.type_name()), Some(kind));
+            assert_eq!(Kind::from_query_name(kind.query_name()), Some(kind));
+            assert!(kind.notification_name().ends_with("Notification"));
+        }
     }
 }

@@ -1,0 +1,7 @@
+//! Indications of FlexRIC.
+#![no_main]
+
+use brimful_fuzz::radio_reports::{Source, messages};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| messages(Source::FlexRic, bytes));

@@ -1,0 +1,7 @@
+//! E2SM-KPM indications.
+#![no_main]
+
+use brimful_fuzz::radio_reports::{Source, messages};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| messages(Source::Kpm, bytes));
