@@ -129,6 +129,7 @@ pub struct LinkAdaptation<S> {
     curves: BlerCurves,
     /// MCS by CQI.
     mcs: [Option<Mcs>; 16],
+    thresholds: CqiThresholds,
     config: LinkAdaptationConfig,
     /// Next measurement that has not been made.
     next_measurement: Instant,
@@ -136,6 +137,76 @@ pub struct LinkAdaptation<S> {
     in_use: Option<Cqi>,
     /// Reports that have not arrived, in order.
     underway: VecDeque<Report>,
+    /// When the next measurement or arrival is due.
+    due: Instant,
+    /// The first arrival that may change the CQI in use, measured or not.
+    arrival: Instant,
+}
+
+/// The SINR from which each CQI is reported.
+///
+/// The block error rate of a CQI's MCS falls with the SINR, so that it meets the target from one SINR
+/// on: the least number that does, found by bisection down to the last bit. The highest CQI that
+/// meets the target is then the number of CQIs that this or a higher one meets, no search over curves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct CqiThresholds {
+    /// By CQI - 1, dB: the least at which it or a higher one meets the target, in ascending order;
+    /// not a number where none ever does.
+    least: [f64; 15],
+}
+
+impl CqiThresholds {
+    /// `meets` says whether a CQI (1 to 15) meets the target at an SINR in dB, and once it does, does so at any
+    /// higher.
+    fn new(meets: impl Fn(u8, f64) -> bool) -> Self {
+        let mut least = [f64::NAN; 15];
+        let mut above = f64::NAN;
+        for (cqi, least) in (1u8..=15).zip(&mut least).rev() {
+            // of two numbers, min leaves out the one that is none
+            above = lowest(|sinr| meets(cqi, sinr)).min(above);
+            *least = above;
+        }
+        Self { least }
+    }
+
+    /// The highest CQI that meets the target; 0 if none does.
+    fn cqi(&self, sinr: Decibel) -> Cqi {
+        let met = self.least.map(|least| u8::from(sinr.get() >= least));
+        Cqi::new(met.iter().sum())
+    }
+}
+
+/// The lowest number from which on something is true, not a number if it never is.
+fn lowest(is_true: impl Fn(f64) -> bool) -> f64 {
+    // numbers in the order of their size, negative ones first
+    let number = |order: u64| {
+        let sign = 1 << 63;
+        f64::from_bits(if order & sign == 0 {
+            !order
+        } else {
+            order ^ sign
+        })
+    };
+    let order = |number: f64| {
+        let (bits, sign) = (number.to_bits(), 1 << 63);
+        if bits & sign == 0 { bits | sign } else { !bits }
+    };
+    let (mut low, mut high) = (order(f64::NEG_INFINITY), order(f64::INFINITY));
+    if !is_true(f64::INFINITY) {
+        return f64::NAN;
+    }
+    if is_true(f64::NEG_INFINITY) {
+        return f64::NEG_INFINITY;
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if is_true(number(middle)) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    number(high)
 }
 
 impl LinkAdaptation<ConstantSinr> {
@@ -187,45 +258,37 @@ impl<S: SinrSource> LinkAdaptation<S> {
         for (cqi, mcs) in (0u8..).zip(&mut mcs) {
             *mcs = policy.mcs(table, Cqi::new(cqi))?;
         }
+        let thresholds = CqiThresholds::new(|cqi, sinr| meets(&curves, &mcs, &config, cqi, sinr));
         Ok(Self {
             source,
             curves,
             mcs,
+            thresholds,
             config,
             next_measurement: Instant::ZERO,
             in_use: None,
             underway: VecDeque::new(),
+            due: Instant::ZERO,
+            arrival: Instant::ZERO,
         })
     }
 
     /// The CQI that a UE reports at an SINR; 0 where not even CQI 1 meets the target.
     pub fn cqi(&self, sinr: Decibel) -> Cqi {
-        let shannon = (self.curves.family() == BlerFamily::None).then(|| efficiency(sinr));
-        let cqi_table = CqiTable::matching(self.config.table);
-        let meets = |cqi: &Cqi| match (shannon, self.mcs[usize::from(cqi.get())]) {
-            (_, None) => false,
-            (Some(limit), _) => cqi_entry(cqi_table, *cqi).is_some_and(|e| e.efficiency() <= limit),
-            (None, Some(mcs)) => self.curves.bler(mcs, sinr) <= self.config.target_bler,
-        };
-        (1..=15)
-            .rev()
-            .map(Cqi::new)
-            .find(meets)
-            .unwrap_or(Cqi::new(0))
+        self.thresholds.cqi(sinr)
     }
 
     /// Makes the measurements that are due and takes in the reports that have arrived.
-    fn catch_up(&mut self, now: Instant) -> Cqi {
+    fn catch_up(&mut self, now: Instant) {
         let LinkAdaptationConfig {
             cqi_period,
             cqi_delay,
             ..
         } = self.config;
         // Of the measurements whose reports have arrived only the latest counts.
-        let latest = (now - cqi_delay).since_start() / cqi_period;
-        let latest = Instant::ZERO + cqi_period * latest;
-        if latest > self.next_measurement {
-            self.next_measurement = latest;
+        if self.next_measurement + cqi_period + cqi_delay <= now {
+            let latest = (now - cqi_delay).since_start() / cqi_period;
+            self.next_measurement = Instant::ZERO + cqi_period * latest;
         }
         while self.next_measurement <= now {
             let at = self.next_measurement;
@@ -248,7 +311,9 @@ impl<S: SinrSource> LinkAdaptation<S> {
             }
             self.underway.pop_front();
         }
-        self.in_use.unwrap_or_default()
+        let next_report = self.next_measurement + cqi_delay;
+        self.arrival = self.underway.front().map_or(next_report, |it| it.arrives);
+        self.due = self.next_measurement.min(self.arrival);
     }
 
     /// When the base station's CQI next differs from `in_use`, if the SINR stays as it is: `current`
@@ -265,7 +330,10 @@ impl<S: SinrSource> LinkAdaptation<S> {
 
 impl<S: SinrSource> Channel for LinkAdaptation<S> {
     fn state(&mut self, slot_start: Instant, _: Duration) -> ChannelState {
-        let cqi = self.catch_up(slot_start);
+        if slot_start >= self.due {
+            self.catch_up(slot_start);
+        }
+        let cqi = self.in_use.unwrap_or_default();
         let SinrSample { sinr, holds_until } = self.source.sinr(slot_start);
         let link = match self.mcs[usize::from(cqi.get())] {
             Some(mcs) => Link::Mcs {
@@ -275,12 +343,36 @@ impl<S: SinrSource> Channel for LinkAdaptation<S> {
             },
             None => Link::Outage,
         };
-        let change = self.next_change(cqi, self.cqi(sinr));
+        // nothing changes before a report arrives
+        let holds_until = if holds_until <= self.arrival {
+            holds_until
+        } else {
+            holds_until.min(self.next_change(cqi, self.cqi(sinr)))
+        };
         ChannelState {
             cqi,
             link,
-            holds_until: holds_until.min(change),
+            holds_until,
         }
+    }
+}
+
+/// Whether a CQI meets the target at an SINR in dB.
+fn meets(
+    curves: &BlerCurves,
+    mcs: &[Option<Mcs>; 16],
+    config: &LinkAdaptationConfig,
+    cqi: u8,
+    sinr: f64,
+) -> bool {
+    let sinr = Decibel::new(sinr);
+    match mcs[usize::from(cqi)] {
+        None => false,
+        Some(_) if config.family == BlerFamily::None => {
+            let entry = cqi_entry(CqiTable::matching(config.table), Cqi::new(cqi));
+            entry.is_some_and(|entry| entry.efficiency() <= efficiency(sinr))
+        }
+        Some(mcs) => curves.bler(mcs, sinr) <= config.target_bler,
     }
 }
 

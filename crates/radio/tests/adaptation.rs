@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use radio::{
-    BlerCurves, BlerFamily, Channel, ChannelState, CqiToMcs, Link, LinkAdaptation,
-    LinkAdaptationConfig, LinkAdaptationError, McsTable, SinrSample, SinrSource,
+    BlerCurves, BlerFamily, Channel, ChannelState, CqiTable, CqiToMcs, Link, LinkAdaptation,
+    LinkAdaptationConfig, LinkAdaptationError, McsTable, SinrSample, SinrSource, cqi_entry,
 };
 use units::{Cqi, Decibel, Duration, Instant, Mcs, Prb};
 
@@ -302,4 +302,95 @@ proptest! {
             }
         }
     }
+}
+
+/// The CQI is found from thresholds; a search over the curves, from CQI 15 down, finds the same for
+/// every family, policy and target: over the whole range, and at the last bit on both sides of each
+/// SINR where the answer changes.
+#[test]
+fn thresholds_say_what_a_search_over_the_curves_says() {
+    let policies = [
+        (CqiToMcs::OaiLte, McsTable::LteQam64),
+        (CqiToMcs::Ns3Lte, McsTable::LteQam64),
+        (CqiToMcs::OaiNr, McsTable::NrQam64),
+        (CqiToMcs::SrsranProject, McsTable::NrQam256),
+        (CqiToMcs::Lena5g, McsTable::NrQam64),
+    ];
+    let mut changes = 0;
+    for (policy, table) in policies {
+        let covers = |family: &BlerFamily| family.tables().contains(&table);
+        for family in BlerFamily::ALL.into_iter().filter(covers) {
+            for target_bler in [0.001, 0.1, 0.5] {
+                let config = LinkAdaptationConfig {
+                    policy,
+                    table,
+                    family,
+                    target_bler,
+                    ..lte()
+                };
+                changes += compare_with_search(config);
+            }
+        }
+    }
+    assert!(changes > 15 * 30, "{changes}");
+}
+
+/// How often the CQI changes from -20 to 40 dB.
+fn compare_with_search(config: LinkAdaptationConfig) -> u32 {
+    let channel = LinkAdaptation::constant(Decibel::new(0.0), config).unwrap();
+    let curves = BlerCurves::new(config.family, config.table).unwrap();
+    let gamma = -(5.0 * 5e-5f64).ln() / 1.5;
+    let search = |sinr: f64| {
+        let meets = |cqi: &u8| match config.policy.mcs(config.table, Cqi::new(*cqi)) {
+            Ok(Some(_)) if config.family == BlerFamily::None => {
+                let entry = cqi_entry(CqiTable::matching(config.table), Cqi::new(*cqi)).unwrap();
+                entry.efficiency() <= (1.0 + Decibel::new(sinr).to_linear() / gamma).log2()
+            }
+            Ok(Some(mcs)) => curves.bler(mcs, Decibel::new(sinr)) <= config.target_bler,
+            _ => false,
+        };
+        (1..=15).rev().find(meets).unwrap_or(0)
+    };
+    let agrees = |sinr: f64| {
+        let (seen, searched) = (channel.cqi(Decibel::new(sinr)).get(), search(sinr));
+        assert_eq!(seen, searched, "{config:?} at {sinr} dB");
+        searched
+    };
+    let mut changes = 0;
+    let mut before = agrees(-20.0);
+    for step in 1..=6_000 {
+        let (mut low, mut high) = (
+            -20.0 + 0.01 * f64::from(step - 1),
+            -20.0 + 0.01 * f64::from(step),
+        );
+        let now = agrees(high);
+        if now != before {
+            changes += 1;
+            // between two neighbouring numbers
+            while low.next_up() < high {
+                let middle = 0.5 * (low + high);
+                if search(middle) == before {
+                    low = middle;
+                } else {
+                    high = middle;
+                }
+            }
+            for sinr in [low.next_down(), low, high, high.next_up()] {
+                agrees(sinr);
+            }
+        }
+        before = now;
+    }
+    for sinr in [
+        f64::NEG_INFINITY,
+        -1e300,
+        -0.0,
+        0.0,
+        1e300,
+        f64::INFINITY,
+        f64::NAN,
+    ] {
+        agrees(sinr);
+    }
+    changes
 }

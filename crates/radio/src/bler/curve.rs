@@ -12,7 +12,8 @@ const DEFAULT_SIGMA_DB: f64 = 0.2;
 const SIGMA_RANGE_DB: (f64, f64) = (0.05, 0.5);
 /// The grid covers BLER from 1 - 1e-6 down to 1e-6.
 const OUTERMOST_PROBIT: f64 = 4.753;
-const STEP_DB: f64 = 0.02;
+const STEP_DB: f64 = 1.0 / STEPS_PER_DB;
+const STEPS_PER_DB: f64 = 50.0;
 
 /// BLER = Phi(-z) with z piecewise linear in the SINR.
 #[derive(Clone, Debug)]
@@ -147,7 +148,7 @@ fn falling(samples: &[f64]) -> Vec<f64> {
 #[derive(Clone, Debug)]
 pub(super) struct Grid {
     low_db: f64,
-    /// BLER at `low_db + i * STEP_DB`, non-increasing.
+    /// BLER at `low_db + i * STEP_DB`, non-increasing: from 1 to 0, at least two.
     bler: Vec<f32>,
 }
 
@@ -155,40 +156,42 @@ impl Grid {
     pub(super) fn new(waterfall: &Waterfall) -> Self {
         if waterfall.knots.is_empty() {
             return Self {
-                low_db: f64::INFINITY,
-                bler: Vec::new(),
+                low_db: 0.0,
+                bler: vec![1.0; 2],
             };
         }
         let low_db = waterfall.sinr_at(-OUTERMOST_PROBIT);
         let high_db = waterfall.sinr_at(OUTERMOST_PROBIT);
         let steps = ((high_db - low_db) / STEP_DB).ceil() as usize;
         let at = |i: usize| bler_of(waterfall.probit_at(low_db + i as f64 * STEP_DB)) as f32;
+        let inside = (0..=steps).map(at);
         Self {
-            low_db,
-            bler: (0..=steps).map(at).collect(),
+            low_db: low_db - STEP_DB,
+            bler: [1.0].into_iter().chain(inside).chain([0.0]).collect(),
         }
     }
 
+    /// Without a branch: what a faded link needs is now before, now in and now behind the waterfall.
     pub(super) fn bler(&self, sinr_db: f64) -> f64 {
-        let position = (sinr_db - self.low_db) / STEP_DB;
-        // also for an SINR that is no number
-        if position.is_nan() || position < 0.0 {
-            return 1.0;
-        }
-        let cell = position as usize;
-        let Some(&[left, right]) = self.bler.get(cell..).and_then(|b| b.first_chunk()) else {
-            return if self.bler.is_empty() { 1.0 } else { 0.0 };
-        };
-        let (left, right) = (f64::from(left), f64::from(right));
+        let position = (sinr_db - self.low_db) * STEPS_PER_DB;
+        // an SINR that is no number is before the waterfall too
+        let position = if position > 0.0 { position } else { 0.0 };
+        let last = self.bler.len() - 1;
+        let position = position.min(last as f64);
+        let cell = (position as usize).min(last - 1);
+        let (left, right) = (f64::from(self.bler[cell]), f64::from(self.bler[cell + 1]));
         left + (right - left) * (position - cell as f64)
     }
 
     pub(super) fn sinr_for(&self, target: f64) -> f64 {
         let above = self.bler.partition_point(|&bler| f64::from(bler) > target);
-        if above == 0 || above >= self.bler.len() {
-            return self.low_db + above as f64 * STEP_DB;
+        if above == self.bler.len() {
+            return f64::INFINITY;
         }
-        let (left, right) = (f64::from(self.bler[above - 1]), f64::from(self.bler[above]));
+        let Some(before) = above.checked_sub(1) else {
+            return self.low_db;
+        };
+        let (left, right) = (f64::from(self.bler[before]), f64::from(self.bler[above]));
         self.low_db + (above as f64 - (target - right) / (left - right)) * STEP_DB
     }
 }

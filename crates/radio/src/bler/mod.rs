@@ -40,6 +40,7 @@ use core::fmt;
 use core::str::FromStr;
 use curve::{Grid, Waterfall};
 use rnis::McsTable;
+use std::sync::OnceLock;
 use units::{Decibel, Mcs};
 
 /// A published curve.
@@ -183,8 +184,15 @@ pub struct BlerCurves {
     family: BlerFamily,
     table: McsTable,
     /// By MCS; empty for an error-free link.
-    grids: Vec<Grid>,
+    grids: &'static [Grid],
 }
+
+/// Curves by family and table, made when first needed: all links share them, as they follow from
+/// constants alone.
+static GRIDS: [[OnceLock<Vec<Grid>>; TABLES]; BlerFamily::ALL.len()] =
+    [const { [const { OnceLock::new() }; TABLES] }; BlerFamily::ALL.len()];
+/// How many MCS tables there are.
+const TABLES: usize = McsTable::NrLowSe as usize + 1;
 
 impl BlerCurves {
     /// The curves of a family for a table.
@@ -195,11 +203,11 @@ impl BlerCurves {
         if !family.tables().contains(&table) {
             return Err(BlerError::NoCurves { family, table });
         }
-        let grids = if family == BlerFamily::None {
-            Vec::new()
-        } else {
-            waterfalls(family, table).iter().map(Grid::new).collect()
+        let make = || match family {
+            BlerFamily::None => Vec::new(),
+            _ => waterfalls(family, table).iter().map(Grid::new).collect(),
         };
+        let grids = GRIDS[family as usize][table as usize].get_or_init(make);
         Ok(Self {
             family,
             table,

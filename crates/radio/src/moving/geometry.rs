@@ -107,7 +107,8 @@ impl Position {
     }
     /// Distance on the ground.
     pub fn distance(self, other: Self) -> Metres {
-        Metres((other.x - self.x).hypot(other.y - self.y))
+        let (dx, dy) = (other.x - self.x, other.y - self.y);
+        Metres((dx * dx + dy * dy).sqrt())
     }
     pub(super) fn is_finite(self) -> bool {
         self.x.is_finite() && self.y.is_finite()

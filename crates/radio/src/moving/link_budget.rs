@@ -29,7 +29,7 @@ impl Dbm {
         self.0
     }
     pub(super) fn to_milliwatts(self) -> f64 {
-        10f64.powf(self.0 / 10.0)
+        (self.0 * (core::f64::consts::LN_10 / 10.0)).exp()
     }
 }
 

@@ -99,6 +99,18 @@ pub struct CorrelatedShadowing {
     correlation_distance: f64,
     /// S, dB.
     value: f64,
+    step: Step,
+}
+
+/// What a displacement does: most are as long as the one before.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    /// m.
+    displacement: f64,
+    /// R.
+    correlation: f64,
+    /// sqrt(1 - R^2) sigma, dB.
+    innovation: f64,
 }
 
 impl CorrelatedShadowing {
@@ -119,6 +131,11 @@ impl CorrelatedShadowing {
             deviation,
             correlation_distance: distance,
             value,
+            step: Step {
+                displacement: 0.0,
+                correlation: 1.0,
+                innovation: 0.0,
+            },
         })
     }
 
@@ -129,9 +146,16 @@ impl CorrelatedShadowing {
 
     /// Moves on by a displacement >= 0 (eq. 7.4-5).
     pub fn advance(&mut self, displacement: Metres) {
-        let r = (-displacement.get() / self.correlation_distance).exp();
-        let innovation = (1.0 - r * r).sqrt() * self.deviation;
-        self.value = r * self.value + innovation * self.rng.normal();
+        if displacement.get() != self.step.displacement {
+            let r = (-displacement.get() / self.correlation_distance).exp();
+            self.step = Step {
+                displacement: displacement.get(),
+                correlation: r,
+                innovation: (1.0 - r * r).sqrt() * self.deviation,
+            };
+        }
+        let innovation = self.step.innovation * self.rng.normal();
+        self.value = self.step.correlation * self.value + innovation;
     }
 }
 

@@ -1,11 +1,11 @@
 //! The SINR of a moving radio, over time.
 //!
 //! Three clocks tick, each no faster than it must: place, path loss, line of sight, shadowing and
-//! blockage every 5 cm of way, at most every 5 ms; fading by the coherence time (see `fading`); the
+//! blockage every 5 cm of way, at most every 10 ms; fading by the coherence time (see `fading`); the
 //! interferer when it comes and goes. In between the SINR holds. All follow from the time and the
 //! seed alone, however often the SINR is asked for.
 
-use super::blockage::{Blocker, Building, BuildingEffect, End, Path};
+use super::blockage::{self, Blocker, Building, BuildingEffect, End, Path};
 use super::config::{BaseStation, MovingRadioConfig, MovingRadioError};
 use super::fading::{FadingProcess, Movement};
 use super::geometry::{LIGHT, Metres, Position};
@@ -21,9 +21,9 @@ use units::{Decibel, Duration, Instant, Streams};
 /// Way after which place and all that follows from it are looked at again, m.
 const STEP: f64 = 0.05;
 /// They are looked at no more often than this.
-const SHORTEST_STEP: Duration = Duration::from_millis(5);
-/// SINR below this (linear, -200 dB) is given as this.
-const LEAST_SINR: f64 = 1e-20;
+const SHORTEST_STEP: Duration = Duration::from_millis(10);
+/// SINR below this is given as this, dB.
+const LEAST_SINR: f64 = -200.0;
 
 /// What follows from the place.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,11 +57,17 @@ pub struct MovingRadio {
     warnings: Vec<RangeWarning>,
     track: Track,
     leg: Leg,
+    /// m/s, on this leg.
+    speed: f64,
+    /// Time from one look at the place to the next on this leg.
+    step: Duration,
     /// When the place was last looked at, and when it will be next.
     seen: Instant,
     next: Instant,
     /// What was seen there, unless it is still to be worked out.
     reception: Option<Reception>,
+    /// The last answer.
+    last: Option<SinrSample>,
 }
 
 #[derive(Clone, Debug)]
@@ -122,9 +128,12 @@ impl MovingRadio {
             warnings,
             track,
             leg,
+            speed: 0.0,
+            step: SHORTEST_STEP,
             seen: Instant::ZERO,
             next: Instant::ZERO,
             reception: None,
+            last: None,
         };
         this.set_out();
         Ok(this)
@@ -152,6 +161,12 @@ impl MovingRadio {
 
     /// Begins the leg in `leg`.
     fn set_out(&mut self) {
+        self.speed = self.leg.speed();
+        self.step = if self.speed == 0.0 {
+            self.leg.end - self.leg.start
+        } else {
+            Duration::from_secs_f64(STEP / self.speed).max(SHORTEST_STEP)
+        };
         self.next = self.after(self.leg.start);
         let height = self.base.height.get() - self.ue_height;
         if let Some(fading) = &mut self.fading {
@@ -173,19 +188,14 @@ impl MovingRadio {
 
     /// When the place is looked at after a time of this leg.
     fn after(&self, seen: Instant) -> Instant {
-        let speed = self.leg.speed();
-        if speed == 0.0 {
-            return self.leg.end;
-        }
-        let step = Duration::from_secs_f64(STEP / speed).max(SHORTEST_STEP);
-        (seen + step).min(self.leg.end)
+        (seen + self.step).min(self.leg.end)
     }
 
     /// Goes to a time.
     fn advance_to(&mut self, at: Instant) {
         while self.next <= at {
             if let Some(shadowing) = &mut self.shadowing {
-                let way = self.leg.speed() * (self.next - self.seen).as_secs_f64();
+                let way = self.speed * (self.next - self.seen).as_secs_f64();
                 shadowing.advance(way);
             }
             self.seen = self.next;
@@ -219,6 +229,38 @@ impl MovingRadio {
         reception
     }
 
+    /// The SINR at a time, worked out.
+    fn sample(&mut self, at: Instant) -> SinrSample {
+        self.advance_to(at);
+        let Reception {
+            power,
+            interference,
+            sight,
+        } = self.reception();
+        let mut holds_until = self.next;
+        let mut disturbance = self.noise;
+        if let Some(interferer) = &mut self.interferer {
+            let (on, until) = interferer.process.on(at);
+            holds_until = holds_until.min(until);
+            if on {
+                disturbance += interference;
+            }
+        }
+        let mean = power / disturbance;
+        let sinr = match &mut self.fading {
+            Some(fading) => {
+                let (effective, until) = fading.effective_sinr(at, sight, mean);
+                holds_until = holds_until.min(until);
+                effective
+            }
+            None => 10.0 * mean.log10(),
+        };
+        SinrSample {
+            sinr: Decibel::new(sinr.max(LEAST_SINR)),
+            holds_until,
+        }
+    }
+
     /// Everything between the antennas but fading, dB.
     fn loss(&mut self, place: Position) -> (f64, Sight) {
         let distance = self.base.place.distance(place);
@@ -243,43 +285,46 @@ impl MovingRadio {
             self.wavelength,
         );
         let (loss, sight) = self.past_buildings(&path, distance, sight);
-        let blockers: f64 = self
-            .blockers
-            .iter()
-            .map(|blocker| blocker.loss(&path))
-            .sum();
-        (loss + blockers, sight)
+        let blockers = self.blockers.iter().map(|it| it.field_left(&path));
+        (loss + blockage::loss(blockers), sight)
     }
 
-    /// Path loss and shadowing at a distance, dB.
-    fn median_and_shadowing(&self, distance: Metres, sight: Sight) -> f64 {
-        let shadowing = self.shadowing.as_ref().map_or(0.0, |s| s.loss(sight));
-        self.model.loss(distance, sight).get() + shadowing
+    /// Path loss and shadowing at a distance with and without line of sight, dB.
+    fn median_and_shadowing(&self, distance: Metres) -> [f64; 2] {
+        let [line, no_line] = self.model.losses(distance.get());
+        match &self.shadowing {
+            Some(shadowing) => [
+                line + shadowing.loss(Sight::Line),
+                no_line + shadowing.loss(Sight::NoLine),
+            ],
+            None => [line, no_line],
+        }
     }
 
     /// Path loss, shadowing and the effect of the buildings, dB.
     fn past_buildings(&self, path: &Path, distance: Metres, sight: Sight) -> (f64, Sight) {
-        let open = self.median_and_shadowing(distance, sight);
+        let [line, no_line] = self.median_and_shadowing(distance);
+        let open = match sight {
+            Sight::Line => line,
+            Sight::NoLine => no_line,
+        };
         if self.buildings.is_empty() || sight == Sight::NoLine {
             // NLOS is what is left behind buildings
             return (open, sight);
         }
-        let diffraction = || -> f64 { self.buildings.iter().map(|it| it.loss(path)).sum() };
+        let diffraction = || blockage::loss(self.buildings.iter().map(|it| it.field_left(path)));
         match self.effect {
             BuildingEffect::Diffraction => (open + diffraction(), sight),
             BuildingEffect::NoLineOfSight => {
                 if self.buildings.iter().any(|it| it.blocks(path)) {
-                    (
-                        self.median_and_shadowing(distance, Sight::NoLine),
-                        Sight::NoLine,
-                    )
+                    (no_line, Sight::NoLine)
                 } else {
                     (open, sight)
                 }
             }
             BuildingEffect::Strongest => {
                 let diffracted = open + diffraction();
-                let scattered = self.median_and_shadowing(distance, Sight::NoLine).max(open);
+                let scattered = no_line.max(open);
                 if scattered < diffracted {
                     (scattered, Sight::NoLine)
                 } else {
@@ -309,30 +354,13 @@ impl Interference {
 
 impl SinrSource for MovingRadio {
     fn sinr(&mut self, at: Instant) -> SinrSample {
-        self.advance_to(at);
-        let Reception {
-            power,
-            interference,
-            sight,
-        } = self.reception();
-        let mut holds_until = self.next;
-        let mut disturbance = self.noise;
-        if let Some(interferer) = &mut self.interferer {
-            let (on, until) = interferer.process.on(at);
-            holds_until = holds_until.min(until);
-            if on {
-                disturbance += interference;
+        match self.last {
+            Some(last) if at < last.holds_until => last,
+            _ => {
+                let sample = self.sample(at);
+                self.last = Some(sample);
+                sample
             }
-        }
-        let mut sinr = power / disturbance;
-        if let Some(fading) = &mut self.fading {
-            let (effective, until) = fading.effective_sinr(at, sight, sinr);
-            sinr = effective;
-            holds_until = holds_until.min(until);
-        }
-        SinrSample {
-            sinr: Decibel::from_linear(sinr.max(LEAST_SINR)),
-            holds_until,
         }
     }
 }

@@ -18,7 +18,7 @@
 //! it uses NLOS. Behind a wide building diffraction alone is too little: reflections take over. So
 //! there is a choice, [`BuildingEffect`].
 
-use super::{Path, diffraction_loss};
+use super::{Path, field_left};
 use crate::moving::geometry::{Metres, Position};
 use crate::name::UnknownName;
 use core::fmt;
@@ -152,8 +152,8 @@ impl Building {
             })
     }
 
-    /// dB.
-    pub(in crate::moving) fn loss(&self, path: &Path) -> f64 {
+    /// What it leaves of the field, 0 to 1.
+    pub(in crate::moving) fn field_left(&self, path: &Path) -> f64 {
         let corners = [
             self.low,
             Position::at(self.low.x, self.high.y),
@@ -161,14 +161,16 @@ impl Building {
             self.high,
         ]
         .map(|corner| path.relative(corner));
-        let crossing = self.crossing(path.from.place, path.to.place);
         let on_left = corners.iter().any(|&(_, q)| q > 0.0);
         let on_right = corners.iter().any(|&(_, q)| q < 0.0);
-        let (least, most) = match crossing {
-            Some((enter, leave)) => (enter * path.ground, leave * path.ground),
-            // beyond one of the ends
-            None if on_left && on_right => return 0.0,
-            None => extent(&corners, path.ground),
+        let (least, most) = if on_left && on_right {
+            match self.crossing(path.from.place, path.to.place) {
+                Some((enter, leave)) => (enter * path.ground, leave * path.ground),
+                // beyond one of the ends
+                None => return 1.0,
+            }
+        } else {
+            extent(&corners, path.ground)
         };
         let vertical = if on_left && on_right {
             let longest = |side: f64| {
@@ -184,7 +186,7 @@ impl Building {
             let shortest = detours.iter().copied().fold(f64::INFINITY, f64::min);
             path.edge_term(longest, true) + path.edge_term(shortest, false)
         };
-        diffraction_loss(0.5 + self.roof_term(path, least, most), vertical)
+        field_left(0.5 + self.roof_term(path, least, most), vertical)
     }
 
     /// The term of the roof between two distances along the path.
@@ -239,6 +241,10 @@ mod tests {
         )
     }
 
+    fn loss(house: &Building, path: &Path) -> f64 {
+        super::super::loss([house.field_left(path)].into_iter())
+    }
+
     #[test]
     fn crossings() {
         let house = building((40.0, 60.0), (-5.0, 5.0), 15.0);
@@ -264,7 +270,7 @@ mod tests {
         };
         let path = Path::new(end(0.0), end(100.0), WAVELENGTH);
         let wall = building((49.999, 50.001), (-1e6, 1e6), 13.0);
-        let loss = wall.loss(&path);
+        let loss = loss(&wall, &path);
         assert!((loss - 31.11).abs() < 0.02, "{loss}");
     }
 
@@ -273,7 +279,7 @@ mod tests {
     #[test]
     fn grazing_is_6_db() {
         for (y, height) in [((0.0, 200.0), 300.0), ((-200.0, 0.0), 300.0)] {
-            let loss = building((40.0, 60.0), y, height).loss(&path(100.0, 0.0));
+            let loss = loss(&building((40.0, 60.0), y, height), &path(100.0, 0.0));
             assert!((loss - 6.02).abs() < 0.15, "{loss}");
         }
     }
@@ -285,7 +291,7 @@ mod tests {
     fn out_of_the_shadow() {
         let house = building((40.0, 60.0), (-50.0, 0.0), 20.0);
         let losses: Vec<f64> = (-1_000..2_000)
-            .map(|i| house.loss(&path(100.0, f64::from(i) * 0.01)))
+            .map(|i| loss(&house, &path(100.0, f64::from(i) * 0.01)))
             .collect();
         for pair in losses.windows(2) {
             assert!(
@@ -331,7 +337,7 @@ mod tests {
             let ue_inside = house.covers(Position::at(ux, uy));
             prop_assume!(!base_inside && !ue_inside);
             let path = path(ux, uy);
-            let loss = house.loss(&path);
+            let loss = loss(&house, &path);
             prop_assert!((0.0..200.0).contains(&loss), "{}", loss);
             if house.blocks(&path) {
                 prop_assert!(loss > 3.0, "blocked, and only {} dB", loss);

@@ -105,12 +105,30 @@ fn length(a: f64, b: f64) -> f64 {
     (a * a + b * b).sqrt()
 }
 
-/// Loss behind a rectangle (TR 38.901 eq. 7.6-29), dB, from the sums of the terms of its horizontal
-/// and its vertical edges.
-fn diffraction_loss(horizontal: f64, vertical: f64) -> f64 {
+/// What a rectangle leaves of the field behind it, 1e-10 to 1 (TR 38.901 eq. 7.6-29), from the sums of
+/// the terms of its horizontal and its vertical edges.
+fn field_left(horizontal: f64, vertical: f64) -> f64 {
     // an infinite screen would leave nothing: far below any loss that matters
-    let shadow = (horizontal * vertical).clamp(0.0, 1.0 - 1e-10);
-    -20.0 * (1.0 - shadow).log10()
+    1.0 - (horizontal * vertical).clamp(0.0, 1.0 - 1e-10)
+}
+
+/// Loss of several obstacles in dB, from what each leaves of the field. Losses add up, so that one
+/// logarithm does for all.
+pub(super) fn loss(left: impl Iterator<Item = f64>) -> f64 {
+    let decibels = |field: f64| -20.0 * field.log10();
+    let (mut field, mut loss) = (1.0, 0.0);
+    for left in left {
+        field *= left;
+        if field < 1e-200 {
+            loss += decibels(field);
+            field = 1.0;
+        }
+    }
+    // most often nothing is in the way
+    if field == 1.0 {
+        return loss;
+    }
+    loss + decibels(field)
 }
 
 /// The knife edge of an endless wall with one free edge, here and by ITU-R P.526.
@@ -130,7 +148,7 @@ mod tests {
         let path = Path::new(end(0.0, 10.0), end(100.0, 10.0), 0.0107);
         for v in [0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0f64] {
             let detour = v * v / 4.0 * path.wavelength;
-            let here = diffraction_loss(0.5 + path.edge_term(detour, true), 1.0);
+            let here = loss([field_left(0.5 + path.edge_term(detour, true), 1.0)].into_iter());
             let p526 = 6.9 + 20.0 * (((v - 0.1).powi(2) + 1.0).sqrt() + v - 0.1).log10();
             assert!(
                 (here - p526).abs() < 0.2,
@@ -138,7 +156,23 @@ mod tests {
             );
         }
         // grazing: exactly half of the field
-        assert!((diffraction_loss(0.5, 1.0) - 20.0 * 2f64.log10()).abs() < 1e-12);
+        let grazing = loss([field_left(0.5, 1.0)].into_iter());
+        assert!((grazing - 20.0 * 2f64.log10()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn losses_add_up() {
+        let of = |left: f64, count| loss(core::iter::repeat_n(left, count));
+        assert_eq!(of(0.5, 0), 0.0);
+        for (left, db) in [(1.0, 0.0), (0.1, 20.0), (1e-10, 200.0)] {
+            for count in [1, 2, 8, 100] {
+                let sum = db * count as f64;
+                assert!(
+                    (of(left, count) - sum).abs() < 1e-9 * sum.max(1.0),
+                    "{count} x {db} dB"
+                );
+            }
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@
 //! *Deviations.* One path, the direct one; it is that of the whole link. r is that of the same view
 //! as D1 and D2, so that a path which is not level is treated as one that is.
 
-use super::{Path, diffraction_loss};
+use super::{Path, field_left};
 use crate::moving::geometry::{Metres, Position};
 use crate::name::UnknownName;
 use core::fmt;
@@ -51,7 +51,8 @@ impl Screen {
         let wavelength = crate::moving::geometry::LIGHT / carrier.get() as f64;
         let path = Path::new(end(0.0, 0.0), end(near + far, 0.0), wavelength);
         let half = height.get() / 2.0;
-        Decibel::new(loss(&path, (near, 0.0), width.get(), (-half, half)))
+        let left = left_behind(&path, (near, 0.0), width.get(), (-half, half));
+        Decibel::new(super::loss([left].into_iter()))
     }
 }
 
@@ -82,10 +83,10 @@ pub struct Blocker {
 }
 
 impl Blocker {
-    /// dB.
-    pub(in crate::moving) fn loss(&self, path: &Path) -> f64 {
+    /// What it leaves of the field, 0 to 1.
+    pub(in crate::moving) fn field_left(&self, path: &Path) -> f64 {
         let (width, height) = self.screen.size();
-        loss(
+        left_behind(
             path,
             path.relative(self.place),
             width.get(),
@@ -94,10 +95,11 @@ impl Blocker {
     }
 }
 
-/// Loss of a rectangle whose middle is at (s, q) along and beside the path, between two heights.
-fn loss(path: &Path, (s, q): (f64, f64), width: f64, (low, high): (f64, f64)) -> f64 {
+/// What a rectangle leaves of the field behind it. Its middle is at (s, q) along and beside the path;
+/// it stands between two heights.
+fn left_behind(path: &Path, (s, q): (f64, f64), width: f64, (low, high): (f64, f64)) -> f64 {
     if !(s > 0.0 && s < path.ground) {
-        return 0.0;
+        return 1.0;
     }
     let left = path.detour_top((s, q + width / 2.0));
     let right = path.detour_top((s, q - width / 2.0));
@@ -105,7 +107,7 @@ fn loss(path: &Path, (s, q): (f64, f64), width: f64, (low, high): (f64, f64)) ->
     let ray = path.height_at(s);
     let (top, bottom) = (path.detour_side(s, high), path.detour_side(s, low));
     let horizontal = pair(path, top, bottom, ray > low && ray < high);
-    diffraction_loss(horizontal, vertical)
+    field_left(horizontal, vertical)
 }
 
 /// The sum of the terms of two edges: both positive if the path passes between them, else the
@@ -139,11 +141,11 @@ mod tests {
         };
         let path = Path::new(end(0.0, 1.5), end(50.0, 1.5), WAVELENGTH);
         let place = Position::at(48.0, offset);
-        Blocker {
+        let blocker = Blocker {
             screen: Screen::Human,
             place,
-        }
-        .loss(&path)
+        };
+        super::super::loss([blocker.field_left(&path)].into_iter())
     }
 
     /// A person who walks through the path: no loss far off, grazing in between (one edge on the
@@ -179,8 +181,8 @@ mod tests {
                     screen: Screen::Vehicle,
                     place
                 }
-                .loss(&path),
-                0.0
+                .field_left(&path),
+                1.0
             );
         }
     }

@@ -11,23 +11,24 @@
 //! profile is wanted with its usual Doppler (EPA 5 Hz, EVA 5 or 70 Hz, ETU 70 or 300 Hz) whatever
 //! the movement is, the field is crossed at that Doppler's speed.
 //!
-//! The taps h with their delays give the frequency response H(f) = sum h exp(-j 2 pi f delay) at
-//! frequencies spread evenly over the carrier: six for each inverse of the rms delay spread (neighbours
-//! correlate by about a half), 4 to 32 of them. One effective SINR stands for all: that whose capacity is the mean capacity,
-//! SINR = 2^(mean of log2(1 + `SINR_f`)) - 1, the rule of mean mutual information with Shannon's
-//! capacity as the information measure.
+//! The taps give the powers of 8 or 16 frequencies (see `response`), and these one effective SINR (see
+//! `effective`).
 //!
-//! A value holds for a while and is that of the middle of this while. The while is 1/20 of a
+//! A value holds for a while and is that of the middle of this while. The while is 1/40 of a
 //! wavelength (or Doppler period) where that takes 2 ms or more; faster movement has 2 ms, but at
-//! most a sixth of a wavelength, 0.4 of the usual coherence time 0.423 / f_D: so a value is at most
-//! 1/12 wavelength off, correlation J0(2 pi / 12) = 0.933. No value holds shorter than 50 us, less
-//! than any slot.
+//! most a sixth of a wavelength, 0.4 of the usual coherence time 0.423 / f_D. It is 62.5 us times a
+//! power of two, so that slots begin where values do: where a slot lasts as long as a value, each
+//! slot has the value of its middle. So a value is at most 1/12 wavelength off, correlation
+//! J0(2 pi / 12) = 0.933. No value holds shorter than 62.5 us, half of the shortest slot in use.
 //!
 //! *Deviations.* One antenna at each end. The constant ray of `street-canyon` has the median K, not
 //! one drawn for each link; cluster angles and delays do not drift with movement. With a fixed
 //! Doppler the constant ray is at 0.7 of it (as in TR 38.901 7.7.2, TDL-D and -E).
 
+mod effective;
 mod profile;
+mod response;
+mod turns;
 mod waves;
 
 use super::geometry::Position;
@@ -35,31 +36,22 @@ use super::path_loss::Sight;
 use crate::name::UnknownName;
 use core::fmt;
 use core::str::FromStr;
+use effective::Mean;
 use profile::Profile;
+use response::{Powers, Response};
+use turns::turned_one;
 use units::{Duration, Hertz, Instant, Rng};
-use waves::{Complex, Course, WAVES, Waves};
+use waves::{Course, Waves};
 
 /// Wavelengths that a value holds for: in slow movement, and at most.
-const FINE_HOLD: f64 = 0.05;
+const FINE_HOLD: f64 = 0.025;
 const COARSE_HOLD: f64 = 1.0 / 6.0;
 /// Movement is slow where a fine hold takes so long.
 const SLOW: Duration = Duration::from_millis(2);
-/// Values hold at least this long.
-const SHORTEST_HOLD: Duration = Duration::from_micros(50);
-/// Frequencies for each inverse of the delay spread, and the fewest and most.
-const FREQUENCIES_PER_INVERSE_SPREAD: f64 = 6.0;
-const FEWEST_FREQUENCIES: usize = 4;
-const MOST_FREQUENCIES: usize = 32;
+/// Values hold at least this long, or twice, four times ... as long.
+const SHORTEST_HOLD: Duration = Duration::from_nanos(62_500);
 /// Doppler of the constant ray over the greatest, if Doppler is fixed.
 const SPECULAR_DOPPLER: f64 = 0.7;
-/// Most taps of a profile.
-const MOST_TAPS: usize = 9;
-/// Frequencies that are computed side by side.
-const LANES: usize = 4;
-/// A greater SINR counts as this one: products of 16 stay finite.
-const GREATEST_SINR: f64 = 1e17;
-/// Below this SNR capacity is linear in it to 4 digits.
-const LINEAR_BELOW: f64 = 1e-4;
 
 /// A fading model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -168,86 +160,41 @@ pub(super) struct Movement {
     pub height: f64,
 }
 
-/// Complex numbers side by side.
-#[derive(Clone, Copy, Debug)]
-struct Lanes {
-    re: [f32; LANES],
-    im: [f32; LANES],
-}
-
-/// How a profile's taps add up at each frequency.
-#[derive(Clone, Debug)]
-struct Response {
-    /// Amplitude of the constant ray.
-    specular: f32,
-    /// Factors of the taps: for each group of frequencies, tap by tap.
-    factors: Vec<Lanes>,
-    taps: usize,
-}
-
-impl Response {
-    fn new(profile: &Profile, bandwidth: Hertz, frequencies: usize) -> Self {
-        let bandwidth = bandwidth.get() as f64;
-        let offset = |k: usize| ((k as f64 + 0.5) / frequencies as f64 - 0.5) * bandwidth;
-        let mut factors = Vec::new();
-        for group in (0..frequencies).step_by(LANES) {
-            for &(delay, power) in &profile.taps {
-                let amplitude = (power / WAVES as f64).sqrt() as f32;
-                let factor: [Complex; LANES] =
-                    core::array::from_fn(|lane| Complex::turned(-offset(group + lane) * delay));
-                factors.push(Lanes {
-                    re: factor.map(|f| amplitude * f.re),
-                    im: factor.map(|f| amplitude * f.im),
-                });
-            }
-        }
-        Self {
-            specular: profile.specular.sqrt() as f32,
-            factors,
-            taps: profile.taps.len(),
-        }
-    }
-
-    /// Powers |H|^2 of all frequencies, for sums of the taps' waves and a phase of the constant ray.
-    fn powers(&self, taps: &[Complex], ray: Complex, powers: &mut [f32]) {
-        let groups = self.factors.chunks_exact(self.taps);
-        for (factors, powers) in groups.zip(powers.chunks_exact_mut(LANES)) {
-            let mut sum = Lanes {
-                re: [ray.re * self.specular; LANES],
-                im: [ray.im * self.specular; LANES],
-            };
-            for (factor, tap) in factors.iter().zip(taps) {
-                for lane in 0..LANES {
-                    sum.re[lane] += tap.re * factor.re[lane] - tap.im * factor.im[lane];
-                    sum.im[lane] += tap.re * factor.im[lane] + tap.im * factor.re[lane];
-                }
-            }
-            for (lane, power) in powers.iter_mut().enumerate() {
-                *power = sum.re[lane] * sum.re[lane] + sum.im[lane] * sum.im[lane];
-            }
-        }
-    }
-}
-
 /// The fading of one link.
 #[derive(Clone, Debug)]
 pub(super) struct FadingProcess {
     doppler: Doppler,
     /// m.
     wavelength: f64,
-    frequencies: usize,
     /// With and without line of sight.
     responses: [Response; 2],
     waves: Waves,
     /// Turns of the constant ray.
     specular_phase: f64,
     movement: Movement,
-    /// Time from one value to the next on this movement; none at rest.
-    step: Option<Duration>,
-    /// Powers |H|^2 of the frequencies at the last value.
-    powers: [f32; MOST_FREQUENCIES],
-    /// What they are for.
-    current: Option<(u64, Sight)>,
+    /// Time from one value to the next on this movement: so many doublings of the shortest; none at
+    /// rest.
+    doublings: Option<u32>,
+    /// The last value, and the one that is expected next.
+    values: [Value; 2],
+    /// Which of them is the last.
+    last: usize,
+    mean: Mean,
+}
+
+/// Powers |H|^2 of the frequencies.
+#[derive(Clone, Debug)]
+struct Value {
+    powers: Powers,
+    /// What they are for: the number of the value, with or without line of sight. None: for nothing.
+    of: Option<(u64, Sight)>,
+}
+
+impl Value {
+    const NONE: Self = Self {
+        powers: Powers::ZERO,
+        of: None,
+    };
 }
 
 impl FadingProcess {
@@ -263,24 +210,20 @@ impl FadingProcess {
         let Some(profiles) = fading.profiles(carrier) else {
             return Ok(None);
         };
-        let spread = profiles
-            .iter()
-            .map(Profile::delay_spread)
-            .fold(0.0, f64::max);
-        let wanted = FREQUENCIES_PER_INVERSE_SPREAD * spread * bandwidth.get() as f64;
-        let frequencies = (wanted.ceil() as usize).clamp(FEWEST_FREQUENCIES, MOST_FREQUENCIES);
-        let frequencies = frequencies.next_multiple_of(LANES);
-        let responses = profiles
-            .each_ref()
-            .map(|p| Response::new(p, bandwidth, frequencies));
-        let waves = Waves::new(profiles[0].taps.len(), &mut rng);
+        let [line, no_line] = profiles.map(Profile::strongest_first);
+        let waves = Waves::new(line.taps.len(), &mut rng);
+        let of_line = Response::new(&line, bandwidth);
+        let of_no_line = if line == no_line {
+            of_line.clone()
+        } else {
+            Response::new(&no_line, bandwidth)
+        };
         let wavelength = super::geometry::LIGHT / carrier.get() as f64;
         let origin = Position::at(0.0, 0.0);
         let mut this = Self {
             doppler,
             wavelength,
-            frequencies,
-            responses,
+            responses: [of_line, of_no_line],
             waves,
             specular_phase: rng.uniform(),
             movement: Movement {
@@ -290,9 +233,10 @@ impl FadingProcess {
                 base: origin,
                 height: 0.0,
             },
-            step: None,
-            powers: [0.0; MOST_FREQUENCIES],
-            current: None,
+            doublings: None,
+            values: [Value::NONE; 2],
+            last: 0,
+            mean: Mean::new(0.0),
         };
         if let Doppler::Fixed(doppler) = doppler {
             this.follow(Movement {
@@ -313,64 +257,87 @@ impl FadingProcess {
     fn follow(&mut self, movement: Movement) {
         let (vx, vy) = movement.velocity;
         let speed = vx.hypot(vy);
-        self.step = (speed > 0.0).then(|| hold(self.wavelength / speed));
-        let seconds = self.step.map_or(0.0, Duration::as_secs_f64);
+        self.doublings = (speed > 0.0).then(|| doublings(self.wavelength / speed));
+        let seconds = self.seconds();
+        // values are numbered from time zero on, as if the UE had always moved like this
+        let before = movement.start.as_secs_f64();
+        let from = Position::at(movement.from.x - vx * before, movement.from.y - vy * before);
         let in_wavelengths = |metres: f64| metres / self.wavelength;
         let step = (in_wavelengths(vx * seconds), in_wavelengths(vy * seconds));
-        let from = (
-            in_wavelengths(movement.from.x),
-            in_wavelengths(movement.from.y),
-        );
         // values are those of the middle of their step
-        let from = (from.0 + step.0 / 2.0, from.1 + step.1 / 2.0);
-        self.movement = movement;
-        self.waves.set_course(Course { from, step });
-        self.current = None;
+        let first = (
+            in_wavelengths(from.x) + step.0 / 2.0,
+            in_wavelengths(from.y) + step.1 / 2.0,
+        );
+        self.movement = Movement { from, ..movement };
+        self.waves.set_course(Course { from: first, step });
+        self.values = [Value::NONE; 2];
+    }
+
+    /// Seconds from one value to the next; zero at rest.
+    fn seconds(&self) -> f64 {
+        let step = self
+            .doublings
+            .map(|doublings| SHORTEST_HOLD * (1 << doublings));
+        step.map_or(0.0, Duration::as_secs_f64)
     }
 
     /// The number of the value that holds at a time, and until when it does.
     fn number(&self, at: Instant) -> (u64, Instant) {
-        match self.step {
+        match self.doublings {
             None => (0, Instant::MAX),
-            Some(step) => {
-                let number = at.saturating_since(self.movement.start) / step;
-                (number, self.movement.start + step * (number + 1))
+            Some(doublings) => {
+                let number = (at.since_start() / SHORTEST_HOLD) >> doublings;
+                let next = SHORTEST_HOLD * ((number + 1) << doublings);
+                (number, Instant::ZERO + next)
             }
         }
     }
 
-    /// Effective SINR (linear) at a time for a mean SINR (linear, >= 0), and until when fading
-    /// stays. Times do not decrease, and are not before the movement.
+    /// Effective SINR in dB at a time for a mean SINR (linear, >= 0), and until when fading stays.
+    /// Times do not decrease, and are not before the movement.
+    ///
+    /// The value after the next such interval is worked out ahead: each value is a long chain of
+    /// operations, and a processor works on two of them in little more than the time of one. That
+    /// another one is asked for costs time, and changes nothing.
     pub fn effective_sinr(&mut self, at: Instant, sight: Sight, mean: f64) -> (f64, Instant) {
         let (number, until) = self.number(at);
-        if self.current != Some((number, sight)) {
-            self.compute(number, sight);
-            self.current = Some((number, sight));
+        if self.mean.sinr() != mean {
+            self.mean = Mean::new(mean);
         }
-        (
-            effective_sinr(mean, &self.powers[..self.frequencies]),
-            until,
-        )
+        let before = self.values[self.last].of;
+        if before == Some((number, sight)) {
+            return (self.mean.effective(&self.values[self.last].powers), until);
+        }
+        let other = 1 - self.last;
+        if self.values[other].of != Some((number, sight)) {
+            self.compute(other, number, sight);
+        }
+        self.last = other;
+        let effective = self.mean.effective(&self.values[other].powers);
+        if self.doublings.is_some() {
+            let interval = before.map_or(0, |(before, _)| number.saturating_sub(before));
+            self.compute(1 - other, number + interval.max(1), sight);
+        }
+        (effective, until)
     }
 
-    fn compute(&mut self, number: u64, sight: Sight) {
-        self.waves.advance_to(number);
+    fn compute(&mut self, value: usize, number: u64, sight: Sight) {
+        let gains = self.waves.gains(number);
         let response = &self.responses[usize::from(sight == Sight::NoLine)];
-        let ray = if response.specular > 0.0 {
-            Complex::turned(self.specular_turns(number))
+        let ray = if response.is_specular() {
+            turned_one(self.specular_turns(number))
         } else {
-            Complex::default()
+            (0.0, 0.0)
         };
-        let mut taps = [Complex::default(); MOST_TAPS];
-        for (sum, tap) in taps.iter_mut().zip(self.waves.taps()) {
-            *sum = tap;
-        }
-        response.powers(&taps, ray, &mut self.powers[..self.frequencies]);
+        let value = &mut self.values[value];
+        response.powers(&gains, ray, &mut value.powers);
+        value.of = Some((number, sight));
     }
 
     /// Phase of the constant ray at a value: the length of the direct path.
     fn specular_turns(&self, number: u64) -> f64 {
-        let seconds = self.step.map_or(0.0, Duration::as_secs_f64);
+        let seconds = self.seconds();
         let t = (number as f64 + 0.5) * seconds;
         let Movement {
             from,
@@ -388,30 +355,12 @@ impl FadingProcess {
     }
 }
 
-/// How long a value holds where a wavelength takes so many seconds.
-fn hold(wavelength: f64) -> Duration {
+/// How many times the shortest hold is doubled where a wavelength takes so many seconds.
+fn doublings(wavelength: f64) -> u32 {
     let fine = Duration::from_secs_f64(FINE_HOLD * wavelength);
     let coarse = Duration::from_secs_f64(COARSE_HOLD * wavelength);
-    fine.max(SLOW.min(coarse)).max(SHORTEST_HOLD)
-}
-
-/// The SINR whose capacity is the mean capacity of frequencies with these powers, a multiple of
-/// [`LANES`].
-fn effective_sinr(mean: f64, powers: &[f32]) -> f64 {
-    let n = powers.len() as f64;
-    if mean < LINEAR_BELOW {
-        return mean * powers.iter().map(|&power| f64::from(power)).sum::<f64>() / n;
-    }
-    // products, of up to 16 frequencies, to take few logarithms
-    let mean = mean.min(GREATEST_SINR);
-    let mut products = [1f64; LANES];
-    for group in powers.chunks_exact(LANES) {
-        for (product, &power) in products.iter_mut().zip(group) {
-            *product *= 1.0 + mean * f64::from(power);
-        }
-    }
-    let [a, b, c, d] = products;
-    (((a * b).ln() + (c * d).ln()) / n).exp_m1()
+    let most = fine.max(SLOW.min(coarse));
+    (most / SHORTEST_HOLD).checked_ilog2().unwrap_or(0)
 }
 
 #[cfg(test)]

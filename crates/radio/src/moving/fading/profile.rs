@@ -102,6 +102,12 @@ impl Profile {
         this
     }
 
+    /// The same with its taps ordered by power.
+    pub fn strongest_first(mut self) -> Self {
+        self.taps.sort_by(|a, b| b.1.total_cmp(&a.1));
+        self
+    }
+
     /// Root mean square delay spread, s.
     pub fn delay_spread(&self) -> f64 {
         let mean: f64 = self.taps.iter().map(|(delay, power)| delay * power).sum();

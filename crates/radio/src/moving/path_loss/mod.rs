@@ -370,15 +370,25 @@ impl PathLossModel {
     /// The median loss at a distance on the ground. Models without LOS and NLOS have one loss for
     /// both.
     pub fn loss(&self, distance: Metres, sight: Sight) -> Decibel {
-        let ground = distance.get();
-        let slant = ground.hypot(self.base_height - self.ue_height).max(NEAREST);
-        Decibel::new(match &self.formula {
-            Formula::Umi(umi) => umi.loss(ground, slant, sight),
-            Formula::Cost231(hata) => hata
-                .loss(ground.max(NEAREST))
-                .max(free_space(self.carrier, slant)),
-            Formula::FreeSpace => free_space(self.carrier, slant),
+        let [line, no_line] = self.losses(distance.get());
+        Decibel::new(match sight {
+            Sight::Line => line,
+            Sight::NoLine => no_line,
         })
+    }
+
+    /// The median loss with and without line of sight at a distance on the ground in m, dB.
+    pub(super) fn losses(&self, ground: f64) -> [f64; 2] {
+        let height = self.base_height - self.ue_height;
+        let slant = (ground * ground + height * height).sqrt().max(NEAREST);
+        match &self.formula {
+            Formula::Umi(umi) => umi.losses(ground, slant),
+            Formula::Cost231(hata) => {
+                let loss = hata.loss(ground.max(NEAREST));
+                [loss.max(free_space(self.carrier, slant)); 2]
+            }
+            Formula::FreeSpace => [free_space(self.carrier, slant); 2],
+        }
     }
 
     /// The probability (0 to 1) that a UE outdoors at this distance on the ground sees the base

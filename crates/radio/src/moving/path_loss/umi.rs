@@ -52,14 +52,17 @@ impl Umi {
         }
     }
 
-    /// Loss at a distance on the ground and the slant distance that goes with it, dB.
-    pub(super) fn loss(&self, ground: f64, slant: f64, sight: Sight) -> f64 {
+    /// Loss with and without line of sight at a distance on the ground and the slant distance that
+    /// goes with it, dB.
+    pub(super) fn losses(&self, ground: f64, slant: f64) -> [f64; 2] {
         let log_slant = slant.log10();
-        match sight {
-            Sight::Line => self.line(ground, log_slant),
-            Sight::NoLine if self.optional => 32.4 + 20.0 * self.log_carrier + 31.9 * log_slant,
-            Sight::NoLine => self.line(ground, log_slant).max(self.no_line(log_slant)),
-        }
+        let line = self.line(ground, log_slant);
+        let no_line = if self.optional {
+            32.4 + 20.0 * self.log_carrier + 31.9 * log_slant
+        } else {
+            line.max(self.no_line(log_slant))
+        };
+        [line, no_line]
     }
 
     fn line(&self, ground: f64, log_slant: f64) -> f64 {
@@ -123,10 +126,8 @@ mod tests {
     fn losses(ground: f64) -> (f64, f64) {
         let umi = Umi::new(CARRIER, 10.0, 1.5, false);
         let slant = f64::hypot(ground, 8.5);
-        (
-            umi.loss(ground, slant, Sight::Line),
-            umi.loss(ground, slant, Sight::NoLine),
-        )
+        let [line, no_line] = umi.losses(ground, slant);
+        (line, no_line)
     }
 
     /// The sheet's table at 28 GHz, 10 m, 1.5 m.
@@ -166,7 +167,7 @@ mod tests {
     #[test]
     fn optional_nlos() {
         let umi = Umi::new(CARRIER, 10.0, 1.5, true);
-        let loss = umi.loss(100.0, f64::hypot(100.0, 8.5), Sight::NoLine);
+        let [_, loss] = umi.losses(100.0, f64::hypot(100.0, 8.5));
         assert!((loss - 125.19).abs() < 0.01, "{loss}");
         assert_eq!(umi.shadowing(Sight::NoLine), (8.2, 13.0));
     }
