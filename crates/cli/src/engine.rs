@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 /// What the main thread waits for.
 enum Event {
     /// Run number so much has ended.
-    Finished(usize, Result<RunResult, Failure>),
+    Finished(usize, Box<Result<RunResult, Failure>>),
     /// The user, or the system, wants the process to end.
     Interrupted,
 }
@@ -99,7 +99,7 @@ impl Engine {
             self.pool.spawn_fifo(move || {
                 let result = simulate(&experiment, experiment.seed.wrapping_add(repeat));
                 // nobody listens any more after an interruption
-                let _ = sender.send(Event::Finished(job, result));
+                let _ = sender.send(Event::Finished(job, Box::new(result)));
             });
         }
     }
@@ -121,7 +121,7 @@ impl Engine {
                     ..run
                 });
                 let is_over = options.stop.load(Ordering::Relaxed);
-                let _ = sender.send(Event::Finished(job, result));
+                let _ = sender.send(Event::Finished(job, Box::new(result)));
                 if is_over {
                     return;
                 }
@@ -136,7 +136,7 @@ impl Engine {
         results.resize_with(jobs, || None);
         for _ in 0..jobs {
             match self.events.recv() {
-                Ok(Event::Finished(job, result)) => results[job] = Some(result),
+                Ok(Event::Finished(job, result)) => results[job] = Some(*result),
                 Ok(Event::Interrupted) | Err(_) => {
                     self.end_lab();
                     return Err(Failure::Interrupted);
