@@ -18,7 +18,8 @@
 //! errors stay below 1e-5.
 //!
 //! *Deviations.* With 12 waves a tap the fourth moment of the envelope is 2 - 1/12 of the squared
-//! second, with 8 it is 2 - 1/8, where Rayleigh has 2. Opposite waves are as strong as each other, so
+//! second, with 8 it is 2 - 1/8, where Rayleigh has 2; fades of a single tap to a tenth of its power are
+//! 4 and 8 % rarer. Opposite waves are as strong as each other, so
 //! that the Doppler spectrum is symmetric for each link and not only on average.
 
 use super::turns::{LANES, Lanes, turned};
@@ -293,10 +294,10 @@ mod tests {
 
     /// Moments of Rayleigh's envelope of mean power 1: mean sqrt(pi) / 2, second moment 1, fourth
     /// 2 - 1/12 with 12 waves and 2 - 1/8 with 8; P(power < 0.1) = 1 - exp(-0.1) = 0.0952,
-    /// P(power < 0.01) = 0.00995.
+    /// P(power < 0.01) = 0.00995, of which 12 and 8 waves have a little less.
     #[test]
     fn rayleigh_envelope_moments() {
-        for (tap, waves) in TAPS.into_iter().zip([12.0, 8.0]) {
+        for (tap, waves, fades) in [(TAPS[0], 12.0, 0.06), (TAPS[1], 8.0, 0.1)] {
             let (mut first, mut second, mut fourth) = (0.0, 0.0, 0.0);
             let (mut deep, mut deeper) = (0.0, 0.0);
             let (seeds, steps) = (2_000, 50);
@@ -316,8 +317,12 @@ mod tests {
             assert!((first / n - expected.0).abs() < 0.01, "mean {}", first / n);
             assert!((second / n - expected.1).abs() < 0.02, "{}", second / n);
             assert!((fourth / n - expected.2).abs() < 0.06, "{}", fourth / n);
-            assert!((deep / n - 0.0952).abs() < 0.006, "{}", deep / n);
-            assert!((deeper / n - 0.00995).abs() < 0.0015, "{}", deeper / n);
+            assert!((deep / n / 0.0952 - 1.0).abs() < fades, "{}", deep / n);
+            assert!(
+                (deeper / n / 0.00995 - 1.0).abs() < 0.05 + fades,
+                "{}",
+                deeper / n
+            );
         }
     }
 
