@@ -51,11 +51,15 @@ pub(crate) struct Flow {
     pub(crate) wan: OwnedFd,
     /// What it shares with the other flows of its UE.
     pub(crate) ue: Arc<UeCounters>,
+    /// As configured, bytes.
+    most_unsent: u32,
     /// What is measured of it.
     pub(crate) meters: Arc<Meters>,
     /// What the server is shown.
     pub(crate) window: Window,
     handling: AtomicU32,
+    /// Bound of what the socket towards the UE takes and has not sent, bytes; 0: as configured.
+    unsent_bound: AtomicU32,
     is_slow: AtomicBool,
     ran_window: AtomicU64,
 }
@@ -75,12 +79,12 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// `most`: the receive buffer's, or less where memory is short.
-    pub(crate) fn new(most: u32, mss: u32) -> Self {
+    /// `most`: the receive buffer's, or less where memory is short; `shown`: to begin with.
+    pub(crate) fn new(most: u32, shown: u32, mss: u32) -> Self {
         Self {
             decided: AtomicU64::new(NO_WINDOW),
             is_fixed: AtomicBool::new(false),
-            shown: AtomicU32::new(most),
+            shown: AtomicU32::new(shown.min(most)),
             most,
             mss,
         }
@@ -128,8 +132,10 @@ impl Flow {
             ue: ends.ue,
             ran,
             wan,
+            most_unsent: ends.most_unsent,
             meters: Arc::default(),
             window,
+            unsent_bound: AtomicU32::new(0),
             handling: AtomicU32::new(Handling::Plain as u32),
             is_slow: AtomicBool::new(false),
             ran_window: AtomicU64::new(0),
@@ -164,7 +170,22 @@ impl Flow {
             .store(bytes.get().min(NO_WINDOW - 1), Relaxed);
         self.is_slow.store(decision.is_slow, Relaxed);
         self.ran_window.store(decision.ran.window.get(), Relaxed);
+        self.bound_unsent(decision.ran.window.get());
         self.show_window();
+    }
+
+    /// Lets the socket towards the UE take a part of a window beyond what it sends, so that what
+    /// waits does so where it can be counted at once. Changed only when it is off by half.
+    fn bound_unsent(&self, window: u64) {
+        const PART: u64 = 4;
+        const RANGE: (u64, u64) = (16_384, 1 << 20);
+        let wanted = (window / PART).clamp(RANGE.0, RANGE.1) as u32;
+        let bound = self.unsent_bound.load(Relaxed);
+        if wanted > bound.saturating_mul(2) || wanted < bound / 2 {
+            self.unsent_bound.store(wanted, Relaxed);
+            // the connection may have gone
+            let _ = sys::set_notsent_lowat(&self.ran, wanted);
+        }
     }
 
     /// Nobody decides any more: the server is shown all that there is.
@@ -172,6 +193,10 @@ impl Flow {
         self.window.decided.store(NO_WINDOW, Relaxed);
         self.is_slow.store(false, Relaxed);
         self.ran_window.store(0, Relaxed);
+        self.meters.ran_unsent.store(0, Relaxed);
+        if self.unsent_bound.swap(0, Relaxed) != 0 {
+            let _ = sys::set_notsent_lowat(&self.ran, self.most_unsent);
+        }
         self.set_handling(Handling::Plain);
         self.show_window();
     }
@@ -214,6 +239,8 @@ pub(crate) struct Ends {
     pub(crate) opened_at: Instant,
     /// The UE's counters.
     pub(crate) ue: Arc<UeCounters>,
+    /// The most that the socket towards the UE takes and has not sent, bytes.
+    pub(crate) most_unsent: u32,
 }
 
 #[cfg(test)]
@@ -221,7 +248,7 @@ mod tests {
     use super::*;
 
     fn decided(bytes: u64, is_fixed: bool) -> Window {
-        let window = Window::new(4_000_000, 1448);
+        let window = Window::new(4_000_000, 4_000_000, 1448);
         window.decided.store(bytes, Relaxed);
         window.is_fixed.store(is_fixed, Relaxed);
         window

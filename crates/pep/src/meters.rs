@@ -16,6 +16,8 @@ pub(crate) struct Meters {
     pub(crate) wan_unread: AtomicU64,
     /// Handed to the socket towards the UE.
     pub(crate) ran_written: AtomicU64,
+    /// Of that, not sent yet, as the control thread last saw it.
+    pub(crate) ran_unsent: AtomicU64,
     /// Read from the UE.
     pub(crate) ran_read: AtomicU64,
     /// Handed to the socket towards the server.
@@ -25,11 +27,11 @@ pub(crate) struct Meters {
 }
 
 impl Meters {
-    /// Waits here on its way to the UE, without what its socket has taken.
+    /// Waits here on its way to the UE: unread, in the pipe, and not sent yet.
     pub(crate) fn waiting_down(&self) -> u64 {
-        let read = self.wan_read.load(Relaxed);
-        let unread = self.wan_unread.load(Relaxed);
-        (read + unread).saturating_sub(self.ran_written.load(Relaxed))
+        let read = self.wan_read.load(Relaxed) + self.wan_unread.load(Relaxed);
+        let held = read.saturating_sub(self.ran_written.load(Relaxed));
+        held + self.ran_unsent.load(Relaxed)
     }
 }
 

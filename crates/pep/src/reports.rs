@@ -4,6 +4,7 @@
 //! long ends the connection, and a lost connection is tried again and again.
 
 use crate::control::ControlEvent;
+use rnis::DecodeError;
 use rnis::codec::{MAX_ENCODED_BYTES, decode_json};
 use std::io::{ErrorKind, Read};
 use std::os::unix::net::UnixStream;
@@ -102,6 +103,7 @@ impl Reader {
 
     fn hand_over(&self, line: &[u8]) -> Option<()> {
         let event = match decode_json(line) {
+            Err(DecodeError::Report(_)) => ControlEvent::Absurd,
             Err(_) => ControlEvent::Unreadable,
             Ok(_) if self.pending.load(Relaxed) >= MOST_PENDING => ControlEvent::Dropped(1),
             Ok(report) => {

@@ -53,6 +53,8 @@ pub(crate) enum ControlEvent {
     Source(bool),
     /// Something was received that is no report.
     Unreadable,
+    /// A report contradicts itself.
+    Absurd,
     /// Reports came faster than they could be used.
     Dropped(u64),
     /// A new configuration.
@@ -154,6 +156,7 @@ impl Control {
             }
             ControlEvent::Source(is_connected) => self.source_connected = is_connected,
             ControlEvent::Unreadable => self.reports.unreadable += 1,
+            ControlEvent::Absurd => self.reports.absurd += 1,
             ControlEvent::Dropped(n) => self.reports.dropped += n,
             ControlEvent::Configure(config) => {
                 self.directory.configure(config.ues.clone());
@@ -178,6 +181,10 @@ impl Control {
         self.flows.insert(id, record);
         self.by_address.entry(address).or_default().insert(id);
         self.adopt(now, id);
+        if self.flows.get(&id).is_none_or(|r| r.home.is_none()) {
+            // the server was shown little until now
+            flow.release();
+        }
     }
 
     fn on_closed(&mut self, now: Instant, id: u64) {

@@ -29,7 +29,7 @@ fn told_of(info: &TcpInfo) -> Told {
     }
 }
 
-/// Puts both together.
+/// Puts both together, and tells the data path what the socket has not sent yet.
 ///
 /// What the socket towards the UE holds is what was handed to it less what has been acknowledged;
 /// of that, as much as both windows allow is in flight, for the kernel sends at once what it may.
@@ -39,6 +39,7 @@ pub(super) fn telemetry(meters: &Meters, told: &Told) -> FlowTelemetry {
     let held = written.saturating_sub(told.bytes_acked);
     let window = u64::from(told.cwnd.min(told.peer_window));
     let in_flight = held.min(window);
+    meters.ran_unsent.store(held - in_flight, Relaxed);
     FlowTelemetry {
         wan_arrived: Bytes::new(arrived),
         wan_min_rtt: meters.wan_rtt.least(),

@@ -1,6 +1,6 @@
 //! The connection onward to the server.
 
-use crate::config::{Config, Keepalive};
+use crate::config::{Config, Control, Keepalive};
 use crate::sys;
 use rustix::io::Errno;
 use rustix::net::sockopt;
@@ -14,8 +14,10 @@ use std::os::fd::OwnedFd;
 pub(crate) struct Upstream {
     /// The client's address is shown to the server.
     is_transparent: bool,
-    /// Receive buffer, bytes; `None`: as the kernel tunes it.
-    receive_buffer: Option<usize>,
+    /// Nobody decides windows.
+    is_split: bool,
+    /// Receive buffer, bytes.
+    receive_buffer: usize,
     keepalive: Keepalive,
 }
 
@@ -26,6 +28,8 @@ pub(crate) struct Opened {
     pub(crate) socket: OwnedFd,
     /// The client's port was not free towards this server, so another is used.
     pub(crate) has_other_port: bool,
+    /// The receive buffer is locked, so that the window is ours to set.
+    pub(crate) is_locked: bool,
 }
 
 impl Upstream {
@@ -33,7 +37,8 @@ impl Upstream {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             is_transparent: config.is_transparent(),
-            receive_buffer: Some(config.relay.receive_buffer.get() as usize),
+            is_split: config.control == Control::Split,
+            receive_buffer: config.relay.receive_buffer.get() as usize,
             keepalive: config.keepalive,
         }
     }
@@ -45,10 +50,11 @@ impl Upstream {
     pub(crate) fn open(&self, client: SocketAddr, server: SocketAddr) -> io::Result<Opened> {
         if !self.is_transparent {
             let socket = self.socket(server)?;
-            begin(&socket, server)?;
+            let is_locked = self.begin(&socket, server)?;
             return Ok(Opened {
                 socket,
                 has_other_port: false,
+                is_locked,
             });
         }
         let mut other = client;
@@ -61,12 +67,13 @@ impl Upstream {
             } else {
                 sockopt::set_socket_reuseaddr(&socket, true)?;
             }
-            let result = bind(&socket, &from).and_then(|()| begin(&socket, server));
+            let result = bind(&socket, &from).and_then(|()| self.begin(&socket, server));
             match result {
-                Ok(()) => {
+                Ok(is_locked) => {
                     return Ok(Opened {
                         socket,
                         has_other_port,
+                        is_locked,
                     });
                 }
                 // an older connection of this port to this server is not yet forgotten
@@ -77,6 +84,29 @@ impl Upstream {
         Err(Errno::ADDRINUSE.into())
     }
 
+    /// Begins to connect. The receive buffer is locked only then: a locked one would be offered to
+    /// the server as a whole with the handshake, and what has been offered cannot be taken back.
+    /// True if it could be locked.
+    fn begin(&self, socket: &OwnedFd, server: SocketAddr) -> rustix::io::Result<bool> {
+        match connect(socket, &server) {
+            Ok(()) | Err(Errno::INPROGRESS) => self.lock_receive_buffer(socket),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whatever the system's limit, if we may. Else within it, where windows are to be decided; where
+    /// not, the kernel's own tuning can do better.
+    fn lock_receive_buffer(&self, socket: &OwnedFd) -> rustix::io::Result<bool> {
+        match sockopt::set_socket_recv_buffer_size_force(socket, self.receive_buffer) {
+            Err(Errno::PERM) if self.is_split => Ok(false),
+            Err(Errno::PERM) => {
+                sockopt::set_socket_recv_buffer_size(socket, self.receive_buffer)?;
+                Ok(true)
+            }
+            result => result.map(|()| true),
+        }
+    }
+
     fn socket(&self, server: SocketAddr) -> io::Result<OwnedFd> {
         let family = if server.is_ipv4() {
             AddressFamily::INET
@@ -85,28 +115,9 @@ impl Upstream {
         };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
-        if let Some(bytes) = self.receive_buffer {
-            set_receive_buffer(&socket, bytes)?;
-        }
         sockopt::set_tcp_nodelay(&socket, true)?;
         set_keepalive(&socket, &self.keepalive)?;
         Ok(socket)
-    }
-}
-
-/// Begins to connect.
-fn begin(socket: &OwnedFd, server: SocketAddr) -> rustix::io::Result<()> {
-    match connect(socket, &server) {
-        Ok(()) | Err(Errno::INPROGRESS) => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
-/// Locks the receive buffer at a size, whatever the system's limit if we may.
-pub(crate) fn set_receive_buffer(socket: &OwnedFd, bytes: usize) -> rustix::io::Result<()> {
-    match sockopt::set_socket_recv_buffer_size_force(socket, bytes) {
-        Err(Errno::PERM) => sockopt::set_socket_recv_buffer_size(socket, bytes),
-        result => result,
     }
 }
 

@@ -4,7 +4,7 @@ use super::connection::{Connection, Next, Side, Why};
 use super::direction::Means;
 use super::pipe::PipePool;
 use super::slab::{Key, Slab};
-use super::upstream::{UNSPECIFIED, Upstream, canonical};
+use super::upstream::{Opened, UNSPECIFIED, Upstream, canonical};
 use crate::clock;
 use crate::config::{Config, Interception};
 use crate::control::ControlEvent;
@@ -31,6 +31,8 @@ const ACCEPT_BATCH: usize = 8;
 const SWEEP: Duration = Duration::from_millis(500);
 /// Accepting rests for so long when descriptors or memory are used up.
 const ACCEPT_REST: Duration = Duration::from_millis(100);
+/// Window that a server is shown before the control thread has looked at the connection, bytes.
+const UNDECIDED: u32 = 65_535;
 /// Events taken from the kernel at once.
 const EVENTS: usize = 256;
 
@@ -360,13 +362,14 @@ impl Worker {
             server,
             opened_at: self.now,
             ue,
+            most_unsent: u32::try_from(self.config.relay.unsent.get()).unwrap_or(u32::MAX),
         };
-        self.begin(ends, socket, opened.socket);
+        self.begin(ends, socket, opened);
     }
 
-    fn begin(&mut self, ends: Ends, ran: OwnedFd, wan: OwnedFd) {
-        let window = self.initial_window(&ends, &wan);
-        let flow = Arc::new(Flow::new(ends, (ran, wan), window));
+    fn begin(&mut self, ends: Ends, ran: OwnedFd, opened: Opened) {
+        let window = self.initial_window(&ends, &opened);
+        let flow = Arc::new(Flow::new(ends, (ran, opened.socket), window));
         self.shared.registry.add(&flow);
         let connection = Connection::new(Arc::clone(&flow), self.now);
         let key = self.connections.insert(connection);
@@ -382,7 +385,7 @@ impl Worker {
 
     /// The receive window towards the server: less than its buffer where the bounds of memory,
     /// divided by the connections there are, do not leave that much.
-    fn initial_window(&self, ends: &Ends, wan: &OwnedFd) -> Window {
+    fn initial_window(&self, ends: &Ends, opened: &Opened) -> Window {
         const LEAST: u64 = 65_536;
         let (limits, registry) = (&self.config.limits, &self.shared.registry);
         let part =
@@ -394,10 +397,17 @@ impl Worker {
             .min(part(limits.memory, registry.connections()))
             .max(LEAST);
         let most = u32::try_from(most).unwrap_or(u32::MAX);
-        if u64::from(most) < whole {
-            let _ = crate::sys::set_window_clamp(wan, most);
+        // what has been shown cannot be taken back: little, until somebody has decided
+        let shown = if self.events.is_some() {
+            most.min(UNDECIDED)
+        } else {
+            most
+        };
+        if opened.is_locked {
+            // a socket that has failed already may refuse
+            let _ = crate::sys::set_window_clamp(&opened.socket, shown);
         }
-        Window::new(most, crate::listener::USUAL_MSS)
+        Window::new(most, shown, crate::listener::USUAL_MSS)
     }
 
     /// Closes a connection.

@@ -4,6 +4,7 @@
 #![allow(missing_docs, reason = "a test")]
 
 #[path = "../support/mod.rs"]
+#[allow(dead_code, reason = "shared with the bench, which uses more of it")]
 mod support;
 
 mod control;

@@ -153,7 +153,7 @@ fn an_unreachable_server_is_a_reset() {
                      type filter hook input priority 0; }; add rule inet t c ip daddr 10.97.0.1 drop'");
     hosts
         .proxy
-        .sh("ip neigh add 10.97.0.1 lladdr $(cat /sys/class/net/wan0/address) dev wan0");
+        .sh("ip neigh add 10.97.0.1 lladdr 02:00:00:00:00:01 dev wan0");
     let daemon = Daemon::start(&hosts.proxy, &split("[limits]\nhandshake = \"600 ms\"\n"));
     let unreachable = connect(&hosts.client, "10.98.0.1:80".parse().expect("an address"));
     match unreachable {
