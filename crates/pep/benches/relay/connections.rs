@@ -22,7 +22,7 @@ const PINGS: usize = 20_000;
 const REPEATS: usize = 3;
 
 /// Sends a byte on every connection, and waits for its end.
-fn greet(listener: TcpListener) {
+fn greet(listener: &TcpListener) {
     for _ in 0..CLIENTS {
         let listener = listener.try_clone().expect("a second handle");
         std::thread::spawn(move || {
@@ -120,7 +120,7 @@ fn ping(hosts: &Hosts, relay: &Relay, listener: &TcpListener) -> (f64, f64) {
 
 /// The rows of connections.
 pub fn measure(hosts: &Hosts, kinds: &[Kind], table: &mut Table) {
-    greet(listen(&hosts.server, (SERVER, NEW_PORT).into()));
+    greet(&listen(&hosts.server, (SERVER, NEW_PORT).into()));
     let idle_listener = listen(&hosts.server, (SERVER, IDLE_PORT).into());
     let ping_listener = listen(&hosts.server, (SERVER, PING_PORT).into());
     let each = |of: &mut dyn FnMut(Kind) -> Option<f64>| -> Vec<Option<f64>> {

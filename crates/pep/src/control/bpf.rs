@@ -67,10 +67,11 @@ impl std::fmt::Debug for Kernel {
     }
 }
 
-fn told_by_libbpf(level: PrintLevel, message: String) {
+fn told_by_libbpf(level: PrintLevel, mut message: String) {
+    message.truncate(message.trim_end().len());
     match level {
-        PrintLevel::Debug => tracing::trace!(target: "libbpf", "{}", message.trim_end()),
-        _ => tracing::debug!(target: "libbpf", "{}", message.trim_end()),
+        PrintLevel::Debug => tracing::trace!(target: "libbpf", "{message}"),
+        _ => tracing::debug!(target: "libbpf", "{message}"),
     }
 }
 

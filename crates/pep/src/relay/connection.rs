@@ -97,14 +97,14 @@ impl Connection {
         ready.is_ending |= flags.intersects(ending);
         ready.can_read |= flags.intersects(EventFlags::IN | ending);
         ready.can_write |= flags.contains(EventFlags::OUT);
-        if flags.contains(EventFlags::ERR) {
-            if let Ok(Err(error)) = sockopt::socket_error(socket) {
-                return Err(if self.is_established || side == Side::Ran {
-                    Why::Broken(error)
-                } else {
-                    Why::Upstream(error)
-                });
-            }
+        if flags.contains(EventFlags::ERR)
+            && let Ok(Err(error)) = sockopt::socket_error(socket)
+        {
+            return Err(if self.is_established || side == Side::Ran {
+                Why::Broken(error)
+            } else {
+                Why::Upstream(error)
+            });
         }
         Ok(())
     }

@@ -100,10 +100,8 @@ fn reset(stream: TcpStream) {
 
 fn is_reset(stream: &TcpStream) -> bool {
     let mut stream = stream;
-    match stream.read(&mut [0]) {
-        Err(error) => error.kind() == ErrorKind::ConnectionReset,
-        Ok(_) => false,
-    }
+    let read = stream.read(&mut [0]);
+    read.is_err_and(|error| error.kind() == ErrorKind::ConnectionReset)
 }
 
 fn a_reset_is_passed_on_both_ways() {
