@@ -10,10 +10,13 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use tokio::time::timeout;
 
 /// Where tokens are given out: the only path without one.
 pub(super) const TOKEN_PATH: &str = "/oauth2/token";
+/// Longest time for a body to arrive and an answer to be made (a test notification takes up to 5 s).
+const LONGEST: Duration = Duration::from_secs(15);
 /// Longest path and query, in bytes.
 const LONGEST_URI: usize = 4096;
 
@@ -24,7 +27,13 @@ pub(super) struct Peer(pub(super) IpAddr);
 /// Lets a request through, with its client, or answers it.
 pub(super) async fn gate(State(api): State<Arc<Api>>, request: Request, next: Next) -> Response {
     let response = match admit(&api, request) {
-        Ok(request) => next.run(request).await,
+        Ok(request) => match timeout(LONGEST, next.run(request)).await {
+            Ok(response) => response,
+            Err(_) => {
+                let text = "the request took too long to arrive or to be answered";
+                Problem::new(StatusCode::REQUEST_TIMEOUT, text).into_response()
+            }
+        },
         Err(problem) => problem.into_response(),
     };
     let status = response.status();

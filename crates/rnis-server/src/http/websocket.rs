@@ -10,10 +10,15 @@ use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use hyper::body::Bytes;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::interval;
 
 /// Longest message that a client may send: it has nothing to say.
 const LONGEST: usize = 4 << 10;
+/// Between pings.
+const PULSE: Duration = Duration::from_secs(20);
 
 /// `GET /subscriptions/{id}/websocket`.
 pub(super) async fn connect(
@@ -39,8 +44,13 @@ pub(super) async fn connect(
 /// Sends notifications until the client leaves or the subscription ends.
 async fn serve(api: Arc<Api>, queue: Queue, mut socket: WebSocket) {
     let mut queue = queue.lock().await;
+    let mut pulse = interval(PULSE);
     loop {
         tokio::select! {
+            // a client that is no more is noticed by this
+            _ = pulse.tick() => if socket.send(Message::Ping(Bytes::new())).await.is_err() {
+                return;
+            },
             notification = queue.recv() => {
                 let Some(notification) = notification else {
                     // the subscription is gone; the close frame may not reach anybody

@@ -4,8 +4,13 @@ use super::{Ended, Feed};
 use crate::config::Address;
 use crate::publish::unix::Socket;
 use rnis::adapters::MAX_MESSAGE_BYTES;
+use rustix::net::sockopt::{set_socket_keepalive, set_tcp_keepidle, set_tcp_keepintvl};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
+
+/// Silence after which the kernel asks, and between its questions.
+const KEEPALIVE: Duration = Duration::from_secs(10);
 
 /// Lines of a stream, of bounded length: a longer one is told and passed over.
 pub(crate) struct Lines<R> {
@@ -76,7 +81,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 pub(super) async fn read(address: &Address, listen: bool, feed: &mut Feed) -> Result<(), Ended> {
     match (address, listen) {
         (Address::Unix(path), false) => drain(UnixStream::connect(path).await?, feed).await,
-        (Address::Tcp(host), false) => drain(TcpStream::connect(host).await?, feed).await,
+        (Address::Tcp(host), false) => drain(alive(TcpStream::connect(host).await?)?, feed).await,
         (Address::Unix(path), true) => {
             let socket = Socket::bind(path).await?;
             loop {
@@ -88,11 +93,20 @@ pub(super) async fn read(address: &Address, listen: bool, feed: &mut Feed) -> Re
             let listener = TcpListener::bind(host).await?;
             loop {
                 let (stream, _) = listener.accept().await?;
-                told(drain(stream, feed).await, feed);
+                told(drain(alive(stream)?, feed).await, feed);
             }
         }
         _ => Err("lines come over unix or tcp".into()),
     }
+}
+
+/// A connection whose other side has vanished ends: a silent bridge asks for nothing, so only the
+/// kernel's own questions find it out.
+fn alive(stream: TcpStream) -> std::io::Result<TcpStream> {
+    set_socket_keepalive(&stream, true)?;
+    set_tcp_keepidle(&stream, KEEPALIVE)?;
+    set_tcp_keepintvl(&stream, KEEPALIVE)?;
+    Ok(stream)
 }
 
 /// A bridge that breaks off is waited for again.

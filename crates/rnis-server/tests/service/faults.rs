@@ -145,6 +145,14 @@ async fn connections_that_say_nothing_do_not_keep_others_out() {
     }
     let client = world.client("all").await;
     assert_eq!(client.get("/rni/v2/subscriptions").await.status, 200);
+    // a body that never comes, without any token
+    let mut slow = TcpStream::connect(address).await.expect("listening");
+    let head = "POST /oauth2/token HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\
+                content-type: application/x-www-form-urlencoded\r\n\r\ngrant";
+    slow.write_all(head.as_bytes()).await.expect("written");
+    let mut said = [0; 12];
+    slow.read_exact(&mut said).await.expect("an answer");
+    assert_eq!(&said, b"HTTP/1.1 408");
     // and they are closed in the end, not by us
     let mut said = Vec::new();
     let read = idle[0].read_to_end(&mut said);
