@@ -33,6 +33,9 @@ pub(crate) enum Command {
     /// Run the live proxy: split TCP connections of UEs, windows by RAPID
     #[command(after_help = PEP_HELP)]
     Pep(PepArgs),
+    /// Decide a recording of RAPID's allocator once more, and compare
+    #[command(after_help = REPLAY_HELP)]
+    Replay(ReplayArgs),
     /// Measure, make or convert radio traces
     #[command(subcommand)]
     Trace(TraceCommand),
@@ -52,6 +55,16 @@ Examples:
   brimful run scenarios/rapid/trace-drive.toml --trace drive.csv --repeats 10 --json
 
 Exit codes: 0 done, 2 bad usage or input (nothing written), 1 failed run.";
+
+const REPLAY_HELP: &str = "\
+Recordings are made by `brimful run --record FILE` in either world, and by a live proxy ([record] in
+its configuration).
+
+Example:
+  sudo brimful run scenarios/rapid/oai-fast.toml --world lab --record decisions.jsonl
+  brimful replay decisions.jsonl
+
+Exit codes: 0 all decisions are identical, 1 one differs, 2 bad usage or no recording.";
 
 const COMPARE_HELP: &str = "\
 The first variant is the one that ratios refer to. Several --vary give all combinations. Values
@@ -128,6 +141,19 @@ pub(crate) struct ExperimentArgs {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) experiment: ExperimentArgs,
+    /// Record what RAPID's allocator is told and what it answers, for `brimful replay`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+}
+
+/// Options of `replay`.
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// The recording
+    pub(crate) file: PathBuf,
+    /// Print JSON on stdout instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Options of `compare`.

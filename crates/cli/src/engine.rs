@@ -7,11 +7,13 @@
 
 use crate::args::World;
 use crate::failure::Failure;
+use crate::recording::Recorder;
 use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use scenario::{Experiment, Point, RunResult};
 use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -33,6 +35,8 @@ pub(crate) struct Engine {
     events: Receiver<Event>,
     /// Set to end a lab.
     stop: Arc<AtomicBool>,
+    /// Where the one run is recorded.
+    record: Option<PathBuf>,
 }
 
 impl Engine {
@@ -53,7 +57,13 @@ impl Engine {
             sender,
             events,
             stop: Arc::new(AtomicBool::new(false)),
+            record: None,
         })
+    }
+
+    /// Records what the allocator of the one run is told, and what it answers.
+    pub(crate) fn record(&mut self, file: &Path) {
+        self.record = Some(file.to_owned());
     }
 
     /// That a world can run these points, before anything is written. (The simulator says so as it
@@ -95,9 +105,13 @@ impl Engine {
 
     fn simulate(&self, jobs: Vec<(Arc<Experiment>, u64)>) {
         for (job, (experiment, repeat)) in jobs.into_iter().enumerate() {
-            let sender = self.sender.clone();
+            let (sender, record) = (self.sender.clone(), self.record.clone());
             self.pool.spawn_fifo(move || {
-                let result = simulate(&experiment, experiment.seed.wrapping_add(repeat));
+                let result = simulate(
+                    &experiment,
+                    experiment.seed.wrapping_add(repeat),
+                    record.as_deref(),
+                );
                 // nobody listens any more after an interruption
                 let _ = sender.send(Event::Finished(job, Box::new(result)));
             });
@@ -109,7 +123,11 @@ impl Engine {
             .context("this program cannot be found")
             .map_err(Failure::Run)?;
         let (stop, sender) = (Arc::clone(&self.stop), self.sender.clone());
-        let options = lab::Options { program, stop };
+        let options = lab::Options {
+            program,
+            stop,
+            record: self.record.clone(),
+        };
         std::thread::spawn(move || {
             for (job, (experiment, repeat)) in jobs.into_iter().enumerate() {
                 let start = Instant::now();
@@ -214,10 +232,23 @@ fn lab_failure(error: lab::Error, experiment: &Experiment) -> Failure {
 }
 
 /// One run of the simulator, timed. What it refuses, it refuses before anything runs.
-fn simulate(experiment: &Experiment, seed: u64) -> Result<RunResult, Failure> {
+fn simulate(
+    experiment: &Experiment,
+    seed: u64,
+    record: Option<&Path>,
+) -> Result<RunResult, Failure> {
     let start = Instant::now();
-    let mut result = sim::run(experiment, seed)
+    let mut simulation = sim::Simulation::new(experiment, seed)
         .map_err(|error| Failure::Input(anyhow!(error).context(experiment.name.clone())))?;
+    let recorder = record.map(Recorder::create).transpose()?;
+    if let Some(recorder) = &recorder {
+        simulation.record(Box::new(recorder.clone()));
+    }
+    simulation.run();
+    let mut result = simulation.finish();
+    if let (Some(recorder), Some(path)) = (recorder, record) {
+        recorder.finish(path)?;
+    }
     result.wall = start.elapsed();
     Ok(result)
 }

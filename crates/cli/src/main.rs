@@ -1,7 +1,7 @@
 //! The `brimful` command.
 //!
 //! ```text
-//!   args -> commands::{run, compare, reproduce, trace, list, scenario}
+//!   args -> commands::{run, compare, reproduce, replay, pep, trace, list, scenario}
 //!             |-> scenario (files -> experiments)  -> engine (all cores) -> results
 //!             '-> output (stdout, exit codes), results (folder, report.html)
 //! ```
@@ -15,6 +15,7 @@ mod engine;
 mod failure;
 mod folder;
 mod output;
+mod recording;
 mod results;
 mod settings;
 

@@ -5,7 +5,7 @@ use crate::child;
 use crate::cleanup::Folder;
 use crate::names::{RAN_DEVICE, UE_PREFIX, WAN_DEVICE};
 use crate::namespace::Namespace;
-use rapid::Mode;
+use rapid::{AllocatorConfig, Mode};
 use scenario::{AccessSpec, PepMode, PepSpec};
 use std::fs::{self, File};
 use std::os::unix::net::UnixStream;
@@ -40,12 +40,13 @@ pub(crate) fn start(
     edge: &Namespace,
     folder: &Folder,
     program: &Path,
+    record: Option<&Path>,
 ) -> Result<Proxy, Error> {
     let config = folder.path().join("pep.toml");
     let admin = folder.path().join("pep.sock");
     let log = folder.path().join("pep.log");
     let failed = |path: &Path| Error::system(format!("write {}", path.display()));
-    fs::write(&config, configuration(pep, folder.path())).map_err(failed(&config))?;
+    fs::write(&config, configuration(pep, folder.path(), record)).map_err(failed(&config))?;
     let output = File::create(&log).map_err(failed(&log))?;
     let errors = output.try_clone().map_err(failed(&log))?;
     let mut command = Command::new(program);
@@ -72,20 +73,61 @@ pub(crate) fn start(
 }
 
 /// What `brimful pep` is told.
-fn configuration(pep: &PepSpec, folder: &Path) -> String {
-    let control = match &pep.mode {
-        PepMode::None | PepMode::Split => "split",
-        PepMode::Rapid(config) => match config.mode {
-            Mode::Paper => "paper",
-            Mode::Default => "default",
-        },
+fn configuration(pep: &PepSpec, folder: &Path, record: Option<&Path>) -> String {
+    let (control, rapid) = match &pep.mode {
+        PepMode::None | PepMode::Split => ("split", String::new()),
+        PepMode::Rapid(config) => (control(config.mode), settings(config)),
+    };
+    let record = record.map_or_else(String::new, |file| {
+        format!(
+            "[record]\nfile = {:?}\nlimit = \"100 GB\"\n",
+            file.display().to_string()
+        )
+    });
+    let max_age = match &pep.mode {
+        PepMode::Rapid(config) => {
+            let age = config.report_max_age;
+            // no shorter than the age from which on windows decay
+            let plain_after = age.max(units::Duration::from_secs(2));
+            format!(
+                "max-age = \"{} ns\"\nplain-after = \"{} ns\"\n",
+                age.as_nanos(),
+                plain_after.as_nanos()
+            )
+        }
+        _ => String::new(),
     };
     let folder = folder.display();
     format!(
         "mode = \"transparent\"\ncontrol = \"{control}\"\nue-prefixes = [\"{UE_PREFIX}\"]\n\
          ran-interface = \"{RAN_DEVICE}\"\nwan-interface = \"{WAN_DEVICE}\"\n\
          [reports]\nsource = \"unix:{folder}/radio.sock\"\n\
-         [admin]\nsocket = \"{folder}/pep.sock\"\n"
+         {max_age}[admin]\nsocket = \"{folder}/pep.sock\"\n{rapid}{record}"
+    )
+}
+
+fn control(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Paper => "paper",
+        Mode::Default => "default",
+    }
+}
+
+/// The tables of what the allocator is to do, all keys said.
+fn settings(config: &AllocatorConfig) -> String {
+    let without: Vec<String> = config
+        .without
+        .iter()
+        .map(|part| format!("\"{}\"", part.name()))
+        .collect();
+    format!(
+        "[rapid]\nslow-threshold = {:?}\narrival-alpha = {:?}\ninitial-ran-window = \"{} B\"\n\
+         target-queue = \"{} ns\"\nwithout = [{}]\n",
+        config.slow_threshold,
+        config.arrival_alpha,
+        config.initial_ran_window.get(),
+        config.target_queue.as_nanos(),
+        without.join(", "),
     )
 }
 

@@ -30,6 +30,8 @@ pub struct Options {
     pub program: PathBuf,
     /// Set to end the run before its time.
     pub stop: Arc<AtomicBool>,
+    /// Where the proxy records what its allocator was told and what it answered.
+    pub record: Option<PathBuf>,
 }
 
 /// Runs an experiment once, with this machine's kernel and in real time.
@@ -168,6 +170,7 @@ impl Lab {
                 &hosts.edge,
                 &folder,
                 &options.program,
+                options.record.as_deref(),
             )?),
         };
         Ok(Self {

@@ -5,6 +5,7 @@ use crate::control::{Control, ControlEvent, Snapshot};
 use crate::error::PepError;
 use crate::intercept::Interception;
 use crate::listener::{self, Listener};
+use crate::recording::{self, Writer};
 use crate::registry::lock;
 use crate::relay::{Worker, WorkerCommand, WorkerHandle};
 use crate::reports::Reader;
@@ -138,12 +139,18 @@ struct ControlParts {
     events: Receiver<ControlEvent>,
     sender: Sender<ControlEvent>,
     reader: Option<Reader>,
+    writer: Option<Writer>,
     stop: Arc<AtomicBool>,
 }
 
 impl ControlParts {
-    fn new(config: &Arc<Config>) -> Option<Self> {
-        let allocator = config.allocator()?;
+    /// None where nobody decides.
+    fn new(config: &Arc<Config>) -> Result<Option<Self>, PepError> {
+        let Some(allocator) = config.allocator.clone() else {
+            return Ok(None);
+        };
+        let recorded = config.record.as_ref().map(recording::begin).transpose()?;
+        let (recording, writer) = recorded.unzip();
         let pending = Arc::new(AtomicUsize::new(0));
         let (sender, events) = mpsc::channel();
         let stop = Arc::new(AtomicBool::new(false));
@@ -151,13 +158,14 @@ impl ControlParts {
             let (pending, stop) = (Arc::clone(&pending), Arc::clone(&stop));
             Reader::new(source, sender.clone(), pending, stop)
         });
-        Some(Self {
-            control: Control::new(Arc::clone(config), allocator, pending),
+        Ok(Some(Self {
+            control: Control::new(Arc::clone(config), allocator, recording, pending),
             events,
             sender,
             reader,
+            writer,
             stop,
-        })
+        }))
     }
 }
 
@@ -178,7 +186,7 @@ pub fn run(start: &Start) -> Result<(), PepError> {
     let is_transparent = config.is_transparent();
     let drops = config.drop_privileges;
     let shared = Arc::new(Shared::new(config));
-    let control = ControlParts::new(&shared.config());
+    let control = ControlParts::new(&shared.config())?;
     if drops {
         // capabilities are a thread's own: before any is started
         privileges::reduce(is_transparent)?;
@@ -289,6 +297,7 @@ fn serve(
 struct Threads {
     workers: Arc<Mutex<Vec<JoinHandle<()>>>>,
     control: Option<(JoinHandle<()>, Sender<ControlEvent>, Arc<AtomicBool>)>,
+    writer: Option<JoinHandle<()>>,
 }
 
 impl Threads {
@@ -303,6 +312,9 @@ impl Threads {
             sender = Some(parts.sender.clone());
             let (control, events) = (parts.control, parts.events);
             let thread = spawn("control", move || control.run(&events))?;
+            if let Some(writer) = parts.writer {
+                self.writer = Some(spawn("recording", move || writer.run())?);
+            }
             if let Some(reader) = parts.reader {
                 spawn("reports", move || reader.run())?;
             }
@@ -333,6 +345,10 @@ impl Threads {
             stop.store(true, Relaxed);
             let _ = sender.send(ControlEvent::Stop);
             let _ = thread.join();
+        }
+        if let Some(writer) = self.writer {
+            // what was recorded is written to its end
+            let _ = writer.join();
         }
     }
 }

@@ -25,6 +25,7 @@ mod log;
 mod meters;
 mod metrics;
 mod privileges;
+mod recording;
 mod registry;
 mod relay;
 mod reports;

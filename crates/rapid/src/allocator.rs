@@ -2,12 +2,14 @@
 
 use crate::default_mode::DefaultMode;
 use crate::paper::Paper;
+use crate::recording::{Answer, Entry, Record, What};
 use crate::{AllocatorConfig, ConfigError, Mode};
-use rnis::{RadioReport, Rnti};
+use rnis::{CellId, RadioReport, Rnti};
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Duration, Instant};
 
 /// A proxied connection, as the proxy numbers it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct FlowId(pub u64);
 
 /// What is known of a flow as it opens.
@@ -20,7 +22,7 @@ pub struct FlowOpened {
 }
 
 /// What the proxy sees of a flow. Counters are cumulative since it opened.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowTelemetry {
     /// Payload received from the server, in order.
     pub wan_arrived: Bytes,
@@ -41,7 +43,8 @@ pub struct FlowTelemetry {
 }
 
 /// What the server is to be shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum WanWindow {
     /// This receive window, whatever waits in the proxy.
     Fixed(Bytes),
@@ -97,6 +100,16 @@ pub struct Allocator {
     config: AllocatorConfig,
     policy: Box<dyn Policy>,
     refused_reports: u64,
+    recorder: Option<Recorder>,
+}
+
+/// Where calls and answers are recorded.
+#[derive(Debug)]
+struct Recorder {
+    cell: CellId,
+    /// The time of the last call.
+    at: Instant,
+    sink: Box<dyn Record>,
 }
 
 impl Allocator {
@@ -114,10 +127,32 @@ impl Allocator {
             config,
             policy,
             refused_reports: 0,
+            recorder: None,
         })
     }
+
+    /// From now on all calls and answers are recorded as this cell's. To be called before anything
+    /// else is: a replay begins with an allocator that knows nothing.
+    pub fn record(&mut self, cell: CellId, now: Instant, sink: Box<dyn Record>) {
+        let at = now;
+        self.recorder = Some(Recorder { cell, at, sink });
+        let config = (&self.config).into();
+        self.note(now, || What::Begin { config });
+    }
+
+    fn note(&mut self, now: Instant, what: impl FnOnce() -> What) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.at = now;
+            let (cell, at, what) = (recorder.cell, now, what());
+            recorder.sink.record(Entry { cell, at, what });
+        }
+    }
+
     /// A radio report reached the proxy.
     pub fn on_report(&mut self, now: Instant, report: &RadioReport) {
+        self.note(now, || What::Report {
+            report: Box::new(report.clone()),
+        });
         match report.check() {
             Ok(()) => self.policy.on_report(now, report),
             Err(_) => self.refused_reports += 1,
@@ -125,14 +160,22 @@ impl Allocator {
     }
     /// A connection was intercepted.
     pub fn on_flow_open(&mut self, now: Instant, flow: FlowId, opened: FlowOpened) {
+        let FlowOpened { ue, mss } = opened;
+        self.note(now, || What::FlowOpen { flow, ue, mss });
         self.policy.on_flow_open(now, flow, opened);
     }
     /// A connection ended.
     pub fn on_flow_close(&mut self, now: Instant, flow: FlowId) {
+        self.note(now, || What::FlowClose { flow });
         self.policy.on_flow_close(now, flow);
     }
     /// New counters of a flow.
     pub fn on_telemetry(&mut self, now: Instant, flow: FlowId, telemetry: &FlowTelemetry) {
+        let copy = *telemetry;
+        self.note(now, || What::Telemetry {
+            flow,
+            telemetry: copy,
+        });
         self.policy.on_telemetry(now, flow, telemetry);
     }
     /// When the allocator wants to be called although no report arrives.
@@ -141,11 +184,17 @@ impl Allocator {
     }
     /// A deadline came.
     pub fn on_deadline(&mut self, now: Instant) {
+        self.note(now, || What::Deadline);
         self.policy.on_deadline(now);
     }
     /// The next change of a flow's windows, if any.
     pub fn poll_decision(&mut self) -> Option<Decision> {
-        self.policy.poll_decision()
+        let decision = self.policy.poll_decision();
+        if let (Some(decision), Some(recorder)) = (&decision, &self.recorder) {
+            let at = recorder.at;
+            self.note(at, || What::Decision(Answer::from(decision)));
+        }
+        decision
     }
     /// The rate that the UE could have: eq. 3 in mode `paper`, payload in mode `default`.
     pub fn capacity(&self, ue: Rnti) -> Option<BitRate> {

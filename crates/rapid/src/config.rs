@@ -1,9 +1,11 @@
 //! Configuration of the allocator.
 
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration};
 
 /// Which algorithm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// The paper's equations, nothing else.
     Paper,
@@ -12,7 +14,8 @@ pub enum Mode {
 }
 
 /// A part of mode `default` that the paper does not have, for experiments that leave one out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// The learnt share of IP bytes in transport blocks; without: transport blocks (equation 3).
     Payload,

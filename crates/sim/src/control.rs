@@ -4,10 +4,13 @@
 use crate::schedule::EntityId;
 use apparatus::ReportChannel;
 use rapid::{Allocator, Decision};
+use rnis::CellId;
 
 /// The control plane with its places in the schedule.
 #[derive(Debug)]
 pub(crate) struct Control {
+    /// The cell that reports.
+    pub(crate) cell: CellId,
     /// The allocator.
     pub(crate) allocator: Allocator,
     /// Reports on their way to it.

@@ -5,6 +5,7 @@ use crate::network::PacketCounts;
 use crate::world::{World, build};
 use core::num::NonZeroUsize;
 use core::sync::atomic::{AtomicU32, Ordering};
+use rapid::recording::Record;
 use scenario::{Experiment, RunResult};
 use std::sync::Mutex;
 
@@ -22,6 +23,12 @@ impl Simulation {
         Ok(Self {
             world: build(experiment, seed)?,
         })
+    }
+
+    /// Records what the proxy's allocator is told and what it answers. To be called before
+    /// [`Self::run`]. False if there is no allocator.
+    pub fn record(&mut self, sink: Box<dyn Record>) -> bool {
+        self.world.record(sink)
     }
 
     /// Runs until the experiment's end.

@@ -3,6 +3,7 @@
 mod compare;
 mod list;
 pub(crate) mod pep;
+mod replay;
 mod reproduce;
 mod run;
 mod show;
@@ -21,6 +22,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Pep(arguments) => pep::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
         Command::Trace(command) => trace::run(&command),
         Command::List(arguments) => list::run(&arguments),
         Command::Scenario(command) => show::run(&command),

@@ -9,18 +9,25 @@ use crate::output::{Stdout, complain};
 use crate::results::{self, Finished, Origin};
 use crate::settings::label;
 use anyhow::anyhow;
-use scenario::{Point, Summary};
+use scenario::{PepMode, Point, Summary};
 
 /// Runs the scenario, prints its results and writes them.
 pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
+    let record = arguments.record.as_deref();
     let arguments = &arguments.experiment;
     let world = only_world(arguments)?;
     let points = load(arguments, &[])?;
+    if record.is_some() {
+        check_recorded(&points)?;
+    }
     tell_notes(&points);
     // interruptions are listened for before there is anything to put away
-    let engine = Engine::new(arguments.threads, &points)?;
+    let mut engine = Engine::new(arguments.threads, &points)?;
     engine.check(world, &points)?;
     let folder = begin(arguments, &points)?;
+    if let Some(record) = record {
+        engine.record(record);
+    }
     let mut stdout = Stdout::default();
     let mut kept = Kept::default();
     let batch = engine.batch(points.first().map_or(1, |p| p.experiment.repeats));
@@ -41,6 +48,18 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
         Some(folder) => finish(folder, &kept, arguments),
         None => Ok(()),
     }
+}
+
+/// That there is one run, and an allocator in it.
+fn check_recorded(points: &[Point]) -> Result<(), Failure> {
+    let problem = match points {
+        [one] if one.experiment.repeats == 1 => match one.experiment.pep.mode {
+            PepMode::Rapid(_) => return Ok(()),
+            _ => "there is no allocator to record: pep.mode must be paper or default",
+        },
+        _ => "one run can be recorded, not several: give --repeats 1, and no sweep",
+    };
+    Err(Failure::Input(anyhow!("--record: {problem}")))
 }
 
 /// The world of a command that takes one.

@@ -1,6 +1,7 @@
 //! The configuration file of the proxy; `docs/operations/pep.md` describes every key.
 
 mod prefix;
+mod rapid;
 mod read;
 mod reader;
 
@@ -145,6 +146,15 @@ pub struct Log {
     pub level: tracing::Level,
 }
 
+/// Where the allocators' calls and answers are recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recording {
+    /// The file; one that is there is written over.
+    pub file: PathBuf,
+    /// Its greatest length.
+    pub limit: Bytes,
+}
+
 /// All of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -152,6 +162,8 @@ pub struct Config {
     pub interception: Interception,
     /// Who decides.
     pub control: Control,
+    /// How; none where nobody decides.
+    pub allocator: Option<::rapid::AllocatorConfig>,
     /// Radio reports.
     pub reports: Reports,
     /// Addresses of UEs whose reports carry none.
@@ -168,6 +180,8 @@ pub struct Config {
     pub relay: Relay,
     /// The log.
     pub log: Log,
+    /// What is recorded, if anything.
+    pub record: Option<Recording>,
     /// Give up every privilege that is not needed any more once all is set up.
     pub drop_privileges: bool,
 }
@@ -192,18 +206,6 @@ impl Config {
         read::read(name, text)
     }
 
-    /// The allocator's configuration; none where nobody decides.
-    pub(crate) fn allocator(&self) -> Option<rapid::AllocatorConfig> {
-        let mode = match self.control {
-            Control::Default => rapid::Mode::Default,
-            Control::Paper => rapid::Mode::Paper,
-            Control::Split => return None,
-        };
-        let mut config = rapid::AllocatorConfig::new(mode);
-        config.report_max_age = self.reports.max_age;
-        Some(config)
-    }
-
     /// The UEs' connections are taken on their way.
     pub(crate) fn is_transparent(&self) -> bool {
         matches!(self.interception, Interception::Transparent(_))
@@ -223,6 +225,8 @@ impl Config {
             ("control", self.control != new.control),
             ("source", self.reports.source != new.reports.source),
             ("max-age", self.reports.max_age != new.reports.max_age),
+            ("[rapid]", self.allocator != new.allocator),
+            ("[record]", self.record != new.record),
             ("socket", self.admin != new.admin),
             ("[metrics]", self.metrics != new.metrics),
             ("workers", self.relay.workers != new.relay.workers),

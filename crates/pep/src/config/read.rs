@@ -1,5 +1,6 @@
 //! From the text of a file to a [`Config`].
 
+use super::rapid;
 use super::reader::{Reader, Source};
 use super::{
     Config, ConfigError, Control, Explicit, Interception, Keepalive, Limits, Log, LogFormat,
@@ -30,6 +31,8 @@ const TOP: &[&str] = &[
     "keepalive",
     "relay",
     "log",
+    "rapid",
+    "record",
 ];
 
 /// The longest name of an interface (`IFNAMSIZ` less its end).
@@ -56,11 +59,14 @@ pub(super) fn read(name: &str, text: &str) -> Result<Config, ConfigError> {
         Control::Default,
     )?;
     let mut admin = top.table("admin", "[admin]", &["socket"])?;
+    let reports = reports(&mut top, control)?;
     let mut metrics = top.table("metrics", "[metrics]", &["listen"])?;
     Ok(Config {
         interception,
         control,
-        reports: reports(&mut top, control)?,
+        allocator: rapid::allocator(&mut top, control, reports.max_age)?,
+        reports,
+        record: rapid::recording(&mut top, control)?,
         ues: ues(&mut top)?,
         admin: admin.parsed("socket")?.map(|(path, _)| path),
         metrics: metrics.parsed("listen")?.map(|(address, _)| address),
@@ -368,6 +374,15 @@ listen = "127.0.0.1:9464"
         assert_eq!(config.reports.max_age, Duration::from_millis(80));
         assert_eq!(config.ues[&Rnti(17921)].to_string(), "10.45.0.2");
         assert_eq!(config.limits.idle, Duration::from_secs(7_200));
+        assert_eq!(config.record, None);
+        let more = "[rapid]\ntarget-queue = \"2 ms\"\nwithout = [\"budget\"]\n\
+                    [record]\nfile = \"/tmp/decisions\"\n";
+        let config = Config::parse("pep.toml", &format!("{GOOD}{more}")).expect("valid");
+        let allocator = config.allocator.expect("it decides");
+        assert_eq!(allocator.target_queue, Duration::from_millis(2));
+        assert_eq!(allocator.report_max_age, Duration::from_millis(80));
+        assert_eq!(allocator.without, [::rapid::Part::Budget]);
+        assert!(config.record.is_some());
     }
 
     #[test]
@@ -381,6 +396,15 @@ listen = "127.0.0.1:9464"
         assert!(said.contains("no unit"), "{said}");
         let said = message(&GOOD.replace("\"transparent\"", "\"transparnt\""));
         assert!(said.contains("did you mean \"transparent\"?"), "{said}");
+        let said = message(&format!("{GOOD}[rapid]\nslow-threshold = 1.5\n"));
+        assert!(
+            said.contains("slow-threshold is 1.5, expected above 0"),
+            "{said}"
+        );
+        let said = message(&format!("{GOOD}[rapid]\nwithout = [\"budgte\"]\n"));
+        assert!(said.contains("expected some of payload, demand"), "{said}");
+        let said = message(&format!("{GOOD}[record]\nlimit = \"1 GB\"\n"));
+        assert!(said.contains("has no key \"file\""), "{said}");
         let said = message(&GOOD.replace("wan0", "wan0; flush ruleset"));
         assert!(said.contains("no name of an interface"), "{said}");
         assert!(message("mode = \"explicit\"\ncontrol = \"split\"\n").contains("listen"));

@@ -89,6 +89,12 @@ impl<'a, 'de> Reader<'a, 'de> {
         Reader::new(self.source, title, known, value)
     }
 
+    /// A fault of the table as a whole.
+    pub(super) fn fault(&self, message: impl Display) -> ConfigError {
+        self.source
+            .fault(self.at, format!("{}: {message}", self.title))
+    }
+
     /// A fault of a key that should be there.
     pub(super) fn missing(&self, key: &str, hint: &str) -> ConfigError {
         let place = if self.title.is_empty() {
@@ -174,6 +180,21 @@ impl<'a, 'de> Reader<'a, 'de> {
             );
             self.source.fault(Some(span), message)
         })
+    }
+
+    /// A number.
+    pub(super) fn number(&mut self, key: &'static str, default: f64) -> Result<f64, ConfigError> {
+        let Some(mut value) = self.take(key) else {
+            return Ok(default);
+        };
+        let span = value.span;
+        match value.take() {
+            ValueInner::Float(number) => Ok(number),
+            ValueInner::Integer(number) => Ok(number as f64),
+            _ => Err(self
+                .source
+                .fault(Some(span), format!("\"{key}\": expected a number"))),
+        }
     }
 
     /// A truth value.

@@ -6,9 +6,10 @@ use super::telemetry::telemetry;
 use super::windows::{Actuator, Grip};
 use crate::flow::Flow;
 use crate::meters::Meters;
+use crate::recording::Recording;
 use crate::sys;
 use rapid::{Allocator, AllocatorConfig, ConfigError, FlowId, FlowOpened, FlowTelemetry};
-use rnis::{RadioReport, Rnti};
+use rnis::{CellId, RadioReport, Rnti};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Weak};
@@ -34,18 +35,6 @@ pub(super) struct Cell {
     pub(super) state: State,
 }
 
-/// True if the allocator has nothing to learn from the second.
-fn is_same(a: &FlowTelemetry, b: &FlowTelemetry) -> bool {
-    a.wan_arrived == b.wan_arrived
-        && a.ran_acked == b.ran_acked
-        && a.ran_in_flight == b.ran_in_flight
-        && a.buffered == b.buffered
-        && a.ran_srtt == b.ran_srtt
-        && a.ran_min_rtt == b.ran_min_rtt
-        && a.wan_srtt == b.wan_srtt
-        && a.wan_min_rtt == b.wan_min_rtt
-}
-
 impl Cell {
     pub(super) fn new(config: AllocatorConfig) -> Result<Self, ConfigError> {
         Ok(Self {
@@ -54,6 +43,11 @@ impl Cell {
             watch: Watch::default(),
             state: State::Plain,
         })
+    }
+
+    /// Records all that the allocator is told from its beginning on, and what it answers.
+    pub(super) fn record(&mut self, id: CellId, now: Instant, recording: Recording) {
+        self.allocator.record(id, now, Box::new(recording));
     }
 
     /// Flows under control.
@@ -125,7 +119,7 @@ impl Cell {
         for (id, held) in &mut self.flows {
             let told = by.told(now, &held.flow, &mut held.grip);
             let news = telemetry(&held.meters, &told);
-            if !is_same(&news, &held.told) {
+            if news != held.told {
                 held.told = news;
                 self.allocator.on_telemetry(now, FlowId(*id), &news);
             }

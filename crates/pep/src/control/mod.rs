@@ -22,6 +22,7 @@ pub(crate) use snapshot::{ReportCounts, Snapshot, UeStatus};
 use crate::clock;
 use crate::config::Config;
 use crate::flow::Flow;
+use crate::recording::Recording;
 use cell::Cell;
 use directory::Directory;
 use freshness::{Refused, State};
@@ -77,6 +78,7 @@ struct Record {
 pub(crate) struct Control {
     config: Arc<Config>,
     allocator_config: AllocatorConfig,
+    recording: Option<Recording>,
     actuator: Actuator,
     actuator_error: Option<String>,
     directory: Directory,
@@ -95,6 +97,7 @@ impl Control {
     pub(crate) fn new(
         config: Arc<Config>,
         allocator_config: AllocatorConfig,
+        recording: Option<Recording>,
         pending: Arc<AtomicUsize>,
     ) -> Self {
         let (actuator, actuator_error) = Actuator::new();
@@ -102,6 +105,7 @@ impl Control {
             directory: Directory::new(config.ues.clone()),
             config,
             allocator_config,
+            recording,
             actuator,
             actuator_error,
             cells: BTreeMap::new(),
@@ -239,7 +243,7 @@ impl Control {
         }
         let id = report.cell.id;
         let max_age = self.config.reports.max_age;
-        let Some(cell) = self.cell(id) else {
+        let Some(cell) = self.cell(now, id) else {
             self.reports.absurd += 1;
             return;
         };
@@ -265,13 +269,16 @@ impl Control {
         }
     }
 
-    fn cell(&mut self, id: CellId) -> Option<&mut Cell> {
+    fn cell(&mut self, now: Instant, id: CellId) -> Option<&mut Cell> {
         if !self.cells.contains_key(&id) {
             if self.cells.len() >= MOST_CELLS {
                 return None;
             }
             // the configuration was checked when it was read
-            let cell = Cell::new(self.allocator_config.clone()).ok()?;
+            let mut cell = Cell::new(self.allocator_config.clone()).ok()?;
+            if let Some(recording) = &self.recording {
+                cell.record(id, now, recording.clone());
+            }
             self.cells.insert(id, cell);
         }
         self.cells.get_mut(&id)

@@ -222,9 +222,9 @@ impl Builder<'_> {
         let PepMode::Rapid(config) = &pep.mode else {
             return Ok(None);
         };
-        if matches!(self.experiment.access, AccessSpec::Link(_)) {
+        let AccessSpec::Cell(cell) = &self.experiment.access else {
             return Err(apparatus::Error::NoReports.into());
-        }
+        };
         if pep.report_period.is_zero() {
             return Err(apparatus::Error::OutOfRange {
                 field: "pep.report-period".to_owned(),
@@ -236,6 +236,7 @@ impl Builder<'_> {
         check_share("pep.report-loss", pep.report_loss)?;
         let rng = self.streams.child("pep").stream("report-loss");
         Ok(Some(Control {
+            cell: cell.config.id,
             allocator: Allocator::new(config.clone())?,
             reports: ReportChannel::new(pep, rng),
             report_entity: self.entity(Entity::Report),

@@ -18,6 +18,7 @@ use crate::schedule::EntityId;
 use crate::session::{Session, Side};
 use apparatus::app::{Datagrams, Objects};
 use apparatus::measure::{Bottleneck, FlowMeter, QueueMeter, SeriesSet};
+use rapid::recording::Record;
 use rnis::Rnti;
 use scenario::{FlowSpec, PepSpec, RunResult};
 use units::{Duration, Instant, Streams};
@@ -126,6 +127,16 @@ impl World {
             }
         }
         self.net.settle(self.now);
+    }
+
+    /// Records the allocator's calls and answers, if there is one.
+    pub(crate) fn record(&mut self, sink: Box<dyn Record>) -> bool {
+        let now = self.now;
+        let Some(control) = &mut self.control else {
+            return false;
+        };
+        control.allocator.record(control.cell, now, sink);
+        true
     }
 
     /// The network, for its counts.

@@ -1,0 +1,29 @@
+//! `brimful replay`: a recording of the allocator, decided once more.
+
+use crate::args::ReplayArgs;
+use crate::failure::Failure;
+use crate::output::print;
+use crate::recording;
+
+/// Replays, and says what was compared.
+pub(crate) fn run(arguments: &ReplayArgs) -> Result<(), Failure> {
+    let summary = recording::replay(&arguments.file)?;
+    if arguments.json {
+        let value = serde_json::json!({
+            "cells": summary.cells,
+            "flows": summary.flows,
+            "reports": summary.reports,
+            "decisions": summary.decisions,
+            "length_s": summary.length.as_secs_f64(),
+        });
+        return print(&format!("{value}\n"));
+    }
+    print(&format!(
+        "{}: {} decisions on {} reports and {} connections in {}, all identical\n",
+        arguments.file.display(),
+        summary.decisions,
+        summary.reports,
+        summary.flows,
+        summary.length,
+    ))
+}
