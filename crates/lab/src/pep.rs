@@ -6,6 +6,7 @@ use crate::cleanup::Folder;
 use crate::names::{RAN_DEVICE, UE_PREFIX, WAN_DEVICE};
 use crate::namespace::Namespace;
 use rapid::{AllocatorConfig, Mode};
+use rustix::process::{Pid, Signal, kill_process};
 use scenario::{AccessSpec, PepMode, PepSpec};
 use std::fs::{self, File};
 use std::os::unix::net::UnixStream;
@@ -15,6 +16,9 @@ use std::time::{Duration, Instant};
 
 /// How long it may take to be ready.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long it may take to end.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// A running proxy. Dropped, it is gone.
 #[derive(Debug)]
@@ -157,6 +161,15 @@ impl Proxy {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        if let (Some(pid), Ok(None)) = (pid, self.child.try_wait()) {
+            // it writes its recording to the end
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        let since = Instant::now();
+        while matches!(self.child.try_wait(), Ok(None)) && since.elapsed() < LAST_WORDS {
+            std::thread::sleep(Duration::from_millis(2));
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -6,6 +6,7 @@ mod compare;
 mod folder;
 mod help;
 mod json;
+mod replay;
 mod reproduce;
 mod trace;
 
