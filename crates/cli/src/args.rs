@@ -1,6 +1,7 @@
 //! The command line, as `docs/cli.md` describes it.
 
 use crate::commands::pep::{PEP_HELP, PepArgs};
+use crate::commands::rnis::{RNIS_HELP, RnisArgs};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use reproduce::SYSTEMS;
@@ -36,6 +37,9 @@ pub(crate) enum Command {
     /// Decide a recording of RAPID's allocator once more, and compare
     #[command(after_help = REPLAY_HELP)]
     Replay(ReplayArgs),
+    /// Run the radio information service: reports of base stations, for everybody who needs them
+    #[command(after_help = RNIS_HELP)]
+    Rnis(RnisArgs),
     /// Measure, make or convert radio traces
     #[command(subcommand)]
     Trace(TraceCommand),

@@ -57,6 +57,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
         "cli",
         &[
             "units",
+            "rnis",
             "radio",
             "cc",
             "queue",

@@ -5,6 +5,7 @@ mod list;
 pub(crate) mod pep;
 mod replay;
 mod reproduce;
+pub(crate) mod rnis;
 mod run;
 mod show;
 mod trace;
@@ -23,6 +24,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Pep(arguments) => pep::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Rnis(arguments) => rnis::run(&arguments),
         Command::Trace(command) => trace::run(&command),
         Command::List(arguments) => list::run(&arguments),
         Command::Scenario(command) => show::run(&command),

@@ -8,7 +8,16 @@ use std::process::Stdio;
 fn help_and_version_go_to_stdout() {
     let place = Place::new();
     let help = place.run(&["--help"]).succeeded();
-    for command in ["run", "compare", "reproduce", "trace", "list", "scenario"] {
+    for command in [
+        "run",
+        "compare",
+        "reproduce",
+        "pep",
+        "rnis",
+        "trace",
+        "list",
+        "scenario",
+    ] {
         assert!(help.stdout.contains(command), "{}", help.stdout);
     }
     let version = place.run(&["--version"]).succeeded();

@@ -6,8 +6,11 @@ mod compare;
 mod folder;
 mod help;
 mod json;
+#[path = "../../../rnis-server/tests/service/recording.rs"]
+mod recording;
 mod replay;
 mod reproduce;
+mod rnis;
 mod trace;
 
 use serde_json::Value;

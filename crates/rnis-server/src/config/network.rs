@@ -102,9 +102,9 @@ impl std::str::FromStr for PlmnText {
 
 fn cell(section: &mut Section<'_, '_>) -> Result<(CellProfile, Option<CellIdentity>), ConfigError> {
     let id: Option<u32> = section.whole("id", 0..=i64::from(u32::MAX))?;
-    let id = id.ok_or_else(|| section.fault("no key \"id\"; for example id = 1"))?;
+    let id = id.ok_or_else(|| section.missing("id", "1"))?;
     let n_prb: Option<u16> = section.whole("prb", 1..=275)?;
-    let n_prb = n_prb.ok_or_else(|| section.fault("no key \"prb\"; for example prb = 106"))?;
+    let n_prb = n_prb.ok_or_else(|| section.missing("prb", "106"))?;
     let scs: Hertz = section.parsed("scs")?.unwrap_or(Hertz::from_khz(15));
     let table = match section.text("mcs-table")? {
         None => McsTable::NrQam64,
@@ -189,7 +189,7 @@ fn ue(section: &mut Section<'_, '_>) -> Result<(IpAddr, Vec<UeId>, UeProfile), C
 
 fn erab_id(section: &mut Section<'_, '_>) -> Result<u8, ConfigError> {
     let id = section.whole("erab-id", 0..=15)?;
-    id.ok_or_else(|| section.fault("no key \"erab-id\"; for example erab-id = 5"))
+    id.ok_or_else(|| section.missing("erab-id", "5"))
 }
 
 fn bearer(mut section: Section<'_, '_>) -> Result<Bearer, ConfigError> {

@@ -5,6 +5,9 @@ use std::str::FromStr;
 use toml_span::Span;
 use toml_span::value::{Table, Value, ValueInner};
 
+/// How alike two names are if one may be meant for the other (Jaro-Winkler, 0 to 1).
+const ALIKE: f64 = 0.75;
+
 /// A configuration that cannot be used: where, what, and what is allowed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {message}")]
@@ -155,8 +158,22 @@ impl<'a, 'de> Section<'a, 'de> {
         key: &'static str,
         example: &str,
     ) -> Result<(String, Span), ConfigError> {
-        let missing = self.fault(format!("no key \"{key}\"; for example {key} = {example}"));
-        self.text(key)?.ok_or(missing)
+        match self.text(key)? {
+            Some(found) => Ok(found),
+            None => Err(self.missing(key, example)),
+        }
+    }
+
+    /// A key that must be there is not; one that looks like it may be meant.
+    pub(super) fn missing(&self, key: &str, example: &str) -> ConfigError {
+        let alike = |name: &str| strsim::jaro_winkler(key, name) > ALIKE;
+        match self.table.keys().find(|given| alike(&given.name)) {
+            Some(given) => {
+                let text = format!("unknown key \"{}\"; did you mean \"{key}\"?", given.name);
+                self.fault_at(given.span, text)
+            }
+            None => self.fault(format!("no key \"{key}\"; for example {key} = {example}")),
+        }
     }
 
     /// Text that is parsed.
@@ -263,7 +280,7 @@ impl<'a, 'de> Section<'a, 'de> {
             .asked
             .iter()
             .map(|known| (strsim::jaro_winkler(known, &key.name), *known))
-            .filter(|(likeness, _)| *likeness > 0.75)
+            .filter(|(likeness, _)| *likeness > ALIKE)
             .max_by(|a, b| a.0.total_cmp(&b.0));
         let hint = match nearest {
             Some((_, name)) => format!("did you mean \"{name}\"?"),
