@@ -39,8 +39,9 @@ pub(super) fn script(names: &Names, transparent: &Transparent) -> String {
     }
     let _ = writeln!(
         text,
-        "    iifname \"{wan}\" meta l4proto tcp socket transparent 1 meta mark set {mark} accept\n  \
-         }}\n}}"
+        "    iifname \"{wan}\" meta l4proto tcp socket transparent 1 meta mark set {mark} accept\n    \
+         iifname {{ \"{ran}\", \"{wan}\" }} meta l4proto {{ icmp, icmpv6 }} socket transparent 1 \
+         meta mark set {mark} accept\n  }}\n}}"
     );
     text
 }
@@ -84,7 +85,8 @@ mod tests {
     #[test]
     fn transparent_sockets_are_matched_only_where_replies_come_in() {
         let text = script(&Names::of(9), &transparent(&["10.45.0.0/24"]));
-        let lines: Vec<&str> = text.lines().filter(|l| l.contains("socket")).collect();
+        let of_tcp = |l: &&str| l.contains("socket") && l.contains("l4proto tcp");
+        let lines: Vec<&str> = text.lines().filter(of_tcp).collect();
         assert_eq!(lines.len(), 1);
         assert!(lines[0].contains("iifname \"wan0\""));
     }
