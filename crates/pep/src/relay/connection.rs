@@ -150,14 +150,18 @@ impl Connection {
         };
         let down = self.down.advance(means, &flow.ue, &mut wan, &mut ran)?;
         let up = self.up.advance(means, &flow.ue, &mut ran, &mut wan)?;
-        if down.read + down.written + up.read + up.written > 0 {
+        let has_moved = down.read + down.written + up.read + up.written > 0;
+        if has_moved {
             self.active_at = now;
             self.count(down, up, counters);
+        }
+        if has_moved || self.down.is_backlogged {
+            self.look_at_unread();
             self.flow.follow_window();
-            if now.saturating_since(self.rtt_at) >= RTT_PERIOD {
-                self.rtt_at = now;
-                self.flow.meters.wan_rtt.sample(&self.flow.wan);
-            }
+        }
+        if has_moved && now.saturating_since(self.rtt_at) >= RTT_PERIOD {
+            self.rtt_at = now;
+            self.flow.meters.wan_rtt.sample(&self.flow.wan);
         }
         Ok(down.has_more || up.has_more)
     }
@@ -179,14 +183,19 @@ impl Connection {
         }
         counters.bytes_down.add(down.written as u64);
         counters.bytes_up.add(up.written as u64);
-        // what a full pipe leaves in the socket's buffer waits too
+    }
+
+    /// What a full pipe leaves in the socket's buffer waits too; also while nothing moves, for the
+    /// kernel by itself would show the window until the whole buffer is full.
+    fn look_at_unread(&self) {
         let unread = if self.down.is_backlogged {
-            ioctl_fionread(&flow.wan).unwrap_or(0)
+            ioctl_fionread(&self.flow.wan).unwrap_or(0)
         } else {
             0
         };
-        if unread > 0 || bytes.wan_unread.load(Relaxed) > 0 {
-            bytes.wan_unread.store(unread, Relaxed);
+        let counted = &self.flow.meters.wan_unread;
+        if unread > 0 || counted.load(Relaxed) > 0 {
+            counted.store(unread, Relaxed);
         }
     }
 
