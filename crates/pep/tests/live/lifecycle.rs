@@ -2,13 +2,13 @@
 
 use crate::support::Hosts;
 use crate::support::daemon::{Daemon, write_config};
-use crate::support::traffic::{accept, connect, receive, send};
+use crate::support::traffic::{PATIENCE, accept, connect, receive, send};
 use crate::{Test, server_at, split};
 use rustix::process::Signal;
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub const TESTS: &[Test] = &[
     (
@@ -20,6 +20,10 @@ pub const TESTS: &[Test] = &[
         a_kill_lets_pass_and_the_next_start_clears,
     ),
     ("two_at_once_are_told", two_at_once_are_told),
+    (
+        "of_two_started_together_one_serves",
+        of_two_started_together_one_serves,
+    ),
     ("an_upgrade_refuses_nobody", an_upgrade_refuses_nobody),
     (
         "a_reload_changes_rules_and_refuses_nonsense",
@@ -119,6 +123,42 @@ fn two_at_once_are_told() {
     transfer(&hosts, 5_404);
     assert_eq!(first.count("accepted"), 1, "the first goes on");
     assert_eq!(traces(&hosts).matches("brimful_").count(), 1);
+}
+
+fn of_two_started_together_one_serves() {
+    let Some(hosts) = Hosts::try_new("of_two_started_together_one_serves") else {
+        return;
+    };
+    for round in 0..3 {
+        let mut both: Vec<Daemon> = (0..2)
+            .map(|_| {
+                let folder = tempfile::tempdir().expect("a folder");
+                Daemon::spawn(&hosts.proxy, folder, &split(""), &[])
+            })
+            .collect();
+        let until = Instant::now() + PATIENCE;
+        let loser = loop {
+            let ended = |d: &mut Daemon| d.child.try_wait().expect("known").is_some();
+            if let Some(i) = both.iter_mut().position(ended) {
+                break i;
+            }
+            assert!(Instant::now() < until, "both go on");
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        let loser = both.remove(loser);
+        let mut winner = both.remove(0);
+        assert!(
+            loser.log().contains("another proxy already serves"),
+            "{}",
+            loser.log()
+        );
+        winner.wait_until("it accepts", || winner.log().contains("accepting"));
+        assert_eq!(traces(&hosts).matches("table inet brimful_").count(), 1);
+        transfer(&hosts, 5_430 + round);
+        assert_eq!(winner.count("accepted"), 1);
+        assert!(winner.stop().success());
+        assert_eq!(traces(&hosts), "");
+    }
 }
 
 fn an_upgrade_refuses_nobody() {

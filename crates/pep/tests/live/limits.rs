@@ -1,9 +1,11 @@
 //! Bounds hold, whatever clients and servers do.
 
-use crate::support::Hosts;
-use crate::support::daemon::Daemon;
+use crate::support::daemon::{Daemon, TRANSPARENT};
+use crate::support::radio::{Radio, report};
 use crate::support::traffic::{PATIENCE, accept, connect, receive, send};
+use crate::support::{CLIENT, Hosts};
 use crate::{Test, server_at, split};
+use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
@@ -24,6 +26,18 @@ pub const TESTS: &[Test] = &[
     (
         "connections_of_a_ue_are_bounded",
         connections_of_a_ue_are_bounded,
+    ),
+    (
+        "connections_in_all_are_bounded",
+        connections_in_all_are_bounded,
+    ),
+    (
+        "a_client_that_vanishes_is_noticed",
+        a_client_that_vanishes_is_noticed,
+    ),
+    (
+        "a_radio_that_stalls_for_ten_seconds_goes_on",
+        a_radio_that_stalls_for_ten_seconds_goes_on,
     ),
     (
         "a_storm_of_connections_passes",
@@ -152,6 +166,113 @@ fn connections_of_a_ue_are_bounded() {
     send(&far, 10_000).expect("sent");
     drop(far);
     assert_eq!(receive(&again).expect("received"), 10_000);
+}
+
+fn connections_in_all_are_bounded() {
+    let Some(hosts) = Hosts::try_new("connections_in_all_are_bounded") else {
+        return;
+    };
+    hosts.client.sh("ip addr add 10.45.0.3/24 dev c0");
+    let daemon = Daemon::start(&hosts.proxy, &split("[limits]\nconnections = 2\n"));
+    let (address, listener) = server_at(&hosts, 5_306);
+    let mut pairs: Vec<_> = (0..2)
+        .map(|_| {
+            let near = connect(&hosts.client, address).expect("connected");
+            (near, accept(&listener))
+        })
+        .collect();
+    // another UE's turn, which has none yet
+    let third = hosts.client.enter(|| {
+        use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+        let socket = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+        let other = std::net::SocketAddr::new([10, 45, 0, 3].into(), 0);
+        bind(&socket, &other).expect("bound");
+        connect(&socket, &address).map(|()| TcpStream::from(socket))
+    });
+    if let Ok(mut near) = third {
+        near.set_read_timeout(Some(PATIENCE)).expect("set");
+        assert!(near.read(&mut [0]).is_err(), "it is reset");
+    }
+    daemon.wait_until("it is counted", || daemon.count("refused_total") == 1);
+    pairs.pop();
+    daemon.wait_until("one has gone", || daemon.status()["connections"] == 1);
+    let again = connect(&hosts.client, address).expect("connected");
+    let (far, _) = accept(&listener);
+    send(&far, 10_000).expect("sent");
+    drop(far);
+    assert_eq!(receive(&again).expect("received"), 10_000);
+}
+
+fn a_client_that_vanishes_is_noticed() {
+    let Some(hosts) = Hosts::try_new("a_client_that_vanishes_is_noticed") else {
+        return;
+    };
+    let keepalive = "[keepalive]\nidle = \"1 s\"\ninterval = \"1 s\"\nprobes = 1\n";
+    let daemon = Daemon::start(&hosts.proxy, &split(keepalive));
+    let (address, listener) = server_at(&hosts, 5_307);
+    let _near = connect(&hosts.client, address).expect("connected");
+    let (mut far, _) = accept(&listener);
+    hosts.client.sh("ip link set c0 down");
+    assert!(far.read(&mut [0]).is_err(), "the server is told");
+    daemon.wait_until("it is counted", || daemon.count("resets") == 1);
+    assert_eq!(daemon.status()["connections"], 0);
+}
+
+fn a_radio_that_stalls_for_ten_seconds_goes_on() {
+    const STALL: Duration = Duration::from_secs(10);
+    let Some(hosts) = Hosts::try_new("a_radio_that_stalls_for_ten_seconds_goes_on") else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    // it goes on to report the capacity that it will have again
+    let radio = Radio::start(&folder.path().join("radio"), |n, at| {
+        report(&[CLIENT.into()], n, at, 500_000_000)
+    });
+    let config = format!("{TRANSPARENT}[reports]\nsource = \"unix:{{dir}}/radio\"\n");
+    let daemon = Daemon::start_in(&hosts.proxy, folder, &config, &[]);
+    daemon.wait_until("it follows", || {
+        daemon.status()["control"]["cells"][0]["state"] == "following"
+    });
+    let (address, listener) = server_at(&hosts, 5_308);
+    let near = connect(&hosts.client, address).expect("connected");
+    let (far, _) = accept(&listener);
+    const BYTES: usize = 400_000_000;
+    let sender = std::thread::spawn(move || {
+        far.set_write_timeout(Some(PATIENCE)).expect("set");
+        send(&far, BYTES)
+    });
+    let receiver = std::thread::spawn(move || receive(&near));
+    let state = || daemon.status();
+    daemon.wait_until("it is under way", || {
+        state()["counters"]["bytes_down"].as_u64() > Some(5_000_000)
+    });
+    // packets to the UE are lost, all of them
+    hosts.client.sh(
+        "nft 'add table inet stall; add chain inet stall every { type filter hook prerouting \
+         priority -300; policy drop; }'",
+    );
+    std::thread::sleep(Duration::from_secs(1));
+    let before = state();
+    std::thread::sleep(STALL - Duration::from_secs(1));
+    let after = state();
+    let down = |status: &Value| status["counters"]["bytes_down"].as_u64().expect("a number");
+    let still = down(&after) - down(&before);
+    assert!(
+        still < 2_000_000,
+        "{still} bytes went into a radio that stands still"
+    );
+    let waiting = after["waiting_bytes"].as_u64().expect("a number");
+    let buffered = after["control"]["ues"][0]["buffered_bytes"].as_u64();
+    // a pipe, what a socket takes and has not sent, and the receive buffer with what the kernel adds
+    assert!(
+        waiting < 2_000_000 && buffered < Some(11_000_000),
+        "{after}"
+    );
+    assert_eq!(after["connections"], 1);
+    hosts.client.sh("nft delete table inet stall");
+    assert_eq!(receiver.join().expect("an end").expect("received"), BYTES);
+    sender.join().expect("an end").expect("sent");
+    drop(radio);
 }
 
 fn a_storm_of_connections_passes() {
