@@ -23,7 +23,7 @@ demo: build  ## the main job on a shipped trace: without and with RAN-aware flow
 	@scripts/demo
 
 # Crates whose tests and lints are not part of `make test` yet.
-IN_WORK := --exclude lab --exclude pep
+IN_WORK := --exclude lab
 
 test: setup fmt-check lint  ## all tests
 	$(CARGO) test --workspace $(IN_WORK) --locked

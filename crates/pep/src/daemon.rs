@@ -1,6 +1,6 @@
 //! The daemon as a whole: it starts and stops the parts, reloads, and hands over.
 
-use crate::config::{Config, Interception as Way};
+use crate::config::{Config, Interception as Way, Source};
 use crate::control::{Control, ControlEvent, Snapshot};
 use crate::error::PepError;
 use crate::intercept::Interception;
@@ -8,7 +8,7 @@ use crate::listener::{self, Listener};
 use crate::recording::{self, Writer};
 use crate::registry::lock;
 use crate::relay::{Worker, WorkerCommand, WorkerHandle};
-use crate::reports::Reader;
+use crate::reports::{self, BrokerReader, ReportSink};
 use crate::shared::Shared;
 use crate::{admin, clock, descriptors, log, metrics, privileges};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -31,6 +31,8 @@ pub struct Start {
     pub config: PathBuf,
     /// Take the listeners of the instance at the same admin socket over.
     pub upgrade: bool,
+    /// Reads radio reports out of brokers; without it such a source is refused.
+    pub brokers: Option<BrokerReader>,
 }
 
 /// What the threads that serve people reach.
@@ -138,7 +140,7 @@ struct ControlParts {
     control: Control,
     events: Receiver<ControlEvent>,
     sender: Sender<ControlEvent>,
-    reader: Option<Reader>,
+    source: Option<(Source, ReportSink)>,
     writer: Option<Writer>,
     stop: Arc<AtomicBool>,
 }
@@ -154,15 +156,13 @@ impl ControlParts {
         let pending = Arc::new(AtomicUsize::new(0));
         let (sender, events) = mpsc::channel();
         let stop = Arc::new(AtomicBool::new(false));
-        let reader = config.reports.source.as_deref().map(|source| {
-            let (pending, stop) = (Arc::clone(&pending), Arc::clone(&stop));
-            Reader::new(source, sender.clone(), pending, stop)
-        });
+        let sink = ReportSink::new(sender.clone(), Arc::clone(&pending), Arc::clone(&stop));
+        let source = config.reports.source.clone();
         Ok(Some(Self {
             control: Control::new(Arc::clone(config), allocator, recording, pending),
             events,
             sender,
-            reader,
+            source: source.map(|source| (source, sink)),
             writer,
             stop,
         }))
@@ -175,6 +175,11 @@ impl ControlParts {
 /// A configuration that cannot be used, a system that lacks what it needs, or another instance.
 pub fn run(start: &Start) -> Result<(), PepError> {
     let mut config = Config::load(&start.config)?;
+    if let (Some(Source::Broker(broker)), None) = (&config.reports.source, start.brokers) {
+        return Err(PepError::NoBrokers {
+            broker: broker.to_string(),
+        });
+    }
     log::begin(config.log);
     descriptors::fit(&mut config.limits);
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
@@ -192,7 +197,7 @@ pub fn run(start: &Start) -> Result<(), PepError> {
         privileges::reduce(is_transparent)?;
     }
     let mut threads = Threads::default();
-    let (workers, control) = threads.start(&shared, control)?;
+    let (workers, control) = threads.start(&shared, control, start.brokers)?;
     let core = Arc::new(Core {
         shared,
         started_at: clock::now(),
@@ -305,6 +310,7 @@ impl Threads {
         &mut self,
         shared: &Arc<Shared>,
         control: Option<ControlParts>,
+        brokers: Option<BrokerReader>,
     ) -> Result<(Vec<WorkerHandle>, Option<Sender<ControlEvent>>), PepError> {
         let mut sender = None;
         if let Some(parts) = control {
@@ -315,8 +321,8 @@ impl Threads {
             if let Some(writer) = parts.writer {
                 self.writer = Some(spawn("recording", move || writer.run())?);
             }
-            if let Some(reader) = parts.reader {
-                spawn("reports", move || reader.run())?;
+            if let Some((source, sink)) = parts.source {
+                spawn("reports", move || reports::read(&source, brokers, sink))?;
             }
             self.control = Some((thread, parts.sender, parts.stop));
         }

@@ -9,6 +9,12 @@ pub enum PepError {
     /// A configuration that cannot be used; nothing has been changed.
     #[error(transparent)]
     Config(#[from] crate::config::ConfigError),
+    /// Reports are to come out of a broker, and the program that runs the proxy reads none.
+    #[error("this program reads no radio reports out of brokers: {broker}")]
+    NoBrokers {
+        /// The broker.
+        broker: String,
+    },
     /// Something that the proxy needs of the system failed.
     #[error("{what}: {error}")]
     System {

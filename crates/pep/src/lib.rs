@@ -34,6 +34,7 @@ mod shared;
 mod sys;
 
 pub use admin::{ask, flows, status};
-pub use config::{Config, ConfigError};
+pub use config::{Broker, Config, ConfigError};
 pub use daemon::{Start, run};
 pub use error::PepError;
+pub use reports::{BrokerReader, ReportSink};

@@ -1,14 +1,16 @@
-//! Reads radio reports from a Unix stream socket: one JSON object a line.
+//! Reads radio reports: from a Unix stream socket, one JSON object a line, or out of a broker by a
+//! function of the program that runs the proxy.
 //!
-//! The source may come, go, and send anything: a line that is no report is counted, one that is too
-//! long ends the connection, and a lost connection is tried again and again.
+//! The source may come, go, and send anything: a message that is no report is counted, one that is
+//! too long ends the connection, and a lost connection is tried again and again.
 
+use crate::config::{Broker, Source};
 use crate::control::ControlEvent;
 use rnis::DecodeError;
-use rnis::codec::{MAX_ENCODED_BYTES, decode_json};
+use rnis::codec::{MAX_ENCODED_BYTES, decode};
 use std::io::{ErrorKind, Read};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::Sender;
@@ -21,88 +23,36 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// Reports that may wait for the control thread; more are dropped, for only the newest count.
 const MOST_PENDING: usize = 256;
 
-/// The thread that reads reports.
-pub(crate) struct Reader {
-    source: PathBuf,
+/// Brings reports out of a broker to a sink until that is closed. It has a thread of its own, and
+/// connects again by itself whenever the broker is lost.
+pub type BrokerReader = fn(&Broker, ReportSink);
+
+/// Where reports are brought to.
+#[derive(Clone, Debug)]
+pub struct ReportSink {
     to: Sender<ControlEvent>,
     pending: Arc<AtomicUsize>,
     stop: Arc<AtomicBool>,
 }
 
-impl Reader {
-    /// From the socket at this path, until `stop`.
+impl ReportSink {
+    /// Closed by `stop`; `pending` is counted down by whoever takes reports out of the channel.
     pub(crate) fn new(
-        source: &Path,
         to: Sender<ControlEvent>,
         pending: Arc<AtomicUsize>,
         stop: Arc<AtomicBool>,
     ) -> Self {
-        Self {
-            source: source.to_owned(),
-            to,
-            pending,
-            stop,
-        }
+        Self { to, pending, stop }
     }
 
-    /// Runs until told to stop, or nobody listens any more.
-    pub(crate) fn run(self) {
-        let mut was_told = false;
-        while !self.stop.load(Relaxed) {
-            match UnixStream::connect(&self.source) {
-                Ok(stream) => {
-                    tracing::info!(source = %self.source.display(), "radio reports: connected");
-                    was_told = false;
-                    if self.read(stream).is_none() {
-                        return;
-                    }
-                    tracing::warn!(source = %self.source.display(), "radio reports: lost");
-                }
-                Err(error) if !was_told => {
-                    was_told = true;
-                    let source = self.source.display();
-                    tracing::warn!(%source, %error, "radio reports: no source yet, trying on");
-                }
-                Err(_) => {}
-            }
-            std::thread::sleep(RETRY);
-        }
+    /// The source is connected, or no longer.
+    pub fn connected(&self, is_connected: bool) {
+        self.send(ControlEvent::Source(is_connected));
     }
 
-    /// Reads until the connection ends. None if nobody listens any more.
-    fn read(&self, mut stream: UnixStream) -> Option<()> {
-        // without it the thread would only notice the stop with the next report
-        let _ = stream.set_read_timeout(Some(PATIENCE));
-        self.to.send(ControlEvent::Source(true)).ok()?;
-        let mut lines = Lines::default();
-        let mut buffer = vec![0; 65_536];
-        while !self.stop.load(Relaxed) {
-            match stream.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(n) => {
-                    let mut result = Some(());
-                    let fits = lines.push(&buffer[..n], |line| {
-                        result = result.and_then(|()| self.hand_over(line));
-                    });
-                    result?;
-                    if !fits {
-                        self.to.send(ControlEvent::Unreadable).ok()?;
-                        break;
-                    }
-                }
-                Err(error)
-                    if matches!(
-                        error.kind(),
-                        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
-                    ) => {}
-                Err(_) => break,
-            }
-        }
-        self.to.send(ControlEvent::Source(false)).ok()
-    }
-
-    fn hand_over(&self, line: &[u8]) -> Option<()> {
-        let event = match decode_json(line) {
+    /// A message: a report in JSON or in the binary form, or anything else, which is counted.
+    pub fn message(&self, bytes: &[u8]) {
+        self.send(match decode(bytes) {
             Err(DecodeError::Report(_)) => ControlEvent::Absurd,
             Err(_) => ControlEvent::Unreadable,
             Ok(_) if self.pending.load(Relaxed) >= MOST_PENDING => ControlEvent::Dropped(1),
@@ -110,8 +60,77 @@ impl Reader {
                 self.pending.fetch_add(1, Relaxed);
                 ControlEvent::Report(Box::new(report))
             }
-        };
-        self.to.send(event).ok()
+        });
+    }
+
+    /// Nobody wants reports any more.
+    pub fn is_closed(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    fn send(&self, event: ControlEvent) {
+        if self.to.send(event).is_err() {
+            self.stop.store(true, Relaxed);
+        }
+    }
+}
+
+/// Reads a source until the sink is closed. A broker needs its reader.
+pub(crate) fn read(source: &Source, brokers: Option<BrokerReader>, sink: ReportSink) {
+    match (source, brokers) {
+        (Source::Unix(path), _) => read_socket(path, &sink),
+        (Source::Broker(broker), Some(read)) => read(broker, sink),
+        (Source::Broker(broker), None) => {
+            tracing::error!(source = %broker, "this program cannot read brokers");
+        }
+    }
+}
+
+fn read_socket(path: &Path, sink: &ReportSink) {
+    let source = path.display();
+    let mut was_told = false;
+    while !sink.is_closed() {
+        match UnixStream::connect(path) {
+            Ok(stream) => {
+                tracing::info!(%source, "radio reports: connected");
+                was_told = false;
+                sink.connected(true);
+                read_stream(stream, sink);
+                sink.connected(false);
+                tracing::warn!(%source, "radio reports: lost");
+            }
+            Err(error) if !was_told => {
+                was_told = true;
+                tracing::warn!(%source, %error, "radio reports: no source yet, trying on");
+            }
+            Err(_) => {}
+        }
+        std::thread::sleep(RETRY);
+    }
+}
+
+/// Reads until the connection ends.
+fn read_stream(mut stream: UnixStream, sink: &ReportSink) {
+    // without it the thread would only notice the stop with the next report
+    let _ = stream.set_read_timeout(Some(PATIENCE));
+    let mut lines = Lines::default();
+    let mut buffer = vec![0; 65_536];
+    while !sink.is_closed() {
+        match stream.read(&mut buffer) {
+            Ok(0) => return,
+            Ok(n) => {
+                if !lines.push(&buffer[..n], |line| sink.message(line)) {
+                    sink.send(ControlEvent::Unreadable);
+                    return;
+                }
+            }
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+                ) => {}
+            Err(_) => return,
+        }
     }
 }
 

@@ -36,3 +36,4 @@ pub use config::{
 pub use daemon::{Log, run};
 pub use metrics::{Labels, Metrics};
 pub use service::{Service, check};
+pub use sources::{Follower, follow};

@@ -72,15 +72,59 @@ pub enum Control {
     Split,
 }
 
-/// Where radio reports come from.
+/// Radio reports.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reports {
-    /// Path of the Unix socket of the source.
-    pub source: Option<PathBuf>,
+    /// Where they come from.
+    pub source: Option<Source>,
     /// A report older than this is not believed.
     pub max_age: Duration,
     /// Without a report for this long, connections are spliced and nothing more.
     pub plain_after: Duration,
+}
+
+/// Where radio reports come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A Unix stream socket: one JSON object a line.
+    Unix(PathBuf),
+    /// A broker (AMQP 0-9-1 or NATS): one report a message.
+    Broker(Broker),
+}
+
+/// A broker, and what it is asked for.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Broker {
+    /// `amqp`, `amqps`, `nats` or `tls`, host and port; it may hold a password, and is never printed.
+    pub url: String,
+    /// Exchange (AMQP) or beginning of the subject (NATS).
+    pub topic: String,
+}
+
+/// Without the user and password that a URL may hold.
+impl std::fmt::Display for Broker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (scheme, rest) = self.url.split_once("://").unwrap_or(("", &self.url));
+        let end = rest.find('/').unwrap_or(rest.len());
+        let host = rest[..end].rsplit('@').next().unwrap_or_default();
+        write!(f, "{scheme}://{host}{}", &rest[end..])
+    }
+}
+
+impl std::fmt::Debug for Broker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Broker({self}, {})", self.topic)
+    }
+}
+
+/// As the configuration writes it, without passwords.
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+            Self::Broker(broker) => broker.fmt(f),
+        }
+    }
 }
 
 /// Bounds.
@@ -223,7 +267,7 @@ impl Config {
                 where_from(self) != where_from(new),
             ),
             ("control", self.control != new.control),
-            ("source", self.reports.source != new.reports.source),
+            ("source, topic", self.reports.source != new.reports.source),
             ("max-age", self.reports.max_age != new.reports.max_age),
             ("[rapid]", self.allocator != new.allocator),
             ("[record]", self.record != new.record),

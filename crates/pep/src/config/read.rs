@@ -1,15 +1,16 @@
 //! From the text of a file to a [`Config`].
 
 use super::rapid;
-use super::reader::{Reader, Source};
+use super::reader::{Reader, Text};
 use super::{
-    Config, ConfigError, Control, Explicit, Interception, Keepalive, Limits, Log, LogFormat,
-    Prefix, Relay, Reports, Transparent,
+    Broker, Config, ConfigError, Control, Explicit, Interception, Keepalive, Limits, Log,
+    LogFormat, Prefix, Relay, Reports, Source, Transparent,
 };
 use rnis::Rnti;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use toml_span::Span;
 use toml_span::value::ValueInner;
 use units::{Bytes, Duration};
 
@@ -39,7 +40,7 @@ const TOP: &[&str] = &[
 const INTERFACE_NAME: usize = 15;
 
 pub(super) fn read(name: &str, text: &str) -> Result<Config, ConfigError> {
-    let source = Source { name, text };
+    let source = Text { name, text };
     let root = toml_span::parse(text)
         .map_err(|error| source.fault(Some(error.span), format!("not TOML: {error}")))?;
     let mut top = Reader::new(&source, "", TOP, Some(root))?;
@@ -161,9 +162,15 @@ fn explicit(top: &mut Reader<'_, '_>) -> Result<Explicit, ConfigError> {
     })
 }
 
+/// What URLs of brokers begin with.
+const SCHEMES: [&str; 4] = ["amqp://", "amqps://", "nats://", "tls://"];
+/// Exchange or subject of `brimful rnis`.
+const TOPIC: &str = "brimful.radio";
+
 fn reports(top: &mut Reader<'_, '_>, control: Control) -> Result<Reports, ConfigError> {
-    let keys = &["source", "max-age", "plain-after"];
+    let keys = &["source", "topic", "max-age", "plain-after"];
     let mut table = top.table("reports", "[reports]", keys)?;
+    let topic = table.parsed::<String>("topic")?;
     let source = match table.parsed::<String>("source")? {
         None if control == Control::Split => None,
         None => {
@@ -173,19 +180,12 @@ fn reports(top: &mut Reader<'_, '_>, control: Control) -> Result<Reports, Config
                  for a proxy that does not look at the radio",
             ));
         }
-        Some((text, span)) => match text.strip_prefix("unix:") {
-            Some(path) if path.starts_with('/') => Some(PathBuf::from(path)),
-            _ => {
-                return Err(table.source.fault(
-                    Some(span),
-                    format!(
-                        "\"source\" = \"{text}\" is not known; expected \"unix:/PATH\" (brimful \
-                         rnis brings reports of AMQP and NATS there)"
-                    ),
-                ));
-            }
-        },
+        Some((text, span)) => Some(source_of(&table, &text, span, topic.as_ref())?),
     };
+    if let (Some((_, span)), None | Some(Source::Unix(_))) = (&topic, &source) {
+        let message = "\"topic\" is for a source that is a broker (amqp:// or nats://)";
+        return Err(table.source.fault(Some(*span), message));
+    }
     let max_age = duration(&mut table, "max-age", Duration::from_millis(100))?;
     let plain_after = duration(&mut table, "plain-after", Duration::from_secs(2))?;
     if plain_after < max_age {
@@ -199,6 +199,37 @@ fn reports(top: &mut Reader<'_, '_>, control: Control) -> Result<Reports, Config
         max_age,
         plain_after,
     })
+}
+
+fn source_of(
+    table: &Reader<'_, '_>,
+    text: &str,
+    span: Span,
+    topic: Option<&(String, Span)>,
+) -> Result<Source, ConfigError> {
+    if let Some(path) = text.strip_prefix("unix:").filter(|p| p.starts_with('/')) {
+        return Ok(Source::Unix(PathBuf::from(path)));
+    }
+    let host = SCHEMES.iter().find_map(|s| text.strip_prefix(s));
+    if host.is_none_or(str::is_empty) {
+        // what it is may hold a password
+        let message = "\"source\" is not known; expected \"unix:/PATH\", \"amqp://HOST:PORT/VHOST\" \
+                       or \"nats://HOST:PORT\"";
+        return Err(table.source.fault(Some(span), message));
+    }
+    let topic = match topic {
+        None => TOPIC.to_owned(),
+        Some((topic, span)) => {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+            if topic.is_empty() || !topic.chars().all(is_plain) {
+                let message = format!("\"topic\" = \"{topic}\": expected letters, digits and -_.");
+                return Err(table.source.fault(Some(*span), message));
+            }
+            topic.clone()
+        }
+    };
+    let url = text.to_owned();
+    Ok(Source::Broker(Broker { url, topic }))
 }
 
 /// A time above zero.
@@ -425,6 +456,34 @@ listen = "127.0.0.1:9464"
             explicit.allow.iter().any(|p| p.contains(address))
         };
         assert!(may("127.0.0.1") && may("::1") && !may("192.0.2.77"));
+    }
+
+    #[test]
+    fn reports_come_from_a_socket_or_a_broker() {
+        let with = |lines: &str| {
+            let text = GOOD.replace("source = \"unix:/run/brimful/radio.sock\"", lines);
+            Config::parse("pep.toml", &text)
+        };
+        let broker = |lines: &str| match with(lines).map(|c| c.reports.source) {
+            Ok(Some(Source::Broker(broker))) => broker,
+            other => panic!("{other:?}"),
+        };
+        let nats = broker("source = \"nats://10.0.0.9:4222\"");
+        assert_eq!(nats.topic, "brimful.radio");
+        let amqp = broker("source = \"amqp://me:secret@broker/%2f\"\ntopic = \"other\"");
+        assert_eq!(amqp.topic, "other");
+        assert_eq!(amqp.to_string(), "amqp://broker/%2f");
+        assert!(!format!("{amqp:?}").contains("secret"));
+        for (bad, said) in [
+            ("source = \"http://me:secret@x\"", "expected \"unix:/PATH\""),
+            ("source = \"nats://\"", "expected \"unix:/PATH\""),
+            ("source = \"unix:relative\"", "expected \"unix:/PATH\""),
+            ("source = \"unix:/x\"\ntopic = \"t\"", "is a broker"),
+            ("source = \"nats://x\"\ntopic = \"a b\"", "letters, digits"),
+        ] {
+            let error = with(bad).expect_err(bad).to_string();
+            assert!(error.contains(said) && !error.contains("secret"), "{error}");
+        }
     }
 
     proptest! {

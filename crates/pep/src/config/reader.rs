@@ -7,12 +7,12 @@ use toml_span::Span;
 use toml_span::value::{Table, Value, ValueInner};
 
 /// The text, to find lines and columns in.
-pub(super) struct Source<'a> {
+pub(super) struct Text<'a> {
     pub(super) name: &'a str,
     pub(super) text: &'a str,
 }
 
-impl Source<'_> {
+impl Text<'_> {
     /// A fault at a place, or in the file as a whole.
     pub(super) fn fault(&self, at: Option<Span>, message: impl Display) -> ConfigError {
         let Some(span) = at else {
@@ -30,7 +30,7 @@ impl Source<'_> {
 
 /// A table of which keys are taken one by one.
 pub(super) struct Reader<'a, 'de> {
-    pub(super) source: &'a Source<'a>,
+    pub(super) source: &'a Text<'a>,
     /// How messages call it: `[reports]`, or nothing for the file itself.
     title: &'static str,
     known: &'static [&'static str],
@@ -41,7 +41,7 @@ pub(super) struct Reader<'a, 'de> {
 impl<'a, 'de> Reader<'a, 'de> {
     /// Of a table that may only have these keys. An absent table has none of them.
     pub(super) fn new(
-        source: &'a Source<'a>,
+        source: &'a Text<'a>,
         title: &'static str,
         known: &'static [&'static str],
         value: Option<Value<'de>>,

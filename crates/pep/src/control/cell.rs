@@ -36,11 +36,12 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    pub(super) fn new(config: AllocatorConfig) -> Result<Self, ConfigError> {
+    /// `is_foreign`: its reports carry the time of another machine.
+    pub(super) fn new(config: AllocatorConfig, is_foreign: bool) -> Result<Self, ConfigError> {
         Ok(Self {
             allocator: Allocator::new(config)?,
             flows: BTreeMap::new(),
-            watch: Watch::default(),
+            watch: Watch::new(is_foreign),
             state: State::Plain,
         })
     }

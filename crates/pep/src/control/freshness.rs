@@ -51,9 +51,15 @@ pub(crate) enum Refused {
     Old,
 }
 
+/// How much faster than ours a source's clock is allowed to fall behind: clocks of machines differ
+/// by less.
+const DRIFT: i128 = 5_000;
+
 /// Watches the times of one cell's reports.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
+    /// The source is on another machine: its clock is never taken for ours.
+    is_foreign: bool,
     /// Time of the last believed report, as its source says it.
     newest: Option<Instant>,
     /// When a report was last believed, on our clock.
@@ -68,6 +74,34 @@ fn time_of(report: &RadioReport) -> Option<Instant> {
 }
 
 impl Watch {
+    /// Of a source on another machine, or perhaps on this one.
+    pub(crate) fn new(is_foreign: bool) -> Self {
+        Self {
+            is_foreign,
+            ..Self::default()
+        }
+    }
+
+    /// What makes a source's time ours. A time within ten seconds of ours is taken for our own
+    /// clock, unless the source is on another machine. Any other clock is set by the report that
+    /// needed the least time to come, as if that had needed none; as clocks do not run alike, the
+    /// difference may grow a little with each report.
+    fn offset(&self, now: Instant, time: Instant) -> i128 {
+        const OURS: i128 = 10_000_000_000;
+        let difference = i128::from(now.as_nanos()) - i128::from(time.as_nanos());
+        match self.offset {
+            Some(0) => 0,
+            None if !self.is_foreign && difference.abs() <= OURS => 0,
+            None => difference,
+            Some(offset) => {
+                let since = self
+                    .newest
+                    .map_or(0, |newest| time.saturating_since(newest).as_nanos());
+                difference.min(offset + i128::from(since) / DRIFT)
+            }
+        }
+    }
+
     /// Believes a report or says why not; its times become those of our clock.
     pub(crate) fn believe(
         &mut self,
@@ -93,7 +127,8 @@ impl Watch {
             }
             self.offset = None;
         }
-        let offset = *self.offset.get_or_insert_with(|| offset(now, time));
+        let offset = self.offset(now, time);
+        self.offset = Some(offset);
         let ours = shift(time, offset);
         let age = now.saturating_since(ours);
         if age > max_age {
@@ -112,18 +147,6 @@ impl Watch {
     /// How long no report has been believed; none if there never was one.
     pub(crate) fn silence(&self, now: Instant) -> Option<Duration> {
         self.believed_at.map(|at| now.saturating_since(at))
-    }
-}
-
-/// What makes a source's time ours. A time within ten seconds of ours is taken for our own clock;
-/// any other clock is set by the first report, as if that had needed no time to come.
-fn offset(now: Instant, time: Instant) -> i128 {
-    const OURS: i128 = 10_000_000_000;
-    let difference = i128::from(now.as_nanos()) - i128::from(time.as_nanos());
-    if difference.abs() <= OURS {
-        0
-    } else {
-        difference
     }
 }
 
@@ -174,6 +197,28 @@ mod tests {
         assert_eq!(believe(&mut watch, 500, ms(0)), Err(Refused::Old));
         assert_eq!(believe(&mut watch, 501, ms(480)), Ok(ms(480)));
         assert_eq!(believe(&mut watch, 502, ms(3_000)), Ok(ms(502)));
+    }
+
+    #[test]
+    fn a_foreign_clock_is_set_by_the_fastest_report_and_may_run_slower_than_ours() {
+        let mut watch = Watch::new(true);
+        // five seconds behind ours, which on this machine would be old
+        let said = |real: u64, slow: u64| ms(real - 5_000 - slow);
+        assert_eq!(believe(&mut watch, 9_000, said(8_960, 0)), Ok(ms(9_000)));
+        // one that came faster shows that the first was 40 ms old
+        assert_eq!(believe(&mut watch, 9_001, said(9_001, 0)), Ok(ms(9_001)));
+        let late = believe(&mut watch, 9_030, said(9_010, 0)).expect("not old");
+        assert!(late.saturating_since(ms(9_010)) < Duration::from_micros(10));
+        assert_eq!(
+            believe(&mut watch, 9_200, said(9_020, 0)),
+            Err(Refused::Old)
+        );
+        // an hour later it has lost a third of a second, a little in each
+        for second in 10..3_610 {
+            let now = second * 1_000;
+            let said = said(now, second / 10);
+            assert!(believe(&mut watch, now, said).is_ok(), "after {second} s");
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ mod windows;
 pub(crate) use snapshot::{ReportCounts, Snapshot, UeStatus};
 
 use crate::clock;
-use crate::config::Config;
+use crate::config::{Config, Source};
 use crate::flow::Flow;
 use crate::recording::Recording;
 use cell::Cell;
@@ -275,7 +275,8 @@ impl Control {
                 return None;
             }
             // the configuration was checked when it was read
-            let mut cell = Cell::new(self.allocator_config.clone()).ok()?;
+            let is_foreign = matches!(self.config.reports.source, Some(Source::Broker(_)));
+            let mut cell = Cell::new(self.allocator_config.clone(), is_foreign).ok()?;
             if let Some(recording) = &self.recording {
                 cell.record(id, now, recording.clone());
             }

@@ -5,6 +5,7 @@ use crate::support::radio::{Radio, monotonic, report};
 use crate::support::traffic::{accept, connect};
 use crate::support::{CLIENT, Hosts};
 use crate::{Test, server_at};
+use rnis::RadioReport;
 use rnis::codec::encode_json;
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use units::Instant;
 
 pub const TESTS: &[Test] = &[
     ("windows_follow_the_radio", windows_follow_the_radio),
@@ -323,6 +325,74 @@ fn silence_decays_to_plain_splicing_and_recovers() {
     }
 }
 
+/// The bytes that are made of a good report.
+type Edit = Box<dyn Fn(&mut RadioReport) -> Vec<u8>>;
+/// What becomes of a report, and what it is.
+type Strange = (&'static str, Edit);
+
+fn line(made: &RadioReport) -> Vec<u8> {
+    let mut line = encode_json(made);
+    line.push(b'\n');
+    line
+}
+
+fn edited(edit: impl Fn(&mut RadioReport) + 'static) -> Edit {
+    Box::new(move |made| {
+        edit(made);
+        line(made)
+    })
+}
+
+fn rewritten(from: &'static str, to: &'static str) -> Edit {
+    Box::new(move |made| {
+        let text = String::from_utf8(line(made)).expect("JSON");
+        assert!(text.contains(from), "{from} is not in {text}");
+        text.replace(from, to).into_bytes()
+    })
+}
+
+fn strange_reports(now: Instant) -> Vec<Strange> {
+    let hour = units::Duration::from_secs(3_600);
+    vec![
+        ("believed", edited(move |r| r.ues[0].timestamp = now)),
+        ("repeated", edited(move |r| r.ues[0].timestamp = now)),
+        (
+            "out_of_order",
+            edited(move |r| r.ues[0].timestamp = now - hour),
+        ),
+        (
+            "absurd",
+            edited(|r| r.ues[0].prb_dl = units::Prb::new(60_000)),
+        ),
+        ("absurd", edited(|r| r.cell.slots = 0)),
+        (
+            "unreadable",
+            rewritten("\"downlink_share\":1.0", "\"downlink_share\":NaN"),
+        ),
+        (
+            "unreadable",
+            rewritten("\"prb_dl\":0", "\"prb_dl\":1000000000000000000"),
+        ),
+        (
+            "unreadable",
+            Box::new(|_| b"\xff\xfe\x00 no report\n".to_vec()),
+        ),
+        ("unreadable", Box::new(|_| b"\n".to_vec())),
+        // a UE that nobody knows and that has no address
+        (
+            "believed",
+            edited(|r| {
+                r.ues[0].rnti = rnis::Rnti(999);
+                r.ues[0].ip = None;
+            }),
+        ),
+        (
+            "believed",
+            edited(|r| r.ues[0].timestamp = monotonic() + units::Duration::from_secs(3)),
+        ),
+    ]
+}
+
 fn absurd_reports_are_survived() {
     let Some(hosts) = Hosts::try_new("absurd_reports_are_survived") else {
         return;
@@ -342,59 +412,12 @@ fn absurd_reports_are_survived() {
             .as_u64()
             .unwrap_or(0)
     };
-    let line = |edit: &dyn Fn(&mut rnis::RadioReport)| {
-        let mut made = report(&ue(), 1, monotonic(), 1_000_000_000);
-        edit(&mut made);
-        let mut line = encode_json(&made);
-        line.push(b'\n');
-        line
-    };
     let now = monotonic();
-    let same = line(&|r| r.ues[0].timestamp = now);
-    let cases: Vec<(&str, Vec<u8>)> = vec![
-        ("believed", same.clone()),
-        ("repeated", same),
-        (
-            "out_of_order",
-            line(&|r| r.ues[0].timestamp = now - units::Duration::from_secs(3_600)),
-        ),
-        (
-            "absurd",
-            line(&|r| r.ues[0].prb_dl = units::Prb::new(60_000)),
-        ),
-        ("absurd", line(&|r| r.cell.slots = 0)),
-        (
-            "unreadable",
-            String::from_utf8(line(&|_| ()))
-                .expect("JSON")
-                .replace("\"downlink_share\":1.0", "\"downlink_share\":NaN")
-                .into_bytes(),
-        ),
-        (
-            "unreadable",
-            String::from_utf8(line(&|_| ()))
-                .expect("JSON")
-                .replace("\"prb_dl\":0", "\"prb_dl\":1000000000000000000")
-                .into_bytes(),
-        ),
-        ("unreadable", b"\xff\xfe\x00 no report\n".to_vec()),
-        ("unreadable", b"\n".to_vec()),
-        // a UE that nobody knows and that has no address
-        (
-            "believed",
-            line(&|r| {
-                r.ues[0].rnti = rnis::Rnti(999);
-                r.ues[0].ip = None;
-            }),
-        ),
-        (
-            "believed",
-            line(&|r| r.ues[0].timestamp = monotonic() + units::Duration::from_secs(3)),
-        ),
-    ];
-    for (fate, bytes) in cases {
+    for (fate, edit) in strange_reports(now) {
         let before = count(fate);
-        source.send_raw(&bytes);
+        // of this moment: one that waited its turn would be too old
+        let mut made = report(&ue(), 1, monotonic(), 1_000_000_000);
+        source.send_raw(&edit(&mut made));
         daemon.wait_until(fate, || count(fate) > before);
     }
     source.silent.store(false, Relaxed);

@@ -33,7 +33,7 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let mut holder = Command::new("unshare")
             .args(["--net", "cat"])
             .stdin(Stdio::piped())
@@ -78,7 +78,7 @@ impl Namespace {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    fn pid(&self) -> u32 {
+    pub fn pid(&self) -> u32 {
         self.holder.id()
     }
 }
@@ -160,6 +160,7 @@ pub fn run_daemon(arguments: &[String]) -> ExitCode {
     let start = pep::Start {
         config: arguments[0].clone().into(),
         upgrade: arguments.iter().any(|a| a == "--upgrade"),
+        brokers: None,
     };
     match pep::run(&start) {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,6 +1,6 @@
 //! Messages of a broker: a queue or a topic exchange of AMQP, a subject of NATS.
 
-use super::{Ended, Feed};
+use super::{Ended, Inbox};
 use crate::config::Address;
 use crate::publish::{amqp, nats};
 use futures_util::StreamExt;
@@ -14,7 +14,11 @@ use lapin::{Channel, ExchangeKind};
 const WAITING: i32 = 1024;
 
 /// Consumes an existing queue of others; it is made if it is not there.
-pub(super) async fn queue(address: &Address, queue: &str, feed: &mut Feed) -> Result<(), Ended> {
+pub(super) async fn queue(
+    address: &Address,
+    queue: &str,
+    feed: &mut impl Inbox,
+) -> Result<(), Ended> {
     let connection = amqp::connect(address).await?;
     let passive = QueueDeclareOptions {
         passive: true,
@@ -40,7 +44,11 @@ pub(super) async fn queue(address: &Address, queue: &str, feed: &mut Feed) -> Re
 }
 
 /// Consumes reports of a topic exchange, by a queue of our own.
-pub(super) async fn exchange(address: &Address, topic: &str, feed: &mut Feed) -> Result<(), Ended> {
+pub(super) async fn exchange(
+    address: &Address,
+    topic: &str,
+    feed: &mut impl Inbox,
+) -> Result<(), Ended> {
     let connection = amqp::connect(address).await?;
     let channel = connection.create_channel().await?;
     let nothing = FieldTable::default;
@@ -70,7 +78,7 @@ pub(super) async fn exchange(address: &Address, topic: &str, feed: &mut Feed) ->
     consume(&channel, name.as_str(), feed).await
 }
 
-async fn consume(channel: &Channel, queue: &str, feed: &mut Feed) -> Result<(), Ended> {
+async fn consume(channel: &Channel, queue: &str, feed: &mut impl Inbox) -> Result<(), Ended> {
     let options = BasicConsumeOptions {
         no_ack: true,
         ..BasicConsumeOptions::default()
@@ -86,7 +94,11 @@ async fn consume(channel: &Channel, queue: &str, feed: &mut Feed) -> Result<(), 
 }
 
 /// Consumes reports of a NATS subject.
-pub(super) async fn subject(address: &Address, topic: &str, feed: &mut Feed) -> Result<(), Ended> {
+pub(super) async fn subject(
+    address: &Address,
+    topic: &str,
+    feed: &mut impl Inbox,
+) -> Result<(), Ended> {
     let client = nats::connect(address).await?;
     let mut messages = client.subscribe(format!("{topic}.cell.*")).await?;
     // the subscription is with the server when this returns

@@ -1,6 +1,7 @@
 //! Reports coming in: connect, read messages, hand them over; connect again when that ends.
 
 mod broker;
+mod follow;
 mod http;
 mod lines;
 mod replay;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 use units::{Bytes, Prb};
 
+pub use follow::{Follower, follow};
 pub(crate) use lines::Lines;
 
 /// Why a source's connection ended.
@@ -80,6 +82,23 @@ async fn once(source: &SourceConfig, feed: &mut Feed) -> Result<(), Ended> {
             lines::read(&source.address, source.listen, feed).await
         }
         _ => Err("this kind of source does not come over this transport".into()),
+    }
+}
+
+/// Whoever takes a broker's messages.
+pub(crate) trait Inbox: Send {
+    /// One message.
+    fn message(&mut self, bytes: &[u8]);
+    /// The connection stands, or no longer.
+    fn up(&mut self, up: bool);
+}
+
+impl Inbox for Feed {
+    fn message(&mut self, bytes: &[u8]) {
+        Self::message(self, bytes);
+    }
+    fn up(&mut self, up: bool) {
+        Self::up(self, up);
     }
 }
 
