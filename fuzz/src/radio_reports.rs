@@ -5,7 +5,9 @@ use rnis::adapters::{Adapter, CellProfile, FlexRan, FlexRic, Kpm, LegacyCsv, Oai
 use rnis::codec::{decode, encode_binary, encode_json};
 use rnis::event::RadioEvent;
 use rnis::identity::{KnownUe, UeId, UeMap};
-use rnis::mec012::{NetworkProfile, Plmn, RadioView, Subscription, TimeStamp};
+use rnis::mec012::{
+    NetworkProfile, Plmn, Query, QueryKind, RadioView, Snapshot, Subscription, TimeStamp,
+};
 use rnis::vet::Vetter;
 use rnis::{CellId, LinkQuality, McsTable, RadioReport, Rnti};
 use std::collections::BTreeMap;
@@ -110,6 +112,65 @@ pub fn subscription(bytes: &[u8]) {
     }
     if let Ok(event) = RadioEvent::from_json(event) {
         let _ = subscription.notification(&event, &network(), "http://here/", TimeStamp::default());
+    }
+}
+
+/// A query string of MEC 012 after the digit of its kind, and its answer.
+pub fn query(bytes: &[u8]) {
+    let Some((&kind, text)) = bytes.split_first() else {
+        return;
+    };
+    let kind = match kind % 4 {
+        0 => QueryKind::RabInfo,
+        1 => QueryKind::PlmnInfo,
+        2 => QueryKind::S1BearerInfo,
+        _ => QueryKind::Layer2Meas,
+    };
+    let parameters =
+        form_urlencoded::parse(text).map(|(name, value)| (name.into_owned(), value.into_owned()));
+    let query = match Query::new(kind, parameters) {
+        Ok(query) => query,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    let mut gate = Gate::new();
+    for slot in [20, 40] {
+        gate.pass(Instant::from_nanos(slot), one_ue(slot));
+    }
+    let answer = query.answer(&Snapshot {
+        view: &gate.view,
+        network: &gate.network,
+        now: Instant::from_nanos(50),
+        time: TimeStamp::default(),
+        app: "app",
+        request: 1,
+    });
+    assert!(answer.is_ok_and(|a| a.is_object() || a.is_array()) || kind == QueryKind::S1BearerInfo);
+}
+
+fn one_ue(slot: u64) -> RadioReport {
+    let text = format!(
+        r#"{{"cell":{{"id":1,"n_prb":106,"scs":30000,"slot_duration":500000,"downlink_share":1.0,"slot":{slot},"slots":20,"prb_background":2}},
+        "ues":[{{"rnti":17921,"ip":"10.45.0.2","prb_dl":40,"quality":{{"kind":"mcs","mcs":20,"table":"nr-qam256","layers":1,"data_re_per_prb":132}},
+        "cqi":11,"tbs_bytes":9480,"served_bytes":9000,"rlc_queue_bytes":120000,"harq_processes":3,"harq_retx":1,"seq":1,"timestamp":1}}]}}"#
+    );
+    decode(text.as_bytes()).expect("a report")
+}
+
+/// A configuration of the service: used, or refused with a place in it.
+pub fn config(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    match rnis_server::Config::parse("fuzz.toml", text) {
+        Ok(config) => {
+            // tables of cells; a certificate's file could be any device
+            if config.http.as_ref().is_none_or(|http| http.tls.is_none()) {
+                let _ = rnis_server::check(&config);
+            }
+            assert!(!config.sources.is_empty());
+            assert!(!format!("{config:?}").is_empty());
+        }
+        Err(error) => assert!(error.to_string().contains("fuzz.toml:"), "{error}"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The service as a process: logs, signals, the service manager.
 
 use crate::config::Config;
-use crate::service::Service;
+use crate::service::{Service, check};
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -63,7 +63,8 @@ async fn serve(path: &Path, config: Config) -> io::Result<()> {
 
 fn reload(path: &Path, service: &mut Service) {
     notify("RELOADING=1");
-    match Config::load(path) {
+    let checked = Config::load(path).and_then(|config| check(&config).map(|()| config));
+    match checked {
         Ok(config) => service.reload(&config),
         Err(error) => tracing::error!("configuration kept as it was: {error}"),
     }

@@ -9,6 +9,7 @@ use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use rustix::net::sockopt::set_tcp_user_timeout;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,6 +21,8 @@ use tokio_rustls::TlsAcceptor;
 
 /// Longest time for a TLS handshake, and for the head of a request.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// A client that does not take its answer for so long is gone.
+const UNREAD: Duration = Duration::from_secs(20);
 /// Largest head of a request, in bytes.
 const LARGEST_HEAD: usize = 32 << 10;
 /// After a failure to accept (no descriptors left) so long is waited.
@@ -86,6 +89,11 @@ impl Listener {
 async fn connection(stream: TcpStream, tls: Option<TlsAcceptor>, router: Router) -> &'static str {
     // without it answers wait for acknowledgements; not worth ending a connection for
     let _ = stream.set_nodelay(true);
+    // the kernel ends a connection whose answers are not read: nothing else would, and each holds
+    // one of the permits
+    if set_tcp_user_timeout(&stream, UNREAD.as_millis() as u32).is_err() {
+        return "broken";
+    }
     let Some(tls) = tls else {
         return serve(TokioIo::new(stream), router).await;
     };

@@ -13,6 +13,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use rnis::mec012::{Kind, Subscription, SubscriptionError};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
@@ -70,32 +71,32 @@ pub(super) async fn create(
     permitted(&client)?;
     let subscription = parse(&headers, body)?;
     let most = api.config.max_subscriptions;
-    let ours = |api: &Api| {
-        api.store
-            .lock()
-            .values()
-            .filter(|e| e.owner == client.id)
-            .count()
+    let ours = |store: &BTreeMap<String, Entry>| {
+        let own = store.values().filter(|entry| entry.owner == client.id);
+        own.count()
     };
     let full = || {
         let text = format!("this client has {most} subscriptions already");
         Problem::new(StatusCode::FORBIDDEN, text)
     };
-    if ours(&api) >= most {
+    if ours(&api.store.lock()) >= most {
         return Err(full());
     }
     let none = || Problem::new(StatusCode::SERVICE_UNAVAILABLE, "no randomness");
     let id = random_name().ok_or_else(none)?;
     let entry = serve(&api, &id, &client, subscription, 1).await?;
-    // others may have come meanwhile
-    if ours(&api) >= most {
-        return Err(full());
-    }
     let location = HeaderValue::from_str(&entry.uri)
         .map_err(|_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "public-url is no header"))?;
     let mut response = told(&entry, StatusCode::CREATED);
     response.headers_mut().insert(LOCATION, location);
-    api.store.lock().insert(id, entry);
+    {
+        let mut store = api.store.lock();
+        // others may have come while the callback was tried
+        if ours(&store) >= most {
+            return Err(full());
+        }
+        store.insert(id, entry);
+    }
     api.gauge();
     Ok(response)
 }

@@ -2,6 +2,7 @@
 
 use crate::common::{NETWORK, World, until, usual, world};
 use crate::processes::{Nats, Rabbit};
+use crate::recording;
 use futures_util::StreamExt;
 use lapin::options::{
     BasicConsumeOptions, BasicPublishOptions, ExchangeDeclareOptions, QueueBindOptions,
@@ -9,6 +10,7 @@ use lapin::options::{
 };
 use lapin::types::FieldTable;
 use lapin::{BasicProperties, Channel, Connection, ConnectionProperties, Consumer, ExchangeKind};
+use rnis::RadioReport;
 use rnis::codec::decode;
 
 const OAI: &str = include_str!("../../../rnis/tests/recorded/oai-xapp.ndjson");
@@ -59,6 +61,15 @@ async fn subscriber(channel: &Channel, key: &str) -> Consumer {
         .expect("a consumer")
 }
 
+/// Reports of the project's own cell, after `slot`.
+fn recorded(slot: u64) -> Vec<RadioReport> {
+    let mut reports = recording::reports(100);
+    for report in &mut reports {
+        report.cell.slot = units::Slot::new(report.cell.slot.get() + slot);
+    }
+    reports
+}
+
 async fn up(world: &World, transport: &str, up: f64) {
     until("the publisher", || {
         world.counted("brimful_rnis_publisher_up", &[("transport", transport)]) == up
@@ -101,6 +112,16 @@ async fn rabbitmq_carries_reports_and_is_found_again_after_its_death() {
         Some("application/vnd.brimful.radio-report")
     );
 
+    // what the lab's cell says arrives as it was said, in its order
+    let said = recorded(1_000);
+    for report in &said {
+        world.cell.report(report).await;
+    }
+    for report in &said {
+        let delivery = reports.next().await.expect("a message").expect("no fault");
+        assert_eq!(decode(&delivery.data).as_ref(), Ok(report));
+    }
+
     // messages of other projects, from their queues
     for (queue, text) in [("rnis_xapp", OAI), ("hello", LEGACY)] {
         for line in text.lines() {
@@ -129,14 +150,14 @@ async fn rabbitmq_carries_reports_and_is_found_again_after_its_death() {
         second.counted("brimful_rnis_source_up", &[("source", "topic")]) == 1.0
     })
     .await;
-    world.cell.report(&usual(40)).await;
+    world.cell.report(&usual(10_000)).await;
     until("a report through the broker", || from_topic(&second) == 1.0).await;
 
     // the broker dies: reports are lost and counted, nobody waits
     rabbit.kill();
     let lost =
         |world: &World| world.counted("brimful_rnis_publish_lost_total", &[("transport", "amqp")]);
-    let mut slot = 60;
+    let mut slot = 10_020;
     while lost(&world) < 5.0 {
         world.cell.report(&usual(slot)).await;
         slot += 20;
@@ -176,12 +197,19 @@ async fn nats_carries_reports_and_is_found_again_after_its_death() {
         .await
         .expect("subscribed");
     client.flush().await.expect("the server knows");
-    let chain = format!("[[source]]\nname = \"topic\"\nkind = \"reports\"\nurl = \"{url}\"\n");
+    // it reads the first one's subject and publishes what it reads in the other form
+    let mut binary = client.subscribe("again.cell.1").await.expect("subscribed");
+    client.flush().await.expect("the server knows");
+    let chain = format!(
+        "[[source]]\nname = \"topic\"\nkind = \"reports\"\nurl = \"{url}\"\n\
+         [nats]\nurl = \"{url}\"\nsubject = \"again\"\nformat = \"binary\"\n"
+    );
     let second = crate::common::world("", &chain).await;
     until("the second service", || {
         second.counted("brimful_rnis_source_up", &[("source", "topic")]) == 1.0
     })
     .await;
+    up(&second, "nats", 1.0).await;
     world.cell.report(&usual(20)).await;
     let message = messages.next().await.expect("a message");
     assert_eq!(message.subject.as_str(), "brimful.radio.cell.1");
@@ -190,11 +218,31 @@ async fn nats_carries_reports_and_is_found_again_after_its_death() {
     let from_topic =
         |second: &World| second.counted("brimful_rnis_reports_total", &[("source", "topic")]);
     until("a report through the server", || from_topic(&second) == 1.0).await;
+    let message = binary.next().await.expect("a message");
+    assert_eq!(message.payload[0], 1, "the binary form");
+
+    // what the lab's cell says arrives as it was said, in its order, in both forms
+    let said = recorded(1_000);
+    for report in &said {
+        world.cell.report(report).await;
+    }
+    for report in &said {
+        let message = messages.next().await.expect("a message");
+        assert_eq!(message.payload[0], b'{', "JSON");
+        assert_eq!(decode(&message.payload).as_ref(), Ok(report));
+        let message = binary.next().await.expect("a message");
+        let mut again = decode(&message.payload).expect("a report");
+        for (again, ue) in again.ues.iter_mut().zip(&report.ues) {
+            assert!(again.timestamp > ue.timestamp, "the time of its arrival");
+            again.timestamp = ue.timestamp;
+        }
+        assert_eq!(again, *report);
+    }
 
     nats.kill();
     let lost =
         |world: &World| world.counted("brimful_rnis_publish_lost_total", &[("transport", "nats")]);
-    let mut slot = 40;
+    let mut slot = 10_000;
     while lost(&world) < 5.0 {
         world.cell.report(&usual(slot)).await;
         slot += 20;

@@ -10,12 +10,13 @@ use rnis::{CellId, CellReport, LinkQuality, McsTable, RadioReport, Rnti, UeRepor
 use rnis_server::{Config, Service};
 use serde_json::Value;
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::time::{Instant, sleep};
+use tokio_rustls::rustls::pki_types::CertificateDer;
 use units::{Bytes as Amount, Cqi, Hertz, Mcs, Prb, Slot};
 
 /// SHA-256 of `secret`.
@@ -77,6 +78,21 @@ pub fn rest() -> String {
          [[client]]\nid = \"asks\"\nsecret-sha256 = \"{SECRET_HASH}\"\nscope = [\"query\"]\n\
          [[client]]\nid = \"other\"\nsecret-sha256 = \"{SECRET_HASH}\"\nscope = [\"subscribe\"]\n"
     )
+}
+
+/// A REST interface with TLS, and its certificate; its files are in `folder`.
+pub fn secure_rest(folder: &Path) -> (String, CertificateDer<'static>) {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).expect("a certificate");
+    let (certificate, key) = (folder.join("cert.pem"), folder.join("key.pem"));
+    std::fs::write(&certificate, made.cert.pem()).expect("written");
+    std::fs::write(&key, made.signing_key.serialize_pem()).expect("written");
+    let tables = format!(
+        "[http]\nlisten = \"127.0.0.1:0\"\ntls-certificate = \"{}\"\ntls-key = \"{}\"\n\
+         [[client]]\nid = \"a\"\nsecret-sha256 = \"{SECRET_HASH}\"\n",
+        certificate.display(),
+        key.display()
+    );
+    (tables, made.cert.der().clone())
 }
 
 /// UEs and networks of most tests.

@@ -59,7 +59,7 @@ async fn run(document: &str, config: &str, examples: u32) -> Result<String, Stri
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_service_is_as_the_corrected_document_says() {
-    let said = run("mec012-rni-2.2.1-corrected.yaml", "corrected.toml", 20).await;
+    let said = run("mec012-rni-2.2.1-corrected.yaml", "corrected.toml", 10).await;
     let said = said.unwrap_or_else(|text| panic!("{text}"));
     assert!(
         said.contains("9 selected / 9 total") || said.contains("9 passed"),
@@ -69,7 +69,7 @@ async fn the_service_is_as_the_corrected_document_says() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_service_is_as_the_original_document_says_but_for_its_faults() {
-    let said = run("mec012-rni-2.2.1.yaml", "original.toml", 20).await;
+    let said = run("mec012-rni-2.2.1.yaml", "original.toml", 10).await;
     said.unwrap_or_else(|text| panic!("{text}"));
 }
 

@@ -1,9 +1,13 @@
 //! Senseless input of every kind, and what is counted of it.
 
-use crate::common::{NETWORK, report, rest, until, usual, world};
+use crate::common::{NETWORK, report, rest, secure_rest, until, usual, world};
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use units::Streams;
+
+/// How long the end of a connection is waited for.
+const PATIENCE: Duration = Duration::from_secs(90);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn random_bytes_to_every_port_change_nothing() {
@@ -18,12 +22,15 @@ async fn random_bytes_to_every_port_change_nothing() {
         rest()
     );
     let mut world = world("max-age = \"60 s\"", &tables).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let secure = crate::common::world("", &secure_rest(folder.path()).0).await;
     let mut ports = vec![
+        secure.service.http_address().expect("an interface"),
         world.service.http_address().expect("an interface"),
         world.service.metrics_address().expect("metrics"),
     ];
     while TcpStream::connect(bridge).await.is_err() {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
     ports.push(bridge);
     let mut random = Streams::new(7).stream("bytes");
@@ -145,6 +152,11 @@ async fn connections_that_say_nothing_do_not_keep_others_out() {
     }
     let client = world.client("all").await;
     assert_eq!(client.get("/rni/v2/subscriptions").await.status, 200);
+    // one that says nothing at all, and one that says nothing more
+    let mut silent = TcpStream::connect(address).await.expect("listening");
+    let mut served = TcpStream::connect(address).await.expect("listening");
+    let ask = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
+    served.write_all(ask).await.expect("written");
     // a body that never comes, without any token
     let mut slow = TcpStream::connect(address).await.expect("listening");
     let head = "POST /oauth2/token HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\
@@ -154,11 +166,31 @@ async fn connections_that_say_nothing_do_not_keep_others_out() {
     slow.read_exact(&mut said).await.expect("an answer");
     assert_eq!(&said, b"HTTP/1.1 408");
     // and they are closed in the end, not by us
-    let mut said = Vec::new();
-    let read = idle[0].read_to_end(&mut said);
-    let ended = tokio::time::timeout(std::time::Duration::from_secs(60), read).await;
-    assert!(
-        ended.is_ok(),
-        "a connection that says nothing is kept for ever"
-    );
+    for stream in [&mut idle[0], &mut silent, &mut served] {
+        let mut said = Vec::new();
+        let read = stream.read_to_end(&mut said);
+        let ended = tokio::time::timeout(PATIENCE, read).await;
+        assert!(
+            ended.is_ok(),
+            "a connection that says nothing is kept for ever"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_does_not_read_its_answers_is_dropped() {
+    let limited = rest().replace("[http]", "[http]\nmax-connections = 1");
+    let world = world("", &limited).await;
+    let address = world.service.http_address().expect("an interface");
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.set_recv_buffer_size(4096).expect("a small window");
+    let mut deaf = socket.connect(address).await.expect("listening");
+    let asks = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n".repeat(1_000);
+    // answers pile up until the service waits for them to be read, and reads no more itself
+    let full = async { while deaf.write_all(&asks).await.is_ok() {} };
+    let waits = tokio::time::timeout(Duration::from_secs(5), full).await;
+    assert!(waits.is_err(), "it still reads");
+    // nobody else gets in until it is dropped
+    let next = tokio::time::timeout(PATIENCE, world.client("all")).await;
+    assert!(next.is_ok(), "it keeps others out for ever");
 }

@@ -9,6 +9,7 @@ mod faults;
 mod inbox;
 mod processes;
 mod queries;
+mod recording;
 mod security;
 mod sources;
 mod subscriptions;

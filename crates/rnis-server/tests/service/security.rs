@@ -1,6 +1,6 @@
 //! Who gets in, and what the others learn: nothing.
 
-use crate::common::{FORM, JSON, NETWORK, Rest, SECRET_HASH, report, rest, usual, world};
+use crate::common::{FORM, JSON, NETWORK, Rest, report, rest, secure_rest, usual, world};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http_body_util::{BodyExt, Full};
@@ -9,6 +9,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::json;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::crypto::ring;
@@ -201,6 +202,28 @@ async fn bodies_are_limited() {
         .send("POST", "/rni/v2/subscriptions", &[JSON], large.as_bytes())
         .await;
     answer.problem(413);
+
+    // one without an end that is told beforehand
+    let mut stream = TcpStream::connect(client.address).await.expect("listening");
+    let token = client.token.as_deref().expect("a token");
+    let head = format!(
+        "POST /rni/v2/subscriptions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\
+         content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.expect("written");
+    let chunk = format!("1000\r\n{}\r\n", " ".repeat(4096));
+    let (mut read, mut write) = stream.split();
+    let endless = async {
+        // the service may close before it has read all
+        while write.write_all(chunk.as_bytes()).await.is_ok() {}
+        std::future::pending::<()>().await;
+    };
+    let mut said = [0; 12];
+    tokio::select! {
+        () = endless => {}
+        read = read.read_exact(&mut said) => { read.expect("an answer"); }
+    }
+    assert_eq!(&said, b"HTTP/1.1 413");
 }
 
 /// Asks over TLS, trusting one certificate.
@@ -242,19 +265,7 @@ async fn over_tls(
 #[tokio::test(flavor = "multi_thread")]
 async fn tls_serves_its_certificate_and_plain_http_gets_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
-    let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).expect("a certificate");
-    let (certificate, key) = (
-        folder.path().join("cert.pem"),
-        folder.path().join("key.pem"),
-    );
-    std::fs::write(&certificate, made.cert.pem()).expect("written");
-    std::fs::write(&key, made.signing_key.serialize_pem()).expect("written");
-    let tables = format!(
-        "[http]\nlisten = \"127.0.0.1:0\"\ntls-certificate = \"{}\"\ntls-key = \"{}\"\n\
-         [[client]]\nid = \"a\"\nsecret-sha256 = \"{SECRET_HASH}\"\n",
-        certificate.display(),
-        key.display()
-    );
+    let (tables, certificate) = secure_rest(folder.path());
     let world = world("", &tables).await;
     let address = world.service.http_address().expect("an interface");
     let form = "grant_type=client_credentials&client_id=a&client_secret=secret";
@@ -265,7 +276,7 @@ async fn tls_serves_its_certificate_and_plain_http_gets_nothing() {
             .body(Full::new(Bytes::from(form)))
             .expect("a request")
     };
-    let (status, body) = over_tls(address, made.cert.der(), request())
+    let (status, body) = over_tls(address, &certificate, request())
         .await
         .expect("trusted");
     assert_eq!(status, 200);
@@ -283,12 +294,10 @@ async fn tls_serves_its_certificate_and_plain_http_gets_nothing() {
         .await
         .expect("the service listens");
     let ask = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
-    tokio::io::AsyncWriteExt::write_all(&mut plain, ask)
-        .await
-        .expect("written");
+    plain.write_all(ask).await.expect("written");
     let mut said = Vec::new();
     // the end may be a reset
-    let _ = tokio::io::AsyncReadExt::read_to_end(&mut plain, &mut said).await;
+    let _ = plain.read_to_end(&mut said).await;
     assert!(!said.starts_with(b"HTTP"), "{said:?}");
 }
 

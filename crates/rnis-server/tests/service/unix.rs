@@ -1,6 +1,7 @@
 //! Reports over the Unix socket.
 
 use crate::common::{NETWORK, until, usual, world};
+use crate::recording;
 use rnis::codec::decode_json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::UnixStream;
@@ -50,6 +51,32 @@ async fn every_reader_gets_every_report_with_addresses() {
     .await;
     world.service.stop().await;
     assert!(!path.exists(), "the socket's file goes with the service");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_cells_reports_pass_unchanged_and_in_order() {
+    let mut world = world("", SOCKET).await;
+    let stream = UnixStream::connect(world.path("radio.sock"))
+        .await
+        .expect("the service listens");
+    until("the reader", || {
+        world.counted("brimful_rnis_readers", &[]) == 1.0
+    })
+    .await;
+    let said = recording::reports(300);
+    assert!(said.iter().any(|report| report.ues[0].harq_retx > 0));
+    let mut lines = BufReader::new(stream).lines();
+    for report in &said {
+        world.cell.report(report).await;
+    }
+    for report in &said {
+        let line = lines
+            .next_line()
+            .await
+            .expect("a line")
+            .expect("not the end");
+        assert_eq!(decode_json(line.as_bytes()).as_ref(), Ok(report));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -11,6 +11,7 @@
 //! standard's. What the radio report does not tell (preambles, packet discards, delays, everything of
 //! the uplink) is left out of answers rather than filled in.
 
+mod kind;
 mod notification;
 mod profile;
 mod query;
@@ -18,9 +19,10 @@ mod subscription;
 mod types;
 mod view;
 
+pub use kind::Kind;
 pub use notification::{expiry_notification, test_notification};
 pub use profile::{CellIdentity, DEFAULT_BEARER, ECI_BITS, NCI_BITS, NetworkProfile, UeProfile};
 pub use query::{Query, QueryError, QueryKind, Snapshot};
-pub use subscription::{Delivery, Filter, Kind, Subscription, SubscriptionError};
+pub use subscription::{Delivery, Filter, Subscription, SubscriptionError};
 pub use types::{AssociateId, Ecgi, Nrcgi, Plmn, TimeStamp, bit_string, names_cell};
 pub use view::{CellView, RadioView, UeView, WINDOW, Window};

@@ -1,8 +1,9 @@
 //! Notifications (clause 6.4 of MEC 012).
 
+use super::kind::Kind;
 use super::profile::{ECI_BITS, NCI_BITS, NetworkProfile};
 use super::query::{ids, qos, tunnel};
-use super::subscription::{Filter, Kind, Subscription};
+use super::subscription::{Filter, Subscription};
 use super::types::{AssociateId, TimeStamp, names_cell};
 use crate::CellId;
 use crate::event::{Bearer, EventKind, RadioEvent};
