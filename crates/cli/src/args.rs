@@ -1,11 +1,12 @@
 //! The command line, as `docs/cli.md` describes it.
 
+use crate::commands::lab::LabCommand;
 use crate::commands::pep::{PEP_HELP, PepArgs};
 use crate::commands::rnis::{RNIS_HELP, RnisArgs};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use reproduce::SYSTEMS;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -40,6 +41,9 @@ pub(crate) enum Command {
     /// Run the radio information service: reports of base stations, for everybody who needs them
     #[command(after_help = RNIS_HELP)]
     Rnis(RnisArgs),
+    /// Run programs on this machine's kernel behind an emulated radio
+    #[command(subcommand)]
+    Lab(LabCommand),
     /// Measure, make or convert radio traces
     #[command(subcommand)]
     Trace(TraceCommand),
@@ -138,6 +142,9 @@ pub(crate) struct ExperimentArgs {
     /// Runs at the same time [default: one for each core]; does not change any result
     #[arg(long, value_name = "N", value_parser = threads, allow_hyphen_values = true)]
     pub(crate) threads: Option<NonZeroUsize>,
+    /// Divide rates, sizes and buffers in the lab by N [default: what this machine needs to keep up]
+    #[arg(long, value_name = "N")]
+    pub(crate) lab_scale: Option<NonZeroU32>,
 }
 
 /// Options of `run`.
@@ -374,7 +381,7 @@ fn whole<T: Copy + FromStr + PartialOrd + std::fmt::Display>(
 }
 
 /// A seed, as large as a scenario file may say it.
-fn seed(text: &str) -> Result<u64, String> {
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
     whole(text, 0, 9_000_000_000_000_000)
 }
 

@@ -6,13 +6,14 @@
 //! main thread holds, as an unfinished result folder, is put away in the usual manner.
 
 use crate::args::World;
+use crate::commands::tell;
 use crate::failure::Failure;
 use crate::recording::Recorder;
 use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use scenario::{Experiment, Point, RunResult};
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,6 +38,8 @@ pub(crate) struct Engine {
     stop: Arc<AtomicBool>,
     /// Where the one run is recorded.
     record: Option<PathBuf>,
+    /// What experiments in the lab are divided by, if the user says so.
+    lab_scale: Option<NonZeroU32>,
 }
 
 impl Engine {
@@ -58,7 +61,14 @@ impl Engine {
             events,
             stop: Arc::new(AtomicBool::new(false)),
             record: None,
+            lab_scale: None,
         })
+    }
+
+    /// With experiments in the lab divided by this, or by what the machine needs.
+    pub(crate) fn with_lab_scale(mut self, scale: Option<NonZeroU32>) -> Self {
+        self.lab_scale = scale;
+        self
     }
 
     /// Records what the allocator of the one run is told, and what it answers.
@@ -67,15 +77,34 @@ impl Engine {
     }
 
     /// That a world can run these points, before anything is written. (The simulator says so as it
-    /// begins.)
+    /// begins.) Says on stderr what the lab will run otherwise than the scenario says.
     pub(crate) fn check(&self, world: World, points: &[Point]) -> Result<(), Failure> {
-        let mut experiments = points.iter().map(|point| &point.experiment);
-        match world {
-            World::Sim => Ok(()),
-            World::Lab => {
-                experiments.try_for_each(|e| lab::check(e).map_err(|r| lab_failure(r, e)))
-            }
+        if world == World::Lab {
+            let fitted = self.fitted(points)?;
+            tell(fitted.iter().flat_map(|fitted| &fitted.notes));
         }
+        Ok(())
+    }
+
+    /// The points' experiments as the lab runs them, also for the simulator to be compared with it.
+    pub(crate) fn in_lab(&self, points: &[Point]) -> Result<Vec<Point>, Failure> {
+        let fitted = self.fitted(points)?.into_iter();
+        let experiments = fitted.map(|fitted| fitted.experiment);
+        Ok(points
+            .iter()
+            .zip(experiments)
+            .map(|(point, experiment)| Point {
+                experiment,
+                ..point.clone()
+            })
+            .collect())
+    }
+
+    fn fitted(&self, points: &[Point]) -> Result<Vec<lab::Fitted>, Failure> {
+        let experiments = points.iter().map(|point| &point.experiment);
+        experiments
+            .map(|e| lab::check(e, self.lab_scale).map_err(|error| lab_failure(error, e)))
+            .collect()
     }
 
     /// Runs every point with every seed. The results of `points[i]` are at `i`, in the order of
@@ -127,6 +156,7 @@ impl Engine {
             program,
             stop,
             record: self.record.clone(),
+            scale: self.lab_scale,
         };
         std::thread::spawn(move || {
             for (job, (experiment, repeat)) in jobs.into_iter().enumerate() {
@@ -222,7 +252,7 @@ fn listen_for_interruptions(sender: Sender<Event>) {
 }
 
 /// What the lab says, with the exit code that goes with it.
-fn lab_failure(error: lab::Error, experiment: &Experiment) -> Failure {
+pub(crate) fn lab_failure(error: lab::Error, experiment: &Experiment) -> Failure {
     let is_input = error.is_input();
     let error = anyhow!(error).context(experiment.name.clone());
     match is_input {

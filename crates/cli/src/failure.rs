@@ -14,6 +14,8 @@ pub(crate) enum Failure {
     Closed,
     /// The user, or the system, has ended it. Exit code 130, as shells expect.
     Interrupted,
+    /// A program that was run has ended with this exit code, or could not be run. All has been said.
+    Command(u8),
 }
 
 impl Failure {
@@ -42,6 +44,7 @@ impl Failure {
             Self::Input(error) => (error, 2),
             Self::Run(error) => (error, 1),
             Self::Closed => return ExitCode::SUCCESS,
+            Self::Command(code) => return ExitCode::from(code),
             Self::Interrupted => {
                 crate::output::complain("interrupted: nothing was written");
                 return ExitCode::from(Self::INTERRUPTED);

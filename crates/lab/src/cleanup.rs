@@ -10,6 +10,7 @@ use crate::topology::Hosts;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -32,18 +33,11 @@ impl Folder {
         let number = LABS.fetch_add(1, Ordering::Relaxed);
         let path = Path::new(PLACE).join(format!("lab-{}-{number}", std::process::id()));
         let failed = || Error::system(format!("make {}", path.display()));
-        let make = fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o755)
-            .create(&path);
-        make.map_err(failed())?;
+        make(&path).map_err(failed())?;
         let folder = Self { path };
-        let all = [&hosts.servers, &hosts.edge].into_iter().chain(&hosts.ues);
-        let inodes: Result<Vec<String>, Error> = all
-            .map(|host| host.inode().map(|inode| inode.to_string()))
-            .collect();
+        let inodes: Vec<String> = hosts.inodes().iter().map(u64::to_string).collect();
         let began = began(std::process::id()).unwrap_or_default();
-        let owner = format!("{began}\n{}\n", inodes?.join("\n"));
+        let owner = format!("{began}\n{}\n", inodes.join("\n"));
         let file = folder.path.join(OWNER);
         fs::write(&file, owner).map_err(Error::system(format!("write {}", file.display())))?;
         Ok(folder)
@@ -61,6 +55,16 @@ impl Drop for Folder {
         // the last one turns off the light
         let _ = fs::remove_dir(PLACE);
     }
+}
+
+/// Makes a folder with all above it. Another lab that ends may take away [`PLACE`] meanwhile.
+fn make(path: &Path) -> io::Result<()> {
+    const TIMES: usize = 10;
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true).mode(0o755);
+    let mut tries = (0..TIMES).map(|_| builder.create(path));
+    let result = tries.find(|made| !matches!(made, Err(e) if e.kind() == io::ErrorKind::NotFound));
+    result.unwrap_or(Err(io::ErrorKind::NotFound.into()))
 }
 
 /// When its owner began, and the namespaces of the lab, each on a line.
@@ -93,9 +97,9 @@ fn owner_of(path: &Path) -> Option<u32> {
     name.split_once('-')?.0.parse().ok()
 }
 
-/// Ends every process whose network is one of these namespaces. They are of a dead lab: nobody else
-/// has ever been in them.
-fn end_programs(networks: &BTreeSet<u64>) {
+/// Ends every other process whose network is one of these namespaces. They are of a lab that is over:
+/// nobody else has ever been in them.
+pub(crate) fn end_programs(networks: &BTreeSet<u64>) {
     let Ok(processes) = fs::read_dir("/proc") else {
         return;
     };
@@ -107,6 +111,7 @@ fn end_programs(networks: &BTreeSet<u64>) {
         let network = fs::metadata(process.path().join("ns/net"));
         if let (Some(pid), Ok(network)) = (pid.and_then(Pid::from_raw), network)
             && networks.contains(&network.ino())
+            && pid != rustix::process::getpid()
         {
             let _ = kill_process(pid, Signal::KILL);
         }

@@ -39,6 +39,14 @@ pub enum Error {
         /// What went wrong.
         problem: String,
     },
+    /// A command could not be run on a UE.
+    #[error("cannot run {program}: {source}")]
+    Command {
+        /// The command's program.
+        program: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
     /// The run was told to stop.
     #[error("the run was interrupted")]
     Interrupted,

@@ -5,7 +5,7 @@ use crate::{Error, sys};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::File;
 use std::io::Write;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::{Command, Stdio};
 use std::thread;
 
@@ -58,11 +58,6 @@ impl Namespace {
     pub(crate) fn get(&self, parameter: &str) -> Result<String, Error> {
         let path = format!("/proc/sys/{parameter}");
         self.run(|| std::fs::read_to_string(&path).map_err(Error::system(format!("read {path}"))))
-    }
-
-    /// Where other processes find it while this one lives.
-    pub(crate) fn path(&self) -> String {
-        format!("/proc/{}/fd/{}", std::process::id(), self.fd.as_raw_fd())
     }
 
     /// Number by which the kernel knows it, as in `/proc/PID/ns/net`.

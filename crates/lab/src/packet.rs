@@ -140,7 +140,6 @@ pub(crate) struct TcpSegment<'a> {
 
 impl<'a> TcpSegment<'a> {
     const SYN: u8 = 0x02;
-    const RST: u8 = 0x04;
     const ACK: u8 = 0x10;
 
     /// The segment that a packet carries, if it does.
@@ -163,10 +162,6 @@ impl<'a> TcpSegment<'a> {
     /// A connection begins.
     pub(crate) fn is_syn(&self) -> bool {
         self.flags & Self::SYN != 0
-    }
-    /// A connection is aborted.
-    pub(crate) fn is_reset(&self) -> bool {
-        self.flags & Self::RST != 0
     }
     /// The acknowledgement is valid.
     pub(crate) fn has_ack(&self) -> bool {
@@ -275,7 +270,7 @@ pub(crate) mod tests {
         );
         let tcp = TcpSegment::read(&data).expect("a segment");
         assert_eq!((tcp.seq, tcp.ack, tcp.payload), (1000, 77, 3));
-        assert!(tcp.has_ack() && !tcp.is_syn() && !tcp.is_reset());
+        assert!(tcp.has_ack() && !tcp.is_syn());
         assert_eq!(tcp.sack_blocks().count(), 0);
     }
 

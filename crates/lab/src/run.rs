@@ -1,24 +1,29 @@
 //! A run of an experiment in real time.
 
-use crate::cleanup::Folder;
+use crate::cleanup::{self, Folder};
 use crate::clock::Clock;
+use crate::fit::{Fitted, fit};
 use crate::namespace::Namespace;
 use crate::pep::{self, Proxy};
 use crate::radio::{Network, Outcome, Plan, Radio};
 use crate::topology::{self, Devices, Hosts, RouteOptions};
 use crate::traffic::{self, SenderStates, Shared};
 use crate::{Error, reports};
-use scenario::{Experiment, PepMode, RealTime, RunResult, Transport};
+use scenario::{Experiment, PepMode, RunResult, Transport};
+use std::num::NonZeroU32;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, Thread};
 use units::{Duration, Instant};
 
 /// From the hosts' being there to the beginning of the run: all threads have to be up.
 const LEAD: Duration = Duration::from_millis(150);
+
+/// How long the end of the radio or of the proxy may go unnoticed.
+const TICK: core::time::Duration = core::time::Duration::from_millis(100);
 
 /// Name of the socket of the radio reports, in the lab's folder.
 pub(crate) const REPORTS: &str = "radio.sock";
@@ -32,6 +37,8 @@ pub struct Options {
     pub stop: Arc<AtomicBool>,
     /// Where the proxy records what its allocator was told and what it answered.
     pub record: Option<PathBuf>,
+    /// Divide the experiment by this; none: by what this machine needs ([`fit::fit`]).
+    pub scale: Option<NonZeroU32>,
 }
 
 /// Runs an experiment once, with this machine's kernel and in real time.
@@ -39,46 +46,61 @@ pub struct Options {
 /// # Errors
 /// What the lab cannot do (before anything runs), or what the kernel refused.
 pub fn run(experiment: &Experiment, seed: u64, options: &Options) -> Result<RunResult, Error> {
-    check(experiment)?;
+    let fitted = check(experiment, options.scale)?;
+    let experiment = &fitted.experiment;
     let mut lab = Lab::build(experiment, options)?;
     let mut radio = lab.radio(experiment, seed, options, Purpose::Measure)?;
     lab.start_flows(experiment, seed, &mut radio)?;
-    let (mut network, outcome) = run_radio(radio)?;
-    lab.end()?;
-    while let Ok((flow, event)) = outcome.events.try_recv() {
-        network.flows.on_event(outcome.end, flow, event);
-    }
+    let end = Arc::clone(&radio.end);
+    let (mut network, outcome, proxy) = run_radio(radio, |has_ended| {
+        while !has_ended() {
+            std::thread::park_timeout(TICK);
+            if let Err(error) = lab.check_proxy() {
+                end.store(true, Ordering::Relaxed);
+                return Err(error);
+            }
+        }
+        Ok(())
+    })?;
+    lab.end();
+    proxy?;
     if options.stop.load(Ordering::Relaxed) {
         return Err(Error::Interrupted);
     }
+    while let Ok((flow, event)) = outcome.events.try_recv() {
+        network.flows.on_event(outcome.end, flow, event);
+    }
     let mut result = network.finish(outcome.end, seed);
     result.events = outcome.turns;
-    result.real_time = Some(RealTime {
-        lateness: outcome.lateness,
-        scale: 1.0,
-        refused: outcome.refused,
-    });
+    result.real_time = Some(outcome.real_time(fitted.scale, fitted.notes));
     Ok(result)
 }
 
-/// That the lab can run an experiment here.
+/// The experiment as the lab runs it here, divided by `scale` if that is given.
 ///
 /// # Errors
-/// The first thing that it cannot do.
-pub fn check(experiment: &Experiment) -> Result<(), Error> {
+/// The first thing that the lab cannot do.
+pub fn check(experiment: &Experiment, scale: Option<NonZeroU32>) -> Result<Fitted, Error> {
+    let available = check_network(experiment)?;
+    let fitted = fit(experiment, scale, &available);
+    for flow in &fitted.experiment.flows {
+        traffic::check_flow(flow, &available)?;
+    }
+    route_options(&fitted.experiment)?;
+    Ok(fitted)
+}
+
+/// That the lab can make the network, the cell and the proxy of an experiment, whatever its flows.
+/// Returns the kernel's congestion controls.
+pub(crate) fn check_network(experiment: &Experiment) -> Result<String, Error> {
     apparatus::check(experiment)?;
     if !rustix::process::geteuid().is_root() {
         return Err(Error::NeedsRoot);
     }
     let access = apparatus::access_base_rtt(&experiment.access);
     apparatus::path_delay(&experiment.path, access)?;
-    let probe = Namespace::create()?;
-    let available = probe.get("net/ipv4/tcp_available_congestion_control")?;
-    for flow in &experiment.flows {
-        traffic::check_flow(flow, &available)?;
-    }
-    route_options(experiment)?;
-    pep::check(&experiment.pep, &experiment.access)
+    pep::check(&experiment.pep, &experiment.access)?;
+    Namespace::create()?.get("net/ipv4/tcp_available_congestion_control")
 }
 
 /// The routes' options, which all TCP flows share.
@@ -226,6 +248,7 @@ impl Lab {
             reports: Some(sink),
             senders: Arc::new(SenderStates::new(experiment.flows.len())),
             stop: Arc::clone(&options.stop),
+            end: Arc::new(AtomicBool::new(false)),
         })
     }
 
@@ -248,35 +271,60 @@ impl Lab {
         Ok(())
     }
 
-    /// Ends all threads.
+    /// That the proxy, if there is one, still runs.
     ///
     /// # Errors
-    /// If the proxy has not lived to see it.
-    fn end(&mut self) -> Result<(), Error> {
+    /// What it said as it ended.
+    pub(crate) fn check_proxy(&mut self) -> Result<(), Error> {
+        self.proxy.as_mut().map_or(Ok(()), Proxy::check)
+    }
+
+    /// Ends all threads.
+    fn end(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
             // a thread that panicked has said so
             let _ = thread.join();
         }
-        self.proxy.as_mut().map_or(Ok(()), Proxy::check)
     }
 }
 
 impl Drop for Lab {
     fn drop(&mut self) {
-        let _ = self.end();
+        self.end();
+        self.proxy = None;
+        cleanup::end_programs(&self.hosts.inodes());
     }
 }
 
-/// Runs the loop in a thread of its own, which takes precedence.
-pub(crate) fn run_radio(radio: Radio) -> Result<(Network, Outcome), Error> {
+/// Runs the loop in a thread of its own, which takes precedence, and does something `beside` it. That
+/// is told whether the loop has ended, and its thread is unparked then.
+pub(crate) fn run_radio<T>(
+    radio: Radio,
+    beside: impl FnOnce(&dyn Fn() -> bool) -> T,
+) -> Result<(Network, Outcome, T), Error> {
     std::thread::scope(|scope| {
-        let work = || radio.run();
+        let waiting = Unpark(std::thread::current());
+        let work = || {
+            let _unparks_at_the_end = waiting;
+            radio.run()
+        };
         let thread = std::thread::Builder::new().name("radio".to_owned());
         let thread = thread.spawn_scoped(scope, work);
-        match thread.map_err(Error::system("start a thread"))?.join() {
-            Ok(result) => result,
+        let thread = thread.map_err(Error::system("start a thread"))?;
+        let done = beside(&|| thread.is_finished());
+        match thread.join() {
+            Ok(result) => result.map(|(network, outcome)| (network, outcome, done)),
             Err(panic) => std::panic::resume_unwind(panic),
         }
     })
+}
+
+/// Dropped, it wakes a thread.
+struct Unpark(Thread);
+
+impl Drop for Unpark {
+    fn drop(&mut self) {
+        self.0.unpark();
+    }
 }

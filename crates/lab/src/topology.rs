@@ -14,6 +14,7 @@ use crate::names::{
 };
 use crate::namespace::Namespace;
 use crate::tun::Tun;
+use std::collections::BTreeSet;
 
 /// MTU of all interfaces.
 const MTU: usize = 1500;
@@ -30,6 +31,14 @@ pub(crate) struct Hosts {
     pub(crate) edge: Namespace,
     /// The UEs, in the scenario's order.
     pub(crate) ues: Vec<Namespace>,
+}
+
+impl Hosts {
+    /// Numbers by which the kernel knows their namespaces.
+    pub(crate) fn inodes(&self) -> BTreeSet<u64> {
+        let all = [&self.servers, &self.edge].into_iter().chain(&self.ues);
+        all.filter_map(|host| host.inode().ok()).collect()
+    }
 }
 
 /// The lab's ends of all interfaces.

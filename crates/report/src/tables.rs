@@ -235,7 +235,7 @@ fn real_time_table(variants: &[Variant<'_>]) -> Table {
         Column::number("scale", ""),
     ];
     let rows = variants.iter().filter_map(|variant| {
-        let time = variant.summary.real_time?;
+        let time = variant.summary.real_time.as_ref()?;
         let name = if variants.len() > 1 {
             variant.label.as_str()
         } else {

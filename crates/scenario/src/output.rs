@@ -94,6 +94,12 @@ pub struct ManifestPoint<'a> {
     pub label: String,
     /// Seeds of its repeats.
     pub seeds: Vec<u64>,
+    /// By how much a run in real time was scaled down; not written of the simulator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
+    /// What a run in real time did otherwise than the scenario says; not written if nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Every key of the scenario with its value, defaults included.
     pub resolved: &'a crate::Resolved,
 }
@@ -101,9 +107,12 @@ pub struct ManifestPoint<'a> {
 impl<'a> ManifestPoint<'a> {
     /// Of a point and its repeats; `label` tells it from the others.
     pub fn of(point: &'a Point, label: impl Into<String>, runs: &[RunResult]) -> Self {
+        let real_time = runs.iter().find_map(|run| run.real_time.as_ref());
         Self {
             label: label.into(),
             seeds: runs.iter().map(|run| run.seed).collect(),
+            scale: real_time.map(|time| time.scale),
+            notes: real_time.map_or(Vec::new(), |time| time.notes.clone()),
             resolved: &point.resolved,
         }
     }

@@ -37,6 +37,8 @@ pub struct RealTime {
     pub scale: f64,
     /// Packets that the kernel of a host did not take.
     pub refused: u64,
+    /// What was run otherwise than the scenario says, one sentence each.
+    pub notes: Vec<String>,
 }
 
 /// A measured distribution. Quantiles are within 0.2 % of the samples; mean, min and max are exact.

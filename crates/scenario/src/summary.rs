@@ -48,7 +48,7 @@ pub struct Summary {
 }
 
 /// How runs in real time kept time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RealTimeSummary {
     /// How late the cell's slots were run.
     pub lateness_ms: Spread,
@@ -56,6 +56,9 @@ pub struct RealTimeSummary {
     pub scale: f64,
     /// Packets that the kernel of a host did not take.
     pub refused: f64,
+    /// What was run otherwise than the scenario says, one sentence each; not printed if nothing was.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// A flow.
@@ -238,11 +241,12 @@ fn flow_summary(index: usize, named: &FlowResult, runs: &[RunResult]) -> FlowSum
 /// Of the runs that were in real time, if any was.
 fn real_time_summary(runs: &[RunResult]) -> Option<RealTimeSummary> {
     let times = || runs.iter().filter_map(|run| run.real_time.as_ref());
-    times().next()?;
+    let notes = times().next()?.notes.clone();
     Some(RealTimeSummary {
         lateness_ms: Spread::of(times().map(|time| &time.lateness)),
         scale: mean(times().map(|time| time.scale)),
         refused: mean(times().map(|time| time.refused as f64)),
+        notes,
     })
 }
 

@@ -26,16 +26,22 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     check_seeds(&points, &combinations)?;
     tell_notes(&points);
     // interruptions are listened for before there is anything to put away
-    let engine = Engine::new(options.threads, &points)?;
+    let engine = Engine::new(options.threads, &points)?.with_lab_scale(options.lab_scale);
     worlds
         .iter()
         .try_for_each(|&world| engine.check(world, &points))?;
     let folder = begin(options, &points)?;
     let (mut finished, mut variants) = (Vec::new(), Vec::new());
-    let results: Result<Vec<_>, Failure> = worlds
-        .iter()
-        .map(|&world| engine.run(world, &points))
-        .collect();
+    // the simulator runs what the lab runs, where they are compared
+    let simulated = match worlds.contains(&World::Lab) {
+        true => engine.in_lab(&points)?,
+        false => points.clone(),
+    };
+    let run_in = |&world| match world {
+        World::Sim => engine.run(world, &simulated),
+        World::Lab => engine.run(world, &points),
+    };
+    let results: Result<Vec<_>, Failure> = worlds.iter().map(run_in).collect();
     drop(engine);
     let mut results: Vec<_> = results?.into_iter().map(Vec::into_iter).collect();
     for (settings, point) in combinations.iter().zip(&points) {

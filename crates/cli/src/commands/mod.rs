@@ -1,6 +1,7 @@
 //! The commands, one module each.
 
 mod compare;
+pub(crate) mod lab;
 mod list;
 pub(crate) mod pep;
 mod replay;
@@ -25,6 +26,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Pep(arguments) => pep::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Rnis(arguments) => rnis::run(&arguments),
+        Command::Lab(command) => lab::run(&command),
         Command::Trace(command) => trace::run(&command),
         Command::List(arguments) => list::run(&arguments),
         Command::Scenario(command) => show::run(&command),
@@ -56,8 +58,13 @@ fn load(arguments: &ExperimentArgs, more: &[Setting]) -> Result<Vec<Point>, Fail
 
 /// Says on stderr, once each, what will be done otherwise than was asked for.
 fn tell_notes(points: &[Point]) {
+    tell(points.iter().flat_map(|point| &point.notes));
+}
+
+/// Says notes on stderr, once each.
+pub(crate) fn tell<'a>(notes: impl Iterator<Item = &'a String>) {
     let mut told: Vec<&str> = Vec::new();
-    for note in points.iter().flat_map(|point| &point.notes) {
+    for note in notes {
         if !told.contains(&note.as_str()) {
             complain(&format!("note: {note}"));
             told.push(note);

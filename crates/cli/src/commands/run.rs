@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     }
     tell_notes(&points);
     // interruptions are listened for before there is anything to put away
-    let mut engine = Engine::new(arguments.threads, &points)?;
+    let mut engine = Engine::new(arguments.threads, &points)?.with_lab_scale(arguments.lab_scale);
     engine.check(world, &points)?;
     let folder = begin(arguments, &points)?;
     if let Some(record) = record {

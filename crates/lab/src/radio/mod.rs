@@ -23,7 +23,7 @@ use crate::traffic::SenderStates;
 use crate::{Error, sys};
 use rustix::event::epoll;
 use rustix::io::Errno;
-use scenario::{Distribution, Metric};
+use scenario::{Distribution, Metric, RealTime};
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -74,6 +74,18 @@ pub(crate) struct Outcome {
     pub(crate) events: Receiver<(usize, Event)>,
 }
 
+impl Outcome {
+    /// What is told of it, for an experiment of this scale and with these notes.
+    pub(crate) fn real_time(&self, scale: f64, notes: Vec<String>) -> RealTime {
+        RealTime {
+            lateness: self.lateness.clone(),
+            scale,
+            refused: self.refused,
+            notes,
+        }
+    }
+}
+
 /// The loop with all that it drives.
 pub(crate) struct Radio {
     pub(crate) clock: Clock,
@@ -86,7 +98,10 @@ pub(crate) struct Radio {
     pub(crate) reports: Option<ReportSink>,
     /// What the senders' kernels say, for the time series.
     pub(crate) senders: Arc<SenderStates>,
+    /// Set by the lab's user to end it.
     pub(crate) stop: Arc<AtomicBool>,
+    /// Set by the lab itself.
+    pub(crate) end: Arc<AtomicBool>,
 }
 
 impl Radio {
@@ -104,7 +119,10 @@ impl Radio {
             turns += 1;
             self.take_events(now);
             let is_done = self.plan.ends_with_flows && self.network.flows.running() == 0;
-            if now >= self.plan.end || is_done || self.stop.load(Ordering::Relaxed) {
+            let is_told = [&self.stop, &self.end]
+                .iter()
+                .any(|flag| flag.load(Ordering::Relaxed));
+            if now >= self.plan.end || is_done || is_told {
                 break now.min(self.plan.end);
             }
             if let Some(due) = self.network.next_in_cell().filter(|&due| due <= now) {
@@ -199,10 +217,12 @@ impl Radio {
         let now = self.clock.now();
         for packet in packets.drain(..) {
             match number {
-                SERVER => self.network.from_server(now, packet),
-                WAN => self.network.from_edge_up(now, packet),
-                RAN => self.network.from_edge_down(now, packet),
-                ue => self.network.from_ue(now, (ue - FIRST_UE) as usize, packet),
+                SERVER => self.network.sent_by_server(now, packet),
+                WAN => self.network.sent_up_by_edge(now, packet),
+                RAN => self.network.sent_down_by_edge(now, packet),
+                ue => self
+                    .network
+                    .sent_by_ue(now, (ue - FIRST_UE) as usize, packet),
             }
         }
         Ok(())

@@ -151,21 +151,21 @@ impl Network {
     }
 
     /// A server sends a packet.
-    pub(crate) fn from_server(&mut self, now: Instant, packet: Packet) {
+    pub(crate) fn sent_by_server(&mut self, now: Instant, packet: Packet) {
         self.flows.observe(now, Hop::ServerOut, &packet);
         self.wan_down.offer(now, packet, &mut self.dropped);
         self.count_dropped(now);
     }
 
     /// The edge sends a packet to a server.
-    pub(crate) fn from_edge_up(&mut self, now: Instant, packet: Packet) {
+    pub(crate) fn sent_up_by_edge(&mut self, now: Instant, packet: Packet) {
         self.flows.observe(now, Hop::EdgeToServer, &packet);
         self.wan_up.offer(now, packet, &mut self.dropped);
         self.count_dropped(now);
     }
 
     /// The edge sends a packet to a UE. One for nobody is dropped.
-    pub(crate) fn from_edge_down(&mut self, now: Instant, packet: Packet) {
+    pub(crate) fn sent_down_by_edge(&mut self, now: Instant, packet: Packet) {
         let Some(ue) = packet.address.ue.filter(|&ue| ue < self.other_routes.len()) else {
             return;
         };
@@ -182,7 +182,7 @@ impl Network {
     }
 
     /// A UE sends a packet.
-    pub(crate) fn from_ue(&mut self, now: Instant, ue: usize, packet: Packet) {
+    pub(crate) fn sent_by_ue(&mut self, now: Instant, ue: usize, packet: Packet) {
         self.flows.observe(now, Hop::UeOut, &packet);
         let route = self.route(&packet, ue);
         match &mut self.access {

@@ -97,7 +97,7 @@ pub(crate) fn start(
             events: shared.events.clone(),
             stop: Arc::clone(&shared.stop),
         };
-        start_flow(context, hosts, &mut threads)?;
+        start_flow(&context, hosts, &mut threads)?;
     }
     threads.push(
         shared
@@ -108,7 +108,7 @@ pub(crate) fn start(
 }
 
 fn start_flow(
-    context: FlowContext,
+    context: &FlowContext,
     hosts: &Arc<Hosts>,
     threads: &mut Vec<JoinHandle<()>>,
 ) -> Result<(), Error> {
@@ -122,7 +122,7 @@ fn start_flow(
     let on_ue: Box<dyn FnOnce() -> Result<(), Error> + Send> =
         match (context.spec.transport, context.spec.direction) {
             (Transport::Tcp, Direction::Down) => {
-                let listener = hosts.servers.run(|| socket::listen(&context))?;
+                let listener = hosts.servers.run(|| socket::listen(context))?;
                 on_server(
                     "server",
                     Box::new(move || download::serve(&server, &listener)),
@@ -130,7 +130,7 @@ fn start_flow(
                 Box::new(move || download::fetch_all(&client))
             }
             (Transport::Tcp, Direction::Up) => {
-                let listener = hosts.servers.run(|| socket::listen(&context))?;
+                let listener = hosts.servers.run(|| socket::listen(context))?;
                 let book = Arc::new(upload::Book::default());
                 let servers_book = Arc::clone(&book);
                 let serve = move || upload::receive_all(&server, &listener, &servers_book);

@@ -22,7 +22,7 @@ impl SenderStates {
     /// For so many flows.
     pub(crate) fn new(flows: usize) -> Self {
         Self {
-            sockets: Mutex::new(vec![Weak::new(); flows]),
+            sockets: Mutex::new((0..flows).map(|_| Weak::new()).collect()),
             states: Mutex::new(vec![None; flows]),
         }
     }

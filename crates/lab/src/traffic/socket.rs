@@ -1,6 +1,7 @@
 //! TCP sockets as the scenario wants them.
 
 use super::{FlowContext, Stamp, TICK};
+use crate::fit::{kernel_name, known};
 use crate::names::{SERVER_ADDRESS, flow_port};
 use crate::{Error, sys};
 use rustix::io::Errno;
@@ -20,14 +21,6 @@ const LARGEST_MSS: u64 = 1500 - 40 - TIMESTAMPS;
 
 /// Largest payload of a datagram: MTU 1500 less the headers of IPv4 and UDP.
 const LARGEST_DATAGRAM: u64 = 1500 - 28;
-
-/// The kernel's name of a congestion control.
-fn kernel_name(cc: &CcSpec) -> &str {
-    match cc.name.as_str() {
-        "newreno" => "reno",
-        other => other,
-    }
-}
 
 /// Whether the kernel can run a flow. `available` is what the kernel says of its congestion controls.
 ///
@@ -56,11 +49,8 @@ pub(crate) fn check_flow(flow: &FlowSpec, available: &str) -> Result<(), Error> 
             )),
         };
     }
-    if !available
-        .split_whitespace()
-        .any(|known| known == kernel_name(&flow.cc))
-    {
-        let known = available.split_whitespace().collect::<Vec<_>>().join(", ");
+    if !known(available).any(|known| known == kernel_name(&flow.cc.name)) {
+        let known = known(available).collect::<Vec<_>>().join(", ");
         return refuse(format!(
             "this kernel's TCP has no {:?}; it has {known} (newreno is its reno): choose one of \
              them, or take --world sim",
@@ -82,7 +72,8 @@ fn configure(socket: &OwnedFd, cc: &CcSpec, tcp: &TcpSpec) -> Result<(), Error> 
     let failed =
         |option: &str| Error::system::<std::io::Error>(format!("set {option} of a socket"));
     let bytes = |n: u64| i32::try_from(n).unwrap_or(i32::MAX);
-    set_tcp_congestion(socket, kernel_name(cc)).map_err(|e| failed("TCP_CONGESTION")(e.into()))?;
+    set_tcp_congestion(socket, kernel_name(&cc.name))
+        .map_err(|e| failed("TCP_CONGESTION")(e.into()))?;
     set_tcp_nodelay(socket, true).map_err(|e| failed("TCP_NODELAY")(e.into()))?;
     let mss = bytes(tcp.mss.get() + TIMESTAMPS);
     sys::set_int(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, mss).map_err(failed("TCP_MAXSEG"))?;

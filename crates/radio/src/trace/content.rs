@@ -126,6 +126,19 @@ impl Rates {
     pub fn steps(&self) -> &[RateStep] {
         &self.steps
     }
+
+    /// The same with all rates multiplied by `ratio`, at least 0, rounded to bit/s.
+    #[must_use]
+    pub fn scaled(&self, ratio: f64) -> Self {
+        let scaled = |step: &RateStep| RateStep {
+            rate: BitRate::from_bps((step.rate.as_bps() as f64 * ratio).round() as u64),
+            ..*step
+        };
+        Self {
+            steps: self.steps.iter().map(scaled).collect(),
+            duration: self.duration,
+        }
+    }
 }
 
 /// Control information of a cell, slot by slot, as a sniffer decoded it.

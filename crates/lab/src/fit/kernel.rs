@@ -1,0 +1,53 @@
+//! Congestion controls: what scenarios call them, and what the kernel has.
+
+use scenario::{FlowSpec, Transport};
+
+/// The kernel's name of a congestion control.
+pub(crate) fn kernel_name(name: &str) -> &str {
+    match name {
+        "newreno" => "reno",
+        other => other,
+    }
+}
+
+/// The nearest relative that every kernel has, of one that it may lack.
+///
+/// Westwood+, Veno, Vegas and YeAH all are Reno with another rule for when or how far to reduce the
+/// window: with deep buffers and no loss on the radio, what is left of them is Reno.
+fn relative(name: &str) -> Option<&'static str> {
+    match name {
+        "vegas" | "vegas-linux" | "westwood" | "veno" | "yeah" => Some("newreno"),
+        "bbr" => Some("cubic"),
+        _ => None,
+    }
+}
+
+/// What the kernel has, without those of running proxies, which are nobody else's.
+pub(crate) fn known(available: &str) -> impl Iterator<Item = &str> {
+    let names = available.split_whitespace();
+    names.filter(|name| !name.starts_with("brimful_"))
+}
+
+/// Gives every TCP flow whose congestion control the kernel lacks the nearest relative that it has;
+/// says so, once for each. Where there is none, the flow keeps what it had: running it is refused.
+pub(super) fn substitute(flows: &mut [FlowSpec], available: &str) -> Vec<String> {
+    let has = |name: &str| known(available).any(|known| known == name);
+    let mut notes = Vec::new();
+    for flow in flows.iter_mut().filter(|f| f.transport == Transport::Tcp) {
+        let wanted = &flow.cc.name;
+        if has(kernel_name(wanted)) {
+            continue;
+        }
+        let Some(instead) = relative(wanted).filter(|name| has(kernel_name(name))) else {
+            continue;
+        };
+        notes.push(format!(
+            "flow {:?} runs {instead} instead of {wanted}, which this kernel's TCP does not have \
+             (it has {})",
+            flow.name,
+            known(available).collect::<Vec<_>>().join(", ")
+        ));
+        flow.cc.name = instead.to_owned();
+    }
+    notes
+}
