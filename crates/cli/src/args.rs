@@ -85,11 +85,14 @@ Example:
 const REPRODUCE_HELP: &str = "\
 Prints each claim with the paper's number, ours with its 95 % confidence interval, and what becomes
 of it: holds, better, or does not hold, and why. With --out, DIR gets the page SYSTEM.md, its figures
-in SYSTEM/, and all numbers in SYSTEM.json; without, nothing is written.
+in SYSTEM/, and all numbers in SYSTEM.json; without, nothing is written. In the lab an experiment takes
+as long as it lasts; --threads N runs N at a time, each in hosts of its own.
 
 Examples:
   brimful reproduce rapid --quick
   brimful reproduce rapid --only fig4 --only fig7 --out results
+  sudo brimful reproduce rapid --world lab --threads 4
+  sudo brimful reproduce rapid --world sim,lab --only fig9
 
 Exit codes: 0 done (whatever the verdicts), 2 bad usage (nothing written), 1 failed run.";
 
@@ -139,7 +142,7 @@ pub(crate) struct ExperimentArgs {
     /// Print JSON on stdout instead of tables
     #[arg(long)]
     pub(crate) json: bool,
-    /// Runs at the same time [default: one for each core]; does not change any result
+    /// Runs at the same time [default: one for each core, in the lab 1]; changes no simulated result
     #[arg(long, value_name = "N", value_parser = threads, allow_hyphen_values = true)]
     pub(crate) threads: Option<NonZeroUsize>,
     /// Divide rates, sizes and buffers in the lab by N [default: what this machine needs to keep up]
@@ -183,6 +186,9 @@ pub(crate) struct ReproduceArgs {
     /// Whose paper
     #[arg(value_parser = PossibleValuesParser::new(SYSTEMS.iter().map(|s| s.name)))]
     pub(crate) system: String,
+    /// Where: in the lab (as root) the experiments of a testbed; sim,lab shows how far both agree
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "sim")]
+    pub(crate) world: Vec<World>,
     /// Fewer repeats and conditions, to see within half a minute whether all is well
     #[arg(long)]
     pub(crate) quick: bool,
@@ -201,7 +207,7 @@ pub(crate) struct ReproduceArgs {
     /// Print one JSON object on stdout instead of the table
     #[arg(long)]
     pub(crate) json: bool,
-    /// Runs at the same time [default: one for each core]; does not change any result
+    /// Runs at the same time [default: one for each core, in the lab 1]; changes no simulated result
     #[arg(long, value_name = "N", value_parser = threads, allow_hyphen_values = true)]
     pub(crate) threads: Option<NonZeroUsize>,
 }

@@ -1,5 +1,5 @@
 //! Runs experiments with all their repeats: in the simulator on all cores, in the lab one after the
-//! other, since each needs the machine for itself. In the simulator, which thread runs what, and
+//! other unless more are asked for, since a large one needs the machine for itself. In the simulator, which thread runs what, and
 //! when, changes no result: each run is a function of its experiment and seed.
 //!
 //! The main thread only waits, so that an interruption (Ctrl-C) is heard at once, and whatever the
@@ -15,9 +15,9 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use scenario::{Experiment, Point, RunResult};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What the main thread waits for.
@@ -40,6 +40,8 @@ pub(crate) struct Engine {
     record: Option<PathBuf>,
     /// What experiments in the lab are divided by, if the user says so.
     lab_scale: Option<NonZeroU32>,
+    /// Labs at the same time.
+    labs: NonZeroUsize,
 }
 
 impl Engine {
@@ -62,6 +64,7 @@ impl Engine {
             stop: Arc::new(AtomicBool::new(false)),
             record: None,
             lab_scale: None,
+            labs: threads.unwrap_or(NonZeroUsize::MIN),
         })
     }
 
@@ -158,8 +161,10 @@ impl Engine {
             record: self.record.clone(),
             scale: self.lab_scale,
         };
-        std::thread::spawn(move || {
-            for (job, (experiment, repeat)) in jobs.into_iter().enumerate() {
+        let jobs = Arc::new(Mutex::new(jobs.into_iter().enumerate()));
+        let work = move || {
+            let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
+            while let Some((job, (experiment, repeat))) = next() {
                 let start = Instant::now();
                 let seed = experiment.seed.wrapping_add(repeat);
                 let result = lab::run(&experiment, seed, &options);
@@ -174,7 +179,11 @@ impl Engine {
                     return;
                 }
             }
-        });
+        };
+        for _ in 1..self.labs.get() {
+            std::thread::spawn(work.clone());
+        }
+        std::thread::spawn(work);
         Ok(())
     }
 
@@ -197,9 +206,10 @@ impl Engine {
 
     /// Has a lab that is running put itself away, and waits for that.
     fn end_lab(&self) {
-        if lab::is_running() {
-            self.stop.store(true, Ordering::Relaxed);
-            let _ = self.events.recv_timeout(LAST_WORDS);
+        self.stop.store(true, Ordering::Relaxed);
+        let since = Instant::now();
+        while lab::is_running() && since.elapsed() < LAST_WORDS {
+            let _ = self.events.recv_timeout(LAST_WORDS / 100);
         }
     }
 

@@ -52,6 +52,12 @@ impl Experiment {
             .map_or(self.scenario, |(_, name)| name)
     }
 
+    /// True if a paper's own mode is set.
+    pub(crate) fn is_paper(&self) -> bool {
+        let mut settings = self.settings.iter();
+        settings.any(|(key, value)| *key == "pep" && value == "paper")
+    }
+
     /// What is set, in the order in which it was.
     pub fn settings(&self) -> &[(&'static str, String)] {
         &self.settings

@@ -3,6 +3,7 @@
 //! ```text
 //!   System (sections: experiments, claims) --choice--> Plan --points--> an engine runs them
 //!                                                        |                    |
+//!                     simulator beside lab: Agreement <-- [RunResult] of both
 //!   page (Markdown), figures (SVG), JSON, table  <-- Outcome <-- [RunResult] -'
 //! ```
 //!
@@ -13,6 +14,7 @@
 //! What this crate is *not*: it runs nothing, reads no clock and no file, and writes none.
 #![forbid(unsafe_code)]
 
+mod agreement;
 mod claim;
 mod experiment;
 mod figure;
@@ -25,13 +27,14 @@ mod results;
 mod section;
 mod shipped;
 
+pub use agreement::{Agreement, GOODPUT_TOLERANCE, RTT_TOLERANCE, RTT_TOLERANCE_MS};
 pub use claim::{Cell, Claim, Verdict};
 pub use experiment::Experiment;
 pub use figure::{Axis, Figure, Panel, Scale, Shape, Trace};
 pub use outcome::{File, Outcome, Spent};
 pub use plan::{Choice, Plan, PlanError};
 pub use results::Results;
-pub use section::{Extent, Part, Section, System};
+pub use section::{Extent, Part, Section, System, World};
 
 /// The systems whose papers can be reproduced.
 pub const SYSTEMS: &[&System] = &[&rapid::SYSTEM];

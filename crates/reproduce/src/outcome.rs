@@ -4,7 +4,7 @@ use crate::claim::{Claim, Verdict};
 use crate::markdown;
 use crate::plan::Plan;
 use crate::results::{Ran, Results};
-use crate::section::{Part, Section, System};
+use crate::section::{Part, Section, System, World};
 use comfy_table::{ContentArrangement, presets};
 use core::fmt::Write;
 use serde_json::{Value, json};
@@ -14,6 +14,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Outcome {
     system: &'static System,
+    world: World,
     /// What was run, in a sentence.
     extent: String,
     parts: Vec<(Section, Part)>,
@@ -52,6 +53,7 @@ impl Outcome {
         let json = object(plan, &parts, results, version, &extent);
         Self {
             system: plan.system,
+            world: plan.extent.world,
             extent,
             json,
             spent: spent(results),
@@ -93,7 +95,7 @@ impl Outcome {
 
     /// The page, its figures, and all numbers.
     pub fn files(&self) -> Vec<File> {
-        let name = self.system.name;
+        let name = self.name();
         let figures = self.parts.iter().flat_map(|(_, part)| &part.figures);
         let mut files: Vec<File> = figures
             .map(|figure| File {
@@ -112,16 +114,29 @@ impl Outcome {
         files
     }
 
+    /// What the files are called.
+    fn name(&self) -> String {
+        match self.world {
+            World::Sim => self.system.name.to_owned(),
+            World::Lab => format!("{}-lab", self.system.name),
+        }
+    }
+
     fn page(&self) -> String {
         let System {
-            name,
             title,
             preface,
             discussion,
             ..
         } = self.system;
+        let name = self.name();
+        let (title, options, discussion) = match self.world {
+            World::Sim => ((*title).to_owned(), "", *discussion),
+            World::Lab => (format!("{title}, on the kernel"), " --world lab", ""),
+        };
+        let system = self.system.name;
         let mut page = format!(
-            "# {title}\n\nMade by `brimful reproduce {name}`: {}. {preface} All numbers are in \
+            "# {title}\n\nMade by `brimful reproduce {system}{options}`: {}. {preface} All numbers are in \
              `{name}.json`, which is written beside this page.\n\n## Claims\n\n{}{}",
             self.extent,
             self.claim_table(),
@@ -198,14 +213,20 @@ fn cells(claim: &Claim, columns: usize) -> Vec<String> {
 }
 
 /// What was run, in a sentence.
-fn extent(plan: &Plan) -> String {
+pub(crate) fn extent(plan: &Plan) -> String {
     let crate::Extent { repeats, seed, .. } = plan.extent;
     let mut text = match repeats {
         1 => format!("1 repeat, of which no confidence interval can be told, seed {seed}"),
         _ => format!("{repeats} repeats, 95 % confidence intervals, seed {seed}"),
     };
-    if plan.extent.quick {
-        let _ = write!(text, "; quick: {}", plan.system.quick);
+    match (plan.extent.world, plan.extent.quick) {
+        (World::Sim, true) => {
+            let _ = write!(text, "; quick: {}", plan.system.quick);
+        }
+        (World::Lab, _) => {
+            text.push_str("; in the lab: the kernel's TCP, our live proxy, real time")
+        }
+        (World::Sim, false) => {}
     }
     if !plan.only.is_empty() {
         let _ = write!(text, "; only {}", plan.only.join(", "));
@@ -227,6 +248,7 @@ fn object(
     let experiments = results.ran.iter().map(experiment_object);
     json!({
         "system": plan.system.name,
+        "world": plan.extent.world.name(),
         "version": version,
         "extent": extent,
         "quick": plan.extent.quick,
@@ -299,7 +321,13 @@ mod tests {
         title: "Wires: ours beside the paper",
         columns: &["before", "after"],
         files: &[("wires/one.toml", WIRE)],
-        repeats: Repeats { full: 2, quick: 1 },
+        repeats: Repeats {
+            full: 2,
+            quick: 1,
+            lab: 1,
+        },
+        lab: &["fig1"],
+        worlds: "",
         preface: "Said first.",
         quick: "one wire",
         sections: &[

@@ -1,9 +1,10 @@
 //! What will be run, checked before anything runs.
 
+use crate::agreement::Agreement;
 use crate::experiment::{Experiment, distinct};
-use crate::outcome::Outcome;
+use crate::outcome::{self, Outcome};
 use crate::results::Results;
-use crate::section::{Extent, Section, System};
+use crate::section::{Extent, Section, System, World};
 use scenario::{Overrides, Point, RunResult, ScenarioError, load_embedded};
 
 /// What is wanted of a reproduction.
@@ -17,6 +18,10 @@ pub struct Choice {
     pub seed: Option<u64>,
     /// Sections by their names; empty for all.
     pub only: Vec<String>,
+    /// Where they run; in the lab only some can.
+    pub world: World,
+    /// Leave out the modes of papers, of which no verdict speaks.
+    pub without_paper: bool,
 }
 
 /// Why nothing can be run.
@@ -34,6 +39,14 @@ pub enum PlanError {
         known: String,
         /// The nearest of them.
         suggestion: String,
+    },
+    /// No section of these is for the lab.
+    #[error("{system}: none of these sections is for the lab; expected some of {known}")]
+    NotInLab {
+        /// Of which system.
+        system: &'static str,
+        /// What there is.
+        known: String,
     },
     /// A scenario cannot be read as an experiment wants it: a defect of this program.
     #[error(transparent)]
@@ -61,17 +74,26 @@ impl Plan {
     /// # Errors
     /// [`PlanError`]: a section that there is not.
     pub fn new(system: &'static System, choice: &Choice) -> Result<Self, PlanError> {
-        let sections = chosen(system, &choice.only)?;
-        let repeats = match choice.quick {
-            true => system.repeats.quick,
-            false => system.repeats.full,
+        let sections = in_world(system, chosen(system, &choice.only)?, choice.world)?;
+        let repeats = match (choice.quick, choice.world) {
+            (true, World::Sim) => system.repeats.quick,
+            (false, World::Sim) => system.repeats.full,
+            (true, World::Lab) => 1,
+            (false, World::Lab) => system.repeats.lab,
         };
         let extent = Extent {
             quick: choice.quick,
             repeats: choice.repeats.unwrap_or(repeats),
             seed: choice.seed.unwrap_or(1),
+            world: choice.world,
         };
-        let experiments = distinct(sections.iter().flat_map(|s| (s.experiments)(&extent)));
+        let wanted = |e: &Experiment| !choice.without_paper || !e.is_paper();
+        let experiments = distinct(
+            sections
+                .iter()
+                .flat_map(|s| (s.experiments)(&extent))
+                .filter(wanted),
+        );
         let points: Result<Vec<Point>, PlanError> = experiments
             .iter()
             .map(|experiment| point(system, experiment, &extent))
@@ -94,16 +116,48 @@ impl Plan {
     /// Takes the repeats of each point, in the points' order, and says what they mean. `version` is
     /// that of the program.
     pub fn finish(self, runs: Vec<Vec<RunResult>>, version: &'static str) -> Outcome {
+        let results = self.results(self.extent.world, runs, version);
+        Outcome::new(&self, &results, version)
+    }
+
+    /// Takes the repeats of each point in both worlds, and says how far they agree.
+    pub fn agreement(
+        self,
+        sim: Vec<Vec<RunResult>>,
+        lab: Vec<Vec<RunResult>>,
+        version: &'static str,
+    ) -> Agreement {
+        let sim = self.results(World::Sim, sim, version);
+        let lab = self.results(World::Lab, lab, version);
+        Agreement::new(&sim, &lab, outcome::extent(&self), self.system.worlds)
+    }
+
+    fn results(&self, world: World, runs: Vec<Vec<RunResult>>, version: &str) -> Results {
         let ran = self
             .experiments
             .iter()
             .cloned()
             .zip(self.points.iter().cloned());
-        let results = Results::new(
-            ran.zip(runs).map(|((e, point), runs)| (e, point, runs)),
-            version,
-        );
-        Outcome::new(&self, &results, version)
+        let ran = ran.zip(runs).map(|((e, point), runs)| (e, point, runs));
+        Results::new(ran, world, version)
+    }
+}
+
+/// Those that can run there.
+fn in_world(
+    system: &'static System,
+    mut sections: Vec<Section>,
+    world: World,
+) -> Result<Vec<Section>, PlanError> {
+    if world == World::Lab {
+        sections.retain(|section| system.lab.contains(&section.id));
+    }
+    match sections.is_empty() {
+        true => Err(PlanError::NotInLab {
+            system: system.name,
+            known: system.lab.join(", "),
+        }),
+        false => Ok(sections),
     }
 }
 
@@ -220,12 +274,35 @@ mod tests {
     }
 
     #[test]
+    fn the_lab_takes_what_a_testbed_did_and_nothing_else() {
+        let choice = |only: &[&str]| Choice {
+            only: only.iter().map(|s| (*s).to_owned()).collect(),
+            world: World::Lab,
+            without_paper: true,
+            ..Choice::default()
+        };
+        let plan = plan(&choice(&[]));
+        let ids: Vec<&str> = plan.sections.iter().map(|s| s.id).collect();
+        assert_eq!(ids, rapid().lab);
+        let repeats = rapid().repeats.lab;
+        assert!(
+            plan.points()
+                .iter()
+                .all(|p| p.experiment.repeats == repeats)
+        );
+        assert!(!plan.experiments.iter().any(Experiment::is_paper));
+        let error = Plan::new(rapid(), &choice(&["fig7"])).expect_err("beyond real time");
+        assert!(error.to_string().contains("fig9, fig10"), "{error}");
+    }
+
+    #[test]
     fn options_stand_above_the_systems_own() {
         let plan = plan(&Choice {
             quick: true,
             repeats: Some(4),
             seed: Some(9),
             only: vec!["fig7".to_owned()],
+            ..Choice::default()
         });
         let points = || plan.points().iter().map(|p| &p.experiment);
         assert!(points().all(|e| e.seed == 9 && e.repeats <= 4));

@@ -1,6 +1,7 @@
 //! What became of the experiments.
 
 use crate::experiment::Experiment;
+use crate::section::World;
 use scenario::{Estimate, Point, RunResult, Summary, estimate, paired_ratio};
 
 /// An experiment with its repeats.
@@ -22,12 +23,13 @@ impl Results {
     /// Each experiment with its point and its repeats.
     pub(crate) fn new(
         experiments: impl IntoIterator<Item = (Experiment, Point, Vec<RunResult>)>,
+        world: World,
         version: &str,
     ) -> Self {
         let ran = experiments
             .into_iter()
             .map(|(experiment, point, runs)| Ran {
-                summary: Summary::of(&point.experiment, "sim", &runs, version),
+                summary: Summary::of(&point.experiment, world.name(), &runs, version),
                 experiment,
                 runs,
             });

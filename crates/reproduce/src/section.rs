@@ -19,6 +19,10 @@ pub struct System {
     pub files: Embedded,
     /// Repeats of the whole reproduction, and of the quick one.
     pub repeats: Repeats,
+    /// Names of the sections that are also for the lab; empty if none is.
+    pub lab: &'static [&'static str],
+    /// What the page of the two worlds says of their differences.
+    pub worlds: &'static str,
     /// Opens the page: what the columns are, how things were measured.
     pub preface: &'static str,
     /// What the quick reproduction leaves out, beside repeats.
@@ -36,6 +40,28 @@ pub struct Repeats {
     pub full: u32,
     /// In the quick one.
     pub quick: u32,
+    /// In the lab, where an experiment takes as long as it lasts.
+    pub lab: u32,
+}
+
+/// Where experiments run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum World {
+    /// The simulator.
+    #[default]
+    Sim,
+    /// The kernel's TCP in real time.
+    Lab,
+}
+
+impl World {
+    /// As results name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sim => "sim",
+            Self::Lab => "lab",
+        }
+    }
 }
 
 /// A part of the page with the experiments that it needs.
@@ -60,6 +86,8 @@ pub struct Extent {
     pub repeats: u32,
     /// Seed of the first repeat.
     pub seed: u64,
+    /// Where.
+    pub world: World,
 }
 
 /// What a section says.

@@ -8,19 +8,32 @@ use crate::folder::Results;
 use crate::output::{Stdout, complain, text_style};
 use crate::results::{VERSION, line};
 use anyhow::anyhow;
-use reproduce::{Choice, Outcome, Plan, SYSTEMS};
+use reproduce::{Choice, File, Outcome, Plan, SYSTEMS};
 use std::fmt::Write;
 use std::time::Instant;
 
 /// Runs the experiments, prints the claims, and writes page, figures and numbers if asked to.
 pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
-    let plan = plan(arguments)?;
+    match arguments.world.as_slice() {
+        [World::Sim] => claims(arguments, World::Sim),
+        [World::Lab] => claims(arguments, World::Lab),
+        [World::Sim, World::Lab] | [World::Lab, World::Sim] => agreement(arguments),
+        _ => Err(Failure::Input(anyhow!(
+            "--world: expected sim, lab, or sim,lab"
+        ))),
+    }
+}
+
+/// The claims, in one world.
+fn claims(arguments: &ReproduceArgs, world: World) -> Result<(), Failure> {
+    let plan = plan(arguments, world)?;
     tell_notes(plan.points());
     // interruptions are listened for before there is anything to put away
     let engine = Engine::new(arguments.threads, plan.points())?;
     let folder = arguments.out.as_deref().map(Results::create).transpose()?;
     let begin = Instant::now();
-    let runs = engine.run(World::Sim, plan.points())?;
+    engine.check(world, plan.points())?;
+    let runs = engine.run(world, plan.points())?;
     drop(engine);
     let took = begin.elapsed().as_secs_f64();
     let outcome = plan.finish(runs, VERSION);
@@ -31,8 +44,40 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
     Stdout::default().print(&text)?;
     complain(&times(&outcome, took));
     let Some(folder) = folder else { return Ok(()) };
+    write(folder, outcome.files())
+}
+
+/// How far both worlds agree, on the experiments that can run in both.
+fn agreement(arguments: &ReproduceArgs) -> Result<(), Failure> {
+    let plan = plan(arguments, World::Lab)?;
+    tell_notes(plan.points());
+    let engine = Engine::new(arguments.threads, plan.points())?;
+    engine.check(World::Lab, plan.points())?;
+    let folder = arguments.out.as_deref().map(Results::create).transpose()?;
+    let sim = engine.run(World::Sim, plan.points())?;
+    let lab = engine.run(World::Lab, plan.points())?;
+    drop(engine);
+    let agreement = plan.agreement(sim, lab, VERSION);
+    let text = match arguments.json {
+        true => line(&agreement.json())?,
+        false => agreement.text(),
+    };
+    Stdout::default().print(&text)?;
+    let Some(folder) = folder else { return Ok(()) };
+    let file = |name: &str, text: String| File {
+        name: name.to_owned(),
+        bytes: text.into_bytes(),
+    };
+    let files = vec![
+        file("sim-vs-lab.md", agreement.page()),
+        file("sim-vs-lab.json", format!("{}\n", agreement.json())),
+    ];
+    write(folder, files)
+}
+
+fn write(folder: Results, files: Vec<File>) -> Result<(), Failure> {
     folder.add(|folder| {
-        let mut files = outcome.files().into_iter();
+        let mut files = files.into_iter();
         files.try_for_each(|file| folder.write(&file.name, &file.bytes))
     })?;
     let path = folder.finish()?;
@@ -43,7 +88,7 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn plan(arguments: &ReproduceArgs) -> Result<Plan, Failure> {
+fn plan(arguments: &ReproduceArgs, world: World) -> Result<Plan, Failure> {
     let system = SYSTEMS.iter().find(|s| s.name == arguments.system);
     let system =
         system.ok_or_else(|| Failure::Input(anyhow!("{}: no such system", arguments.system)))?;
@@ -52,6 +97,11 @@ fn plan(arguments: &ReproduceArgs) -> Result<Plan, Failure> {
         repeats: arguments.repeats,
         seed: arguments.seed,
         only: arguments.only.clone(),
+        world: match world {
+            World::Sim => reproduce::World::Sim,
+            World::Lab => reproduce::World::Lab,
+        },
+        without_paper: arguments.world.len() > 1,
     };
     Plan::new(system, &choice).map_err(Failure::input)
 }

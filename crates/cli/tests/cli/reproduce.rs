@@ -40,6 +40,14 @@ fn what_there_is_not_is_refused_with_what_there_is() {
         &["from 1 to 10000"],
     );
     refused(&["reproduce", "rapid", "--seed", "-1"], &["--seed"]);
+    refused(
+        &["reproduce", "rapid", "--world", "lab", "--only", "fig7"],
+        &["is for the lab", "fig9, fig10"],
+    );
+    refused(
+        &["reproduce", "rapid", "--world", "sim,sim"],
+        &["expected sim, lab, or sim,lab"],
+    );
 }
 
 #[test]

@@ -27,7 +27,14 @@ pub(crate) static SYSTEM: System = System {
     title: "RAPID: ours beside the paper",
     columns: &["none", "paper", "default"],
     files: shipped::RAPID,
-    repeats: Repeats { full: 10, quick: 2 },
+    repeats: Repeats {
+        full: 10,
+        quick: 2,
+        lab: 3,
+    },
+    // those of the testbed: the simulations are of cells beyond real time
+    lab: &["fig9", "fig10", "fig12", "fig13"],
+    worlds: include_str!("worlds.md"),
     preface: "`none` is without a proxy, `paper` the paper's equations, `default` ours ([what \
         differs](../algorithms/rapid.md)). RTT is end to end: from a byte's leaving the server to \
         the arrival there of its acknowledgement, the wait in the proxy included. `paper`, of which \
