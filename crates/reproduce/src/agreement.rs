@@ -290,13 +290,12 @@ fn orders(rows: &[Row]) -> Vec<Order> {
             if !is_same {
                 continue;
             }
-            let measures: [(&str, fn(&Row) -> Pair); 3] = [
-                ("goodput", |row| row.goodput),
-                ("mean RTT", |row| row.rtt),
-                ("completion", |row| row.completion),
+            let measures = [
+                ("goodput", first.goodput, second.goodput),
+                ("mean RTT", first.rtt, second.rtt),
+                ("completion", first.completion, second.completion),
             ];
-            for (measure, of) in measures {
-                let (a, b) = (of(first), of(second));
+            for (measure, a, b) in measures {
                 if a.is_measured() && b.is_measured() {
                     orders.push(Order {
                         scenario: first.experiment.name(),

@@ -224,7 +224,7 @@ pub(crate) fn extent(plan: &Plan) -> String {
             let _ = write!(text, "; quick: {}", plan.system.quick);
         }
         (World::Lab, _) => {
-            text.push_str("; in the lab: the kernel's TCP, our live proxy, real time")
+            text.push_str("; in the lab: the kernel's TCP, our live proxy, real time");
         }
         (World::Sim, false) => {}
     }

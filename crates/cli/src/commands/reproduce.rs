@@ -54,8 +54,9 @@ fn agreement(arguments: &ReproduceArgs) -> Result<(), Failure> {
     let engine = Engine::new(arguments.threads, plan.points())?;
     engine.check(World::Lab, plan.points())?;
     let folder = arguments.out.as_deref().map(Results::create).transpose()?;
-    let sim = engine.run(World::Sim, plan.points())?;
-    let lab = engine.run(World::Lab, plan.points())?;
+    let points = engine.in_lab(plan.points())?;
+    let sim = engine.run(World::Sim, &points)?;
+    let lab = engine.run(World::Lab, &points)?;
     drop(engine);
     let agreement = plan.agreement(sim, lab, VERSION);
     let text = match arguments.json {
