@@ -1,6 +1,6 @@
 # Two commands do everything: `make demo` and `make test`. Both install what is missing.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo lab-demo test fmt-check lint bench reproduce fuzz traces clean
+.PHONY: help setup build demo lab-demo test fmt-check lint bench reproduce reproduce-lab fuzz traces clean
 
 CARGO ?= cargo
 BRIMFUL := target/release/brimful
@@ -42,6 +42,10 @@ bench: build  ## speed on this machine; appends to docs/results/bench-history.js
 
 reproduce: build  ## RAPID beside the paper: runs everything, writes docs/results/rapid.md
 	@$(BRIMFUL) reproduce rapid --out docs/results
+
+reproduce-lab: build  ## as root, 20 minutes: RAPID's testbed on the kernel, and the simulator beside it
+	@$(BRIMFUL) reproduce rapid --world lab --threads 4 --out docs/results
+	@$(BRIMFUL) reproduce rapid --world sim,lab --threads 4 --out docs/results
 
 fuzz: setup  ## every fuzz target for a minute (nightly features by RUSTC_BOOTSTRAP)
 	@scripts/fuzz
