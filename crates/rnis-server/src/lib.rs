@@ -29,6 +29,9 @@ mod service;
 mod sources;
 mod tls;
 
+/// Why a connection to a source or a broker ended.
+pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
+
 pub use config::{
     Address, ClientConfig, Config, ConfigError, Format, HttpConfig, Network, PlatformConfig,
     SourceConfig, SourceKind, TopicConfig,

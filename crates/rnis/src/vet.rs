@@ -13,7 +13,7 @@ use units::{Bytes, Duration, Prb};
 /// Most cells of one service.
 pub const MAX_CELLS: usize = 1024;
 /// Largest carrier of NR, in PRBs (TS 38.101-1 5.3.2).
-const MAX_PRB: u16 = 275;
+pub(crate) const MAX_PRB: u16 = 275;
 /// Longest slot that is believed (LTE's subframe is 1 ms).
 const MAX_SLOT: Duration = Duration::from_millis(10);
 /// Largest amount of one UE and report that is believed.

@@ -164,6 +164,44 @@ fn the_shipped_configuration_is_valid() {
 }
 
 #[test]
+fn the_shipped_unit_starts_what_there_is_and_gives_it_nothing() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging");
+    let file = folder.join("rnis.toml");
+    let unit =
+        std::fs::read_to_string(folder.join("systemd/brimful-rnis.service")).expect("a unit");
+    let value = |key: &str| {
+        let found = unit
+            .lines()
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        found.unwrap_or_else(|| panic!("no {key}"))
+    };
+    for (key, wanted) in [
+        ("CapabilityBoundingSet", ""),
+        ("AmbientCapabilities", ""),
+        ("NoNewPrivileges", "yes"),
+        ("ProtectSystem", "strict"),
+        ("ProtectHome", "yes"),
+        ("RestrictAddressFamilies", "AF_INET AF_INET6 AF_UNIX"),
+        ("User", "brimful"),
+    ] {
+        assert_eq!(value(key), wanted, "{key}");
+    }
+    // both commands as they are written, with the shipped file in the installed one's place
+    let arguments = |key: &str| -> Vec<String> {
+        let shipped = file.to_str().expect("a path");
+        let words = value(key).split(' ').skip(1);
+        words
+            .map(|word| word.replace("/etc/brimful/rnis.toml", shipped))
+            .collect()
+    };
+    let check = arguments("ExecStartPre");
+    let start = [arguments("ExecStart"), vec!["--check".to_owned()]].concat();
+    assert_eq!(check, start);
+    let check: Vec<&str> = check.iter().map(String::as_str).collect();
+    Place::new().run(&check).succeeded();
+}
+
+#[test]
 fn a_faulty_configuration_is_refused_with_its_line_and_a_suggestion() {
     let cases = [
         ("url =", "urll =", "rnis.toml:4:1", "did you mean \"url\"?"),

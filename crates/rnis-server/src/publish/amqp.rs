@@ -1,6 +1,7 @@
 //! Reports on a topic exchange of an AMQP 0-9-1 broker, with routing key `cell.ID`.
 
 use super::{Outlet, body};
+use crate::Fault;
 use crate::backoff::Backoff;
 use crate::config::TopicConfig;
 use lapin::options::{BasicPublishOptions, ExchangeDeclareOptions};
@@ -15,11 +16,8 @@ const LONGEST: Duration = Duration::from_secs(5);
 /// Delivery mode of messages that a broker keeps in memory only: a report is old in a moment.
 const TRANSIENT: u8 = 1;
 
-/// An error of the broker, or none in time.
-pub(crate) type Broken = Box<dyn std::error::Error + Send + Sync>;
-
 /// Connects to a broker.
-pub(crate) async fn connect(address: &crate::config::Address) -> Result<Connection, Broken> {
+pub(crate) async fn connect(address: &crate::config::Address) -> Result<Connection, Fault> {
     let crate::config::Address::Url { url, .. } = address else {
         return Err("no URL".into());
     };
@@ -46,7 +44,7 @@ async fn session(
     config: &TopicConfig,
     outlet: &mut Outlet,
     backoff: &mut Backoff,
-) -> Result<(), Broken> {
+) -> Result<(), Fault> {
     let connection = connect(&config.address).await?;
     let channel = connection.create_channel().await?;
     let options = ExchangeDeclareOptions::default();

@@ -1,6 +1,7 @@
 //! Reports on NATS, subject `TOPIC.cell.ID`.
 
 use super::{Outlet, body};
+use crate::Fault;
 use crate::backoff::Backoff;
 use crate::config::{Address, TopicConfig};
 use async_nats::connection::State;
@@ -12,7 +13,7 @@ use tokio::time::timeout;
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// Connects to a server. Reconnecting is the caller's: it counts what is lost meanwhile.
-pub(crate) async fn connect(address: &Address) -> Result<Client, super::amqp::Broken> {
+pub(crate) async fn connect(address: &Address) -> Result<Client, Fault> {
     let Address::Url { url, .. } = address else {
         return Err("no URL".into());
     };
@@ -39,7 +40,7 @@ async fn session(
     config: &TopicConfig,
     outlet: &mut Outlet,
     backoff: &mut Backoff,
-) -> Result<(), super::amqp::Broken> {
+) -> Result<(), Fault> {
     let client = connect(&config.address).await?;
     outlet.drop_waiting();
     outlet.up(true);

@@ -2,14 +2,17 @@
 
 use super::Outlet;
 use crate::hub::Hub;
+use std::fs::Permissions;
 use std::io;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{UnixListener, UnixStream};
 
+/// Who may connect: the user and the group of the service, whatever its umask.
+const MODE: u32 = 0o660;
 /// Most readers at once.
 const READERS: usize = 64;
 
@@ -34,10 +37,12 @@ impl Socket {
             std::fs::remove_file(path)?;
         }
         let named = |error: io::Error| io::Error::other(format!("{}: {error}", path.display()));
-        Ok(Self {
+        let socket = Self {
             listener: UnixListener::bind(path).map_err(named)?,
             path: path.to_owned(),
-        })
+        };
+        std::fs::set_permissions(path, Permissions::from_mode(MODE)).map_err(named)?;
+        Ok(socket)
     }
 }
 

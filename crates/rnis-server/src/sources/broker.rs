@@ -1,6 +1,7 @@
 //! Messages of a broker: a queue or a topic exchange of AMQP, a subject of NATS.
 
-use super::{Ended, Inbox};
+use super::Inbox;
+use crate::Fault;
 use crate::config::Address;
 use crate::publish::{amqp, nats};
 use futures_util::StreamExt;
@@ -18,7 +19,7 @@ pub(super) async fn queue(
     address: &Address,
     queue: &str,
     feed: &mut impl Inbox,
-) -> Result<(), Ended> {
+) -> Result<(), Fault> {
     let connection = amqp::connect(address).await?;
     let passive = QueueDeclareOptions {
         passive: true,
@@ -48,7 +49,7 @@ pub(super) async fn exchange(
     address: &Address,
     topic: &str,
     feed: &mut impl Inbox,
-) -> Result<(), Ended> {
+) -> Result<(), Fault> {
     let connection = amqp::connect(address).await?;
     let channel = connection.create_channel().await?;
     let nothing = FieldTable::default;
@@ -78,7 +79,7 @@ pub(super) async fn exchange(
     consume(&channel, name.as_str(), feed).await
 }
 
-async fn consume(channel: &Channel, queue: &str, feed: &mut impl Inbox) -> Result<(), Ended> {
+async fn consume(channel: &Channel, queue: &str, feed: &mut impl Inbox) -> Result<(), Fault> {
     let options = BasicConsumeOptions {
         no_ack: true,
         ..BasicConsumeOptions::default()
@@ -98,7 +99,7 @@ pub(super) async fn subject(
     address: &Address,
     topic: &str,
     feed: &mut impl Inbox,
-) -> Result<(), Ended> {
+) -> Result<(), Fault> {
     let client = nats::connect(address).await?;
     let mut messages = client.subscribe(format!("{topic}.cell.*")).await?;
     // the subscription is with the server when this returns

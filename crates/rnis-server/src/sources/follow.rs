@@ -1,6 +1,7 @@
 //! Reports of a broker for another program on a thread of its own: a proxy, which has no hub.
 
-use super::{Ended, Inbox, broker};
+use super::{Inbox, broker};
+use crate::Fault;
 use crate::backoff::Backoff;
 use crate::config::Address;
 use std::io;
@@ -87,7 +88,7 @@ async fn keep_following(address: &Address, topic: &str, follower: &mut impl Foll
 }
 
 /// One connection, to its end.
-async fn once(address: &Address, topic: &str, inbox: &mut impl Inbox) -> Result<(), Ended> {
+async fn once(address: &Address, topic: &str, inbox: &mut impl Inbox) -> Result<(), Fault> {
     match address.scheme() {
         "nats" | "tls" => broker::subject(address, topic, inbox).await,
         _ => broker::exchange(address, topic, inbox).await,

@@ -1,6 +1,7 @@
 //! Answers of an HTTP server, asked for again and again.
 
-use super::{Ended, Feed};
+use super::Feed;
+use crate::Fault;
 use crate::client::{Ask, Client, Session};
 use hyper::{Method, Uri};
 use rnis::adapters::MAX_MESSAGE_BYTES;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval};
 
 /// Asks once in each period, until an answer fails.
-pub(super) async fn poll(url: &str, period: units::Duration, feed: &mut Feed) -> Result<(), Ended> {
+pub(super) async fn poll(url: &str, period: units::Duration, feed: &mut Feed) -> Result<(), Fault> {
     let uri: Uri = url.parse()?;
     let mut session = Session::new(Client::anywhere(None, MAX_MESSAGE_BYTES)?);
     let mut clock = interval(Duration::from_nanos(period.as_nanos()));

@@ -1,6 +1,7 @@
 //! Lines of JSON over a Unix or TCP stream: a lab's cell, xApp bridges.
 
-use super::{Ended, Feed};
+use super::Feed;
+use crate::Fault;
 use crate::config::Address;
 use crate::publish::unix::Socket;
 use rnis::adapters::MAX_MESSAGE_BYTES;
@@ -78,7 +79,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 }
 
 /// Reads a source's lines: connects to it, or waits for it.
-pub(super) async fn read(address: &Address, listen: bool, feed: &mut Feed) -> Result<(), Ended> {
+pub(super) async fn read(address: &Address, listen: bool, feed: &mut Feed) -> Result<(), Fault> {
     match (address, listen) {
         (Address::Unix(path), false) => drain(UnixStream::connect(path).await?, feed).await,
         (Address::Tcp(host), false) => drain(alive(TcpStream::connect(host).await?)?, feed).await,
@@ -110,13 +111,13 @@ fn alive(stream: TcpStream) -> std::io::Result<TcpStream> {
 }
 
 /// A bridge that breaks off is waited for again.
-fn told(outcome: Result<(), Ended>, feed: &Feed) {
+fn told(outcome: Result<(), Fault>, feed: &Feed) {
     if let Err(error) = outcome {
         tracing::warn!(source = feed.name, "{error}");
     }
 }
 
-async fn drain(stream: impl AsyncRead + Unpin, feed: &mut Feed) -> Result<(), Ended> {
+async fn drain(stream: impl AsyncRead + Unpin, feed: &mut Feed) -> Result<(), Fault> {
     feed.up(true);
     let mut lines = Lines::new(stream, MAX_MESSAGE_BYTES);
     loop {

@@ -7,6 +7,7 @@ mod lines;
 mod replay;
 mod websocket;
 
+use crate::Fault;
 use crate::backoff::Backoff;
 use crate::clock;
 use crate::config::{Address, Config, SourceConfig, SourceKind};
@@ -22,9 +23,6 @@ use units::{Bytes, Prb};
 
 pub use follow::{Follower, follow};
 pub(crate) use lines::Lines;
-
-/// Why a source's connection ended.
-pub(crate) type Ended = Box<dyn std::error::Error + Send + Sync>;
 
 /// Starts every source.
 pub(crate) fn start(config: &Config, hub: &Arc<Hub>) -> JoinSet<()> {
@@ -60,7 +58,7 @@ async fn run(source: SourceConfig, mut feed: Feed) {
 }
 
 /// One connection, to its end.
-async fn once(source: &SourceConfig, feed: &mut Feed) -> Result<(), Ended> {
+async fn once(source: &SourceConfig, feed: &mut Feed) -> Result<(), Fault> {
     match (&source.kind, &source.address) {
         (SourceKind::Replay { speed, repeat }, Address::File(path)) => {
             replay::play(path, *speed, *repeat, feed).await

@@ -5,7 +5,8 @@
 //! ended.
 
 use super::lines::Line;
-use super::{Ended, Feed, Lines};
+use super::{Feed, Lines};
+use crate::Fault;
 use rnis::codec::{MAX_ENCODED_BYTES, decode_json};
 use rnis::vet::MAX_CELLS;
 use rnis::{CellId, RadioReport};
@@ -25,7 +26,7 @@ pub(super) async fn play(
     speed: f64,
     repeat: bool,
     feed: &mut Feed,
-) -> Result<(), Ended> {
+) -> Result<(), Fault> {
     let mut player = Player {
         speed,
         cells: BTreeMap::new(),
@@ -52,7 +53,7 @@ struct Player {
 }
 
 impl Player {
-    async fn play_lap(&mut self, path: &Path, feed: &mut Feed) -> Result<u64, Ended> {
+    async fn play_lap(&mut self, path: &Path, feed: &mut Feed) -> Result<u64, Fault> {
         let named = |error: std::io::Error| format!("{}: {error}", path.display());
         let file = File::open(path).await.map_err(named)?;
         let mut lines = Lines::new(file, MAX_ENCODED_BYTES);

@@ -1,6 +1,7 @@
 //! Messages of a WebSocket server, after a subscription.
 
-use super::{Ended, Feed};
+use super::Feed;
+use crate::Fault;
 use crate::client::Client;
 use futures_util::{SinkExt, StreamExt};
 use hyper::Uri;
@@ -17,7 +18,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// Subscribes and reads to the end of the connection.
-pub(super) async fn read(url: &str, subscribe: &str, feed: &mut Feed) -> Result<(), Ended> {
+pub(super) async fn read(url: &str, subscribe: &str, feed: &mut Feed) -> Result<(), Fault> {
     let uri: Uri = url.parse()?;
     let client = Client::anywhere(None, MAX_MESSAGE_BYTES)?;
     let config = WebSocketConfig::default()

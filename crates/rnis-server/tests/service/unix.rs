@@ -3,6 +3,7 @@
 use crate::common::{NETWORK, until, usual, world};
 use crate::recording;
 use rnis::codec::decode_json;
+use std::os::unix::fs::PermissionsExt;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::UnixStream;
 
@@ -44,6 +45,8 @@ async fn every_reader_gets_every_report_with_addresses() {
             assert_eq!(report.ues[0].timestamp.as_nanos(), 20 * slot * 500_000);
         }
     }
+    let mode = std::fs::metadata(&path).expect("a socket").permissions();
+    assert_eq!(mode.mode() & 0o777, 0o660, "for its user and group only");
     drop(readers);
     until("readers gone", || {
         world.counted("brimful_rnis_readers", &[]) == 0.0

@@ -18,6 +18,7 @@ use super::number::{Fields, Number, RATE, RNTI};
 use super::series::{Series, Turn};
 use super::{Adapted, Adapter, AdapterError, CellProfile, Problem, address, json, report};
 use crate::identity::{UeId, UeMap};
+use crate::vet::MAX_PRB;
 use crate::{LinkQuality, Rnti, UeReport};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -25,8 +26,6 @@ use units::{Bytes, Cqi, Instant, Prb};
 
 /// Largest delay that is believed, in tenths of a millisecond (an hour).
 const DELAY: u64 = 36_000_000;
-/// Largest carrier of NR, in PRBs.
-const NR_PRB: u64 = 275;
 
 #[derive(Deserialize)]
 struct Indication {
@@ -125,7 +124,7 @@ impl Kpm {
             who: "the cell".to_owned(),
             problems: &mut out.problems,
         };
-        if let Some(prb @ 1..) = fields.whole("RRU.PrbAvailDl", cell.available, NR_PRB) {
+        if let Some(prb @ 1..) = fields.whole("RRU.PrbAvailDl", cell.available, MAX_PRB.into()) {
             self.profile.n_prb = Prb::new(prb as u16);
         }
         let n_prb = self.profile.n_prb.get();
