@@ -1,0 +1,120 @@
+//! However a lab ends, nothing of it is left.
+
+use crate::{
+    Running, assert_gone, brimful, inhabitants, is_root, output, scenario, shell, signal_to,
+    stderr, stdout, wait_for,
+};
+use rustix::process::Signal;
+use std::process::Command;
+use std::time::Duration;
+
+/// A run that would take its time.
+fn run(pep: &str) -> Command {
+    let mut command = brimful(&["run"]);
+    command.arg(scenario("oai-fast.toml"));
+    let pep = format!("pep={pep}");
+    command.args(["--world", "lab", "--json", "--set", &pep]);
+    command
+}
+
+#[test]
+fn nothing_is_left_of_a_program_in_the_background() {
+    if !is_root("nothing_is_left_of_a_program_in_the_background") {
+        return;
+    }
+    let running = Running::start(shell(&["--quiet"], "sleep 1000 & sleep 0.5"));
+    let (folder, networks) = (running.folder(), running.networks());
+    assert_eq!(running.wait().status.code(), Some(0));
+    assert_gone(&folder, &networks);
+}
+
+#[test]
+fn interrupted_runs_put_themselves_away() {
+    if !is_root("interrupted_runs_put_themselves_away") {
+        return;
+    }
+    for signal in [Signal::INT, Signal::TERM] {
+        let running = Running::start(run("default"));
+        let (folder, networks) = (running.folder(), running.networks());
+        running.proxy();
+        running.signal(signal);
+        let done = running.wait();
+        assert_eq!(done.status.code(), Some(130), "{}", stderr(&done));
+        assert_eq!(stdout(&done), "");
+        assert_gone(&folder, &networks);
+    }
+}
+
+#[test]
+fn what_a_killed_lab_left_the_next_one_puts_away() {
+    if !is_root("what_a_killed_lab_left_the_next_one_puts_away") {
+        return;
+    }
+    let options = ["--quiet", "--set", "pep=default"];
+    let running = Running::start(shell(
+        &options,
+        "exec >/dev/null 2>&1; sleep 1000 & sleep 1000",
+    ));
+    let (folder, networks) = (running.folder(), running.networks());
+    // the proxy, the shell, and its two programs
+    wait_for("programs", || {
+        (inhabitants(&networks).len() >= 4).then_some(())
+    });
+    running.signal(Signal::KILL);
+    running.wait();
+    // its program and the proxy die with it; what the program has started does not
+    wait_for("end of the proxy", || {
+        (inhabitants(&networks).len() <= 2).then_some(())
+    });
+    assert!(folder.exists());
+    let next = output(shell(&["--quiet"], "true"));
+    assert_eq!(next.status.code(), Some(0), "{}", stderr(&next));
+    wait_for("end of the programs", || {
+        inhabitants(&networks).is_empty().then_some(())
+    });
+    assert_gone(&folder, &networks);
+}
+
+#[test]
+fn a_killed_proxy_ends_the_run_and_is_named() {
+    if !is_root("a_killed_proxy_ends_the_run_and_is_named") {
+        return;
+    }
+    let running = Running::start(run("default"));
+    let (folder, networks) = (running.folder(), running.networks());
+    let proxy = running.proxy();
+    std::thread::sleep(Duration::from_millis(500));
+    signal_to(proxy, Signal::KILL);
+    let done = running.wait();
+    let told = stderr(&done);
+    assert_eq!(done.status.code(), Some(1), "{told}");
+    assert!(
+        told.contains("brimful pep") && told.contains("signal: 9"),
+        "{told}"
+    );
+    assert_eq!(stdout(&done), "");
+    assert_gone(&folder, &networks);
+}
+
+#[test]
+fn connections_pass_by_a_killed_proxy_in_a_shell() {
+    if !is_root("connections_pass_by_a_killed_proxy_in_a_shell") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mark = folder.path().join("go");
+    let script = format!(
+        "until [ -e {} ]; do sleep 0.05; done; curl -sS -m 10 -o /dev/null -w '%{{size_download}}' \
+         http://server/200k",
+        mark.display()
+    );
+    let running = Running::start(shell(&["--set", "pep=default"], &script));
+    let proxy = running.proxy();
+    signal_to(proxy, Signal::KILL);
+    std::thread::sleep(Duration::from_millis(300));
+    std::fs::write(&mark, "").expect("a mark");
+    let done = running.wait();
+    let told = stderr(&done);
+    assert_eq!(stdout(&done), "200000", "{told}");
+    assert!(told.contains("connections now pass by it"), "{told}");
+}

@@ -1,0 +1,132 @@
+//! Programs on the UE.
+
+use crate::{Running, brimful, is_root, output, scenario, shell, stderr, stdout};
+use rustix::process::Signal;
+use std::time::Duration;
+
+#[test]
+fn a_program_meets_its_hosts_and_its_exit_code_is_ours() {
+    if !is_root("a_program_meets_its_hosts_and_its_exit_code_is_ours") {
+        return;
+    }
+    let script = "grep -c -e ' server$' -e ' edge$' -e ' ue$' /etc/hosts
+        curl -sS -o /dev/null -w '%{http_code} %{size_download}\\n' http://server/300k
+        head -c 70000 /dev/zero | curl -sS -T - http://server/up
+        curl -sS http://server/nonsense -o /dev/null -w '%{http_code}\\n'
+        echo ${http_proxy-none}
+        exit 7";
+    let mut command = shell(&[], script);
+    command.env("http_proxy", "http://127.0.0.1:1");
+    let done = output(command);
+    let told = stdout(&done);
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!(
+        lines,
+        ["3", "200 300000", "70000 bytes received", "404", "none"],
+        "{}",
+        stderr(&done)
+    );
+    assert_eq!(done.status.code(), Some(7));
+    let report = stderr(&done);
+    assert!(
+        report.contains("rlc/phone/drb1") && report.contains("slots late"),
+        "{report}"
+    );
+}
+
+#[test]
+fn folders_are_served_and_the_quiet_are_quiet() {
+    if !is_root("folders_are_served_and_the_quiet_are_quiet") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("a.txt"), "over the radio").expect("a file");
+    let place = folder.path().display().to_string();
+    let options = ["--server", &place, "--quiet", "--ue", "phone"];
+    let done = output(shell(&options, "curl -sS http://server/a.txt; kill -9 $$"));
+    assert_eq!(stdout(&done), "over the radio");
+    assert_eq!(stderr(&done), "");
+    assert_eq!(done.status.code(), Some(128 + 9));
+}
+
+#[test]
+fn what_cannot_be_run_is_said_in_a_line() {
+    if !is_root("what_cannot_be_run_is_said_in_a_line") {
+        return;
+    }
+    let file = scenario("oai-fast.toml").display().to_string();
+    let cases: [(&[&str], i32, &str); 4] = [
+        (
+            &["lab", "shell", &file, "--", "no-such-program"],
+            127,
+            "no-such-program",
+        ),
+        (
+            &["lab", "shell", &file, "--", "/etc/hosts"],
+            126,
+            "/etc/hosts",
+        ),
+        (
+            &["lab", "shell", &file, "--ue", "2", "--", "true"],
+            2,
+            "phone",
+        ),
+        (
+            &["lab", "shell", &file, "--server", "/none", "--", "true"],
+            2,
+            "/none",
+        ),
+    ];
+    for (arguments, code, word) in cases {
+        let done = output(brimful(arguments));
+        let told = stderr(&done);
+        assert_eq!(done.status.code(), Some(code), "{arguments:?}: {told}");
+        assert!(told.contains(word) && told.lines().count() == 1, "{told}");
+    }
+}
+
+#[test]
+fn others_than_root_are_told_so_in_a_line() {
+    if !is_root("others_than_root_are_told_so_in_a_line") {
+        return;
+    }
+    // the program itself may lie where nobody may look: a copy
+    let folder = tempfile::tempdir().expect("a folder");
+    let copy = folder.path().join("brimful");
+    std::fs::copy(env!("CARGO_BIN_EXE_brimful"), &copy).expect("a copy");
+    std::fs::copy(scenario("../dumbbell.toml"), folder.path().join("d.toml")).expect("a copy");
+    let set = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(folder.path(), set).expect("permissions");
+    let mut command = std::process::Command::new("setpriv");
+    command.current_dir(folder.path());
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]);
+    command
+        .arg(&copy)
+        .args(["lab", "shell", "d.toml", "--", "true"]);
+    let done = output(command);
+    let told = stderr(&done);
+    assert_eq!(done.status.code(), Some(2), "{told}");
+    assert!(
+        told.contains("needs root") && told.lines().count() == 1,
+        "{told}"
+    );
+}
+
+#[test]
+fn a_signal_is_handed_on_to_the_program() {
+    if !is_root("a_signal_is_handed_on_to_the_program") {
+        return;
+    }
+    let script = "trap 'echo told; exit 5' TERM; echo ready; while :; do sleep 0.05; done";
+    let running = Running::start(shell(&["--quiet"], script));
+    let (folder, networks) = (running.folder(), running.networks());
+    crate::wait_for("program", || {
+        (crate::inhabitants(&networks).len() >= 2).then_some(())
+    });
+    std::thread::sleep(Duration::from_millis(200));
+    running.signal(Signal::TERM);
+    let done = running.wait();
+    assert_eq!(stdout(&done), "ready\ntold\n");
+    assert_eq!(done.status.code(), Some(5));
+    crate::assert_gone(&folder, &networks);
+}

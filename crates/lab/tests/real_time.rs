@@ -1,0 +1,170 @@
+//! Experiments in real time over the kernel's TCP, without a proxy. Needs root; without, each test says
+//! on stderr that it is skipped.
+#![allow(missing_docs, reason = "tests")]
+
+use lab::{Error, Options};
+use scenario::{Experiment, FlowResult, Overrides, RunResult};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// A bit of everything over a wire: all applications, both directions, each congestion control.
+const MIX: &str = r#"
+name = "mix"
+description = "All applications over a wire"
+duration = "4 s"
+[path]
+rtt = "20 ms"
+[link]
+rate = "40 Mbit/s"
+uplink-rate = "20 Mbit/s"
+buffer = "200 kB"
+[flow.down]
+cc = "cubic"
+app = { kind = "bulk", size = "4 MB" }
+[flow.up]
+cc = "bbr"
+direction = "up"
+app = { kind = "bulk", size = "2 MB" }
+[flow.web]
+cc = "newreno"
+app = { kind = "web", size = "100 kB", interval = "1 s" }
+[flow.short]
+cc = "cubic"
+app = { kind = "short", size = "20 kB", interval = "500 ms", count = 4 }
+[flow.cbr]
+app = { kind = "cbr", rate = "2 Mbit/s", stop = "3 s" }
+[flow.voip]
+app = { kind = "voip" }
+"#;
+
+/// A download over a wire.
+const WIRE: &str = r#"
+name = "wire"
+description = "A download over a wire"
+duration = "3 s"
+[path]
+rtt = "20 ms"
+[link]
+rate = "50 Mbit/s"
+buffer = "125 kB"
+[flow.bulk]
+cc = "cubic"
+app = { kind = "continuous" }
+"#;
+
+fn is_root(test: &str) -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        eprintln!("skipped: {test} needs root");
+    }
+    is_root
+}
+
+fn experiment(test: &str, text: &str, set: &[(&str, &str)]) -> Experiment {
+    let name = format!("brimful-{test}-{}.toml", std::process::id());
+    let file = std::env::temp_dir().join(name);
+    std::fs::write(&file, text).expect("a scenario");
+    let set = set.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+    let overrides = Overrides {
+        set: set.collect(),
+        ..Overrides::default()
+    };
+    let points = scenario::load(&file, &overrides);
+    let _ = std::fs::remove_file(&file);
+    points
+        .unwrap_or_else(|e| panic!("{e}"))
+        .remove(0)
+        .experiment
+}
+
+fn options(stop: &Arc<AtomicBool>) -> Options {
+    Options {
+        program: PathBuf::from("no proxy is needed"),
+        stop: Arc::clone(stop),
+        record: None,
+        scale: None,
+    }
+}
+
+fn run(experiment: &Experiment) -> RunResult {
+    let options = options(&Arc::new(AtomicBool::new(false)));
+    lab::run(experiment, 1, &options).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn flow<'a>(result: &'a RunResult, name: &str) -> &'a FlowResult {
+    let found = result.flows.iter().find(|flow| flow.name == name);
+    found.unwrap_or_else(|| panic!("no flow {name}"))
+}
+
+#[test]
+fn every_application_does_its_part() {
+    if !is_root("every_application_does_its_part") {
+        return;
+    }
+    let result = run(&experiment("mix", MIX, &[]));
+    let delivered = |name: &str| flow(&result, name).delivered.get();
+    assert_eq!(delivered("down"), 4_000_000);
+    assert_eq!(delivered("up"), 2_000_000);
+    assert_eq!(delivered("short"), 4 * 20_000);
+    // pages at 0, 1, 2 and 3 s
+    assert_eq!(delivered("web"), 4 * 100_000);
+    assert_eq!(flow(&result, "web").load_time.count, 4);
+    assert_eq!(flow(&result, "short").load_time.count, 4);
+    // 2 Mbit/s for 3 s, less what a full queue has dropped
+    assert!(
+        (600_000..=751_000).contains(&delivered("cbr")),
+        "{}",
+        delivered("cbr")
+    );
+    for name in ["down", "up", "web", "short"] {
+        let rtt = &flow(&result, name).rtt;
+        assert!(rtt.count > 0 && rtt.min >= 20.0, "{name}: {} ms", rtt.min);
+        let owd = &flow(&result, name).owd;
+        assert!(owd.min >= 10.0 && owd.min < 20.0, "{name}: {} ms", owd.min);
+    }
+}
+
+#[test]
+fn labs_of_a_process_run_side_by_side() {
+    if !is_root("labs_of_a_process_run_side_by_side") {
+        return;
+    }
+    let rates = ["20 Mbit/s", "50 Mbit/s"];
+    let results = std::thread::scope(|scope| {
+        rates
+            .map(|rate| {
+                let test = format!("wire-{}", rate.len() + usize::from(rate.as_bytes()[0]));
+                let experiment = experiment(&test, WIRE, &[("link.rate", rate)]);
+                scope.spawn(move || run(&experiment))
+            })
+            .map(|thread| thread.join().expect("a run"))
+    });
+    for (result, rate) in results.iter().zip([20.0, 50.0]) {
+        let goodput = flow(result, "bulk").goodput.as_mbps_f64();
+        // headers take 4.5 %, and the beginning its time
+        assert!(
+            (0.85 * rate..rate).contains(&goodput),
+            "{goodput} of {rate} Mbit/s"
+        );
+    }
+}
+
+#[test]
+fn a_run_that_is_told_to_stop_stops() {
+    if !is_root("a_run_that_is_told_to_stop_stops") {
+        return;
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let experiment = experiment("stop", WIRE, &[("duration", "60 s")]);
+    let began = Instant::now();
+    let result = std::thread::scope(|scope| {
+        let run = scope.spawn(|| lab::run(&experiment, 1, &options(&stop)));
+        std::thread::sleep(Duration::from_millis(700));
+        stop.store(true, Ordering::Relaxed);
+        run.join().expect("a run")
+    });
+    assert!(matches!(result, Err(Error::Interrupted)), "{result:?}");
+    assert!(began.elapsed() < Duration::from_secs(20));
+}
