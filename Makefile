@@ -22,23 +22,21 @@ build: setup
 demo: build  ## the main job on a shipped trace: without and with RAN-aware flow control
 	@scripts/demo
 
-# Crates whose tests and lints are not part of `make test` yet.
-IN_WORK := --exclude lab
-
 test: setup fmt-check lint  ## all tests
-	$(CARGO) test --workspace $(IN_WORK) --locked
+	$(CARGO) test --workspace --locked
 
 fmt-check: setup
 	$(CARGO) fmt --all --check
 
 lint: setup
-	$(CARGO) clippy --workspace $(IN_WORK) --no-deps --all-targets --locked -- -D warnings
+	$(CARGO) clippy --workspace --no-deps --all-targets --locked -- -D warnings
 
 lab-demo: build  ## as root: curl and ping through an emulated 4G cell, without and with the proxy
 	@BRIMFUL=$(BRIMFUL) scripts/lab-demo
 
 bench: build  ## speed on this machine; appends to docs/results/bench-history.jsonl
 	$(CARGO) bench --locked -p sim --bench speed -- --record
+	$(CARGO) bench --locked -p lab --bench real_time
 
 reproduce: build  ## RAPID beside the paper: runs everything, writes docs/results/rapid.md
 	@$(BRIMFUL) reproduce rapid --out docs/results
