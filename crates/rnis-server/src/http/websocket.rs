@@ -2,7 +2,6 @@
 
 use super::Api;
 use super::problem::Problem;
-use super::store::Queue;
 use crate::auth::Client;
 use axum::Extension;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
@@ -11,12 +10,17 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use hyper::body::Bytes;
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::{OwnedMutexGuard, mpsc};
 use tokio::time::interval;
 
 /// Longest message that a client may send: it has nothing to say.
 const LONGEST: usize = 4 << 10;
+/// The notifications of a subscription, while one WebSocket has them.
+type Held = OwnedMutexGuard<mpsc::Receiver<Value>>;
+
 /// Between pings.
 const PULSE: Duration = Duration::from_secs(20);
 
@@ -33,17 +37,17 @@ pub(super) async fn connect(
     let queue = found.flatten().ok_or_else(Problem::not_found)?;
     let upgrade = upgrade
         .map_err(|rejection| Problem::new(StatusCode::BAD_REQUEST, rejection.body_text()))?;
-    if queue.try_lock().is_err() {
+    // held from here on, so that of two that come at once one is refused
+    let queue = queue.try_lock_owned().map_err(|_| {
         let text = "this subscription has its WebSocket already";
-        return Err(Problem::new(StatusCode::CONFLICT, text));
-    }
+        Problem::new(StatusCode::CONFLICT, text)
+    })?;
     let upgrade = upgrade.max_message_size(LONGEST).max_frame_size(LONGEST);
     Ok(upgrade.on_upgrade(move |socket| serve(api, queue, socket)))
 }
 
 /// Sends notifications until the client leaves or the subscription ends.
-async fn serve(api: Arc<Api>, queue: Queue, mut socket: WebSocket) {
-    let mut queue = queue.lock().await;
+async fn serve(api: Arc<Api>, mut queue: Held, mut socket: WebSocket) {
     let mut pulse = interval(PULSE);
     loop {
         tokio::select! {
