@@ -2,11 +2,12 @@
 //!
 //! ```text
 //!   control array    <- window, pacing rate          (written here, read by the program)
-//!   telemetry array  -> acknowledged, RTTs, cwnd ... (written by the program, read here)
+//!   telemetry array  -> acknowledged, RTTs, cwnd ... (written by the program, read here; only the
+//!                       first values are written here)
 //!   socket storage   <- which slot of the arrays     (one system call a connection)
 //! ```
 
-use crate::sys::SharedWords;
+use crate::sys::{SharedWords, TcpInfo, tcp_info};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, PrintLevel, set_print};
 use rustix::net::sockopt;
 use std::io;
@@ -150,6 +151,10 @@ impl Kernel {
             usage: *usage,
         };
         self.clear(slot);
+        // what the program will tell, until it does: a connection may stand still for long
+        if let Ok(info) = tcp_info(socket) {
+            self.foretell(slot, &info);
+        }
         let place = [index.to_ne_bytes(), slot.usage.to_ne_bytes()].concat();
         let key = socket.as_raw_fd().to_ne_bytes();
         let result = self
@@ -173,6 +178,15 @@ impl Kernel {
         window.store(0, Relaxed);
         pacing_rate.store(0, Relaxed);
         usage.store(u64::from(slot.usage), Release);
+    }
+
+    fn foretell(&self, slot: Slot, info: &TcpInfo) {
+        let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        let words = self.telemetry_of(slot);
+        words[0].store(info.bytes_acked, Relaxed);
+        words[2].store(pair(info.rtt, info.min_rtt), Relaxed);
+        let cwnd = info.snd_cwnd.saturating_mul(info.snd_mss);
+        words[3].store(pair(cwnd, info.snd_wnd), Relaxed);
     }
 
     /// A slot is not used any more.
@@ -200,7 +214,7 @@ impl Kernel {
         words[1].store(pacing_rate, Relaxed);
     }
 
-    /// What the program last told; all zero before the first acknowledgement.
+    /// What the program last told; before the first acknowledgement, what the kernel knew at the start.
     pub(super) fn told(&self, slot: Slot) -> Told {
         let words = self.telemetry_of(slot);
         let word = |i: usize| words[i].load(Relaxed);
@@ -263,6 +277,7 @@ mod tests {
         let (server, _) = listener.accept().expect("accepted");
         let server = OwnedFd::from(server);
         let slot = kernel.take(&server).expect("taken");
+        assert!(kernel.told(slot).cwnd > 0, "known before anything is told");
         let mut server = TcpStream::from(server);
         let mut client = client;
         for window in [600_000u64, 200_000, 400_000] {

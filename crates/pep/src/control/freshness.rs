@@ -7,6 +7,10 @@ use units::{Duration, Instant};
 /// anew.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// When all reports of a source with a clock of its own have been too old for so long, its clock is
+/// taken to have been set back.
+const CLOCK_PATIENCE: Duration = Duration::from_secs(5);
+
 /// How a cell's connections are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
@@ -133,6 +137,10 @@ impl Watch {
         let age = now.saturating_since(ours);
         if age > max_age {
             self.newest = Some(time);
+            let silence = self.silence(now);
+            if offset != 0 && silence.is_some_and(|silence| silence >= CLOCK_PATIENCE) {
+                self.offset = None;
+            }
             return Err(Refused::Old);
         }
         for ue in &mut report.ues {
@@ -218,6 +226,23 @@ mod tests {
             let now = second * 1_000;
             let said = said(now, second / 10);
             assert!(believe(&mut watch, now, said).is_ok(), "after {second} s");
+        }
+    }
+
+    #[test]
+    fn a_foreign_clock_that_was_set_back_is_believed_again() {
+        let mut watch = Watch::new(true);
+        let said = |real: u64| ms(real - 5_000);
+        assert_eq!(believe(&mut watch, 9_000, said(9_000)), Ok(ms(9_000)));
+        // after a pause it has lost two seconds
+        assert_eq!(believe(&mut watch, 12_500, said(10_500)), Err(Refused::Old));
+        assert_eq!(believe(&mut watch, 14_100, said(12_100)), Err(Refused::Old));
+        assert_eq!(believe(&mut watch, 14_101, said(12_101)), Ok(ms(14_101)));
+        // on this machine, what is old stays old
+        let mut watch = Watch::new(false);
+        assert_eq!(believe(&mut watch, 9_000, ms(9_000)), Ok(ms(9_000)));
+        for now in [12_500, 14_100, 14_101, 20_000] {
+            assert_eq!(believe(&mut watch, now, ms(now - 2_000)), Err(Refused::Old));
         }
     }
 
