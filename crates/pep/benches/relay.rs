@@ -2,7 +2,9 @@
 //! tuned, and ours with its control running, in turns of one run.
 //!
 //! `cargo bench -p pep --bench relay` prints a table; `-- --record` also writes
-//! `docs/results/pep.md`. Needs root; without haproxy its columns are left out, aloud.
+//! `docs/results/proxy.md`. `--only streams`, `connections` or `deciding` measures that alone;
+//! `--soak` runs all kinds of traffic for half an hour instead. Needs root; without haproxy its
+//! columns are left out, aloud.
 #![allow(missing_docs, reason = "a bench")]
 
 #[path = "../tests/support/mod.rs"]
@@ -40,37 +42,56 @@ fn main() -> ExitCode {
     if has("--soak") {
         return soak::run(&hosts);
     }
+    let only = arguments.iter().position(|a| a == "--only");
+    let only = only.and_then(|at| arguments.get(at + 1));
     let kinds = Kind::available();
-    let mut table = Table::new(&kinds);
-    if !has("--only-connections") && !has("--only-deciding") {
-        streams::measure(&hosts, &kinds, &mut table);
-    }
-    if !has("--only-streams") && !has("--only-deciding") {
-        connections::measure(&hosts, &kinds, &mut table);
-    }
-    if !has("--only-streams") && !has("--only-connections") {
-        deciding::measure(&hosts, &mut table);
-    }
-    if has("--record") {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results/pep.md");
-        std::fs::write(path, table.page()).expect("the page can be written");
+    for (name, title, measure) in PARTS {
+        if only.is_some_and(|only| only != name) {
+            continue;
+        }
+        let mut table = Table::new(title, &kinds);
+        measure(&hosts, &kinds, &mut table);
+        table.note(format!(
+            "Load average of the machine afterwards: {}.",
+            load()
+        ));
+        if has("--record") {
+            table.record();
+        }
     }
     ExitCode::SUCCESS
 }
 
-/// The results, printed as they come.
+/// Fills a table.
+type Measure = fn(&Hosts, &[Kind], &mut Table);
+
+/// Name on the command line, title on the page.
+const PARTS: [(&str, &str, Measure); 3] = [
+    ("streams", "Bulk transfer", streams::measure),
+    ("connections", "Connections", connections::measure),
+    ("deciding", "Deciding", deciding::measure),
+];
+
+/// What else the machine does makes numbers worse.
+fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').take(3).collect::<Vec<_>>().join(" ")
+}
+
+/// The results of a part, printed as they come.
 pub struct Table {
+    title: &'static str,
     kinds: Vec<&'static str>,
     rows: Vec<Row>,
     notes: Vec<String>,
 }
 
 impl Table {
-    fn new(kinds: &[Kind]) -> Self {
-        let kinds: Vec<&'static str> = kinds.iter().map(|k| k.name()).collect();
-        println!("| what | {} |", kinds.join(" | "));
+    fn new(title: &'static str, kinds: &[Kind]) -> Self {
+        println!("\n{title}");
         Self {
-            kinds,
+            title,
+            kinds: kinds.iter().map(|k| k.name()).collect(),
             rows: Vec::new(),
             notes: Vec::new(),
         }
@@ -78,6 +99,9 @@ impl Table {
 
     /// A row.
     pub fn row(&mut self, what: impl Into<String>, values: Vec<Option<f64>>) {
+        if self.rows.is_empty() {
+            println!("| what | {} |", self.kinds.join(" | "));
+        }
         let row = (what.into(), values);
         println!("{}", line(&row));
         self.rows.push(row);
@@ -89,29 +113,49 @@ impl Table {
         self.notes.push(note);
     }
 
-    fn page(&self) -> String {
-        let mut page = String::from(PAGE_HEAD);
-        let _ = writeln!(page, "| what | {} |", self.kinds.join(" | "));
-        let _ = writeln!(page, "| --- |{}", " --- |".repeat(self.kinds.len()));
-        for row in &self.rows {
-            let _ = writeln!(page, "{}", line(row));
+    fn section(&self) -> String {
+        let mut text = format!("## {}\n\n", self.title);
+        // writing to a text cannot fail
+        if !self.rows.is_empty() {
+            let _ = writeln!(text, "| what | {} |", self.kinds.join(" | "));
+            let _ = writeln!(text, "| --- |{}", " --- |".repeat(self.kinds.len()));
+            for row in &self.rows {
+                let _ = writeln!(text, "{}", line(row));
+            }
+            let _ = writeln!(text);
         }
-        let _ = writeln!(page);
         for note in &self.notes {
-            let _ = writeln!(page, "- {note}");
+            let _ = writeln!(text, "- {note}");
         }
-        page
+        text
+    }
+
+    /// Puts it on the page, in the place of what was measured before.
+    fn record(&self) {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results/proxy.md");
+        let before = std::fs::read_to_string(path).unwrap_or_default();
+        let mut page = PAGE_HEAD.to_owned();
+        for (_, title, _) in PARTS {
+            let old = before.split("\n## ").find(|s| s.starts_with(title));
+            let section = match old {
+                _ if title == self.title => self.section(),
+                Some(old) => format!("## {}\n", old.trim_end()),
+                None => continue,
+            };
+            let _ = write!(page, "\n{section}");
+        }
+        std::fs::write(path, page).expect("the page can be written");
     }
 }
 
 const PAGE_HEAD: &str = "\
 # The proxy's data path
 
-Written by `make bench-pep`. One run on one machine between three network namespaces: client, proxy, \
-server; medians. All relays carry the same traffic in turns; ours runs transparently with its \
-control, on radio reports of 1 ms that leave the radio wide open. CPU is the relay's own process \
-(user and system).
-
+Written by `make bench`. One run on one machine of two cores between three network namespaces: client,
+proxy, server; medians of three. All relays carry the same traffic in turns. Ours runs transparently with
+its control, on radio reports of 1 ms that leave the radio wide open; HAProxy *tuned* has `tune.pipesize
+1048576`, `option splice-request` and `option splice-response`. CPU is the relay's own process, user and
+system. The numbers of different parts may be of different runs.
 ";
 
 fn line((what, values): &Row) -> String {

@@ -1,6 +1,7 @@
 //! Deciding for 2,000 flows of 200 UEs on radio reports of 1 ms.
 
 use crate::Table;
+use crate::relays::Kind;
 use crate::support::daemon::{Daemon, TRANSPARENT};
 use crate::support::radio::{Radio, wide_open};
 use crate::support::traffic::{PATIENCE, accept, listen};
@@ -38,7 +39,7 @@ fn connect_from(hosts: &Hosts, from: IpAddr) -> TcpStream {
 }
 
 /// Measures the control thread's share of a core.
-pub fn measure(hosts: &Hosts, table: &mut Table) {
+pub fn measure(hosts: &Hosts, _kinds: &[Kind], table: &mut Table) {
     let ues: Vec<IpAddr> = (0..UES).map(ue).collect();
     let lines: Vec<String> = ues
         .iter()

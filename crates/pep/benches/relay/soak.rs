@@ -41,9 +41,9 @@ fn client(hosts: &Hosts, target: std::net::SocketAddr, done: &AtomicU64, stop: &
     }
 }
 
-/// Runs for half an hour, or as many minutes as `BRIMFUL_SOAK_MINUTES` says.
+/// Runs for half an hour, or as many minutes as `SOAK_MINUTES` says.
 pub fn run(hosts: &Hosts) -> ExitCode {
-    let minutes = std::env::var("BRIMFUL_SOAK_MINUTES").ok();
+    let minutes = std::env::var("SOAK_MINUTES").ok();
     let minutes = minutes.and_then(|m| m.parse().ok()).unwrap_or(MINUTES);
     let relay = Relay::start(Kind::Brimful, hosts, PORT);
     let pid = relay.pid().expect("it runs");
