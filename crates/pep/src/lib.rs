@@ -33,8 +33,9 @@ mod shared;
 #[expect(unsafe_code, reason = "the kernel's interfaces that no safe crate has")]
 mod sys;
 
-pub use admin::{ask, flows, status};
+pub use admin::{ask, check_request, flows, status};
 pub use config::{Broker, Config, ConfigError};
 pub use daemon::{Start, run};
 pub use error::PepError;
+pub use metrics::metrics_status;
 pub use reports::{BrokerReader, ReportSink};

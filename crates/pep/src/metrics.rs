@@ -57,11 +57,12 @@ fn answer(core: &Core, mut stream: TcpStream) -> std::io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let head = read_head(&mut stream)?;
-    let (status, body) = match head.split(' ').collect::<Vec<_>>()[..] {
-        ["GET", "/metrics", ..] => ("200 OK", page(core)),
-        ["GET", ..] => ("404 Not Found", "the metrics are at /metrics\n".to_owned()),
-        [_, "/metrics", ..] => ("405 Method Not Allowed", "GET only\n".to_owned()),
-        _ => ("400 Bad Request", "not understood\n".to_owned()),
+    let status = metrics_status(&head);
+    let body = match status {
+        OK => page(core),
+        NOT_FOUND => "the metrics are at /metrics\n".to_owned(),
+        NOT_ALLOWED => "GET only\n".to_owned(),
+        _ => "not understood\n".to_owned(),
     };
     let length = body.len();
     write!(
@@ -71,8 +72,24 @@ fn answer(core: &Core, mut stream: TcpStream) -> std::io::Result<()> {
     )
 }
 
-/// The first line of a request; the rest of its head is read and forgotten.
-fn read_head(stream: &mut TcpStream) -> std::io::Result<String> {
+const OK: &str = "200 OK";
+const NOT_FOUND: &str = "404 Not Found";
+const NOT_ALLOWED: &str = "405 Method Not Allowed";
+
+/// What is answered to a request with this head, of any bytes.
+pub fn metrics_status(head: &[u8]) -> &'static str {
+    let head = String::from_utf8_lossy(head);
+    let line = head.lines().next().unwrap_or_default();
+    match line.split(' ').collect::<Vec<_>>()[..] {
+        ["GET", "/metrics", ..] => OK,
+        ["GET", ..] => NOT_FOUND,
+        [_, "/metrics", ..] => NOT_ALLOWED,
+        _ => "400 Bad Request",
+    }
+}
+
+/// The head of a request, as far as it came.
+fn read_head(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
     let until = Instant::now() + PATIENCE;
     let mut head = Vec::new();
     let mut buffer = [0; 1_024];
@@ -85,8 +102,7 @@ fn read_head(stream: &mut TcpStream) -> std::io::Result<String> {
         }
         head.extend_from_slice(&buffer[..n]);
     }
-    let text = String::from_utf8_lossy(&head);
-    Ok(text.lines().next().unwrap_or_default().to_owned())
+    Ok(head)
 }
 
 /// A page in the making.

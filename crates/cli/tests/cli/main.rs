@@ -6,6 +6,9 @@ mod compare;
 mod folder;
 mod help;
 mod json;
+mod pep;
+#[path = "../../../rnis-server/tests/service/processes.rs"]
+mod processes;
 #[path = "../../../rnis-server/tests/service/recording.rs"]
 mod recording;
 mod replay;

@@ -38,6 +38,21 @@ enum Request {
     HandOver,
 }
 
+/// Reads a request of any bytes.
+fn parse(line: &[u8]) -> Result<Request, String> {
+    serde_json::from_slice(line).map_err(|error| {
+        format!("{error}; a request is {{\"command\":\"status\"}}, \"flows\" or \"hand-over\"")
+    })
+}
+
+/// Whether bytes are a request; if not, what the answer says.
+///
+/// # Errors
+/// They are none.
+pub fn check_request(line: &[u8]) -> Result<(), String> {
+    parse(line).map(|_| ())
+}
+
 /// The answer to a hand-over, beside the descriptors.
 #[derive(Debug, Deserialize, Serialize)]
 struct HandedOver {
@@ -92,16 +107,11 @@ fn answer(core: &Core, mut stream: UnixStream) -> std::io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let line = read_line(&mut stream)?;
-    match serde_json::from_slice(&line) {
+    match parse(&line) {
         Ok(Request::Status) => write_json(&mut stream, &overview(core)),
         Ok(Request::Flows) => write_json(&mut stream, &flow_reports(core)),
         Ok(Request::HandOver) => hand_over(core, &mut stream),
-        Err(error) => {
-            let error = format!(
-                "{error}; a request is {{\"command\":\"status\"}}, \"flows\" or \"hand-over\""
-            );
-            write_json(&mut stream, &Refusal { error })
-        }
+        Err(error) => write_json(&mut stream, &Refusal { error }),
     }
 }
 
@@ -149,4 +159,27 @@ fn hand_over(core: &Core, stream: &mut UnixStream) -> std::io::Result<()> {
         tracing::warn!(%error, "the listeners could not be handed over: going on");
     }
     handed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn only_what_is_known_is_a_request() {
+        assert!(check_request(b"{\"command\":\"status\"}").is_ok());
+        for bad in [&b""[..], b"status", b"{\"command\":\"stop\"}", b"\xff\x00"] {
+            let error = check_request(bad).expect_err("refused");
+            assert!(error.contains("a request is"), "{error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_answered(line in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = check_request(&line);
+            prop_assert!(crate::metrics::metrics_status(&line).len() > 3);
+        }
+    }
 }

@@ -1,0 +1,216 @@
+//! `brimful pep`: checked, refused, and fed by brokers that die and return.
+
+use super::{Place, Run};
+use crate::processes::{Nats, Rabbit};
+use rnis::codec::encode_json;
+use rnis::{CellId, CellReport, LinkQuality, RadioReport, Rnti, UeReport};
+use serde_json::Value;
+use std::io::Write;
+use std::os::unix::net::UnixListener;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use units::{Bytes, Cqi, Duration as Span, Hertz, Instant as Time, Prb, Slot};
+
+/// How long anything is waited for.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Report number so-and-so of one UE, so long after the first, on a clock of its own.
+fn report(n: u64, since: Duration) -> RadioReport {
+    let since = Span::from_micros(since.as_micros() as u64);
+    let ue = UeReport {
+        rnti: Rnti(17_921),
+        ip: Some([127, 0, 0, 1].into()),
+        prb_dl: Prb::new(0),
+        quality: LinkQuality::Measured {
+            full_band_millibytes: 1_000_000,
+        },
+        cqi: Cqi::new(15),
+        tbs_bytes: Bytes::ZERO,
+        served_bytes: Bytes::ZERO,
+        rlc_queue_bytes: Bytes::ZERO,
+        harq_processes: 0,
+        harq_retx: 0,
+        seq: n,
+        timestamp: Time::ZERO + Span::from_secs(1_000) + since,
+    };
+    RadioReport {
+        cell: CellReport {
+            id: CellId(1),
+            n_prb: Prb::new(100),
+            scs: Hertz::from_khz(15),
+            slot_duration: Span::from_millis(1),
+            downlink_share: 1.0,
+            slot: Slot::new(n * 5),
+            slots: 5,
+            prb_background: Prb::new(0),
+        },
+        ues: vec![ue],
+    }
+}
+
+#[test]
+fn the_shipped_configuration_is_good() {
+    let place = Place::new();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/pep.toml");
+    let run = place.run(&["pep", "--config", file, "--check"]).succeeded();
+    assert!(run.stdout.contains("valid"), "{run:?}");
+}
+
+#[test]
+fn the_shipped_unit_is_hardened() {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../packaging/systemd/brimful-pep.service"
+    );
+    // an exposure of at most 2.5 of 10
+    let arguments = ["security", "--offline=true", "--threshold=25", file];
+    match Command::new("systemd-analyze").args(arguments).output() {
+        Ok(output) => assert!(output.status.success(), "{output:?}"),
+        Err(_) => eprintln!("skipped: the_shipped_unit_is_hardened needs systemd-analyze"),
+    }
+}
+
+#[test]
+fn a_faulty_configuration_is_refused_with_its_place() {
+    let place = Place::new().with("pep.toml", "mode = \"explicit\"\ncontorl = \"split\"\n");
+    let run = place.run(&["pep", "--config", "pep.toml"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.stderr.contains("pep.toml:2:1"), "{run:?}");
+    assert!(run.stderr.contains("did you mean \"control\""), "{run:?}");
+}
+
+/// A process that ends with its value.
+struct Process(Child);
+
+impl Process {
+    fn start(place: &Place, arguments: &[&str]) -> Self {
+        let log = std::fs::File::create(place.path(arguments[0])).expect("a log");
+        let child = place
+            .command(arguments)
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn();
+        Self(child.expect("the command starts"))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // it may have ended already
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A cell that reports every 5 ms to whoever connects, until its value ends.
+struct Cell(Arc<AtomicBool>);
+
+impl Cell {
+    fn start(place: &Place) -> Self {
+        let listener = UnixListener::bind(place.path("cell.sock")).expect("a socket");
+        let stop = Arc::new(AtomicBool::new(false));
+        let is_over = Arc::clone(&stop);
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("the service");
+            let began = Instant::now();
+            for n in 1.. {
+                let mut line = encode_json(&report(n, began.elapsed()));
+                line.push(b'\n');
+                if is_over.load(Relaxed) || stream.write_all(&line).is_err() {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
+        Self(stop)
+    }
+}
+
+impl Drop for Cell {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+/// What the proxy says of its reports.
+fn control(place: &Place) -> Option<Value> {
+    let run: Run = place.run(&["pep", "status", "--socket", "pep.sock", "--json"]);
+    let status: Value = serde_json::from_str(&run.stdout).ok()?;
+    Some(status["control"].clone())
+}
+
+fn until(place: &Place, what: &str, so: impl Fn(&Value) -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !control(place).is_some_and(|control| so(&control)) {
+        let log = |name| std::fs::read_to_string(place.path(name)).unwrap_or_default();
+        assert!(
+            Instant::now() < deadline,
+            "waited in vain: {what}\n{:?}\n{}\n{}",
+            control(place),
+            log("pep"),
+            log("rnis")
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn is_following(control: &Value) -> bool {
+    control["cells"][0]["state"] == "following" && control["source_connected"] == true
+}
+
+/// A cell, the service that publishes its reports, and a proxy that reads them.
+fn chain(transport: &str, url: &str) -> (Place, Cell, [Process; 2]) {
+    let service = format!(
+        "[[source]]\nname = \"cell\"\nkind = \"reports\"\nurl = \"unix:cell.sock\"\n\
+         [{transport}]\nurl = \"{url}\"\n"
+    );
+    let proxy = format!(
+        "mode = \"explicit\"\n[explicit]\nlisten = \"127.0.0.1:0\"\nupstream = \"127.0.0.1:9\"\n\
+         [reports]\nsource = \"{url}\"\nplain-after = \"500 ms\"\n[admin]\nsocket = \"pep.sock\"\n"
+    );
+    let place = Place::new()
+        .with("rnis.toml", &service)
+        .with("pep.toml", &proxy);
+    let cell = Cell::start(&place);
+    let service = Process::start(&place, &["rnis", "--config", "rnis.toml"]);
+    let proxy = Process::start(&place, &["pep", "--config", "pep.toml"]);
+    (place, cell, [service, proxy])
+}
+
+/// No reports any more; the connections of a proxy whose broker is dead are spliced and no more.
+fn is_plain(control: &Value) -> bool {
+    control["cells"][0]["state"] == "plain" && control["source_connected"] == false
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_all().build().expect("a runtime")
+}
+
+#[test]
+fn reports_come_out_of_nats_which_dies_and_returns() {
+    let runtime = runtime();
+    let mut nats = Nats::new();
+    runtime.block_on(nats.start());
+    let (place, _cell, _processes) = chain("nats", &nats.url());
+    until(&place, "it follows", is_following);
+    nats.kill();
+    until(&place, "it is plain", is_plain);
+    runtime.block_on(nats.start());
+    until(&place, "it follows again", is_following);
+}
+
+#[test]
+fn reports_come_out_of_rabbitmq_which_dies_and_returns() {
+    let runtime = runtime();
+    let mut rabbit = Rabbit::new();
+    runtime.block_on(rabbit.start());
+    let (place, _cell, _processes) = chain("amqp", &rabbit.url());
+    until(&place, "it follows", is_following);
+    rabbit.kill();
+    until(&place, "it is plain", is_plain);
+    runtime.block_on(rabbit.start());
+    until(&place, "it follows again", is_following);
+}
