@@ -322,7 +322,7 @@ impl Threads {
                 self.writer = Some(spawn("recording", move || writer.run())?);
             }
             if let Some((source, sink)) = parts.source {
-                spawn("reports", move || reports::read(&source, brokers, sink))?;
+                spawn("reports", move || reports::read(&source, brokers, &sink))?;
             }
             self.control = Some((thread, parts.sender, parts.stop));
         }

@@ -25,7 +25,7 @@ const MOST_PENDING: usize = 256;
 
 /// Brings reports out of a broker to a sink until that is closed. It has a thread of its own, and
 /// connects again by itself whenever the broker is lost.
-pub type BrokerReader = fn(&Broker, ReportSink);
+pub type BrokerReader = fn(&Broker, &ReportSink);
 
 /// Where reports are brought to.
 #[derive(Clone, Debug)]
@@ -76,9 +76,9 @@ impl ReportSink {
 }
 
 /// Reads a source until the sink is closed. A broker needs its reader.
-pub(crate) fn read(source: &Source, brokers: Option<BrokerReader>, sink: ReportSink) {
+pub(crate) fn read(source: &Source, brokers: Option<BrokerReader>, sink: &ReportSink) {
     match (source, brokers) {
-        (Source::Unix(path), _) => read_socket(path, &sink),
+        (Source::Unix(path), _) => read_socket(path, sink),
         (Source::Broker(broker), Some(read)) => read(broker, sink),
         (Source::Broker(broker), None) => {
             tracing::error!(source = %broker, "this program cannot read brokers");

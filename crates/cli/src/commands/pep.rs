@@ -97,10 +97,9 @@ impl Follower for ToProxy {
     }
 }
 
-fn read_broker(broker: &Broker, sink: ReportSink) {
-    let proxy = sink.clone();
-    let mut to = ToProxy(sink);
-    if let Err(error) = follow(&broker.url, &broker.topic, &mut to, || proxy.is_closed()) {
+fn read_broker(broker: &Broker, sink: &ReportSink) {
+    let mut to = ToProxy(sink.clone());
+    if let Err(error) = follow(&broker.url, &broker.topic, &mut to, || sink.is_closed()) {
         tracing::error!(%broker, %error, "no radio reports");
     }
 }

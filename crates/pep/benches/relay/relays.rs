@@ -98,7 +98,7 @@ impl Relay {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("haproxy.cfg");
         let config = format!(
-            "global\n maxconn 9300\n {global}\ndefaults\n mode tcp\n {options}\n timeout connect 5s\n \
+            "global\n maxconn 9000\n maxpipes 400\n {global}\ndefaults\n mode tcp\n {options}\n timeout connect 5s\n \
              timeout client 1h\n timeout server 1h\n\
              listen l\n bind 10.45.0.1:{FRONTEND}\n server s {SERVER}:{port}\n"
         );
