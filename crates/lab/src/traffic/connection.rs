@@ -4,6 +4,7 @@ use super::FlowContext;
 use crate::measure::Event;
 use crate::sys;
 use rustix::io::Errno;
+use rustix::net::sockopt::set_socket_linger;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -25,6 +26,14 @@ pub(crate) enum Ended {
     Stopped,
 }
 
+/// The run is over: when the socket is closed, what it still holds is given up, or the kernel would
+/// keep it, and try to send it to hosts that are gone, for minutes.
+fn stopped(socket: &OwnedFd) -> Ended {
+    // a connection that has ended by itself holds nothing
+    let _ = set_socket_linger(socket, Some(core::time::Duration::ZERO));
+    Ended::Stopped
+}
+
 /// Reads and discards so many bytes.
 pub(crate) fn discard(context: &FlowContext, socket: &OwnedFd, size: u64) -> Ended {
     let mut buffer = [0u8; 1];
@@ -38,7 +47,7 @@ pub(crate) fn discard(context: &FlowContext, socket: &OwnedFd, size: u64) -> End
             Err(error) => match error.kind() {
                 std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted => {
                     if context.has_stopped() {
-                        return Ended::Stopped;
+                        return stopped(socket);
                     }
                 }
                 _ => return Ended::Broken,
@@ -56,7 +65,7 @@ pub(crate) fn read_exact(context: &FlowContext, socket: &OwnedFd, into: &mut [u8
             Ok((0, _)) => return Ended::Broken,
             Ok((read, _)) => filled += read,
             Err(Errno::AGAIN | Errno::INTR) if !context.has_stopped() => {}
-            Err(Errno::AGAIN | Errno::INTR) => return Ended::Stopped,
+            Err(Errno::AGAIN | Errno::INTR) => return stopped(socket),
             Err(_) => return Ended::Broken,
         }
     }
@@ -70,7 +79,7 @@ pub(crate) fn write_all(context: &FlowContext, socket: &OwnedFd, bytes: &[u8]) -
         match send(socket, &bytes[written..], SendFlags::NOSIGNAL) {
             Ok(n) => written += n,
             Err(Errno::AGAIN | Errno::INTR) if !context.has_stopped() => {}
-            Err(Errno::AGAIN | Errno::INTR) => return Ended::Stopped,
+            Err(Errno::AGAIN | Errno::INTR) => return stopped(socket),
             Err(_) => return Ended::Broken,
         }
     }
@@ -94,10 +103,10 @@ pub(crate) fn write_object(
     while left > 0 {
         let now = context.clock.now();
         if rate.is_some() && now < next_at && !context.sleep_until(next_at) {
-            return Ended::Stopped;
+            return stopped(socket);
         }
         if context.has_stopped() {
-            return Ended::Stopped;
+            return stopped(socket);
         }
         let part = chunk.min(left);
         match write_all(context, socket, &payload[..part as usize]) {
