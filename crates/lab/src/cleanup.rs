@@ -6,13 +6,14 @@
 //! that holds them.
 
 use crate::Error;
-use crate::topology::Hosts;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Where the folders of all labs are.
@@ -28,19 +29,23 @@ pub(crate) struct Folder {
 
 impl Folder {
     /// Makes one, and puts away what dead labs have left.
-    pub(crate) fn create(hosts: &Hosts) -> Result<Self, Error> {
+    pub(crate) fn create() -> Result<Self, Error> {
         sweep(Path::new(PLACE));
         let number = LABS.fetch_add(1, Ordering::Relaxed);
         let path = Path::new(PLACE).join(format!("lab-{}-{number}", std::process::id()));
         let failed = || Error::system(format!("make {}", path.display()));
         make(&path).map_err(failed())?;
         let folder = Self { path };
-        let inodes: Vec<String> = hosts.inodes().iter().map(u64::to_string).collect();
-        let began = began(std::process::id()).unwrap_or_default();
-        let owner = format!("{began}\n{}\n", inodes.join("\n"));
+        let owner = began(std::process::id()).unwrap_or_default();
         let file = folder.path.join(OWNER);
         fs::write(&file, owner).map_err(Error::system(format!("write {}", file.display())))?;
         Ok(folder)
+    }
+
+    /// Marks a command, and all that it will start, as this lab's: by [`MARK`] a later lab finds what
+    /// this one left, should it be killed.
+    pub(crate) fn mark(&self, command: &mut Command) {
+        command.env(MARK, &self.path);
     }
 
     /// Where it is.
@@ -67,8 +72,11 @@ fn make(path: &Path) -> io::Result<()> {
     result.unwrap_or(Err(io::ErrorKind::NotFound.into()))
 }
 
-/// When its owner began, and the namespaces of the lab, each on a line.
+/// When its owner began.
 const OWNER: &str = "owner";
+/// The variable in the environment of a lab's programs that names its folder. A namespace's number
+/// would not do: the kernel gives it to another one as soon as the first is gone.
+const MARK: &str = "BRIMFUL_LAB";
 
 /// Puts away what dead labs have left in `place`: their programs, then their folders.
 fn sweep(place: &Path) {
@@ -80,13 +88,12 @@ fn sweep(place: &Path) {
         let Some(pid) = owner_of(&path) else {
             continue;
         };
-        let text = fs::read_to_string(path.join(OWNER)).unwrap_or_default();
-        let mut lines = text.lines();
-        let began_then = lines.next().map(str::to_owned);
-        if is_alive(pid) && began_then.is_none_or(|then| began(pid) == Some(then)) {
+        let began_then = fs::read_to_string(path.join(OWNER)).unwrap_or_default();
+        let is_same = || began_then.is_empty() || began(pid).as_deref() == Some(began_then.trim());
+        if is_alive(pid) && is_same() {
             continue;
         }
-        end_programs(&lines.filter_map(|line| line.parse().ok()).collect());
+        end_marked(&path);
         let _ = fs::remove_dir_all(&path);
     }
 }
@@ -97,21 +104,37 @@ fn owner_of(path: &Path) -> Option<u32> {
     name.split_once('-')?.0.parse().ok()
 }
 
-/// Ends every other process whose network is one of these namespaces. They are of a lab that is over:
-/// nobody else has ever been in them.
+/// Ends every other process whose network is one of these namespaces, which are this lab's and still
+/// stand: nobody else has ever been in them.
 pub(crate) fn end_programs(networks: &BTreeSet<u64>) {
+    end_all(|process| {
+        let network = fs::metadata(process.join("ns/net"));
+        network.is_ok_and(|network| networks.contains(&network.ino()))
+    });
+}
+
+/// Ends what a dead lab with this folder has started.
+fn end_marked(folder: &Path) {
+    let mark = [MARK.as_bytes(), b"=", folder.as_os_str().as_bytes()].concat();
+    end_all(|process| {
+        let environment = fs::read(process.join("environ")).unwrap_or_default();
+        environment
+            .split(|byte| *byte == 0)
+            .any(|variable| variable == mark)
+    });
+}
+
+/// Ends every other process of which this is true, asked of its place in `/proc`.
+fn end_all(is_meant: impl Fn(&Path) -> bool) {
     let Ok(processes) = fs::read_dir("/proc") else {
         return;
     };
     for process in processes.flatten() {
-        let pid = process
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse::<i32>().ok());
-        let network = fs::metadata(process.path().join("ns/net"));
-        if let (Some(pid), Ok(network)) = (pid.and_then(Pid::from_raw), network)
-            && networks.contains(&network.ino())
+        let name = process.file_name();
+        let pid = name.to_str().and_then(|name| name.parse().ok());
+        if let Some(pid) = pid.and_then(Pid::from_raw)
             && pid != rustix::process::getpid()
+            && is_meant(&process.path())
         {
             let _ = kill_process(pid, Signal::KILL);
         }
@@ -140,6 +163,36 @@ mod tests {
         assert_eq!(owner_of(Path::new("/run/brimful/lab-123-0")), Some(123));
         assert_eq!(owner_of(Path::new("/run/brimful/pep.sock")), None);
         assert_eq!(owner_of(Path::new("/run/brimful/lab-x-0")), None);
+    }
+
+    #[test]
+    fn a_dead_labs_programs_are_found_by_their_mark_and_no_others() {
+        let place = tempfile::tempdir().expect("a folder");
+        let of = |pid: u32| {
+            let path = place.path().join(format!("lab-{pid}-0"));
+            fs::create_dir(&path).expect("made");
+            fs::write(path.join(OWNER), "1").expect("written");
+            Folder { path }
+        };
+        // no process has this number, and this one did not begin then
+        let (dead, other) = (of(u32::MAX - 1), of(std::process::id()));
+        let start = |folder: Option<&Folder>| {
+            let mut command = Command::new("sleep");
+            command.arg("60");
+            folder.into_iter().for_each(|f| f.mark(&mut command));
+            command.spawn().expect("sleep starts")
+        };
+        let mut marked = [start(Some(&dead)), start(Some(&other))];
+        let mut unmarked = start(None);
+        sweep(place.path());
+        for child in &mut marked {
+            let status = child.wait().expect("it ended");
+            assert!(!status.success(), "{status}");
+        }
+        assert!(matches!(unmarked.try_wait(), Ok(None)), "nobody's else");
+        unmarked.kill().expect("killed");
+        unmarked.wait().expect("it ended");
+        assert!(!dead.path().exists() && !other.path().exists());
     }
 
     #[test]

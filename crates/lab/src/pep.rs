@@ -62,6 +62,7 @@ pub(crate) fn start(
         .stdout(output)
         .stderr(errors);
     let cannot = || Error::system(format!("start {} pep", program.display()));
+    folder.mark(&mut command);
     child::run_in(&mut command, edge).map_err(cannot())?;
     let child = command.spawn().map_err(cannot())?;
     let mut proxy = Proxy { child, log };

@@ -82,7 +82,7 @@ pub fn shell(
     let content = visit.files.clone().map_or(Content::Sizes, Content::Files);
     let thread = service::start(&lab.hosts, content, Arc::clone(&lab.stop))?;
     lab.threads.push(thread);
-    let _iperf = Iperf::start(&lab.hosts.servers)?;
+    let _iperf = Iperf::start(&lab.hosts.servers, &lab.folder)?;
     radio.network.flow_starts(Instant::ZERO);
     let (network, outcome, visited) = run_radio(radio, |has_failed| {
         let ended_with = lab.visit(visit, has_failed, &options.stop);
@@ -180,6 +180,7 @@ impl Lab {
             program: program.to_string_lossy().into_owned(),
             source,
         };
+        self.folder.mark(&mut command);
         child::run_in_with_names(&mut command, &self.hosts.ues[visit.ue], &names)
             .map_err(cannot)?;
         command.spawn().map_err(cannot)

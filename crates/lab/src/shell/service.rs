@@ -4,6 +4,7 @@
 use super::content::{Body, Content, text};
 use crate::Error;
 use crate::child;
+use crate::cleanup::Folder;
 use crate::names::SERVER_ADDRESS;
 use crate::namespace::Namespace;
 use crate::topology::Hosts;
@@ -159,7 +160,7 @@ pub(super) struct Iperf {
 
 impl Iperf {
     /// Starts one if iperf3 is installed. The calling thread must outlive it.
-    pub(super) fn start(servers: &Namespace) -> Result<Option<Self>, Error> {
+    pub(super) fn start(servers: &Namespace, folder: &Folder) -> Result<Option<Self>, Error> {
         let failed = || Error::system("start iperf3");
         let mut command = Command::new("iperf3");
         command
@@ -167,6 +168,7 @@ impl Iperf {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
+        folder.mark(&mut command);
         child::run_in(&mut command, servers).map_err(failed())?;
         match command.spawn() {
             Ok(child) => Ok(Some(Self { child })),

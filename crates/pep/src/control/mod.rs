@@ -28,7 +28,7 @@ use directory::Directory;
 use freshness::{Refused, State};
 use rapid::AllocatorConfig;
 use rnis::{CellId, RadioReport, Rnti};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
@@ -38,6 +38,14 @@ use windows::Actuator;
 
 /// Between looks at how fresh reports are.
 const HOUSEKEEPING: Duration = Duration::from_millis(50);
+/// A connection is taken under control once it is this old: very short ones are not worth the system
+/// calls, and nothing comes from the server before.
+const YOUNG: Duration = Duration::from_millis(1);
+/// After connections have come or gone, the thread rests so long before it looks again: waking it for
+/// each of ten thousand a second would cost the workers more than the connections do.
+const REST: Duration = Duration::from_micros(200);
+/// Events that are handled before deadlines are looked at.
+const MOST_AT_ONCE: usize = 1_024;
 /// Cells that can be known at once: a report of invented cells must not fill the memory.
 const MOST_CELLS: usize = 1_024;
 
@@ -66,6 +74,13 @@ pub(crate) enum ControlEvent {
     Stop,
 }
 
+impl ControlEvent {
+    /// A connection has come or gone.
+    fn is_churn(&self) -> bool {
+        matches!(self, Self::Opened(_) | Self::Closed(_))
+    }
+}
+
 /// A flow, and the cell that it is under control in.
 #[derive(Debug)]
 struct Record {
@@ -85,6 +100,8 @@ pub(crate) struct Control {
     cells: BTreeMap<CellId, Cell>,
     flows: BTreeMap<u64, Record>,
     by_address: HashMap<IpAddr, BTreeSet<u64>>,
+    /// Flows that are young, and when they no longer are, in this order.
+    young: VecDeque<(Instant, u64)>,
     /// Reports that are on their way in the channel.
     pending: Arc<AtomicUsize>,
     source_connected: bool,
@@ -111,6 +128,7 @@ impl Control {
             cells: BTreeMap::new(),
             flows: BTreeMap::new(),
             by_address: HashMap::new(),
+            young: VecDeque::new(),
             pending,
             source_connected: false,
             reports: ReportCounts::default(),
@@ -129,17 +147,39 @@ impl Control {
             let wait = until.saturating_since(now).as_nanos();
             let event = events.recv_timeout(std::time::Duration::from_nanos(wait));
             let began = clock::now();
+            let mut has_churn = false;
             match event {
-                Ok(ControlEvent::Stop) | Err(RecvTimeoutError::Disconnected) => break,
-                Ok(event) => self.on_event(began, event),
+                Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
+                Ok(event) => {
+                    // with all that has come meanwhile
+                    let mut next = Some(event);
+                    let mut left = MOST_AT_ONCE;
+                    while let Some(event) = next {
+                        if matches!(event, ControlEvent::Stop) {
+                            return self.release_all();
+                        }
+                        has_churn |= event.is_churn();
+                        self.on_event(clock::now(), event);
+                        left -= 1;
+                        next = (left > 0).then(|| events.try_recv().ok()).flatten();
+                    }
+                }
             }
-            self.on_deadline(began);
+            self.on_deadline(clock::now());
+            if has_churn {
+                std::thread::sleep(std::time::Duration::from_nanos(REST.as_nanos()));
+            }
             if began.saturating_since(kept_at) >= HOUSEKEEPING {
                 kept_at = began;
                 self.keep_house(began);
             }
         }
+        self.release_all();
+    }
+
+    /// All flows are plain from now on.
+    fn release_all(mut self) {
         let ids: Vec<u64> = self.flows.keys().copied().collect();
         for id in ids {
             self.release(clock::now(), id);
@@ -147,7 +187,9 @@ impl Control {
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        self.cells.values().filter_map(Cell::next_deadline).min()
+        let young = self.young.front().map(|(at, _)| *at);
+        let cells = self.cells.values().filter_map(Cell::next_deadline);
+        cells.chain(young).min()
     }
 
     fn on_event(&mut self, now: Instant, event: ControlEvent) {
@@ -184,10 +226,20 @@ impl Control {
         };
         self.flows.insert(id, record);
         self.by_address.entry(address).or_default().insert(id);
-        self.adopt(now, id);
-        if self.flows.get(&id).is_none_or(|r| r.home.is_none()) {
-            // the server was shown little until now
-            flow.release();
+        self.young.push_back((now + YOUNG, id));
+    }
+
+    /// Those that have come of age.
+    fn take_grown(&mut self, now: Instant) {
+        while let Some((_, id)) = self.young.pop_front_if(|(at, _)| *at <= now) {
+            self.adopt(now, id);
+            if let Some(record) = self.flows.get(&id)
+                && record.home.is_none()
+                && let Some(flow) = record.flow.upgrade()
+            {
+                // the server was shown little until now
+                flow.release();
+            }
         }
     }
 
@@ -291,6 +343,7 @@ impl Control {
     }
 
     fn on_deadline(&mut self, now: Instant) {
+        self.take_grown(now);
         for cell in self.cells.values_mut() {
             self.decisions += cell.on_deadline(now, &self.actuator);
         }
