@@ -6,6 +6,7 @@
 //! that holds them.
 
 use crate::Error;
+use crate::topology::Hosts;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use std::collections::BTreeSet;
 use std::fs;
@@ -29,14 +30,16 @@ pub(crate) struct Folder {
 
 impl Folder {
     /// Makes one, and puts away what dead labs have left.
-    pub(crate) fn create() -> Result<Self, Error> {
+    pub(crate) fn create(hosts: &Hosts) -> Result<Self, Error> {
         sweep(Path::new(PLACE));
         let number = LABS.fetch_add(1, Ordering::Relaxed);
         let path = Path::new(PLACE).join(format!("lab-{}-{number}", std::process::id()));
         let failed = || Error::system(format!("make {}", path.display()));
         make(&path).map_err(failed())?;
         let folder = Self { path };
-        let owner = began(std::process::id()).unwrap_or_default();
+        let inodes: Vec<String> = hosts.inodes().iter().map(u64::to_string).collect();
+        let began = began(std::process::id()).unwrap_or_default();
+        let owner = format!("{began}\n{}\n", inodes.join("\n"));
         let file = folder.path.join(OWNER);
         fs::write(&file, owner).map_err(Error::system(format!("write {}", file.display())))?;
         Ok(folder)
@@ -72,7 +75,8 @@ fn make(path: &Path) -> io::Result<()> {
     result.unwrap_or(Err(io::ErrorKind::NotFound.into()))
 }
 
-/// When its owner began.
+/// When its owner began; then, for whoever wants to look into them, the lab's network namespaces by
+/// the kernel's numbers.
 const OWNER: &str = "owner";
 /// The variable in the environment of a lab's programs that names its folder. A namespace's number
 /// would not do: the kernel gives it to another one as soon as the first is gone.
@@ -88,8 +92,9 @@ fn sweep(place: &Path) {
         let Some(pid) = owner_of(&path) else {
             continue;
         };
-        let began_then = fs::read_to_string(path.join(OWNER)).unwrap_or_default();
-        let is_same = || began_then.is_empty() || began(pid).as_deref() == Some(began_then.trim());
+        let text = fs::read_to_string(path.join(OWNER)).unwrap_or_default();
+        let began_then = text.lines().next();
+        let is_same = || began_then.is_none_or(|then| began(pid).as_deref() == Some(then));
         if is_alive(pid) && is_same() {
             continue;
         }

@@ -183,7 +183,7 @@ impl Lab {
     pub(crate) fn build(experiment: &Experiment, options: &Options) -> Result<Self, Error> {
         let presence = Presence::begin();
         let (hosts, devices) = topology::build(experiment.ues.len(), route_options(experiment)?)?;
-        let folder = Folder::create()?;
+        let folder = Folder::create(&hosts)?;
         let listener = reports::listen(&folder.path().join(REPORTS))?;
         let proxy = match experiment.pep.mode {
             PepMode::None => None,

@@ -144,9 +144,17 @@ impl Table {
             };
             let _ = write!(page, "\n{section}");
         }
+        // what people have written about it
+        let remarks = before.split("\n## ").find(|s| s.starts_with(REMARKS));
+        if let Some(remarks) = remarks {
+            let _ = write!(page, "\n## {}\n", remarks.trim_end());
+        }
         std::fs::write(path, page).expect("the page can be written");
     }
 }
+
+/// The section of the page that is not measured.
+const REMARKS: &str = "Beside the aims";
 
 const PAGE_HEAD: &str = "\
 # The proxy's data path
