@@ -9,6 +9,7 @@ use rapid::{AllocatorConfig, Mode};
 use rustix::process::{Pid, Signal, kill_process};
 use scenario::{AccessSpec, PepMode, PepSpec};
 use std::fs::{self, File};
+use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -67,7 +68,7 @@ pub(crate) fn start(
     let child = command.spawn().map_err(cannot())?;
     let mut proxy = Proxy { child, log };
     let since = Instant::now();
-    while UnixStream::connect(&admin).is_err() {
+    while !answers(&admin) {
         proxy.check()?;
         if since.elapsed() > PATIENCE {
             return Err(proxy.failure(&format!("not ready after {} s", PATIENCE.as_secs())));
@@ -75,6 +76,17 @@ pub(crate) fn start(
         std::thread::sleep(Duration::from_millis(5));
     }
     Ok(proxy)
+}
+
+/// Whether the proxy is asked at its admin socket and answers: then connections are intercepted.
+fn answers(admin: &Path) -> bool {
+    let ask = || -> std::io::Result<()> {
+        let mut stream = UnixStream::connect(admin)?;
+        stream.set_read_timeout(Some(Duration::from_millis(500)))?;
+        stream.write_all(b"{\"command\":\"status\"}\n")?;
+        stream.read_exact(&mut [0])
+    };
+    ask().is_ok()
 }
 
 /// What `brimful pep` is told.

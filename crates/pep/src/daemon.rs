@@ -206,10 +206,11 @@ pub fn run(start: &Start) -> Result<(), PepError> {
         workers,
         control,
     });
-    serve(&core, admin_listener, metrics_listener);
     let all = core.listeners();
     core.tell_workers(|| WorkerCommand::Listen(Arc::clone(&all)));
     install(&core)?;
+    // whoever is answered may rely on what has been set up
+    serve(&core, admin_listener, metrics_listener);
     announce(&all);
     drop(all);
     threads.end_signals(signals.handle());

@@ -6,11 +6,12 @@ use std::fmt::Write;
 
 /// A script that puts the rules in place in one transaction, whatever of them was there before.
 ///
-/// - From the UEs: connections of their addresses go to the listener, except those to this machine
-///   itself, to destinations that are left alone, and to the listener's own port. Without a
-///   listener `tproxy` matches nothing, and packets pass as they always did.
-/// - From the servers: what belongs to a transparent socket is delivered here. That is matched only
-///   on this side: on the other it would bind new connections to sockets that wait out their end.
+/// - From the UEs: what opens a connection of their addresses (SYN) goes to the listener, except to
+///   this machine itself, to destinations that are left alone, and to the listener's own port. Without
+///   a listener `tproxy` matches nothing, and packets pass as they always did.
+/// - From both sides: what belongs to a transparent socket is delivered here. A SYN from a UE is never
+///   asked so: it would be bound to sockets that wait out their end. What belongs to none passes: it
+///   is of a connection that is older than the rules.
 /// - Nobody reaches the listener's port directly.
 pub(super) fn script(names: &Names, transparent: &Transparent) -> String {
     let Names { table, mark, port } = names;
@@ -33,13 +34,15 @@ pub(super) fn script(names: &Names, transparent: &Transparent) -> String {
             .map_or_else(String::new, |set| format!("{family} daddr != {set} "));
         let _ = writeln!(
             text,
-            "    iifname \"{ran}\" meta l4proto tcp {family} saddr {from} {bypass}tcp dport != {port} \
-             fib daddr type unicast tproxy {family} to :{port} meta mark set {mark} accept"
+            "    iifname \"{ran}\" meta l4proto tcp tcp flags & (fin | syn | rst | ack) == syn \
+             {family} saddr {from} {bypass}tcp dport != {port} fib daddr type unicast tproxy {family} to :{port} meta mark set {mark} accept"
         );
     }
     let _ = writeln!(
         text,
-        "    iifname \"{wan}\" meta l4proto tcp socket transparent 1 meta mark set {mark} accept\n    \
+        "    iifname \"{ran}\" meta l4proto tcp tcp flags & (fin | syn | rst | ack) != syn socket \
+         transparent 1 meta mark set {mark} accept\n    \
+         iifname \"{wan}\" meta l4proto tcp socket transparent 1 meta mark set {mark} accept\n    \
          iifname {{ \"{ran}\", \"{wan}\" }} meta l4proto {{ icmp, icmpv6 }} socket transparent 1 \
          meta mark set {mark} accept\n  }}\n}}"
     );
@@ -83,11 +86,14 @@ mod tests {
     }
 
     #[test]
-    fn transparent_sockets_are_matched_only_where_replies_come_in() {
+    fn what_opens_a_connection_is_not_matched_with_old_sockets() {
         let text = script(&Names::of(9), &transparent(&["10.45.0.0/24"]));
         let of_tcp = |l: &&str| l.contains("socket") && l.contains("l4proto tcp");
         let lines: Vec<&str> = text.lines().filter(of_tcp).collect();
-        assert_eq!(lines.len(), 1);
-        assert!(lines[0].contains("iifname \"wan0\""));
+        assert_eq!(lines.len(), 2);
+        assert!(lines[0].contains("iifname \"ran0\"") && lines[0].contains("!= syn"));
+        assert!(lines[1].contains("iifname \"wan0\""));
+        let opening = text.lines().find(|l| l.contains("tproxy")).expect("a rule");
+        assert!(opening.contains("== syn"), "{opening}");
     }
 }

@@ -19,6 +19,10 @@ pub const TESTS: &[Test] = &[
         "a_kill_lets_pass_and_the_next_start_clears",
         a_kill_lets_pass_and_the_next_start_clears,
     ),
+    (
+        "a_start_breaks_no_connection_that_was_there",
+        a_start_breaks_no_connection_that_was_there,
+    ),
     ("two_at_once_are_told", two_at_once_are_told),
     (
         "of_two_started_together_one_serves",
@@ -93,6 +97,25 @@ fn a_kill_lets_pass_and_the_next_start_clears() {
     assert!(again.log().contains("removing what a dead instance left"));
     transfer(&hosts, 5_421);
     assert_eq!(again.count("accepted"), 1);
+}
+
+fn a_start_breaks_no_connection_that_was_there() {
+    let Some(hosts) = Hosts::try_new("a_start_breaks_no_connection_that_was_there") else {
+        return;
+    };
+    let (address, listener) = server_at(&hosts, 5_422);
+    let near = connect(&hosts.client, address).expect("connected");
+    let (far, _) = accept(&listener);
+    let daemon = Daemon::start(&hosts.proxy, &split(""));
+    // both directions, so that the UE's own segments and its acknowledgements meet the rules
+    send(&near, 50_000).expect("sent");
+    (&far).read_exact(&mut [0; 50_000]).expect("received");
+    send(&far, 200_000).expect("sent");
+    drop(far);
+    assert_eq!(receive(&near).expect("received"), 200_000);
+    assert_eq!(daemon.count("accepted"), 0);
+    transfer(&hosts, 5_423);
+    assert_eq!(daemon.count("accepted"), 1);
 }
 
 /// Reads on; true if that ends by an error or an end.
