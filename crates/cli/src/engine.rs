@@ -1,6 +1,7 @@
 //! Runs experiments with all their repeats: in the simulator on all cores, in the lab one after the
-//! other unless more are asked for, since a large one needs the machine for itself. In the simulator, which thread runs what, and
-//! when, changes no result: each run is a function of its experiment and seed.
+//! other unless more are asked for, since a large one needs the machine for itself. In the simulator,
+//! which thread runs what, and when, changes no result: each run is a function of its experiment and
+//! seed.
 //!
 //! The main thread only waits, so that an interruption (Ctrl-C) is heard at once, and whatever the
 //! main thread holds, as an unfinished result folder, is put away in the usual manner.

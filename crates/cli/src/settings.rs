@@ -1,5 +1,6 @@
 //! `--set KEY=VALUE` and `--vary KEY=A,B,...`.
 
+use crate::failure::Failure;
 use anyhow::{Result, bail};
 
 /// A key with its value, as written.
@@ -16,6 +17,15 @@ pub(crate) fn set(text: &str) -> Result<Setting> {
         }
         _ => bail!("--set {text}: expected KEY=VALUE, for example --set rtt=\"10 ms\""),
     }
+}
+
+/// Reads the values of all `--set`, in their order.
+///
+/// # Errors
+/// The first that is none.
+pub(crate) fn all(texts: &[String]) -> std::result::Result<Vec<Setting>, Failure> {
+    let settings: Result<Vec<Setting>> = texts.iter().map(|text| set(text)).collect();
+    settings.map_err(Failure::Input)
 }
 
 /// Reads `KEY=A,B,...`.

@@ -136,7 +136,7 @@ impl Allocator {
     pub fn record(&mut self, cell: CellId, now: Instant, sink: Box<dyn Record>) {
         let at = now;
         self.recorder = Some(Recorder { cell, at, sink });
-        let config = (&self.config).into();
+        let config = self.config.clone();
         self.note(now, || What::Begin { config });
     }
 

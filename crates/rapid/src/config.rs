@@ -73,7 +73,8 @@ impl Part {
 }
 
 /// Configuration of an [`crate::Allocator`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct AllocatorConfig {
     /// Which algorithm.
     pub mode: Mode,

@@ -15,8 +15,7 @@
 //! configuration.
 
 use crate::{
-    Allocator, AllocatorConfig, ConfigError, Decision, FlowId, FlowOpened, FlowTelemetry, Mode,
-    Part, WanWindow,
+    Allocator, AllocatorConfig, ConfigError, Decision, FlowId, FlowOpened, FlowTelemetry, WanWindow,
 };
 use rnis::{CellId, RadioReport, Rnti};
 use serde::{Deserialize, Serialize};
@@ -53,7 +52,7 @@ pub enum What {
     /// A new allocator.
     Begin {
         /// Its configuration.
-        config: Settings,
+        config: AllocatorConfig,
     },
     /// A radio report.
     Report {
@@ -86,54 +85,6 @@ pub enum What {
     Deadline,
     /// An answer.
     Decision(Answer),
-}
-
-/// An [`AllocatorConfig`] as a recording has it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Settings {
-    /// `paper` or `default`.
-    pub mode: Mode,
-    /// As in [`AllocatorConfig`], and so are the others.
-    pub slow_threshold: f64,
-    /// Weight of the old value.
-    pub arrival_alpha: f64,
-    /// Window before the first round trip.
-    pub initial_ran_window: Bytes,
-    /// Age at which a report is not believed.
-    pub report_max_age: Duration,
-    /// Standing queue aimed at.
-    pub target_queue: Duration,
-    /// Parts left out.
-    pub without: Vec<Part>,
-}
-
-impl From<&AllocatorConfig> for Settings {
-    fn from(config: &AllocatorConfig) -> Self {
-        Self {
-            mode: config.mode,
-            slow_threshold: config.slow_threshold,
-            arrival_alpha: config.arrival_alpha,
-            initial_ran_window: config.initial_ran_window,
-            report_max_age: config.report_max_age,
-            target_queue: config.target_queue,
-            without: config.without.clone(),
-        }
-    }
-}
-
-impl From<Settings> for AllocatorConfig {
-    fn from(settings: Settings) -> Self {
-        Self {
-            mode: settings.mode,
-            slow_threshold: settings.slow_threshold,
-            arrival_alpha: settings.arrival_alpha,
-            initial_ran_window: settings.initial_ran_window,
-            report_max_age: settings.report_max_age,
-            target_queue: settings.target_queue,
-            without: settings.without,
-        }
-    }
 }
 
 /// A [`Decision`] as a recording has it.
@@ -317,9 +268,14 @@ impl Replay {
         Ok(())
     }
 
-    fn begin(&mut self, cell: CellId, at: Instant, config: Settings) -> Result<(), ReplayError> {
+    fn begin(
+        &mut self,
+        cell: CellId,
+        at: Instant,
+        config: AllocatorConfig,
+    ) -> Result<(), ReplayError> {
         let allocator =
-            Allocator::new(config.into()).map_err(|source| ReplayError::Config { cell, source })?;
+            Allocator::new(config).map_err(|source| ReplayError::Config { cell, source })?;
         let twin = Twin { allocator, at };
         if let Some(mut former) = self.twins.insert(cell, twin) {
             compare(None, &mut former.allocator)?;
@@ -352,7 +308,7 @@ fn compare(recorded: Option<Answer>, allocator: &mut Allocator) -> Result<(), Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support;
+    use crate::{Mode, Part, test_support};
     use std::sync::{Arc, Mutex};
 
     #[derive(Clone, Debug, Default)]

@@ -4,7 +4,7 @@ use super::{tell, tell_notes};
 use crate::failure::Failure;
 use crate::output::complain;
 use crate::results::VERSION;
-use crate::settings::{self, Setting};
+use crate::settings;
 use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
 use scenario::{Experiment, Overrides, QueueResult, RunResult, Summary};
@@ -120,13 +120,8 @@ fn shell(arguments: &ShellArgs) -> Result<(), Failure> {
 
 /// The single point of the scenario.
 fn load(arguments: &ShellArgs) -> Result<Experiment, Failure> {
-    let set: anyhow::Result<Vec<Setting>> = arguments
-        .set
-        .iter()
-        .map(|text| settings::set(text))
-        .collect();
     let overrides = Overrides {
-        set: set.map_err(Failure::Input)?,
+        set: settings::all(&arguments.set)?,
         trace: arguments.trace.clone(),
         seed: arguments.seed,
         repeats: None,

@@ -35,12 +35,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
 
 /// The settings of an experiment's options, with more above them.
 fn overrides(arguments: &ExperimentArgs, more: &[Setting]) -> Result<Overrides, Failure> {
-    let set: anyhow::Result<Vec<Setting>> = arguments
-        .set
-        .iter()
-        .map(|text| settings::set(text))
-        .collect();
-    let mut set = set.map_err(Failure::Input)?;
+    let mut set = settings::all(&arguments.set)?;
     set.extend_from_slice(more);
     Ok(Overrides {
         set,

@@ -30,9 +30,9 @@ fn claims(arguments: &ReproduceArgs, world: World) -> Result<(), Failure> {
     tell_notes(plan.points());
     // interruptions are listened for before there is anything to put away
     let engine = Engine::new(arguments.threads, plan.points())?;
+    engine.check(world, plan.points())?;
     let folder = arguments.out.as_deref().map(Results::create).transpose()?;
     let begin = Instant::now();
-    engine.check(world, plan.points())?;
     let runs = engine.run(world, plan.points())?;
     drop(engine);
     let took = begin.elapsed().as_secs_f64();

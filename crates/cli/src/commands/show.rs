@@ -4,7 +4,7 @@ use crate::args::{ScenarioCommand, ShowArgs};
 use crate::failure::Failure;
 use crate::output::print;
 use crate::results::{axes_json, json, pretty};
-use crate::settings::{self, Setting};
+use crate::settings;
 use scenario::Overrides;
 use serde_json::Value;
 
@@ -18,13 +18,8 @@ pub(crate) fn run(command: &ScenarioCommand) -> Result<(), Failure> {
 
 /// One JSON object; for a sweep an array of them, each with its place on the axes.
 fn show(arguments: &ShowArgs) -> Result<(), Failure> {
-    let set: anyhow::Result<Vec<Setting>> = arguments
-        .set
-        .iter()
-        .map(|text| settings::set(text))
-        .collect();
     let overrides = Overrides {
-        set: set.map_err(Failure::Input)?,
+        set: settings::all(&arguments.set)?,
         trace: arguments.trace.clone(),
         ..Overrides::default()
     };

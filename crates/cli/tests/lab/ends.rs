@@ -102,13 +102,16 @@ fn connections_pass_by_a_killed_proxy_in_a_shell() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let mark = folder.path().join("go");
+    let (began, mark) = (folder.path().join("began"), folder.path().join("go"));
     let script = format!(
-        "until [ -e {} ]; do sleep 0.05; done; curl -sS -m 10 -o /dev/null -w '%{{size_download}}' \
-         http://server/200k",
+        "touch {}; until [ -e {} ]; do sleep 0.05; done; \
+         curl -sS -m 10 -o /dev/null -w '%{{size_download}}' http://server/200k",
+        began.display(),
         mark.display()
     );
     let running = Running::start(shell(&["--set", "pep=default"], &script));
+    // a proxy that dies before it is ready ends the lab
+    wait_for("start of the program", || began.exists().then_some(()));
     let proxy = running.proxy();
     signal_to(proxy, Signal::KILL);
     std::thread::sleep(Duration::from_millis(300));
