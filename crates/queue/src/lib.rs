@@ -1,24 +1,56 @@
 //! Queue management.
 //!
 //! ```text
-//!   enqueue(packet) -> [ queue ] -> dequeue(budget)
-//!                         ^ on_slot(remaining, capacity), next_deadline
+//!              room: how much may come down now      +-- on_slot(remaining, capacity), next_deadline
+//!                 ^                                  v
+//!  enqueue(packet) -> [ discipline: order, drops, marks | backpressure: limit ] -> dequeue(budget)
 //! ```
 //!
-//! One trait for every queue of the system, in a base station as on a wired link.
+//! One trait, [`QueueManagement`], for every queue of the system, in a base station as on a wired
+//! link. A [`Queue`] is a *discipline* (which packet goes next, which is dropped or marked) with a
+//! *backpressure* (how much the layer above may hand down); [`QueueConfig`] says which.
 //!
-//! What this crate is *not*: it does not schedule between queues and knows no packet format.
+//! What this crate is *not*: it knows no packet format, no protocol layer and no clock.
 #![forbid(unsafe_code)]
 
 mod droptail;
 
 pub use droptail::{Capacity, ConfigError, DropTail};
-use units::{Bytes, Instant};
+use units::{Bytes, Duration, Instant};
+
+/// Explicit congestion notification (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// The transport does not understand marks: congestion is told by dropping.
+    #[default]
+    NotEct,
+    /// ECT(0): a classic transport, which takes a mark as it takes a loss.
+    Ect0,
+    /// ECT(1): a scalable transport (RFC 9331), which expects many marks.
+    Ect1,
+    /// Congestion experienced.
+    Ce,
+}
 
 /// What a queue must know of a packet.
 pub trait Packet {
     /// Bytes that it occupies in the queue.
     fn bytes(&self) -> Bytes;
+    /// The flow that it belongs to: a number that is the same for all packets of a flow (of one
+    /// 5-tuple), and different for others where it can be.
+    fn flow(&self) -> u64 {
+        0
+    }
+    /// QoS flow identifier, 0 to 63.
+    fn qfi(&self) -> u8 {
+        0
+    }
+    /// What its IP header says of ECN.
+    fn ecn(&self) -> Ecn {
+        Ecn::NotEct
+    }
+    /// Sets congestion experienced; asked only of packets that are ECT(0) or ECT(1).
+    fn mark(&mut self) {}
 }
 
 /// How much is waiting.
@@ -39,6 +71,50 @@ pub struct Dequeued<P> {
     pub enqueued_at: Instant,
 }
 
+/// A slot (a transmission time interval, TTI) as it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// What waits in the queue after the slot has been served, a packet that has left in part
+    /// included, with what is left of it.
+    pub remaining: Occupancy,
+    /// What the slot could have carried for this queue.
+    pub capacity: Bytes,
+    /// From the slot before to this one.
+    pub tti: Duration,
+}
+
+/// How much a layer accepts from the one above, now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// Anything.
+    Unlimited,
+    /// So many packets.
+    Packets(u64),
+    /// Packets as long as this is above zero, each taking its bytes from it: the last one may be
+    /// larger than what is left.
+    Bytes(Bytes),
+}
+
+impl Room {
+    /// Whether another packet is accepted.
+    pub fn admits(self) -> bool {
+        match self {
+            Self::Unlimited => true,
+            Self::Packets(packets) => packets > 0,
+            Self::Bytes(bytes) => !bytes.is_zero(),
+        }
+    }
+    /// What is left after a packet.
+    #[must_use]
+    pub fn after(self, packet: Bytes) -> Self {
+        match self {
+            Self::Unlimited => self,
+            Self::Packets(packets) => Self::Packets(packets.saturating_sub(1)),
+            Self::Bytes(bytes) => Self::Bytes(bytes.saturating_sub(packet)),
+        }
+    }
+}
+
 /// Queue management: what to accept, what to drop, what to give next.
 pub trait QueueManagement<P: Packet>: Send {
     /// Takes a packet, or gives back the one that is dropped instead (the same, or another that was
@@ -52,12 +128,22 @@ pub trait QueueManagement<P: Packet>: Send {
         budget: Bytes,
         dropped: &mut dyn FnMut(P),
     ) -> Option<Dequeued<P>>;
-    /// A slot passed below: what remained unserved there, and what the slot could have carried.
-    fn on_slot(&mut self, _now: Instant, _remaining: Bytes, _capacity: Bytes) {}
-    /// When the algorithm wants to be called although nothing moves.
+    /// How much is waiting.
+    fn occupancy(&self) -> Occupancy;
+    /// How much of that may be dequeued now.
+    fn ready(&mut self, _now: Instant) -> Occupancy {
+        self.occupancy()
+    }
+    /// How much the layer above may hand down now; asked once each time that it looks.
+    fn room(&mut self, _now: Instant) -> Room {
+        Room::Unlimited
+    }
+    /// The layer below accepts no more, although packets are waiting here.
+    fn on_blocked(&mut self, _now: Instant) {}
+    /// A slot has been served below.
+    fn on_slot(&mut self, _now: Instant, _slot: Slot) {}
+    /// When the algorithm wants to be asked again although nothing moves.
     fn next_deadline(&self) -> Option<Instant> {
         None
     }
-    /// How much is waiting.
-    fn occupancy(&self) -> Occupancy;
 }
