@@ -2,47 +2,15 @@
 //!
 //! The capacity is in bytes or in packets. A packet is accepted if it fits whole.
 
-use crate::{Dequeued, Occupancy, Packet, QueueManagement};
-use std::collections::VecDeque;
-use units::{Bytes, Instant, Packets};
-
-/// How much a queue may hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Capacity {
-    /// So many bytes, whatever the number of packets.
-    Bytes(Bytes),
-    /// So many packets, whatever their size.
-    Packets(Packets),
-    /// Without limit.
-    Unlimited,
-}
-
-impl Capacity {
-    fn admits(self, held: Occupancy, bytes: Bytes) -> bool {
-        match self {
-            Self::Bytes(limit) => held.bytes + bytes <= limit,
-            Self::Packets(limit) => (held.packets as u64) < limit.get(),
-            Self::Unlimited => true,
-        }
-    }
-}
-
-/// Why a queue cannot be built.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// A queue that can hold nothing.
-    #[error("queue capacity is zero, expected at least one packet")]
-    ZeroCapacity,
-}
+use crate::fifo::Fifo;
+use crate::{Capacity, ConfigError, Dequeued, Occupancy, Packet, QueueManagement};
+use units::{Bytes, Instant};
 
 /// A first-in first-out queue with a limit.
 #[derive(Debug)]
 pub struct DropTail<P> {
     capacity: Capacity,
-    packets: VecDeque<Dequeued<P>>,
-    /// Bytes of `packets`; always their sum.
-    bytes: Bytes,
+    packets: Fifo<P>,
 }
 
 impl<P: Packet> DropTail<P> {
@@ -51,30 +19,20 @@ impl<P: Packet> DropTail<P> {
     /// # Errors
     /// A capacity of zero.
     pub fn new(capacity: Capacity) -> Result<Self, ConfigError> {
-        match capacity {
-            Capacity::Bytes(Bytes::ZERO) | Capacity::Packets(Packets::ZERO) => {
-                Err(ConfigError::ZeroCapacity)
-            }
-            _ => Ok(Self {
-                capacity,
-                packets: VecDeque::new(),
-                bytes: Bytes::ZERO,
-            }),
-        }
+        capacity.check()?;
+        Ok(Self {
+            capacity,
+            packets: Fifo::new(),
+        })
     }
 }
 
 impl<P: Packet + Send> QueueManagement<P> for DropTail<P> {
     fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
-        let bytes = packet.bytes();
-        if !self.capacity.admits(self.occupancy(), bytes) {
+        if !self.capacity.admits(self.occupancy(), packet.bytes()) {
             return Err(packet);
         }
-        self.bytes += bytes;
-        self.packets.push_back(Dequeued {
-            packet,
-            enqueued_at: now,
-        });
+        self.packets.push(now, packet);
         Ok(())
     }
 
@@ -84,19 +42,14 @@ impl<P: Packet + Send> QueueManagement<P> for DropTail<P> {
         budget: Bytes,
         _dropped: &mut dyn FnMut(P),
     ) -> Option<Dequeued<P>> {
-        let bytes = self.packets.front()?.packet.bytes();
-        if bytes > budget {
+        if self.packets.front()?.packet.bytes() > budget {
             return None;
         }
-        self.bytes -= bytes;
-        self.packets.pop_front()
+        self.packets.pop()
     }
 
     fn occupancy(&self) -> Occupancy {
-        Occupancy {
-            packets: self.packets.len(),
-            bytes: self.bytes,
-        }
+        self.packets.occupancy()
     }
 }
 
@@ -104,6 +57,7 @@ impl<P: Packet + Send> QueueManagement<P> for DropTail<P> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use units::Packets;
 
     #[derive(Clone, Copy, Debug, PartialEq)]
     struct P(u64);

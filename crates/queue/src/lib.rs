@@ -13,9 +13,40 @@
 //! What this crate is *not*: it knows no packet format, no protocol layer and no clock.
 #![forbid(unsafe_code)]
 
+mod backpressure;
+mod capacity;
+mod classes;
+mod codel;
+mod config;
 mod droptail;
+mod dualpi2;
+mod error;
+mod fifo;
+mod fq_codel;
+mod queue;
+mod red;
+mod sfq;
+#[cfg(test)]
+mod test_packet;
+mod unit;
 
-pub use droptail::{Capacity, ConfigError, DropTail};
+pub use backpressure::{
+    Backpressure, BackpressureConfig, Drql, DrqlConfig, DynRlc, DynRlcConfig, FiveGBdp,
+    FiveGBdpConfig, Usp, UspConfig,
+};
+pub use capacity::Capacity;
+pub use classes::{ClassConfig, ClassScheduler, ClassesConfig};
+pub use codel::{CoDel, CoDelConfig};
+pub use config::{DisciplineConfig, QueueConfig};
+pub use droptail::DropTail;
+pub use dualpi2::{DualPi2Config, DualScheduler};
+pub use error::ConfigError;
+pub use fq_codel::FqCoDelConfig;
+pub use queue::Queue;
+pub use red::RedConfig;
+pub use sfq::{SfqConfig, Turn};
+pub use unit::{MTU, Ratio, Unit};
+
 use units::{Bytes, Duration, Instant};
 
 /// Explicit congestion notification (RFC 3168 section 5).

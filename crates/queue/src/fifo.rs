@@ -1,0 +1,56 @@
+//! Packets in the order in which they came, with their bytes counted.
+
+use crate::{Dequeued, Ecn, Occupancy, Packet};
+use std::collections::VecDeque;
+use units::{Bytes, Instant};
+
+/// First in, first out, without limit.
+#[derive(Debug)]
+pub(crate) struct Fifo<P> {
+    packets: VecDeque<Dequeued<P>>,
+    /// Bytes of `packets`; always their sum.
+    bytes: Bytes,
+}
+
+impl<P: Packet> Fifo<P> {
+    pub(crate) fn new() -> Self {
+        Self {
+            packets: VecDeque::new(),
+            bytes: Bytes::ZERO,
+        }
+    }
+    pub(crate) fn push(&mut self, now: Instant, packet: P) {
+        self.bytes += packet.bytes();
+        self.packets.push_back(Dequeued {
+            packet,
+            enqueued_at: now,
+        });
+    }
+    pub(crate) fn front(&self) -> Option<&Dequeued<P>> {
+        self.packets.front()
+    }
+    pub(crate) fn pop(&mut self) -> Option<Dequeued<P>> {
+        let first = self.packets.pop_front()?;
+        self.bytes -= first.packet.bytes();
+        Some(first)
+    }
+    pub(crate) fn occupancy(&self) -> Occupancy {
+        Occupancy {
+            packets: self.packets.len(),
+            bytes: self.bytes,
+        }
+    }
+}
+
+/// Tells the transport of congestion by a mark. False if it does not understand marks: then only a
+/// drop tells it. A packet that is marked already tells it without another.
+pub(crate) fn told_by_mark<P: Packet>(packet: &mut P) -> bool {
+    match packet.ecn() {
+        Ecn::NotEct => false,
+        Ecn::Ce => true,
+        Ecn::Ect0 | Ecn::Ect1 => {
+            packet.mark();
+            true
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! A queue as it is configured: a discipline with a limiter.
+
+use crate::backpressure::{Backpressure as _, Limiter};
+use crate::{
+    Capacity, CoDel, ConfigError, Dequeued, DisciplineConfig, DropTail, Occupancy, Packet,
+    QueueConfig, QueueManagement, Room, Slot,
+};
+use units::{Bytes, Instant, Rng};
+
+/// Any discipline.
+#[derive(Debug)]
+pub(crate) enum Discipline<P> {
+    DropTail(DropTail<P>),
+    CoDel(CoDel<P>),
+}
+
+impl<P: Packet + Send> Discipline<P> {
+    pub(crate) fn new(
+        config: &DisciplineConfig,
+        capacity: Capacity,
+        _rng: &mut Rng,
+    ) -> Result<Self, ConfigError> {
+        Ok(match config {
+            DisciplineConfig::CoDel(config) => Self::CoDel(CoDel::new(config.clone(), capacity)?),
+            DisciplineConfig::DropTail => Self::DropTail(DropTail::new(capacity)?),
+            other => {
+                return Err(ConfigError::OutOfRange {
+                    what: "discipline",
+                    value: format!("{other:?}"),
+                    allowed: "drop-tail or CoDel",
+                });
+            }
+        })
+    }
+}
+
+/// Hands a call on to the discipline that there is.
+macro_rules! to_discipline {
+    ($self:ident, $discipline:ident => $call:expr) => {
+        match $self {
+            Discipline::DropTail($discipline) => $call,
+            Discipline::CoDel($discipline) => $call,
+        }
+    };
+}
+
+impl<P: Packet + Send> QueueManagement<P> for Discipline<P> {
+    #[inline]
+    fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
+        to_discipline!(self, discipline => discipline.enqueue(now, packet))
+    }
+    #[inline]
+    fn dequeue(
+        &mut self,
+        now: Instant,
+        budget: Bytes,
+        dropped: &mut dyn FnMut(P),
+    ) -> Option<Dequeued<P>> {
+        to_discipline!(self, discipline => discipline.dequeue(now, budget, dropped))
+    }
+    #[inline]
+    fn occupancy(&self) -> Occupancy {
+        to_discipline!(self, discipline => discipline.occupancy())
+    }
+    fn ready(&mut self, now: Instant) -> Occupancy {
+        to_discipline!(self, discipline => discipline.ready(now))
+    }
+    fn room(&mut self, now: Instant) -> Room {
+        to_discipline!(self, discipline => discipline.room(now))
+    }
+    fn on_blocked(&mut self, now: Instant) {
+        to_discipline!(self, discipline => discipline.on_blocked(now));
+    }
+    fn on_slot(&mut self, now: Instant, slot: Slot) {
+        to_discipline!(self, discipline => discipline.on_slot(now, slot));
+    }
+    fn next_deadline(&self) -> Option<Instant> {
+        to_discipline!(self, discipline => discipline.next_deadline())
+    }
+}
+
+/// A discipline with a limiter, as [`QueueConfig`] says.
+///
+/// The limiter is told of every packet that is accepted without another being dropped for it, and of
+/// every packet that leaves by [`QueueManagement::dequeue`]; what the discipline drops it sees in the
+/// occupancy.
+#[derive(Debug)]
+pub struct Queue<P> {
+    discipline: Discipline<P>,
+    limiter: Limiter,
+}
+
+impl<P: Packet + Send> Queue<P> {
+    pub(crate) fn new(config: &QueueConfig, mut rng: Rng) -> Result<Self, ConfigError> {
+        Ok(Self {
+            discipline: Discipline::new(&config.discipline, config.capacity, &mut rng)?,
+            limiter: config.backpressure.build()?,
+        })
+    }
+}
+
+impl<P: Packet + Send> QueueManagement<P> for Queue<P> {
+    fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
+        let bytes = packet.bytes();
+        self.discipline.enqueue(now, packet)?;
+        if !matches!(self.limiter, Limiter::None) {
+            let held = self.discipline.occupancy();
+            self.limiter.on_enqueue(now, bytes, held);
+        }
+        Ok(())
+    }
+
+    fn dequeue(
+        &mut self,
+        now: Instant,
+        budget: Bytes,
+        dropped: &mut dyn FnMut(P),
+    ) -> Option<Dequeued<P>> {
+        let next = self.discipline.dequeue(now, budget, dropped)?;
+        if !matches!(self.limiter, Limiter::None) {
+            let sojourn = now.saturating_since(next.enqueued_at);
+            let held = self.discipline.occupancy();
+            self.limiter
+                .on_dequeue(now, next.packet.bytes(), sojourn, held);
+        }
+        Some(next)
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        self.discipline.occupancy()
+    }
+    fn ready(&mut self, now: Instant) -> Occupancy {
+        self.discipline.ready(now)
+    }
+    /// The lesser of what discipline and limiter admit. Where one counts packets and the other bytes,
+    /// the one that admits none decides, else the limiter.
+    fn room(&mut self, now: Instant) -> Room {
+        let own = self.discipline.room(now);
+        let held = self.discipline.occupancy();
+        lesser(own, self.limiter.room(now, held))
+    }
+    fn on_blocked(&mut self, now: Instant) {
+        self.discipline.on_blocked(now);
+        self.limiter.on_blocked(now);
+    }
+    fn on_slot(&mut self, now: Instant, slot: Slot) {
+        self.discipline.on_slot(now, slot);
+        self.limiter.on_slot(now, slot);
+    }
+    fn next_deadline(&self) -> Option<Instant> {
+        let deadlines = [
+            self.discipline.next_deadline(),
+            self.limiter.next_deadline(),
+        ];
+        deadlines.into_iter().flatten().min()
+    }
+}
+
+/// The room that both leave.
+fn lesser(own: Room, limiter: Room) -> Room {
+    match (own, limiter) {
+        (Room::Unlimited, other) | (other, Room::Unlimited) => other,
+        (Room::Packets(a), Room::Packets(b)) => Room::Packets(a.min(b)),
+        (Room::Bytes(a), Room::Bytes(b)) => Room::Bytes(a.min(b)),
+        (own, limiter) if own.admits() => limiter,
+        (own, _) => own,
+    }
+}
