@@ -69,7 +69,8 @@ pub struct AckSample {
     pub min_rtt: Duration,
     /// Stamp of the most recently sent packet among those newly acknowledged.
     pub stamp: Option<PacketStamp>,
-    /// True between a loss and the acknowledgement of all that was sent before it was found.
+    /// True between a loss or a mark and the acknowledgement of all that was sent before it was
+    /// found.
     pub is_recovering: bool,
     /// True if the sender was limited by cwnd in the round before: only then may cwnd grow
     /// (RFC 7661, Linux `tcp_is_cwnd_limited`).
@@ -77,7 +78,9 @@ pub struct AckSample {
     /// True if this acknowledgement began a new round trip (all that was in flight at the beginning
     /// of the last one has been acknowledged).
     pub is_round_start: bool,
-    /// ECN-Echo was set (RFC 3168), already reduced to the first in each round trip.
+    /// ECN-Echo was set. With the echo of RFC 8257 3.2 what is newly acknowledged was marked; with
+    /// that of RFC 3168 6.1.3 something was, in the last round trip. What is to be answered once a
+    /// round trip comes as [`LossKind::Ecn`].
     pub ecn_echo: bool,
 }
 
@@ -88,7 +91,8 @@ pub enum LossKind {
     Fast,
     /// The retransmission timer ran out (RFC 6298 5.4 ff.).
     Timeout,
-    /// A congestion mark (RFC 3168), no packet was lost.
+    /// A congestion mark (RFC 3168), no packet was lost. Comes once for each window of data, and not
+    /// while a loss is being recovered from (RFC 3168 6.1.2, RFC 8257 3.5).
     Ecn,
 }
 
@@ -125,9 +129,11 @@ pub struct Allocation {
 /// A congestion controller: packets go in with their times, decisions come out.
 ///
 /// The order of calls for one acknowledgement: [`Self::on_recovery_end`] if it ends an episode,
-/// [`Self::on_loss`] if it begins one, then [`Self::on_ack`]. An episode of [`LossKind::Fast`] or
-/// [`LossKind::Timeout`] ends with [`Self::on_recovery_end`] before the next begins, except that a
-/// timeout may come within one; that is the same episode, and ssthresh is not reduced again.
+/// [`Self::on_loss`] if it begins one, then [`Self::on_ack`]. An episode ends with
+/// [`Self::on_recovery_end`] before the next begins, except that a timeout may come within one; that
+/// is the same episode, and ssthresh is not reduced again. A loss found by acknowledgements within
+/// an episode of [`LossKind::Ecn`] is of the same window: unless [`Self::governs_recovery`], the
+/// controller is not told of it.
 /// After a timeout the window grows by slow start from one segment while
 /// [`AckSample::is_recovering`] is still true, so PRR is for [`LossKind::Fast`] and
 /// [`LossKind::Ecn`] only.

@@ -19,6 +19,7 @@
 //! | [`yeah`] | YeAH-TCP | Baiocchi et al. 2007, Linux |
 //! | [`veno`] | Veno | Fu and Liew 2003 |
 //! | [`bbr`] | BBR version 1 | draft-cardwell-iccrg-bbr-congestion-control-00, Linux |
+//! | [`dctcp`] | DCTCP | RFC 8257 |
 //! | [`delivery_rate`] | rate samples | draft-cheng-iccrg-delivery-rate-estimation-00 |
 //!
 //! [`build`] makes one by the name that scenario files use.
@@ -29,6 +30,7 @@
 pub mod bbr;
 mod controller;
 pub mod cubic;
+pub mod dctcp;
 pub mod delivery_rate;
 pub mod newreno;
 mod registry;
@@ -44,4 +46,4 @@ pub use controller::{
     AckSample, Allocation, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RecoveryEnd,
     Sent, Trace,
 };
-pub use registry::{BuildConfig, UnknownController, build, names};
+pub use registry::{BuildConfig, UnknownController, build, names, scalable_names};

@@ -2,6 +2,7 @@
 
 use crate::bbr::Bbr;
 use crate::cubic::{self, Cubic};
+use crate::dctcp::Dctcp;
 use crate::newreno::NewReno;
 use crate::vegas::Vegas;
 use crate::veno::Veno;
@@ -62,11 +63,21 @@ const NAMES: &[&str] = &[
     "yeah",
     "veno",
     "bbr",
+    "dctcp",
 ];
+
+/// Those of them whose window falls in proportion to the share of marked data, so that they can live
+/// with the many marks of an L4S queue (RFC 9331 4.3).
+const SCALABLE: &[&str] = &["dctcp"];
 
 /// The names that [`build`] knows.
 pub fn names() -> &'static [&'static str] {
     NAMES
+}
+
+/// The names of scalable controllers: those that may declare their packets ECT(1) (RFC 9331 4.3).
+pub fn scalable_names() -> &'static [&'static str] {
+    SCALABLE
 }
 
 /// Makes the controller of that name.
@@ -83,6 +94,7 @@ pub fn names() -> &'static [&'static str] {
 /// | `yeah` | [`YeAh`] as in Linux, not paced |
 /// | `veno` | [`Veno`], not paced |
 /// | `bbr` | [`Bbr`] version 1 as in Linux, paced |
+/// | `dctcp` | [`Dctcp`], not paced |
 ///
 /// # Errors
 /// [`UnknownController`] if no controller has that name.
@@ -101,6 +113,7 @@ pub fn build(
         "yeah" => Box::new(YeAh::new(reno::Config::new(config))),
         "veno" => Box::new(Veno::new(reno::Config::new(config))),
         "bbr" => Box::new(Bbr::new(bbr::Config::new(config))),
+        "dctcp" => Box::new(Dctcp::new(reno::Config::new(config))),
         _ => {
             return Err(UnknownController {
                 name: name.to_owned(),
@@ -148,6 +161,11 @@ mod tests {
     }
 
     #[test]
+    fn scalable_controllers_are_known_controllers() {
+        assert!(scalable_names().iter().all(|name| names().contains(name)));
+    }
+
+    #[test]
     fn an_unknown_name_is_refused_with_what_resembles_it() {
         let error = |name: &str| build(name, CONFIG).err().expect("unknown");
         assert_eq!(error("Cubik").suggestions.first(), Some(&"cubic"));
@@ -160,8 +178,8 @@ mod tests {
         assert_eq!(
             error("bbrr").to_string(),
             "unknown congestion control \"bbrr\": did you mean \"bbr\"? known are newreno, cubic, \
-             cubic-hystart++, cubic-plain, vegas, vegas-linux, westwood, yeah, veno, bbr; choose \
-             one of them"
+             cubic-hystart++, cubic-plain, vegas, vegas-linux, westwood, yeah, veno, bbr, dctcp; \
+             choose one of them"
         );
     }
 

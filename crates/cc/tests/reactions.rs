@@ -7,7 +7,7 @@ use units::{Bytes, Duration, Instant, Rng, Streams};
 
 const MSS: Bytes = Bytes::new(1_000);
 /// All whose window a loss reduces.
-const LOSS_BASED: [&str; 9] = [
+const LOSS_BASED: [&str; 10] = [
     "newreno",
     "cubic",
     "cubic-hystart++",
@@ -17,6 +17,7 @@ const LOSS_BASED: [&str; 9] = [
     "westwood",
     "yeah",
     "veno",
+    "dctcp",
 ];
 
 /// A controller, a clock and a steady round-trip time of 10 ms.
@@ -106,6 +107,8 @@ fn beta(name: &str) -> f64 {
     match name {
         // Westwood+ has no estimate yet
         "newreno" | "vegas" | "vegas-linux" | "westwood" => 0.5,
+        // alpha of a new connection is 1
+        "dctcp" => 0.5,
         "veno" => 0.8,
         "yeah" => 0.875,
         _ => 0.7,
@@ -138,6 +141,7 @@ fn stretched_acknowledgements_open_the_window_by_l_segments() {
         ("westwood", 2),
         ("yeah", 2),
         ("veno", 2),
+        ("dctcp", 2),
         ("cubic-hystart++", 8),
         ("cubic", 10),
         ("cubic-plain", 10),
