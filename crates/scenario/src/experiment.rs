@@ -174,6 +174,18 @@ pub enum Direction {
     Up,
 }
 
+/// Explicit congestion notification of a flow, both ways.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EcnSpec {
+    /// None: its packets are not ECN-capable.
+    #[default]
+    Off,
+    /// RFC 3168: ECT(0). TCP answers a mark as a loss (DCTCP: by the share of marked data, RFC 8257).
+    Classic,
+    /// RFC 9331: ECT(1), for queues of low latency. TCP needs a scalable congestion control.
+    L4s,
+}
+
 /// A flow: one application over one connection (or several, one after the other).
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowSpec {
@@ -187,6 +199,8 @@ pub struct FlowSpec {
     pub direction: Direction,
     /// Congestion control of the data's sender (TCP).
     pub cc: CcSpec,
+    /// Explicit congestion notification. UDP only has its packets say so: nobody answers marks.
+    pub ecn: EcnSpec,
     /// QoS flow identifier, 0 to 63.
     pub qfi: u8,
     /// Time of the first request or packet.

@@ -35,8 +35,8 @@ mod variants;
 pub use comparison::{CompareError, Compared, Labelled, compare};
 pub use error::{Problem, ScenarioError};
 pub use experiment::{
-    AccessSpec, AppSpec, CcSpec, CellSpec, ChannelSpec, Direction, Experiment, FlowSpec, LinkSpec,
-    LoadSpec, PathSpec, PepMode, PepSpec, TcpSpec, Transport, UeSpec,
+    AccessSpec, AppSpec, CcSpec, CellSpec, ChannelSpec, Direction, EcnSpec, Experiment, FlowSpec,
+    LinkSpec, LoadSpec, PathSpec, PepMode, PepSpec, TcpSpec, Transport, UeSpec,
 };
 pub use keys::{Fallback, Key, Kind, Range, Section, keys, markdown};
 pub use load::Embedded;

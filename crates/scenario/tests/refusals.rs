@@ -1,6 +1,6 @@
 //! What is refused, where the message points, and what it says.
 
-use scenario::{Overrides, load_str};
+use scenario::{EcnSpec, Overrides, load_str};
 
 /// A scenario without faults; tests replace one line of it.
 const GOOD: &str = r#"name = "good"
@@ -270,6 +270,26 @@ fn unknown_names() {
 }
 
 #[test]
+fn ecn_is_off_unless_the_flow_says_otherwise() {
+    let ecn = |lines: &str| {
+        let text = GOOD.replace("cc = \"cubic\"", lines);
+        let points = load_str(&text, &Overrides::default()).expect("valid");
+        points[0].experiment.flows[0].ecn
+    };
+    assert_eq!(ecn("cc = \"dctcp\""), EcnSpec::Off);
+    assert_eq!(ecn("ecn = \"classic\""), EcnSpec::Classic);
+    assert_eq!(ecn("cc = \"dctcp\"\necn = \"classic\""), EcnSpec::Classic);
+    assert_eq!(ecn("cc = \"dctcp\"\necn = \"l4s\""), EcnSpec::L4s);
+    // nobody answers marks of datagrams: any codepoint will do
+    let voip = GOOD.replace("cc = \"cubic\"", "ecn = \"l4s\"").replace(
+        "{ kind = \"bulk\", size = \"1 MB\" }",
+        "{ kind = \"voip\" }",
+    );
+    let points = load_str(&voip, &Overrides::default()).expect("valid");
+    assert_eq!(points[0].experiment.flows[0].ecn, EcnSpec::L4s);
+}
+
+#[test]
 fn duplicate_names() {
     let message = with_line(17, "[flow.bulk]");
     says(&message, "17:", &["given twice"]);
@@ -308,6 +328,18 @@ fn a_round_trip_below_the_accesss_own() {
 fn what_does_not_fit_together() {
     let udp = with_line(16, "app = { kind = \"voip\" }");
     says(&udp, "15:7", &["a UDP flow has no \"cc\""]);
+    let text = GOOD.replace("cc = \"cubic\"", "cc = \"bbr\"\necn = \"l4s\"");
+    says(
+        &refused(&text),
+        "16:8",
+        &[
+            "needs a scalable congestion control",
+            "\"bbr\" is not",
+            "\"dctcp\"",
+        ],
+    );
+    let text = GOOD.replace("cc = \"cubic\"", "ecn = \"l4S\"");
+    says(&refused(&text), "15:8", &["\"classic\"", "\"l4s\""]);
     let text = GOOD.replace("cc = \"cubic\"", "transport = \"udp\"");
     says(
         &refused(&text),

@@ -13,8 +13,9 @@ use crate::packet::Packet;
 use crate::pool::{Handle, Pool};
 use crate::schedule::{EntityId, Schedule};
 use apparatus::{CellAccess, CellRoute};
+use queue::Packet as _;
 use ran::Direction;
-use units::{Bytes, Instant};
+use units::Instant;
 
 /// Where a packet comes out of the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -233,7 +234,7 @@ impl Network {
     /// Takes a packet that has come out and goes no further.
     pub(crate) fn receive(&mut self, handle: Handle) -> Packet {
         self.counts.delivered += 1;
-        self.pool.take(handle)
+        self.pool.take(handle).arrived(handle.ecn())
     }
 
     /// The next packet of a link that comes out of the network by `now`; packets that go on to
@@ -346,8 +347,8 @@ impl Network {
 
     fn admit(&mut self, packet: Packet) -> Handle {
         self.counts.sent += 1;
-        let wire: Bytes = packet.wire_bytes();
-        self.pool.insert(packet, wire)
+        let label = packet.label();
+        self.pool.insert(packet, label)
     }
 
     fn offer(&mut self, now: Instant, id: LinkId, handle: Handle) {

@@ -1,6 +1,8 @@
 //! What travels: TCP segments and UDP datagrams of a flow.
 
+use crate::pool::Label;
 use crate::tcp::Segment;
+use queue::Ecn;
 use units::{Bytes, Instant};
 
 /// IPv4 and UDP headers without options (RFC 791 3.1, RFC 768).
@@ -13,6 +15,8 @@ pub(crate) struct Datagram {
     pub(crate) sent_at: Instant,
     /// Payload.
     pub(crate) payload: Bytes,
+    /// What the IP header says of ECN.
+    pub(crate) ecn: Ecn,
 }
 
 /// What a packet carries.
@@ -39,11 +43,28 @@ pub(crate) struct Packet {
 }
 
 impl Packet {
-    /// Bytes from the IP header on.
-    pub(crate) fn wire_bytes(&self) -> Bytes {
+    /// What queues know of it. Each connection has a number of its own, as it has its own ports.
+    pub(crate) fn label(&self) -> Label {
         match &self.body {
-            Body::Segment { segment, .. } => segment.wire_bytes(),
-            Body::Datagram(datagram) => datagram.payload + UDP_HEADERS,
+            Body::Segment { session, segment } => Label {
+                wire: segment.wire_bytes(),
+                flow: session.wrapping_mul(2),
+                ecn: segment.ecn,
+            },
+            Body::Datagram(datagram) => Label {
+                wire: datagram.payload + UDP_HEADERS,
+                flow: self.flow.wrapping_mul(2) + 1,
+                ecn: datagram.ecn,
+            },
         }
+    }
+
+    /// The packet as it arrives: with the ECN field that its queues have left.
+    pub(crate) fn arrived(mut self, ecn: Ecn) -> Self {
+        match &mut self.body {
+            Body::Segment { segment, .. } => segment.ecn = ecn,
+            Body::Datagram(datagram) => datagram.ecn = ecn,
+        }
+        self
     }
 }

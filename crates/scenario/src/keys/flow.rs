@@ -84,6 +84,15 @@ pub(super) static SECTIONS: &[Section] = &[
                 "Congestion control of the data's sender (TCP).",
             ),
             key(
+                "ecn",
+                Choice(&["off", "classic", "l4s"]),
+                Value("off"),
+                Any,
+                "What queues may mark instead of dropping: nothing; ECT(0), a mark being answered as \
+                 a loss (RFC 3168); ECT(1), for queues of low latency (RFC 9331), over TCP with a \
+                 scalable congestion control, `dctcp`. UDP only sets the codepoint.",
+            ),
+            key(
                 "qfi",
                 Count,
                 Value("9"),

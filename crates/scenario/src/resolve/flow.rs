@@ -4,7 +4,7 @@ use super::ue::{Group, user_of};
 use super::{check_name, check_unique, copy_name};
 use crate::document::Node;
 use crate::error::{Checked, either, fault};
-use crate::experiment::{AppSpec, CcSpec, Direction, FlowSpec, TcpSpec, Transport};
+use crate::experiment::{AppSpec, CcSpec, Direction, EcnSpec, FlowSpec, TcpSpec, Transport};
 use crate::reader::Reader;
 use crate::resolved::{Resolved, ResolvedValue};
 use units::Duration;
@@ -92,12 +92,14 @@ fn one<'a>(name: &str, node: &'a Node, groups: &[Group], duration: Duration) -> 
     }
     let qfi = reader.count("qfi")?;
     let (cc, tcp, intercepted) = sender(&mut reader, name, transport)?;
+    let ecn = ecn(&mut reader, transport, &cc)?;
     let spec = FlowSpec {
         name: name.to_owned(),
         ue: first,
         transport,
         direction,
         cc,
+        ecn,
         qfi,
         start,
         app,
@@ -256,6 +258,28 @@ fn sender(
     let intercepted = reader.optional_flag("intercepted")?.unwrap_or(true);
     reader.put("intercepted", ResolvedValue::Flag(intercepted));
     Ok((CcSpec { name: cc }, spec, intercepted))
+}
+
+/// RFC 9331 4.3: only a scalable congestion control may send ECT(1).
+fn ecn(reader: &mut Reader<'_>, transport: Transport, cc: &CcSpec) -> Checked<EcnSpec> {
+    let ecn = match reader.choice("ecn")? {
+        "classic" => EcnSpec::Classic,
+        "l4s" => EcnSpec::L4s,
+        _ => EcnSpec::Off,
+    };
+    let scalable = cc::scalable_names();
+    let is_fit = transport == Transport::Udp || scalable.contains(&cc.name.as_str());
+    if ecn == EcnSpec::L4s && !is_fit {
+        let problem = format!(
+            "\"l4s\" needs a scalable congestion control, which \"{}\" is not: ECT(1) promises a \
+             window that falls in proportion to the marks",
+            cc.name
+        );
+        return Err(fault(reader.place("ecn"), problem)
+            .allowed(format!("with it go {}", either(scalable.iter().copied())))
+            .hint("set cc = \"dctcp\", or ecn = \"classic\""));
+    }
+    Ok(ecn)
 }
 
 fn tcp_spec(reader: &mut Reader<'_>) -> Checked<TcpSpec> {

@@ -10,6 +10,51 @@ const MAX_WINDOW: u64 = 1 << 30;
 /// The most that a send buffer may hold: positions in it must stay far from the end of `u64`.
 const MAX_SEND_BUFFER: u64 = 1 << 40;
 
+/// How a receiver tells its peer of marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnEcho {
+    /// RFC 3168 6.1.3: from a mark on, until the peer says that it has reduced its window.
+    UntilReduced,
+    /// RFC 8257 3.2: of each segment, whether it was marked.
+    EachSegment,
+}
+
+/// Explicit congestion notification of one end. It is in use if the peer has it too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EcnConfig {
+    /// What this end sends is ECT(1) (RFC 9331), not ECT(0).
+    pub is_ect1: bool,
+    /// How this end answers marks. RFC 8257 has no negotiation of it: both ends must agree.
+    pub echo: EcnEcho,
+}
+
+impl EcnConfig {
+    /// RFC 3168: ECT(0), an echo until the window is reduced.
+    pub const CLASSIC: Self = Self {
+        is_ect1: false,
+        echo: EcnEcho::UntilReduced,
+    };
+    /// RFC 8257: ECT(0), an echo of each segment.
+    pub const DCTCP: Self = Self {
+        is_ect1: false,
+        echo: EcnEcho::EachSegment,
+    };
+    /// RFC 9331 with the echo of RFC 8257: ECT(1).
+    pub const L4S: Self = Self {
+        is_ect1: true,
+        echo: EcnEcho::EachSegment,
+    };
+
+    /// The codepoint of new data.
+    pub(super) fn codepoint(self) -> queue::Ecn {
+        if self.is_ect1 {
+            queue::Ecn::Ect1
+        } else {
+            queue::Ecn::Ect0
+        }
+    }
+}
+
 /// How one end of a connection behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -29,6 +74,8 @@ pub struct Config {
     pub auto_read: bool,
     /// Send small segments at once (`TCP_NODELAY`), without waiting as Nagle would.
     pub nodelay: bool,
+    /// Explicit congestion notification; none: marks are neither asked for nor understood.
+    pub ecn: Option<EcnConfig>,
 }
 
 impl Default for Config {
@@ -42,6 +89,7 @@ impl Default for Config {
             delayed_ack: true,
             auto_read: false,
             nodelay: false,
+            ecn: None,
         }
     }
 }

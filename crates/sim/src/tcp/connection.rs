@@ -1,11 +1,12 @@
 //! One end of a connection: its states (RFC 9293 3.3.2), and the two halves that it joins.
 
-use super::config::Config;
+use super::config::{Config, EcnConfig};
 use super::receiver::Receiver;
 use super::segment::{Flags, SackBlocks, Segment};
 use super::sender::{INITIAL_RTO, Outgoing, Sender};
 use super::stats::{ReadChunk, RttSample, Stats};
 use cc::{Allocation, CongestionControl, Trace};
+use queue::Ecn;
 use units::{Bytes, Duration, Instant, Packets, Rng};
 
 /// SYNs or SYN-ACKs sent again before the peer is given up (Linux `tcp_syn_retries`).
@@ -64,6 +65,10 @@ pub struct Connection {
     receiver: Receiver,
     /// A reset must be sent.
     is_reset_due: bool,
+    /// What this end wants of ECN.
+    ecn: Option<EcnConfig>,
+    /// Both ends want ECN.
+    is_ecn_agreed: bool,
 }
 
 impl Connection {
@@ -98,6 +103,8 @@ impl Connection {
             sender: Sender::new(config, cc, rng),
             receiver: Receiver::new(config),
             is_reset_due: false,
+            ecn: config.ecn,
+            is_ecn_agreed: false,
         }
     }
 
@@ -141,6 +148,7 @@ impl Connection {
     fn on_first_syn(&mut self, segment: &Segment) {
         if segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK) {
             self.receiver.on_syn(segment);
+            self.agree_on_ecn(segment.flags.contains(Flags::ECE | Flags::CWR));
             self.sender.on_peer_window(1, segment.window);
             self.state = State::SynReceived;
             self.handshake.is_due = true;
@@ -151,8 +159,19 @@ impl Connection {
         let is_syn_ack = segment.flags.contains(Flags::SYN | Flags::ACK);
         if is_syn_ack && segment.ack == 1 {
             self.receiver.on_syn(segment);
+            let (ece, cwr) = (Flags::ECE, Flags::CWR);
+            self.agree_on_ecn(segment.flags.contains(ece) && !segment.flags.contains(cwr));
             self.receiver.require_ack();
             self.establish(now, segment);
+        }
+    }
+
+    /// RFC 3168 6.1.1: ECN is in use if this end wants it and the peer's SYN or SYN-ACK agrees.
+    fn agree_on_ecn(&mut self, peer_agrees: bool) {
+        if let Some(ecn) = self.ecn.filter(|_| peer_agrees) {
+            self.is_ecn_agreed = true;
+            self.sender.use_ecn(ecn.codepoint());
+            self.receiver.use_ecn(ecn.echo);
         }
     }
 
@@ -211,6 +230,9 @@ impl Connection {
                 Some(self.handshake_segment(now))
             }
             State::Open => {
+                if self.receiver.is_former_ack_due() {
+                    return Some(self.pure_ack(now));
+                }
                 if let Some(outgoing) = self.sender.poll(now) {
                     return Some(self.data_segment(now, &outgoing));
                 }
@@ -234,6 +256,12 @@ impl Connection {
         h.sent += 1;
         let is_retransmission = h.sent > 1;
         let is_answer = self.state == State::SynReceived;
+        let ecn = match (is_answer, self.ecn) {
+            (true, _) if self.is_ecn_agreed => Flags::ECE,
+            // 6.1.1.1, and Linux: a SYN that is repeated asks for nothing that could offend
+            (false, Some(_)) if !is_retransmission => Flags::ECE | Flags::CWR,
+            _ => Flags::NONE,
+        };
         let fields = self.receiver.syn_fields();
         Segment {
             seq: 0,
@@ -245,10 +273,11 @@ impl Connection {
             len: 0,
             sack: SackBlocks::NONE,
             flags: if is_answer {
-                Flags::SYN | Flags::ACK
+                Flags::SYN | Flags::ACK | ecn
             } else {
-                Flags::SYN
+                Flags::SYN | ecn
             },
+            ecn: Ecn::NotEct,
             is_retransmission,
         }
     }
@@ -264,11 +293,11 @@ impl Connection {
             origin: outgoing.origin,
             len: outgoing.len,
             sack: fields.sack,
-            flags: if outgoing.is_fin {
-                Flags::ACK | Flags::FIN
-            } else {
-                Flags::ACK
-            },
+            flags: Flags::ACK
+                | fields.echo
+                | Flags::FIN.when(outgoing.is_fin)
+                | Flags::CWR.when(outgoing.has_reduced),
+            ecn: outgoing.ecn,
             is_retransmission: outgoing.is_retransmission,
         }
     }
@@ -284,7 +313,8 @@ impl Connection {
             origin: now,
             len: 0,
             sack: fields.sack,
-            flags: Flags::ACK,
+            flags: Flags::ACK | fields.echo,
+            ecn: Ecn::NotEct,
             is_retransmission: false,
         }
     }
@@ -300,6 +330,7 @@ impl Connection {
             len: 0,
             sack: SackBlocks::NONE,
             flags: Flags::RST | Flags::ACK,
+            ecn: Ecn::NotEct,
             is_retransmission: false,
         }
     }
@@ -466,6 +497,8 @@ impl Connection {
             probes: counters.probes,
             recoveries: counters.recoveries,
             spurious_recoveries: counters.spurious_recoveries,
+            marked_windows: counters.marked_windows,
+            marks_received: self.receiver.marks_received(),
             pure_acks_sent: self.receiver.pure_acks_sent(),
             bytes_acked: self.sender.acked(),
             bytes_received_in_order: self.receiver.received_in_order(),

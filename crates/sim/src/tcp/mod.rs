@@ -25,6 +25,7 @@
 //! | pacing | Linux internal pacing | `sender/pacing.rs` |
 //! | Nagle, silly window avoidance, zero-window probes | RFC 1122 4.2.3.4, 4.2.2.17 | `sender/transmit.rs` |
 //! | delayed acknowledgements | RFC 1122 4.2.3.2, 5681 4.2, Linux quick acks | `receiver/ack.rs` |
+//! | explicit congestion notification | RFC 3168, 8257 3.2 | `sender/marks.rs`, `receiver/echo.rs` |
 //! | timestamps, window scale | RFC 7323 | `receiver/mod.rs`, `receiver/window.rs` |
 //!
 //! Positions are `u64` offsets of the stream and cannot wrap around: SYN is 0, data begins at 1.
@@ -41,7 +42,7 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
-pub use config::{Config, ConfigError};
+pub use config::{Config, ConfigError, EcnConfig, EcnEcho};
 pub use connection::{CloseReason, Connection};
 pub use ranges::Span;
 pub use segment::{Flags, SackBlocks, Segment};

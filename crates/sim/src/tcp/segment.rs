@@ -2,6 +2,7 @@
 
 use super::Span;
 use core::ops::BitOr;
+use queue::Ecn;
 use units::{Bytes, Instant};
 
 /// IPv4 and TCP headers without options (RFC 791 3.1, RFC 9293 3.1).
@@ -30,6 +31,16 @@ impl Flags {
     pub const RST: Self = Self(4);
     /// The acknowledgement is valid.
     pub const ACK: Self = Self(8);
+    /// ECN-Echo: a mark was received (RFC 3168 6.1).
+    pub const ECE: Self = Self(16);
+    /// The congestion window was reduced (RFC 3168 6.1).
+    pub const CWR: Self = Self(32);
+
+    /// These bits, or none.
+    #[must_use]
+    pub const fn when(self, is_set: bool) -> Self {
+        if is_set { self } else { Self::NONE }
+    }
 
     /// True if all bits of `other` are set.
     pub const fn contains(self, other: Self) -> bool {
@@ -110,6 +121,8 @@ pub struct Segment {
     pub sack: SackBlocks,
     /// Control bits.
     pub flags: Flags,
+    /// What the IP header says of ECN, as sent or, on arrival, as the network has left it.
+    pub ecn: Ecn,
     /// True if this payload was sent before. Metadata of the simulator.
     pub is_retransmission: bool,
 }
@@ -147,6 +160,7 @@ mod tests {
             len,
             sack: SackBlocks::NONE,
             flags,
+            ecn: Ecn::NotEct,
             is_retransmission: false,
         }
     }

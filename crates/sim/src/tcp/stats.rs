@@ -57,6 +57,10 @@ pub struct Stats {
     pub recoveries: Packets,
     /// Recovery episodes that proved unnecessary and were undone.
     pub spurious_recoveries: Packets,
+    /// Windows of data of which a mark was reported and answered (RFC 3168 6.1.2).
+    pub marked_windows: Packets,
+    /// Segments received that the network had marked.
+    pub marks_received: Packets,
     /// Acknowledgements sent without payload.
     pub pure_acks_sent: Packets,
     /// Payload cumulatively acknowledged by the peer.

@@ -2,10 +2,10 @@
 
 use super::World;
 use crate::session::Side;
-use crate::tcp::{Config, Connection};
+use crate::tcp::{Config, Connection, EcnConfig};
 use cc::{BuildConfig, CongestionControl};
 use rapid::FollowAllocation;
-use scenario::{FlowSpec, PepMode, PepSpec};
+use scenario::{EcnSpec, FlowSpec, PepMode, PepSpec};
 use units::Bytes;
 
 /// Congestion control of a proxy without radio knowledge towards the UE.
@@ -21,7 +21,22 @@ pub(super) fn host_config(flow: &FlowSpec) -> Config {
         delayed_ack: flow.tcp.delayed_ack,
         auto_read: true,
         nodelay: true,
+        ecn: ecn_config(flow),
     }
+}
+
+/// How a flow's hosts use ECN. A scalable controller needs the echo of each segment.
+fn ecn_config(flow: &FlowSpec) -> Option<EcnConfig> {
+    match flow.ecn {
+        EcnSpec::Off => None,
+        EcnSpec::L4s => Some(EcnConfig::L4S),
+        EcnSpec::Classic if is_scalable(&flow.cc.name) => Some(EcnConfig::DCTCP),
+        EcnSpec::Classic => Some(EcnConfig::CLASSIC),
+    }
+}
+
+fn is_scalable(cc: &str) -> bool {
+    cc::scalable_names().contains(&cc)
 }
 
 /// TCP of the proxy: half of its buffer receives, half sends.
@@ -51,14 +66,23 @@ impl World {
     /// The proxy's end of connection `number` of a flow.
     pub(super) fn new_relay_connection(&self, flow: u32, number: u32, side: Side) -> Connection {
         let spec = &self.flows[flow as usize].spec;
-        let config = relay_config(spec, &self.pep);
+        let mut config = relay_config(spec, &self.pep);
         let (name, controller) = match (side, &self.pep.mode) {
             (Side::ProxyRan, PepMode::Rapid(rapid)) => {
+                // the allocator sets the window, whatever is marked: queues must not rely on it
+                config.ecn = None;
                 let follow = FollowAllocation::new(config.mss, rapid.initial_ran_window);
                 let controller: Box<dyn CongestionControl> = Box::new(follow);
                 ("proxy-ran", controller)
             }
-            (Side::ProxyRan, _) => ("proxy-ran", self.controller(SPLIT_CC, &config)),
+            (Side::ProxyRan, _) => {
+                // it answers marks as the client expects, but is not scalable itself
+                config.ecn = config.ecn.map(|ecn| EcnConfig {
+                    is_ect1: false,
+                    ..ecn
+                });
+                ("proxy-ran", self.controller(SPLIT_CC, &config))
+            }
             _ => ("proxy-wan", self.controller(&spec.cc.name, &config)),
         };
         self.connection(flow, number, name, side, config, controller)

@@ -5,7 +5,8 @@ use crate::packet::{Body, Datagram, Packet};
 use crate::session::{Endpoint, ObjectSpec, Session, Side};
 use crate::tcp::{Connection, Segment};
 use apparatus::app::Begin;
-use scenario::{AppSpec, Direction};
+use queue::Ecn;
+use scenario::{AppSpec, Direction, EcnSpec};
 use units::{Duration, Packets};
 
 /// What a server with a limited rate hands over at a time: a segment, or what passes in this time.
@@ -318,11 +319,17 @@ impl World {
             return;
         };
         let direction = state.spec.direction;
+        let ecn = match state.spec.ecn {
+            EcnSpec::Off => Ecn::NotEct,
+            EcnSpec::Classic => Ecn::Ect0,
+            EcnSpec::L4s => Ecn::Ect1,
+        };
         while source.send(now).is_some() {
             *sent += 1;
             let datagram = Datagram {
                 sent_at: now,
                 payload: source.payload(),
+                ecn,
             };
             let packet = Packet {
                 flow,

@@ -3,8 +3,8 @@
 use queue::Capacity;
 use ran::{BearerConfig, CellConfig};
 use scenario::{
-    AccessSpec, AppSpec, CcSpec, CellSpec, ChannelSpec, Direction, Experiment, FlowSpec, LinkSpec,
-    LoadSpec, PathSpec, PepMode, PepSpec, RunResult, TcpSpec, Transport, UeSpec,
+    AccessSpec, AppSpec, CcSpec, CellSpec, ChannelSpec, Direction, EcnSpec, Experiment, FlowSpec,
+    LinkSpec, LoadSpec, PathSpec, PepMode, PepSpec, RunResult, TcpSpec, Transport, UeSpec,
 };
 use units::{BitRate, Bytes, Duration, Mcs, Prb};
 
@@ -87,6 +87,7 @@ pub(crate) fn flow(name: &str, cc: &str, app: AppSpec) -> FlowSpec {
         transport: Transport::Tcp,
         direction: Direction::Down,
         cc: CcSpec { name: cc.into() },
+        ecn: EcnSpec::Off,
         qfi: 9,
         start: Duration::ZERO,
         app,

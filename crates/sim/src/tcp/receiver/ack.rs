@@ -95,6 +95,10 @@ impl AckPolicy {
     pub(super) fn is_due(&self) -> bool {
         self.owed == Owed::Now
     }
+    /// An acknowledgement is owed, and held back.
+    pub(super) fn is_held(&self) -> bool {
+        self.owed == Owed::Later
+    }
     pub(super) fn deadline(&self) -> Instant {
         self.deadline
     }

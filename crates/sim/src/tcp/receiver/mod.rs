@@ -1,14 +1,16 @@
 //! The receiving half of a connection.
 
 mod ack;
+mod echo;
 mod reassembly;
 mod window;
 
-use super::config::Config;
+use super::config::{Config, EcnEcho};
 use super::ranges::Span;
 use super::segment::{Flags, SackBlocks, Segment};
 use super::stats::ReadChunk;
 use ack::AckPolicy;
+use echo::{Change, Echo};
 use reassembly::Reassembly;
 use std::collections::VecDeque;
 use units::{Bytes, Duration, Instant, Packets};
@@ -21,6 +23,15 @@ pub(super) struct AckFields {
     pub(super) window: u64,
     pub(super) ts_ecr: Instant,
     pub(super) sack: SackBlocks,
+    /// ECE, or nothing.
+    pub(super) echo: Flags,
+}
+
+/// An acknowledgement of what had come before the marks began or ended (RFC 8257 3.2).
+#[derive(Clone, Copy, Debug)]
+struct FormerAck {
+    ack: u64,
+    is_echo: bool,
 }
 
 /// Data in, acknowledgements and ordered payload out.
@@ -49,6 +60,8 @@ pub(super) struct Receiver {
     duplicate: Option<Span>,
     received_in_order: u64,
     pure_acks_sent: u64,
+    echo: Echo,
+    former_ack: Option<FormerAck>,
 }
 
 impl Receiver {
@@ -69,6 +82,8 @@ impl Receiver {
             duplicate: None,
             received_in_order: 0,
             pure_acks_sent: 0,
+            echo: Echo::default(),
+            former_ack: None,
         }
     }
 
@@ -87,13 +102,43 @@ impl Receiver {
         }
         let is_fin = segment.flags.contains(Flags::FIN);
         if segment.len > 0 {
+            let is_notable = self.look_for_mark(segment);
             self.on_payload(now, segment, pause);
+            if is_notable {
+                self.acks.require();
+            }
         } else if !is_fin && segment.seq < self.next {
             // a zero-window probe or a keep-alive (RFC 9293 3.10.7.4, first check)
             self.acks.require();
         }
         if is_fin {
             self.on_fin(segment.payload_end());
+        }
+    }
+
+    /// ECN is in use from now on.
+    pub(super) fn use_ecn(&mut self, echo: EcnEcho) {
+        self.echo.begin(echo);
+    }
+
+    /// Takes note of a mark. True if the peer should know at once.
+    fn look_for_mark(&mut self, segment: &Segment) -> bool {
+        let end = segment.payload_end();
+        if end <= self.next || end > self.window.edge() {
+            return false;
+        }
+        let is_echo = self.echo.is_set();
+        let has_reduced = segment.flags.contains(Flags::CWR);
+        match self.echo.on_data(segment.ecn, has_reduced) {
+            Change::None => false,
+            Change::Notable => true,
+            Change::Turned => {
+                self.former_ack = self.acks.is_held().then_some(FormerAck {
+                    ack: self.next,
+                    is_echo,
+                });
+                true
+            }
         }
     }
 
@@ -217,16 +262,35 @@ impl Receiver {
             window,
             ts_ecr: self.ts_recent,
             sack: SackBlocks::NONE,
+            echo: Flags::NONE,
         }
+    }
+
+    /// What the acknowledgement says that must precede the one now owed, if there is one.
+    fn former_ack_fields(&mut self) -> Option<AckFields> {
+        let former = self.former_ack.take()?;
+        let window = self.window.offer(former.ack, self.buffered());
+        self.window.promise(former.ack, window);
+        self.last_ack_sent = former.ack;
+        Some(AckFields {
+            ack: former.ack,
+            window,
+            ts_ecr: self.ts_recent,
+            sack: SackBlocks::NONE,
+            echo: Flags::ECE.when(former.is_echo),
+        })
     }
 
     /// What the segment that now leaves says. It counts as the acknowledgement that was owed.
     pub(super) fn ack_fields(&mut self, is_pure: bool) -> AckFields {
+        self.pure_acks_sent += u64::from(is_pure);
+        if let Some(former) = self.former_ack_fields() {
+            return former;
+        }
         let window = self.window.offer(self.next, self.buffered());
         self.window.promise(self.next, window);
         self.last_ack_sent = self.next;
         self.acks.on_acknowledged();
-        self.pure_acks_sent += u64::from(is_pure);
         let mut sack = SackBlocks::NONE;
         if let Some(span) = self.duplicate.take() {
             sack.push(self.next, span);
@@ -237,11 +301,20 @@ impl Receiver {
             window,
             ts_ecr: self.ts_recent,
             sack,
+            echo: Flags::ECE.when(self.echo.is_set()),
         }
     }
 
     pub(super) fn is_ack_due(&self) -> bool {
         self.acks.is_due()
+    }
+    /// An acknowledgement must leave before anything else.
+    pub(super) fn is_former_ack_due(&self) -> bool {
+        self.former_ack.is_some()
+    }
+    /// Marked segments so far.
+    pub(super) fn marks_received(&self) -> Packets {
+        Packets::new(self.echo.marks())
     }
     pub(super) fn deadline(&self) -> Instant {
         self.acks.deadline()
@@ -300,6 +373,7 @@ mod tests {
             len: 1_000,
             sack: SackBlocks::NONE,
             flags: Flags::ACK,
+            ecn: queue::Ecn::NotEct,
             is_retransmission: false,
         }
     }

@@ -7,6 +7,7 @@
 //! ```
 
 mod controller;
+mod marks;
 mod pacing;
 mod probe;
 mod prr;
@@ -20,10 +21,11 @@ mod usage;
 
 use super::config::Config;
 use super::ranges::Span;
-use super::segment::Segment;
+use super::segment::{Flags, Segment};
 use super::stats::RttSample;
 use cc::{AckSample, Allocation, CongestionControl, Trace};
 use controller::Controller;
+use marks::Marks;
 use pacing::Pacer;
 use probe::TailProbe;
 use prr::PrrAck;
@@ -77,6 +79,7 @@ pub(super) struct Counters {
     pub(super) probes: Packets,
     pub(super) recoveries: Packets,
     pub(super) spurious_recoveries: Packets,
+    pub(super) marked_windows: Packets,
 }
 
 /// What an acknowledgement showed, besides what it delivered.
@@ -89,6 +92,8 @@ struct AckFacts {
     is_advance: bool,
     /// What it reports as received twice.
     dsack: Option<Span>,
+    /// It tells of a mark.
+    is_echo: bool,
     /// Payload in flight before it.
     prior_in_flight: u64,
 }
@@ -105,8 +110,9 @@ pub(super) struct Sender {
     rack: Rack,
     pacer: Pacer,
     tail_probe: TailProbe,
-    /// The recovery under way.
+    /// The recovery, or the reduction after a mark, under way.
     episode: Option<Episode>,
+    marks: Marks,
     usage: WindowUsage,
     timers: Timers,
     /// SND.NXT.
@@ -154,6 +160,7 @@ impl Sender {
             pacer: Pacer::new(mss),
             tail_probe: TailProbe::default(),
             episode: None,
+            marks: Marks::default(),
             usage: WindowUsage::default(),
             timers: Timers::OFF,
             snd_nxt: 1,
@@ -209,6 +216,9 @@ impl Sender {
             ts_ecr: segment.ts_ecr,
             is_advance: segment.ack > self.board.una(),
             dsack: None,
+            is_echo: self.marks.is_used()
+                && segment.flags.contains(Flags::ECE)
+                && segment.ack >= self.board.una(),
             prior_in_flight: self.board.in_flight(),
         };
         let mut delivery = Delivery::new(
@@ -224,7 +234,8 @@ impl Sender {
         if !segment.sack.is_empty() {
             facts.dsack = self.on_sack_blocks(segment, &mut delivery);
         }
-        let is_news = facts.is_advance || delivery.segments > 0 || facts.dsack.is_some();
+        let is_news =
+            facts.is_advance || delivery.segments > 0 || facts.dsack.is_some() || facts.is_echo;
         if is_news || self.tail_probe.is_outstanding() {
             self.is_active = true;
             self.on_news(&facts, &delivery);
@@ -292,7 +303,7 @@ impl Sender {
 
     fn reordering_window(&self) -> Duration {
         self.rack.reordering_window(&ReorderingContext {
-            is_recovering: self.episode.is_some(),
+            is_recovering: self.is_repairing(),
             sacked_segments: self.board.sacked_segments(),
             min_rtt: self.rtt.min_rtt_or_max(),
             srtt: self.rtt.srtt_or_zero(),
@@ -348,7 +359,7 @@ impl Sender {
             is_recovering: self.episode.is_some(),
             is_cwnd_limited: self.usage.is_cwnd_limited(&self.controller),
             is_round_start,
-            ecn_echo: false,
+            ecn_echo: facts.is_echo,
         };
         self.controller.on_ack(facts.now, &sample);
     }

@@ -80,7 +80,7 @@ impl Sender {
 
     /// RFC 8985 7.2: only outside of recovery, with nothing sacked; one probe at a time.
     pub(super) fn schedule_probe(&mut self, now: Instant) {
-        let is_open = self.episode.is_none()
+        let is_open = !self.is_repairing()
             && self.board.sacked_segments() == 0
             && self.board.lost() == 0
             && !self.tail_probe.is_outstanding();
@@ -94,7 +94,7 @@ impl Sender {
     /// RFC 8985 7.3: the probe timer ran out.
     pub(super) fn on_probe_timer(&mut self, now: Instant) {
         self.timers.probe = Instant::MAX;
-        if self.board.is_empty() || self.episode.is_some() || self.tail_probe.is_outstanding() {
+        if self.board.is_empty() || self.is_repairing() || self.tail_probe.is_outstanding() {
             return;
         }
         self.urgent = Urgent::TailProbe;
@@ -113,6 +113,7 @@ impl Sender {
             Verdict::Repaired if self.episode.is_none() => {
                 // a loss repaired already: the window is reduced, and recovery is over at once
                 self.counters.recoveries += Packets::new(1);
+                self.marks.on_reduced(self.snd_nxt);
                 let sample = LossSample {
                     kind: LossKind::Fast,
                     lost: Bytes::new(self.mss),

@@ -7,6 +7,7 @@
 //! - A fast recovery that is undone counts as reordering for RACK (RFC 8985 6.2 step 3 leaves out
 //!   segments sent again), as in Linux `tcp_try_undo_partial`.
 //! - An undo that only DSACKs prove must come before the episode ends; Linux can undo a little later.
+//! - A timeout in a window that was reduced for a mark reduces ssthresh once more; Linux does not.
 //! - F-RTO (RFC 5682) is left out: timestamps tell the same.
 
 use super::probe::TailProbe;
@@ -20,7 +21,7 @@ use units::{Bytes, Instant, Packets};
 /// Timeouts or unanswered probes in a row after which the peer is given up (Linux `tcp_retries2`).
 pub(super) const MAX_RETRIES: u32 = 15;
 
-/// A recovery under way.
+/// A recovery, or the reduction after a mark, under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Episode {
     kind: LossKind,
@@ -37,6 +38,29 @@ pub(super) struct Episode {
 }
 
 impl Episode {
+    /// One that begins, with the position at which it ends.
+    pub(super) fn new(kind: LossKind, end: u64, una: u64, prr: Option<Prr>) -> Self {
+        Self {
+            kind,
+            end,
+            began_una: una,
+            first_resent_at: None,
+            unproven_resends: 0,
+            prr,
+        }
+    }
+
+    /// Something was lost; not only marked.
+    fn is_repair(&self) -> bool {
+        self.kind != LossKind::Ecn
+    }
+
+    /// Whether it ends with the acknowledgement of all before `una`. After a mark that is of new data
+    /// sent since (Linux: so that its CWR has arrived, and ECE means a new mark).
+    fn is_over(&self, una: u64) -> bool {
+        una > self.end || (una == self.end && self.is_repair())
+    }
+
     fn is_fast(&self) -> bool {
         self.kind == LossKind::Fast
     }
@@ -62,6 +86,9 @@ impl Episode {
 
     /// A segment was sent again.
     pub(super) fn on_resent(&mut self, now: Instant) {
+        if !self.is_repair() {
+            return; // a probe
+        }
         self.first_resent_at.get_or_insert(now);
         self.unproven_resends += 1;
     }
@@ -74,6 +101,11 @@ impl Episode {
 }
 
 impl Sender {
+    /// Losses are being repaired.
+    pub(super) fn is_repairing(&self) -> bool {
+        self.episode.as_ref().is_some_and(Episode::is_repair)
+    }
+
     /// Counts what was received twice: RFC 8985 6.2 step 4 and RFC 3708.
     pub(super) fn on_dsack(&mut self, facts: &AckFacts) {
         let Some(duplicate) = facts.dsack else { return };
@@ -106,21 +138,25 @@ impl Sender {
         found: Losses,
     ) -> Losses {
         if let Some(episode) = &self.episode {
-            if self.is_spurious(episode, facts) {
+            if episode.is_repair() && self.is_spurious(episode, facts) {
                 if episode.is_fast() {
                     self.rack.on_reordering();
                 }
                 self.undo(facts.now);
                 return Losses::default();
             }
-            if self.board.una() >= episode.end {
+            if episode.is_over(self.board.una()) {
+                if episode.is_repair() {
+                    self.rack.on_recovery_end();
+                }
                 self.episode = None;
-                self.rack.on_recovery_end();
                 self.controller.on_recovery_end(facts.now, false);
             }
         }
-        if found.segments > 0 && self.episode.is_none() {
+        if found.segments > 0 && !self.is_repairing() {
             self.begin_fast(facts.now, &found, delivery.bytes);
+        } else if facts.is_echo {
+            self.on_echo(facts, delivery.bytes);
         }
         found
     }
@@ -135,26 +171,32 @@ impl Sender {
     }
 
     /// RFC 6675 5: the first losses were found; `delivered` by the acknowledgement that showed them.
+    /// RFC 3168 6.1.2: in a window that was reduced for a mark they reduce nothing again.
     fn begin_fast(&mut self, now: Instant, found: &Losses, delivered: u64) {
-        self.inform_of_loss(now, LossKind::Fast, found);
-        // RFC 9937 6: flight size, less what was sacked before this acknowledgement
-        let recover_fs = self.board.outstanding() + delivered;
-        let target = self.controller.cwnd();
-        let prr =
-            (!self.controller.governs_recovery()).then(|| Prr::begin(recover_fs, target, self.mss));
-        self.episode = Some(Episode {
-            kind: LossKind::Fast,
-            end: self.snd_nxt,
-            began_una: self.board.una(),
-            first_resent_at: None,
-            unproven_resends: 0,
-            prr,
+        let reduction = self.episode.take().and_then(|episode| episode.prr);
+        let prr = reduction.or_else(|| {
+            self.inform_of_loss(now, LossKind::Fast, found);
+            self.begin_prr(delivered)
         });
+        self.episode = Some(Episode::new(
+            LossKind::Fast,
+            self.snd_nxt,
+            self.board.una(),
+            prr,
+        ));
         self.tail_probe = TailProbe::default();
         self.counters.recoveries += Packets::new(1);
     }
 
-    fn inform_of_loss(&mut self, now: Instant, kind: LossKind, found: &Losses) {
+    /// The sending rule of an episode that begins, if the controller leaves it to the transport.
+    pub(super) fn begin_prr(&self, delivered: u64) -> Option<Prr> {
+        // RFC 9937 6: flight size, less what was sacked before this acknowledgement
+        let recover_fs = self.board.outstanding() + delivered;
+        let target = self.controller.cwnd();
+        (!self.controller.governs_recovery()).then(|| Prr::begin(recover_fs, target, self.mss))
+    }
+
+    pub(super) fn inform_of_loss(&mut self, now: Instant, kind: LossKind, found: &Losses) {
         let sample = LossSample {
             kind,
             lost: Bytes::new(self.board.lost()),
@@ -162,6 +204,7 @@ impl Sender {
             lost_sent_at: found.first_sent_at.unwrap_or(now),
         };
         self.controller.on_loss(now, &sample);
+        self.marks.on_reduced(self.snd_nxt);
     }
 
     /// RFC 8985 6.2 step 5: the time of some segments has run out without another acknowledgement.
@@ -170,7 +213,7 @@ impl Sender {
         if found.segments == 0 {
             return;
         }
-        if self.episode.is_none() {
+        if !self.is_repairing() {
             self.begin_fast(now, &found, 0);
         }
         let in_flight = self.board.in_flight();
@@ -219,14 +262,8 @@ impl Sender {
                 episode.end = self.snd_nxt;
             }
             None => {
-                self.episode = Some(Episode {
-                    kind: LossKind::Timeout,
-                    end: self.snd_nxt,
-                    began_una: self.board.una(),
-                    first_resent_at: None,
-                    unproven_resends: 0,
-                    prr: None,
-                });
+                let (end, una) = (self.snd_nxt, self.board.una());
+                self.episode = Some(Episode::new(LossKind::Timeout, end, una, None));
                 self.counters.recoveries += Packets::new(1);
             }
         }

@@ -13,6 +13,7 @@ use super::probe::TailProbe;
 use super::recovery::MAX_RETRIES;
 use super::scoreboard::{Record, Status};
 use cc::{PacketStamp, Sent};
+use queue::Ecn;
 use units::{Bytes, Instant, Packets};
 
 /// A segment to transmit.
@@ -23,6 +24,10 @@ pub(in super::super) struct Outgoing {
     pub(in super::super) is_fin: bool,
     pub(in super::super) origin: Instant,
     pub(in super::super) is_retransmission: bool,
+    /// What the IP header says of ECN.
+    pub(in super::super) ecn: Ecn,
+    /// Tells that the window was reduced (CWR).
+    pub(in super::super) has_reduced: bool,
 }
 
 /// What must be sent whatever cwnd and pacing say: one segment.
@@ -172,7 +177,14 @@ impl Sender {
         self.window_probes = 0;
         self.after_sending(now, &record);
         self.schedule_probe(now);
-        outgoing(&record)
+        if len == 0 {
+            return outgoing(&record);
+        }
+        Outgoing {
+            ecn: self.marks.codepoint(),
+            has_reduced: self.marks.take_reduced(),
+            ..outgoing(&record)
+        }
     }
 
     fn resend_lost(&mut self, now: Instant) -> Option<Outgoing> {
@@ -220,7 +232,12 @@ impl Sender {
         let unsent = self.unsent();
         let len = self.mss.min(unsent).min(window);
         if len > 0 {
-            return self.send_new(now, len as u32, self.is_closing && len == unsent);
+            let probe = self.send_new(now, len as u32, self.is_closing && len == unsent);
+            // RFC 3168 6.1.6
+            return Outgoing {
+                ecn: Ecn::NotEct,
+                ..probe
+            };
         }
         let seq = self.board.una().saturating_sub(1);
         Outgoing {
@@ -229,6 +246,8 @@ impl Sender {
             is_fin: false,
             origin: now,
             is_retransmission: true,
+            ecn: Ecn::NotEct,
+            has_reduced: false,
         }
     }
 
@@ -315,5 +334,7 @@ fn outgoing(record: &Record) -> Outgoing {
         is_fin: record.is_fin,
         origin: record.origin,
         is_retransmission: record.is_resent,
+        ecn: Ecn::NotEct,
+        has_reduced: false,
     }
 }

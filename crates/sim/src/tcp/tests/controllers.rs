@@ -16,6 +16,7 @@ pub(super) struct Told {
     pub(super) cwnd_limited: Vec<bool>,
     pub(super) round_starts: Vec<Instant>,
     pub(super) in_recovery: u32,
+    pub(super) echoed: u64,
 }
 
 /// A controller with a fixed window and rate, which halves its window for losses only if told to.
@@ -77,6 +78,9 @@ impl CongestionControl for Fixed {
         let mut told = self.told.lock().unwrap();
         told.acked += ack.newly_acked.get();
         told.cwnd_limited.push(ack.is_cwnd_limited);
+        if ack.ecn_echo {
+            told.echoed += ack.newly_acked.get();
+        }
         told.in_recovery += u32::from(ack.is_recovering);
         if ack.is_round_start {
             told.round_starts.push(cx.now);

@@ -1,6 +1,7 @@
 //! Tests of whole connections over a small network.
 
 mod controllers;
+mod ecn;
 mod flow_control;
 mod handshake;
 mod loss;

@@ -3,6 +3,7 @@
 use super::super::{Config, Connection, Flags, ReadChunk, Segment};
 use super::controllers::rng;
 use cc::CongestionControl;
+use queue::Ecn;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use units::{BitRate, Bytes, Duration, Instant};
@@ -22,6 +23,8 @@ pub(super) fn at(n: u64) -> Instant {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Pass,
+    /// Arrives marked if it is ECN-capable, else not at all.
+    Mark,
     Drop,
     /// Arrives so much later than it would, overtaken by others.
     Late(Duration),
@@ -56,9 +59,15 @@ impl Direction {
     }
 
     /// When the segment arrives: never, once or twice.
-    fn carry(&mut self, now: Instant, segment: &Segment) -> [Option<Instant>; 2] {
+    fn carry(&mut self, now: Instant, segment: &mut Segment) -> [Option<Instant>; 2] {
         self.seen += 1;
-        let fate = (self.fates)(now, self.seen, segment);
+        let mut fate = (self.fates)(now, self.seen, segment);
+        if fate == Fate::Mark {
+            match segment.ecn {
+                Ecn::NotEct => fate = Fate::Drop,
+                _ => segment.ecn = Ecn::Ce,
+            }
+        }
         let start = now.max(self.free_at);
         if fate == Fate::Drop || start > now + self.buffer {
             return [None, None];
@@ -68,7 +77,7 @@ impl Direction {
         match fate {
             Fate::Late(extra) => [Some(arrival + extra), None],
             Fate::Twice => [Some(arrival), Some(arrival + Duration::from_micros(10))],
-            Fate::Pass | Fate::Drop => [Some(arrival), None],
+            Fate::Pass | Fate::Mark | Fate::Drop => [Some(arrival), None],
         }
     }
 }
@@ -158,15 +167,16 @@ impl Pipe {
                 segment,
             });
             let peer = 1 - end;
+            let mut carried = segment;
             for arrival in self.ways[end]
-                .carry(self.now, &segment)
+                .carry(self.now, &mut carried)
                 .into_iter()
                 .flatten()
             {
                 self.arrivals
                     .push(Reverse((arrival, self.order, peer, self.in_transit.len())));
                 self.order += 1;
-                self.in_transit.push(segment);
+                self.in_transit.push(carried);
             }
         }
         self.ends[end].check();

@@ -1,10 +1,11 @@
 //! Whatever the network and the applications do, the stream arrives whole.
 
-use super::super::Config;
+use super::super::{Config, EcnConfig};
 use super::controllers::{Fixed, real};
 use super::pipe::{CLIENT, Fate, Fates, MSS, Pipe, SERVER, at, config, ms};
 use cc::CongestionControl;
 use proptest::prelude::*;
+use queue::Ecn;
 use units::{BitRate, Bytes, Duration, Instant, Streams};
 
 /// How badly a direction treats segments: probabilities in percent, and the greatest delay.
@@ -15,6 +16,7 @@ struct Weather {
     late: u64,
     lateness_ms: u64,
     twice: u64,
+    marks: u64,
 }
 
 impl Weather {
@@ -29,6 +31,8 @@ impl Weather {
                 Fate::Late(Duration::from_micros(1 + rng.below(w.lateness_ms * 1_000)))
             } else if draw < w.loss + w.late + w.twice {
                 Fate::Twice
+            } else if draw < w.loss + w.late + w.twice + w.marks {
+                Fate::Mark
             } else {
                 Fate::Pass
             }
@@ -37,13 +41,15 @@ impl Weather {
 }
 
 fn weather() -> impl Strategy<Value = Weather> {
-    (any::<u64>(), 0u64..20, 0u64..20, 1u64..60, 0u64..10).prop_map(
-        |(seed, loss, late, lateness_ms, twice)| Weather {
+    let marks = prop_oneof![Just(0), 1u64..20];
+    (any::<u64>(), 0u64..20, 0u64..20, 1u64..60, 0u64..10, marks).prop_map(
+        |(seed, loss, late, lateness_ms, twice, marks)| Weather {
             seed,
             loss,
             late,
             lateness_ms,
             twice,
+            marks,
         },
     )
 }
@@ -73,8 +79,19 @@ fn controller(kind: u8) -> Box<dyn CongestionControl> {
         2 => Box::new(Fixed::new(40_000).reducing_to(8_000)),
         3 => real("newreno", MSS),
         4 => real("cubic", MSS),
+        5 => real("dctcp", MSS),
         _ => real("bbr", MSS),
     }
+}
+
+/// What an end says and understands of marks.
+fn ecn() -> impl Strategy<Value = Option<EcnConfig>> {
+    prop_oneof![
+        Just(None),
+        Just(Some(EcnConfig::CLASSIC)),
+        Just(Some(EcnConfig::DCTCP)),
+        Just(Some(EcnConfig::L4S)),
+    ]
 }
 
 /// Origin of the byte at this offset: known from the offset alone.
@@ -123,16 +140,20 @@ fn check_stream(p: &Pipe, end: usize) -> Result<(), TestCaseError> {
 fn run(
     weather: &[Weather; 2],
     kinds: [u8; 2],
+    ecn: [Option<EcnConfig>; 2],
     buffers: [u64; 2],
     acts: &[Act],
 ) -> Result<(), TestCaseError> {
-    let configs = buffers.map(|b| Config {
-        receive_buffer: Bytes::new(b),
-        send_buffer: Bytes::new(100_000),
-        delayed_ack: b % 2 == 0,
-        nodelay: b % 3 == 0,
-        ..config()
-    });
+    let configs = [0, 1]
+        .map(|end| (buffers[end], ecn[end]))
+        .map(|(b, ecn)| Config {
+            ecn,
+            receive_buffer: Bytes::new(b),
+            send_buffer: Bytes::new(100_000),
+            delayed_ack: b % 2 == 0,
+            nodelay: b % 3 == 0,
+            ..config()
+        });
     let mut p = Pipe::new(configs, controller(kinds[0]), controller(kinds[1]));
     p.ways[CLIENT].fates = weather[0].fates();
     p.ways[SERVER].fates = weather[1].fates();
@@ -187,21 +208,24 @@ proptest! {
     #[test]
     fn any_weather_any_applications(
         weather in [weather(), weather()],
-        kinds in [0u8..6, 0u8..6],
+        kinds in [0u8..7, 0u8..7],
+        ecn in [ecn(), ecn()],
         buffers in [1_000u64..300_000, 1_000u64..300_000],
         acts in prop::collection::vec(act(), 1..60),
     ) {
-        run(&weather, kinds, buffers, &acts)?;
+        run(&weather, kinds, ecn, buffers, &acts)?;
     }
 
     /// Segments from nowhere: no panic, no acknowledgement of what was not sent.
     #[test]
     fn any_segment_at_any_time(
         segments in prop::collection::vec(
-            (0u64..40_000, 0u64..40_000, 0u64..100_000, 0u32..3_000, 0u8..16, any::<[u16; 6]>()),
+            (0u64..40_000, 0u64..40_000, 0u64..100_000, 0u32..3_000, 0u8..64, any::<[u16; 6]>()),
             1..60,
         ),
+        ecn in ecn(),
     ) {
+        let config = || Config { ecn, ..config() };
         use super::super::{Flags, SackBlocks, Segment, Span};
         let mut p =
             Pipe::new([config(), config()], Box::new(Fixed::new(9_000)), Box::new(Fixed::new(9_000)));
@@ -215,10 +239,11 @@ proptest! {
                 sack.push(ack, Span { start: u64::from(pair[0]), end: u64::from(pair[1]) });
             }
             let flag = |bit: u8, flag| if bits & bit != 0 { flag } else { Flags::NONE };
-            let flags = flag(1, Flags::SYN) | flag(2, Flags::FIN) | flag(12, Flags::ACK);
+            let flags = flag(1, Flags::SYN) | flag(2, Flags::FIN) | flag(12, Flags::ACK)
+                | flag(16, Flags::ECE) | flag(32, Flags::CWR);
             p.ends[SERVER].on_segment(now, &Segment {
                 seq, ack, window, ts_val: now, ts_ecr: at(k as u64), origin: now, len, sack, flags,
-                is_retransmission: false,
+                ecn: [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][usize::from(bits & 3)], is_retransmission: false,
             });
             p.ends[SERVER].on_deadline(now);
             let acked = p.stats(SERVER).bytes_acked;
