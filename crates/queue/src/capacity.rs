@@ -23,6 +23,14 @@ impl Capacity {
             Self::Unlimited => true,
         }
     }
+    /// Whether so much is not too much.
+    pub(crate) fn holds(self, held: Occupancy) -> bool {
+        match self {
+            Self::Bytes(limit) => held.bytes <= limit,
+            Self::Packets(limit) => held.packets as u64 <= limit.get(),
+            Self::Unlimited => true,
+        }
+    }
     /// # Errors
     /// A capacity of zero.
     pub fn check(self) -> Result<(), ConfigError> {

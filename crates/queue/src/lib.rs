@@ -22,6 +22,7 @@ mod droptail;
 mod dualpi2;
 mod error;
 mod fifo;
+mod flows;
 mod fq_codel;
 mod queue;
 mod red;
@@ -35,16 +36,16 @@ pub use backpressure::{
     FiveGBdpConfig, Usp, UspConfig,
 };
 pub use capacity::Capacity;
-pub use classes::{ClassConfig, ClassScheduler, ClassesConfig};
+pub use classes::{ClassConfig, ClassScheduler, Classes, ClassesConfig};
 pub use codel::{CoDel, CoDelConfig};
 pub use config::{DisciplineConfig, QueueConfig};
 pub use droptail::DropTail;
-pub use dualpi2::{DualPi2Config, DualScheduler};
+pub use dualpi2::{DualPi2, DualPi2Config, DualScheduler};
 pub use error::ConfigError;
-pub use fq_codel::FqCoDelConfig;
+pub use fq_codel::{FqCoDel, FqCoDelConfig};
 pub use queue::Queue;
-pub use red::RedConfig;
-pub use sfq::{SfqConfig, Turn};
+pub use red::{Red, RedConfig};
+pub use sfq::{Sfq, SfqConfig, Turn};
 pub use unit::{MTU, Ratio, Unit};
 
 use units::{Bytes, Duration, Instant};

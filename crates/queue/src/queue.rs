@@ -2,36 +2,54 @@
 
 use crate::backpressure::{Backpressure as _, Limiter};
 use crate::{
-    Capacity, CoDel, ConfigError, Dequeued, DisciplineConfig, DropTail, Occupancy, Packet,
-    QueueConfig, QueueManagement, Room, Slot,
+    Capacity, Classes, CoDel, ConfigError, Dequeued, DisciplineConfig, DropTail, DualPi2, FqCoDel,
+    Occupancy, Packet, QueueConfig, QueueManagement, Red, Room, Sfq, Slot,
 };
-use units::{Bytes, Instant, Rng};
+use units::{Bytes, Instant, Rng, Streams};
 
 /// Any discipline.
 #[derive(Debug)]
 pub(crate) enum Discipline<P> {
     DropTail(DropTail<P>),
     CoDel(CoDel<P>),
+    FqCoDel(FqCoDel<P>),
+    Sfq(Sfq<P>),
+    Red(Red<P>),
+    DualPi2(DualPi2<P>),
+    Classes(Classes<P>),
 }
 
 impl<P: Packet + Send> Discipline<P> {
     pub(crate) fn new(
         config: &DisciplineConfig,
         capacity: Capacity,
-        _rng: &mut Rng,
+        rng: &mut Rng,
     ) -> Result<Self, ConfigError> {
         Ok(match config {
             DisciplineConfig::CoDel(config) => Self::CoDel(CoDel::new(config.clone(), capacity)?),
             DisciplineConfig::DropTail => Self::DropTail(DropTail::new(capacity)?),
-            other => {
-                return Err(ConfigError::OutOfRange {
-                    what: "discipline",
-                    value: format!("{other:?}"),
-                    allowed: "drop-tail or CoDel",
-                });
+            DisciplineConfig::FqCoDel(config) => {
+                Self::FqCoDel(FqCoDel::new(config.clone(), capacity, rng)?)
+            }
+            DisciplineConfig::Sfq(config) => {
+                Self::Sfq(Sfq::new(config.clone(), capacity, fork(rng))?)
+            }
+            DisciplineConfig::Red(config) => {
+                Self::Red(Red::new(config.clone(), capacity, fork(rng))?)
+            }
+            DisciplineConfig::DualPi2(config) => {
+                Self::DualPi2(DualPi2::new(config.clone(), capacity)?)
+            }
+            DisciplineConfig::Classes(config) => {
+                Self::Classes(Classes::new(config, capacity, rng)?)
             }
         })
     }
+}
+
+/// A stream of its own for a discipline that keeps drawing.
+fn fork(rng: &mut Rng) -> Rng {
+    Streams::new(rng.next_u64()).stream("discipline")
 }
 
 /// Hands a call on to the discipline that there is.
@@ -40,6 +58,11 @@ macro_rules! to_discipline {
         match $self {
             Discipline::DropTail($discipline) => $call,
             Discipline::CoDel($discipline) => $call,
+            Discipline::FqCoDel($discipline) => $call,
+            Discipline::Sfq($discipline) => $call,
+            Discipline::Red($discipline) => $call,
+            Discipline::DualPi2($discipline) => $call,
+            Discipline::Classes($discipline) => $call,
         }
     };
 }
@@ -157,7 +180,7 @@ impl<P: Packet + Send> QueueManagement<P> for Queue<P> {
 }
 
 /// The room that both leave.
-fn lesser(own: Room, limiter: Room) -> Room {
+pub(crate) fn lesser(own: Room, limiter: Room) -> Room {
     match (own, limiter) {
         (Room::Unlimited, other) | (other, Room::Unlimited) => other,
         (Room::Packets(a), Room::Packets(b)) => Room::Packets(a.min(b)),

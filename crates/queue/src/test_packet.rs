@@ -26,6 +26,12 @@ impl TestPacket {
     pub(crate) fn with_ecn(self, ecn: Ecn) -> Self {
         Self { ecn, ..self }
     }
+    pub(crate) fn of_flow(self, flow: u64) -> Self {
+        Self { flow, ..self }
+    }
+    pub(crate) fn of_qfi(self, qfi: u8) -> Self {
+        Self { qfi, ..self }
+    }
 }
 
 impl Packet for TestPacket {

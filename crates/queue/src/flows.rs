@@ -1,0 +1,405 @@
+//! Packets in the queues of their flows, and the order in which flows have their turn.
+//!
+//! All packets lie in one slab and are chained by indices, so that nothing is allocated for a packet
+//! once the slab is as large as the queue has ever been.
+
+use crate::{Capacity, Dequeued, Occupancy, Packet};
+use std::collections::VecDeque;
+use units::{Bytes, Instant};
+
+/// No index.
+const NONE: u32 = u32::MAX;
+
+#[derive(Debug)]
+struct Node<P> {
+    /// None while the node is free.
+    entry: Option<Dequeued<P>>,
+    /// The node behind this one in its queue, or in the chain of free ones.
+    next: u32,
+}
+
+/// One flow's packets, or flows that wait for their turn: a chain of indices.
+#[derive(Clone, Copy, Debug)]
+struct Chain {
+    first: u32,
+    last: u32,
+}
+
+impl Chain {
+    const EMPTY: Self = Self {
+        first: NONE,
+        last: NONE,
+    };
+}
+
+/// The packets of flows, each flow hashed to one of a fixed number of queues.
+#[derive(Debug)]
+pub(crate) struct FlowQueues<P> {
+    nodes: Vec<Node<P>>,
+    /// First of the chain of free nodes.
+    free: u32,
+    chains: Vec<Chain>,
+    /// Bytes of each queue.
+    backlogs: Vec<u64>,
+    /// What all queues hold; always their sum.
+    held: Occupancy,
+    /// Packets dropped for an arrival beside the one that could be given back with it.
+    condemned: VecDeque<P>,
+    salt: u64,
+}
+
+/// A number in 0..n that depends on flow and salt: the finaliser of SplitMix64, scaled.
+fn hash(flow: u64, salt: u64, n: usize) -> usize {
+    let mut h = flow ^ salt;
+    h = (h ^ (h >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    h = (h ^ (h >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    h ^= h >> 31;
+    ((u128::from(h) * n as u128) >> 64) as usize
+}
+
+impl<P: Packet> FlowQueues<P> {
+    pub(crate) fn new(queues: u32, salt: u64) -> Self {
+        Self {
+            nodes: Vec::new(),
+            free: NONE,
+            chains: vec![Chain::EMPTY; queues as usize],
+            backlogs: vec![0; queues as usize],
+            held: Occupancy::default(),
+            condemned: VecDeque::new(),
+            salt,
+        }
+    }
+
+    /// The queue of a packet.
+    pub(crate) fn queue_of(&self, packet: &P) -> usize {
+        hash(packet.flow(), self.salt, self.chains.len())
+    }
+    /// What waits in the queues.
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> Occupancy {
+        self.held
+    }
+    /// What waits, with packets that have been dropped and not been handed over yet.
+    pub(crate) fn occupancy(&self) -> Occupancy {
+        let condemned: Bytes = self.condemned.iter().map(Packet::bytes).sum();
+        Occupancy {
+            packets: self.held.packets + self.condemned.len(),
+            bytes: self.held.bytes + condemned,
+        }
+    }
+    /// Bytes of one queue.
+    pub(crate) fn backlog(&self, queue: usize) -> Bytes {
+        Bytes::new(self.backlogs[queue])
+    }
+    pub(crate) fn is_empty(&self, queue: usize) -> bool {
+        self.chains[queue].first == NONE
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, queue: usize, now: Instant, packet: P) {
+        let bytes = packet.bytes();
+        self.held.packets += 1;
+        self.held.bytes += bytes;
+        self.backlogs[queue] += bytes.get();
+        let entry = Some(Dequeued {
+            packet,
+            enqueued_at: now,
+        });
+        let node = self.place(entry);
+        self.append(queue, node);
+    }
+
+    /// Puts an entry into a free node.
+    #[inline]
+    fn place(&mut self, entry: Option<Dequeued<P>>) -> u32 {
+        if self.free == NONE {
+            self.nodes.push(Node { entry, next: NONE });
+            return (self.nodes.len() - 1) as u32;
+        }
+        let index = self.free;
+        let node = &mut self.nodes[index as usize];
+        self.free = node.next;
+        node.entry = entry;
+        node.next = NONE;
+        index
+    }
+
+    #[inline]
+    fn append(&mut self, queue: usize, node: u32) {
+        let chain = &mut self.chains[queue];
+        if chain.first == NONE {
+            chain.first = node;
+        } else {
+            self.nodes[chain.last as usize].next = node;
+        }
+        chain.last = node;
+    }
+
+    #[inline]
+    pub(crate) fn front(&self, queue: usize) -> Option<&Dequeued<P>> {
+        let first = self.chains[queue].first;
+        self.nodes.get(first as usize)?.entry.as_ref()
+    }
+
+    #[inline]
+    pub(crate) fn pop(&mut self, queue: usize) -> Option<Dequeued<P>> {
+        let chain = &mut self.chains[queue];
+        let index = chain.first;
+        let node = self.nodes.get_mut(index as usize)?;
+        let entry = node.entry.take()?;
+        chain.first = node.next;
+        node.next = self.free;
+        self.free = index;
+        let bytes = entry.packet.bytes();
+        self.backlogs[queue] -= bytes.get();
+        self.held.packets -= 1;
+        self.held.bytes -= bytes;
+        Some(entry)
+    }
+
+    /// Takes a packet into a queue, then drops from the heads of the longest queues (by bytes) until
+    /// the capacity is kept. What is dropped first is given back; more than that is kept for
+    /// [`FlowQueues::hand_over`].
+    #[inline]
+    pub(crate) fn enqueue(
+        &mut self,
+        queue: usize,
+        now: Instant,
+        packet: P,
+        capacity: Capacity,
+    ) -> Result<(), P> {
+        if !capacity.admits(Occupancy::default(), packet.bytes()) {
+            return Err(packet);
+        }
+        self.push(queue, now, packet);
+        if capacity.holds(self.held) {
+            return Ok(());
+        }
+        self.shed(capacity)
+    }
+
+    #[cold]
+    fn shed(&mut self, capacity: Capacity) -> Result<(), P> {
+        let mut result = Ok(());
+        while !capacity.holds(self.held)
+            && let Some(victim) = self.pop(self.longest())
+        {
+            if result.is_ok() {
+                result = Err(victim.packet);
+            } else {
+                self.condemned.push_back(victim.packet);
+            }
+        }
+        result
+    }
+
+    /// The queue of most bytes, the first of equals.
+    fn longest(&self) -> usize {
+        let most = self.backlogs.iter().copied().max().unwrap_or(0);
+        let found = self.backlogs.iter().position(|&backlog| backlog == most);
+        found.unwrap_or(0)
+    }
+
+    /// Hands over the packets that have been dropped and not been given back.
+    #[inline]
+    pub(crate) fn hand_over(&mut self, dropped: &mut dyn FnMut(P)) {
+        while let Some(packet) = self.condemned.pop_front() {
+            dropped(packet);
+        }
+    }
+
+    /// Hashes all flows anew. Packets of a flow stay in their order: they were in one queue, and go
+    /// into one.
+    pub(crate) fn rehash(&mut self, salt: u64) {
+        self.salt = salt;
+        self.backlogs.fill(0);
+        let mut index = self.chain_all();
+        while let Some(node) = self.nodes.get_mut(index as usize)
+            && let Some(entry) = &node.entry
+        {
+            let next = std::mem::replace(&mut node.next, NONE);
+            let queue = hash(entry.packet.flow(), salt, self.chains.len());
+            self.backlogs[queue] += entry.packet.bytes().get();
+            self.append(queue, index);
+            index = next;
+        }
+    }
+
+    /// Empties the queues into one chain; its first node.
+    fn chain_all(&mut self) -> u32 {
+        let mut all = Chain::EMPTY;
+        for chain in &mut self.chains {
+            let chain = std::mem::replace(chain, Chain::EMPTY);
+            if chain.first == NONE {
+                continue;
+            }
+            if all.first == NONE {
+                all.first = chain.first;
+            } else {
+                self.nodes[all.last as usize].next = chain.first;
+            }
+            all.last = chain.last;
+        }
+        all.first
+    }
+}
+
+/// Which queue has its turn after which: links for rings of which each queue is in one at most.
+#[derive(Debug)]
+pub(crate) struct Links(Vec<u32>);
+
+impl Links {
+    pub(crate) fn new(queues: u32) -> Self {
+        Self(vec![NONE; queues as usize])
+    }
+}
+
+/// Queues that wait for their turn, first come, first served.
+#[derive(Debug)]
+pub(crate) struct Ring(Chain);
+
+impl Ring {
+    pub(crate) const EMPTY: Self = Self(Chain::EMPTY);
+
+    #[inline]
+    pub(crate) fn first(&self) -> Option<usize> {
+        (self.0.first != NONE).then_some(self.0.first as usize)
+    }
+    #[inline]
+    pub(crate) fn push(&mut self, links: &mut Links, queue: usize) {
+        let index = queue as u32;
+        links.0[queue] = NONE;
+        if self.0.first == NONE {
+            self.0.first = index;
+        } else {
+            links.0[self.0.last as usize] = index;
+        }
+        self.0.last = index;
+    }
+    #[inline]
+    pub(crate) fn pop(&mut self, links: &Links) {
+        if let Some(first) = self.first() {
+            self.0.first = links.0[first];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_packet::TestPacket;
+    use proptest::prelude::*;
+    use units::Packets;
+
+    fn packet(flow: u64, number: u64) -> TestPacket {
+        TestPacket {
+            number,
+            ..TestPacket::new(100 + flow).of_flow(flow)
+        }
+    }
+
+    #[test]
+    fn nodes_are_used_again() {
+        let mut flows = FlowQueues::new(16, 1);
+        for number in 0..1000 {
+            let packet = packet(number % 5, number);
+            flows.push(flows.queue_of(&packet), Instant::ZERO, packet);
+            if number >= 10 {
+                let longest = flows.longest();
+                assert!(flows.pop(longest).is_some());
+            }
+        }
+        assert_eq!(flows.nodes.len(), 11);
+    }
+
+    #[test]
+    fn an_overflow_takes_the_head_of_the_longest_queue() {
+        let mut flows = FlowQueues::new(1024, 1);
+        let capacity = Capacity::Packets(Packets::new(10));
+        let mut put = |flow, number| {
+            let packet = packet(flow, number);
+            flows.enqueue(flows.queue_of(&packet), Instant::ZERO, packet, capacity)
+        };
+        for number in 0..9 {
+            assert!(put(1, number).is_ok());
+        }
+        assert!(put(2, 0).is_ok());
+        assert_eq!(put(2, 1).unwrap_err(), packet(1, 0));
+        assert_eq!(put(1, 9).unwrap_err(), packet(1, 1));
+    }
+
+    #[test]
+    fn small_packets_make_way_for_a_large_one_as_many_as_it_takes() {
+        let mut flows = FlowQueues::new(1024, 1);
+        let capacity = Capacity::Bytes(Bytes::new(3000));
+        for number in 0..20 {
+            let small = TestPacket {
+                number,
+                ..TestPacket::new(150).of_flow(1)
+            };
+            flows
+                .enqueue(flows.queue_of(&small), Instant::ZERO, small, capacity)
+                .unwrap();
+        }
+        let large = TestPacket::new(1400).of_flow(2);
+        let first = flows.enqueue(flows.queue_of(&large), Instant::ZERO, large, capacity);
+        assert_eq!(first.unwrap_err().number, 0);
+        assert_eq!(flows.held().bytes, Bytes::new(1400 + 10 * 150));
+        assert_eq!(flows.occupancy().packets, 20);
+        let mut numbers = Vec::new();
+        flows.hand_over(&mut |packet: TestPacket| numbers.push(packet.number));
+        assert_eq!(numbers, (1..10).collect::<Vec<_>>());
+        assert_eq!(flows.occupancy(), flows.held());
+    }
+
+    proptest! {
+        #[test]
+        fn hashing_anew_keeps_packets_and_their_order(
+            flows_of in prop::collection::vec(0u64..20, 1..200),
+            salts in prop::collection::vec(any::<u64>(), 1..5),
+        ) {
+            let mut flows = FlowQueues::new(8, 0);
+            let mut sent = [0u64; 20];
+            for &flow in &flows_of {
+                let packet = packet(flow, sent[flow as usize]);
+                sent[flow as usize] += 1;
+                flows.push(flows.queue_of(&packet), Instant::ZERO, packet);
+            }
+            let held = flows.held();
+            for salt in salts {
+                flows.rehash(salt);
+            }
+            prop_assert_eq!(flows.held(), held);
+            let mut came = [0u64; 20];
+            for queue in 0..8 {
+                while let Some(out) = flows.pop(queue) {
+                    prop_assert_eq!(out.packet.number, came[out.packet.flow as usize]);
+                    prop_assert_eq!(flows.queue_of(&out.packet), queue);
+                    came[out.packet.flow as usize] += 1;
+                }
+                prop_assert!(flows.backlog(queue).is_zero());
+            }
+            prop_assert_eq!(came, sent);
+        }
+
+        #[test]
+        fn hashes_are_in_range_and_repeat(flow: u64, salt: u64, queues in 1usize..70_000) {
+            prop_assert!(hash(flow, salt, queues) < queues);
+            prop_assert_eq!(hash(flow, salt, queues), hash(flow, salt, queues));
+        }
+    }
+
+    #[test]
+    fn hashes_spread_evenly_and_differ_by_salt() {
+        for salt in [0, 1, u64::MAX] {
+            let mut of = vec![0u32; 1024];
+            for flow in 0..102_400 {
+                of[hash(flow, salt, 1024)] += 1;
+            }
+            // binomial of mean 100, deviation 10: six deviations
+            assert!(of.iter().all(|&n| (40..=160).contains(&n)));
+        }
+        let same = (0..1000).filter(|&flow| hash(flow, 1, 1024) == hash(flow, 2, 1024));
+        assert!(same.count() < 20);
+    }
+}
