@@ -43,7 +43,7 @@ pub(crate) struct FlowQueues<P> {
     backlogs: Vec<u64>,
     /// What all queues hold; always their sum.
     held: Occupancy,
-    /// Packets dropped for an arrival beside the one that could be given back with it.
+    /// Packets that have been dropped for an arrival and wait to be given back.
     condemned: VecDeque<P>,
     salt: u64,
 }
@@ -158,8 +158,8 @@ impl<P: Packet> FlowQueues<P> {
     }
 
     /// Takes a packet into a queue, then drops from the heads of the longest queues (by bytes) until
-    /// the capacity is kept. What is dropped first is given back; more than that is kept for
-    /// [`FlowQueues::hand_over`].
+    /// the capacity is kept. One packet is given back; what had to be dropped beside it is given back
+    /// by the next calls, or by [`FlowQueues::hand_over`].
     #[inline]
     pub(crate) fn enqueue(
         &mut self,
@@ -172,7 +172,7 @@ impl<P: Packet> FlowQueues<P> {
             return Err(packet);
         }
         self.push(queue, now, packet);
-        if capacity.holds(self.held) {
+        if capacity.holds(self.held) && self.condemned.is_empty() {
             return Ok(());
         }
         self.shed(capacity)
@@ -180,17 +180,12 @@ impl<P: Packet> FlowQueues<P> {
 
     #[cold]
     fn shed(&mut self, capacity: Capacity) -> Result<(), P> {
-        let mut result = Ok(());
         while !capacity.holds(self.held)
             && let Some(victim) = self.pop(self.longest())
         {
-            if result.is_ok() {
-                result = Err(victim.packet);
-            } else {
-                self.condemned.push_back(victim.packet);
-            }
+            self.condemned.push_back(victim.packet);
         }
-        result
+        self.condemned.pop_front().map_or(Ok(()), Err)
     }
 
     /// The queue of most bytes, the first of equals.
@@ -346,9 +341,14 @@ mod tests {
         assert_eq!(first.unwrap_err().number, 0);
         assert_eq!(flows.held().bytes, Bytes::new(1400 + 10 * 150));
         assert_eq!(flows.occupancy().packets, 20);
+        // the next arrival fits, and brings back another
+        let small = TestPacket::new(100).of_flow(3);
+        let second = flows.enqueue(flows.queue_of(&small), Instant::ZERO, small, capacity);
+        assert_eq!(second.unwrap_err().number, 1);
+        assert_eq!(flows.occupancy().packets, 20);
         let mut numbers = Vec::new();
         flows.hand_over(&mut |packet: TestPacket| numbers.push(packet.number));
-        assert_eq!(numbers, (1..10).collect::<Vec<_>>());
+        assert_eq!(numbers, (2..10).collect::<Vec<_>>());
         assert_eq!(flows.occupancy(), flows.held());
     }
 

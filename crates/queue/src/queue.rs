@@ -104,9 +104,9 @@ impl<P: Packet + Send> QueueManagement<P> for Discipline<P> {
 
 /// A discipline with a limiter, as [`QueueConfig`] says.
 ///
-/// The limiter is told of every packet that is accepted without another being dropped for it, and of
-/// every packet that leaves by [`QueueManagement::dequeue`]; what the discipline drops it sees in the
-/// occupancy.
+/// The limiter is told of every packet that is accepted without another being given back for it, and
+/// of every packet that leaves by [`QueueManagement::dequeue`]; what the discipline drops it sees in
+/// the occupancy.
 #[derive(Debug)]
 pub struct Queue<P> {
     discipline: Discipline<P>,
