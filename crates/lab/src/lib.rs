@@ -20,6 +20,7 @@ mod cleanup;
 mod clock;
 mod error;
 mod fit;
+mod label;
 mod measure;
 mod names;
 mod namespace;

@@ -1,7 +1,7 @@
 //! IP packets as they pass through the lab, and what is read from their headers.
 
-use crate::names;
-use queue::Packet as QueuePacket;
+use crate::{label, names};
+use queue::{Ecn, Packet as QueuePacket};
 use std::net::Ipv4Addr;
 use units::Bytes;
 
@@ -34,6 +34,15 @@ pub(crate) struct Packet {
 impl QueuePacket for Packet {
     fn bytes(&self) -> Bytes {
         Bytes::new(self.data.len() as u64)
+    }
+    fn flow(&self) -> u64 {
+        label::flow(&self.data)
+    }
+    fn ecn(&self) -> Ecn {
+        label::ecn(&self.data)
+    }
+    fn mark(&mut self) {
+        label::mark(&mut self.data);
     }
 }
 

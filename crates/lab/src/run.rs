@@ -9,7 +9,7 @@ use crate::radio::{Network, Outcome, Plan, Radio};
 use crate::topology::{self, Devices, Hosts, RouteOptions};
 use crate::traffic::{self, SenderStates, Shared};
 use crate::{Error, reports};
-use scenario::{Experiment, PepMode, RunResult, Transport};
+use scenario::{EcnSpec, Experiment, PepMode, RunResult, Transport};
 use std::num::NonZeroU32;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
@@ -114,6 +114,7 @@ fn route_options(experiment: &Experiment) -> Result<RouteOptions, Error> {
         let own = RouteOptions {
             initial_window: flow.tcp.initial_window,
             quick_ack: !flow.tcp.delayed_ack,
+            has_ecn: false,
         };
         if common.is_some_and(|common| common != own) {
             return Err(Error::Unsupported {
@@ -125,10 +126,33 @@ fn route_options(experiment: &Experiment) -> Result<RouteOptions, Error> {
         }
         common = Some(own);
     }
-    Ok(common.unwrap_or(RouteOptions {
+    let common = common.unwrap_or(RouteOptions {
         initial_window: 10,
         quick_ack: false,
-    }))
+        has_ecn: false,
+    });
+    Ok(RouteOptions {
+        has_ecn: has_ecn(experiment),
+        ..common
+    })
+}
+
+/// Whether any TCP flow asks for ECN.
+fn has_ecn(experiment: &Experiment) -> bool {
+    let mut flows = experiment.flows.iter();
+    flows.any(|flow| flow.transport == Transport::Tcp && flow.ecn != EcnSpec::Off)
+}
+
+/// ECN of the proxy's host, as of the simulator's proxy: it asks servers for it; RAPID, whose window
+/// follows the allocator and no mark, agrees to none.
+fn prepare_edge(experiment: &Experiment, hosts: &Hosts) -> Result<(), Error> {
+    let ecn = match experiment.pep.mode {
+        _ if !has_ecn(experiment) => return Ok(()),
+        PepMode::None => return Ok(()),
+        PepMode::Split => "1",
+        PepMode::Rapid(_) => "0",
+    };
+    hosts.edge.set("net/ipv4/tcp_ecn", ecn)
 }
 
 /// What a lab is for.
@@ -183,6 +207,7 @@ impl Lab {
     pub(crate) fn build(experiment: &Experiment, options: &Options) -> Result<Self, Error> {
         let presence = Presence::begin();
         let (hosts, devices) = topology::build(experiment.ues.len(), route_options(experiment)?)?;
+        prepare_edge(experiment, &hosts)?;
         let folder = Folder::create(&hosts)?;
         let listener = reports::listen(&folder.path().join(REPORTS))?;
         let proxy = match experiment.pep.mode {

@@ -54,6 +54,8 @@ pub(crate) fn set_int(fd: impl AsFd, level: i32, name: i32, value: i32) -> io::R
 pub(crate) struct TcpInfo {
     /// Payload of a segment, bytes.
     pub(crate) mss: u32,
+    /// Both ends have agreed on ECN (RFC 3168).
+    pub(crate) has_ecn: bool,
     /// Segments sent and not acknowledged.
     pub(crate) unacked: u32,
     /// Of those, selectively acknowledged.
@@ -89,8 +91,11 @@ pub(crate) fn tcp_info(fd: impl AsFd) -> io::Result<TcpInfo> {
     })?;
     // include/uapi/linux/tcp.h: offsets of the fields in bytes
     let at = |offset: usize| words[offset / 4];
+    // a byte among four: tcpi_options, of which TCPI_OPT_ECN is 8
+    let options = at(4).to_ne_bytes()[1];
     Ok(TcpInfo {
         mss: at(16),
+        has_ecn: options & 8 != 0,
         unacked: at(24),
         sacked: at(28),
         lost: at(32),

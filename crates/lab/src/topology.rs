@@ -21,6 +21,9 @@ const MTU: usize = 1500;
 /// Packets (each up to 64 kB) that wait at a host's interface until the lab takes them. They wait
 /// for no longer than the lab is late; the wires' own queues are emulated.
 const DEVICE_QUEUE: usize = 20_000;
+/// Mark (`SO_MARK`) of a client's sockets that ask for ECN, and the routing table that they use.
+/// Servers answer as they are asked (`net.ipv4.tcp_ecn` = 2, the kernel's default).
+pub(crate) const ECN_MARK: i32 = 46;
 
 /// The hosts.
 #[derive(Debug)]
@@ -61,6 +64,8 @@ pub(crate) struct RouteOptions {
     pub(crate) initial_window: u32,
     /// Acknowledge every segment at once.
     pub(crate) quick_ack: bool,
+    /// UEs have a second route for sockets marked [`ECN_MARK`], over which TCP asks for ECN.
+    pub(crate) has_ecn: bool,
 }
 
 impl RouteOptions {
@@ -94,6 +99,12 @@ pub(crate) fn build(ues: usize, options: RouteOptions) -> Result<(Hosts, Devices
     };
     for index in 0..ues {
         let (ue, device) = host(UE_DEVICE, &names::ue_address(index).to_string(), &route)?;
+        if options.has_ecn {
+            ue.ip(&format!(
+                "rule add fwmark {ECN_MARK} table {ECN_MARK}\n\
+                 route add default dev {UE_DEVICE} table {ECN_MARK}{route} features ecn\n"
+            ))?;
+        }
         hosts.ues.push(ue);
         devices.ues.push(device);
     }
@@ -133,7 +144,7 @@ fn edge(route: &str) -> Result<(Namespace, Tun, Tun), Error> {
 }
 
 /// What all hosts have in common: no IPv6 (whose neighbour messages would cross the radio), no
-/// memory of earlier connections (runs do not depend on one another).
+/// memory of earlier connections (runs do not depend on one another), ECN for those who ask.
 fn prepare(host: &Namespace) -> Result<(), Error> {
     let off = ["all", "default"].map(|which| format!("net/ipv6/conf/{which}/disable_ipv6"));
     for parameter in off.iter().filter(|p| host.get(p).is_ok()) {
@@ -142,5 +153,6 @@ fn prepare(host: &Namespace) -> Result<(), Error> {
     for which in ["all", "default"] {
         host.set(&format!("net/ipv4/conf/{which}/rp_filter"), "0")?;
     }
+    host.set("net/ipv4/tcp_ecn", "2")?;
     host.set("net/ipv4/tcp_no_metrics_save", "1")
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A bit of everything over a wire: all applications, both directions, each congestion control.
+/// A bit of everything over a wire: all applications, both directions, each congestion control, ECN.
 const MIX: &str = r#"
 name = "mix"
 description = "All applications over a wire"
@@ -22,6 +22,7 @@ uplink-rate = "20 Mbit/s"
 buffer = "200 kB"
 [flow.down]
 cc = "cubic"
+ecn = "classic"
 app = { kind = "bulk", size = "4 MB" }
 [flow.up]
 cc = "bbr"
@@ -34,6 +35,7 @@ app = { kind = "web", size = "100 kB", interval = "1 s" }
 cc = "cubic"
 app = { kind = "short", size = "20 kB", interval = "500 ms", count = 4 }
 [flow.cbr]
+ecn = "l4s"
 app = { kind = "cbr", rate = "2 Mbit/s", stop = "3 s" }
 [flow.voip]
 app = { kind = "voip" }

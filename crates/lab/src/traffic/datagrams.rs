@@ -1,10 +1,11 @@
 //! UDP applications.
 
 use super::{FlowContext, TICK};
-use crate::Error;
 use crate::measure::Event;
 use crate::names::{SERVER_ADDRESS, flow_port, ue_address};
+use crate::{Error, sys};
 use apparatus::app::Datagrams;
+use scenario::EcnSpec;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use units::Instant;
 
@@ -92,6 +93,7 @@ fn send(context: &FlowContext, socket: &UdpSocket, to: SocketAddrV4) -> Result<(
         return Ok(());
     }
     context.report(Event::Started);
+    set_codepoint(socket, context.spec.ecn)?;
     let mut payload = vec![0u8; source.payload().get() as usize];
     let mut sent = 0;
     while let Some(due) = source.next_deadline() {
@@ -112,6 +114,17 @@ fn send(context: &FlowContext, socket: &UdpSocket, to: SocketAddrV4) -> Result<(
     Ok(())
 }
 
+/// What the IP headers of a socket's datagrams say of ECN (RFC 3168 section 5).
+fn set_codepoint(socket: &UdpSocket, ecn: EcnSpec) -> Result<(), Error> {
+    let bits = match ecn {
+        EcnSpec::Off => return Ok(()),
+        EcnSpec::Classic => 0b10,
+        EcnSpec::L4s => 0b01,
+    };
+    sys::set_int(socket, libc::IPPROTO_IP, libc::IP_TOS, bits)
+        .map_err(Error::system("set IP_TOS of a socket"))
+}
+
 /// The radio thread measures; the application only keeps the buffer empty.
 fn receive(context: &FlowContext, socket: &UdpSocket) {
     let mut buffer = [0u8; 2048];
@@ -123,6 +136,20 @@ fn receive(context: &FlowContext, socket: &UdpSocket) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_datagrams_codepoint_is_that_of_the_flow() {
+        for (ecn, bits) in [
+            (EcnSpec::Off, 0),
+            (EcnSpec::Classic, 0b10),
+            (EcnSpec::L4s, 0b01),
+        ] {
+            let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+            set_codepoint(&socket, ecn).expect("an option");
+            let tos = rustix::net::sockopt::ip_tos(&socket).expect("an option");
+            assert_eq!(tos, bits, "{ecn:?}");
+        }
+    }
 
     #[test]
     fn stamps_are_read_as_written() {

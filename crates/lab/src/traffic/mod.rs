@@ -21,7 +21,7 @@ use crate::Error;
 use crate::clock::Clock;
 use crate::measure::Event;
 use crate::topology::Hosts;
-use scenario::{Direction, Experiment, FlowSpec, Transport};
+use scenario::{Direction, EcnSpec, Experiment, FlowSpec, PepMode, Transport};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -39,6 +39,8 @@ pub(crate) struct FlowContext {
     pub(crate) clock: Clock,
     pub(crate) streams: Streams,
     pub(crate) senders: Arc<SenderStates>,
+    /// The client's connections should have ECN; it is said if the kernels do not agree on it.
+    pub(crate) has_ecn: bool,
     events: Sender<(usize, Event)>,
     stop: Arc<AtomicBool>,
 }
@@ -94,6 +96,7 @@ pub(crate) fn start(
             clock: shared.clock,
             streams: streams.child(&spec.name),
             senders: Arc::clone(&shared.senders),
+            has_ecn: has_ecn(spec, &experiment.pep.mode),
             events: shared.events.clone(),
             stop: Arc::clone(&shared.stop),
         };
@@ -105,6 +108,12 @@ pub(crate) fn start(
             .watch(shared.clock, experiment.sample_interval, shared.stop)?,
     );
     Ok(threads)
+}
+
+/// Whether a flow's connections have ECN: RAPID's proxy does not agree to it.
+fn has_ecn(flow: &FlowSpec, pep: &PepMode) -> bool {
+    let is_refused = flow.intercepted && matches!(pep, PepMode::Rapid(_));
+    flow.transport == Transport::Tcp && flow.ecn != EcnSpec::Off && !is_refused
 }
 
 fn start_flow(
@@ -168,4 +177,99 @@ fn spawn(
             }
         })
         .map_err(Error::system("start a thread"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Lab, Options, Purpose, run_radio};
+    use crate::sys;
+    use scenario::Overrides;
+    use std::sync::mpsc::channel;
+
+    const TWO: &str = r#"
+duration = "10 s"
+[path]
+rtt = "10 ms"
+[link]
+rate = "50 Mbit/s"
+[flow.marked]
+ecn = "classic"
+app = { kind = "continuous" }
+[flow.plain]
+app = { kind = "continuous" }
+"#;
+
+    fn experiment(text: &str) -> Experiment {
+        let mut points = scenario::load_str(text, &Overrides::default()).expect("valid");
+        points.remove(0).experiment
+    }
+
+    #[test]
+    fn a_connection_has_the_ecn_that_its_flow_asks_for() {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: needs root");
+            return;
+        }
+        let experiment = experiment(TWO);
+        let options = Options {
+            program: "no proxy is needed".into(),
+            stop: Arc::new(AtomicBool::new(false)),
+            record: None,
+            scale: None,
+        };
+        let mut lab = Lab::build(&experiment, &options).expect("a lab");
+        let radio = lab.radio(&experiment, 1, &options, Purpose::Shell);
+        let radio = radio.expect("a radio");
+        let (end, hosts, clock) = (Arc::clone(&radio.end), Arc::clone(&lab.hosts), lab.clock);
+        let (events, _heard) = channel();
+        let has_ecn = |index: usize| -> Result<bool, Error> {
+            let spec = &experiment.flows[index];
+            let context = FlowContext {
+                index,
+                spec: spec.clone(),
+                clock,
+                streams: Streams::new(1),
+                senders: Arc::new(SenderStates::new(2)),
+                has_ecn: has_ecn(spec, &experiment.pep.mode),
+                events: events.clone(),
+                stop: Arc::new(AtomicBool::new(false)),
+            };
+            let listener = hosts.servers.run(|| socket::listen(&context))?;
+            let client = hosts.ues[0].run(|| socket::connect(&context))?;
+            let client = client.expect("the run goes on");
+            let server = socket::accept(&context, &listener)?.expect("the run goes on");
+            let of = |end| sys::tcp_info(end).map(|info| info.has_ecn);
+            let both = [of(&client), of(&server)].map(|has| has.expect("TCP_INFO"));
+            assert_eq!(both[0], both[1]);
+            Ok(both[0])
+        };
+        let ran = run_radio(radio, |_| {
+            let found = [0, 1].map(has_ecn);
+            end.store(true, Ordering::Relaxed);
+            found
+        });
+        let (_, _, found) = ran.expect("a run");
+        let found = found.map(|has| has.expect("a connection"));
+        assert_eq!(found, [true, false]);
+    }
+
+    #[test]
+    fn what_the_kernel_has_not_is_refused() {
+        let refused = |lines: &str, available: &str| {
+            let experiment = experiment(&TWO.replace("ecn = \"classic\"", lines));
+            check_flow(&experiment.flows[0], available)
+                .expect_err("refused")
+                .to_string()
+        };
+        let with_dctcp = "reno cubic dctcp";
+        let l4s = refused("cc = \"dctcp\"\necn = \"l4s\"", with_dctcp);
+        assert!(l4s.contains("no ECT(1)"), "{l4s}");
+        let off = refused("cc = \"dctcp\"", with_dctcp);
+        assert!(off.contains("always uses ECN"), "{off}");
+        let unknown = refused("cc = \"dctcp\"\necn = \"classic\"", "reno cubic");
+        assert!(unknown.contains("has no \"dctcp\""), "{unknown}");
+        let experiment = experiment(TWO);
+        assert!(check_flow(&experiment.flows[0], "reno cubic").is_ok());
+    }
 }

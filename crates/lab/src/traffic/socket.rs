@@ -3,6 +3,7 @@
 use super::{FlowContext, Stamp, TICK};
 use crate::fit::{kernel_name, known};
 use crate::names::{SERVER_ADDRESS, flow_port};
+use crate::topology::ECN_MARK;
 use crate::{Error, sys};
 use rustix::io::Errno;
 use rustix::net::sockopt::{
@@ -10,7 +11,7 @@ use rustix::net::sockopt::{
     set_socket_send_buffer_size_force, set_socket_timeout, set_tcp_congestion, set_tcp_nodelay,
 };
 use rustix::net::{AddressFamily, SocketAddrV4, SocketFlags, SocketType, ipproto, socket_with};
-use scenario::{AppSpec, CcSpec, FlowSpec, TcpSpec};
+use scenario::{AppSpec, CcSpec, EcnSpec, FlowSpec, TcpSpec};
 use std::os::fd::OwnedFd;
 
 /// Bytes of the timestamps option with its padding (RFC 7323 appendix A): Linux counts it as part of
@@ -56,6 +57,22 @@ pub(crate) fn check_flow(flow: &FlowSpec, available: &str) -> Result<(), Error> 
              them, or take --world sim",
             flow.cc.name
         ));
+    }
+    match flow.ecn {
+        EcnSpec::L4s => {
+            return refuse(
+                "ecn is \"l4s\": the kernel's TCP sends no ECT(1); take ecn = \"classic\", or \
+                 --world sim"
+                    .to_owned(),
+            );
+        }
+        EcnSpec::Off if flow.cc.name == "dctcp" => {
+            return refuse(
+                "the kernel's dctcp always uses ECN: take ecn = \"classic\", or --world sim"
+                    .to_owned(),
+            );
+        }
+        EcnSpec::Off | EcnSpec::Classic => {}
     }
     if flow.tcp.mss.get() > LARGEST_MSS {
         return refuse(format!(
@@ -139,14 +156,33 @@ pub(crate) fn accept(context: &FlowContext, listener: &OwnedFd) -> Result<Option
     Ok(None)
 }
 
+/// Says on stderr if a connection has not got the ECN that its flow asks for. The kernel gives it up
+/// when a SYN has to be repeated, as RFC 3168 6.1.1.1 advises.
+fn check_ecn(context: &FlowContext, socket: &OwnedFd) {
+    if context.has_ecn && sys::tcp_info(socket).is_ok_and(|info| !info.has_ecn) {
+        eprintln!(
+            "lab: flow {:?}: the kernels did not agree on ECN for one of its connections (its SYN \
+             was repeated, or the kernel is set otherwise)",
+            context.spec.name
+        );
+    }
+}
+
 /// A connection to the flow's server from the calling thread's namespace; none once the run is over.
 pub(crate) fn connect(context: &FlowContext) -> Result<Option<OwnedFd>, Error> {
     let socket = tcp_socket()?;
     configure(&socket, &context.spec.cc, &context.spec.tcp)?;
+    if context.spec.ecn != EcnSpec::Off {
+        sys::set_int(&socket, libc::SOL_SOCKET, libc::SO_MARK, ECN_MARK)
+            .map_err(Error::system("set SO_MARK of a socket"))?;
+    }
     let address = SocketAddrV4::new(SERVER_ADDRESS, flow_port(context.index));
     loop {
         match rustix::net::connect(&socket, &address) {
-            Ok(()) | Err(Errno::ISCONN) => return Ok(Some(socket)),
+            Ok(()) | Err(Errno::ISCONN) => {
+                check_ecn(context, &socket);
+                return Ok(Some(socket));
+            }
             // not yet, after the timeout
             Err(Errno::INPROGRESS | Errno::ALREADY | Errno::INTR) if !context.has_stopped() => {}
             Err(_) if context.has_stopped() => return Ok(None),
