@@ -13,7 +13,7 @@ use crate::packet::Packet;
 use crate::pool::{Handle, Pool};
 use crate::schedule::{EntityId, Schedule};
 use apparatus::{CellAccess, CellRoute};
-use queue::Packet as _;
+use queue::{Ecn, Packet as _};
 use ran::Direction;
 use units::Instant;
 
@@ -234,7 +234,11 @@ impl Network {
     /// Takes a packet that has come out and goes no further.
     pub(crate) fn receive(&mut self, handle: Handle) -> Packet {
         self.counts.delivered += 1;
-        self.pool.take(handle).arrived(handle.ecn())
+        let mut packet = self.pool.take(handle);
+        if handle.ecn() == Ecn::Ce {
+            packet.mark();
+        }
+        packet
     }
 
     /// The next packet of a link that comes out of the network by `now`; packets that go on to

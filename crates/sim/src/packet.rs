@@ -59,12 +59,11 @@ impl Packet {
         }
     }
 
-    /// The packet as it arrives: with the ECN field that its queues have left.
-    pub(crate) fn arrived(mut self, ecn: Ecn) -> Self {
+    /// A queue has marked it.
+    pub(crate) fn mark(&mut self) {
         match &mut self.body {
-            Body::Segment { segment, .. } => segment.ecn = ecn,
-            Body::Datagram(datagram) => datagram.ecn = ecn,
+            Body::Segment { segment, .. } => segment.ecn = Ecn::Ce,
+            Body::Datagram(datagram) => datagram.ecn = Ecn::Ce,
         }
-        self
     }
 }
