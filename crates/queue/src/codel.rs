@@ -59,10 +59,11 @@ impl CoDelConfig {
 }
 
 /// When to drop: the state of one queue, without the queue.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct DropLaw {
-    /// When the sojourn time will have been above the target for an interval; none while it is below.
-    first_above: Option<Instant>,
+    /// When the sojourn time will have been above the target for an interval; [`BELOW`] while it is
+    /// not.
+    first_above: Instant,
     /// When to drop next; of no meaning before the first drop.
     drop_next: Instant,
     /// Drops in this dropping state.
@@ -74,6 +75,23 @@ pub(crate) struct DropLaw {
     is_step_due: bool,
 }
 
+/// No time: the sojourn time is not above the target. (A queue has one of these states for each flow:
+/// an `Option` would make it a third larger.)
+const BELOW: Instant = Instant::MAX;
+
+impl Default for DropLaw {
+    fn default() -> Self {
+        Self {
+            first_above: BELOW,
+            drop_next: Instant::ZERO,
+            count: 0,
+            last_count: 0,
+            is_dropping: false,
+            is_step_due: false,
+        }
+    }
+}
+
 /// Section 5.3: `t + interval / sqrt(count)`.
 fn control_law(t: Instant, interval: Duration, count: u32) -> Instant {
     t + interval.mul_f64(f64::from(count).sqrt().recip())
@@ -82,7 +100,7 @@ fn control_law(t: Instant, interval: Duration, count: u32) -> Instant {
 impl DropLaw {
     /// The queue has run empty.
     pub(crate) fn on_empty(&mut self) {
-        self.first_above = None;
+        self.first_above = BELOW;
         self.is_dropping = false;
         self.is_step_due = false;
     }
@@ -98,16 +116,14 @@ impl DropLaw {
         behind: Bytes,
     ) -> bool {
         if sojourn < config.target || behind <= config.mtu {
-            self.first_above = None;
+            self.first_above = BELOW;
             return false;
         }
-        match self.first_above {
-            Some(first_above) => now >= first_above,
-            None => {
-                self.first_above = Some(now + config.interval);
-                false
-            }
+        if self.first_above == BELOW {
+            self.first_above = now + config.interval;
+            return false;
         }
+        now >= self.first_above
     }
 
     /// Section 5.6, for one packet at the head: whether it tells of congestion.
@@ -157,6 +173,8 @@ impl DropLaw {
 /// The packets that CoDel judges, in order.
 pub(crate) trait Source<P> {
     fn front(&self) -> Option<&Dequeued<P>>;
+    /// Tells of congestion by a mark; false if the packet cannot carry one.
+    fn mark_front(&mut self) -> bool;
     fn pop(&mut self) -> Option<Dequeued<P>>;
     fn bytes(&self) -> Bytes;
 }
@@ -164,6 +182,9 @@ pub(crate) trait Source<P> {
 impl<P: Packet> Source<P> for Fifo<P> {
     fn front(&self) -> Option<&Dequeued<P>> {
         self.front()
+    }
+    fn mark_front(&mut self) -> bool {
+        self.front_mut().is_some_and(told_by_mark)
     }
     fn pop(&mut self) -> Option<Dequeued<P>> {
         self.pop()
@@ -195,11 +216,12 @@ pub(crate) fn dequeue<P: Packet>(
         let sojourn = now.saturating_since(head.enqueued_at);
         let behind = source.bytes().saturating_sub(bytes);
         let is_congested = law.tells_congestion(config, now, sojourn, behind);
-        let mut head = source.pop()?;
-        if !is_congested || (config.ecn && told_by_mark(&mut head.packet)) {
-            return Some(head);
+        // marked where it is: a packet is copied once, on its way out
+        let is_sent = !is_congested || (config.ecn && source.mark_front());
+        if is_sent {
+            return source.pop();
         }
-        dropped(head.packet);
+        dropped(source.pop()?.packet);
     }
 }
 
@@ -230,6 +252,7 @@ impl<P: Packet> CoDel<P> {
 }
 
 impl<P: Packet + Send> QueueManagement<P> for CoDel<P> {
+    #[inline]
     fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
         if !self.capacity.admits(self.occupancy(), packet.bytes()) {
             return Err(packet);
@@ -238,6 +261,7 @@ impl<P: Packet + Send> QueueManagement<P> for CoDel<P> {
         Ok(())
     }
 
+    #[inline]
     fn dequeue(
         &mut self,
         now: Instant,
@@ -254,6 +278,7 @@ impl<P: Packet + Send> QueueManagement<P> for CoDel<P> {
         )
     }
 
+    #[inline]
     fn occupancy(&self) -> Occupancy {
         self.packets.occupancy()
     }

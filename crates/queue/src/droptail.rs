@@ -28,6 +28,7 @@ impl<P: Packet> DropTail<P> {
 }
 
 impl<P: Packet + Send> QueueManagement<P> for DropTail<P> {
+    #[inline]
     fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
         if !self.capacity.admits(self.occupancy(), packet.bytes()) {
             return Err(packet);
@@ -36,6 +37,7 @@ impl<P: Packet + Send> QueueManagement<P> for DropTail<P> {
         Ok(())
     }
 
+    #[inline]
     fn dequeue(
         &mut self,
         _now: Instant,
@@ -48,6 +50,7 @@ impl<P: Packet + Send> QueueManagement<P> for DropTail<P> {
         self.packets.pop()
     }
 
+    #[inline]
     fn occupancy(&self) -> Occupancy {
         self.packets.occupancy()
     }

@@ -316,6 +316,7 @@ impl<P: Packet> DualPi2<P> {
 }
 
 impl<P: Packet + Send> QueueManagement<P> for DualPi2<P> {
+    #[inline]
     fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
         self.catch_up(now);
         if !self.capacity.admits(self.occupancy(), packet.bytes()) {
@@ -328,6 +329,7 @@ impl<P: Packet + Send> QueueManagement<P> for DualPi2<P> {
         Ok(())
     }
 
+    #[inline]
     fn dequeue(
         &mut self,
         now: Instant,
@@ -362,6 +364,7 @@ impl<P: Packet + Send> QueueManagement<P> for DualPi2<P> {
         }
     }
 
+    #[inline]
     fn occupancy(&self) -> Occupancy {
         let (low_latency, classic) = (self.low_latency.occupancy(), self.classic.occupancy());
         Occupancy {

@@ -19,6 +19,7 @@ impl<P: Packet> Fifo<P> {
             bytes: Bytes::ZERO,
         }
     }
+    #[inline]
     pub(crate) fn push(&mut self, now: Instant, packet: P) {
         self.bytes += packet.bytes();
         self.packets.push_back(Dequeued {
@@ -26,14 +27,21 @@ impl<P: Packet> Fifo<P> {
             enqueued_at: now,
         });
     }
+    #[inline]
     pub(crate) fn front(&self) -> Option<&Dequeued<P>> {
         self.packets.front()
     }
-    pub(crate) fn pop(&mut self) -> Option<Dequeued<P>> {
-        let first = self.packets.pop_front()?;
-        self.bytes -= first.packet.bytes();
-        Some(first)
+    /// The packet at the head.
+    pub(crate) fn front_mut(&mut self) -> Option<&mut P> {
+        self.packets.front_mut().map(|head| &mut head.packet)
     }
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Dequeued<P>> {
+        let first = self.packets.pop_front();
+        self.bytes -= first.as_ref()?.packet.bytes();
+        first
+    }
+    #[inline]
     pub(crate) fn occupancy(&self) -> Occupancy {
         Occupancy {
             packets: self.packets.len(),

@@ -10,14 +10,6 @@ use units::{Bytes, Instant};
 /// No index.
 const NONE: u32 = u32::MAX;
 
-#[derive(Debug)]
-struct Node<P> {
-    /// None while the node is free.
-    entry: Option<Dequeued<P>>,
-    /// The node behind this one in its queue, or in the chain of free ones.
-    next: u32,
-}
-
 /// One flow's packets, or flows that wait for their turn: a chain of indices.
 #[derive(Clone, Copy, Debug)]
 struct Chain {
@@ -32,19 +24,38 @@ impl Chain {
     };
 }
 
+/// One queue: its packets and their bytes.
+#[derive(Clone, Copy, Debug)]
+struct FlowQueue {
+    chain: Chain,
+    /// Always the sum of the packets' bytes.
+    backlog: u64,
+}
+
+impl FlowQueue {
+    const EMPTY: Self = Self {
+        chain: Chain::EMPTY,
+        backlog: 0,
+    };
+}
+
 /// The packets of flows, each flow hashed to one of a fixed number of queues.
 #[derive(Debug)]
 pub(crate) struct FlowQueues<P> {
-    nodes: Vec<Node<P>>,
+    /// The slab; none where it is free.
+    nodes: Vec<Option<Dequeued<P>>>,
+    /// For each node the one behind it, in its queue or in the chain of free ones. Apart from the
+    /// nodes, so that a queue is extended without touching its last packet.
+    next: Vec<u32>,
     /// First of the chain of free nodes.
     free: u32,
-    chains: Vec<Chain>,
-    /// Bytes of each queue.
-    backlogs: Vec<u64>,
+    queues: Vec<FlowQueue>,
     /// What all queues hold; always their sum.
     held: Occupancy,
     /// Packets that have been dropped for an arrival and wait to be given back.
     condemned: VecDeque<P>,
+    /// Bytes of `condemned`; always their sum.
+    condemned_bytes: Bytes,
     salt: u64,
 }
 
@@ -61,18 +72,19 @@ impl<P: Packet> FlowQueues<P> {
     pub(crate) fn new(queues: u32, salt: u64) -> Self {
         Self {
             nodes: Vec::new(),
+            next: Vec::new(),
             free: NONE,
-            chains: vec![Chain::EMPTY; queues as usize],
-            backlogs: vec![0; queues as usize],
+            queues: vec![FlowQueue::EMPTY; queues as usize],
             held: Occupancy::default(),
             condemned: VecDeque::new(),
+            condemned_bytes: Bytes::ZERO,
             salt,
         }
     }
 
     /// The queue of a packet.
     pub(crate) fn queue_of(&self, packet: &P) -> usize {
-        hash(packet.flow(), self.salt, self.chains.len())
+        hash(packet.flow(), self.salt, self.queues.len())
     }
     /// What waits in the queues.
     #[cfg(test)]
@@ -81,86 +93,89 @@ impl<P: Packet> FlowQueues<P> {
     }
     /// What waits, with packets that have been dropped and not been handed over yet.
     pub(crate) fn occupancy(&self) -> Occupancy {
-        let condemned: Bytes = self.condemned.iter().map(Packet::bytes).sum();
         Occupancy {
             packets: self.held.packets + self.condemned.len(),
-            bytes: self.held.bytes + condemned,
+            bytes: self.held.bytes + self.condemned_bytes,
         }
     }
     /// Bytes of one queue.
     pub(crate) fn backlog(&self, queue: usize) -> Bytes {
-        Bytes::new(self.backlogs[queue])
+        Bytes::new(self.queues[queue].backlog)
     }
     pub(crate) fn is_empty(&self, queue: usize) -> bool {
-        self.chains[queue].first == NONE
+        self.queues[queue].chain.first == NONE
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, queue: usize, now: Instant, packet: P) {
         let bytes = packet.bytes();
         self.held.packets += 1;
         self.held.bytes += bytes;
-        self.backlogs[queue] += bytes.get();
-        let entry = Some(Dequeued {
+        self.queues[queue].backlog += bytes.get();
+        let node = self.place(Dequeued {
             packet,
             enqueued_at: now,
         });
-        let node = self.place(entry);
         self.append(queue, node);
     }
 
     /// Puts an entry into a free node.
-    #[inline]
-    fn place(&mut self, entry: Option<Dequeued<P>>) -> u32 {
-        if self.free == NONE {
-            self.nodes.push(Node { entry, next: NONE });
-            return (self.nodes.len() - 1) as u32;
-        }
+    #[inline(always)]
+    fn place(&mut self, entry: Dequeued<P>) -> u32 {
         let index = self.free;
-        let node = &mut self.nodes[index as usize];
-        self.free = node.next;
-        node.entry = entry;
-        node.next = NONE;
+        let Some(node) = self.nodes.get_mut(index as usize) else {
+            self.nodes.push(Some(entry));
+            self.next.push(NONE);
+            return (self.nodes.len() - 1) as u32;
+        };
+        *node = Some(entry);
+        self.free = std::mem::replace(&mut self.next[index as usize], NONE);
         index
     }
 
     #[inline]
     fn append(&mut self, queue: usize, node: u32) {
-        let chain = &mut self.chains[queue];
+        let chain = &mut self.queues[queue].chain;
         if chain.first == NONE {
             chain.first = node;
         } else {
-            self.nodes[chain.last as usize].next = node;
+            self.next[chain.last as usize] = node;
         }
         chain.last = node;
     }
 
     #[inline]
     pub(crate) fn front(&self, queue: usize) -> Option<&Dequeued<P>> {
-        let first = self.chains[queue].first;
-        self.nodes.get(first as usize)?.entry.as_ref()
+        let first = self.queues[queue].chain.first;
+        self.nodes.get(first as usize)?.as_ref()
     }
 
-    #[inline]
+    /// The packet at the head.
+    pub(crate) fn front_mut(&mut self, queue: usize) -> Option<&mut P> {
+        let first = self.queues[queue].chain.first;
+        let head = self.nodes.get_mut(first as usize)?.as_mut()?;
+        Some(&mut head.packet)
+    }
+
+    #[inline(always)]
     pub(crate) fn pop(&mut self, queue: usize) -> Option<Dequeued<P>> {
-        let chain = &mut self.chains[queue];
+        let chain = &mut self.queues[queue].chain;
         let index = chain.first;
-        let node = self.nodes.get_mut(index as usize)?;
-        let entry = node.entry.take()?;
-        chain.first = node.next;
-        node.next = self.free;
+        let entry = self.nodes.get_mut(index as usize)?.take();
+        // looked at where it is and handed on whole: a packet is copied no more often than it must be
+        let bytes = entry.as_ref()?.packet.bytes();
+        chain.first = std::mem::replace(&mut self.next[index as usize], self.free);
         self.free = index;
-        let bytes = entry.packet.bytes();
-        self.backlogs[queue] -= bytes.get();
+        self.queues[queue].backlog -= bytes.get();
         self.held.packets -= 1;
         self.held.bytes -= bytes;
-        Some(entry)
+        entry
     }
 
     /// Takes a packet into a queue, then drops from the heads of the longest queues (by bytes) until
     /// the capacity is kept. One packet is given back; what had to be dropped beside it is given back
     /// by the next calls, or by [`FlowQueues::hand_over`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enqueue(
         &mut self,
         queue: usize,
@@ -183,22 +198,33 @@ impl<P: Packet> FlowQueues<P> {
         while !capacity.holds(self.held)
             && let Some(victim) = self.pop(self.longest())
         {
+            self.condemned_bytes += victim.packet.bytes();
             self.condemned.push_back(victim.packet);
         }
-        self.condemned.pop_front().map_or(Ok(()), Err)
+        self.next_condemned().map_or(Ok(()), Err)
+    }
+
+    fn next_condemned(&mut self) -> Option<P> {
+        let packet = self.condemned.pop_front()?;
+        self.condemned_bytes -= packet.bytes();
+        Some(packet)
     }
 
     /// The queue of most bytes, the first of equals.
     fn longest(&self) -> usize {
-        let most = self.backlogs.iter().copied().max().unwrap_or(0);
-        let found = self.backlogs.iter().position(|&backlog| backlog == most);
-        found.unwrap_or(0)
+        let (mut longest, mut most) = (0, 0);
+        for (index, queue) in self.queues.iter().enumerate() {
+            if queue.backlog > most {
+                (longest, most) = (index, queue.backlog);
+            }
+        }
+        longest
     }
 
     /// Hands over the packets that have been dropped and not been given back.
     #[inline]
     pub(crate) fn hand_over(&mut self, dropped: &mut dyn FnMut(P)) {
-        while let Some(packet) = self.condemned.pop_front() {
+        while let Some(packet) = self.next_condemned() {
             dropped(packet);
         }
     }
@@ -207,14 +233,11 @@ impl<P: Packet> FlowQueues<P> {
     /// into one.
     pub(crate) fn rehash(&mut self, salt: u64) {
         self.salt = salt;
-        self.backlogs.fill(0);
         let mut index = self.chain_all();
-        while let Some(node) = self.nodes.get_mut(index as usize)
-            && let Some(entry) = &node.entry
-        {
-            let next = std::mem::replace(&mut node.next, NONE);
-            let queue = hash(entry.packet.flow(), salt, self.chains.len());
-            self.backlogs[queue] += entry.packet.bytes().get();
+        while let Some(Some(entry)) = self.nodes.get(index as usize) {
+            let next = std::mem::replace(&mut self.next[index as usize], NONE);
+            let queue = hash(entry.packet.flow(), salt, self.queues.len());
+            self.queues[queue].backlog += entry.packet.bytes().get();
             self.append(queue, index);
             index = next;
         }
@@ -223,15 +246,15 @@ impl<P: Packet> FlowQueues<P> {
     /// Empties the queues into one chain; its first node.
     fn chain_all(&mut self) -> u32 {
         let mut all = Chain::EMPTY;
-        for chain in &mut self.chains {
-            let chain = std::mem::replace(chain, Chain::EMPTY);
+        for queue in &mut self.queues {
+            let chain = std::mem::replace(queue, FlowQueue::EMPTY).chain;
             if chain.first == NONE {
                 continue;
             }
             if all.first == NONE {
                 all.first = chain.first;
             } else {
-                self.nodes[all.last as usize].next = chain.first;
+                self.next[all.last as usize] = chain.first;
             }
             all.last = chain.last;
         }

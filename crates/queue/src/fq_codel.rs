@@ -14,6 +14,7 @@
 //!   salted by the run's seed.
 
 use crate::codel::{self, DropLaw, FRAME, Source};
+use crate::fifo::told_by_mark;
 use crate::flows::{FlowQueues, Links, Ring};
 use crate::{
     Capacity, CoDelConfig, ConfigError, Dequeued, Occupancy, Packet, QueueManagement, error,
@@ -101,6 +102,9 @@ impl<P: Packet> Source<P> for OneFlow<'_, P> {
     fn front(&self) -> Option<&Dequeued<P>> {
         self.packets.front(self.queue)
     }
+    fn mark_front(&mut self) -> bool {
+        self.packets.front_mut(self.queue).is_some_and(told_by_mark)
+    }
     #[inline]
     fn pop(&mut self) -> Option<Dequeued<P>> {
         self.packets.pop(self.queue)
@@ -139,21 +143,31 @@ impl<P: Packet> FqCoDel<P> {
             config,
         })
     }
-}
 
-impl<P: Packet + Send> QueueManagement<P> for FqCoDel<P> {
-    fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
-        let queue = self.packets.queue_of(&packet);
-        let result = self.packets.enqueue(queue, now, packet, self.capacity);
+    /// A queue that has a packet takes its place among the new ones, unless it still has one.
+    fn wait(&mut self, queue: usize) {
         let flow = &mut self.flows[queue];
-        if !flow.is_waiting && !self.packets.is_empty(queue) {
+        if !flow.is_waiting {
             flow.is_waiting = true;
             flow.deficit = self.quantum;
             self.new.push(&mut self.links, queue);
         }
+    }
+}
+
+impl<P: Packet + Send> QueueManagement<P> for FqCoDel<P> {
+    #[inline]
+    fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
+        let queue = self.packets.queue_of(&packet);
+        let was_empty = self.packets.is_empty(queue);
+        let result = self.packets.enqueue(queue, now, packet, self.capacity);
+        if was_empty && !self.packets.is_empty(queue) {
+            self.wait(queue);
+        }
         result
     }
 
+    #[inline]
     fn dequeue(
         &mut self,
         now: Instant,
@@ -176,9 +190,9 @@ impl<P: Packet + Send> QueueManagement<P> for FqCoDel<P> {
             let mut source = OneFlow { packets, queue };
             let config = &self.config.codel;
             let next = codel::dequeue(&mut source, &mut flow.law, config, now, budget, dropped);
-            if let Some(next) = next {
-                flow.deficit -= deficit_of(next.packet.bytes());
-                return Some(next);
+            if let Some(sent) = &next {
+                flow.deficit -= deficit_of(sent.packet.bytes());
+                return next;
             }
             if !self.packets.is_empty(queue) {
                 return None; // its next packet does not fit the budget
@@ -194,6 +208,7 @@ impl<P: Packet + Send> QueueManagement<P> for FqCoDel<P> {
         }
     }
 
+    #[inline]
     fn occupancy(&self) -> Occupancy {
         self.packets.occupancy()
     }

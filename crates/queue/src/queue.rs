@@ -139,14 +139,16 @@ impl<P: Packet + Send> QueueManagement<P> for Queue<P> {
         budget: Bytes,
         dropped: &mut dyn FnMut(P),
     ) -> Option<Dequeued<P>> {
-        let next = self.discipline.dequeue(now, budget, dropped)?;
-        if !matches!(self.limiter, Limiter::None) {
+        let next = self.discipline.dequeue(now, budget, dropped);
+        if let Some(next) = &next
+            && !matches!(self.limiter, Limiter::None)
+        {
             let sojourn = now.saturating_since(next.enqueued_at);
             let held = self.discipline.occupancy();
             self.limiter
                 .on_dequeue(now, next.packet.bytes(), sojourn, held);
         }
-        Some(next)
+        next
     }
 
     fn occupancy(&self) -> Occupancy {

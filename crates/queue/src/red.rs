@@ -189,6 +189,7 @@ impl<P: Packet> Red<P> {
 }
 
 impl<P: Packet + Send> QueueManagement<P> for Red<P> {
+    #[inline]
     fn enqueue(&mut self, now: Instant, mut packet: P) -> Result<(), P> {
         self.update_average(now);
         let bytes = packet.bytes();
@@ -203,6 +204,7 @@ impl<P: Packet + Send> QueueManagement<P> for Red<P> {
         Ok(())
     }
 
+    #[inline]
     fn dequeue(
         &mut self,
         now: Instant,
@@ -219,6 +221,7 @@ impl<P: Packet + Send> QueueManagement<P> for Red<P> {
         next
     }
 
+    #[inline]
     fn occupancy(&self) -> Occupancy {
         self.packets.occupancy()
     }

@@ -129,6 +129,14 @@ impl<P: Packet> Sfq<P> {
         self.ring.push(&mut self.links, queue);
     }
 
+    /// The first of the ring goes to its end.
+    #[inline]
+    fn pass_turn(&mut self, queue: usize) {
+        self.deficits[queue] += self.quantum();
+        self.ring.pop(&self.links);
+        self.ring.push(&mut self.links, queue);
+    }
+
     /// Hashes anew if it is time. Turns begin anew, in the order of the queues.
     fn perturb(&mut self, now: Instant) {
         let (Some(at), Some(period)) = (self.perturb_at, self.config.perturb) else {
@@ -151,16 +159,19 @@ impl<P: Packet> Sfq<P> {
 }
 
 impl<P: Packet + Send> QueueManagement<P> for Sfq<P> {
+    #[inline]
     fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
         self.perturb(now);
         let queue = self.packets.queue_of(&packet);
+        let was_empty = self.packets.is_empty(queue);
         let result = self.packets.enqueue(queue, now, packet, self.capacity);
-        if !self.is_waiting[queue] && !self.packets.is_empty(queue) {
+        if was_empty && !self.packets.is_empty(queue) && !self.is_waiting[queue] {
             self.wait(queue);
         }
         result
     }
 
+    #[inline]
     fn dequeue(
         &mut self,
         _now: Instant,
@@ -176,9 +187,7 @@ impl<P: Packet + Send> QueueManagement<P> for Sfq<P> {
                 continue;
             };
             if self.deficits[queue] <= 0 {
-                self.deficits[queue] += self.quantum();
-                self.ring.pop(&self.links);
-                self.ring.push(&mut self.links, queue);
+                self.pass_turn(queue);
                 continue;
             }
             let bytes = head.packet.bytes();
@@ -190,6 +199,7 @@ impl<P: Packet + Send> QueueManagement<P> for Sfq<P> {
         }
     }
 
+    #[inline]
     fn occupancy(&self) -> Occupancy {
         self.packets.occupancy()
     }
