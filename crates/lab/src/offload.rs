@@ -313,6 +313,30 @@ mod tests {
         slices.iter().flat_map(|slice| slice.to_vec()).collect()
     }
 
+    /// A mark belongs to one segment: the kernel must see neither fewer nor more of them.
+    #[test]
+    fn marked_segments_are_not_merged_with_others() {
+        use queue::{Ecn, Packet as _};
+        let mut data = segment(1, ACK, &[7; 5 * 1448]);
+        data[1] |= 0b10;
+        let mut packets = Vec::new();
+        split(gso(1448), &data, &mut packets);
+        assert!(packets.iter().all(|packet| packet.ecn() == Ecn::Ect0));
+        packets[1].mark();
+        packets[2].mark();
+        let mut leaving = Vec::new();
+        let mut first = 0;
+        while first < packets.len() {
+            let merged = merge(&packets, first);
+            let bytes = whole(&merged, &packets);
+            let ip = &bytes[HEADER..];
+            assert_eq!(ones_sum(&ip[..20], 0), 0xffff, "IP sum");
+            leaving.push((merged.range.len(), ip[1] & 0b11));
+            first = merged.range.end;
+        }
+        assert_eq!(leaving, [(1, 0b10), (2, 0b11), (2, 0b10)]);
+    }
+
     #[test]
     fn a_large_packet_is_cut_at_the_segment_size() {
         let payload: Vec<u8> = (0..3000u32).map(|i| i as u8).collect();
