@@ -34,9 +34,10 @@ lint: setup
 lab-demo: build  ## as root: curl and ping through an emulated 4G cell, without and with the proxy
 	@BRIMFUL=$(BRIMFUL) scripts/lab-demo
 
-bench: build  ## speed on this machine: the simulator, and as root the lab and the proxy beside HAProxy
+bench: build  ## speed on this machine: the simulator, the queues, and as root the lab and the proxy beside HAProxy
 	@scripts/setup --bench
 	$(CARGO) bench --locked -p sim --bench speed -- --record
+	$(CARGO) bench --locked -p queue --bench queues
 	$(CARGO) bench --locked -p lab --bench real_time
 	$(CARGO) bench --locked -p pep --bench relay -- --record
 
