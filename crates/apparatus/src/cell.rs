@@ -3,10 +3,12 @@
 use crate::Error;
 use crate::channel;
 use crate::check::rnti;
-use crate::measure::{QueueMeter, SeriesSet, Totals};
+use crate::measure::{PassageMeter, QueueMeter, SeriesSet, Totals};
 use core::net::IpAddr;
-use queue::Packet;
-use ran::{BearerConfig, Cell, CellStats, Direction, DropReason, Output, UeConfig, UeIndex};
+use queue::{Ecn, Packet};
+use ran::{
+    BearerConfig, Cell, CellStats, Direction, DropReason, Layer, Output, UeConfig, UeIndex,
+};
 use rnis::RadioReport;
 use scenario::{CellSpec, Experiment, FlowSpec, Metric, QueueResult, UeSpec};
 use std::collections::VecDeque;
@@ -19,12 +21,17 @@ pub struct CellRoute {
     qfi: u8,
     /// The bearer that SDAP maps the flow onto.
     bearer: u8,
+    /// The flow by its place in the experiment, where it is one.
+    flow: Option<u16>,
 }
 
 impl CellRoute {
-    /// Where a flow goes; without bearers (a wired access) it goes nowhere.
-    pub fn new(flow: &FlowSpec, bearers: &[BearerConfig]) -> Self {
-        Self::of(flow.ue, flow.qfi, bearers)
+    /// Where the flow of this index goes; without bearers (a wired access) it goes nowhere.
+    pub fn new(index: usize, flow: &FlowSpec, bearers: &[BearerConfig]) -> Self {
+        Self {
+            flow: u16::try_from(index).ok(),
+            ..Self::of(flow.ue, flow.qfi, bearers)
+        }
     }
 
     /// Where packets of a UE with this QoS flow identifier go.
@@ -36,6 +43,7 @@ impl CellRoute {
             ue: UeIndex(ue),
             qfi,
             bearer,
+            flow: None,
         }
     }
 }
@@ -45,11 +53,21 @@ impl CellRoute {
 struct CellPacket<P> {
     packet: P,
     bearer: u8,
+    flow: Option<u16>,
 }
 
 impl<P: Packet> Packet for CellPacket<P> {
     fn bytes(&self) -> Bytes {
         self.packet.bytes()
+    }
+    fn flow(&self) -> u64 {
+        self.packet.flow()
+    }
+    fn ecn(&self) -> Ecn {
+        self.packet.ecn()
+    }
+    fn mark(&mut self) {
+        self.packet.mark();
     }
 }
 
@@ -57,6 +75,8 @@ impl<P: Packet> Packet for CellPacket<P> {
 struct BearerMeters {
     down: QueueMeter,
     up: QueueMeter,
+    /// The queues above the RLC, where queue management is configured: UPF and SDAP.
+    above: Option<[QueueMeter; 2]>,
 }
 
 /// A cell in the network.
@@ -67,6 +87,8 @@ pub struct CellAccess<P> {
     dropped: Vec<P>,
     /// By UE and bearer.
     meters: Vec<Vec<BearerMeters>>,
+    /// By flow: its downlink way through the cell's queues, where queue management is configured.
+    passages: Vec<PassageMeter>,
     /// UEs whose queues can change: those with packets in the cell.
     busy: Vec<UeIndex>,
     /// By UE: whether it is in `busy`.
@@ -111,7 +133,14 @@ impl<P: Packet + Send> CellAccess<P> {
             out: Vec::new(),
             delivered: VecDeque::new(),
             dropped: Vec::new(),
-            meters: ues.iter().map(|ue| meters(ue, began)).collect(),
+            meters: ues
+                .iter()
+                .map(|ue| meters(ue, spec.config.queues.is_some(), began))
+                .collect(),
+            passages: match &spec.config.queues {
+                Some(_) => experiment.flows.iter().map(passage).collect(),
+                None => Vec::new(),
+            },
             busy: Vec::with_capacity(ues.len()),
             is_busy: vec![false; ues.len()],
             ue_names: ues.iter().map(|ue| ue.name.clone()).collect(),
@@ -131,6 +160,7 @@ impl<P: Packet + Send> CellAccess<P> {
         let packet = CellPacket {
             packet,
             bearer: route.bearer,
+            flow: route.flow,
         };
         self.cell
             .send_downlink(now, route.ue, route.qfi, packet, &mut self.out);
@@ -146,6 +176,7 @@ impl<P: Packet + Send> CellAccess<P> {
         let packet = CellPacket {
             packet,
             bearer: route.bearer,
+            flow: route.flow,
         };
         self.cell
             .send_uplink(now, route.ue, route.qfi, packet, &mut self.out);
@@ -215,11 +246,18 @@ impl<P: Packet + Send> CellAccess<P> {
                     direction,
                     packet,
                     sojourn,
+                    found,
                 } => {
                     let meters = &mut self.meters[ue.0][usize::from(packet.bearer)];
                     match direction {
                         Direction::Downlink => meters.down.left(sojourn),
                         Direction::Uplink => meters.up.left(sojourn),
+                    }
+                    let flow = packet.flow.map_or(usize::MAX, usize::from);
+                    if direction == Direction::Downlink
+                        && let Some(passage) = self.passages.get_mut(flow)
+                    {
+                        passage.passed(found.bytes, sojourn);
                     }
                     self.delivered.push_back((ue, direction, packet.packet));
                 }
@@ -236,7 +274,26 @@ impl<P: Packet + Send> CellAccess<P> {
                         (_, Direction::Downlink) => meters.down.dropped(),
                         (_, Direction::Uplink) => meters.up.dropped(),
                     }
+                    let flow = packet.flow.map_or(usize::MAX, usize::from);
+                    if direction == Direction::Downlink
+                        && let Some(passage) = self.passages.get_mut(flow)
+                    {
+                        passage.dropped();
+                    }
                     self.dropped.push(packet.packet);
+                }
+                Output::Forwarded {
+                    ue,
+                    bearer,
+                    layer,
+                    sojourn,
+                } => {
+                    if let Some([upf, sdap]) = &mut self.meters[ue.0][bearer].above {
+                        match layer {
+                            Layer::Upf => upf.left(sojourn),
+                            Layer::Sdap => sdap.left(sojourn),
+                        }
+                    }
                 }
             }
         }
@@ -255,6 +312,10 @@ impl<P: Packet + Send> CellAccess<P> {
                 let held = one.core.packets + one.queued.packets + one.in_flight.packets;
                 holds_packets |= !held.is_zero() || !one.backlog.is_zero();
             }
+            if let Some([upf, sdap]) = &mut meters.above {
+                upf.set(now, bearer.downlink.upf.bytes);
+                sdap.set(now, bearer.downlink.sdap.bytes);
+            }
         }
         holds_packets
     }
@@ -266,7 +327,7 @@ impl<P: Packet + Send> CellAccess<P> {
         }
         self.cell.advance(now);
         for meters in self.meters.iter().flatten() {
-            for queue in [&meters.down, &meters.up] {
+            for queue in [&meters.down, &meters.up].into_iter().chain(meters.above.iter().flatten()) {
                 let bytes = queue.bytes().get() as f64;
                 series.push(queue.name(), Metric::QueueBytes, now, bytes);
             }
@@ -299,22 +360,33 @@ impl<P: Packet + Send> CellAccess<P> {
         self.sampled.clone_from(stats);
     }
 
-    /// The results of all queues.
+    /// The results of all queues, and of each flow's way through them.
     pub fn finish(self, end: Instant) -> Vec<QueueResult> {
-        let meters = self.meters.into_iter().flatten();
-        meters
-            .flat_map(|meters| [meters.down.finish(end), meters.up.finish(end)])
-            .collect()
+        let mut results = Vec::new();
+        for meters in self.meters.into_iter().flatten() {
+            let above = meters.above.into_iter().flatten();
+            let all = [meters.down, meters.up].into_iter().chain(above);
+            results.extend(all.map(|meter| meter.finish(end)));
+        }
+        results.extend(self.passages.into_iter().map(PassageMeter::finish));
+        results
     }
 }
 
-fn meters(ue: &UeSpec, began: Instant) -> Vec<BearerMeters> {
+fn meters(ue: &UeSpec, has_queues_above: bool, began: Instant) -> Vec<BearerMeters> {
     let of = |number: usize| {
-        let name = format!("rlc/{}/drb{number}", ue.name);
+        let place = format!("{}/drb{number}", ue.name);
+        let meter = |name: String| QueueMeter::new(name, began);
         BearerMeters {
-            up: QueueMeter::new(format!("{name}/up"), began),
-            down: QueueMeter::new(name, began),
+            up: meter(format!("rlc/{place}/up")),
+            down: meter(format!("rlc/{place}")),
+            above: has_queues_above
+                .then(|| [meter(format!("upf/{place}")), meter(format!("sdap/{place}"))]),
         }
     };
     (1..=ue.bearers.len()).map(of).collect()
+}
+
+fn passage(flow: &FlowSpec) -> PassageMeter {
+    PassageMeter::new(format!("ran/{}", flow.name))
 }

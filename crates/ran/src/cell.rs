@@ -9,10 +9,12 @@ use crate::base_rtt::base_rtt;
 use crate::check::{self, ConfigError};
 use crate::config::{Background, CellConfig, UeConfig};
 use crate::downlink::Downlink;
+use crate::forward::{Forwarder, enter_rlc};
 use crate::frame::{Frame, SlotNumber};
 use crate::mac::block::{Blocks, Chunk, Pool, Statuses};
 use crate::mac::tables::Tables;
 use crate::output::{Direction, DropReason, Output, UeIndex};
+use crate::packet::Held;
 use crate::report::CellMark;
 use crate::rlc::{Cx, Rlc};
 use crate::stats::{
@@ -22,7 +24,7 @@ use crate::timers::{EntityId, TimerKind, Timers};
 use crate::ue::{Bearer, Ue};
 use crate::upf::Upf;
 use crate::uplink::Uplink;
-use queue::Packet;
+use queue::{Capacity, Occupancy, Packet, QueueConfig};
 use std::collections::VecDeque;
 use units::{Bytes, Duration, Instant, Streams};
 
@@ -32,6 +34,8 @@ pub struct Cell<P> {
     pub(crate) frame: Frame,
     pub(crate) tables: Tables,
     upf: Upf<P>,
+    /// The queues above the RLC, where there are any.
+    pub(crate) forwarder: Option<Forwarder<P>>,
     pub(crate) ues: Vec<Ue>,
     pub(crate) bearers: Vec<Bearer<P>>,
     pub(crate) blocks: Blocks,
@@ -49,7 +53,7 @@ pub struct Cell<P> {
     /// The first slot that has not been run.
     pub(crate) next_slot: SlotNumber,
     /// The first slot at whose beginning anything can happen.
-    wake: Option<SlotNumber>,
+    pub(crate) wake: Option<SlotNumber>,
 }
 
 impl<P: Packet + Send> Cell<P> {
@@ -68,12 +72,19 @@ impl<P: Packet + Send> Cell<P> {
         let mut bearers = Vec::new();
         let mut stats = CellStats::default();
         let mut built = Vec::with_capacity(ues.len());
+        let mut above = Vec::new();
+        let rlc_queue = match &config.queues {
+            Some(queues) => queues.rlc.clone(),
+            None => QueueConfig::drop_tail(Capacity::Unlimited),
+        };
         for (index, ue) in ues.into_iter().enumerate() {
             let first = bearers.len();
             for (number, bearer) in ue.bearers.iter().enumerate() {
-                let name = format!("cell/rnti{}/drb{}/loss", ue.rnti.0, number + 1);
-                let rng = streams.stream(&name);
-                bearers.push(Bearer::new(config.rat, index as u32, number, bearer, rng)?);
+                let name = format!("cell/rnti{}/drb{}", ue.rnti.0, number + 1);
+                let stream = |part: &str| streams.stream(&format!("{name}/{part}"));
+                above.push((stream("upf"), stream("sdap")));
+                let at = (index as u32, number);
+                bearers.push(Bearer::new(config.rat, at, bearer, &rlc_queue, stream)?);
             }
             stats.ues.push(UeStats {
                 rnti: ue.rnti,
@@ -85,7 +96,12 @@ impl<P: Packet + Send> Cell<P> {
             let rng = streams.stream(&format!("cell/rnti{}/harq", ue.rnti.0));
             built.push(Ue::new(ue, first, rng));
         }
+        let forwarder = match &config.queues {
+            Some(queues) => Some(Forwarder::new(queues, above).map_err(ConfigError::Queue)?),
+            None => None,
+        };
         Ok(Self {
+            forwarder,
             tables: Tables::new(&config)?,
             upf: Upf::new(config.n3_rate, config.downlink_processing),
             blocks: Blocks::new(),
@@ -137,7 +153,7 @@ impl<P: Packet + Send> Cell<P> {
         let stats = &mut self.stats.ues[ue.0].bearers[number as usize].downlink;
         stats.received.add(bytes);
         stats.core.add(bytes);
-        let ready_at = self.upf.send(now, bearer, packet);
+        let ready_at = self.upf.send(now, bearer, qfi, packet);
         self.wake_at(self.frame.first_from(ready_at));
     }
 
@@ -159,13 +175,19 @@ impl<P: Packet + Send> Cell<P> {
         let bytes = packet.bytes();
         let (rlc, mut cx) = self.entity(now, bearer, Direction::Uplink);
         cx.stats.received.add(bytes);
-        if let Err(packet) = rlc.enqueue(&mut cx, packet, now, now) {
+        let packet = Held {
+            packet,
+            arrived_at: now,
+            qfi,
+            found: Occupancy::default(),
+        };
+        if let Err(refused) = rlc.enqueue(&mut cx, packet, now) {
             let reason = DropReason::BufferFull;
-            cx.stats.dropped.count(reason, bytes);
+            cx.stats.dropped.count(reason, refused.bytes());
             out.push(Output::Dropped {
                 ue,
                 direction: Direction::Uplink,
-                packet,
+                packet: refused.packet,
                 reason,
             });
         } else if rlc.has_data() {
@@ -173,18 +195,30 @@ impl<P: Packet + Send> Cell<P> {
         }
     }
 
-    /// The next slot boundary at which anything can happen; none while the cell is idle.
+    /// When next anything can happen: at a slot boundary, or as a layer above the RLC looks; none
+    /// while the cell is idle.
     pub fn next_deadline(&self) -> Option<Instant> {
-        self.wake.map(|slot| self.frame.start(slot))
+        let slot = self.wake.map(|slot| self.frame.start(slot));
+        [slot, self.next_round()].into_iter().flatten().min()
     }
 
-    /// Runs every slot boundary that is due by `now`, in order.
+    /// Runs everything that is due by `now`, in order; where a layer looks at a slot boundary, it
+    /// looks first.
     pub fn on_deadline(&mut self, now: Instant, out: &mut Vec<Output<P>>) {
-        while let Some(slot) = self.wake
-            && self.frame.start(slot) <= now
-        {
-            self.run(slot, out);
+        loop {
+            let slot = self.wake.filter(|&slot| self.frame.start(slot) <= now);
+            let round = self.next_round().filter(|&at| at <= now);
+            match (slot, round) {
+                (Some(slot), Some(at)) if at > self.frame.start(slot) => self.run(slot, out),
+                (_, Some(at)) => self.forward_round(at, out),
+                (Some(slot), None) => self.run(slot, out),
+                (None, None) => return,
+            }
         }
+    }
+
+    fn next_round(&self) -> Option<Instant> {
+        self.forwarder.as_ref()?.next_round(self.upf.next_ready())
     }
 
     /// What the cell has done since it was built. Counters of capacity and integrals over time are
@@ -222,14 +256,20 @@ impl<P: Packet + Send> Cell<P> {
                 (Direction::Uplink, "uplink", &stats.uplink),
             ] {
                 let (queued, in_flight) = bearer.rlc(direction).audit();
+                let mut are_same = true;
                 let core = match direction {
-                    Direction::Downlink => self.upf.held_for(index as u32).into(),
+                    Direction::Downlink => {
+                        let above = self.forwarder.as_ref().map(|f| f.held_for(index));
+                        let [upf, sdap] = above.unwrap_or_default().map(Amount::from);
+                        are_same = (upf, sdap) == (one.upf, one.sdap);
+                        upf + sdap + self.upf.held_for(index as u32).into()
+                    }
                     Direction::Uplink => Amount::default(),
                 };
                 let (queued, in_flight): (Amount, Amount) = (queued.into(), in_flight.into());
                 let accounted = one.delivered + one.dropped.total() + core + queued + in_flight;
-                let is_same = (core, queued, in_flight) == (one.core, one.queued, one.in_flight);
-                if accounted != one.received || !is_same {
+                are_same &= (core, queued, in_flight) == (one.core, one.queued, one.in_flight);
+                if accounted != one.received || !are_same {
                     return Err(ConservationError {
                         rnti: ue.rnti.0,
                         bearer: bearer.number,
@@ -288,34 +328,33 @@ impl<P: Packet + Send> Cell<P> {
         self.take_nacks(slot);
         self.take_arrivals(now, out);
         if self.frame.downlink_symbols(slot) > 0 {
-            self.schedule_downlink(slot);
+            self.schedule_downlink(slot, out);
+            self.forward_after_slot(now, out);
         }
         self.schedule_uplink(slot);
         self.wake = self.next_wake();
     }
 
-    /// Packets that are ready enter the RLC buffers.
-    fn take_arrivals(&mut self, now: Instant, out: &mut Vec<Output<P>>) {
+    /// Packets that have come over N3 enter the UPF's queue, or the RLC buffers where nothing is
+    /// above them.
+    pub(crate) fn take_arrivals(&mut self, now: Instant, out: &mut Vec<Output<P>>) {
         while let Some(arrival) = self.upf.pop_ready(now) {
             let bearer = arrival.bearer as usize;
-            let bytes = arrival.packet.bytes();
+            let packet = Held {
+                packet: arrival.packet,
+                arrived_at: arrival.arrived_at,
+                qfi: arrival.qfi,
+                found: Occupancy::default(),
+            };
+            if self.forwarder.is_some() {
+                self.enter_upf(arrival.ready_at, bearer, packet, out);
+                continue;
+            }
             let ue = self.bearers[bearer].ue as usize;
             let (rlc, mut cx) = self.entity(now, bearer, Direction::Downlink);
-            cx.stats.core.remove(bytes);
-            let (arrived_at, ready_at) = (arrival.arrived_at, arrival.ready_at);
-            match rlc.enqueue(&mut cx, arrival.packet, arrived_at, ready_at) {
-                Ok(()) => self.downlink.active.insert(ue),
-                Err(packet) => {
-                    let reason = DropReason::BufferFull;
-                    cx.stats.dropped.count(reason, bytes);
-                    let (ue, direction) = (UeIndex(ue), Direction::Downlink);
-                    out.push(Output::Dropped {
-                        ue,
-                        direction,
-                        packet,
-                        reason,
-                    });
-                }
+            enter_rlc(rlc, &mut cx, arrival.ready_at, UeIndex(ue), packet, out);
+            if rlc.has_data() {
+                self.downlink.active.insert(ue);
             }
         }
     }
@@ -396,13 +435,14 @@ impl<P: Packet + Send> Cell<P> {
     ) {
         let ue = UeIndex(self.bearers[bearer].ue as usize);
         let (rlc, mut cx) = self.entity(now, bearer, direction);
-        rlc.release(&mut cx, |packet, end| {
+        rlc.release(&mut cx, |packet, end, found| {
             out.push(match end {
                 Ok(sojourn) => Output::Delivered {
                     ue,
                     direction,
                     packet,
                     sojourn,
+                    found,
                 },
                 Err(reason) => Output::Dropped {
                     ue,
@@ -429,9 +469,13 @@ impl<P: Packet + Send> Cell<P> {
     }
 
     /// The first slot after those run at whose beginning anything can happen.
-    fn next_wake(&self) -> Option<SlotNumber> {
+    pub(crate) fn next_wake(&self) -> Option<SlotNumber> {
         let next = self.next_slot;
-        let scheduled = (!self.downlink.active.is_empty()).then(|| self.frame.next_downlink(next));
+        let is_backlogged = self.forwarder.as_ref().is_some_and(|f| !f.is_empty());
+        let scheduled = (is_backlogged || !self.downlink.active.is_empty()).then(|| {
+            let from = next.max(self.downlink.nothing_before);
+            self.frame.next_downlink(from)
+        });
         let at = |time: Option<Instant>| time.map(|t| self.frame.first_from(t).max(next));
         [
             scheduled,
@@ -449,7 +493,7 @@ impl<P: Packet + Send> Cell<P> {
 }
 
 /// What reports dropped packets to the caller.
-fn dropper<P>(
+pub(crate) fn dropper<P>(
     out: &mut Vec<Output<P>>,
     ue: UeIndex,
     direction: Direction,

@@ -60,6 +60,9 @@ pub enum ConfigError {
         /// What was allowed.
         allowed: String,
     },
+    /// Queue management that cannot be.
+    #[error("queue management: {0}")]
+    Queue(#[source] queue::ConfigError),
     /// Two UEs of the same RNTI.
     #[error("two UEs have the RNTI {rnti}; give each its own")]
     SameRnti {

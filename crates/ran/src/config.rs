@@ -1,7 +1,7 @@
 //! What a cell is made of. Presets are in `presets.rs`, checks in `check.rs`.
 
 use core::net::IpAddr;
-use queue::Capacity;
+use queue::{Capacity, QueueConfig};
 use radio::{BlerFamily, Channel, Load};
 use rnis::{CellId, McsTable, Rnti};
 use units::{BitRate, Duration, Hertz, Mcs, Prb};
@@ -107,7 +107,7 @@ pub struct BearerConfig {
     pub qfis: Vec<u8>,
     /// RLC mode.
     pub rlc: RlcMode,
-    /// Downlink RLC buffer; drop-tail.
+    /// Downlink RLC buffer; drop-tail unless [`CellConfig::queues`] says otherwise.
     pub downlink_buffer: Capacity,
     /// Uplink buffer in the UE; drop-tail.
     pub uplink_buffer: Capacity,
@@ -128,6 +128,33 @@ pub struct UplinkConfig {
     pub grant_delay: Duration,
     /// How long after its last data a UE keeps being granted without a new request.
     pub inactivity: Duration,
+}
+
+/// Queue management of the downlink, layer by layer; every bearer has these three queues.
+///
+/// ```text
+///   N3 -> [ UPF ] -> [ SDAP ] -> [ RLC ] -> MAC
+///            ^ room     ^ room      ^ on_slot
+/// ```
+///
+/// UPF and SDAP each forward some packets at fixed times, as far as the layer below has room.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueuesConfig {
+    /// The UPF's queue.
+    pub upf: QueueConfig,
+    /// The queues of the SDAP sublayer. None: packets stay in the RLC's queue until the MAC pulls
+    /// them, and what UPF hands down goes there (late binding).
+    pub sdap: Option<QueueConfig>,
+    /// The RLC's queue; its capacity is the bearer's downlink buffer.
+    pub rlc: QueueConfig,
+    /// From one time that a layer forwards to the next; the SDAP sublayer half a period after the
+    /// UPF. Zero: each packet at once.
+    pub forward_period: Duration,
+    /// Most packets of a bearer that a layer forwards at a time.
+    pub forward_packets: u32,
+    /// The transmission time interval that queue management reckons with: from one slot that the
+    /// MAC fills to the next.
+    pub tti: Duration,
 }
 
 /// Downlink load that belongs to no simulated UE.
@@ -167,6 +194,9 @@ pub struct CellConfig {
     pub harq_feedback_error: f64,
     /// Forward rate limit of the N3/S1 interface into the cell, if any.
     pub n3_rate: Option<BitRate>,
+    /// Queue management of the downlink; none: a drop-tail RLC buffer for each bearer, and nothing
+    /// waits above it.
+    pub queues: Option<Box<QueuesConfig>>,
 }
 
 /// One UE of a cell.

@@ -1,12 +1,12 @@
 //! Downlink MAC: HARQ feedback, scheduling, and the accounts of PRBs and capacity.
 
-use crate::cell::Cell;
+use crate::cell::{Cell, dropper};
 use crate::config::CellConfig;
 use crate::fill::Room;
 use crate::frame::{Frame, SPECIAL_SYMBOLS, SYMBOLS, SlotNumber};
 use crate::mac::scheduler::{self, Candidate};
 use crate::mac::tables::Tables;
-use crate::output::Direction;
+use crate::output::{Direction, DropReason, Output, UeIndex};
 use crate::set::IndexSet;
 use crate::ue::Ue;
 use queue::Packet;
@@ -16,6 +16,8 @@ use units::{Bytes, Decibel, Instant};
 
 /// Downlink state of a cell.
 pub(crate) struct Downlink {
+    /// In slots before this one no active UE can be sent anything.
+    pub(crate) nothing_before: SlotNumber,
     /// UEs with data, status reports or HARQ retransmissions to be sent.
     pub(crate) active: IndexSet,
     /// Processes that become free: slot and UE, in ascending order of slots.
@@ -40,6 +42,7 @@ pub(crate) struct Downlink {
 impl Downlink {
     pub(crate) fn new(config: &CellConfig, ues: usize) -> Self {
         Self {
+            nothing_before: 0,
             active: IndexSet::new(ues),
             acks: VecDeque::new(),
             nacks: VecDeque::new(),
@@ -80,7 +83,7 @@ struct DownlinkSlot {
 
 impl<P: Packet + Send> Cell<P> {
     /// Schedules and sends in `slot`, which carries downlink.
-    pub(crate) fn schedule_downlink(&mut self, slot: SlotNumber) {
+    pub(crate) fn schedule_downlink(&mut self, slot: SlotNumber, out: &mut Vec<Output<P>>) {
         self.account_to(slot);
         let background = self.background_in(slot);
         let ds = DownlinkSlot {
@@ -92,6 +95,7 @@ impl<P: Packet + Send> Cell<P> {
         self.downlink.covered = slot + 1;
         self.stats.downlink_slots += 1;
         self.stats.prbs_offered += u64::from(ds.available);
+        self.downlink.nothing_before = SlotNumber::MAX;
         let mut accounts = SlotAccounts::default();
         let mut free = ds.available;
 
@@ -110,14 +114,63 @@ impl<P: Packet + Send> Cell<P> {
         if let Some(ue) = turn {
             self.downlink.turn = (ue as usize + 1) % self.ues.len();
         }
-        for candidate in &candidates {
-            free -= self.send_new(ds, candidate, &mut accounts);
+        for candidate in &mut candidates {
+            candidate.prb = self.send_new(ds, candidate, &mut accounts);
+            free -= candidate.prb;
+        }
+        if self.forwarder.is_some() {
+            self.tell_queues(ds, free, &ues, &candidates, out);
+        }
+        if self.downlink.nothing_before == SlotNumber::MAX {
+            self.downlink.nothing_before = 0;
         }
         self.downlink.ues = ues;
         self.downlink.candidates = candidates;
 
         self.stats.prbs_used += u64::from(ds.available - free);
         self.close_accounts(ds, &accounts, ds.available - free);
+    }
+
+    /// The queues of all UEs that the slot could have served hear of it; what their management has
+    /// dropped comes out.
+    fn tell_queues(
+        &mut self,
+        ds: DownlinkSlot,
+        free: u16,
+        active: &[u32],
+        served: &[Candidate],
+        out: &mut Vec<Output<P>>,
+    ) {
+        for ue in 0..self.ues.len() {
+            let is_active = active.contains(&(ue as u32));
+            if !is_active && !self.is_backlogged_above(ue) {
+                continue;
+            }
+            let link = self.link_in(ue, ds);
+            self.note_opportunity(ds, ue, &link);
+            let given = served.iter().find(|c| c.ue as usize == ue).map_or(0, |c| c.prb);
+            let capacity = self.tables.bytes(&link, given + free, ds.symbols);
+            if capacity > 0 {
+                self.tell_slot(ds.now, ue, Bytes::new(capacity));
+            }
+            for bearer in self.ues[ue].bearers.clone() {
+                let rlc = self.bearers[bearer].rlc_mut(Direction::Downlink);
+                let mut drop = dropper(out, UeIndex(ue), Direction::Downlink);
+                rlc.take_dropped(|packet| drop(packet, DropReason::QueueManagement));
+            }
+        }
+    }
+
+    /// From when on a UE can be sent something, as far as its link is concerned.
+    fn note_opportunity(&mut self, ds: DownlinkSlot, ue: usize, link: &Link) {
+        let carries = self.tables.bytes(link, self.config.n_prb.get(), ds.symbols) > 0;
+        let from = if carries {
+            ds.slot + 1
+        } else {
+            let state = self.ues[ue].channel.state(&self.frame, ds.slot);
+            self.frame.first_from(state.holds_until).max(ds.slot + 1)
+        };
+        self.downlink.nothing_before = self.downlink.nothing_before.min(from);
     }
 
     /// Retransmissions whose feedback has come wait for PRBs from now on.
@@ -143,6 +196,7 @@ impl<P: Packet + Send> Cell<P> {
         candidates: &mut Vec<Candidate>,
     ) -> u16 {
         let link = self.link_in(ue, ds);
+        self.note_opportunity(ds, ue, &link);
         let pending = self.ues[ue].harq.pending.front().copied();
         let quality = match link {
             Link::Mcs { sinr, bler, .. } => Some((sinr, bler)),
@@ -169,7 +223,7 @@ impl<P: Packet + Send> Cell<P> {
         let is_bare = matches!(link, Link::Opportunity { .. });
         let demand = self.demand(ds.now, ue, Direction::Downlink, is_bare);
         if demand == 0 {
-            if pending.is_none() {
+            if pending.is_none() && !self.holds_data(ue, Direction::Downlink) {
                 self.downlink.active.remove(ue);
             }
             return 0;
@@ -202,18 +256,27 @@ impl<P: Packet + Send> Cell<P> {
         let (ue, prb) = (candidate.ue as usize, candidate.prb);
         let link = self.link_in(ue, ds);
         let bytes = self.tables.bytes(&link, prb, ds.symbols);
-        let sent = bytes > 0 && self.send_block(ds, ue, prb, bytes, &link);
+        let filled = if bytes > 0 {
+            self.send_block(ds, ue, prb, bytes, &link)
+        } else {
+            None
+        };
+        let sent = filled.is_some();
         self.ues[ue]
             .average
             .update(ds.slot, self.downlink.weight, if sent { bytes } else { 0 });
-        if !sent {
+        let Some(filled) = filled else {
             return 0;
-        }
+        };
         accounts.add(&self.tables, &link, ds, prb, ue);
+        if matches!(link, Link::Opportunity { .. }) {
+            // recorded bytes, not PRBs, are what can be left over
+            accounts.unfilled += bytes - filled;
+        }
         prb
     }
 
-    /// Fills a new block and sends it; false if nothing went in.
+    /// Fills a new block and sends it: the bytes used, headers included; none if nothing went in.
     fn send_block(
         &mut self,
         ds: DownlinkSlot,
@@ -221,10 +284,10 @@ impl<P: Packet + Send> Cell<P> {
         prb: u16,
         bytes: u64,
         link: &Link,
-    ) -> bool {
+    ) -> Option<u64> {
         let block = self.blocks.start(ue as u32, Direction::Downlink, prb);
         let is_bare = matches!(link, Link::Opportunity { .. });
-        self.fill(
+        let filled = self.fill(
             ds.now,
             ue,
             Direction::Downlink,
@@ -233,7 +296,7 @@ impl<P: Packet + Send> Cell<P> {
         );
         if self.blocks.get(block).chunks.is_empty() {
             self.blocks.put(block);
-            return false;
+            return None;
         }
         let stats = &mut self.stats.ues[ue].downlink;
         stats.blocks += 1;
@@ -252,7 +315,7 @@ impl<P: Packet + Send> Cell<P> {
                     .push_back((ds.slot + self.delivery_slots, block));
             }
         }
-        true
+        Some(filled)
     }
 
     /// One transmission of a block; what becomes of it is drawn at once, and known at the receiver
@@ -369,7 +432,8 @@ impl<P: Packet + Send> Cell<P> {
         if let Some(bytes) = accounts.weighted.checked_div(accounts.prbs) {
             self.stats.capacity += Bytes::new(bytes);
             let part = (bytes * u64::from(used)).checked_div(u64::from(ds.available));
-            self.stats.capacity_used += Bytes::new(part.unwrap_or(0));
+            let part = part.unwrap_or(0).saturating_sub(accounts.unfilled);
+            self.stats.capacity_used += Bytes::new(part);
             self.downlink.last_served = accounts.last;
             return;
         }
@@ -391,6 +455,8 @@ struct SlotAccounts {
     prbs: u64,
     /// For each UE sent to, what all available PRBs would have carried, times its PRBs.
     weighted: u64,
+    /// Bytes of recorded opportunities that were left over.
+    unfilled: u64,
     /// The last of them.
     last: usize,
 }

@@ -132,6 +132,12 @@ impl<P: Packet + Send> Cell<P> {
             })
     }
 
+    /// Whether a UE's buffers in one direction hold anything, although it may not be sent yet.
+    pub(crate) fn holds_data(&self, ue: usize, direction: Direction) -> bool {
+        let mut bearers = self.bearers[self.ues[ue].bearers.clone()].iter();
+        bearers.any(|bearer| bearer.rlc(direction).has_data())
+    }
+
     /// Bytes that all that a UE has to send in one direction would need.
     pub(crate) fn demand(
         &self,
@@ -142,7 +148,7 @@ impl<P: Packet + Send> Cell<P> {
     ) -> u64 {
         let bearers = &self.bearers[self.ues[ue].bearers.clone()];
         let of_one = |bearer: &Bearer<P>| {
-            bearer.rlc(direction).demand(is_bare)
+            bearer.rlc(direction).demand(now, is_bare)
                 + bearer.rlc(direction.opposite()).status_demand(now, is_bare)
         };
         bearers.iter().map(of_one).sum()

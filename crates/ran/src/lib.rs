@@ -26,9 +26,11 @@ mod check;
 mod config;
 mod downlink;
 mod fill;
+mod forward;
 mod frame;
 mod mac;
 mod output;
+mod packet;
 mod pdcp;
 mod presets;
 mod report;
@@ -44,10 +46,10 @@ mod uplink;
 pub use cell::Cell;
 pub use check::ConfigError;
 pub use config::{
-    Background, BearerConfig, CellConfig, Combining, HarqConfig, Rat, RlcAmConfig, RlcMode,
-    SchedulerKind, UeConfig, UplinkConfig,
+    Background, BearerConfig, CellConfig, Combining, HarqConfig, QueuesConfig, Rat, RlcAmConfig,
+    RlcMode, SchedulerKind, UeConfig, UplinkConfig,
 };
-pub use output::{Direction, DropReason, Output, UeIndex};
+pub use output::{Direction, DropReason, Layer, Output, UeIndex};
 pub use stats::{
     Amount, BearerStats, CellStats, ConservationError, DirectionStats, Drops, MacStats, Sojourns,
     UeStats,

@@ -1,5 +1,6 @@
 //! What comes out of a cell.
 
+use queue::Occupancy;
 use units::Duration;
 
 /// A UE by its place in the list that the cell was built with, from 0.
@@ -29,8 +30,10 @@ impl Direction {
 pub enum DropReason {
     /// The cell has no such UE.
     UnknownUe,
-    /// The RLC buffer was full.
+    /// The queue that it came to was full, or its management refused it.
     BufferFull,
+    /// Queue management dropped it where it waited.
+    QueueManagement,
     /// HARQ gave up, and the bearer is unacknowledged.
     HarqFailure,
     /// It was incomplete when t-Reassembly expired (unacknowledged mode).
@@ -39,6 +42,15 @@ pub enum DropReason {
     RlcRetransmissions,
     /// Lost at random, as the bearer is configured.
     Random,
+}
+
+/// A layer above the RLC that has a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Layer {
+    /// User plane function.
+    Upf,
+    /// Service data adaptation protocol.
+    Sdap,
 }
 
 /// What happened to a packet.
@@ -53,6 +65,19 @@ pub enum Output<P> {
         /// The packet.
         packet: P,
         /// From its arrival (at the UPF, or in the UE) until the MAC had pulled its last byte.
+        sojourn: Duration,
+        /// What waited in the RLC buffer as it came there.
+        found: Occupancy,
+    },
+    /// A downlink packet has left the queue of a layer above the RLC.
+    Forwarded {
+        /// The UE.
+        ue: UeIndex,
+        /// Number of the bearer in the UE's list, from 0.
+        bearer: usize,
+        /// Where it waited.
+        layer: Layer,
+        /// How long.
         sojourn: Duration,
     },
     /// It was dropped.

@@ -42,6 +42,7 @@ impl CellConfig {
             },
             harq_feedback_error: 0.0,
             n3_rate: None,
+            queues: None,
         }
     }
 
@@ -80,6 +81,7 @@ impl CellConfig {
             },
             harq_feedback_error: 0.0,
             n3_rate: None,
+            queues: None,
         }
     }
 }

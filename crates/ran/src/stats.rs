@@ -51,8 +51,10 @@ impl From<Occupancy> for Amount {
 /// Packets that were dropped, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drops {
-    /// The RLC buffer was full.
+    /// A queue was full, or its management refused them.
     pub buffer_full: Amount,
+    /// Queue management dropped them where they waited.
+    pub queue_management: Amount,
     /// HARQ gave up, and the bearer is unacknowledged.
     pub harq_failure: Amount,
     /// Incomplete when t-Reassembly expired (unacknowledged mode).
@@ -67,6 +69,7 @@ impl Drops {
     /// All of them.
     pub fn total(&self) -> Amount {
         self.buffer_full
+            + self.queue_management
             + self.harq_failure
             + self.reassembly_timeout
             + self.rlc_retransmissions
@@ -77,6 +80,7 @@ impl Drops {
             // nobody's packet
             DropReason::UnknownUe => {}
             DropReason::BufferFull => self.buffer_full.add(bytes),
+            DropReason::QueueManagement => self.queue_management.add(bytes),
             DropReason::HarqFailure => self.harq_failure.add(bytes),
             DropReason::ReassemblyTimeout => self.reassembly_timeout.add(bytes),
             DropReason::RlcRetransmissions => self.rlc_retransmissions.add(bytes),
@@ -118,8 +122,12 @@ pub struct DirectionStats {
     pub delivered: Amount,
     /// Packets dropped.
     pub dropped: Drops,
-    /// Packets between UPF and RLC now (downlink).
+    /// Packets above the RLC now (downlink): on N3, and in the queues of UPF and SDAP.
     pub core: Amount,
+    /// Of those, what waits in the UPF's queue now.
+    pub upf: Amount,
+    /// Of those, what waits in the queues of the SDAP sublayer now.
+    pub sdap: Amount,
     /// Packets waiting in the RLC buffer now, of which no byte has been sent.
     pub queued: Amount,
     /// Packets sent in part or whole, and not yet delivered, now.
@@ -223,7 +231,8 @@ pub struct CellStats {
     /// to their PRBs; in a slot that did not, for the UE last sent to.
     pub capacity: Bytes,
     /// Of that, the part of the PRBs that were used. Over `capacity` it is the utilisation: a PRB
-    /// counts for what it could have carried, and one that could carry nothing does not count.
+    /// counts for what it could have carried, and one that could carry nothing does not count. Of
+    /// recorded opportunities, the bytes that were used count.
     pub capacity_used: Bytes,
 }
 

@@ -12,7 +12,7 @@ use crate::stats::{BearerStats, DirectionStats};
 use crate::timers::EntityId;
 use core::net::IpAddr;
 use core::ops::Range;
-use queue::Packet;
+use queue::{Packet, QueueConfig};
 use radio::{Channel, ChannelState};
 use rnis::Rnti;
 use units::{Bytes, Instant, Rng};
@@ -113,25 +113,27 @@ pub(crate) struct Bearer<P> {
 impl<P: Packet + Send> Bearer<P> {
     pub(crate) fn new(
         rat: Rat,
-        ue: u32,
-        number: usize,
+        (ue, number): (u32, usize),
         config: &BearerConfig,
-        rng: Rng,
+        downlink: &QueueConfig,
+        stream: impl Fn(&str) -> Rng,
     ) -> Result<Self, ConfigError> {
-        let entity = |buffer| {
-            Rlc::new(rat, &config.rlc, buffer).map_err(|error| ConfigError::Radio {
-                reason: error.to_string(),
-            })
+        let entity = |buffer: &QueueConfig, name| {
+            Rlc::new(rat, &config.rlc, buffer, stream(name)).map_err(ConfigError::Queue)
         };
-        let mut downlink = entity(config.downlink_buffer)?;
+        let downlink = QueueConfig {
+            capacity: config.downlink_buffer,
+            ..downlink.clone()
+        };
+        let mut downlink = entity(&downlink, "rlc")?;
         if config.loss > 0.0 {
-            downlink.lose(RandomLoss::new(config.loss, rng));
+            downlink.lose(RandomLoss::new(config.loss, stream("loss")));
         }
         Ok(Self {
             ue,
             number,
             downlink,
-            uplink: entity(config.uplink_buffer)?,
+            uplink: entity(&QueueConfig::drop_tail(config.uplink_buffer), "rlc/up")?,
         })
     }
     pub(crate) fn rlc(&self, direction: Direction) -> &Rlc<P> {

@@ -14,6 +14,7 @@ use units::{BitRate, Duration, Instant};
 pub(crate) struct Arrival<P> {
     /// Index of its bearer in the cell.
     pub(crate) bearer: u32,
+    pub(crate) qfi: u8,
     /// When it came to the UPF.
     pub(crate) arrived_at: Instant,
     /// When it may be scheduled.
@@ -43,7 +44,7 @@ impl<P: Packet> Upf<P> {
     }
 
     /// A packet comes; when it may be scheduled.
-    pub(crate) fn send(&mut self, now: Instant, bearer: u32, packet: P) -> Instant {
+    pub(crate) fn send(&mut self, now: Instant, bearer: u32, qfi: u8, packet: P) -> Instant {
         let passed_at = match self.rate {
             None => now,
             Some(rate) => {
@@ -54,6 +55,7 @@ impl<P: Packet> Upf<P> {
         let ready_at = passed_at + self.processing;
         self.arrivals.push_back(Arrival {
             bearer,
+            qfi,
             arrived_at: now,
             ready_at,
             packet,
@@ -99,9 +101,9 @@ mod tests {
         // 1250 B at 10 Mbit/s take 1 ms
         let ms = |n| Instant::ZERO + Duration::from_millis(n);
         let mut upf = Upf::new(Some(BitRate::from_mbps(10)), Duration::from_millis(2));
-        assert_eq!(upf.send(ms(0), 0, P(1250)), ms(3));
-        assert_eq!(upf.send(ms(0), 0, P(1250)), ms(4));
-        assert_eq!(upf.send(ms(10), 0, P(1250)), ms(13));
+        assert_eq!(upf.send(ms(0), 0, 0, P(1250)), ms(3));
+        assert_eq!(upf.send(ms(0), 0, 0, P(1250)), ms(4));
+        assert_eq!(upf.send(ms(10), 0, 0, P(1250)), ms(13));
         assert!(upf.pop_ready(Instant::from_nanos(2_999_999)).is_none());
         assert_eq!(upf.pop_ready(ms(3)).unwrap().arrived_at, ms(0));
         assert_eq!(upf.held_for(0).bytes, Bytes::new(2500));

@@ -3,11 +3,13 @@
 mod bottleneck;
 mod flow;
 mod occupancy;
+mod passage;
 mod samples;
 mod series;
 
 pub use bottleneck::{Bottleneck, Totals};
 pub use flow::FlowMeter;
 pub use occupancy::QueueMeter;
+pub use passage::PassageMeter;
 pub use samples::Samples;
 pub use series::SeriesSet;

@@ -71,7 +71,8 @@ impl Network {
             access,
             routes: flows
                 .clone()
-                .map(|f| CellRoute::new(f, bearers(f.ue)))
+                .enumerate()
+                .map(|(index, flow)| CellRoute::new(index, flow, bearers(flow.ue)))
                 .collect(),
             other_routes: (0..experiment.ues.len())
                 .map(|ue| CellRoute::of(ue, 0, bearers(ue)))

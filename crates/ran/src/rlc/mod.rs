@@ -1,7 +1,7 @@
 //! RLC: one direction of one bearer, both ends (TS 38.322; TS 36.322 where LTE differs).
 //!
 //! ```text
-//!   enqueue -> [ drop-tail ] -> pull: segments into a transport block      (transmitting side)
+//!   enqueue -> [ queue ] -> pull: segments into a transport block      (transmitting side)
 //!                                   |  MAC and HARQ
 //!   release <- [ held: sent and not yet delivered ] <- receive             (receiving side)
 //! ```
@@ -25,12 +25,13 @@ mod transmit;
 
 use crate::config::{Rat, RlcMode};
 use crate::output::DropReason;
+use crate::packet::Held;
 use crate::pdcp::{Pdcp, SnLength};
 use crate::sdap;
 use crate::stats::DirectionStats;
 use crate::timers::{EntityId, TimerKind, Timers};
 use am::Am;
-use queue::{Capacity, ConfigError, DropTail, Occupancy, Packet, QueueManagement};
+use queue::{ConfigError, Occupancy, Packet, Queue, QueueConfig, QueueManagement, Room, Slot};
 use reassembly::Reassembly;
 use segment::Headers;
 use span::Span;
@@ -43,19 +44,6 @@ pub(crate) struct Cx<'a> {
     pub(crate) entity: EntityId,
     pub(crate) timers: &'a mut Timers,
     pub(crate) stats: &'a mut DirectionStats,
-}
-
-/// A packet in the buffer.
-#[derive(Debug)]
-struct Waiting<P> {
-    packet: P,
-    arrived_at: Instant,
-}
-
-impl<P: Packet> Packet for Waiting<P> {
-    fn bytes(&self) -> Bytes {
-        self.packet.bytes()
-    }
 }
 
 /// An SDU of which at least one byte has been sent.
@@ -72,6 +60,8 @@ struct Sdu<P> {
     /// RETX_COUNT.
     retransmissions: u8,
     arrived_at: Instant,
+    /// What waited in the buffer as it came there.
+    found: Occupancy,
     /// From `arrived_at` until the last byte was sent.
     sojourn: Duration,
 }
@@ -85,7 +75,9 @@ impl<P> Sdu<P> {
 /// One direction of one bearer.
 #[derive(Debug)]
 pub(crate) struct Rlc<P> {
-    queue: DropTail<Waiting<P>>,
+    queue: Queue<Held<P>>,
+    /// What queue management has dropped and nobody has been told of.
+    dropped: Vec<P>,
     headers: Headers,
     /// PDCP and SDAP header bytes of an SDU.
     overhead: u64,
@@ -130,14 +122,20 @@ impl RandomLoss {
 }
 
 impl<P: Packet + Send> Rlc<P> {
-    pub(crate) fn new(rat: Rat, mode: &RlcMode, buffer: Capacity) -> Result<Self, ConfigError> {
+    pub(crate) fn new(
+        rat: Rat,
+        mode: &RlcMode,
+        buffer: &QueueConfig,
+        rng: Rng,
+    ) -> Result<Self, ConfigError> {
         let (t_reassembly, am) = match mode {
             RlcMode::Am(config) => (config.t_reassembly, Some(Am::new(*config, rat))),
             RlcMode::Um { t_reassembly } => (*t_reassembly, None),
         };
         let sn = SnLength::of(rat);
         Ok(Self {
-            queue: DropTail::new(buffer)?,
+            queue: buffer.build(rng)?,
+            dropped: Vec::new(),
             headers: Headers::of(rat, mode),
             overhead: sn.header() + sdap::header(rat),
             pdcp: Pdcp::new(sn),
@@ -183,6 +181,32 @@ impl<P: Packet + Send> Rlc<P> {
         self.update_receiver(cx);
     }
 
+    // queue management
+
+    /// How much the layer above may hand down now.
+    pub(crate) fn room(&mut self, now: Instant) -> Room {
+        self.queue.room(now)
+    }
+
+    /// What waits to be sent for the first time; a packet sent in part counts, with what is left.
+    pub(crate) fn unsent(&self) -> Occupancy {
+        let waiting = self.queue.occupancy();
+        Occupancy {
+            packets: waiting.packets + usize::from(self.next < self.end),
+            bytes: waiting.bytes + Bytes::new(self.payload_left),
+        }
+    }
+
+    /// The MAC has filled a slot.
+    pub(crate) fn on_slot(&mut self, now: Instant, slot: Slot) {
+        self.queue.on_slot(now, slot);
+    }
+
+    /// Hands out what queue management has dropped.
+    pub(crate) fn take_dropped(&mut self, mut drop: impl FnMut(P)) {
+        self.dropped.drain(..).for_each(&mut drop);
+    }
+
     // audit
 
     /// What the buffer and what `held` hold, counted anew.
@@ -199,6 +223,7 @@ impl<P: Packet + Send> Rlc<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use queue::Capacity;
 
     #[derive(Clone, Copy, Debug, PartialEq)]
     struct P(u64);
@@ -222,7 +247,13 @@ mod tests {
             };
             let rat = Rat::Nr { numerology: 1 };
             Self {
-                rlc: Rlc::new(rat, &mode, Capacity::Unlimited).unwrap(),
+                rlc: Rlc::new(
+                    rat,
+                    &mode,
+                    &QueueConfig::drop_tail(Capacity::Unlimited),
+                    Rng::new(1),
+                )
+                .unwrap(),
                 timers: Timers::new(1),
                 stats: DirectionStats::default(),
             }
@@ -242,8 +273,13 @@ mod tests {
         }
         fn send(&mut self, bytes: u64) {
             self.with(0, |rlc, cx| {
-                rlc.enqueue(cx, P(bytes), Instant::ZERO, Instant::ZERO)
-                    .unwrap();
+                let packet = Held {
+                    packet: P(bytes),
+                    arrived_at: Instant::ZERO,
+                    qfi: 0,
+                    found: Occupancy::default(),
+                };
+                rlc.enqueue(cx, packet, Instant::ZERO).unwrap();
             });
         }
         fn pull(&mut self, room: u64) -> Span {
@@ -261,7 +297,7 @@ mod tests {
         setup.send(1000);
         setup.send(500);
         assert_eq!(
-            setup.rlc.demand(false),
+            setup.rlc.demand(Instant::ZERO, false),
             1500 + 2 * (1 + 3) + 2 * (3 + 1) + 7
         );
         // PDCP 3 + SDAP 1 + RLC 1 + MAC 3; then a first segment with RLC 2 + MAC 2
@@ -286,7 +322,7 @@ mod tests {
                 rlc.on_lost(cx, span, |p, reason| dropped.push((p, reason)));
             });
             assert_eq!(dropped, [(P(100), DropReason::HarqFailure)]);
-            setup.with(1, |rlc, cx| rlc.release(cx, |_, _| unreachable!()));
+            setup.with(1, |rlc, cx| rlc.release(cx, |_, _, _| unreachable!()));
             assert!(setup.rlc.held.is_empty());
         }
         assert_eq!(setup.stats.dropped.total().bytes.get(), 1000);
@@ -303,14 +339,14 @@ mod tests {
             .collect();
         setup.with(0, |rlc, cx| rlc.receive(cx, spans[1], false));
         let mut out = Vec::new();
-        setup.with(0, |rlc, cx| rlc.release(cx, |p, _| out.push(p)));
+        setup.with(0, |rlc, cx| rlc.release(cx, |p, _, _| out.push(p)));
         assert!(out.is_empty());
         let mut dropped = Vec::new();
         setup.with(10, |rlc, cx| {
             rlc.on_timer(cx, TimerKind::Reassembly, |p, reason| {
                 dropped.push((p, reason));
             });
-            rlc.release(cx, |p, _| out.push(p));
+            rlc.release(cx, |p, _, _| out.push(p));
         });
         assert_eq!(dropped, [(P(100), DropReason::ReassemblyTimeout)]);
         assert_eq!(out, [P(100)]);

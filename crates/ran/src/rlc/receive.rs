@@ -6,7 +6,7 @@ use super::span::Span;
 use super::{Cx, RandomLoss, Rlc, Sdu};
 use crate::output::DropReason;
 use crate::timers::TimerKind;
-use queue::Packet;
+use queue::{Occupancy, Packet};
 use units::{Bytes, Duration, Instant};
 
 impl<P: Packet + Send> Rlc<P> {
@@ -33,11 +33,11 @@ impl<P: Packet + Send> Rlc<P> {
     }
 
     /// Hands out, in order, the packets that are complete, each with its sojourn, or with why the
-    /// other end does not get it after all.
+    /// other end does not get it after all, and with what it had found in the buffer.
     pub(crate) fn release(
         &mut self,
         cx: &mut Cx<'_>,
-        mut deliver: impl FnMut(P, Result<Duration, DropReason>),
+        mut deliver: impl FnMut(P, Result<Duration, DropReason>, Occupancy),
     ) {
         let contiguous = self.rx.contiguous();
         // in unacknowledged mode nothing remembers what was lost but the receiver's positions
@@ -57,10 +57,10 @@ impl<P: Packet + Send> Rlc<P> {
                 cx.stats.in_flight.remove(bytes);
                 if self.loss.as_mut().is_some_and(RandomLoss::takes) {
                     cx.stats.dropped.count(DropReason::Random, bytes);
-                    deliver(packet, Err(DropReason::Random));
+                    deliver(packet, Err(DropReason::Random), sdu.found);
                 } else {
                     cx.stats.delivered.add(bytes);
-                    deliver(packet, Ok(sdu.sojourn));
+                    deliver(packet, Ok(sdu.sojourn), sdu.found);
                 }
             }
         }

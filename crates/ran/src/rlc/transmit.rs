@@ -5,31 +5,38 @@
 use super::am::Status;
 use super::segment::{Headers, Part, Room};
 use super::span::Span;
-use super::{Cx, Rlc, Sdu, Waiting};
+use super::{Cx, Rlc, Sdu};
 use crate::output::DropReason;
+use crate::packet::Held;
 use crate::timers::TimerKind;
 use queue::{Occupancy, Packet, QueueManagement};
 use units::{Bytes, Duration, Instant};
 
 impl<P: Packet + Send> Rlc<P> {
-    /// A packet enters the buffer at `at` (not after now), or comes back because it is full.
+    /// A packet enters the buffer at `at` (not after now), or one comes back that is dropped
+    /// instead.
     pub(crate) fn enqueue(
         &mut self,
         cx: &mut Cx<'_>,
-        packet: P,
-        arrived_at: Instant,
+        mut packet: Held<P>,
         at: Instant,
-    ) -> Result<(), P> {
+    ) -> Result<(), Held<P>> {
         self.accrue(cx);
+        packet.found = self.unsent();
         let bytes = packet.bytes();
-        if let Err(refused) = self.queue.enqueue(at, Waiting { packet, arrived_at }) {
-            return Err(refused.packet);
-        }
+        let early = cx.now.saturating_since(at);
+        let refused = self.queue.enqueue(at, packet).err();
         cx.stats.queued.add(bytes);
         cx.stats.backlog += bytes;
-        let early = cx.now.saturating_since(at);
         cx.stats.backlog_integral += u128::from(bytes.get()) * u128::from(early.as_nanos());
-        Ok(())
+        let Some(refused) = refused else {
+            return Ok(());
+        };
+        let bytes = refused.bytes();
+        cx.stats.queued.remove(bytes);
+        cx.stats.backlog -= bytes;
+        cx.stats.backlog_integral -= u128::from(bytes.get()) * u128::from(early.as_nanos());
+        Err(refused)
     }
 
     /// Brings the integral of the backlog up to now.
@@ -61,14 +68,14 @@ impl<P: Packet + Send> Rlc<P> {
     }
     /// Bytes of a transport block that all the data would need, headers included (a bound from
     /// above by a few bytes); zero if nothing may be sent.
-    pub(crate) fn demand(&self, is_bare: bool) -> u64 {
+    pub(crate) fn demand(&self, now: Instant, is_bare: bool) -> u64 {
         let headers = if is_bare { Headers::Bare } else { self.headers };
         let mut bytes = self.retransmit_bytes() + (self.end - self.next);
         if !self.is_stalled() {
             let Occupancy {
                 packets,
                 bytes: waiting,
-            } = self.queue.occupancy();
+            } = self.queue.ready(now);
             let overhead = if is_bare { 0 } else { self.overhead };
             bytes += waiting.get() + packets as u64 * (overhead + headers.of_sdu());
         }
@@ -191,10 +198,22 @@ impl<P: Packet + Send> Rlc<P> {
             return false;
         }
         // the buffer gives packets whole; RLC segments them
-        let Some(next) = self.queue.dequeue(cx.now, Bytes::MAX, &mut |_| {}) else {
+        let dropped = &mut self.dropped;
+        let next = self.queue.dequeue(cx.now, Bytes::MAX, &mut |refused: Held<P>| {
+            let bytes = refused.bytes();
+            cx.stats.queued.remove(bytes);
+            cx.stats.dropped.count(DropReason::QueueManagement, bytes);
+            dropped.push(refused.packet);
+        });
+        let Some(next) = next else {
             return false;
         };
-        let Waiting { packet, arrived_at } = next.packet;
+        let Held {
+            packet,
+            arrived_at,
+            found,
+            ..
+        } = next.packet;
         let payload = packet.bytes();
         cx.stats.queued.remove(payload);
         cx.stats.in_flight.add(payload);
@@ -213,6 +232,7 @@ impl<P: Packet + Send> Rlc<P> {
             sn: self.pdcp.number(),
             retransmissions: 0,
             arrived_at,
+            found,
             sojourn: Duration::ZERO,
         });
         true

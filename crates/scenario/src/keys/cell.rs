@@ -165,6 +165,13 @@ pub(super) static SECTIONS: &[Section] = &[
                 Within(1.0, FASTEST),
                 "Rate of the interface into the cell (N3, S1).",
             ),
+            key(
+                "queues",
+                Table,
+                Absent("drop-tail RLC buffers"),
+                Any,
+                "Queue management of the downlink.",
+            ),
             key("harq", Table, Absent("its defaults"), Any, "Hybrid ARQ."),
             key(
                 "uplink",

@@ -462,6 +462,14 @@ pub(super) static SECTIONS: &[Section] = &[
                 Within(1.0, 4.0e9),
                 "Ticks for which a value holds (packets per tick).",
             ),
+            key(
+                "opportunity-period",
+                Duration,
+                Absent("`tick`"),
+                Within(1e-6, 3600.0),
+                "From one opportunity to the next (packets per tick): `tick` divided by a whole \
+                 number; each carries its part of the tick's packets.",
+            ),
         ],
     },
     Section {

@@ -6,6 +6,7 @@
 mod cell;
 mod flow;
 mod moving;
+mod queues;
 mod top;
 
 use core::fmt;
@@ -230,6 +231,7 @@ pub fn keys() -> impl Iterator<Item = &'static Section> {
     top::SECTIONS
         .iter()
         .chain(cell::SECTIONS)
+        .chain(queues::SECTIONS)
         .chain(flow::SECTIONS)
         .chain(moving::SECTIONS)
 }

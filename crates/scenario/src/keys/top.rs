@@ -123,6 +123,13 @@ pub(super) static SECTIONS: &[Section] = &[
                 "The only values that are allowed.",
             ),
             key(
+                "values",
+                List("values"),
+                Absent("those of `one-of` themselves"),
+                Any,
+                "What each of `one-of` stands for, in the same order.",
+            ),
+            key(
                 "sets",
                 List("dotted keys"),
                 Required,

@@ -1,6 +1,6 @@
 //! The radio cell.
 
-use super::{Access, site};
+use super::{Access, queues, site};
 use crate::document::Node;
 use crate::error::{Checked, fault};
 use crate::experiment::{CellSpec, LoadSpec};
@@ -43,6 +43,7 @@ pub(super) fn read(top: &mut Reader<'_>, node: &Node) -> Checked<Access> {
     config.n3_rate = reader.optional::<BitRate>("n3-rate")?;
     config.harq = harq(&mut reader, config.harq)?;
     config.uplink = uplink(&mut reader, &config)?;
+    config.queues = queues::read(&mut reader, &config)?;
     if let Err(error) = config.check() {
         return Err(fault(node.at, error.to_string()));
     }

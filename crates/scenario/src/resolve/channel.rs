@@ -200,6 +200,7 @@ fn playback(reader: &mut Reader<'_>, cell: &CellConfig) -> Checked<Playback> {
         packet: reader.quantity("packet")?,
         tick: reader.quantity("tick")?,
         hold_ticks: reader.count("hold-ticks")?,
+        opportunity_period: reader.optional("opportunity-period")?,
     })
 }
 

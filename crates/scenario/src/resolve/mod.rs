@@ -5,6 +5,7 @@ mod channel;
 mod flow;
 mod moving;
 mod pep;
+mod queues;
 mod site;
 mod ue;
 

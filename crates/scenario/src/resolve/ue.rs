@@ -1,6 +1,6 @@
 //! Users and their bearers.
 
-use super::{Access, Context, channel, check_name, check_unique, copy_name};
+use super::{Access, Context, channel, check_name, check_unique, copy_name, queues};
 use crate::document::{Node, Value};
 use crate::error::{Checked, fault};
 use crate::experiment::{ChannelSpec, UeSpec};
@@ -106,6 +106,7 @@ fn one(
     let (channel, bearers) = match access {
         Access::Cell { spec, site, .. } => {
             let channel = channel::read(cx, &mut reader, name, &spec.config, site)?;
+            queues::check_channel(&spec.config, &channel, node)?;
             (channel, bearers(&mut reader, name, &spec.config)?)
         }
         Access::Link(_) => {

@@ -146,7 +146,7 @@ impl Builder<'_> {
         Ok(Access::Wired { down, up })
     }
 
-    fn route(&mut self, _index: u32, spec: &FlowSpec) -> Result<Route, Error> {
+    fn route(&mut self, index: u32, spec: &FlowSpec) -> Result<Route, Error> {
         let name = format!("host/{}", spec.name);
         let rate = self.experiment.path.rate;
         let wire = WireSpec {
@@ -160,7 +160,7 @@ impl Builder<'_> {
         };
         let host_down = self.link(&wire, Links::host_down)?;
         let host_up = self.link(&wire, Links::host_up)?;
-        let cell = CellRoute::new(spec, &self.experiment.ues[spec.ue].bearers);
+        let cell = CellRoute::new(index as usize, spec, &self.experiment.ues[spec.ue].bearers);
         Ok(Route {
             host_down,
             host_up,

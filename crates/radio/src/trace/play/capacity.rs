@@ -141,10 +141,16 @@ impl<S: Supply> CapacityChannel<S> {
             bytes: Bytes::new(bytes),
             mean_rate,
         };
+        // without anything to give, the next slot is the same unless the supply changes
+        let is_unchanging = bytes == 0 && stated_rate.is_some();
         ChannelState {
             cqi: self.cqi(mean_rate),
             link,
-            holds_until: slot_end,
+            holds_until: if is_unchanging {
+                changes_at.max(slot_end)
+            } else {
+                slot_end
+            },
         }
     }
 }

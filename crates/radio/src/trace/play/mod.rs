@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | CQI | the MCS of the policy, held until the next sample |
 //! | delivery opportunities | the packets whose instants lie in the slot |
-//! | packets per tick | in the slot in which a tick begins, the tick's packets |
+//! | packets per tick | in the slot in which a tick begins, the tick's packets; or their share, in the slot in which a part of it begins |
 //! | rate | B(end) - B(start), with B the whole bytes since the trace began |
 //! | DCI log | the MCS of the chosen UE's last downlink block; others' PRBs are a [`Load`] |
 //!
@@ -66,6 +66,19 @@ pub struct Playback {
     pub tick: Duration,
     /// Ticks for which a value holds, at least 1 (packets per tick).
     pub hold_ticks: u32,
+    /// From one opportunity to the next (packets per tick): the tick divided by a whole number, each
+    /// opportunity carrying its part of the tick's packets. `None`: one opportunity a tick.
+    pub opportunity_period: Option<Duration>,
+}
+
+impl Playback {
+    /// Into how many parts the opportunity period divides a tick; `None` if it does not.
+    pub fn parts_of_tick(&self) -> Option<u64> {
+        let period = self.opportunity_period.unwrap_or(self.tick).as_nanos();
+        let tick = self.tick.as_nanos();
+        let is_whole = period > 0 && tick.is_multiple_of(period);
+        is_whole.then(|| tick / period)
+    }
 }
 
 impl Default for Playback {
@@ -81,6 +94,7 @@ impl Default for Playback {
             packet: Bytes::new(1500),
             tick: Duration::from_millis(10),
             hold_ticks: 100,
+            opportunity_period: None,
         }
     }
 }
@@ -277,6 +291,13 @@ impl Trace {
             "hold_ticks",
             &hold_ticks,
             "at least 1 (usual: 100)",
+        )?;
+        let period = playback.opportunity_period.unwrap_or(tick);
+        self.setting(
+            playback.parts_of_tick().is_some(),
+            "opportunity_period",
+            &period,
+            &format!("the tick of {tick} divided by a whole number"),
         )?;
         let most = format!("at most {MAX_DURATION}");
         self.setting(offset <= MAX_DURATION, "offset", &offset, &most)?;

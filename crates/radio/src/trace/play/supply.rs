@@ -65,15 +65,20 @@ impl Supply for Instants {
     }
 }
 
-/// Packets at the beginning of each tick, the same number for some ticks.
+/// Packets at the beginning of each tick, the same number for some ticks; or, where a tick is divided
+/// into parts, an equal share at the beginning of each part. A tick below is such a part.
 #[derive(Clone, Debug)]
 pub(super) struct Ticks {
     trace: PacketsPerTick,
     packet: u64,
+    /// Parts of a recorded tick.
+    parts: u64,
     tick: u64,
     hold_ticks: u64,
-    /// Packets of a whole lap.
+    /// Bytes of a whole lap.
     lap: u64,
+    /// Bytes given, times `parts`, that were less than one byte.
+    remainder: u64,
     /// The first tick that has not been given, when it begins, and which value holds in it.
     next: u64,
     next_start: u64,
@@ -85,12 +90,17 @@ pub(super) struct Ticks {
 impl Ticks {
     pub fn new(trace: PacketsPerTick, playback: &Playback) -> Self {
         let values: u64 = trace.values.iter().map(|&value| u64::from(value)).sum();
+        let hold_ticks = u64::from(playback.hold_ticks);
+        let packet = playback.packet.get();
+        let parts = playback.parts_of_tick().unwrap_or(1);
         Self {
-            lap: values.saturating_mul(u64::from(playback.hold_ticks)),
+            lap: values.saturating_mul(hold_ticks).saturating_mul(packet),
             trace,
-            packet: playback.packet.get(),
-            tick: playback.tick.as_nanos(),
-            hold_ticks: u64::from(playback.hold_ticks),
+            packet,
+            parts,
+            tick: playback.tick.as_nanos() / parts,
+            hold_ticks: hold_ticks * parts,
+            remainder: 0,
             next: 0,
             next_start: 0,
             value: 0,
@@ -135,23 +145,29 @@ impl Supply for Ticks {
             self.next_start = self.next.saturating_mul(self.tick);
         }
         self.position = self.position.max(to);
-        packets.saturating_mul(self.packet)
+        let shares = packets
+            .saturating_mul(self.packet)
+            .saturating_add(self.remainder);
+        self.remainder = shares % self.parts;
+        shares / self.parts
     }
     fn finish(&mut self) -> u64 {
         self.advance(self.ticks().saturating_mul(self.tick))
     }
     fn rewind(&mut self) {
         (self.next, self.next_start, self.value, self.position) = (0, 0, 0, 0);
+        self.remainder = 0;
     }
     fn whole_laps(&mut self, laps: u64) -> u64 {
-        laps.saturating_mul(self.lap).saturating_mul(self.packet)
+        laps.saturating_mul(self.lap)
     }
     fn next_change(&self) -> u64 {
         self.next_start
     }
     fn mean_rate(&self) -> Option<u64> {
         let bits = u128::from(self.held()) * u128::from(self.packet) * u128::from(BIT_NS_PER_BYTE);
-        Some(u64::try_from(bits / u128::from(self.tick)).unwrap_or(u64::MAX))
+        let recorded_tick = u128::from(self.tick) * u128::from(self.parts);
+        Some(u64::try_from(bits / recorded_tick).unwrap_or(u64::MAX))
     }
 }
 

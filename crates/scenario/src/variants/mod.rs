@@ -4,13 +4,18 @@
 //! and a sweep's axis takes each of its values in turn. An option that sets what an axis sweeps
 //! takes the axis away.
 
+mod knob;
+
 use crate::document::{Node, Table, Value, parse_value};
 use crate::error::{Checked, Fault, either, fault};
 use crate::keys::section;
 use crate::load::Document;
-use crate::reader::Reader;
 use crate::source::Position;
+use knob::{Knob, take_knobs};
 use std::path::PathBuf;
+
+pub use knob::KnobInfo;
+pub(crate) use knob::knobs;
 
 /// Most points of one sweep.
 pub const MAX_POINTS: u64 = 100_000;
@@ -31,36 +36,13 @@ pub struct Overrides {
 /// A dotted key.
 type Path = Vec<String>;
 
-/// A knob of a scenario, as a user may turn it by `--set <name>=value`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KnobInfo {
-    /// Its name.
-    pub name: String,
-    /// Its value while nobody turns it; none if the file itself says it.
-    pub default: Option<String>,
-    /// The only values allowed; empty: any.
-    pub one_of: Vec<String>,
-    /// The dotted keys that it sets.
-    pub sets: Vec<String>,
-    /// What it does.
-    pub description: String,
-}
-
-/// A knob.
-struct Knob {
-    name: String,
-    targets: Vec<Path>,
-    one_of: Vec<Node>,
-    default: Option<Node>,
-    description: String,
-}
-
 /// An axis of a sweep.
 struct Axis {
     name: String,
     at: Position,
     targets: Vec<Path>,
-    values: Vec<Node>,
+    /// As the file has them, and what they stand for.
+    values: Vec<(Node, Node)>,
 }
 
 /// A value for some keys.
@@ -118,10 +100,10 @@ impl Variants {
         let mut chosen = Vec::with_capacity(self.axes.len());
         for axis in self.axes.iter().rev() {
             let n = axis.values.len() as u64;
-            let value = &axis.values[(index % n) as usize];
+            let (name, value) = &axis.values[(index % n) as usize];
             index /= n;
             assign(&mut root, &axis.targets, axis.at, value)?;
-            chosen.push((axis.name.clone(), value.text()));
+            chosen.push((axis.name.clone(), name.text()));
         }
         chosen.reverse();
         Ok(Variant { axes: chosen, root })
@@ -168,131 +150,6 @@ fn options(document: &mut Document, overrides: &Overrides) -> Vec<Opt> {
     number("seed", overrides.seed);
     number("repeats", overrides.repeats.map(u64::from));
     found
-}
-
-/// Takes `[knobs]` out, and puts the defaults where they belong.
-fn take_knobs(root: &mut Table, document: &Document) -> Checked<Vec<Knob>> {
-    let Some(section) = root.remove("knobs") else {
-        return Ok(Vec::new());
-    };
-    let Value::Table(table) = section.node.value else {
-        return Err(fault(
-            section.node.at,
-            format!("[knobs] is {}", section.node.kind()),
-        ));
-    };
-    let mut knobs: Vec<Knob> = Vec::new();
-    for entry in &table.entries {
-        let knob = read_knob(&entry.key, &entry.node, root)?;
-        let twice = knobs
-            .iter()
-            .find(|k| k.targets.iter().any(|t| knob.targets.contains(t)));
-        if let Some(other) = twice {
-            return Err(fault(
-                entry.at,
-                format!(
-                    "knobs \"{}\" and \"{}\" set the same key",
-                    other.name, knob.name
-                ),
-            )
-            .hint("let one knob set it"));
-        }
-        if let Some(default) = &knob.default {
-            put_default(root, &knob, default, document)?;
-        }
-        knobs.push(knob);
-    }
-    Ok(knobs)
-}
-
-fn read_knob(name: &str, node: &Node, root: &Table) -> Checked<Knob> {
-    let title = format!("[knobs.{name}]");
-    let mut reader = Reader::open("knobs.<name>", title.as_str(), Some(node), node.at)?;
-    let list = |key: &str| match reader.given(key).map(|n| (n, &n.value)) {
-        None => Ok(None),
-        Some((_, Value::Array(items))) => Ok(Some(items.clone())),
-        Some((n, _)) => Err(fault(n.at, format!("\"{key}\" of {title} is {}", n.kind()))
-            .allowed("expected a list, for example [\"path.rtt\"]")),
-    };
-    let Some(sets) = list("sets")?.filter(|s| !s.is_empty()) else {
-        return Err(fault(node.at, format!("{title} sets nothing"))
-            .hint("give it sets = [\"path.rtt\"] with the keys that it sets"));
-    };
-    let mut targets = Vec::new();
-    for item in sets {
-        let Value::String(text) = &item.value else {
-            return Err(fault(
-                item.at,
-                format!("an element of \"sets\" is {}", item.kind()),
-            )
-            .allowed("expected a dotted key in quotes, for example \"path.rtt\""));
-        };
-        targets.push(checked_path(text, item.at, root, &[])?);
-    }
-    let one_of = list("one-of")?.unwrap_or_default();
-    let default = reader.given("default").cloned();
-    let description = reader.text("description")?;
-    Ok(Knob {
-        name: name.to_owned(),
-        targets,
-        one_of,
-        default,
-        description,
-    })
-}
-
-/// The knobs of a document.
-pub(crate) fn knobs(document: &mut Document) -> Checked<Vec<KnobInfo>> {
-    let mut root = core::mem::take(&mut document.root);
-    let knobs = take_knobs(&mut root, document)?;
-    let info = |knob: Knob| KnobInfo {
-        name: knob.name,
-        default: knob.default.map(|node| node.text()),
-        one_of: knob.one_of.iter().map(Node::text).collect(),
-        sets: knob.targets.iter().map(|path| path.join(".")).collect(),
-        description: knob.description,
-    };
-    Ok(knobs.into_iter().map(info).collect())
-}
-
-fn put_default(root: &mut Table, knob: &Knob, default: &Node, document: &Document) -> Checked<()> {
-    knob.check(default)?;
-    for target in &knob.targets {
-        let path: Vec<&str> = target.iter().map(String::as_str).collect();
-        if let Some(entry) = root.at_path(&path) {
-            return Err(fault(
-                entry.at,
-                format!(
-                    "\"{}\" is set here and by the default of knob \"{}\" ({})",
-                    target.join("."),
-                    knob.name,
-                    document.sources.describe(default.at)
-                ),
-            )
-            .hint("remove this line, or change the knob's default"));
-        }
-    }
-    assign(root, &knob.targets, default.at, default)
-}
-
-impl Knob {
-    /// That a value is one of those allowed.
-    fn check(&self, value: &Node) -> Checked<()> {
-        if self.one_of.is_empty() || self.one_of.iter().any(|allowed| allowed.same(value)) {
-            return Ok(());
-        }
-        let words: Vec<String> = self.one_of.iter().map(Node::text).collect();
-        let given = value.text();
-        Err(fault(
-            value.at,
-            format!("knob \"{}\" has no position \"{given}\"", self.name),
-        )
-        .allowed(format!(
-            "expected {}",
-            either(words.iter().map(String::as_str))
-        ))
-        .nearest(&given, words.iter().map(String::as_str)))
-    }
 }
 
 /// A dotted key, after a look whether its beginning exists.
@@ -395,8 +252,14 @@ fn setting(option: Opt, root: &Table, knobs: &[Knob]) -> Checked<Setting> {
     Ok(Setting {
         at: option.at,
         targets,
-        value: option.value,
+        value: meaning(&option.key, &option.value, knobs),
     })
+}
+
+/// What a value of a knob stands for; any other value stands for itself.
+fn meaning(name: &str, value: &Node, knobs: &[Knob]) -> Node {
+    let knob = knobs.iter().find(|knob| knob.name == name);
+    knob.map_or(value, |knob| knob.meaning(value)).clone()
 }
 
 /// Takes `[sweep]` out, flattened: dotted names with their values.
@@ -462,11 +325,15 @@ fn axes(sweep: Vec<(String, Position, Node)>, root: &Table, knobs: &[Knob]) -> C
             )
             .hint("remove one of the two"));
         }
+        let values = values.into_iter().map(|value| {
+            let meaning = meaning(&name, &value, knobs);
+            (value, meaning)
+        });
         axes.push(Axis {
+            values: values.collect(),
             name,
             at,
             targets,
-            values,
         });
     }
     Ok(axes)
