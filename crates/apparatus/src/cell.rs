@@ -6,9 +6,7 @@ use crate::check::rnti;
 use crate::measure::{PassageMeter, QueueMeter, SeriesSet, Totals};
 use core::net::IpAddr;
 use queue::{Ecn, Packet};
-use ran::{
-    BearerConfig, Cell, CellStats, Direction, DropReason, Layer, Output, UeConfig, UeIndex,
-};
+use ran::{BearerConfig, Cell, CellStats, Direction, DropReason, Layer, Output, UeConfig, UeIndex};
 use rnis::RadioReport;
 use scenario::{CellSpec, Experiment, FlowSpec, Metric, QueueResult, UeSpec};
 use std::collections::VecDeque;
@@ -327,7 +325,10 @@ impl<P: Packet + Send> CellAccess<P> {
         }
         self.cell.advance(now);
         for meters in self.meters.iter().flatten() {
-            for queue in [&meters.down, &meters.up].into_iter().chain(meters.above.iter().flatten()) {
+            for queue in [&meters.down, &meters.up]
+                .into_iter()
+                .chain(meters.above.iter().flatten())
+            {
                 let bytes = queue.bytes().get() as f64;
                 series.push(queue.name(), Metric::QueueBytes, now, bytes);
             }
@@ -380,8 +381,12 @@ fn meters(ue: &UeSpec, has_queues_above: bool, began: Instant) -> Vec<BearerMete
         BearerMeters {
             up: meter(format!("rlc/{place}/up")),
             down: meter(format!("rlc/{place}")),
-            above: has_queues_above
-                .then(|| [meter(format!("upf/{place}")), meter(format!("sdap/{place}"))]),
+            above: has_queues_above.then(|| {
+                [
+                    meter(format!("upf/{place}")),
+                    meter(format!("sdap/{place}")),
+                ]
+            }),
         }
     };
     (1..=ue.bearers.len()).map(of).collect()

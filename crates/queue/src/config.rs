@@ -3,7 +3,7 @@
 use crate::queue::Queue;
 use crate::{
     BackpressureConfig, Capacity, ClassesConfig, CoDelConfig, ConfigError, DualPi2Config,
-    FqCoDelConfig, Packet, RedConfig, SfqConfig,
+    FqCoDelConfig, LateBindingConfig, PacedConfig, Packet, RedConfig, SfqConfig,
 };
 use units::Rng;
 
@@ -25,6 +25,10 @@ pub enum DisciplineConfig {
     DualPi2(DualPi2Config),
     /// A queue a class of QoS flows.
     Classes(ClassesConfig),
+    /// Late binding: the queue that the MAC pulls from.
+    LateBinding(LateBindingConfig),
+    /// The UPF's queue above late binding.
+    Paced(PacedConfig),
 }
 
 impl DisciplineConfig {
@@ -39,6 +43,8 @@ impl DisciplineConfig {
             Self::Red(config) => config.check(),
             Self::DualPi2(config) => config.check(),
             Self::Classes(config) => config.check(),
+            Self::LateBinding(config) => config.check(),
+            Self::Paced(config) => config.check(),
         }
     }
 }
@@ -81,5 +87,6 @@ impl QueueConfig {
     /// Whether the layer above is ever held back.
     pub fn is_backpressure(&self) -> bool {
         self.backpressure != BackpressureConfig::None
+            || matches!(self.discipline, DisciplineConfig::LateBinding(_))
     }
 }

@@ -24,6 +24,7 @@ mod error;
 mod fifo;
 mod flows;
 mod fq_codel;
+mod late_binding;
 mod queue;
 mod red;
 mod sfq;
@@ -43,6 +44,7 @@ pub use droptail::DropTail;
 pub use dualpi2::{DualPi2, DualPi2Config, DualScheduler};
 pub use error::ConfigError;
 pub use fq_codel::{FqCoDel, FqCoDelConfig};
+pub use late_binding::{LateBinding, LateBindingConfig, Paced, PacedConfig};
 pub use queue::Queue;
 pub use red::{Red, RedConfig};
 pub use sfq::{Sfq, SfqConfig, Turn};
@@ -163,12 +165,17 @@ pub trait QueueManagement<P: Packet>: Send {
     /// How much is waiting.
     fn occupancy(&self) -> Occupancy;
     /// How much of that may be dequeued now.
-    fn ready(&mut self, _now: Instant) -> Occupancy {
+    fn ready(&self, _now: Instant) -> Occupancy {
         self.occupancy()
     }
     /// How much the layer above may hand down now; asked once each time that it looks.
     fn room(&mut self, _now: Instant) -> Room {
         Room::Unlimited
+    }
+    /// Whether the next packet should go down although the layer below has no room: it is alone of
+    /// its flow and costs others nothing.
+    fn is_urgent(&mut self) -> bool {
+        false
     }
     /// The layer below accepts no more, although packets are waiting here.
     fn on_blocked(&mut self, _now: Instant) {}

@@ -3,7 +3,7 @@
 use crate::backpressure::{Backpressure as _, Limiter};
 use crate::{
     Capacity, Classes, CoDel, ConfigError, Dequeued, DisciplineConfig, DropTail, DualPi2, FqCoDel,
-    Occupancy, Packet, QueueConfig, QueueManagement, Red, Room, Sfq, Slot,
+    LateBinding, Occupancy, Paced, Packet, QueueConfig, QueueManagement, Red, Room, Sfq, Slot,
 };
 use units::{Bytes, Instant, Rng, Streams};
 
@@ -17,6 +17,8 @@ pub(crate) enum Discipline<P> {
     Red(Red<P>),
     DualPi2(DualPi2<P>),
     Classes(Classes<P>),
+    LateBinding(LateBinding<P>),
+    Paced(Paced<P>),
 }
 
 impl<P: Packet + Send> Discipline<P> {
@@ -27,6 +29,10 @@ impl<P: Packet + Send> Discipline<P> {
     ) -> Result<Self, ConfigError> {
         Ok(match config {
             DisciplineConfig::CoDel(config) => Self::CoDel(CoDel::new(config.clone(), capacity)?),
+            DisciplineConfig::LateBinding(config) => {
+                Self::LateBinding(LateBinding::new(config.clone(), capacity)?)
+            }
+            DisciplineConfig::Paced(config) => Self::Paced(Paced::new(config.clone(), capacity)?),
             DisciplineConfig::DropTail => Self::DropTail(DropTail::new(capacity)?),
             DisciplineConfig::FqCoDel(config) => {
                 Self::FqCoDel(FqCoDel::new(config.clone(), capacity, rng)?)
@@ -63,6 +69,8 @@ macro_rules! to_discipline {
             Discipline::Red($discipline) => $call,
             Discipline::DualPi2($discipline) => $call,
             Discipline::Classes($discipline) => $call,
+            Discipline::LateBinding($discipline) => $call,
+            Discipline::Paced($discipline) => $call,
         }
     };
 }
@@ -85,11 +93,14 @@ impl<P: Packet + Send> QueueManagement<P> for Discipline<P> {
     fn occupancy(&self) -> Occupancy {
         to_discipline!(self, discipline => discipline.occupancy())
     }
-    fn ready(&mut self, now: Instant) -> Occupancy {
+    fn ready(&self, now: Instant) -> Occupancy {
         to_discipline!(self, discipline => discipline.ready(now))
     }
     fn room(&mut self, now: Instant) -> Room {
         to_discipline!(self, discipline => discipline.room(now))
+    }
+    fn is_urgent(&mut self) -> bool {
+        to_discipline!(self, discipline => discipline.is_urgent())
     }
     fn on_blocked(&mut self, now: Instant) {
         to_discipline!(self, discipline => discipline.on_blocked(now));
@@ -154,7 +165,7 @@ impl<P: Packet + Send> QueueManagement<P> for Queue<P> {
     fn occupancy(&self) -> Occupancy {
         self.discipline.occupancy()
     }
-    fn ready(&mut self, now: Instant) -> Occupancy {
+    fn ready(&self, now: Instant) -> Occupancy {
         self.discipline.ready(now)
     }
     /// The lesser of what discipline and limiter admit. Where one counts packets and the other bytes,
@@ -163,6 +174,9 @@ impl<P: Packet + Send> QueueManagement<P> for Queue<P> {
         let own = self.discipline.room(now);
         let held = self.discipline.occupancy();
         lesser(own, self.limiter.room(now, held))
+    }
+    fn is_urgent(&mut self) -> bool {
+        self.discipline.is_urgent()
     }
     fn on_blocked(&mut self, now: Instant) {
         self.discipline.on_blocked(now);

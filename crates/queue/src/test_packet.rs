@@ -23,6 +23,12 @@ impl TestPacket {
             number: 0,
         }
     }
+    pub(crate) fn with_flow(self, flow: u64) -> Self {
+        Self { flow, ..self }
+    }
+    pub(crate) fn with_qfi(self, qfi: u8) -> Self {
+        Self { qfi, ..self }
+    }
     pub(crate) fn with_ecn(self, ecn: Ecn) -> Self {
         Self { ecn, ..self }
     }

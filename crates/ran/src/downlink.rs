@@ -148,7 +148,10 @@ impl<P: Packet + Send> Cell<P> {
             }
             let link = self.link_in(ue, ds);
             self.note_opportunity(ds, ue, &link);
-            let given = served.iter().find(|c| c.ue as usize == ue).map_or(0, |c| c.prb);
+            let given = served
+                .iter()
+                .find(|c| c.ue as usize == ue)
+                .map_or(0, |c| c.prb);
             let capacity = self.tables.bytes(&link, given + free, ds.symbols);
             if capacity > 0 {
                 self.tell_slot(ds.now, ue, Bytes::new(capacity));

@@ -64,7 +64,11 @@ impl<P: Packet + Send> Forwarder<P> {
             .map(|(upf, sdap)| {
                 Ok(Layers {
                     upf: config.upf.build(upf)?,
-                    sdap: config.sdap.as_ref().map(|queue| queue.build(sdap)).transpose()?,
+                    sdap: config
+                        .sdap
+                        .as_ref()
+                        .map(|queue| queue.build(sdap))
+                        .transpose()?,
                 })
             })
             .collect::<Result<_, ConfigError>>()?;
@@ -221,21 +225,44 @@ impl<P: Packet + Send> Cell<P> {
         let most = forwarder.packets;
         if let Some(sdap) = sdap {
             let room = sdap.room(now);
-            hand_down(upf, now, room, most, place, stats, out, |packet, stats, out| {
-                stats.sdap.add(packet.bytes());
-                if let Err(refused) = sdap.enqueue(now, packet) {
-                    stats.sdap.remove(refused.bytes());
-                    drop_above(stats, place.ue, refused, DropReason::BufferFull, out);
-                }
-            });
+            hand_down(
+                upf,
+                now,
+                room,
+                most,
+                place,
+                stats,
+                out,
+                |packet, stats, out| {
+                    stats.sdap.add(packet.bytes());
+                    if let Err(refused) = sdap.enqueue(now, packet) {
+                        stats.sdap.remove(refused.bytes());
+                        drop_above(stats, place.ue, refused, DropReason::BufferFull, out);
+                    }
+                },
+            );
         } else {
             let (rlc, timers) = (state.rlc_mut(Direction::Downlink), &mut self.timers);
             let room = rlc.room(now);
             let entity = EntityId::new(bearer, Direction::Downlink);
-            hand_down(upf, now, room, most, place, stats, out, |packet, stats, out| {
-                let cx = &mut Cx { now, entity, timers, stats };
-                enter_rlc(rlc, cx, now, place.ue, packet, out);
-            });
+            hand_down(
+                upf,
+                now,
+                room,
+                most,
+                place,
+                stats,
+                out,
+                |packet, stats, out| {
+                    let cx = &mut Cx {
+                        now,
+                        entity,
+                        timers,
+                        stats,
+                    };
+                    enter_rlc(rlc, cx, now, place.ue, packet, out);
+                },
+            );
             if rlc.has_data() && !self.downlink.active.contains(place.ue.0) {
                 self.downlink.active.insert(place.ue.0);
                 self.downlink.nothing_before = 0;
@@ -261,10 +288,24 @@ impl<P: Packet + Send> Cell<P> {
         let room = rlc.room(now);
         let entity = EntityId::new(bearer, Direction::Downlink);
         let most = forwarder.packets;
-        hand_down(sdap, now, room, most, place, stats, out, |packet, stats, out| {
-            let cx = &mut Cx { now, entity, timers, stats };
-            enter_rlc(rlc, cx, now, place.ue, packet, out);
-        });
+        hand_down(
+            sdap,
+            now,
+            room,
+            most,
+            place,
+            stats,
+            out,
+            |packet, stats, out| {
+                let cx = &mut Cx {
+                    now,
+                    entity,
+                    timers,
+                    stats,
+                };
+                enter_rlc(rlc, cx, now, place.ue, packet, out);
+            },
+        );
         if rlc.has_data() && !self.downlink.active.contains(place.ue.0) {
             self.downlink.active.insert(place.ue.0);
             self.downlink.nothing_before = 0;
@@ -289,7 +330,10 @@ impl<P: Packet + Send> Cell<P> {
         let tti = queues.tti;
         let bearers = self.ues[ue].bearers.clone();
         let holds = |cell: &Self, bearer: usize| {
-            let above = cell.forwarder.as_ref().is_some_and(|f| f.backlogged.contains(bearer));
+            let above = cell
+                .forwarder
+                .as_ref()
+                .is_some_and(|f| f.backlogged.contains(bearer));
             above || cell.bearers[bearer].rlc(Direction::Downlink).has_data()
         };
         let sharers = bearers.clone().filter(|&b| holds(self, b)).count().max(1) as u64;
@@ -304,7 +348,10 @@ impl<P: Packet + Send> Cell<P> {
                 tti,
             };
             rlc.on_slot(now, slot);
-            let sdap = self.forwarder.as_mut().and_then(|f| f.layers[bearer].sdap.as_mut());
+            let sdap = self
+                .forwarder
+                .as_mut()
+                .and_then(|f| f.layers[bearer].sdap.as_mut());
             if let Some(sdap) = sdap {
                 let remaining = sdap.occupancy();
                 sdap.on_slot(now, Slot { remaining, ..slot });
@@ -333,7 +380,10 @@ impl Place {
 }
 
 /// Takes packets out of a layer's queue, as long as the layer below has room, and at most `most`.
-#[expect(clippy::too_many_arguments, reason = "parts of the cell that are borrowed apart")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "parts of the cell that are borrowed apart"
+)]
 fn hand_down<P: Packet + Send>(
     from: &mut Queue<Held<P>>,
     now: Instant,
@@ -345,7 +395,7 @@ fn hand_down<P: Packet + Send>(
     mut take: impl FnMut(Held<P>, &mut DirectionStats, &mut Vec<Output<P>>),
 ) {
     let mut left = most;
-    while left > 0 && room.admits() {
+    while left > 0 && (room.admits() || from.is_urgent()) {
         let next = from.dequeue(now, Bytes::MAX, &mut |packet| {
             stats.of_layer(place.layer).remove(packet.bytes());
             drop_above(stats, place.ue, packet, DropReason::QueueManagement, out);

@@ -251,7 +251,7 @@ mod tests {
                     rat,
                     &mode,
                     &QueueConfig::drop_tail(Capacity::Unlimited),
-                    Rng::new(1),
+                    units::Streams::new(1).stream("rlc"),
                 )
                 .unwrap(),
                 timers: Timers::new(1),

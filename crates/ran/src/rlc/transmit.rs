@@ -199,12 +199,14 @@ impl<P: Packet + Send> Rlc<P> {
         }
         // the buffer gives packets whole; RLC segments them
         let dropped = &mut self.dropped;
-        let next = self.queue.dequeue(cx.now, Bytes::MAX, &mut |refused: Held<P>| {
-            let bytes = refused.bytes();
-            cx.stats.queued.remove(bytes);
-            cx.stats.dropped.count(DropReason::QueueManagement, bytes);
-            dropped.push(refused.packet);
-        });
+        let next = self
+            .queue
+            .dequeue(cx.now, Bytes::MAX, &mut |refused: Held<P>| {
+                let bytes = refused.bytes();
+                cx.stats.queued.remove(bytes);
+                cx.stats.dropped.count(DropReason::QueueManagement, bytes);
+                dropped.push(refused.packet);
+            });
         let Some(next) = next else {
             return false;
         };

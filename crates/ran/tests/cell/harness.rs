@@ -178,6 +178,7 @@ impl Bench {
                     direction,
                     packet,
                     sojourn,
+                    ..
                 } => {
                     self.arrived.push(Arrived {
                         ue,
@@ -187,6 +188,7 @@ impl Bench {
                         sojourn,
                     });
                 }
+                Output::Forwarded { .. } => {}
                 Output::Dropped {
                     ue,
                     direction,

@@ -165,14 +165,10 @@ struct Algorithms {
 }
 
 impl Algorithms {
-    fn choose(
-        rlc: &mut Reader<'_>,
-        sdap: &mut Reader<'_>,
-        upf: &mut Reader<'_>,
-    ) -> Checked<Self> {
+    fn choose(rlc: &mut Reader<'_>, sdap: &mut Reader<'_>, upf: &mut Reader<'_>) -> Checked<Self> {
         let below = rlc.choice("algorithm")?;
         let is_late = below == "default";
-        let mut chosen = |reader: &mut Reader<'_>, otherwise| {
+        let chosen = |reader: &mut Reader<'_>, otherwise| {
             let name = match reader.choice("algorithm")? {
                 "auto" if is_late => "default",
                 "auto" => otherwise,
@@ -323,6 +319,7 @@ fn discipline(reader: &mut Reader<'_>, name: &str, common: &Common) -> Checked<D
             quantum: reader.quantity("quantum")?,
             memory: common.memory,
             allowance: common.allowance,
+            ecn: common.ecn,
         }),
         _ => DisciplineConfig::DropTail,
     })
@@ -404,11 +401,10 @@ fn classes(reader: &mut Reader<'_>) -> Checked<Vec<Vec<u8>>> {
                 _ => return Err(not_so(member).allowed(expected)),
             };
             if taken.contains(&qfi) {
-                return Err(fault(
-                    member.at,
-                    format!("QoS flow {qfi} is in two classes"),
-                )
-                .hint("put each into one"));
+                return Err(
+                    fault(member.at, format!("QoS flow {qfi} is in two classes"))
+                        .hint("put each into one"),
+                );
             }
             taken.push(qfi);
             class.push(qfi);

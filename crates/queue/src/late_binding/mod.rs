@@ -1,0 +1,267 @@
+//! Late binding: mode `default`, our own. `docs/algorithms/late-binding.md` derives it.
+//!
+//! ```text
+//!   [ UPF: Paced ] --room: one largest slot--> [ SDAP and RLC: LateBinding ] --MAC's pull-->
+//!     flows, marks                                flows, ready after the preparation time
+//! ```
+//!
+//! Packets wait by flow until the MAC fills a transport block, and only then is it decided which of
+//! them go into it. A packet that comes later than the preparation time before its slot is not
+//! considered, as the hardware could not. So nothing stands in first-in first-out order before the
+//! radio, and a packet of an idle or urgent flow waits for the next slot and for nothing else.
+//!
+//! Source: the idea that packets wait above until they are needed is the paper's (section 4); per-flow
+//! queues with new flows first are RFC 8290's; what a base station may ask of the layer above (desired
+//! buffer size, desired data rate) is TS 38.425 5.4.2.1. Times in ns, sizes in bytes.
+
+mod flows;
+mod largest;
+mod paced;
+
+pub use paced::{Paced, PacedConfig};
+
+use crate::codel::FRAME;
+use crate::{
+    Capacity, ConfigError, Dequeued, Occupancy, Packet, QueueManagement, Room, Slot, error,
+};
+use flows::Flows;
+use largest::Largest;
+use std::collections::VecDeque;
+use units::{Bytes, Duration, Instant};
+
+/// Packets that are taken before the first slot has told what one can carry; an initial window
+/// (RFC 6928).
+const FIRST_PACKETS: u64 = 10;
+/// How long the largest slot is remembered, if nothing else is said.
+const MEMORY: Duration = Duration::from_secs(10);
+
+/// How late binding works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LateBindingConfig {
+    /// From the last moment at which a packet may come to be sent in a slot, to that slot.
+    pub preparation: Duration,
+    /// QoS flow identifiers in descending priority; all that are not named come last, together.
+    pub classes: Vec<Vec<u8>>,
+    /// Bytes that a flow may send in its turn, at least 64.
+    pub quantum: Bytes,
+    /// For how long the largest slot is remembered, above zero.
+    pub memory: Duration,
+}
+
+impl Default for LateBindingConfig {
+    /// No preparation, no classes, RFC 8290's quantum, 10 s.
+    fn default() -> Self {
+        Self {
+            preparation: Duration::ZERO,
+            classes: Vec::new(),
+            quantum: FRAME,
+            memory: MEMORY,
+        }
+    }
+}
+
+impl LateBindingConfig {
+    /// # Errors
+    /// A quantum below 64 bytes, a memory of zero, a QFI above 63.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        check(&self.classes, self.quantum, self.memory)
+    }
+}
+
+/// What both queues need.
+fn check(classes: &[Vec<u8>], quantum: Bytes, memory: Duration) -> Result<(), ConfigError> {
+    crate::fq_codel::check_flows(1, quantum)?;
+    error::expect_time("memory of late binding", memory)?;
+    let highest = classes.iter().flatten().max().copied().unwrap_or(0);
+    error::expect(highest <= 63, "QFI of a class", &highest, "0 to 63")
+}
+
+/// The queue that the MAC pulls from.
+#[derive(Debug)]
+pub struct LateBinding<P> {
+    config: LateBindingConfig,
+    capacity: Capacity,
+    /// Packets that came less than the preparation time ago, in the order of their coming.
+    arriving: VecDeque<Dequeued<P>>,
+    /// Their bytes.
+    arriving_bytes: Bytes,
+    flows: Flows<P>,
+    largest: Largest,
+}
+
+impl<P: Packet> LateBinding<P> {
+    /// An empty queue.
+    ///
+    /// # Errors
+    /// As [`LateBindingConfig::check`]; a capacity of zero.
+    pub fn new(config: LateBindingConfig, capacity: Capacity) -> Result<Self, ConfigError> {
+        config.check()?;
+        capacity.check()?;
+        Ok(Self {
+            flows: Flows::new(&config.classes, config.quantum),
+            largest: Largest::new(config.memory),
+            config,
+            capacity,
+            arriving: VecDeque::new(),
+            arriving_bytes: Bytes::ZERO,
+        })
+    }
+
+    /// Whether a packet that came then may go into a slot now.
+    fn is_prepared(&self, now: Instant, enqueued_at: Instant) -> bool {
+        enqueued_at + self.config.preparation <= now
+    }
+
+    /// What has come in time by now joins its flow.
+    fn settle(&mut self, now: Instant) {
+        while let Some(first) = self.arriving.front()
+            && self.is_prepared(now, first.enqueued_at)
+            && let Some(first) = self.arriving.pop_front()
+        {
+            self.arriving_bytes -= first.packet.bytes();
+            self.flows.push(first.enqueued_at, first.packet);
+        }
+    }
+
+    /// What this queue is to hold: as much as the largest slot can carry.
+    fn wanted(&self) -> Bytes {
+        let largest = self.largest.get();
+        if largest.is_zero() {
+            FRAME * FIRST_PACKETS
+        } else {
+            largest
+        }
+    }
+}
+
+impl<P: Packet + Send> QueueManagement<P> for LateBinding<P> {
+    fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
+        let bytes = packet.bytes();
+        if !self.capacity.admits(self.occupancy(), bytes) {
+            return Err(packet);
+        }
+        self.arriving_bytes += bytes;
+        self.arriving.push_back(Dequeued {
+            packet,
+            enqueued_at: now,
+        });
+        Ok(())
+    }
+
+    fn dequeue(
+        &mut self,
+        now: Instant,
+        budget: Bytes,
+        _dropped: &mut dyn FnMut(P),
+    ) -> Option<Dequeued<P>> {
+        self.settle(now);
+        self.flows.pop(budget).map(|taken| taken.next)
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        let waiting = self.flows.occupancy();
+        Occupancy {
+            packets: waiting.packets + self.arriving.len(),
+            bytes: waiting.bytes + self.arriving_bytes,
+        }
+    }
+
+    fn ready(&self, now: Instant) -> Occupancy {
+        let mut ready = self.flows.occupancy();
+        let in_time = |packet: &&Dequeued<P>| self.is_prepared(now, packet.enqueued_at);
+        for packet in self.arriving.iter().take_while(in_time) {
+            ready.packets += 1;
+            ready.bytes += packet.packet.bytes();
+        }
+        ready
+    }
+
+    fn room(&mut self, _now: Instant) -> Room {
+        Room::Bytes(self.wanted().saturating_sub(self.occupancy().bytes))
+    }
+
+    fn on_slot(&mut self, now: Instant, slot: Slot) {
+        self.largest.add(now, slot.capacity);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_packet::TestPacket;
+
+    const SLOT: Slot = Slot {
+        remaining: Occupancy {
+            packets: 0,
+            bytes: Bytes::ZERO,
+        },
+        capacity: Bytes::new(6000),
+        tti: Duration::from_millis(10),
+    };
+
+    fn at_us(us: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(us)
+    }
+
+    fn queue(preparation_us: u64) -> LateBinding<TestPacket> {
+        let config = LateBindingConfig {
+            preparation: Duration::from_micros(preparation_us),
+            ..LateBindingConfig::default()
+        };
+        LateBinding::new(config, Capacity::Unlimited).unwrap()
+    }
+
+    #[test]
+    fn a_packet_within_the_preparation_time_waits_for_the_next_slot() {
+        let mut queue = queue(500);
+        queue.enqueue(at_us(9_500), TestPacket::new(100)).unwrap();
+        queue.enqueue(at_us(9_501), TestPacket::new(200)).unwrap();
+        assert_eq!(queue.ready(at_us(10_000)).packets, 1);
+        assert_eq!(queue.ready(at_us(10_001)).bytes, Bytes::new(300));
+        let mut pull = |us| queue.dequeue(at_us(us), Bytes::MAX, &mut |_| ());
+        assert_eq!(pull(10_000).unwrap().packet.bytes(), Bytes::new(100));
+        assert!(pull(10_000).is_none());
+        assert_eq!(pull(20_000).unwrap().enqueued_at, at_us(9_501));
+    }
+
+    #[test]
+    fn there_is_room_for_one_largest_slot() {
+        let mut queue = queue(0);
+        assert_eq!(queue.room(at_us(0)), Room::Bytes(Bytes::new(15_140)));
+        queue.on_slot(at_us(0), SLOT);
+        queue.on_slot(
+            at_us(10_000),
+            Slot {
+                capacity: Bytes::new(1500),
+                ..SLOT
+            },
+        );
+        assert_eq!(queue.room(at_us(10_000)), Room::Bytes(Bytes::new(6000)));
+        for _ in 0..5 {
+            queue.enqueue(at_us(10_000), TestPacket::new(1500)).unwrap();
+        }
+        assert!(!queue.room(at_us(10_000)).admits());
+    }
+
+    #[test]
+    fn an_idle_flow_overtakes_what_waits_of_a_busy_one() {
+        let mut queue = queue(0);
+        for _ in 0..4 {
+            queue
+                .enqueue(at_us(0), TestPacket::new(1500).with_flow(1))
+                .unwrap();
+        }
+        let pull = |queue: &mut LateBinding<TestPacket>| {
+            queue
+                .dequeue(at_us(10), Bytes::MAX, &mut |_| ())
+                .unwrap()
+                .packet
+                .flow()
+        };
+        assert_eq!([pull(&mut queue), pull(&mut queue)], [1, 1]);
+        queue
+            .enqueue(at_us(5), TestPacket::new(100).with_flow(2))
+            .unwrap();
+        assert_eq!([pull(&mut queue), pull(&mut queue)], [2, 1]);
+    }
+}

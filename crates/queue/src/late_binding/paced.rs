@@ -1,0 +1,227 @@
+//! The UPF's queue above late binding: flows apart, and a sender told early that its flow has more
+//! waiting than the radio can need.
+//!
+//! A flow needs enough in flight to fill the largest slot there may be, whatever the slot is now: a
+//! slot of the RAN's queue, and a little more here, the *allowance*: the largest slot's rate times a
+//! configured time. Beyond that its head packet is marked (RFC 3168), or dropped where the flow
+//! understands no marks. The head, not the tail: the news leave at once.
+//!
+//! After it, the flow is left alone until a whole window has passed here: what waited of it in this
+//! queue and in the one below. Until then nothing that passes was sent in knowledge of the mark.
+
+use super::flows::Flows;
+use super::largest::Largest;
+use super::{MEMORY, check};
+use crate::codel::FRAME;
+use crate::fifo::told_by_mark;
+use crate::{Capacity, ConfigError, Dequeued, Occupancy, Packet, QueueManagement, Slot};
+use std::collections::BTreeMap;
+use units::{Bytes, Duration, Instant};
+
+/// The allowance, if nothing else is said.
+const ALLOWANCE: Duration = Duration::from_millis(5);
+/// Flows that are left alone are looked through for old ones when there are more than so many.
+const TIDY_ABOVE: usize = 256;
+
+/// How the UPF's queue works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PacedConfig {
+    /// QoS flow identifiers in descending priority; all that are not named come last, together.
+    pub classes: Vec<Vec<u8>>,
+    /// Bytes that a flow may send in its turn, at least 64.
+    pub quantum: Bytes,
+    /// For how long the largest slot is remembered, above zero.
+    pub memory: Duration,
+    /// What a flow may keep waiting here, as time at the rate of the largest slot.
+    pub allowance: Duration,
+    /// Marks packets that allow it, instead of dropping them.
+    pub ecn: bool,
+}
+
+impl Default for PacedConfig {
+    /// No classes, RFC 8290's quantum, 10 s, 5 ms, marks.
+    fn default() -> Self {
+        Self {
+            classes: Vec::new(),
+            quantum: FRAME,
+            memory: MEMORY,
+            allowance: ALLOWANCE,
+            ecn: true,
+        }
+    }
+}
+
+impl PacedConfig {
+    /// # Errors
+    /// A quantum below 64 bytes, a memory of zero, a QFI above 63.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        check(&self.classes, self.quantum, self.memory)
+    }
+}
+
+/// The queue.
+#[derive(Debug)]
+pub struct Paced<P> {
+    config: PacedConfig,
+    capacity: Capacity,
+    flows: Flows<P>,
+    largest: Largest,
+    tti: Duration,
+    /// By flow: bytes that are still to pass before it is told again.
+    quiet: BTreeMap<u64, Bytes>,
+}
+
+impl<P: Packet> Paced<P> {
+    /// An empty queue.
+    ///
+    /// # Errors
+    /// As [`PacedConfig::check`]; a capacity of zero.
+    pub fn new(config: PacedConfig, capacity: Capacity) -> Result<Self, ConfigError> {
+        config.check()?;
+        capacity.check()?;
+        Ok(Self {
+            flows: Flows::new(&config.classes, config.quantum),
+            largest: Largest::new(config.memory),
+            config,
+            capacity,
+            tti: Duration::ZERO,
+            quiet: BTreeMap::new(),
+        })
+    }
+
+    /// What a flow may have waiting here, at least a packet; none before the first slot.
+    fn allowed(&self) -> Option<Bytes> {
+        let largest = self.largest.get();
+        if largest.is_zero() || self.tti.is_zero() {
+            return None;
+        }
+        let part = self.config.allowance.ratio(self.tti);
+        Some(largest.mul_f64(part).max(FRAME))
+    }
+
+    /// Whether a flow is to be told now that it sends too much, a packet of `bytes` at its head and
+    /// `behind` waiting after it.
+    fn tells(&mut self, flow: u64, bytes: Bytes, behind: Bytes) -> bool {
+        if let Some(left) = self.quiet.get_mut(&flow) {
+            *left = left.saturating_sub(bytes);
+            if !left.is_zero() {
+                return false;
+            }
+            self.quiet.remove(&flow);
+        }
+        let is_too_much = self
+            .allowed()
+            .is_some_and(|allowed| bytes + behind > allowed);
+        if is_too_much {
+            if self.quiet.len() > TIDY_ABOVE {
+                self.quiet.clear();
+            }
+            let window = behind + self.largest.get();
+            self.quiet.insert(flow, window);
+        }
+        is_too_much
+    }
+}
+
+impl<P: Packet + Send> QueueManagement<P> for Paced<P> {
+    fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
+        if !self.capacity.admits(self.occupancy(), packet.bytes()) {
+            return Err(packet);
+        }
+        self.flows.push(now, packet);
+        Ok(())
+    }
+
+    fn dequeue(
+        &mut self,
+        _now: Instant,
+        budget: Bytes,
+        dropped: &mut dyn FnMut(P),
+    ) -> Option<Dequeued<P>> {
+        loop {
+            let mut taken = self.flows.pop(budget)?;
+            let bytes = taken.next.packet.bytes();
+            let is_told = self.tells(taken.flow, bytes, taken.behind);
+            if !is_told || (self.config.ecn && told_by_mark(&mut taken.next.packet)) {
+                return Some(taken.next);
+            }
+            dropped(taken.next.packet);
+        }
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        self.flows.occupancy()
+    }
+
+    fn is_urgent(&mut self) -> bool {
+        self.flows.is_new_next()
+    }
+
+    fn on_slot(&mut self, now: Instant, slot: Slot) {
+        self.largest.add(now, slot.capacity);
+        self.tti = slot.tti;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ecn;
+    use crate::test_packet::TestPacket;
+
+    /// Slots of 6 packets every 10 ms; 5 ms of that rate are 3 packets.
+    fn paced() -> Paced<TestPacket> {
+        let mut paced = Paced::new(PacedConfig::default(), Capacity::Unlimited).unwrap();
+        let slot = Slot {
+            remaining: Occupancy::default(),
+            capacity: Bytes::new(9000),
+            tti: Duration::from_millis(10),
+        };
+        paced.on_slot(Instant::ZERO, slot);
+        paced
+    }
+
+    fn push(paced: &mut Paced<TestPacket>, packets: usize, ecn: Ecn) {
+        for _ in 0..packets {
+            let packet = TestPacket::new(1500).with_flow(1).with_ecn(ecn);
+            paced.enqueue(Instant::ZERO, packet).unwrap();
+        }
+    }
+
+    #[test]
+    fn beyond_the_allowance_the_head_is_marked_once_a_window() {
+        let mut paced = paced();
+        push(&mut paced, 3, Ecn::Ect0);
+        let mut marks = Vec::new();
+        // a packet comes for each that goes: 4 wait
+        for _ in 0..40 {
+            push(&mut paced, 1, Ecn::Ect0);
+            let out = paced.dequeue(Instant::ZERO, Bytes::MAX, &mut |_| unreachable!());
+            marks.push(out.unwrap().packet.ecn() == Ecn::Ce);
+        }
+        let told: Vec<usize> = (0..40).filter(|&at| marks[at]).collect();
+        // 3 behind the marked one, and 6 in the slot below
+        assert_eq!(told, [0, 9, 18, 27, 36]);
+    }
+
+    #[test]
+    fn within_the_allowance_nothing_is_told() {
+        let mut paced = paced();
+        push(&mut paced, 2, Ecn::NotEct);
+        for _ in 0..40 {
+            push(&mut paced, 1, Ecn::NotEct);
+            let out = paced.dequeue(Instant::ZERO, Bytes::MAX, &mut |_| unreachable!());
+            assert!(out.is_some());
+        }
+    }
+
+    #[test]
+    fn what_understands_no_marks_is_dropped_from_the_head() {
+        let mut paced = paced();
+        push(&mut paced, 5, Ecn::NotEct);
+        let mut dropped = 0;
+        let out = paced.dequeue(Instant::ZERO, Bytes::MAX, &mut |_| dropped += 1);
+        assert!(out.is_some());
+        assert_eq!((dropped, paced.occupancy().packets), (1, 3));
+    }
+}
