@@ -242,12 +242,8 @@ impl<P: Packet + Send> QueueManagement<P> for Classes<P> {
     fn occupancy(&self) -> Occupancy {
         Self::sum(self.classes.iter().map(|class| class.packets.occupancy()))
     }
-    fn ready(&mut self, now: Instant) -> Occupancy {
-        Self::sum(
-            self.classes
-                .iter_mut()
-                .map(|class| class.packets.ready(now)),
-        )
+    fn ready(&self, now: Instant) -> Occupancy {
+        Self::sum(self.classes.iter().map(|class| class.packets.ready(now)))
     }
     fn room(&mut self, now: Instant) -> Room {
         let rooms = self.classes.iter_mut().map(|class| class.packets.room(now));
