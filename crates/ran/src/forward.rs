@@ -348,13 +348,13 @@ impl<P: Packet + Send> Cell<P> {
                 tti,
             };
             rlc.on_slot(now, slot);
-            let sdap = self
-                .forwarder
-                .as_mut()
-                .and_then(|f| f.layers[bearer].sdap.as_mut());
-            if let Some(sdap) = sdap {
-                let remaining = sdap.occupancy();
-                sdap.on_slot(now, Slot { remaining, ..slot });
+            let Some(forwarder) = &mut self.forwarder else {
+                continue;
+            };
+            let Layers { upf, sdap } = &mut forwarder.layers[bearer];
+            for queue in [Some(upf), sdap.as_mut()].into_iter().flatten() {
+                let remaining = queue.occupancy();
+                queue.on_slot(now, Slot { remaining, ..slot });
             }
         }
     }

@@ -1,8 +1,9 @@
 //! Packets by class and flow: classes in strict priority, flows of a class by deficit round robin,
-//! and before all others those flows that had nothing waiting (the new flows of RFC 8290 section 4.1).
+//! and before all others the *sparse* flows: those that have sent nothing in this slot nor in the one
+//! before (RFC 8290 section 4.1 has new flows; there a flow is new as soon as it was empty, which a busy
+//! one is in every slot where little waits).
 //!
-//! A flow is told by [`Packet::flow`] exactly, without hashing; it is forgotten once it is empty and
-//! its turn comes.
+//! A flow is told by [`Packet::flow`] exactly, without hashing, and forgotten once it is sparse.
 
 use crate::{Dequeued, Occupancy, Packet};
 use std::collections::{BTreeMap, VecDeque};
@@ -11,11 +12,15 @@ use units::{Bytes, Instant};
 /// QoS flow identifiers are 6 bits wide (TS 37.324 6.3.4).
 const QFIS: usize = 64;
 
-/// Which list of its class a flow is in.
+/// Where a flow stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum List {
-    New,
-    Old,
+enum State {
+    /// It has nothing waiting.
+    Idle,
+    /// Among the sparse flows.
+    Sparse,
+    /// Among the others.
+    Busy,
 }
 
 /// One flow.
@@ -25,8 +30,11 @@ struct Flow<P> {
     packets: VecDeque<Dequeued<P>>,
     /// Their bytes.
     bytes: Bytes,
-    /// Bytes that it may send before it goes to the end of the old flows, at most one quantum.
+    /// Bytes that it may send before it goes to the end of the busy flows, at most one quantum.
     credit: i64,
+    state: State,
+    /// The slot in which it last sent.
+    sent_in: u64,
 }
 
 /// The flows of a class.
@@ -36,8 +44,10 @@ struct Class<P> {
     /// Places in `flows` that are free.
     free: Vec<usize>,
     by_id: BTreeMap<u64, usize>,
-    new: VecDeque<usize>,
-    old: VecDeque<usize>,
+    sparse: VecDeque<usize>,
+    busy: VecDeque<usize>,
+    /// Flows that have become idle, with the slot, in this order; some are not idle any more.
+    idle: VecDeque<(u64, usize)>,
     packets: usize,
 }
 
@@ -48,6 +58,8 @@ pub(super) struct Flows<P> {
     class_of: [u8; QFIS],
     quantum: i64,
     held: Occupancy,
+    /// Number of the slot.
+    slot: u64,
 }
 
 /// A packet with its flow.
@@ -78,6 +90,15 @@ impl<P: Packet> Flows<P> {
             class_of,
             quantum: i64::try_from(quantum.get()).unwrap_or(i64::MAX),
             held: Occupancy::default(),
+            slot: 2,
+        }
+    }
+
+    /// The next slot begins.
+    pub(super) fn next_slot(&mut self) {
+        self.slot += 1;
+        for class in &mut self.classes {
+            class.forget(self.slot);
         }
     }
 
@@ -89,33 +110,47 @@ impl<P: Packet> Flows<P> {
     pub(super) fn push(&mut self, enqueued_at: Instant, packet: P) {
         self.held.packets += 1;
         self.held.bytes += packet.bytes();
-        let qfi = usize::from(packet.qfi()) % QFIS;
-        let class = &mut self.classes[usize::from(self.class_of[qfi])];
-        class.push(
+        let class = self.class(packet.qfi());
+        self.classes[class].push(
             Dequeued {
                 packet,
                 enqueued_at,
             },
             self.quantum,
+            self.slot,
         );
     }
 
     /// The next packet, if it fits into `budget`.
     pub(super) fn pop(&mut self, budget: Bytes) -> Option<Taken<P>> {
-        let quantum = self.quantum;
+        let (quantum, slot) = (self.quantum, self.slot);
         let class = self.classes.iter_mut().find(|class| class.packets > 0)?;
-        let taken = class.pop(quantum, budget)?;
+        let taken = class.pop(quantum, slot, budget)?;
         self.held.packets -= 1;
         self.held.bytes -= taken.next.packet.bytes();
         Some(taken)
     }
 
-    /// Whether the next packet is of a flow that had nothing waiting.
-    pub(super) fn is_new_next(&mut self) -> bool {
-        let quantum = self.quantum;
-        let class = self.classes.iter_mut().find(|class| class.packets > 0);
-        class.is_some_and(|class| matches!(class.next(quantum), Some((List::New, _))))
+    /// Whether packets of this flow, which has this QoS flow identifier, are waiting.
+    pub(super) fn holds(&self, flow: u64, qfi: u8) -> bool {
+        let class = &self.classes[self.class(qfi)];
+        let known = class.by_id.get(&flow);
+        known.is_some_and(|&index| !class.flows[index].packets.is_empty())
     }
+
+    /// The class of a QoS flow identifier; whether it is one of those that are named.
+    pub(super) fn is_named(&self, qfi: u8) -> bool {
+        self.class(qfi) + 1 < self.classes.len()
+    }
+
+    fn class(&self, qfi: u8) -> usize {
+        usize::from(self.class_of[usize::from(qfi) % QFIS])
+    }
+}
+
+/// Whether a flow that last sent in that slot is sparse now.
+fn is_sparse(sent_in: u64, slot: u64) -> bool {
+    slot - sent_in > 1
 }
 
 impl<P: Packet> Class<P> {
@@ -124,75 +159,71 @@ impl<P: Packet> Class<P> {
             flows: Vec::new(),
             free: Vec::new(),
             by_id: BTreeMap::new(),
-            new: VecDeque::new(),
-            old: VecDeque::new(),
+            sparse: VecDeque::new(),
+            busy: VecDeque::new(),
+            idle: VecDeque::new(),
             packets: 0,
         }
     }
 
-    fn push(&mut self, packet: Dequeued<P>, quantum: i64) {
+    fn push(&mut self, packet: Dequeued<P>, quantum: i64, slot: u64) {
         let id = packet.packet.flow();
         let index = match self.by_id.get(&id) {
             Some(&index) => index,
-            None => self.begin(id, quantum),
+            None => self.begin(id),
         };
         let flow = &mut self.flows[index];
+        if flow.state == State::Idle {
+            if is_sparse(flow.sent_in, slot) {
+                (flow.state, flow.credit) = (State::Sparse, quantum);
+                self.sparse.push_back(index);
+            } else {
+                flow.state = State::Busy;
+                self.busy.push_back(index);
+            }
+        }
         flow.bytes += packet.packet.bytes();
         flow.packets.push_back(packet);
         self.packets += 1;
     }
 
-    /// A flow that is not known is new, with a whole quantum.
-    fn begin(&mut self, id: u64, quantum: i64) -> usize {
-        let index = match self.free.pop() {
-            Some(index) => index,
-            None => {
-                self.flows.push(Flow {
-                    id,
-                    packets: VecDeque::new(),
-                    bytes: Bytes::ZERO,
-                    credit: 0,
-                });
-                self.flows.len() - 1
-            }
-        };
-        (self.flows[index].id, self.flows[index].credit) = (id, quantum);
+    /// A flow that is not known has never sent.
+    fn begin(&mut self, id: u64) -> usize {
+        let index = self.free.pop().unwrap_or(self.flows.len());
+        if index == self.flows.len() {
+            self.flows.push(Flow {
+                id,
+                packets: VecDeque::new(),
+                bytes: Bytes::ZERO,
+                credit: 0,
+                state: State::Idle,
+                sent_in: 0,
+            });
+        }
+        let flow = &mut self.flows[index];
+        (flow.id, flow.sent_in) = (id, 0);
         self.by_id.insert(id, index);
-        self.new.push_back(index);
         index
     }
 
-    /// The flow whose turn it is; it has a packet and credit (RFC 8290 section 4.2).
-    fn next(&mut self, quantum: i64) -> Option<(List, usize)> {
+    /// The flow whose turn it is, one with credit; all that are listed have a packet.
+    fn next(&mut self, quantum: i64) -> Option<usize> {
+        if let Some(&index) = self.sparse.front() {
+            return Some(index);
+        }
         loop {
-            let (list, index) = match (self.new.front(), self.old.front()) {
-                (Some(&index), _) => (List::New, index),
-                (None, Some(&index)) => (List::Old, index),
-                (None, None) => return None,
-            };
+            let &index = self.busy.front()?;
             let flow = &mut self.flows[index];
-            let is_empty = flow.packets.is_empty();
-            if flow.credit > 0 && !is_empty {
-                return Some((list, index));
+            if flow.credit > 0 {
+                return Some(index);
             }
-            match list {
-                List::New => drop(self.new.pop_front()),
-                List::Old => drop(self.old.pop_front()),
-            }
-            if is_empty && list == List::Old {
-                self.by_id.remove(&flow.id);
-                self.free.push(index);
-                continue;
-            }
-            if flow.credit <= 0 {
-                flow.credit += quantum;
-            }
-            self.old.push_back(index);
+            flow.credit += quantum;
+            self.busy.rotate_left(1);
         }
     }
 
-    fn pop(&mut self, quantum: i64, budget: Bytes) -> Option<Taken<P>> {
-        let (_, index) = self.next(quantum)?;
+    fn pop(&mut self, quantum: i64, slot: u64, budget: Bytes) -> Option<Taken<P>> {
+        let index = self.next(quantum)?;
         let flow = &mut self.flows[index];
         let bytes = flow.packets.front()?.packet.bytes();
         if bytes > budget {
@@ -201,12 +232,42 @@ impl<P: Packet> Class<P> {
         let next = flow.packets.pop_front()?;
         flow.bytes -= bytes;
         flow.credit -= i64::try_from(bytes.get()).unwrap_or(i64::MAX);
-        self.packets -= 1;
-        Some(Taken {
+        flow.sent_in = slot;
+        let taken = Taken {
             next,
             flow: flow.id,
             behind: flow.bytes,
-        })
+        };
+        self.packets -= 1;
+        let list = match flow.state {
+            State::Sparse => &mut self.sparse,
+            State::Busy | State::Idle => &mut self.busy,
+        };
+        if flow.packets.is_empty() {
+            flow.state = State::Idle;
+            list.pop_front();
+            self.idle.push_back((slot, index));
+        } else if flow.state == State::Sparse && flow.credit <= 0 {
+            flow.state = State::Busy;
+            list.pop_front();
+            self.busy.push_back(index);
+        }
+        Some(taken)
+    }
+
+    /// Flows that are sparse and have nothing waiting are forgotten.
+    fn forget(&mut self, slot: u64) {
+        while let Some(&(since, index)) = self.idle.front()
+            && is_sparse(since, slot)
+        {
+            self.idle.pop_front();
+            let flow = &self.flows[index];
+            let is_idle = flow.state == State::Idle && flow.sent_in == since;
+            if is_idle && self.by_id.get(&flow.id) == Some(&index) {
+                self.by_id.remove(&flow.id);
+                self.free.push(index);
+            }
+        }
     }
 }
 
@@ -224,17 +285,43 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_had_nothing_waiting_goes_before_a_backlog() {
+    fn a_sparse_flow_goes_before_a_busy_one() {
         let mut flows = Flows::new(&[], Bytes::new(1514));
         (0..4).for_each(|_| flows.push(Instant::ZERO, packet(1, 0)));
-        assert!(flows.is_new_next());
+        assert!(flows.holds(1, 0) && !flows.holds(2, 0));
         assert_eq!(flows.pop(Bytes::MAX).unwrap().flow, 1);
         assert_eq!(flows.pop(Bytes::MAX).unwrap().behind, Bytes::new(3000));
-        assert!(!flows.is_new_next());
         flows.push(Instant::ZERO, packet(2, 0));
-        assert!(flows.is_new_next());
         assert_eq!(order(&mut flows), [2, 1, 1]);
         assert_eq!(flows.occupancy(), Occupancy::default());
+    }
+
+    #[test]
+    fn a_flow_of_every_slot_is_not_sparse_although_it_was_empty() {
+        let mut flows = Flows::new(&[], Bytes::new(1514));
+        for slot in 0..40 {
+            flows.push(Instant::ZERO, packet(1, 0));
+            if slot % 4 == 3 {
+                // it comes after the busy flow's, and goes first
+                flows.push(Instant::ZERO, packet(2, 0));
+                assert_eq!(order(&mut flows), [2, 1], "{slot}");
+            } else {
+                assert_eq!(order(&mut flows), [1]);
+            }
+            flows.next_slot();
+        }
+    }
+
+    #[test]
+    fn idle_flows_are_forgotten() {
+        let mut flows = Flows::new(&[], Bytes::new(1514));
+        for flow in 0..1000 {
+            flows.push(Instant::ZERO, packet(flow, 0));
+            flows.pop(Bytes::MAX).unwrap();
+            flows.next_slot();
+        }
+        assert!(flows.classes[0].flows.len() <= 3, "{flows:?}");
+        assert!(flows.classes[0].by_id.len() <= 2);
     }
 
     #[test]

@@ -11,7 +11,7 @@
 //! radio, and a packet of an idle or urgent flow waits for the next slot and for nothing else.
 //!
 //! Source: the idea that packets wait above until they are needed is the paper's (section 4); per-flow
-//! queues with new flows first are RFC 8290's; what a base station may ask of the layer above (desired
+//! queues with sparse flows first are RFC 8290's; what a base station may ask of the layer above (desired
 //! buffer size, desired data rate) is TS 38.425 5.4.2.1. Times in ns, sizes in bytes.
 
 mod flows;
@@ -181,6 +181,7 @@ impl<P: Packet + Send> QueueManagement<P> for LateBinding<P> {
     }
 
     fn on_slot(&mut self, now: Instant, slot: Slot) {
+        self.flows.next_slot();
         self.largest.add(now, slot.capacity);
     }
 }
