@@ -145,7 +145,8 @@ pub struct QueuesConfig {
     /// The queues of the SDAP sublayer. None: packets stay in the RLC's queue until the MAC pulls
     /// them, and what UPF hands down goes there (late binding).
     pub sdap: Option<QueueConfig>,
-    /// The RLC's queue; its capacity is the bearer's downlink buffer.
+    /// The RLC's queue; its capacity is the bearer's downlink buffer, save with late binding, where
+    /// what waits is not in the RLC yet.
     pub rlc: QueueConfig,
     /// From one time that a layer forwards to the next; the SDAP sublayer half a period after the
     /// UPF. Zero: each packet at once.

@@ -12,7 +12,7 @@ use crate::stats::{BearerStats, DirectionStats};
 use crate::timers::EntityId;
 use core::net::IpAddr;
 use core::ops::Range;
-use queue::{Packet, QueueConfig};
+use queue::{DisciplineConfig, Packet, QueueConfig};
 use radio::{Channel, ChannelState};
 use rnis::Rnti;
 use units::{Bytes, Instant, Rng};
@@ -121,10 +121,10 @@ impl<P: Packet + Send> Bearer<P> {
         let entity = |buffer: &QueueConfig, name| {
             Rlc::new(rat, &config.rlc, buffer, stream(name)).map_err(ConfigError::Queue)
         };
-        let downlink = QueueConfig {
-            capacity: config.downlink_buffer,
-            ..downlink.clone()
-        };
+        let mut downlink = downlink.clone();
+        if !matches!(downlink.discipline, DisciplineConfig::LateBinding(_)) {
+            downlink.capacity = config.downlink_buffer;
+        }
         let mut downlink = entity(&downlink, "rlc")?;
         if config.loss > 0.0 {
             downlink.lose(RandomLoss::new(config.loss, stream("loss")));

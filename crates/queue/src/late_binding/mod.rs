@@ -1,7 +1,7 @@
 //! Late binding: mode `default`, our own. `docs/algorithms/late-binding.md` derives it.
 //!
 //! ```text
-//!   [ UPF: Paced ] --room: one largest slot--> [ SDAP and RLC: LateBinding ] --MAC's pull-->
+//!   [ UPF: Paced ] --room: a largest slot--> [ SDAP and RLC: LateBinding ] --MAC's pull-->
 //!     flows, marks                                flows, ready after the preparation time
 //! ```
 //!
@@ -123,13 +123,14 @@ impl<P: Packet> LateBinding<P> {
         }
     }
 
-    /// What this queue is to hold: as much as the largest slot can carry.
+    /// What this queue is to hold: as much as the largest slot can carry, and two packets that are
+    /// left after it and show that their flow is busy.
     fn wanted(&self) -> Bytes {
         let largest = self.largest.get();
         if largest.is_zero() {
             FRAME * FIRST_PACKETS
         } else {
-            largest
+            largest + FRAME * 2
         }
     }
 }
@@ -181,7 +182,7 @@ impl<P: Packet + Send> QueueManagement<P> for LateBinding<P> {
     }
 
     fn on_slot(&mut self, now: Instant, slot: Slot) {
-        self.flows.next_slot();
+        self.flows.next_slot(slot.capacity);
         self.largest.add(now, slot.capacity);
     }
 }
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_room_for_one_largest_slot() {
+    fn there_is_room_for_a_largest_slot_and_two_packets() {
         let mut queue = queue(0);
         assert_eq!(queue.room(at_us(0)), Room::Bytes(Bytes::new(15_140)));
         queue.on_slot(at_us(0), SLOT);
@@ -237,8 +238,8 @@ mod tests {
                 ..SLOT
             },
         );
-        assert_eq!(queue.room(at_us(10_000)), Room::Bytes(Bytes::new(6000)));
-        for _ in 0..5 {
+        assert_eq!(queue.room(at_us(10_000)), Room::Bytes(Bytes::new(9028)));
+        for _ in 0..7 {
             queue.enqueue(at_us(10_000), TestPacket::new(1500)).unwrap();
         }
         assert!(!queue.room(at_us(10_000)).admits());

@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, VecDeque};
 use units::{Bytes, Duration, Instant};
 
 /// The allowance, if nothing else is said.
-const ALLOWANCE: Duration = Duration::from_millis(5);
+const ALLOWANCE: Duration = Duration::from_millis(10);
 /// What a flow may send the express way in a slot, in quanta.
 const EXPRESS_QUANTA: u64 = 2;
 /// What a flow may always have waiting: enough for a loss to be found by duplicate acknowledgements.
@@ -46,7 +46,7 @@ pub struct PacedConfig {
 }
 
 impl Default for PacedConfig {
-    /// No classes, RFC 8290's quantum, 10 s, 5 ms, marks.
+    /// No classes, RFC 8290's quantum, 10 s, 10 ms, marks.
     fn default() -> Self {
         Self {
             classes: Vec::new(),
@@ -211,7 +211,7 @@ impl<P: Packet + Send> QueueManagement<P> for Paced<P> {
     }
 
     fn on_slot(&mut self, now: Instant, slot: Slot) {
-        self.flows.next_slot();
+        self.flows.next_slot(slot.capacity);
         self.expressed.clear();
         self.largest.add(now, slot.capacity);
         self.tti = slot.tti;
@@ -224,20 +224,22 @@ mod tests {
     use crate::Ecn;
     use crate::test_packet::TestPacket;
 
-    /// Slots of 10 packets every 10 ms; 5 ms of that rate are 5 packets. Flow 1 has sent two quanta.
+    /// Slots of 5 packets every 10 ms; 10 ms of that rate are 5 packets. Flow 1 has sent two quanta.
     fn paced() -> Paced<TestPacket> {
         let mut paced = Paced::new(PacedConfig::default(), Capacity::Unlimited).unwrap();
         let slot = Slot {
             remaining: Occupancy::default(),
-            capacity: Bytes::new(15_000),
+            capacity: Bytes::new(7500),
             tti: Duration::from_millis(10),
         };
         paced.on_slot(Instant::ZERO, slot);
-        push(&mut paced, 1, Ecn::NotEct);
-        assert!(paced.is_urgent());
-        paced
-            .dequeue(Instant::ZERO, Bytes::MAX, &mut |_| ())
-            .unwrap();
+        push(&mut paced, 2, Ecn::NotEct);
+        for _ in 0..2 {
+            assert!(paced.is_urgent());
+            paced
+                .dequeue(Instant::ZERO, Bytes::MAX, &mut |_| ())
+                .unwrap();
+        }
         paced
     }
 
@@ -260,8 +262,8 @@ mod tests {
             marks.push(out.unwrap().packet.ecn() == Ecn::Ce);
         }
         let told: Vec<usize> = (0..40).filter(|&at| marks[at]).collect();
-        // 5 behind the marked one, and 10 in the slot below
-        assert_eq!(told, [0, 15, 30]);
+        // 5 behind the marked one, and 5 in the slot below
+        assert_eq!(told, [0, 10, 20, 30]);
     }
 
     #[test]

@@ -463,6 +463,13 @@ pub(super) static SECTIONS: &[Section] = &[
                 "Ticks for which a value holds (packets per tick).",
             ),
             key(
+                "hold",
+                Duration,
+                Absent("`hold-ticks` ticks"),
+                Within(1e-6, 1e6),
+                "Time for which a value holds (packets per tick): a whole number of ticks.",
+            ),
+            key(
                 "opportunity-period",
                 Duration,
                 Absent("`tick`"),

@@ -93,7 +93,7 @@ pub(super) static SECTIONS: &[Section] = &[
             key(
                 "forward-period",
                 Duration,
-                Value("1 ms"),
+                Absent("a tenth of `tti`"),
                 Within(1e-6, 1.0),
                 "From one time that UPF and SDAP hand packets down to the next; with the RLC's \
                  `default` they do as soon as there is room.",
@@ -174,7 +174,7 @@ pub(super) static SECTIONS: &[Section] = &[
             key(
                 "allowance",
                 Duration,
-                Value("5 ms"),
+                Value("10 ms"),
                 Within(0.0, 10.0),
                 "`default`: what a flow may keep waiting in the UPF, as time at the rate of the \
                  largest slot.",

@@ -20,7 +20,7 @@ use ran::CellConfig;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use units::{Cqi, Mcs};
+use units::{Cqi, Duration, Mcs};
 
 /// Traces that have been read: each file once, however many users and points use it.
 #[derive(Default)]
@@ -185,12 +185,31 @@ fn read_options(cx: &Context<'_>, reader: &mut Reader<'_>) -> Checked<ReadOption
     Ok(options)
 }
 
+/// Ticks for which a value holds, said as their number or as a time.
+fn hold_ticks(reader: &mut Reader<'_>, tick: Duration) -> Checked<u32> {
+    let Some(hold) = reader.optional::<Duration>("hold")? else {
+        return reader.count("hold-ticks");
+    };
+    if let Some(node) = reader.given("hold-ticks") {
+        return Err(fault(node.at, "\"hold\" is given too").hint("remove one of the two"));
+    }
+    let ticks = hold / tick;
+    match u32::try_from(ticks) {
+        Ok(whole) if whole > 0 && tick * ticks == hold => Ok(whole),
+        _ => Err(fault(
+            reader.place("hold"),
+            format!("{hold} is not a whole number of ticks of {tick}"),
+        )),
+    }
+}
+
 fn playback(reader: &mut Reader<'_>, cell: &CellConfig) -> Checked<Playback> {
     let without_cqi = match reader.choice("without-cqi")? {
         "hold" => WithoutCqi::Hold,
         "skip" => WithoutCqi::Skip,
         _ => WithoutCqi::OutageOnOlderNetwork,
     };
+    let tick = reader.quantity("tick")?;
     Ok(Playback {
         repeat: reader.flag("repeat")?,
         offset: reader.quantity("offset")?,
@@ -198,8 +217,8 @@ fn playback(reader: &mut Reader<'_>, cell: &CellConfig) -> Checked<Playback> {
         bler: reader.number("bler")?,
         without_cqi,
         packet: reader.quantity("packet")?,
-        tick: reader.quantity("tick")?,
-        hold_ticks: reader.count("hold-ticks")?,
+        tick,
+        hold_ticks: hold_ticks(reader, tick)?,
         opportunity_period: reader.optional("opportunity-period")?,
     })
 }

@@ -42,9 +42,9 @@ pub(super) fn read(
     };
     let mut reader = Reader::open("cell.queues", "[cell.queues]", Some(node), node.at)?;
     let slot = config.rat.slot_duration();
-    let forward_period = reader.quantity("forward-period")?;
-    let forward_packets = reader.count("forward-packets")?;
     let tti = reader.quantity_or("tti", slot)?;
+    let forward_period = reader.quantity_or("forward-period", tti / 10)?;
+    let forward_packets = reader.count("forward-packets")?;
     let common = common(&mut reader, slot)?;
 
     let mut rlc = table(&reader, "rlc", "cell.queues.rlc", "[cell.queues.rlc]")?;
@@ -70,7 +70,8 @@ pub(super) fn read(
             } else {
                 discipline(&mut rlc, names.rlc, &common)?
             },
-            capacity: Capacity::Unlimited,
+            // of late binding, which takes SDAP's place; the RLC's own is the bearer's
+            capacity: sdap.capacity("capacity")?,
             backpressure: rlc_backpressure(&mut rlc, names.rlc, &common)?,
         },
         forward_period: if is_late {
