@@ -78,7 +78,7 @@ impl Variants {
         for option in options {
             match option.key.strip_prefix("sweep.") {
                 Some(axis) => sweep.push((axis.to_owned(), option.at, option.value)),
-                None => settings.push(setting(option, &root, &knobs)?),
+                None => settings.push(setting(&option, &root, &knobs)?),
             }
         }
         let mut axes = axes(sweep, &root, &knobs)?;
@@ -247,7 +247,7 @@ fn resolve<'a>(
     }
 }
 
-fn setting(option: Opt, root: &Table, knobs: &[Knob]) -> Checked<Setting> {
+fn setting(option: &Opt, root: &Table, knobs: &[Knob]) -> Checked<Setting> {
     let targets = resolve(&option.key, option.at, [&option.value], root, knobs)?;
     Ok(Setting {
         at: option.at,
