@@ -5,6 +5,7 @@ mod cell;
 mod determinism;
 mod dumbbell;
 mod experiments;
+mod marks;
 mod moving;
 
 pub(crate) use experiments::*;
