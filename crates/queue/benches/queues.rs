@@ -1,13 +1,13 @@
 //! What enqueue and dequeue cost, on one core.
 //!
 //! `cargo bench -p queue` prints a line for each discipline and backpressure: nanoseconds for one packet
-//! in and one out with 10,000 packets waiting, of 1000 flows that arrive in random order and of one
-//! flow, and the same as a multiple of drop-tail in the same run. A word selects lines by name.
+//! in and one out with 10,000 packets waiting, of one flow and of 1000, and the same as a multiple of
+//! drop-tail in the same run. A word selects lines by name.
 //!
-//! A packet is 40 bytes of memory; copying it in and out is in the time, of drop-tail as of all others. Two loads:
+//! A packet is 40 bytes of memory; copying it in and out is in the time, of drop-tail as of all others.
 //! 100 ns pass for each packet, so that the queue stands at 1 ms and nobody is told of congestion; and
-//! 1 us, so that it stands at 10 ms, and CoDel comes to drop or mark every sixth packet of a thousand
-//! flows that do not listen. The time is the best of five rounds; the rounds of all cases take turns.
+//! 1 us, so that it stands at 10 ms, and CoDel drops and marks more and more packets of flows that do
+//! not listen. The time is the best of five rounds; the rounds of all cases take turns.
 #![expect(
     clippy::disallowed_methods,
     reason = "a bench has a clock and arguments"

@@ -17,7 +17,9 @@
 //! - "Limit reached" is at or above the limit, not exactly at it: after the limit has shrunk, and in
 //!   bytes, more than the limit can be waiting.
 //! - A pull that finds the buffer empty begins the interval anew; one that starves begins it anew too,
-//!   as in the emulator and in Linux.
+//!   as in the emulator and in Linux. A slot that takes nothing although something waits is a pull after
+//!   which that remains. (The emulator begins the interval anew, so that a user who is not served in
+//!   every slot would never see its limit shrink.)
 
 use super::{Backpressure, Bounds};
 use crate::{ConfigError, MTU, Occupancy, Ratio, Room, Slot, Unit, error};
