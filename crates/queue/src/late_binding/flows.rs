@@ -3,12 +3,11 @@
 //! which have sent little lately. (RFC 8290 section 4.1 has new flows; there a flow is new as soon as
 //! it was empty, which a busy one is in every slot where little waits.)
 //!
-//! How much is little: each flow has tokens, a byte each, up to two quanta; every slot brings three
-//! quarters of a quantum, or of what the slot could carry if that is less. So no flow that passes for
-//! sparse takes more than three quarters of the link.
+//! How much is little is said by tokens.
 //!
 //! A flow is told by [`Packet::flow`] exactly, without hashing, and forgotten when its tokens are full.
 
+use super::tokens::{Mint, Tokens, counted};
 use crate::{Dequeued, Occupancy, Packet};
 use std::collections::{BTreeMap, VecDeque};
 use units::{Bytes, Instant};
@@ -37,10 +36,8 @@ struct Flow<P> {
     /// Bytes that it may send before it goes to the end of the busy flows, at most one quantum.
     credit: i64,
     state: State,
-    /// What it may send as a sparse flow, bytes, at most two quanta.
-    tokens: i64,
-    /// Tokens of all flows when these were last counted.
-    counted_at: i64,
+    /// What it may send as a sparse flow.
+    tokens: Tokens,
     /// The slot in which the first of what is waiting came.
     began_in: u64,
     /// The last slot after which something of it was left.
@@ -56,9 +53,8 @@ struct Class<P> {
     by_id: BTreeMap<u64, usize>,
     sparse: VecDeque<usize>,
     busy: VecDeque<usize>,
-    /// Flows that have become idle, with the tokens of all flows then, in this order; some are not
-    /// idle any more.
-    idle: VecDeque<(i64, usize)>,
+    /// Flows that have become idle, in this order; some are not idle any more.
+    idle: VecDeque<usize>,
     packets: usize,
 }
 
@@ -67,20 +63,17 @@ struct Class<P> {
 pub(super) struct Flows<P> {
     classes: Vec<Class<P>>,
     class_of: [u8; QFIS],
-    quantum: i64,
     held: Occupancy,
     /// Number of the slot that is filled next.
     slot: u64,
-    /// Tokens that a flow has been given since the beginning.
-    tokens: i64,
+    mint: Mint,
 }
 
 /// What the functions of a class have to know.
 #[derive(Clone, Copy, Debug)]
 struct Now {
     slot: u64,
-    quantum: i64,
-    tokens: i64,
+    mint: Mint,
 }
 
 /// A packet with its flow.
@@ -109,26 +102,23 @@ impl<P: Packet> Flows<P> {
         Self {
             classes: (0..=classes.len()).map(|_| Class::new()).collect(),
             class_of,
-            quantum: i64::try_from(quantum.get()).unwrap_or(i64::MAX),
             held: Occupancy::default(),
             slot: 2,
-            tokens: 0,
+            mint: Mint::new(quantum),
         }
     }
 
     fn now(&self) -> Now {
         Now {
             slot: self.slot,
-            quantum: self.quantum,
-            tokens: self.tokens,
+            mint: self.mint,
         }
     }
 
     /// A slot has been filled that could carry so much.
     pub(super) fn next_slot(&mut self, capacity: Bytes) {
-        let capacity = i64::try_from(capacity.get()).unwrap_or(i64::MAX);
         self.slot += 1;
-        self.tokens += self.quantum.min(capacity) * 3 / 4;
+        self.mint.next_slot(capacity);
         let now = self.now();
         for class in &mut self.classes {
             class.forget(now);
@@ -181,36 +171,23 @@ impl<P: Packet> Flows<P> {
 }
 
 impl<P> Flow<P> {
-    fn new(id: u64) -> Self {
+    fn new(id: u64, mint: Mint) -> Self {
         Self {
             id,
             packets: VecDeque::new(),
             bytes: Bytes::ZERO,
             credit: 0,
             state: State::Idle,
-            tokens: 0,
-            counted_at: 0,
+            tokens: Tokens::full(mint),
             began_in: 0,
             left_after: 0,
         }
     }
 
-    /// Brings the tokens up to date.
-    fn count_tokens(&mut self, now: Now) {
-        let more = now.tokens - self.counted_at;
-        self.tokens = (self.tokens + more).min(most_tokens(now.quantum));
-        self.counted_at = now.tokens;
-    }
-
     /// Whether it is sparse as its first packet comes.
-    fn is_sparse(&self, now: Now) -> bool {
-        self.tokens > 0 && self.left_after + 1 < now.slot
+    fn is_sparse(&mut self, now: Now) -> bool {
+        self.tokens.count(now.mint) > 0 && self.left_after + 1 < now.slot
     }
-}
-
-/// Most tokens of a flow.
-fn most_tokens(quantum: i64) -> i64 {
-    2 * quantum
 }
 
 impl<P: Packet> Class<P> {
@@ -235,9 +212,8 @@ impl<P: Packet> Class<P> {
         let flow = &mut self.flows[index];
         if flow.state == State::Idle {
             flow.began_in = now.slot;
-            flow.count_tokens(now);
             if flow.is_sparse(now) {
-                (flow.state, flow.credit) = (State::Sparse, now.quantum);
+                (flow.state, flow.credit) = (State::Sparse, now.mint.quantum());
                 self.sparse.push_back(index);
             } else {
                 flow.state = State::Busy;
@@ -253,11 +229,11 @@ impl<P: Packet> Class<P> {
     fn begin(&mut self, id: u64, now: Now) -> usize {
         let index = self.free.pop().unwrap_or(self.flows.len());
         if index == self.flows.len() {
-            self.flows.push(Flow::new(id));
+            self.flows.push(Flow::new(id, now.mint));
         }
         let flow = &mut self.flows[index];
         (flow.id, flow.left_after) = (id, 0);
-        (flow.tokens, flow.counted_at) = (most_tokens(now.quantum), now.tokens);
+        flow.tokens = Tokens::full(now.mint);
         self.by_id.insert(id, index);
         index
     }
@@ -280,7 +256,7 @@ impl<P: Packet> Class<P> {
             if flow.credit > 0 {
                 return Some(index);
             }
-            flow.credit += now.quantum;
+            flow.credit += now.mint.quantum();
             self.busy.rotate_left(1);
         }
     }
@@ -293,11 +269,9 @@ impl<P: Packet> Class<P> {
             return None;
         }
         let next = flow.packets.pop_front()?;
-        let counted = i64::try_from(bytes.get()).unwrap_or(i64::MAX);
-        flow.count_tokens(now);
         flow.bytes -= bytes;
-        flow.credit -= counted;
-        flow.tokens = (flow.tokens - counted).max(-most_tokens(now.quantum));
+        flow.credit -= counted(bytes);
+        flow.tokens.take(now.mint, bytes);
         let taken = Taken {
             next,
             flow: flow.id,
@@ -314,24 +288,24 @@ impl<P: Packet> Class<P> {
             if flow.began_in < now.slot {
                 flow.left_after = now.slot - 1;
             }
-            self.idle.push_back((now.tokens, index));
+            self.idle.push_back(index);
         }
         Some(taken)
     }
 
     /// Flows that have been idle for so long that they are as unknown ones are forgotten.
     fn forget(&mut self, now: Now) {
-        let long = 2 * most_tokens(now.quantum);
-        while let Some(&(since, index)) = self.idle.front()
-            && now.tokens - since >= long
-        {
-            self.idle.pop_front();
+        while let Some(&index) = self.idle.front() {
             let flow = &self.flows[index];
-            let is_idle = flow.state == State::Idle && now.tokens - flow.counted_at >= long;
-            if is_idle && self.by_id.get(&flow.id) == Some(&index) {
+            let is_known = self.by_id.get(&flow.id) == Some(&index);
+            if is_known && flow.state == State::Idle {
+                if !flow.tokens.is_full(now.mint) {
+                    return;
+                }
                 self.by_id.remove(&flow.id);
                 self.free.push(index);
             }
+            self.idle.pop_front();
         }
     }
 }

@@ -17,6 +17,7 @@
 mod flows;
 mod largest;
 mod paced;
+mod tokens;
 
 pub use paced::{Paced, PacedConfig};
 

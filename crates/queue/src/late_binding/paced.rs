@@ -6,14 +6,15 @@
 //! configured time. Beyond that its head packet is marked (RFC 3168), or dropped where the flow
 //! understands no marks. The head, not the tail: the news leave at once.
 //!
-//! A flow that has sent less than two quanta since the last slot and has nothing waiting, and every flow
-//! of a named class, goes the express way: down at once, whatever room there is below.
+//! A flow that is sparse by its tokens and has nothing waiting, and every flow of a named class, goes the
+//! express way: down at once, whatever room there is below.
 //!
 //! After a mark, the flow is left alone until a whole window has passed here: what waited of it in this
 //! queue and in the one below. Until then nothing that passes was sent in knowledge of the mark.
 
 use super::flows::Flows;
 use super::largest::Largest;
+use super::tokens::{Mint, Tokens, counted};
 use super::{MEMORY, check};
 use crate::codel::FRAME;
 use crate::fifo::told_by_mark;
@@ -23,11 +24,9 @@ use units::{Bytes, Duration, Instant};
 
 /// The allowance, if nothing else is said.
 const ALLOWANCE: Duration = Duration::from_millis(10);
-/// What a flow may send the express way in a slot, in quanta.
-const EXPRESS_QUANTA: u64 = 2;
 /// What a flow may always have waiting: enough for a loss to be found by duplicate acknowledgements.
 const LEAST_PACKETS: u64 = 4;
-/// Flows that are left alone are looked through for old ones when there are more than so many.
+/// Notes about flows are looked through for old ones when there are more than so many.
 const TIDY_ABOVE: usize = 256;
 
 /// How the UPF's queue works.
@@ -75,8 +74,9 @@ pub struct Paced<P> {
     express: VecDeque<Dequeued<P>>,
     /// Their bytes.
     express_bytes: Bytes,
-    /// By flow: what has gone the express way since the last slot, for flows of no named class.
-    expressed: BTreeMap<u64, Bytes>,
+    /// By flow: what may go the express way, for flows of no named class; without entry: all that can.
+    tokens: BTreeMap<u64, Tokens>,
+    mint: Mint,
     flows: Flows<P>,
     largest: Largest,
     tti: Duration,
@@ -92,6 +92,7 @@ impl<P: Packet> Paced<P> {
     pub fn new(config: PacedConfig, capacity: Capacity) -> Result<Self, ConfigError> {
         config.check()?;
         capacity.check()?;
+        let mint = Mint::new(config.quantum);
         Ok(Self {
             flows: Flows::new(&config.classes, config.quantum),
             largest: Largest::new(config.memory),
@@ -99,7 +100,8 @@ impl<P: Packet> Paced<P> {
             capacity,
             express: VecDeque::new(),
             express_bytes: Bytes::ZERO,
-            expressed: BTreeMap::new(),
+            tokens: BTreeMap::new(),
+            mint,
             tti: Duration::ZERO,
             quiet: BTreeMap::new(),
         })
@@ -114,10 +116,14 @@ impl<P: Packet> Paced<P> {
         if self.flows.holds(flow, qfi) {
             return false;
         }
-        let sent = self.expressed.entry(flow).or_insert(Bytes::ZERO);
-        let is_little = *sent + packet.bytes() <= self.config.quantum * EXPRESS_QUANTA;
+        let (mint, bytes) = (self.mint, packet.bytes());
+        let tokens = self
+            .tokens
+            .entry(flow)
+            .or_insert_with(|| Tokens::full(mint));
+        let is_little = tokens.count(mint) >= counted(bytes);
         if is_little {
-            *sent += packet.bytes();
+            tokens.take(mint, bytes);
         }
         is_little
     }
@@ -212,7 +218,11 @@ impl<P: Packet + Send> QueueManagement<P> for Paced<P> {
 
     fn on_slot(&mut self, now: Instant, slot: Slot) {
         self.flows.next_slot(slot.capacity);
-        self.expressed.clear();
+        self.mint.next_slot(slot.capacity);
+        if self.tokens.len() > TIDY_ABOVE {
+            let mint = self.mint;
+            self.tokens.retain(|_, tokens| !tokens.is_full(mint));
+        }
         self.largest.add(now, slot.capacity);
         self.tti = slot.tti;
     }

@@ -1,0 +1,93 @@
+//! How little a flow must send to pass for sparse: a token bucket.
+//!
+//! A token is a byte. A flow has at most two quanta of them; every slot brings three quarters of a
+//! quantum, or of what the slot could carry if that is less. So no flow that passes for sparse takes more
+//! than three quarters of the link in the long run.
+
+use units::Bytes;
+
+/// Tokens that every flow has been given since the beginning.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mint {
+    total: i64,
+    quantum: i64,
+}
+
+impl Mint {
+    pub(super) fn new(quantum: Bytes) -> Self {
+        Self {
+            total: 0,
+            quantum: counted(quantum),
+        }
+    }
+    /// A slot has been filled that could carry so much.
+    pub(super) fn next_slot(&mut self, capacity: Bytes) {
+        self.total += self.quantum.min(counted(capacity)) * 3 / 4;
+    }
+    /// One quantum.
+    pub(super) fn quantum(self) -> i64 {
+        self.quantum
+    }
+    /// Most tokens of a flow.
+    fn most(self) -> i64 {
+        2 * self.quantum
+    }
+}
+
+/// The tokens of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tokens {
+    left: i64,
+    /// What the mint had given when they were last counted.
+    counted_at: i64,
+}
+
+impl Tokens {
+    /// All that a flow can have.
+    pub(super) fn full(mint: Mint) -> Self {
+        Self {
+            left: mint.most(),
+            counted_at: mint.total,
+        }
+    }
+    /// How many there are now.
+    pub(super) fn count(&mut self, mint: Mint) -> i64 {
+        self.left = (self.left + mint.total - self.counted_at).min(mint.most());
+        self.counted_at = mint.total;
+        self.left
+    }
+    /// So much is sent; debts are limited to what can be had.
+    pub(super) fn take(&mut self, mint: Mint, bytes: Bytes) {
+        self.left = (self.count(mint) - counted(bytes)).max(-mint.most());
+    }
+    /// Whether a flow that does not send any more is as one that never did.
+    pub(super) fn is_full(mut self, mint: Mint) -> bool {
+        self.count(mint) == mint.most()
+    }
+}
+
+/// Bytes as tokens.
+pub(super) fn counted(bytes: Bytes) -> i64 {
+    i64::try_from(bytes.get()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_quarters_of_the_lesser_of_quantum_and_slot() {
+        let mut mint = Mint::new(Bytes::new(1000));
+        let mut tokens = Tokens::full(mint);
+        tokens.take(mint, Bytes::new(2000));
+        assert_eq!(tokens.count(mint), 0);
+        mint.next_slot(Bytes::new(400));
+        assert_eq!(tokens.count(mint), 300);
+        mint.next_slot(Bytes::new(40_000));
+        assert_eq!(tokens.count(mint), 1050);
+        (0..9).for_each(|_| mint.next_slot(Bytes::new(1000)));
+        assert!(tokens.is_full(mint));
+        (0..9).for_each(|_| tokens.take(mint, Bytes::new(1500)));
+        assert_eq!(tokens.count(mint), -2000);
+    }
+}
