@@ -16,7 +16,8 @@
 use queue::{
     BackpressureConfig, Capacity, ClassConfig, ClassScheduler, ClassesConfig, CoDelConfig,
     DisciplineConfig, DrqlConfig, DualPi2Config, DynRlcConfig, Ecn, FiveGBdpConfig, FqCoDelConfig,
-    MTU, Packet, Queue, QueueConfig, QueueManagement, RedConfig, SfqConfig, Turn, UspConfig,
+    LateBindingConfig, MTU, PacedConfig, Packet, Queue, QueueConfig, QueueManagement, RedConfig,
+    SfqConfig, Turn, UspConfig,
 };
 use std::hint::black_box;
 use std::time::Instant as Clock;
@@ -200,6 +201,12 @@ fn configs() -> Vec<(&'static str, QueueConfig)> {
             classes(ClassScheduler::Weighted),
             B::None,
         ),
+        (
+            "late binding",
+            D::LateBinding(LateBindingConfig::default()),
+            B::None,
+        ),
+        ("paced", D::Paced(PacedConfig::default()), B::None),
         ("dynrlc", D::DropTail, B::DynRlc(DynRlcConfig::default())),
         ("drql", D::DropTail, B::Drql(DrqlConfig::default())),
         (

@@ -1,9 +1,10 @@
 //! DynRLC: a limit on the RLC buffer that follows the mean sojourn time.
 //!
 //! Source: Kumar, Francini, Panwar and Sharma, "Dynamic control of RLC buffer size for latency
-//! minimization in mobile RAN", WCNC 2018, as the dynamic-buffer paper uses it (its section 5): every 100 ms, the mean sojourn
-//! time of what has left is compared with a target of 11 ms; the limit goes a tenth of the way to the
-//! lower bound if it was longer, to the upper bound otherwise. Limits count bytes or packets.
+//! minimization in mobile RAN", WCNC 2018, as the dynamic-buffer paper uses it (its section 5): every
+//! 100 ms, the mean sojourn time of what has left is compared with a target of 11 ms; the limit goes a
+//! tenth of the way to the lower bound if it was longer, to the upper bound otherwise. Limits count
+//! bytes or packets.
 //!
 //! *Deviations*
 //! - The limit never leaves its bounds. (The emulator's steps of at least one packet take it above the

@@ -3,7 +3,8 @@
 use queue::{
     BackpressureConfig, Capacity, ClassConfig, ClassScheduler, ClassesConfig, CoDelConfig,
     DisciplineConfig, DrqlConfig, DualPi2Config, DualScheduler, DynRlcConfig, Ecn, FiveGBdpConfig,
-    FqCoDelConfig, Packet, QueueConfig, Ratio, RedConfig, SfqConfig, Turn, Unit, UspConfig,
+    FqCoDelConfig, LateBindingConfig, PacedConfig, Packet, QueueConfig, Ratio, RedConfig,
+    SfqConfig, Turn, Unit, UspConfig,
 };
 use units::{Bytes, Duration, Packets, Rng, Streams};
 
