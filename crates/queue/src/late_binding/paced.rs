@@ -3,7 +3,7 @@
 //!
 //! A flow needs enough in flight to fill the largest slot there may be, whatever the slot is now: a
 //! slot of the RAN's queue, and a little more here, the *allowance*: the largest slot's rate times a
-//! configured time. Beyond that its head packet is marked (RFC 3168), or dropped where the flow
+//! configured time, about the round trip between the sender and the radio. Beyond that its head packet is marked (RFC 3168), or dropped where the flow
 //! understands no marks. The head, not the tail: the news leave at once.
 //!
 //! A flow that is sparse by its tokens and has nothing waiting, and every flow of a named class, goes the
@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, VecDeque};
 use units::{Bytes, Duration, Instant};
 
 /// The allowance, if nothing else is said.
-const ALLOWANCE: Duration = Duration::from_millis(10);
+const ALLOWANCE: Duration = Duration::from_millis(15);
 /// What a flow may always have waiting: enough for a loss to be found by duplicate acknowledgements.
 const LEAST_PACKETS: u64 = 4;
 /// Notes about flows are looked through for old ones when there are more than so many.
@@ -45,7 +45,7 @@ pub struct PacedConfig {
 }
 
 impl Default for PacedConfig {
-    /// No classes, RFC 8290's quantum, 10 s, 10 ms, marks.
+    /// No classes, RFC 8290's quantum, 10 s, 15 ms, marks.
     fn default() -> Self {
         Self {
             classes: Vec::new(),
@@ -236,7 +236,11 @@ mod tests {
 
     /// Slots of 5 packets every 10 ms; 10 ms of that rate are 5 packets. Flow 1 has sent two quanta.
     fn paced() -> Paced<TestPacket> {
-        let mut paced = Paced::new(PacedConfig::default(), Capacity::Unlimited).unwrap();
+        let config = PacedConfig {
+            allowance: Duration::from_millis(10),
+            ..PacedConfig::default()
+        };
+        let mut paced = Paced::new(config, Capacity::Unlimited).unwrap();
         let slot = Slot {
             remaining: Occupancy::default(),
             capacity: Bytes::new(7500),

@@ -174,10 +174,10 @@ pub(super) static SECTIONS: &[Section] = &[
             key(
                 "allowance",
                 Duration,
-                Value("10 ms"),
+                Value("15 ms"),
                 Within(0.0, 10.0),
                 "`default`: what a flow may keep waiting in the UPF, as time at the rate of the \
-                 largest slot.",
+                 largest slot; about the senders' round-trip time.",
             ),
             key(
                 "upf",
