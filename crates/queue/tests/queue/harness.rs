@@ -143,6 +143,17 @@ pub fn backpressures() -> Vec<(&'static str, BackpressureConfig)> {
     ]
 }
 
+/// The two queues of late binding, which tell of congestion and of room in ways of their own.
+fn late_binding() -> [(&'static str, DisciplineConfig); 2] {
+    [
+        (
+            "late binding",
+            DisciplineConfig::LateBinding(LateBindingConfig::default()),
+        ),
+        ("paced", DisciplineConfig::Paced(PacedConfig::default())),
+    ]
+}
+
 /// Every discipline at every kind of capacity, with one backpressure after the other.
 pub fn all() -> Vec<(String, QueueConfig)> {
     let capacities = [
@@ -152,7 +163,7 @@ pub fn all() -> Vec<(String, QueueConfig)> {
     ];
     let mut backpressures = backpressures().into_iter().cycle();
     let mut all = Vec::new();
-    for (name, discipline) in disciplines() {
+    for (name, discipline) in disciplines().into_iter().chain(late_binding()) {
         for capacity in capacities {
             let Some((limiter, backpressure)) = backpressures.next() else {
                 continue;
