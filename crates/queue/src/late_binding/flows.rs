@@ -42,6 +42,8 @@ struct Flow<P> {
     began_in: u64,
     /// The last slot after which something of it was left.
     left_after: u64,
+    /// It is in the list of flows to be forgotten.
+    is_listed: bool,
 }
 
 /// The flows of a class.
@@ -53,7 +55,7 @@ struct Class<P> {
     by_id: BTreeMap<u64, usize>,
     sparse: VecDeque<usize>,
     busy: VecDeque<usize>,
-    /// Flows that have become idle, in this order; some are not idle any more.
+    /// Flows that have become idle, each once; some are not idle any more.
     idle: VecDeque<usize>,
     packets: usize,
 }
@@ -181,6 +183,7 @@ impl<P> Flow<P> {
             tokens: Tokens::full(mint),
             began_in: 0,
             left_after: 0,
+            is_listed: false,
         }
     }
 
@@ -288,7 +291,9 @@ impl<P: Packet> Class<P> {
             if flow.began_in < now.slot {
                 flow.left_after = now.slot - 1;
             }
-            self.idle.push_back(index);
+            if !core::mem::replace(&mut flow.is_listed, true) {
+                self.idle.push_back(index);
+            }
         }
         Some(taken)
     }
@@ -296,15 +301,15 @@ impl<P: Packet> Class<P> {
     /// Flows that have been idle for so long that they are as unknown ones are forgotten.
     fn forget(&mut self, now: Now) {
         while let Some(&index) = self.idle.front() {
-            let flow = &self.flows[index];
-            let is_known = self.by_id.get(&flow.id) == Some(&index);
-            if is_known && flow.state == State::Idle {
+            let flow = &mut self.flows[index];
+            if flow.state == State::Idle {
                 if !flow.tokens.is_full(now.mint) {
                     return;
                 }
                 self.by_id.remove(&flow.id);
                 self.free.push(index);
             }
+            flow.is_listed = false;
             self.idle.pop_front();
         }
     }

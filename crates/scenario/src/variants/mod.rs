@@ -472,6 +472,33 @@ mod tests {
     }
 
     #[test]
+    fn words_of_a_knob_stand_for_values() {
+        let text = "[knobs.load]\ndefault = \"low\"\none-of = [\"low\", \"high\"]\n\
+            values = [10, [20, 30]]\nsets = [\"flow.bulk.count\"]\n[flow.bulk]\n";
+        let of = |set: &[(&str, &str)]| {
+            let variants = variants(text, set).unwrap();
+            let shown = |v: &Variant| (v.axes.clone(), value(v, "flow.bulk.count"));
+            variants.iter().map(shown).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&[]), [(vec![], "10".to_owned())]);
+        assert_eq!(of(&[("load", "high")])[0].1, "[20, 30]");
+        let swept = of(&[("sweep.load", "[\"high\", \"low\"]")]);
+        assert_eq!(
+            swept[0],
+            (vec![("load".into(), "high".into())], "[20, 30]".into())
+        );
+        assert_eq!(swept[1], (vec![("load".into(), "low".into())], "10".into()));
+        let error = variants(&text.replace("[10, [20, 30]]", "[10]"), &[])
+            .err()
+            .unwrap();
+        assert!(
+            error.contains("\"values\" of [knobs.load] has 1 elements"),
+            "{error}"
+        );
+        assert!(variants(text, &[("load", "10")]).is_err());
+    }
+
+    #[test]
     fn a_key_is_not_set_by_both_a_file_and_a_knob() {
         let text = format!("{TEXT}[path]\nrtt = \"9 ms\"\n");
         let error = variants(&text, &[]).err().expect("refused");

@@ -136,6 +136,57 @@ fn packets_come_at_the_beginning_of_each_tick() {
 }
 
 #[test]
+fn a_tick_is_shared_out_between_its_parts() {
+    let playback = Playback {
+        hold_ticks: 2,
+        opportunity_period: Some(Duration::from_micros(1250)),
+        ..Playback::default()
+    };
+    // 1 packet a tick, in eight parts of 187.5 B; then 2 packets
+    let mut channel = play(&trace("2\n1\n2\n"), &playback);
+    let slot = Duration::from_micros(125);
+    let at = |n: u64| Instant::ZERO + slot * n;
+    let given: Vec<u64> = (0..320)
+        .map(|n| bytes_of(channel.state(at(n), slot)))
+        .collect();
+    let parts: Vec<u64> = given.iter().copied().step_by(10).collect();
+    assert_eq!(parts[..4], [187, 188, 187, 188]);
+    assert_eq!(parts[16..20], [375; 4]);
+    assert_eq!(given.iter().sum::<u64>(), 2 * 1500 + 2 * 3000);
+    assert!(
+        given
+            .iter()
+            .enumerate()
+            .all(|(n, &bytes)| bytes == 0 || n % 10 == 0)
+    );
+
+    let error = |period| {
+        let playback = Playback {
+            opportunity_period: Some(period),
+            ..Playback::default()
+        };
+        let refused = trace("2\n1\n2\n").channel(&playback, &LTE).err();
+        refused.map(|error| error.to_string()).unwrap_or_default()
+    };
+    let message = error(Duration::from_millis(3));
+    assert!(message.contains("opportunity_period is 3 ms"), "{message}");
+    assert!(error(Duration::ZERO).contains("opportunity_period"));
+}
+
+#[test]
+fn an_empty_slot_holds_until_the_next_tick() {
+    let mut channel = play(&trace("2\n1\n2\n"), &Playback::default());
+    assert_eq!(bytes_of(channel.state(at_ms(0), MS)), 1500);
+    let state = channel.state(at_ms(1), MS);
+    assert_eq!(bytes_of(state), 0);
+    assert!(
+        state.holds_until > at_ms(9) && state.holds_until <= at_ms(10),
+        "{state:?}"
+    );
+    assert_eq!(bytes_of(channel.state(at_ms(10), MS)), 1500);
+}
+
+#[test]
 fn rate_is_exact_over_odd_slots() {
     // 3 bit/s: a byte in 2.67 s
     let trace = trace("# brimful-trace 1 duration_s=8\ntime_s,rate_bps\n0,3\n");
