@@ -1,6 +1,6 @@
 //! Sources, channels and sinks for the tests.
 
-use queue::{Capacity, Packet};
+use queue::{Capacity, Ecn, Packet};
 use radio::{Channel, ChannelState, Link};
 use ran::{
     BearerConfig, Cell, CellConfig, Direction, DropReason, Output, RlcMode, UeConfig, UeIndex,
@@ -14,11 +14,28 @@ pub struct Pkt {
     pub bytes: u64,
     pub id: u64,
     pub sent_at: Instant,
+    /// Its flow: QoS flow identifiers are flows here. Odd ones understand marks.
+    pub qfi: u8,
+    pub is_marked: bool,
 }
 
 impl Packet for Pkt {
     fn bytes(&self) -> Bytes {
         Bytes::new(self.bytes)
+    }
+    fn flow(&self) -> u64 {
+        self.qfi.into()
+    }
+    fn ecn(&self) -> Ecn {
+        match self.qfi % 2 {
+            _ if self.is_marked => Ecn::Ce,
+            1 => Ecn::Ect0,
+            _ => Ecn::NotEct,
+        }
+    }
+    fn mark(&mut self) {
+        assert_eq!(self.ecn(), Ecn::Ect0, "asked of no other");
+        self.is_marked = true;
     }
 }
 
@@ -120,25 +137,27 @@ impl Bench {
         }
     }
     pub fn down(&mut self, now: Instant, ue: usize, qfi: u8, bytes: u64) -> u64 {
-        let packet = self.packet(now, bytes);
+        let packet = self.packet(now, qfi, bytes);
         self.cell
             .send_downlink(now, UeIndex(ue), qfi, packet, &mut self.out);
         self.take(now);
         packet.id
     }
     pub fn up(&mut self, now: Instant, ue: usize, qfi: u8, bytes: u64) -> u64 {
-        let packet = self.packet(now, bytes);
+        let packet = self.packet(now, qfi, bytes);
         self.cell
             .send_uplink(now, UeIndex(ue), qfi, packet, &mut self.out);
         self.take(now);
         packet.id
     }
-    fn packet(&mut self, now: Instant, bytes: u64) -> Pkt {
+    fn packet(&mut self, now: Instant, qfi: u8, bytes: u64) -> Pkt {
         self.next_id += 1;
         Pkt {
             bytes,
             id: self.next_id,
             sent_at: now,
+            qfi,
+            is_marked: false,
         }
     }
     /// Runs to `end`, without new packets.

@@ -6,6 +6,7 @@ mod fairness;
 mod harness;
 mod harq;
 mod latency;
+mod layers;
 mod properties;
 mod recorded;
 mod reports;

@@ -1,10 +1,11 @@
-//! What always holds.
+//! What always holds, with queue management above the RLC and without.
 
 use crate::harness::*;
+use crate::layers::{marked_overtake, queues};
 use proptest::prelude::*;
 use queue::Capacity;
 use radio::Link;
-use ran::{CellConfig, Combining, Direction, Rat, SchedulerKind, UeConfig, UeIndex};
+use ran::{CellConfig, Combining, Direction, QueuesConfig, Rat, SchedulerKind, UeConfig, UeIndex};
 use std::collections::BTreeMap;
 use units::{BitRate, Bytes, Duration, Instant, Packets, Prb};
 
@@ -23,6 +24,7 @@ struct Scene {
     buffer: Capacity,
     sr: bool,
     packets: Vec<(u64, usize, bool, u8, u64)>,
+    queues: Option<QueuesConfig>,
     seed: u64,
 }
 
@@ -58,10 +60,11 @@ prop_compose! {
         buffer in buffer(),
         packets in prop::collection::vec(
             (0u64..2_000, 0usize..5, any::<bool>(), 0u8..4, 0u64..4000), 1..150),
+        queues in prop_oneof![1 => Just(None), 2 => queues().prop_map(Some)],
         seed in any::<u64>(),
     ) -> Scene {
         Scene { lte, tdd, scheduler, combining, most, feedback_error, load, n3, ues, um, buffer,
-            sr, packets, seed }
+            sr, packets, queues, seed }
     }
 }
 
@@ -97,6 +100,7 @@ fn build(scene: &Scene) -> Bench {
     config.harq.max_transmissions = scene.most;
     config.harq_feedback_error = scene.feedback_error;
     config.n3_rate = scene.n3.then(|| BitRate::from_mbps(20));
+    config.queues = scene.queues.clone().map(Box::new);
     let ues = ues_of(scene, config.rat);
     let streams = units::Streams::new(scene.seed);
     let load = scene.load.map(|(prb, share)| {
@@ -164,11 +168,19 @@ proptest! {
         ids.sort_unstable();
         ids.dedup();
         prop_assert_eq!(ids.len(), out);
-        // in order for each bearer and direction
-        let mut last: BTreeMap<(UeIndex, Direction, bool), u64> = BTreeMap::new();
-        let qfi = |id: u64| scene.packets[id as usize - 1].3;
-        for a in &bench.arrived {
-            let key = (a.ue, a.direction, qfi(a.packet.id) == 3);
+        // every drop is told
+        let ues = &bench.cell.stats().ues;
+        let bearers = ues.iter().flat_map(|ue| &ue.bearers);
+        let counted = |one: &ran::DirectionStats| one.dropped.total().packets.get();
+        let counted: u64 = bearers.map(|b| counted(&b.downlink) + counted(&b.uplink)).sum();
+        prop_assert_eq!(bench.dropped.len() as u64, counted);
+        // in order for each bearer and direction; for each flow where queues tell flows apart
+        let mut last: BTreeMap<(UeIndex, Direction, u8), u64> = BTreeMap::new();
+        let any_marked = scene.queues.as_ref().is_some_and(marked_overtake);
+        for a in bench.arrived.iter().filter(|a| !(any_marked && a.packet.is_marked)) {
+            let by_flow = scene.queues.is_some() && a.direction == Direction::Downlink;
+            let qfi = a.packet.qfi;
+            let key = (a.ue, a.direction, if by_flow { qfi } else { u8::from(qfi == 3) });
             let before = last.insert(key, a.packet.id).unwrap_or(0);
             prop_assert!(before < a.packet.id);
             prop_assert!(a.at >= a.packet.sent_at + a.sojourn);
