@@ -4,6 +4,7 @@
 //! What is changed is said: in [`Fitted::notes`], which the command prints and results keep.
 
 mod kernel;
+mod queues;
 mod scale;
 
 pub(crate) use kernel::{kernel_name, known};

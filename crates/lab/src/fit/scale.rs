@@ -9,6 +9,7 @@
 //! | PRBs of the cell, of the uplink, of others' load; rates of a trace | the pipe itself |
 //! | rates of the path, the link, N3 | so that the same hop is the bottleneck |
 //! | buffers of path, link, RLC, proxy | a full one drains in the same time |
+//! | what queue management in the base station may hold and forward | as buffers; see `queues.rs` |
 //! | socket buffers | the largest window is as many round trips' worth |
 //! | sizes and rates of what flows send | a transfer lasts as long |
 //!
@@ -16,6 +17,7 @@
 //! fewer segments); intervals of web pages, voice and games, and the packets of voice and games (a
 //! few kbit/s each, which weigh more on a narrower pipe).
 
+use super::queues::scale_queues;
 use queue::Capacity;
 use radio::trace::Content;
 use ran::{BearerConfig, Rat};
@@ -71,6 +73,9 @@ fn scale_cell(cell: &mut CellSpec, wanted: f64) -> f64 {
     let ratio = f64::from(after.get()) / f64::from(before.get().max(1));
     config.uplink.n_prb = prbs(config.uplink.n_prb, ratio);
     config.n3_rate = config.n3_rate.map(|n3| rate(n3, ratio));
+    if let Some(queues) = &mut config.queues {
+        scale_queues(queues, ratio);
+    }
     match &mut cell.background {
         LoadSpec::Constant(prb) | LoadSpec::Random { prb, .. } if prb.get() > 0 => {
             *prb = prbs(*prb, ratio);
@@ -132,7 +137,7 @@ fn rate(rate: BitRate, ratio: f64) -> BitRate {
     BitRate::from_bps(((rate.as_bps() as f64 * ratio).round() as u64).max(1))
 }
 
-fn buffer(capacity: Capacity, ratio: f64) -> Capacity {
+pub(super) fn buffer(capacity: Capacity, ratio: f64) -> Capacity {
     match capacity {
         Capacity::Bytes(bytes) => {
             Capacity::Bytes(bytes.mul_f64(ratio).max(LEAST_BUFFER.min(bytes)))
