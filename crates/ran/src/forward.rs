@@ -48,6 +48,11 @@ pub(crate) struct Forwarder<P> {
     round: Vec<u32>,
 }
 
+/// A round at `at` comes after this.
+fn just_before(at: Instant) -> Instant {
+    Instant::from_nanos(at.as_nanos().saturating_sub(1))
+}
+
 /// Which layer looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Round {
@@ -108,7 +113,7 @@ impl<P: Packet + Send> Forwarder<P> {
         }
         let from = if self.backlogged.is_empty() {
             // at this very moment it is there
-            Instant::from_nanos(next_arrival?.as_nanos().saturating_sub(1)).max(self.done_until)
+            just_before(next_arrival?).max(self.done_until)
         } else {
             self.done_until
         };
@@ -153,7 +158,10 @@ impl<P: Packet + Send> Cell<P> {
             stats.upf.remove(refused.bytes());
             drop_above(stats, UeIndex(ue), refused, DropReason::BufferFull, out);
         }
-        forwarder.backlogged.insert(bearer);
+        if forwarder.backlogged.is_empty() {
+            // what was before it came is no round for it
+            forwarder.done_until = forwarder.done_until.max(just_before(at));
+        }
         forwarder.settle(bearer);
         if forwarder.period.is_zero() {
             self.forward_at_once(at, bearer, out);
@@ -166,8 +174,7 @@ impl<P: Packet + Send> Cell<P> {
         let Some(forwarder) = &mut self.forwarder else {
             return;
         };
-        let before = Instant::from_nanos(at.as_nanos().saturating_sub(1));
-        let (_, round) = forwarder.round_after(before);
+        let (_, round) = forwarder.round_after(just_before(at));
         forwarder.done_until = at;
         let mut bearers = core::mem::take(&mut forwarder.round);
         bearers.clear();

@@ -1,7 +1,8 @@
 //! Delays of lone packets.
 
 use crate::harness::*;
-use ran::{CellConfig, Direction};
+use queue::{Capacity, QueueConfig};
+use ran::{CellConfig, Direction, QueuesConfig};
 use units::{Duration, Instant, Prb};
 
 /// Mean and extreme round trips of packets that a UE answers at once, sent at all phases of the
@@ -81,6 +82,33 @@ fn a_lone_packet_takes_processing_alignment_slot_and_decoding() {
     let arrived = bench.arrived[0];
     assert_eq!(arrived.at, at_us(12_000));
     assert_eq!(arrived.sojourn, Duration::from_micros(800));
+}
+
+#[test]
+fn a_lone_packet_waits_for_each_layer_to_look() {
+    let mut config = CellConfig::nr(1, Prb::new(51));
+    let queue = QueueConfig::drop_tail(Capacity::Unlimited);
+    config.queues = Some(Box::new(QueuesConfig {
+        upf: queue.clone(),
+        sdap: Some(queue.clone()),
+        rlc: queue,
+        forward_period: Duration::from_millis(1),
+        forward_packets: 10,
+        tti: Duration::from_micros(500),
+    }));
+    let bearer = am(&config);
+    let mut bench = Bench::new(config, vec![ue(1, Fixed(mcs(20, 0.0)), vec![bearer])], 1);
+    // the second comes after long idleness; both are ready 0.7 ms after a round number, the UPF
+    // looks at 1.25, SDAP at 1.75, the slot of 2.0 is decoded at 3.0
+    for begin in [10, 5010] {
+        let at = |us: u64| at_us(begin * 1000 + us);
+        bench.arrived.clear();
+        bench.down(at(200), 0, 0, 1000);
+        bench.run(at_ms(begin + 100));
+        let arrived = bench.arrived[0];
+        assert_eq!(arrived.at, at(3000));
+        assert_eq!(arrived.sojourn, Duration::from_micros(1800));
+    }
 }
 
 #[test]
