@@ -98,16 +98,16 @@ fn a_lone_packet_waits_for_each_layer_to_look() {
     }));
     let bearer = am(&config);
     let mut bench = Bench::new(config, vec![ue(1, Fixed(mcs(20, 0.0)), vec![bearer])], 1);
-    // the second comes after long idleness; both are ready 0.7 ms after a round number, the UPF
-    // looks at 1.25, SDAP at 1.75, the slot of 2.0 is decoded at 3.0
+    // the second comes after long idleness; both are ready at 1.3 ms, before a slot that is not
+    // theirs: the UPF looks at 2.25, SDAP at 2.75, the slot of 3.0 is decoded at 4.0
     for begin in [10, 5010] {
         let at = |us: u64| at_us(begin * 1000 + us);
         bench.arrived.clear();
-        bench.down(at(200), 0, 0, 1000);
+        bench.down(at(800), 0, 0, 1000);
         bench.run(at_ms(begin + 100));
         let arrived = bench.arrived[0];
-        assert_eq!(arrived.at, at(3000));
-        assert_eq!(arrived.sojourn, Duration::from_micros(1800));
+        assert_eq!(arrived.at, at(4000));
+        assert_eq!(arrived.sojourn, Duration::from_micros(2200));
     }
 }
 
