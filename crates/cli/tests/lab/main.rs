@@ -4,6 +4,7 @@
 
 mod capture;
 mod ends;
+mod queues;
 mod runs;
 mod shell;
 
@@ -25,8 +26,12 @@ fn is_root(test: &str) -> bool {
 }
 
 fn scenario(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/rapid");
-    folder.join(name)
+    scenario_of("rapid", name)
+}
+
+fn scenario_of(system: &str, name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    folder.join(system).join(name)
 }
 
 fn brimful(arguments: &[&str]) -> Command {
