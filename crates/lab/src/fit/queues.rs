@@ -2,11 +2,13 @@
 //!
 //! What the queues of UPF, SDAP and RLC may hold, and the bounds of their limits, are sizes, and shrink
 //! with the rates; so does the number of packets that a layer forwards at a time, rounded up. No limit
-//! becomes less than a packet, so that one of a few packets holds for longer than in full. Kept: all times
-//! (targets, intervals, allowance, preparation), and what is said of single packets (MTU, quantum).
+//! becomes less than a packet, so that one of a few packets holds for longer than in full. What counts
+//! packets counts bytes then: a narrower slot is no whole number of packets, and what it is rounded down
+//! by would be lost. Kept: all times (targets, intervals, allowance, preparation), and what is said of
+//! single packets (MTU, quantum).
 
 use super::scale::buffer;
-use queue::{BackpressureConfig, DisciplineConfig, MTU, QueueConfig};
+use queue::{BackpressureConfig, DisciplineConfig, MTU, QueueConfig, Unit};
 use ran::QueuesConfig;
 use units::Bytes;
 
@@ -30,26 +32,31 @@ fn scale_queue(queue: &mut QueueConfig, ratio: f64) {
     match &mut queue.backpressure {
         BackpressureConfig::DynRlc(dynrlc) => {
             dynrlc.min = limit(dynrlc.min, ratio);
+            dynrlc.unit = Unit::Bytes;
             dynrlc.max = limit(dynrlc.max, ratio);
             dynrlc.initial = limit(dynrlc.initial, ratio);
         }
         BackpressureConfig::Drql(drql) => {
             drql.min = limit(drql.min, ratio);
+            drql.unit = Unit::Bytes;
             drql.max = limit(drql.max, ratio);
             drql.initial = limit(drql.initial, ratio);
         }
         BackpressureConfig::Usp(usp) => {
             usp.min = limit(usp.min, ratio);
+            usp.unit = Unit::Bytes;
             usp.max = limit(usp.max, ratio);
         }
         // its limit follows the slots
-        BackpressureConfig::FiveGBdp(_) | BackpressureConfig::None => {}
+        BackpressureConfig::FiveGBdp(five_g_bdp) => five_g_bdp.unit = Unit::Bytes,
+        BackpressureConfig::None => {}
     }
 }
 
 fn scale_discipline(discipline: &mut DisciplineConfig, ratio: f64) {
     match discipline {
         DisciplineConfig::Red(red) => {
+            red.unit = Unit::Bytes;
             red.min_threshold = limit(red.min_threshold, ratio);
             // a packet apart at least
             let least = red.min_threshold + MTU;
@@ -119,6 +126,7 @@ mod tests {
         let BackpressureConfig::DynRlc(dynrlc) = &new.rlc.backpressure else {
             panic!("DynRLC");
         };
+        assert_eq!(dynrlc.unit, Unit::Bytes);
         // 2 to 20 packets, halved but for the rounding of the carrier's width
         assert!((1500..=1530).contains(&dynrlc.min.get()), "{}", dynrlc.min);
         assert!(
