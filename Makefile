@@ -44,8 +44,9 @@ bench: build  ## speed on this machine: the simulator, the queues, and as root t
 soak: setup  ## as root: the proxy under all kinds of traffic for SOAK_MINUTES (30); nothing may grow
 	SOAK_MINUTES=$(or $(SOAK_MINUTES),30) $(CARGO) bench --locked -p pep --bench relay -- --soak
 
-reproduce: build  ## RAPID beside the paper: runs everything, writes docs/results/rapid.md
+reproduce: build  ## both papers beside ours: runs everything, writes docs/results/rapid.md and dynamic-buffer.md
 	@$(BRIMFUL) reproduce rapid --out docs/results
+	@$(BRIMFUL) reproduce dynamic-buffer --out docs/results
 
 reproduce-lab: build  ## as root, 20 minutes: RAPID's testbed on the kernel, and the simulator beside it
 	@$(BRIMFUL) reproduce rapid --world lab --threads 4 --out docs/results

@@ -91,6 +91,7 @@ as long as it lasts; --threads N runs N at a time, each in hosts of its own.
 Examples:
   brimful reproduce rapid --quick
   brimful reproduce rapid --only fig4 --only fig7 --out results
+  brimful reproduce dynamic-buffer --quick
   sudo brimful reproduce rapid --world lab --threads 4
   sudo brimful reproduce rapid --world sim,lab --only fig9
 

@@ -130,6 +130,8 @@ pub enum Cell {
     Span(Estimate, Estimate),
     /// Several, in the order in which the claim names them.
     Each(Vec<Estimate>),
+    /// What others measured, in their words.
+    Said(&'static str),
 }
 
 impl Cell {
@@ -167,12 +169,13 @@ impl Cell {
             Self::One(one) => Self::One(scaled(one)),
             Self::Span(least, most) => Self::Span(scaled(least), scaled(most)),
             Self::Each(all) => Self::Each(all.iter().map(scaled).collect()),
+            Self::Said(text) => Self::Said(text),
         }
     }
 
     fn estimates(&self) -> Vec<Estimate> {
         match self {
-            Self::Empty => Vec::new(),
+            Self::Empty | Self::Said(_) => Vec::new(),
             Self::One(one) => vec![*one],
             Self::Span(least, most) => vec![*least, *most],
             Self::Each(all) => all.clone(),
@@ -184,6 +187,7 @@ impl Cell {
         let shown = |estimate| interval(estimate, decimals);
         let texts: Vec<String> = self.estimates().into_iter().map(shown).collect();
         match (self, texts.as_slice()) {
+            (Self::Said(text), _) => (*text).to_owned(),
             (Self::Span(..), [least, most]) if least == most => least.clone(),
             (Self::Span(..), _) => texts.join(" to "),
             _ => texts.join(", "),
@@ -221,7 +225,10 @@ impl Cell {
 
 impl Serialize for Cell {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.estimates())
+        match self {
+            Self::Said(text) => serializer.serialize_str(text),
+            _ => serializer.collect_seq(self.estimates()),
+        }
     }
 }
 

@@ -5,6 +5,8 @@
 pub struct Experiment {
     scenario: &'static str,
     settings: Vec<(&'static str, String)>,
+    /// A recorded trace, by its path in the folder of recorded traces.
+    trace: Option<&'static str>,
     /// Repeats of it at most.
     at_most: Option<u32>,
 }
@@ -15,6 +17,7 @@ impl Experiment {
         Self {
             scenario,
             settings: Vec::new(),
+            trace: None,
             at_most: None,
         }
     }
@@ -38,6 +41,21 @@ impl Experiment {
     pub fn set(mut self, key: &'static str, value: impl Into<String>) -> Self {
         self.settings.push((key, value.into()));
         self
+    }
+
+    /// On a recorded trace, where there are any: its path in their folder. Without them the scenario's
+    /// own trace is used.
+    #[must_use]
+    pub fn on(self, trace: &'static str) -> Self {
+        Self {
+            trace: Some(trace),
+            ..self
+        }
+    }
+
+    /// The recorded trace that it prefers.
+    pub fn trace(&self) -> Option<&'static str> {
+        self.trace
     }
 
     /// The scenario, with its folder.

@@ -11,11 +11,13 @@
 //! their results to claims, tables and figures. Experiments that several sections need run once.
 //! The scenario files are part of the program, so that it works wherever it is installed.
 //!
-//! What this crate is *not*: it runs nothing, reads no clock and no file, and writes none.
+//! What this crate is *not*: it runs nothing, reads no clock and writes no file. It reads none but
+//! recorded traces, where it is told their folder.
 #![forbid(unsafe_code)]
 
 mod agreement;
 mod claim;
+mod dynamic_buffer;
 mod experiment;
 mod figure;
 mod markdown;
@@ -30,11 +32,11 @@ mod shipped;
 pub use agreement::{Agreement, GOODPUT_TOLERANCE, RTT_TOLERANCE, RTT_TOLERANCE_MS};
 pub use claim::{Cell, Claim, Verdict};
 pub use experiment::Experiment;
-pub use figure::{Axis, Figure, Panel, Scale, Shape, Trace};
+pub use figure::{Axis, Figure, Panel, Quartiles, Scale, Shape, Trace};
 pub use outcome::{File, Outcome, Spent};
 pub use plan::{Choice, Plan, PlanError};
 pub use results::Results;
 pub use section::{Extent, Part, Section, System, World};
 
 /// The systems whose papers can be reproduced.
-pub const SYSTEMS: &[&System] = &[&rapid::SYSTEM];
+pub const SYSTEMS: &[&System] = &[&rapid::SYSTEM, &dynamic_buffer::SYSTEM];

@@ -1,11 +1,29 @@
 //! What is read off a run. None where a run does not have it.
 
-use scenario::{FlowResult, Metric, RunResult};
+use scenario::{Distribution, FlowResult, Metric, QueueResult, RunResult};
 use units::Duration;
 
 /// A flow by its name.
 pub(crate) fn flow<'a>(run: &'a RunResult, name: &str) -> Option<&'a FlowResult> {
     run.flows.iter().find(|flow| flow.name == name)
+}
+
+/// A queue by its name.
+pub(crate) fn queue<'a>(run: &'a RunResult, name: &str) -> Option<&'a QueueResult> {
+    run.queues.iter().find(|queue| queue.name == name)
+}
+
+/// Sojourn times in a queue, ms; none if nothing went through it.
+pub(crate) fn sojourn<'a>(run: &'a RunResult, name: &str) -> Option<&'a Distribution> {
+    let sojourn = &queue(run, name)?.sojourn;
+    (sojourn.count > 0).then_some(sojourn)
+}
+
+/// Share of a queue's packets that were dropped, %; none if there were none.
+pub(crate) fn dropped(run: &RunResult, name: &str) -> Option<f64> {
+    let queue = queue(run, name)?;
+    let all = queue.sojourn.count + queue.drops;
+    (all > 0).then(|| 100.0 * queue.drops as f64 / all as f64)
 }
 
 /// Goodput of a flow over its whole life, Mbit/s.
@@ -103,7 +121,7 @@ pub(crate) fn mean_until(run: &RunResult, name: &str, metric: Metric, end: f64) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scenario::{QueueResult, Series};
+    use scenario::Series;
     use units::{BitRate, Instant};
 
     fn run(rates: &[u64]) -> RunResult {
@@ -148,6 +166,30 @@ mod tests {
             })
             .to_vec();
         assert_eq!(rlc_drops(&run), Some(4.0));
+    }
+
+    #[test]
+    fn drops_are_a_share_of_what_came() {
+        let mut run = run(&[]);
+        let gaming = QueueResult {
+            name: "ran/gaming".into(),
+            drops: 1,
+            sojourn: Distribution {
+                count: 3,
+                mean: 5.0,
+                ..Distribution::default()
+            },
+            ..QueueResult::default()
+        };
+        let idle = QueueResult {
+            name: "ran/bulk".into(),
+            ..QueueResult::default()
+        };
+        run.queues = vec![gaming, idle];
+        assert_eq!(dropped(&run, "ran/gaming"), Some(25.0));
+        assert_eq!(sojourn(&run, "ran/gaming").map(|s| s.mean), Some(5.0));
+        assert_eq!(dropped(&run, "ran/bulk"), None);
+        assert!(sojourn(&run, "ran/bulk").is_none() && queue(&run, "ran/x").is_none());
     }
 
     #[test]

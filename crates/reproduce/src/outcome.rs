@@ -228,6 +228,12 @@ pub(crate) fn extent(plan: &Plan) -> String {
         }
         (World::Sim, false) => {}
     }
+    if plan.prefers_recorded() {
+        text.push_str(match plan.extent.is_recorded {
+            true => "; on the authors' traces",
+            false => "; on shipped look-alikes of the authors' traces, which are not at hand",
+        });
+    }
     if !plan.only.is_empty() {
         let _ = write!(text, "; only {}", plan.only.join(", "));
     }
@@ -280,6 +286,7 @@ fn experiment_object(ran: &Ran) -> Value {
     json!({
         "scenario": ran.experiment.scenario(),
         "settings": Value::Object(settings.collect()),
+        "trace": ran.trace,
         "summary": summary,
     })
 }

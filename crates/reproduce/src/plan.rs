@@ -6,6 +6,7 @@ use crate::outcome::{self, Outcome};
 use crate::results::Results;
 use crate::section::{Extent, Section, System, World};
 use scenario::{Overrides, Point, RunResult, ScenarioError, load_embedded};
+use std::path::{Path, PathBuf};
 
 /// What is wanted of a reproduction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub struct Choice {
     pub world: World,
     /// Leave out the modes of papers, of which no verdict speaks.
     pub without_paper: bool,
+    /// Folder of recorded traces; without it, the scenarios' own.
+    pub traces: Option<PathBuf>,
 }
 
 /// Why nothing can be run.
@@ -86,6 +89,7 @@ impl Plan {
             repeats: choice.repeats.unwrap_or(repeats),
             seed: choice.seed.unwrap_or(1),
             world: choice.world,
+            is_recorded: choice.traces.is_some(),
         };
         let wanted = |e: &Experiment| !choice.without_paper || !e.is_paper();
         let experiments = distinct(
@@ -96,7 +100,7 @@ impl Plan {
         );
         let points: Result<Vec<Point>, PlanError> = experiments
             .iter()
-            .map(|experiment| point(system, experiment, &extent))
+            .map(|experiment| point(system, experiment, &extent, choice.traces.as_deref()))
             .collect();
         Ok(Self {
             system,
@@ -106,6 +110,11 @@ impl Plan {
             points: points?,
             experiments,
         })
+    }
+
+    /// True if some experiment prefers a recorded trace.
+    pub(crate) fn prefers_recorded(&self) -> bool {
+        self.experiments.iter().any(|e| e.trace().is_some())
     }
 
     /// What is to be run, each with all its repeats.
@@ -202,11 +211,16 @@ pub(crate) fn names(system: &System) -> Vec<&'static str> {
     names
 }
 
-fn point(system: &System, experiment: &Experiment, extent: &Extent) -> Result<Point, PlanError> {
+fn point(
+    system: &System,
+    experiment: &Experiment,
+    extent: &Extent,
+    traces: Option<&Path>,
+) -> Result<Point, PlanError> {
     let set = experiment.settings().iter();
     let overrides = Overrides {
         set: set.map(|(k, v)| ((*k).to_owned(), v.clone())).collect(),
-        trace: None,
+        trace: traces.zip(experiment.trace()).map(|(f, name)| f.join(name)),
         seed: Some(extent.seed),
         repeats: Some(experiment.repeats(extent.repeats)),
     };

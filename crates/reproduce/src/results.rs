@@ -2,15 +2,26 @@
 
 use crate::experiment::Experiment;
 use crate::section::World;
-use scenario::{Estimate, Point, RunResult, Summary, estimate, paired_ratio};
+use scenario::{ChannelSpec, Estimate, Point, RunResult, Summary, estimate, paired_ratio};
 
 /// An experiment with its repeats.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) experiment: Experiment,
+    /// File of the trace that drives the first user's radio, without its folder.
+    pub(crate) trace: Option<String>,
     /// In the order of their seeds.
     pub(crate) runs: Vec<RunResult>,
     pub(crate) summary: Summary,
+}
+
+fn trace(point: &Point) -> Option<String> {
+    let channel = point.experiment.ues.first().map(|ue| &ue.channel);
+    let Some(ChannelSpec::Trace { path, .. }) = channel else {
+        return None;
+    };
+    path.file_name()
+        .map(|name| name.to_string_lossy().into_owned())
 }
 
 /// All of them.
@@ -29,6 +40,7 @@ impl Results {
         let ran = experiments
             .into_iter()
             .map(|(experiment, point, runs)| Ran {
+                trace: trace(&point),
                 summary: Summary::of(&point.experiment, world.name(), &runs, version),
                 experiment,
                 runs,

@@ -88,6 +88,8 @@ pub struct Extent {
     pub seed: u64,
     /// Where.
     pub world: World,
+    /// On recorded traces, where experiments name some; else on the scenarios' own.
+    pub is_recorded: bool,
 }
 
 /// What a section says.

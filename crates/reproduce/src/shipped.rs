@@ -2,12 +2,27 @@
 
 use scenario::Embedded;
 
-/// Names and texts of files in the folder `scenarios`.
+/// Names and texts of files in the folder `scenarios`, and after a semicolon in that of the repository.
 macro_rules! files {
-    ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../scenarios/", $name)))),*]
+    ($($name:literal),* $(,)? $(; $($trace:literal),* $(,)?)?) => {
+        &[
+            $(($name, include_str!(concat!("../../../scenarios/", $name))),)*
+            $($(($trace, include_str!(concat!("../../../", $trace))),)*)?
+        ]
     };
 }
+
+/// Those of the dynamic buffers.
+pub(crate) const DYNAMIC_BUFFER: Embedded = files![
+    "dynamic-buffer/base-station.inc",
+    "dynamic-buffer/individual-sdap.toml",
+    "dynamic-buffer/many-flows.toml",
+    "dynamic-buffer/shared-sdap.toml",
+    "dynamic-buffer/two-flows.inc",
+    "dynamic-buffer/two-games.toml";
+    "traces/pedestrian.txt",
+    "traces/train.txt",
+];
 
 /// Those of RAPID.
 pub(crate) const RAPID: Embedded = files![
@@ -37,16 +52,24 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    #[test]
-    fn the_table_is_the_folder() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/rapid");
-        let mut names: Vec<String> = std::fs::read_dir(folder)
+    /// Names of the files of a folder in `scenarios`.
+    fn folder(name: &str) -> Vec<String> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+        let mut names: Vec<String> = std::fs::read_dir(folder.join(name))
             .expect("a folder")
             .map(|entry| entry.expect("an entry").file_name())
-            .map(|name| format!("rapid/{}", name.to_string_lossy()))
+            .map(|file| format!("{name}/{}", file.to_string_lossy()))
             .collect();
         names.sort();
-        let known: Vec<&str> = RAPID.iter().map(|(name, _)| *name).collect();
-        assert_eq!(known, names);
+        names
+    }
+
+    #[test]
+    fn the_tables_are_the_folders() {
+        for (name, files) in [("rapid", RAPID), ("dynamic-buffer", DYNAMIC_BUFFER)] {
+            let known = files.iter().map(|(name, _)| *name);
+            let known: Vec<&str> = known.filter(|n| !n.starts_with("traces/")).collect();
+            assert_eq!(known, folder(name));
+        }
     }
 }

@@ -22,8 +22,8 @@ pub(crate) enum Folder {
     None,
 }
 
-/// Scenario files that are part of a program: the name of each, with `/` between folders, and its
-/// text.
+/// Scenario files that are part of a program, and the traces that they name: the name of each, with
+/// `/` between folders, and its text.
 pub type Embedded = &'static [(&'static str, &'static str)];
 
 /// A scenario with all that it extends laid into one document.
@@ -39,10 +39,21 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    /// The path of a file that is named at `at`.
-    pub(crate) fn path(&self, named: &str, at: Position) -> Checked<PathBuf> {
+    /// The path of a file that is named at `at`, and its content if it is part of the program.
+    pub(crate) fn path(
+        &self,
+        named: &str,
+        at: Position,
+    ) -> Checked<(PathBuf, Option<&'static str>)> {
         match self.folders.get(at.source) {
-            Some(Folder::Is(folder)) => Ok(folder.join(named)),
+            Some(Folder::Is(folder)) => Ok((folder.join(named), None)),
+            Some(Folder::Within(files, folder)) => {
+                let name = joined(folder, named);
+                match text_in(files, &name) {
+                    Some(text) => Ok((PathBuf::from(name), Some(text))),
+                    None => Err(not_part(&name, at)),
+                }
+            }
             _ => Err(fault(
                 at,
                 format!("\"{named}\" is a file, and this text must not name any"),
@@ -162,10 +173,7 @@ fn open_extended(document: &mut Document, base: &str, at: Position) -> Checked<O
         let files = *files;
         let name = joined(folder, base);
         let Some(text) = text_in(files, &name) else {
-            return Err(fault(
-                at,
-                format!("no file \"{name}\" is part of the program"),
-            ));
+            return Err(not_part(&name, at));
         };
         return Ok(Opened {
             text: text.to_owned(),
@@ -173,7 +181,7 @@ fn open_extended(document: &mut Document, base: &str, at: Position) -> Checked<O
             name,
         });
     }
-    let path = document.path(base, at)?;
+    let (path, _) = document.path(base, at)?;
     let text = read(&path).map_err(|e| unreadable(document, &path, e, at))?;
     Ok(Opened {
         name: path.display().to_string(),
@@ -248,6 +256,10 @@ fn unreadable(document: &mut Document, path: &Path, error: Unreadable, at: Posit
             fault(Position { source, offset }, what)
         }
     }
+}
+
+fn not_part(name: &str, at: Position) -> Box<Fault> {
+    fault(at, format!("no file \"{name}\" is part of the program"))
 }
 
 fn folder_of(path: &Path) -> Folder {

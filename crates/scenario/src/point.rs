@@ -53,8 +53,8 @@ pub fn load_str(text: &str, overrides: &Overrides) -> Result<Vec<Point>, Scenari
     points(load::string(text)?, overrides)
 }
 
-/// As [`load`], of one of the files that are part of a program. What it extends must be among them,
-/// and it must not name traces.
+/// As [`load`], of one of the files that are part of a program. What it extends and the traces that it
+/// names must be among them; a trace of `overrides` is read from the disk.
 ///
 /// # Errors
 /// As [`load`].

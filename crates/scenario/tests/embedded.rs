@@ -1,6 +1,6 @@
 //! Scenario files that are part of a program.
 
-use scenario::{Embedded, Overrides, Point, ScenarioError, load_embedded};
+use scenario::{ChannelSpec, Embedded, Overrides, Point, ScenarioError, load_embedded};
 use units::Duration;
 
 const FILES: Embedded = &[
@@ -21,6 +21,12 @@ const FILES: Embedded = &[
         "paper/trace.toml",
         "extends = \"base.inc\"\n[ue.phone.channel]\nkind = \"trace\"\nfile = \"t.csv\"\n",
     ),
+    (
+        "paper/walk.toml",
+        "extends = \"base.inc\"\n[ue.phone.channel]\nkind = \"trace\"\nfile = \"../../traces/walk.txt\"\n\
+         format = \"packets-per-tick\"\n",
+    ),
+    ("traces/walk.txt", "2\n5\n4\n"),
 ];
 
 fn one(name: &str) -> Result<Point, ScenarioError> {
@@ -49,5 +55,32 @@ fn what_is_not_among_them_is_refused_by_name() {
     );
     assert!(message("paper/lost.toml").contains("\"paper/nowhere.inc\""));
     assert!(message("paper/circle.toml").contains("extends itself"));
-    assert!(message("paper/trace.toml").contains("must not name any"));
+    let trace = message("paper/trace.toml");
+    assert!(
+        trace.contains("no file \"paper/t.csv\" is part of"),
+        "{trace}"
+    );
+}
+
+#[test]
+fn traces_among_them_are_played_unless_another_is_given() {
+    let values = |overrides: &Overrides| {
+        let points = load_embedded(FILES, "paper/walk.toml", overrides);
+        let point = points.unwrap_or_else(|e| panic!("{e}")).remove(0);
+        match &point.experiment.ues[0].channel {
+            ChannelSpec::Trace { trace, path, .. } => (path.clone(), trace.content.clone()),
+            other => panic!("{other:?}"),
+        }
+    };
+    let (path, content) = values(&Overrides::default());
+    assert_eq!(path.to_str(), Some("traces/walk.txt"));
+    let file = std::env::temp_dir().join(format!("brimful-walk-{}.txt", std::process::id()));
+    std::fs::write(&file, "2\n7\n5\n").expect("a file");
+    let other = values(&Overrides {
+        trace: Some(file.clone()),
+        ..Overrides::default()
+    });
+    std::fs::remove_file(&file).expect("still there");
+    assert_eq!(other.0, file);
+    assert_ne!(format!("{:?}", other.1), format!("{content:?}"));
 }

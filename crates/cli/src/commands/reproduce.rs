@@ -10,6 +10,7 @@ use crate::results::{VERSION, line};
 use anyhow::anyhow;
 use reproduce::{Choice, File, Outcome, Plan, SYSTEMS};
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// Runs the experiments, prints the claims, and writes page, figures and numbers if asked to.
@@ -103,6 +104,7 @@ fn plan(arguments: &ReproduceArgs, world: World) -> Result<Plan, Failure> {
             World::Lab => reproduce::World::Lab,
         },
         without_paper: arguments.world.len() > 1,
+        traces: std::env::var_os("BRIMFUL_TRACES").map(PathBuf::from),
     };
     Plan::new(system, &choice).map_err(Failure::input)
 }

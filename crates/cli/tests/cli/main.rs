@@ -13,6 +13,7 @@ mod processes;
 mod recording;
 mod replay;
 mod reproduce;
+mod reproduce_dynamic;
 mod rnis;
 mod trace;
 

@@ -3,6 +3,8 @@
 //! Both axes are drawn as linear ones; a logarithmic one has the decimal logarithms of its values on
 //! it, and labels at whole powers of ten.
 
+use super::boxes;
+use super::legend;
 use super::scale::{Span, span};
 use super::{Axis, Figure, Panel, Shape, Trace};
 use plotters::coord::Shift;
@@ -11,17 +13,19 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use scenario::Estimate;
 
-/// Size of a panel, and of the band above all of them with title and legend, in pixels.
+/// Size of a panel, and of the band above all of them with title and one row of the legend, in pixels.
 const PANEL: (u32, u32) = (420, 270);
 const HEADER: u32 = 58;
+/// What each further row of the legend takes.
+const ROW: u32 = 20;
 /// Sizes of letters.
 const TITLE: u32 = 17;
-const TEXT: u32 = 14;
+pub(super) const TEXT: u32 = 14;
 const SMALL: u32 = 13;
 /// How much of the room of a condition its bars or dots take together.
 const GROUP: f64 = 0.72;
-/// The colours of Okabe and Ito, which are told apart with any colour vision and on white.
-const COLOURS: [RGBColor; 7] = [
+/// The colours of Okabe and Ito, which are told apart with any colour vision, and two more.
+const COLOURS: [RGBColor; 9] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -29,19 +33,22 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(230, 159, 0),
     RGBColor(86, 180, 233),
     RGBColor(80, 80, 80),
+    RGBColor(240, 228, 66),
+    RGBColor(130, 80, 30),
 ];
-const INK: RGBColor = RGBColor(34, 34, 34);
+pub(super) const INK: RGBColor = RGBColor(34, 34, 34);
 const GRID: RGBColor = RGBColor(222, 222, 222);
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 /// Writing into a text does not fail; what plotters reports is a defect of the figure.
-type Drawn = Result<(), Box<dyn std::error::Error>>;
+pub(super) type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 /// The figure as SVG.
 pub(super) fn svg(figure: &Figure) -> String {
     let columns = figure.columns.max(1);
     let rows = figure.panels.len().div_ceil(columns);
-    let size = (PANEL.0 * columns as u32, HEADER + PANEL.1 * rows as u32);
+    let width = PANEL.0 * columns as u32;
+    let size = (width, header(figure, width) + PANEL.1 * rows as u32);
     let mut text = String::new();
     let root = SVGBackend::with_string(&mut text, size).into_drawing_area();
     let drawn = panels(figure, &root, (rows, columns)).and_then(|()| Ok(root.present()?));
@@ -55,12 +62,21 @@ pub(super) fn svg(figure: &Figure) -> String {
     }
 }
 
-type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+/// Height of the band above the panels.
+fn header(figure: &Figure, width: u32) -> u32 {
+    let rows = legend::places(&figure.names(), width)
+        .last()
+        .map_or(0, |place| place.row);
+    HEADER + ROW * rows
+}
+
+pub(super) type Chart<'a, 'b> =
+    ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
 fn panels(figure: &Figure, root: &Area<'_>, (rows, columns): (usize, usize)) -> Drawn {
     root.fill(&WHITE)?;
-    let (header, body) = root.split_vertically(HEADER);
-    heading(figure, &header)?;
+    let (above, body) = root.split_vertically(header(figure, root.dim_in_pixel().0));
+    heading(figure, &above)?;
     for (panel, area) in figure.panels.iter().zip(body.split_evenly((rows, columns))) {
         draw(figure, panel, &area)?;
     }
@@ -76,13 +92,19 @@ fn heading(figure: &Figure, area: &Area<'_>) -> Drawn {
     area.draw(&Text::new(figure.title.clone(), (14, 10), title))?;
     let text = ("sans-serif", TEXT).into_font().color(&INK);
     let text = text.pos(Pos::new(HPos::Left, VPos::Center));
-    let mut x = 14;
-    for name in figure.names() {
-        let swatch = [(x, 38), (x + 14, 50)];
+    let names = figure.names();
+    for (name, place) in names
+        .iter()
+        .zip(legend::places(&names, area.dim_in_pixel().0))
+    {
+        let (x, y) = (place.x as i32, 38 + (ROW * place.row) as i32);
+        let swatch = [(x, y), (x + 14, y + 12)];
         area.draw(&Rectangle::new(swatch, colour(figure, name).filled()))?;
-        area.draw(&Text::new(name.to_owned(), (x + 20, 44), text.clone()))?;
-        // no font is at hand to measure with: letters are about 0.6 of their height
-        x += 48 + (name.chars().count() as f64 * 0.6 * f64::from(TEXT)) as i32;
+        area.draw(&Text::new(
+            (*name).to_owned(),
+            (x + 20, y + 6),
+            text.clone(),
+        ))?;
     }
     Ok(())
 }
@@ -106,8 +128,10 @@ fn shared(
 fn draw(figure: &Figure, panel: &Panel, area: &Area<'_>) -> Drawn {
     let y = shared(figure, |p| &p.y, panel, Panel::heights);
     let x = match &panel.shape {
-        Shape::Groups { conditions, .. } => Span::conditions(conditions.len()),
-        Shape::Lines(_) => shared(figure, |p| &p.x, panel, Panel::widths),
+        Shape::Groups { conditions, .. } | Shape::Boxes { conditions, .. } => {
+            Span::conditions(conditions.len())
+        }
+        Shape::Lines(_) | Shape::Dots(_) => shared(figure, |p| &p.x, panel, Panel::widths),
     };
     let caption = ("sans-serif", TEXT).into_font().color(&INK);
     let mut chart = ChartBuilder::on(area)
@@ -132,6 +156,17 @@ fn draw(figure: &Figure, panel: &Panel, area: &Area<'_>) -> Drawn {
                 line(&mut chart, (&x, &y), trace, style)?;
             }
         }
+        Shape::Dots(traces) => {
+            for trace in traces {
+                dots(&mut chart, (&x, &y), trace, colour(figure, &trace.name))?;
+            }
+        }
+        Shape::Boxes { series, .. } => {
+            for (place, (name, all)) in series.iter().enumerate() {
+                let place = Place::of(place, series.len());
+                boxes::draw(&mut chart, &y, all, place, colour(figure, name))?;
+            }
+        }
     }
     Ok(())
 }
@@ -152,7 +187,7 @@ fn mesh(panel: &Panel, chart: &mut Chart<'_, '_>, (x, y): (&Span, &Span)) -> Dra
         .axis_style(INK)
         .bold_line_style(GRID)
         .light_line_style(TRANSPARENT);
-    let Shape::Groups { conditions, .. } = &panel.shape else {
+    let (Shape::Groups { conditions, .. } | Shape::Boxes { conditions, .. }) = &panel.shape else {
         return Ok(mesh.draw()?);
     };
     mesh.disable_x_mesh().x_labels(0).draw()?;
@@ -172,9 +207,9 @@ fn name_conditions(chart: &mut Chart<'_, '_>, conditions: &[String], y: &Span) -
 
 /// Where the bars of one name stand beside those of the others.
 #[derive(Clone, Copy)]
-struct Place {
-    middle: f64,
-    width: f64,
+pub(super) struct Place {
+    pub(super) middle: f64,
+    pub(super) width: f64,
 }
 
 impl Place {
@@ -201,7 +236,7 @@ fn group(
         };
         let middle = condition as f64 + place.middle;
         let half = place.width * 0.46;
-        if y.is_linear() {
+        if y.has_floor() {
             let bar = [(middle - half, 0.0), (middle + half, mean)];
             chart.draw_series([Rectangle::new(bar, colour.filled())])?;
         } else {
@@ -229,6 +264,19 @@ const fn width(place: usize, of: usize) -> u32 {
         2 => 3,
         _ => 5,
     }
+}
+
+/// The points of a trace that can be shown.
+fn dots(
+    chart: &mut Chart<'_, '_>,
+    (x, y): (&Span, &Span),
+    trace: &Trace,
+    colour: RGBColor,
+) -> Drawn {
+    let points = trace.points.iter();
+    let points = points.filter_map(|(a, b)| Some((x.place(*a)?, y.place(*b)?)));
+    chart.draw_series(points.map(|at| Circle::new(at, 5, colour.filled())))?;
+    Ok(())
 }
 
 /// The stretches of a line between points that cannot be shown.

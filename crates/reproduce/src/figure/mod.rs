@@ -2,10 +2,12 @@
 //!
 //! The same numbers give the same bytes.
 
+mod boxes;
 mod draw;
+mod legend;
 mod scale;
 
-use scenario::Estimate;
+use scenario::{Distribution, Estimate};
 
 /// A figure of several panels.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +49,8 @@ pub struct Axis {
 pub enum Scale {
     /// Evenly, from zero.
     Linear,
+    /// Evenly, from the least value.
+    Close,
     /// By powers of ten; what is not positive is not shown.
     Logarithmic,
 }
@@ -64,6 +68,51 @@ pub enum Shape {
     },
     /// Lines.
     Lines(Vec<Trace>),
+    /// The points of lines, without the lines.
+    Dots(Vec<Trace>),
+    /// Side by side for each condition: boxes from the first to the third quartile with the median,
+    /// and whiskers over the range.
+    Boxes {
+        /// The conditions.
+        conditions: Vec<String>,
+        /// A name, and its distribution under each condition, if there is one.
+        series: Vec<(String, Vec<Option<Quartiles>>)>,
+    },
+}
+
+/// What a boxplot shows of a distribution, rising.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quartiles {
+    /// The least value.
+    pub least: f64,
+    /// A quarter is at most this.
+    pub first: f64,
+    /// Half is at most this.
+    pub median: f64,
+    /// Three quarters are at most this.
+    pub third: f64,
+    /// The greatest value.
+    pub most: f64,
+}
+
+impl Quartiles {
+    /// Of a measured distribution; none of an empty one.
+    pub fn of(distribution: &Distribution) -> Option<Self> {
+        // the function is given at up to 200 points: the first that reaches a share is within half a
+        // per cent of it
+        let at = |share: f64| {
+            let mut cdf = distribution.cdf.iter();
+            cdf.find(|(_, below)| *below >= share)
+                .map(|(value, _)| *value)
+        };
+        (distribution.count > 0).then_some(Self {
+            least: distribution.min,
+            first: at(0.25)?,
+            median: distribution.p50,
+            third: at(0.75)?,
+            most: distribution.max,
+        })
+    }
 }
 
 /// A line.
@@ -83,6 +132,15 @@ impl Axis {
             scale: Scale::Linear,
         }
     }
+
+    /// From the least value.
+    pub const fn close(label: &'static str) -> Self {
+        Self {
+            label,
+            scale: Scale::Close,
+        }
+    }
+
     /// By powers of ten.
     pub const fn logarithmic(label: &'static str) -> Self {
         Self {
@@ -116,7 +174,10 @@ impl Panel {
     fn names(&self) -> Vec<&str> {
         match &self.shape {
             Shape::Groups { series, .. } => series.iter().map(|(name, _)| name.as_str()).collect(),
-            Shape::Lines(traces) => traces.iter().map(|t| t.name.as_str()).collect(),
+            Shape::Lines(traces) | Shape::Dots(traces) => {
+                traces.iter().map(|t| t.name.as_str()).collect()
+            }
+            Shape::Boxes { series, .. } => series.iter().map(|(name, _)| name.as_str()).collect(),
         }
     }
 
@@ -128,17 +189,21 @@ impl Panel {
                 all.flat_map(|e| [e.mean - e.ci95, e.mean + e.ci95])
                     .collect()
             }
-            Shape::Lines(traces) => {
+            Shape::Lines(traces) | Shape::Dots(traces) => {
                 let all = traces.iter().flat_map(|t| &t.points);
                 all.map(|(_, y)| *y).collect()
+            }
+            Shape::Boxes { series, .. } => {
+                let all = series.iter().flat_map(|(_, boxes)| boxes.iter().flatten());
+                all.flat_map(|q| [q.least, q.most]).collect()
             }
         }
     }
 
     fn widths(&self) -> Vec<f64> {
         match &self.shape {
-            Shape::Groups { .. } => Vec::new(),
-            Shape::Lines(traces) => {
+            Shape::Groups { .. } | Shape::Boxes { .. } => Vec::new(),
+            Shape::Lines(traces) | Shape::Dots(traces) => {
                 let all = traces.iter().flat_map(|t| &t.points);
                 all.map(|(x, _)| *x).collect()
             }

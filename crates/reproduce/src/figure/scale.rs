@@ -16,7 +16,7 @@ const FARTHEST: f64 = 1e18;
 /// The range that holds these values: from zero, or whole powers of ten. What cannot stand on the
 /// axis is left out.
 pub(super) fn span(scale: Scale, values: impl Iterator<Item = f64>) -> Span {
-    let shown = |v: &f64| v.abs() < FARTHEST && (scale == Scale::Linear || *v > 0.0);
+    let shown = |v: &f64| v.abs() < FARTHEST && (scale != Scale::Logarithmic || *v > 0.0);
     let values: Vec<f64> = values.filter(shown).collect();
     let most = values.iter().copied().reduce(f64::max);
     let range = match (scale, most) {
@@ -30,6 +30,17 @@ pub(super) fn span(scale: Scale, values: impl Iterator<Item = f64>) -> Span {
                 false => least..least + (least.abs() * 0.05).max(1.0),
             }
         }
+        (Scale::Close, Some(most)) => {
+            let least = values.iter().copied().fold(most, f64::min);
+            let room = 0.05 * (most - least);
+            // all values are one, or so near that no number lies between them
+            match most + room > least - room {
+                true => least - room..most + room,
+                false => {
+                    least - (least.abs() * 0.05).max(1.0)..least + (least.abs() * 0.05).max(1.0)
+                }
+            }
+        }
         (Scale::Logarithmic, Some(most)) => {
             let least = values.iter().copied().fold(most, f64::min);
             let (low, high) = (least.log10().floor(), most.log10().ceil());
@@ -40,6 +51,11 @@ pub(super) fn span(scale: Scale, values: impl Iterator<Item = f64>) -> Span {
 }
 
 impl Span {
+    /// True if bars stand on it: it is even and holds zero.
+    pub(super) fn has_floor(&self) -> bool {
+        self.scale == Scale::Linear
+    }
+
     /// Room for so many conditions beside one another.
     pub(super) fn conditions(count: usize) -> Self {
         Self {
@@ -52,14 +68,10 @@ impl Span {
         self.range.clone()
     }
 
-    pub(super) fn is_linear(&self) -> bool {
-        self.scale == Scale::Linear
-    }
-
     /// Where a value stands; none if it cannot.
     pub(super) fn place(&self, value: f64) -> Option<f64> {
         let at = match self.scale {
-            Scale::Linear => value,
+            Scale::Linear | Scale::Close => value,
             Scale::Logarithmic => value.log10(),
         };
         at.is_finite()
@@ -69,7 +81,7 @@ impl Span {
     /// How many marks are wanted.
     pub(super) fn marks(&self) -> usize {
         match self.scale {
-            Scale::Linear => 6,
+            Scale::Linear | Scale::Close => 6,
             Scale::Logarithmic => (self.range.end - self.range.start) as usize + 1,
         }
     }
@@ -77,7 +89,7 @@ impl Span {
     /// What is written at a place.
     pub(super) fn label(&self, at: f64) -> String {
         match self.scale {
-            Scale::Linear => plain(at),
+            Scale::Linear | Scale::Close => plain(at),
             Scale::Logarithmic if (at - at.round()).abs() < 1e-6 => plain(10f64.powf(at.round())),
             Scale::Logarithmic => String::new(),
         }
@@ -129,14 +141,24 @@ mod tests {
     }
 
     #[test]
+    fn close_axes_begin_at_the_least_value() {
+        let s = span(Scale::Close, [0.98, 1.0].into_iter()).range();
+        assert!(
+            (s.start - 0.979).abs() < 1e-9 && (s.end - 1.001).abs() < 1e-9,
+            "{s:?}"
+        );
+        assert_eq!(span(Scale::Close, [40.0].into_iter()).range(), 38.0..42.0);
+    }
+
+    #[test]
     fn conditions_stand_at_whole_numbers_with_room_around_them() {
         assert_eq!(Span::conditions(5).range(), -0.5..4.5);
     }
 
     proptest! {
         #[test]
-        fn any_values_have_a_range(values in prop::collection::vec(any::<f64>(), 0..5), log: bool) {
-            let scale = if log { Scale::Logarithmic } else { Scale::Linear };
+        fn any_values_have_a_range(values in prop::collection::vec(any::<f64>(), 0..5), kind in 0..3) {
+            let scale = [Scale::Logarithmic, Scale::Linear, Scale::Close][kind as usize];
             let range = span(scale, values.into_iter()).range();
             prop_assert!(range.end > range.start && range.end.is_finite(), "{range:?}");
         }

@@ -134,9 +134,9 @@ fn policy(reader: &mut Reader<'_>, cell: &CellConfig) -> Checked<CqiToMcs> {
 }
 
 fn trace(cx: &mut Context<'_>, reader: &mut Reader<'_>, cell: &CellConfig) -> Checked<ChannelSpec> {
-    let (path, at) = file(cx, reader)?;
+    let file = file(cx, reader)?;
     let options = read_options(cx, reader)?;
-    let trace = cx.traces.get(&path, options, at)?;
+    let trace = cx.traces.get(&file, options)?;
     let playback = playback(reader, cell)?;
     let parameters = CellParameters {
         table: cell.mcs_table,
@@ -145,26 +145,38 @@ fn trace(cx: &mut Context<'_>, reader: &mut Reader<'_>, cell: &CellConfig) -> Ch
         layers: cell.layers,
         data_re_per_prb: cell.data_re_per_prb,
     };
-    cx.traces.check(&trace, &playback, parameters, at)?;
+    cx.traces.check(&trace, &playback, parameters, file.at)?;
     Ok(ChannelSpec::Trace {
-        path,
+        path: file.path,
         trace,
         playback,
     })
 }
 
+/// A trace's file.
+struct TraceFile {
+    path: PathBuf,
+    /// Its content if it is part of the program.
+    text: Option<&'static str>,
+    /// Where it is named.
+    at: Position,
+}
+
 /// The trace's file: that of the command line if there is one, else the scenario's.
-fn file(cx: &mut Context<'_>, reader: &mut Reader<'_>) -> Checked<(PathBuf, Position)> {
-    if let Some((path, at)) = cx.traces.instead.clone() {
+fn file(cx: &mut Context<'_>, reader: &mut Reader<'_>) -> Checked<TraceFile> {
+    let file = if let Some((path, at)) = cx.traces.instead.clone() {
         cx.traces.instead_used = true;
-        reader.put("file", ResolvedValue::Text(path.display().to_string()));
-        return Ok((path, at));
-    }
-    let named = reader.text("file")?;
-    let at = reader.place("file");
-    let path = cx.document.path(&named, at)?;
-    reader.put("file", ResolvedValue::Text(path.display().to_string()));
-    Ok((path, at))
+        let text = None;
+        TraceFile { path, text, at }
+    } else {
+        let named = reader.text("file")?;
+        let at = reader.place("file");
+        let (path, text) = cx.document.path(&named, at)?;
+        TraceFile { path, text, at }
+    };
+    let name = file.path.display().to_string();
+    reader.put("file", ResolvedValue::Text(name));
+    Ok(file)
 }
 
 /// How to read the file. What the scenario says of its own trace does not hold for the one that the
@@ -225,7 +237,8 @@ fn playback(reader: &mut Reader<'_>, cell: &CellConfig) -> Checked<Playback> {
 
 impl Traces {
     /// A trace, read once.
-    fn get(&mut self, path: &Path, options: ReadOptions, at: Position) -> Checked<Arc<Trace>> {
+    fn get(&mut self, file: &TraceFile, options: ReadOptions) -> Checked<Arc<Trace>> {
+        let TraceFile { path, text, at } = file;
         let known = self
             .read
             .iter()
@@ -234,14 +247,16 @@ impl Traces {
             return Ok(Arc::clone(trace));
         }
         let name = path.display().to_string();
-        let bytes = bytes(path).map_err(|error| {
-            fault(at, format!("the trace \"{name}\" cannot be read: {error}"))
-                .hint("a path in a scenario file is relative to that file")
-        })?;
-        let trace = radio::trace::read(&name, &bytes, &options).map_err(|e| trace_fault(at, e))?;
+        let bytes = match text {
+            Some(text) => text.as_bytes().to_vec(),
+            None => bytes(path).map_err(|error| {
+                fault(*at, format!("the trace \"{name}\" cannot be read: {error}"))
+                    .hint("a path in a scenario file is relative to that file")
+            })?,
+        };
+        let trace = radio::trace::read(&name, &bytes, &options).map_err(|e| trace_fault(*at, e))?;
         let trace = Arc::new(trace);
-        self.read
-            .push((path.to_owned(), options, Arc::clone(&trace)));
+        self.read.push((path.clone(), options, Arc::clone(&trace)));
         Ok(trace)
     }
 
