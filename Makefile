@@ -48,9 +48,10 @@ reproduce: build  ## both papers beside ours: runs everything, writes docs/resul
 	@$(BRIMFUL) reproduce rapid --out docs/results
 	@$(BRIMFUL) reproduce dynamic-buffer --out docs/results
 
-reproduce-lab: build  ## as root, 20 minutes: RAPID's testbed on the kernel, and the simulator beside it
+reproduce-lab: build  ## as root, 25 minutes: RAPID's testbed on the kernel, the simulator beside it, and the dynamic buffers
 	@$(BRIMFUL) reproduce rapid --world lab --threads 4 --out docs/results
 	@$(BRIMFUL) reproduce rapid --world sim,lab --threads 4 --out docs/results
+	@$(BRIMFUL) reproduce dynamic-buffer --world lab --threads 4 --out docs/results
 
 fuzz: setup  ## every fuzz target for a minute (nightly features by RUSTC_BOOTSTRAP)
 	@scripts/fuzz

@@ -225,6 +225,9 @@ pub(crate) fn extent(plan: &Plan) -> String {
         }
         (World::Lab, _) => {
             text.push_str("; in the lab: the kernel's TCP, our live proxy, real time");
+            if let Some(duration) = plan.system.lab_duration {
+                let _ = write!(text, ", {duration} each");
+            }
         }
         (World::Sim, false) => {}
     }
@@ -334,6 +337,7 @@ mod tests {
             lab: 1,
         },
         lab: &["fig1"],
+        lab_duration: None,
         worlds: "",
         preface: "Said first.",
         quick: "one wire",

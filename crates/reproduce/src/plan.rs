@@ -218,8 +218,12 @@ fn point(
     traces: Option<&Path>,
 ) -> Result<Point, PlanError> {
     let set = experiment.settings().iter();
+    let mut set: Vec<(String, String)> = set.map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
+    if let (World::Lab, Some(duration)) = (extent.world, system.lab_duration) {
+        set.push(("duration".to_owned(), duration.to_owned()));
+    }
     let overrides = Overrides {
-        set: set.map(|(k, v)| ((*k).to_owned(), v.clone())).collect(),
+        set,
         trace: traces.zip(experiment.trace()).map(|(f, name)| f.join(name)),
         seed: Some(extent.seed),
         repeats: Some(experiment.repeats(extent.repeats)),

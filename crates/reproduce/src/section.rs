@@ -21,6 +21,8 @@ pub struct System {
     pub repeats: Repeats,
     /// Names of the sections that are also for the lab; empty if none is.
     pub lab: &'static [&'static str],
+    /// How long an experiment lasts in the lab, where that is not as long as in the simulator.
+    pub lab_duration: Option<&'static str>,
     /// What the page of the two worlds says of their differences.
     pub worlds: &'static str,
     /// Opens the page: what the columns are, how things were measured.

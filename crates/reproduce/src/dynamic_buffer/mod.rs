@@ -13,7 +13,7 @@ mod variants;
 use crate::claim::{Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::results::Results;
-use crate::section::{Extent, Repeats, System};
+use crate::section::{Extent, Repeats, System, World};
 use crate::shipped;
 use scenario::{Estimate, RunResult};
 use variants::Variant;
@@ -29,7 +29,8 @@ pub(crate) static SYSTEM: System = System {
         quick: 1,
         lab: 1,
     },
-    lab: &[],
+    lab: &["individual-pedestrian", "shared-pedestrian"],
+    lab_duration: Some("60 s"),
     worlds: "",
     preface: "A greedy TCP flow (`bulk`) and a game (`gaming`) share a radio that serves packets every 10 \
         ms, as many as a trace says. `default` is [ours](../algorithms/late-binding.md). The delay is the \
@@ -120,9 +121,11 @@ impl Drive {
 
 /// Mean intervals of the game's packets, ms (section 5).
 const fn intervals(extent: &Extent) -> &'static [u32] {
-    match extent.quick {
-        true => ENDS,
-        false => &[20, 40, 60, 70],
+    match (extent.world, extent.quick) {
+        // real time
+        (World::Lab, _) => &[20],
+        (World::Sim, true) => ENDS,
+        (World::Sim, false) => &[20, 40, 60, 70],
     }
 }
 
@@ -237,7 +240,7 @@ mod tests {
             quick: true,
             repeats: 1,
             seed: 1,
-            world: crate::World::Sim,
+            world: World::Sim,
             is_recorded: true,
         };
         assert_eq!(on_recorded(&extent, claim.clone()), claim);
