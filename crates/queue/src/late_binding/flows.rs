@@ -44,6 +44,8 @@ struct Flow<P> {
     left_after: u64,
     /// It is in the list of flows to be forgotten.
     is_listed: bool,
+    /// What is still to pass before it is told of congestion again; it is up to the owner.
+    quiet: Bytes,
 }
 
 /// The flows of a class.
@@ -78,12 +80,19 @@ struct Now {
     mint: Mint,
 }
 
+/// Where a flow is kept, until the next slot at least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    class: usize,
+    index: usize,
+}
+
 /// A packet with its flow.
 #[derive(Debug)]
 pub(super) struct Taken<P> {
     pub(super) next: Dequeued<P>,
     /// The flow that it belongs to.
-    pub(super) flow: u64,
+    pub(super) flow: Place,
     /// What waits of that flow behind it.
     pub(super) behind: Bytes,
 }
@@ -148,18 +157,39 @@ impl<P: Packet> Flows<P> {
     /// The next packet, if it fits into `budget`.
     pub(super) fn pop(&mut self, budget: Bytes) -> Option<Taken<P>> {
         let now = self.now();
-        let class = self.classes.iter_mut().find(|class| class.packets > 0)?;
-        let taken = class.pop(now, budget)?;
+        let number = self.classes.iter().position(|class| class.packets > 0)?;
+        let taken = self.classes[number].pop(number, now, budget)?;
         self.held.packets -= 1;
         self.held.bytes -= taken.next.packet.bytes();
         Some(taken)
     }
 
-    /// Whether packets of this flow, which has this QoS flow identifier, are waiting.
-    pub(super) fn holds(&self, flow: u64, qfi: u8) -> bool {
-        let class = &self.classes[self.class(qfi)];
-        let known = class.by_id.get(&flow);
-        known.is_some_and(|&index| !class.flows[index].packets.is_empty())
+    /// A packet joins those of its flow that are waiting, or comes back if there are none.
+    pub(super) fn push_behind(&mut self, enqueued_at: Instant, packet: P) -> Result<(), P> {
+        let number = self.class(packet.qfi());
+        let class = &mut self.classes[number];
+        let Some(&index) = class.by_id.get(&packet.flow()) else {
+            return Err(packet);
+        };
+        let flow = &mut class.flows[index];
+        if flow.packets.is_empty() {
+            return Err(packet);
+        }
+        let bytes = packet.bytes();
+        flow.bytes += bytes;
+        flow.packets.push_back(Dequeued {
+            packet,
+            enqueued_at,
+        });
+        class.packets += 1;
+        self.held.packets += 1;
+        self.held.bytes += bytes;
+        Ok(())
+    }
+
+    /// What is still to pass of a flow before it is told of congestion again.
+    pub(super) fn quiet(&mut self, flow: Place) -> &mut Bytes {
+        &mut self.classes[flow.class].flows[flow.index].quiet
     }
 
     /// The class of a QoS flow identifier; whether it is one of those that are named.
@@ -184,6 +214,7 @@ impl<P> Flow<P> {
             began_in: 0,
             left_after: 0,
             is_listed: false,
+            quiet: Bytes::ZERO,
         }
     }
 
@@ -235,7 +266,7 @@ impl<P: Packet> Class<P> {
             self.flows.push(Flow::new(id, now.mint));
         }
         let flow = &mut self.flows[index];
-        (flow.id, flow.left_after) = (id, 0);
+        (flow.id, flow.left_after, flow.quiet) = (id, 0, Bytes::ZERO);
         flow.tokens = Tokens::full(now.mint);
         self.by_id.insert(id, index);
         index
@@ -264,7 +295,7 @@ impl<P: Packet> Class<P> {
         }
     }
 
-    fn pop(&mut self, now: Now, budget: Bytes) -> Option<Taken<P>> {
+    fn pop(&mut self, class: usize, now: Now, budget: Bytes) -> Option<Taken<P>> {
         let index = self.next(now)?;
         let flow = &mut self.flows[index];
         let bytes = flow.packets.front()?.packet.bytes();
@@ -277,7 +308,7 @@ impl<P: Packet> Class<P> {
         flow.tokens.take(now.mint, bytes);
         let taken = Taken {
             next,
-            flow: flow.id,
+            flow: Place { class, index },
             behind: flow.bytes,
         };
         self.packets -= 1;
@@ -325,15 +356,15 @@ mod tests {
     }
 
     fn order(flows: &mut Flows<TestPacket>) -> Vec<u64> {
-        core::iter::from_fn(|| flows.pop(Bytes::MAX).map(|taken| taken.flow)).collect()
+        core::iter::from_fn(|| flows.pop(Bytes::MAX).map(|taken| taken.next.packet.flow)).collect()
     }
 
     #[test]
     fn a_sparse_flow_goes_before_a_busy_one() {
         let mut flows = Flows::new(&[], Bytes::new(1514));
         (0..4).for_each(|_| flows.push(Instant::ZERO, packet(1, 0)));
-        assert!(flows.holds(1, 0) && !flows.holds(2, 0));
-        assert_eq!(flows.pop(Bytes::MAX).unwrap().flow, 1);
+        assert!(flows.push_behind(Instant::ZERO, packet(2, 0)).is_err());
+        assert_eq!(flows.pop(Bytes::MAX).unwrap().next.packet.flow, 1);
         assert_eq!(flows.pop(Bytes::MAX).unwrap().behind, Bytes::new(3000));
         flows.push(Instant::ZERO, packet(2, 0));
         assert_eq!(order(&mut flows), [2, 1, 1]);
@@ -351,9 +382,9 @@ mod tests {
             // the busy flow always has three packets, and one is served
             if slot % 3 == 2 {
                 flows.push(Instant::ZERO, packet(2, 0));
-                assert_eq!(flows.pop(Bytes::MAX).unwrap().flow, 2, "{slot}");
+                assert_eq!(flows.pop(Bytes::MAX).unwrap().next.packet.flow, 2, "{slot}");
             } else {
-                assert_eq!(flows.pop(Bytes::MAX).unwrap().flow, 1, "{slot}");
+                assert_eq!(flows.pop(Bytes::MAX).unwrap().next.packet.flow, 1, "{slot}");
                 flows.push(Instant::ZERO, packet(1, 0));
             }
             flows.next_slot(SLOT);
@@ -364,14 +395,17 @@ mod tests {
     fn a_sparse_flow_takes_no_more_than_three_quarters() {
         let mut flows = Flows::new(&[], Bytes::new(1500));
         flows.push(Instant::ZERO, packet(1, 0));
-        let mut served = [0; 3];
+        let (mut served, mut is_offered) = ([0; 3], false);
         for _ in 0..1000 {
             // one packet fits into a slot; flow 2 offers one, and flow 1 has always some left
             flows.push(Instant::ZERO, packet(1, 0));
-            if !flows.holds(2, 0) {
+            if !is_offered {
                 flows.push(Instant::ZERO, packet(2, 0));
+                is_offered = true;
             }
-            served[flows.pop(Bytes::MAX).unwrap().flow as usize] += 1;
+            let flow = flows.pop(Bytes::MAX).unwrap().next.packet.flow;
+            served[flow as usize] += 1;
+            is_offered &= flow != 2;
             flows.next_slot(SLOT);
         }
         assert!((245..=260).contains(&served[1]), "{served:?}");

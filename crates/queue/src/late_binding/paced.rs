@@ -12,7 +12,7 @@
 //! After a mark, the flow is left alone until a whole window has passed here: what waited of it in this
 //! queue and in the one below. Until then nothing that passes was sent in knowledge of the mark.
 
-use super::flows::Flows;
+use super::flows::{Flows, Place};
 use super::largest::Largest;
 use super::tokens::{Mint, Tokens, counted};
 use super::{MEMORY, check};
@@ -79,9 +79,8 @@ pub struct Paced<P> {
     mint: Mint,
     flows: Flows<P>,
     largest: Largest,
-    tti: Duration,
-    /// By flow: bytes that are still to pass before it is told again.
-    quiet: BTreeMap<u64, Bytes>,
+    /// What a flow may have waiting here; none before the first slot.
+    allowed: Option<Bytes>,
 }
 
 impl<P: Packet> Paced<P> {
@@ -102,24 +101,16 @@ impl<P: Packet> Paced<P> {
             express_bytes: Bytes::ZERO,
             tokens: BTreeMap::new(),
             mint,
-            tti: Duration::ZERO,
-            quiet: BTreeMap::new(),
+            allowed: None,
         })
     }
 
-    /// Whether a packet goes the express way; if so, it is noted.
+    /// Whether a packet of a flow that has nothing waiting goes the express way; if so, it is noted.
     fn takes_express(&mut self, packet: &P) -> bool {
-        let (flow, qfi) = (packet.flow(), packet.qfi());
-        if self.flows.is_named(qfi) {
-            return true;
-        }
-        if self.flows.holds(flow, qfi) {
-            return false;
-        }
         let (mint, bytes) = (self.mint, packet.bytes());
         let tokens = self
             .tokens
-            .entry(flow)
+            .entry(packet.flow())
             .or_insert_with(|| Tokens::full(mint));
         let is_little = tokens.count(mint) >= counted(bytes);
         if is_little {
@@ -128,37 +119,27 @@ impl<P: Packet> Paced<P> {
         is_little
     }
 
-    /// What a flow may have waiting here; none before the first slot.
-    fn allowed(&self) -> Option<Bytes> {
+    /// What a flow may have waiting here, after a slot.
+    fn allowed(&self, tti: Duration) -> Option<Bytes> {
         let largest = self.largest.get();
-        if largest.is_zero() || self.tti.is_zero() {
+        if largest.is_zero() || tti.is_zero() {
             return None;
         }
-        let part = self.config.allowance.ratio(self.tti);
+        let part = self.config.allowance.ratio(tti);
         Some(largest.mul_f64(part).max(FRAME * LEAST_PACKETS))
     }
 
     /// Whether a flow is to be told now that it sends too much, a packet of `bytes` at its head and
     /// `behind` waiting after it.
-    fn tells(&mut self, flow: u64, bytes: Bytes, behind: Bytes) -> bool {
-        if let Some(left) = self.quiet.get_mut(&flow) {
-            *left = left.saturating_sub(bytes);
-            if !left.is_zero() {
-                return false;
-            }
-            self.quiet.remove(&flow);
+    fn tells(&mut self, flow: Place, bytes: Bytes, behind: Bytes) -> bool {
+        let quiet = self.flows.quiet(flow);
+        *quiet = quiet.saturating_sub(bytes);
+        let is_too_much = self.allowed.is_some_and(|allowed| bytes + behind > allowed);
+        if !quiet.is_zero() || !is_too_much {
+            return false;
         }
-        let is_too_much = self
-            .allowed()
-            .is_some_and(|allowed| bytes + behind > allowed);
-        if is_too_much {
-            if self.quiet.len() > TIDY_ABOVE {
-                self.quiet.clear();
-            }
-            let window = behind + self.largest.get();
-            self.quiet.insert(flow, window);
-        }
-        is_too_much
+        *quiet = behind + self.largest.get();
+        true
     }
 }
 
@@ -167,7 +148,16 @@ impl<P: Packet + Send> QueueManagement<P> for Paced<P> {
         if !self.capacity.admits(self.occupancy(), packet.bytes()) {
             return Err(packet);
         }
-        if self.takes_express(&packet) {
+        let is_named = self.flows.is_named(packet.qfi());
+        let packet = if is_named {
+            packet
+        } else {
+            match self.flows.push_behind(now, packet) {
+                Ok(()) => return Ok(()),
+                Err(first) => first,
+            }
+        };
+        if is_named || self.takes_express(&packet) {
             self.express_bytes += packet.bytes();
             self.express.push_back(Dequeued {
                 packet,
@@ -224,7 +214,7 @@ impl<P: Packet + Send> QueueManagement<P> for Paced<P> {
             self.tokens.retain(|_, tokens| !tokens.is_full(mint));
         }
         self.largest.add(now, slot.capacity);
-        self.tti = slot.tti;
+        self.allowed = self.allowed(slot.tti);
     }
 }
 
