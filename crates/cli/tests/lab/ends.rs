@@ -114,7 +114,9 @@ fn connections_pass_by_a_killed_proxy_in_a_shell() {
     wait_for("start of the program", || began.exists().then_some(()));
     let proxy = running.proxy();
     signal_to(proxy, Signal::KILL);
-    std::thread::sleep(Duration::from_millis(300));
+    // as long as it is dying, its sockets still take connections
+    let process = std::path::PathBuf::from(format!("/proc/{proxy}"));
+    wait_for("end of the proxy", || (!process.exists()).then_some(()));
     std::fs::write(&mark, "").expect("a mark");
     let done = running.wait();
     let told = stderr(&done);
