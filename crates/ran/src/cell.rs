@@ -354,7 +354,7 @@ impl<P: Packet + Send> Cell<P> {
             let (rlc, mut cx) = self.entity(now, bearer, Direction::Downlink);
             enter_rlc(rlc, &mut cx, arrival.ready_at, UeIndex(ue), packet, out);
             if rlc.has_data() {
-                self.downlink.active.insert(ue);
+                self.downlink.activate(ue);
             }
         }
     }
@@ -463,7 +463,7 @@ impl<P: Packet + Send> Cell<P> {
 
     fn activate(&mut self, now: Instant, ue: usize, direction: Direction) {
         match direction {
-            Direction::Downlink => self.downlink.active.insert(ue),
+            Direction::Downlink => self.downlink.activate(ue),
             Direction::Uplink => self.request_uplink(now, ue),
         }
     }
@@ -473,7 +473,7 @@ impl<P: Packet + Send> Cell<P> {
         let next = self.next_slot;
         let is_backlogged = self.forwarder.as_ref().is_some_and(|f| !f.is_empty());
         let scheduled = (is_backlogged || !self.downlink.active.is_empty()).then(|| {
-            let from = next.max(self.downlink.nothing_before);
+            let from = self.downlink.first_useful(next);
             self.frame.next_downlink(from)
         });
         let at = |time: Option<Instant>| time.map(|t| self.frame.first_from(t).max(next));

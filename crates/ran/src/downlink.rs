@@ -17,7 +17,9 @@ use units::{Bytes, Decibel, Instant};
 /// Downlink state of a cell.
 pub(crate) struct Downlink {
     /// In slots before this one no active UE can be sent anything.
-    pub(crate) nothing_before: SlotNumber,
+    nothing_before: SlotNumber,
+    /// UEs to be told of the slot that is being scheduled.
+    pub(crate) told: IndexSet,
     /// UEs with data, status reports or HARQ retransmissions to be sent.
     pub(crate) active: IndexSet,
     /// Processes that become free: slot and UE, in ascending order of slots.
@@ -34,7 +36,10 @@ pub(crate) struct Downlink {
     last_served: usize,
     /// PRBs left free by background load in slots without transmission, and PRBs of those slots.
     idle: (u64, u64),
+    /// PRBs that each UE was given for new data in the slot that is being scheduled.
+    given: Vec<u16>,
     // kept for their memory
+    told_ues: Vec<u32>,
     ues: Vec<u32>,
     candidates: Vec<Candidate>,
 }
@@ -51,8 +56,18 @@ impl Downlink {
             covered: 0,
             last_served: 0,
             idle: (0, 0),
+            given: vec![0; ues],
+            told: IndexSet::new(ues),
+            told_ues: Vec::with_capacity(ues),
             ues: Vec::with_capacity(ues),
             candidates: Vec::with_capacity(ues),
+        }
+    }
+    /// A UE has something to be sent. What was known of slots without use was known without it.
+    pub(crate) fn activate(&mut self, ue: usize) {
+        if !self.active.contains(ue) {
+            self.active.insert(ue);
+            self.nothing_before = 0;
         }
     }
     /// HARQ feedback that has come by the beginning of `slot`.
@@ -63,6 +78,10 @@ impl Downlink {
             self.acks.pop_front();
             ues[ue as usize].harq.busy -= 1;
         }
+    }
+    /// The first slot from `slot` on in which it may be possible to send something.
+    pub(crate) fn first_useful(&self, slot: SlotNumber) -> SlotNumber {
+        slot.max(self.nothing_before)
     }
     /// When HARQ feedback next asks for a retransmission.
     pub(crate) fn next_feedback(&self) -> Option<SlotNumber> {
@@ -141,18 +160,23 @@ impl<P: Packet + Send> Cell<P> {
         served: &[Candidate],
         out: &mut Vec<Output<P>>,
     ) {
-        for ue in 0..self.ues.len() {
-            let is_active = active.contains(&(ue as u32));
-            if !is_active && !self.is_backlogged_above(ue) {
-                continue;
-            }
+        for candidate in served {
+            self.downlink.given[candidate.ue as usize] = candidate.prb;
+        }
+        let mut told = core::mem::take(&mut self.downlink.told_ues);
+        told.clear();
+        self.downlink.told.clear();
+        active
+            .iter()
+            .for_each(|&ue| self.downlink.told.insert(ue as usize));
+        self.add_backlogged_above();
+        self.downlink.told.collect_from(0, &mut told);
+        for &ue in &told {
+            let ue = ue as usize;
             let link = self.link_in(ue, ds);
             self.note_opportunity(ds, ue, &link);
-            let given = served
-                .iter()
-                .find(|c| c.ue as usize == ue)
-                .map_or(0, |c| c.prb);
-            let capacity = self.tables.bytes(&link, given + free, ds.symbols);
+            let prb = core::mem::take(&mut self.downlink.given[ue]) + free;
+            let capacity = self.tables.bytes(&link, prb, ds.symbols);
             if capacity > 0 {
                 self.tell_slot(ds.now, ue, Bytes::new(capacity));
             }
@@ -162,6 +186,7 @@ impl<P: Packet + Send> Cell<P> {
                 rlc.take_dropped(|packet| drop(packet, DropReason::QueueManagement));
             }
         }
+        self.downlink.told_ues = told;
     }
 
     /// From when on a UE can be sent something, as far as its link is concerned.
@@ -184,7 +209,7 @@ impl<P: Packet + Send> Cell<P> {
             self.downlink.nacks.pop_front();
             let ue = self.blocks.get(block).ue as usize;
             self.ues[ue].harq.pending.push_back(block);
-            self.downlink.active.insert(ue);
+            self.downlink.activate(ue);
         }
     }
 

@@ -127,6 +127,14 @@ impl<P: Packet + Send> Forwarder<P> {
         [layers.upf.occupancy(), sdap.unwrap_or_default()]
     }
 
+    /// Bearers with packets in these queues, in the memory of `round`, to be put back there.
+    fn take_backlogged(&mut self) -> Vec<u32> {
+        let mut bearers = core::mem::take(&mut self.round);
+        bearers.clear();
+        self.backlogged.collect_from(0, &mut bearers);
+        bearers
+    }
+
     fn settle(&mut self, bearer: usize) {
         let [upf, sdap] = self.held_for(bearer);
         if upf.packets + sdap.packets == 0 {
@@ -176,9 +184,7 @@ impl<P: Packet + Send> Cell<P> {
         };
         let (_, round) = forwarder.round_after(just_before(at));
         forwarder.done_until = at;
-        let mut bearers = core::mem::take(&mut forwarder.round);
-        bearers.clear();
-        forwarder.backlogged.collect_from(0, &mut bearers);
+        let bearers = forwarder.take_backlogged();
         for &bearer in &bearers {
             match round {
                 Round::Upf => self.forward_from_upf(at, bearer as usize, out),
@@ -207,9 +213,7 @@ impl<P: Packet + Send> Cell<P> {
         let Some(forwarder) = self.forwarder.as_mut().filter(|f| f.period.is_zero()) else {
             return;
         };
-        let mut bearers = core::mem::take(&mut forwarder.round);
-        bearers.clear();
-        forwarder.backlogged.collect_from(0, &mut bearers);
+        let bearers = forwarder.take_backlogged();
         for &bearer in &bearers {
             self.forward_at_once(now, bearer as usize, out);
         }
@@ -223,109 +227,91 @@ impl<P: Packet + Send> Cell<P> {
             return;
         };
         let Layers { upf, sdap } = &mut forwarder.layers[bearer];
+        let Some(sdap) = sdap else {
+            return self.forward_to_rlc(now, bearer, Layer::Upf, out);
+        };
         if upf.occupancy().packets == 0 {
             return;
         }
-        let state = &mut self.bearers[bearer];
-        let place = Place::of(state, Layer::Upf);
+        let place = Place::of(&self.bearers[bearer], Layer::Upf);
         let stats = &mut self.stats.ues[place.ue.0].bearers[place.bearer].downlink;
-        let most = forwarder.packets;
-        if let Some(sdap) = sdap {
-            let room = sdap.room(now);
-            hand_down(
-                upf,
-                now,
-                room,
-                most,
-                place,
-                stats,
-                out,
-                |packet, stats, out| {
-                    stats.sdap.add(packet.bytes());
-                    if let Err(refused) = sdap.enqueue(now, packet) {
-                        stats.sdap.remove(refused.bytes());
-                        drop_above(stats, place.ue, refused, DropReason::BufferFull, out);
-                    }
-                },
-            );
-        } else {
-            let (rlc, timers) = (state.rlc_mut(Direction::Downlink), &mut self.timers);
-            let room = rlc.room(now);
-            let entity = EntityId::new(bearer, Direction::Downlink);
-            hand_down(
-                upf,
-                now,
-                room,
-                most,
-                place,
-                stats,
-                out,
-                |packet, stats, out| {
-                    let cx = &mut Cx {
-                        now,
-                        entity,
-                        timers,
-                        stats,
-                    };
-                    enter_rlc(rlc, cx, now, place.ue, packet, out);
-                },
-            );
-            if rlc.has_data() && !self.downlink.active.contains(place.ue.0) {
-                self.downlink.active.insert(place.ue.0);
-                self.downlink.nothing_before = 0;
+        let room = sdap.room(now);
+        let round = HandDown {
+            now,
+            room,
+            most: forwarder.packets,
+            place,
+        };
+        round.from(upf, stats, out, |packet, stats, out| {
+            stats.sdap.add(packet.bytes());
+            if let Err(refused) = sdap.enqueue(now, packet) {
+                stats.sdap.remove(refused.bytes());
+                drop_above(stats, place.ue, refused, DropReason::BufferFull, out);
             }
-        }
+        });
         forwarder.settle(bearer);
     }
 
     fn forward_from_sdap(&mut self, now: Instant, bearer: usize, out: &mut Vec<Output<P>>) {
+        self.forward_to_rlc(now, bearer, Layer::Sdap, out);
+    }
+
+    /// The layer above the RLC hands down, if the bearer has it.
+    fn forward_to_rlc(
+        &mut self,
+        now: Instant,
+        bearer: usize,
+        layer: Layer,
+        out: &mut Vec<Output<P>>,
+    ) {
         let Some(forwarder) = &mut self.forwarder else {
             return;
         };
-        let Some(sdap) = &mut forwarder.layers[bearer].sdap else {
+        let Layers { upf, sdap } = &mut forwarder.layers[bearer];
+        let above = match layer {
+            Layer::Upf => Some(upf),
+            Layer::Sdap => sdap.as_mut(),
+        };
+        let Some(above) = above.filter(|queue| queue.occupancy().packets > 0) else {
             return;
         };
-        if sdap.occupancy().packets == 0 {
-            return;
-        }
         let state = &mut self.bearers[bearer];
-        let place = Place::of(state, Layer::Sdap);
+        let place = Place::of(state, layer);
         let stats = &mut self.stats.ues[place.ue.0].bearers[place.bearer].downlink;
         let (rlc, timers) = (state.rlc_mut(Direction::Downlink), &mut self.timers);
-        let room = rlc.room(now);
         let entity = EntityId::new(bearer, Direction::Downlink);
-        let most = forwarder.packets;
-        hand_down(
-            sdap,
+        let round = HandDown {
             now,
-            room,
-            most,
+            room: rlc.room(now),
+            most: forwarder.packets,
             place,
-            stats,
-            out,
-            |packet, stats, out| {
-                let cx = &mut Cx {
-                    now,
-                    entity,
-                    timers,
-                    stats,
-                };
-                enter_rlc(rlc, cx, now, place.ue, packet, out);
-            },
-        );
-        if rlc.has_data() && !self.downlink.active.contains(place.ue.0) {
-            self.downlink.active.insert(place.ue.0);
-            self.downlink.nothing_before = 0;
+        };
+        round.from(above, stats, out, |packet, stats, out| {
+            let cx = &mut Cx {
+                now,
+                entity,
+                timers,
+                stats,
+            };
+            enter_rlc(rlc, cx, now, place.ue, packet, out);
+        });
+        if rlc.has_data() {
+            self.downlink.activate(place.ue.0);
         }
         forwarder.settle(bearer);
     }
 
-    /// Whether anything waits above the RLC for a UE.
-    pub(crate) fn is_backlogged_above(&self, ue: usize) -> bool {
-        let mut bearers = self.ues[ue].bearers.clone();
-        self.forwarder
-            .as_ref()
-            .is_some_and(|f| bearers.any(|bearer| f.backlogged.contains(bearer)))
+    /// UEs for which anything waits above the RLC are to be told of the slot.
+    pub(crate) fn add_backlogged_above(&mut self) {
+        let Some(forwarder) = &mut self.forwarder else {
+            return;
+        };
+        let bearers = forwarder.take_backlogged();
+        for &bearer in &bearers {
+            let ue = self.bearers[bearer as usize].ue as usize;
+            self.downlink.told.insert(ue);
+        }
+        forwarder.round = bearers;
     }
 
     /// A slot that could have carried something for a UE has been filled: queue management hears of
@@ -386,42 +372,54 @@ impl Place {
     }
 }
 
-/// Takes packets out of a layer's queue, as long as the layer below has room, and at most `most`.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "parts of the cell that are borrowed apart"
-)]
-fn hand_down<P: Packet + Send>(
-    from: &mut Queue<Held<P>>,
+/// A layer hands down.
+struct HandDown {
     now: Instant,
-    mut room: Room,
+    /// What the layer below has.
+    room: Room,
+    /// Most packets.
     most: u32,
+    /// The layer that hands down.
     place: Place,
-    stats: &mut DirectionStats,
-    out: &mut Vec<Output<P>>,
-    mut take: impl FnMut(Held<P>, &mut DirectionStats, &mut Vec<Output<P>>),
-) {
-    let mut left = most;
-    while left > 0 && (room.admits() || from.is_urgent()) {
-        let next = from.dequeue(now, Bytes::MAX, &mut |packet| {
-            stats.of_layer(place.layer).remove(packet.bytes());
-            drop_above(stats, place.ue, packet, DropReason::QueueManagement, out);
-        });
-        let Some(next) = next else { break };
-        let bytes = next.packet.bytes();
-        stats.of_layer(place.layer).remove(bytes);
-        out.push(Output::Forwarded {
-            ue: place.ue,
-            bearer: place.bearer,
-            layer: place.layer,
-            sojourn: now.saturating_since(next.enqueued_at),
-        });
-        take(next.packet, stats, out);
-        room = room.after(bytes);
-        left -= 1;
-    }
-    if !room.admits() && from.occupancy().packets > 0 {
-        from.on_blocked(now);
+}
+
+impl HandDown {
+    /// Takes packets out of the layer's queue, as long as the layer below has room.
+    fn from<P: Packet + Send>(
+        self,
+        queue: &mut Queue<Held<P>>,
+        stats: &mut DirectionStats,
+        out: &mut Vec<Output<P>>,
+        mut take: impl FnMut(Held<P>, &mut DirectionStats, &mut Vec<Output<P>>),
+    ) {
+        let Self {
+            now,
+            mut room,
+            most,
+            place: Place { ue, bearer, layer },
+        } = self;
+        let mut left = most;
+        while left > 0 && (room.admits() || queue.is_urgent()) {
+            let next = queue.dequeue(now, Bytes::MAX, &mut |packet| {
+                stats.of_layer(layer).remove(packet.bytes());
+                drop_above(stats, ue, packet, DropReason::QueueManagement, out);
+            });
+            let Some(next) = next else { break };
+            let bytes = next.packet.bytes();
+            stats.of_layer(layer).remove(bytes);
+            out.push(Output::Forwarded {
+                ue,
+                bearer,
+                layer,
+                sojourn: now.saturating_since(next.enqueued_at),
+            });
+            take(next.packet, stats, out);
+            room = room.after(bytes);
+            left -= 1;
+        }
+        if !room.admits() && queue.occupancy().packets > 0 {
+            queue.on_blocked(now);
+        }
     }
 }
 

@@ -13,6 +13,9 @@ impl IndexSet {
             words: vec![0; limit.div_ceil(64)],
         }
     }
+    pub(crate) fn clear(&mut self) {
+        self.words.fill(0);
+    }
     pub(crate) fn insert(&mut self, index: usize) {
         self.words[index / 64] |= 1 << (index % 64);
     }

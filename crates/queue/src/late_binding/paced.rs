@@ -3,8 +3,9 @@
 //!
 //! A flow needs enough in flight to fill the largest slot there may be, whatever the slot is now: a
 //! slot of the RAN's queue, and a little more here, the *allowance*: the largest slot's rate times a
-//! configured time, about the round trip between the sender and the radio. Beyond that its head packet is marked (RFC 3168), or dropped where the flow
-//! understands no marks. The head, not the tail: the news leave at once.
+//! configured time, about the round trip between the sender and the radio. Beyond that its head packet
+//! is marked (RFC 3168), or dropped where the flow understands no marks. The head, not the tail: the news
+//! leave at once.
 //!
 //! A flow that is sparse by its tokens and has nothing waiting, and every flow of a named class, goes the
 //! express way: down at once, whatever room there is below.

@@ -2,6 +2,7 @@
 
 use crate::harness::*;
 use queue::{Capacity, QueueConfig};
+use radio::Link;
 use ran::{CellConfig, Direction, QueuesConfig};
 use units::{Duration, Instant, Prb};
 
@@ -109,6 +110,25 @@ fn a_lone_packet_waits_for_each_layer_to_look() {
         assert_eq!(arrived.at, at(4000));
         assert_eq!(arrived.sojourn, Duration::from_micros(2200));
     }
+}
+
+#[test]
+fn who_cannot_be_sent_anything_holds_up_nobody_who_comes_in_an_uplink_slot() {
+    let mut config = CellConfig::nr(1, Prb::new(51));
+    "DU".clone_into(&mut config.tdd_pattern);
+    let bearer = am(&config);
+    let ues = vec![
+        ue(1, Fixed(Link::Outage), vec![bearer.clone()]),
+        ue(2, Fixed(mcs(20, 0.0)), vec![bearer]),
+    ];
+    let mut bench = Bench::new(config, ues, 1);
+    bench.down(at_ms(0), 0, 0, 1000);
+    bench.run(at_ms(10));
+    // ready at 11.1 ms, in time for the uplink slot of 11.5; sent in that of 12.0, decoded at 13.0
+    bench.down(at_us(10_600), 1, 0, 1000);
+    bench.run(at_ms(100));
+    assert_eq!(bench.arrived.len(), 1);
+    assert_eq!(bench.arrived[0].at, at_us(13_000));
 }
 
 #[test]

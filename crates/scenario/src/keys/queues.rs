@@ -155,7 +155,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Value("true"),
                 Any,
                 "Algorithms mark packets instead of dropping them where the flow understands marks \
-                 (`flow.<name>.ecn`).",
+                 (`flow.<name>.ecn`). DualPI2 always does.",
             ),
             key(
                 "preparation",

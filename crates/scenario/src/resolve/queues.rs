@@ -51,7 +51,7 @@ pub(super) fn read(
     let mut sdap = table(&reader, "sdap", "cell.queues.sdap", "[cell.queues.sdap]")?;
     let mut upf = table(&reader, "upf", "cell.queues.upf", "[cell.queues.upf]")?;
     let names = Algorithms::choose(&mut rlc, &mut sdap, &mut upf)?;
-    names.check(&rlc, &sdap, &upf)?;
+    names.check(&sdap, &upf)?;
     let is_late = names.rlc == "default";
     let queues = QueuesConfig {
         upf: QueueConfig {
@@ -153,11 +153,6 @@ fn common(reader: &mut Reader<'_>, slot: Duration) -> Checked<Common> {
     })
 }
 
-/// A number that its key's range keeps small enough.
-fn ratio(number: f64) -> Ratio {
-    Ratio::from_f64(number)
-}
-
 /// The algorithms of the three layers.
 struct Algorithms {
     rlc: &'static str,
@@ -186,7 +181,7 @@ impl Algorithms {
     }
 
     /// That each layer's algorithm can do something above the one below it.
-    fn check(&self, rlc: &Reader<'_>, sdap: &Reader<'_>, upf: &Reader<'_>) -> Checked<()> {
+    fn check(&self, sdap: &Reader<'_>, upf: &Reader<'_>) -> Checked<()> {
         let Self {
             rlc: below,
             sdap: middle,
@@ -213,17 +208,15 @@ impl Algorithms {
         }
         let contains = matches!(below, "dynrlc" | "drql" | "5g-bdp" | "default");
         if !contains && middle != "drop-tail" {
-            let problem = if is_aqm(below) && is_aqm(middle) {
-                format!("sdap = \"{middle}\" above rlc = \"{below}\" alone")
-            } else {
-                format!("sdap = \"{middle}\" above rlc = \"{below}\"")
-            };
-            return Err(fault(place(sdap), problem)
-                .allowed(format!(
-                    "\"{below}\" exerts no backpressure: every packet passes on to the RLC at once, \
+            return Err(fault(
+                place(sdap),
+                format!("sdap = \"{middle}\" above rlc = \"{below}\""),
+            )
+            .allowed(format!(
+                "\"{below}\" exerts no backpressure: every packet passes on to the RLC at once, \
                      and nothing ever waits in SDAP (4.2 of the paper)"
-                ))
-                .hint("take rlc = \"dynrlc\", \"drql\" or \"5g-bdp\", or sdap = \"drop-tail\""));
+            ))
+            .hint("take rlc = \"dynrlc\", \"drql\" or \"5g-bdp\", or sdap = \"drop-tail\""));
         }
         let is_contained = matches!(middle, "usp" | "default");
         if !is_contained && is_aqm(above) {
@@ -237,7 +230,6 @@ impl Algorithms {
             ))
             .hint("take sdap = \"usp\", or upf = \"sfq\" or \"drop-tail\""));
         }
-        let _ = rlc;
         Ok(())
     }
 }
@@ -305,8 +297,9 @@ fn discipline(reader: &mut Reader<'_>, name: &str, common: &Common) -> Checked<D
             unit: common.unit,
             min_threshold: reader.quantity("red-minimum")?,
             max_threshold: reader.quantity("red-maximum")?,
-            max_probability: ratio(reader.number("red-probability")?),
-            weight: ratio(reader.number("red-weight")?),
+            max_probability: Ratio::from_f64(reader.number("red-probability")?),
+            weight: Ratio::from_f64(reader.number("red-weight")?),
+            ecn: common.ecn,
             ..RedConfig::default()
         }),
         "dualpi2" => DisciplineConfig::DualPi2(DualPi2Config {
@@ -355,7 +348,7 @@ fn rlc_backpressure(
             unit,
             interval: reader.quantity("dynrlc-interval")?,
             target: reader.quantity("dynrlc-target")?,
-            step: ratio(reader.number("dynrlc-step")?),
+            step: Ratio::from_f64(reader.number("dynrlc-step")?),
             min: reader.quantity("dynrlc-minimum")?,
             max: reader.quantity("dynrlc-maximum")?,
             ..DynRlcConfig::default()
@@ -365,7 +358,7 @@ fn rlc_backpressure(
             BackpressureConfig::Drql(DrqlConfig {
                 unit,
                 interval: reader.quantity("drql-interval")?,
-                growth: ratio(reader.number("drql-growth")?),
+                growth: Ratio::from_f64(reader.number("drql-growth")?),
                 min: mtu,
                 max,
                 initial: max,
@@ -373,7 +366,7 @@ fn rlc_backpressure(
         }
         "5g-bdp" => BackpressureConfig::FiveGBdp(FiveGBdpConfig {
             unit,
-            offset: ratio(reader.number("bdp-offset")?),
+            offset: Ratio::from_f64(reader.number("bdp-offset")?),
             at_least_one: reader.flag("bdp-at-least-one")?,
         }),
         _ => BackpressureConfig::None,
