@@ -1,5 +1,7 @@
 //! The contract between a transport and a congestion controller.
 
+use crate::meld::LossDecision;
+use crate::radio_state::RadioState;
 use units::{BitRate, Bytes, Duration, Instant, Rng};
 
 /// What a controller is given with every event.
@@ -16,6 +18,8 @@ pub struct Ctx<'a> {
 pub trait Trace {
     /// The controller passed into the named state (e.g. `"drain"`), or took the named decision.
     fn event(&mut self, now: Instant, name: &'static str, value: u64);
+    /// A controller that knows the radio has judged a loss.
+    fn loss_decision(&mut self, _now: Instant, _decision: &LossDecision) {}
 }
 
 /// Forgets everything.
@@ -126,6 +130,32 @@ pub struct Allocation {
     pub pacing_rate: Option<BitRate>,
 }
 
+/// Duplicates a controller behind its trait; every controller that is `Clone` has it.
+pub trait CloneController {
+    /// A controller in the same state.
+    fn clone_controller(&self) -> Box<dyn CongestionControl>;
+}
+
+impl<T: CongestionControl + Clone + 'static> CloneController for T {
+    fn clone_controller(&self) -> Box<dyn CongestionControl> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn CongestionControl> {
+    fn clone(&self) -> Self {
+        (**self).clone_controller()
+    }
+}
+
+impl core::fmt::Debug for Box<dyn CongestionControl> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct(self.name())
+            .field("cwnd", &self.cwnd())
+            .finish_non_exhaustive()
+    }
+}
+
 /// A congestion controller: packets go in with their times, decisions come out.
 ///
 /// The order of calls for one acknowledgement: [`Self::on_recovery_end`] if it ends an episode,
@@ -137,13 +167,22 @@ pub struct Allocation {
 /// After a timeout the window grows by slow start from one segment while
 /// [`AckSample::is_recovering`] is still true, so PRR is for [`LossKind::Fast`] and
 /// [`LossKind::Ecn`] only.
-pub trait CongestionControl: Send {
+///
+/// Outside an episode the transport first asks [`Self::is_congestion`] of losses that
+/// acknowledgements show. If the answer is no, it repeats what was lost and does nothing else: no
+/// episode begins, the controller is not told, and the next loss is asked about again.
+pub trait CongestionControl: CloneController + Send {
     /// The name that scenario files use, e.g. `"cubic"`.
     fn name(&self) -> &'static str;
     /// A packet was sent. The stamp comes back in the [`AckSample`] of its acknowledgement.
     fn on_sent(&mut self, cx: &mut Ctx<'_>, packet: &Sent) -> PacketStamp;
     /// An acknowledgement arrived.
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckSample);
+    /// Whether losses are a sign of congestion. Asked of [`LossKind::Fast`] only: a timeout and a mark
+    /// always are.
+    fn is_congestion(&mut self, _cx: &mut Ctx<'_>, _loss: &LossSample) -> bool {
+        true
+    }
     /// A congestion event began.
     fn on_loss(&mut self, cx: &mut Ctx<'_>, loss: &LossSample);
     /// A recovery episode ended: everything sent before its loss was found is acknowledged.
@@ -156,6 +195,9 @@ pub trait CongestionControl: Send {
     fn on_deadline(&mut self, _cx: &mut Ctx<'_>) {}
     /// An outside allocator sets the flow's share. All but allocator-driven controllers ignore it.
     fn set_allocation(&mut self, _cx: &mut Ctx<'_>, _allocation: Allocation) {}
+    /// A radio report of the UE behind the connection arrived. All but controllers that know the radio
+    /// ignore it.
+    fn on_radio(&mut self, _cx: &mut Ctx<'_>, _state: &RadioState) {}
     /// Most payload in flight; never below one segment.
     fn cwnd(&self) -> Bytes;
     /// Slow-start threshold, where the algorithm has one.

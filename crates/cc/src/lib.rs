@@ -20,6 +20,7 @@
 //! | [`veno`] | Veno | Fu and Liew 2003 |
 //! | [`bbr`] | BBR version 1 | draft-cardwell-iccrg-bbr-congestion-control-00, Linux |
 //! | [`dctcp`] | DCTCP | RFC 8257 |
+//! | [`meld`] | MELD round any of them | Diarra et al. 2021 |
 //! | [`delivery_rate`] | rate samples | draft-cheng-iccrg-delivery-rate-estimation-00 |
 //!
 //! [`build`] makes one by the name that scenario files use.
@@ -32,7 +33,9 @@ mod controller;
 pub mod cubic;
 pub mod dctcp;
 pub mod delivery_rate;
+pub mod meld;
 pub mod newreno;
+mod radio_state;
 mod registry;
 mod reno;
 mod rtt_round;
@@ -43,7 +46,8 @@ mod window;
 pub mod yeah;
 
 pub use controller::{
-    AckSample, Allocation, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RecoveryEnd,
-    Sent, Trace,
+    AckSample, Allocation, CloneController, CongestionControl, Ctx, LossKind, LossSample,
+    PacketStamp, RecoveryEnd, Sent, Trace,
 };
+pub use radio_state::RadioState;
 pub use registry::{BuildConfig, UnknownController, build, names, scalable_names};

@@ -10,7 +10,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("units", &[]),
     ("rnis", &["units"]),
     ("radio", &["units", "rnis"]),
-    ("cc", &["units"]),
+    ("cc", &["units", "rnis", "radio"]),
     ("queue", &["units"]),
     ("rapid", &["units", "rnis", "radio", "cc"]),
     ("ran", &["units", "rnis", "radio", "queue"]),

@@ -1,5 +1,6 @@
 //! Radio reports: what the cell did since the last one.
 
+use crate::UeStats;
 use crate::cell::Cell;
 use crate::frame::SlotNumber;
 use crate::ue::{ReportMark, Ue};
@@ -88,6 +89,7 @@ impl<P: Packet + Send> Cell<P> {
             block_bytes: stats.downlink.block_bytes,
             served: stats.bearers.iter().map(|b| b.downlink.served).sum(),
             retransmissions: stats.downlink.retransmissions,
+            lost: radio_losses(stats),
             seq: self.ues[ue].mark.seq + 1,
         };
         let before = core::mem::replace(&mut self.ues[ue].mark, mark);
@@ -103,6 +105,7 @@ impl<P: Packet + Send> Cell<P> {
             harq_processes: u8::try_from(self.ues[ue].harq.busy).unwrap_or(u8::MAX),
             harq_retx: u32::try_from(mark.retransmissions - before.retransmissions)
                 .unwrap_or(u32::MAX),
+            lost_packets: Some(u32::try_from(mark.lost - before.lost).unwrap_or(u32::MAX)),
             seq: before.seq,
             timestamp: now,
         }
@@ -135,4 +138,13 @@ impl<P: Packet + Send> Cell<P> {
 fn mean_prb(prbs: u64, slots: u64, n_prb: Prb) -> Prb {
     let mean = (prbs + slots / 2) / slots;
     Prb::new(u16::try_from(mean).unwrap_or(u16::MAX)).min(n_prb)
+}
+
+/// Downlink packets that the radio has lost for a UE.
+fn radio_losses(stats: &UeStats) -> u64 {
+    stats
+        .bearers
+        .iter()
+        .map(|bearer| bearer.downlink.dropped.on_the_radio().get())
+        .sum()
 }

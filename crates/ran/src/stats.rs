@@ -75,6 +75,10 @@ impl Drops {
             + self.rlc_retransmissions
             + self.random
     }
+    /// Packets that the radio lost: those that no queue dropped, and of which the base station knows.
+    pub fn on_the_radio(&self) -> Packets {
+        (self.harq_failure + self.rlc_retransmissions + self.random).packets
+    }
     pub(crate) fn count(&mut self, reason: DropReason, bytes: Bytes) {
         match reason {
             // nobody's packet

@@ -56,6 +56,8 @@ pub(crate) struct ReportMark {
     pub(crate) block_bytes: Bytes,
     pub(crate) served: Bytes,
     pub(crate) retransmissions: u64,
+    /// Packets that the radio lost.
+    pub(crate) lost: u64,
     /// Number of the next report.
     pub(crate) seq: u64,
 }

@@ -1,22 +1,7 @@
-//! What a UE could carry (section 3.3 of the paper, equations 1 to 3).
+//! What a UE could carry (section 3.3 of the paper, equation 3; [`RadioReport`] has 1 and 2).
 
-use rnis::{LinkQuality, RadioReport, UeReport};
+use rnis::{LinkQuality, RadioReport};
 use units::{BitRate, Prb};
-
-/// Eq. 1: PRBs of the cell that nobody was given, mean per slot.
-pub(crate) fn unused_prb(report: &RadioReport) -> Prb {
-    let used: u32 = report.ues.iter().map(|ue| u32::from(ue.prb_dl.get())).sum();
-    let used = used + u32::from(report.cell.prb_background.get());
-    // means are rounded one by one, so that their sum can exceed the carrier by a PRB or two
-    let unused = u32::from(report.cell.n_prb.get()).saturating_sub(used);
-    Prb::new(u16::try_from(unused).unwrap_or(u16::MAX))
-}
-
-/// Eq. 2: allocated and all unused PRBs, at most the carrier.
-pub(crate) fn expected_prb(report: &RadioReport, ue: &UeReport) -> Prb {
-    let expected = ue.prb_dl.get().saturating_add(unused_prb(report).get());
-    Prb::new(expected.min(report.cell.n_prb.get()))
-}
 
 /// Eq. 3: the transport block that those PRBs would carry, over the TTI.
 ///
@@ -36,16 +21,16 @@ mod tests {
     fn eq_1_and_2_count_background_and_other_ues_as_used() {
         let mut r = report(&[40, 30]);
         r.cell.prb_background = Prb::new(12);
-        assert_eq!(unused_prb(&r), Prb::new(132 - 82));
-        assert_eq!(expected_prb(&r, &r.ues[0]), Prb::new(40 + 50));
-        assert_eq!(expected_prb(&r, &r.ues[1]), Prb::new(30 + 50));
+        assert_eq!(r.unused_prb(), Prb::new(132 - 82));
+        assert_eq!(r.expected_prb(&r.ues[0]), Prb::new(40 + 50));
+        assert_eq!(r.expected_prb(&r.ues[1]), Prb::new(30 + 50));
     }
 
     #[test]
     fn eq_3_gives_852_6_mbps_for_the_papers_cell() {
         // TBS 106576 bit in slots of 125 us
         let r = report(&[0]);
-        let c = capacity(&r, r.ues[0].quality, expected_prb(&r, &r.ues[0]));
+        let c = capacity(&r, r.ues[0].quality, r.expected_prb(&r.ues[0]));
         assert_eq!(c, BitRate::from_bps(852_608_000));
     }
 

@@ -7,7 +7,7 @@ use cc::{AckSample, Allocation, CongestionControl, Ctx, LossSample, PacketStamp,
 use units::{BitRate, Bytes, Instant};
 
 /// A congestion control that follows its allocation.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct FollowAllocation {
     allocation: Allocation,
     mss: Bytes,

@@ -280,7 +280,7 @@ impl Paper {
 impl Policy for Paper {
     fn on_report(&mut self, now: Instant, report: &RadioReport) {
         for ue in &report.ues {
-            let prb = capacity::expected_prb(report, ue);
+            let prb = report.expected_prb(ue);
             self.capacity
                 .insert(ue.rnti, capacity::capacity(report, ue.quality, prb));
         }

@@ -38,6 +38,7 @@ fn report(now: Instant, prb: u16, mcs: u8, queue: u64, served: u64, tbs: u64) ->
             rlc_queue_bytes: Bytes::new(queue),
             harq_processes: 0,
             harq_retx: 0,
+            lost_packets: None,
             seq: 0,
             timestamp: now,
         }],

@@ -109,6 +109,11 @@ pub struct UeReport {
     pub harq_processes: u8,
     /// HARQ retransmissions in the period.
     pub harq_retx: u32,
+    /// Downlink packets that the radio lost in the period (TS 36.314 4.1.5.2, packet Uu loss), where
+    /// the source counts them: given up by HARQ or RLC. Packets that a full or managed queue dropped
+    /// are not among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_packets: Option<u32>,
     /// Number of this report for this UE, counting up by one.
     pub seq: u64,
     /// When the period ended.
@@ -141,6 +146,22 @@ pub enum ReportError {
 }
 
 impl RadioReport {
+    /// PRBs of the cell that nobody was given, mean per slot (RAPID, equation 1).
+    pub fn unused_prb(&self) -> Prb {
+        let used: u32 = self.ues.iter().map(|ue| u32::from(ue.prb_dl.get())).sum();
+        let used = used.saturating_add(u32::from(self.cell.prb_background.get()));
+        // means are rounded one by one, so that their sum can exceed the carrier by a PRB or two
+        let unused = u32::from(self.cell.n_prb.get()).saturating_sub(used);
+        Prb::new(u16::try_from(unused).unwrap_or(u16::MAX))
+    }
+
+    /// Allocated and all unused PRBs, at most the carrier: what the UE could be given (RAPID,
+    /// equation 2).
+    pub fn expected_prb(&self, ue: &UeReport) -> Prb {
+        let expected = ue.prb_dl.get().saturating_add(self.unused_prb().get());
+        Prb::new(expected.min(self.cell.n_prb.get()))
+    }
+
     /// Checks what every consumer relies on.
     ///
     /// # Errors

@@ -205,6 +205,7 @@ mod tests {
             rlc_queue_bytes: Bytes::ZERO,
             harq_processes: 0,
             harq_retx: 0,
+            lost_packets: None,
             seq: 0,
             timestamp: Instant::from_nanos(slot),
         };

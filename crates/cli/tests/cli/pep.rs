@@ -32,6 +32,7 @@ fn report(n: u64, since: Duration) -> RadioReport {
         rlc_queue_bytes: Bytes::ZERO,
         harq_processes: 0,
         harq_retx: 0,
+        lost_packets: None,
         seq: n,
         timestamp: Time::ZERO + Span::from_secs(1_000) + since,
     };

@@ -22,6 +22,7 @@ pub(crate) fn report(rntis: &[u8], at: Instant) -> RadioReport {
         rlc_queue_bytes: Bytes::ZERO,
         harq_processes: 0,
         harq_retx: 0,
+        lost_packets: None,
         seq: 0,
         timestamp: at,
     };

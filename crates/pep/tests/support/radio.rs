@@ -39,6 +39,7 @@ pub fn report(ues: &[IpAddr], seq: u64, at: Instant, rate: u64) -> RadioReport {
         rlc_queue_bytes: Bytes::ZERO,
         harq_processes: 0,
         harq_retx: 0,
+        lost_packets: None,
         seq,
         timestamp: at,
     };

@@ -1,6 +1,5 @@
 //! Who wants the cell (point 6).
 
-use crate::capacity::unused_prb;
 use rnis::{RadioReport, UeReport};
 use units::{Bytes, Prb};
 
@@ -37,7 +36,7 @@ impl CellLoad {
         Self {
             active,
             connected,
-            unused: u32::from(unused_prb(report).get()),
+            unused: u32::from(report.unused_prb().get()),
             free: carrier.saturating_sub(u32::from(report.cell.prb_background.get())),
         }
     }

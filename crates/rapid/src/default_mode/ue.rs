@@ -149,7 +149,7 @@ impl Ue {
         let expected = if config.has(Part::CellSharing) {
             self.average_prb(load.expected_prb(of, self.is_sending(now)), load, covered)
         } else {
-            f64::from(capacity::expected_prb(report, of).get())
+            f64::from(report.expected_prb(of).get())
         };
         // transport blocks are proportional to PRBs but for their rounding
         let carrier =

@@ -41,6 +41,7 @@ fn report(users: u16) -> RadioReport {
         rlc_queue_bytes: Bytes::new(120_000),
         harq_processes: 8,
         harq_retx: 0,
+        lost_packets: None,
         seq: 60_000,
         timestamp: Instant::from_nanos(60_000_000_000),
     };

@@ -272,6 +272,7 @@ pub fn report(cell: u32, slot: u64, ues: &[(u16, Option<IpAddr>, u16)]) -> Radio
         rlc_queue_bytes: Amount::new(5_000),
         harq_processes: 1,
         harq_retx: 0,
+        lost_packets: None,
         seq: slot,
         timestamp: units::Instant::from_nanos(slot * 500_000),
     };

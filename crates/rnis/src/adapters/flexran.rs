@@ -261,6 +261,7 @@ impl FlexRan {
             rlc_queue_bytes: Bytes::new(queue),
             harq_processes: busy.count() as u8,
             harq_retx: u32::from(retx.is_some_and(|prb| prb > 0)),
+            lost_packets: None,
             seq: self.series.next_seq(rnti),
             timestamp: now,
         })

@@ -133,6 +133,7 @@ impl FlexRic {
             rlc_queue_bytes: Bytes::new(self.queues.get(&rnti).copied().unwrap_or(0)),
             harq_processes: 0,
             harq_retx: u32::try_from(retx.unwrap_or(0)).unwrap_or(u32::MAX),
+            lost_packets: None,
             seq: self.series.next_seq(rnti),
             timestamp: now,
         })

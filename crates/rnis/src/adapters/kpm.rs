@@ -156,6 +156,7 @@ impl Kpm {
             rlc_queue_bytes: Bytes::new(queue.round() as u64),
             harq_processes: 0,
             harq_retx: 0,
+            lost_packets: None,
             seq: self.series.next_seq(ue.rnti),
             timestamp: now,
         }

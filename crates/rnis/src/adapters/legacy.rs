@@ -101,6 +101,7 @@ impl Adapter for LegacyCsv {
             rlc_queue_bytes: Bytes::new(queue),
             harq_processes: 0,
             harq_retx: 0,
+            lost_packets: None,
             seq: self.series.next_seq(self.rnti),
             timestamp: now,
         };

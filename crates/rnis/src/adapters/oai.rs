@@ -164,6 +164,7 @@ impl OaiXapp {
             rlc_queue_bytes: Bytes::new(queue),
             harq_processes: 0,
             harq_retx: 0,
+            lost_packets: None,
             seq: self.series.next_seq(rnti),
             timestamp: now,
         })

@@ -164,6 +164,7 @@ impl SrsRan {
             rlc_queue_bytes: Bytes::new(queue),
             harq_processes: 0,
             harq_retx: nok as u32,
+            lost_packets: None,
             seq: self.series.next_seq(rnti),
             timestamp: now,
         })

@@ -1,12 +1,13 @@
-//! The compact binary form of a radio report, version 1.
+//! The compact binary form of a radio report, version 2.
 //!
 //! ```text
-//!   version u8 = 1
+//!   version u8 = 2
 //!   cell:  id n_prb scs_hz slot_ns  share (f64, 8 bytes, little-endian)  slot slots background
 //!   count of UEs, then for each:
 //!     rnti  ip (0 | 4 + 4 bytes | 6 + 16 bytes)  prb_dl
 //!     quality (0..4 table: mcs layers data_re | 255: full_band_millibytes)
-//!     cqi tbs_bytes served_bytes rlc_queue_bytes harq_processes harq_retx seq
+//!     cqi tbs_bytes served_bytes rlc_queue_bytes harq_processes harq_retx
+//!     lost_packets (0: not counted; otherwise one more than the count)  seq
 //!     timestamp_ns, as the zigzag difference from the UE before (from 0 for the first)
 //! ```
 //! Every number not said otherwise is an unsigned LEB128 of at most 64 bits.
@@ -17,13 +18,13 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use units::{Bytes, Cqi, Duration, Hertz, Instant, Mcs, Prb, Slot};
 
 /// The first byte of a binary report.
-pub const BINARY_VERSION: u8 = 1;
+pub const BINARY_VERSION: u8 = 2;
 
 /// The quality byte of [`LinkQuality::Measured`].
 const MEASURED: u8 = 255;
 
 /// The fewest bytes that one UE takes.
-const SMALLEST_UE: usize = 12;
+const SMALLEST_UE: usize = 13;
 
 const TABLES: [McsTable; 5] = [
     McsTable::LteQam64,
@@ -76,6 +77,7 @@ fn encode_ue(out: &mut Vec<u8>, ue: &UeReport, before: u64) {
     number(out, ue.rlc_queue_bytes.get());
     out.push(ue.harq_processes);
     number(out, ue.harq_retx.into());
+    number(out, ue.lost_packets.map_or(0, |lost| u64::from(lost) + 1));
     number(out, ue.seq);
     number(out, zigzag(ue.timestamp.as_nanos().wrapping_sub(before)));
 }
@@ -102,6 +104,13 @@ fn encode_quality(out: &mut Vec<u8>, quality: LinkQuality) {
     }
 }
 
+fn decode_lost(input: &mut Input<'_>) -> Result<Option<u32>, DecodeError> {
+    let field = "lost_packets";
+    let number = input.number(field)?;
+    let lost = number.checked_sub(1).map(u32::try_from).transpose();
+    lost.map_err(|_| input.wrong(field, "is larger than its type allows"))
+}
+
 fn table_byte(table: McsTable) -> u8 {
     match table {
         McsTable::LteQam64 => 0,
@@ -115,7 +124,7 @@ fn table_byte(table: McsTable) -> u8 {
 /// A report from the binary form.
 ///
 /// # Errors
-/// What is not a report of version 1 from its first byte to its last, and a report whose values
+/// What is not a report of version 2 from its first byte to its last, and a report whose values
 /// cannot be true.
 pub fn decode_binary(bytes: &[u8]) -> Result<RadioReport, DecodeError> {
     limit(bytes)?;
@@ -169,6 +178,7 @@ fn decode_ue(input: &mut Input<'_>, before: u64) -> Result<UeReport, DecodeError
         rlc_queue_bytes: Bytes::new(input.number("rlc_queue_bytes")?),
         harq_processes: input.byte("harq_processes")?,
         harq_retx: input.integer("harq_retx")?,
+        lost_packets: decode_lost(input)?,
         seq: input.number("seq")?,
         timestamp: Instant::from_nanos(before.wrapping_add(unzigzag(input.number("timestamp")?))),
     })

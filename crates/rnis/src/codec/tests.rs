@@ -21,6 +21,7 @@ fn report() -> RadioReport {
         rlc_queue_bytes: Bytes::new(120_000),
         harq_processes: 3,
         harq_retx: 1,
+        lost_packets: None,
         seq: 41,
         timestamp: Instant::from_nanos(5_000_000_123),
     };
@@ -184,6 +185,7 @@ prop_compose! {
         small in any::<[u8; 2]>(),
         amounts in any::<[u64; 5]>(),
         harq_retx in any::<u32>(),
+        lost_packets in any::<Option<u32>>(),
     ) -> UeReport {
         UeReport {
             rnti: Rnti(rnti),
@@ -196,6 +198,7 @@ prop_compose! {
             rlc_queue_bytes: Bytes::new(amounts[2]),
             harq_processes: small[1],
             harq_retx,
+            lost_packets,
             seq: amounts[3],
             timestamp: Instant::from_nanos(amounts[4]),
         }

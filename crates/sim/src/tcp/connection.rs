@@ -5,7 +5,7 @@ use super::receiver::Receiver;
 use super::segment::{Flags, SackBlocks, Segment};
 use super::sender::{INITIAL_RTO, Outgoing, Sender};
 use super::stats::{ReadChunk, RttSample, Stats};
-use cc::{Allocation, CongestionControl, Trace};
+use cc::{Allocation, CongestionControl, RadioState, Trace};
 use queue::Ecn;
 use units::{Bytes, Duration, Instant, Packets, Rng};
 
@@ -55,7 +55,7 @@ struct Handshake {
 ///
 /// After each call that may change what can be sent ([`Self::on_segment`], [`Self::on_deadline`],
 /// [`Self::write`], [`Self::read`], [`Self::close`], [`Self::open`], [`Self::abort`],
-/// [`Self::set_receive_window`], [`Self::set_allocation`]), call [`Self::poll_transmit`] until it
+/// [`Self::set_receive_window`], [`Self::set_allocation`], [`Self::on_radio`]), call [`Self::poll_transmit`] until it
 /// returns `None`; then [`Self::next_deadline`] is valid. Times must not decrease.
 #[derive(Debug)]
 pub struct Connection {
@@ -457,6 +457,11 @@ impl Connection {
     /// Hands an allocator's grant to the congestion controller.
     pub fn set_allocation(&mut self, now: Instant, allocation: Allocation) {
         self.sender.set_allocation(now, allocation);
+    }
+
+    /// Hands a radio report of the UE to the congestion controller.
+    pub fn on_radio(&mut self, now: Instant, state: &RadioState) {
+        self.sender.on_radio(now, state);
     }
 
     /// The round trip that the last acknowledgement completed, if it gave a sample; once.

@@ -1,8 +1,8 @@
 //! A congestion controller together with what it is given at every call.
 
 use cc::{
-    AckSample, Allocation, CongestionControl, Ctx, LossSample, PacketStamp, RecoveryEnd, Sent,
-    Trace,
+    AckSample, Allocation, CongestionControl, Ctx, LossSample, PacketStamp, RadioState,
+    RecoveryEnd, Sent, Trace,
 };
 use units::{BitRate, Bytes, Instant, Rng};
 
@@ -50,6 +50,12 @@ impl Controller {
     }
     pub(super) fn on_ack(&mut self, now: Instant, ack: &AckSample) {
         self.with(now, |cc, cx| cc.on_ack(cx, ack));
+    }
+    pub(super) fn is_congestion(&mut self, now: Instant, loss: &LossSample) -> bool {
+        self.with(now, |cc, cx| cc.is_congestion(cx, loss))
+    }
+    pub(super) fn on_radio(&mut self, now: Instant, state: &RadioState) {
+        self.with(now, |cc, cx| cc.on_radio(cx, state));
     }
     pub(super) fn on_loss(&mut self, now: Instant, loss: &LossSample) {
         self.with(now, |cc, cx| cc.on_loss(cx, loss));

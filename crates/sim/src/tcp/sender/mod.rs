@@ -23,7 +23,7 @@ use super::config::Config;
 use super::ranges::Span;
 use super::segment::{Flags, Segment};
 use super::stats::RttSample;
-use cc::{AckSample, Allocation, CongestionControl, Trace};
+use cc::{AckSample, Allocation, CongestionControl, RadioState, Trace};
 use controller::Controller;
 use marks::Marks;
 use pacing::Pacer;
@@ -425,6 +425,10 @@ impl Sender {
 
     pub(super) fn set_allocation(&mut self, now: Instant, allocation: Allocation) {
         self.controller.set_allocation(now, allocation);
+        self.is_active = true;
+    }
+    pub(super) fn on_radio(&mut self, now: Instant, state: &RadioState) {
+        self.controller.on_radio(now, state);
         self.is_active = true;
     }
     pub(super) fn set_trace(&mut self, trace: Box<dyn Trace + Send>) {

@@ -153,7 +153,7 @@ impl Sender {
                 self.controller.on_recovery_end(facts.now, false);
             }
         }
-        if found.segments > 0 && !self.is_repairing() {
+        if found.segments > 0 && !self.is_repairing() && self.is_congestion(facts.now, &found) {
             self.begin_fast(facts.now, &found, delivery.bytes);
         } else if facts.is_echo {
             self.on_echo(facts, delivery.bytes);
@@ -196,6 +196,18 @@ impl Sender {
         (!self.controller.governs_recovery()).then(|| Prr::begin(recover_fs, target, self.mss))
     }
 
+    /// Whether losses begin an episode. If not, they are repeated as the window allows, and that is
+    /// all. A window that was reduced for a mark is not reduced for them: there is nothing to ask.
+    fn is_congestion(&mut self, now: Instant, found: &Losses) -> bool {
+        let sample = LossSample {
+            kind: LossKind::Fast,
+            lost: Bytes::new(found.bytes),
+            bytes_in_flight: Bytes::new(self.board.in_flight()),
+            lost_sent_at: found.first_sent_at.unwrap_or(now),
+        };
+        self.episode.is_some() || self.controller.is_congestion(now, &sample)
+    }
+
     pub(super) fn inform_of_loss(&mut self, now: Instant, kind: LossKind, found: &Losses) {
         let sample = LossSample {
             kind,
@@ -213,7 +225,7 @@ impl Sender {
         if found.segments == 0 {
             return;
         }
-        if !self.is_repairing() {
+        if !self.is_repairing() && self.is_congestion(now, &found) {
             self.begin_fast(now, &found, 0);
         }
         let in_flight = self.board.in_flight();

@@ -20,7 +20,7 @@ pub(super) struct Told {
 }
 
 /// A controller with a fixed window and rate, which halves its window for losses only if told to.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Fixed {
     pub(super) cwnd: u64,
     pub(super) rate: Option<BitRate>,

@@ -1,0 +1,97 @@
+//! Keeps the queue in the base station short: the window of [`super::Variant::Default`].
+//!
+//! A sender that no longer slows down for losses on the radio fills the base station's buffer, which
+//! is MELD-DE; one that slows down for them when the queue is long halves its window although it is too
+//! large by a few kilobytes only, which is MELD-ME, and leaves the link idle. The reports say by how
+//! much it is too large:
+//!
+//! ```text
+//!   target = Q_th / 2
+//!   queue > Q_th:    limit = flight (1 - (queue - target) / (rate srtt)), once in a round trip
+//!   queue < target:  limit grows by (target - queue) a round trip
+//!   between:         limit stays, and so does the wrapped controller's window
+//! ```
+//!
+//! rate srtt is what the whole UE has in flight, so that each of its flows gives way by its share, and
+//! all grow alike: they converge as additive increase and multiplicative decrease do. The window is the
+//! lesser of the limit and the wrapped controller's, which does not grow while the limit binds it.
+//! Without fresh reports there is no limit, and losses are congestion: what is left is the wrapped
+//! controller.
+
+use super::{Config, paper};
+use crate::{AckSample, RadioState};
+use units::{BitRate, Bytes, Duration, Instant};
+
+/// The queue that is aimed at, as a share of Q_th.
+const TARGET_SHARE: u64 = 2;
+/// Least limit, in packets.
+const LEAST_PACKETS: u64 = 4;
+
+/// A limit of the window by the queue in the base station.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Brake {
+    limit: Option<Bytes>,
+    /// What the last report holds the window by.
+    hold: Option<Hold>,
+    bytes_in_flight: Bytes,
+    srtt: Duration,
+    /// No report lowers the limit before this time: what it said of the last one shows a round trip
+    /// later.
+    lowered_until: Instant,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Hold {
+    /// The queue is at its target or above.
+    is_filled: bool,
+    expires_at: Instant,
+}
+
+impl Brake {
+    /// A report arrived.
+    pub(super) fn on_radio(&mut self, now: Instant, state: &RadioState, config: Config) {
+        let most = paper::queue_threshold(state);
+        let target = most / TARGET_SHARE;
+        self.hold = Some(Hold {
+            is_filled: state.queue >= target,
+            expires_at: state.made_at + config.max_age,
+        });
+        if state.queue > most {
+            if now >= self.lowered_until && !self.srtt.is_zero() {
+                self.lower(state, target, config.pdu * LEAST_PACKETS);
+                self.lowered_until = now + self.srtt;
+            }
+        } else if let Some(limit) = &mut self.limit
+            && !self.srtt.is_zero()
+        {
+            let missing = target.saturating_sub(state.queue).get();
+            let share = state.period.ratio(self.srtt).min(1.0);
+            *limit += Bytes::new((missing as f64 * share) as u64);
+        }
+    }
+
+    fn lower(&mut self, state: &RadioState, target: Bytes, least: Bytes) {
+        let rate = BitRate::from_bytes_per(state.served, state.period);
+        let in_flight_of_ue = rate.bytes_in(self.srtt).max(self.bytes_in_flight).get() as f64;
+        let excess = state.queue.saturating_sub(target).get() as f64;
+        let kept = (1.0 - excess / in_flight_of_ue.max(1.0)).max(0.0);
+        let limit = Bytes::new((self.bytes_in_flight.get() as f64 * kept) as u64);
+        self.limit = Some(limit.max(least));
+    }
+
+    /// An acknowledgement arrived. Returns whether the wrapped controller's window must not grow.
+    pub(super) fn on_ack(&mut self, now: Instant, ack: &AckSample, inner_cwnd: Bytes) -> bool {
+        self.bytes_in_flight = ack.prior_in_flight;
+        self.srtt = ack.srtt;
+        let Some(hold) = self.hold.filter(|hold| now <= hold.expires_at) else {
+            self.limit = None;
+            return false;
+        };
+        hold.is_filled || self.limit.is_some_and(|limit| limit <= inner_cwnd)
+    }
+
+    /// Most payload in flight.
+    pub(super) fn limit(&self) -> Option<Bytes> {
+        self.limit
+    }
+}

@@ -1,0 +1,93 @@
+//! What a congestion controller is told of the radio: one UE's part of a radio report, in the terms
+//! that transports reckon in.
+
+use rnis::{LinkQuality, McsTable, RadioReport, UeReport};
+use units::{Bytes, Duration, Instant, Prb};
+
+/// HARQ processes of LTE FDD (TS 36.213 table 7-1), and of sources that do not tell the radio
+/// technology: fewer processes make consumers more careful.
+const LTE_HARQ_PROCESSES: u8 = 8;
+/// HARQ processes of NR (TS 38.214 5.1: up to 16).
+const NR_HARQ_PROCESSES: u8 = 16;
+
+/// The radio link of one UE, as its base station last reported it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RadioState {
+    /// The transport block that a slot would carry for the UE: its present MCS on the PRBs that it was
+    /// given and those that nobody was (RAPID's equation 2: a UE with nothing to receive is not given
+    /// any, and lacks none).
+    pub tbs: Bytes,
+    /// The same at the best MCS of its table (CQI 15).
+    pub best_tbs: Bytes,
+    /// HARQ processes that the UE has: 8 with LTE, 16 with NR.
+    pub harq_processes: u8,
+    /// What waits for it in the base station.
+    pub queue: Bytes,
+    /// Bytes that left its queues in the period.
+    pub served: Bytes,
+    /// Blocks sent again in the period.
+    pub harq_retx: u32,
+    /// Packets that the radio lost in the period, where the source counts them.
+    pub lost_packets: Option<u32>,
+    /// The time that the report covers.
+    pub period: Duration,
+    /// Its number.
+    pub seq: u64,
+    /// When the period ended, by the clock of whoever passes it on (see [`Self::of`]).
+    pub made_at: Instant,
+}
+
+impl RadioState {
+    /// The state of a UE of a report. `made_at` is the end of the reported period by the clock of the
+    /// connection: where the reporter's clock is another, the caller takes the time of arrival.
+    ///
+    /// A quality outside its table (an index that the source invented) carries nothing.
+    pub fn of(report: &RadioReport, ue: &UeReport, made_at: Instant) -> Self {
+        let prb = report.expected_prb(ue);
+        let bytes = |quality| carried(quality, prb, report.cell.n_prb);
+        Self {
+            tbs: bytes(ue.quality),
+            best_tbs: bytes(at_best_mcs(ue.quality)),
+            harq_processes: harq_processes(ue.quality),
+            queue: ue.rlc_queue_bytes,
+            served: ue.served_bytes,
+            harq_retx: ue.harq_retx,
+            lost_packets: ue.lost_packets,
+            period: report.cell.slot_duration * u64::from(report.cell.slots),
+            seq: ue.seq,
+            made_at,
+        }
+    }
+}
+
+fn carried(quality: LinkQuality, prb: Prb, n_prb: Prb) -> Bytes {
+    radio::transport_block_bytes(quality, prb, n_prb).unwrap_or(Bytes::ZERO)
+}
+
+/// The same link at CQI 15. A measured rate is the best that is known.
+fn at_best_mcs(quality: LinkQuality) -> LinkQuality {
+    match quality {
+        LinkQuality::Mcs {
+            table,
+            layers,
+            data_re_per_prb,
+            ..
+        } => LinkQuality::Mcs {
+            mcs: radio::max_mcs(table),
+            table,
+            layers,
+            data_re_per_prb,
+        },
+        LinkQuality::Measured { .. } => quality,
+    }
+}
+
+fn harq_processes(quality: LinkQuality) -> u8 {
+    match quality {
+        LinkQuality::Mcs {
+            table: McsTable::NrQam64 | McsTable::NrQam256 | McsTable::NrLowSe,
+            ..
+        } => NR_HARQ_PROCESSES,
+        _ => LTE_HARQ_PROCESSES,
+    }
+}
