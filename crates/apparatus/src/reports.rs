@@ -3,11 +3,11 @@
 //! A report is made every period, is lost with a probability or in a gap, and arrives after a delay.
 
 use rnis::RadioReport;
-use scenario::PepSpec;
+use scenario::ReportSpec;
 use std::collections::VecDeque;
 use units::{Duration, Instant, Rng};
 
-/// Radio reports between the cell and the proxy.
+/// Radio reports between the cell and a reader.
 #[derive(Debug)]
 pub struct ReportChannel {
     period: Duration,
@@ -24,14 +24,14 @@ pub struct ReportChannel {
 
 impl ReportChannel {
     /// The first report is made one period after the beginning.
-    pub fn new(pep: &PepSpec, rng: Rng) -> Self {
-        let next_at = Instant::ZERO + pep.report_period;
+    pub fn new(spec: &ReportSpec, rng: Rng) -> Self {
+        let next_at = Instant::ZERO + spec.period;
         Self {
-            period: pep.report_period,
-            delay: pep.report_delay,
-            loss: pep.report_loss,
-            gap: pep.report_gap,
-            gap_interval: pep.report_gap_interval,
+            period: spec.period,
+            delay: spec.delay,
+            loss: spec.loss,
+            gap: spec.gap,
+            gap_interval: spec.gap_interval,
             rng,
             next_at,
             under_way: VecDeque::new(),
@@ -54,7 +54,7 @@ impl ReportChannel {
         }
     }
 
-    /// When the next report reaches the proxy.
+    /// When the next report reaches the reader.
     pub fn next_arrival(&self) -> Option<Instant> {
         self.under_way.front().map(|&(at, _)| at)
     }
@@ -89,24 +89,22 @@ mod tests {
         }
     }
 
-    fn pep(report_period: Duration, report_delay: Duration) -> PepSpec {
-        PepSpec {
-            mode: scenario::PepMode::None,
-            report_period,
-            report_delay,
-            report_loss: 0.0,
-            report_gap: Duration::ZERO,
-            report_gap_interval: Duration::from_secs(1),
-            buffer: units::Bytes::new(4_000_000),
+    fn pep(period: Duration, delay: Duration) -> ReportSpec {
+        ReportSpec {
+            period,
+            delay,
+            loss: 0.0,
+            gap: Duration::ZERO,
+            gap_interval: Duration::from_secs(1),
         }
     }
 
     #[test]
     fn reports_of_a_gap_are_lost_and_no_others() {
         let period = Duration::from_millis(1);
-        let spec = PepSpec {
-            report_gap: Duration::from_millis(100),
-            report_gap_interval: Duration::from_millis(500),
+        let spec = ReportSpec {
+            gap: Duration::from_millis(100),
+            gap_interval: Duration::from_millis(500),
             ..pep(period, Duration::ZERO)
         };
         let mut channel = ReportChannel::new(&spec, Streams::new(1).stream("pep/report-loss"));
@@ -126,8 +124,8 @@ mod tests {
     #[test]
     fn reports_arrive_after_their_delay_and_some_are_lost() {
         let (period, delay) = (Duration::from_millis(2), Duration::from_millis(5));
-        let spec = PepSpec {
-            report_loss: 0.25,
+        let spec = ReportSpec {
+            loss: 0.25,
             ..pep(period, delay)
         };
         let mut channel = ReportChannel::new(&spec, Streams::new(1).stream("pep/report-loss"));

@@ -7,7 +7,7 @@ use crate::Error;
 use crate::clock::Clock;
 use apparatus::ReportChannel;
 use rnis::RadioReport;
-use scenario::PepSpec;
+use scenario::ReportSpec;
 use std::io::{ErrorKind, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -81,13 +81,13 @@ pub(crate) fn listen(path: &Path) -> Result<UnixListener, Error> {
 /// Sends reports to all readers from a thread of its own until `stop`.
 pub(crate) fn serve(
     listener: UnixListener,
-    pep: &PepSpec,
+    spec: &ReportSpec,
     seed: u64,
     clock: Clock,
     stop: Arc<AtomicBool>,
 ) -> Result<(ReportSink, JoinHandle<()>), Error> {
     let rng = Streams::new(seed).child("pep").stream("report-loss");
-    let channel = ReportChannel::new(pep, rng);
+    let channel = ReportChannel::new(spec, rng);
     let (sender, receiver) = sync_channel(UNDER_WAY);
     let work = move || send_all(&listener, channel, &receiver, clock, &stop);
     let thread = std::thread::Builder::new()

@@ -244,7 +244,8 @@ impl Lab {
         let taken = self.devices.take().zip(self.listener.take());
         let (devices, listener) = taken.expect("a lab has one radio");
         let stop = Arc::clone(&self.stop);
-        let (sink, thread) = reports::serve(listener, &experiment.pep, seed, self.clock, stop)?;
+        let (sink, thread) =
+            reports::serve(listener, &experiment.pep.reports, seed, self.clock, stop)?;
         self.threads.push(thread);
         let is_shell = purpose == Purpose::Shell;
         let end = if is_shell {
@@ -261,7 +262,7 @@ impl Lab {
             end,
             ends_with_flows: !is_shell,
             sample_interval: interval,
-            report_period: experiment.pep.report_period,
+            report_period: experiment.pep.reports.period,
         };
         let (_, events) = channel();
         Ok(Radio {

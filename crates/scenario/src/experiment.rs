@@ -2,6 +2,7 @@
 //! checked. Both worlds run it.
 
 use crate::moving::MovingSpec;
+use cc::meld;
 use queue::Capacity;
 use ran::{BearerConfig, CellConfig};
 use rapid::AllocatorConfig;
@@ -35,6 +36,8 @@ pub struct Experiment {
     pub flows: Vec<FlowSpec>,
     /// The proxy.
     pub pep: PepSpec,
+    /// The radio as servers with MELD see it.
+    pub meld: MeldSpec,
 }
 
 /// The way between the servers and the edge.
@@ -163,6 +166,8 @@ pub enum Transport {
     Tcp,
     /// UDP.
     Udp,
+    /// QUIC.
+    Quic,
 }
 
 /// Which way a flow's data goes.
@@ -197,8 +202,10 @@ pub struct FlowSpec {
     pub transport: Transport,
     /// Direction of the data.
     pub direction: Direction,
-    /// Congestion control of the data's sender (TCP).
+    /// Congestion control of the data's sender (TCP, QUIC).
     pub cc: CcSpec,
+    /// MELD round it, if the sender asks the radio about losses.
+    pub meld: Option<meld::Variant>,
     /// Explicit congestion notification. UDP only has its packets say so: nobody answers marks.
     pub ecn: EcnSpec,
     /// QoS flow identifier, 0 to 63.
@@ -207,7 +214,7 @@ pub struct FlowSpec {
     pub start: Duration,
     /// What it does.
     pub app: AppSpec,
-    /// TCP of both ends.
+    /// Sizes and buffers of both ends (TCP, QUIC).
     pub tcp: TcpSpec,
     /// True if the proxy takes this flow (TCP only).
     pub intercepted: bool,
@@ -291,22 +298,37 @@ pub struct TcpSpec {
     pub delayed_ack: bool,
 }
 
+/// Radio reports on their way to whoever reads them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReportSpec {
+    /// From one report to the next, above zero.
+    pub period: Duration,
+    /// Age of a report when it reaches its reader.
+    pub delay: Duration,
+    /// Probability that a report is lost, 0 to 1.
+    pub loss: f64,
+    /// All reports made during so long are lost, at the end of every `gap_interval`; less than that.
+    pub gap: Duration,
+    /// From the end of one gap to the end of the next, above zero.
+    pub gap_interval: Duration,
+}
+
+/// What servers whose flows use MELD are told of the radio.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeldSpec {
+    /// Radio reports to the servers.
+    pub reports: ReportSpec,
+    /// Reports older than this explain no loss.
+    pub max_age: Duration,
+}
+
 /// The proxy at the edge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PepSpec {
     /// What it does.
     pub mode: PepMode,
-    /// Period of radio reports.
-    pub report_period: Duration,
-    /// Age of a report when it reaches the proxy.
-    pub report_delay: Duration,
-    /// Probability that a report is lost, 0 to 1.
-    pub report_loss: f64,
-    /// All reports made during so long are lost, at the end of every `report_gap_interval`; less
-    /// than that.
-    pub report_gap: Duration,
-    /// From the end of one gap to the end of the next, above zero.
-    pub report_gap_interval: Duration,
+    /// Radio reports to it.
+    pub reports: ReportSpec,
     /// Most bytes that the proxy buffers for one flow and direction.
     pub buffer: Bytes,
 }

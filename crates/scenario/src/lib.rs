@@ -36,7 +36,8 @@ pub use comparison::{CompareError, Compared, Labelled, compare};
 pub use error::{Problem, ScenarioError};
 pub use experiment::{
     AccessSpec, AppSpec, CcSpec, CellSpec, ChannelSpec, Direction, EcnSpec, Experiment, FlowSpec,
-    LinkSpec, LoadSpec, PathSpec, PepMode, PepSpec, TcpSpec, Transport, UeSpec,
+    LinkSpec, LoadSpec, MeldSpec, PathSpec, PepMode, PepSpec, ReportSpec, TcpSpec, Transport,
+    UeSpec,
 };
 pub use keys::{Fallback, Key, Kind, Range, Section, keys, markdown};
 pub use load::Embedded;

@@ -77,7 +77,7 @@ fn nothing_waits_in_sdap_above_an_rlc_that_takes_everything() {
     // an AQM under another is the paper's own example
     refuses(
         with("codel", "codel", "sfq"),
-        &["\"codel\" alone", "4.2 of the paper"],
+        &["above rlc = \"codel\"", "4.2 of the paper"],
     );
 }
 

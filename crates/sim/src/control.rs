@@ -43,3 +43,14 @@ impl Control {
         self.decisions = decisions;
     }
 }
+
+/// Radio reports on their way to the servers whose flows use MELD.
+#[derive(Debug)]
+pub(crate) struct ServerReports {
+    /// Reports on their way.
+    pub(crate) reports: ReportChannel,
+    /// Makes reports; rests where the proxy's are made.
+    pub(crate) report_entity: EntityId,
+    /// Hands over reports.
+    pub(crate) arrival_entity: EntityId,
+}

@@ -146,6 +146,7 @@ fn start_flow(
                 on_server("server", Box::new(serve))?;
                 Box::new(move || upload::send_all(&client, &book))
             }
+            (Transport::Quic, _) => return Err(socket::no_quic(&context.spec)),
             (Transport::Udp, Direction::Down) => {
                 on_server("server", Box::new(move || datagrams::send_down(&server)))?;
                 Box::new(move || datagrams::receive_down(&client))

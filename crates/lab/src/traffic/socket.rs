@@ -11,7 +11,7 @@ use rustix::net::sockopt::{
     set_socket_send_buffer_size_force, set_socket_timeout, set_tcp_congestion, set_tcp_nodelay,
 };
 use rustix::net::{AddressFamily, SocketAddrV4, SocketFlags, SocketType, ipproto, socket_with};
-use scenario::{AppSpec, CcSpec, EcnSpec, FlowSpec, TcpSpec};
+use scenario::{AppSpec, CcSpec, EcnSpec, FlowSpec, TcpSpec, Transport};
 use std::os::fd::OwnedFd;
 
 /// Bytes of the timestamps option with its padding (RFC 7323 appendix A): Linux counts it as part of
@@ -22,6 +22,14 @@ const LARGEST_MSS: u64 = 1500 - 40 - TIMESTAMPS;
 
 /// Largest payload of a datagram: MTU 1500 less the headers of IPv4 and UDP.
 const LARGEST_DATAGRAM: u64 = 1500 - 28;
+
+/// Why a QUIC flow does not run.
+pub(crate) fn no_quic(flow: &FlowSpec) -> Error {
+    Error::Unsupported {
+        what: format!("flow {:?}", flow.name),
+        why: "the lab has no QUIC: take transport = \"tcp\", or --world sim".to_owned(),
+    }
+}
 
 /// Whether the kernel can run a flow. `available` is what the kernel says of its congestion controls.
 ///
@@ -49,6 +57,15 @@ pub(crate) fn check_flow(flow: &FlowSpec, available: &str) -> Result<(), Error> 
                 range.end()
             )),
         };
+    }
+    if flow.transport == Transport::Quic {
+        return Err(no_quic(flow));
+    }
+    if flow.meld.is_some() {
+        return refuse(
+            "the kernel's TCP asks no radio about its losses: take meld = \"off\", or --world sim"
+                .to_owned(),
+        );
     }
     if !known(available).any(|known| known == kernel_name(&flow.cc.name)) {
         let known = known(available).collect::<Vec<_>>().join(", ");

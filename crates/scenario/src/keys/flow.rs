@@ -64,10 +64,10 @@ pub(super) static SECTIONS: &[Section] = &[
             ),
             key(
                 "transport",
-                Choice(&["tcp", "udp"]),
+                Choice(&["tcp", "udp", "quic"]),
                 Absent("what the application uses"),
                 Any,
-                "Transport protocol.",
+                "Transport protocol. What runs over TCP runs over QUIC too.",
             ),
             key(
                 "direction",
@@ -81,7 +81,17 @@ pub(super) static SECTIONS: &[Section] = &[
                 Text,
                 Value("cubic"),
                 Any,
-                "Congestion control of the data's sender (TCP).",
+                "Congestion control of the data's sender (TCP, QUIC).",
+            ),
+            key(
+                "meld",
+                Choice(&["off", "de", "me", "default"]),
+                Value("off"),
+                Any,
+                "Whether the sender asks the radio if a loss is congestion (MELD): by the transport \
+                 block's size (`de`), by the queue in the base station too (`me`), or by what the \
+                 radio says that it lost, with a short queue (`default`). Needs a `[cell]`, and data \
+                 towards the user.",
             ),
             key(
                 "ecn",
@@ -112,7 +122,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Table,
                 Absent("its defaults"),
                 Any,
-                "TCP of both ends.",
+                "TCP of both ends; with QUIC its sizes, buffers and acknowledgements.",
             ),
             key(
                 "intercepted",

@@ -3,12 +3,42 @@
 use super::Fallback::{Absent, Required, Value};
 use super::Kind::{BitRate, Bytes, Capacity, Choice, Count, Duration, List, Number, Table, Text};
 use super::Range::{Any, Positive, Within};
-use super::{Section, key};
+use super::{Key, Section, key};
 
 /// Longest time that a scenario may state: 1000 h.
 pub(super) const LONGEST: f64 = 3_600_000.0;
 /// Greatest rate: 10 Tbit/s.
 pub(super) const FASTEST: f64 = 1e13;
+
+const REPORT_DELAY: Key = key(
+    "report-delay",
+    Duration,
+    Value("1 ms"),
+    Within(0.0, 100.0),
+    "Age of a report when it reaches its reader.",
+);
+const REPORT_LOSS: Key = key(
+    "report-loss",
+    Number,
+    Value("0"),
+    Within(0.0, 1.0),
+    "Probability that a report is lost.",
+);
+const REPORT_GAP: Key = key(
+    "report-gap",
+    Duration,
+    Value("0 s"),
+    Within(0.0, 100.0),
+    "All reports made during so long are lost, at the end of every \
+                 `report-gap-interval`, of which it is a part.",
+);
+const REPORT_GAP_INTERVAL: Key = key(
+    "report-gap-interval",
+    Duration,
+    Value("1 s"),
+    Within(1e-3, 1000.0),
+    "From the end of one gap in the reports to the end of the next.",
+);
 
 pub(super) static SECTIONS: &[Section] = &[
     Section {
@@ -93,6 +123,13 @@ pub(super) static SECTIONS: &[Section] = &[
             ),
             key("ue", Table, Absent("one wired host"), Any, "The users."),
             key("flow", Table, Required, Any, "The flows, at least one."),
+            key(
+                "meld",
+                Table,
+                Absent("its defaults"),
+                Any,
+                "The radio as servers see it whose flows use MELD.",
+            ),
             key(
                 "pep",
                 Table,
@@ -241,6 +278,32 @@ pub(super) static SECTIONS: &[Section] = &[
         ],
     },
     Section {
+        path: "meld",
+        kind: None,
+        meaning: "The radio as servers see it whose flows use MELD.",
+        keys: &[
+            key(
+                "report-period",
+                Duration,
+                Value("8 ms"),
+                Within(1e-5, 100.0),
+                "Period of radio reports (MELD section 4.2.2: 8 ms, as CSI reports). With a proxy \
+                 that reads the radio, the proxy's.",
+            ),
+            REPORT_DELAY,
+            REPORT_LOSS,
+            REPORT_GAP,
+            REPORT_GAP_INTERVAL,
+            key(
+                "max-age",
+                Duration,
+                Value("40 ms"),
+                Within(1e-4, 100.0),
+                "A report older than this explains no loss.",
+            ),
+        ],
+    },
+    Section {
         path: "pep",
         kind: None,
         meaning: "The proxy at the edge.",
@@ -260,35 +323,10 @@ pub(super) static SECTIONS: &[Section] = &[
                 Within(1e-5, 100.0),
                 "Period of radio reports (RAPID section 4.4 polls every millisecond).",
             ),
-            key(
-                "report-delay",
-                Duration,
-                Value("1 ms"),
-                Within(0.0, 100.0),
-                "Age of a report when it reaches the proxy.",
-            ),
-            key(
-                "report-loss",
-                Number,
-                Value("0"),
-                Within(0.0, 1.0),
-                "Probability that a report is lost.",
-            ),
-            key(
-                "report-gap",
-                Duration,
-                Value("0 s"),
-                Within(0.0, 100.0),
-                "All reports made during so long are lost, at the end of every \
-                 `report-gap-interval`, of which it is a part.",
-            ),
-            key(
-                "report-gap-interval",
-                Duration,
-                Value("1 s"),
-                Within(1e-3, 1000.0),
-                "From the end of one gap in the reports to the end of the next.",
-            ),
+            REPORT_DELAY,
+            REPORT_LOSS,
+            REPORT_GAP,
+            REPORT_GAP_INTERVAL,
             key(
                 "buffer",
                 Bytes,

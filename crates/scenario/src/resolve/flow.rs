@@ -3,10 +3,11 @@
 use super::ue::{Group, user_of};
 use super::{check_name, check_unique, copy_name};
 use crate::document::Node;
-use crate::error::{Checked, either, fault};
+use crate::error::{Checked, Fault, either, fault};
 use crate::experiment::{AppSpec, CcSpec, Direction, EcnSpec, FlowSpec, TcpSpec, Transport};
 use crate::reader::Reader;
 use crate::resolved::{Resolved, ResolvedValue};
+use cc::meld;
 use units::Duration;
 
 /// Most flows of one experiment.
@@ -76,7 +77,7 @@ fn one<'a>(name: &str, node: &'a Node, groups: &[Group], duration: Duration) -> 
     });
     let first = user_of(groups, ue, node.at, 0)?;
     let (app, transport) = app(&mut reader, name)?;
-    check_transport(&mut reader, transport)?;
+    let transport = transport_of(&mut reader, transport)?;
     let direction = match reader.choice("direction")? {
         "up" => Direction::Up,
         _ => Direction::Down,
@@ -93,12 +94,14 @@ fn one<'a>(name: &str, node: &'a Node, groups: &[Group], duration: Duration) -> 
     let qfi = reader.count("qfi")?;
     let (cc, tcp, intercepted) = sender(&mut reader, name, transport)?;
     let ecn = ecn(&mut reader, transport, &cc)?;
+    let meld = meld(&mut reader, transport, direction)?;
     let spec = FlowSpec {
         name: name.to_owned(),
         ue: first,
         transport,
         direction,
         cc,
+        meld,
         ecn,
         qfi,
         start,
@@ -187,26 +190,54 @@ fn app(flow: &mut Reader<'_>, name: &str) -> Checked<(AppSpec, Transport)> {
     Ok((app, transport))
 }
 
-/// The transport need not be said; if it is, it must be that of the application.
-fn check_transport(reader: &mut Reader<'_>, of_app: Transport) -> Checked<()> {
-    let name = match of_app {
-        Transport::Tcp => "tcp",
-        Transport::Udp => "udp",
+/// The transport need not be said; if it is, the application must run over it.
+fn transport_of(reader: &mut Reader<'_>, of_app: Transport) -> Checked<Transport> {
+    let (name, also) = match of_app {
+        Transport::Udp => ("udp", None),
+        _ => ("tcp", Some("quic")),
     };
     let given = reader.optional_choice("transport")?;
-    reader.put("transport", ResolvedValue::Text(name.to_owned()));
+    reader.put(
+        "transport",
+        ResolvedValue::Text(given.unwrap_or(name).to_owned()),
+    );
     match given {
-        Some(given) if given != name => Err(fault(
+        Some(given) if given == name => Ok(of_app),
+        Some(given) if Some(given) == also => Ok(Transport::Quic),
+        Some(given) => Err(fault(
             reader.place("transport"),
             format!("this application does not run over {given}"),
         )
-        .allowed(format!("it uses {name}"))
+        .allowed(format!(
+            "it uses {}",
+            either([name].into_iter().chain(also))
+        ))
         .hint("remove the line, or take another \"app\"")),
-        _ => Ok(()),
+        None => Ok(of_app),
     }
 }
 
-/// What the sender's TCP does; a UDP flow must not say any of it.
+/// Whether the sender of the data asks the radio about losses.
+fn meld(
+    reader: &mut Reader<'_>,
+    transport: Transport,
+    direction: Direction,
+) -> Checked<Option<meld::Variant>> {
+    let name = reader.choice("meld")?;
+    let variant = meld::Variant::from_name(name);
+    let problem = match (variant, transport, direction) {
+        (None, _, _) | (Some(_), Transport::Tcp | Transport::Quic, Direction::Down) => {
+            return Ok(variant);
+        }
+        (Some(_), Transport::Udp, _) => "a UDP flow has no congestion control to put MELD round",
+        (Some(_), _, Direction::Up) => "MELD is for data towards the user",
+    };
+    Err(fault(reader.place("meld"), problem)
+        .allowed("\"off\"")
+        .hint("remove the line"))
+}
+
+/// What the sender's transport does; a UDP flow must not say any of it.
 fn sender(
     reader: &mut Reader<'_>,
     name: &str,
@@ -221,11 +252,7 @@ fn sender(
             }
         }
         if reader.optional_flag("intercepted")? == Some(true) {
-            return Err(fault(
-                reader.place("intercepted"),
-                "the proxy takes TCP flows only",
-            )
-            .hint("remove the line"));
+            return Err(not_intercepted(reader));
         }
         reader.put("intercepted", ResolvedValue::Flag(false));
         let none = Reader::open("flow.<name>.tcp", "[tcp]", None, reader.at());
@@ -255,9 +282,22 @@ fn sender(
             .allowed(format!("allowed is at least \"mss\" = {}", spec.mss)));
     }
     reader.put("tcp", ResolvedValue::Table(tcp.finish()));
-    let intercepted = reader.optional_flag("intercepted")?.unwrap_or(true);
+    let is_tcp = transport == Transport::Tcp;
+    let intercepted = reader.optional_flag("intercepted")?;
+    if intercepted == Some(true) && !is_tcp {
+        return Err(not_intercepted(reader));
+    }
+    let intercepted = intercepted.unwrap_or(is_tcp);
     reader.put("intercepted", ResolvedValue::Flag(intercepted));
     Ok((CcSpec { name: cc }, spec, intercepted))
+}
+
+fn not_intercepted(reader: &Reader<'_>) -> Box<Fault> {
+    fault(
+        reader.place("intercepted"),
+        "the proxy takes TCP flows only",
+    )
+    .hint("remove the line")
 }
 
 /// RFC 9331 4.3: only a scalable congestion control may send ECT(1).

@@ -6,6 +6,7 @@ mod flow;
 mod moving;
 mod pep;
 mod queues;
+mod reports;
 mod site;
 mod ue;
 
@@ -75,6 +76,7 @@ pub(crate) fn experiment(cx: &mut Context<'_>, root: &Table) -> Checked<Made> {
     let (ues, groups) = ue::all(cx, &mut top, &access)?;
     let flows = flow::all(&mut top, &groups, duration)?;
     let pep = pep::read(&mut top, &access)?;
+    let meld = reports::meld(&mut top, &access, &flows, &pep)?;
     let access = with_background(access, &ues)?;
     let experiment = Experiment {
         name,
@@ -88,6 +90,7 @@ pub(crate) fn experiment(cx: &mut Context<'_>, root: &Table) -> Checked<Made> {
         ues,
         flows,
         pep,
+        meld,
     };
     Ok(Made {
         experiment,

@@ -1,6 +1,6 @@
 //! The proxy.
 
-use super::Access;
+use super::{Access, reports};
 use crate::document::Value;
 use crate::error::{Checked, either, fault};
 use crate::experiment::{PepMode, PepSpec};
@@ -21,11 +21,7 @@ pub(super) fn read(top: &mut Reader<'_>, access: &Access) -> Checked<PepSpec> {
         .hint("take \"none\" or \"split\", or a [cell]"));
     }
     let spec = PepSpec {
-        report_period: reader.quantity("report-period")?,
-        report_delay: reader.quantity("report-delay")?,
-        report_loss: reader.number("report-loss")?,
-        report_gap: reader.quantity("report-gap")?,
-        report_gap_interval: reader.quantity("report-gap-interval")?,
+        reports: reports::read(&mut reader)?,
         buffer: reader.quantity("buffer")?,
         mode: match mode {
             "split" => PepMode::Split,
@@ -34,16 +30,6 @@ pub(super) fn read(top: &mut Reader<'_>, access: &Access) -> Checked<PepSpec> {
             _ => PepMode::None,
         },
     };
-    if spec.report_gap >= spec.report_gap_interval {
-        return Err(fault(
-            reader.place("report-gap"),
-            format!(
-                "a gap of {} in the reports leaves none of each {}",
-                spec.report_gap, spec.report_gap_interval
-            ),
-        )
-        .allowed("less than \"report-gap-interval\""));
-    }
     top.put("pep", ResolvedValue::Table(reader.finish()));
     Ok(spec)
 }

@@ -2,7 +2,7 @@
 
 use super::{App, Entity, Flow, World};
 use crate::Error;
-use crate::control::Control;
+use crate::control::{Control, ServerReports};
 use crate::network::{Access, Link, LinkId, Links, Network, Route};
 use crate::schedule::{EntityId, Schedule};
 use apparatus::app::{Datagrams, Objects};
@@ -12,7 +12,9 @@ use apparatus::{
 };
 use queue::Capacity;
 use rapid::Allocator;
-use scenario::{AccessSpec, Direction, Experiment, FlowSpec, LinkSpec, PepMode, Transport};
+use scenario::{
+    AccessSpec, Direction, Experiment, FlowSpec, LinkSpec, PepMode, ReportSpec, Transport,
+};
 use units::{BitRate, Duration, Instant, Streams};
 
 /// A server's own link is so many times as fast as the path, so that the path and not the server is
@@ -60,6 +62,7 @@ pub(crate) fn build(experiment: &Experiment, seed: u64) -> Result<World, Error> 
         routes.push(builder.route(index as u32, spec)?);
         flows.push(builder.flow(index as u32, spec, path_delay, access_rtt)?);
     }
+    let server_reports = builder.server_reports()?;
     let sample_entity = builder.entity(Entity::Sample);
     let Builder {
         mut schedule,
@@ -76,6 +79,8 @@ pub(crate) fn build(experiment: &Experiment, seed: u64) -> Result<World, Error> 
     }
     if let Some(control) = &control {
         schedule.set(control.report_entity, Some(control.reports.next_report()));
+    } else if let Some(servers) = &server_reports {
+        schedule.set(servers.report_entity, Some(servers.reports.next_report()));
     }
     let mut net = Network::new(schedule, links, access, path, routes);
     net.start_cell();
@@ -91,6 +96,8 @@ pub(crate) fn build(experiment: &Experiment, seed: u64) -> Result<World, Error> 
         sessions: Vec::new(),
         pep: experiment.pep.clone(),
         control,
+        server_reports,
+        meld_max_age: experiment.meld.max_age,
         bottleneck: Bottleneck::default(),
         has_only_uploads: experiment
             .flows
@@ -187,11 +194,12 @@ impl Builder<'_> {
                 }
             }),
         };
-        let is_tcp = matches!(app, Some(App::Objects(_)));
-        let app = app.filter(|_| is_tcp == (spec.transport == Transport::Tcp));
+        let has_objects = matches!(app, Some(App::Objects(_)));
+        let is_tcp = spec.transport == Transport::Tcp;
+        let app = app.filter(|_| has_objects == (spec.transport != Transport::Udp));
         let app = app.ok_or_else(|| apparatus::Error::Transport {
             flow: spec.name.clone(),
-            expected: if is_tcp { "TCP" } else { "UDP" },
+            expected: if has_objects { "TCP or QUIC" } else { "UDP" },
         })?;
         let is_intercepted =
             is_tcp && spec.intercepted && self.experiment.pep.mode != PepMode::None;
@@ -216,6 +224,25 @@ impl Builder<'_> {
         })
     }
 
+    /// The reports to the servers, for MELD.
+    fn server_reports(&mut self) -> Result<Option<ServerReports>, Error> {
+        let experiment = self.experiment;
+        if experiment.flows.iter().all(|flow| flow.meld.is_none()) {
+            return Ok(None);
+        }
+        let AccessSpec::Cell(_) = &experiment.access else {
+            return Err(apparatus::Error::NoReports.into());
+        };
+        let reports = &experiment.meld.reports;
+        check_reports("meld", reports)?;
+        let rng = self.streams.child("meld").stream("report-loss");
+        Ok(Some(ServerReports {
+            reports: ReportChannel::new(reports, rng),
+            report_entity: self.entity(Entity::ServerReport),
+            arrival_entity: self.entity(Entity::ServerReportArrival),
+        }))
+    }
+
     /// The control plane, for RAPID.
     fn control(&mut self) -> Result<Option<Control>, Error> {
         let pep = &self.experiment.pep;
@@ -225,20 +252,12 @@ impl Builder<'_> {
         let AccessSpec::Cell(cell) = &self.experiment.access else {
             return Err(apparatus::Error::NoReports.into());
         };
-        if pep.report_period.is_zero() {
-            return Err(apparatus::Error::OutOfRange {
-                field: "pep.report-period".to_owned(),
-                value: pep.report_period.to_string(),
-                expected: "more than 0 s",
-            }
-            .into());
-        }
-        check_share("pep.report-loss", pep.report_loss)?;
+        check_reports("pep", &pep.reports)?;
         let rng = self.streams.child("pep").stream("report-loss");
         Ok(Some(Control {
             cell: cell.config.id,
             allocator: Allocator::new(config.clone())?,
-            reports: ReportChannel::new(pep, rng),
+            reports: ReportChannel::new(&pep.reports, rng),
             report_entity: self.entity(Entity::Report),
             arrival_entity: self.entity(Entity::ReportArrival),
             allocator_entity: self.entity(Entity::Allocator),
@@ -248,9 +267,32 @@ impl Builder<'_> {
     }
 }
 
+/// That reports can be made and sent.
+fn check_reports(section: &str, reports: &ReportSpec) -> Result<(), Error> {
+    if reports.period.is_zero() {
+        return Err(apparatus::Error::OutOfRange {
+            field: format!("{section}.report-period"),
+            value: reports.period.to_string(),
+            expected: "more than 0 s",
+        }
+        .into());
+    }
+    Ok(check_share(
+        &format!("{section}.report-loss"),
+        reports.loss,
+    )?)
+}
+
 fn check_flow(experiment: &Experiment, flow: &FlowSpec) -> Result<(), Error> {
     if flow.transport == Transport::Udp {
         return Ok(());
+    }
+    if flow.transport == Transport::Quic {
+        return Err(apparatus::Error::Transport {
+            flow: flow.name.clone(),
+            expected: "TCP",
+        }
+        .into());
     }
     let config = cc::BuildConfig {
         mss: flow.tcp.mss,

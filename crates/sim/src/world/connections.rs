@@ -3,6 +3,7 @@
 use super::World;
 use crate::session::Side;
 use crate::tcp::{Config, Connection, EcnConfig};
+use cc::meld::{self, Meld};
 use cc::{BuildConfig, CongestionControl};
 use rapid::FollowAllocation;
 use scenario::{EcnSpec, FlowSpec, PepMode, PepSpec};
@@ -60,7 +61,25 @@ impl World {
             _ => "server",
         };
         let controller = self.controller(&spec.cc.name, &config);
+        let controller = match spec.meld.filter(|_| side == Side::Server) {
+            Some(variant) => self.with_meld(controller, variant, &config),
+            None => controller,
+        };
         self.connection(flow, number, name, side, config, controller)
+    }
+
+    /// A server's controller that asks the radio about losses.
+    fn with_meld(
+        &self,
+        inner: Box<dyn CongestionControl>,
+        variant: meld::Variant,
+        config: &Config,
+    ) -> Box<dyn CongestionControl> {
+        let config = meld::Config {
+            max_age: self.meld_max_age,
+            ..meld::Config::new(variant, config.mss)
+        };
+        Box::new(Meld::new(inner, config))
     }
 
     /// The proxy's end of connection `number` of a flow.

@@ -7,10 +7,11 @@
 mod build;
 mod connections;
 mod hosts;
+mod meld;
 mod proxy;
 mod sampling;
 
-use crate::control::Control;
+use crate::control::{Control, ServerReports};
 use crate::network::{LinkId, Network, Place};
 use crate::packet::{Body, Packet};
 use crate::pool::Handle;
@@ -32,6 +33,10 @@ pub(crate) enum Entity {
     Report,
     /// A radio report reaches the proxy.
     ReportArrival,
+    /// A radio report for the servers is made.
+    ServerReport,
+    /// A radio report reaches the servers.
+    ServerReportArrival,
     /// The allocator's own deadline.
     Allocator,
     /// The cell.
@@ -101,6 +106,10 @@ pub(crate) struct World {
     sessions: Vec<Option<Box<Session>>>,
     pep: PepSpec,
     control: Option<Control>,
+    /// Radio reports to the servers.
+    server_reports: Option<ServerReports>,
+    /// What MELD takes for a fresh report.
+    meld_max_age: Duration,
     bottleneck: Bottleneck,
     /// The bottleneck is the one from the UEs.
     has_only_uploads: bool,
@@ -167,6 +176,8 @@ impl World {
             }
             Entity::Report => self.make_report(id),
             Entity::ReportArrival => self.on_report_arrival(id),
+            Entity::ServerReport => self.make_server_report(),
+            Entity::ServerReportArrival => self.on_server_report_arrival(),
             Entity::Allocator => {
                 self.net.schedule.set(id, None);
                 self.on_allocator_deadline();

@@ -91,11 +91,16 @@ impl World {
     pub(super) fn make_report(&mut self, id: EntityId) {
         let now = self.now;
         if let (Some(control), Some(cell)) = (&mut self.control, self.net.cell()) {
-            control.reports.send(now, cell.report(now));
+            let report = cell.report(now);
+            let copy = self.server_reports.is_some().then(|| report.clone());
+            control.reports.send(now, report);
             let next = control.reports.next_report();
             let arrival = control.reports.next_arrival();
             self.net.schedule.set(id, Some(next));
             self.net.schedule.set(control.arrival_entity, arrival);
+            if let Some(report) = copy {
+                self.send_to_servers(report);
+            }
         }
     }
 

@@ -181,7 +181,7 @@ fn rapid_keeps_the_radio_queue_short() {
 fn rapid_runs_repeat_bit_for_bit_with_lost_reports() {
     let mut experiment = fast_cell(ms(4), Duration::from_secs(2));
     experiment.pep.mode = PepMode::Rapid(AllocatorConfig::new(Mode::Paper));
-    experiment.pep.report_loss = 0.2;
+    experiment.pep.reports.loss = 0.2;
     experiment
         .flows
         .push(flow("cubic", "cubic", bulk(20_000_000)));

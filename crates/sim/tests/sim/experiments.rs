@@ -4,7 +4,8 @@ use queue::Capacity;
 use ran::{BearerConfig, CellConfig};
 use scenario::{
     AccessSpec, AppSpec, CcSpec, CellSpec, ChannelSpec, Direction, EcnSpec, Experiment, FlowSpec,
-    LinkSpec, LoadSpec, PathSpec, PepMode, PepSpec, RunResult, TcpSpec, Transport, UeSpec,
+    LinkSpec, LoadSpec, MeldSpec, PathSpec, PepMode, PepSpec, ReportSpec, RunResult, TcpSpec,
+    Transport, UeSpec,
 };
 use units::{BitRate, Bytes, Duration, Mcs, Prb};
 
@@ -54,18 +55,33 @@ pub(crate) fn dumbbell(
         }],
         flows: vec![],
         pep: no_pep(),
+        meld: meld(),
     }
 }
 
 pub(crate) fn no_pep() -> PepSpec {
     PepSpec {
         mode: PepMode::None,
-        report_period: ms(1),
-        report_delay: ms(1),
-        report_loss: 0.0,
-        report_gap: Duration::ZERO,
-        report_gap_interval: Duration::from_secs(1),
+        reports: reports(ms(1)),
         buffer: Bytes::new(8_000_000),
+    }
+}
+
+/// Reports that all arrive, a millisecond old.
+pub(crate) fn reports(period: Duration) -> ReportSpec {
+    ReportSpec {
+        period,
+        delay: ms(1),
+        loss: 0.0,
+        gap: Duration::ZERO,
+        gap_interval: Duration::from_secs(1),
+    }
+}
+
+pub(crate) fn meld() -> MeldSpec {
+    MeldSpec {
+        reports: reports(ms(8)),
+        max_age: ms(40),
     }
 }
 
@@ -87,6 +103,7 @@ pub(crate) fn flow(name: &str, cc: &str, app: AppSpec) -> FlowSpec {
         transport: Transport::Tcp,
         direction: Direction::Down,
         cc: CcSpec { name: cc.into() },
+        meld: None,
         ecn: EcnSpec::Off,
         qfi: 9,
         start: Duration::ZERO,

@@ -1,0 +1,61 @@
+//! Radio reports to the servers whose flows use MELD.
+
+use super::World;
+use crate::session::Side;
+use cc::RadioState;
+use rnis::RadioReport;
+
+impl World {
+    /// The cell makes a radio report that only the servers read.
+    pub(super) fn make_server_report(&mut self) {
+        if let Some(cell) = self.net.cell() {
+            let report = cell.report(self.now);
+            self.send_to_servers(report);
+        }
+        if let Some(servers) = &self.server_reports {
+            let next = servers.reports.next_report();
+            self.net.schedule.set(servers.report_entity, Some(next));
+        }
+    }
+
+    /// A radio report leaves for the servers.
+    pub(super) fn send_to_servers(&mut self, report: RadioReport) {
+        if let Some(servers) = &mut self.server_reports {
+            servers.reports.send(self.now, report);
+            let arrival = servers.reports.next_arrival();
+            self.net.schedule.set(servers.arrival_entity, arrival);
+        }
+    }
+
+    /// Radio reports reach the servers: each connection is told of its UE.
+    pub(super) fn on_server_report_arrival(&mut self) {
+        let now = self.now;
+        while let Some(servers) = &mut self.server_reports
+            && let Some(report) = servers.reports.take_arrived(now)
+        {
+            for id in 0..self.sessions.len() as u32 {
+                self.tell_server(id, &report);
+            }
+        }
+        if let Some(servers) = &self.server_reports {
+            let arrival = servers.reports.next_arrival();
+            self.net.schedule.set(servers.arrival_entity, arrival);
+        }
+    }
+
+    fn tell_server(&mut self, id: u32, report: &RadioReport) {
+        let Some(session) = &self.sessions[id as usize] else {
+            return;
+        };
+        let flow = &self.flows[session.flow as usize];
+        let ue = report.ues.iter().find(|ue| ue.rnti == flow.rnti);
+        let (Some(_), Some(ue)) = (flow.spec.meld, ue) else {
+            return;
+        };
+        let state = RadioState::of(report, ue, ue.timestamp);
+        self.with_session(id, |world, session| {
+            session.server.connection.on_radio(world.now, &state);
+            world.transmit(session, id, Side::Server);
+        });
+    }
+}
