@@ -1,6 +1,6 @@
 //! Combinations of queue management that make no sense are refused, with the reason.
 
-use scenario::{Overrides, load, load_str};
+use scenario::{AccessSpec, Overrides, load, load_str};
 use std::fs;
 use std::path::Path;
 
@@ -170,4 +170,22 @@ fn five_g_bdp_needs_a_trace_with_cqis() {
     refuses(with("5g-bdp"), &["5G-BDP", "CQIs", "this trace has none"]);
     assert_eq!(with("drql"), Ok(()));
     assert_eq!(with("default"), Ok(()));
+}
+
+#[test]
+fn ecn_reaches_every_discipline_that_has_it() {
+    for discipline in ["codel", "fq-codel", "red"] {
+        let access = |ecn: bool| {
+            let text =
+                format!("{BASE}ecn = {ecn}\n[cell.queues.rlc]\nalgorithm = \"{discipline}\"\n");
+            let points = load_str(&text, &Overrides::default()).expect("valid");
+            let AccessSpec::Cell(cell) = &points[0].experiment.access else {
+                panic!("a cell");
+            };
+            format!("{:?}", cell.config.queues)
+        };
+        assert!(access(true).contains("ecn: true"), "{discipline}");
+        assert!(!access(true).contains("ecn: false"), "{discipline}");
+        assert!(!access(false).contains("ecn: true"), "{discipline}");
+    }
 }

@@ -1,7 +1,6 @@
 //! What is refused, where the message points, and what it says.
 
-use cc::meld::Variant;
-use scenario::{EcnSpec, Overrides, Transport, load_str};
+use scenario::{EcnSpec, Overrides, load_str};
 use units::Duration;
 
 /// A scenario without faults; tests replace one line of it.
@@ -346,7 +345,7 @@ fn what_does_not_fit_together() {
     says(
         &refused(&text),
         "15:14",
-        &["does not run over udp", "it uses tcp"],
+        &["does not run over udp", "it uses \"tcp\" or \"quic\""],
     );
     let text = GOOD.replace("cc = \"cubic\"", "start = \"10 s\"");
     says(
@@ -490,78 +489,4 @@ fn options_that_fit_nothing() {
         message.starts_with("--seed 18446744073709551615:1:1: "),
         "{message}"
     );
-}
-
-#[test]
-fn meld_is_for_data_that_crosses_a_cell_to_the_user() {
-    let said = |lines: &str| refused(&GOOD.replace("cc = \"cubic\"", lines));
-    says(&said("meld = \"dee\""), "15:8", &["\"de\"", "\"default\""]);
-    says(
-        &said("meld = \"de\"\ndirection = \"up\""),
-        "15:8",
-        &["data towards the user"],
-    );
-    let udp =
-        with_line(16, "app = { kind = \"voip\" }\nmeld = \"me\"").replace("cc = \"cubic\"\n", "");
-    let udp = load_str(&udp, &Overrides::default()).expect_err("UDP");
-    assert!(udp.to_string().contains("no congestion control"), "{udp}");
-    let wired = GOOD
-        .replace(
-            "[cell]\nrat = \"lte\"\nbandwidth = \"5 MHz\"",
-            "[link]\nrate = \"15 Mbit/s\"",
-        )
-        .replace("channel = { kind = \"constant-cqi\", cqi = 14 }", "")
-        .replace("cc = \"cubic\"", "meld = \"default\"");
-    let wired = load_str(&wired, &Overrides::default()).expect_err("wired");
-    assert!(
-        wired.to_string().contains("gives no radio reports"),
-        "{wired}"
-    );
-    let both = format!(
-        "{}\n[pep]\nmode = \"default\"\n[meld]\nreport-period = \"8 ms\"\n",
-        GOOD.replace("cc = \"cubic\"", "meld = \"default\"")
-    );
-    let both = load_str(&both, &Overrides::default()).expect_err("two periods");
-    assert!(
-        both.to_string().contains("the proxy's period is 1 ms"),
-        "{both}"
-    );
-}
-
-#[test]
-fn what_runs_over_tcp_runs_over_quic() {
-    let experiment = |lines: &str| {
-        let text = GOOD.replace("cc = \"cubic\"", lines);
-        let mut points = load_str(&text, &Overrides::default()).expect("valid");
-        points.remove(0).experiment
-    };
-    let quic = experiment("transport = \"quic\"\nmeld = \"me\"");
-    assert_eq!(quic.flows[0].transport, Transport::Quic);
-    assert_eq!(quic.flows[0].meld, Some(Variant::MixedEnhancement));
-    assert!(!quic.flows[0].intercepted);
-    assert_eq!(quic.meld.reports.period, Duration::from_millis(8));
-    let text = GOOD.replace("cc = \"cubic\"", "transport = \"quic\"\nintercepted = true");
-    says(&refused(&text), "16:15", &["TCP flows only"]);
-    let voip = with_line(16, "app = { kind = \"voip\" }\ntransport = \"quic\"");
-    let voip = load_str(&voip.replace("cc = \"cubic\"\n", ""), &Overrides::default());
-    let voip = voip.expect_err("voice is over UDP").to_string();
-    assert!(voip.contains("does not run over quic"), "{voip}");
-}
-
-#[test]
-fn the_cells_ecn_reaches_every_discipline_that_has_it() {
-    let debug = |discipline: &str, ecn: bool| {
-        let text = GOOD.replace(
-            "bandwidth = \"5 MHz\"",
-            &format!("bandwidth = \"5 MHz\"\nqueues = {{ rlc = \"{discipline}\", ecn = {ecn} }}"),
-        );
-        let points = load_str(&text, &Overrides::default()).expect("valid");
-        format!("{:?}", points[0].experiment.access)
-    };
-    for discipline in ["codel", "fq-codel", "red"] {
-        let (with, without) = (debug(discipline, true), debug(discipline, false));
-        assert!(with.contains("ecn: true"), "{discipline}: {with}");
-        assert!(!with.contains("ecn: false"), "{discipline}: {with}");
-        assert!(!without.contains("ecn: true"), "{discipline}: {without}");
-    }
 }

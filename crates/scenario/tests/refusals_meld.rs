@@ -1,0 +1,79 @@
+//! What is refused of MELD and QUIC, and what is accepted.
+
+use cc::meld::Variant;
+use scenario::{Experiment, Overrides, Transport, load_str};
+use units::Duration;
+
+const CELL: &str = "[cell]\nrat = \"lte\"\nbandwidth = \"5 MHz\"\n[ue.phone]\nchannel = { kind = \"constant-cqi\", cqi = 14 }\n";
+const LINK: &str = "[link]\nrate = \"15 Mbit/s\"\n";
+const BULK: &str = "app = { kind = \"bulk\", size = \"1 MB\" }\n";
+
+fn read(access: &str, flow: &str, rest: &str) -> Result<Experiment, String> {
+    let text =
+        format!("duration = \"10 s\"\n[path]\nrtt = \"50 ms\"\n{access}[flow.one]\n{flow}{rest}");
+    match load_str(&text, &Overrides::default()) {
+        Ok(mut points) => Ok(points.remove(0).experiment),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[track_caller]
+fn refused(access: &str, flow: &str, rest: &str, parts: &[&str]) {
+    let error = read(access, flow, rest).expect_err("refused");
+    for part in parts {
+        assert!(error.contains(part), "{part:?} is not in: {error}");
+    }
+}
+
+#[test]
+fn meld_is_for_data_that_crosses_a_cell_to_the_user() {
+    let bulk = |lines: &str| format!("{lines}\n{BULK}");
+    refused(
+        CELL,
+        &bulk("meld = \"dee\""),
+        "",
+        &[":9:", "\"de\"", "\"default\""],
+    );
+    let up = bulk("meld = \"de\"\ndirection = \"up\"");
+    refused(CELL, &up, "", &["data towards the user"]);
+    let udp = "app = { kind = \"voip\" }\nmeld = \"me\"\n";
+    refused(CELL, udp, "", &[":11:", "no congestion control"]);
+    refused(
+        LINK,
+        &bulk("meld = \"de\""),
+        "",
+        &["\"one\"", "gives no radio reports"],
+    );
+}
+
+#[test]
+fn the_proxy_and_the_servers_read_the_same_reports() {
+    let flow = format!("meld = \"default\"\n{BULK}");
+    let pep = "[pep]\nmode = \"default\"\nreport-period = \"2 ms\"\n";
+    let two = format!("{pep}[meld]\nreport-period = \"8 ms\"\n");
+    refused(CELL, &flow, &two, &["the proxy's period is 2 ms"]);
+    let one = read(CELL, &flow, pep).expect("valid");
+    assert_eq!(one.meld.reports.period, Duration::from_millis(2));
+    let gap = "[meld]\nreport-gap = \"1 s\"\n";
+    refused(CELL, &flow, gap, &["leaves none of each 1 s"]);
+}
+
+#[test]
+fn what_runs_over_tcp_runs_over_quic() {
+    let quic = format!("transport = \"quic\"\nmeld = \"me\"\n{BULK}");
+    let quic = read(CELL, &quic, "").expect("valid");
+    assert_eq!(quic.flows[0].transport, Transport::Quic);
+    assert_eq!(quic.flows[0].meld, Some(Variant::MixedEnhancement));
+    assert!(!quic.flows[0].intercepted);
+    assert_eq!(quic.meld.reports.period, Duration::from_millis(8));
+    assert_eq!(quic.meld.max_age, Duration::from_millis(40));
+    let taken = format!("transport = \"quic\"\nintercepted = true\n{BULK}");
+    refused(CELL, &taken, "", &["TCP flows only"]);
+    let voip = "app = { kind = \"voip\" }\ntransport = \"quic\"\n";
+    refused(
+        CELL,
+        voip,
+        "",
+        &["does not run over quic", "it uses \"udp\""],
+    );
+}
