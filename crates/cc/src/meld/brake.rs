@@ -6,11 +6,16 @@
 //! much it is too large:
 //!
 //! ```text
-//!   target = Q_th / 2
-//!   queue > Q_th:    limit = flight (1 - (queue - target) / (rate srtt)), once in a round trip
-//!   queue < target:  limit grows by (target - queue) a round trip
-//!   between:         limit stays, and so does the wrapped controller's window
+//!   standing = max(least queue of the last round trip, queue - Q_th)      target = Q_th / 4
+//!   standing > 2 target:  limit = flight (1 - (standing - target) / (rate srtt)), once in a round trip
+//!   standing < target:    limit grows by (target - standing) a round trip
+//!   between:              limit stays, and so does the wrapped controller's window
 //! ```
+//!
+//! Bursts fill the queue too: acknowledgements come in groups, and what waits for a HARQ
+//! retransmission arrives at once. They are gone within a round trip, so that the least queue of one
+//! is what stands there for no use (as CoDel has it, RFC 8289 3.2); only what exceeds Q_th counts at
+//! once, as when the radio link fades.
 //!
 //! rate srtt is what the whole UE has in flight, so that each of its flows gives way by its share, and
 //! all grow alike: they converge as additive increase and multiplicative decrease do. The window is the
@@ -20,19 +25,26 @@
 
 use super::{Config, paper};
 use crate::{AckSample, RadioState};
+use std::collections::VecDeque;
 use units::{BitRate, Bytes, Duration, Instant};
 
-/// The queue that is aimed at, as a share of Q_th.
-const TARGET_SHARE: u64 = 2;
+/// The standing queue that is aimed at, as a share of Q_th.
+const TARGET_SHARE: u64 = 4;
+/// The standing queue that lowers the limit, as a multiple of the target.
+const MOST_PER_TARGET: u64 = 2;
+/// Reports kept for the least queue of a round trip.
+const MOST_REPORTS: usize = 256;
 /// Least limit, in packets.
 const LEAST_PACKETS: u64 = 4;
 
 /// A limit of the window by the queue in the base station.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Brake {
     limit: Option<Bytes>,
     /// What the last report holds the window by.
     hold: Option<Hold>,
+    /// Queues of the last round trip, with the times at which they were heard of.
+    queues: VecDeque<(Instant, Bytes)>,
     bytes_in_flight: Bytes,
     srtt: Duration,
     /// No report lowers the limit before this time: what it said of the last one shows a round trip
@@ -50,31 +62,47 @@ struct Hold {
 impl Brake {
     /// A report arrived.
     pub(super) fn on_radio(&mut self, now: Instant, state: &RadioState, config: Config) {
-        let most = paper::queue_threshold(state);
-        let target = most / TARGET_SHARE;
+        let threshold = paper::queue_threshold(state);
+        let target = threshold / TARGET_SHARE;
+        let standing = self.standing_queue(now, state, threshold);
         self.hold = Some(Hold {
-            is_filled: state.queue >= target,
+            is_filled: standing >= target,
             expires_at: state.made_at + config.max_age,
         });
-        if state.queue > most {
-            if now >= self.lowered_until && !self.srtt.is_zero() {
-                self.lower(state, target, config.pdu * LEAST_PACKETS);
+        if self.srtt.is_zero() {
+            return;
+        }
+        if standing > target * MOST_PER_TARGET {
+            if now >= self.lowered_until {
+                let excess = standing.saturating_sub(target);
+                self.lower(state, excess, config.pdu * LEAST_PACKETS);
                 self.lowered_until = now + self.srtt;
             }
-        } else if let Some(limit) = &mut self.limit
-            && !self.srtt.is_zero()
-        {
-            let missing = target.saturating_sub(state.queue).get();
+        } else if let Some(limit) = &mut self.limit {
+            let missing = target.saturating_sub(standing).get();
             let share = state.period.ratio(self.srtt).min(1.0);
             *limit += Bytes::new((missing as f64 * share) as u64);
         }
     }
 
-    fn lower(&mut self, state: &RadioState, target: Bytes, least: Bytes) {
+    fn standing_queue(&mut self, now: Instant, state: &RadioState, threshold: Bytes) -> Bytes {
+        let round_trip = self.srtt.max(state.period);
+        self.queues
+            .retain(|&(heard_at, _)| now.saturating_since(heard_at) < round_trip);
+        if self.queues.len() == MOST_REPORTS {
+            self.queues.pop_front();
+        }
+        self.queues.push_back((now, state.queue));
+        let least = self.queues.iter().map(|&(_, queue)| queue).min();
+        least
+            .unwrap_or_default()
+            .max(state.queue.saturating_sub(threshold))
+    }
+
+    fn lower(&mut self, state: &RadioState, excess: Bytes, least: Bytes) {
         let rate = BitRate::from_bytes_per(state.served, state.period);
         let in_flight_of_ue = rate.bytes_in(self.srtt).max(self.bytes_in_flight).get() as f64;
-        let excess = state.queue.saturating_sub(target).get() as f64;
-        let kept = (1.0 - excess / in_flight_of_ue.max(1.0)).max(0.0);
+        let kept = (1.0 - excess.get() as f64 / in_flight_of_ue.max(1.0)).max(0.0);
         let limit = Bytes::new((self.bytes_in_flight.get() as f64 * kept) as u64);
         self.limit = Some(limit.max(least));
     }
