@@ -12,6 +12,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("radio", &["units", "rnis"]),
     ("cc", &["units", "rnis", "radio"]),
     ("queue", &["units"]),
+    ("quinn-cc", &["units", "cc"]),
     ("rapid", &["units", "rnis", "radio", "cc"]),
     ("ran", &["units", "rnis", "radio", "queue"]),
     (
@@ -79,6 +80,7 @@ const CORES: &[&str] = &[
     "rnis",
     "radio",
     "cc",
+    "quinn-cc",
     "queue",
     "ran",
     "rapid",

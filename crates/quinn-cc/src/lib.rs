@@ -1,0 +1,42 @@
+//! Brimful's congestion controllers in quinn.
+//!
+//! ```text
+//!                 on_sent, on_ack, on_end_acks        Sent, AckSample
+//!   quinn-proto   on_congestion_event       [quinn-cc]     LossSample        [cc]
+//!                 window                                   cwnd
+//!                                               ^
+//!            reports of the UE ──> [RadioFeed] ─┘ on_radio
+//! ```
+//!
+//! [`AdapterFactory`] is a [`quinn_proto::congestion::ControllerFactory`] whose controllers are those of
+//! [`cc`]: any of [`cc::names`], MELD round any of them, or one of the caller's own. Whoever learns of
+//! the radio pushes it into a [`RadioFeed`]; whoever wants to see what happens reads a [`Monitor`] or
+//! gives a [`cc::Trace`].
+//!
+//! ```no_run
+//! # use std::sync::Arc;
+//! # fn with(now: std::time::Instant) -> Result<(), cc::UnknownController> {
+//! let feed = quinn_cc::RadioFeed::new();
+//! let factory = quinn_cc::AdapterFactory::named(now, "cubic", Some(cc::meld::Variant::Default))?
+//!     .with_feed(feed.clone());
+//! let mut transport = quinn::TransportConfig::default();
+//! transport.congestion_controller_factory(Arc::new(factory));
+//! # Ok(()) }
+//! ```
+//!
+//! What quinn does not tell a controller, and what is done about it, stands in [`Adapter`].
+//!
+//! What this crate is *not*: it has no socket, no runtime and no clock; times are quinn's, counted from
+//! an epoch that the caller names, so that a simulator can use its own.
+#![forbid(unsafe_code)]
+
+mod adapter;
+mod factory;
+mod feed;
+mod flight;
+mod monitor;
+
+pub use adapter::Adapter;
+pub use factory::{AdapterFactory, Epoch, TraceSink};
+pub use feed::RadioFeed;
+pub use monitor::{Monitor, PathSample, Totals};

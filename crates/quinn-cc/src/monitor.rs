@@ -1,0 +1,151 @@
+//! What a connection's controller sees and does, for whoever watches from another thread.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use units::{Bytes, Duration};
+
+/// Shows the controller's view of a connection: a handle, cheap to clone. A connection that has
+/// moved to another address goes on with the same counts.
+#[derive(Clone, Debug, Default)]
+pub struct Monitor(Arc<Cells>);
+
+#[derive(Debug, Default)]
+struct Cells {
+    cwnd: AtomicU64,
+    bytes_in_flight: AtomicU64,
+    latest_rtt: AtomicU64,
+    srtt: AtomicU64,
+    min_rtt: AtomicU64,
+    rtt_samples: AtomicU64,
+    paths: AtomicU64,
+    congestion_events: AtomicU64,
+    persistent_congestion: AtomicU64,
+    ecn_events: AtomicU64,
+    silent_losses: AtomicU64,
+    silent_bytes: AtomicU64,
+    lost_bytes: AtomicU64,
+    radio_states: AtomicU64,
+}
+
+/// The state of the path as its last acknowledgement left it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathSample {
+    /// The window.
+    pub cwnd: Bytes,
+    /// In flight.
+    pub bytes_in_flight: Bytes,
+    /// The last sample of the round-trip time; zero before the first.
+    pub latest_rtt: Duration,
+    /// Smoothed (RFC 9002 5.3).
+    pub srtt: Duration,
+    /// The least.
+    pub min_rtt: Duration,
+    /// Samples so far: tells whether [`Self::latest_rtt`] is new.
+    pub rtt_samples: u64,
+}
+
+/// What has happened so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Paths that a controller was made for: 1 and one for each new address of the peer.
+    pub paths: u64,
+    /// Episodes that the controller was told of: [`Self::ecn_events`] and
+    /// [`Self::persistent_congestion`] among them.
+    pub congestion_events: u64,
+    /// Times of persistent congestion (RFC 9002 7.6).
+    pub persistent_congestion: u64,
+    /// Episodes that a mark began.
+    pub ecn_events: u64,
+    /// Times that losses were repeated silently.
+    pub silent_losses: u64,
+    /// Bytes repeated silently.
+    pub silent_bytes: Bytes,
+    /// Bytes found lost, silently or not.
+    pub lost_bytes: Bytes,
+    /// Radio states that reached the controller.
+    pub radio_states: u64,
+}
+
+impl Monitor {
+    /// A monitor that has seen nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The path, as the last acknowledgement left it. Read while the connection goes on, the values
+    /// may be of two consecutive acknowledgements.
+    pub fn path(&self) -> PathSample {
+        let get = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
+        let cells = &*self.0;
+        PathSample {
+            cwnd: Bytes::new(get(&cells.cwnd)),
+            bytes_in_flight: Bytes::new(get(&cells.bytes_in_flight)),
+            latest_rtt: Duration::from_nanos(get(&cells.latest_rtt)),
+            srtt: Duration::from_nanos(get(&cells.srtt)),
+            min_rtt: Duration::from_nanos(get(&cells.min_rtt)),
+            rtt_samples: get(&cells.rtt_samples),
+        }
+    }
+
+    /// What has happened so far.
+    pub fn totals(&self) -> Totals {
+        let get = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
+        let cells = &*self.0;
+        Totals {
+            paths: get(&cells.paths),
+            congestion_events: get(&cells.congestion_events),
+            persistent_congestion: get(&cells.persistent_congestion),
+            ecn_events: get(&cells.ecn_events),
+            silent_losses: get(&cells.silent_losses),
+            silent_bytes: Bytes::new(get(&cells.silent_bytes)),
+            lost_bytes: Bytes::new(get(&cells.lost_bytes)),
+            radio_states: get(&cells.radio_states),
+        }
+    }
+
+    pub(crate) fn on_path(&self) {
+        self.0.paths.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn on_radio(&self) {
+        self.0.radio_states.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn on_ack(&self, sample: &PathSample, has_rtt: bool) {
+        let set = |cell: &AtomicU64, value| cell.store(value, Ordering::Relaxed);
+        let cells = &*self.0;
+        set(&cells.cwnd, sample.cwnd.get());
+        set(&cells.bytes_in_flight, sample.bytes_in_flight.get());
+        set(&cells.srtt, sample.srtt.as_nanos());
+        if has_rtt {
+            set(&cells.latest_rtt, sample.latest_rtt.as_nanos());
+            set(&cells.min_rtt, sample.min_rtt.as_nanos());
+            cells.rtt_samples.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn on_window(&self, cwnd: Bytes) {
+        self.0.cwnd.store(cwnd.get(), Ordering::Relaxed);
+    }
+
+    pub(crate) fn on_lost(&self, bytes: Bytes) {
+        self.0.lost_bytes.fetch_add(bytes.get(), Ordering::Relaxed);
+    }
+
+    pub(crate) fn on_silent(&self, bytes: Bytes) {
+        self.0.silent_losses.fetch_add(1, Ordering::Relaxed);
+        self.0
+            .silent_bytes
+            .fetch_add(bytes.get(), Ordering::Relaxed);
+    }
+
+    pub(crate) fn on_congestion(&self, kind: cc::LossKind) {
+        self.0.congestion_events.fetch_add(1, Ordering::Relaxed);
+        let own = match kind {
+            cc::LossKind::Fast => return,
+            cc::LossKind::Timeout => &self.0.persistent_congestion,
+            cc::LossKind::Ecn => &self.0.ecn_events,
+        };
+        own.fetch_add(1, Ordering::Relaxed);
+    }
+}
