@@ -1,8 +1,9 @@
 //! No sequence of events, however absurd, breaks a controller.
 
+use cc::meld::{self, Meld};
 use cc::{
-    AckSample, BuildConfig, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RecoveryEnd,
-    Sent,
+    AckSample, BuildConfig, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RadioState,
+    RecoveryEnd, Sent,
 };
 use proptest::prelude::*;
 use units::{Bytes, Duration, Instant, Rng, Streams};
@@ -29,7 +30,7 @@ struct Event {
 
 fn event() -> impl Strategy<Value = Event> {
     (
-        0u8..9,
+        0u8..11,
         number(),
         prop::array::uniform6(number()),
         prop::array::uniform5(any::<bool>()),
@@ -112,8 +113,52 @@ impl Bench {
                 },
             ),
             7 => self.cc.on_app_limited(&mut cx, bytes(a)),
+            8 => {
+                let state = RadioState {
+                    tbs: bytes(a),
+                    best_tbs: bytes(b),
+                    harq_processes: e as u8,
+                    queue: bytes(c),
+                    served: bytes(d),
+                    harq_retx: f as u32,
+                    lost_packets: event.flags[0].then_some(a as u32),
+                    period: time(e),
+                    seq: b,
+                    made_at: Instant::from_nanos(f),
+                };
+                self.cc.on_radio(&mut cx, &state);
+            }
+            9 => {
+                let loss = LossSample {
+                    kind: LossKind::Fast,
+                    lost: bytes(b),
+                    bytes_in_flight: bytes(c),
+                    lost_sent_at: Instant::from_nanos(d),
+                };
+                if self.cc.is_congestion(&mut cx, &loss) {
+                    self.cc.on_loss(&mut cx, &loss);
+                }
+            }
             _ => self.cc.on_restart_after_idle(&mut cx),
         }
+    }
+}
+
+/// Every controller, and MELD in its variants round two of them.
+fn controllers() -> Vec<String> {
+    let plain = cc::names().iter().map(|&name| name.to_owned());
+    let meld = meld::Variant::NAMES
+        .iter()
+        .flat_map(|variant| ["newreno", "bbr"].map(|name| format!("{name} meld {variant}")));
+    plain.chain(meld).collect()
+}
+
+fn build(name: &str, config: BuildConfig) -> Box<dyn CongestionControl> {
+    let (name, variant) = name.split_once(" meld ").unwrap_or((name, ""));
+    let cc = cc::build(name, config).expect("known");
+    match meld::Variant::from_name(variant) {
+        Some(variant) => Box::new(Meld::new(cc, meld::Config::new(variant, config.mss))),
+        None => cc,
     }
 }
 
@@ -128,9 +173,9 @@ proptest! {
     ) {
         let config =
             BuildConfig { mss: Bytes::new(mss), initial_window: Bytes::new(initial_window) };
-        for &name in cc::names() {
+        for name in &controllers() {
             let mut bench = Bench {
-                cc: cc::build(name, config).expect("known"),
+                cc: build(name, config),
                 rng: Streams::new(1).stream("cc"),
                 now: Instant::ZERO,
                 stamp: PacketStamp::default(),
@@ -154,9 +199,9 @@ proptest! {
     ) {
         let mss = Bytes::new(1_448);
         let config = BuildConfig { mss, initial_window: mss * 10 };
-        for &name in cc::names() {
+        for name in &controllers() {
             let mut bench = Bench {
-                cc: cc::build(name, config).expect("known"),
+                cc: build(name, config),
                 rng: Streams::new(1).stream("cc"),
                 now: Instant::ZERO,
                 stamp: PacketStamp::default(),
@@ -175,12 +220,12 @@ proptest! {
     fn the_same_events_give_the_same_decisions(
         events in prop::collection::vec(event(), 1..120),
     ) {
-        for &name in cc::names() {
+        for name in &controllers() {
             let run = || {
                 let config =
                     BuildConfig { mss: Bytes::new(1_448), initial_window: Bytes::new(14_480) };
                 let mut bench = Bench {
-                    cc: cc::build(name, config).expect("known"),
+                    cc: build(name, config),
                     rng: Streams::new(1).stream("cc"),
                     now: Instant::ZERO,
                     stamp: PacketStamp::default(),
