@@ -3,7 +3,9 @@
 use crate::Error;
 use radio::moving::MovingRadio;
 use radio::trace::{CellParameters, Playback, Trace};
-use radio::{Channel, ConstantChannel, ConstantLoad, LinkAdaptation, RandomLoad};
+use radio::{
+    Channel, ConstantChannel, ConstantLoad, ConstantSinr, Fades, LinkAdaptation, RandomLoad,
+};
 use ran::{Background, CellConfig};
 use scenario::{CellSpec, ChannelSpec, LoadSpec, UeSpec};
 use std::sync::Arc;
@@ -44,8 +46,23 @@ pub fn channel(
             let channel = ConstantChannel::cqi(*policy, table, *cqi, *bler);
             Box::new(channel.map_err(|e| error(e.to_string()))?)
         }
-        ChannelSpec::ConstantSinr { sinr, adaptation } => {
+        ChannelSpec::ConstantSinr {
+            sinr,
+            adaptation,
+            fades: None,
+        } => {
             let channel = LinkAdaptation::constant(*sinr, *adaptation);
+            Box::new(channel.map_err(|e| error(e.to_string()))?)
+        }
+        ChannelSpec::ConstantSinr {
+            sinr,
+            adaptation,
+            fades: Some(fades),
+        } => {
+            let rng = streams.child("ue").child(&ue.name).stream("interferer");
+            let sinr = Fades::new(ConstantSinr(*sinr), *fades, rng);
+            let sinr = sinr.map_err(|e| error(e.to_string()))?;
+            let channel = LinkAdaptation::new(sinr, *adaptation);
             Box::new(channel.map_err(|e| error(e.to_string()))?)
         }
         ChannelSpec::Trace {

@@ -6,6 +6,7 @@
 //!                                        cqi_policy: CQI -> MCS as real base stations do it
 //!   MCS, PRB, layers -> TBS              tbs:        TS 36.213 7.1.7.2, TS 38.214 5.1.3.2
 //!   place, time      -> SINR             moving:     path loss, fading, blockage, mobility
+//!   interferer      -> SINR             fades:      an SINR that an interferer lowers now and then
 //!   bandwidth, SCS   -> PRB              bandwidth:  TS 36.104, TS 38.101
 //!   Channel: state of one UE's link, slot by slot (constant, adapted, or driven by a trace)
 //!   Load:    PRBs that others take
@@ -25,6 +26,7 @@ pub mod bler;
 mod channel;
 mod cqi_policy;
 mod data;
+mod fades;
 pub mod ldpc;
 mod load;
 pub mod moving;
@@ -40,6 +42,7 @@ pub use bandwidth::{BandwidthError, Carrier, FrequencyRange, max_prb};
 pub use bler::{BlerCurves, BlerError, BlerFamily};
 pub use channel::{Channel, ChannelError, ChannelState, ConstantChannel, Link};
 pub use cqi_policy::{CqiPolicyError, CqiToMcs};
+pub use fades::{FadeConfig, FadeError, Fades};
 pub use load::{ConstantLoad, Load, LoadError, RandomLoad};
 pub use name::UnknownName;
 pub use rnis::{LinkQuality, McsTable};

@@ -137,12 +137,14 @@ pub enum ChannelSpec {
         /// First-transmission block error rate, 0 to 1.
         bler: f64,
     },
-    /// Always this SINR; CQI, MCS and BLER follow.
+    /// This SINR, but for fades; CQI, MCS and BLER follow.
     ConstantSinr {
         /// The SINR.
         sinr: Decibel,
         /// Link adaptation.
         adaptation: radio::LinkAdaptationConfig,
+        /// What an interferer that comes and goes does to it.
+        fades: Option<radio::FadeConfig>,
     },
     /// Driven by a trace, already read.
     Trace {

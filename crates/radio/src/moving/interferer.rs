@@ -65,7 +65,8 @@ const SHORTEST: Duration = Duration::from_micros(1);
 /// When an interferer is on.
 #[derive(Clone, Debug)]
 pub struct Interferer {
-    config: InterfererConfig,
+    mean_on: Duration,
+    mean_off: Duration,
     rng: Rng,
     on: bool,
     /// When it changes next.
@@ -77,14 +78,26 @@ impl Interferer {
     ///
     /// # Errors
     /// Mean times of less than 1 us, a power that is none.
-    pub fn new(config: InterfererConfig, mut rng: Rng) -> Result<Self, InterfererError> {
+    pub fn new(config: InterfererConfig, rng: Rng) -> Result<Self, InterfererError> {
         config.check()?;
-        let InterfererConfig {
-            mean_on, mean_off, ..
-        } = config;
+        Self::timed(config.mean_on, config.mean_off, rng)
+    }
+
+    /// One in its stationary distribution of which only the times count: how long it is on and off
+    /// on average (zero: never off).
+    ///
+    /// # Errors
+    /// Mean times of less than 1 us.
+    pub fn timed(
+        mean_on: Duration,
+        mean_off: Duration,
+        mut rng: Rng,
+    ) -> Result<Self, InterfererError> {
+        Self::check_times(mean_on, mean_off)?;
         let on = rng.chance(mean_on.ratio(mean_on + mean_off));
         let mut this = Self {
-            config,
+            mean_on,
+            mean_off,
             rng,
             on,
             change: Instant::ZERO,
@@ -93,11 +106,25 @@ impl Interferer {
         Ok(this)
     }
 
+    /// Whether [`Self::timed`] takes these times.
+    ///
+    /// # Errors
+    /// Mean times of less than 1 us.
+    pub fn check_times(mean_on: Duration, mean_off: Duration) -> Result<(), InterfererError> {
+        if mean_on < SHORTEST {
+            return Err(InterfererError::NeverOn { mean_on });
+        }
+        if !mean_off.is_zero() && mean_off < SHORTEST {
+            return Err(InterfererError::Off { mean_off });
+        }
+        Ok(())
+    }
+
     /// The end of the state that begins at a time.
     fn after(&mut self, begin: Instant) -> Instant {
-        let mean = match (self.on, self.config.mean_off) {
+        let mean = match (self.on, self.mean_off) {
             (true, Duration::ZERO) => return Instant::MAX,
-            (true, _) => self.config.mean_on,
+            (true, _) => self.mean_on,
             (false, mean_off) => mean_off,
         };
         let lasts = mean.mul_f64(self.rng.exponential());
@@ -116,16 +143,7 @@ impl Interferer {
 
 impl InterfererConfig {
     pub(super) fn check(&self) -> Result<(), InterfererError> {
-        if self.mean_on < SHORTEST {
-            return Err(InterfererError::NeverOn {
-                mean_on: self.mean_on,
-            });
-        }
-        if !self.mean_off.is_zero() && self.mean_off < SHORTEST {
-            return Err(InterfererError::Off {
-                mean_off: self.mean_off,
-            });
-        }
+        Interferer::check_times(self.mean_on, self.mean_off)?;
         let (InterfererPower::Received(power) | InterfererPower::Transmitted { power, .. }) =
             self.power;
         Ok(checked_power("power of the interferer", power)?)

@@ -378,13 +378,48 @@ pub(super) static SECTIONS: &[Section] = &[
     Section {
         path: "ue.<name>.channel",
         kind: Some("constant-sinr"),
-        meaning: "Always the same SINR; CQI, MCS and errors follow from it.",
+        meaning: "The same SINR, but for an interferer; CQI, MCS and errors follow from it.",
         keys: &[
             key("sinr", Decibel, Required, Within(-50.0, 100.0), "The SINR."),
             super::cell::POLICY,
             CQI_PERIOD,
             CQI_DELAY,
             TARGET_BLER,
+            key(
+                "interferer",
+                Table,
+                Absent("none"),
+                Any,
+                "An interferer that comes and goes.",
+            ),
+        ],
+    },
+    Section {
+        path: "ue.<name>.channel.interferer",
+        kind: None,
+        meaning: "An interferer that lowers a constant SINR now and then: fades. Each user has its own.",
+        keys: &[
+            key(
+                "drop",
+                Decibel,
+                Required,
+                Within(0.0, 200.0),
+                "How much lower the SINR is while it is on.",
+            ),
+            key(
+                "mean-on",
+                Duration,
+                Required,
+                Within(1e-6, LONGEST),
+                "Mean time that it is on; the times are exponential.",
+            ),
+            key(
+                "mean-off",
+                Duration,
+                Required,
+                Within(0.0, LONGEST),
+                "Mean time that it is off; zero: it is always on.",
+            ),
         ],
     },
     Section {

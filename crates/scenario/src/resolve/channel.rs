@@ -15,7 +15,7 @@ use crate::source::Position;
 use radio::trace::{
     CellParameters, Content, Format, MAX_FILE, Playback, ReadOptions, Trace, WithoutCqi,
 };
-use radio::{CqiToMcs, LinkAdaptation, LinkAdaptationConfig};
+use radio::{CqiToMcs, FadeConfig, LinkAdaptation, LinkAdaptationConfig};
 use ran::CellConfig;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -97,9 +97,34 @@ fn constant_cqi(reader: &mut Reader<'_>, cell: &CellConfig) -> Checked<ChannelSp
 fn constant_sinr(reader: &mut Reader<'_>, cell: &CellConfig) -> Checked<ChannelSpec> {
     let sinr = reader.quantity("sinr")?;
     let adaptation = adaptation(reader, cell)?;
-    match LinkAdaptation::constant(sinr, adaptation) {
-        Ok(_) => Ok(ChannelSpec::ConstantSinr { sinr, adaptation }),
-        Err(error) => Err(fault(reader.at(), error.to_string())),
+    if let Err(error) = LinkAdaptation::constant(sinr, adaptation) {
+        return Err(fault(reader.at(), error.to_string()));
+    }
+    Ok(ChannelSpec::ConstantSinr {
+        sinr,
+        adaptation,
+        fades: fades(reader)?,
+    })
+}
+
+/// What an interferer does to a constant SINR.
+fn fades(channel: &mut Reader<'_>) -> Checked<Option<FadeConfig>> {
+    let Some(node) = channel.given("interferer") else {
+        return Ok(None);
+    };
+    let path = "ue.<name>.channel.interferer";
+    let title = "\"interferer\" of the channel";
+    let mut reader = Reader::open(path, title, Some(node), node.at)?;
+    let fades = FadeConfig {
+        drop: reader.quantity("drop")?,
+        mean_on: reader.quantity("mean-on")?,
+        mean_off: reader.quantity("mean-off")?,
+    };
+    let checked = fades.check();
+    channel.put("interferer", ResolvedValue::Table(reader.finish()));
+    match checked {
+        Ok(()) => Ok(Some(fades)),
+        Err(error) => Err(fault(node.at, error.to_string())),
     }
 }
 
