@@ -50,6 +50,25 @@ fn table_7_1_7_2_1_1_special_values() {
     }
 }
 
+/// MELD (HPSR 2021), table 2: blocks of 25 PRBs that OpenAirInterface sent at each CQI. Its column of MCS
+/// says 28 throughout, which can only be the first row's: the other sizes are those of the MCS that
+/// the software's own table gives.
+#[test]
+fn meld_table_2_follows_from_the_policy_of_oai() {
+    let printed = [(15, 2292), (14, 1980), (13, 1764), (12, 1572), (11, 1239)];
+    for ((cqi, bytes), mcs) in printed.into_iter().zip([28, 27, 25, 23, 20]) {
+        let table = McsTable::LteQam64;
+        let chosen = CqiToMcs::OaiLte.mcs(table, Cqi::new(cqi)).unwrap();
+        assert_eq!(chosen, Some(Mcs::new(mcs)), "CQI {cqi}");
+        let entry = mcs_entry(table, Mcs::new(mcs)).unwrap();
+        assert_eq!(
+            entry.i_tbs.and_then(|row| lte_bits(row, 25)),
+            Some(bytes * 8),
+            "CQI {cqi}"
+        );
+    }
+}
+
 /// The table is built as 120 (row 33: 136) resource elements x efficiency x N_PRB - 24, rounded to a
 /// legal size: bits + 24 rise in proportion to the PRBs. Rows 26
 /// and 33 end at the largest size of their modulation before 110 PRBs.

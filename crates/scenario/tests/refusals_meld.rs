@@ -1,7 +1,7 @@
 //! What is refused of MELD and QUIC, and what is accepted.
 
 use cc::meld::Variant;
-use scenario::{Experiment, Overrides, Transport, load_str};
+use scenario::{ChannelSpec, Experiment, Overrides, Transport, load_str};
 use units::Duration;
 
 const CELL: &str = "[cell]\nrat = \"lte\"\nbandwidth = \"5 MHz\"\n[ue.phone]\nchannel = { kind = \"constant-cqi\", cqi = 14 }\n";
@@ -76,4 +76,29 @@ fn what_runs_over_tcp_runs_over_quic() {
         "",
         &["does not run over quic", "it uses \"udp\""],
     );
+}
+
+#[test]
+fn an_interferer_of_a_constant_sinr() {
+    let cell = |interferer: &str| {
+        format!(
+            "[cell]\nrat = \"lte\"\nbandwidth = \"5 MHz\"\nbler-family = \"oai-lte\"\n[ue.phone.channel]\n\
+             kind = \"constant-sinr\"\nsinr = \"25 dB\"\ninterferer = {{ {interferer} }}\n"
+        )
+    };
+    let times = "mean-on = \"7 ms\", mean-off = \"25 ms\"";
+    let good = cell(&format!("drop = \"12 dB\", {times}"));
+    let good = read(&good, BULK, "").expect("valid");
+    let ChannelSpec::ConstantSinr {
+        fades: Some(fades), ..
+    } = good.ues[0].channel
+    else {
+        panic!("{:?}", good.ues[0].channel)
+    };
+    assert_eq!(fades.mean_off, Duration::from_millis(25));
+    refused(&cell(times), BULK, "", &[":11:", "no key \"drop\""]);
+    let up = cell(&format!("drop = \"-3 dB\", {times}"));
+    refused(&up, BULK, "", &[":11:", "-3 dB", "0 dB"]);
+    let never = cell("drop = \"3 dB\", mean-on = \"0 s\", mean-off = \"1 s\"");
+    refused(&never, BULK, "", &[":11:", "1 us"]);
 }
