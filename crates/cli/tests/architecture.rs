@@ -35,6 +35,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "ran",
             "scenario",
             "apparatus",
+            "quinn-cc",
         ],
     ),
     ("pep", &["units", "rnis", "rapid", "cc"]),
@@ -107,6 +108,12 @@ const IMPURE: &[&str] = &[
     "RandomState",
     "HashMap",
     "HashSet",
+];
+
+/// Files that may name one of them after all, and why.
+const EXCUSED: &[(&str, &str)] = &[
+    // the zero of the simulated axis of `std::time::Instant`, which quinn asks for
+    ("sim/src/quic/clock.rs", "Instant::now"),
 ];
 
 fn crates() -> PathBuf {
@@ -198,6 +205,11 @@ fn cores_name_no_clock_socket_environment_or_global_randomness() {
             }
             read += 1;
             for word in IMPURE {
+                let is_excused =
+                    |(excused, of): &(&str, &str)| file.ends_with(excused) && word == of;
+                if EXCUSED.iter().any(is_excused) {
+                    continue;
+                }
                 assert!(
                     !code(&text).contains(word),
                     "{} names {word}",

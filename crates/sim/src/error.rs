@@ -23,6 +23,14 @@ pub enum Error {
         /// Why.
         source: crate::tcp::ConfigError,
     },
+    /// QUIC parameters of a flow.
+    #[error("flow {flow:?}: {source}")]
+    Quic {
+        /// The flow.
+        flow: String,
+        /// Why.
+        source: crate::QuicConfigError,
+    },
     /// The allocator's configuration.
     #[error("pep: {0}")]
     Allocator(#[from] rapid::ConfigError),

@@ -12,7 +12,7 @@
 //! machine and for any number of threads, and another flow changes no other's draws.
 //!
 //! Wires, applications and meters are those of crate `apparatus`, which the lab uses too. TCP
-//! ([`tcp`]) is written here; congestion control, the cell and RAPID's allocator are the crates
+//! ([`tcp`]) is written here; QUIC is quinn-proto; congestion control, the cell and RAPID's allocator are the crates
 //! `cc`, `ran` and `rapid`, driven but never second-guessed.
 //!
 //! What this crate is *not*: it reads no file, clock or socket, and it decides nothing that a
@@ -21,9 +21,11 @@
 
 mod control;
 mod error;
+mod host;
 mod network;
 mod packet;
 mod pool;
+mod quic;
 mod relay;
 mod run;
 mod schedule;
@@ -33,4 +35,5 @@ mod world;
 
 pub use error::Error;
 pub use network::PacketCounts;
+pub use quic::ConfigError as QuicConfigError;
 pub use run::{Simulation, run, run_repeats, run_repeats_on};

@@ -1,6 +1,7 @@
-//! What travels: TCP segments and UDP datagrams of a flow.
+//! What travels: TCP segments, QUIC datagrams, and datagrams of UDP applications.
 
 use crate::pool::Label;
+use crate::quic;
 use crate::tcp::Segment;
 use queue::Ecn;
 use units::{Bytes, Instant};
@@ -29,7 +30,14 @@ pub(crate) enum Body {
         /// The segment.
         segment: Segment,
     },
-    /// A datagram.
+    /// A datagram of the QUIC connection of a session.
+    Quic {
+        /// The session.
+        session: u32,
+        /// The datagram.
+        datagram: quic::Datagram,
+    },
+    /// A datagram of a UDP application.
     Datagram(Datagram),
 }
 
@@ -51,6 +59,11 @@ impl Packet {
                 flow: session.wrapping_mul(2),
                 ecn: segment.ecn,
             },
+            Body::Quic { session, datagram } => Label {
+                wire: Bytes::new(datagram.payload.len() as u64) + UDP_HEADERS,
+                flow: session.wrapping_mul(2),
+                ecn: datagram.ecn,
+            },
             Body::Datagram(datagram) => Label {
                 wire: datagram.payload + UDP_HEADERS,
                 flow: self.flow.wrapping_mul(2) + 1,
@@ -63,6 +76,7 @@ impl Packet {
     pub(crate) fn mark(&mut self) {
         match &mut self.body {
             Body::Segment { segment, .. } => segment.ecn = Ecn::Ce,
+            Body::Quic { datagram, .. } => datagram.ecn = Ecn::Ce,
             Body::Datagram(datagram) => datagram.ecn = Ecn::Ce,
         }
     }

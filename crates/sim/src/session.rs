@@ -3,6 +3,7 @@
 //! A session knows what the application wants of the connection: the client's request, the object
 //! that the data's sender has still to hand over, and what the receiver still expects.
 
+use crate::host::{End, Host};
 use crate::relay::Relay;
 use crate::schedule::EntityId;
 use crate::tcp::Connection;
@@ -12,7 +13,7 @@ use units::{BitRate, Bytes, Instant};
 /// Payload of a request to a server.
 pub(crate) const REQUEST: Bytes = Bytes::new(200);
 
-/// An end of a TCP connection.
+/// An end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Side {
     /// The UE's.
@@ -25,12 +26,26 @@ pub(crate) enum Side {
     ProxyWan,
 }
 
-/// A connection's end with its timer.
-pub(crate) struct Endpoint {
+/// A connection's end with its timer: the proxy's, unless another is named.
+pub(crate) struct Endpoint<C = Connection> {
     /// The connection.
-    pub(crate) connection: Connection,
+    pub(crate) connection: C,
     /// Its timer in the schedule.
     pub(crate) timer: EntityId,
+}
+
+impl Endpoint<Host> {
+    /// A host's end and its timer.
+    fn host(&mut self) -> (End<'_>, EntityId) {
+        (self.connection.end(), self.timer)
+    }
+}
+
+impl Endpoint {
+    /// An end of the proxy's and its timer.
+    fn proxy(&mut self) -> (End<'_>, EntityId) {
+        (End::Tcp(&mut self.connection), self.timer)
+    }
 }
 
 /// Hands an object to the connection no faster than a rate, without making up for pauses.
@@ -61,9 +76,9 @@ pub(crate) struct Session {
     /// Which way its data goes.
     direction: Direction,
     /// The UE's end.
-    pub(crate) client: Endpoint,
+    pub(crate) client: Endpoint<Host>,
     /// The server's end.
-    pub(crate) server: Endpoint,
+    pub(crate) server: Endpoint<Host>,
     /// The proxy between them.
     pub(crate) relay: Option<Box<Relay>>,
     /// Of the request, not yet handed to the client's connection.
@@ -96,8 +111,8 @@ impl Session {
         flow: u32,
         number: u32,
         direction: Direction,
-        client: Endpoint,
-        server: Endpoint,
+        client: Endpoint<Host>,
+        server: Endpoint<Host>,
     ) -> Self {
         Self {
             flow,
@@ -115,13 +130,22 @@ impl Session {
         }
     }
 
-    /// An end, if it exists.
-    pub(crate) fn endpoint(&mut self, side: Side) -> Option<&mut Endpoint> {
+    /// An end, if it exists, and its timer.
+    pub(crate) fn end(&mut self, side: Side) -> Option<(End<'_>, EntityId)> {
         match side {
-            Side::Client => Some(&mut self.client),
-            Side::Server => Some(&mut self.server),
-            Side::ProxyRan => self.relay.as_mut().map(|relay| &mut relay.ran),
-            Side::ProxyWan => self.relay.as_mut().map(|relay| &mut relay.wan),
+            Side::Client => Some(self.client.host()),
+            Side::Server => Some(self.server.host()),
+            Side::ProxyRan => Some(self.relay.as_mut()?.ran.proxy()),
+            Side::ProxyWan => Some(self.relay.as_mut()?.wan.proxy()),
+        }
+    }
+
+    /// The connection of a host.
+    fn host(&mut self, side: Side) -> Option<&mut Host> {
+        match side {
+            Side::Client => Some(&mut self.client.connection),
+            Side::Server => Some(&mut self.server.connection),
+            Side::ProxyRan | Side::ProxyWan => None,
         }
     }
 
@@ -144,7 +168,7 @@ impl Session {
     }
 
     /// The connection of the host that sends the data.
-    pub(crate) fn sender(&mut self) -> &mut Connection {
+    pub(crate) fn sender(&mut self) -> &mut Host {
         match self.direction {
             Direction::Down => &mut self.server.connection,
             Direction::Up => &mut self.client.connection,
@@ -152,7 +176,7 @@ impl Session {
     }
 
     /// The connection of the host that receives the data.
-    pub(crate) fn receiver(&mut self) -> &mut Connection {
+    pub(crate) fn receiver(&mut self) -> &mut Host {
         match self.direction {
             Direction::Down => &mut self.client.connection,
             Direction::Up => &mut self.server.connection,
@@ -235,12 +259,14 @@ impl Session {
         let relay_is_over = self.relay.as_ref().is_none_or(|relay| {
             relay.ran.connection.is_closed() && relay.wan.connection.is_closed()
         });
-        self.client.connection.is_closed() && self.server.connection.is_closed() && relay_is_over
+        let server = &self.server.connection;
+        let server_is_over = server.is_closed() || server.has_no_peer();
+        self.client.connection.is_closed() && server_is_over && relay_is_over
     }
 
     fn write_request(&mut self, now: Instant) {
         if !self.request_unsent.is_zero() {
-            let written = self.client.connection.write(now, self.request_unsent, None);
+            let written = self.client.connection.write(now, self.request_unsent);
             self.request_unsent -= written;
         }
     }
@@ -274,7 +300,7 @@ impl Session {
                 Some(release) if release.next_at <= now => release.chunk.min(outgoing.left),
                 Some(_) => break,
             };
-            let written = connection.write(now, allowed, None);
+            let written = connection.write(now, allowed);
             if written.is_zero() {
                 break;
             }
@@ -300,10 +326,9 @@ impl Session {
             (Side::Client, _) => !self.request_unsent.is_zero(),
             _ => false,
         };
-        let Some(end) = self.endpoint(side) else {
+        let Some(connection) = self.host(side) else {
             return;
         };
-        let connection = &mut end.connection;
         if !has_more && connection.peer_closed() && connection.readable().is_zero() {
             connection.close(now);
         }

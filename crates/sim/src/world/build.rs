@@ -287,13 +287,6 @@ fn check_flow(experiment: &Experiment, flow: &FlowSpec) -> Result<(), Error> {
     if flow.transport == Transport::Udp {
         return Ok(());
     }
-    if flow.transport == Transport::Quic {
-        return Err(apparatus::Error::Transport {
-            flow: flow.name.clone(),
-            expected: "TCP",
-        }
-        .into());
-    }
     let config = cc::BuildConfig {
         mss: flow.tcp.mss,
         initial_window: flow.tcp.mss,
@@ -302,6 +295,12 @@ fn check_flow(experiment: &Experiment, flow: &FlowSpec) -> Result<(), Error> {
         flow: flow.name.clone(),
         source,
     })?;
+    if flow.transport == Transport::Quic {
+        return super::connections::check_quic(flow).map_err(|source| Error::Quic {
+            flow: flow.name.clone(),
+            source,
+        });
+    }
     super::connections::host_config(flow)
         .check()
         .and_then(|()| super::connections::relay_config(flow, &experiment.pep).check())

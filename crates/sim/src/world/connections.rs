@@ -1,12 +1,14 @@
 //! The connections of hosts and proxy, as the experiment configures them.
 
 use super::World;
+use crate::host::Host;
+use crate::quic;
 use crate::session::Side;
 use crate::tcp::{Config, Connection, EcnConfig};
 use cc::meld::{self, Meld};
 use cc::{BuildConfig, CongestionControl};
 use rapid::FollowAllocation;
-use scenario::{EcnSpec, FlowSpec, PepMode, PepSpec};
+use scenario::{EcnSpec, FlowSpec, PepMode, PepSpec, Transport};
 use units::Bytes;
 
 /// Congestion control of a proxy without radio knowledge towards the UE.
@@ -24,6 +26,30 @@ pub(super) fn host_config(flow: &FlowSpec) -> Config {
         nodelay: true,
         ecn: ecn_config(flow),
     }
+}
+
+/// QUIC of a flow's hosts.
+pub(super) fn quic_config(flow: &FlowSpec) -> quic::Config {
+    quic::Config {
+        mtu: flow.tcp.mss,
+        initial_window: flow.tcp.initial_window,
+        receive_buffer: flow.tcp.receive_buffer,
+        send_buffer: flow.tcp.send_buffer,
+        delayed_ack: flow.tcp.delayed_ack,
+        ecn: flow.ecn != EcnSpec::Off,
+    }
+}
+
+/// Whether a flow's hosts can speak QUIC as it asks for.
+pub(super) fn check_quic(flow: &FlowSpec) -> Result<(), quic::ConfigError> {
+    quic_config(flow).check()?;
+    if flow.ecn == EcnSpec::L4s {
+        return Err(quic::ConfigError::L4s);
+    }
+    if flow.ecn == EcnSpec::Classic && is_scalable(&flow.cc.name) {
+        return Err(quic::ConfigError::Scalable(flow.cc.name.clone()));
+    }
+    Ok(())
 }
 
 /// How a flow's hosts use ECN. A scalable controller needs the echo of each segment.
@@ -51,48 +77,92 @@ pub(super) fn relay_config(flow: &FlowSpec, pep: &PepSpec) -> Config {
     }
 }
 
-impl World {
-    /// A host's end of connection `number` of a flow.
-    pub(super) fn new_host_connection(&self, flow: u32, number: u32, side: Side) -> Connection {
-        let spec = &self.flows[flow as usize].spec;
-        let config = host_config(spec);
-        let name = match side {
-            Side::Client => "client",
-            _ => "server",
-        };
-        let controller = self.controller(&spec.cc.name, &config);
-        let controller = match spec.meld.filter(|_| side == Side::Server) {
-            Some(variant) => self.with_meld(controller, variant, &config),
-            None => controller,
-        };
-        self.connection(flow, number, name, side, config, controller)
+fn name_of(side: Side) -> &'static str {
+    match side {
+        Side::Client => "client",
+        Side::Server => "server",
+        Side::ProxyRan => "proxy-ran",
+        Side::ProxyWan => "proxy-wan",
+    }
+}
+
+/// How a controller is made.
+struct ControllerSpec {
+    /// Of a name that is known.
+    name: String,
+    build: BuildConfig,
+    meld: Option<meld::Config>,
+}
+
+impl ControllerSpec {
+    fn build(&self) -> Box<dyn CongestionControl> {
+        let inner = cc::build(&self.name, self.build).expect("checked as the world was built");
+        match self.meld {
+            Some(config) => Box::new(Meld::new(inner, config)),
+            None => inner,
+        }
     }
 
-    /// A server's controller that asks the radio about losses.
-    fn with_meld(
-        &self,
-        inner: Box<dyn CongestionControl>,
-        variant: meld::Variant,
-        config: &Config,
-    ) -> Box<dyn CongestionControl> {
-        let config = meld::Config {
-            max_age: self.meld_max_age,
-            ..meld::Config::new(variant, config.mss)
-        };
-        Box::new(Meld::new(inner, config))
+    fn into_builder(self) -> quic::BuildController {
+        Box::new(move || self.build())
+    }
+}
+
+impl World {
+    /// The hosts' ends of connection `number` of a flow: client and server.
+    pub(super) fn new_hosts(&self, flow: u32, number: u32) -> (Host, Host) {
+        let state = &self.flows[flow as usize];
+        match state.spec.transport {
+            Transport::Quic => {
+                let config = quic_config(&state.spec);
+                let end = |side| quic::EndSetup {
+                    controller: self.host_controller(&state.spec, side).into_builder(),
+                    streams: state.streams.child(&format!("{number}/{}", name_of(side))),
+                };
+                let (client, server) = quic::pair(&config, end(Side::Client), end(Side::Server));
+                (Host::Quic(Box::new(client)), Host::Quic(Box::new(server)))
+            }
+            Transport::Tcp | Transport::Udp => {
+                let config = host_config(&state.spec);
+                let end = |side| {
+                    let controller = self.host_controller(&state.spec, side).build();
+                    let name = name_of(side);
+                    let end = self.connection(flow, number, name, side, config, controller);
+                    Host::Tcp(Box::new(end))
+                };
+                (end(Side::Client), end(Side::Server))
+            }
+        }
+    }
+
+    /// How a host's controller is made. A server's asks the radio about losses if the flow has it so.
+    fn host_controller(&self, spec: &FlowSpec, side: Side) -> ControllerSpec {
+        let mss = spec.tcp.mss;
+        let variant = spec.meld.filter(|_| side == Side::Server);
+        ControllerSpec {
+            name: spec.cc.name.clone(),
+            build: BuildConfig {
+                mss,
+                initial_window: mss * u64::from(spec.tcp.initial_window),
+            },
+            meld: variant.map(|variant| meld::Config {
+                max_age: self.meld_max_age,
+                ..meld::Config::new(variant, mss)
+            }),
+        }
     }
 
     /// The proxy's end of connection `number` of a flow.
     pub(super) fn new_relay_connection(&self, flow: u32, number: u32, side: Side) -> Connection {
         let spec = &self.flows[flow as usize].spec;
         let mut config = relay_config(spec, &self.pep);
-        let (name, controller) = match (side, &self.pep.mode) {
+        let controller = match (side, &self.pep.mode) {
             (Side::ProxyRan, PepMode::Rapid(rapid)) => {
                 // the allocator sets the window, whatever is marked: queues must not rely on it
                 config.ecn = None;
                 let follow = FollowAllocation::new(config.mss, rapid.initial_ran_window);
                 let controller: Box<dyn CongestionControl> = Box::new(follow);
-                ("proxy-ran", controller)
+                controller
             }
             (Side::ProxyRan, _) => {
                 // it answers marks as the client expects, but is not scalable itself
@@ -100,11 +170,11 @@ impl World {
                     is_ect1: false,
                     ..ecn
                 });
-                ("proxy-ran", self.controller(SPLIT_CC, &config))
+                self.controller(SPLIT_CC, &config)
             }
-            _ => ("proxy-wan", self.controller(&spec.cc.name, &config)),
+            _ => self.controller(&spec.cc.name, &config),
         };
-        self.connection(flow, number, name, side, config, controller)
+        self.connection(flow, number, name_of(side), side, config, controller)
     }
 
     fn connection(

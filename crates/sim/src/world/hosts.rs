@@ -1,9 +1,11 @@
 //! Hosts: applications over their connections, and datagrams.
 
 use super::{App, Entity, World};
+use crate::host::{End, Host, HostStats};
 use crate::packet::{Body, Datagram, Packet};
+use crate::quic;
 use crate::session::{Endpoint, ObjectSpec, Session, Side};
-use crate::tcp::{Connection, Segment};
+use crate::tcp::Segment;
 use apparatus::app::Begin;
 use queue::Ecn;
 use scenario::{AppSpec, Direction, EcnSpec};
@@ -73,8 +75,7 @@ impl World {
     fn open_session(&mut self, flow: u32) {
         let id = u32::try_from(self.sessions.len()).expect("fewer than 2^32 sessions");
         let number = self.flows[flow as usize].sessions;
-        let client = self.new_host_connection(flow, number, Side::Client);
-        let server = self.new_host_connection(flow, number, Side::Server);
+        let (client, server) = self.new_hosts(flow, number);
         let client = self.endpoint(id, Side::Client, client);
         let server = self.endpoint(id, Side::Server, server);
         let state = &mut self.flows[flow as usize];
@@ -88,12 +89,7 @@ impl World {
     }
 
     /// An end of a session with its timer.
-    pub(super) fn endpoint(
-        &mut self,
-        session: u32,
-        side: Side,
-        connection: Connection,
-    ) -> Endpoint {
+    pub(super) fn endpoint<C>(&mut self, session: u32, side: Side, connection: C) -> Endpoint<C> {
         let timer = self.add_entity(Entity::Timer { session, side });
         Endpoint { connection, timer }
     }
@@ -129,9 +125,18 @@ impl World {
             if side == Side::ProxyRan && session.relay.is_none() {
                 world.intercept(session, id);
             }
-            let now = world.now;
-            if let Some(end) = session.endpoint(side) {
-                end.connection.on_segment(now, segment);
+            if let Some((End::Tcp(connection), _)) = session.end(side) {
+                connection.on_segment(world.now, segment);
+                world.settle(session, id, side);
+            }
+        });
+    }
+
+    /// A datagram arrived at one host of a QUIC session.
+    pub(super) fn on_quic(&mut self, id: u32, side: Side, datagram: quic::Datagram) {
+        self.with_session(id, |world, session| {
+            if let Some((End::Quic(connection), _)) = session.end(side) {
+                connection.on_datagram(world.now, datagram);
                 world.settle(session, id, side);
             }
         });
@@ -141,9 +146,9 @@ impl World {
     pub(super) fn on_timer(&mut self, id: u32, side: Side) {
         self.with_session(id, |world, session| {
             let now = world.now;
-            if let Some(end) = session.endpoint(side) {
-                if end.connection.next_deadline().is_some_and(|at| at <= now) {
-                    end.connection.on_deadline(now);
+            if let Some((mut end, _)) = session.end(side) {
+                if end.next_deadline().is_some_and(|at| at <= now) {
+                    end.on_deadline(now);
                 }
                 world.settle(session, id, side);
             }
@@ -224,17 +229,11 @@ impl World {
     /// Sends what a connection has to send, and sets its timer.
     pub(super) fn transmit(&mut self, session: &mut Session, id: u32, side: Side) {
         let (now, flow) = (self.now, session.flow);
-        let Some(end) = session.endpoint(side) else {
+        let Some((mut end, timer)) = session.end(side) else {
             return;
         };
-        while let Some(segment) = end.connection.poll_transmit(now) {
-            let packet = Packet {
-                flow,
-                body: Body::Segment {
-                    session: id,
-                    segment,
-                },
-            };
+        while let Some(body) = end.poll_transmit(now, id) {
+            let packet = Packet { flow, body };
             match side {
                 Side::Client => self.net.send_from_ue(now, packet),
                 Side::Server => self.net.send_from_server(now, packet),
@@ -242,9 +241,7 @@ impl World {
                 Side::ProxyWan => self.net.send_from_edge_up(now, packet),
             }
         }
-        self.net
-            .schedule
-            .set_no_later(end.timer, end.connection.next_deadline());
+        self.net.schedule.set_no_later(timer, end.next_deadline());
     }
 
     /// Round-trip times of the data: measured by its sender or, through a proxy, from its origin to
@@ -253,8 +250,8 @@ impl World {
         let (is_relayed, is_of_data) = (session.relay.is_some(), side == session.rtt_side());
         let state = &mut self.flows[session.flow as usize];
         let sample = session
-            .endpoint(side)
-            .and_then(|end| end.connection.take_rtt_sample());
+            .end(side)
+            .and_then(|(mut end, _)| end.take_rtt_sample());
         let Some(sample) = sample else {
             return;
         };
@@ -369,13 +366,14 @@ impl World {
         }
     }
 
-    /// Payload that the data's sender has in flight, for the time series.
-    pub(super) fn sender_of(&self, flow: u32) -> Option<&Connection> {
+    /// What the time series show of the data's sender.
+    pub(super) fn sender_of(&self, flow: u32) -> Option<HostStats> {
         let id = self.flows[flow as usize].latest?;
         let session = self.sessions[id as usize].as_ref()?;
-        Some(match session.sender_side() {
+        let sender: &Host = match session.sender_side() {
             Side::Client => &session.client.connection,
             _ => &session.server.connection,
-        })
+        };
+        Some(sender.stats())
     }
 }

@@ -54,7 +54,7 @@ pub(crate) enum Entity {
 /// What a flow does.
 #[derive(Debug)]
 pub(crate) enum App {
-    /// Objects over TCP.
+    /// Objects over TCP or QUIC.
     Objects(Objects),
     /// Datagrams over UDP.
     Datagrams {
@@ -206,6 +206,7 @@ impl World {
         let Packet { flow, body } = self.net.receive(handle);
         match body {
             Body::Segment { session, segment } => self.on_segment(session, side, &segment),
+            Body::Quic { session, datagram } => self.on_quic(session, side, datagram),
             Body::Datagram(datagram) => self.on_datagram(flow, datagram),
         }
     }

@@ -62,7 +62,7 @@ impl World {
     fn sample_flow(&mut self, flow: u32) {
         let now = self.now;
         let (delivered, rtt) = self.flows[flow as usize].meter.take_step();
-        let stats = self.sender_of(flow).map(|sender| sender.stats());
+        let stats = self.sender_of(flow);
         let decision = self.decision_of(flow);
         let state = &self.flows[flow as usize];
         let name = &state.spec.name;
@@ -77,7 +77,9 @@ impl World {
                 |metric, bytes: Bytes| series.push(name, metric, now, bytes.get() as f64);
             push(Metric::BytesInFlight, stats.bytes_in_flight);
             push(Metric::Cwnd, stats.cwnd);
-            push(Metric::ReceiveWindow, stats.peer_window);
+            if let Some(peer_window) = stats.peer_window {
+                push(Metric::ReceiveWindow, peer_window);
+            }
         }
         if let Some(decision) = decision {
             let window = decision.ran.window.get() as f64;

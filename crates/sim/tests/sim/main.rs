@@ -7,6 +7,7 @@ mod dumbbell;
 mod experiments;
 mod marks;
 mod moving;
+mod quic;
 
 pub(crate) use experiments::*;
 use scenario::{AppSpec, FlowResult, FlowSpec, QueueResult, RunResult, Transport};

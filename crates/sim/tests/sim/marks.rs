@@ -46,3 +46,21 @@ fn marks_take_the_place_of_losses() {
     let dctcp = bulk("cc = \"dctcp\"\necn = \"classic\"");
     assert_eq!((dctcp.lost, dctcp.retransmits), (0, 0));
 }
+
+/// quinn answers marks as losses, and sends none that could be marked if it is not asked to.
+#[test]
+fn quic_answers_marks_too() {
+    for cc in ["cubic", "newreno"] {
+        let quic = |ecn| {
+            bulk(&format!(
+                "transport = \"quic\"\ncc = \"{cc}\"\necn = \"{ecn}\""
+            ))
+        };
+        let (dropped, marked) = (quic("off"), quic("classic"));
+        assert!(dropped.lost > 0 && dropped.retransmits > 0, "{cc}");
+        assert_eq!((marked.lost, marked.retransmits), (0, 0), "{cc}");
+        let ratio = marked.goodput.as_mbps_f64() / dropped.goodput.as_mbps_f64();
+        assert!((0.95..1.1).contains(&ratio), "{cc}: {ratio}");
+        assert!(marked.rtt.mean < dropped.rtt.mean + 3.0, "{cc}");
+    }
+}
