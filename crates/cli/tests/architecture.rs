@@ -38,7 +38,8 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "quinn-cc",
         ],
     ),
-    ("pep", &["units", "rnis", "rapid", "cc"]),
+    ("kernel-cc", &["units", "cc"]),
+    ("pep", &["units", "rnis", "rapid", "cc", "kernel-cc"]),
     (
         "lab",
         &[

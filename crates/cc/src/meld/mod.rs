@@ -48,6 +48,8 @@ use crate::{
     AckSample, Allocation, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RadioState,
     RecoveryEnd, Sent,
 };
+pub use paper::{queue_threshold, tbs_threshold};
+
 use brake::Brake;
 use evidence::Evidence;
 use units::{BitRate, Bytes, Duration, Instant};
@@ -249,7 +251,7 @@ impl Meld {
 
     fn judge(&mut self, now: Instant, loss: &LossSample) -> LossDecision {
         let most_in_flight = self.delivered.most_in_flight(self.config.pdu);
-        let queue_threshold = self.radio.as_ref().map(paper::queue_threshold);
+        let queue_threshold = self.radio.as_ref().map(queue_threshold);
         LossDecision {
             variant: self.config.variant,
             reason: self.reason(now, loss, most_in_flight),
@@ -258,9 +260,9 @@ impl Meld {
             most_in_flight,
             radio: self.radio,
             age: self.radio.map(|radio| now.saturating_since(radio.made_at)),
-            tbs_threshold: self.radio.map_or(Bytes::ZERO, |radio| {
-                paper::tbs_threshold(self.config.pdu, &radio)
-            }),
+            tbs_threshold: self
+                .radio
+                .map_or(Bytes::ZERO, |radio| tbs_threshold(self.config.pdu, &radio)),
             queue_threshold: queue_threshold.unwrap_or(Bytes::ZERO),
         }
     }

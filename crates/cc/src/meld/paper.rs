@@ -5,13 +5,13 @@ use units::Bytes;
 
 /// S_TB = T_PDU / N_HARQ, the least block with which a packet passes without waiting for HARQ
 /// (equation 1), rounded up.
-pub(super) fn tbs_threshold(pdu: Bytes, radio: &RadioState) -> Bytes {
+pub fn tbs_threshold(pdu: Bytes, radio: &RadioState) -> Bytes {
     let processes = u64::from(radio.harq_processes).max(1);
     Bytes::new(pdu.get().div_ceil(processes))
 }
 
 /// Q_th = S_TBm N_HARQ (equation 2).
-pub(super) fn queue_threshold(radio: &RadioState) -> Bytes {
+pub fn queue_threshold(radio: &RadioState) -> Bytes {
     radio.best_tbs * u64::from(radio.harq_processes)
 }
 

@@ -8,17 +8,14 @@
 //! ```
 
 use crate::sys::{SharedWords, TcpInfo, tcp_info};
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, PrintLevel, set_print};
+use kernel_cc::{Loaded, Naming, error_of};
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use rustix::net::sockopt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
-/// The compiled program (`bpf/follow.bpf.c`).
-const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/follow.bpf.o"));
-/// Name of the congestion control in the program, to be replaced.
-const NAME: &[u8] = b"brimful\0";
 /// Slots of the arrays, as in the program.
 const SLOTS: u32 = 16_384;
 /// 8-byte words of a control slot and of a telemetry slot, as in the program.
@@ -57,33 +54,13 @@ pub(super) struct Kernel {
     telemetry: SharedWords,
     free: Vec<u32>,
     usage: Vec<u32>,
-    // dropped last, in this order: the registration, then what it was made from
-    _link: Link,
-    _object: Object,
+    // dropped last
+    _loaded: Loaded,
 }
 
 impl std::fmt::Debug for Kernel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Kernel").field("name", &self.name).finish()
-    }
-}
-
-fn told_by_libbpf(level: PrintLevel, mut message: String) {
-    message.truncate(message.trim_end().len());
-    match level {
-        PrintLevel::Debug => tracing::trace!(target: "libbpf", "{message}"),
-        _ => tracing::debug!(target: "libbpf", "{message}"),
-    }
-}
-
-fn other(error: &libbpf_rs::Error) -> io::Error {
-    io::Error::new(error_kind(error), format!("{error:#}"))
-}
-
-fn error_kind(error: &libbpf_rs::Error) -> io::ErrorKind {
-    match error.kind() {
-        libbpf_rs::ErrorKind::PermissionDenied => io::ErrorKind::PermissionDenied,
-        _ => io::ErrorKind::Other,
     }
 }
 
@@ -94,28 +71,16 @@ impl Kernel {
     /// The kernel's: most often that the rights (`CAP_BPF`, `CAP_NET_ADMIN`) are missing, or that
     /// it is older than 6.4.
     pub(super) fn load() -> io::Result<Self> {
-        set_print(Some((PrintLevel::Info, told_by_libbpf)));
         let name = format!("brimful_{}", std::process::id());
-        let mut open = ObjectBuilder::default()
-            .open_memory(PROGRAM)
-            .map_err(|e| other(&e))?;
-        for mut map in open.maps_mut() {
-            if map.name() == "follow" {
-                let value = map.initial_value_mut().unwrap_or_default();
-                rename(value, &name)?;
-            }
-        }
-        let mut object = open.load().map_err(|e| other(&e))?;
-        let mut link = None;
-        for mut map in object.maps_mut() {
-            if map.name() == "follow" {
-                link = Some(map.attach_struct_ops().map_err(|e| other(&e))?);
-            }
-        }
-        let link = link.ok_or_else(|| io::Error::other("the program has no struct_ops"))?;
-        let places = handle(&object, "places")?;
+        let control = Naming {
+            map: "follow",
+            compiled: "brimful",
+            name: &name,
+        };
+        let loaded = Loaded::register(kernel_cc::FOLLOW, &[control], |_| Ok(()))?;
+        let places = loaded.map("places")?;
         let words = |map: &str, each: usize| {
-            let map = handle(&object, map)?;
+            let map = loaded.map(map)?;
             SharedWords::map(map.as_fd(), SLOTS as usize * each)
         };
         Ok(Self {
@@ -125,8 +90,7 @@ impl Kernel {
             places,
             free: (0..SLOTS).rev().collect(),
             usage: vec![0; SLOTS as usize],
-            _link: link,
-            _object: object,
+            _loaded: loaded,
         })
     }
 
@@ -160,7 +124,7 @@ impl Kernel {
         let result = self
             .places
             .update(&key, &place, MapFlags::ANY)
-            .map_err(|e| other(&e))
+            .map_err(|e| error_of(&e))
             .and_then(|()| Ok(sockopt::set_tcp_congestion(socket, &self.name)?));
         if result.is_err() {
             self.give_back(slot);
@@ -229,25 +193,6 @@ impl Kernel {
             peer_window,
         }
     }
-}
-
-/// Writes the name over the one that the program was compiled with.
-fn rename(value: &mut [u8], name: &str) -> io::Result<()> {
-    let at = value.windows(NAME.len()).position(|w| w == NAME);
-    match at.and_then(|at| value.get_mut(at..at + 16)) {
-        Some(place) if name.len() < 16 => {
-            place.fill(0);
-            place[..name.len()].copy_from_slice(name.as_bytes());
-            Ok(())
-        }
-        _ => Err(io::Error::other("the program's name cannot be replaced")),
-    }
-}
-
-fn handle(object: &Object, name: &str) -> io::Result<MapHandle> {
-    let map = object.maps().find(|map| map.name() == name);
-    let map = map.ok_or_else(|| io::Error::other(format!("the program has no map {name}")))?;
-    MapHandle::try_from(&map).map_err(|e| other(&e))
 }
 
 #[cfg(test)]

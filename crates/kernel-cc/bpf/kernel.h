@@ -1,4 +1,4 @@
-/* The parts of the kernel's types and of the BPF interface that follow.bpf.c needs. Field offsets
+/* The parts of the kernel's types and of the BPF interface that the programs here need. Field offsets
  * are relocated to the running kernel's when the program is loaded, so only names and kinds count. */
 #pragma once
 
@@ -10,16 +10,24 @@ typedef unsigned long long u64;
 #define SEC(name) __attribute__((section(name), used))
 #define KERNEL __attribute__((preserve_access_index))
 
+#define BPF_ANY 0
+#define BPF_MAP_TYPE_HASH 1
 #define BPF_MAP_TYPE_ARRAY 2
 #define BPF_MAP_TYPE_SK_STORAGE 24
 #define BPF_F_NO_PREALLOC 1
 #define BPF_F_MMAPABLE 1024
+#define BPF_SK_STORAGE_GET_F_CREATE 1
 
 /* How a map's definition tells libbpf numbers and types. */
 #define NUMBER(name, value) int(*name)[value]
 #define TYPE(name, value) value *name
 
+struct sock_common {
+	u32 skc_daddr;
+} KERNEL;
+
 struct sock {
+	struct sock_common __sk_common;
 	unsigned long sk_pacing_rate;
 } KERNEL;
 
@@ -39,16 +47,34 @@ struct tcp_sock {
 	u32 snd_wnd;
 	u32 snd_cwnd;
 	u32 snd_cwnd_clamp;
+	u32 snd_ssthresh;
+	u32 packets_out;
+	u32 sacked_out;
+	u32 lost_out;
+	u32 retrans_out;
+	u32 delivered;
 	u32 mss_cache;
 	u32 srtt_us;
 	u64 bytes_acked;
 	struct minmax rtt_min;
 } KERNEL;
 
+enum tcp_ca_event {
+	CA_EVENT_TX_START,
+};
+
+struct ack_sample {
+	u32 pkts_acked;
+} KERNEL;
+
 /* The members that the program fills in; libbpf finds their places by name. */
 struct tcp_congestion_ops {
 	u32 (*ssthresh)(struct sock *sk);
 	u32 (*undo_cwnd)(struct sock *sk);
+	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
+	void (*set_state)(struct sock *sk, u8 state);
+	void (*cwnd_event)(struct sock *sk, int event);
+	void (*pkts_acked)(struct sock *sk, const void *sample);
 	void (*cong_control)(struct sock *sk, u32 ack, int flag, const void *sample);
 	void (*init)(struct sock *sk);
 	u32 flags;

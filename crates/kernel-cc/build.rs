@@ -1,24 +1,34 @@
-//! Compiles the BPF congestion control with clang, to be part of the program.
+//! Compiles the BPF congestion controls with clang, to be part of the program.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// The programs of `bpf/`.
+const PROGRAMS: &[&str] = &["follow", "meld"];
 
 fn main() {
     println!("cargo:rerun-if-changed=bpf");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    for name in PROGRAMS {
+        compile(name, &out);
+    }
+}
+
+fn compile(name: &str, out: &Path) {
     let arch = std::env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets the architecture");
     let arch = if arch == "aarch64" { "arm64" } else { "x86" };
+    let source = format!("bpf/{name}.bpf.c");
     let status = Command::new("clang")
         .args([
             "-g", "-O2", "-Wall", "-Werror", "-target", "bpf", "-mcpu=v3",
         ])
         .arg(format!("-D__TARGET_ARCH_{arch}"))
-        .args(["-c", "bpf/follow.bpf.c", "-o"])
-        .arg(out.join("follow.bpf.o"))
+        .args(["-c", &source, "-o"])
+        .arg(out.join(format!("{name}.bpf.o")))
         .status();
     match status {
         Ok(status) if status.success() => {}
-        Ok(status) => panic!("clang could not compile bpf/follow.bpf.c: {status}"),
+        Ok(status) => panic!("clang could not compile {source}: {status}"),
         Err(error) => panic!("clang cannot be run ({error}): install it (scripts/setup does)"),
     }
 }

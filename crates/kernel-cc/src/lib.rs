@@ -1,0 +1,19 @@
+//! Congestion control in the kernel's own TCP, in BPF (struct_ops).
+//!
+//! | program | what it does |
+//! | --- | --- |
+//! | [`FOLLOW`] | follows a window that user space sets: the proxy's (crate `pep`) |
+//! | [`meld`] | MELD round the kernel's Reno and Cubic |
+//!
+//! [`Loaded`] registers a program under a name of this process: names of congestion controls are global
+//! to the machine. Needs Linux 6.4, `CAP_BPF` and `CAP_NET_ADMIN`.
+//!
+//! What this crate is *not*: it opens no socket and reads no report.
+
+mod load;
+pub mod meld;
+
+pub use load::{Loaded, Naming, error_of};
+
+/// The compiled program that follows a window (`bpf/follow.bpf.c`).
+pub const FOLLOW: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/follow.bpf.o"));

@@ -1,0 +1,119 @@
+//! Loads and registers the programs.
+
+use libbpf_rs::{Link, MapCore, MapHandle, Object, ObjectBuilder, PrintLevel, set_print};
+use std::io;
+
+/// Most bytes of a congestion control's name (`TCP_CA_NAME_MAX` less the final zero).
+const LONGEST_NAME: usize = 15;
+
+/// A congestion control of a program: what it is called there, and what it is to be called.
+#[derive(Clone, Debug)]
+pub struct Naming<'a> {
+    /// Name of the `struct_ops` map.
+    pub map: &'a str,
+    /// The name that the program was compiled with.
+    pub compiled: &'a str,
+    /// The name to be chosen by, at most 15 bytes.
+    pub name: &'a str,
+}
+
+/// A loaded program. Its congestion controls can be chosen as long as this lives; connections that
+/// have one keep it.
+pub struct Loaded {
+    // dropped in this order: the registrations, then what they were made from
+    _links: Vec<Link>,
+    object: Object,
+}
+
+impl std::fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Loaded").finish_non_exhaustive()
+    }
+}
+
+impl Loaded {
+    /// Loads a compiled program and registers its congestion controls. `prepare` is called after
+    /// loading, before anything can be chosen.
+    ///
+    /// # Errors
+    /// The kernel's: most often that the rights (`CAP_BPF`, `CAP_NET_ADMIN`) are missing, or that
+    /// it is older than 6.4.
+    pub fn register(
+        program: &[u8],
+        controls: &[Naming<'_>],
+        prepare: impl FnOnce(&Object) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        set_print(Some((PrintLevel::Info, told_by_libbpf)));
+        let mut open = ObjectBuilder::default()
+            .open_memory(program)
+            .map_err(|e| error_of(&e))?;
+        for mut map in open.maps_mut() {
+            let map_name = map.name().to_owned();
+            if let Some(control) = controls.iter().find(|control| map_name == control.map) {
+                rename(map.initial_value_mut().unwrap_or_default(), control)?;
+            }
+        }
+        let mut object = open.load().map_err(|e| error_of(&e))?;
+        prepare(&object)?;
+        let mut links = Vec::new();
+        for mut map in object.maps_mut() {
+            if controls.iter().any(|control| map.name() == control.map) {
+                links.push(map.attach_struct_ops().map_err(|e| error_of(&e))?);
+            }
+        }
+        if links.len() < controls.len() {
+            return Err(io::Error::other("the program lacks a struct_ops map"));
+        }
+        Ok(Self {
+            _links: links,
+            object,
+        })
+    }
+
+    /// A map of the program.
+    ///
+    /// # Errors
+    /// If it has none of that name.
+    pub fn map(&self, name: &str) -> io::Result<MapHandle> {
+        map_of(&self.object, name)
+    }
+}
+
+/// A map of a program.
+pub(crate) fn map_of(object: &Object, name: &str) -> io::Result<MapHandle> {
+    let map = object.maps().find(|map| map.name() == name);
+    let map = map.ok_or_else(|| io::Error::other(format!("the program has no map {name}")))?;
+    MapHandle::try_from(&map).map_err(|e| error_of(&e))
+}
+
+fn told_by_libbpf(level: PrintLevel, mut message: String) {
+    message.truncate(message.trim_end().len());
+    match level {
+        PrintLevel::Debug => tracing::trace!(target: "libbpf", "{message}"),
+        _ => tracing::debug!(target: "libbpf", "{message}"),
+    }
+}
+
+/// An error of libbpf as one of the system.
+pub fn error_of(error: &libbpf_rs::Error) -> io::Error {
+    let kind = match error.kind() {
+        libbpf_rs::ErrorKind::PermissionDenied => io::ErrorKind::PermissionDenied,
+        _ => io::ErrorKind::Other,
+    };
+    io::Error::new(kind, format!("{error:#}"))
+}
+
+/// Writes the name over the one that the program was compiled with.
+fn rename(value: &mut [u8], control: &Naming<'_>) -> io::Result<()> {
+    let compiled = [control.compiled.as_bytes(), b"\0"].concat();
+    let at = value.windows(compiled.len()).position(|w| w == compiled);
+    let name = control.name.as_bytes();
+    match at.and_then(|at| value.get_mut(at..at + LONGEST_NAME + 1)) {
+        Some(place) if name.len() <= LONGEST_NAME => {
+            place.fill(0);
+            place[..name.len()].copy_from_slice(name);
+            Ok(())
+        }
+        _ => Err(io::Error::other("the program's name cannot be replaced")),
+    }
+}
