@@ -49,6 +49,8 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "queue",
             "rapid",
             "ran",
+            "cc",
+            "kernel-cc",
             "scenario",
             "apparatus",
         ],

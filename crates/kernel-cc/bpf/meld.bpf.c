@@ -175,15 +175,13 @@ static u32 judge(struct tcp_sock *tp, const struct radio *radio, struct state *s
 		 const struct settings *set, u64 now)
 {
 	u32 in_flight = tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out;
-	u32 current = tp->delivered - st->delivered_before;
-	u32 most = current > st->delivered_last ? current : st->delivered_last;
+	u32 most = 3 * st->delivered_last + tp->delivered - st->delivered_before;
 
 	if (!radio)
 		return NO_REPORT;
 	if (is_stale(radio, set, now))
 		return STALE;
-	most = 2 * most > LEAST_BOUND ? 2 * most : LEAST_BOUND;
-	if (in_flight > most)
+	if (in_flight > (most > LEAST_BOUND ? most : LEAST_BOUND))
 		return BEYOND_DELIVERED;
 	if (radio->tbs < radio->tbs_threshold)
 		return SMALL_BLOCKS;

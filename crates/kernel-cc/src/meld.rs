@@ -72,9 +72,10 @@ impl Meld {
     /// The kernel's: most often that the rights (`CAP_BPF`, `CAP_NET_ADMIN`) are missing, or that
     /// it is older than 6.4.
     pub fn load(config: Config) -> io::Result<Self> {
-        let number = LOADED.fetch_add(1, Ordering::Relaxed) % 100;
-        let id = format!("{}_{number}", std::process::id());
-        let (reno, cubic) = (format!("mr{id}"), format!("mc{id}"));
+        // 22 bits of process id and 6 of its programs are seven digits
+        let number = LOADED.fetch_add(1, Ordering::Relaxed) % 64;
+        let id = std::process::id() << 6 | number;
+        let (reno, cubic) = (format!("brimfulr{id:x}"), format!("brimfulc{id:x}"));
         let naming = |map, compiled, name| Naming {
             map,
             compiled,

@@ -22,6 +22,7 @@ mod error;
 mod fit;
 mod label;
 mod measure;
+mod meld;
 mod names;
 mod namespace;
 mod offload;

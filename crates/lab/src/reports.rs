@@ -1,10 +1,11 @@
-//! Radio reports for other processes: a Unix socket, one report as a line of JSON.
+//! Radio reports for other processes (a Unix socket, one report as a line of JSON) and for the kernel.
 //!
 //! Reports are delayed and lost as the scenario says. A reader that does not keep up loses reports;
 //! it never holds up the radio.
 
 use crate::Error;
 use crate::clock::Clock;
+use crate::meld::Programs;
 use apparatus::ReportChannel;
 use rnis::RadioReport;
 use scenario::ReportSpec;
@@ -78,18 +79,39 @@ pub(crate) fn listen(path: &Path) -> Result<UnixListener, Error> {
     Ok(listener)
 }
 
-/// Sends reports to all readers from a thread of its own until `stop`.
+/// Who reads reports.
+pub(crate) enum Readers {
+    /// Programs, at a socket: each report is a line of JSON.
+    Socket(UnixListener),
+    /// The kernel of the servers.
+    Kernel(Programs),
+}
+
+/// Sends reports to readers from a thread of its own until `stop`. `name` is that of the random stream
+/// of their losses.
 pub(crate) fn serve(
-    listener: UnixListener,
+    readers: Readers,
     spec: &ReportSpec,
     seed: u64,
+    name: &str,
     clock: Clock,
     stop: Arc<AtomicBool>,
 ) -> Result<(ReportSink, JoinHandle<()>), Error> {
-    let rng = Streams::new(seed).child("pep").stream("report-loss");
+    let rng = Streams::new(seed).child(name).stream("report-loss");
     let channel = ReportChannel::new(spec, rng);
     let (sender, receiver) = sync_channel(UNDER_WAY);
-    let work = move || send_all(&listener, channel, &receiver, clock, &stop);
+    let mut readers = match readers {
+        Readers::Socket(listener) => Open::Socket(listener, Vec::new()),
+        Readers::Kernel(programs) => Open::Kernel(programs),
+    };
+    let work = move || {
+        send_all(&mut readers, channel, &receiver, clock, &stop);
+        if let Open::Kernel(programs) = &readers {
+            for line in programs.decisions() {
+                eprintln!("lab: {line}");
+            }
+        }
+    };
     let thread = std::thread::Builder::new()
         .name("reports".to_owned())
         .spawn(work)
@@ -97,14 +119,56 @@ pub(crate) fn serve(
     Ok((ReportSink { sender }, thread))
 }
 
+/// Readers that are served.
+enum Open {
+    Socket(UnixListener, Vec<Reader>),
+    Kernel(Programs),
+}
+
+impl Open {
+    /// Lets in who has come.
+    fn accept(&mut self) {
+        let Self::Socket(listener, readers) = self else {
+            return;
+        };
+        while let Ok((stream, _)) = listener.accept() {
+            if stream.set_nonblocking(true).is_ok() {
+                let rest = Vec::new();
+                readers.push(Reader { stream, rest });
+            }
+        }
+    }
+
+    /// Sends a report, made at a time of the run.
+    fn send(&mut self, clock: Clock, mut report: RadioReport) {
+        match self {
+            Self::Socket(_, readers) if readers.is_empty() => {}
+            Self::Socket(_, readers) => {
+                for ue in &mut report.ues {
+                    ue.timestamp = Instant::from_nanos(clock.monotonic(ue.timestamp));
+                }
+                let mut line = rnis::codec::encode_json(&report);
+                line.push(b'\n');
+                readers.retain_mut(|reader| reader.send(&line));
+            }
+            Self::Kernel(programs) => {
+                let Some(ue) = report.ues.first() else { return };
+                let made_at = Instant::from_nanos(clock.monotonic(ue.timestamp));
+                if let Err(error) = programs.tell(&report, made_at) {
+                    eprintln!("lab: a radio report did not reach the kernel: {error}");
+                }
+            }
+        }
+    }
+}
+
 fn send_all(
-    listener: &UnixListener,
+    readers: &mut Open,
     mut channel: ReportChannel,
     receiver: &Receiver<(Instant, RadioReport)>,
     clock: Clock,
     stop: &AtomicBool,
 ) {
-    let mut readers: Vec<Reader> = Vec::new();
     while !stop.load(Ordering::Relaxed) {
         let arrival = channel.next_arrival();
         let wait = arrival.map_or(TICK, |at| at.saturating_since(clock.now()).min(TICK));
@@ -113,22 +177,9 @@ fn send_all(
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
-        while let Ok((stream, _)) = listener.accept() {
-            if stream.set_nonblocking(true).is_ok() {
-                let rest = Vec::new();
-                readers.push(Reader { stream, rest });
-            }
-        }
-        while let Some(mut report) = channel.take_arrived(clock.now()) {
-            if readers.is_empty() {
-                continue;
-            }
-            for ue in &mut report.ues {
-                ue.timestamp = Instant::from_nanos(clock.monotonic(ue.timestamp));
-            }
-            let mut line = rnis::codec::encode_json(&report);
-            line.push(b'\n');
-            readers.retain_mut(|reader| reader.send(&line));
+        readers.accept();
+        while let Some(report) = channel.take_arrived(clock.now()) {
+            readers.send(clock, report);
         }
     }
 }

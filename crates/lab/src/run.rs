@@ -3,9 +3,11 @@
 use crate::cleanup::{self, Folder};
 use crate::clock::Clock;
 use crate::fit::{Fitted, fit};
+use crate::meld::Programs;
 use crate::namespace::Namespace;
 use crate::pep::{self, Proxy};
 use crate::radio::{Network, Outcome, Plan, Radio};
+use crate::reports::Readers;
 use crate::topology::{self, Devices, Hosts, RouteOptions};
 use crate::traffic::{self, SenderStates, Shared};
 use crate::{Error, reports};
@@ -172,6 +174,8 @@ pub(crate) struct Lab {
     /// Ends its threads.
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) threads: Vec<JoinHandle<()>>,
+    /// For each flow, the kernel's name of its server's congestion control.
+    congestion: Vec<String>,
     devices: Option<Devices>,
     listener: Option<UnixListener>,
     proxy: Option<Proxy>,
@@ -226,6 +230,7 @@ impl Lab {
             clock: Clock::starting_in(LEAD),
             stop: Arc::new(AtomicBool::new(false)),
             threads: Vec::new(),
+            congestion: Vec::new(),
             devices: Some(devices),
             listener: Some(listener),
             proxy,
@@ -244,9 +249,21 @@ impl Lab {
         let taken = self.devices.take().zip(self.listener.take());
         let (devices, listener) = taken.expect("a lab has one radio");
         let stop = Arc::clone(&self.stop);
-        let (sink, thread) =
-            reports::serve(listener, &experiment.pep.reports, seed, self.clock, stop)?;
-        self.threads.push(thread);
+        let has_meld = experiment.flows.iter().any(|flow| flow.meld.is_some());
+        let programs = Programs::load(experiment)?;
+        let congestion = experiment.flows.iter();
+        self.congestion = congestion.map(|flow| programs.congestion(flow)).collect();
+        let mut outlets = vec![(Readers::Socket(listener), &experiment.pep.reports, "pep")];
+        if has_meld {
+            outlets.push((Readers::Kernel(programs), &experiment.meld.reports, "meld"));
+        }
+        let mut sinks = Vec::new();
+        for (readers, spec, name) in outlets {
+            let stop = Arc::clone(&stop);
+            let (sink, thread) = reports::serve(readers, spec, seed, name, self.clock, stop)?;
+            self.threads.push(thread);
+            sinks.push(sink);
+        }
         let is_shell = purpose == Purpose::Shell;
         let end = if is_shell {
             Instant::MAX
@@ -262,7 +279,11 @@ impl Lab {
             end,
             ends_with_flows: !is_shell,
             sample_interval: interval,
-            report_period: experiment.pep.reports.period,
+            report_period: match experiment.pep.mode {
+                // where only the servers read them, as they want them
+                PepMode::None | PepMode::Split if has_meld => experiment.meld.reports.period,
+                _ => experiment.pep.reports.period,
+            },
         };
         let (_, events) = channel();
         Ok(Radio {
@@ -271,7 +292,7 @@ impl Lab {
             devices,
             plan,
             events,
-            reports: Some(sink),
+            reports: sinks,
             senders: Arc::new(SenderStates::new(experiment.flows.len())),
             stop: Arc::clone(&options.stop),
             end: Arc::new(AtomicBool::new(false)),
@@ -288,6 +309,7 @@ impl Lab {
         radio.events = receiver;
         let shared = Shared {
             clock: self.clock,
+            congestion: self.congestion.clone(),
             senders: Arc::clone(&radio.senders),
             events: sender,
             stop: Arc::clone(&self.stop),

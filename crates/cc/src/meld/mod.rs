@@ -20,8 +20,9 @@
 //!
 //! Whatever the variant, a loss is congestion
 //! - without a report, or when the last is older than [`Config::max_age`];
-//! - when more is in flight than twice what was acknowledged in the last round trip: however good the
-//!   reports look, and whoever sent them, no window outgrows what is delivered;
+//! - when more is in flight than three times what was acknowledged in the last round trip, and what was in
+//!   this one so far: however good the reports look, and whoever sent them, no window outgrows what is
+//!   delivered;
 //! - when it was found by a timeout, or is persistent congestion or a mark: those are not asked about.
 //!
 //! `Default` also reads from the reports how much waits in the base station, and keeps that short; see
@@ -54,9 +55,10 @@ use brake::Brake;
 use evidence::Evidence;
 use units::{BitRate, Bytes, Duration, Instant};
 
-/// Most in flight for a silent repetition, as a multiple of what one round trip delivered: slow start
-/// doubles the flight in a round trip, and no controller here does more.
-const MOST_FLIGHT_PER_DELIVERED: u64 = 2;
+/// Most in flight for a silent repetition, as a multiple of what the last round trip delivered; what
+/// this one has delivered so far comes to it. Slow start adds to its flight what is acknowledged, so
+/// that it needs 2; HARQ and scheduling move some of a round trip's delivery into the next.
+const MOST_FLIGHT_PER_DELIVERED: u64 = 3;
 /// What may be in flight whatever was delivered, in segments: the initial window (RFC 6928).
 const LEAST_BOUND_SEGMENTS: u64 = 10;
 
@@ -214,8 +216,8 @@ impl Delivered {
     }
 
     fn most_in_flight(&self, pdu: Bytes) -> Bytes {
-        let delivered = self.last.max(self.current);
-        (delivered * MOST_FLIGHT_PER_DELIVERED).max(pdu * LEAST_BOUND_SEGMENTS)
+        let most = self.last * MOST_FLIGHT_PER_DELIVERED + self.current;
+        most.max(pdu * LEAST_BOUND_SEGMENTS)
     }
 }
 

@@ -124,8 +124,8 @@ const VARIANTS: [Variant; 3] = [
 
 #[test]
 fn the_thresholds_are_those_of_the_paper() {
-    assert_eq!(paper::tbs_threshold(Bytes::new(1_440), &good()).get(), 180);
-    assert_eq!(paper::queue_threshold(&good()).get(), 18_336);
+    assert_eq!(tbs_threshold(Bytes::new(1_440), &good()).get(), 180);
+    assert_eq!(queue_threshold(&good()).get(), 18_336);
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn timeouts_and_marks_are_congestion_unasked() {
 }
 
 #[test]
-fn no_report_excuses_more_in_flight_than_twice_what_is_delivered() {
+fn no_report_excuses_more_in_flight_than_what_is_delivered_allows() {
     for variant in VARIANTS {
         let mut bench = Bench::new(variant);
         bench.round_trip(20, true);
@@ -222,10 +222,10 @@ fn no_report_excuses_more_in_flight_than_twice_what_is_delivered() {
         let mut ask = |packets: u64| {
             bench.lose_of(Bytes::new(PDU), Bytes::new(PDU * packets), LossKind::Fast)
         };
-        assert!(!ask(40));
-        assert!(ask(41));
+        assert!(!ask(80));
+        assert!(ask(81));
         assert_eq!(bench.trace.0[1].reason, Reason::BeyondDelivered);
-        assert_eq!(bench.trace.0[1].most_in_flight.get(), PDU * 40);
+        assert_eq!(bench.trace.0[1].most_in_flight.get(), PDU * 80);
     }
 }
 

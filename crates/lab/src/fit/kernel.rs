@@ -22,10 +22,10 @@ fn relative(name: &str) -> Option<&'static str> {
     }
 }
 
-/// What the kernel has, without those of running proxies, which are nobody else's.
+/// What the kernel has, without those of running proxies and labs, which are nobody else's.
 pub(crate) fn known(available: &str) -> impl Iterator<Item = &str> {
     let names = available.split_whitespace();
-    names.filter(|name| !name.starts_with("brimful_"))
+    names.filter(|name| !name.starts_with("brimful"))
 }
 
 /// Gives every TCP flow whose congestion control the kernel lacks the nearest relative that it has;

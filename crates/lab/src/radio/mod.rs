@@ -95,7 +95,7 @@ pub(crate) struct Radio {
     /// From the applications.
     pub(crate) events: Receiver<(usize, Event)>,
     /// Where radio reports go.
-    pub(crate) reports: Option<ReportSink>,
+    pub(crate) reports: Vec<ReportSink>,
     /// What the senders' kernels say, for the time series.
     pub(crate) senders: Arc<SenderStates>,
     /// Set by the lab's user to end it.
@@ -230,8 +230,10 @@ impl Radio {
 
     fn do_periodic(&mut self, now: Instant, turn: &mut Turn) {
         if turn.report_at <= now {
-            if let (Some(sink), Some(report)) = (&self.reports, self.network.report(now)) {
-                sink.send(now, report);
+            if let Some(report) = self.network.report(now) {
+                for sink in &self.reports {
+                    sink.send(now, report.clone());
+                }
             }
             turn.report_at = next_after(turn.report_at, self.plan.report_period, now);
         }

@@ -36,6 +36,8 @@ const TICK: Duration = Duration::from_millis(100);
 pub(crate) struct FlowContext {
     pub(crate) index: usize,
     pub(crate) spec: FlowSpec,
+    /// The kernel's name of the server's congestion control.
+    pub(crate) congestion: String,
     pub(crate) clock: Clock,
     pub(crate) streams: Streams,
     pub(crate) senders: Arc<SenderStates>,
@@ -75,6 +77,8 @@ impl FlowContext {
 /// What all flows of a lab share.
 pub(crate) struct Shared {
     pub(crate) clock: Clock,
+    /// For each flow, the kernel's name of its server's congestion control.
+    pub(crate) congestion: Vec<String>,
     pub(crate) senders: Arc<SenderStates>,
     pub(crate) events: Sender<(usize, Event)>,
     pub(crate) stop: Arc<AtomicBool>,
@@ -93,6 +97,7 @@ pub(crate) fn start(
         let context = FlowContext {
             index,
             spec: spec.clone(),
+            congestion: shared.congestion[index].clone(),
             clock: shared.clock,
             streams: streams.child(&spec.name),
             senders: Arc::clone(&shared.senders),
@@ -229,6 +234,7 @@ app = { kind = "continuous" }
             let context = FlowContext {
                 index,
                 spec: spec.clone(),
+                congestion: "cubic".to_owned(),
                 clock,
                 streams: Streams::new(1),
                 senders: Arc::new(SenderStates::new(2)),

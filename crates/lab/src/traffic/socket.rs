@@ -11,7 +11,7 @@ use rustix::net::sockopt::{
     set_socket_send_buffer_size_force, set_socket_timeout, set_tcp_congestion, set_tcp_nodelay,
 };
 use rustix::net::{AddressFamily, SocketAddrV4, SocketFlags, SocketType, ipproto, socket_with};
-use scenario::{AppSpec, CcSpec, EcnSpec, FlowSpec, TcpSpec, Transport};
+use scenario::{AppSpec, EcnSpec, FlowSpec, TcpSpec, Transport};
 use std::os::fd::OwnedFd;
 
 /// Bytes of the timestamps option with its padding (RFC 7323 appendix A): Linux counts it as part of
@@ -61,11 +61,12 @@ pub(crate) fn check_flow(flow: &FlowSpec, available: &str) -> Result<(), Error> 
     if flow.transport == Transport::Quic {
         return Err(no_quic(flow));
     }
-    if flow.meld.is_some() {
-        return refuse(
-            "the kernel's TCP asks no radio about its losses: take meld = \"off\", or --world sim"
-                .to_owned(),
-        );
+    if flow.meld.is_some() && !matches!(flow.cc.name.as_str(), "newreno" | "cubic") {
+        return refuse(format!(
+            "in the kernel MELD is round newreno and cubic only, not {:?}: take one of them, meld = \
+             \"off\", or --world sim",
+            flow.cc.name
+        ));
     }
     if !known(available).any(|known| known == kernel_name(&flow.cc.name)) {
         let known = known(available).collect::<Vec<_>>().join(", ");
@@ -102,12 +103,11 @@ pub(crate) fn check_flow(flow: &FlowSpec, available: &str) -> Result<(), Error> 
 }
 
 /// The options of both ends.
-fn configure(socket: &OwnedFd, cc: &CcSpec, tcp: &TcpSpec) -> Result<(), Error> {
+fn configure(socket: &OwnedFd, congestion: &str, tcp: &TcpSpec) -> Result<(), Error> {
     let failed =
         |option: &str| Error::system::<std::io::Error>(format!("set {option} of a socket"));
     let bytes = |n: u64| i32::try_from(n).unwrap_or(i32::MAX);
-    set_tcp_congestion(socket, kernel_name(&cc.name))
-        .map_err(|e| failed("TCP_CONGESTION")(e.into()))?;
+    set_tcp_congestion(socket, congestion).map_err(|e| failed("TCP_CONGESTION")(e.into()))?;
     set_tcp_nodelay(socket, true).map_err(|e| failed("TCP_NODELAY")(e.into()))?;
     let mss = bytes(tcp.mss.get() + TIMESTAMPS);
     sys::set_int(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, mss).map_err(failed("TCP_MAXSEG"))?;
@@ -147,7 +147,7 @@ fn tcp_socket() -> Result<OwnedFd, Error> {
 /// The listening socket of a flow's server, in the calling thread's namespace.
 pub(crate) fn listen(context: &FlowContext) -> Result<OwnedFd, Error> {
     let socket = tcp_socket()?;
-    configure(&socket, &context.spec.cc, &context.spec.tcp)?;
+    configure(&socket, &context.congestion, &context.spec.tcp)?;
     let address = SocketAddrV4::new(SERVER_ADDRESS, flow_port(context.index));
     let work = || -> rustix::io::Result<()> {
         set_socket_reuseaddr(&socket, true)?;
@@ -163,7 +163,7 @@ pub(crate) fn accept(context: &FlowContext, listener: &OwnedFd) -> Result<Option
     while !context.has_stopped() {
         match rustix::net::accept(listener) {
             Ok(socket) => {
-                configure(&socket, &context.spec.cc, &context.spec.tcp)?;
+                configure(&socket, &context.congestion, &context.spec.tcp)?;
                 return Ok(Some(socket));
             }
             Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => {}
@@ -188,7 +188,11 @@ fn check_ecn(context: &FlowContext, socket: &OwnedFd) {
 /// A connection to the flow's server from the calling thread's namespace; none once the run is over.
 pub(crate) fn connect(context: &FlowContext) -> Result<Option<OwnedFd>, Error> {
     let socket = tcp_socket()?;
-    configure(&socket, &context.spec.cc, &context.spec.tcp)?;
+    configure(
+        &socket,
+        kernel_name(&context.spec.cc.name),
+        &context.spec.tcp,
+    )?;
     if context.spec.ecn != EcnSpec::Off {
         sys::set_int(&socket, libc::SOL_SOCKET, libc::SO_MARK, ECN_MARK)
             .map_err(Error::system("set SO_MARK of a socket"))?;
