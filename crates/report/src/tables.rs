@@ -15,6 +15,7 @@ pub fn report_tables(report: &Report<'_>) -> Vec<Table> {
     let tables = [
         comparison_table(variants),
         flow_table(variants),
+        burst_table(variants),
         queue_table(variants),
         link_table(variants),
         real_time_table(variants),
@@ -142,6 +143,48 @@ fn flow_cells(flow: &FlowSummary, repeats: usize) -> Vec<String> {
     });
     cells.push(count(flow.lost));
     cells
+}
+
+/// Lengths of bursts that have a column of their own; the last is of all longer ones too.
+const BURST_LENGTHS: usize = 5;
+
+/// Of flows of datagrams that lost some: how many in a row. Not part of the table of flows, whose
+/// columns are for all.
+fn burst_table(variants: &[Variant<'_>]) -> Table {
+    let mut columns = label_columns(variants, "flow");
+    columns.push(Column::number("lost", "%"));
+    columns.push(Column::number("bursts", ""));
+    columns.push(Column::number("mean", "packets"));
+    for length in 1..=BURST_LENGTHS {
+        let title = match length {
+            BURST_LENGTHS => format!("of {length} or more"),
+            _ => format!("of {length}"),
+        };
+        columns.push(Column::number(&title, "%"));
+    }
+    let lossy = |variant: &Variant<'_>, flow: &FlowSummary| {
+        let bursts = flow.loss_bursts.as_ref().filter(|b| b.bursts > 0.0)?;
+        let mut row = label_cells(variants, variant, &flow.name);
+        row.push(number(bursts.loss_rate * 100.0));
+        row.push(count(bursts.bursts));
+        row.push(number(bursts.mean_length));
+        let share = |lengths: &dyn Fn(usize) -> bool| {
+            let of = bursts.by_length.iter().filter(|b| lengths(b.length));
+            number(of.map(|b| b.share * 100.0).sum())
+        };
+        row.extend((1..BURST_LENGTHS).map(|length| share(&|l| l == length)));
+        row.push(share(&|l| l >= BURST_LENGTHS));
+        Some(row)
+    };
+    let rows = variants.iter().flat_map(|variant| {
+        let flows = variant.summary.flows.iter();
+        flows.filter_map(move |flow| lossy(variant, flow))
+    });
+    Table {
+        title: "Lost in a row: share of bursts by their packets".to_owned(),
+        rows: rows.collect(),
+        columns,
+    }
 }
 
 /// Queues x bytes, sojourn time, drops. Queues in which nothing ever waited are left out, and so

@@ -46,10 +46,12 @@ pub use output::{Manifest, ManifestPoint, OutputError, ResultFolder};
 pub use point::{Point, knobs, load, load_embedded, load_str};
 pub use resolved::{Resolved, ResolvedValue};
 pub use result::{
-    Distribution, FlowResult, LinkResult, Metric, QueueResult, RealTime, RunResult, Series,
+    Distribution, FlowResult, LinkResult, LossBursts, Metric, QueueResult, RealTime, RunResult,
+    Series,
 };
 pub use statistics::{Estimate, estimate, paired_ratio};
 pub use summary::{
-    FlowSummary, LinkSummary, QueueBytes, QueueSummary, RealTimeSummary, Spread, Summary,
+    BurstSummary, BurstsOfLength, FlowSummary, LinkSummary, QueueBytes, QueueSummary,
+    RealTimeSummary, Spread, Summary,
 };
 pub use variants::{KnobInfo, MAX_POINTS, Overrides};

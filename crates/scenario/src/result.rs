@@ -90,6 +90,40 @@ pub struct FlowResult {
     pub retransmits: u64,
     /// Packets of the flow that the network dropped.
     pub lost: u64,
+    /// Packets lost in a row, of UDP.
+    pub loss_bursts: Option<LossBursts>,
+}
+
+/// Packets of a flow that were lost in a row, by their numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LossBursts {
+    /// Packets up to the last that came.
+    pub packets: u64,
+    /// Packets lost among them.
+    pub lost: u64,
+    /// How many bursts of 1, 2, 3 ... packets there were; the last are those of
+    /// [`Self::LONGEST`] or more.
+    pub by_length: [u64; Self::LONGEST],
+}
+
+impl LossBursts {
+    /// Bursts are told apart up to this length.
+    pub const LONGEST: usize = 10;
+
+    /// One more burst of `length` packets.
+    pub fn add(&mut self, length: u64) {
+        let Some(above) = length.checked_sub(1) else {
+            return;
+        };
+        self.lost += length;
+        let index = usize::try_from(above).unwrap_or(usize::MAX);
+        self.by_length[index.min(Self::LONGEST - 1)] += 1;
+    }
+
+    /// How many bursts there were.
+    pub fn bursts(&self) -> u64 {
+        self.by_length.iter().sum()
+    }
 }
 
 /// One queue.

@@ -5,7 +5,7 @@
 //! did not finish in every repeat. A distribution without samples is zero throughout, with
 //! `samples` zero. Names, and the axes of a sweep, are texts.
 
-use crate::result::{Distribution, FlowResult, QueueResult, RunResult};
+use crate::result::{Distribution, FlowResult, LossBursts, QueueResult, RunResult};
 use crate::statistics::{Estimate, estimate};
 use crate::{Experiment, PepMode};
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -88,6 +88,65 @@ pub struct FlowSummary {
     pub retransmits: f64,
     /// Packets that the network dropped.
     pub lost: f64,
+    /// Packets lost in a row, of UDP; not printed of others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_bursts: Option<BurstSummary>,
+}
+
+/// Packets lost in a row, over all repeats.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BurstSummary {
+    /// Share of packets lost, 0 to 1.
+    pub loss_rate: f64,
+    /// Bursts of a repeat.
+    pub bursts: f64,
+    /// Packets of a burst; zero without any.
+    pub mean_length: f64,
+    /// By length, up to the longest that there was.
+    pub by_length: Vec<BurstsOfLength>,
+}
+
+/// Bursts of one length.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct BurstsOfLength {
+    /// Packets lost in a row; of the last length that is told apart, or more.
+    pub length: usize,
+    /// Such bursts of a repeat.
+    pub bursts: f64,
+    /// The share of all bursts, 0 to 1.
+    pub share: f64,
+}
+
+impl BurstSummary {
+    /// Of all repeats that measured it; none if none did.
+    fn of<'a>(repeats: impl Iterator<Item = &'a LossBursts>) -> Option<Self> {
+        let (mut all, mut measured) = (LossBursts::default(), 0u32);
+        for repeat in repeats {
+            measured += 1;
+            all.packets += repeat.packets;
+            all.lost += repeat.lost;
+            for (sum, count) in all.by_length.iter_mut().zip(repeat.by_length) {
+                *sum += count;
+            }
+        }
+        let bursts = all.bursts();
+        let ratio = |of: u64, to: u64| if to == 0 { 0.0 } else { of as f64 / to as f64 };
+        let longest = all.by_length.iter().rposition(|&count| count > 0);
+        let told_apart = longest.map_or(0, |index| index + 1);
+        let by_length = all.by_length.iter().zip(1..).take(told_apart);
+        (measured > 0).then(|| Self {
+            loss_rate: ratio(all.lost, all.packets),
+            bursts: bursts as f64 / f64::from(measured),
+            mean_length: ratio(all.lost, bursts),
+            by_length: by_length
+                .map(|(&count, length)| BurstsOfLength {
+                    length,
+                    bursts: count as f64 / f64::from(measured),
+                    share: ratio(count, bursts),
+                })
+                .collect(),
+        })
+    }
 }
 
 /// A distribution.
@@ -235,6 +294,7 @@ fn flow_summary(index: usize, named: &FlowResult, runs: &[RunResult]) -> FlowSum
         delivered_bytes: of(|flow| flow.delivered.get() as f64),
         retransmits: of(|flow| flow.retransmits as f64),
         lost: of(|flow| flow.lost as f64),
+        loss_bursts: BurstSummary::of(flows().filter_map(|flow| flow.loss_bursts.as_ref())),
     }
 }
 
@@ -292,6 +352,39 @@ mod tests {
     use crate::{LinkResult, Overrides, load_str};
     use serde_json::Value;
     use units::{BitRate, Bytes, Duration};
+
+    /// Bursts of two repeats: 1, 1, 3 of 100 packets; 12 of 100.
+    #[test]
+    fn bursts_of_repeats_are_counted_together() {
+        let of = |lengths: &[u64]| {
+            let mut bursts = LossBursts {
+                packets: 100,
+                ..LossBursts::default()
+            };
+            lengths.iter().for_each(|length| bursts.add(*length));
+            bursts
+        };
+        let repeats = [of(&[1, 1, 3]), of(&[12])];
+        let summary = BurstSummary::of(repeats.iter()).unwrap();
+        assert!((summary.loss_rate - 17.0 / 200.0).abs() < 1e-12);
+        assert!((summary.mean_length - 17.0 / 4.0).abs() < 1e-12);
+        let lengths: Vec<_> = summary
+            .by_length
+            .iter()
+            .map(|b| (b.length, b.share))
+            .collect();
+        assert_eq!(lengths.len(), LossBursts::LONGEST);
+        assert_eq!(lengths[..3], [(1, 0.5), (2, 0.0), (3, 0.25)]);
+        // 12 in a row are among those of the greatest length
+        assert_eq!(lengths[9], (10, 0.25));
+        assert!(BurstSummary::of([].iter()).is_none());
+        assert!(
+            BurstSummary::of([of(&[])].iter())
+                .unwrap()
+                .by_length
+                .is_empty()
+        );
+    }
 
     const TEXT: &str = "name = \"pair\"\nseed = 5\nrepeats = 2\n[path]\nrtt = \"10 ms\"\n\
         [link]\nrate = \"100 Mbit/s\"\n[flow.bulk]\napp = { kind = \"bulk\", size = \"1 MB\" }\n\

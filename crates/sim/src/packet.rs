@@ -12,6 +12,8 @@ const UDP_HEADERS: Bytes = Bytes::new(28);
 /// A datagram of a UDP application.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Datagram {
+    /// Its number within the flow, from 0.
+    pub(crate) number: u64,
     /// When it left the sending host.
     pub(crate) sent_at: Instant,
     /// Payload.

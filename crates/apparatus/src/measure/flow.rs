@@ -1,6 +1,7 @@
 //! What is measured of a flow.
 
 use super::Samples;
+use super::bursts::Bursts;
 use scenario::FlowResult;
 use units::{BitRate, Bytes, Duration, Instant};
 
@@ -32,6 +33,7 @@ pub struct FlowMeter {
     owd: Samples,
     load_time: Samples,
     jitter: InterarrivalJitter,
+    bursts: Bursts,
     retransmits: u64,
     /// When all was delivered.
     completed: Option<Instant>,
@@ -58,6 +60,7 @@ impl FlowMeter {
             owd: Samples::default(),
             load_time: Samples::default(),
             jitter: InterarrivalJitter::default(),
+            bursts: Bursts::default(),
             retransmits: 0,
             completed: None,
             ended: None,
@@ -72,8 +75,9 @@ impl FlowMeter {
         self.owd.record(owd);
     }
 
-    /// A datagram reached the receiver.
-    pub fn on_datagram(&mut self, bytes: Bytes, owd: Duration) {
+    /// Datagram `number` of the flow, counted from 0, reached the receiver.
+    pub fn on_datagram(&mut self, number: u64, bytes: Bytes, owd: Duration) {
+        self.bursts.on_datagram(number);
         self.on_delivered(bytes, owd);
         self.jitter.on_packet(owd);
     }
@@ -139,6 +143,7 @@ impl FlowMeter {
             jitter_ms: self.jitter.jitter_ns / 1e6,
             retransmits: self.retransmits,
             lost,
+            loss_bursts: self.bursts.finish(),
         }
     }
 }

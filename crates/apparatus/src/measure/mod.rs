@@ -1,6 +1,7 @@
 //! What is measured: flows, queues, the bottleneck, time series.
 
 mod bottleneck;
+mod bursts;
 mod flow;
 mod occupancy;
 mod passage;

@@ -333,8 +333,8 @@ impl Flow {
         if let Some(stamp) = Stamp::read(payload) {
             self.arrived_datagrams += 1;
             let owd = now.saturating_since(stamp.sent_at);
-            self.meter
-                .on_datagram(Bytes::new(payload.len() as u64), owd);
+            let bytes = Bytes::new(payload.len() as u64);
+            self.meter.on_datagram(u64::from(stamp.number), bytes, owd);
         }
     }
 }

@@ -13,7 +13,7 @@ use units::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     /// Its number, from 0, modulo 2^32.
-    number: u32,
+    pub(crate) number: u32,
     /// When it was handed to the kernel.
     pub(crate) sent_at: Instant,
 }

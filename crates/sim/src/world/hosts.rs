@@ -321,9 +321,10 @@ impl World {
             EcnSpec::Classic => Ecn::Ect0,
             EcnSpec::L4s => Ecn::Ect1,
         };
-        while source.send(now).is_some() {
+        while let Some(number) = source.send(now) {
             *sent += 1;
             let datagram = Datagram {
+                number,
                 sent_at: now,
                 payload: source.payload(),
                 ecn,
@@ -344,7 +345,9 @@ impl World {
     pub(super) fn on_datagram(&mut self, flow: u32, datagram: Datagram) {
         let owd = self.now.saturating_since(datagram.sent_at);
         let state = &mut self.flows[flow as usize];
-        state.meter.on_datagram(datagram.payload, owd);
+        state
+            .meter
+            .on_datagram(datagram.number, datagram.payload, owd);
         if let App::Datagrams { arrived, .. } = &mut state.app {
             *arrived += 1;
         }
