@@ -29,7 +29,7 @@ use std::collections::VecDeque;
 use units::{BitRate, Bytes, Duration, Instant};
 
 /// The standing queue that is aimed at, as a share of Q_th.
-const TARGET_SHARE: u64 = 4;
+const TARGET_SHARE: u64 = 2;
 /// The standing queue that lowers the limit, as a multiple of the target.
 const MOST_PER_TARGET: u64 = 2;
 /// Reports kept for the least queue of a round trip.
@@ -64,7 +64,7 @@ impl Brake {
     pub(super) fn on_radio(&mut self, now: Instant, state: &RadioState, config: Config) {
         let threshold = paper::queue_threshold(state);
         let target = threshold / TARGET_SHARE;
-        let standing = self.standing_queue(now, state, threshold);
+        let standing = self.standing_queue(now, state);
         self.hold = Some(Hold {
             is_filled: standing >= target,
             expires_at: state.made_at + config.max_age,
@@ -85,7 +85,7 @@ impl Brake {
         }
     }
 
-    fn standing_queue(&mut self, now: Instant, state: &RadioState, threshold: Bytes) -> Bytes {
+    fn standing_queue(&mut self, now: Instant, state: &RadioState) -> Bytes {
         let round_trip = self.srtt.max(state.period);
         self.queues
             .retain(|&(heard_at, _)| now.saturating_since(heard_at) < round_trip);
@@ -94,9 +94,7 @@ impl Brake {
         }
         self.queues.push_back((now, state.queue));
         let least = self.queues.iter().map(|&(_, queue)| queue).min();
-        least
-            .unwrap_or_default()
-            .max(state.queue.saturating_sub(threshold))
+        least.unwrap_or_default()
     }
 
     fn lower(&mut self, state: &RadioState, excess: Bytes, least: Bytes) {

@@ -199,8 +199,8 @@ struct Delivered {
     began: Instant,
     /// Acknowledged since then.
     current: Bytes,
-    /// Acknowledged in the round trip before.
-    last: Bytes,
+    /// Acknowledged in the two round trips before, the last first.
+    before: [Bytes; 2],
 }
 
 impl Delivered {
@@ -209,14 +209,16 @@ impl Delivered {
             *self = Self {
                 began: now,
                 current: Bytes::ZERO,
-                last: self.current,
+                before: [self.current, self.before[0]],
             };
         }
         self.current += ack.newly_acked;
     }
 
     fn most_in_flight(&self, pdu: Bytes) -> Bytes {
-        let most = self.last * MOST_FLIGHT_PER_DELIVERED + self.current;
+        // a radio link that stands still for a while delivers late, not less
+        let last = self.before[0].max(self.before[1]);
+        let most = last * MOST_FLIGHT_PER_DELIVERED + self.current;
         most.max(pdu * LEAST_BOUND_SEGMENTS)
     }
 }
