@@ -63,7 +63,8 @@ struct radio {
 /* What a connection remembers. */
 struct state {
 	u64 round_began; /* ns */
-	u32 delivered_before, delivered_last;
+	u32 delivered_before;
+	u32 delivered_last, delivered_earlier;
 	u64 explained; /* of radio.lost */
 	u32 ssthresh;  /* before a silent loss */
 	u32 is_silent;
@@ -175,7 +176,9 @@ static u32 judge(struct tcp_sock *tp, const struct radio *radio, struct state *s
 		 const struct settings *set, u64 now)
 {
 	u32 in_flight = tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out;
-	u32 most = 3 * st->delivered_last + tp->delivered - st->delivered_before;
+	u32 last = st->delivered_last > st->delivered_earlier ? st->delivered_last :
+								st->delivered_earlier;
+	u32 most = 3 * last + tp->delivered - st->delivered_before;
 
 	if (!radio)
 		return NO_REPORT;
@@ -277,9 +280,7 @@ static int brake(struct sock *sk, struct tcp_sock *tp, struct state *st,
 	if (radio->queue < st->least)
 		st->least = radio->queue;
 	standing = st->least < st->least_before ? st->least : st->least_before;
-	if (radio->queue > radio->queue_threshold + standing)
-		standing = radio->queue - radio->queue_threshold;
-	target = radio->queue_threshold / 4;
+	target = radio->queue_threshold * 3 / 4;
 	st->is_filled = standing >= target;
 	if (standing > 2 * target) {
 		if (now >= st->lowered_until) {
@@ -309,6 +310,7 @@ static int may_grow(struct sock *sk, struct tcp_sock *tp)
 		return 1;
 	if (now - st->round_began >= srtt_ns(tp)) {
 		st->round_began = now;
+		st->delivered_earlier = st->delivered_last;
 		st->delivered_last = tp->delivered - st->delivered_before;
 		st->delivered_before = tp->delivered;
 	}

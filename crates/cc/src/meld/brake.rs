@@ -6,16 +6,17 @@
 //! much it is too large:
 //!
 //! ```text
-//!   standing = max(least queue of the last round trip, queue - Q_th)      target = Q_th / 4
+//!   standing = least queue that the reports of the last round trip tell      target = 3/4 Q_th
 //!   standing > 2 target:  limit = flight (1 - (standing - target) / (rate srtt)), once in a round trip
 //!   standing < target:    limit grows by (target - standing) a round trip
 //!   between:              limit stays, and so does the wrapped controller's window
 //! ```
 //!
-//! Bursts fill the queue too: acknowledgements come in groups, and what waits for a HARQ
-//! retransmission arrives at once. They are gone within a round trip, so that the least queue of one
-//! is what stands there for no use (as CoDel has it, RFC 8289 3.2); only what exceeds Q_th counts at
-//! once, as when the radio link fades.
+//! Bursts fill the queue too: acknowledgements come in groups, what waits for a HARQ retransmission
+//! arrives at once, and a short fade stops what leaves. They are gone within a round trip, so that the
+//! least queue of one is what stands there for no use (as CoDel has it, RFC 8289 3.2). The target is
+//! below Q_th, which is enough for full use of a link that varies (equation 2), and above what bursts
+//! leave behind.
 //!
 //! rate srtt is what the whole UE has in flight, so that each of its flows gives way by its share, and
 //! all grow alike: they converge as additive increase and multiplicative decrease do. The window is the
@@ -29,7 +30,7 @@ use std::collections::VecDeque;
 use units::{BitRate, Bytes, Duration, Instant};
 
 /// The standing queue that is aimed at, as a share of Q_th.
-const TARGET_SHARE: u64 = 2;
+const TARGET: (u64, u64) = (3, 4);
 /// The standing queue that lowers the limit, as a multiple of the target.
 const MOST_PER_TARGET: u64 = 2;
 /// Reports kept for the least queue of a round trip.
@@ -63,7 +64,7 @@ impl Brake {
     /// A report arrived.
     pub(super) fn on_radio(&mut self, now: Instant, state: &RadioState, config: Config) {
         let threshold = paper::queue_threshold(state);
-        let target = threshold / TARGET_SHARE;
+        let target = threshold * TARGET.0 / TARGET.1;
         let standing = self.standing_queue(now, state);
         self.hold = Some(Hold {
             is_filled: standing >= target,
