@@ -6,6 +6,7 @@ mod determinism;
 mod dumbbell;
 mod experiments;
 mod marks;
+mod meld;
 mod moving;
 mod quic;
 
