@@ -5,6 +5,7 @@
 //! half-written file behind that looks like a result.
 
 #[cfg(feature = "parquet")]
+mod decisions;
 mod tables;
 
 use serde::Serialize;

@@ -1,5 +1,6 @@
 //! What one run of an experiment gives, in either world.
 
+use cc::meld::LossDecision;
 use units::{BitRate, Bytes, Duration, Instant};
 
 /// One run.
@@ -92,6 +93,8 @@ pub struct FlowResult {
     pub lost: u64,
     /// Packets lost in a row, of UDP.
     pub loss_bursts: Option<LossBursts>,
+    /// What MELD decided of the flow's losses, and from what.
+    pub loss_decisions: Vec<(Instant, LossDecision)>,
 }
 
 /// Packets of a flow that were lost in a row, by their numbers.

@@ -9,6 +9,7 @@ use crate::result::{Distribution, FlowResult, LossBursts, QueueResult, RunResult
 use crate::statistics::{Estimate, estimate};
 use crate::{Experiment, PepMode};
 use serde::{Serialize, Serializer, ser::SerializeMap};
+use std::collections::BTreeMap;
 
 /// The summary of one experiment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -91,6 +92,9 @@ pub struct FlowSummary {
     /// Packets lost in a row, of UDP; not printed of others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_bursts: Option<BurstSummary>,
+    /// How often each reason decided of a loss, with MELD; not printed without.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub loss_decisions: BTreeMap<&'static str, f64>,
 }
 
 /// Packets lost in a row, over all repeats.
@@ -295,7 +299,20 @@ fn flow_summary(index: usize, named: &FlowResult, runs: &[RunResult]) -> FlowSum
         retransmits: of(|flow| flow.retransmits as f64),
         lost: of(|flow| flow.lost as f64),
         loss_bursts: BurstSummary::of(flows().filter_map(|flow| flow.loss_bursts.as_ref())),
+        loss_decisions: loss_decisions(flows(), runs.len()),
     }
+}
+
+/// How often each reason decided, in a repeat.
+fn loss_decisions<'a>(
+    flows: impl Iterator<Item = &'a FlowResult>,
+    repeats: usize,
+) -> BTreeMap<&'static str, f64> {
+    let mut counts = BTreeMap::new();
+    for (_, decision) in flows.flat_map(|flow| &flow.loss_decisions) {
+        *counts.entry(decision.reason.name()).or_insert(0.0) += 1.0 / repeats as f64;
+    }
+    counts
 }
 
 /// Of the runs that were in real time, if any was.

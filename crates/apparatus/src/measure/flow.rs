@@ -144,6 +144,7 @@ impl FlowMeter {
             retransmits: self.retransmits,
             lost,
             loss_bursts: self.bursts.finish(),
+            loss_decisions: Vec::new(),
         }
     }
 }

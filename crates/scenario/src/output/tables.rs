@@ -1,6 +1,7 @@
 //! Parquet tables: `flows.parquet`, one row for each flow and repeat, and `samples.parquet`, the
 //! time series in long form.
 
+use super::decisions::decision_columns;
 use super::{OutputError, ResultFolder};
 use crate::{Distribution, FlowResult, Labelled, RunResult};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
@@ -15,10 +16,11 @@ use std::sync::Arc;
 /// Rows of the samples that are held in memory before they are written.
 const BATCH: usize = 65_536;
 
-type Columns = Vec<(&'static str, ArrayRef, bool)>;
+pub(super) type Columns = Vec<(&'static str, ArrayRef, bool)>;
 
 impl ResultFolder {
-    /// Adds `flows.parquet` and `samples.parquet` of all variants (a single one has an empty label).
+    /// Adds `flows.parquet` and `samples.parquet` of all variants (a single one has an empty label),
+    /// and `loss-decisions.parquet` if MELD decided anything.
     ///
     /// # Errors
     /// As [`ResultFolder::write`].
@@ -27,7 +29,11 @@ impl ResultFolder {
             "flows.parquet",
             &mut core::iter::once(flow_columns(variants)),
         )?;
-        self.table("samples.parquet", &mut sample_batches(variants))
+        self.table("samples.parquet", &mut sample_batches(variants))?;
+        match decision_columns(variants) {
+            Some(columns) => self.table("loss-decisions.parquet", &mut core::iter::once(columns)),
+            None => Ok(()),
+        }
     }
 
     fn table(
@@ -224,7 +230,7 @@ fn flow_columns(variants: &[Labelled<'_>]) -> Columns {
     columns
 }
 
-fn repeats<'a>(variant: &Labelled<'a>) -> impl Iterator<Item = (u32, &'a RunResult)> {
+pub(super) fn repeats<'a>(variant: &Labelled<'a>) -> impl Iterator<Item = (u32, &'a RunResult)> {
     variant
         .runs
         .iter()

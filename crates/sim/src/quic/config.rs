@@ -2,7 +2,7 @@
 
 use super::clock;
 use cc::CongestionControl;
-use quinn_cc::{AdapterFactory, Monitor, RadioFeed};
+use quinn_cc::{AdapterFactory, Monitor, RadioFeed, TraceSink};
 use quinn_proto::{AckFrequencyConfig, TransportConfig, VarInt};
 use std::sync::Arc;
 use units::{Bytes, Instant};
@@ -131,9 +131,18 @@ pub(super) struct Watch {
 pub(crate) type BuildController = Box<dyn Fn() -> Box<dyn CongestionControl> + Send + Sync>;
 
 /// A factory of controllers of one connection's end.
-pub(super) fn factory(build: BuildController, watch: &Watch, seed: u64) -> AdapterFactory {
-    AdapterFactory::new(clock::std_instant(Instant::ZERO), move |_| build())
+pub(super) fn factory(
+    build: BuildController,
+    watch: &Watch,
+    seed: u64,
+    trace: Option<TraceSink>,
+) -> AdapterFactory {
+    let factory = AdapterFactory::new(clock::std_instant(Instant::ZERO), move |_| build())
         .with_feed(watch.feed.clone())
         .with_monitor(watch.monitor.clone())
-        .with_seed(seed)
+        .with_seed(seed);
+    match trace {
+        Some(trace) => factory.with_trace(trace),
+        None => factory,
+    }
 }

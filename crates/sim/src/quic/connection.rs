@@ -9,6 +9,7 @@ use crate::tcp::{ReadChunk, RttSample};
 use bytes::BytesMut;
 use cc::RadioState;
 use queue::Ecn;
+use quinn_cc::TraceSink;
 use quinn_proto::{
     ClientConfig, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, Event, StreamEvent,
     StreamId, Transmit, VarInt,
@@ -77,6 +78,8 @@ pub(crate) struct Connection {
 pub(crate) struct EndSetup {
     /// Its controller.
     pub(crate) controller: BuildController,
+    /// Where the controller writes its decisions.
+    pub(crate) trace: Option<TraceSink>,
     /// Its random streams.
     pub(crate) streams: Streams,
 }
@@ -100,7 +103,7 @@ impl Connection {
     fn client(config: &Config, setup: EndSetup, own: Shared, peers: Shared) -> Self {
         let seed = setup.streams.stream("controller").next_u64();
         let watch = Watch::default();
-        let factory = config::factory(setup.controller, &watch, seed);
+        let factory = config::factory(setup.controller, &watch, seed, setup.trace);
         let crypto = TappedClient {
             inner: tls().client.clone(),
             ledger: own.clone(),
@@ -114,7 +117,7 @@ impl Connection {
     fn server(config: &Config, setup: EndSetup, own: Shared, peers: Shared) -> Self {
         let seed = setup.streams.stream("controller").next_u64();
         let watch = Watch::default();
-        let factory = config::factory(setup.controller, &watch, seed);
+        let factory = config::factory(setup.controller, &watch, seed, setup.trace);
         let crypto = TappedServer {
             inner: tls().server.clone(),
             ledger: own.clone(),

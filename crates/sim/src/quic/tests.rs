@@ -24,6 +24,7 @@ fn setup(name: &str) -> EndSetup {
     };
     EndSetup {
         controller: Box::new(move || cc::build("newreno", build).expect("it is known")),
+        trace: None,
         streams: Streams::new(1).child(name),
     }
 }

@@ -1,5 +1,6 @@
 //! Builds the world of an experiment. Everything that can be wrong with it is found here.
 
+use super::meld::Recorder;
 use super::{App, Entity, Flow, World};
 use crate::Error;
 use crate::control::{Control, ServerReports};
@@ -208,6 +209,7 @@ impl Builder<'_> {
             meter: FlowMeter::new(start),
             streams,
             entity: self.entity(Entity::Flow(index)),
+            decisions: Recorder::default(),
             rnti: rnti(spec.ue),
             is_intercepted,
             return_delay: match spec.direction {

@@ -1,14 +1,17 @@
 //! The connections of hosts and proxy, as the experiment configures them.
 
 use super::World;
+use super::meld::Recorder;
 use crate::host::Host;
 use crate::quic;
 use crate::session::Side;
 use crate::tcp::{Config, Connection, EcnConfig};
 use cc::meld::{self, Meld};
 use cc::{BuildConfig, CongestionControl};
+use quinn_cc::TraceSink;
 use rapid::FollowAllocation;
 use scenario::{EcnSpec, FlowSpec, PepMode, PepSpec, Transport};
+use std::sync::{Arc, Mutex};
 use units::Bytes;
 
 /// Congestion control of a proxy without radio knowledge towards the UE.
@@ -116,6 +119,9 @@ impl World {
             Transport::Quic => {
                 let config = quic_config(&state.spec);
                 let end = |side| quic::EndSetup {
+                    trace: self
+                        .recorder(flow, side)
+                        .map(|recorder| -> TraceSink { Arc::new(Mutex::new(recorder)) }),
                     controller: self.host_controller(&state.spec, side).into_builder(),
                     streams: state.streams.child(&format!("{number}/{}", name_of(side))),
                 };
@@ -127,12 +133,22 @@ impl World {
                 let end = |side| {
                     let controller = self.host_controller(&state.spec, side).build();
                     let name = name_of(side);
-                    let end = self.connection(flow, number, name, side, config, controller);
+                    let mut end = self.connection(flow, number, name, side, config, controller);
+                    if let Some(recorder) = self.recorder(flow, side) {
+                        end.set_trace(Box::new(recorder));
+                    }
                     Host::Tcp(Box::new(end))
                 };
                 (end(Side::Client), end(Side::Server))
             }
         }
+    }
+
+    /// Records what MELD decides of a server's losses, if it does.
+    fn recorder(&self, flow: u32, side: Side) -> Option<Recorder> {
+        let state = &self.flows[flow as usize];
+        let is_wanted = side == Side::Server && state.spec.meld.is_some();
+        is_wanted.then(|| state.decisions.clone())
     }
 
     /// How a host's controller is made. A server's asks the radio about losses if the flow has it so.

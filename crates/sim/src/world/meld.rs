@@ -2,8 +2,30 @@
 
 use super::World;
 use crate::session::Side;
-use cc::RadioState;
+use cc::meld::LossDecision;
+use cc::{RadioState, Trace};
 use rnis::RadioReport;
+use std::sync::{Arc, Mutex, PoisonError};
+use units::Instant;
+
+/// Records what MELD decides of a flow's losses. Clones write to the same record.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recorder(Arc<Mutex<Vec<(Instant, LossDecision)>>>);
+
+impl Recorder {
+    /// What has been recorded.
+    pub(super) fn take(&self) -> Vec<(Instant, LossDecision)> {
+        core::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Trace for Recorder {
+    fn event(&mut self, _: Instant, _: &'static str, _: u64) {}
+    fn loss_decision(&mut self, now: Instant, decision: &LossDecision) {
+        let mut record = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        record.push((now, *decision));
+    }
+}
 
 impl World {
     /// The cell makes a radio report that only the servers read.

@@ -19,9 +19,10 @@ use crate::schedule::EntityId;
 use crate::session::{Session, Side};
 use apparatus::app::{Datagrams, Objects};
 use apparatus::measure::{Bottleneck, FlowMeter, QueueMeter, SeriesSet};
+use meld::Recorder;
 use rapid::recording::Record;
 use rnis::Rnti;
-use scenario::{FlowSpec, PepSpec, RunResult};
+use scenario::{FlowResult, FlowSpec, PepSpec, RunResult};
 use units::{Duration, Instant, Streams};
 
 pub(crate) use build::build;
@@ -75,6 +76,8 @@ pub(crate) struct Flow {
     meter: FlowMeter,
     /// Its own random streams.
     streams: Streams,
+    /// What MELD decides of its losses.
+    decisions: Recorder,
     entity: EntityId,
     /// Its UE's identity in radio reports.
     rnti: Rnti,
@@ -240,7 +243,10 @@ impl World {
                 App::Objects(_) => flow.spec.cc.name,
                 App::Datagrams { .. } => "udp".to_owned(),
             };
-            flows.push(flow.meter.finish(flow.spec.name, cc, end, lost));
+            flows.push(FlowResult {
+                loss_decisions: flow.decisions.take(),
+                ..flow.meter.finish(flow.spec.name, cc, end, lost)
+            });
         }
         RunResult {
             seed: self.seed,
