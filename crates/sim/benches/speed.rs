@@ -14,7 +14,7 @@
 mod experiments;
 
 use experiments::*;
-use scenario::{AppSpec, Experiment, PepMode, RunResult, UeSpec};
+use scenario::{AppSpec, Experiment, PepMode, RunResult, Transport, UeSpec};
 use std::io::Write as _;
 use std::time::{Instant, SystemTime};
 use units::{Bytes, Duration, Mcs};
@@ -81,6 +81,31 @@ fn lte_epa() -> Experiment {
     let points = scenario::load(file.as_ref(), &scenario::Overrides::default());
     let mut points = points.expect("a scenario that comes with Brimful can be read");
     points.remove(0).experiment
+}
+
+/// One flow over the dumbbell of 100 Mbit/s and 20 ms.
+fn one_flow(transport: Transport, app: AppSpec) -> Experiment {
+    let (rate, rtt) = (mbps(100), ms(20));
+    let mut experiment = dumbbell(rate, rtt, bdp(rate, rtt) * 2, Duration::from_secs(600));
+    let mut flow = flow("flow", "cubic", app);
+    flow.transport = transport;
+    experiment.flows.push(flow);
+    experiment
+}
+
+/// 20 MB on one connection.
+fn download(transport: Transport) -> Experiment {
+    one_flow(transport, bulk(20_000_000))
+}
+
+/// 1,000 connections, one after the other, each of 1 kB: what a connection costs.
+fn many_connections(transport: Transport) -> Experiment {
+    let short = AppSpec::Short {
+        size: Bytes::new(1_000),
+        interval: ms(100),
+        count: 1_000,
+    };
+    one_flow(transport, short)
 }
 
 /// Most memory that the process has had, in MB, as the kernel counts it.
@@ -164,6 +189,10 @@ fn main() {
         ("50-ues-10mbit-10s", many_ues(50)),
         ("100-ues-10mbit-10s", many_ues(100)),
         ("5-lte-ues-epa-10mb-15s", lte_epa()),
+        ("download-20mb-tcp", download(Transport::Tcp)),
+        ("download-20mb-quic", download(Transport::Quic)),
+        ("1000-connections-tcp", many_connections(Transport::Tcp)),
+        ("1000-connections-quic", many_connections(Transport::Quic)),
     ];
     for (name, experiment) in cases.into_iter().filter(|(name, _)| wanted(name)) {
         reset_peak();
