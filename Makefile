@@ -38,6 +38,7 @@ bench: build  ## speed on this machine: the simulator, the queues, and as root t
 	@scripts/setup --bench
 	$(CARGO) bench --locked -p sim --bench speed -- --record
 	$(CARGO) bench --locked -p queue --bench queues
+	$(CARGO) bench --locked -p quinn-cc --bench adapter
 	$(CARGO) bench --locked -p lab --bench real_time
 	$(CARGO) bench --locked -p pep --bench relay -- --record
 

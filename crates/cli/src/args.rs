@@ -2,6 +2,7 @@
 
 use crate::commands::lab::LabCommand;
 use crate::commands::pep::{PEP_HELP, PepArgs};
+use crate::commands::quic::QuicCommand;
 use crate::commands::rnis::{RNIS_HELP, RnisArgs};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -35,6 +36,9 @@ pub(crate) enum Command {
     /// Run the live proxy: split TCP connections of UEs, windows by RAPID
     #[command(after_help = PEP_HELP)]
     Pep(PepArgs),
+    /// Serve or download over QUIC, with MELD: losses that the radio explains do not slow it down
+    #[command(subcommand)]
+    Quic(QuicCommand),
     /// Decide a recording of RAPID's allocator once more, and compare
     #[command(after_help = REPLAY_HELP)]
     Replay(ReplayArgs),

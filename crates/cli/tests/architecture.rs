@@ -58,6 +58,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("report", &["units", "scenario"]),
     ("reproduce", &["units", "rnis", "rapid", "scenario"]),
     ("rnis-server", &["units", "rnis", "radio"]),
+    ("quic", &["units", "rnis", "cc", "quinn-cc", "rnis-server"]),
     (
         "cli",
         &[
@@ -75,6 +76,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "report",
             "reproduce",
             "rnis-server",
+            "quic",
         ],
     ),
 ];

@@ -39,4 +39,4 @@ mod monitor;
 pub use adapter::Adapter;
 pub use factory::{AdapterFactory, Epoch, TraceSink};
 pub use feed::RadioFeed;
-pub use monitor::{Monitor, PathSample, Totals};
+pub use monitor::{Monitor, PathSample, RttSummary, Totals};

@@ -1,16 +1,53 @@
 //! What a connection's controller sees and does, for whoever watches from another thread.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use units::{Bytes, Duration};
+
+/// Classes of round-trip times in each octave of microseconds: they are at most 6 % wide.
+const CLASSES_PER_OCTAVE: u32 = 16;
+/// Octaves, to 67 s.
+const OCTAVES: u32 = 26;
+const CLASSES: usize = (OCTAVES * CLASSES_PER_OCTAVE) as usize;
 
 /// Shows the controller's view of a connection: a handle, cheap to clone. A connection that has
 /// moved to another address goes on with the same counts.
 #[derive(Clone, Debug, Default)]
 pub struct Monitor(Arc<Cells>);
 
+#[derive(Debug)]
+struct Classes([AtomicU32; CLASSES]);
+
+impl Default for Classes {
+    fn default() -> Self {
+        Self(core::array::from_fn(|_| AtomicU32::new(0)))
+    }
+}
+
+/// The class of a round-trip time: the octave and the four bits below the first.
+fn class(rtt: Duration) -> usize {
+    let micros = rtt.as_micros().max(CLASSES_PER_OCTAVE.into());
+    let octave = micros.ilog2();
+    let below = (micros >> (octave - CLASSES_PER_OCTAVE.ilog2())) as u32 % CLASSES_PER_OCTAVE;
+    let index = (octave * CLASSES_PER_OCTAVE + below) as usize;
+    index.min(CLASSES - 1)
+}
+
+/// The middle of a class.
+fn middle(class: usize) -> Duration {
+    let (octave, below) = (
+        class as u32 / CLASSES_PER_OCTAVE,
+        class as u64 % u64::from(CLASSES_PER_OCTAVE),
+    );
+    let nanos = 1_000 << octave;
+    let width = nanos / u64::from(CLASSES_PER_OCTAVE);
+    Duration::from_nanos(nanos + width * below + width / 2)
+}
+
 #[derive(Debug, Default)]
 struct Cells {
+    rtt_sum: AtomicU64,
+    rtt_classes: Classes,
     cwnd: AtomicU64,
     bytes_in_flight: AtomicU64,
     latest_rtt: AtomicU64,
@@ -42,6 +79,19 @@ pub struct PathSample {
     pub min_rtt: Duration,
     /// Samples so far: tells whether [`Self::latest_rtt`] is new.
     pub rtt_samples: u64,
+}
+
+/// The round-trip times of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RttSummary {
+    /// Samples.
+    pub samples: u64,
+    /// The least.
+    pub min: Duration,
+    /// The mean of all samples.
+    pub mean: Duration,
+    /// 95 % of the samples are not longer, to 3 %.
+    pub p95: Duration,
 }
 
 /// What has happened so far.
@@ -87,6 +137,31 @@ impl Monitor {
         }
     }
 
+    /// The round-trip times so far; none before the first.
+    pub fn rtts(&self) -> Option<RttSummary> {
+        let cells = &*self.0;
+        let samples = cells.rtt_samples.load(Ordering::Relaxed);
+        if samples == 0 {
+            return None;
+        }
+        let counts = || {
+            let counts = cells.rtt_classes.0.iter();
+            counts.map(|count| u64::from(count.load(Ordering::Relaxed)))
+        };
+        let below = (counts().sum::<u64>() * 95).div_ceil(100);
+        let mut seen = 0;
+        let p95 = counts().position(|count| {
+            seen += count;
+            seen >= below
+        });
+        Some(RttSummary {
+            samples,
+            min: Duration::from_nanos(cells.min_rtt.load(Ordering::Relaxed)),
+            mean: Duration::from_nanos(cells.rtt_sum.load(Ordering::Relaxed) / samples),
+            p95: middle(p95.unwrap_or(CLASSES - 1)),
+        })
+    }
+
     /// What has happened so far.
     pub fn totals(&self) -> Totals {
         let get = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
@@ -120,6 +195,10 @@ impl Monitor {
         if has_rtt {
             set(&cells.latest_rtt, sample.latest_rtt.as_nanos());
             set(&cells.min_rtt, sample.min_rtt.as_nanos());
+            cells
+                .rtt_sum
+                .fetch_add(sample.latest_rtt.as_nanos(), Ordering::Relaxed);
+            cells.rtt_classes.0[class(sample.latest_rtt)].fetch_add(1, Ordering::Relaxed);
             cells.rtt_samples.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -147,5 +226,44 @@ impl Monitor {
             cc::LossKind::Ecn => &self.0.ecn_events,
         };
         own.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_holds_what_is_near_its_middle() {
+        for micros in [16, 17, 100, 999, 55_640, 1_000_000, 60_000_000] {
+            let rtt = Duration::from_micros(micros);
+            let found = middle(class(rtt));
+            let off = found.ratio(rtt);
+            assert!((0.965..=1.035).contains(&off), "{rtt} became {found}");
+        }
+        assert_eq!(class(Duration::ZERO), class(Duration::from_micros(16)));
+        assert_eq!(class(Duration::MAX), CLASSES - 1);
+    }
+
+    #[test]
+    fn the_summary_is_of_all_samples() {
+        let monitor = Monitor::new();
+        assert_eq!(monitor.rtts(), None);
+        for ms in 1..=100 {
+            let rtt = Duration::from_millis(ms);
+            let sample = PathSample {
+                cwnd: Bytes::new(1),
+                bytes_in_flight: Bytes::ZERO,
+                latest_rtt: rtt,
+                srtt: rtt,
+                min_rtt: Duration::from_millis(1),
+                rtt_samples: ms,
+            };
+            monitor.on_ack(&sample, true);
+        }
+        let rtts = monitor.rtts().expect("samples");
+        assert_eq!((rtts.samples, rtts.min), (100, Duration::from_millis(1)));
+        assert_eq!(rtts.mean, Duration::from_micros(50_500));
+        assert!((0.96..=1.04).contains(&rtts.p95.ratio(Duration::from_millis(95))));
     }
 }

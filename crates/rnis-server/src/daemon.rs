@@ -71,7 +71,8 @@ fn reload(path: &Path, service: &mut Service) {
     notify("READY=1");
 }
 
-fn start_log(log: Log) {
+/// Begins the log on stderr. A log that the program has already stays.
+pub fn start_log(log: Log) {
     let level = if log.debug {
         tracing::Level::DEBUG
     } else {
@@ -89,7 +90,7 @@ fn start_log(log: Log) {
 }
 
 /// Tells systemd, where it asks to be told (sd_notify(3)).
-fn notify(state: &str) {
+pub fn notify(state: &str) {
     let Some(name) = std::env::var_os("NOTIFY_SOCKET") else {
         return;
     };

@@ -32,11 +32,17 @@ mod tls;
 /// Why a connection to a source or a broker ended.
 pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
 
+/// Tables of a TOML file with places in all messages, for configurations that resemble this one's.
+pub mod settings {
+    pub use crate::config::reader::{ConfigError, File, Section};
+}
+
+pub use clock::now as monotonic_now;
 pub use config::{
     Address, ClientConfig, Config, ConfigError, Format, HttpConfig, Network, PlatformConfig,
     SourceConfig, SourceKind, TopicConfig,
 };
-pub use daemon::{Log, run};
+pub use daemon::{Log, notify, run, start_log};
 pub use metrics::{Labels, Metrics};
 pub use service::{Service, check};
-pub use sources::{Follower, follow};
+pub use sources::{Follower, follow, follow_address, follow_socket};

@@ -4,6 +4,7 @@ mod compare;
 pub(crate) mod lab;
 mod list;
 pub(crate) mod pep;
+pub(crate) mod quic;
 mod replay;
 mod reproduce;
 pub(crate) mod rnis;
@@ -24,6 +25,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Pep(arguments) => pep::run(&arguments),
+        Command::Quic(command) => quic::run(&command),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Rnis(arguments) => rnis::run(&arguments),
         Command::Lab(command) => lab::run(&command),

@@ -3,7 +3,7 @@
 mod address;
 mod network;
 mod read;
-mod reader;
+pub(crate) mod reader;
 
 pub use address::{Address, Network};
 pub use reader::ConfigError;

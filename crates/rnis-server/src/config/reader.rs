@@ -18,7 +18,7 @@ pub struct ConfigError {
 
 impl ConfigError {
     /// Of a place that is told already.
-    pub(crate) fn new(place: impl Into<String>, message: impl Display) -> Self {
+    pub fn new(place: impl Into<String>, message: impl Display) -> Self {
         Self {
             place: place.into(),
             message: message.to_string(),
@@ -27,14 +27,17 @@ impl ConfigError {
 }
 
 /// The file, to find lines in.
-#[derive(Clone, Copy)]
-pub(super) struct File<'a> {
-    pub(super) name: &'a str,
-    pub(super) text: &'a str,
+#[derive(Clone, Copy, Debug)]
+pub struct File<'a> {
+    /// As messages call it.
+    pub name: &'a str,
+    /// All of it.
+    pub text: &'a str,
 }
 
 impl File<'_> {
-    pub(super) fn fault(&self, at: Span, message: impl Display) -> ConfigError {
+    /// A fault at a place.
+    pub fn fault(&self, at: Span, message: impl Display) -> ConfigError {
         let before = self.text.get(..at.start).unwrap_or(self.text);
         let line = before.matches('\n').count() + 1;
         let begun = before.rfind('\n').map_or(0, |i| i + 1);
@@ -44,7 +47,8 @@ impl File<'_> {
 }
 
 /// A table whose keys are taken one after the other.
-pub(super) struct Section<'a, 'de> {
+#[derive(Debug)]
+pub struct Section<'a, 'de> {
     file: File<'a>,
     /// As messages call it: `[http]`, `[[source]]`.
     title: &'static str,
@@ -55,7 +59,11 @@ pub(super) struct Section<'a, 'de> {
 }
 
 impl<'a, 'de> Section<'a, 'de> {
-    pub(super) fn root(file: File<'a>, value: Value<'de>) -> Result<Self, ConfigError> {
+    /// The file itself.
+    ///
+    /// # Errors
+    /// It is no table.
+    pub fn root(file: File<'a>, value: Value<'de>) -> Result<Self, ConfigError> {
         Self::of(file, "the file", value)
     }
 
@@ -77,12 +85,13 @@ impl<'a, 'de> Section<'a, 'de> {
     }
 
     /// The place of the table, or a fault there.
-    pub(super) fn fault(&self, message: impl Display) -> ConfigError {
+    pub fn fault(&self, message: impl Display) -> ConfigError {
         self.file
             .fault(self.at, format!("{}: {message}", self.title))
     }
 
-    pub(super) fn fault_at(&self, at: Span, message: impl Display) -> ConfigError {
+    /// A fault at a place of the table.
+    pub fn fault_at(&self, at: Span, message: impl Display) -> ConfigError {
         self.file.fault(at, format!("{}: {message}", self.title))
     }
 
@@ -92,7 +101,10 @@ impl<'a, 'de> Section<'a, 'de> {
     }
 
     /// A table inside; none if it is absent.
-    pub(super) fn table(
+    ///
+    /// # Errors
+    /// Place, fault, and what is allowed.
+    pub fn table(
         &mut self,
         key: &'static str,
         title: &'static str,
@@ -102,7 +114,10 @@ impl<'a, 'de> Section<'a, 'de> {
     }
 
     /// The tables of a list; empty if it is absent.
-    pub(super) fn tables(
+    ///
+    /// # Errors
+    /// Place, fault, and what is allowed.
+    pub fn tables(
         &mut self,
         key: &'static str,
         title: &'static str,
@@ -130,10 +145,10 @@ impl<'a, 'de> Section<'a, 'de> {
     }
 
     /// Text.
-    pub(super) fn text(
-        &mut self,
-        key: &'static str,
-    ) -> Result<Option<(String, Span)>, ConfigError> {
+    ///
+    /// # Errors
+    /// Place, fault, and what is allowed.
+    pub fn text(&mut self, key: &'static str) -> Result<Option<(String, Span)>, ConfigError> {
         let Some(value) = self.take(key) else {
             return Ok(None);
         };
@@ -153,7 +168,10 @@ impl<'a, 'de> Section<'a, 'de> {
     }
 
     /// Text that must be there.
-    pub(super) fn needed_text(
+    ///
+    /// # Errors
+    /// Place, fault, and what is allowed.
+    pub fn needed_text(
         &mut self,
         key: &'static str,
         example: &str,
@@ -165,7 +183,7 @@ impl<'a, 'de> Section<'a, 'de> {
     }
 
     /// A key that must be there is not; one that looks like it may be meant.
-    pub(super) fn missing(&self, key: &str, example: &str) -> ConfigError {
+    pub fn missing(&self, key: &str, example: &str) -> ConfigError {
         let alike = |name: &str| strsim::jaro_winkler(key, name) > ALIKE;
         match self.table.keys().find(|given| alike(&given.name)) {
             Some(given) => {
@@ -177,7 +195,10 @@ impl<'a, 'de> Section<'a, 'de> {
     }
 
     /// Text that is parsed.
-    pub(super) fn parsed<T: FromStr<Err: Display>>(
+    ///
+    /// # Errors
+    /// Place, fault, and what is allowed.
+    pub fn parsed<T: FromStr<Err: Display>>(
         &mut self,
         key: &'static str,
     ) -> Result<Option<T>, ConfigError> {
@@ -191,7 +212,10 @@ impl<'a, 'de> Section<'a, 'de> {
     }
 
     /// A list of text, each parsed.
-    pub(super) fn parsed_list<T: FromStr<Err: Display>>(
+    ///
+    /// # Errors
+    /// Place, fault, and what is allowed.
+    pub fn parsed_list<T: FromStr<Err: Display>>(
         &mut self,
         key: &'static str,
     ) -> Result<Vec<T>, ConfigError> {
@@ -208,7 +232,10 @@ impl<'a, 'de> Section<'a, 'de> {
     }
 
     /// A whole number within bounds.
-    pub(super) fn whole<T: TryFrom<i64>>(
+    ///
+    /// # Errors
+    /// Place, fault, and what is allowed.
+    pub fn whole<T: TryFrom<i64>>(
         &mut self,
         key: &'static str,
         allowed: std::ops::RangeInclusive<i64>,
@@ -233,7 +260,10 @@ impl<'a, 'de> Section<'a, 'de> {
     }
 
     /// A number within bounds.
-    pub(super) fn number(
+    ///
+    /// # Errors
+    /// Place, fault, and what is allowed.
+    pub fn number(
         &mut self,
         key: &'static str,
         allowed: std::ops::RangeInclusive<f64>,
@@ -257,7 +287,10 @@ impl<'a, 'de> Section<'a, 'de> {
     }
 
     /// A truth value.
-    pub(super) fn truth(&mut self, key: &'static str) -> Result<Option<bool>, ConfigError> {
+    ///
+    /// # Errors
+    /// Place, fault, and what is allowed.
+    pub fn truth(&mut self, key: &'static str) -> Result<Option<bool>, ConfigError> {
         let Some(mut value) = self.take(key) else {
             return Ok(None);
         };
@@ -272,7 +305,10 @@ impl<'a, 'de> Section<'a, 'de> {
     }
 
     /// Ends the table: what was not asked for is not known.
-    pub(super) fn finish(self) -> Result<(), ConfigError> {
+    ///
+    /// # Errors
+    /// Place, fault, and what is allowed.
+    pub fn finish(self) -> Result<(), ConfigError> {
         let Some(key) = self.table.keys().min_by_key(|key| key.span.start) else {
             return Ok(());
         };

@@ -1,10 +1,13 @@
-//! Reports of a broker for another program on a thread of its own: a proxy, which has no hub.
+//! Reports of a broker or a Unix socket for another program on a thread of its own: a proxy or a QUIC
+//! server, which have no hub.
 
-use super::{Inbox, broker};
+use super::{Inbox, broker, lines};
 use crate::Fault;
 use crate::backoff::Backoff;
 use crate::config::Address;
+use std::fmt;
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 use tokio::runtime::Builder;
 
@@ -48,13 +51,67 @@ pub fn follow(
     is_done: impl Fn() -> bool,
 ) -> io::Result<()> {
     let address: Address = url.parse().map_err(io::Error::other)?;
+    follow_address(&address, topic, follower, is_done)
+}
+
+/// The same of an address that is read already.
+///
+/// # Errors
+/// As [`follow`].
+pub fn follow_address(
+    address: &Address,
+    topic: &str,
+    follower: &mut impl Follower,
+    is_done: impl Fn() -> bool,
+) -> io::Result<()> {
     if !matches!(address.scheme(), "amqp" | "amqps" | "nats" | "tls") {
         return Err(io::Error::other(format!("{address} is no broker")));
     }
+    let source = From::Broker(address, topic);
+    follow_source(&source, follower, is_done)
+}
+
+/// Brings the lines of a Unix stream socket to a follower until `is_done`. Only a process of one of
+/// these users may be at its other end: anybody else's connection is closed unread, and the log says
+/// so. Blocks.
+///
+/// # Errors
+/// A system that gives no runtime.
+pub fn follow_socket(
+    path: &Path,
+    users: &[u32],
+    follower: &mut impl Follower,
+    is_done: impl Fn() -> bool,
+) -> io::Result<()> {
+    follow_source(&From::Socket(path, users), follower, is_done)
+}
+
+/// Where from.
+enum From<'a> {
+    /// A broker and its topic.
+    Broker(&'a Address, &'a str),
+    /// A socket and the users that may be at its other end.
+    Socket(&'a Path, &'a [u32]),
+}
+
+impl fmt::Display for From<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Broker(address, _) => address.fmt(f),
+            Self::Socket(path, _) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+fn follow_source(
+    source: &From<'_>,
+    follower: &mut impl Follower,
+    is_done: impl Fn() -> bool,
+) -> io::Result<()> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         tokio::select! {
-            () = keep_following(&address, topic, follower) => {}
+            () = keep_following(source, follower) => {}
             () = done(&is_done) => {}
         }
     });
@@ -67,30 +124,44 @@ async fn done(is_done: impl Fn() -> bool) {
     }
 }
 
-async fn keep_following(address: &Address, topic: &str, follower: &mut impl Follower) {
+async fn keep_following(source: &From<'_>, follower: &mut impl Follower) {
+    let mut told = String::new();
     let mut backoff = Backoff::new();
     loop {
         let mut counted = Counted {
             follower,
             has_received: false,
         };
-        let ended = once(address, topic, &mut counted).await;
+        let ended = once(source, &mut counted).await;
         counted.up(false);
-        match ended {
-            Ok(()) => tracing::warn!(broker = %address, "closed the connection"),
-            Err(error) => tracing::warn!(broker = %address, "{error}"),
-        }
+        let says = match ended {
+            Ok(()) => "closed the connection".to_owned(),
+            Err(error) => error.to_string(),
+        };
         if counted.has_received {
             backoff.reset();
+            told.clear();
+        }
+        // a source that is not there yet is told of once
+        if says != told {
+            tracing::warn!(%source, "radio reports: {says}");
+            told = says;
+        }
+        if matches!(source, From::Socket(..)) {
+            tokio::time::sleep(LOOK).await;
+            continue;
         }
         backoff.wait().await;
     }
 }
 
 /// One connection, to its end.
-async fn once(address: &Address, topic: &str, inbox: &mut impl Inbox) -> Result<(), Fault> {
-    match address.scheme() {
-        "nats" | "tls" => broker::subject(address, topic, inbox).await,
-        _ => broker::exchange(address, topic, inbox).await,
+async fn once(source: &From<'_>, inbox: &mut impl Inbox) -> Result<(), Fault> {
+    match source {
+        From::Socket(path, users) => lines::follow(path, users, inbox).await,
+        From::Broker(address, topic) => match address.scheme() {
+            "nats" | "tls" => broker::subject(address, topic, inbox).await,
+            _ => broker::exchange(address, topic, inbox).await,
+        },
     }
 }

@@ -1,11 +1,12 @@
 //! Lines of JSON over a Unix or TCP stream: a lab's cell, xApp bridges.
 
-use super::Feed;
+use super::{Feed, Inbox};
 use crate::Fault;
 use crate::config::Address;
 use crate::publish::unix::Socket;
 use rnis::adapters::MAX_MESSAGE_BYTES;
 use rustix::net::sockopt::{set_socket_keepalive, set_tcp_keepidle, set_tcp_keepintvl};
+use std::path::Path;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
@@ -98,6 +99,30 @@ pub(super) async fn read(address: &Address, listen: bool, feed: &mut Feed) -> Re
             }
         }
         _ => Err("lines come over unix or tcp".into()),
+    }
+}
+
+/// Connects to a socket at whose other end is a process of one of these users, and reads its lines. A
+/// line that is longer than any message is handed on empty, to be counted as what it is.
+pub(super) async fn follow(
+    path: &Path,
+    users: &[u32],
+    inbox: &mut impl Inbox,
+) -> Result<(), Fault> {
+    let stream = UnixStream::connect(path).await?;
+    let user = stream.peer_cred()?.uid();
+    if !users.contains(&user) {
+        return Err(format!("user {user} is there, who is not trusted to report").into());
+    }
+    inbox.up(true);
+    let mut lines = Lines::new(stream, MAX_MESSAGE_BYTES);
+    loop {
+        match lines.next().await? {
+            Line::Text(line) if line.iter().all(u8::is_ascii_whitespace) => {}
+            Line::Text(line) => inbox.message(&line),
+            Line::TooLong => inbox.message(b""),
+            Line::End => return Ok(()),
+        }
     }
 }
 

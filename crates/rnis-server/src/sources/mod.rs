@@ -21,7 +21,7 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 use units::{Bytes, Prb};
 
-pub use follow::{Follower, follow};
+pub use follow::{Follower, follow, follow_address, follow_socket};
 pub(crate) use lines::Lines;
 
 /// Starts every source.

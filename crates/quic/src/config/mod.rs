@@ -1,0 +1,194 @@
+//! The configuration of a server; `docs/operations/quic.md` describes every key of its file.
+
+mod read;
+
+use cc::meld::Variant;
+use rnis::identity::UeMap;
+use rnis_server::Log;
+use rnis_server::settings::ConfigError;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use units::{Bytes, Duration};
+
+/// Who the server is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Certificate {
+    /// A chain and its key, PEM.
+    Files {
+        /// The chain, the server's own first.
+        chain: PathBuf,
+        /// Its key.
+        key: PathBuf,
+    },
+    /// Made at the start, for trials.
+    SelfSigned {
+        /// Names and addresses that it is for.
+        names: Vec<String>,
+        /// Where it is written for clients to trust, PEM.
+        write: Option<PathBuf>,
+    },
+}
+
+/// Where radio reports come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReportSource {
+    /// Lines of JSON on a Unix stream socket of this machine.
+    Unix {
+        /// The socket.
+        path: PathBuf,
+        /// Users whose processes may be at the other end. Empty: root and the server's own.
+        users: Vec<u32>,
+    },
+    /// A broker: AMQP 0-9-1 or NATS.
+    Broker {
+        /// Its URL; it may hold a password, and is never printed.
+        url: rnis_server::Address,
+        /// Exchange (AMQP) or beginning of the subject (NATS).
+        topic: String,
+    },
+}
+
+/// Where the stream of samples goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StatsTarget {
+    /// Standard output.
+    Stdout,
+    /// A file; one that is there is written over.
+    File(PathBuf),
+}
+
+/// All of it.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where it listens, UDP; port 0 for any.
+    pub listen: Vec<SocketAddr>,
+    /// The congestion controller, by its name in [`cc::names`].
+    pub cc: String,
+    /// MELD round it, or none.
+    pub meld: Option<Variant>,
+    /// Reports older than this explain no loss.
+    pub max_age: Duration,
+    /// Who the server is.
+    pub certificate: Certificate,
+    /// Where reports come from; none: only from the program itself.
+    pub reports: Option<ReportSource>,
+    /// Addresses of UEs whose reports carry none.
+    pub ues: UeMap,
+    /// Where a connection's remote address is not its UE's (behind a translation of addresses): from
+    /// the one to the other.
+    pub addresses: BTreeMap<IpAddr, IpAddr>,
+    /// The folder of HTTP/3; none: only `/bytes/N`.
+    pub root: Option<PathBuf>,
+    /// Most bytes that one request for a number of them gets.
+    pub largest: Bytes,
+    /// The folder of qlog files, one for each connection.
+    pub qlog: Option<PathBuf>,
+    /// Where `/metrics` and `/status` listen, TCP.
+    pub metrics: Option<SocketAddr>,
+    /// Where each connection's samples go.
+    pub stats: Option<StatsTarget>,
+    /// Time between two samples of a connection.
+    pub stats_interval: Duration,
+    /// The path's MTU in bytes of UDP payload, where it is known: 1200 to 65527. None: 1200 at first, and
+    /// what probes find afterwards.
+    pub mtu: Option<u16>,
+    /// Most connections at once.
+    pub connections: usize,
+    /// Most requests of one connection at once.
+    pub streams: u32,
+    /// The log.
+    pub log: Log,
+}
+
+impl Default for Config {
+    /// A server for trials on every address, port 4433.
+    fn default() -> Self {
+        Self {
+            listen: vec![SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 4433)],
+            cc: "cubic".to_owned(),
+            meld: None,
+            max_age: cc::meld::Config::MAX_AGE,
+            certificate: Certificate::SelfSigned {
+                names: vec!["localhost".to_owned()],
+                write: None,
+            },
+            reports: None,
+            ues: UeMap::default(),
+            addresses: BTreeMap::new(),
+            root: None,
+            largest: Bytes::new(10_000_000_000),
+            qlog: None,
+            metrics: None,
+            stats: None,
+            stats_interval: Duration::from_millis(100),
+            mtu: None,
+            connections: 10_000,
+            streams: 100,
+            log: Log {
+                json: false,
+                debug: false,
+            },
+        }
+    }
+}
+
+impl Config {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// A file that cannot be read, and one that cannot be used: place, fault and what is allowed.
+    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| ConfigError::new(name.clone(), format!("cannot read it: {error}")))?;
+        Self::parse(&name, &text)
+    }
+
+    /// Reads the text of a file of this name.
+    ///
+    /// # Errors
+    /// A text that cannot be used.
+    pub fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
+        read::config(name, text)
+    }
+
+    /// The UE behind a remote address.
+    pub(crate) fn ue_of(&self, remote: IpAddr) -> IpAddr {
+        let remote = remote.to_canonical();
+        self.addresses.get(&remote).copied().unwrap_or(remote)
+    }
+}
+
+impl std::str::FromStr for ReportSource {
+    type Err = String;
+    /// `unix:PATH`, or the URL of a broker.
+    fn from_str(text: &str) -> Result<Self, String> {
+        use rnis_server::Address;
+        match text.parse()? {
+            Address::Unix(path) => Ok(Self::Unix {
+                path,
+                users: Vec::new(),
+            }),
+            url @ Address::Url { .. }
+                if matches!(url.scheme(), "amqp" | "amqps" | "nats" | "tls") =>
+            {
+                Ok(Self::Broker {
+                    url,
+                    topic: read::TOPIC.to_owned(),
+                })
+            }
+            _ => Err("expected unix:PATH or a URL of amqp, amqps, nats, tls".to_owned()),
+        }
+    }
+}
+
+/// As the configuration writes it, without passwords.
+impl std::fmt::Display for ReportSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unix { path, .. } => write!(f, "unix:{}", path.display()),
+            Self::Broker { url, .. } => url.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! From the text of a file to a [`Config`].
+
+use super::{Certificate, Config, ReportSource, StatsTarget};
+use cc::meld::Variant;
+use rnis::Rnti;
+use rnis::identity::{KnownUe, UeId, UeMap};
+use rnis_server::Log;
+use rnis_server::settings::{ConfigError, File, Section};
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use units::{Bytes, Duration};
+
+/// Exchange or subject of `brimful rnis`.
+pub(super) const TOPIC: &str = "brimful.radio";
+/// Least and most MTU (RFC 9000 14, 18.2).
+const MTU: std::ops::RangeInclusive<i64> = 1_200..=65_527;
+
+pub(super) fn config(name: &str, text: &str) -> Result<Config, ConfigError> {
+    let file = File { name, text };
+    let root = toml_span::parse(text)
+        .map_err(|error| file.fault(error.span, format!("not TOML: {error}")))?;
+    let mut top = Section::root(file, root)?;
+    let mut config = Config {
+        listen: top.parsed_list::<SocketAddr>("listen")?,
+        ..Config::default()
+    };
+    if config.listen.is_empty() {
+        return Err(top.missing("listen", "[\"0.0.0.0:443\"]"));
+    }
+    controller(&mut top, &mut config)?;
+    config.certificate = certificate(&mut top)?;
+    if let Some(mut table) = top.table("reports", "[reports]")? {
+        config.max_age = duration(&mut table, "max-age")?.unwrap_or(config.max_age);
+        config.reports = Some(source(&mut table)?);
+        table.finish()?;
+    }
+    config.ues = ues(&mut top)?;
+    for mut table in top.tables("address", "[[address]]")? {
+        let remote: IpAddr = needed(&mut table, "remote", "\"192.0.2.7\"")?;
+        let ue: IpAddr = needed(&mut table, "ue", "\"10.45.0.2\"")?;
+        if config
+            .addresses
+            .insert(remote.to_canonical(), ue.to_canonical())
+            .is_some()
+        {
+            return Err(table.fault(format!("{remote} is given twice")));
+        }
+        table.finish()?;
+    }
+    if let Some(mut table) = top.table("http", "[http]")? {
+        config.root = table.parsed::<PathBuf>("root")?;
+        config.largest = table.parsed::<Bytes>("largest")?.unwrap_or(config.largest);
+        table.finish()?;
+    }
+    if let Some(mut table) = top.table("transport", "[transport]")? {
+        config.mtu = table.whole("mtu", MTU)?;
+        table.finish()?;
+    }
+    observers(&mut top, &mut config)?;
+    if let Some(mut table) = top.table("limits", "[limits]")? {
+        let connections = table.whole("connections", 1..=10_000_000)?;
+        config.connections = connections.unwrap_or(config.connections);
+        config.streams = table
+            .whole("streams", 1..=10_000)?
+            .unwrap_or(config.streams);
+        table.finish()?;
+    }
+    config.log = log(&mut top)?;
+    top.finish()?;
+    Ok(config)
+}
+
+fn needed<T: std::str::FromStr<Err: std::fmt::Display>>(
+    table: &mut Section<'_, '_>,
+    key: &'static str,
+    example: &str,
+) -> Result<T, ConfigError> {
+    match table.parsed(key)? {
+        Some(value) => Ok(value),
+        None => Err(table.missing(key, example)),
+    }
+}
+
+fn controller(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), ConfigError> {
+    if let Some((name, at)) = top.text("cc")? {
+        let probe = cc::BuildConfig {
+            mss: Bytes::new(1_200),
+            initial_window: Bytes::new(12_000),
+        };
+        cc::build(&name, probe).map_err(|error| top.fault_at(at, format!("cc: {error}")))?;
+        config.cc = name;
+    }
+    if let Some((name, at)) = top.text("meld")? {
+        config.meld = match name.as_str() {
+            "off" => None,
+            name => Some(Variant::from_name(name).ok_or_else(|| {
+                let known = Variant::NAMES.join(", ");
+                top.fault_at(at, format!("meld is {name:?}, expected off, {known}"))
+            })?),
+        };
+    }
+    Ok(())
+}
+
+fn certificate(top: &mut Section<'_, '_>) -> Result<Certificate, ConfigError> {
+    let Some(mut table) = top.table("certificate", "[certificate]")? else {
+        return Err(top.missing(
+            "certificate",
+            "{ chain = \"/etc/brimful/chain.pem\", key = \"/etc/brimful/key.pem\" }",
+        ));
+    };
+    let names = table.parsed_list::<String>("self-signed")?;
+    let write = table.parsed::<PathBuf>("write")?;
+    let chain = table.parsed::<PathBuf>("chain")?;
+    let key = table.parsed::<PathBuf>("key")?;
+    let certificate = match (chain, key) {
+        (Some(chain), Some(key)) if names.is_empty() && write.is_none() => {
+            Certificate::Files { chain, key }
+        }
+        (None, None) if !names.is_empty() => Certificate::SelfSigned { names, write },
+        _ => {
+            return Err(table.fault(
+                "expected chain and key, or for trials self-signed = [\"localhost\"] and perhaps \
+                 write = \"FILE\"",
+            ));
+        }
+    };
+    table.finish()?;
+    Ok(certificate)
+}
+
+fn source(table: &mut Section<'_, '_>) -> Result<ReportSource, ConfigError> {
+    let source: ReportSource = needed(table, "source", "\"unix:/run/brimful/radio.sock\"")?;
+    let topic = table.text("topic")?;
+    let users = table.parsed_list::<u32>("users")?;
+    match (source, topic) {
+        (ReportSource::Unix { path, .. }, None) => Ok(ReportSource::Unix { path, users }),
+        (ReportSource::Unix { .. }, Some((_, at))) => {
+            Err(table.fault_at(at, "topic is of a broker; the source is a socket"))
+        }
+        (ReportSource::Broker { url, topic }, given) if users.is_empty() => {
+            Ok(ReportSource::Broker {
+                url,
+                topic: given.map_or(topic, |(given, _)| given),
+            })
+        }
+        (ReportSource::Broker { .. }, _) => {
+            Err(table.fault("users is of a socket; whom a broker lets publish is its own matter"))
+        }
+    }
+}
+
+fn ues(top: &mut Section<'_, '_>) -> Result<UeMap, ConfigError> {
+    let mut known = Vec::new();
+    for mut table in top.tables("ue", "[[ue]]")? {
+        let ip: IpAddr = needed(&mut table, "ip", "\"10.45.0.2\"")?;
+        let Some(rnti) = table.whole::<u16>("rnti", 1..=65_535)? else {
+            return Err(table.missing("rnti", "17921"));
+        };
+        known.push(KnownUe {
+            ip: ip.to_canonical(),
+            ids: vec![UeId::Rnti(Rnti(rnti))],
+        });
+        table.finish()?;
+    }
+    UeMap::new(known).map_err(|error| top.fault(error))
+}
+
+fn observers(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), ConfigError> {
+    if let Some(mut table) = top.table("qlog", "[qlog]")? {
+        config.qlog = Some(needed(&mut table, "folder", "\"/var/log/brimful/qlog\"")?);
+        table.finish()?;
+    }
+    if let Some(mut table) = top.table("metrics", "[metrics]")? {
+        config.metrics = Some(needed(&mut table, "listen", "\"127.0.0.1:9465\"")?);
+        table.finish()?;
+    }
+    if let Some(mut table) = top.table("stats", "[stats]")? {
+        let file: PathBuf = needed(&mut table, "file", "\"/run/brimful/quic.jsonl\"")?;
+        config.stats = Some(StatsTarget::File(file));
+        let interval = duration(&mut table, "interval")?;
+        config.stats_interval = interval.unwrap_or(config.stats_interval);
+        table.finish()?;
+    }
+    Ok(())
+}
+
+/// A time above zero.
+fn duration(
+    table: &mut Section<'_, '_>,
+    key: &'static str,
+) -> Result<Option<Duration>, ConfigError> {
+    match table.parsed::<Duration>(key)? {
+        Some(Duration::ZERO) => Err(table.fault(format!("{key} is 0, expected more"))),
+        other => Ok(other),
+    }
+}
+
+fn log(top: &mut Section<'_, '_>) -> Result<Log, ConfigError> {
+    let mut log = Config::default().log;
+    if let Some(mut table) = top.table("log", "[log]")? {
+        log.json = table.truth("json")?.unwrap_or(false);
+        log.debug = table.truth("debug")?.unwrap_or(false);
+        table.finish()?;
+    }
+    Ok(log)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const GOOD: &str = r#"
+listen = ["0.0.0.0:443", "[::]:443"]
+cc = "newreno"
+meld = "me"
+[certificate]
+chain = "/etc/brimful/chain.pem"
+key = "/etc/brimful/key.pem"
+[reports]
+source = "unix:/run/brimful/radio.sock"
+max-age = "80 ms"
+users = ["0", "994"]
+[[ue]]
+rnti = 17921
+ip = "10.45.0.2"
+[[address]]
+remote = "192.0.2.7"
+ue = "10.45.0.2"
+[http]
+root = "/srv/www"
+largest = "100 MB"
+[transport]
+mtu = 1440
+[qlog]
+folder = "/var/log/brimful/qlog"
+[metrics]
+listen = "127.0.0.1:9465"
+[stats]
+file = "/tmp/stats"
+interval = "50 ms"
+[limits]
+connections = 500
+[log]
+json = true
+"#;
+
+    fn parse(text: &str) -> Result<Config, ConfigError> {
+        Config::parse("quic.toml", text)
+    }
+
+    #[test]
+    fn a_whole_file() {
+        let config = parse(GOOD).expect("valid");
+        assert_eq!(config.listen.len(), 2);
+        assert_eq!(
+            (config.cc.as_str(), config.meld),
+            ("newreno", Some(Variant::MixedEnhancement))
+        );
+        assert_eq!(config.max_age, Duration::from_millis(80));
+        assert_eq!(
+            (config.mtu, config.connections, config.log.json),
+            (Some(1_440), 500, true)
+        );
+        assert_eq!(config.largest, Bytes::new(100_000_000));
+        let ue = "10.45.0.2".parse::<IpAddr>().expect("an address");
+        assert_eq!(config.ue_of("192.0.2.7".parse().expect("an address")), ue);
+        assert_eq!(
+            config.ue_of("::ffff:10.45.0.2".parse().expect("an address")),
+            ue
+        );
+        let Some(ReportSource::Unix { users, .. }) = config.reports else {
+            panic!("a socket");
+        };
+        assert_eq!(users, [0, 994]);
+    }
+
+    #[test]
+    fn faults_say_where_what_and_what_is_allowed() {
+        let said = |from: &str, to: &str| {
+            assert!(GOOD.contains(from), "{from}");
+            parse(&GOOD.replace(from, to)).expect_err(to).to_string()
+        };
+        let text = said("cc = \"newreno\"", "cc = \"newrenno\"");
+        assert!(
+            text.starts_with("quic.toml:3:") && text.contains("did you mean \"newreno\""),
+            "{text}"
+        );
+        let text = said("meld = \"me\"", "meld = \"mee\"");
+        assert!(text.contains("expected off, de, me, default"), "{text}");
+        let text = said("max-age", "max-aeg");
+        assert!(text.contains("did you mean \"max-age\""), "{text}");
+        assert!(said("80 ms", "0 ms").contains("max-age is 0"));
+        assert!(said("80 ms", "80").contains("max-age"));
+        assert!(said("1440", "900").contains("1200 to 65527"));
+        assert!(said("key = \"/etc/brimful/key.pem\"", "").contains("expected chain and key"));
+        assert!(said("unix:/run/brimful/radio.sock", "http://x/").contains("expected unix:PATH"));
+        assert!(said("users = [\"0\", \"994\"]", "topic = \"t\"").contains("topic is of a broker"));
+        assert!(said("listen = [\"0.0.0.0:443\", \"[::]:443\"]", "").contains("no key \"listen\""));
+        let secret = said("unix:/run/brimful/radio.sock", "amqp://me:secret@broker/");
+        assert!(
+            secret.contains("users is of a socket") && !secret.contains("secret"),
+            "{secret}"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(text in "[a-z=\\[\\]\" \n0-9.-]{0,200}") {
+            let _ = parse(&text);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What can go wrong.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Why a server does not start, or a download fails.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum QuicError {
+    /// A configuration that cannot be used.
+    #[error(transparent)]
+    Config(#[from] rnis_server::settings::ConfigError),
+    /// No controller has that name.
+    #[error(transparent)]
+    Controller(#[from] cc::UnknownController),
+    /// A certificate or a key that cannot be used.
+    #[error("{path}: {problem}", path = .path.display())]
+    Certificate {
+        /// The file, or what stands for it.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// TLS cannot be set up.
+    #[error("TLS: {0}")]
+    Tls(String),
+    /// An address that cannot be listened at or sent from.
+    #[error("{address}: {source}")]
+    Socket {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A file or folder that cannot be used.
+    #[error("{path}: {source}", path = .path.display())]
+    File {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A name without an address, or something that is neither a URL nor an address.
+    #[error("{target}: {problem}")]
+    Target {
+        /// As it was given.
+        target: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The connection was not made, or was lost.
+    #[error("connection to {address}: {problem}")]
+    Connection {
+        /// The server.
+        address: SocketAddr,
+        /// What happened.
+        problem: String,
+    },
+    /// The server answered something else than what was asked for.
+    #[error("{0}")]
+    Answer(String),
+    /// What arrived cannot be written.
+    #[error("cannot write what arrived: {0}")]
+    Sink(std::io::Error),
+    /// The system gives no runtime or signals.
+    #[error("cannot begin: {0}")]
+    System(std::io::Error),
+}

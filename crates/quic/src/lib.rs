@@ -1,0 +1,42 @@
+//! QUIC on the network: a server that asks the radio before it slows down, and a client.
+//!
+//! ```text
+//!   radio reports ──> gate ──> directory: UE ──> [RadioFeed] ──> controller
+//!   unix, AMQP, NATS   rnis         ^                               |
+//!   or a channel                    | address                      v
+//!   client <──────── HTTP/3 or "brimful/1" ─────────────> quinn connection ──> qlog, stats, metrics
+//! ```
+//!
+//! The congestion controllers are those of [`cc`], by [`quinn_cc`]. Each connection of a [`Server`] has
+//! its own, and a feed of what the radio of the UE behind its remote address does.
+//!
+//! What this crate is *not*: it decides neither windows nor which losses are congestion (`cc` does),
+//! nor which reports are to be believed (`rnis` does).
+#![forbid(unsafe_code)]
+
+mod client;
+mod config;
+mod content;
+mod error;
+mod protocol;
+mod reports;
+mod server;
+mod source_clock;
+mod tls;
+
+pub use client::{Client, ClientOptions, Download, SeenBy, Sink, Target, download};
+pub use config::{Certificate, Config, ReportSource, StatsTarget};
+pub use error::QuicError;
+pub use protocol::{ALPN, MAX_REQUEST_BYTES, Request, RequestError};
+pub use reports::{Inlet, ReportCounts, Reporter};
+pub use server::{Server, run};
+pub use tls::Trust;
+
+/// An instant of quinn's clock at which CLOCK_MONOTONIC, by which reports of this machine tell
+/// their time, was zero.
+fn epoch() -> std::time::Instant {
+    let now = std::time::Instant::now();
+    let since = std::time::Duration::from_nanos(rnis_server::monotonic_now().as_nanos());
+    // on Linux it is the same clock
+    now.checked_sub(since).unwrap_or(now)
+}

@@ -1,0 +1,61 @@
+//! What the server counts beside reports.
+
+use cc::meld::LossDecision;
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, PoisonError};
+
+/// Counts since the start.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    /// Connections that were made.
+    pub(crate) connections: AtomicU64,
+    /// Handshakes that came to nothing.
+    pub(crate) failed: AtomicU64,
+    /// Connections above the limit.
+    pub(crate) refused: AtomicU64,
+    /// Connections whose client came from another address.
+    pub(crate) migrations: AtomicU64,
+    /// Requests by their outcome, a status of HTTP or one of its like.
+    requests: Mutex<BTreeMap<u16, u64>>,
+    /// Decisions of MELD by their reason.
+    decisions: Mutex<BTreeMap<&'static str, (bool, u64)>>,
+    /// Of connections that have ended.
+    pub(crate) sent_bytes: AtomicU64,
+    /// The same.
+    pub(crate) lost_packets: AtomicU64,
+    /// The same.
+    pub(crate) congestion_events: AtomicU64,
+    /// The same.
+    pub(crate) silent_losses: AtomicU64,
+}
+
+impl Counters {
+    pub(crate) fn request(&self, status: u16) {
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        *requests.entry(status).or_default() += 1;
+    }
+
+    pub(crate) fn decision(&self, decision: &LossDecision) {
+        let mut decisions = self
+            .decisions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let is_congestion = decision.reason.is_congestion();
+        decisions
+            .entry(decision.reason.name())
+            .or_insert((is_congestion, 0))
+            .1 += 1;
+    }
+
+    pub(crate) fn requests(&self) -> BTreeMap<u16, u64> {
+        let requests = self.requests.lock();
+        requests.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Decisions by reason: whether they meant congestion, and how many.
+    pub(crate) fn decisions(&self) -> BTreeMap<&'static str, (bool, u64)> {
+        let decisions = self.decisions.lock();
+        decisions.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

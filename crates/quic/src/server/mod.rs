@@ -1,0 +1,300 @@
+//! The server: endpoints, the connections that come in, and what surrounds them.
+
+mod admin;
+mod counters;
+mod http3;
+mod paths;
+mod plain;
+mod qlog;
+mod session;
+mod stats;
+
+use crate::config::{Config, ReportSource};
+use crate::reports::{Inlet, Reporter};
+use crate::{ALPN, QuicError, epoch, tls};
+use counters::Counters;
+use quinn::{Endpoint, Incoming, ServerConfig, VarInt};
+use session::Session;
+use stats::Stats;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use tokio::runtime::Builder;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
+
+/// Above so many handshakes at once, clients must first show that they receive at their address.
+const HANDSHAKES_WITHOUT_RETRY: usize = 100;
+/// For connections to end when the server does.
+const PARTING: Duration = Duration::from_secs(3);
+/// The protocol of HTTP/3 in the handshake (RFC 9114 3.1).
+pub(crate) const H3: &[u8] = b"h3";
+
+/// What all connections share.
+pub(crate) struct Shared {
+    pub(crate) config: Config,
+    pub(crate) epoch: Instant,
+    pub(crate) reporter: Reporter,
+    pub(crate) counters: Counters,
+    pub(crate) stats: Option<Stats>,
+    pub(crate) began: Instant,
+    crypto: ServerConfig,
+    next: AtomicU64,
+    open: AtomicUsize,
+    handshakes: AtomicUsize,
+}
+
+/// A server that runs, until it is dropped or closed.
+pub struct Server {
+    endpoints: Vec<Endpoint>,
+    tasks: JoinSet<()>,
+    shared: Arc<Shared>,
+    metrics: Option<SocketAddr>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Server {
+    /// Begins to listen, to read reports and to serve, in the tokio runtime in which it is called.
+    ///
+    /// # Errors
+    /// A controller, certificate, address or file that cannot be used.
+    pub async fn start(config: Config) -> Result<Self, QuicError> {
+        let shared = Arc::new(Shared::new(config)?);
+        let mut tasks = JoinSet::new();
+        let mut endpoints = Vec::new();
+        for &address in &shared.config.listen {
+            let endpoint = Endpoint::server(shared.crypto.clone(), address)
+                .map_err(|source| QuicError::Socket { address, source })?;
+            tasks.spawn(accept(endpoint.clone(), Arc::clone(&shared)));
+            endpoints.push(endpoint);
+        }
+        let mut metrics = None;
+        if let Some(address) = shared.config.metrics {
+            let (at, serving) = admin::listen(address, Arc::clone(&shared)).await?;
+            metrics = Some(at);
+            tasks.spawn(serving);
+        }
+        let is_over = Arc::new(AtomicBool::new(false));
+        if let Some(source) = shared.config.reports.clone() {
+            let is_foreign = matches!(source, ReportSource::Broker { .. });
+            let inlet = shared.reporter.inlet(is_foreign);
+            let is_over = Arc::clone(&is_over);
+            std::thread::Builder::new()
+                .name("radio-reports".to_owned())
+                .spawn(move || read_reports(&source, inlet, &is_over))
+                .map_err(QuicError::System)?;
+        }
+        Ok(Self {
+            endpoints,
+            tasks,
+            shared,
+            metrics,
+            is_over,
+        })
+    }
+
+    /// Where it listens.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        let addresses = self.endpoints.iter().map(Endpoint::local_addr);
+        addresses.filter_map(Result::ok).collect()
+    }
+
+    /// Where `/metrics` and `/status` are.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics
+    }
+
+    /// Where reports of this program go in.
+    pub fn reporter(&self) -> &Reporter {
+        &self.shared.reporter
+    }
+
+    /// What `/status` says, as JSON.
+    pub fn status(&self) -> serde_json::Value {
+        admin::status(&self.shared)
+    }
+
+    /// Ends all connections, and waits until their clients know, for at most 3 s.
+    pub async fn close(mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        for endpoint in &self.endpoints {
+            endpoint.close(VarInt::from_u32(0), b"the server ends");
+        }
+        let idle = async {
+            for endpoint in &self.endpoints {
+                endpoint.wait_idle().await;
+            }
+        };
+        // whoever does not answer has gone already
+        let _ = tokio::time::timeout(PARTING, idle).await;
+        self.tasks.abort_all();
+    }
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server")
+            .field("addresses", &self.addresses())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Shared {
+    fn new(config: Config) -> Result<Self, QuicError> {
+        let epoch = epoch();
+        // a wrong name is found here, not with the first connection
+        quinn_cc::AdapterFactory::named(epoch, &config.cc, config.meld)?;
+        for folder in [&config.qlog, &config.root].into_iter().flatten() {
+            let found = std::fs::metadata(folder).and_then(|found| match found.is_dir() {
+                true => Ok(()),
+                false => Err(std::io::Error::other("is no folder")),
+            });
+            found.map_err(|source| QuicError::File {
+                path: folder.clone(),
+                source,
+            })?;
+        }
+        let crypto = tls::server(&config.certificate, &[H3, ALPN])?;
+        let stats = config.stats.as_ref().map(Stats::open).transpose()?;
+        Ok(Self {
+            epoch,
+            reporter: Reporter::new(config.ues.clone()),
+            counters: Counters::default(),
+            stats,
+            began: Instant::now(),
+            crypto: ServerConfig::with_crypto(Arc::new(crypto)),
+            next: AtomicU64::new(0),
+            open: AtomicUsize::new(0),
+            handshakes: AtomicUsize::new(0),
+            config,
+        })
+    }
+
+    pub(crate) fn open(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
+    }
+}
+
+/// Counts something up while it lives.
+struct Guard<'a>(&'a AtomicUsize);
+
+impl<'a> Guard<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn read_reports(source: &ReportSource, mut inlet: Inlet, is_over: &AtomicBool) {
+    let is_done = || is_over.load(Ordering::Relaxed);
+    let ended = match source {
+        ReportSource::Unix { path, users } => {
+            let trusted = match users.is_empty() {
+                true => vec![0, rustix::process::geteuid().as_raw()],
+                false => users.clone(),
+            };
+            rnis_server::follow_socket(path, &trusted, &mut inlet, is_done)
+        }
+        ReportSource::Broker { url, topic } => {
+            rnis_server::follow_address(url, topic, &mut inlet, is_done)
+        }
+    };
+    if let Err(error) = ended {
+        tracing::error!(%source, %error, "no radio reports");
+    }
+}
+
+async fn accept(endpoint: Endpoint, shared: Arc<Shared>) {
+    while let Some(incoming) = endpoint.accept().await {
+        if shared.open() >= shared.config.connections {
+            shared.counters.refused.fetch_add(1, Ordering::Relaxed);
+            incoming.refuse();
+            continue;
+        }
+        let is_busy = shared.handshakes.load(Ordering::Relaxed) > HANDSHAKES_WITHOUT_RETRY;
+        if is_busy && incoming.may_retry() {
+            // it may retry, as was just asked
+            let _ = incoming.retry();
+            continue;
+        }
+        tokio::spawn(serve(incoming, Arc::clone(&shared)));
+    }
+}
+
+/// One connection, from its first packet to its end.
+async fn serve(incoming: Incoming, shared: Arc<Shared>) {
+    let _open = Guard::new(&shared.open);
+    let number = shared.next.fetch_add(1, Ordering::Relaxed);
+    let remote = incoming.remote_address();
+    let (session, transport) = match Session::new(number, remote, Arc::clone(&shared)) {
+        Ok(made) => made,
+        Err(error) => {
+            tracing::error!(%remote, %error, "connection refused");
+            return incoming.refuse();
+        }
+    };
+    let mut config = shared.crypto.clone();
+    config.transport_config(Arc::new(transport));
+    let connection = {
+        let _handshake = Guard::new(&shared.handshakes);
+        match incoming.accept_with(Arc::new(config)) {
+            Ok(connecting) => connecting.await,
+            Err(error) => Err(error),
+        }
+    };
+    match connection {
+        Ok(connection) => session.run(connection).await,
+        Err(error) => {
+            shared.counters.failed.fetch_add(1, Ordering::Relaxed);
+            tracing::debug!(%remote, %error, "no connection");
+        }
+    }
+}
+
+/// Runs a server until SIGTERM or SIGINT. `ready` is told where it listens.
+///
+/// # Errors
+/// What keeps it from starting.
+pub fn run(config: Config, ready: impl FnOnce(&Server)) -> Result<(), QuicError> {
+    rnis_server::start_log(config.log);
+    let runtime = Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(QuicError::System)?;
+    runtime.block_on(async {
+        let mut terminate = signal(SignalKind::terminate()).map_err(QuicError::System)?;
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(QuicError::System)?;
+        let server = Server::start(config).await?;
+        ready(&server);
+        rnis_server::notify("READY=1");
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        rnis_server::notify("STOPPING=1");
+        server.close().await;
+        Ok(())
+    })
+}
+
+/// Whether a path is a folder's own or below it, links followed.
+fn is_below(path: &Path, folder: &Path) -> bool {
+    match (path.canonicalize(), folder.canonicalize()) {
+        (Ok(path), Ok(folder)) => path.starts_with(folder),
+        _ => false,
+    }
+}

@@ -1,0 +1,133 @@
+//! One qlog file for each connection: what quinn writes (packets, recovery metrics) and, between,
+//! MELD's decisions as events of the name `brimful:loss_decision`.
+//!
+//! Format: JSON text sequences (RFC 7464) of qlog, draft-ietf-quic-qlog-main-schema; times are
+//! milliseconds since the connection began.
+
+use cc::meld::LossDecision;
+use serde_json::json;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use units::Instant;
+
+/// Begins a record (RFC 7464 2.1).
+const RECORD: u8 = 0x1e;
+
+/// The file of a connection: a handle, cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Qlog(Arc<Mutex<BufWriter<File>>>);
+
+impl Qlog {
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        let file = BufWriter::new(File::create(path)?);
+        Ok(Self(Arc::new(Mutex::new(file))))
+    }
+
+    /// For quinn.
+    pub(crate) fn writer(&self) -> Records {
+        Records {
+            to: self.clone(),
+            begun: Vec::new(),
+        }
+    }
+
+    fn record(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        file.write_all(bytes)
+    }
+
+    pub(crate) fn flush(&self) -> io::Result<()> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .flush()
+    }
+
+    /// A decision, made so long after the connection began.
+    pub(crate) fn decision(&self, since: units::Duration, now: Instant, decision: &LossDecision) {
+        let event = json!({
+            "time": since.as_millis_f64(),
+            "name": "brimful:loss_decision",
+            "data": decision_json(now, decision),
+        });
+        let mut bytes = vec![RECORD];
+        bytes.extend_from_slice(event.to_string().as_bytes());
+        bytes.push(b'\n');
+        // a full disk ends the log, not the connection
+        let _ = self.record(&bytes);
+    }
+}
+
+/// A decision with everything that it was made from.
+pub(crate) fn decision_json(now: Instant, decision: &LossDecision) -> serde_json::Value {
+    let radio = decision.radio.as_ref().map(|radio| {
+        json!({
+            "seq": radio.seq,
+            "age_ms": decision.age.map(units::Duration::as_millis_f64),
+            "tbs_bytes": radio.tbs.get(),
+            "best_tbs_bytes": radio.best_tbs.get(),
+            "harq_processes": radio.harq_processes,
+            "queue_bytes": radio.queue.get(),
+            "served_bytes": radio.served.get(),
+            "harq_retx": radio.harq_retx,
+            "lost_packets": radio.lost_packets,
+            "period_ms": radio.period.as_millis_f64(),
+        })
+    });
+    json!({
+        "monotonic_seconds": now.as_secs_f64(),
+        "variant": decision.variant.name(),
+        "reason": decision.reason.name(),
+        "is_congestion": decision.reason.is_congestion(),
+        "lost_bytes": decision.lost.get(),
+        "bytes_in_flight": decision.bytes_in_flight.get(),
+        "most_in_flight_bytes": decision.most_in_flight.get(),
+        "tbs_threshold_bytes": decision.tbs_threshold.get(),
+        "queue_threshold_bytes": decision.queue_threshold.get(),
+        "radio": radio,
+    })
+}
+
+/// Hands records on whole, however they are written, so that those of two writers do not mix.
+#[derive(Debug)]
+pub(crate) struct Records {
+    to: Qlog,
+    begun: Vec<u8>,
+}
+
+impl Write for Records {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.begun.extend_from_slice(bytes);
+        if let Some(end) = self.begun.iter().rposition(|&b| b == b'\n') {
+            let later = self.begun.split_off(end + 1);
+            let whole = std::mem::replace(&mut self.begun, later);
+            self.to.record(&whole)?;
+        }
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_two_writers_do_not_mix() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.sqlog");
+        let log = Qlog::create(&path).expect("a file");
+        let (mut one, mut two) = (log.writer(), log.writer());
+        one.write_all(b"\x1e{\"a\":").expect("written");
+        two.write_all(b"\x1e{\"b\":1}\n\x1e{").expect("written");
+        one.write_all(b"1}\n").expect("written");
+        two.write_all(b"}\n").expect("written");
+        log.flush().expect("flushed");
+        let text = std::fs::read_to_string(path).expect("read");
+        assert_eq!(text, "\x1e{\"b\":1}\n\x1e{\"a\":1}\n\x1e{}\n");
+    }
+}

@@ -1,0 +1,255 @@
+//! One connection: its controller, the radio behind its address, and what is told of it.
+
+use super::qlog::Qlog;
+use super::{H3, Shared, http3, plain};
+use crate::QuicError;
+use cc::meld::LossDecision;
+use quinn::crypto::rustls::HandshakeData;
+use quinn::{Connection, QlogConfig, TransportConfig, VarInt};
+use quinn_cc::{AdapterFactory, Monitor, RadioFeed};
+use serde_json::{Value, json};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use units::Instant;
+
+/// Between looks whether the client has moved.
+const LOOK: Duration = Duration::from_millis(20);
+/// What one stream may send ahead of its client.
+const SEND_WINDOW: u64 = 16 << 20;
+
+/// A connection's own things.
+pub(crate) struct Session {
+    number: u64,
+    shared: Arc<Shared>,
+    feed: RadioFeed,
+    monitor: Monitor,
+    qlog: Option<Qlog>,
+    ue: IpAddr,
+}
+
+/// Writes decisions down and counts them.
+struct Decisions {
+    shared: Arc<Shared>,
+    qlog: Option<Qlog>,
+    began: Instant,
+}
+
+impl cc::Trace for Decisions {
+    fn event(&mut self, _: Instant, _: &'static str, _: u64) {}
+    fn loss_decision(&mut self, now: Instant, decision: &LossDecision) {
+        self.shared.counters.decision(decision);
+        if let Some(qlog) = &self.qlog {
+            qlog.decision(now.saturating_since(self.began), now, decision);
+        }
+    }
+}
+
+impl Session {
+    /// Of a client at this address, with the transport that quinn is to use.
+    pub(crate) fn new(
+        number: u64,
+        remote: SocketAddr,
+        shared: Arc<Shared>,
+    ) -> Result<(Self, TransportConfig), QuicError> {
+        let config = &shared.config;
+        let ue = config.ue_of(remote.ip());
+        let (feed, monitor) = (RadioFeed::new(), Monitor::new());
+        let began = std::time::Instant::now();
+        let mut transport = TransportConfig::default();
+        transport
+            .send_window(SEND_WINDOW)
+            .max_concurrent_bidi_streams(config.streams.into());
+        if let Some(mtu) = config.mtu {
+            transport.initial_mtu(mtu).mtu_discovery_config(None);
+        }
+        let mut qlog = None;
+        if let Some(folder) = &config.qlog {
+            let path = folder.join(format!("{number:08}-{}.sqlog", remote.ip()));
+            let file = Qlog::create(&path).map_err(|source| QuicError::File { path, source })?;
+            let mut stream = QlogConfig::default();
+            stream
+                .writer(Box::new(file.writer()))
+                .title(Some(format!("connection {number}")))
+                .start_time(began);
+            transport.qlog_stream(stream.into_stream());
+            qlog = Some(file);
+        }
+        let epoch = quinn_cc::Epoch::new(shared.epoch);
+        let decisions = Decisions {
+            shared: Arc::clone(&shared),
+            qlog: qlog.clone(),
+            began: epoch.at(began),
+        };
+        let meld = config.meld.map(|variant| cc::meld::Config {
+            max_age: config.max_age,
+            ..cc::meld::Config::new(variant, units::Bytes::ZERO)
+        });
+        let factory = AdapterFactory::named_with(shared.epoch, &config.cc, meld)?
+            .with_seed(number)
+            .with_feed(feed.clone())
+            .with_monitor(monitor.clone())
+            .with_trace(Arc::new(Mutex::new(decisions)));
+        transport.congestion_controller_factory(Arc::new(factory));
+        shared.reporter.bind(ue, number, &feed);
+        let session = Self {
+            number,
+            feed,
+            monitor,
+            qlog,
+            ue,
+            shared,
+        };
+        Ok((session, transport))
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// Serves the connection to its end.
+    pub(crate) async fn run(self, connection: Connection) {
+        let shared = Arc::clone(&self.shared);
+        shared.counters.connections.fetch_add(1, Ordering::Relaxed);
+        let session = Arc::new(Mutex::new(self.ue));
+        let this = Arc::new(self);
+        let is_h3 = connection
+            .handshake_data()
+            .and_then(|data| data.downcast::<HandshakeData>().ok())
+            .is_some_and(|data| data.protocol.as_deref() == Some(H3));
+        tracing::debug!(connection = this.number, remote = %connection.remote_address(), ue = %this.ue, h3 = is_h3, "connected");
+        let serving = async {
+            match is_h3 {
+                true => http3::serve(connection.clone(), Arc::clone(&this)).await,
+                false => plain::serve(connection.clone(), Arc::clone(&this)).await,
+            }
+        };
+        tokio::select! {
+            () = serving => {}
+            () = this.watch(&connection, &session) => {}
+        }
+        connection.close(VarInt::from_u32(0), b"");
+        let reason = connection.closed().await;
+        let ue = *session
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        tracing::debug!(connection = this.number, %reason, "closed");
+        this.end(&connection, ue);
+    }
+
+    fn end(&self, connection: &Connection, ue: IpAddr) {
+        let counters = &self.shared.counters;
+        let path = connection.stats();
+        let totals = self.monitor.totals();
+        let add = |to: &std::sync::atomic::AtomicU64, n| to.fetch_add(n, Ordering::Relaxed);
+        add(&counters.sent_bytes, path.udp_tx.bytes);
+        add(&counters.lost_packets, path.path.lost_packets);
+        add(&counters.congestion_events, totals.congestion_events);
+        add(&counters.silent_losses, totals.silent_losses);
+        self.shared.reporter.unbind(ue, self.number, &self.feed);
+        if let Some(stats) = &self.shared.stats {
+            stats.line(&self.sample("closed", connection, ue));
+        }
+        if let Some(qlog) = &self.qlog
+            && let Err(error) = qlog.flush()
+        {
+            tracing::warn!(%error, "qlog is incomplete");
+        }
+    }
+
+    /// Follows the client's address, and tells how the connection is. Does not end.
+    async fn watch(&self, connection: &Connection, ue: &Mutex<IpAddr>) {
+        let mut remote = connection.remote_address();
+        let mut look = tokio::time::interval(LOOK);
+        look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let between = Duration::from_nanos(self.shared.config.stats_interval.as_nanos());
+        let mut sample_at = std::time::Instant::now();
+        loop {
+            look.tick().await;
+            let now = std::time::Instant::now();
+            let mut ue = ue.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let address = connection.remote_address();
+            if address != remote || self.feed.is_unbound() {
+                *ue = self.moved(remote, address, *ue);
+                remote = address;
+            }
+            if let Some(stats) = &self.shared.stats
+                && now >= sample_at
+            {
+                stats.line(&self.sample("sample", connection, *ue));
+                sample_at = (sample_at + between).max(now);
+            }
+        }
+    }
+
+    /// The client comes from another address: the radio behind it is another, or none that we know.
+    fn moved(&self, from: SocketAddr, to: SocketAddr, ue: IpAddr) -> IpAddr {
+        if from.ip() != to.ip() || self.feed.is_unbound() {
+            self.shared
+                .counters
+                .migrations
+                .fetch_add(1, Ordering::Relaxed);
+            let new = self.shared.config.ue_of(to.ip());
+            tracing::info!(connection = self.number, %from, %to, %ue, now = %new, "client has moved");
+            self.shared.reporter.unbind(ue, self.number, &self.feed);
+            self.shared.reporter.bind(new, self.number, &self.feed);
+            return new;
+        }
+        ue
+    }
+
+    /// What the server sees of the connection.
+    pub(crate) fn summary(&self, connection: &Connection) -> Value {
+        let stats = connection.stats();
+        let totals = self.monitor.totals();
+        let rtts = self.monitor.rtts();
+        json!({
+            "rtt_min_seconds": rtts.map(|rtts| rtts.min.as_secs_f64()),
+            "rtt_mean_seconds": rtts.map(|rtts| rtts.mean.as_secs_f64()),
+            "rtt_p95_seconds": rtts.map(|rtts| rtts.p95.as_secs_f64()),
+            "rtt_samples": rtts.map_or(0, |rtts| rtts.samples),
+            "sent_packets": stats.path.sent_packets,
+            "lost_packets": stats.path.lost_packets,
+            "lost_bytes": stats.path.lost_bytes,
+            "congestion_events": totals.congestion_events,
+            "persistent_congestion": totals.persistent_congestion,
+            "silent_losses": totals.silent_losses,
+            "radio_states": totals.radio_states,
+        })
+    }
+
+    fn sample(&self, event: &str, connection: &Connection, ue: IpAddr) -> Value {
+        let stats = connection.stats();
+        let path = self.monitor.path();
+        let has_rtt = path.rtt_samples > 0;
+        let seconds = |time: units::Duration| has_rtt.then(|| time.as_secs_f64());
+        let mut sample = self.summary(connection);
+        let more = json!({
+            "event": event,
+            "monotonic_seconds": rnis_server::monotonic_now().as_secs_f64(),
+            "connection": self.number,
+            "remote": connection.remote_address().to_string(),
+            "ue": ue.to_string(),
+            "rtt_latest_seconds": seconds(path.latest_rtt),
+            "rtt_smoothed_seconds": seconds(path.srtt),
+            "cwnd_bytes": stats.path.cwnd,
+            "in_flight_bytes": path.bytes_in_flight.get(),
+            "sent_bytes": stats.udp_tx.bytes,
+            "mtu_bytes": stats.path.current_mtu,
+        });
+        if let (Value::Object(sample), Value::Object(more)) = (&mut sample, more) {
+            sample.extend(more);
+        }
+        sample
+    }
+}
+
+/// A handshake that comes to nothing leaves nothing behind.
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.shared
+            .reporter
+            .unbind(self.ue, self.number, &self.feed);
+    }
+}

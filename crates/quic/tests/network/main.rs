@@ -1,0 +1,59 @@
+//! The server and the client over real sockets on loopback.
+#![allow(missing_docs, reason = "a test")]
+
+mod downloads;
+mod radio;
+
+use quic::{
+    Certificate, Client, ClientOptions, Config, Download, QuicError, Server, Target, Trust,
+};
+use std::net::SocketAddr;
+
+/// On any port of loopback, with a certificate of its own.
+fn config() -> Config {
+    Config {
+        listen: vec![SocketAddr::new([127, 0, 0, 1].into(), 0)],
+        certificate: Certificate::SelfSigned {
+            names: vec!["localhost".to_owned(), "127.0.0.1".to_owned()],
+            write: None,
+        },
+        ..Config::default()
+    }
+}
+
+async fn start(config: Config) -> (Server, SocketAddr) {
+    let server = Server::start(config).await.expect("a server");
+    let address = server.addresses()[0];
+    (server, address)
+}
+
+fn client() -> Client {
+    Client::new(ClientOptions {
+        trust: Trust::Anybody,
+        ..ClientOptions::default()
+    })
+}
+
+/// What arrives, and what is said of it.
+async fn get(target: &Target) -> Result<(Download, Vec<u8>), QuicError> {
+    let mut body = Vec::new();
+    let download = client()
+        .get(target, &mut |bytes| {
+            body.extend_from_slice(bytes);
+            Ok(())
+        })
+        .await?;
+    Ok((download, body))
+}
+
+fn url(address: SocketAddr, path: &str) -> Target {
+    format!("https://{address}{path}").parse().expect("a URL")
+}
+
+fn plain(address: SocketAddr, size: u64) -> Target {
+    Target::Plain {
+        server: address.to_string(),
+        size: units::Bytes::new(size),
+        rate: None,
+    }
+}

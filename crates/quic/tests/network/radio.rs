@@ -1,0 +1,166 @@
+//! Reports on their way to the connection of their UE, and those that go nowhere.
+
+use super::{config, get, plain, start};
+use quic::{Config, ReportSource, Server};
+use rnis::{CellId, CellReport, LinkQuality, RadioReport, Rnti, UeReport};
+use std::io::Write;
+use std::net::IpAddr;
+use std::os::unix::net::UnixListener;
+use std::time::Duration as Wait;
+use units::{Bytes, Cqi, Duration, Hertz, Instant, Prb, Slot};
+
+fn report(n: u64, ip: Option<IpAddr>, timestamp: Instant) -> RadioReport {
+    RadioReport {
+        cell: CellReport {
+            id: CellId(1),
+            n_prb: Prb::new(25),
+            scs: Hertz::from_khz(15),
+            slot_duration: Duration::from_millis(1),
+            downlink_share: 1.0,
+            slot: Slot::new(n * 8),
+            slots: 8,
+            prb_background: Prb::new(0),
+        },
+        ues: vec![UeReport {
+            rnti: Rnti(7),
+            ip,
+            prb_dl: Prb::new(25),
+            quality: LinkQuality::Measured {
+                full_band_millibytes: 2_292_000,
+            },
+            cqi: Cqi::new(15),
+            tbs_bytes: Bytes::new(8_000),
+            served_bytes: Bytes::new(8_000),
+            rlc_queue_bytes: Bytes::ZERO,
+            harq_processes: 1,
+            harq_retx: 0,
+            lost_packets: Some(0),
+            seq: n,
+            timestamp,
+        }],
+    }
+}
+
+fn count(server: &Server, key: &str) -> u64 {
+    server.status()["reports"][key].as_u64().expect(key)
+}
+
+/// Until something is so; panics if it does not become so.
+async fn until(what: &str, is: impl Fn() -> bool) {
+    for _ in 0..500 {
+        if is() {
+            return;
+        }
+        tokio::time::sleep(Wait::from_millis(10)).await;
+    }
+    panic!("{what} did not come about");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_of_a_socket_reach_the_connection_of_their_ue_and_rubbish_is_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("radio.sock");
+    let listener = UnixListener::bind(&path).expect("a socket");
+    let config = Config {
+        meld: cc::meld::Variant::from_name("default"),
+        reports: Some(ReportSource::Unix {
+            path,
+            users: Vec::new(),
+        }),
+        ..config()
+    };
+    let (server, address) = start(config).await;
+    let writer = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("the server");
+        let local: IpAddr = [127, 0, 0, 1].into();
+        let mut line = |text: &str| stream.write_all(text.as_bytes()).is_ok();
+        let encoded = |report: &RadioReport| {
+            let json = serde_json::to_string(report).expect("JSON");
+            format!("{json}\n")
+        };
+        line("no report\n");
+        line("{}\n");
+        let now = rnis_server::monotonic_now();
+        line(&encoded(&report(1, Some([10, 45, 0, 9].into()), now)));
+        let ahead = now + Duration::from_secs(3_600);
+        line(&encoded(&report(2, Some(local), ahead)));
+        line(&encoded(&report(2, Some(local), now)));
+        let mut absurd = report(3, Some(local), now);
+        absurd.ues[0].prb_dl = Prb::new(26);
+        line(&encoded(&absurd));
+        let mut n = 4;
+        while line(&encoded(&report(
+            n,
+            Some(local),
+            rnis_server::monotonic_now(),
+        ))) {
+            n += 1;
+            std::thread::sleep(Wait::from_millis(2));
+        }
+    });
+    until("reports", || count(&server, "believed") > 20).await;
+    assert_eq!(count(&server, "unreadable"), 2);
+    assert_eq!(count(&server, "absurd"), 1);
+    assert_eq!(count(&server, "skewed"), 1);
+    assert_eq!(count(&server, "out_of_order"), 1);
+    assert!(count(&server, "unconnected_ues") > 0);
+    let (_, body) = get(&plain(address, 5_000_000)).await.expect("a download");
+    assert_eq!(body.len(), 5_000_000);
+    assert!(count(&server, "delivered") > 0);
+    server.close().await;
+    server_gone(writer);
+}
+
+/// The thread ends with the server's end of the socket.
+fn server_gone(writer: std::thread::JoinHandle<()>) {
+    writer.join().expect("the writer");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reporter_of_another_user_is_not_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("radio.sock");
+    let listener = UnixListener::bind(&path).expect("a socket");
+    let config = Config {
+        reports: Some(ReportSource::Unix {
+            path,
+            // nobody has this number
+            users: vec![4_000_000_001],
+        }),
+        ..config()
+    };
+    let (server, _) = start(config).await;
+    let (mut stream, _) = listener.accept().expect("the server looks");
+    let line = serde_json::to_string(&report(1, None, Instant::ZERO)).expect("JSON");
+    // it is closed from the other side, before or after this
+    let _ = stream.write_all(format!("{line}\n").as_bytes());
+    let (_again, _) = listener.accept().expect("and tries again");
+    assert_eq!(
+        (count(&server, "believed"), count(&server, "connected")),
+        (0, 0)
+    );
+    server.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_hands_its_reports_over_itself() {
+    let local: IpAddr = [127, 0, 0, 1].into();
+    let ue: IpAddr = [10, 45, 0, 2].into();
+    let config = Config {
+        meld: cc::meld::Variant::from_name("me"),
+        addresses: [(local, ue)].into(),
+        ..config()
+    };
+    let (server, address) = start(config).await;
+    let mut inlet = server.reporter().inlet(false);
+    let feeding = tokio::spawn(async move {
+        for n in 1.. {
+            inlet.report(report(n, Some(ue), rnis_server::monotonic_now()));
+            tokio::time::sleep(Wait::from_millis(2)).await;
+        }
+    });
+    get(&plain(address, 20_000_000)).await.expect("a download");
+    assert!(count(&server, "delivered") > 0, "{}", server.status());
+    feeding.abort();
+    server.close().await;
+}
