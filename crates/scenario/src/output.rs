@@ -6,6 +6,7 @@
 
 #[cfg(feature = "parquet")]
 mod decisions;
+#[cfg(feature = "parquet")]
 mod tables;
 
 use serde::Serialize;
