@@ -1,11 +1,12 @@
 //! A run of an experiment in real time.
 
+use crate::child::Daemon;
 use crate::cleanup::{self, Folder};
 use crate::clock::Clock;
 use crate::fit::{Fitted, fit};
 use crate::meld::Programs;
 use crate::namespace::Namespace;
-use crate::pep::{self, Proxy};
+use crate::pep;
 use crate::radio::{Network, Outcome, Plan, Radio};
 use crate::reports::Readers;
 use crate::topology::{self, Devices, Hosts, RouteOptions};
@@ -178,7 +179,9 @@ pub(crate) struct Lab {
     congestion: Vec<String>,
     devices: Option<Devices>,
     listener: Option<UnixListener>,
-    proxy: Option<Proxy>,
+    proxy: Option<Daemon>,
+    /// The servers of QUIC flows.
+    quic: Vec<Daemon>,
     _presence: Presence,
 }
 
@@ -231,6 +234,7 @@ impl Lab {
             stop: Arc::new(AtomicBool::new(false)),
             threads: Vec::new(),
             congestion: Vec::new(),
+            quic: Vec::new(),
             devices: Some(devices),
             listener: Some(listener),
             proxy,
@@ -319,12 +323,13 @@ impl Lab {
         Ok(())
     }
 
-    /// That the proxy, if there is one, still runs.
+    /// That the proxy, if there is one, and the servers of QUIC still run.
     ///
     /// # Errors
     /// What it said as it ended.
     pub(crate) fn check_proxy(&mut self) -> Result<(), Error> {
-        self.proxy.as_mut().map_or(Ok(()), Proxy::check)
+        let daemons = self.proxy.iter_mut().chain(&mut self.quic);
+        daemons.map(Daemon::check).collect()
     }
 
     /// Ends all threads.
@@ -341,6 +346,7 @@ impl Drop for Lab {
     fn drop(&mut self) {
         self.end();
         self.proxy = None;
+        self.quic.clear();
         cleanup::end_programs(&self.hosts.inodes());
     }
 }
