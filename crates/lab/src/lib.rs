@@ -28,6 +28,7 @@ mod namespace;
 mod offload;
 mod packet;
 mod pep;
+mod quic;
 mod radio;
 mod reports;
 mod run;

@@ -7,6 +7,7 @@ use crate::fit::{Fitted, fit};
 use crate::meld::Programs;
 use crate::namespace::Namespace;
 use crate::pep;
+use crate::quic;
 use crate::radio::{Network, Outcome, Plan, Radio};
 use crate::reports::Readers;
 use crate::topology::{self, Devices, Hosts, RouteOptions};
@@ -178,7 +179,8 @@ pub(crate) struct Lab {
     /// For each flow, the kernel's name of its server's congestion control.
     congestion: Vec<String>,
     devices: Option<Devices>,
-    listener: Option<UnixListener>,
+    /// Where reports are asked for: by the proxy and other programs, and by the servers.
+    listeners: Option<(UnixListener, UnixListener)>,
     proxy: Option<Daemon>,
     /// The servers of QUIC flows.
     quic: Vec<Daemon>,
@@ -217,6 +219,7 @@ impl Lab {
         prepare_edge(experiment, &hosts)?;
         let folder = Folder::create(&hosts)?;
         let listener = reports::listen(&folder.path().join(REPORTS))?;
+        let servers_listener = reports::listen(&folder.path().join(quic::REPORTS))?;
         let proxy = match experiment.pep.mode {
             PepMode::None => None,
             _ => Some(pep::start(
@@ -227,6 +230,11 @@ impl Lab {
                 options.record.as_deref(),
             )?),
         };
+        let quic_flows = experiment.flows.iter().enumerate();
+        let quic_flows = quic_flows.filter(|(_, flow)| flow.transport == Transport::Quic);
+        let quic = quic_flows
+            .map(|(i, _)| quic::start(experiment, i, &hosts.servers, &folder, &options.program))
+            .collect::<Result<_, _>>()?;
         Ok(Self {
             hosts: Arc::new(hosts),
             folder,
@@ -234,9 +242,9 @@ impl Lab {
             stop: Arc::new(AtomicBool::new(false)),
             threads: Vec::new(),
             congestion: Vec::new(),
-            quic: Vec::new(),
+            quic,
             devices: Some(devices),
-            listener: Some(listener),
+            listeners: Some((listener, servers_listener)),
             proxy,
             _presence: presence,
         })
@@ -250,8 +258,8 @@ impl Lab {
         options: &Options,
         purpose: Purpose,
     ) -> Result<Radio, Error> {
-        let taken = self.devices.take().zip(self.listener.take());
-        let (devices, listener) = taken.expect("a lab has one radio");
+        let taken = self.devices.take().zip(self.listeners.take());
+        let (devices, (listener, servers_listener)) = taken.expect("a lab has one radio");
         let stop = Arc::clone(&self.stop);
         let has_meld = experiment.flows.iter().any(|flow| flow.meld.is_some());
         let programs = Programs::load(experiment)?;
@@ -259,7 +267,10 @@ impl Lab {
         self.congestion = congestion.map(|flow| programs.congestion(flow)).collect();
         let mut outlets = vec![(Readers::Socket(listener), &experiment.pep.reports, "pep")];
         if has_meld {
-            outlets.push((Readers::Kernel(programs), &experiment.meld.reports, "meld"));
+            // two channels that lose the same reports
+            let spec = &experiment.meld.reports;
+            outlets.push((Readers::Kernel(programs), spec, "meld"));
+            outlets.push((Readers::Socket(servers_listener), spec, "meld"));
         }
         let mut sinks = Vec::new();
         for (readers, spec, name) in outlets {
@@ -312,6 +323,7 @@ impl Lab {
         let (sender, receiver) = channel();
         radio.events = receiver;
         let shared = Shared {
+            folder: self.folder.path().to_owned(),
             clock: self.clock,
             congestion: self.congestion.clone(),
             senders: Arc::clone(&radio.senders),

@@ -123,6 +123,12 @@ impl FlowMeter {
         (step.delivered, rtt)
     }
 
+    /// Payload arrived of which nobody knows when it left.
+    pub fn on_payload(&mut self, bytes: Bytes) {
+        self.delivered += bytes;
+        self.step.delivered += bytes;
+    }
+
     /// The result of a run that ended at `end`, in which the network dropped `lost` packets.
     pub fn finish(mut self, name: String, cc: String, end: Instant, lost: u64) -> FlowResult {
         let until = self.ended.unwrap_or(end);

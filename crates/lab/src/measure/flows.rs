@@ -79,6 +79,17 @@ pub(crate) enum Event {
     Ended(bool),
     /// A connection ended, of which so many segments were sent again.
     Retransmits(u64),
+    /// So much arrived, where packets do not show it (QUIC).
+    Delivered(Bytes),
+    /// A round trip, where packets do not show it (QUIC).
+    Rtt(Duration),
+    /// What the data's sender reckons with, where the kernel does not know it (QUIC).
+    Sender {
+        /// Its window.
+        cwnd: Bytes,
+        /// What it has in flight.
+        in_flight: Bytes,
+    },
     /// No datagram follows after so many.
     LastDatagram(u64),
 }
@@ -90,6 +101,8 @@ struct Flow {
     cc: String,
     direction: Direction,
     has_proxy: bool,
+    /// Its datagrams say when they were sent.
+    has_stamps: bool,
     /// From the proxy back to the sending host, without queues.
     return_delay: Duration,
     meter: FlowMeter,
@@ -100,6 +113,8 @@ struct Flow {
     lost: u64,
     arrived_datagrams: u64,
     last_datagram: Option<u64>,
+    /// Window and flight of the data's sender, if it has told them.
+    sender: Option<(Bytes, Bytes)>,
 }
 
 /// All flows.
@@ -115,14 +130,16 @@ impl Flows {
         let flow = |spec: &scenario::FlowSpec| {
             let start = Instant::ZERO + spec.start;
             let is_tcp = spec.transport == Transport::Tcp;
+            let is_udp = spec.transport == Transport::Udp;
             let has_proxy = is_tcp && spec.intercepted && experiment.pep.mode != PepMode::None;
             Flow {
                 name: spec.name.clone(),
-                cc: if is_tcp {
-                    spec.cc.name.clone()
-                } else {
+                cc: if is_udp {
                     "udp".to_owned()
+                } else {
+                    spec.cc.name.clone()
                 },
+                has_stamps: is_udp,
                 direction: spec.direction,
                 has_proxy,
                 return_delay: match spec.direction {
@@ -136,6 +153,7 @@ impl Flows {
                 lost: 0,
                 arrived_datagrams: 0,
                 last_datagram: None,
+                sender: None,
             }
         };
         Self {
@@ -158,7 +176,7 @@ impl Flows {
         let role = hop.role(flow.direction);
         match packet.data.get(9) {
             Some(&TCP) => flow.on_segment(now, hop, role, address.ue_port, &packet.data),
-            Some(&UDP) if role == Role::Arrived => {
+            Some(&UDP) if role == Role::Arrived && flow.has_stamps => {
                 flow.on_datagram(now, &packet.data);
                 self.check_datagrams(now, address.flow);
             }
@@ -189,6 +207,9 @@ impl Flows {
             Event::Loaded(time) => flow.meter.on_load_time(time),
             Event::Retransmits(segments) => flow.meter.add_retransmits(segments),
             Event::Ended(is_whole) => self.end(now, index, is_whole),
+            Event::Delivered(bytes) => flow.meter.on_payload(bytes),
+            Event::Rtt(rtt) => flow.meter.on_rtt(rtt),
+            Event::Sender { cwnd, in_flight } => flow.sender = Some((cwnd, in_flight)),
             Event::LastDatagram(sent) => {
                 flow.last_datagram = Some(sent);
                 self.check_datagrams(now, Some(index));
@@ -237,6 +258,10 @@ impl Flows {
         series.push(&flow.name, Metric::Goodput, now, goodput.as_bps() as f64);
         if let Some(rtt) = rtt {
             series.push(&flow.name, Metric::Rtt, now, rtt);
+        }
+        if let Some((cwnd, in_flight)) = flow.sender {
+            series.push(&flow.name, Metric::BytesInFlight, now, in_flight.get() as f64);
+            series.push(&flow.name, Metric::Cwnd, now, cwnd.get() as f64);
         }
         if let Some(queue) = &flow.proxy_queue {
             let bytes = queue.bytes().get() as f64;

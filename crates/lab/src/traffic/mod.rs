@@ -8,6 +8,7 @@
 mod connection;
 mod datagrams;
 mod download;
+mod quic;
 mod request;
 mod senders;
 mod socket;
@@ -22,6 +23,7 @@ use crate::clock::Clock;
 use crate::measure::Event;
 use crate::topology::Hosts;
 use scenario::{Direction, EcnSpec, Experiment, FlowSpec, PepMode, Transport};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -76,6 +78,8 @@ impl FlowContext {
 
 /// What all flows of a lab share.
 pub(crate) struct Shared {
+    /// The lab's folder.
+    pub(crate) folder: PathBuf,
     pub(crate) clock: Clock,
     /// For each flow, the kernel's name of its server's congestion control.
     pub(crate) congestion: Vec<String>,
@@ -105,7 +109,7 @@ pub(crate) fn start(
             events: shared.events.clone(),
             stop: Arc::clone(&shared.stop),
         };
-        start_flow(&context, hosts, &mut threads)?;
+        start_flow(&context, hosts, &shared.folder, &mut threads)?;
     }
     threads.push(
         shared
@@ -124,9 +128,13 @@ fn has_ecn(flow: &FlowSpec, pep: &PepMode) -> bool {
 fn start_flow(
     context: &FlowContext,
     hosts: &Arc<Hosts>,
+    folder: &Path,
     threads: &mut Vec<JoinHandle<()>>,
 ) -> Result<(), Error> {
     let ue = context.spec.ue;
+    if context.spec.transport == Transport::Quic {
+        threads.push(crate::quic::follow(context, folder)?);
+    }
     let mut on_server = |name: &str, work: Box<dyn FnOnce() -> Result<(), Error> + Send>| {
         let hosts = Arc::clone(hosts);
         let entered = move || hosts.servers.enter().and_then(|()| work());
@@ -151,7 +159,8 @@ fn start_flow(
                 on_server("server", Box::new(serve))?;
                 Box::new(move || upload::send_all(&client, &book))
             }
-            (Transport::Quic, _) => return Err(socket::no_quic(&context.spec)),
+            // its server is a daemon
+            (Transport::Quic, _) => Box::new(move || quic::fetch_all(&client)),
             (Transport::Udp, Direction::Down) => {
                 on_server("server", Box::new(move || datagrams::send_down(&server)))?;
                 Box::new(move || datagrams::receive_down(&client))

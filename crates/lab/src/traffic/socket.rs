@@ -23,14 +23,6 @@ const LARGEST_MSS: u64 = 1500 - 40 - TIMESTAMPS;
 /// Largest payload of a datagram: MTU 1500 less the headers of IPv4 and UDP.
 const LARGEST_DATAGRAM: u64 = 1500 - 28;
 
-/// Why a QUIC flow does not run.
-pub(crate) fn no_quic(flow: &FlowSpec) -> Error {
-    Error::Unsupported {
-        what: format!("flow {:?}", flow.name),
-        why: "the lab has no QUIC: take transport = \"tcp\", or --world sim".to_owned(),
-    }
-}
-
 /// Whether the kernel can run a flow. `available` is what the kernel says of its congestion controls.
 ///
 /// # Errors
@@ -59,7 +51,7 @@ pub(crate) fn check_flow(flow: &FlowSpec, available: &str) -> Result<(), Error> 
         };
     }
     if flow.transport == Transport::Quic {
-        return Err(no_quic(flow));
+        return crate::quic::check(flow).or_else(refuse);
     }
     if flow.meld.is_some() && !matches!(flow.cc.name.as_str(), "newreno" | "cubic") {
         return refuse(format!(

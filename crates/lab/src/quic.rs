@@ -1,0 +1,173 @@
+//! The servers of QUIC flows: `brimful quic serve`, as an operator would run it, one for each flow.
+
+use crate::Error;
+use crate::child::Daemon;
+use crate::cleanup::Folder;
+use crate::measure::Event;
+use crate::names::{SERVER_ADDRESS, flow_port};
+use crate::namespace::Namespace;
+use crate::traffic::FlowContext;
+use scenario::{AppSpec, Direction, EcnSpec, Experiment, FlowSpec};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::JoinHandle;
+use units::{Bytes, Duration};
+
+/// Name of the socket of the servers' radio reports, in the lab's folder.
+pub(crate) const REPORTS: &str = "meld.sock";
+
+/// From one sample of a connection to the next.
+const SAMPLES: &str = "10 ms";
+
+/// Most payload of a datagram: MTU 1500 less the headers of IPv4 and UDP.
+const LARGEST_DATAGRAM: u64 = 1500 - 28;
+
+/// What a server gives to a flow without end: more than any run takes.
+pub(crate) const ENDLESS: Bytes = Bytes::new(1 << 50);
+
+/// That a QUIC flow can be run, with the reason if it cannot.
+pub(crate) fn check(flow: &FlowSpec) -> Result<(), String> {
+    if flow.direction == Direction::Up {
+        return Err("over QUIC the lab has downloads only".to_owned());
+    }
+    if matches!(flow.app, AppSpec::Web { .. }) {
+        return Err(
+            "over QUIC the lab's client takes a connection for each object: take app = { kind = \
+             \"short\", ... }, or transport = \"tcp\""
+                .to_owned(),
+        );
+    }
+    if flow.ecn == EcnSpec::L4s {
+        return Err("quinn sends ECT(0) only: take ecn = \"classic\"".to_owned());
+    }
+    let sizes = 1_200..=LARGEST_DATAGRAM;
+    if !sizes.contains(&flow.tcp.mss.get()) {
+        return Err(format!(
+            "tcp.mss is {}; QUIC datagrams are 1200 B to {LARGEST_DATAGRAM} B here (RFC 9000 14, MTU \
+             1500)",
+            flow.tcp.mss
+        ));
+    }
+    Ok(())
+}
+
+/// Starts the server of a flow, and waits until it listens.
+///
+/// # Errors
+/// What it said.
+pub(crate) fn start(
+    experiment: &Experiment,
+    index: usize,
+    servers: &Namespace,
+    folder: &Folder,
+    program: &Path,
+) -> Result<Daemon, Error> {
+    let flow = &experiment.flows[index];
+    let config = folder.path().join(format!("quic-{index}.toml"));
+    let text = configuration(flow, index, experiment.meld.max_age, folder.path());
+    fs::write(&config, text).map_err(Error::system(format!("write {}", config.display())))?;
+    let mut command = Command::new(program);
+    command.args(["quic", "serve", "--config"]).arg(&config);
+    let listens = |log: &Path| fs::read_to_string(log).is_ok_and(|said| said.contains("listening"));
+    let log = format!("quic-{index}.log");
+    Daemon::start("brimful quic serve", command, servers, folder, &log, listens)
+}
+
+/// Where the server of a flow writes samples.
+fn stats(folder: &Path, index: usize) -> PathBuf {
+    folder.join(format!("quic-{index}.jsonl"))
+}
+
+fn configuration(flow: &FlowSpec, index: usize, max_age: Duration, folder: &Path) -> String {
+    let meld = flow.meld.map_or("off", |variant| variant.name());
+    let reports = match flow.meld {
+        Some(_) => format!(
+            "[reports]\nsource = \"unix:{}\"\nmax-age = \"{} ns\"\n",
+            folder.join(REPORTS).display(),
+            max_age.as_nanos()
+        ),
+        None => String::new(),
+    };
+    format!(
+        "listen = [\"{SERVER_ADDRESS}:{port}\"]\ncc = \"{cc}\"\nmeld = \"{meld}\"\n\
+         [certificate]\nself-signed = [\"{SERVER_ADDRESS}\"]\n{reports}\
+         [http]\nlargest = \"{largest} B\"\n[transport]\nmtu = {mtu}\n\
+         [stats]\nfile = \"{stats}\"\ninterval = \"{SAMPLES}\"\n",
+        port = flow_port(index),
+        cc = flow.cc.name,
+        largest = ENDLESS.get(),
+        mtu = flow.tcp.mss.get(),
+        stats = stats(folder, index).display(),
+    )
+}
+
+/// Follows what the server tells of a flow's connections, until the run is over.
+///
+/// # Errors
+/// If its file cannot be read.
+pub(crate) fn follow(context: &FlowContext, folder: &Path) -> Result<JoinHandle<()>, Error> {
+    let path = stats(folder, context.index);
+    let file = fs::File::open(&path).map_err(Error::system(format!("read {}", path.display())))?;
+    let context = context.clone();
+    let work = move || {
+        let mut lines = BufReader::new(file);
+        let mut line = String::new();
+        let mut seen = Seen::default();
+        loop {
+            // at the end of what has been written it returns what there is, perhaps a part of a line
+            match lines.read_line(&mut line) {
+                Ok(_) if line.ends_with('\n') => {
+                    seen.take(&context, &line);
+                    line.clear();
+                }
+                Ok(_) if context.has_stopped() => break,
+                Ok(_) => std::thread::sleep(core::time::Duration::from_millis(5)),
+                Err(error) => {
+                    eprintln!("lab: samples of flow {:?}: {error}", context.spec.name);
+                    break;
+                }
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().name("samples".to_owned());
+    thread.spawn(work).map_err(Error::system("start a thread"))
+}
+
+/// What has been told of the latest connection.
+#[derive(Debug, Default)]
+struct Seen {
+    connection: u64,
+    rtt_samples: u64,
+    lost_packets: u64,
+}
+
+impl Seen {
+    fn take(&mut self, context: &FlowContext, line: &str) {
+        // the server is ours, and of this version: a line that is none is a defect, and has no sample
+        let Ok(sample) = serde_json::from_str::<serde_json::Value>(line) else {
+            return;
+        };
+        let count = |field: &str| sample[field].as_u64().unwrap_or(0);
+        if count("connection") != self.connection {
+            *self = Self {
+                connection: count("connection"),
+                ..Self::default()
+            };
+        }
+        if count("rtt_samples") > self.rtt_samples {
+            self.rtt_samples = count("rtt_samples");
+            if let Some(seconds) = sample["rtt_latest_seconds"].as_f64() {
+                context.report(Event::Rtt(Duration::from_nanos((seconds * 1e9) as u64)));
+            }
+        }
+        let lost = count("lost_packets");
+        context.report(Event::Retransmits(lost.saturating_sub(self.lost_packets)));
+        self.lost_packets = self.lost_packets.max(lost);
+        context.report(Event::Sender {
+            cwnd: Bytes::new(count("cwnd_bytes")),
+            in_flight: Bytes::new(count("in_flight_bytes")),
+        });
+    }
+}
