@@ -53,6 +53,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "kernel-cc",
             "scenario",
             "apparatus",
+            "quic",
         ],
     ),
     ("report", &["units", "scenario"]),

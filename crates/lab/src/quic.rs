@@ -72,7 +72,14 @@ pub(crate) fn start(
     command.args(["quic", "serve", "--config"]).arg(&config);
     let listens = |log: &Path| fs::read_to_string(log).is_ok_and(|said| said.contains("listening"));
     let log = format!("quic-{index}.log");
-    Daemon::start("brimful quic serve", command, servers, folder, &log, listens)
+    Daemon::start(
+        "brimful quic serve",
+        command,
+        servers,
+        folder,
+        &log,
+        listens,
+    )
 }
 
 /// Where the server of a flow writes samples.

@@ -260,7 +260,12 @@ impl Flows {
             series.push(&flow.name, Metric::Rtt, now, rtt);
         }
         if let Some((cwnd, in_flight)) = flow.sender {
-            series.push(&flow.name, Metric::BytesInFlight, now, in_flight.get() as f64);
+            series.push(
+                &flow.name,
+                Metric::BytesInFlight,
+                now,
+                in_flight.get() as f64,
+            );
             series.push(&flow.name, Metric::Cwnd, now, cwnd.get() as f64);
         }
         if let Some(queue) = &flow.proxy_queue {

@@ -45,7 +45,10 @@ pub(crate) fn fetch_all(context: &FlowContext) -> Result<(), Error> {
 /// Until an object is due or one has ended.
 fn wait(context: &FlowContext, objects: &Objects, done: &Receiver<Ended>) -> Option<Ended> {
     let now = context.clock.now();
-    let due = objects.next_deadline().unwrap_or(now + TICK).min(now + TICK);
+    let due = objects
+        .next_deadline()
+        .unwrap_or(now + TICK)
+        .min(now + TICK);
     let time = core::time::Duration::from_nanos(due.saturating_since(now).as_nanos());
     match done.recv_timeout(time) {
         Ok(ended) => Some(ended).filter(|ended| *ended != Ended::Stopped),
