@@ -3,7 +3,8 @@
 use crate::*;
 use core::num::NonZeroUsize;
 use scenario::{
-    AccessSpec, AppSpec, Direction, EcnSpec, Experiment, FlowResult, FlowSpec, Metric, Transport,
+    AccessSpec, AppSpec, Direction, EcnSpec, Experiment, FlowResult, FlowSpec, Metric, PepMode,
+    Transport,
 };
 use sim::Simulation;
 use units::{BitRate, Bytes, Duration};
@@ -227,6 +228,26 @@ fn a_cell_carries_it() {
     // about 840 Mbit/s, after slow start
     let completion = flow.completion.unwrap().as_secs_f64();
     assert!((0.4..1.2).contains(&completion), "{completion}");
+}
+
+#[test]
+fn a_proxy_for_tcp_lets_it_pass() {
+    let (rate, rtt) = (mbps(50), ms(40));
+    let mut experiment = two_bdp(rate, rtt, Duration::from_secs(60));
+    let mut tcp = flow("tcp", "cubic", bulk(2_000_000));
+    tcp.start = Duration::from_secs(10);
+    experiment
+        .flows
+        .push(quic("quic", "cubic", bulk(2_000_000)));
+    experiment.flows.push(tcp);
+    let without = run(&experiment);
+    experiment.pep.mode = PepMode::Split;
+    let with = run(&experiment);
+    let [quic, tcp] = [0, 1].map(|i| (&without.flows[i], &with.flows[i]));
+    assert_eq!(format!("{:?}", quic.0), format!("{:?}", quic.1));
+    assert_ne!(format!("{:?}", tcp.0), format!("{:?}", tcp.1));
+    let queues = |name: &str| with.queues.iter().any(|queue| queue.name == name);
+    assert!(queues("pep/tcp") && !queues("pep/quic"));
 }
 
 #[test]
