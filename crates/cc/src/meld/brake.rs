@@ -63,12 +63,16 @@ struct Hold {
 impl Brake {
     /// A report arrived.
     pub(super) fn on_radio(&mut self, now: Instant, state: &RadioState, config: Config) {
+        let expires_at = state.made_at + config.max_age;
+        if now > expires_at {
+            return; // too old as it came
+        }
         let threshold = paper::queue_threshold(state);
         let target = threshold * TARGET.0 / TARGET.1;
         let standing = self.standing_queue(now, state);
         self.hold = Some(Hold {
             is_filled: standing >= target,
-            expires_at: state.made_at + config.max_age,
+            expires_at,
         });
         if self.srtt.is_zero() {
             return;
