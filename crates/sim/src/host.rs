@@ -108,11 +108,18 @@ impl Host {
         }
     }
 
-    /// A radio report of the UE reaches the controller.
-    pub(crate) fn on_radio(&mut self, now: Instant, state: &RadioState) {
+    /// A radio report of the UE reaches the host. Returns whether the connection is to be asked for
+    /// packets: quinn's controllers hear of it at their next event.
+    pub(crate) fn on_radio(&mut self, now: Instant, state: &RadioState) -> bool {
         match self {
-            Self::Tcp(connection) => connection.on_radio(now, state),
-            Self::Quic(connection) => connection.on_radio(state),
+            Self::Tcp(connection) => {
+                connection.on_radio(now, state);
+                true
+            }
+            Self::Quic(connection) => {
+                connection.on_radio(state);
+                false
+            }
         }
     }
 

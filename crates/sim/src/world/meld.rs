@@ -76,8 +76,9 @@ impl World {
         };
         let state = RadioState::of(report, ue, ue.timestamp);
         self.with_session(id, |world, session| {
-            session.server.connection.on_radio(world.now, &state);
-            world.transmit(session, id, Side::Server);
+            if session.server.connection.on_radio(world.now, &state) {
+                world.transmit(session, id, Side::Server);
+            }
         });
     }
 }

@@ -1,6 +1,7 @@
 //! MELD where the radio is fine and the WAN is not: it must share a full link as others do.
 
 use crate::*;
+use cc::meld::{LossDecision, Reason};
 use scenario::{Experiment, FlowResult, Overrides, load, load_str};
 
 /// Three users of a cell that loses nothing and has room for all, behind a WAN of 9 Mbit/s.
@@ -97,37 +98,76 @@ fn the_papers_variants_do_not_notice_a_congested_wan() {
     }
 }
 
-/// The scenario of the paper's figures 4 to 6, over QUIC as there: one repeat of few is no measurement of the
-/// claims (`brimful reproduce meld` is), but shows that reports reach quinn's controllers.
-#[test]
-fn reports_reach_the_controllers_of_quic() {
+/// The scenario of the paper's figures 4 to 6.
+fn download(set: &[(&str, &str)]) -> FlowResult {
     let file = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../scenarios/meld/download-20m.toml"
     );
-    let download = |cc: &str, variant: &str| {
-        let set = [("transport", "quic"), ("cc", cc), ("meld", variant)];
-        let overrides = Overrides {
-            set: set.map(|(key, value)| (key.into(), value.into())).into(),
-            ..Overrides::default()
-        };
-        let points = load(file.as_ref(), &overrides).expect("valid");
-        let result = run(&points[0].experiment);
-        assert_eq!(
-            result.flows[0].delivered.get(),
-            20_000_000,
-            "{cc} {variant}"
-        );
-        result.flows[0].clone()
+    let set = set.iter().map(|&(key, value)| (key.into(), value.into()));
+    let overrides = Overrides {
+        set: set.collect(),
+        ..Overrides::default()
     };
+    let points = load(file.as_ref(), &overrides).expect("valid");
+    let mut result = run(&points[0].experiment);
+    let flow = result.flows.remove(0);
+    assert_eq!(flow.delivered.get(), 20_000_000);
+    flow
+}
+
+/// One repeat of few is no measurement of the claims (`brimful reproduce meld` is), but shows that reports
+/// reach quinn's controllers.
+#[test]
+fn reports_reach_the_controllers_of_quic() {
     for cc in ["newreno", "cubic"] {
-        let off = download(cc, "off");
+        let download = |meld| download(&[("transport", "quic"), ("cc", cc), ("meld", meld)]);
+        let off = download("off");
         for (variant, least) in [("de", 1.5), ("me", 1.3), ("default", 1.2)] {
-            let flow = download(cc, variant);
+            let flow = download(variant);
             let ratio = flow.goodput.as_mbps_f64() / off.goodput.as_mbps_f64();
             assert!((least..4.0).contains(&ratio), "{cc} {variant}: {ratio}");
-            let same = download(cc, variant);
+            assert!(!flow.loss_decisions.is_empty(), "{cc} {variant}");
+            let same = download(variant);
             assert_eq!(format!("{flow:?}"), format!("{same:?}"), "{cc} {variant}");
+        }
+    }
+}
+
+/// Reports that never come, that come too late, and that stop: what is left is the wrapped controller, to
+/// the nanosecond where none is ever believed.
+#[test]
+fn without_fresh_reports_losses_are_congestion() {
+    for transport in ["tcp", "quic"] {
+        let of = |meld, with: &[(&'static str, &'static str)]| {
+            let set = [("transport", transport), ("meld", meld)];
+            download(&[&set[..], with].concat())
+        };
+        let off = of("off", &[]);
+        let unbelieved = [("meld.report-loss", "1"), ("report-delay", "50 ms")];
+        for variant in ["de", "me", "default"] {
+            for reports in unbelieved {
+                let mut flow = of(variant, &[reports]);
+                let decisions = core::mem::take(&mut flow.loss_decisions);
+                assert!(decisions.len() > 10, "{transport} {variant} {reports:?}");
+                let all = decisions.iter().all(|(_, d)| d.reason.is_congestion());
+                assert!(all, "{transport} {variant} {reports:?}");
+                let (with, without) = (format!("{flow:?}"), format!("{off:?}"));
+                assert_eq!(with, without, "{transport} {variant} {reports:?}");
+            }
+            // half of the time without reports: somewhere between
+            let gaps = [
+                ("meld.report-gap", "1 s"),
+                ("meld.report-gap-interval", "2 s"),
+            ];
+            let flow = of(variant, &gaps);
+            let stale = |d: &LossDecision| d.reason == Reason::Stale;
+            let of_all = flow.loss_decisions.len();
+            let stale = flow.loss_decisions.iter().filter(|(_, d)| stale(d)).count();
+            assert!(
+                stale > 5 && stale < of_all,
+                "{transport} {variant}: {stale}"
+            );
         }
     }
 }
