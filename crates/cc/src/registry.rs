@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn an_unknown_name_is_refused_with_what_resembles_it() {
-        let error = |name: &str| build(name, CONFIG).err().expect("unknown");
+        let error = |name: &str| build(name, CONFIG).expect_err("unknown");
         assert_eq!(error("Cubik").suggestions.first(), Some(&"cubic"));
         assert_eq!(error("reno").suggestions, ["newreno", "veno"]);
         assert_eq!(error("westwood+").suggestions, ["westwood"]);
