@@ -53,6 +53,19 @@ pub(crate) fn check(flow: &FlowSpec) -> Result<(), String> {
     Ok(())
 }
 
+/// Where servers run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Site<'a> {
+    /// The servers' host.
+    pub(crate) servers: &'a Namespace,
+    /// The lab's folder.
+    pub(crate) folder: &'a Folder,
+    /// The `brimful` program.
+    pub(crate) program: &'a Path,
+    /// The folder that they have for HTTP/3, if any.
+    pub(crate) files: Option<&'a Path>,
+}
+
 /// Starts the server of a flow, and waits until it listens.
 ///
 /// # Errors
@@ -60,22 +73,29 @@ pub(crate) fn check(flow: &FlowSpec) -> Result<(), String> {
 pub(crate) fn start(
     experiment: &Experiment,
     index: usize,
-    servers: &Namespace,
-    folder: &Folder,
-    program: &Path,
+    site: &Site<'_>,
 ) -> Result<Daemon, Error> {
-    let flow = &experiment.flows[index];
+    let (flow, folder) = (&experiment.flows[index], site.folder);
     let config = folder.path().join(format!("quic-{index}.toml"));
-    let text = configuration(flow, index, experiment.meld.max_age, folder.path());
+    let mut text = configuration(flow, index, experiment.meld.max_age, folder.path());
+    if let Some(files) = site.files {
+        let files = files.canonicalize().unwrap_or_else(|_| files.to_owned());
+        text.push_str(&format!(
+            "[http]\nroot = {:?}\n",
+            files.display().to_string()
+        ));
+    } else {
+        text.push_str(&format!("[http]\nlargest = \"{} B\"\n", ENDLESS.get()));
+    }
     fs::write(&config, text).map_err(Error::system(format!("write {}", config.display())))?;
-    let mut command = Command::new(program);
+    let mut command = Command::new(site.program);
     command.args(["quic", "serve", "--config"]).arg(&config);
     let listens = |log: &Path| fs::read_to_string(log).is_ok_and(|said| said.contains("listening"));
     let log = format!("quic-{index}.log");
     Daemon::start(
         "brimful quic serve",
         command,
-        servers,
+        site.servers,
         folder,
         &log,
         listens,
@@ -99,12 +119,12 @@ fn configuration(flow: &FlowSpec, index: usize, max_age: Duration, folder: &Path
     };
     format!(
         "listen = [\"{SERVER_ADDRESS}:{port}\"]\ncc = \"{cc}\"\nmeld = \"{meld}\"\n\
-         [certificate]\nself-signed = [\"{SERVER_ADDRESS}\"]\n{reports}\
-         [http]\nlargest = \"{largest} B\"\n[transport]\nmtu = {mtu}\n\
+         [certificate]\nself-signed = [\"server\", \"{SERVER_ADDRESS}\"]\nwrite = \"{certificate}\"\n\
+         {reports}[transport]\nmtu = {mtu}\n\
          [stats]\nfile = \"{stats}\"\ninterval = \"{SAMPLES}\"\n",
         port = flow_port(index),
         cc = flow.cc.name,
-        largest = ENDLESS.get(),
+        certificate = folder.join(format!("quic-{index}.pem")).display(),
         mtu = flow.tcp.mss.get(),
         stats = stats(folder, index).display(),
     )

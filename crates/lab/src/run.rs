@@ -16,7 +16,7 @@ use crate::{Error, reports};
 use scenario::{EcnSpec, Experiment, PepMode, RunResult, Transport};
 use std::num::NonZeroU32;
 use std::os::unix::net::UnixListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -52,7 +52,7 @@ pub struct Options {
 pub fn run(experiment: &Experiment, seed: u64, options: &Options) -> Result<RunResult, Error> {
     let fitted = check(experiment, options.scale)?;
     let experiment = &fitted.experiment;
-    let mut lab = Lab::build(experiment, options)?;
+    let mut lab = Lab::build(experiment, options, None)?;
     let mut radio = lab.radio(experiment, seed, options, Purpose::Measure)?;
     lab.start_flows(experiment, seed, &mut radio)?;
     let end = Arc::clone(&radio.end);
@@ -213,7 +213,13 @@ impl Drop for Presence {
 
 impl Lab {
     /// Hosts, and the proxy if there is one.
-    pub(crate) fn build(experiment: &Experiment, options: &Options) -> Result<Self, Error> {
+    ///
+    /// `files` is the folder that the servers of QUIC flows have for HTTP/3.
+    pub(crate) fn build(
+        experiment: &Experiment,
+        options: &Options,
+        files: Option<&Path>,
+    ) -> Result<Self, Error> {
         let presence = Presence::begin();
         let (hosts, devices) = topology::build(experiment.ues.len(), route_options(experiment)?)?;
         prepare_edge(experiment, &hosts)?;
@@ -233,7 +239,15 @@ impl Lab {
         let quic_flows = experiment.flows.iter().enumerate();
         let quic_flows = quic_flows.filter(|(_, flow)| flow.transport == Transport::Quic);
         let quic = quic_flows
-            .map(|(i, _)| quic::start(experiment, i, &hosts.servers, &folder, &options.program))
+            .map(|(index, _)| {
+                let site = quic::Site {
+                    servers: &hosts.servers,
+                    folder: &folder,
+                    program: &options.program,
+                    files,
+                };
+                quic::start(experiment, index, &site)
+            })
             .collect::<Result<_, _>>()?;
         Ok(Self {
             hosts: Arc::new(hosts),

@@ -4,6 +4,7 @@
 
 mod capture;
 mod ends;
+mod meld;
 mod queues;
 mod runs;
 mod shell;

@@ -17,7 +17,7 @@ use crate::{Error, child};
 use content::Content;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
-use scenario::{Experiment, RunResult};
+use scenario::{Experiment, RunResult, Transport};
 use service::Iperf;
 use std::ffi::OsString;
 use std::fs;
@@ -76,7 +76,7 @@ pub fn shell(
 ) -> Result<Visited, Error> {
     let fitted = check_shell(experiment, options.scale)?;
     let experiment = &fitted.experiment;
-    let mut lab = Lab::build(experiment, options)?;
+    let mut lab = Lab::build(experiment, options, visit.files.as_deref())?;
     let mut radio = lab.radio(experiment, seed, options, Purpose::Shell)?;
     let end = Arc::clone(&radio.end);
     let content = visit.files.clone().map_or(Content::Sizes, Content::Files);
@@ -93,6 +93,7 @@ pub fn shell(
     // whatever else the program has started ends with the lab
     drop(lab);
     let mut result = network.finish(outcome.end, seed);
+    result.flows.clear();
     result.real_time = Some(outcome.real_time(fitted.scale, fitted.notes));
     Ok(Visited {
         status,
@@ -101,14 +102,21 @@ pub fn shell(
     })
 }
 
-/// The network, cell and proxy of an experiment as a shell has them here, without flows.
+/// The network, cell and proxy of an experiment as a shell has them here, with the servers of QUIC
+/// flows and no other flow.
 ///
 /// # Errors
 /// The first thing that the lab cannot do.
 pub fn check_shell(experiment: &Experiment, scale: Option<NonZeroU32>) -> Result<Fitted, Error> {
     let available = check_network(experiment)?;
     let mut network = experiment.clone();
-    network.flows.clear();
+    // of flows there are only the servers of QUIC, for whatever program asks them
+    network
+        .flows
+        .retain(|flow| flow.transport == Transport::Quic);
+    for flow in &network.flows {
+        crate::traffic::check_flow(flow, &available)?;
+    }
     Ok(fit(&network, scale, &available))
 }
 

@@ -233,7 +233,7 @@ app = { kind = "continuous" }
             record: None,
             scale: None,
         };
-        let mut lab = Lab::build(&experiment, &options).expect("a lab");
+        let mut lab = Lab::build(&experiment, &options, None).expect("a lab");
         let radio = lab.radio(&experiment, 1, &options, Purpose::Shell);
         let radio = radio.expect("a radio");
         let (end, hosts, clock) = (Arc::clone(&radio.end), Arc::clone(&lab.hosts), lab.clock);

@@ -1,0 +1,109 @@
+//! MELD across the real-time cell: `brimful quic serve`, the kernel's TCP, and a browser.
+
+use crate::{brimful, is_root, output, scenario_of, stderr, stdout};
+use serde_json::Value;
+use std::path::Path;
+
+/// 5 MB over the radio that loses 0.8 % of packets.
+fn download(transport: &str, meld: &str) -> (Value, String) {
+    let mut command = brimful(&["run", "--world", "lab", "--json", "--repeats", "1"]);
+    command.arg(scenario_of("meld", "download-20m.toml"));
+    command.args(["--set", "flow.download.app.size=5 MB"]);
+    for set in [format!("transport={transport}"), format!("meld={meld}")] {
+        command.args(["--set", &set]);
+    }
+    let done = output(command);
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    let summary: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    (summary["flows"][0].clone(), stderr(&done))
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().expect("a number")
+}
+
+#[test]
+fn a_quic_server_that_asks_the_radio_is_faster_over_a_radio_that_loses() {
+    if !is_root("a_quic_server_that_asks_the_radio_is_faster_over_a_radio_that_loses") {
+        return;
+    }
+    let (plain, _) = download("quic", "off");
+    let (meld, said) = download("quic", "default");
+    for flow in [&plain, &meld] {
+        assert_eq!(number(&flow["delivered_bytes"]), 5e6, "{flow}");
+        assert!(number(&flow["rtt_ms"]["min"]) >= 40.0, "{flow}");
+        assert!(number(&flow["rtt_ms"]["samples"]) > 50.0, "{flow}");
+    }
+    let goodput = |flow: &Value| number(&flow["goodput_bps"]["mean"]);
+    let (plain, meld) = (goodput(&plain), goodput(&meld));
+    // 2.0 times in the simulator, over 10 repeats of 20 MB
+    assert!(meld > 1.2 * plain, "{meld} to {plain}: {said}");
+}
+
+#[test]
+fn the_kernels_tcp_asks_the_radio_by_bpf() {
+    if !is_root("the_kernels_tcp_asks_the_radio_by_bpf") {
+        return;
+    }
+    let (flow, said) = download("tcp", "default");
+    assert_eq!(number(&flow["delivered_bytes"]), 5e6, "{flow}");
+    let told = said.lines().find(|line| line.contains("MELD default:"));
+    let told = told.unwrap_or_else(|| panic!("no decision: {said}"));
+    assert!(told.contains("lost-on-radio"), "{told}");
+}
+
+#[test]
+fn what_the_lab_cannot_do_with_meld_is_refused() {
+    if !is_root("what_the_lab_cannot_do_with_meld_is_refused") {
+        return;
+    }
+    let refused = |sets: &[&str], why: &str| {
+        let mut command = brimful(&["run", "--world", "lab"]);
+        command.arg(scenario_of("meld", "download-20m.toml"));
+        for set in sets {
+            command.args(["--set", set]);
+        }
+        let done = output(command);
+        assert_eq!(done.status.code(), Some(2), "{}", stderr(&done));
+        assert!(stderr(&done).contains(why), "{}", stderr(&done));
+    };
+    refused(&["cc=bbr", "meld=me"], "newreno and cubic only");
+    refused(
+        &["transport=quic", "flow.download.direction=up", "meld=off"],
+        "downloads only",
+    );
+}
+
+/// The page comes by QUIC or not at all: Chromium knows no other way to this origin.
+const BROWSE: &str = r#"set -e
+key=$(openssl x509 -in "$BRIMFUL_LAB/quic-0.pem" -pubkey -noout | openssl pkey -pubin -outform der |
+  openssl dgst -sha256 -binary | base64)
+profile=$(mktemp -d)
+timeout 60 chromium --headless --no-sandbox --disable-gpu --no-first-run --disable-sync \
+  --disable-background-networking --disable-component-update --user-data-dir="$profile" \
+  --enable-quic --origin-to-force-quic-on=server:20000 --ignore-certificate-errors-spki-list="$key" \
+  --dump-dom https://server:20000/index.html 2>/dev/null
+rm -rf "$profile""#;
+
+#[test]
+fn chromium_fetches_a_page_over_http_3_through_the_cell() {
+    if !is_root("chromium_fetches_a_page_over_http_3_through_the_cell") {
+        return;
+    }
+    if !Path::new("/usr/bin/chromium").exists() {
+        eprintln!("skipped: chromium_fetches_a_page_over_http_3_through_the_cell needs chromium");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = "<html><body><p>over the radio</p></body></html>";
+    std::fs::write(folder.path().join("index.html"), page).expect("a file");
+    let mut command = brimful(&["lab", "shell"]);
+    command.arg(scenario_of("meld", "download-20m.toml"));
+    command.args(["--set", "transport=quic", "--set", "meld=default"]);
+    command.arg("--server").arg(folder.path());
+    command.args(["--", "sh", "-c", BROWSE]);
+    let done = output(command);
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    let page = stdout(&done);
+    assert!(page.contains("<p>over the radio</p>"), "{page}");
+}
