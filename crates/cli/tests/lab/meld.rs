@@ -67,11 +67,9 @@ fn what_the_lab_cannot_do_with_meld_is_refused() {
         assert_eq!(done.status.code(), Some(2), "{}", stderr(&done));
         assert!(stderr(&done).contains(why), "{}", stderr(&done));
     };
-    refused(&["cc=bbr", "meld=me"], "newreno and cubic only");
-    refused(
-        &["transport=quic", "flow.download.direction=up", "meld=off"],
-        "downloads only",
-    );
+    let quic = |set| ["transport=quic", set];
+    refused(&quic("flow.download.direction=up"), "downloads only");
+    refused(&quic("flow.download.tcp.mss=1190 B"), "1200 B to 1472 B");
 }
 
 /// The page comes by QUIC or not at all: Chromium knows no other way to this origin.
