@@ -354,8 +354,8 @@ impl Lab {
     /// # Errors
     /// What it said as it ended.
     pub(crate) fn check_proxy(&mut self) -> Result<(), Error> {
-        let daemons = self.proxy.iter_mut().chain(&mut self.quic);
-        daemons.map(Daemon::check).collect()
+        let mut daemons = self.proxy.iter_mut().chain(&mut self.quic);
+        daemons.try_for_each(Daemon::check)
     }
 
     /// Ends all threads.
