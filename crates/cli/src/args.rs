@@ -96,6 +96,7 @@ Examples:
   brimful reproduce rapid --quick
   brimful reproduce rapid --only fig4 --only fig7 --out results
   brimful reproduce dynamic-buffer --quick
+  brimful reproduce meld --quick
   sudo brimful reproduce rapid --world lab --threads 4
   sudo brimful reproduce rapid --world sim,lab --only fig9
 

@@ -22,6 +22,7 @@ mod experiment;
 mod figure;
 mod markdown;
 mod measure;
+mod meld;
 mod outcome;
 mod plan;
 mod rapid;
@@ -39,4 +40,4 @@ pub use results::Results;
 pub use section::{Extent, Part, Section, System, World};
 
 /// The systems whose papers can be reproduced.
-pub const SYSTEMS: &[&System] = &[&rapid::SYSTEM, &dynamic_buffer::SYSTEM];
+pub const SYSTEMS: &[&System] = &[&rapid::SYSTEM, &dynamic_buffer::SYSTEM, &meld::SYSTEM];

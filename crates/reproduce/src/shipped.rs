@@ -24,6 +24,19 @@ pub(crate) const DYNAMIC_BUFFER: Embedded = files![
     "traces/train.txt",
 ];
 
+/// Those of MELD; its 5G cell is RAPID's.
+pub(crate) const MELD: Embedded = files![
+    "meld/download-20m.toml",
+    "meld/mixed-short-long.toml",
+    "meld/nr.toml",
+    "meld/oai.inc",
+    "meld/ping.toml",
+    "meld/server.inc",
+    "rapid/fast-cell.inc",
+    "rapid/nlos-cell.inc",
+    "rapid/rapid.inc",
+];
+
 /// Those of RAPID.
 pub(crate) const RAPID: Embedded = files![
     "rapid/fast-cell.inc",
@@ -34,6 +47,7 @@ pub(crate) const RAPID: Embedded = files![
     "rapid/mixed-nlos.toml",
     "rapid/nlos-cell.inc",
     "rapid/oai-fast.toml",
+    "rapid/oai-quic.toml",
     "rapid/oai-short.toml",
     "rapid/oai-udp-150k.toml",
     "rapid/oai-udp-8m.toml",
@@ -66,9 +80,15 @@ mod tests {
 
     #[test]
     fn the_tables_are_the_folders() {
-        for (name, files) in [("rapid", RAPID), ("dynamic-buffer", DYNAMIC_BUFFER)] {
+        let all = [
+            ("rapid", RAPID),
+            ("dynamic-buffer", DYNAMIC_BUFFER),
+            ("meld", MELD),
+        ];
+        for (name, files) in all {
             let known = files.iter().map(|(name, _)| *name);
-            let known: Vec<&str> = known.filter(|n| !n.starts_with("traces/")).collect();
+            let inside = format!("{name}/");
+            let known: Vec<&str> = known.filter(|n| n.starts_with(&inside)).collect();
             assert_eq!(known, folder(name));
         }
     }

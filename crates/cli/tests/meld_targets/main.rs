@@ -1,0 +1,93 @@
+//! What MELD must do in the shipped scenarios of `scenarios/meld/`, as bounds on means over ten seeds.
+#![allow(missing_docs, reason = "a test")]
+
+use scenario::{FlowResult, Overrides, RunResult, load};
+use std::path::Path;
+
+const REPEATS: u64 = 10;
+/// Base round-trip time, ms.
+const BASE: f64 = 55.0;
+
+fn runs(scenario: &str, set: &[(&str, &str)]) -> Vec<RunResult> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/meld");
+    let set = set
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+    let overrides = Overrides {
+        set: set.collect(),
+        ..Overrides::default()
+    };
+    let points = load(&folder.join(scenario).with_extension("toml"), &overrides)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let experiment = &points[0].experiment;
+    (1..=REPEATS)
+        .map(|seed| sim::run(experiment, seed).unwrap_or_else(|error| panic!("{error}")))
+        .collect()
+}
+
+/// The mean over the runs of what is measured of a flow.
+fn mean(runs: &[RunResult], name: &str, measure: impl Fn(&FlowResult) -> f64) -> f64 {
+    let of = |run: &RunResult| {
+        let flow = run.flows.iter().find(|flow| flow.name == name);
+        measure(flow.expect("a flow of that name"))
+    };
+    runs.iter().map(of).sum::<f64>() / runs.len() as f64
+}
+
+struct Download {
+    mbps: f64,
+    rtt: f64,
+}
+
+fn download(transport: &str, cc: &str, meld: &str) -> Download {
+    let set = [("transport", transport), ("cc", cc), ("meld", meld)];
+    let runs = runs("download-20m", &set);
+    Download {
+        mbps: mean(&runs, "download", |flow| flow.goodput.as_mbps_f64()),
+        rtt: mean(&runs, "download", |flow| flow.rtt.mean),
+    }
+}
+
+/// Sections 5 and figure 3: a ping of 560 kbit/s loses 0.8 % of its packets.
+#[test]
+fn the_radio_loses_as_much_as_the_papers() {
+    let runs = runs("ping", &[]);
+    let lost = mean(&runs, "ping", |flow| flow.lost as f64 / 6000.0);
+    assert!((0.007..=0.009).contains(&lost), "{lost}");
+    let clear = self::runs("ping", &[("loss", "0%"), ("duration", "10 s")]);
+    assert!(mean(&clear, "ping", |flow| flow.lost as f64) < 0.5);
+}
+
+#[test]
+fn newreno_over_quic_gains_what_the_paper_says() {
+    let [off, de, me] = ["off", "de", "me"].map(|meld| download("quic", "newreno", meld));
+    let gain = |with: &Download| with.mbps / off.mbps - 1.0;
+    assert!(gain(&de) >= 1.0, "DE {}", gain(&de));
+    assert!(gain(&me) >= 0.8, "ME {}", gain(&me));
+    assert!(me.rtt <= 1.5 * BASE, "ME {} ms", me.rtt);
+    assert!(de.rtt >= 2.0 * me.rtt, "DE {} ms", de.rtt);
+}
+
+#[test]
+fn cubic_over_quic_gains() {
+    let [off, de, me] = ["off", "de", "me"].map(|meld| download("quic", "cubic", meld));
+    for (name, with) in [("DE", &de), ("ME", &me)] {
+        assert!(with.mbps >= 1.05 * off.mbps, "{name}: {}", with.mbps);
+    }
+    assert!(me.rtt > off.rtt && me.rtt <= 1.5 * BASE, "ME {} ms", me.rtt);
+}
+
+#[test]
+fn default_gains_and_waits_no_longer_than_me() {
+    for transport in ["quic", "tcp"] {
+        let [off, me, default] =
+            ["off", "me", "default"].map(|meld| download(transport, "newreno", meld));
+        assert!(
+            default.mbps > 1.2 * off.mbps,
+            "{transport}: {}",
+            default.mbps
+        );
+        let most = me.rtt.max(1.5 * BASE);
+        assert!(default.rtt <= most, "{transport}: {} ms", default.rtt);
+    }
+}

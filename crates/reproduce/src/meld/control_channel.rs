@@ -1,0 +1,87 @@
+//! What the radio's reports cost (4.2.2): the size of ours as they are encoded.
+
+use crate::claim::{Cell, Claim, Verdict};
+use crate::results::Results;
+use crate::section::{Extent, Part, Section};
+use rnis::{CellId, CellReport, LinkQuality, McsTable, RadioReport, Rnti, UeReport, codec};
+use scenario::Estimate;
+use std::net::{IpAddr, Ipv4Addr};
+use units::{Bytes, Cqi, Duration, Hertz, Instant, Mcs, Prb, Slot};
+
+pub(super) const SECTION: Section = Section {
+    id: "control-channel",
+    title: "The control channel (section 4.2.2)",
+    experiments: |_| Vec::new(),
+    report: |_: &Extent, _: &Results| Part {
+        claims: claims(),
+        ..Part::default()
+    },
+};
+
+/// Headers of TCP and IP.
+const HEADERS: usize = 40;
+
+/// A report of a period of so many milliseconds of the testbed's cell, a minute after its start, for so many users that
+/// share it.
+fn report(users: u16, period_ms: u64) -> RadioReport {
+    let ue = |index: u16| UeReport {
+        rnti: Rnti(17 + index),
+        ip: Some(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2))),
+        prb_dl: Prb::new(25 / users),
+        quality: LinkQuality::Mcs {
+            mcs: Mcs::new(28),
+            table: McsTable::LteQam64,
+            layers: 1,
+            data_re_per_prb: 120,
+        },
+        cqi: Cqi::new(15),
+        tbs_bytes: Bytes::new(2292 * period_ms / u64::from(users)),
+        served_bytes: Bytes::new(2200 * period_ms / u64::from(users)),
+        rlc_queue_bytes: Bytes::new(20_000),
+        harq_processes: 8,
+        harq_retx: 1,
+        lost_packets: Some(1),
+        seq: 60_000 / period_ms,
+        timestamp: Instant::from_nanos(60_000_000_000),
+    };
+    RadioReport {
+        cell: CellReport {
+            id: CellId(1),
+            n_prb: Prb::new(25),
+            scs: Hertz::from_khz(15),
+            slot_duration: Duration::from_millis(1),
+            downlink_share: 1.0,
+            slot: Slot::new(60_000),
+            slots: period_ms as u32,
+            prb_background: Prb::new(0),
+        },
+        ues: (0..users).map(ue).collect(),
+    }
+}
+
+fn claims() -> Vec<Claim> {
+    // reports know no transport
+    let exact = |mean: f64| [Cell::One(Estimate { mean, ci95: 0.0 }), Cell::Empty];
+    let bytes = |users, ms| codec::encode_binary(&report(users, ms)).len() + HEADERS;
+    let json = |users, ms| codec::encode_json(&report(users, ms)).len() + HEADERS;
+    // bytes a ms are 8 kbit/s
+    let one = bytes(1, 8) as f64;
+    let fifty = bytes(50, 1) as f64 * 8e-3;
+    vec![
+        Claim::new("section 4.2.2", "reports of one user every 8 ms, kbit/s", "250")
+            .measured(&exact(one), Verdict::of(one <= 275.0).or_better(one < 225.0))
+            .note(format!(
+                "ours as encoded for topics, with headers of TCP and IP; as JSON {} kbit/s. What the broker adds is \
+                 not counted",
+                json(1, 8)
+            ))
+            .decimals(0),
+        Claim::new("section 4.2.2", "reports of 50 users every millisecond, Mbit/s", "100")
+            .measured(
+                &exact(fifty),
+                Verdict::of(fifty <= 110.0).or_better(fifty < 90.0),
+            )
+            .note(format!("as JSON {:.0} Mbit/s", json(50, 1) as f64 * 8e-3))
+            .decimals(0),
+    ]
+}

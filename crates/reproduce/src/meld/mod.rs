@@ -1,0 +1,118 @@
+//! MELD: Diarra et al., "Cross-layer Loss Discrimination Algorithms for MEC in 4G networks", HPSR 2021,
+//! section 5.
+
+mod beyond;
+mod control_channel;
+mod downloads;
+mod ping;
+mod short;
+mod sweeps;
+mod tables;
+
+use crate::claim::Cell;
+use crate::experiment::Experiment;
+use crate::measure::goodput;
+use crate::results::Results;
+use crate::section::{Extent, Repeats, System};
+use crate::shipped;
+use scenario::{Estimate, RunResult};
+
+/// The system.
+pub(crate) static SYSTEM: System = System {
+    name: "meld",
+    title: "MELD: ours beside the paper",
+    columns: &["QUIC", "TCP"],
+    files: shipped::MELD,
+    repeats: Repeats {
+        full: 10,
+        quick: 3,
+        lab: 3,
+    },
+    lab: &["fig3", "fig4"],
+    lab_duration: None,
+    worlds: "",
+    preface: "A download of 20 MB over a 4G cell of 25 PRBs whose radio loses packets; `off` is the controller \
+        alone, `de` and `me` the paper's MELD-DE and MELD-ME, `default` ours \
+        ([what differs](../algorithms/meld.md)). The paper has QUIC, of which the verdicts speak; the \
+        simulator's TCP is beside it. RTT is end to end, from a packet's leaving the server to the arrival \
+        there of its acknowledgement. The radio was set up by what the paper says of it and of its loss \
+        (`scenarios/meld/oai.inc` tells the two apart), not by any of the goodputs below; \"the link\" is \
+        what UDP that never pauses delivers over it.",
+    quick: "no sweeps, no 5G cell",
+    sections: &[
+        ping::SECTION,
+        downloads::GOODPUT,
+        downloads::DELAY,
+        short::SECTION,
+        beyond::SECTION,
+        control_channel::SECTION,
+        sweeps::LOSS,
+        sweeps::REPORTS,
+        beyond::NR,
+    ],
+    discussion: include_str!("discussion.md"),
+};
+
+/// Base round-trip time (table 1), ms.
+const BASE: f64 = 55.0;
+/// What a download runs over. The paper has the first.
+const TRANSPORTS: [&str; 2] = ["quic", "tcp"];
+/// The paper's controllers.
+const CONTROLS: [&str; 2] = ["newreno", "cubic"];
+/// What decides on losses.
+const VARIANTS: [&str; 4] = ["off", "de", "me", "default"];
+
+/// A controller's name in text.
+fn named(control: &str) -> &'static str {
+    match control {
+        "newreno" => "NewReno",
+        "cubic" => "Cubic",
+        _ => "BBR",
+    }
+}
+
+/// The download.
+fn download(transport: &str, control: &str, variant: &str) -> Experiment {
+    Experiment::of("meld/download-20m")
+        .set("transport", transport)
+        .set("cc", control)
+        .set("meld", variant)
+}
+
+/// UDP that always has something to send: what the radio delivers at most.
+fn saturated() -> Experiment {
+    Experiment::of("meld/ping")
+        .set("flow.ping.app.rate", "19 Mbit/s")
+        .set("duration", "30 s")
+}
+
+/// The link, Mbit/s.
+fn link(results: &Results) -> Estimate {
+    results.mean(&saturated(), goodput("ping"))
+}
+
+/// One measurement of both transports.
+fn both(of: impl Fn(&'static str) -> Estimate) -> [Cell; 2] {
+    TRANSPORTS.map(|transport| Cell::One(of(transport)))
+}
+
+/// By how many per cent something is more than in another experiment, seed by seed.
+fn gain(
+    results: &Results,
+    [experiment, base]: [&Experiment; 2],
+    measure: impl Fn(&RunResult) -> Option<f64>,
+) -> Estimate {
+    let Estimate { mean, ci95 } = results.ratio(experiment, base, measure);
+    Estimate {
+        mean: 100.0 * (mean - 1.0),
+        ci95: 100.0 * ci95,
+    }
+}
+
+/// Nothing of it in a quick reproduction.
+fn unless_quick(extent: &Extent, experiments: impl FnOnce() -> Vec<Experiment>) -> Vec<Experiment> {
+    match extent.quick {
+        true => Vec::new(),
+        false => experiments(),
+    }
+}

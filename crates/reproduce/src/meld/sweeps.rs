@@ -1,0 +1,117 @@
+//! How much loss, and how old the reports.
+
+use super::{VARIANTS, download, tables, unless_quick};
+use crate::experiment::Experiment;
+use crate::markdown;
+use crate::measure::{goodput, rtt};
+use crate::results::Results;
+use crate::section::{Extent, Part, Section};
+
+/// Over loss.
+pub(super) const LOSS: Section = Section {
+    id: "loss",
+    title: "More and less loss",
+    experiments: |extent| unless_quick(extent, || grid(&LOSSES, &VARIANTS)),
+    report: |extent, results| table(extent, results, "loss", &LOSSES, &VARIANTS),
+};
+
+/// Over the reports' period and delay.
+pub(super) const REPORTS: Section = Section {
+    id: "reports",
+    title: "Reports that come seldom or late",
+    experiments: |extent| {
+        unless_quick(extent, || {
+            let mut all = grid(&PERIODS, &ASKING);
+            all.extend(grid(&DELAYS, &ASKING));
+            all
+        })
+    },
+    report: |extent, results| {
+        let periods = table(extent, results, "period", &PERIODS, &ASKING).text;
+        let delays = table(extent, results, "age on arrival", &DELAYS, &ASKING).text;
+        let text = match extent.quick {
+            true => String::new(),
+            false => format!(
+                "A report older than 40 ms explains no loss: from there on MELD is the controller alone.\n\n\
+                 {periods}\n{delays}"
+            ),
+        };
+        Part {
+            text,
+            ..Part::default()
+        }
+    },
+};
+
+/// Those that read reports.
+const ASKING: [&str; 3] = ["de", "me", "default"];
+
+/// A knob and its position.
+type Turn = (&'static str, &'static str);
+
+const LOSSES: [Turn; 6] = [
+    ("loss", "0%"),
+    ("loss", "0.2%"),
+    ("loss", "0.4%"),
+    ("loss", "0.8%"),
+    ("loss", "1.2%"),
+    ("loss", "2%"),
+];
+const PERIODS: [Turn; 5] = [
+    ("report-period", "1 ms"),
+    ("report-period", "8 ms"),
+    ("report-period", "20 ms"),
+    ("report-period", "40 ms"),
+    ("report-period", "100 ms"),
+];
+const DELAYS: [Turn; 5] = [
+    ("report-delay", "1 ms"),
+    ("report-delay", "10 ms"),
+    ("report-delay", "20 ms"),
+    ("report-delay", "40 ms"),
+    ("report-delay", "100 ms"),
+];
+
+fn at((knob, position): Turn, variant: &str) -> Experiment {
+    download("quic", "newreno", variant).set(knob, position)
+}
+
+fn grid(turns: &[Turn], variants: &[&str]) -> Vec<Experiment> {
+    let turns = turns.iter();
+    turns
+        .flat_map(|turn| variants.iter().map(|variant| at(*turn, variant)))
+        .collect()
+}
+
+fn table(
+    extent: &Extent,
+    results: &Results,
+    head: &str,
+    turns: &[Turn],
+    variants: &[&str],
+) -> Part {
+    if extent.quick {
+        return Part::default();
+    }
+    let rows = turns.iter().map(|turn| {
+        let cells = variants.iter().map(|variant| {
+            let experiment = at(*turn, variant);
+            format!(
+                "{}; {}",
+                tables::shown(results.mean(&experiment, goodput("download"))),
+                tables::shown(results.mean(&experiment, rtt("download"))),
+            )
+        });
+        core::iter::once(turn.1.to_owned()).chain(cells).collect()
+    });
+    let heads: Vec<&str> = core::iter::once(head)
+        .chain(variants.iter().copied())
+        .collect();
+    Part {
+        text: format!(
+            "NewReno over QUIC: goodput, Mbit/s; mean RTT, ms.\n\n{}",
+            markdown::table(&heads, rows)
+        ),
+        ..Part::default()
+    }
+}
