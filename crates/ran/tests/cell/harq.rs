@@ -325,3 +325,23 @@ fn random_loss_is_what_the_bearer_says_and_only_downlink() {
             .all(|(_, _, _, reason)| *reason == DropReason::Random)
     );
 }
+
+/// Packets larger than blocks, of which HARQ gives up some: each lost packet is reported once, however
+/// many of its segments were lost, by the time that it is given up.
+#[test]
+fn a_report_counts_each_packet_that_the_radio_lost_once() {
+    let config = config(Combining::None, 1);
+    let bearer = um(&config, Duration::from_millis(20));
+    let channel = Fixed(mcs(4, 0.3));
+    let mut bench = Bench::new(config, vec![ue(1, channel, vec![bearer])], 3);
+    bench.saturate(Instant::ZERO, at_ms(1_000), &[0], 30_000, 9_000);
+    let stats = bench.cell.stats().ues[0].downlink;
+    let dropped = bench.dropped.len();
+    assert!(dropped > 100, "{dropped}");
+    // several segments of one packet are lost
+    assert!(stats.failures as usize > dropped, "{stats:?}");
+    let report = bench.cell.report(at_ms(1_000));
+    assert_eq!(report.ues[0].lost_packets, Some(dropped as u32));
+    let next = bench.cell.report(at_ms(1_001));
+    assert_eq!(next.ues[0].lost_packets, Some(0));
+}

@@ -284,25 +284,29 @@ fn beside_quic(_: &Extent, results: &Results) -> Part {
         Modes::measured(results, at, of_both)
     };
     let [cubic, bbr] = CONTROLS.map(of);
+    let why = "`default` aims at an empty queue: what it does not intercept and keeps one takes the link. \
+         `paper`, which keeps a radio BDP in flight, has more than its share";
     let claims = vec![
         Claim::new(
             "figure 14",
             "4G, TCP beside QUIC with BBR: share of the link, %",
             "-> at least fair",
         )
-        .measured(&bbr.row(), Verdict::of(bbr.default.least() >= 50.0)),
+        .measured(&bbr.row(), Verdict::of(bbr.default.least() >= 50.0))
+        .if_not(why),
         Claim::new(
             "figure 14",
             "4G, TCP beside QUIC with Cubic: share of the link, %",
             "-> at least 30",
         )
-        .measured(&cubic.row(), Verdict::of(cubic.default.least() >= 30.0)),
+        .measured(&cubic.row(), Verdict::of(cubic.default.least() >= 30.0))
+        .if_not(why),
     ];
     let all: Vec<tables::Labelled> = CONTROLS
         .iter()
         .flat_map(|control| {
             let at = |mode| with_control(QUIC, mode, control);
-            rows(&format!("QUIC with {}", control), at)
+            rows(&format!("QUIC with {control}"), at)
         })
         .collect();
     Part {
