@@ -437,6 +437,28 @@ mod tests {
     }
 
     #[test]
+    fn only_flows_that_lost_datagrams_have_bursts() {
+        let mut runs = [run(1, 2.0, 10)];
+        with(&[("", &runs)], |variants| {
+            assert!(burst_table(variants).rows.is_empty());
+        });
+        let mut bursts = scenario::LossBursts {
+            packets: 1000,
+            ..Default::default()
+        };
+        [1, 1, 2, 7, 12].map(|length| bursts.add(length));
+        runs[0].flows[0].loss_bursts = Some(bursts);
+        with(&[("", &runs)], |variants| {
+            let table = burst_table(variants);
+            assert_eq!(table.rows.len(), 1);
+            assert_eq!(at(&table, 0, "lost"), "2.300");
+            assert_eq!(at(&table, 0, "mean"), "4.600");
+            assert_eq!(at(&table, 0, "of 1"), "40.00");
+            assert_eq!(at(&table, 0, "of 5 or more"), "40.00");
+        });
+    }
+
+    #[test]
     fn a_completion_time_needs_every_repeat_to_end() {
         let mut runs = [run(1, 2.0, 10), run(2, 2.0, 10)];
         with(&[("", &runs)], |variants| {
