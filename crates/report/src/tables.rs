@@ -446,7 +446,9 @@ mod tests {
             packets: 1000,
             ..Default::default()
         };
-        [1, 1, 2, 7, 12].map(|length| bursts.add(length));
+        for length in [1, 1, 2, 7, 12] {
+            bursts.add(length);
+        }
         runs[0].flows[0].loss_bursts = Some(bursts);
         with(&[("", &runs)], |variants| {
             let table = burst_table(variants);
