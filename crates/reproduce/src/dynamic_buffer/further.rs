@@ -75,6 +75,18 @@ pub(super) const SETTINGS: Section = Section {
     },
 };
 
+pub(super) const SENDERS: Section = Section {
+    id: "senders",
+    title: "Senders further away",
+    experiments: |extent| unless_quick(extent, senders),
+    report: |extent, results| {
+        let text = "`default` with senders at other round-trip times, and other allowances: what a flow may keep \
+            waiting must bridge its sender's round trip.";
+        let heads = ["flows have", "round trip", "allowance"];
+        shown(extent, results, text, &heads, senders)
+    },
+};
+
 /// What tells an experiment from the others, and the experiment.
 type Row = (Vec<String>, Experiment);
 
@@ -221,4 +233,19 @@ fn settings() -> Vec<Row> {
         })
     };
     Sharing::BOTH.into_iter().flat_map(of).collect()
+}
+
+fn senders() -> Vec<Row> {
+    let of = |(sharing, rtt): (Sharing, &'static str)| {
+        ["10 ms", "15 ms", "20 ms", "40 ms"].map(|allowance| {
+            let experiment = at(sharing, &DEFAULT)
+                .set("path.rtt", rtt)
+                .set("cell.queues.allowance", allowance);
+            row(sharing, &[rtt, allowance], experiment)
+        })
+    };
+    let pairs = Sharing::BOTH
+        .into_iter()
+        .flat_map(|sharing| ["10 ms", "20 ms", "40 ms"].map(|rtt| (sharing, rtt)));
+    pairs.flat_map(of).collect()
 }

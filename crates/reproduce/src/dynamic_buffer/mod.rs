@@ -53,6 +53,7 @@ pub(crate) static SYSTEM: System = System {
         further::DISCIPLINES,
         further::TICKS,
         further::SETTINGS,
+        further::SENDERS,
     ],
     discussion: include_str!("discussion.md"),
 };
