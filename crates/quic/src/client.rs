@@ -15,12 +15,18 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Instant;
+use tokio::task::JoinSet;
 use units::{BitRate, Bytes, Duration};
 
 /// What a client takes ahead of its application: enough for 1 Gbit/s at 130 ms.
 const RECEIVE_WINDOW: u32 = 16 << 20;
 /// The port of a URL that names none (RFC 9114 3.1).
 const HTTPS: u16 = 443;
+
+/// Between the beginnings of two attempts (RFC 8305 8).
+const STAGGER: std::time::Duration = std::time::Duration::from_millis(250);
+/// Most addresses of a host that are tried.
+const MOST_ADDRESSES: usize = 8;
 
 /// How a client connects.
 #[derive(Clone, Debug)]
@@ -182,7 +188,9 @@ impl Client {
         };
         let monitor = Monitor::new();
         let (host, port, protocol) = target.server()?;
-        let (endpoint, connection) = self.connect(&host, port, protocol, &monitor).await?;
+        let made = self.connect(&host, port, protocol, &monitor).await?;
+        let (endpoint, connection) = (made.endpoint, made.connection);
+        progress.began = made.began;
         let handshake = progress.elapsed();
         let (status, summary) = match target {
             Target::Plain { size, rate, .. } => {
@@ -215,19 +223,17 @@ impl Client {
         Ok(download)
     }
 
+    /// To the first of the host's addresses that answers. Each gets a little time before the next is
+    /// tried beside it (RFC 8305 5).
     async fn connect(
         &self,
         host: &str,
         port: u16,
         protocol: &[u8],
         monitor: &Monitor,
-    ) -> Result<(Endpoint, Connection), QuicError> {
-        let address = resolve(host, port, self.options.bind).await?;
-        let bind = self.options.bind.unwrap_or_else(|| any(address));
-        let endpoint = Endpoint::client(bind).map_err(|source| QuicError::Socket {
-            address: bind,
-            source,
-        })?;
+    ) -> Result<Made, QuicError> {
+        let addresses = resolve(host, port, self.options.bind).await?;
+        let mut config = ClientConfig::new(Arc::new(tls::client(&self.options.trust, protocol)?));
         let mut transport = TransportConfig::default();
         transport.stream_receive_window(VarInt::from_u32(RECEIVE_WINDOW));
         if let Some(mtu) = self.options.mtu {
@@ -235,17 +241,56 @@ impl Client {
         }
         let factory = AdapterFactory::named(epoch(), "cubic", None)?.with_monitor(monitor.clone());
         transport.congestion_controller_factory(Arc::new(factory));
-        let crypto = tls::client(&self.options.trust, protocol)?;
-        let mut config = ClientConfig::new(Arc::new(crypto));
         config.transport_config(Arc::new(transport));
-        let fault = |problem: String| QuicError::Connection { address, problem };
-        let connection = endpoint
-            .connect_with(config, address, host)
-            .map_err(|error| fault(error.to_string()))?
-            .await
-            .map_err(|error| fault(error.to_string()))?;
-        Ok((endpoint, connection))
+        let mut attempts = JoinSet::new();
+        for (turn, address) in (0..).zip(addresses) {
+            let (config, host, bind) = (config.clone(), host.to_owned(), self.options.bind);
+            attempts.spawn(async move {
+                tokio::time::sleep(STAGGER * turn).await;
+                attempt(address, bind, config, &host).await
+            });
+        }
+        let mut fault = None;
+        while let Some(ended) = attempts.join_next().await {
+            match ended.map_err(|error| QuicError::System(error.into()))? {
+                Ok(made) => return Ok(made),
+                Err(error) => fault = fault.or(Some(error)),
+            }
+        }
+        Err(fault.unwrap_or_else(|| no_address(host, "has no address")))
     }
+}
+
+/// A connection, and when its first packet left.
+struct Made {
+    endpoint: Endpoint,
+    connection: Connection,
+    began: Instant,
+}
+
+async fn attempt(
+    address: SocketAddr,
+    bind: Option<SocketAddr>,
+    config: ClientConfig,
+    host: &str,
+) -> Result<Made, QuicError> {
+    let bind = bind.unwrap_or_else(|| any(address));
+    let endpoint = Endpoint::client(bind).map_err(|source| QuicError::Socket {
+        address: bind,
+        source,
+    })?;
+    let fault = |problem: String| QuicError::Connection { address, problem };
+    let began = Instant::now();
+    let connection = endpoint
+        .connect_with(config, address, host)
+        .map_err(|error| fault(error.to_string()))?
+        .await
+        .map_err(|error| fault(error.to_string()))?;
+    Ok(Made {
+        endpoint,
+        connection,
+        began,
+    })
 }
 
 impl Download {
@@ -364,17 +409,23 @@ fn any(server: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, 0)
 }
 
-/// The first address of a host, of the family that is sent from.
-async fn resolve(host: &str, port: u16, bind: Option<SocketAddr>) -> Result<SocketAddr, QuicError> {
-    let fault = |problem: String| QuicError::Target {
+fn no_address(host: &str, problem: impl std::fmt::Display) -> QuicError {
+    QuicError::Target {
         target: host.to_owned(),
-        problem,
-    };
+        problem: problem.to_string(),
+    }
+}
+
+/// The addresses of a host, of the family that is sent from.
+async fn resolve(
+    host: &str,
+    port: u16,
+    bind: Option<SocketAddr>,
+) -> Result<Vec<SocketAddr>, QuicError> {
     let found = tokio::net::lookup_host((host, port)).await;
-    let mut found = found.map_err(|error| fault(error.to_string()))?;
-    found
-        .find(|address| bind.is_none_or(|bind| bind.is_ipv4() == address.is_ipv4()))
-        .ok_or_else(|| fault("has no address".to_owned()))
+    let found = found.map_err(|error| no_address(host, error))?;
+    let fits = |address: &SocketAddr| bind.is_none_or(|bind| bind.is_ipv4() == address.is_ipv4());
+    Ok(found.filter(fits).take(MOST_ADDRESSES).collect())
 }
 
 impl Target {

@@ -9,6 +9,7 @@ mod json;
 mod pep;
 #[path = "../../../rnis-server/tests/service/processes.rs"]
 mod processes;
+mod quic;
 #[path = "../../../rnis-server/tests/service/recording.rs"]
 mod recording;
 mod replay;

@@ -291,6 +291,23 @@ pub fn run(config: Config, ready: impl FnOnce(&Server)) -> Result<(), QuicError>
     })
 }
 
+/// What a path of HTTP names below a folder, if anything: never what is not below it. For fuzzing.
+///
+/// # Panics
+/// If it would lead out of the folder.
+pub fn check_path(path: &str) {
+    if let Some(paths::Named::File(file)) = paths::named(path) {
+        let is_plain =
+            |part: std::path::Component<'_>| matches!(part, std::path::Component::Normal(_));
+        assert!(file.components().all(is_plain), "{path:?} is {file:?}");
+    }
+    for length in [0, 1, 1_000] {
+        if let Ok(Some((first, last))) = paths::range(path, length) {
+            assert!(first <= last && last < length, "{path:?} of {length}");
+        }
+    }
+}
+
 /// Whether a path is a folder's own or below it, links followed.
 fn is_below(path: &Path, folder: &Path) -> bool {
     match (path.canonicalize(), folder.canonicalize()) {

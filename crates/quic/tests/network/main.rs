@@ -2,6 +2,7 @@
 #![allow(missing_docs, reason = "a test")]
 
 mod downloads;
+mod interop;
 mod radio;
 
 use quic::{
