@@ -3,6 +3,7 @@
 
 mod downloads;
 mod interop;
+mod migration;
 mod radio;
 
 use quic::{
