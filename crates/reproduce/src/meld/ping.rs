@@ -94,7 +94,8 @@ fn table(results: &Results) -> String {
         let share = |lengths: core::ops::RangeInclusive<usize>| {
             let of = bursts.by_length.iter();
             let of = of.filter(|of| lengths.contains(&of.length));
-            format!("{:.1}", 100.0 * of.map(|of| of.share).sum::<f64>())
+            // not -0.0, the sum of nothing
+            format!("{:.1}", of.fold(0.0, |sum, of| sum + 100.0 * of.share))
         };
         Some(vec![
             format!("{} every {}", at.0, at.1),
