@@ -19,7 +19,10 @@
 //! leave behind.
 //!
 //! rate srtt is what the whole UE has in flight, so that each of its flows gives way by its share, and
-//! all grow alike: they converge as additive increase and multiplicative decrease do. The window is the
+//! all grow alike: they converge as additive increase and multiplicative decrease do. A newcomer, in slow
+//! start with less than half of what the UE has in flight, is neither held nor limited until the standing
+//! queue is four targets long: else a flow that fills the link would keep out all that come after it. The
+//! window is the
 //! lesser of the limit and the wrapped controller's, which does not grow while the limit binds it.
 //! Without fresh reports there is no limit, and losses are congestion: what is left is the wrapped
 //! controller.
@@ -33,6 +36,8 @@ use units::{BitRate, Bytes, Duration, Instant};
 const TARGET: (u64, u64) = (3, 4);
 /// The standing queue that lowers the limit, as a multiple of the target.
 const MOST_PER_TARGET: u64 = 2;
+/// The standing queue that holds newcomers too, as a multiple of the target.
+const MOST_FOR_NEWCOMERS: u64 = 4;
 /// Reports kept for the least queue of a round trip.
 const MOST_REPORTS: usize = 256;
 /// Least limit, in packets.
@@ -44,19 +49,58 @@ pub(super) struct Brake {
     limit: Option<Bytes>,
     /// What the last report holds the window by.
     hold: Option<Hold>,
-    /// Queues of the last round trip, with the times at which they were heard of.
-    queues: VecDeque<(Instant, Bytes)>,
+    /// Queues of the last round trip, and what left them, with the times at which they were heard of.
+    heard: VecDeque<Heard>,
     bytes_in_flight: Bytes,
+    peak: Peak,
     srtt: Duration,
     /// No report lowers the limit before this time: what it said of the last one shows a round trip
     /// later.
     lowered_until: Instant,
 }
 
+/// The most in flight of the last two round trips.
+#[derive(Clone, Copy, Debug, Default)]
+struct Peak {
+    began: Instant,
+    current: Bytes,
+    last: Bytes,
+}
+
+impl Peak {
+    fn on_ack(&mut self, now: Instant, ack: &AckSample) {
+        if now.saturating_since(self.began) >= ack.srtt {
+            *self = Self {
+                began: now,
+                current: Bytes::ZERO,
+                last: self.current,
+            };
+        }
+        self.current = self.current.max(ack.prior_in_flight);
+    }
+
+    fn get(self) -> Bytes {
+        self.current.max(self.last)
+    }
+}
+
+/// What a report tells of the queue.
+#[derive(Clone, Copy, Debug)]
+struct Heard {
+    at: Instant,
+    queue: Bytes,
+    served: Bytes,
+    period: Duration,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Hold {
     /// The queue is at its target or above.
     is_filled: bool,
+    /// It is so long that newcomers must not grow either.
+    is_very_long: bool,
+    /// What the whole UE has in flight.
+    in_flight_of_ue: Bytes,
     expires_at: Instant,
 }
 
@@ -69,18 +113,23 @@ impl Brake {
         }
         let threshold = paper::queue_threshold(state);
         let target = threshold * TARGET.0 / TARGET.1;
-        let standing = self.standing_queue(now, state);
+        self.hear(now, state);
+        let standing = self.standing_queue();
+        let is_long = standing > target * MOST_PER_TARGET;
+        let in_flight_of_ue = self.in_flight_of_ue();
         self.hold = Some(Hold {
             is_filled: standing >= target,
+            is_very_long: standing > target * MOST_FOR_NEWCOMERS,
+            in_flight_of_ue,
             expires_at,
         });
         if self.srtt.is_zero() {
             return;
         }
-        if standing > target * MOST_PER_TARGET {
+        if is_long {
             if now >= self.lowered_until {
                 let excess = standing.saturating_sub(target);
-                self.lower(state, excess, config.pdu * LEAST_PACKETS);
+                self.lower(in_flight_of_ue, excess, config.pdu * LEAST_PACKETS);
                 self.lowered_until = now + self.srtt;
             }
         } else if let Some(limit) = &mut self.limit {
@@ -90,34 +139,66 @@ impl Brake {
         }
     }
 
-    fn standing_queue(&mut self, now: Instant, state: &RadioState) -> Bytes {
+    /// Keeps the reports of the last round trip.
+    fn hear(&mut self, now: Instant, state: &RadioState) {
         let round_trip = self.srtt.max(state.period);
-        self.queues
-            .retain(|&(heard_at, _)| now.saturating_since(heard_at) < round_trip);
-        if self.queues.len() == MOST_REPORTS {
-            self.queues.pop_front();
+        self.heard
+            .retain(|heard| now.saturating_since(heard.at) < round_trip);
+        if self.heard.len() == MOST_REPORTS {
+            self.heard.pop_front();
         }
-        self.queues.push_back((now, state.queue));
-        let least = self.queues.iter().map(|&(_, queue)| queue).min();
+        self.heard.push_back(Heard {
+            at: now,
+            queue: state.queue,
+            served: state.served,
+            period: state.period,
+        });
+    }
+
+    fn standing_queue(&self) -> Bytes {
+        let least = self.heard.iter().map(|heard| heard.queue).min();
         least.unwrap_or_default()
     }
 
-    fn lower(&mut self, state: &RadioState, excess: Bytes, least: Bytes) {
-        let rate = BitRate::from_bytes_per(state.served, state.period);
-        let in_flight_of_ue = rate.bytes_in(self.srtt).max(self.bytes_in_flight).get() as f64;
-        let kept = (1.0 - excess.get() as f64 / in_flight_of_ue.max(1.0)).max(0.0);
+    /// What leaves the base station in a round trip, by the rate of the last one: so much was in flight as
+    /// it began. This flow's own, if that is more.
+    fn in_flight_of_ue(&self) -> Bytes {
+        let (mut served, mut period) = (Bytes::ZERO, Duration::ZERO);
+        for heard in &self.heard {
+            served += heard.served;
+            period += heard.period;
+        }
+        let rate = BitRate::from_bytes_per(served, period);
+        rate.bytes_in(self.srtt).max(self.peak.get())
+    }
+
+    fn lower(&mut self, in_flight_of_ue: Bytes, excess: Bytes, least: Bytes) {
+        let in_flight_of_ue = in_flight_of_ue.get().max(1) as f64;
+        let kept = (1.0 - excess.get() as f64 / in_flight_of_ue).max(0.0);
         let limit = Bytes::new((self.bytes_in_flight.get() as f64 * kept) as u64);
         self.limit = Some(limit.max(least));
     }
 
     /// An acknowledgement arrived. Returns whether the wrapped controller's window must not grow.
-    pub(super) fn on_ack(&mut self, now: Instant, ack: &AckSample, inner_cwnd: Bytes) -> bool {
+    pub(super) fn on_ack(
+        &mut self,
+        now: Instant,
+        ack: &AckSample,
+        inner_cwnd: Bytes,
+        is_slow_start: bool,
+    ) -> bool {
         self.bytes_in_flight = ack.prior_in_flight;
         self.srtt = ack.srtt;
+        self.peak.on_ack(now, ack);
         let Some(hold) = self.hold.filter(|hold| now <= hold.expires_at) else {
             self.limit = None;
             return false;
         };
+        let is_newcomer = is_slow_start && self.peak.get() * 2 < hold.in_flight_of_ue;
+        if is_newcomer && !hold.is_very_long {
+            self.limit = None;
+            return false;
+        }
         hold.is_filled || self.limit.is_some_and(|limit| limit <= inner_cwnd)
     }
 

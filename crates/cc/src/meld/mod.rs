@@ -315,7 +315,12 @@ impl CongestionControl for Meld {
         let Some(brake) = &mut self.brake else {
             return self.inner.on_ack(cx, ack);
         };
-        let is_held = brake.on_ack(cx.now, ack, self.inner.cwnd());
+        let cwnd = self.inner.cwnd();
+        let is_slow_start = self
+            .inner
+            .ssthresh()
+            .is_some_and(|ssthresh| cwnd < ssthresh);
+        let is_held = brake.on_ack(cx.now, ack, cwnd, is_slow_start);
         let ack = AckSample {
             is_cwnd_limited: ack.is_cwnd_limited && !is_held,
             ..*ack

@@ -358,14 +358,19 @@ fn bursts_that_pass_within_a_round_trip_lower_nothing() {
 #[test]
 fn the_wrapped_window_does_not_grow_beyond_the_limit() {
     let mut bench = Bench::new(Variant::Default);
+    // alone: the UE has what this flow has
+    let alone = RadioState {
+        served: Bytes::new(PDU * 20 * 8 / 50),
+        ..good()
+    };
     bench.report(RadioState {
         queue: Bytes::new(60_000),
-        ..good()
+        ..alone
     });
     let (inner, limit) = (bench.meld.inner.cwnd(), bench.meld.cwnd());
     assert!(limit < inner);
     bench.wait(1);
-    bench.report(good());
+    bench.report(alone);
     // the report is fresh for 40 ms only, a round trip is 50
     bench.now = Instant::from_nanos(bench.now.as_nanos() - 15_000_000);
     bench.round_trip(20, true);
@@ -375,6 +380,29 @@ fn the_wrapped_window_does_not_grow_beyond_the_limit() {
     bench.round_trip(20, true);
     assert_eq!(bench.meld.cwnd(), bench.meld.inner.cwnd());
     assert!(bench.meld.cwnd() > inner);
+}
+
+#[test]
+fn a_newcomer_grows_beside_a_flow_that_fills_the_link() {
+    // Q_th is 18,336 bytes: two and five targets stand there
+    for (queue, packets, grows) in [
+        (27_000, 20, true),
+        (70_000, 20, false),
+        // a flow with most of what is in flight is held
+        (27_000, 80, false),
+    ] {
+        let mut bench = Bench::new(Variant::Default);
+        bench.round_trip(packets, false);
+        let inner = bench.meld.inner.cwnd();
+        // 115 kB leave the base station in a round trip
+        bench.report(RadioState {
+            queue: Bytes::new(queue),
+            ..good()
+        });
+        bench.now = Instant::from_nanos(bench.now.as_nanos() - 15_000_000);
+        bench.round_trip(packets, true);
+        assert_eq!(bench.meld.inner.cwnd() > inner, grows, "{queue} {packets}");
+    }
 }
 
 #[test]
