@@ -11,7 +11,7 @@ use lapin::options::{
 use lapin::types::FieldTable;
 use lapin::{BasicProperties, Channel, Connection, ConnectionProperties, Consumer, ExchangeKind};
 use rnis::RadioReport;
-use rnis::codec::decode;
+use rnis::codec::{BINARY_VERSION, decode};
 
 const OAI: &str = include_str!("../../../rnis/tests/recorded/oai-xapp.ndjson");
 const LEGACY: &str = include_str!("../../../rnis/tests/recorded/legacy.csv");
@@ -99,7 +99,7 @@ async fn rabbitmq_carries_reports_and_is_found_again_after_its_death() {
     let mut reports = subscriber(&out, "cell.1").await;
     world.cell.report(&usual(20)).await;
     let delivery = reports.next().await.expect("a message").expect("no fault");
-    assert_eq!(delivery.data[0], 1, "the binary form");
+    assert_eq!(delivery.data[0], BINARY_VERSION, "the binary form");
     let report = decode(&delivery.data).expect("a report");
     assert_eq!(report.ues[1].ip, Some([10, 45, 0, 3].into()));
     let kind = delivery
@@ -219,7 +219,7 @@ async fn nats_carries_reports_and_is_found_again_after_its_death() {
         |second: &World| second.counted("brimful_rnis_reports_total", &[("source", "topic")]);
     until("a report through the server", || from_topic(&second) == 1.0).await;
     let message = binary.next().await.expect("a message");
-    assert_eq!(message.payload[0], 1, "the binary form");
+    assert_eq!(message.payload[0], BINARY_VERSION, "the binary form");
 
     // what the lab's cell says arrives as it was said, in its order, in both forms
     let said = recorded(1_000);

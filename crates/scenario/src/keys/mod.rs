@@ -8,6 +8,7 @@ mod flow;
 mod moving;
 mod queues;
 mod top;
+mod user;
 
 use core::fmt;
 use core::fmt::Write as _;
@@ -233,6 +234,7 @@ pub fn keys() -> impl Iterator<Item = &'static Section> {
         .chain(cell::SECTIONS)
         .chain(queues::SECTIONS)
         .chain(flow::SECTIONS)
+        .chain(user::SECTIONS)
         .chain(moving::SECTIONS)
 }
 

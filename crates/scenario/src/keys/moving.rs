@@ -7,8 +7,8 @@ use super::Kind::{
 };
 use super::Range;
 use super::Range::{Any, Within};
-use super::flow::{CQI_DELAY, CQI_PERIOD, TARGET_BLER};
 use super::top::LONGEST;
+use super::user::{CQI_DELAY, CQI_PERIOD, TARGET_BLER};
 use super::{Key, Section, key};
 use radio::moving::{Fading, PathLoss, Screen, SightRule};
 

@@ -1,0 +1,334 @@
+//! Keys of users: their channels and bearers.
+
+use super::Fallback::{Absent, Preset, Required, Value};
+use super::Kind::{
+    Bytes, Capacity, Choice, Count, Decibel, Duration, Flag, List, Number, Table, Text,
+};
+use super::Range::{Any, Positive, Within};
+use super::top::LONGEST;
+use super::{Key, Section, key};
+
+const BLER: Key = key(
+    "bler",
+    Number,
+    Value("0"),
+    Within(0.0, 1.0),
+    "Error rate of a transport block's first transmission.",
+);
+
+pub(super) const CQI_PERIOD: Key = key(
+    "cqi-period",
+    Duration,
+    Value("5 ms"),
+    Within(1e-5, 10.0),
+    "Between CQI reports.",
+);
+pub(super) const CQI_DELAY: Key = key(
+    "cqi-delay",
+    Duration,
+    Value("4 ms"),
+    Within(0.0, 10.0),
+    "From a measurement to the first slot that uses it.",
+);
+pub(super) const TARGET_BLER: Key = key(
+    "target-bler",
+    Number,
+    Value("0.1"),
+    Within(0.000_001, 0.999),
+    "Largest error rate at which a CQI is reported (TS 36.213 7.2.3: 0.1).",
+);
+
+pub(super) static SECTIONS: &[Section] = &[
+    Section {
+        path: "ue.<name>",
+        kind: None,
+        meaning: "A user.",
+        keys: &[
+            key(
+                "count",
+                Count,
+                Value("1"),
+                Within(1.0, 10_000.0),
+                "So many such users: `<name>`, `<name>-2`, `<name>-3` ...",
+            ),
+            key(
+                "channel",
+                Table,
+                Absent("only for a wire"),
+                Any,
+                "Its radio channel.",
+            ),
+            key(
+                "mobility",
+                Table,
+                Absent("only for a moving channel"),
+                Any,
+                "Where it is and how it moves.",
+            ),
+            key(
+                "bearer",
+                List("tables"),
+                Absent("one, acknowledged mode"),
+                Any,
+                "Its bearers, `[[ue.<name>.bearer]]`.",
+            ),
+        ],
+    },
+    Section {
+        path: "ue.<name>.channel",
+        kind: Some("constant-mcs"),
+        meaning: "Always the same MCS.",
+        keys: &[
+            key(
+                "mcs",
+                Count,
+                Required,
+                Within(0.0, 31.0),
+                "Index into the cell's table.",
+            ),
+            BLER,
+        ],
+    },
+    Section {
+        path: "ue.<name>.channel",
+        kind: Some("constant-cqi"),
+        meaning: "Always the same CQI.",
+        keys: &[
+            key("cqi", Count, Required, Within(1.0, 15.0), "The CQI."),
+            super::cell::POLICY,
+            BLER,
+        ],
+    },
+    Section {
+        path: "ue.<name>.channel",
+        kind: Some("constant-sinr"),
+        meaning: "The same SINR, but for an interferer; CQI, MCS and errors follow from it.",
+        keys: &[
+            key("sinr", Decibel, Required, Within(-50.0, 100.0), "The SINR."),
+            super::cell::POLICY,
+            CQI_PERIOD,
+            CQI_DELAY,
+            TARGET_BLER,
+            key(
+                "interferer",
+                Table,
+                Absent("none"),
+                Any,
+                "An interferer that comes and goes.",
+            ),
+        ],
+    },
+    Section {
+        path: "ue.<name>.channel.interferer",
+        kind: None,
+        meaning: "An interferer that lowers a constant SINR now and then: fades. Each user has its own.",
+        keys: &[
+            key(
+                "drop",
+                Decibel,
+                Required,
+                Within(0.0, 200.0),
+                "How much lower the SINR is while it is on.",
+            ),
+            key(
+                "mean-on",
+                Duration,
+                Required,
+                Within(1e-6, LONGEST),
+                "Mean time that it is on; the times are exponential.",
+            ),
+            key(
+                "mean-off",
+                Duration,
+                Required,
+                Within(0.0, LONGEST),
+                "Mean time that it is off; zero: it is always on.",
+            ),
+        ],
+    },
+    Section {
+        path: "ue.<name>.channel",
+        kind: Some("trace"),
+        meaning: "As recorded.",
+        keys: &[
+            key(
+                "file",
+                Text,
+                Required,
+                Any,
+                "The trace, relative to the scenario file; `--trace` replaces it (and what is said \
+                 here of `format` and `series`).",
+            ),
+            key(
+                "format",
+                Choice(&[
+                    "ucc",
+                    "mahimahi",
+                    "packets-per-tick",
+                    "rate-csv",
+                    "nr-scope",
+                    "brimful",
+                ]),
+                Absent("found out"),
+                Any,
+                "Its format.",
+            ),
+            key(
+                "series",
+                Text,
+                Absent("the first"),
+                Any,
+                "Which series of a file that holds several, e.g. `Verizon_throughput_mbps`.",
+            ),
+            super::cell::POLICY,
+            key(
+                "repeat",
+                Flag,
+                Value("true"),
+                Any,
+                "Begin again at the end; else nothing is sent.",
+            ),
+            key(
+                "offset",
+                Duration,
+                Value("0 s"),
+                Within(0.0, LONGEST),
+                "Where the run begins.",
+            ),
+            key(
+                "bler",
+                Number,
+                Value("0.1"),
+                Within(0.0, 0.999),
+                "Error rate of first transmissions, where the trace gives a CQI or MCS.",
+            ),
+            key(
+                "without-cqi",
+                Choice(&["outage-on-older-network", "hold", "skip"]),
+                Value("outage-on-older-network"),
+                Any,
+                "What rows without a CQI mean: an outage where the network was older than LTE, \
+                 else the last CQI holds; always the last CQI; or the row is left out.",
+            ),
+            key(
+                "packet",
+                Bytes,
+                Value("1500 B"),
+                Within(1.0, 65_535.0),
+                "Size of a packet (Mahimahi, packets per tick).",
+            ),
+            key(
+                "tick",
+                Duration,
+                Value("10 ms"),
+                Within(1e-6, 3600.0),
+                "Duration of a tick (packets per tick).",
+            ),
+            key(
+                "hold-ticks",
+                Count,
+                Value("100"),
+                Within(1.0, 4.0e9),
+                "Ticks for which a value holds (packets per tick).",
+            ),
+            key(
+                "hold",
+                Duration,
+                Absent("`hold-ticks` ticks"),
+                Within(1e-6, 1e6),
+                "Time for which a value holds (packets per tick): a whole number of ticks.",
+            ),
+            key(
+                "opportunity-period",
+                Duration,
+                Absent("`tick`"),
+                Within(1e-6, 3600.0),
+                "From one opportunity to the next (packets per tick): `tick` divided by a whole \
+                 number; each carries its part of the tick's packets.",
+            ),
+        ],
+    },
+    Section {
+        path: "ue.<name>.bearer",
+        kind: None,
+        meaning: "A data radio bearer. The first takes every QoS flow that no other names.",
+        keys: &[
+            key(
+                "qfis",
+                List("whole numbers 0 to 63"),
+                Value("[]"),
+                Any,
+                "QoS flows mapped to it.",
+            ),
+            key("rlc", Choice(&["am", "um"]), Value("am"), Any, "RLC mode."),
+            key(
+                "downlink-buffer",
+                Capacity,
+                Value("1 MB"),
+                Positive,
+                "Buffer in the cell.",
+            ),
+            key(
+                "uplink-buffer",
+                Capacity,
+                Value("1 MB"),
+                Positive,
+                "Buffer in the user's device.",
+            ),
+            key(
+                "loss",
+                Number,
+                Value("0"),
+                Within(0.0, 1.0),
+                "Random loss of each downlink packet that neither HARQ nor RLC repair.",
+            ),
+            key(
+                "t-poll-retransmit",
+                Duration,
+                Preset {
+                    lte: "50 ms",
+                    nr: "45 ms",
+                },
+                Within(1e-3, 10.0),
+                "Acknowledged mode: t-PollRetransmit.",
+            ),
+            key(
+                "t-reassembly",
+                Duration,
+                Preset {
+                    lte: "35 ms",
+                    nr: "35, 20, 10, 5 ms for numerology 0, 1, 2, from 3 on",
+                },
+                Within(1e-6, 10.0),
+                "t-Reassembly (LTE: t-Reordering).",
+            ),
+            key(
+                "t-status-prohibit",
+                Duration,
+                Preset {
+                    lte: "25 ms",
+                    nr: "15, 10, 5 ms for numerology 0, 1, from 2 on",
+                },
+                Within(0.0, 10.0),
+                "Acknowledged mode: t-StatusProhibit.",
+            ),
+            key(
+                "poll-pdu",
+                Count,
+                Preset {
+                    lte: "16",
+                    nr: "64",
+                },
+                Within(1.0, 65_536.0),
+                "Acknowledged mode: a poll at least every so many PDUs.",
+            ),
+            key(
+                "max-retx",
+                Count,
+                Preset { lte: "8", nr: "32" },
+                Within(1.0, 255.0),
+                "Acknowledged mode: retransmissions after which a PDU is given up.",
+            ),
+        ],
+    },
+];
