@@ -308,11 +308,15 @@ fn loss_decisions<'a>(
     flows: impl Iterator<Item = &'a FlowResult>,
     repeats: usize,
 ) -> BTreeMap<&'static str, f64> {
-    let mut counts = BTreeMap::new();
+    let mut counts: BTreeMap<_, u64> = BTreeMap::new();
     for (_, decision) in flows.flat_map(|flow| &flow.loss_decisions) {
-        *counts.entry(decision.reason.name()).or_insert(0.0) += 1.0 / repeats as f64;
+        *counts.entry(decision.reason.name()).or_default() += 1;
     }
+    let mean = |count: u64| count as f64 / repeats as f64;
     counts
+        .into_iter()
+        .map(|(reason, count)| (reason, mean(count)))
+        .collect()
 }
 
 /// Of the runs that were in real time, if any was.
