@@ -50,10 +50,11 @@ reproduce: build  ## the papers beside ours: runs everything, writes docs/result
 	@$(BRIMFUL) reproduce dynamic-buffer --out docs/results
 	@$(BRIMFUL) reproduce meld --out docs/results
 
-reproduce-lab: build  ## as root, 25 minutes: RAPID's testbed on the kernel, the simulator beside it, and the dynamic buffers
+reproduce-lab: build  ## as root, half an hour: RAPID's testbed on the kernel, the simulator beside it, the dynamic buffers, MELD
 	@$(BRIMFUL) reproduce rapid --world lab --threads 4 --out docs/results
 	@$(BRIMFUL) reproduce rapid --world sim,lab --threads 4 --out docs/results
 	@$(BRIMFUL) reproduce dynamic-buffer --world lab --threads 4 --out docs/results
+	@$(BRIMFUL) reproduce meld --world lab --only fig4 --repeats 4 --threads 4 --out docs/results
 
 fuzz: setup  ## every fuzz target for a minute (nightly features by RUSTC_BOOTSTRAP)
 	@scripts/fuzz
