@@ -21,11 +21,11 @@
 //! rate srtt is what the whole UE has in flight, so that each of its flows gives way by its share, and
 //! all grow alike: they converge as additive increase and multiplicative decrease do. A newcomer, in slow
 //! start with less than half of what the UE has in flight, is neither held nor limited until the standing
-//! queue is four targets long: else a flow that fills the link would keep out all that come after it. The
-//! window is the
-//! lesser of the limit and the wrapped controller's, which does not grow while the limit binds it.
-//! Without fresh reports there is no limit, and losses are congestion: what is left is the wrapped
-//! controller.
+//! queue is four targets long: else a flow that fills the link would keep out all that come after it.
+//!
+//! The window is the lesser of the limit and the wrapped controller's, which does not grow while the limit
+//! binds it. Without fresh reports there is no limit, and losses are congestion: what is left is the
+//! wrapped controller.
 
 use super::{Config, paper};
 use crate::{AckSample, RadioState};

@@ -34,7 +34,7 @@ pub(crate) static SYSTEM: System = System {
     preface: "A download of 20 MB over a 4G cell of 25 PRBs whose radio loses packets; `off` is the controller \
         alone, `de` and `me` the paper's MELD-DE and MELD-ME, `default` ours \
         ([what differs](../algorithms/meld.md)). The paper has QUIC, of which the verdicts speak; the \
-        simulator's TCP is beside it. RTT is end to end, from a packet's leaving the server to the arrival \
+        TCP of that world is beside it. RTT is end to end, from a packet's leaving the server to the arrival \
         there of its acknowledgement. The radio was set up by what the paper says of it and of its loss \
         (`scenarios/meld/oai.inc` tells the two apart), not by any of the goodputs below; \"the link\" is \
         what UDP that never pauses delivers over it.",
