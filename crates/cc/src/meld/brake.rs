@@ -27,6 +27,7 @@
 //! binds it. Without fresh reports there is no limit, and losses are congestion: what is left is the
 //! wrapped controller.
 
+use super::round_trips::RoundTrips;
 use super::{Config, paper};
 use crate::{AckSample, RadioState};
 use std::collections::VecDeque;
@@ -52,36 +53,12 @@ pub(super) struct Brake {
     /// Queues of the last round trip, and what left them, with the times at which they were heard of.
     heard: VecDeque<Heard>,
     bytes_in_flight: Bytes,
-    peak: Peak,
+    /// The most in flight.
+    peak: RoundTrips,
     srtt: Duration,
     /// No report lowers the limit before this time: what it said of the last one shows a round trip
     /// later.
     lowered_until: Instant,
-}
-
-/// The most in flight of the last two round trips.
-#[derive(Clone, Copy, Debug, Default)]
-struct Peak {
-    began: Instant,
-    current: Bytes,
-    last: Bytes,
-}
-
-impl Peak {
-    fn on_ack(&mut self, now: Instant, ack: &AckSample) {
-        if now.saturating_since(self.began) >= ack.srtt {
-            *self = Self {
-                began: now,
-                current: Bytes::ZERO,
-                last: self.current,
-            };
-        }
-        self.current = self.current.max(ack.prior_in_flight);
-    }
-
-    fn get(self) -> Bytes {
-        self.current.max(self.last)
-    }
 }
 
 /// What a report tells of the queue.
@@ -169,7 +146,12 @@ impl Brake {
             period += heard.period;
         }
         let rate = BitRate::from_bytes_per(served, period);
-        rate.bytes_in(self.srtt).max(self.peak.get())
+        rate.bytes_in(self.srtt).max(self.peak())
+    }
+
+    /// The most that this flow had in flight in this round trip and the last.
+    fn peak(&self) -> Bytes {
+        self.peak.current.max(self.peak.before[0])
     }
 
     fn lower(&mut self, in_flight_of_ue: Bytes, excess: Bytes, least: Bytes) {
@@ -189,12 +171,13 @@ impl Brake {
     ) -> bool {
         self.bytes_in_flight = ack.prior_in_flight;
         self.srtt = ack.srtt;
-        self.peak.on_ack(now, ack);
+        self.peak.advance(now, ack.srtt);
+        self.peak.current = self.peak.current.max(ack.prior_in_flight);
         let Some(hold) = self.hold.filter(|hold| now <= hold.expires_at) else {
             self.limit = None;
             return false;
         };
-        let is_newcomer = is_slow_start && self.peak.get() * 2 < hold.in_flight_of_ue;
+        let is_newcomer = is_slow_start && self.peak() * 2 < hold.in_flight_of_ue;
         if is_newcomer && !hold.is_very_long {
             self.limit = None;
             return false;

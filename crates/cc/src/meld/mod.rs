@@ -42,6 +42,7 @@
 mod brake;
 mod evidence;
 mod paper;
+mod round_trips;
 #[cfg(test)]
 mod tests;
 
@@ -53,6 +54,7 @@ pub use paper::{queue_threshold, tbs_threshold};
 
 use brake::Brake;
 use evidence::Evidence;
+use round_trips::RoundTrips;
 use units::{BitRate, Bytes, Duration, Instant};
 
 /// Most in flight for a silent repetition, as a multiple of what the last round trip delivered; what
@@ -193,43 +195,14 @@ pub struct LossDecision {
     pub queue_threshold: Bytes,
 }
 
-/// What a flow delivers in a round trip.
-#[derive(Clone, Copy, Debug, Default)]
-struct Delivered {
-    began: Instant,
-    /// Acknowledged since then.
-    current: Bytes,
-    /// Acknowledged in the two round trips before, the last first.
-    before: [Bytes; 2],
-}
-
-impl Delivered {
-    fn on_ack(&mut self, now: Instant, ack: &AckSample) {
-        if now.saturating_since(self.began) >= ack.srtt {
-            *self = Self {
-                began: now,
-                current: Bytes::ZERO,
-                before: [self.current, self.before[0]],
-            };
-        }
-        self.current += ack.newly_acked;
-    }
-
-    fn most_in_flight(&self, pdu: Bytes) -> Bytes {
-        // a radio link that stands still for a while delivers late, not less
-        let last = self.before[0].max(self.before[1]);
-        let most = last * MOST_FLIGHT_PER_DELIVERED + self.current;
-        most.max(pdu * LEAST_BOUND_SEGMENTS)
-    }
-}
-
 /// MELD round a congestion controller.
 #[derive(Clone, Debug)]
 pub struct Meld {
     inner: Box<dyn CongestionControl>,
     config: Config,
     radio: Option<RadioState>,
-    delivered: Delivered,
+    /// Acknowledged.
+    delivered: RoundTrips,
     evidence: Evidence,
     /// [`Variant::Default`] only.
     brake: Option<Brake>,
@@ -245,7 +218,7 @@ impl Meld {
             inner,
             config,
             radio: None,
-            delivered: Delivered::default(),
+            delivered: RoundTrips::default(),
             evidence: Evidence::default(),
             brake: is_default.then(Brake::default),
             srtt: Duration::ZERO,
@@ -253,8 +226,16 @@ impl Meld {
         }
     }
 
+    /// The most that may be in flight for a silent repetition.
+    fn most_in_flight(&self) -> Bytes {
+        // a radio link that stands still for a while delivers late, not less
+        let [last, earlier] = self.delivered.before;
+        let most = last.max(earlier) * MOST_FLIGHT_PER_DELIVERED + self.delivered.current;
+        most.max(self.config.pdu * LEAST_BOUND_SEGMENTS)
+    }
+
     fn judge(&mut self, now: Instant, loss: &LossSample) -> LossDecision {
-        let most_in_flight = self.delivered.most_in_flight(self.config.pdu);
+        let most_in_flight = self.most_in_flight();
         let queue_threshold = self.radio.as_ref().map(queue_threshold);
         LossDecision {
             variant: self.config.variant,
@@ -310,7 +291,8 @@ impl CongestionControl for Meld {
     }
 
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckSample) {
-        self.delivered.on_ack(cx.now, ack);
+        self.delivered.advance(cx.now, ack.srtt);
+        self.delivered.current += ack.newly_acked;
         (self.srtt, self.min_rtt) = (ack.srtt, ack.min_rtt);
         let Some(brake) = &mut self.brake else {
             return self.inner.on_ack(cx, ack);
