@@ -44,6 +44,11 @@ impl Programs {
         found.map(|(_, _, meld)| meld)
     }
 
+    /// True if no flow needs any.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.loaded.is_empty()
+    }
+
     /// The kernel's name of the congestion control of a flow's server.
     pub(crate) fn congestion(&self, flow: &FlowSpec) -> String {
         let meld = flow.meld.and_then(|variant| self.of(variant, flow.tcp.mss));

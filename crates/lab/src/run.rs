@@ -283,7 +283,9 @@ impl Lab {
         if has_meld {
             // two channels that lose the same reports
             let spec = &experiment.meld.reports;
-            outlets.push((Readers::Kernel(programs), spec, "meld"));
+            if !programs.is_empty() {
+                outlets.push((Readers::Kernel(programs), spec, "meld"));
+            }
             outlets.push((Readers::Socket(servers_listener), spec, "meld"));
         }
         let mut sinks = Vec::new();
