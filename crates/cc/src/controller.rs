@@ -1,5 +1,6 @@
 //! The contract between a transport and a congestion controller.
 
+use crate::feedback::{Feedback, RateView};
 use crate::meld::LossDecision;
 use crate::radio_state::RadioState;
 use units::{BitRate, Bytes, Duration, Instant, Rng};
@@ -178,6 +179,9 @@ pub trait CongestionControl: CloneController + Send {
     fn on_sent(&mut self, cx: &mut Ctx<'_>, packet: &Sent) -> PacketStamp;
     /// An acknowledgement arrived.
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckSample);
+    /// What else a segment from the peer carries. Called before [`Self::on_ack`], if the segment
+    /// acknowledges anything. All but controllers that the peer helps ignore it.
+    fn on_feedback(&mut self, _cx: &mut Ctx<'_>, _feedback: &Feedback) {}
     /// Whether losses are a sign of congestion. Asked of [`LossKind::Fast`] only: a timeout and a mark
     /// always are.
     fn is_congestion(&mut self, _cx: &mut Ctx<'_>, _loss: &LossSample) -> bool {
@@ -209,6 +213,10 @@ pub trait CongestionControl: CloneController + Send {
     /// True if the controller, and not PRR (RFC 6937), governs cwnd during recovery (as BBR does).
     fn governs_recovery(&self) -> bool {
         false
+    }
+    /// What a controller that the peer helps shows of itself.
+    fn rate_view(&self) -> Option<RateView> {
+        None
     }
     /// When the controller wants to be called although nothing arrives.
     fn next_deadline(&self) -> Option<Instant> {

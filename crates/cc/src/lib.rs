@@ -21,6 +21,7 @@
 //! | [`bbr`] | BBR version 1 | draft-cardwell-iccrg-bbr-congestion-control-00, Linux |
 //! | [`dctcp`] | DCTCP | RFC 8257 |
 //! | [`meld`] | MELD round any of them | Diarra et al. 2021 |
+//! | [`cdbe`] | CDBE, the client's part and the server's | Zhong et al. 2018 |
 //! | [`delivery_rate`] | rate samples | draft-cheng-iccrg-delivery-rate-estimation-00 |
 //!
 //! [`build`] makes one by the name that scenario files use.
@@ -29,10 +30,12 @@
 #![forbid(unsafe_code)]
 
 pub mod bbr;
+pub mod cdbe;
 mod controller;
 pub mod cubic;
 pub mod dctcp;
 pub mod delivery_rate;
+mod feedback;
 pub mod meld;
 pub mod newreno;
 mod radio_state;
@@ -49,5 +52,6 @@ pub use controller::{
     AckSample, Allocation, CloneController, CongestionControl, Ctx, LossKind, LossSample,
     PacketStamp, RecoveryEnd, Sent, Trace,
 };
+pub use feedback::{Arrival, Feedback, RateReport, RateReporter, RateView, Timestamps};
 pub use radio_state::RadioState;
 pub use registry::{BuildConfig, UnknownController, build, names, scalable_names};

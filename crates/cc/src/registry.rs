@@ -1,6 +1,7 @@
 //! Controllers by the names that scenario files use.
 
 use crate::bbr::Bbr;
+use crate::cdbe::{self, Cdbe};
 use crate::cubic::{self, Cubic};
 use crate::dctcp::Dctcp;
 use crate::newreno::NewReno;
@@ -64,6 +65,8 @@ const NAMES: &[&str] = &[
     "veno",
     "bbr",
     "dctcp",
+    "cdbe",
+    "cqic-s",
 ];
 
 /// Those of them whose window falls in proportion to the share of marked data, so that they can live
@@ -95,6 +98,8 @@ pub fn scalable_names() -> &'static [&'static str] {
 /// | `veno` | [`Veno`], not paced |
 /// | `bbr` | [`Bbr`] version 1 as in Linux, paced |
 /// | `dctcp` | [`Dctcp`], not paced |
+/// | `cdbe` | [`Cdbe`] in mode `default`, paced |
+/// | `cqic-s` | the same; its clients report as CQIC's do |
 ///
 /// # Errors
 /// [`UnknownController`] if no controller has that name.
@@ -114,6 +119,10 @@ pub fn build(
         "veno" => Box::new(Veno::new(reno::Config::new(config))),
         "bbr" => Box::new(Bbr::new(bbr::Config::new(config))),
         "dctcp" => Box::new(Dctcp::new(reno::Config::new(config))),
+        "cdbe" => Box::new(Cdbe::new(cdbe::Config::new(cdbe::Mode::Default, config))),
+        "cqic-s" => Box::new(Cdbe::new(
+            cdbe::Config::new(cdbe::Mode::Default, config).for_cqic(),
+        )),
         _ => {
             return Err(UnknownController {
                 name: name.to_owned(),
@@ -178,8 +187,8 @@ mod tests {
         assert_eq!(
             error("bbrr").to_string(),
             "unknown congestion control \"bbrr\": did you mean \"bbr\"? known are newreno, cubic, \
-             cubic-hystart++, cubic-plain, vegas, vegas-linux, westwood, yeah, veno, bbr, dctcp; \
-             choose one of them"
+             cubic-hystart++, cubic-plain, vegas, vegas-linux, westwood, yeah, veno, bbr, dctcp, \
+             cdbe, cqic-s; choose one of them"
         );
     }
 

@@ -47,8 +47,8 @@ mod round_trips;
 mod tests;
 
 use crate::{
-    AckSample, Allocation, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RadioState,
-    RecoveryEnd, Sent,
+    AckSample, Allocation, CongestionControl, Ctx, Feedback, LossKind, LossSample, PacketStamp,
+    RadioState, RateView, RecoveryEnd, Sent,
 };
 pub use paper::{queue_threshold, tbs_threshold};
 
@@ -340,6 +340,10 @@ impl CongestionControl for Meld {
         self.inner.on_deadline(cx);
     }
 
+    fn on_feedback(&mut self, cx: &mut Ctx<'_>, feedback: &Feedback) {
+        self.inner.on_feedback(cx, feedback);
+    }
+
     fn set_allocation(&mut self, cx: &mut Ctx<'_>, allocation: Allocation) {
         self.inner.set_allocation(cx, allocation);
     }
@@ -365,6 +369,9 @@ impl CongestionControl for Meld {
     }
     fn pacing_rate(&self) -> Option<BitRate> {
         self.inner.pacing_rate()
+    }
+    fn rate_view(&self) -> Option<RateView> {
+        self.inner.rate_view()
     }
     fn governs_recovery(&self) -> bool {
         self.inner.governs_recovery()

@@ -1,0 +1,239 @@
+//! The server of CDBE as a congestion controller.
+//!
+//! Before the first report, and with a client that never reports, [`Bbr`] decides: the same kind of
+//! controller, that measures at the server what CDBE has the client measure. Once a report has come CDBE
+//! decides; when none has come for [`SILENCE`] long windows (the option is stripped from here on, or the
+//! client's program has gone), BBR does again. It is fed all along, so that it can.
+//!
+//! *Deviations* (the paper does not speak of them)
+//! - A loss does not change rate or window: the client's rate shows what arrives. A timeout does: the
+//!   window begins again at one segment, and grows by what is acknowledged until it meets equation 7.
+
+use super::clock::PeerClock;
+use super::server::{self, Event, State};
+use super::{INITIAL_REPORT, Mode};
+use crate::bbr::{self, Bbr};
+use crate::delivery_rate::DeliveryRate;
+use crate::{
+    AckSample, BuildConfig, CongestionControl, Ctx, Feedback, LossKind, LossSample, PacketStamp,
+    RateReport, RateView, RecoveryEnd, Sent,
+};
+use units::{BitRate, Bytes, Duration, Instant};
+
+/// Windows of RTT_min, and
+const SILENT_WINDOWS: u64 = 16;
+/// time without a report after which the fallback decides.
+pub const SILENCE: Duration = Duration::from_millis(2_000);
+
+/// How the server is set up.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    window: BuildConfig,
+    /// Of the model; its segment size is that of `window`.
+    pub server: server::Config,
+    name: &'static str,
+}
+
+impl Config {
+    /// The constants of a mode.
+    pub fn new(mode: Mode, window: BuildConfig) -> Self {
+        let window = window.bounded();
+        Self {
+            window,
+            server: server::Config::new(mode, window.mss.get()),
+            name: "cdbe",
+        }
+    }
+
+    /// The same server under the name that it has with CQIC's clients.
+    #[must_use]
+    pub fn for_cqic(self) -> Self {
+        Self {
+            name: "cqic-s",
+            ..self
+        }
+    }
+}
+
+/// CDBE at the server.
+#[derive(Clone, Debug)]
+pub struct Cdbe {
+    config: Config,
+    state: State,
+    clock: PeerClock,
+    delivery: DeliveryRate,
+    fallback: Bbr,
+    /// When the last report came.
+    reported_at: Option<Instant>,
+    /// What the acknowledgement being handled carried.
+    feedback: Feedback,
+    /// Least round-trip time.
+    min_rtt: Option<Duration>,
+    /// Window while it grows back after a timeout.
+    recovering: Option<Bytes>,
+    cwnd: Bytes,
+    pacing_rate: BitRate,
+}
+
+impl Cdbe {
+    /// A controller at the start of a connection.
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            state: State::new(),
+            clock: PeerClock::default(),
+            delivery: DeliveryRate::default(),
+            fallback: Bbr::new(bbr::Config::new(config.window)),
+            reported_at: None,
+            feedback: Feedback::default(),
+            min_rtt: None,
+            recovering: None,
+            cwnd: config.window.initial_window,
+            pacing_rate: BitRate::from_bps(u64::from(INITIAL_REPORT) * 8),
+        }
+    }
+
+    /// The state of the model.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Whether the reports decide, and not the fallback.
+    pub fn is_reported(&self, now: Instant) -> bool {
+        let silence = self
+            .min_rtt
+            .map_or(SILENCE, |rtt| SILENCE.max(rtt * SILENT_WINDOWS));
+        self.reported_at
+            .is_some_and(|at| now.saturating_since(at) <= silence)
+    }
+
+    /// DSDL of the acknowledgement: from its timestamps; without any, what the round trip is longer than
+    /// the least one (the way back is then taken to be constant).
+    fn delay(&mut self, now: Instant, ack: &AckSample) -> Option<i64> {
+        let mode = self.config.server.mode;
+        let from_rtt = ack.rtt.map(|rtt| {
+            let waiting = rtt.saturating_sub(ack.min_rtt).as_micros();
+            let base = ack.min_rtt.as_micros() / 2;
+            (waiting + base).cast_signed()
+        });
+        match self.feedback.timestamps {
+            Some(stamps) => self.clock.delay(mode, now.as_nanos() / 1_000, stamps),
+            None => from_rtt,
+        }
+    }
+
+    fn decide(&mut self, ack: &AckSample) {
+        let config = &self.config.server;
+        let target = Bytes::new(self.state.window(config));
+        self.cwnd = match self.recovering {
+            Some(window) if window + ack.newly_acked < target => {
+                let grown = window + ack.newly_acked;
+                self.recovering = Some(grown);
+                grown
+            }
+            _ => {
+                self.recovering = None;
+                target
+            }
+        };
+        self.pacing_rate = BitRate::from_bps(self.state.pacing_rate(config) * 8);
+    }
+}
+
+impl CongestionControl for Cdbe {
+    fn name(&self) -> &'static str {
+        self.config.name
+    }
+
+    fn on_sent(&mut self, cx: &mut Ctx<'_>, packet: &Sent) -> PacketStamp {
+        self.delivery.on_sent(cx.now, packet);
+        self.fallback.on_sent(cx, packet)
+    }
+
+    fn on_feedback(&mut self, cx: &mut Ctx<'_>, feedback: &Feedback) {
+        self.feedback = *feedback;
+        if feedback.report.is_some() {
+            self.reported_at = Some(cx.now);
+        }
+    }
+
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckSample) {
+        let sample = self.delivery.on_ack(cx.now, ack);
+        self.fallback.on_ack(cx, ack);
+        self.min_rtt = (!ack.min_rtt.is_zero()).then_some(ack.min_rtt);
+        let delay = self.delay(cx.now, ack);
+        let before = self.state.phase;
+        let feedback = core::mem::take(&mut self.feedback);
+        let event = Event {
+            at: cx.now.as_nanos() / 1_000,
+            report: feedback.report.map(RateReport::bytes_per_second),
+            delay,
+            min_rtt: ack.min_rtt.as_micros(),
+            in_flight: ack.bytes_in_flight.get(),
+            delivered: sample.map_or(0, |sample| sample.delivery_rate.as_bps() / 8),
+            is_app_limited: self.delivery.is_app_limited(),
+        };
+        self.state.on_ack(&self.config.server, &event);
+        if self.is_reported(cx.now) {
+            if self.state.phase != before {
+                cx.trace
+                    .event(cx.now, self.state.phase.name(), self.state.gain);
+            }
+            self.decide(ack);
+        } else {
+            self.cwnd = self.fallback.cwnd();
+            self.pacing_rate = self.fallback.pacing_rate().unwrap_or(self.pacing_rate);
+        }
+    }
+
+    fn on_loss(&mut self, cx: &mut Ctx<'_>, loss: &LossSample) {
+        self.fallback.on_loss(cx, loss);
+        if loss.kind == LossKind::Timeout {
+            let least = loss.bytes_in_flight + self.config.window.mss;
+            self.recovering = Some(least);
+            self.cwnd = least;
+        }
+    }
+
+    fn on_recovery_end(&mut self, cx: &mut Ctx<'_>, end: RecoveryEnd) {
+        self.fallback.on_recovery_end(cx, end);
+        if end.is_spurious {
+            self.recovering = None;
+        }
+    }
+
+    fn on_app_limited(&mut self, cx: &mut Ctx<'_>, bytes_in_flight: Bytes) {
+        self.delivery.on_app_limited(bytes_in_flight);
+        self.fallback.on_app_limited(cx, bytes_in_flight);
+    }
+
+    fn on_restart_after_idle(&mut self, cx: &mut Ctx<'_>) {
+        self.fallback.on_restart_after_idle(cx);
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.cwnd
+    }
+
+    fn pacing_rate(&self) -> Option<BitRate> {
+        Some(self.pacing_rate)
+    }
+
+    fn governs_recovery(&self) -> bool {
+        true
+    }
+
+    fn rate_view(&self) -> Option<RateView> {
+        let state = &self.state;
+        let mean = if state.tally.count > 0 {
+            state.tally.mean()
+        } else {
+            state.before
+        };
+        Some(RateView {
+            gain: state.gain as f64 / server::ONE as f64,
+            delay_ms: mean as f64 / 1e3,
+            least_delay_ms: state.least as f64 / 1e3,
+        })
+    }
+}
