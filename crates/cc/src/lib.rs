@@ -22,6 +22,7 @@
 //! | [`dctcp`] | DCTCP | RFC 8257 |
 //! | [`meld`] | MELD round any of them | Diarra et al. 2021 |
 //! | [`cdbe`] | CDBE, the client's part and the server's | Zhong et al. 2018 |
+//! | [`cqic`] | CQIC, the same | Lu et al. 2015 |
 //! | [`delivery_rate`] | rate samples | draft-cheng-iccrg-delivery-rate-estimation-00 |
 //!
 //! [`build`] makes one by the name that scenario files use.
@@ -32,6 +33,7 @@
 pub mod bbr;
 pub mod cdbe;
 mod controller;
+pub mod cqic;
 pub mod cubic;
 pub mod dctcp;
 pub mod delivery_rate;

@@ -2,6 +2,7 @@
 
 use crate::bbr::Bbr;
 use crate::cdbe::{self, Cdbe};
+use crate::cqic::Cqic;
 use crate::cubic::{self, Cubic};
 use crate::dctcp::Dctcp;
 use crate::newreno::NewReno;
@@ -66,6 +67,7 @@ const NAMES: &[&str] = &[
     "bbr",
     "dctcp",
     "cdbe",
+    "cqic",
     "cqic-s",
 ];
 
@@ -99,7 +101,8 @@ pub fn scalable_names() -> &'static [&'static str] {
 /// | `bbr` | [`Bbr`] version 1 as in Linux, paced |
 /// | `dctcp` | [`Dctcp`], not paced |
 /// | `cdbe` | [`Cdbe`] in mode `default`, paced |
-/// | `cqic-s` | the same; its clients report as CQIC's do |
+/// | `cqic` | [`Cqic`], paced |
+/// | `cqic-s` | [`Cdbe`] as above; its clients report as CQIC's do |
 ///
 /// # Errors
 /// [`UnknownController`] if no controller has that name.
@@ -120,6 +123,7 @@ pub fn build(
         "bbr" => Box::new(Bbr::new(bbr::Config::new(config))),
         "dctcp" => Box::new(Dctcp::new(reno::Config::new(config))),
         "cdbe" => Box::new(Cdbe::new(cdbe::Config::new(cdbe::Mode::Default, config))),
+        "cqic" => Box::new(Cqic::new(config)),
         "cqic-s" => Box::new(Cdbe::new(
             cdbe::Config::new(cdbe::Mode::Default, config).for_cqic(),
         )),
@@ -188,7 +192,7 @@ mod tests {
             error("bbrr").to_string(),
             "unknown congestion control \"bbrr\": did you mean \"bbr\"? known are newreno, cubic, \
              cubic-hystart++, cubic-plain, vegas, vegas-linux, westwood, yeah, veno, bbr, dctcp, \
-             cdbe, cqic-s; choose one of them"
+             cdbe, cqic, cqic-s; choose one of them"
         );
     }
 
