@@ -1,9 +1,9 @@
 //! From quinn's events to those of [`cc`].
 
-use crate::RadioFeed;
 use crate::factory::{Epoch, TraceSink, initial_window, span};
 use crate::flight::Flight;
 use crate::monitor::{Monitor, PathSample};
+use crate::{RadioFeed, ReportFeed};
 use cc::meld::LossDecision;
 use cc::{AckSample, CongestionControl, Ctx, LossKind, LossSample, RecoveryEnd, Sent, Trace};
 use quinn_proto::RttEstimator;
@@ -63,6 +63,7 @@ pub(crate) struct Parts {
     pub(crate) mtu: Bytes,
     pub(crate) rng: Rng,
     pub(crate) feed: Option<RadioFeed>,
+    pub(crate) reports: Option<ReportFeed>,
     pub(crate) trace: Option<TraceSink>,
     pub(crate) monitor: Option<Monitor>,
 }
@@ -142,13 +143,17 @@ impl State {
         call(&mut *self.controller, &mut cx)
     }
 
-    /// Before every event: what the radio did, and a deadline that has passed.
+    /// Before every event: what the radio did, what the client reports, and a deadline that has passed.
     fn catch_up(&mut self, now: Instant) {
         while let Some(state) = self.parts.feed.as_ref().and_then(RadioFeed::pop) {
             if let Some(monitor) = &self.parts.monitor {
                 monitor.on_radio();
             }
             self.tell(now, |controller, cx| controller.on_radio(cx, &state));
+        }
+        let feedback = self.parts.reports.as_ref().and_then(ReportFeed::take);
+        if let Some(feedback) = feedback {
+            self.tell(now, |controller, cx| controller.on_feedback(cx, &feedback));
         }
         if self
             .controller

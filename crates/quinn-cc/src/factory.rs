@@ -1,7 +1,7 @@
 //! Makes controllers for quinn.
 
 use crate::adapter::{Adapter, Parts};
-use crate::{Monitor, RadioFeed};
+use crate::{Monitor, RadioFeed, ReportFeed};
 use cc::meld::{Meld, Variant};
 use cc::{BuildConfig, CongestionControl, Trace, UnknownController};
 use quinn_proto::congestion::{Controller, ControllerFactory};
@@ -51,7 +51,7 @@ pub(crate) fn initial_window(mtu: Bytes) -> Bytes {
 
 /// Makes a controller for each path of a connection.
 ///
-/// With a [`RadioFeed`] or a [`Monitor`] it is of one connection: a server gives each its own by
+/// With a [`RadioFeed`], a [`ReportFeed`] or a [`Monitor`] it is of one connection: a server gives each its own by
 /// `quinn::Incoming::accept_with`. Without them it may serve any number.
 ///
 /// Amounts are of datagrams' payload: QUIC's headers and authentication tags count, those of UDP and
@@ -61,6 +61,7 @@ pub struct AdapterFactory {
     epoch: Epoch,
     build: Box<Build>,
     feed: Option<RadioFeed>,
+    reports: Option<ReportFeed>,
     trace: Option<TraceSink>,
     monitor: Option<Monitor>,
     streams: Streams,
@@ -77,6 +78,7 @@ impl AdapterFactory {
             epoch: Epoch::new(epoch),
             build: Box::new(build),
             feed: None,
+            reports: None,
             trace: None,
             monitor: None,
             streams: Streams::new(0),
@@ -131,6 +133,13 @@ impl AdapterFactory {
     #[must_use]
     pub fn with_feed(mut self, feed: RadioFeed) -> Self {
         self.feed = Some(feed);
+        self
+    }
+
+    /// With bandwidth reports of the client.
+    #[must_use]
+    pub fn with_reports(mut self, reports: ReportFeed) -> Self {
+        self.reports = Some(reports);
         self
     }
 
@@ -195,6 +204,7 @@ impl ControllerFactory for AdapterFactory {
                 mtu,
                 rng: self.streams.stream(&format!("path {built}")),
                 feed: self.feed.clone(),
+                reports: self.reports.clone(),
                 trace: self.trace.clone(),
                 monitor: self.monitor.clone(),
             },

@@ -5,12 +5,14 @@
 //!   quinn-proto   on_congestion_event       [quinn-cc]     LossSample        [cc]
 //!                 window                                   cwnd
 //!                                               ^
-//!            reports of the UE ──> [RadioFeed] ─┘ on_radio
+//!            reports of the UE ──> [RadioFeed] ─┤ on_radio
+//!     DATAGRAM frames of a client ──> [ReportFeed] ─┘ on_feedback
 //! ```
 //!
 //! [`AdapterFactory`] is a [`quinn_proto::congestion::ControllerFactory`] whose controllers are those of
 //! [`cc`]: any of [`cc::names`], MELD round any of them, or one of the caller's own. Whoever learns of
-//! the radio pushes it into a [`RadioFeed`]; whoever wants to see what happens reads a [`Monitor`] or
+//! the radio pushes it into a [`RadioFeed`], whoever receives datagrams of a client that reports its
+//! bandwidth (CDBE) hands them to a [`ReportFeed`]; whoever wants to see what happens reads a [`Monitor`] or
 //! gives a [`cc::Trace`].
 //!
 //! ```no_run
@@ -35,8 +37,12 @@ mod factory;
 mod feed;
 mod flight;
 mod monitor;
+mod report;
 
 pub use adapter::Adapter;
 pub use factory::{AdapterFactory, Epoch, TraceSink};
 pub use feed::RadioFeed;
 pub use monitor::{Monitor, PathSample, RttSummary, Totals};
+pub use report::{
+    REPORT_BUFFER, REPORT_BYTES, Report, ReportCadence, ReportCounts, ReportError, ReportFeed,
+};
