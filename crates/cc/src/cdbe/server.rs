@@ -52,6 +52,9 @@ pub const DEFAULT_BOUND: u64 = 2;
 /// Windows for which the largest delivery rate is remembered.
 pub const DELIVERY_WINDOWS: u64 = 10;
 
+/// Longest RTT_min and longest queue that are reckoned with, us: a peer's timestamps may be absurd.
+pub const LONGEST_TIME: u64 = 60_000_000;
+
 /// Mode `default`: the queue that is always aimed at, us.
 pub const TARGET_TIME: i64 = 5_000;
 /// Mode `default`: and so many segments of one's own (FAST's and Vegas's constant), so that shares even
@@ -282,7 +285,7 @@ impl State {
 
     /// An acknowledgement came.
     pub fn on_ack(&mut self, config: &Config, event: &Event) {
-        self.min_rtt = event.min_rtt.max(1);
+        self.min_rtt = event.min_rtt.clamp(1, LONGEST_TIME);
         self.delivered[0] = self.delivered[0].max(event.delivered);
         self.is_app_limited |= event.is_app_limited;
         self.take_report(config, event);
@@ -554,7 +557,7 @@ impl State {
                 window(
                     OUR_CWND_GAIN,
                     self.report,
-                    self.min_rtt + queue.max(0).cast_unsigned(),
+                    self.min_rtt + queue.clamp(0, LONGEST_TIME.cast_signed()).cast_unsigned(),
                 ) + least
             }
         };
