@@ -5,6 +5,8 @@
 typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
+typedef int s32;
+typedef long long s64;
 typedef unsigned long long u64;
 
 #define SEC(name) __attribute__((section(name), used))
@@ -13,6 +15,7 @@ typedef unsigned long long u64;
 #define BPF_ANY 0
 #define BPF_MAP_TYPE_HASH 1
 #define BPF_MAP_TYPE_ARRAY 2
+#define BPF_MAP_TYPE_PERCPU_ARRAY 6
 #define BPF_MAP_TYPE_SK_STORAGE 24
 #define BPF_F_NO_PREALLOC 1
 #define BPF_F_MMAPABLE 1024
@@ -29,6 +32,7 @@ struct sock_common {
 struct sock {
 	struct sock_common __sk_common;
 	unsigned long sk_pacing_rate;
+	unsigned long sk_max_pacing_rate;
 } KERNEL;
 
 struct minmax_sample {
@@ -39,6 +43,17 @@ struct minmax_sample {
 struct minmax {
 	u32 win;
 	struct minmax_sample s[3];
+} KERNEL;
+
+/* Of an incoming packet. */
+struct tcp_options_received {
+	u32 rcv_tsval;
+	u32 rcv_tsecr;
+} KERNEL;
+
+/* Without a name in the kernel. */
+struct receiver_rtt {
+	u32 rtt_us; /* eight times as much */
 } KERNEL;
 
 struct tcp_sock {
@@ -53,10 +68,20 @@ struct tcp_sock {
 	u32 lost_out;
 	u32 retrans_out;
 	u32 delivered;
+	u32 app_limited;
 	u32 mss_cache;
 	u32 srtt_us;
 	u64 bytes_acked;
 	struct minmax rtt_min;
+	struct tcp_options_received rx_opt;
+	struct receiver_rtt rcv_rtt_est;
+} KERNEL;
+
+struct rate_sample {
+	s32 delivered;
+	long interval_us;
+	long rtt_us;
+	u32 acked_sacked;
 } KERNEL;
 
 enum tcp_ca_event {
@@ -77,6 +102,8 @@ struct tcp_congestion_ops {
 	void (*pkts_acked)(struct sock *sk, const void *sample);
 	void (*cong_control)(struct sock *sk, u32 ack, int flag, const void *sample);
 	void (*init)(struct sock *sk);
+	u32 (*min_tso_segs)(struct sock *sk);
+	u32 (*sndbuf_expand)(struct sock *sk);
 	u32 flags;
 	char name[16];
 };

@@ -4,12 +4,14 @@
 //! | --- | --- |
 //! | [`FOLLOW`] | follows a window that user space sets: the proxy's (crate `pep`) |
 //! | [`meld`] | MELD round the kernel's Reno and Cubic |
+//! | [`cdbe`] | CDBE: a client that reports its bandwidth, a server that paces by it |
 //!
 //! [`Loaded`] registers a program under a name of this process: names of congestion controls are global
 //! to the machine. Needs Linux 6.4, `CAP_BPF` and `CAP_NET_ADMIN`.
 //!
-//! What this crate is *not*: it opens no socket and reads no report.
+//! What this crate is *not*: it opens no socket and reads no radio report.
 
+pub mod cdbe;
 mod load;
 pub mod meld;
 

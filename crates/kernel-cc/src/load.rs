@@ -2,9 +2,10 @@
 
 use libbpf_rs::{Link, MapCore, MapHandle, Object, ObjectBuilder, PrintLevel, set_print};
 use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Most bytes of a congestion control's name (`TCP_CA_NAME_MAX` less the final zero).
-const LONGEST_NAME: usize = 15;
+pub(crate) const LONGEST_NAME: usize = 15;
 
 /// A congestion control of a program: what it is called there, and what it is to be called.
 #[derive(Clone, Debug)]
@@ -21,7 +22,7 @@ pub struct Naming<'a> {
 /// have one keep it.
 pub struct Loaded {
     // dropped in this order: the registrations, then what they were made from
-    _links: Vec<Link>,
+    links: Vec<Link>,
     object: Object,
 }
 
@@ -43,14 +44,35 @@ impl Loaded {
         controls: &[Naming<'_>],
         prepare: impl FnOnce(&Object) -> io::Result<()>,
     ) -> io::Result<Self> {
+        Self::register_part(program, controls, &[], prepare)
+    }
+
+    /// The same without the parts of it of these names: sections of programs, or `struct_ops` maps.
+    ///
+    /// # Errors
+    /// As [`register`](Self::register).
+    pub fn register_part(
+        program: &[u8],
+        controls: &[Naming<'_>],
+        without: &[&str],
+        prepare: impl FnOnce(&Object) -> io::Result<()>,
+    ) -> io::Result<Self> {
         set_print(Some((PrintLevel::Info, told_by_libbpf)));
         let mut open = ObjectBuilder::default()
             .open_memory(program)
             .map_err(|e| error_of(&e))?;
         for mut map in open.maps_mut() {
             let map_name = map.name().to_owned();
+            if without.iter().any(|name| map_name == *name) {
+                map.set_autocreate(false).map_err(|e| error_of(&e))?;
+            }
             if let Some(control) = controls.iter().find(|control| map_name == control.map) {
                 rename(map.initial_value_mut().unwrap_or_default(), control)?;
+            }
+        }
+        for mut part in open.progs_mut() {
+            if without.iter().any(|name| part.section() == *name) {
+                part.set_autoload(false);
             }
         }
         let mut object = open.load().map_err(|e| error_of(&e))?;
@@ -64,10 +86,20 @@ impl Loaded {
         if links.len() < controls.len() {
             return Err(io::Error::other("the program lacks a struct_ops map"));
         }
-        Ok(Self {
-            _links: links,
-            object,
-        })
+        Ok(Self { links, object })
+    }
+
+    /// Has the program of a section run for a cgroup, from now on until this is dropped.
+    ///
+    /// # Errors
+    /// The kernel's, or that there is no such program.
+    pub fn attach(&mut self, section: &str, cgroup: BorrowedFd<'_>) -> io::Result<()> {
+        let mut programs = self.object.progs_mut();
+        let program = programs.find(|program| program.section() == section);
+        let program = program.ok_or_else(|| io::Error::other(format!("no program {section}")))?;
+        let link = program.attach_cgroup(cgroup.as_raw_fd());
+        self.links.push(link.map_err(|e| error_of(&e))?);
+        Ok(())
     }
 
     /// A map of the program.

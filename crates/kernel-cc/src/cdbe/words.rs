@@ -1,0 +1,136 @@
+//! The model's values as the words in which the programs have them (`bpf/cdbe_model.h`).
+
+use cc::cdbe::server::{self, Phase};
+use cc::cdbe::{Mode, estimator};
+
+/// Words of the program's `struct rules`.
+pub(super) const RULES: usize = 6;
+/// Words of its `struct estimate`.
+pub(super) const ESTIMATE: usize = 16;
+/// Words of its `struct decision`.
+pub(super) const DECISION: usize = 32;
+
+/// `struct rules`.
+pub(super) fn rules(config: &server::Config) -> [u64; RULES] {
+    [
+        mode(config.mode),
+        config.startup_rounds,
+        config.ups,
+        config.downs,
+        config.inflight_share,
+        config.mss,
+    ]
+}
+
+fn mode(mode: Mode) -> u64 {
+    match mode {
+        Mode::Paper => 0,
+        Mode::Default => 1,
+    }
+}
+
+/// The state of that number.
+pub(super) fn phase(number: u64) -> Phase {
+    match number {
+        0 => Phase::Startup,
+        1 => Phase::Normal,
+        2 => Phase::Grow,
+        _ => Phase::Drain,
+    }
+}
+
+/// `struct estimate` from its words.
+pub(super) fn estimate(words: &[u64; ESTIMATE]) -> estimator::State {
+    let [
+        is_running,
+        window,
+        long_at,
+        samples,
+        rates,
+        long_bytes,
+        long_time,
+        head_at,
+        head_stamp,
+        bytes,
+        since,
+        last_at,
+        last_stamp,
+        before_at,
+        has_before,
+        rate,
+    ] = *words;
+    estimator::State {
+        is_running: is_running != 0,
+        window,
+        long_at,
+        samples,
+        rates,
+        long_bytes,
+        long_time,
+        head_at,
+        head_stamp: head_stamp as u32,
+        bytes,
+        since,
+        last_at,
+        last_stamp: last_stamp as u32,
+        before_at,
+        has_before: has_before != 0,
+        rate,
+    }
+}
+
+/// `struct decision` from its words.
+pub(super) fn decision(words: &[u64; DECISION]) -> server::State {
+    let w = words;
+    let signed = |k: usize| w[k].cast_signed();
+    server::State {
+        phase: phase(w[0]),
+        report: w[1],
+        told: w[2],
+        bounded: w[3],
+        min_rtt: w[4],
+        is_running: w[5] != 0,
+        window_at: w[6],
+        windows: w[7],
+        tally: server::Tally {
+            count: signed(8),
+            sum: signed(9),
+            least: signed(10),
+        },
+        before: signed(11),
+        has_before: w[12] != 0,
+        least: signed(13),
+        has_least: w[14] != 0,
+        ups: w[15],
+        downs: w[16],
+        start: signed(17),
+        is_watching: w[18] != 0,
+        rounds: w[19],
+        report_before: w[20],
+        stalls: w[21],
+        delivered: [w[22], w[23]],
+        is_app_limited: w[24] != 0,
+        gain: w[25],
+        queue: signed(26),
+        standing: signed(27),
+        stubborn: w[28],
+        queue_before: signed(29),
+        recent: signed(30),
+        has_recent: w[31] != 0,
+    }
+}
+
+/// Words as the kernel has them in memory.
+pub(super) fn to_bytes(words: impl IntoIterator<Item = u64>) -> Vec<u8> {
+    words.into_iter().flat_map(u64::to_ne_bytes).collect()
+}
+
+/// `N` words from a place in a map's value; none if it is too short.
+pub(super) fn from_bytes<const N: usize>(value: &[u8], from: usize) -> Option<[u64; N]> {
+    let part = value.get(from..from + 8 * N)?;
+    let mut words = [0; N];
+    for (word, bytes) in words.iter_mut().zip(part.chunks_exact(8)) {
+        *word = u64::from_ne_bytes(bytes.try_into().ok()?);
+    }
+    Some(words)
+}
