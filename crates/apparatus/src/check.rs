@@ -55,6 +55,7 @@ pub fn check(experiment: &Experiment) -> Result<(), Error> {
     check_share("path.loss", path.loss)?;
     if let AccessSpec::Link(link) = &experiment.access {
         check_rate("link.rate", link.rate)?;
+        check_steps(&link.rate_steps)?;
         check_rate("link.uplink-rate", link.uplink_rate)?;
         check_share("link.loss", link.loss)?;
     }
@@ -92,6 +93,21 @@ fn check_count(ues: usize) -> Result<(), Error> {
         value: ues.to_string(),
         expected: "at most 65519",
     })
+}
+
+/// That a link's rate changes at rising times, and never to nothing.
+fn check_steps(steps: &[(Duration, BitRate)]) -> Result<(), Error> {
+    for &(_, rate) in steps {
+        check_rate("link.rate-steps", rate)?;
+    }
+    match steps.windows(2).find(|pair| pair[1].0 <= pair[0].0) {
+        None => Ok(()),
+        Some(pair) => Err(Error::OutOfRange {
+            field: "link.rate-steps".to_owned(),
+            value: pair[1].0.to_string(),
+            expected: "times that rise",
+        }),
+    }
 }
 
 fn check_rate(field: &str, rate: BitRate) -> Result<(), Error> {

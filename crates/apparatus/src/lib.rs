@@ -3,6 +3,7 @@
 //! ```text
 //!   app      when the next object or datagram is due, when a flow is complete
 //!   link     a wire: queue, transmitter, delay, jitter, loss      reports  radio reports on their way
+//!   rates    the rate of a wire over time
 //!   cell     the radio cell with the records of its queues        channel  its channels and its load
 //!   measure  flows, queues, the bottleneck, time series
 //!   check    what an experiment must not say
@@ -21,10 +22,12 @@ mod check;
 mod error;
 mod link;
 pub mod measure;
+mod rates;
 mod reports;
 
 pub use cell::{CellAccess, CellRoute};
 pub use check::{access_base_rtt, check, check_share, path_delay, rnti};
 pub use error::Error;
 pub use link::{Jitter, Link, LinkParts, Loss, WireSpec};
+pub use rates::Rates;
 pub use reports::ReportChannel;

@@ -1,16 +1,16 @@
-//! A link: a queue, a transmitter of fixed rate, and a wire with delay, jitter and random loss.
+//! A link: a queue, a transmitter whose rate is known beforehand, and a wire with delay, jitter and random loss.
 //!
 //! ```text
 //!   offer -> [ queue ] -> transmitter -> wire (loss, delay, jitter) -> take_arrived
 //! ```
 //!
 //! A link keeps its packets in flight itself, in order, and needs one entry in the schedule. The
-//! transmitter is work-conserving and its rate is fixed, so the time of every dequeue is known
+//! transmitter is work-conserving and its rate is known, so the time of every dequeue is known
 //! beforehand: [`Link::advance`] carries them out, each at its own time, the next time that the
 //! link is touched. No event is spent on the end of a transmission.
 
-use crate::Error;
 use crate::measure::QueueMeter;
+use crate::{Error, Rates};
 use queue::{Capacity, DropTail, Packet, QueueManagement};
 use scenario::{LinkSpec, PathSpec};
 use std::collections::VecDeque;
@@ -37,7 +37,7 @@ pub struct Jitter {
 /// What a link is made of.
 pub struct LinkParts<P> {
     /// Rate of the transmitter.
-    pub rate: BitRate,
+    pub rates: Rates,
     /// Delay of the wire.
     pub delay: Duration,
     /// The queue before the transmitter.
@@ -75,14 +75,19 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// Rate of the transmitter.
-    pub fn rate(&self) -> BitRate {
-        self.parts.rate
+    /// Rate of the transmitter at a time.
+    pub fn rate(&self, now: Instant) -> BitRate {
+        self.parts.rates.at(now)
+    }
+
+    /// What it could have sent since the run began.
+    pub fn capacity_until(&self, now: Instant) -> Bytes {
+        self.parts.rates.bytes_between(Instant::ZERO, now)
     }
 
     /// Bytes sent until `now`, the part of a transmission under way included.
     pub fn sent_until(&self, now: Instant) -> Bytes {
-        let rest = self.parts.rate.bytes_in(self.free_at.saturating_since(now));
+        let rest = self.parts.rates.bytes_between(now, self.free_at);
         self.sent.saturating_sub(rest)
     }
 
@@ -145,7 +150,7 @@ impl<P: Packet> Link<P> {
             return false;
         };
         let packet = dequeued.packet;
-        self.free_at = at + packet.bytes() / self.parts.rate;
+        self.free_at = self.parts.rates.sent_at(at, packet.bytes());
         self.sent += packet.bytes();
         self.put_on_wire(packet, lost);
         true
@@ -187,8 +192,10 @@ impl<P: Packet> Link<P> {
 pub struct WireSpec<'a> {
     /// Its name, by which its queue is known and its random draws are its own.
     pub name: &'a str,
-    /// Rate of the transmitter.
+    /// Rate of the transmitter until the first step.
     pub rate: BitRate,
+    /// From when on it has which other rate.
+    pub rate_steps: &'a [(Duration, BitRate)],
     /// One-way delay.
     pub delay: Duration,
     /// Room before the transmitter.
@@ -207,6 +214,7 @@ impl<'a> WireSpec<'a> {
         Self {
             name,
             rate: path.rate,
+            rate_steps: &[],
             delay,
             buffer: path.buffer,
             loss: path.loss,
@@ -216,10 +224,11 @@ impl<'a> WireSpec<'a> {
     }
 
     /// The two directions of a wired access: towards the UEs, and from them.
-    pub fn of_access(link: &LinkSpec) -> (Self, Self) {
+    pub fn of_access(link: &'a LinkSpec) -> (Self, Self) {
         let down = Self {
             name: "link/down",
             rate: link.rate,
+            rate_steps: &link.rate_steps,
             delay: link.delay,
             buffer: link.buffer,
             loss: link.loss,
@@ -229,6 +238,7 @@ impl<'a> WireSpec<'a> {
         let up = Self {
             name: "link/up",
             rate: link.uplink_rate,
+            rate_steps: &[],
             loss: 0.0,
             ..down
         };
@@ -250,7 +260,7 @@ impl<'a> WireSpec<'a> {
         })?;
         let streams = streams.child("link").child(self.name);
         Ok(Link::new(LinkParts {
-            rate: self.rate,
+            rates: Rates::stepped(self.rate, self.rate_steps),
             delay: self.delay,
             queue: Box::new(queue),
             loss: (self.loss > 0.0).then(|| Loss {
@@ -294,7 +304,7 @@ mod tests {
     ) -> Link<Parcel> {
         let streams = Streams::new(3);
         Link::new(LinkParts {
-            rate,
+            rates: Rates::constant(rate),
             delay,
             queue: Box::new(DropTail::new(capacity).unwrap()),
             loss: Some(Loss {

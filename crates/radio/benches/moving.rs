@@ -14,7 +14,7 @@
 )]
 
 use radio::moving::{
-    BaseStation, Building, BuildingEffect, Dbm, Doppler, Fading, LinkBudgetConfig, Metres,
+    Area, BaseStation, Building, BuildingEffect, Dbm, Doppler, Fading, LinkBudgetConfig, Metres,
     Mobility, MovingRadio, MovingRadioConfig, PathLoss, Position, Shadowing, SightRule, Speed,
 };
 use radio::{
@@ -92,7 +92,7 @@ fn mmwave(speed: f64) -> MovingRadioConfig {
         doppler: Doppler::Movement,
         mobility: Mobility::RandomWalk {
             from: at(60.0, 0.0),
-            area: (at(20.0, -60.0), at(140.0, 60.0)),
+            area: Area::Rectangle(at(20.0, -60.0), at(140.0, 60.0)),
             speed: Speed::new(speed),
             leg: Metres::new(30.0),
         },

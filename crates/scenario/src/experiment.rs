@@ -77,8 +77,10 @@ pub struct CellSpec {
 /// A wired bottleneck.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSpec {
-    /// Rate towards the UE.
+    /// Rate towards the UE, until the first step.
     pub rate: BitRate,
+    /// From when on it is which other, in order.
+    pub rate_steps: Vec<(Duration, BitRate)>,
     /// Rate from the UE.
     pub uplink_rate: BitRate,
     /// One-way delay of the link itself.

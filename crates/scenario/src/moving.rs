@@ -6,7 +6,7 @@
 
 use radio::LinkAdaptationConfig;
 use radio::moving::{
-    Metres, Mobility, MovingRadioConfig, MovingRadioError, Position, RangeWarning, Waypoint,
+    Metres, Mobility, MovingRadioConfig, MovingRadioError, Position, RangeWarning, Speed, Waypoint,
 };
 use units::{Duration, Rng};
 
@@ -20,6 +20,8 @@ pub struct MovingSpec {
     pub radio: MovingRadioConfig,
     /// What is random about the way.
     pub placement: Placement,
+    /// The speed is drawn, uniformly between that of the way and this.
+    pub fastest: Option<Speed>,
     /// How MCS follow from SINR.
     pub adaptation: LinkAdaptationConfig,
 }
@@ -50,14 +52,16 @@ impl MovingSpec {
         mut rng: Rng,
     ) -> Result<MovingRadioConfig, MovingRadioError> {
         let mut radio = self.radio.clone();
+        if let Some(fastest) = self.fastest {
+            draw_speed(&mut radio.mobility, fastest, &mut rng);
+        }
+        let way = radio.mobility.clone();
         let mut draws = 1;
         loop {
             radio.mobility = match self.placement {
                 Placement::Fixed => return Ok(radio),
-                Placement::Scattered { radius } => {
-                    shifted(&self.radio.mobility, in_circle(radius, &mut rng))
-                }
-                Placement::InArea => from_anywhere(&self.radio.mobility, &mut rng),
+                Placement::Scattered { radius } => shifted(&way, in_circle(radius, &mut rng)),
+                Placement::InArea => from_anywhere(&way, &mut rng),
             };
             match radio.check(run) {
                 Ok(_) => return Ok(radio),
@@ -187,16 +191,19 @@ fn shifted(mobility: &Mobility, (dx, dy): (f64, f64)) -> Mobility {
 /// The same random walk from a random place of its area.
 fn from_anywhere(mobility: &Mobility, rng: &mut Rng) -> Mobility {
     let mut mobility = mobility.clone();
-    if let Mobility::RandomWalk {
-        from, area: (a, b), ..
-    } = &mut mobility
-    {
-        let mut between = |a: Metres, b: Metres| {
-            let (low, high) = (a.get().min(b.get()), a.get().max(b.get()));
-            Metres::new((low + (high - low) * rng.uniform()).min(high))
-        };
-        let x = between(a.x(), b.x());
-        *from = Position::new(x, between(a.y(), b.y()));
+    if let Mobility::RandomWalk { from, area, .. } = &mut mobility {
+        *from = area.draw(rng);
     }
     mobility
+}
+
+/// Gives a way a speed between its own and the fastest, uniformly.
+fn draw_speed(mobility: &mut Mobility, fastest: Speed, rng: &mut Rng) {
+    if let Mobility::Line { speed, .. }
+    | Mobility::RandomWalk { speed, .. }
+    | Mobility::Waypoints { speed, .. } = mobility
+    {
+        let slowest = speed.get();
+        *speed = Speed::new(slowest + (fastest.get() - slowest) * rng.uniform());
+    }
 }

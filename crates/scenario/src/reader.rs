@@ -1,6 +1,7 @@
 //! Reads one table of a document by the table of keys.
 
 mod ground;
+mod steps;
 
 use crate::document::{Node, Table, Value, parse_value};
 use crate::error::{Checked, Fault, either, fault};
@@ -9,7 +10,6 @@ use crate::resolved::{Resolved, ResolvedValue};
 use crate::source::Position;
 use core::fmt::Display;
 use core::str::FromStr;
-pub(crate) use ground::Stop;
 use queue::Capacity;
 use units::{BitRate, Bytes, Decibel, Duration, Hertz, Packets, ParseUnitError, UnitProblem};
 

@@ -1,7 +1,7 @@
 //! Moving channels: what a file says becomes a typed radio, placed for each copy.
 
 use radio::moving::{
-    AtEnd, BuildingEffect, Dbm, Doppler, Fading, InterfererPower, Metres, Mobility, PathLoss,
+    Area, AtEnd, BuildingEffect, Dbm, Doppler, Fading, InterfererPower, Metres, Mobility, PathLoss,
     Position, Screen, Shadowing, SightRule, Speed,
 };
 use scenario::{ChannelSpec, MovingSpec, Overrides, Placement, Point, load_str};
@@ -373,4 +373,52 @@ fn a_mobility_without_a_moving_channel_is_noted() {
         "{:?}",
         point.notes
     );
+}
+
+/// The main experiment of CDBE (section V-A): drops in a disc of 400 m, 1 to 5 m/s.
+#[test]
+fn each_copy_and_repeat_is_dropped_in_the_disc_at_its_own_speed() {
+    let walk =
+        "kind = \"random-walk\", disc-radius = \"400 m\", speed = \"1 m/s\", speed-to = \"5 m/s\"";
+    let text = format!("{CELL}{PHONE}").replace(STATIC, walk);
+    let spec = specs(&text, &[]).remove(0);
+    assert_eq!(spec.placement, Placement::InArea);
+    assert_eq!(spec.fastest, Some(Speed::new(5.0)));
+    let centre = at(0.0, 0.0);
+    let (mut inner, mut slow) = (0, 0);
+    for drop in 0..400 {
+        let rng = Streams::new(drop).stream("phone");
+        let radio = spec.placed(Duration::from_secs(10), rng).expect("a place");
+        let Mobility::RandomWalk {
+            from, area, speed, ..
+        } = radio.mobility
+        else {
+            panic!("{:?}", radio.mobility)
+        };
+        let radius = Metres::new(400.0);
+        assert_eq!(area, Area::Disc { centre, radius });
+        assert!(from.distance(centre) <= radius && (1.0..=5.0).contains(&speed.get()));
+        inner += u32::from(from.distance(centre).get() < 200.0);
+        slow += u32::from(speed.get() < 2.0);
+    }
+    // a quarter each, 4 standard deviations
+    assert!(
+        inner.abs_diff(100) < 35 && slow.abs_diff(100) < 35,
+        "{inner}, {slow}"
+    );
+}
+
+#[test]
+fn ways_between_points_have_speeds_of_their_own() {
+    let way = "kind = \"waypoints\", points = [[\"50 m\", \"0 m\"], [\"110 m\", \"0 m\", \"0 s\", \"6 m/s\"]]";
+    let text = format!("{CELL}{PHONE}").replace(STATIC, way);
+    let spec = specs(&text, &[]).remove(0);
+    let Mobility::Waypoints { points, .. } = &spec.radio.mobility else {
+        panic!("{:?}", spec.radio.mobility)
+    };
+    let speeds: Vec<_> = points.iter().map(|point| point.speed).collect();
+    assert_eq!(speeds, [None, Some(Speed::new(6.0))]);
+    let shown = serde_json::to_value(&point(&text, &[]).resolved).expect("plain data");
+    let points = serde_json::json!([["50 m", "0 m"], ["110 m", "0 m", "0 s", "6 m/s"]]);
+    assert_eq!(shown["ue"]["phone"]["mobility"]["points"], points);
 }

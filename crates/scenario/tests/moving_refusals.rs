@@ -194,7 +194,7 @@ fn walks_that_are_none() {
         (
             r#"scatter = "1 m""#,
             "scatter",
-            &["unknown key \"scatter\"", "known keys: area, from"],
+            &["unknown key \"scatter\"", "known keys: area, disc-radius"],
         ),
         (
             r#"speed = "299792458 m/s""#,
@@ -485,4 +485,29 @@ fn obstacles_and_interferers_that_are_none() {
         "[cell.interferer",
         &["for the interferer, the height", "more than 1 m"],
     );
+}
+
+#[test]
+fn walks_that_cannot_be() {
+    let walk = |rest: &str| with_phone(MOVING, &format!("kind = \"random-walk\"{rest}"));
+    accepted(&walk(", disc-radius = \"400 m\""));
+    accepted(&walk(
+        ", disc-radius = \"40 m\", disc-centre = [\"60 m\", \"0 m\"]",
+    ));
+    refused(
+        &walk(""),
+        "{ kind = \"random-walk\"",
+        &["\"area\" or \"disc-radius\""],
+    );
+    let centre_only = walk(", disc-centre = [\"60 m\", \"0 m\"]");
+    refused(&centre_only, "[\"60 m\"", &["without \"disc-radius\""]);
+    let area = "[[\"20 m\", \"20 m\"], [\"40 m\", \"40 m\"]]";
+    let both = walk(&format!(", area = {area}, disc-radius = \"40 m\""));
+    refused(&both, "[[\"20 m\"", &["both a rectangle", "and a disc"]);
+    let outside = walk(", disc-radius = \"40 m\", from = [\"41 m\", \"0 m\"]");
+    refused(&outside, "{ kind = \"random-walk\"", &["outside its area"]);
+    let slower = walk(", disc-radius = \"40 m\", speed = \"5 m/s\", speed-to = \"1 m/s\"");
+    refused(&slower, "1 m/s\"", &["less than \"speed\" = 5 m/s"]);
+    let never = "kind = \"waypoints\", points = [[\"50 m\", \"0 m\"], [\"60 m\", \"0 m\", \"0 s\", \"0 m/s\"]]";
+    refused(&with_phone(MOVING, never), "0 m/s\"", &["out of range"]);
 }

@@ -490,3 +490,36 @@ fn options_that_fit_nothing() {
         "{message}"
     );
 }
+
+#[test]
+fn rates_of_a_wire_that_cannot_change_so() {
+    let link = |steps: &str| {
+        format!(
+            "duration = \"10 s\"\n[path]\nrtt = \"50 ms\"\n[link]\nrate = \"5 Mbit/s\"\n\
+             rate-steps = {steps}\n[flow.bulk]\napp = {{ kind = \"continuous\" }}\n"
+        )
+    };
+    let good = link("[[\"5 s\", \"10 Mbit/s\"], [\"7 s\", \"1 Mbit/s\"]]");
+    let points = load_str(&good, &Overrides::default()).expect("good");
+    let scenario::AccessSpec::Link(wire) = &points[0].experiment.access else {
+        panic!("a wire")
+    };
+    let steps = [(5, 10), (7, 1)];
+    let steps = steps.map(|(s, mbps)| (Duration::from_secs(s), units::BitRate::from_mbps(mbps)));
+    assert_eq!(wire.rate_steps, steps);
+    let says =
+        |steps: &str, place: &str, parts: &[&str]| says(&refused(&link(steps)), place, parts);
+    says(
+        "[[\"5 s\", \"10 Mbit/s\"], [\"5 s\", \"1 Mbit/s\"]]",
+        "6:37",
+        &["5 s", "times rise"],
+    );
+    says(
+        "[[\"5 s\", \"0 bit/s\"]]",
+        "6:24",
+        &["out of range", "1 bit/s"],
+    );
+    says("[[5, \"1 Mbit/s\"]]", "6:16", &["has no unit"]);
+    says("[\"5 s\"]", "6:16", &["no pair", "10 Mbit/s"]);
+    says("\"5 s\"", "6:15", &["is a string", "[[\"5 s\""]);
+}

@@ -95,7 +95,10 @@ fn ues(count: usize) -> String {
 /// What the access carries at most in one direction.
 fn fastest(experiment: &Experiment) -> BitRate {
     let access = match &experiment.access {
-        AccessSpec::Link(link) => link.rate.max(link.uplink_rate),
+        AccessSpec::Link(link) => {
+            let steps = link.rate_steps.iter().map(|&(_, rate)| rate);
+            steps.fold(link.rate.max(link.uplink_rate), BitRate::max)
+        }
         AccessSpec::Cell(cell) => {
             let rates = experiment.ues.iter().map(|ue| fastest_of(cell, ue));
             rates.max().unwrap_or(BitRate::ZERO)

@@ -40,6 +40,9 @@ pub fn scaled(experiment: &Experiment, divisor: u32) -> (Experiment, f64) {
     let ratio = match &mut scaled.access {
         AccessSpec::Link(link) => {
             link.rate = rate(link.rate, wanted);
+            for (_, step) in &mut link.rate_steps {
+                *step = rate(*step, wanted);
+            }
             link.uplink_rate = rate(link.uplink_rate, wanted);
             link.buffer = buffer(link.buffer, wanted);
             wanted

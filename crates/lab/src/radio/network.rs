@@ -227,7 +227,7 @@ impl Network {
                 let link = if only_up { up } else { down };
                 link.advance(now, &mut self.dropped);
                 Totals {
-                    capacity: link.rate().bytes_in(now.since_start()),
+                    capacity: link.capacity_until(now),
                     used: link.sent_until(now),
                 }
             }
@@ -254,7 +254,12 @@ impl Network {
         let mut links = vec![&self.wan_down, &self.wan_up];
         if let Access::Wired { down, up } = &self.access {
             let link = if only_up { up } else { down };
-            series.push("link", Metric::Capacity, now, link.rate().as_bps() as f64);
+            series.push(
+                "link",
+                Metric::Capacity,
+                now,
+                link.rate(now).as_bps() as f64,
+            );
             links.extend([&**down, &**up]);
         }
         for queue in links.into_iter().filter_map(Link::meter) {

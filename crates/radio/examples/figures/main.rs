@@ -5,7 +5,7 @@ mod plot;
 use plot::{Plot, curve};
 use radio::SinrSource;
 use radio::moving::{
-    AtEnd, BaseStation, Blocker, Building, BuildingEffect, CorrelatedShadowing, Dbm, Doppler,
+    Area, AtEnd, BaseStation, Blocker, Building, BuildingEffect, CorrelatedShadowing, Dbm, Doppler,
     Fading, InterfererConfig, InterfererPower, LinkBudget, LinkBudgetConfig, Metres, Mobility,
     MovingRadio, MovingRadioConfig, PathLoss, PathLossModel, Position, Screen, Shadowing, Sight,
     SightRule, Speed, Waypoint,
@@ -359,6 +359,7 @@ fn mobility() -> Result<Plot> {
     let point = |x, y| Waypoint {
         place: at(x, y),
         rest: Duration::from_secs(5),
+        speed: None,
     };
     Ok(Plot {
         title: "Random walk (10 minutes) and waypoints",
@@ -372,7 +373,7 @@ fn mobility() -> Result<Plot> {
                 "random walk, legs of 15 m",
                 Mobility::RandomWalk {
                     from: at(50.0, 0.0),
-                    area: (at(10.0, -35.0), at(100.0, 35.0)),
+                    area: Area::Rectangle(at(10.0, -35.0), at(100.0, 35.0)),
                     speed: Speed::new(1.4),
                     leg: Metres::new(15.0),
                 },

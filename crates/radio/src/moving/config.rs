@@ -282,21 +282,8 @@ impl MovingRadioConfig {
     /// area.
     fn distances(&self, run: Duration) -> (f64, f64) {
         let base = self.base.place;
-        if let Some((low, high)) = self.mobility.area() {
-            let near = Position::at(base.x.clamp(low.x, high.x), base.y.clamp(low.y, high.y));
-            let far = Position::at(
-                if base.x - low.x > high.x - base.x {
-                    low.x
-                } else {
-                    high.x
-                },
-                if base.y - low.y > high.y - base.y {
-                    low.y
-                } else {
-                    high.y
-                },
-            );
-            return (base.distance(near).get(), base.distance(far).get());
+        if let Some(area) = self.mobility.area() {
+            return area.distances(base);
         }
         let ways = self.mobility.ways(run);
         let distances = ways

@@ -4,6 +4,7 @@
 //! before the edge of the area or a building's wall, and the next begins (as the random walk of
 //! ns-3, which reflects). The walk follows from the seed alone.
 
+use super::area::Area;
 use super::blockage::Building;
 use super::geometry::{Metres, Position, Speed};
 use core::f64::consts::TAU;
@@ -25,6 +26,8 @@ pub struct Waypoint {
     pub place: Position,
     /// How long the UE rests there before it goes on.
     pub rest: Duration,
+    /// Its speed on the way to here, if other than on the ways that say none.
+    pub speed: Option<Speed>,
 }
 
 /// What happens at the last waypoint.
@@ -53,12 +56,12 @@ pub enum Mobility {
         /// Its speed.
         speed: Speed,
     },
-    /// A random walk in a rectangle.
+    /// A random walk in an area.
     RandomWalk {
-        /// Where it begins, inside the rectangle.
+        /// Where it begins, inside the area.
         from: Position,
-        /// Two opposite corners of the rectangle.
-        area: (Position, Position),
+        /// Where it may go.
+        area: Area,
         /// Its speed.
         speed: Speed,
         /// Length of a leg, at least 10 cm.
@@ -68,7 +71,7 @@ pub enum Mobility {
     Waypoints {
         /// The points, at least one; it begins at the first.
         points: Vec<Waypoint>,
-        /// Its speed on the way.
+        /// Its speed on ways whose end says no other.
         speed: Speed,
         /// What happens at the last.
         at_end: AtEnd,
@@ -144,10 +147,14 @@ impl Mobility {
     }
 
     pub(super) fn check(&self) -> Result<(), MobilityError> {
-        let speed = self.speed();
-        if !(0.0..=MAX_SPEED.get()).contains(&speed.get()) {
-            return Err(MobilityError::Speed { speed });
-        }
+        let believed = |speed: Speed| {
+            if (0.0..=MAX_SPEED.get()).contains(&speed.get()) {
+                Ok(())
+            } else {
+                Err(MobilityError::Speed { speed })
+            }
+        };
+        believed(self.speed())?;
         let finite = |place: Position| {
             if place.is_finite() {
                 Ok(())
@@ -169,12 +176,10 @@ impl Mobility {
             Self::RandomWalk {
                 from, area, leg, ..
             } => {
-                let (low, high) = corners(*area);
+                let (low, high) = area.bounds();
                 finite(low)?;
                 finite(high)?;
-                let inside =
-                    (low.x..=high.x).contains(&from.x) && (low.y..=high.y).contains(&from.y);
-                if !inside {
+                if !area.contains(*from) {
                     return Err(MobilityError::OutsideArea {
                         from: *from,
                         low,
@@ -186,9 +191,10 @@ impl Mobility {
                 }
                 Ok(())
             }
-            Self::Waypoints { points, .. } => {
-                points.iter().try_for_each(|point| finite(point.place))
-            }
+            Self::Waypoints { points, .. } => points.iter().try_for_each(|point| {
+                finite(point.place)?;
+                point.speed.map_or(Ok(()), believed)
+            }),
         }
     }
 
@@ -223,20 +229,13 @@ impl Mobility {
         }
     }
 
-    /// The area of a random walk, by least and greatest coordinates.
-    pub(super) fn area(&self) -> Option<(Position, Position)> {
+    /// The area of a random walk.
+    pub(super) fn area(&self) -> Option<Area> {
         match self {
-            Self::RandomWalk { area, .. } => Some(corners(*area)),
+            Self::RandomWalk { area, .. } => Some(*area),
             _ => None,
         }
     }
-}
-
-fn corners((a, b): (Position, Position)) -> (Position, Position) {
-    (
-        Position::at(a.x.min(b.x), a.y.min(b.y)),
-        Position::at(a.x.max(b.x), a.y.max(b.y)),
-    )
 }
 
 /// A straight piece of a way, at constant speed.
@@ -312,11 +311,10 @@ impl Track {
     pub fn next_leg(&mut self, start: Instant) -> Leg {
         let speed = self.mobility.speed().get();
         let stays = Leg::rest(start, Instant::MAX, self.place);
-        if speed == 0.0 {
-            return stays;
-        }
         let leg = match &self.mobility {
+            Mobility::Waypoints { .. } => self.waypoint_leg(start, speed),
             Mobility::Static { .. } => stays,
+            _ if speed == 0.0 => stays,
             Mobility::Line { from, towards, .. } => {
                 let length = from.distance(*towards).get();
                 let velocity = (
@@ -331,10 +329,9 @@ impl Track {
                 }
             }
             Mobility::RandomWalk { area, leg, .. } => {
-                let (area, length) = (corners(*area), leg.get());
+                let (area, length) = (*area, leg.get());
                 self.random_leg(start, area, length, speed)
             }
-            Mobility::Waypoints { .. } => self.waypoint_leg(start, speed),
         };
         if leg.end < Instant::MAX {
             self.place = leg.place(leg.end);
@@ -362,7 +359,11 @@ impl Track {
             self.rests = true;
             let to = points[next];
             if to.place.distance(here.place).get() > 1e-6 {
-                return straight(start, here.place, to.place, speed);
+                return match to.speed.map_or(speed, Speed::get) {
+                    // it never arrives
+                    0.0 => Leg::rest(start, Instant::MAX, here.place),
+                    speed => straight(start, here.place, to.place, speed),
+                };
             }
             if !to.rest.is_zero() {
                 self.rests = false;
@@ -372,17 +373,11 @@ impl Track {
         Leg::rest(start, Instant::MAX, here.place)
     }
 
-    fn random_leg(
-        &mut self,
-        start: Instant,
-        area: (Position, Position),
-        length: f64,
-        speed: f64,
-    ) -> Leg {
+    fn random_leg(&mut self, start: Instant, area: Area, length: f64, speed: f64) -> Leg {
         for _ in 0..TRIES {
             let angle = TAU * self.rng.uniform();
             let direction = (angle.cos(), angle.sin());
-            let free = self.free(area, direction, length);
+            let free = self.free(&area, direction, length);
             if free >= CLEARANCE {
                 let to = Position::at(
                     self.place.x + direction.0 * free,
@@ -400,15 +395,9 @@ impl Track {
     }
 
     /// How far the way is free in a direction, at most `length`, m.
-    fn free(&self, (low, high): (Position, Position), direction: (f64, f64), length: f64) -> f64 {
-        let axis = |at: f64, d: f64, low: f64, high: f64| match d {
-            d if d > 0.0 => (high - at) / d,
-            d if d < 0.0 => (low - at) / d,
-            _ => f64::INFINITY,
-        };
+    fn free(&self, area: &Area, direction: (f64, f64), length: f64) -> f64 {
         let Position { x, y } = self.place;
-        let edge = axis(x, direction.0, low.x, high.x).min(axis(y, direction.1, low.y, high.y));
-        let mut free = length.min(edge);
+        let mut free = length.min(area.edge(self.place, direction));
         // look a little further than the leg, to end before a wall and not on it
         let reach = free + 2.0 * CLEARANCE;
         let to = Position::at(x + direction.0 * reach, y + direction.1 * reach);
@@ -436,162 +425,4 @@ fn straight(start: Instant, from: Position, to: Position, speed: f64) -> Leg {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use units::Streams;
-
-    fn track(mobility: Mobility, buildings: &[Building]) -> Track {
-        Track::new(mobility, buildings.to_vec(), Streams::new(4).stream("walk")).unwrap()
-    }
-
-    fn at(x: f64, y: f64) -> Position {
-        Position::at(x, y)
-    }
-
-    fn error(mobility: &Mobility) -> MobilityError {
-        mobility.check().unwrap_err()
-    }
-
-    #[test]
-    fn straight_on() {
-        let (from, towards) = (at(1.0, 1.0), at(4.0, 5.0));
-        let mobility = Mobility::Line {
-            from,
-            towards,
-            speed: Speed::new(5.0),
-        };
-        let leg = track(mobility.clone(), &[]).next_leg(Instant::ZERO);
-        assert_eq!(leg.velocity, (3.0, 4.0));
-        assert_eq!(leg.place(Instant::from_nanos(2_000_000_000)), at(7.0, 9.0));
-        assert_eq!(
-            mobility.ways(Duration::from_secs(2)),
-            [(from, at(7.0, 9.0))]
-        );
-    }
-
-    #[test]
-    fn waypoints_with_rests() {
-        let point = |x, y, s| Waypoint {
-            place: at(x, y),
-            rest: Duration::from_secs(s),
-        };
-        let points = vec![point(0.0, 0.0, 1), point(10.0, 0.0, 0), point(10.0, 5.0, 2)];
-        let way = |at_end| Mobility::Waypoints {
-            points: points.clone(),
-            speed: Speed::new(1.0),
-            at_end,
-        };
-        let mut stops = track(way(AtEnd::Stop), &[]);
-        let mut now = Instant::ZERO;
-        let mut seen = Vec::new();
-        loop {
-            let leg = stops.next_leg(now);
-            seen.push((leg.start.as_secs_f64(), leg.from, leg.speed()));
-            if leg.end == Instant::MAX {
-                break;
-            }
-            now = leg.end;
-        }
-        assert_eq!(
-            seen,
-            [
-                (0.0, at(0.0, 0.0), 0.0),
-                (1.0, at(0.0, 0.0), 1.0),
-                (11.0, at(10.0, 0.0), 1.0),
-                (16.0, at(10.0, 5.0), 0.0),
-                (18.0, at(10.0, 5.0), 0.0),
-            ]
-        );
-        let mut loops = track(way(AtEnd::Loop), &[]);
-        let mut now = Instant::ZERO;
-        for _ in 0..5 {
-            now = loops.next_leg(now).end;
-        }
-        // back at the first after sqrt(10^2 + 5^2) = 11.18 s
-        let leg = loops.next_leg(now);
-        assert!((leg.start.as_secs_f64() - 29.180_34).abs() < 1e-4);
-        assert!(leg.from.distance(at(0.0, 0.0)).get() < 1e-6);
-    }
-
-    /// A random walk stays in its area, out of the building, at its speed, and sees all of the area.
-    #[test]
-    fn random_walk() {
-        let house = Building::new(at(10.0, 10.0), at(30.0, 20.0), Metres::new(8.0)).unwrap();
-        let mobility = Mobility::RandomWalk {
-            from: at(5.0, 5.0),
-            area: (at(0.0, 40.0), at(50.0, 0.0)),
-            speed: Speed::new(1.4),
-            leg: Metres::new(7.0),
-        };
-        let mut walk = track(mobility, &[house]);
-        let mut now = Instant::ZERO;
-        let mut visited = [[false; 5]; 4];
-        for _ in 0..5_000 {
-            let leg = walk.next_leg(now);
-            assert!(leg.end > leg.start && leg.end < Instant::MAX);
-            assert!((leg.speed() - 1.4).abs() < 1e-6 || leg.speed() == 0.0);
-            let to = leg.place(leg.end);
-            assert!(leg.from.distance(to).get() <= 7.0 + 1e-6);
-            assert!(
-                house.crossing(leg.from, to).is_none(),
-                "through the wall: {leg:?}"
-            );
-            assert!((-1e-6..=50.0 + 1e-6).contains(&to.x) && (-1e-6..=40.0 + 1e-6).contains(&to.y));
-            visited[(to.y as usize).min(39) / 10][(to.x as usize).min(49) / 10] = true;
-            now = leg.end;
-        }
-        let missed = visited.iter().flatten().filter(|seen| !**seen).count();
-        assert_eq!(
-            missed, 2,
-            "only the two squares of the building: {visited:?}"
-        );
-    }
-
-    #[test]
-    fn impossible_ways_are_refused() {
-        let line = |metres_per_second| Mobility::Line {
-            from: at(0.0, 0.0),
-            towards: at(1.0, 0.0),
-            speed: Speed::new(metres_per_second),
-        };
-        assert_eq!(
-            error(&line(299_792_458.0)).to_string(),
-            "the speed is 299792458 m/s; choose 0 m/s to 500 m/s"
-        );
-        for speed in [-1.0, f64::NAN, 500.1] {
-            assert!(matches!(error(&line(speed)), MobilityError::Speed { .. }));
-        }
-        assert!(line(500.0).check().is_ok());
-        let nowhere = Mobility::Static {
-            place: at(f64::NAN, 0.0),
-        };
-        assert!(matches!(error(&nowhere), MobilityError::Place { .. }));
-        let speed = Speed::new(1.0);
-        let same = Mobility::Line {
-            from: at(1.0, 1.0),
-            towards: at(1.0, 1.0),
-            speed,
-        };
-        assert!(matches!(error(&same), MobilityError::NoDirection { .. }));
-        let none = Mobility::Waypoints {
-            points: Vec::new(),
-            speed,
-            at_end: AtEnd::Stop,
-        };
-        assert_eq!(error(&none), MobilityError::NoWaypoints);
-        let walk = |from, leg| Mobility::RandomWalk {
-            from,
-            area: (at(0.0, 0.0), at(10.0, 10.0)),
-            speed,
-            leg: Metres::new(leg),
-        };
-        assert!(matches!(
-            error(&walk(at(11.0, 0.0), 1.0)),
-            MobilityError::OutsideArea { .. }
-        ));
-        assert!(matches!(
-            error(&walk(at(1.0, 0.0), 0.0)),
-            MobilityError::Leg { .. }
-        ));
-    }
-}
+mod tests;

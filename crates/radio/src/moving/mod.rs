@@ -15,6 +15,7 @@
 //! What this module is *not*: antennas here have gains but no patterns, and there is one link only;
 //! other cells are seen as an interferer.
 
+mod area;
 mod blockage;
 mod config;
 mod fading;
@@ -27,6 +28,7 @@ mod path_loss;
 mod shadowing;
 mod source;
 
+pub use area::Area;
 pub use blockage::{Blocker, Building, BuildingEffect, BuildingError, Screen};
 pub use config::{BaseStation, MovingRadioConfig, MovingRadioError};
 pub use fading::{Doppler, Fading, FadingError};

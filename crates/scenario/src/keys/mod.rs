@@ -10,6 +10,8 @@ mod queues;
 mod top;
 mod user;
 
+pub(crate) use top::{FASTEST, LONGEST};
+
 use core::fmt;
 use core::fmt::Write as _;
 

@@ -29,6 +29,14 @@ const SPEED: Key = key(
     Within(0.0, radio::moving::MAX_SPEED.get()),
     "Speed (TR 38.901 Table 7.2-1: 3 km/h).",
 );
+/// Speeds that are drawn.
+const SPEED_TO: Key = key(
+    "speed-to",
+    Speed,
+    Absent("`speed`, for all"),
+    Within(0.0, radio::moving::MAX_SPEED.get()),
+    "Each user and repeat draws its speed, uniformly from `speed` to this.",
+);
 /// A random shift of a whole way.
 const SCATTER: Key = key(
     "scatter",
@@ -282,21 +290,36 @@ pub(super) static SECTIONS: &[Section] = &[
                 "A place that it passes.",
             ),
             SPEED,
+            SPEED_TO,
             SCATTER,
         ],
     },
     Section {
         path: "ue.<name>.mobility",
         kind: Some("random-walk"),
-        meaning: "The user walks at random in a rectangle: straight legs in uniform directions, which \
-                  end before edges and walls.",
+        meaning: "The user walks at random in a rectangle or a disc, one of which is given: straight \
+                  legs in uniform directions, which end before edges and walls.",
         keys: &[
             key(
                 "area",
                 Corners,
-                Required,
+                Absent("a disc"),
                 COORDINATES,
                 "Two opposite corners of the rectangle; each side at least 1 m.",
+            ),
+            key(
+                "disc-radius",
+                Length,
+                Absent("a rectangle"),
+                Within(1.0, 100_000.0),
+                "Radius of the disc.",
+            ),
+            key(
+                "disc-centre",
+                Place,
+                Absent("the base station"),
+                COORDINATES,
+                "Centre of the disc.",
             ),
             key(
                 "from",
@@ -306,6 +329,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 "Where it begins.",
             ),
             SPEED,
+            SPEED_TO,
             key(
                 "leg",
                 Length,
@@ -326,9 +350,11 @@ pub(super) static SECTIONS: &[Section] = &[
                 Required,
                 COORDINATES,
                 "The points, e.g. `[[\"0 m\", \"5 m\"], [\"40 m\", \"5 m\", \"10 s\"]]`: at the second \
-                 it rests for 10 s.",
+                 it rests for 10 s. A fourth element is the speed on the way there, if not `speed`: \
+                 `[\"40 m\", \"5 m\", \"0 s\", \"6 m/s\"]`.",
             ),
             SPEED,
+            SPEED_TO,
             key(
                 "at-end",
                 Choice(&["stop", "loop"]),

@@ -6,9 +6,9 @@ use super::Range::{Any, Positive, Within};
 use super::{Key, Section, key};
 
 /// Longest time that a scenario may state: 1000 h.
-pub(super) const LONGEST: f64 = 3_600_000.0;
+pub(crate) const LONGEST: f64 = 3_600_000.0;
 /// Greatest rate: 10 Tbit/s.
-pub(super) const FASTEST: f64 = 1e13;
+pub(crate) const FASTEST: f64 = 1e13;
 
 const REPORT_DELAY: Key = key(
     "report-delay",
@@ -246,6 +246,14 @@ pub(super) static SECTIONS: &[Section] = &[
                 Required,
                 Within(1.0, FASTEST),
                 "Rate towards the user.",
+            ),
+            key(
+                "rate-steps",
+                List("times, each with a rate"),
+                Absent("`rate` for good"),
+                Any,
+                "From when on the rate towards the user is another: `[[\"5 s\", \"10 Mbit/s\"], \
+                 [\"10 s\", \"20 Mbit/s\"]]`. Times rise.",
             ),
             key(
                 "uplink-rate",

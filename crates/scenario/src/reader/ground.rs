@@ -7,7 +7,7 @@ use crate::keys::{Fallback, Key, Kind, Range};
 use crate::resolved::ResolvedValue;
 use core::fmt::{self, Display};
 use core::str::FromStr;
-use radio::moving::{Dbm, Metres, Position, Speed};
+use radio::moving::{Dbm, MAX_SPEED, Metres, Position, Speed, Waypoint};
 use units::{Duration, ParseUnitError};
 
 impl Quantity for Dbm {
@@ -42,13 +42,15 @@ impl Quantity for Length {
     }
 }
 
-/// A waypoint and how long the user rests there.
-pub(crate) type Stop = (Position, Duration);
-
 impl Reader<'_> {
     /// A length.
     pub(crate) fn length(&mut self, name: &str) -> Checked<Metres> {
         Ok(self.quantity::<Length>(name)?.0)
+    }
+
+    /// A length, if given or defaulted.
+    pub(crate) fn optional_length(&mut self, name: &str) -> Checked<Option<Metres>> {
+        Ok(self.optional::<Length>(name)?.map(|length| length.0))
     }
 
     /// A place on the ground, if given or defaulted.
@@ -66,24 +68,35 @@ impl Reader<'_> {
         self.must(name, value)
     }
 
-    /// Two opposite corners of a rectangle.
-    pub(crate) fn corners(&mut self, name: &str) -> Checked<(Position, Position)> {
+    /// Two opposite corners of a rectangle, if given or defaulted.
+    pub(crate) fn optional_corners(&mut self, name: &str) -> Checked<Option<(Position, Position)>> {
         let value = self.value(name, corners)?;
-        let (a, b) = self.must(name, value)?;
-        self.put(name, ResolvedValue::List(vec![shown(a), shown(b)]));
-        Ok((a, b))
+        if let Some((a, b)) = value {
+            self.put(name, ResolvedValue::List(vec![shown(a), shown(b)]));
+        }
+        Ok(value)
     }
 
-    /// Places, each with the rest there, at most so many.
-    pub(crate) fn stops(&mut self, name: &str, most: usize) -> Checked<Vec<Stop>> {
+    /// Two opposite corners of a rectangle.
+    pub(crate) fn corners(&mut self, name: &str) -> Checked<(Position, Position)> {
+        let value = self.optional_corners(name)?;
+        self.must(name, value)
+    }
+
+    /// Places, each with the rest there and the speed on the way there, at most so many.
+    pub(crate) fn stops(&mut self, name: &str, most: usize) -> Checked<Vec<Waypoint>> {
         let value = self.value(name, |key, node| stops(key, node, most))?;
         let stops = self.must(name, value)?;
-        let shown = stops.iter().map(|&(place, rest)| match shown(place) {
-            ResolvedValue::List(mut parts) if !rest.is_zero() => {
-                parts.push(ResolvedValue::Text(rest.to_string()));
-                ResolvedValue::List(parts)
+        let shown = stops.iter().map(|stop| {
+            let mut parts = lengths(stop.place).to_vec();
+            if !stop.rest.is_zero() || stop.speed.is_some() {
+                parts.push(ResolvedValue::Text(stop.rest.to_string()));
             }
-            place => place,
+            parts.extend(
+                stop.speed
+                    .map(|speed| ResolvedValue::Text(speed.to_string())),
+            );
+            ResolvedValue::List(parts)
         });
         self.put(name, ResolvedValue::List(shown.collect()));
         Ok(stops)
@@ -92,9 +105,12 @@ impl Reader<'_> {
 
 /// As it would stand in the file.
 fn shown(place: Position) -> ResolvedValue {
+    ResolvedValue::List(lengths(place).into())
+}
+
+fn lengths(place: Position) -> [ResolvedValue; 2] {
     let lengths = [place.x(), place.y()];
-    let texts = lengths.map(|length| ResolvedValue::Text(Length(length).to_string()));
-    ResolvedValue::List(texts.into())
+    lengths.map(|length| ResolvedValue::Text(Length(length).to_string()))
 }
 
 fn position(key: &'static Key, node: &Node) -> Checked<Position> {
@@ -169,7 +185,7 @@ fn corners(key: &'static Key, node: &Node) -> Checked<(Position, Position)> {
     }
 }
 
-fn stops(key: &'static Key, node: &Node, most: usize) -> Checked<Vec<Stop>> {
+fn stops(key: &'static Key, node: &Node, most: usize) -> Checked<Vec<Waypoint>> {
     let items = elements(node).ok_or_else(|| wrong_type(key, node))?;
     if items.is_empty() {
         return Err(fault(node.at, format!("\"{}\" is empty", key.name))
@@ -183,11 +199,18 @@ fn stops(key: &'static Key, node: &Node, most: usize) -> Checked<Vec<Stop>> {
     items.iter().map(|item| stop(key, item)).collect()
 }
 
-fn stop(key: &'static Key, node: &Node) -> Checked<Stop> {
-    match elements(node) {
-        Some([x, y, rest]) => Ok((place_of(key, x, y)?, quantity(&REST, rest)?)),
-        _ => Ok((position(key, node)?, Duration::ZERO)),
-    }
+fn stop(key: &'static Key, node: &Node) -> Checked<Waypoint> {
+    let (place, rest, speed) = match elements(node) {
+        Some([x, y, rest]) => (place_of(key, x, y)?, Some(rest), None),
+        Some([x, y, rest, speed]) => (place_of(key, x, y)?, Some(rest), Some(speed)),
+        _ => (position(key, node)?, None, None),
+    };
+    let rest = rest.map(|rest| quantity(&REST, rest)).transpose()?;
+    Ok(Waypoint {
+        place,
+        rest: rest.unwrap_or(Duration::ZERO),
+        speed: speed.map(|speed| quantity(&PACE, speed)).transpose()?,
+    })
 }
 
 /// The third element of a waypoint.
@@ -197,4 +220,12 @@ static REST: Key = Key {
     fallback: Fallback::Required,
     range: Range::Within(0.0, 3_600_000.0),
     meaning: "How long the user rests there.",
+};
+/// The fourth.
+static PACE: Key = Key {
+    name: "speed",
+    kind: Kind::Speed,
+    fallback: Fallback::Required,
+    range: Range::Within(0.001, MAX_SPEED.get()),
+    meaning: "How fast the user goes there.",
 };

@@ -49,7 +49,7 @@ pub(super) fn read(
                 .hint("for example channel = { kind = \"constant-cqi\", cqi = 12 }"),
         );
     };
-    let way = moving::way(ue, name)?;
+    let way = moving::way(ue, name, site)?;
     let title = format!("[ue.{name}.channel]");
     let (reader, kind) = Reader::open_kind("ue.<name>.channel", title, node)?;
     let mut reader = reader.for_lte(cell.rat == ran::Rat::Lte);

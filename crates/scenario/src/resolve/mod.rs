@@ -26,6 +26,9 @@ use units::{BitRate, Duration};
 /// Most steps of a time series.
 const MOST_SAMPLES: u64 = 10_000_000;
 
+/// Most changes of a link's rate.
+const MOST_RATE_STEPS: usize = 10_000;
+
 /// Round-trip time from the edge to a server next door, where a shorter one than the access's own is
 /// asked for.
 const NEXT_DOOR: Duration = Duration::from_millis(1);
@@ -181,6 +184,7 @@ fn read_link(top: &mut Reader<'_>, node: &Node) -> Checked<LinkSpec> {
     let rate = reader.quantity::<BitRate>("rate")?;
     let spec = LinkSpec {
         rate,
+        rate_steps: reader.rate_steps("rate-steps", MOST_RATE_STEPS)?,
         uplink_rate: reader.quantity_or("uplink-rate", rate)?,
         delay: reader.quantity("delay")?,
         buffer: reader.capacity("buffer")?,

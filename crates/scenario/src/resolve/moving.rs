@@ -3,13 +3,13 @@
 use super::site::Site;
 use crate::error::{Checked, Fault, fault};
 use crate::moving::{MovingSpec, Placement};
-use crate::reader::{Frequency, Reader, Stop};
+use crate::reader::{Frequency, Reader};
 use crate::resolved::ResolvedValue;
 use crate::source::Position;
 use radio::moving::{
-    AtEnd, BuildingEffect, Doppler, Fading, FadingError, LinkBudgetConfig, Metres, Mobility,
+    Area, AtEnd, BuildingEffect, Doppler, Fading, FadingError, LinkBudgetConfig, Metres, Mobility,
     MovingRadioConfig, MovingRadioError, PathLoss, PathLossError, PathLossModel, RangeWarning,
-    Shadowing, Sight, SightRule, Waypoint,
+    Shadowing, Sight, SightRule, Speed, Waypoint,
 };
 use radio::{LinkAdaptation, LinkAdaptationConfig};
 use ran::CellConfig;
@@ -26,11 +26,12 @@ const SMALLEST_AREA: f64 = 1.0;
 pub(super) struct Way {
     mobility: Mobility,
     placement: Placement,
+    fastest: Option<Speed>,
     at: Position,
 }
 
 /// Reads `mobility` of a user.
-pub(super) fn way(ue: &mut Reader<'_>, name: &str) -> Checked<Option<Way>> {
+pub(super) fn way(ue: &mut Reader<'_>, name: &str, site: &Site) -> Checked<Option<Way>> {
     let Some(node) = ue.given("mobility") else {
         return Ok(None);
     };
@@ -42,15 +43,33 @@ pub(super) fn way(ue: &mut Reader<'_>, name: &str) -> Checked<Option<Way>> {
             (Mobility::Static { place }, scatter(&mut reader)?)
         }
         "line" => line(&mut reader)?,
-        "random-walk" => random_walk(&mut reader)?,
+        "random-walk" => random_walk(&mut reader, site)?,
         _ => waypoints(&mut reader)?,
+    };
+    let fastest = match kind {
+        "static" => None,
+        _ => fastest(&mut reader)?,
     };
     ue.put("mobility", ResolvedValue::Table(reader.finish()));
     Ok(Some(Way {
         mobility,
         placement,
+        fastest,
         at: node.at,
     }))
+}
+
+/// The upper end of the speeds that are drawn.
+fn fastest(reader: &mut Reader<'_>) -> Checked<Option<Speed>> {
+    let Some(fastest) = reader.optional::<Speed>("speed-to")? else {
+        return Ok(None);
+    };
+    let slowest = reader.quantity::<Speed>("speed")?;
+    if slowest <= fastest {
+        return Ok(Some(fastest));
+    }
+    let what = format!("\"speed-to\" = {fastest} is less than \"speed\" = {slowest}");
+    Err(fault(reader.place("speed-to"), what).allowed(format!("allowed is {slowest} and more")))
 }
 
 fn scatter(reader: &mut Reader<'_>) -> Checked<Placement> {
@@ -80,23 +99,11 @@ fn line(reader: &mut Reader<'_>) -> Checked<(Mobility, Placement)> {
     Ok((mobility, scatter(reader)?))
 }
 
-fn random_walk(reader: &mut Reader<'_>) -> Checked<(Mobility, Placement)> {
-    let area = reader.corners("area")?;
-    let (a, b) = area;
-    let sides = [(a.x(), b.x()), (a.y(), b.y())].map(|(a, b)| (b.get() - a.get()).abs());
-    if sides.iter().any(|side| *side < SMALLEST_AREA) {
-        let [x, y] = sides.map(Metres::new);
-        return Err(
-            fault(reader.place("area"), format!("\"area\" is {x} by {y}")).allowed(format!(
-                "allowed is {SMALLEST_AREA} m and more on each side"
-            )),
-        );
-    }
+fn random_walk(reader: &mut Reader<'_>, site: &Site) -> Checked<(Mobility, Placement)> {
+    let area = area(reader, site)?;
     let from = reader.optional_position("from")?;
-    let middle = |a: Metres, b: Metres| Metres::new(f64::midpoint(a.get(), b.get()));
-    let centre = radio::moving::Position::new(middle(a.x(), b.x()), middle(a.y(), b.y()));
     let mobility = Mobility::RandomWalk {
-        from: from.unwrap_or(centre),
+        from: from.unwrap_or(area.centre()),
         area,
         speed: reader.quantity("speed")?,
         leg: reader.length("leg")?,
@@ -108,6 +115,51 @@ fn random_walk(reader: &mut Reader<'_>) -> Checked<(Mobility, Placement)> {
     Ok((mobility, placement))
 }
 
+/// The rectangle or the disc of a random walk.
+fn area(reader: &mut Reader<'_>, site: &Site) -> Checked<Area> {
+    let rectangle = reader.optional_corners("area")?;
+    let radius = reader.optional_length("disc-radius")?;
+    let centre = reader.optional_position("disc-centre")?;
+    let (a, b) = match (rectangle, radius, centre) {
+        (None, Some(radius), centre) => {
+            let centre = centre.unwrap_or(site.base.place);
+            return Ok(Area::Disc { centre, radius });
+        }
+        (Some(corners), None, None) => corners,
+        (None, None, None) => {
+            return Err(
+                fault(reader.at(), "a random walk needs to know where it may go")
+                    .allowed("expected \"area\" or \"disc-radius\"")
+                    .hint("for example disc-radius = \"400 m\""),
+            );
+        }
+        (None, None, Some(_)) => {
+            return Err(fault(
+                reader.place("disc-centre"),
+                "\"disc-centre\" without \"disc-radius\"",
+            )
+            .hint("for example disc-radius = \"400 m\""));
+        }
+        (Some(_), ..) => {
+            return Err(fault(
+                reader.place("area"),
+                "both a rectangle (\"area\") and a disc (\"disc-...\") are given",
+            )
+            .hint("remove one"));
+        }
+    };
+    let sides = [(a.x(), b.x()), (a.y(), b.y())].map(|(a, b)| (b.get() - a.get()).abs());
+    if sides.iter().any(|side| *side < SMALLEST_AREA) {
+        let [x, y] = sides.map(Metres::new);
+        return Err(
+            fault(reader.place("area"), format!("\"area\" is {x} by {y}")).allowed(format!(
+                "allowed is {SMALLEST_AREA} m and more on each side"
+            )),
+        );
+    }
+    Ok(Area::Rectangle(a, b))
+}
+
 fn waypoints(reader: &mut Reader<'_>) -> Checked<(Mobility, Placement)> {
     let stops = reader.stops("points", MOST_WAYPOINTS)?;
     let at_end = match reader.choice("at-end")? {
@@ -115,9 +167,8 @@ fn waypoints(reader: &mut Reader<'_>) -> Checked<(Mobility, Placement)> {
         _ => AtEnd::Stop,
     };
     check_distances(&stops, at_end, reader.place("points"))?;
-    let point = |(place, rest)| Waypoint { place, rest };
     let mobility = Mobility::Waypoints {
-        points: stops.into_iter().map(point).collect(),
+        points: stops,
         speed: reader.quantity("speed")?,
         at_end,
     };
@@ -125,13 +176,13 @@ fn waypoints(reader: &mut Reader<'_>) -> Checked<(Mobility, Placement)> {
 }
 
 /// That no way between two points is so short that it would take no time.
-fn check_distances(stops: &[Stop], at_end: AtEnd, at: Position) -> Checked<()> {
+fn check_distances(stops: &[Waypoint], at_end: AtEnd, at: Position) -> Checked<()> {
     let back = match (at_end, stops) {
         (AtEnd::Loop, [first, .., last]) => Some((last, first)),
         _ => None,
     };
     let ways = stops.windows(2).map(|pair| (&pair[0], &pair[1]));
-    for ((from, _), (to, _)) in ways.chain(back) {
+    for (Waypoint { place: from, .. }, Waypoint { place: to, .. }) in ways.chain(back) {
         let distance = from.distance(*to).get();
         if distance > 0.0 && distance < SHORTEST_WAY {
             let what = format!("the points {from} and {to} are only {distance:.1e} m apart");
@@ -173,6 +224,7 @@ pub(super) fn channel(
     let spec = MovingSpec {
         radio,
         placement: way.placement,
+        fastest: way.fastest,
         adaptation,
     };
     check_interferer(&spec.radio, site)?;

@@ -160,6 +160,7 @@ impl Builder<'_> {
         let wire = WireSpec {
             name: &name,
             rate: BitRate::from_bps(rate.as_bps().saturating_mul(HOST_LINK_SPEEDUP)),
+            rate_steps: &[],
             delay: Duration::ZERO,
             buffer: Capacity::Unlimited,
             loss: 0.0,

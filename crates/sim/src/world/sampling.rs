@@ -31,7 +31,7 @@ impl World {
         let Some(link) = self.wired_bottleneck() else {
             return Totals::default();
         };
-        let capacity = link.rate().bytes_in(now.since_start());
+        let capacity = link.capacity_until(now);
         let used = link.sent_until(now);
         Totals { capacity, used }
     }
@@ -113,7 +113,7 @@ impl World {
     fn sample_network(&mut self) {
         let now = self.now;
         if let Some(link) = self.wired_bottleneck() {
-            let rate = link.rate().as_bps() as f64;
+            let rate = link.rate(now).as_bps() as f64;
             self.series.push("link", Metric::Capacity, now, rate);
         }
         let series = &mut self.series;

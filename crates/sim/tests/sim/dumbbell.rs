@@ -1,8 +1,8 @@
 //! The dumbbell against what is known of it: two-sided analytic bounds.
 
 use crate::*;
-use scenario::{AccessSpec, AppSpec};
-use units::{BitRate, Bytes, Duration};
+use scenario::{AccessSpec, AppSpec, Metric};
+use units::{BitRate, Bytes, Duration, Instant};
 
 #[test]
 fn one_cubic_flow_fills_the_link_if_the_buffer_is_one_bdp() {
@@ -191,4 +191,46 @@ fn a_short_path_is_refused_with_its_numbers() {
         sim::run(&experiment, 1),
         Err(sim::Error::Experiment(apparatus::Error::OutOfRange { .. }))
     ));
+}
+
+/// A wire whose rate changes: what arrives follows it, and so do capacity and utilisation.
+#[test]
+fn a_wire_changes_its_rate() {
+    let seconds = Duration::from_secs;
+    let mut experiment = dumbbell(mbps(5), ms(20), Bytes::new(30_000), seconds(30));
+    if let AccessSpec::Link(link) = &mut experiment.access {
+        link.rate_steps = vec![(seconds(10), mbps(20)), (seconds(20), mbps(2))];
+    }
+    let cbr = AppSpec::Cbr {
+        rate: mbps(30),
+        packet: Bytes::new(1222),
+        stop: None,
+    };
+    experiment.flows.push(udp("udp", cbr));
+    let result = run(&experiment);
+    let series = |metric| {
+        let found = result.series.iter().find(|series| series.metric == metric);
+        found.map(|series| series.points.clone()).expect("measured")
+    };
+    // of one second in the middle of each step, headers of 28 B taken off
+    let share = 1222.0 / 1250.0;
+    for (from, rate) in [(5, 5e6), (15, 20e6), (25, 2e6)] {
+        let mean = |metric| {
+            let points = series(metric);
+            let of = |at: &Instant| {
+                (from..from + 1).contains(&at.since_start().as_nanos().div_euclid(1_000_000_000))
+            };
+            let values: Vec<f64> = points
+                .iter()
+                .filter(|(at, _)| of(at))
+                .map(|p| p.1)
+                .collect();
+            values.iter().sum::<f64>() / values.len() as f64
+        };
+        assert_eq!(mean(Metric::Capacity), rate);
+        let arrived = mean(Metric::Goodput) / share;
+        assert!((arrived / rate - 1.0).abs() < 0.01, "{arrived} of {rate}");
+    }
+    assert_eq!(result.link.capacity.as_bps(), 9_000_000);
+    assert!((0.99..=1.0).contains(&result.link.utilisation));
 }

@@ -43,6 +43,7 @@ pub(crate) fn dumbbell(
         },
         access: AccessSpec::Link(LinkSpec {
             rate,
+            rate_steps: vec![],
             uplink_rate: rate,
             delay: Duration::from_nanos(rtt.as_nanos() / 10),
             buffer: Capacity::Bytes(buffer),

@@ -229,7 +229,7 @@ fn the_answer_follows_from_the_time_alone() {
         fading: Fading::StreetCanyon,
         mobility: Mobility::RandomWalk {
             from: at(60.0, 0.0),
-            area: (at(20.0, -40.0), at(120.0, 40.0)),
+            area: Area::Rectangle(at(20.0, -40.0), at(120.0, 40.0)),
             speed: Speed::new(3.0),
             leg: Metres::new(4.0),
         },
@@ -306,6 +306,7 @@ fn a_ue_in_a_building_is_refused() {
         .map(|place| Waypoint {
             place,
             rest: Duration::ZERO,
+            speed: None,
         })
         .to_vec();
     let mobility = Mobility::Waypoints {
@@ -360,7 +361,7 @@ fn a_ue_at_the_base_station_is_refused() {
     assert!(passes.check(Duration::from_secs(20)).is_ok());
     let mobility = Mobility::RandomWalk {
         from: at(30.0, 0.0),
-        area: (at(-40.0, -40.0), at(40.0, 40.0)),
+        area: Area::Rectangle(at(-40.0, -40.0), at(40.0, 40.0)),
         speed: Speed::new(1.0),
         leg: Metres::new(5.0),
     };
