@@ -2,7 +2,7 @@
 //! checked. Both worlds run it.
 
 use crate::moving::MovingSpec;
-use cc::meld;
+use cc::{BuildConfig, RateReport, cdbe, meld};
 use queue::Capacity;
 use ran::{BearerConfig, CellConfig};
 use rapid::AllocatorConfig;
@@ -38,6 +38,8 @@ pub struct Experiment {
     pub pep: PepSpec,
     /// The radio as servers with MELD see it.
     pub meld: MeldSpec,
+    /// Flows whose clients report the bandwidth that they measure.
+    pub cdbe: CdbeSpec,
 }
 
 /// The way between the servers and the edge.
@@ -210,6 +212,8 @@ pub struct FlowSpec {
     pub cc: CcSpec,
     /// MELD round it, if the sender asks the radio about losses.
     pub meld: Option<meld::Variant>,
+    /// What its client measures, if anything.
+    pub report: Option<ReporterSpec>,
     /// Explicit congestion notification. UDP only has its packets say so: nobody answers marks.
     pub ecn: EcnSpec,
     /// QoS flow identifier, 0 to 63.
@@ -222,6 +226,58 @@ pub struct FlowSpec {
     pub tcp: TcpSpec,
     /// True if the proxy takes this flow (TCP only).
     pub intercepted: bool,
+}
+
+/// What a client measures of its bandwidth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReporterSpec {
+    /// At what rate data arrives (CDBE).
+    Cdbe,
+    /// What its modem's link could carry (CQIC).
+    Cqic,
+}
+
+/// How clients report, and servers use it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CdbeSpec {
+    /// Whose equations.
+    pub mode: cdbe::Mode,
+    /// StartupCount, at least 1.
+    pub startup_rounds: u32,
+    /// n, at least 1.
+    pub queue_up_windows: u32,
+    /// m, at least 1.
+    pub queue_down_windows: u32,
+    /// gamma, 0 to 1.
+    pub inflight_share: f64,
+    /// What clients report before they have measured.
+    pub initial_report: RateReport,
+    /// What the clients' timestamps count in, above zero.
+    pub timestamp_tick: Duration,
+    /// How often a modem tells its client of the link, above zero.
+    pub radio_period: Duration,
+    /// Round-trip time that clients of UDP flows reckon with, above zero.
+    pub udp_rtt: Duration,
+}
+
+impl CdbeSpec {
+    /// The client of CDBE, as configured.
+    pub fn estimator(&self) -> cdbe::estimator::Config {
+        cdbe::estimator::Config {
+            mode: self.mode,
+            initial_report: self.initial_report,
+        }
+    }
+
+    /// The server of CDBE, as configured.
+    pub fn server(&self, build: BuildConfig) -> cdbe::Config {
+        let mut config = cdbe::Config::new(self.mode, build);
+        config.server.startup_rounds = u64::from(self.startup_rounds);
+        config.server.ups = u64::from(self.queue_up_windows);
+        config.server.downs = u64::from(self.queue_down_windows);
+        config.server.inflight_share = (self.inflight_share * 1_000.0).round() as u64;
+        config
+    }
 }
 
 /// A congestion control by name.

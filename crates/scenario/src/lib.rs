@@ -35,9 +35,9 @@ mod variants;
 pub use comparison::{CompareError, Compared, Labelled, compare};
 pub use error::{Problem, ScenarioError};
 pub use experiment::{
-    AccessSpec, AppSpec, CcSpec, CellSpec, ChannelSpec, Direction, EcnSpec, Experiment, FlowSpec,
-    LinkSpec, LoadSpec, MeldSpec, PathSpec, PepMode, PepSpec, ReportSpec, TcpSpec, Transport,
-    UeSpec,
+    AccessSpec, AppSpec, CcSpec, CdbeSpec, CellSpec, ChannelSpec, Direction, EcnSpec, Experiment,
+    FlowSpec, LinkSpec, LoadSpec, MeldSpec, PathSpec, PepMode, PepSpec, ReportSpec, ReporterSpec,
+    TcpSpec, Transport, UeSpec,
 };
 pub use keys::{Fallback, Key, Kind, Range, Section, keys, markdown};
 pub use load::Embedded;

@@ -180,6 +180,14 @@ pub enum Metric {
     IsSlow,
     /// Channel quality indicator.
     Cqi,
+    /// The bandwidth that the client measures, bit/s.
+    Report,
+    /// Pacing gain of a sender that the client helps.
+    Gain,
+    /// Downstream delay as that sender sees it, ms.
+    SeenDelay,
+    /// The least one that it reckons with, ms.
+    LeastDelay,
 }
 
 impl Metric {
@@ -197,6 +205,10 @@ impl Metric {
             Self::Prb => "prb",
             Self::IsSlow => "is_slow",
             Self::Cqi => "cqi",
+            Self::Report => "report_bps",
+            Self::Gain => "pacing_gain",
+            Self::SeenDelay => "seen_delay_ms",
+            Self::LeastDelay => "least_delay_ms",
         }
     }
 }

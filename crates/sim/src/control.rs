@@ -44,9 +44,13 @@ impl Control {
     }
 }
 
-/// Radio reports on their way to the servers whose flows use MELD.
+/// Radio reports for the servers whose flows use MELD, and for the clients that report as CQIC.
 #[derive(Debug)]
 pub(crate) struct ServerReports {
+    /// Clients' modems tell them as a report is made.
+    pub(crate) is_for_clients: bool,
+    /// Servers are sent them.
+    pub(crate) is_for_servers: bool,
     /// Reports on their way.
     pub(crate) reports: ReportChannel,
     /// Makes reports; rests where the proxy's are made.

@@ -3,7 +3,8 @@
 use crate::packet::Body;
 use crate::quic;
 use crate::tcp::{self, ReadChunk, RttSample};
-use cc::RadioState;
+use cc::{RadioState, RateReport, RateView};
+use rnis::{RadioReport, UeReport};
 use units::{Bytes, Instant, Packets};
 
 /// A host's end of a connection.
@@ -120,6 +121,30 @@ impl Host {
                 connection.on_radio(state);
                 false
             }
+        }
+    }
+
+    /// The modem of the host tells of its radio link.
+    pub(crate) fn on_modem(&mut self, now: Instant, report: &RadioReport, ue: &UeReport) {
+        match self {
+            Self::Tcp(connection) => connection.on_modem(now, report, ue),
+            Self::Quic(_) => {}
+        }
+    }
+
+    /// The bandwidth that a client measures, if it does.
+    pub(crate) fn reported_rate(&self) -> Option<RateReport> {
+        match self {
+            Self::Tcp(connection) => connection.reported_rate(),
+            Self::Quic(_) => None,
+        }
+    }
+
+    /// What the controller of a sender shows that the client helps.
+    pub(crate) fn rate_view(&self) -> Option<RateView> {
+        match self {
+            Self::Tcp(connection) => connection.rate_view(),
+            Self::Quic(_) => None,
         }
     }
 

@@ -151,10 +151,11 @@ impl CongestionControl for Cdbe {
     }
 
     fn on_feedback(&mut self, cx: &mut Ctx<'_>, feedback: &Feedback) {
-        self.feedback = *feedback;
         if feedback.report.is_some() {
+            self.feedback.report = feedback.report;
             self.reported_at = Some(cx.now);
         }
+        self.feedback.timestamps = feedback.timestamps;
     }
 
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckSample) {

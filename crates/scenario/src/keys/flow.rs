@@ -62,6 +62,15 @@ pub(super) static SECTIONS: &[Section] = &[
                  towards the user.",
             ),
             key(
+                "report",
+                Choice(&["off", "cdbe", "cqic"]),
+                Absent("what `cc` needs: `cdbe` with `cdbe`, `cqic` with `cqic` and `cqic-s`"),
+                Any,
+                "Bandwidth that the client measures and reports to the server: at what rate data \
+                 arrives (`cdbe`), or what its modem's link could carry (`cqic`, needs a `[cell]`). \
+                 With UDP it is measured only.",
+            ),
+            key(
                 "ecn",
                 Choice(&["off", "classic", "l4s"]),
                 Value("off"),

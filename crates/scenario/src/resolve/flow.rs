@@ -4,7 +4,9 @@ use super::ue::{Group, user_of};
 use super::{check_name, check_unique, copy_name};
 use crate::document::Node;
 use crate::error::{Checked, Fault, either, fault};
-use crate::experiment::{AppSpec, CcSpec, Direction, EcnSpec, FlowSpec, TcpSpec, Transport};
+use crate::experiment::{
+    AppSpec, CcSpec, Direction, EcnSpec, FlowSpec, ReporterSpec, TcpSpec, Transport,
+};
 use crate::reader::Reader;
 use crate::resolved::{Resolved, ResolvedValue};
 use cc::meld;
@@ -95,6 +97,7 @@ fn one<'a>(name: &str, node: &'a Node, groups: &[Group], duration: Duration) -> 
     let (cc, tcp, intercepted) = sender(&mut reader, name, transport)?;
     let ecn = ecn(&mut reader, transport, &cc)?;
     let meld = meld(&mut reader, transport, direction)?;
+    let report = report(&mut reader, transport, direction, &cc)?;
     let spec = FlowSpec {
         name: name.to_owned(),
         ue: first,
@@ -102,6 +105,7 @@ fn one<'a>(name: &str, node: &'a Node, groups: &[Group], duration: Duration) -> 
         direction,
         cc,
         meld,
+        report,
         ecn,
         qfi,
         start,
@@ -235,6 +239,35 @@ fn meld(
     Err(fault(reader.place("meld"), problem)
         .allowed("\"off\"")
         .hint("remove the line"))
+}
+
+/// What the client measures of its bandwidth.
+fn report(
+    reader: &mut Reader<'_>,
+    transport: Transport,
+    direction: Direction,
+    cc: &CcSpec,
+) -> Checked<Option<ReporterSpec>> {
+    let needed = match cc.name.as_str() {
+        _ if direction == Direction::Up => "off",
+        "cdbe" => "cdbe",
+        "cqic" | "cqic-s" => "cqic",
+        _ => "off",
+    };
+    let name = reader.optional_choice("report")?.unwrap_or(needed);
+    reader.put("report", ResolvedValue::Text(name.to_owned()));
+    let reporter = match name {
+        "cdbe" => ReporterSpec::Cdbe,
+        "cqic" => ReporterSpec::Cqic,
+        _ => return Ok(None),
+    };
+    if direction == Direction::Up && transport != Transport::Udp {
+        let problem = "reports are for data towards the user";
+        return Err(fault(reader.place("report"), problem)
+            .allowed("\"off\"")
+            .hint("remove the line"));
+    }
+    Ok(Some(reporter))
 }
 
 /// What the sender's transport does; a UDP flow must not say any of it.

@@ -79,7 +79,8 @@ pub(crate) fn experiment(cx: &mut Context<'_>, root: &Table) -> Checked<Made> {
     let (ues, groups) = ue::all(cx, &mut top, &access)?;
     let flows = flow::all(&mut top, &groups, duration)?;
     let pep = pep::read(&mut top, &access)?;
-    let meld = reports::meld(&mut top, &access, &flows, &pep)?;
+    let cdbe = reports::cdbe(&mut top, &access, &flows, path.rtt)?;
+    let meld = reports::meld(&mut top, &access, &flows, &pep, &cdbe)?;
     let access = with_background(access, &ues)?;
     let experiment = Experiment {
         name,
@@ -94,6 +95,7 @@ pub(crate) fn experiment(cx: &mut Context<'_>, root: &Table) -> Checked<Made> {
         flows,
         pep,
         meld,
+        cdbe,
     };
     Ok(Made {
         experiment,

@@ -2,9 +2,11 @@
 
 use super::Access;
 use crate::error::{Checked, fault};
-use crate::experiment::{FlowSpec, MeldSpec, PepMode, PepSpec, ReportSpec};
+use crate::experiment::{CdbeSpec, FlowSpec, MeldSpec, PepMode, PepSpec, ReportSpec, ReporterSpec};
 use crate::reader::Reader;
 use crate::resolved::ResolvedValue;
+use cc::RateReport;
+use units::Duration;
 
 /// The `report-*` keys of a section.
 pub(super) fn read(reader: &mut Reader<'_>) -> Checked<ReportSpec> {
@@ -33,6 +35,7 @@ pub(super) fn meld(
     access: &Access,
     flows: &[FlowSpec],
     pep: &PepSpec,
+    cdbe: &CdbeSpec,
 ) -> Checked<MeldSpec> {
     let mut reader = Reader::open("meld", "[meld]", top.given("meld"), top.at())?;
     let mut spec = MeldSpec {
@@ -47,15 +50,59 @@ pub(super) fn meld(
             .hint("set meld = \"off\", or describe a [cell]"));
     }
     // the cell makes its reports once, for whoever reads them
-    if user.is_some() && matches!(pep.mode, PepMode::Rapid(_)) {
-        if reader.given("report-period").is_some() && spec.reports.period != pep.reports.period {
-            let problem = "the proxy and the servers read the same radio reports";
+    let has_modem = flows
+        .iter()
+        .any(|flow| flow.report == Some(ReporterSpec::Cqic));
+    let shared = match pep.mode {
+        PepMode::Rapid(_) => Some((pep.reports.period, "proxy")),
+        _ if has_modem => Some((cdbe.radio_period, "clients' modems")),
+        _ => None,
+    };
+    if let (Some(_), Some((period, reader_of))) = (user, shared) {
+        if reader.given("report-period").is_some() && spec.reports.period != period {
+            let problem = format!("the {reader_of} and the servers read the same radio reports");
             return Err(fault(reader.place("report-period"), problem)
-                .allowed(format!("the proxy's period is {}", pep.reports.period))
+                .allowed(format!("the {reader_of} have a period of {period}"))
                 .hint("remove the line"));
         }
-        spec.reports.period = pep.reports.period;
+        spec.reports.period = period;
     }
     top.put("meld", ResolvedValue::Table(reader.finish()));
+    Ok(spec)
+}
+
+/// Reads `[cdbe]`.
+pub(super) fn cdbe(
+    top: &mut Reader<'_>,
+    access: &Access,
+    flows: &[FlowSpec],
+    rtt: Duration,
+) -> Checked<CdbeSpec> {
+    let mut reader = Reader::open("cdbe", "[cdbe]", top.given("cdbe"), top.at())?;
+    let mode = cc::cdbe::Mode::from_name(reader.choice("mode")?).unwrap_or_default();
+    let spec = CdbeSpec {
+        mode,
+        startup_rounds: reader.count("startup-rounds")?,
+        queue_up_windows: reader.count("queue-up-windows")?,
+        queue_down_windows: reader.count("queue-down-windows")?,
+        inflight_share: reader.number("inflight-share")?,
+        initial_report: RateReport::of(reader.quantity("initial-report")?),
+        timestamp_tick: reader.quantity("timestamp-tick")?,
+        radio_period: reader.quantity("radio-period")?,
+        udp_rtt: reader.quantity_or("udp-rtt", rtt)?,
+    };
+    let user = flows
+        .iter()
+        .find(|flow| flow.report == Some(ReporterSpec::Cqic));
+    if let (Some(flow), Access::Link(_)) = (user, access) {
+        let problem = format!(
+            "the client of flow {:?} reports what its modem tells, which needs a radio cell",
+            flow.name
+        );
+        return Err(fault(top.at(), problem)
+            .allowed("a wired [link] has no modem")
+            .hint("set report = \"cdbe\", or describe a [cell]"));
+    }
+    top.put("cdbe", ResolvedValue::Table(reader.finish()));
     Ok(spec)
 }

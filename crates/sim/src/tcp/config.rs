@@ -1,6 +1,6 @@
 //! Parameters of a connection's end.
 
-use units::Bytes;
+use units::{Bytes, Duration};
 
 /// Least and greatest maximum segment size: RFC 9293 3.7.1 allows less than 536, but timers and
 /// windows below 88 bytes (Linux `TCP_MIN_SND_MSS` + options) make no sense; IPv4 ends at 65,535.
@@ -9,6 +9,9 @@ const MSS: (u64, u64) = (88, 65_483);
 const MAX_WINDOW: u64 = 1 << 30;
 /// The most that a send buffer may hold: positions in it must stay far from the end of `u64`.
 const MAX_SEND_BUFFER: u64 = 1 << 40;
+
+/// What Linux's timestamps count in.
+pub(super) const TICK: Duration = Duration::from_millis(1);
 
 /// How a receiver tells its peer of marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +79,9 @@ pub struct Config {
     pub nodelay: bool,
     /// Explicit congestion notification; none: marks are neither asked for nor understood.
     pub ecn: Option<EcnConfig>,
+    /// What this end's timestamps count in, above zero (Linux: 1 ms). Round-trip times are measured to the
+    /// nanosecond all the same: only controllers that look at one-way delays see ticks.
+    pub timestamp_tick: Duration,
 }
 
 impl Default for Config {
@@ -90,6 +96,7 @@ impl Default for Config {
             auto_read: false,
             nodelay: false,
             ecn: None,
+            timestamp_tick: TICK,
         }
     }
 }
@@ -107,6 +114,9 @@ pub enum ConfigError {
     /// The receive buffer is out of range.
     #[error("TCP receive buffer is {0}, expected one segment ({1}) to 1 GiB (RFC 7323 2.3)")]
     ReceiveBuffer(Bytes, Bytes),
+    /// Timestamps would count nothing.
+    #[error("the tick of TCP timestamps is 0 s, expected more")]
+    Tick,
     /// The send buffer is out of range.
     #[error("TCP send buffer is {0}, expected one segment ({1}) to 1 TiB")]
     SendBuffer(Bytes, Bytes),
@@ -121,6 +131,8 @@ impl Config {
         let one_to = |limit: u64| self.mss..=Bytes::new(limit);
         if !(MSS.0..=MSS.1).contains(&self.mss.get()) {
             Err(ConfigError::Mss(self.mss))
+        } else if self.timestamp_tick.is_zero() {
+            Err(ConfigError::Tick)
         } else if self.initial_window == 0 {
             Err(ConfigError::InitialWindow)
         } else if !one_to(MAX_WINDOW).contains(&self.receive_buffer) {

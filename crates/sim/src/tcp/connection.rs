@@ -1,12 +1,14 @@
 //! One end of a connection: its states (RFC 9293 3.3.2), and the two halves that it joins.
 
 use super::config::{Config, EcnConfig};
-use super::receiver::Receiver;
+use super::receiver::{Receiver, Reporting};
 use super::segment::{Flags, SackBlocks, Segment};
 use super::sender::{INITIAL_RTO, Outgoing, Sender};
 use super::stats::{ReadChunk, RttSample, Stats};
-use cc::{Allocation, CongestionControl, RadioState, Trace};
+use cc::cdbe::cadence::Cadence;
+use cc::{Allocation, CongestionControl, RadioState, RateReport, RateReporter, RateView, Trace};
 use queue::Ecn;
+use rnis::{RadioReport, UeReport};
 use units::{Bytes, Duration, Instant, Packets, Rng};
 
 /// SYNs or SYN-ACKs sent again before the peer is given up (Linux `tcp_syn_retries`).
@@ -69,6 +71,8 @@ pub struct Connection {
     ecn: Option<EcnConfig>,
     /// Both ends want ECN.
     is_ecn_agreed: bool,
+    /// What its timestamps count in.
+    timestamp_tick: Duration,
 }
 
 impl Connection {
@@ -105,7 +109,29 @@ impl Connection {
             is_reset_due: false,
             ecn: config.ecn,
             is_ecn_agreed: false,
+            timestamp_tick: config.timestamp_tick,
         }
+    }
+
+    /// Measures the bandwidth at which data arrives, and reports it to the peer.
+    pub fn set_reporter(&mut self, reporter: Box<dyn RateReporter>, cadence: Cadence) {
+        let reporting = Reporting::new(reporter, cadence);
+        self.receiver.set_reporting(reporting);
+    }
+
+    /// The present estimate of that bandwidth, if it is measured.
+    pub fn reported_rate(&self) -> Option<RateReport> {
+        self.receiver.rate()
+    }
+
+    /// The modem of this end tells of its radio link.
+    pub fn on_modem(&mut self, now: Instant, report: &RadioReport, ue: &UeReport) {
+        self.receiver.on_modem(now, report, ue);
+    }
+
+    /// TSval of a segment that leaves now; wraps.
+    fn ticks(&self, now: Instant) -> u32 {
+        (now.as_nanos() / self.timestamp_tick.as_nanos()) as u32
     }
 
     /// Where the controller writes its decisions; nowhere without this call.
@@ -131,7 +157,7 @@ impl Connection {
         }
         match self.state {
             State::Idle => {}
-            State::Listen => self.on_first_syn(segment),
+            State::Listen => self.on_first_syn(now, segment),
             State::SynSent => self.on_syn_ack(now, segment),
             State::SynReceived => self.on_third_segment(now, segment),
             State::Open => self.on_open_segment(now, segment),
@@ -145,10 +171,11 @@ impl Connection {
         }
     }
 
-    fn on_first_syn(&mut self, segment: &Segment) {
+    fn on_first_syn(&mut self, now: Instant, segment: &Segment) {
         if segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK) {
             self.receiver.on_syn(segment);
             self.agree_on_ecn(segment.flags.contains(Flags::ECE | Flags::CWR));
+            self.sender.on_feedback(now, segment);
             self.sender.on_peer_window(1, segment.window);
             self.state = State::SynReceived;
             self.handshake.is_due = true;
@@ -269,6 +296,8 @@ impl Connection {
             window: fields.window,
             ts_val: now,
             ts_ecr: fields.ts_ecr,
+            ts_ticks: self.ticks(now),
+            report: fields.report,
             origin: now,
             len: 0,
             sack: SackBlocks::NONE,
@@ -290,6 +319,8 @@ impl Connection {
             window: fields.window,
             ts_val: now,
             ts_ecr: fields.ts_ecr,
+            ts_ticks: self.ticks(now),
+            report: fields.report,
             origin: outgoing.origin,
             len: outgoing.len,
             sack: fields.sack,
@@ -310,6 +341,8 @@ impl Connection {
             window: fields.window,
             ts_val: now,
             ts_ecr: fields.ts_ecr,
+            ts_ticks: self.ticks(now),
+            report: fields.report,
             origin: now,
             len: 0,
             sack: fields.sack,
@@ -326,6 +359,8 @@ impl Connection {
             window: 0,
             ts_val: now,
             ts_ecr: Instant::ZERO,
+            ts_ticks: self.ticks(now),
+            report: None,
             origin: now,
             len: 0,
             sack: SackBlocks::NONE,
@@ -462,6 +497,11 @@ impl Connection {
     /// Hands a radio report of the UE to the congestion controller.
     pub fn on_radio(&mut self, now: Instant, state: &RadioState) {
         self.sender.on_radio(now, state);
+    }
+
+    /// What a controller that the peer helps shows of itself.
+    pub fn rate_view(&self) -> Option<RateView> {
+        self.sender.rate_view()
     }
 
     /// The round trip that the last acknowledgement completed, if it gave a sample; once.

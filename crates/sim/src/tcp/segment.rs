@@ -1,6 +1,7 @@
 //! Segments as the simulated network carries them.
 
 use super::Span;
+use cc::RateReport;
 use core::ops::BitOr;
 use queue::Ecn;
 use units::{Bytes, Instant};
@@ -15,6 +16,9 @@ const TIMESTAMPS: u64 = 12;
 const SACK_HEAD: u64 = 4;
 /// A SACK block (RFC 2018 3).
 const SACK_BLOCK: u64 = 8;
+/// A report of bandwidth: an experimental option (RFC 6994 3) with kind, length, two bytes of identifier
+/// and 32 bits of report (CDBE section III-A-1).
+const REPORT: u64 = 8;
 
 /// Control bits (RFC 9293 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -96,6 +100,10 @@ impl SackBlocks {
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
+    /// True if nothing else fits beside them and the timestamps.
+    pub fn is_full(&self) -> bool {
+        usize::from(self.count) == Self::MAX
+    }
 }
 
 /// A TCP segment. Payload has no content.
@@ -112,6 +120,10 @@ pub struct Segment {
     pub ts_val: Instant,
     /// TSecr; [`Instant::ZERO`] before anything was received.
     pub ts_ecr: Instant,
+    /// TSval in ticks of the sender's clock, as others read it.
+    pub ts_ticks: u32,
+    /// The bandwidth that a client measures.
+    pub report: Option<RateReport>,
     /// When the first server sent the last byte of this payload. Metadata of the simulator; a relay
     /// carries it from one connection to the next.
     pub origin: Instant,
@@ -137,7 +149,8 @@ impl Segment {
         } else {
             TIMESTAMPS + SACK_HEAD + SACK_BLOCK * u64::from(self.sack.count)
         };
-        Bytes::new(HEADERS + options + u64::from(self.len))
+        let report = if self.report.is_some() { REPORT } else { 0 };
+        Bytes::new(HEADERS + options + report + u64::from(self.len))
     }
     /// The position after the last byte of payload; SYN and FIN are not counted.
     pub fn payload_end(&self) -> u64 {
@@ -156,6 +169,8 @@ mod tests {
             window: 65_535,
             ts_val: Instant::ZERO,
             ts_ecr: Instant::ZERO,
+            ts_ticks: 0,
+            report: None,
             origin: Instant::ZERO,
             len,
             sack: SackBlocks::NONE,
@@ -169,6 +184,13 @@ mod tests {
     fn a_full_ethernet_packet_has_1448_bytes_of_payload() {
         assert_eq!(segment(Flags::ACK, 1_448).wire_bytes(), Bytes::new(1_500));
         assert_eq!(segment(Flags::SYN, 0).wire_bytes(), Bytes::new(60));
+    }
+
+    #[test]
+    fn rfc_6994_3_a_report_is_an_option_of_eight_bytes() {
+        let mut ack = segment(Flags::ACK, 0);
+        ack.report = Some(RateReport::new(1_000_000));
+        assert_eq!(ack.wire_bytes(), Bytes::new(52 + 8));
     }
 
     #[test]

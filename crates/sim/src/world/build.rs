@@ -1,5 +1,6 @@
 //! Builds the world of an experiment. Everything that can be wrong with it is found here.
 
+use super::connections::new_reporter;
 use super::meld::Recorder;
 use super::{App, Entity, Flow, World};
 use crate::Error;
@@ -14,7 +15,8 @@ use apparatus::{
 use queue::Capacity;
 use rapid::Allocator;
 use scenario::{
-    AccessSpec, Direction, Experiment, FlowSpec, LinkSpec, PepMode, ReportSpec, Transport,
+    AccessSpec, Direction, Experiment, FlowSpec, LinkSpec, PepMode, ReportSpec, ReporterSpec,
+    Transport,
 };
 use units::{BitRate, Duration, Instant, Streams};
 
@@ -96,6 +98,7 @@ pub(crate) fn build(experiment: &Experiment, seed: u64) -> Result<World, Error> 
         flows,
         sessions: Vec::new(),
         pep: experiment.pep.clone(),
+        cdbe: experiment.cdbe,
         control,
         server_reports,
         meld_max_age: experiment.meld.max_age,
@@ -211,6 +214,10 @@ impl Builder<'_> {
             streams,
             entity: self.entity(Entity::Flow(index)),
             decisions: Recorder::default(),
+            reporter: spec
+                .report
+                .filter(|_| spec.transport == Transport::Udp)
+                .map(|kind| new_reporter(kind, &self.experiment.cdbe)),
             rnti: rnti(spec.ue),
             is_intercepted,
             return_delay: match spec.direction {
@@ -227,20 +234,28 @@ impl Builder<'_> {
         })
     }
 
-    /// The reports to the servers, for MELD.
+    /// The reports to the servers, for MELD, and to the clients, for CQIC.
     fn server_reports(&mut self) -> Result<Option<ServerReports>, Error> {
         let experiment = self.experiment;
-        if experiment.flows.iter().all(|flow| flow.meld.is_none()) {
+        let has_modem = |flow: &FlowSpec| flow.report == Some(ReporterSpec::Cqic);
+        let is_for_clients = experiment.flows.iter().any(has_modem);
+        let is_for_servers = experiment.flows.iter().any(|flow| flow.meld.is_some());
+        if !is_for_clients && !is_for_servers {
             return Ok(None);
         }
         let AccessSpec::Cell(_) = &experiment.access else {
             return Err(apparatus::Error::NoReports.into());
         };
-        let reports = &experiment.meld.reports;
-        check_reports("meld", reports)?;
+        let mut reports = experiment.meld.reports;
+        if !is_for_servers {
+            reports.period = experiment.cdbe.radio_period;
+        }
+        check_reports("meld", &reports)?;
         let rng = self.streams.child("meld").stream("report-loss");
         Ok(Some(ServerReports {
-            reports: ReportChannel::new(reports, rng),
+            reports: ReportChannel::new(&reports, rng),
+            is_for_clients,
+            is_for_servers,
             report_entity: self.entity(Entity::ServerReport),
             arrival_entity: self.entity(Entity::ServerReportArrival),
         }))

@@ -6,11 +6,14 @@ use crate::host::Host;
 use crate::quic;
 use crate::session::Side;
 use crate::tcp::{Config, Connection, EcnConfig};
+use cc::cdbe::Cdbe;
+use cc::cdbe::cadence::Cadence;
+use cc::cdbe::estimator::Estimator;
 use cc::meld::{self, Meld};
-use cc::{BuildConfig, CongestionControl};
+use cc::{BuildConfig, CongestionControl, RateReporter, cqic};
 use quinn_cc::TraceSink;
 use rapid::FollowAllocation;
-use scenario::{EcnSpec, FlowSpec, PepMode, PepSpec, Transport};
+use scenario::{CdbeSpec, EcnSpec, FlowSpec, PepMode, PepSpec, ReporterSpec, Transport};
 use std::sync::{Arc, Mutex};
 use units::Bytes;
 
@@ -28,6 +31,7 @@ pub(super) fn host_config(flow: &FlowSpec) -> Config {
         auto_read: true,
         nodelay: true,
         ecn: ecn_config(flow),
+        ..Config::default()
     }
 }
 
@@ -95,11 +99,12 @@ struct ControllerSpec {
     name: String,
     build: BuildConfig,
     meld: Option<meld::Config>,
+    cdbe: CdbeSpec,
 }
 
 impl ControllerSpec {
     fn build(&self) -> Box<dyn CongestionControl> {
-        let inner = cc::build(&self.name, self.build).expect("checked as the world was built");
+        let inner = new_controller(&self.name, self.build, &self.cdbe);
         match self.meld {
             Some(config) => Box::new(Meld::new(inner, config)),
             None => inner,
@@ -108,6 +113,26 @@ impl ControllerSpec {
 
     fn into_builder(self) -> quic::BuildController {
         Box::new(move || self.build())
+    }
+}
+
+/// A controller of a name that is known.
+fn new_controller(name: &str, build: BuildConfig, spec: &CdbeSpec) -> Box<dyn CongestionControl> {
+    match name {
+        "cdbe" => Box::new(Cdbe::new(spec.server(build))),
+        "cqic-s" => Box::new(Cdbe::new(spec.server(build).for_cqic())),
+        _ => cc::build(name, build).expect("checked as the world was built"),
+    }
+}
+
+/// What a client measures with.
+pub(super) fn new_reporter(kind: ReporterSpec, spec: &CdbeSpec) -> Box<dyn RateReporter> {
+    match kind {
+        ReporterSpec::Cdbe => Box::new(Estimator::new(spec.estimator())),
+        ReporterSpec::Cqic => Box::new(cqic::Client::new(cqic::client::Config {
+            initial_report: spec.initial_report,
+            ..cqic::client::Config::default()
+        })),
     }
 }
 
@@ -129,13 +154,20 @@ impl World {
                 (Host::Quic(Box::new(client)), Host::Quic(Box::new(server)))
             }
             Transport::Tcp | Transport::Udp => {
-                let config = host_config(&state.spec);
                 let end = |side| {
+                    let mut config = host_config(&state.spec);
+                    if side == Side::Client {
+                        config.timestamp_tick = self.cdbe.timestamp_tick;
+                    }
                     let controller = self.host_controller(&state.spec, side).build();
                     let name = name_of(side);
                     let mut end = self.connection(flow, number, name, side, config, controller);
                     if let Some(recorder) = self.recorder(flow, side) {
                         end.set_trace(Box::new(recorder));
+                    }
+                    if let (Side::Client, Some(kind)) = (side, state.spec.report) {
+                        let reporter = new_reporter(kind, &self.cdbe);
+                        end.set_reporter(reporter, Cadence::new(self.cdbe.mode));
                     }
                     Host::Tcp(Box::new(end))
                 };
@@ -165,6 +197,7 @@ impl World {
                 max_age: self.meld_max_age,
                 ..meld::Config::new(variant, mss)
             }),
+            cdbe: self.cdbe,
         }
     }
 
@@ -216,6 +249,6 @@ impl World {
             mss: config.mss,
             initial_window: config.initial_cwnd(),
         };
-        cc::build(name, build).expect("checked as the world was built")
+        new_controller(name, build, &self.cdbe)
     }
 }

@@ -1,15 +1,19 @@
 //! Hosts: applications over their connections, and datagrams.
 
 use super::{App, Entity, World};
-use crate::host::{End, Host, HostStats};
+use crate::host::{End, Host};
 use crate::packet::{Body, Datagram, Packet};
 use crate::quic;
 use crate::session::{Endpoint, ObjectSpec, Session, Side};
 use crate::tcp::Segment;
 use apparatus::app::Begin;
+use cc::Arrival;
 use queue::Ecn;
 use scenario::{AppSpec, Direction, EcnSpec};
 use units::{Duration, Packets};
+
+/// What the timestamps of clients and servers count in that have no other.
+const TICK: Duration = Duration::from_millis(1);
 
 /// What a server with a limited rate hands over at a time: a segment, or what passes in this time.
 const RELEASE_INTERVAL: Duration = Duration::from_micros(100);
@@ -348,6 +352,15 @@ impl World {
         state
             .meter
             .on_datagram(datagram.number, datagram.payload, owd);
+        if let Some(reporter) = &mut state.reporter {
+            let ticks = datagram.sent_at.as_nanos() / TICK.as_nanos();
+            reporter.on_data(&Arrival {
+                now: self.now,
+                bytes: datagram.payload,
+                timestamp: Some(ticks as u32),
+                rtt: Some(self.cdbe.udp_rtt),
+            });
+        }
         if let App::Datagrams { arrived, .. } = &mut state.app {
             *arrived += 1;
         }
@@ -370,13 +383,12 @@ impl World {
     }
 
     /// What the time series show of the data's sender.
-    pub(super) fn sender_of(&self, flow: u32) -> Option<HostStats> {
+    pub(super) fn sender_of(&self, flow: u32) -> Option<&Host> {
         let id = self.flows[flow as usize].latest?;
         let session = self.sessions[id as usize].as_ref()?;
-        let sender: &Host = match session.sender_side() {
+        Some(match session.sender_side() {
             Side::Client => &session.client.connection,
             _ => &session.server.connection,
-        };
-        Some(sender.stats())
+        })
     }
 }

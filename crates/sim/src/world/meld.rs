@@ -1,4 +1,4 @@
-//! Radio reports to the servers whose flows use MELD.
+//! Radio reports to the servers whose flows use MELD, and to the clients that report as CQIC.
 
 use super::World;
 use crate::session::Side;
@@ -42,7 +42,16 @@ impl World {
 
     /// A radio report leaves for the servers.
     pub(super) fn send_to_servers(&mut self, report: RadioReport) {
-        if let Some(servers) = &mut self.server_reports {
+        if self
+            .server_reports
+            .as_ref()
+            .is_some_and(|r| r.is_for_clients)
+        {
+            self.tell_clients(&report);
+        }
+        if let Some(servers) = &mut self.server_reports
+            && servers.is_for_servers
+        {
             servers.reports.send(self.now, report);
             let arrival = servers.reports.next_arrival();
             self.net.schedule.set(servers.arrival_entity, arrival);
@@ -62,6 +71,23 @@ impl World {
         if let Some(servers) = &self.server_reports {
             let arrival = servers.reports.next_arrival();
             self.net.schedule.set(servers.arrival_entity, arrival);
+        }
+    }
+
+    /// Each client is told by its own modem, which knows at once.
+    fn tell_clients(&mut self, report: &RadioReport) {
+        let now = self.now;
+        for flow in &mut self.flows {
+            let ue = report.ues.iter().find(|ue| ue.rnti == flow.rnti);
+            if let (Some(reporter), Some(ue)) = (&mut flow.reporter, ue) {
+                reporter.on_radio(now, report, ue);
+            }
+        }
+        for session in self.sessions.iter_mut().flatten() {
+            let rnti = self.flows[session.flow as usize].rnti;
+            if let Some(ue) = report.ues.iter().find(|ue| ue.rnti == rnti) {
+                session.client.connection.on_modem(now, report, ue);
+            }
         }
     }
 

@@ -19,10 +19,11 @@ use crate::schedule::EntityId;
 use crate::session::{Session, Side};
 use apparatus::app::{Datagrams, Objects};
 use apparatus::measure::{Bottleneck, FlowMeter, QueueMeter, SeriesSet};
+use cc::RateReporter;
 use meld::Recorder;
 use rapid::recording::Record;
 use rnis::Rnti;
-use scenario::{FlowResult, FlowSpec, PepSpec, RunResult};
+use scenario::{CdbeSpec, FlowResult, FlowSpec, PepSpec, RunResult};
 use units::{Duration, Instant, Streams};
 
 pub(crate) use build::build;
@@ -78,6 +79,8 @@ pub(crate) struct Flow {
     streams: Streams,
     /// What MELD decides of its losses.
     decisions: Recorder,
+    /// What the client of a UDP flow measures.
+    reporter: Option<Box<dyn RateReporter>>,
     entity: EntityId,
     /// Its UE's identity in radio reports.
     rnti: Rnti,
@@ -108,6 +111,7 @@ pub(crate) struct World {
     flows: Vec<Flow>,
     sessions: Vec<Option<Box<Session>>>,
     pep: PepSpec,
+    cdbe: CdbeSpec,
     control: Option<Control>,
     /// Radio reports to the servers.
     server_reports: Option<ServerReports>,

@@ -1,9 +1,11 @@
 //! Time series, and how well the bottleneck was used.
 
 use super::World;
+use crate::host::Host;
 use crate::network::{Access, Link, Network};
 use crate::schedule::EntityId;
 use apparatus::measure::{QueueMeter, Totals};
+use cc::RateReport;
 use scenario::{Metric, QueueResult};
 use units::{BitRate, Bytes, Instant};
 
@@ -62,8 +64,11 @@ impl World {
     fn sample_flow(&mut self, flow: u32) {
         let now = self.now;
         let (delivered, rtt) = self.flows[flow as usize].meter.take_step();
-        let stats = self.sender_of(flow);
+        let sender = self.sender_of(flow);
+        let stats = sender.map(Host::stats);
+        let view = sender.and_then(Host::rate_view);
         let decision = self.decision_of(flow);
+        let report = self.report_of(flow);
         let state = &self.flows[flow as usize];
         let name = &state.spec.name;
         let goodput = BitRate::from_bytes_per(delivered, self.sample_interval);
@@ -80,6 +85,15 @@ impl World {
             if let Some(peer_window) = stats.peer_window {
                 push(Metric::ReceiveWindow, peer_window);
             }
+        }
+        if let Some(report) = report {
+            let rate = report.rate().as_bps() as f64;
+            series.push(name, Metric::Report, now, rate);
+        }
+        if let Some(view) = view {
+            series.push(name, Metric::Gain, now, view.gain);
+            series.push(name, Metric::SeenDelay, now, view.delay_ms);
+            series.push(name, Metric::LeastDelay, now, view.least_delay_ms);
         }
         if let Some(decision) = decision {
             let window = decision.ran.window.get() as f64;
@@ -99,6 +113,16 @@ impl World {
                 queue.bytes().get() as f64,
             );
         }
+    }
+
+    /// What the client of a flow measures.
+    fn report_of(&self, flow: u32) -> Option<RateReport> {
+        let state = &self.flows[flow as usize];
+        if let Some(reporter) = &state.reporter {
+            return Some(reporter.rate());
+        }
+        let session = self.sessions[state.latest? as usize].as_ref()?;
+        session.client.connection.reported_rate()
     }
 
     fn decision_of(&self, flow: u32) -> Option<rapid::Decision> {

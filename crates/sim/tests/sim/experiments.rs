@@ -3,9 +3,9 @@
 use queue::Capacity;
 use ran::{BearerConfig, CellConfig};
 use scenario::{
-    AccessSpec, AppSpec, CcSpec, CellSpec, ChannelSpec, Direction, EcnSpec, Experiment, FlowSpec,
-    LinkSpec, LoadSpec, MeldSpec, PathSpec, PepMode, PepSpec, ReportSpec, RunResult, TcpSpec,
-    Transport, UeSpec,
+    AccessSpec, AppSpec, CcSpec, CdbeSpec, CellSpec, ChannelSpec, Direction, EcnSpec, Experiment,
+    FlowSpec, LinkSpec, LoadSpec, MeldSpec, PathSpec, PepMode, PepSpec, ReportSpec, RunResult,
+    TcpSpec, Transport, UeSpec,
 };
 use units::{BitRate, Bytes, Duration, Mcs, Prb};
 
@@ -57,6 +57,7 @@ pub(crate) fn dumbbell(
         flows: vec![],
         pep: no_pep(),
         meld: meld(),
+        cdbe: cdbe(),
     }
 }
 
@@ -86,6 +87,20 @@ pub(crate) fn meld() -> MeldSpec {
     }
 }
 
+pub(crate) fn cdbe() -> CdbeSpec {
+    CdbeSpec {
+        mode: cc::cdbe::Mode::Default,
+        startup_rounds: 6,
+        queue_up_windows: 2,
+        queue_down_windows: 2,
+        inflight_share: 0.5,
+        initial_report: cc::RateReport::new(1_000_000),
+        timestamp_tick: ms(1),
+        radio_period: ms(5),
+        udp_rtt: ms(80),
+    }
+}
+
 pub(crate) fn tcp() -> TcpSpec {
     TcpSpec {
         mss: Bytes::new(MSS),
@@ -105,6 +120,7 @@ pub(crate) fn flow(name: &str, cc: &str, app: AppSpec) -> FlowSpec {
         direction: Direction::Down,
         cc: CcSpec { name: cc.into() },
         meld: None,
+        report: None,
         ecn: EcnSpec::Off,
         qfi: 9,
         start: Duration::ZERO,

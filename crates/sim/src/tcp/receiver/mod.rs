@@ -3,6 +3,7 @@
 mod ack;
 mod echo;
 mod reassembly;
+mod reporting;
 mod window;
 
 use super::config::{Config, EcnEcho};
@@ -10,8 +11,11 @@ use super::ranges::Span;
 use super::segment::{Flags, SackBlocks, Segment};
 use super::stats::ReadChunk;
 use ack::AckPolicy;
+use cc::RateReport;
 use echo::{Change, Echo};
 use reassembly::Reassembly;
+pub(super) use reporting::Reporting;
+use rnis::{RadioReport, UeReport};
 use std::collections::VecDeque;
 use units::{Bytes, Duration, Instant, Packets};
 use window::Window;
@@ -25,6 +29,8 @@ pub(super) struct AckFields {
     pub(super) sack: SackBlocks,
     /// ECE, or nothing.
     pub(super) echo: Flags,
+    /// The bandwidth measured here.
+    pub(super) report: Option<RateReport>,
 }
 
 /// An acknowledgement of what had come before the marks began or ended (RFC 8257 3.2).
@@ -62,6 +68,7 @@ pub(super) struct Receiver {
     pure_acks_sent: u64,
     echo: Echo,
     former_ack: Option<FormerAck>,
+    reporting: Option<Reporting>,
 }
 
 impl Receiver {
@@ -84,6 +91,24 @@ impl Receiver {
             pure_acks_sent: 0,
             echo: Echo::default(),
             former_ack: None,
+            reporting: None,
+        }
+    }
+
+    /// From now on bandwidth is measured and reported.
+    pub(super) fn set_reporting(&mut self, reporting: Reporting) {
+        self.reporting = Some(reporting);
+    }
+
+    /// The present estimate of bandwidth, if it is measured.
+    pub(super) fn rate(&self) -> Option<RateReport> {
+        self.reporting.as_ref().map(Reporting::rate)
+    }
+
+    /// The modem tells of its link.
+    pub(super) fn on_modem(&mut self, now: Instant, report: &RadioReport, ue: &UeReport) {
+        if let Some(reporting) = &mut self.reporting {
+            reporting.on_radio(now, report, ue);
         }
     }
 
@@ -102,6 +127,9 @@ impl Receiver {
         }
         let is_fin = segment.flags.contains(Flags::FIN);
         if segment.len > 0 {
+            if let Some(reporting) = &mut self.reporting {
+                reporting.on_data(now, segment);
+            }
             let is_notable = self.look_for_mark(segment);
             self.on_payload(now, segment, pause);
             if is_notable {
@@ -263,6 +291,7 @@ impl Receiver {
             ts_ecr: self.ts_recent,
             sack: SackBlocks::NONE,
             echo: Flags::NONE,
+            report: self.rate(),
         }
     }
 
@@ -278,6 +307,7 @@ impl Receiver {
             ts_ecr: self.ts_recent,
             sack: SackBlocks::NONE,
             echo: Flags::ECE.when(former.is_echo),
+            report: None,
         })
     }
 
@@ -296,12 +326,15 @@ impl Receiver {
             sack.push(self.next, span);
         }
         self.reassembly.report(self.next, &mut sack);
+        let reporting = self.reporting.as_mut();
+        let report = reporting.and_then(|reporting| reporting.for_ack(&sack));
         AckFields {
             ack: self.next,
             window,
             ts_ecr: self.ts_recent,
             sack,
             echo: Flags::ECE.when(self.echo.is_set()),
+            report,
         }
     }
 
@@ -369,6 +402,8 @@ mod tests {
             window: 0,
             ts_val: at(ms),
             ts_ecr: Instant::ZERO,
+            ts_ticks: 0,
+            report: None,
             origin: at(ms),
             len: 1_000,
             sack: SackBlocks::NONE,

@@ -1,8 +1,8 @@
 //! A congestion controller together with what it is given at every call.
 
 use cc::{
-    AckSample, Allocation, CongestionControl, Ctx, LossSample, PacketStamp, RadioState,
-    RecoveryEnd, Sent, Trace,
+    AckSample, Allocation, CongestionControl, Ctx, Feedback, LossSample, PacketStamp, RadioState,
+    RateView, RecoveryEnd, Sent, Trace,
 };
 use units::{BitRate, Bytes, Instant, Rng};
 
@@ -50,6 +50,12 @@ impl Controller {
     }
     pub(super) fn on_ack(&mut self, now: Instant, ack: &AckSample) {
         self.with(now, |cc, cx| cc.on_ack(cx, ack));
+    }
+    pub(super) fn on_feedback(&mut self, now: Instant, feedback: &Feedback) {
+        self.with(now, |cc, cx| cc.on_feedback(cx, feedback));
+    }
+    pub(super) fn rate_view(&self) -> Option<RateView> {
+        self.cc.rate_view()
     }
     pub(super) fn is_congestion(&mut self, now: Instant, loss: &LossSample) -> bool {
         self.with(now, |cc, cx| cc.is_congestion(cx, loss))

@@ -19,11 +19,13 @@ mod send_buffer;
 mod transmit;
 mod usage;
 
-use super::config::Config;
+use super::config::{Config, TICK};
 use super::ranges::Span;
 use super::segment::{Flags, Segment};
 use super::stats::RttSample;
-use cc::{AckSample, Allocation, CongestionControl, RadioState, Trace};
+use cc::{
+    AckSample, Allocation, CongestionControl, Feedback, RadioState, RateView, Timestamps, Trace,
+};
 use controller::Controller;
 use marks::Marks;
 use pacing::Pacer;
@@ -209,6 +211,7 @@ impl Sender {
             return; // of data never sent (RFC 9293 3.10.7.4, fifth check)
         }
         self.on_peer_window(segment.ack, segment.window);
+        self.on_feedback(now, segment);
         self.unanswered_window_probes = 0;
         let mut facts = AckFacts {
             now,
@@ -426,6 +429,24 @@ impl Sender {
     pub(super) fn set_allocation(&mut self, now: Instant, allocation: Allocation) {
         self.controller.set_allocation(now, allocation);
         self.is_active = true;
+    }
+    /// What else a segment from the peer carries.
+    pub(super) fn on_feedback(&mut self, now: Instant, segment: &Segment) {
+        let has_echo = segment.ts_ecr > Instant::ZERO;
+        let timestamps = has_echo.then(|| Timestamps {
+            val: segment.ts_ticks,
+            ecr: (segment.ts_ecr.as_nanos() / TICK.as_nanos()) as u32,
+        });
+        self.controller.on_feedback(
+            now,
+            &Feedback {
+                report: segment.report,
+                timestamps,
+            },
+        );
+    }
+    pub(super) fn rate_view(&self) -> Option<RateView> {
+        self.controller.rate_view()
     }
     pub(super) fn on_radio(&mut self, now: Instant, state: &RadioState) {
         self.controller.on_radio(now, state);

@@ -242,7 +242,8 @@ proptest! {
             let flags = flag(1, Flags::SYN) | flag(2, Flags::FIN) | flag(12, Flags::ACK)
                 | flag(16, Flags::ECE) | flag(32, Flags::CWR);
             p.ends[SERVER].on_segment(now, &Segment {
-                seq, ack, window, ts_val: now, ts_ecr: at(k as u64), origin: now, len, sack, flags,
+                seq, ack, window, ts_val: now, ts_ecr: at(k as u64), ts_ticks: k as u32,
+                report: Some(cc::RateReport::new(u32::from(bits))), origin: now, len, sack, flags,
                 ecn: [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][usize::from(bits & 3)], is_retransmission: false,
             });
             p.ends[SERVER].on_deadline(now);
