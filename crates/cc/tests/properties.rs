@@ -2,8 +2,8 @@
 
 use cc::meld::{self, Meld};
 use cc::{
-    AckSample, BuildConfig, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RadioState,
-    RecoveryEnd, Sent,
+    AckSample, BuildConfig, CongestionControl, Ctx, Feedback, LossKind, LossSample, PacketStamp,
+    RadioState, RateReport, RecoveryEnd, Sent, Timestamps,
 };
 use proptest::prelude::*;
 use units::{Bytes, Duration, Instant, Rng, Streams};
@@ -30,7 +30,7 @@ struct Event {
 
 fn event() -> impl Strategy<Value = Event> {
     (
-        0u8..11,
+        0u8..12,
         number(),
         prop::array::uniform6(number()),
         prop::array::uniform5(any::<bool>()),
@@ -138,6 +138,16 @@ impl Bench {
                 if self.cc.is_congestion(&mut cx, &loss) {
                     self.cc.on_loss(&mut cx, &loss);
                 }
+            }
+            10 => {
+                let feedback = Feedback {
+                    report: event.flags[0].then_some(RateReport::saturating(a)),
+                    timestamps: event.flags[1].then_some(Timestamps {
+                        val: b as u32,
+                        ecr: c as u32,
+                    }),
+                };
+                self.cc.on_feedback(&mut cx, &feedback);
             }
             _ => self.cc.on_restart_after_idle(&mut cx),
         }

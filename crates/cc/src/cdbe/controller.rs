@@ -135,7 +135,8 @@ impl Cdbe {
                 self.recovering = None;
                 target
             }
-        };
+        }
+        .max(self.config.window.mss);
         self.pacing_rate = BitRate::from_bps(self.state.pacing_rate(config) * 8);
     }
 }
@@ -190,7 +191,8 @@ impl CongestionControl for Cdbe {
     fn on_loss(&mut self, cx: &mut Ctx<'_>, loss: &LossSample) {
         self.fallback.on_loss(cx, loss);
         if loss.kind == LossKind::Timeout {
-            let least = loss.bytes_in_flight + self.config.window.mss;
+            let mss = self.config.window.mss;
+            let least = (loss.bytes_in_flight.min(self.cwnd) + mss).min(self.cwnd);
             self.recovering = Some(least);
             self.cwnd = least;
         }

@@ -54,6 +54,10 @@ pub const DELIVERY_WINDOWS: u64 = 10;
 
 /// Longest RTT_min and longest queue that are reckoned with, us: a peer's timestamps may be absurd.
 pub const LONGEST_TIME: u64 = 60_000_000;
+/// Largest segment that is reckoned with, bytes.
+pub const LARGEST_SEGMENT: u64 = 1 << 16;
+/// Longest delay that is reckoned with, us: 2^32 ticks of 1 ms.
+pub const LONGEST_DELAY: i64 = 1 << 42;
 
 /// Mode `default`: the queue that is always aimed at, us.
 pub const TARGET_TIME: i64 = 5_000;
@@ -110,7 +114,7 @@ pub struct Config {
     pub downs: u64,
     /// gamma, thousandths.
     pub inflight_share: u64,
-    /// Largest segment, bytes; > 0.
+    /// Largest segment, bytes; 1 to [`LARGEST_SEGMENT`].
     pub mss: u64,
 }
 
@@ -124,7 +128,7 @@ impl Config {
             ups: 2,
             downs: 2,
             inflight_share: 500,
-            mss: mss.max(1),
+            mss: mss.clamp(1, LARGEST_SEGMENT),
         }
     }
 }
@@ -286,11 +290,12 @@ impl State {
     /// An acknowledgement came.
     pub fn on_ack(&mut self, config: &Config, event: &Event) {
         self.min_rtt = event.min_rtt.clamp(1, LONGEST_TIME);
-        self.delivered[0] = self.delivered[0].max(event.delivered);
+        let delivered = event.delivered.min(u64::from(u32::MAX));
+        self.delivered[0] = self.delivered[0].max(delivered);
         self.is_app_limited |= event.is_app_limited;
         self.take_report(config, event);
         if let Some(delay) = event.delay {
-            self.take_delay(config, delay);
+            self.take_delay(config, delay.clamp(-LONGEST_DELAY, LONGEST_DELAY));
         }
         if !self.is_running {
             self.is_running = true;
@@ -374,7 +379,8 @@ impl State {
     /// BiF < gamma BDP, and something is left of STARTUP.
     fn restarts(&self, config: &Config, event: &Event) -> bool {
         let bdp = self.report * self.min_rtt / 1_000_000;
-        event.in_flight * ONE < config.inflight_share * bdp && self.rounds < config.startup_rounds
+        event.in_flight.min(bdp) * ONE < config.inflight_share * bdp
+            && self.rounds < config.startup_rounds
     }
 
     /// Mode `paper`, figure 4: what follows from the window.
@@ -539,7 +545,7 @@ impl State {
     /// longer than RTT_min and 100 ms.
     pub fn pacing_rate(&self, config: &Config) -> u64 {
         let least = LEAST_WINDOW * config.mss * 1_000_000 / (self.min_rtt + 100_000);
-        pacing_rate(self.gain, self.report).max(least)
+        pacing_rate(self.gain, self.report).max(least).max(1)
     }
 
     /// The window, bytes: equation 7. Mode `default` makes room for its target and for what stands in the

@@ -18,7 +18,7 @@
 //!   server is CDBE's ([`Cdbe`]), whose states run along and are not asked.
 //! - A loss changes nothing; after a timeout the window grows from one segment by what is acknowledged.
 
-use crate::cdbe::server::{self, LEAST_WINDOW};
+use crate::cdbe::server::{self, LARGEST_SEGMENT, LEAST_WINDOW, LONGEST_TIME};
 use crate::cdbe::{self, Cdbe, Mode};
 use crate::{
     AckSample, BuildConfig, CongestionControl, Ctx, Feedback, LossKind, LossSample, PacketStamp,
@@ -28,7 +28,9 @@ use units::{BitRate, Bytes};
 
 /// cwnd = report x RTT, but never below the least window.
 pub fn window(report: u64, rtt: u64, mss: u64) -> u64 {
-    server::window(server::ONE, report, rtt).max(LEAST_WINDOW * mss)
+    server::window(server::ONE, report, rtt.min(LONGEST_TIME))
+        .max(LEAST_WINDOW * mss.min(LARGEST_SEGMENT))
+        .max(mss)
 }
 
 /// CQIC at the server.
@@ -104,7 +106,8 @@ impl CongestionControl for Cqic {
     fn on_loss(&mut self, cx: &mut Ctx<'_>, loss: &LossSample) {
         self.inner.on_loss(cx, loss);
         if loss.kind == LossKind::Timeout {
-            let least = loss.bytes_in_flight + self.mss;
+            let cwnd = self.cwnd();
+            let least = (loss.bytes_in_flight.min(cwnd) + self.mss).min(cwnd);
             self.recovering = Some(least);
             if let Some(own) = &mut self.own {
                 own.cwnd = least;

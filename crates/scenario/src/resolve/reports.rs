@@ -54,15 +54,15 @@ pub(super) fn meld(
         .iter()
         .any(|flow| flow.report == Some(ReporterSpec::Cqic));
     let shared = match pep.mode {
-        PepMode::Rapid(_) => Some((pep.reports.period, "proxy")),
-        _ if has_modem => Some((cdbe.radio_period, "clients' modems")),
+        PepMode::Rapid(_) => Some((pep.reports.period, "the proxy", "the proxy's")),
+        _ if has_modem => Some((cdbe.radio_period, "modems", "the modems'")),
         _ => None,
     };
-    if let (Some(_), Some((period, reader_of))) = (user, shared) {
+    if let (Some(_), Some((period, other, its))) = (user, shared) {
         if reader.given("report-period").is_some() && spec.reports.period != period {
-            let problem = format!("the {reader_of} and the servers read the same radio reports");
+            let problem = format!("{other} and the servers read the same radio reports");
             return Err(fault(reader.place("report-period"), problem)
-                .allowed(format!("the {reader_of} have a period of {period}"))
+                .allowed(format!("{its} period is {period}"))
                 .hint("remove the line"));
         }
         spec.reports.period = period;
