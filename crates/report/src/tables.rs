@@ -64,7 +64,7 @@ type Quantity = fn(&Spread) -> f64;
 /// Title of a column, the flow's distribution, and what the column shows of it, in ms.
 type SpreadColumn = (&'static str, fn(&FlowSummary) -> &Spread, Quantity);
 
-const FLOW_SPREADS: [SpreadColumn; 10] = [
+const FLOW_SPREADS: [SpreadColumn; 11] = [
     ("RTT min", |f| &f.rtt_ms, |d| d.min),
     ("RTT mean", |f| &f.rtt_ms, |d| d.mean),
     ("RTT p50", |f| &f.rtt_ms, |d| d.p50),
@@ -73,6 +73,7 @@ const FLOW_SPREADS: [SpreadColumn; 10] = [
     ("OWD mean", |f| &f.owd_ms, |d| d.mean),
     ("OWD p95", |f| &f.owd_ms, |d| d.p95),
     ("OWD p99", |f| &f.owd_ms, |d| d.p99),
+    ("segment delay", |f| &f.segment_delay_ms, |d| d.mean),
     ("load mean", |f| &f.load_time_ms, |d| d.mean),
     ("load p95", |f| &f.load_time_ms, |d| d.p95),
 ];
@@ -308,6 +309,7 @@ fn metric_column(metric: &'static str) -> (&'static str, &'static str, f64) {
         "rtt_mean_ms" => ("RTT mean", "ms", 1.0),
         "rtt_p95_ms" => ("RTT p95", "ms", 1.0),
         "owd_mean_ms" => ("OWD mean", "ms", 1.0),
+        "segment_delay_mean_ms" => ("segment delay", "ms", 1.0),
         "load_time_mean_ms" => ("load mean", "ms", 1.0),
         "jitter_ms" => ("jitter", "ms", 1.0),
         other => (other, "", 1.0),

@@ -52,12 +52,15 @@ pub enum CompareError {
 /// What is compared: its name, and its value if the flow has one.
 type Metric = (&'static str, fn(&FlowResult) -> Option<f64>);
 
-const METRICS: [Metric; 7] = [
+const METRICS: [Metric; 8] = [
     ("goodput_bps", |f| Some(f.goodput.as_bps() as f64)),
     ("completion_s", |f| f.completion.map(|t| t.as_secs_f64())),
     ("rtt_mean_ms", |f| (f.rtt.count > 0).then_some(f.rtt.mean)),
     ("rtt_p95_ms", |f| (f.rtt.count > 0).then_some(f.rtt.p95)),
     ("owd_mean_ms", |f| (f.owd.count > 0).then_some(f.owd.mean)),
+    ("segment_delay_mean_ms", |f| {
+        (f.segment_delay.count > 0).then_some(f.segment_delay.mean)
+    }),
     ("load_time_mean_ms", |f| {
         (f.load_time.count > 0).then_some(f.load_time.mean)
     }),

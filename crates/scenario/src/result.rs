@@ -81,6 +81,9 @@ pub struct FlowResult {
     pub rtt: Distribution,
     /// One-way delays of data from its leaving the sending host to the receiving host, ms.
     pub owd: Distribution,
+    /// One-way delays of TCP segments through the network, ms: up to a segment's own arrival, where
+    /// [`Self::owd`] waits for what precedes it. Without a proxy only.
+    pub segment_delay: Distribution,
     /// From the flow's start until all was delivered, if it is finite and ended.
     pub completion: Option<Duration>,
     /// Load times of pages or short transfers, ms.

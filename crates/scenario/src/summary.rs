@@ -75,6 +75,10 @@ pub struct FlowSummary {
     pub rtt_ms: Spread,
     /// One-way delays.
     pub owd_ms: Spread,
+    /// One-way delays of segments, before they wait for those that precede them (TCP); not printed of
+    /// others.
+    #[serde(skip_serializing_if = "Spread::is_empty")]
+    pub segment_delay_ms: Spread,
     /// From start to completion; none unless it finished in every repeat.
     pub completion_s: Option<Estimate>,
     /// In how many repeats it finished (0 if it has no end).
@@ -291,6 +295,7 @@ fn flow_summary(index: usize, named: &FlowResult, runs: &[RunResult]) -> FlowSum
         goodput_bps: estimate(&goodput),
         rtt_ms: Spread::of(flows().map(|flow| &flow.rtt)),
         owd_ms: Spread::of(flows().map(|flow| &flow.owd)),
+        segment_delay_ms: Spread::of(flows().map(|flow| &flow.segment_delay)),
         completion_s: all_finished.then(|| estimate(&completion)),
         finished: completion.len(),
         load_time_ms: Spread::of(flows().map(|flow| &flow.load_time)),
@@ -350,6 +355,11 @@ fn queue_summary(name: &str, runs: &[RunResult]) -> QueueSummary {
 }
 
 impl Spread {
+    /// True if nothing was measured.
+    pub fn is_empty(&self) -> bool {
+        self.samples == 0.0
+    }
+
     /// The mean of each number over the repeats that have samples.
     fn of<'a>(repeats: impl Iterator<Item = &'a Distribution> + Clone) -> Self {
         let measured = repeats.clone().filter(|d| d.count > 0);

@@ -49,8 +49,6 @@ impl Control {
 pub(crate) struct ServerReports {
     /// Clients' modems tell them as a report is made.
     pub(crate) is_for_clients: bool,
-    /// Servers are sent them.
-    pub(crate) is_for_servers: bool,
     /// Reports on their way.
     pub(crate) reports: ReportChannel,
     /// Makes reports; rests where the proxy's are made.

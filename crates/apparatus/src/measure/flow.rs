@@ -31,6 +31,7 @@ pub struct FlowMeter {
     delivered: Bytes,
     rtt: Samples,
     owd: Samples,
+    segment_delay: Samples,
     load_time: Samples,
     jitter: InterarrivalJitter,
     bursts: Bursts,
@@ -58,6 +59,7 @@ impl FlowMeter {
             delivered: Bytes::ZERO,
             rtt: Samples::default(),
             owd: Samples::default(),
+            segment_delay: Samples::default(),
             load_time: Samples::default(),
             jitter: InterarrivalJitter::default(),
             bursts: Bursts::default(),
@@ -73,6 +75,11 @@ impl FlowMeter {
         self.delivered += bytes;
         self.step.delivered += bytes;
         self.owd.record(owd);
+    }
+
+    /// A segment with payload arrived, `delay` after it had left the sending host.
+    pub fn on_segment(&mut self, delay: Duration) {
+        self.segment_delay.record(delay);
     }
 
     /// Datagram `number` of the flow, counted from 0, reached the receiver.
@@ -144,6 +151,7 @@ impl FlowMeter {
             goodput,
             rtt: self.rtt.distribution(),
             owd: self.owd.distribution(),
+            segment_delay: self.segment_delay.distribution(),
             completion: self.completed.map(|at| at.saturating_since(self.start)),
             load_time: self.load_time.distribution(),
             jitter_ms: self.jitter.jitter_ns / 1e6,

@@ -2,7 +2,7 @@
 //! acknowledgements; the server paces by the report and by the one-way delay.
 //!
 //! Source: Zhong, Hamchaoui, Ferrieux, Khatoun, Serhrouchni, "CDBE: A cooperative way to improve
-//! end-to-end congestion control in mobile network" (MSN 2018).
+//! end-to-end congestion control in mobile network" (WiMob 2018).
 //!
 //! ```text
 //!   client                                    server

@@ -20,7 +20,7 @@
 //! - The queue is up above (1 + beta) DSDL_min as the formula says, not (1 + alpha) as the text.
 //! - m, gamma and the STARTUP count have no values in print: `Config` and `docs/results/cdbe.md`.
 //! - After DRAIN one window of NORMAL follows in any case; if its mean is still above
-//!   (1 + alpha) DSDL_min, it becomes DSDL_min.
+//!   (1 + alpha) DSDL_min and has not fallen, it becomes DSDL_min.
 //! - BiF is looked at as a window ends, outside STARTUP. What is left of STARTUP is the count less the
 //!   rounds that were spent in it.
 //!
@@ -394,7 +394,7 @@ impl State {
         let is_down = is_queue_down(&self.tally, before, self.least);
         self.ups = if is_up { self.ups + 1 } else { 0 };
         self.downs = if is_down { self.downs + 1 } else { 0 };
-        if self.is_watching && mean > of(ONE + ALPHA, self.least) {
+        if self.is_watching && mean >= before && mean > of(ONE + ALPHA, self.least) {
             self.least = mean;
         }
         self.is_watching = false;

@@ -150,6 +150,15 @@ const OWD: [&str; 7] = [
     "owd_p99_ms",
     "owd_max_ms",
 ];
+const SEGMENT_DELAY: [&str; 7] = [
+    "segment_delay_min_ms",
+    "segment_delay_mean_ms",
+    "segment_delay_p50_ms",
+    "segment_delay_p90_ms",
+    "segment_delay_p95_ms",
+    "segment_delay_p99_ms",
+    "segment_delay_max_ms",
+];
 const LOAD: [&str; 7] = [
     "load_time_min_ms",
     "load_time_mean_ms",
@@ -206,9 +215,10 @@ fn flow_columns(variants: &[Labelled<'_>]) -> Columns {
             true,
         ),
     ];
-    let spreads: [(_, Of); 3] = [
+    let spreads: [(_, Of); 4] = [
         (RTT, |flow| &flow.rtt),
         (OWD, |flow| &flow.owd),
+        (SEGMENT_DELAY, |flow| &flow.segment_delay),
         (LOAD, |flow| &flow.load_time),
     ];
     for (names, spread) in spreads {

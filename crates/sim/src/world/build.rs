@@ -255,7 +255,6 @@ impl Builder<'_> {
         Ok(Some(ServerReports {
             reports: ReportChannel::new(&reports, rng),
             is_for_clients,
-            is_for_servers,
             report_entity: self.entity(Entity::ServerReport),
             arrival_entity: self.entity(Entity::ServerReportArrival),
         }))

@@ -129,6 +129,10 @@ impl World {
             if side == Side::ProxyRan && session.relay.is_none() {
                 world.intercept(session, id);
             }
+            if segment.len > 0 && !world.flows[session.flow as usize].is_intercepted {
+                let delay = world.now.saturating_since(segment.ts_val);
+                world.flows[session.flow as usize].meter.on_segment(delay);
+            }
             if let Some((End::Tcp(connection), _)) = session.end(side) {
                 connection.on_segment(world.now, segment);
                 world.settle(session, id, side);

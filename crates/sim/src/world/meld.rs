@@ -49,9 +49,7 @@ impl World {
         {
             self.tell_clients(&report);
         }
-        if let Some(servers) = &mut self.server_reports
-            && servers.is_for_servers
-        {
+        if let Some(servers) = &mut self.server_reports {
             servers.reports.send(self.now, report);
             let arrival = servers.reports.next_arrival();
             self.net.schedule.set(servers.arrival_entity, arrival);
