@@ -325,13 +325,14 @@ INLINE int delay_of(struct peer_clock *st, u64 mode, u64 now, u32 stamp_val, u32
 #define DEFAULT_BOUND 2ULL
 #define DELIVERY_WINDOWS 10ULL
 #define LONGEST_TIME 60000000ULL
+#define LONGEST_DELAY (1LL << 42)
+#define MOST_REPORTED 0xffffffffULL
 #define TARGET_TIME 5000LL
 #define TARGET_SEGMENTS 8ULL
 #define TARGET_LIMIT 250ULL
 #define OUR_CWND_GAIN 1250ULL
 #define OUR_STARTUP_GAIN 2000ULL
 #define STUBBORN 4ULL
-#define LEAST_WINDOWS 64ULL
 
 /* As cc::cdbe::server::Phase. */
 enum { STARTUP, NORMAL, GROW, DRAIN };
@@ -391,8 +392,6 @@ struct decision {
 	s64 standing;
 	u64 stubborn;
 	s64 queue_before;
-	s64 recent;
-	u64 has_recent;
 };
 
 INLINE void begin_decision(struct decision *st)
@@ -477,10 +476,6 @@ INLINE void take_delay(struct decision *st, const struct rules *rules, s64 delay
 		st->has_least = 1;
 	}
 	if (rules->mode == DEFAULT) {
-		if (!st->has_recent || delay < st->recent) {
-			st->recent = delay;
-			st->has_recent = 1;
-		}
 		st->queue += quotient((delay - st->least) - st->queue, 4);
 	}
 }
@@ -494,7 +489,7 @@ INLINE int restarts(const struct decision *st, const struct rules *rules, u64 in
 {
 	u64 bdp = st->report * st->min_rtt / MILLION;
 
-	return in_flight * ONE < rules->inflight_share * bdp && st->rounds < rules->startup_rounds;
+	return least_of(in_flight, bdp) * ONE < rules->inflight_share * bdp && st->rounds < rules->startup_rounds;
 }
 
 INLINE void enter(struct decision *st, u64 phase, s64 mean)
@@ -539,7 +534,7 @@ INLINE void judge(struct decision *st, const struct rules *rules, u64 in_flight)
 	is_down = is_queue_down(&st->tally, before, st->least);
 	st->ups = is_up ? st->ups + 1 : 0;
 	st->downs = is_down ? st->downs + 1 : 0;
-	if (st->is_watching && mean > part_of(ONE + ALPHA, st->least))
+	if (st->is_watching && mean >= before && mean > part_of(ONE + ALPHA, st->least))
 		st->least = mean;
 	st->is_watching = 0;
 	if (st->phase == STARTUP)
@@ -593,11 +588,6 @@ INLINE void look_back(struct decision *st, const struct rules *rules, u64 in_fli
 	}
 	if (st->tally.count > 0)
 		find_standing_queue(st, rules);
-	if (st->windows % LEAST_WINDOWS == 0 && st->has_recent) {
-		st->queue -= st->recent - st->least;
-		st->least = st->recent;
-		st->has_recent = 0;
-	}
 }
 
 INLINE void steer(struct decision *st, const struct rules *rules)
@@ -650,12 +640,12 @@ INLINE void end_window(struct decision *st, const struct rules *rules, u64 in_fl
 INLINE void on_ack(struct decision *st, const struct rules *rules, const struct acknowledged *ack)
 {
 	st->min_rtt = most_of(least_of(ack->min_rtt, LONGEST_TIME), 1);
-	st->delivered = most_of(st->delivered, ack->delivered);
+	st->delivered = most_of(st->delivered, least_of(ack->delivered, MOST_REPORTED));
 	if (ack->is_app_limited)
 		st->is_app_limited = 1;
 	take_report(st, rules, ack);
 	if (ack->has_delay)
-		take_delay(st, rules, ack->delay);
+		take_delay(st, rules, greater(lesser(ack->delay, LONGEST_DELAY), -LONGEST_DELAY));
 	if (!st->is_running) {
 		st->is_running = 1;
 		st->window_at = ack->at;
@@ -673,7 +663,7 @@ INLINE u64 pacing_rate_of(const struct decision *st, const struct rules *rules)
 {
 	u64 least = LEAST_WINDOW * rules->mss * MILLION / (st->min_rtt + 100000);
 
-	return most_of(paced(st->gain, st->report), least);
+	return most_of(most_of(paced(st->gain, st->report), least), 1);
 }
 
 /* Bytes. */

@@ -240,3 +240,6 @@ impl CongestionControl for Cdbe {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

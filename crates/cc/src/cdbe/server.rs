@@ -72,8 +72,6 @@ pub const OUR_CWND_GAIN: u64 = 1_250;
 pub const OUR_STARTUP_GAIN: u64 = 2_000;
 /// Mode `default`: a queue that so many windows of draining do not shorten belongs to others.
 pub const STUBBORN: u64 = 4;
-/// Mode `default`: windows after which DSDL_min is looked for anew.
-pub const LEAST_WINDOWS: u64 = 64;
 
 /// The states of figure 4.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -270,10 +268,6 @@ pub struct State {
     pub stubborn: u64,
     /// Mode `default`: least queue of the window before, us.
     pub queue_before: i64,
-    /// Mode `default`: DSDL_min of the present [`LEAST_WINDOWS`], us; only if `has_recent`.
-    pub recent: i64,
-    /// Mode `default`: a delay has been seen in them.
-    pub has_recent: bool,
 }
 
 impl State {
@@ -344,10 +338,6 @@ impl State {
             self.has_least = true;
         }
         if config.mode == Mode::Default {
-            if !self.has_recent || delay < self.recent {
-                self.recent = delay;
-                self.has_recent = true;
-            }
             self.queue += ((delay - self.least) - self.queue) / 4;
         }
     }
@@ -476,8 +466,7 @@ impl State {
         TARGET_TIME + own.min(limit).cast_signed()
     }
 
-    /// Mode `default`, as a window ends: whether STARTUP is over, whose the queue is, and what the path
-    /// itself takes.
+    /// Mode `default`, as a window ends: whether STARTUP is over, and whose the queue is.
     fn look_back(&mut self, config: &Config, event: &Event) {
         if self.phase == Phase::Startup {
             if self.has_started(config) {
@@ -490,16 +479,11 @@ impl State {
         if self.tally.count > 0 {
             self.find_standing_queue(config);
         }
-        if self.windows.is_multiple_of(LEAST_WINDOWS) && self.has_recent {
-            // a path that has become longer
-            self.queue -= self.recent - self.least;
-            self.least = self.recent;
-            self.has_recent = false;
-        }
     }
 
-    /// A queue that stays although this sender drains it is somebody else's: as the paper renews
-    /// DSDL_min, its least becomes the ground that the own queue stands on, until it falls.
+    /// A queue that stays although this sender drains it is somebody else's, or the path has become longer:
+    /// as the paper renews DSDL_min, its least becomes the ground that the own queue stands on, until it
+    /// falls.
     fn find_standing_queue(&mut self, config: &Config) {
         let least = self.tally.least - self.least;
         let is_shorter =
@@ -570,3 +554,6 @@ impl State {
         window.max(least)
     }
 }
+
+#[cfg(test)]
+mod tests;

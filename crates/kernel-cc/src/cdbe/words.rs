@@ -8,7 +8,7 @@ pub(super) const RULES: usize = 6;
 /// Words of its `struct estimate`.
 pub(super) const ESTIMATE: usize = 16;
 /// Words of its `struct decision`.
-pub(super) const DECISION: usize = 32;
+pub(super) const DECISION: usize = 30;
 
 /// `struct rules`.
 pub(super) fn rules(config: &server::Config) -> [u64; RULES] {
@@ -115,8 +115,6 @@ pub(super) fn decision(words: &[u64; DECISION]) -> server::State {
         standing: signed(27),
         stubborn: w[28],
         queue_before: signed(29),
-        recent: signed(30),
-        has_recent: w[31] != 0,
     }
 }
 
