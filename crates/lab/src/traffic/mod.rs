@@ -15,7 +15,7 @@ mod socket;
 mod upload;
 
 pub(crate) use datagrams::Stamp;
-pub(crate) use senders::SenderStates;
+pub(crate) use senders::{EndStates, SenderStates};
 pub(crate) use socket::check_flow;
 
 use crate::Error;
@@ -246,7 +246,7 @@ app = { kind = "continuous" }
                 congestion: "cubic".to_owned(),
                 clock,
                 streams: Streams::new(1),
-                senders: Arc::new(SenderStates::new(2)),
+                senders: Arc::new(SenderStates::new(2, None)),
                 has_ecn: has_ecn(spec, &experiment.pep.mode),
                 events: events.clone(),
                 stop: Arc::new(AtomicBool::new(false)),
