@@ -56,6 +56,10 @@ pub struct Feedback {
 /// What a controller that the client helps shows of itself (CDBE figure 5).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateView {
+    /// The report as it is used.
+    pub used: RateReport,
+    /// Reports that were beyond what is believed of one.
+    pub bounded: u64,
     /// The pacing gain.
     pub gain: f64,
     /// Mean downstream delay of the present window or the last, but for a constant where the clocks of

@@ -56,4 +56,4 @@ pub use controller::{
 };
 pub use feedback::{Arrival, Feedback, RateReport, RateReporter, RateView, Timestamps};
 pub use radio_state::RadioState;
-pub use registry::{BuildConfig, UnknownController, build, names, scalable_names};
+pub use registry::{BuildConfig, UnknownController, build, names, reported_names, scalable_names};

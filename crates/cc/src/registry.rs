@@ -75,6 +75,9 @@ const NAMES: &[&str] = &[
 /// with the many marks of an L4S queue (RFC 9331 4.3).
 const SCALABLE: &[&str] = &["dctcp"];
 
+/// Those of them that pace by the bandwidth that their client reports.
+const REPORTED: &[&str] = &["cdbe", "cqic", "cqic-s"];
+
 /// The names that [`build`] knows.
 pub fn names() -> &'static [&'static str] {
     NAMES
@@ -83,6 +86,11 @@ pub fn names() -> &'static [&'static str] {
 /// The names of scalable controllers: those that may declare their packets ECT(1) (RFC 9331 4.3).
 pub fn scalable_names() -> &'static [&'static str] {
     SCALABLE
+}
+
+/// The names of controllers that pace by the bandwidth that their client reports.
+pub fn reported_names() -> &'static [&'static str] {
+    REPORTED
 }
 
 /// Makes the controller of that name.
@@ -176,6 +184,14 @@ mod tests {
     #[test]
     fn scalable_controllers_are_known_controllers() {
         assert!(scalable_names().iter().all(|name| names().contains(name)));
+    }
+
+    #[test]
+    fn controllers_show_what_they_make_of_reports_if_they_take_any() {
+        for &name in names() {
+            let is_reported = build(name, CONFIG).expect(name).rate_view().is_some();
+            assert_eq!(reported_names().contains(&name), is_reported, "{name}");
+        }
     }
 
     #[test]

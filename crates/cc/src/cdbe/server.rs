@@ -28,7 +28,6 @@
 //! [`State::steer`].
 
 use super::{INITIAL_REPORT, Mode};
-use crate::RateView;
 
 /// One, in thousandths.
 pub const ONE: u64 = 1_000;
@@ -524,20 +523,6 @@ impl State {
             g if g < ONE - ALPHA => Phase::Drain,
             _ => Phase::Normal,
         };
-    }
-
-    /// What time series show of it.
-    pub fn view(&self) -> RateView {
-        let mean = if self.tally.count > 0 {
-            self.tally.mean()
-        } else {
-            self.before
-        };
-        RateView {
-            gain: self.gain as f64 / ONE as f64,
-            delay_ms: mean as f64 / 1e3,
-            least_delay_ms: self.least as f64 / 1e3,
-        }
     }
 
     /// The pacing rate, bytes a second: equation 6, but never so slow that the least window would take

@@ -22,7 +22,7 @@ use crate::cdbe::server::{self, LARGEST_SEGMENT, LEAST_WINDOW, LONGEST_TIME};
 use crate::cdbe::{self, Cdbe, Mode};
 use crate::{
     AckSample, BuildConfig, CongestionControl, Ctx, Feedback, LossKind, LossSample, PacketStamp,
-    RateReport, RateView, RecoveryEnd, Sent,
+    RateView, RecoveryEnd, Sent,
 };
 use units::{BitRate, Bytes};
 
@@ -61,11 +61,6 @@ impl Cqic {
             own: None,
             recovering: None,
         }
-    }
-
-    /// The report as it is used.
-    pub fn report(&self) -> RateReport {
-        RateReport::saturating(self.inner.state().report)
     }
 
     /// The window: at once what the report makes it, unless it grows back.
@@ -155,6 +150,7 @@ impl CongestionControl for Cqic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RateReport;
     use units::{Duration, Instant, Streams};
 
     const MSS: Bytes = Bytes::new(1_000);
