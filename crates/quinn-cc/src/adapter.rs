@@ -241,6 +241,9 @@ impl State {
                 rtt_samples: self.rtt.samples,
             };
             monitor.on_ack(&sample, rtt.is_some());
+            if let Some(view) = self.controller.rate_view() {
+                monitor.on_rate_view(view);
+            }
         }
     }
 

@@ -114,8 +114,19 @@ impl AdapterFactory {
         };
         cc::build(name, probe)?;
         let name = name.to_owned();
-        Ok(Self::new(epoch, move |config| {
-            let inner = cc::build(&name, config).expect("the name was found before");
+        let build = move |config| cc::build(&name, config).expect("the name was found before");
+        Ok(Self::melded(epoch, build, meld))
+    }
+
+    /// Controllers that `build` makes, with MELD round them or without. Its `pdu` is replaced by the
+    /// path's MTU.
+    pub fn melded(
+        epoch: std::time::Instant,
+        build: impl Fn(BuildConfig) -> Box<dyn CongestionControl> + Send + Sync + 'static,
+        meld: Option<cc::meld::Config>,
+    ) -> Self {
+        Self::new(epoch, move |config| {
+            let inner = build(config);
             match meld {
                 Some(meld) => Box::new(Meld::new(
                     inner,
@@ -126,7 +137,7 @@ impl AdapterFactory {
                 )),
                 None => inner,
             }
-        }))
+        })
     }
 
     /// With radio states of the UE behind the connection.

@@ -44,5 +44,6 @@ pub use factory::{AdapterFactory, Epoch, TraceSink};
 pub use feed::RadioFeed;
 pub use monitor::{Monitor, PathSample, RttSummary, Totals};
 pub use report::{
-    REPORT_BUFFER, REPORT_BYTES, Report, ReportCadence, ReportCounts, ReportError, ReportFeed,
+    REPORT_BYTES, Report, ReportCounts, ReportError, ReportFeed, ReportOutcome, Reporting,
+    allow_reports,
 };

@@ -1,7 +1,8 @@
 //! What a connection's controller sees and does, for whoever watches from another thread.
 
-use std::sync::Arc;
+use cc::RateView;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use units::{Bytes, Duration};
 
 /// Classes of round-trip times in each octave of microseconds: they are at most 6 % wide.
@@ -62,6 +63,7 @@ struct Cells {
     silent_bytes: AtomicU64,
     lost_bytes: AtomicU64,
     radio_states: AtomicU64,
+    rate_view: Mutex<Option<RateView>>,
 }
 
 /// The state of the path as its last acknowledgement left it.
@@ -176,6 +178,17 @@ impl Monitor {
             lost_bytes: Bytes::new(get(&cells.lost_bytes)),
             radio_states: get(&cells.radio_states),
         }
+    }
+
+    /// What a controller that paces by reports of its peer makes of them; none of any other.
+    pub fn rate_view(&self) -> Option<RateView> {
+        let view = self.0.rate_view.lock();
+        *view.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn on_rate_view(&self, seen: RateView) {
+        let view = self.0.rate_view.lock();
+        *view.unwrap_or_else(PoisonError::into_inner) = Some(seen);
     }
 
     pub(crate) fn on_path(&self) {

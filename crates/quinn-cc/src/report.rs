@@ -2,7 +2,7 @@
 //! controller of the server.
 //!
 //! ```text
-//!   client: RateReporter -> [ReportCadence] -> DATAGRAM frame -> [ReportFeed] -> controller: server
+//!   client: datagrams -> [Reporting] -> DATAGRAM frame -> [ReportFeed] -> controller: server
 //! ```
 //!
 //! A report is a DATAGRAM frame (RFC 9221) of twelve bytes, numbers in network order:
@@ -19,19 +19,23 @@
 //!
 //! *Why this and no frame or transport parameter of our own*: quinn-proto 0.11 has a closed set of
 //! frames and of transport parameters. A server that takes reports says so by RFC 9221's
-//! `max_datagram_frame_size`; one that does not (an AdapterFactory without a feed, any other server that
-//! has no datagrams) has none, and is sent none.
+//! `max_datagram_frame_size` ([`allow_reports`]); to one without, quinn sends none.
 
-use cc::{Feedback, RateReport};
+use crate::flight::Flight;
+use cc::{Arrival, Feedback, RateReport, RateReporter};
+use quinn_proto::TransportConfig;
+use rnis::{RadioReport, UeReport};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use units::{Duration, Instant};
+use units::{Bytes, Duration, Instant};
 
 /// Length of a report.
 pub const REPORT_BYTES: usize = 12;
-/// What a server announces as `max_datagram_frame_size` if it takes reports and no other datagrams;
-/// quinn counts 32 bytes of its own for each that waits, so that some may wait.
-pub const REPORT_BUFFER: usize = 1_024;
+/// What an end announces as `max_datagram_frame_size`; quinn counts 32 bytes of its own for each
+/// datagram that waits, so that some may wait.
+const RECEIVE_BUFFER: usize = 1_024;
+/// Room for one report and quinn's 32 bytes: a newer one takes the place of one that has not left.
+const SEND_BUFFER: usize = 64;
 /// Marks a report.
 const MARK: [u8; 3] = [0xff, 0xcd, 0xbe];
 /// The form of the rest.
@@ -97,43 +101,89 @@ fn ticks(at: Instant) -> u32 {
     (at.as_nanos() / 1_000_000) as u32
 }
 
-/// Decides when a client's report leaves: when a tenth of a round-trip time has passed since the last, and
-/// 5 ms at least.
+/// Sets a connection's end up for reports: a server to take them, a client to send them.
+pub fn allow_reports(transport: &mut TransportConfig) {
+    transport
+        .datagram_receive_buffer_size(Some(RECEIVE_BUFFER))
+        .datagram_send_buffer_size(SEND_BUFFER);
+}
+
+/// Measures the bandwidth of a client's connection, and decides when a report leaves: when a tenth of a
+/// round-trip time has passed since the last, and 5 ms at least.
 ///
-/// A datagram makes the packet that carries it one to be acknowledged, and is not sent again if it
-/// is lost: one for each acknowledgement would double the packets upstream, one for each change would
-/// leave the server without delays.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ReportCadence {
+/// A datagram makes the packet that carries it one to be acknowledged, and is not sent again if it is
+/// lost: one for each acknowledgement would double the packets upstream, one for each change might
+/// be missed.
+#[derive(Debug)]
+pub struct Reporting {
+    reporter: Box<dyn RateReporter>,
     last_at: Option<Instant>,
 }
 
-impl ReportCadence {
+impl Reporting {
     /// Least time between two reports.
     pub const LEAST: Duration = Duration::from_millis(5);
     /// Reports in a round-trip time.
     pub const PER_ROUND_TRIP: u64 = 10;
 
-    /// Data has arrived: the report that leaves with its acknowledgement, if one is due.
-    pub fn on_data(
+    /// What this reporter measures.
+    pub fn new(reporter: Box<dyn RateReporter>) -> Self {
+        Self {
+            reporter,
+            last_at: None,
+        }
+    }
+
+    /// A UDP datagram of so much payload has arrived, with the round-trip time as far as it is known.
+    /// Returns the report that leaves with its acknowledgement, if one is due. Mere acknowledgements are
+    /// not counted.
+    pub fn on_datagram(
         &mut self,
         now: Instant,
+        bytes: Bytes,
         rtt: Option<Duration>,
-        rate: RateReport,
     ) -> Option<Report> {
+        if !Flight::counts(bytes) {
+            return None;
+        }
+        self.reporter.on_data(&Arrival {
+            now,
+            bytes,
+            timestamp: None,
+            rtt,
+        });
         let spacing = rtt.map_or(Duration::ZERO, |rtt| rtt / Self::PER_ROUND_TRIP);
-        let spacing = spacing.max(Self::LEAST);
-        let is_due = self
-            .last_at
-            .is_none_or(|last| now.saturating_since(last) >= spacing);
-        is_due.then(|| {
-            self.last_at = Some(now);
-            Report {
-                rate,
-                clock: ticks(now),
-            }
+        let is_early = |last| now.saturating_since(last) < spacing.max(Self::LEAST);
+        if self.last_at.is_some_and(is_early) {
+            return None;
+        }
+        self.last_at = Some(now);
+        Some(Report {
+            rate: self.reporter.rate(),
+            clock: ticks(now),
         })
     }
+
+    /// The client's modem tells of its radio link.
+    pub fn on_radio(&mut self, now: Instant, report: &RadioReport, ue: &UeReport) {
+        self.reporter.on_radio(now, report, ue);
+    }
+
+    /// The present estimate.
+    pub fn rate(&self) -> RateReport {
+        self.reporter.rate()
+    }
+}
+
+/// What becomes of a datagram of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportOutcome {
+    /// The controller will be told.
+    Taken,
+    /// Older than one that came before.
+    Stale,
+    /// It is no report.
+    Unreadable(ReportError),
 }
 
 /// What has become of the datagrams of a client.
@@ -183,22 +233,24 @@ impl ReportFeed {
     }
 
     /// A datagram of the client has arrived, of any bytes.
-    pub fn on_datagram(&self, bytes: &[u8]) {
-        let count = |counter: &AtomicU64| {
+    pub fn on_datagram(&self, bytes: &[u8]) -> ReportOutcome {
+        let count = |counter: &AtomicU64, outcome| {
             counter.fetch_add(1, Ordering::Relaxed);
+            outcome
         };
-        let Ok(report) = Report::parse(bytes) else {
-            return count(&self.0.unreadable);
+        let report = match Report::parse(bytes) {
+            Ok(report) => report,
+            Err(error) => return count(&self.0.unreadable, ReportOutcome::Unreadable(error)),
         };
         let mut newest = self.newest();
         let is_stale = |last: Report| report.clock.wrapping_sub(last.clock).cast_signed() < 0;
         if newest.report.is_some_and(is_stale) {
-            return count(&self.0.stale);
+            return count(&self.0.stale, ReportOutcome::Stale);
         }
         newest.report = Some(report);
         newest.is_told = false;
         self.0.has_pending.store(true, Ordering::Release);
-        count(&self.0.taken);
+        count(&self.0.taken, ReportOutcome::Taken)
     }
 
     /// What has become of the client's datagrams so far.
@@ -290,10 +342,13 @@ mod tests {
     fn reports_that_were_overtaken_are_not_told() {
         let feed = ReportFeed::new();
         assert_eq!(feed.take(), None);
-        for (rate, clock) in [(1, 10), (2, 30), (3, 20)] {
-            feed.on_datagram(&report(rate, clock).encode());
+        use ReportOutcome::{Stale, Taken, Unreadable};
+        for (rate, clock, outcome) in [(1, 10, Taken), (2, 30, Taken), (3, 20, Stale)] {
+            let datagram = report(rate, clock).encode();
+            assert_eq!(feed.on_datagram(&datagram), outcome);
         }
-        feed.on_datagram(b"hello");
+        let foreign = feed.on_datagram(b"hello");
+        assert_eq!(foreign, Unreadable(ReportError::Foreign));
         let told = feed.take().expect("one waits");
         assert_eq!(told.report, Some(RateReport::new(2)));
         assert_eq!(feed.take(), None, "told once");
@@ -311,19 +366,39 @@ mod tests {
         assert_eq!(feed.counts().stale, 0);
     }
 
+    fn reporting() -> Reporting {
+        let config = cc::cdbe::estimator::Config::new(cc::cdbe::Mode::Default);
+        Reporting::new(Box::new(cc::cdbe::estimator::Estimator::new(config)))
+    }
+
     #[test]
     fn a_report_leaves_ten_times_a_round_trip() {
-        let mut cadence = ReportCadence::default();
-        let rtt = Some(Duration::from_millis(100));
-        let mut due = |ms| cadence.on_data(at(ms), rtt, RateReport::new(9)).is_some();
-        let left = (0..=100).filter(|&ms| due(ms)).count();
-        assert_eq!(left, 11);
-        // before there is a round-trip time, and with a short one: every 5 ms
-        for rtt in [None, Some(Duration::from_micros(50))] {
-            let mut cadence = ReportCadence::default();
-            let left =
-                (0..=100).filter(|&ms| cadence.on_data(at(ms), rtt, RateReport::new(9)).is_some());
-            assert_eq!(left.count(), 21);
+        let bytes = Bytes::new(1_200);
+        for (rtt, count) in [
+            (Some(Duration::from_millis(100)), 11),
+            // before there is a round-trip time, and with a short one: every 5 ms
+            (None, 21),
+            (Some(Duration::from_micros(50)), 21),
+        ] {
+            let mut reporting = reporting();
+            let due = |&ms: &u64| reporting.on_datagram(at(ms), bytes, rtt).is_some();
+            assert_eq!((0..=100).filter(due).count(), count);
         }
+    }
+
+    #[test]
+    fn what_arrives_is_measured_and_acknowledgements_are_not() {
+        let mut reporting = reporting();
+        let rtt = Some(Duration::from_millis(50));
+        let mut last = None;
+        for ms in 0..1_000 {
+            let report = reporting.on_datagram(at(ms), Bytes::new(1_000), rtt);
+            last = report.or(last);
+            assert_eq!(reporting.on_datagram(at(ms), Bytes::new(40), rtt), None);
+        }
+        let rate = reporting.rate().bytes_per_second();
+        assert!((990_000..=1_010_000).contains(&rate), "{rate}");
+        let last = last.expect("reports left");
+        assert_eq!((last.rate, last.clock), (reporting.rate(), 995));
     }
 }

@@ -128,7 +128,7 @@ impl Host {
     pub(crate) fn on_modem(&mut self, now: Instant, report: &RadioReport, ue: &UeReport) {
         match self {
             Self::Tcp(connection) => connection.on_modem(now, report, ue),
-            Self::Quic(_) => {}
+            Self::Quic(connection) => connection.on_modem(now, report, ue),
         }
     }
 
@@ -136,7 +136,7 @@ impl Host {
     pub(crate) fn reported_rate(&self) -> Option<RateReport> {
         match self {
             Self::Tcp(connection) => connection.reported_rate(),
-            Self::Quic(_) => None,
+            Self::Quic(connection) => connection.reported_rate(),
         }
     }
 
@@ -144,7 +144,7 @@ impl Host {
     pub(crate) fn rate_view(&self) -> Option<RateView> {
         match self {
             Self::Tcp(connection) => connection.rate_view(),
-            Self::Quic(_) => None,
+            Self::Quic(connection) => connection.rate_view(),
         }
     }
 

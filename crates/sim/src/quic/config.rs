@@ -2,7 +2,7 @@
 
 use super::clock;
 use cc::CongestionControl;
-use quinn_cc::{AdapterFactory, Monitor, RadioFeed, TraceSink};
+use quinn_cc::{AdapterFactory, Monitor, RadioFeed, ReportFeed, TraceSink};
 use quinn_proto::{AckFrequencyConfig, TransportConfig, VarInt};
 use std::sync::Arc;
 use units::{Bytes, Instant};
@@ -34,6 +34,8 @@ pub(crate) struct Config {
     pub(crate) delayed_ack: bool,
     /// Packets are sent as ECT(0), and marks answered.
     pub(crate) ecn: bool,
+    /// The client reports its bandwidth, and the server takes reports.
+    pub(crate) reports: bool,
 }
 
 /// Why a QUIC connection cannot be built.
@@ -109,6 +111,9 @@ impl Config {
             .max_idle_timeout(Some(VarInt::from_u32(IDLE_TIMEOUT_MS).into()))
             .keep_alive_interval(is_client.then_some(KEEP_ALIVE))
             .congestion_controller_factory(Arc::new(factory));
+        if self.reports {
+            quinn_cc::allow_reports(&mut transport);
+        }
         if !self.delayed_ack {
             let mut every = AckFrequencyConfig::default();
             every.ack_eliciting_threshold(VarInt::from_u32(0));
@@ -125,6 +130,8 @@ pub(super) struct Watch {
     pub(super) monitor: Monitor,
     /// What it is told of the radio.
     pub(super) feed: RadioFeed,
+    /// What it is told of its peer's bandwidth.
+    pub(super) reports: ReportFeed,
 }
 
 /// What makes an end's controller. Called once for each path of it.
@@ -139,6 +146,7 @@ pub(super) fn factory(
 ) -> AdapterFactory {
     let factory = AdapterFactory::new(clock::std_instant(Instant::ZERO), move |_| build())
         .with_feed(watch.feed.clone())
+        .with_reports(watch.reports.clone())
         .with_monitor(watch.monitor.clone())
         .with_seed(seed);
     match trace {

@@ -7,13 +7,14 @@ use super::tls::{SERVER_NAME, tls};
 use super::{clock, endpoint};
 use crate::tcp::{ReadChunk, RttSample};
 use bytes::BytesMut;
-use cc::RadioState;
+use cc::{RadioState, RateReport, RateReporter, RateView};
 use queue::Ecn;
-use quinn_cc::TraceSink;
+use quinn_cc::{Reporting, TraceSink};
 use quinn_proto::{
     ClientConfig, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, Event, StreamEvent,
     StreamId, Transmit, VarInt,
 };
+use rnis::{RadioReport, UeReport};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::{Bytes, Duration, Instant, Packets, Streams};
@@ -59,6 +60,8 @@ pub(crate) struct Connection {
     /// What its peer sends.
     peers: Shared,
     watch: Watch,
+    /// What it reports to its peer.
+    reporting: Option<Reporting>,
     /// Round-trip times that were taken.
     rtt_taken: u64,
     /// Payload in order that was not read by the application.
@@ -82,6 +85,8 @@ pub(crate) struct EndSetup {
     pub(crate) trace: Option<TraceSink>,
     /// Its random streams.
     pub(crate) streams: Streams,
+    /// What it reports to its peer, if [`Config::reports`].
+    pub(crate) reporter: Option<Box<dyn RateReporter>>,
 }
 
 /// Both ends of a connection: client and server, not yet open.
@@ -111,7 +116,12 @@ impl Connection {
         let transport = Arc::new(config.transport(true, factory));
         let client = endpoint::client_config(Arc::new(crypto), transport, &setup.streams);
         let endpoint = endpoint::endpoint(config, None, &setup.streams);
-        Self::new(config, endpoint, Some(client), own, peers, watch)
+        let reporting = setup.reporter.map(Reporting::new);
+        Self {
+            client: Some(client),
+            reporting,
+            ..Self::new(config, endpoint, own, peers, watch)
+        }
     }
 
     fn server(config: &Config, setup: EndSetup, own: Shared, peers: Shared) -> Self {
@@ -125,26 +135,20 @@ impl Connection {
         let transport = Arc::new(config.transport(false, factory));
         let server = endpoint::server_config(Arc::new(crypto), transport);
         let endpoint = endpoint::endpoint(config, Some(server), &setup.streams);
-        Self::new(config, endpoint, None, own, peers, watch)
+        Self::new(config, endpoint, own, peers, watch)
     }
 
-    fn new(
-        config: &Config,
-        endpoint: Endpoint,
-        client: Option<ClientConfig>,
-        own: Shared,
-        peers: Shared,
-        watch: Watch,
-    ) -> Self {
+    fn new(config: &Config, endpoint: Endpoint, own: Shared, peers: Shared, watch: Watch) -> Self {
         Self {
             endpoint,
-            client,
+            client: None,
             inner: None,
             stream: None,
             uses_ecn: config.ecn,
             own,
             peers,
             watch,
+            reporting: None,
             rtt_taken: 0,
             readable: Bytes::ZERO,
             peer_finished: false,
@@ -170,6 +174,7 @@ impl Connection {
     pub(crate) fn on_datagram(&mut self, now: Instant, datagram: Datagram) {
         let at = std_instant(now);
         let ecn = codepoint(datagram.ecn);
+        let bytes = Bytes::new(datagram.payload.len() as u64);
         self.buffer.clear();
         let event = self.endpoint.handle(
             at,
@@ -196,6 +201,22 @@ impl Connection {
             None => {}
         }
         self.run();
+        self.report(now, bytes);
+    }
+
+    /// So much has arrived: it counts for the report, which leaves with the acknowledgement if one is due.
+    fn report(&mut self, now: Instant, arrived: Bytes) {
+        let (Some(reporting), Some((_, connection))) = (&mut self.reporting, &mut self.inner)
+        else {
+            return;
+        };
+        let path = self.watch.monitor.path();
+        let rtt = (path.rtt_samples > 0).then_some(path.srtt);
+        if let Some(report) = reporting.on_datagram(now, arrived, rtt) {
+            let payload = bytes::Bytes::copy_from_slice(&report.encode());
+            // before the handshake is done, or to a server that takes none, it cannot leave
+            let _ = connection.datagrams().send(payload, true);
+        }
     }
 
     fn push_response(&mut self, response: Option<Transmit>) {
@@ -235,6 +256,11 @@ impl Connection {
                 }
                 Event::Stream(StreamEvent::Opened { dir }) => {
                     self.stream = connection.streams().accept(dir);
+                }
+                Event::DatagramReceived => {
+                    while let Some(datagram) = connection.datagrams().recv() {
+                        self.watch.reports.on_datagram(&datagram);
+                    }
                 }
                 _ => {}
             }
@@ -376,6 +402,23 @@ impl Connection {
     /// A radio report of the UE: the controller is told of it before its next event.
     pub(crate) fn on_radio(&self, state: &RadioState) {
         self.watch.feed.push(*state);
+    }
+
+    /// The client's modem tells of its radio link.
+    pub(crate) fn on_modem(&mut self, now: Instant, report: &RadioReport, ue: &UeReport) {
+        if let Some(reporting) = &mut self.reporting {
+            reporting.on_radio(now, report, ue);
+        }
+    }
+
+    /// The bandwidth that it measures, if it does.
+    pub(crate) fn reported_rate(&self) -> Option<RateReport> {
+        self.reporting.as_ref().map(Reporting::rate)
+    }
+
+    /// What its controller makes of its peer's reports.
+    pub(crate) fn rate_view(&self) -> Option<RateView> {
+        self.watch.monitor.rate_view()
     }
 
     /// The round trip that the last acknowledgement completed, if it gave a sample; once.

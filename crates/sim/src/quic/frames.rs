@@ -94,6 +94,8 @@ impl Iterator for StreamFrames<'_> {
                     let &len = self.take(1)?.first()?;
                     self.take(u64::from(len) + 16)?;
                 }
+                0x30 => return None, // DATAGRAM to the end of the packet (RFC 9221 4)
+                0x31 => self.skip_sized()?, // DATAGRAM
                 0x1a | 0x1b => self.take(8).map(|_| ())?, // PATH_CHALLENGE, PATH_RESPONSE
                 0xaf => self.skip(4)?, // ACK_FREQUENCY (draft-ietf-quic-ack-frequency)
                 _ => return None,
@@ -133,9 +135,10 @@ mod tests {
 
     #[test]
     fn streams_are_found_behind_other_frames() {
-        // ACK of 5, delay 0, one further range; MAX_DATA 64; STREAM 0 from 300, 3 bytes; STREAM 4 to the end
+        // DATAGRAM of 2 bytes; ACK of 5, delay 0, one further range; MAX_DATA 64; STREAM 0 from 300, 3 bytes; STREAM 4 to the end
         let payload = [
-            &[0x02, 0x05, 0x00, 0x01, 0x01, 0x00, 0x00][..],
+            &[0x31, 0x02, 9, 9][..],
+            &[0x02, 0x05, 0x00, 0x01, 0x01, 0x00, 0x00],
             &[0x10, 0x40, 0x40],
             &[0x0e, 0x00, 0x41, 0x2c, 0x03, 1, 2, 3],
             &[0x09, 0x04, 9, 9, 9, 9],
@@ -144,7 +147,7 @@ mod tests {
         assert_eq!(read(&payload), [(300, 3), (0, 4)]);
         // a frame type that nobody knows, and a frame that is cut off
         assert_eq!(read(&[0x21, 0x09, 0x04, 9]), []);
-        assert_eq!(read(&payload[..16]), []);
+        assert_eq!(read(&payload[..20]), []);
     }
 
     proptest! {

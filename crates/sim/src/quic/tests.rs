@@ -14,18 +14,24 @@ fn config() -> Config {
         send_buffer: Bytes::new(1_000_000),
         delayed_ack: true,
         ecn: false,
+        reports: false,
     }
 }
 
 fn setup(name: &str) -> EndSetup {
+    setup_of(name, "newreno")
+}
+
+fn setup_of(name: &str, cc: &'static str) -> EndSetup {
     let build = BuildConfig {
         mss: Bytes::new(1_440),
         initial_window: Bytes::new(14_400),
     };
     EndSetup {
-        controller: Box::new(move || cc::build("newreno", build).expect("it is known")),
+        controller: Box::new(move || cc::build(cc, build).expect("it is known")),
         trace: None,
         streams: Streams::new(1).child(name),
+        reporter: None,
     }
 }
 
@@ -39,11 +45,17 @@ struct Wire {
     /// From then on nothing arrives.
     cut_at: Instant,
     sizes: Vec<usize>,
+    /// Those of the client.
+    client_sizes: Vec<usize>,
 }
 
 impl Wire {
     fn new(config: &Config, cut_at: Instant) -> Self {
-        let (mut client, server) = pair(config, setup("client"), setup("server"));
+        Self::of(config, cut_at, setup("client"), setup("server"))
+    }
+
+    fn of(config: &Config, cut_at: Instant, client: EndSetup, server: EndSetup) -> Self {
+        let (mut client, server) = pair(config, client, server);
         client.open(Instant::ZERO);
         Self {
             client,
@@ -52,6 +64,7 @@ impl Wire {
             flying: Default::default(),
             cut_at,
             sizes: Vec::new(),
+            client_sizes: Vec::new(),
         }
     }
 
@@ -65,6 +78,9 @@ impl Wire {
             };
             while let Some(datagram) = end.poll_transmit(self.now) {
                 self.sizes.push(datagram.payload.len());
+                if is_client {
+                    self.client_sizes.push(datagram.payload.len());
+                }
                 let at = self.now + ONE_WAY;
                 if at < self.cut_at {
                     self.flying.push_back((at, !is_client, datagram));
@@ -182,4 +198,53 @@ fn every_packet_is_acknowledged_if_asked_for() {
     };
     let (delayed, each) = (packets(true), packets(false));
     assert!(delayed < 150 && each > 190, "{delayed}, {each}");
+}
+
+/// RFC 9221 5: what a report costs upstream is a packet, ten times a round trip at most.
+#[test]
+fn reports_reach_the_server_and_cost_ten_packets_a_round_trip() {
+    use cc::cdbe::estimator::{self, Estimator};
+    let run = |reports: bool| {
+        let config = Config {
+            reports,
+            ..config()
+        };
+        let estimator = || estimator::Config::new(cc::cdbe::Mode::Default);
+        let client = EndSetup {
+            reporter: reports
+                .then(|| -> Box<dyn cc::RateReporter> { Box::new(Estimator::new(estimator())) }),
+            ..setup("client")
+        };
+        // the window of NewReno for both, so that the same is sent
+        let mut wire = Wire::of(&config, Instant::MAX, client, setup("server"));
+        assert_eq!(wire.download(1_000_000), 1_000_000);
+        wire
+    };
+    let (without, with) = (run(false), run(true));
+    let packets = |wire: &Wire| wire.client_sizes.len() as u64;
+    let most = with.now.since_start() / Duration::from_millis(5) + 1;
+    let more = packets(&with).saturating_sub(packets(&without));
+    let bytes = |wire: &Wire| wire.client_sizes.iter().sum::<usize>() as f64;
+    let cost = (bytes(&with) - bytes(&without)) / 1e6;
+    assert!((1..=most).contains(&more), "{more} more, {most} reports");
+    assert!(cost < 0.005, "{cost} bytes upstream for each downstream");
+
+    // what the client says before it has measured is not what the server assumes
+    let told = cc::RateReport::new(700_000);
+    let config = Config {
+        reports: true,
+        ..config()
+    };
+    let client = EndSetup {
+        reporter: Some(Box::new(Estimator::new(estimator::Config {
+            initial_report: told,
+            ..estimator::Config::new(cc::cdbe::Mode::Default)
+        }))),
+        ..setup("client")
+    };
+    let mut wire = Wire::of(&config, Instant::MAX, client, setup_of("server", "cdbe"));
+    assert_eq!(wire.download(100_000), 100_000);
+    let used = wire.server.rate_view().expect("CDBE's").used;
+    assert_eq!(wire.client.reported_rate(), Some(used));
+    assert_ne!(used.bytes_per_second(), cc::cdbe::INITIAL_REPORT);
 }

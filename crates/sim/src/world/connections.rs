@@ -44,6 +44,7 @@ pub(super) fn quic_config(flow: &FlowSpec) -> quic::Config {
         send_buffer: flow.tcp.send_buffer,
         delayed_ack: flow.tcp.delayed_ack,
         ecn: flow.ecn != EcnSpec::Off,
+        reports: flow.report.is_some(),
     }
 }
 
@@ -149,6 +150,9 @@ impl World {
                         .map(|recorder| -> TraceSink { Arc::new(Mutex::new(recorder)) }),
                     controller: self.host_controller(&state.spec, side).into_builder(),
                     streams: state.streams.child(&format!("{number}/{}", name_of(side))),
+                    reporter: (state.spec.report)
+                        .filter(|_| side == Side::Client)
+                        .map(|kind| new_reporter(kind, &self.cdbe)),
                 };
                 let (client, server) = quic::pair(&config, end(Side::Client), end(Side::Server));
                 (Host::Quic(Box::new(client)), Host::Quic(Box::new(server)))

@@ -9,6 +9,7 @@ mod marks;
 mod meld;
 mod moving;
 mod quic;
+mod reports;
 
 pub(crate) use experiments::*;
 use scenario::{AppSpec, FlowResult, FlowSpec, QueueResult, RunResult, Transport};
