@@ -67,7 +67,6 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "rnis",
             "radio",
             "cc",
-            "kernel-cc",
             "queue",
             "rapid",
             "ran",

@@ -1,17 +1,19 @@
 //! A client for downloads: by the plain protocol, or by HTTP/3.
 
-use crate::protocol::{MAX_TRAILER_BYTES, Request, RequestError};
+use crate::metered::{Meter, Metered, Reported, Reports};
+use crate::protocol::{MAX_TRAILER_BYTES, REPORTS_HEADER, Request, RequestError};
 use crate::server::H3;
 use crate::tls::{self, Trust};
 use crate::{ALPN, QuicError, content, epoch};
 use bytes::Buf;
+use cc::cdbe::estimator::{self, Estimator};
 use http::Uri;
-use quinn::{ClientConfig, Connection, Endpoint, TransportConfig, VarInt};
-use quinn_cc::{AdapterFactory, Monitor, RttSummary};
+use quinn::{ClientConfig, Connection, Endpoint, EndpointConfig, TransportConfig, VarInt};
+use quinn_cc::{AdapterFactory, Monitor, Reporting, RttSummary, allow_reports};
 use serde_json::Value;
 use std::future::poll_fn;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Instant;
@@ -37,6 +39,9 @@ pub struct ClientOptions {
     pub bind: Option<SocketAddr>,
     /// The path's MTU in bytes of UDP payload, 1200 to 65527, where it is known.
     pub mtu: Option<u16>,
+    /// How it measures its bandwidth, which it reports to servers that take reports (CDBE); none: it
+    /// reports nothing.
+    pub report: Option<estimator::Config>,
 }
 
 impl Default for ClientOptions {
@@ -46,6 +51,7 @@ impl Default for ClientOptions {
             trust: Trust::System,
             bind: None,
             mtu: None,
+            report: None,
         }
     }
 }
@@ -108,6 +114,8 @@ pub struct Download {
     pub congestion_events: u64,
     /// Losses that were repeated silently.
     pub silent_losses: u64,
+    /// What was reported of the bandwidth; none if nothing was to be.
+    pub reported: Option<Reported>,
 }
 
 impl Download {
@@ -190,15 +198,20 @@ impl Client {
         let (host, port, protocol) = target.server()?;
         let made = self.connect(&host, port, protocol, &monitor).await?;
         let (endpoint, connection) = (made.endpoint, made.connection);
+        let mut reports = Reports::new(made.meter);
         progress.began = made.began;
         let handshake = progress.elapsed();
         let (status, summary) = match target {
             Target::Plain { size, rate, .. } => {
                 let (size, rate) = (*size, *rate);
+                reports.start(&connection);
                 let told = plain(&connection, Request { size, rate }, &mut progress).await?;
                 (None, told)
             }
-            Target::Http(uri) => (Some(http3(&connection, uri, &mut progress).await?), None),
+            Target::Http(uri) => {
+                let status = http3(&connection, uri, &mut reports, &mut progress).await?;
+                (Some(status), None)
+            }
         };
         let took = progress.elapsed();
         let mut download = Download {
@@ -212,6 +225,7 @@ impl Client {
             lost_packets: connection.stats().path.lost_packets,
             congestion_events: monitor.totals().congestion_events,
             silent_losses: 0,
+            reported: reports.told(),
         };
         if let Some(summary) = summary {
             download.tell(&summary);
@@ -239,15 +253,22 @@ impl Client {
         if let Some(mtu) = self.options.mtu {
             transport.initial_mtu(mtu).mtu_discovery_config(None);
         }
+        if self.options.report.is_some() {
+            allow_reports(&mut transport);
+        }
         let factory = AdapterFactory::named(epoch(), "cubic", None)?.with_monitor(monitor.clone());
         transport.congestion_controller_factory(Arc::new(factory));
         config.transport_config(Arc::new(transport));
         let mut attempts = JoinSet::new();
         for (turn, address) in (0..).zip(addresses) {
             let (config, host, bind) = (config.clone(), host.to_owned(), self.options.bind);
+            let meter = self.options.report.map(|config| {
+                let reporting = Reporting::new(Box::new(Estimator::new(config)));
+                Meter::new(reporting, address, monitor.clone())
+            });
             attempts.spawn(async move {
                 tokio::time::sleep(STAGGER * turn).await;
-                attempt(address, bind, config, &host).await
+                attempt(address, bind, config, &host, meter).await
             });
         }
         let mut fault = None;
@@ -265,7 +286,20 @@ impl Client {
 struct Made {
     endpoint: Endpoint,
     connection: Connection,
+    meter: Option<Meter>,
     began: Instant,
+}
+
+/// An endpoint whose socket tells the meter what arrives, if there is one.
+fn endpoint(bind: SocketAddr, meter: Option<&Meter>) -> io::Result<Endpoint> {
+    let Some(meter) = meter else {
+        return Endpoint::client(bind);
+    };
+    let runtime =
+        quinn::default_runtime().ok_or_else(|| io::Error::other("not in a tokio runtime"))?;
+    let socket = runtime.wrap_udp_socket(UdpSocket::bind(bind)?)?;
+    let socket = Arc::new(Metered::new(socket, meter.clone()));
+    Endpoint::new_with_abstract_socket(EndpointConfig::default(), None, socket, runtime)
 }
 
 async fn attempt(
@@ -273,9 +307,10 @@ async fn attempt(
     bind: Option<SocketAddr>,
     config: ClientConfig,
     host: &str,
+    meter: Option<Meter>,
 ) -> Result<Made, QuicError> {
     let bind = bind.unwrap_or_else(|| any(address));
-    let endpoint = Endpoint::client(bind).map_err(|source| QuicError::Socket {
+    let endpoint = endpoint(bind, meter.as_ref()).map_err(|source| QuicError::Socket {
         address: bind,
         source,
     })?;
@@ -289,6 +324,7 @@ async fn attempt(
     Ok(Made {
         endpoint,
         connection,
+        meter,
         began,
     })
 }
@@ -370,10 +406,11 @@ async fn plain(
     Ok(serde_json::from_slice(&trailer).ok())
 }
 
-/// A download by HTTP/3, and its status.
+/// A download by HTTP/3, and its status. A server that takes reports says so in its answer.
 async fn http3(
     connection: &Connection,
     uri: &Uri,
+    reports: &mut Reports,
     progress: &mut Progress<'_, '_>,
 ) -> Result<u16, QuicError> {
     let fault = |error: &dyn std::fmt::Display| lost(connection, error);
@@ -389,6 +426,9 @@ async fn http3(
     // a server may answer, and stop listening, before all of the request is there (RFC 9114 4.1)
     let _ = stream.finish().await;
     let response = stream.recv_response().await.map_err(|e| fault(&e))?;
+    if response.headers().contains_key(REPORTS_HEADER) {
+        reports.start(connection);
+    }
     while let Some(mut data) = stream.recv_data().await.map_err(|e| fault(&e))? {
         while data.has_remaining() {
             let length = data.chunk().len();

@@ -7,7 +7,8 @@
 //!   client <──────── HTTP/3 or "brimful/1" ─────────────> quinn connection ──> qlog, stats, metrics
 //! ```
 //!
-//! The congestion controllers are those of [`cc`], by [`quinn_cc`]. Each connection of a [`Server`] has
+//! The congestion controllers are those of [`cc`], by [`quinn_cc`]; to one that paces by reports of its
+//! client's bandwidth (CDBE) the [`Client`] sends them as datagrams. Each connection of a [`Server`] has
 //! its own, and a feed of what the radio of the UE behind its remote address does.
 //!
 //! What this crate is *not*: it decides neither windows nor which losses are congestion (`cc` does),
@@ -18,6 +19,7 @@ mod client;
 mod config;
 mod content;
 mod error;
+mod metered;
 mod protocol;
 mod reports;
 mod server;
@@ -27,6 +29,7 @@ mod tls;
 pub use client::{Client, ClientOptions, Download, SeenBy, Sink, Target, download};
 pub use config::{Certificate, Config, ReportSource, StatsTarget};
 pub use error::QuicError;
+pub use metered::Reported;
 pub use protocol::{ALPN, MAX_REQUEST_BYTES, Request, RequestError};
 pub use reports::{Inlet, ReportCounts, Reporter};
 pub use server::{Server, check_path, run};

@@ -17,6 +17,9 @@ use units::{BitRate, Bytes};
 pub const ALPN: &[u8] = b"brimful/1";
 /// Longest request.
 pub const MAX_REQUEST_BYTES: usize = 64;
+/// The header of HTTP by which a server says that it takes bandwidth reports ([`quinn_cc::Report`]) as
+/// datagrams of this connection. HTTP datagrams (RFC 9297) it takes none.
+pub(crate) const REPORTS_HEADER: &str = "brimful-reports";
 /// Longest object after the download.
 pub(crate) const MAX_TRAILER_BYTES: usize = 1_024;
 

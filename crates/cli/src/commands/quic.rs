@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::output::{complain, print};
 use anyhow::{Context, anyhow};
+use cc::cdbe::{Mode, estimator};
 use cc::meld::Variant;
 use clap::{Args, Subcommand};
 use quic::{
@@ -129,6 +130,18 @@ fn meld(text: &str) -> Result<Meld, String> {
     }
 }
 
+/// How a client measures what it reports, if it does.
+#[derive(Clone, Copy, Debug)]
+struct Reporter(Option<estimator::Config>);
+
+fn reporter(text: &str) -> Result<Reporter, String> {
+    match text {
+        "off" => Ok(Reporter(None)),
+        "cdbe" => Ok(Reporter(Some(estimator::Config::new(Mode::Default)))),
+        _ => Err("expected off or cdbe".to_owned()),
+    }
+}
+
 /// Options of `quic get`.
 #[derive(Debug, Args)]
 pub(crate) struct GetArgs {
@@ -150,6 +163,10 @@ pub(crate) struct GetArgs {
     /// Send from this address
     #[arg(long, value_name = "ADDRESS")]
     bind: Option<SocketAddr>,
+    /// Report the bandwidth at which data arrives, to a server that paces by it: off or cdbe
+    /// [default: off]
+    #[arg(long, value_name = "KIND", value_parser = reporter)]
+    report: Option<Reporter>,
     /// Write what arrives there; `-` for stdout
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -291,6 +308,7 @@ fn get(arguments: &GetArgs) -> Result<(), Failure> {
         trust,
         bind: arguments.bind,
         mtu: None,
+        report: arguments.report.and_then(|Reporter(config)| config),
     });
     let download = quic::download(&client, &target, &mut |bytes| out.write_all(bytes));
     let download = download.map_err(failure)?;
@@ -334,6 +352,8 @@ fn as_json(download: &Download) -> serde_json::Value {
         "lost_packets": download.lost_packets,
         "congestion_events": download.congestion_events,
         "silent_losses": download.silent_losses,
+        "reports": download.reported.map(|reported| reported.count),
+        "report_bps": download.reported.map(|reported| reported.last.rate().as_bps()),
     })
 }
 
@@ -348,9 +368,16 @@ fn as_text(download: &Download) -> String {
         None => String::new(),
     };
     let status = download.status.map(|status| format!("status {status}: "));
+    let reported = download.reported.map(|reported| match reported.count {
+        0 => "nothing reported: the server takes no reports\n".to_owned(),
+        count => format!(
+            "{count} reports of the bandwidth, the last of {:.2} Mbit/s\n",
+            reported.last.rate().as_mbps_f64()
+        ),
+    });
     format!(
         "{}{} in {:.3} s, {:.2} Mbit/s (handshake {:.1} ms, first byte after {:.1} ms)\n\
-         as the {} saw it: {rtt}{} packets lost, {} congestion events, {} losses repeated silently\n",
+         as the {} saw it: {rtt}{} packets lost, {} congestion events, {} losses repeated silently\n{}",
         status.unwrap_or_default(),
         download.bytes,
         download.took.as_secs_f64(),
@@ -361,5 +388,6 @@ fn as_text(download: &Download) -> String {
         download.lost_packets,
         download.congestion_events,
         download.silent_losses,
+        reported.unwrap_or_default(),
     )
 }

@@ -2,7 +2,6 @@
 #![allow(missing_docs, reason = "tests")]
 
 mod bad_input;
-mod cdbe;
 mod compare;
 mod folder;
 mod help;

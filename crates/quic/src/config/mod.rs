@@ -67,6 +67,8 @@ pub struct Config {
     pub cc: String,
     /// MELD round it, or none.
     pub meld: Option<Variant>,
+    /// Whose equations a controller follows that paces by its client's reports.
+    pub cdbe: cc::cdbe::Mode,
     /// Reports older than this explain no loss.
     pub max_age: Duration,
     /// Who the server is.
@@ -108,6 +110,7 @@ impl Default for Config {
             listen: vec![SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 4433)],
             cc: "cubic".to_owned(),
             meld: None,
+            cdbe: cc::cdbe::Mode::Default,
             max_age: cc::meld::Config::MAX_AGE,
             certificate: Certificate::SelfSigned {
                 names: vec!["localhost".to_owned()],
@@ -151,6 +154,21 @@ impl Config {
     /// A text that cannot be used.
     pub fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
         read::config(name, text)
+    }
+
+    /// Whether its controller paces by bandwidth that clients report.
+    pub(crate) fn takes_reports(&self) -> bool {
+        cc::reported_names().contains(&self.cc.as_str())
+    }
+
+    /// Its controller for a path. The name has been checked.
+    pub(crate) fn controller(&self, build: cc::BuildConfig) -> Box<dyn cc::CongestionControl> {
+        use cc::cdbe::{self, Cdbe};
+        match self.cc.as_str() {
+            "cdbe" => Box::new(Cdbe::new(cdbe::Config::new(self.cdbe, build))),
+            "cqic-s" => Box::new(Cdbe::new(cdbe::Config::new(self.cdbe, build).for_cqic())),
+            name => cc::build(name, build).expect("checked as the server starts"),
+        }
     }
 
     /// The UE behind a remote address.

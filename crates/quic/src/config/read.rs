@@ -28,6 +28,14 @@ pub(super) fn config(name: &str, text: &str) -> Result<Config, ConfigError> {
         return Err(top.missing("listen", "[\"0.0.0.0:443\"]"));
     }
     controller(&mut top, &mut config)?;
+    if let Some(mut table) = top.table("cdbe", "[cdbe]")? {
+        if let Some((name, at)) = table.text("mode")? {
+            config.cdbe = cc::cdbe::Mode::from_name(&name).ok_or_else(|| {
+                table.fault_at(at, format!("mode is {name:?}, expected paper, default"))
+            })?;
+        }
+        table.finish()?;
+    }
     config.certificate = certificate(&mut top)?;
     if let Some(mut table) = top.table("reports", "[reports]")? {
         config.max_age = duration(&mut table, "max-age")?.unwrap_or(config.max_age);

@@ -126,6 +126,12 @@ pub(super) fn status(shared: &Shared) -> Value {
             "delivered": counts.delivered,
             "unbound": counts.unbound,
         },
+        "client_reports": {
+            "taken": load(&shared.counters.reports_taken),
+            "stale": load(&shared.counters.reports_stale),
+            "unreadable": load(&shared.counters.reports_unreadable),
+            "bounded": load(&shared.counters.reports_bounded),
+        },
     })
 }
 
@@ -220,6 +226,24 @@ fn metrics(shared: &Shared) -> String {
         "counter",
         "decisions of MELD by reason",
         &decisions,
+    );
+    let client_reports = [
+        ("taken", load(&counters.reports_taken)),
+        ("stale", load(&counters.reports_stale)),
+        ("unreadable", load(&counters.reports_unreadable)),
+    ]
+    .map(|(outcome, count)| (format!("{{outcome=\"{outcome}\"}}"), count));
+    family(
+        "client_reports_total",
+        "counter",
+        "datagrams of clients by outcome: bandwidth reports, or none",
+        &client_reports,
+    );
+    family(
+        "client_reports_bounded_total",
+        "counter",
+        "bandwidth reports beyond what is believed, on connections that have ended",
+        &plain(load(&counters.reports_bounded)),
     );
     let counts = shared.reporter.counts();
     family(

@@ -1,8 +1,9 @@
 //! What the server counts beside reports.
 
 use cc::meld::LossDecision;
+use quinn_cc::ReportOutcome;
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Counts since the start.
@@ -20,6 +21,14 @@ pub(crate) struct Counters {
     requests: Mutex<BTreeMap<u16, u64>>,
     /// Decisions of MELD by their reason.
     decisions: Mutex<BTreeMap<&'static str, (bool, u64)>>,
+    /// Bandwidth reports of clients that controllers were told of.
+    pub(crate) reports_taken: AtomicU64,
+    /// Those that a newer one had overtaken.
+    pub(crate) reports_stale: AtomicU64,
+    /// Datagrams of clients that were none.
+    pub(crate) reports_unreadable: AtomicU64,
+    /// Reports beyond what is believed of one, on connections that have ended.
+    pub(crate) reports_bounded: AtomicU64,
     /// Of connections that have ended.
     pub(crate) sent_bytes: AtomicU64,
     /// The same.
@@ -34,6 +43,15 @@ impl Counters {
     pub(crate) fn request(&self, status: u16) {
         let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         *requests.entry(status).or_default() += 1;
+    }
+
+    pub(crate) fn report(&self, outcome: ReportOutcome) {
+        let counter = match outcome {
+            ReportOutcome::Taken => &self.reports_taken,
+            ReportOutcome::Stale => &self.reports_stale,
+            ReportOutcome::Unreadable(_) => &self.reports_unreadable,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn decision(&self, decision: &LossDecision) {

@@ -4,6 +4,7 @@ use super::is_below;
 use super::paths::{self, Named};
 use super::session::Session;
 use crate::content;
+use crate::protocol::REPORTS_HEADER;
 use bytes::{Bytes, BytesMut};
 use h3::error::StreamError;
 use h3::server::{RequestResolver, RequestStream};
@@ -117,7 +118,12 @@ async fn respond(
         _ => Answer::nothing(StatusCode::METHOD_NOT_ALLOWED),
     };
     let status = answer.status;
-    stream.send_response(head(&answer)).await?;
+    let mut head = head(&answer);
+    if config.takes_reports() {
+        let version = http::HeaderValue::from_static("1");
+        head.headers_mut().insert(REPORTS_HEADER, version);
+    }
+    stream.send_response(head).await?;
     if *request.method() != Method::HEAD {
         send(stream, answer.body).await?;
     }

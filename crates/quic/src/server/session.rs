@@ -6,7 +6,7 @@ use crate::QuicError;
 use cc::meld::LossDecision;
 use quinn::crypto::rustls::HandshakeData;
 use quinn::{Connection, QlogConfig, TransportConfig, VarInt};
-use quinn_cc::{AdapterFactory, Monitor, RadioFeed};
+use quinn_cc::{AdapterFactory, Monitor, RadioFeed, ReportFeed};
 use serde_json::{Value, json};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::Ordering;
@@ -24,6 +24,7 @@ pub(crate) struct Session {
     number: u64,
     shared: Arc<Shared>,
     feed: RadioFeed,
+    reports: ReportFeed,
     monitor: Monitor,
     qlog: Option<Qlog>,
     ue: IpAddr,
@@ -56,6 +57,7 @@ impl Session {
         let config = &shared.config;
         let ue = config.ue_of(remote.ip());
         let (feed, monitor) = (RadioFeed::new(), Monitor::new());
+        let reports = ReportFeed::new();
         let began = std::time::Instant::now();
         let mut transport = TransportConfig::default();
         transport
@@ -63,6 +65,12 @@ impl Session {
             .max_concurrent_bidi_streams(config.streams.into());
         if let Some(mtu) = config.mtu {
             transport.initial_mtu(mtu).mtu_discovery_config(None);
+        }
+        if config.takes_reports() {
+            quinn_cc::allow_reports(&mut transport);
+        } else {
+            // nobody reads datagrams: RFC 9221 3, none may be sent
+            transport.datagram_receive_buffer_size(None);
         }
         let mut qlog = None;
         if let Some(folder) = &config.qlog {
@@ -86,9 +94,12 @@ impl Session {
             max_age: config.max_age,
             ..cc::meld::Config::new(variant, units::Bytes::ZERO)
         });
-        let factory = AdapterFactory::named_with(shared.epoch, &config.cc, meld)?
+        let settings = Arc::clone(&shared);
+        let build = move |build| settings.config.controller(build);
+        let factory = AdapterFactory::melded(shared.epoch, build, meld)
             .with_seed(number)
             .with_feed(feed.clone())
+            .with_reports(reports.clone())
             .with_monitor(monitor.clone())
             .with_trace(Arc::new(Mutex::new(decisions)));
         transport.congestion_controller_factory(Arc::new(factory));
@@ -96,6 +107,7 @@ impl Session {
         let session = Self {
             number,
             feed,
+            reports,
             monitor,
             qlog,
             ue,
@@ -128,6 +140,7 @@ impl Session {
         tokio::select! {
             () = serving => {}
             () = this.watch(&connection, &session) => {}
+            () = this.take_reports(&connection) => {}
         }
         connection.close(VarInt::from_u32(0), b"");
         let reason = connection.closed().await;
@@ -136,6 +149,18 @@ impl Session {
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         tracing::debug!(connection = this.number, %reason, "closed");
         this.end(&connection, ue);
+    }
+
+    /// Hands the client's datagrams to the controller, to the end of the connection. Does not end where
+    /// none may come.
+    async fn take_reports(&self, connection: &Connection) {
+        if !self.shared.config.takes_reports() {
+            return std::future::pending().await;
+        }
+        while let Ok(datagram) = connection.read_datagram().await {
+            let outcome = self.reports.on_datagram(&datagram);
+            self.shared.counters.report(outcome);
+        }
     }
 
     fn end(&self, connection: &Connection, ue: IpAddr) {
@@ -147,6 +172,8 @@ impl Session {
         add(&counters.lost_packets, path.path.lost_packets);
         add(&counters.congestion_events, totals.congestion_events);
         add(&counters.silent_losses, totals.silent_losses);
+        let bounded = self.monitor.rate_view().map_or(0, |view| view.bounded);
+        add(&counters.reports_bounded, bounded);
         self.shared.reporter.unbind(ue, self.number, &self.feed);
         if let Some(stats) = &self.shared.stats {
             stats.line(&self.sample("closed", connection, ue));
@@ -216,7 +243,15 @@ impl Session {
             "persistent_congestion": totals.persistent_congestion,
             "silent_losses": totals.silent_losses,
             "radio_states": totals.radio_states,
+            "client_reports": self.reports.counts().taken,
+            "client_reports_bounded": self.monitor.rate_view().map(|view| view.bounded),
         })
+    }
+
+    /// The client's last report, if it has reported.
+    fn last_report(&self) -> Option<u32> {
+        let counts = self.reports.counts();
+        (counts.taken > 0).then(|| counts.last.bytes_per_second())
     }
 
     fn sample(&self, event: &str, connection: &Connection, ue: IpAddr) -> Value {
@@ -237,6 +272,8 @@ impl Session {
             "in_flight_bytes": path.bytes_in_flight.get(),
             "sent_bytes": stats.udp_tx.bytes,
             "mtu_bytes": stats.path.current_mtu,
+            "client_report_bytes_per_second": self.last_report(),
+            "pacing_gain": self.monitor.rate_view().map(|view| view.gain),
         });
         if let (Value::Object(sample), Value::Object(more)) = (&mut sample, more) {
             sample.extend(more);

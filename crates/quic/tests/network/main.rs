@@ -5,6 +5,7 @@ mod downloads;
 mod interop;
 mod migration;
 mod radio;
+mod reports;
 
 use quic::{
     Certificate, Client, ClientOptions, Config, Download, QuicError, Server, Target, Trust,

@@ -1,0 +1,195 @@
+//! Clients that report their bandwidth to a server that paces by it.
+
+use crate::*;
+use cc::cdbe::{Mode, estimator};
+use std::time::Duration;
+
+/// Enough for some ten milliseconds of loopback.
+const SIZE: u64 = 5_000_000;
+/// What a hostile client fetches, in 0.4 s: the server answers to reports while it sends.
+const LITTLE: u64 = 1_000_000;
+
+fn reporting(mode: Mode) -> Client {
+    Client::new(ClientOptions {
+        trust: Trust::Anybody,
+        report: Some(estimator::Config::new(mode)),
+        ..ClientOptions::default()
+    })
+}
+
+fn cdbe() -> Config {
+    Config {
+        cc: "cdbe".to_owned(),
+        ..config()
+    }
+}
+
+/// What the server counts once the connections have ended.
+async fn counted(server: &Server) -> serde_json::Value {
+    for _ in 0..500 {
+        if server.status()["connections"] == 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    server.status()["client_reports"].clone()
+}
+
+async fn fetch(client: &Client, target: &Target) -> Download {
+    client.get(target, &mut |_| Ok(())).await.expect("it comes")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reports_reach_the_controller_by_either_protocol() {
+    for mode in [Mode::Paper, Mode::Default] {
+        let mut config = cdbe();
+        config.cdbe = mode;
+        let (server, address) = start(config).await;
+        let client = reporting(mode);
+        let mut count = 0;
+        let path = format!("/bytes/{SIZE}");
+        for target in [plain(address, SIZE), url(address, &path)] {
+            let download = fetch(&client, &target).await;
+            assert_eq!(download.bytes, units::Bytes::new(SIZE));
+            let reported = download.reported.expect("it was to report");
+            assert!(reported.count > 0, "{target:?}: nothing reported");
+            assert!(reported.last > cc::RateReport::new(100_000), "{reported:?}");
+            count += reported.count;
+        }
+        let counted = counted(&server).await;
+        let taken = counted["taken"].as_u64().expect("a number");
+        assert!(taken > 0 && taken <= count, "{counted}, {count} were sent");
+        assert_eq!(counted["unreadable"], 0);
+        server.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn to_a_server_that_takes_no_reports_none_are_sent() {
+    let (server, address) = start(config()).await;
+    let client = reporting(Mode::Default);
+    for target in [plain(address, 1_000_000), url(address, "/bytes/1000000")] {
+        let download = fetch(&client, &target).await;
+        assert_eq!(download.reported, Some(quic::Reported::default()));
+    }
+    assert_eq!(counted(&server).await["taken"], 0);
+    server.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_without_reports_is_served_by_the_fallback() {
+    let (server, address) = start(cdbe()).await;
+    for target in [plain(address, SIZE), url(address, "/bytes/5000000")] {
+        let (download, body) = get(&target).await.expect("it comes");
+        assert_eq!((download.reported, body.len() as u64), (None, SIZE));
+    }
+    let counted = counted(&server).await;
+    assert_eq!(
+        (&counted["taken"], &counted["bounded"]),
+        (&0.into(), &0.into())
+    );
+    server.close().await;
+}
+
+/// A client that answers with whatever datagrams it likes, while it downloads.
+async fn hostile(address: SocketAddr, datagram: impl Fn(u32) -> Vec<u8>) {
+    use quinn::crypto::rustls::QuicClientConfig;
+    let mut crypto = rustls::ClientConfig::builder_with_provider(std::sync::Arc::new(
+        rustls::crypto::ring::default_provider(),
+    ))
+    .with_protocol_versions(&[&rustls::version::TLS13])
+    .expect("TLS 1.3 is there")
+    .dangerous()
+    .with_custom_certificate_verifier(std::sync::Arc::new(Anybody))
+    .with_no_client_auth();
+    crypto.alpn_protocols = vec![quic::ALPN.to_vec()];
+    let crypto = QuicClientConfig::try_from(crypto).expect("a fit suite");
+    let config = quinn::ClientConfig::new(std::sync::Arc::new(crypto));
+    let endpoint = quinn::Endpoint::client(([127, 0, 0, 1], 0).into()).expect("a socket");
+    let connecting = endpoint.connect_with(config, address, "localhost");
+    let connection = connecting.expect("fit").await.expect("a connection");
+    let (mut send, mut receive) = connection.open_bi().await.expect("a stream");
+    send.write_all(format!("get {LITTLE} at 20000000\n").as_bytes())
+        .await
+        .expect("asked");
+    send.finish().expect("not finished yet");
+    let (mut received, mut turn) = (0, 0);
+    while let Some(chunk) = receive.read_chunk(usize::MAX, true).await.expect("data") {
+        received += chunk.bytes.len() as u64;
+        let payload = datagram(turn);
+        turn += 1;
+        connection
+            .send_datagram(payload.into())
+            .expect("it is taken");
+    }
+    assert!(received > LITTLE);
+    connection.close(0u32.into(), b"");
+    endpoint.wait_idle().await;
+}
+
+#[derive(Debug)]
+struct Anybody;
+
+impl rustls::client::danger::ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _: &rustls::pki_types::CertificateDer<'_>,
+        _: &[rustls::pki_types::CertificateDer<'_>],
+        _: &rustls::pki_types::ServerName<'_>,
+        _: &[u8],
+        _: rustls::pki_types::UnixTime,
+    ) -> Result<rustls::client::danger::ServerCertVerified, rustls::Error> {
+        Ok(rustls::client::danger::ServerCertVerified::assertion())
+    }
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &rustls::pki_types::CertificateDer<'_>,
+        _: &rustls::DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+        Ok(rustls::client::danger::HandshakeSignatureValid::assertion())
+    }
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &rustls::pki_types::CertificateDer<'_>,
+        _: &rustls::DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+        Ok(rustls::client::danger::HandshakeSignatureValid::assertion())
+    }
+    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
+        vec![
+            rustls::SignatureScheme::ECDSA_NISTP256_SHA256,
+            rustls::SignatureScheme::ED25519,
+        ]
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hostile_datagrams_are_bounded_and_counted() {
+    let report = |rate: u32, clock: u32| {
+        quinn_cc::Report {
+            rate: cc::RateReport::new(rate),
+            clock,
+        }
+        .encode()
+        .to_vec()
+    };
+    let (server, address) = start(cdbe()).await;
+    hostile(address, |turn| report(u32::MAX, turn)).await;
+    let after_most = counted(&server).await;
+    assert!(after_most["bounded"].as_u64() > Some(0), "{after_most}");
+    // nothing at all, jumps by 10^6, clocks that run backwards, and what is no report
+    hostile(address, |turn| report(0, turn)).await;
+    hostile(address, |turn| {
+        report([1, 1_000_001][turn as usize % 2], turn)
+    })
+    .await;
+    hostile(address, |turn| report(5_000_000, u32::MAX - turn)).await;
+    let stale = counted(&server).await["stale"].as_u64();
+    assert!(stale > Some(0), "{stale:?}");
+    hostile(address, |turn| vec![turn as u8; turn as usize % 40]).await;
+    let unreadable = counted(&server).await["unreadable"].as_u64();
+    assert!(unreadable > Some(0), "{unreadable:?}");
+    server.close().await;
+}
