@@ -7,7 +7,7 @@ use crate::measure::Event;
 use crate::names::{SERVER_ADDRESS, flow_port};
 use crate::namespace::Namespace;
 use crate::traffic::FlowContext;
-use scenario::{AppSpec, Direction, EcnSpec, Experiment, FlowSpec};
+use scenario::{AppSpec, Direction, EcnSpec, Experiment, FlowSpec, ReporterSpec};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -36,6 +36,12 @@ pub(crate) fn check(flow: &FlowSpec) -> Result<(), String> {
         return Err(
             "over QUIC the lab's client takes a connection for each object: take app = { kind = \
              \"short\", ... }, or transport = \"tcp\""
+                .to_owned(),
+        );
+    }
+    if flow.report == Some(ReporterSpec::Cqic) {
+        return Err(
+            "the lab's clients have no modem to ask: take report = \"cdbe\", or --world sim"
                 .to_owned(),
         );
     }
@@ -77,7 +83,7 @@ pub(crate) fn start(
 ) -> Result<Daemon, Error> {
     let (flow, folder) = (&experiment.flows[index], site.folder);
     let config = folder.path().join(format!("quic-{index}.toml"));
-    let mut text = configuration(flow, index, experiment.meld.max_age, folder.path());
+    let mut text = configuration(flow, index, experiment, folder.path());
     if let Some(files) = site.files {
         let files = files.canonicalize().unwrap_or_else(|_| files.to_owned());
         text.push_str(&format!(
@@ -107,13 +113,13 @@ fn stats(folder: &Path, index: usize) -> PathBuf {
     folder.join(format!("quic-{index}.jsonl"))
 }
 
-fn configuration(flow: &FlowSpec, index: usize, max_age: Duration, folder: &Path) -> String {
+fn configuration(flow: &FlowSpec, index: usize, experiment: &Experiment, folder: &Path) -> String {
     let meld = flow.meld.map_or("off", |variant| variant.name());
     let reports = match flow.meld {
         Some(_) => format!(
             "[reports]\nsource = \"unix:{}\"\nmax-age = \"{} ns\"\n",
             folder.join(REPORTS).display(),
-            max_age.as_nanos()
+            experiment.meld.max_age.as_nanos()
         ),
         None => String::new(),
     };
@@ -121,11 +127,13 @@ fn configuration(flow: &FlowSpec, index: usize, max_age: Duration, folder: &Path
         "listen = [\"{SERVER_ADDRESS}:{port}\"]\ncc = \"{cc}\"\nmeld = \"{meld}\"\n\
          [certificate]\nself-signed = [\"server\", \"{SERVER_ADDRESS}\"]\nwrite = \"{certificate}\"\n\
          {reports}[transport]\nmtu = {mtu}\n\
+         [cdbe]\nmode = \"{mode}\"\n\
          [stats]\nfile = \"{stats}\"\ninterval = \"{SAMPLES}\"\n",
         port = flow_port(index),
         cc = flow.cc.name,
         certificate = folder.join(format!("quic-{index}.pem")).display(),
         mtu = flow.tcp.mss.get(),
+        mode = experiment.cdbe.mode.name(),
         stats = stats(folder, index).display(),
     )
 }

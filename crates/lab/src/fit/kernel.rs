@@ -2,12 +2,10 @@
 
 use scenario::{FlowSpec, Transport};
 
-/// The kernel's name of a congestion control. CDBE's server has one of its own in each lab
-/// (`cdbe.rs`); where it is not to be had, its fallback is named.
+/// The kernel's name of a congestion control.
 pub(crate) fn kernel_name(name: &str) -> &str {
     match name {
         "newreno" => "reno",
-        "cdbe" | "cqic-s" => "bbr",
         other => other,
     }
 }

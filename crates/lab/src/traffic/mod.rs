@@ -15,13 +15,14 @@ mod socket;
 mod upload;
 
 pub(crate) use datagrams::Stamp;
-pub(crate) use senders::{EndStates, SenderStates};
+pub(crate) use senders::SenderStates;
 pub(crate) use socket::check_flow;
 
 use crate::Error;
 use crate::clock::Clock;
 use crate::measure::Event;
 use crate::topology::Hosts;
+use cc::cdbe::estimator;
 use scenario::{Direction, EcnSpec, Experiment, FlowSpec, PepMode, Transport};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,6 +46,8 @@ pub(crate) struct FlowContext {
     pub(crate) senders: Arc<SenderStates>,
     /// The client's connections should have ECN; it is said if the kernels do not agree on it.
     pub(crate) has_ecn: bool,
+    /// How its client over QUIC measures the bandwidth that it reports, if it does.
+    pub(crate) estimator: Option<estimator::Config>,
     events: Sender<(usize, Event)>,
     stop: Arc<AtomicBool>,
 }
@@ -106,6 +109,7 @@ pub(crate) fn start(
             streams: streams.child(&spec.name),
             senders: Arc::clone(&shared.senders),
             has_ecn: has_ecn(spec, &experiment.pep.mode),
+            estimator: spec.report.map(|_| experiment.cdbe.estimator()),
             events: shared.events.clone(),
             stop: Arc::clone(&shared.stop),
         };
@@ -246,8 +250,9 @@ app = { kind = "continuous" }
                 congestion: "cubic".to_owned(),
                 clock,
                 streams: Streams::new(1),
-                senders: Arc::new(SenderStates::new(2, None)),
+                senders: Arc::new(SenderStates::new(2)),
                 has_ecn: has_ecn(spec, &experiment.pep.mode),
+                estimator: spec.report.map(|_| experiment.cdbe.estimator()),
                 events: events.clone(),
                 stop: Arc::new(AtomicBool::new(false)),
             };

@@ -70,6 +70,7 @@ fn fetch(context: &FlowContext, target: &Target) -> Ended {
     let client = Client::new(ClientOptions {
         trust: Trust::Anybody,
         mtu: u16::try_from(context.spec.tcp.mss.get()).ok(),
+        report: context.estimator,
         ..ClientOptions::default()
     });
     let mut take = |bytes: &[u8]| {
