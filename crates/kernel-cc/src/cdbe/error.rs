@@ -82,9 +82,7 @@ impl AttachError {
     }
 
     pub(super) fn kernel(source: io::Error) -> Self {
-        // the verifier too says that permission is denied
-        let is_root = rustix::process::geteuid().is_root();
-        if source.kind() == io::ErrorKind::PermissionDenied && !is_root {
+        if source.kind() == io::ErrorKind::PermissionDenied {
             return Self::NotPermitted;
         }
         let release = rustix::system::uname()
