@@ -456,16 +456,21 @@ static u32 in_flight(const struct tcp_sock *tp)
 	return tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out;
 }
 
-/* The delay of the acknowledged segment: from timestamps; without, what the round trip is longer than
- * the least one. */
+/* The delay of the acknowledged segment: from timestamps; without, or with a tick that tells nothing, what
+ * the round trip is longer than the least one. */
 static int delay(struct server *server, const struct tcp_sock *tp, const struct settings *set, u64 now,
 		 long rtt, s64 *found)
 {
 	u64 least = tp->rtt_min.s[0].v;
 	u32 ecr = tp->rx_opt.rcv_tsecr;
 
-	if (ecr)
-		return delay_of(&server->clock, set->rules.mode, now, tp->rx_opt.rcv_tsval, ecr, found);
+	if (ecr) {
+		int is_told = delay_of(&server->clock, set->rules.mode, now, tp->rx_opt.rcv_tsval, ecr,
+				       found);
+
+		if (set->rules.mode == PAPER || !is_hopeless(&server->clock, now))
+			return is_told;
+	}
 	if (rtt < 0)
 		return 0;
 	*found = least / 2 + ((u64)rtt > least ? rtt - least : 0);

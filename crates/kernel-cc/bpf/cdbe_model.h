@@ -223,11 +223,13 @@ INLINE void on_segment(struct estimate *st, u64 mode, const struct segment *segm
 /* ---- cc::cdbe::cadence ---- */
 
 #define REPEATS 3
+#define SILENT 8
 
 struct cadence {
 	u64 has_last;
 	u64 last;
 	u64 left;
+	u64 silent;
 };
 
 /* Whether the acknowledgement that leaves carries the report. */
@@ -240,9 +242,14 @@ INLINE int is_told(struct cadence *st, u64 mode, u64 report)
 		st->last = report;
 		st->left = REPEATS;
 	}
-	if (!st->left)
-		return 0;
+	if (!st->left) {
+		st->silent += 1;
+		if (st->silent < SILENT)
+			return 0;
+		st->left = 1;
+	}
 	st->left -= 1;
+	st->silent = 0;
 	return 1;
 }
 
@@ -250,6 +257,7 @@ INLINE int is_told(struct cadence *st, u64 mode, u64 report)
 
 #define OWN_TICK 1000LL
 #define WATCH 200000ULL
+#define PATIENCE 1000000ULL
 #define COARSEST 10000ULL
 
 struct peer_clock {
@@ -309,6 +317,14 @@ INLINE int delay_of(struct peer_clock *st, u64 mode, u64 now, u32 stamp_val, u32
 	ecr = (u32)(stamp_ecr - (u32)st->first_ecr);
 	*delay = (s64)(val * st->tick) - (s64)(ecr * OWN_TICK);
 	return 1;
+}
+
+/* The peer's timestamps will tell no delay. */
+INLINE int is_hopeless(const struct peer_clock *st, u64 now)
+{
+	int is_unknown = !st->tick && st->is_running && now - st->first_at > PATIENCE;
+
+	return is_unknown || st->tick > COARSEST;
 }
 
 /* ---- cc::cdbe::server ---- */

@@ -1,14 +1,16 @@
 //! Which acknowledgements carry the report.
 //!
-//! Mode `paper`: every one (CDBE section V-D-2). Mode `default`: those three that follow a change,
-//! which is the paper's future work. A report stands for itself, so that a lost or repeated one does
-//! no harm; the next change comes a long window later at the latest.
+//! Mode `paper`: every one (CDBE section V-D-2). Mode `default`: those three that follow a change, which is
+//! the paper's future work, and of the others every eighth, so that the server knows that the client still
+//! measures. A report stands for itself: a lost or repeated one does no harm.
 
 use super::Mode;
 use crate::RateReport;
 
 /// How many acknowledgements carry the same report in mode `default`: two may be lost.
 const REPEATS: u32 = 3;
+/// Of so many further ones the last carries it again.
+const SILENT: u32 = 8;
 
 /// Decides which acknowledgements carry the report.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +20,8 @@ pub struct Cadence {
     last: Option<RateReport>,
     /// How often it is still to be carried.
     left: u32,
+    /// Acknowledgements since then that carried none.
+    silent: u32,
 }
 
 impl Cadence {
@@ -27,6 +31,7 @@ impl Cadence {
             mode,
             last: None,
             left: 0,
+            silent: 0,
         }
     }
 
@@ -40,9 +45,14 @@ impl Cadence {
             self.left = REPEATS;
         }
         if self.left == 0 {
-            return None;
+            self.silent += 1;
+            if self.silent < SILENT {
+                return None;
+            }
+            self.left = 1;
         }
         self.left -= 1;
+        self.silent = 0;
         Some(report)
     }
 }
@@ -59,11 +69,14 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_told_three_times() {
+    fn a_change_is_told_three_times_and_then_now_and_again() {
         let mut cadence = Cadence::new(Mode::Default);
         let mut told = |rate| cadence.on_ack(RateReport::new(rate)).is_some();
         let first: Vec<_> = (0..5).map(|_| told(7)).collect();
         assert_eq!(first, [true, true, true, false, false]);
         assert!(told(8) && told(9) && told(9) && told(9) && !told(9));
+        let later: Vec<_> = (0..15).map(|_| told(9)).collect();
+        let at: Vec<_> = (0..15).filter(|&k| later[k]).collect();
+        assert_eq!(at, [6, 14], "every eighth");
     }
 }

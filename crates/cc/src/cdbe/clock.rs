@@ -18,7 +18,9 @@ pub const OWN_TICK: u64 = 1_000;
 const KNOWN_TICKS: [u64; 6] = [1, 1_000, 4_000, 10_000, 100_000, 500_000];
 /// The peer's clock is watched for so long before its tick is believed, us.
 const WATCH: u64 = 200_000;
-/// A tick this coarse tells nothing of a queue, us.
+/// A tick that is not known after this time will not be, us.
+const PATIENCE: u64 = 1_000_000;
+/// A coarser tick than this tells nothing of a queue, us.
 const COARSEST: u64 = 10_000;
 
 /// What is known of the peer's clock.
@@ -59,6 +61,12 @@ impl PeerClock {
         }
         let ecr = u64::from(stamps.ecr.wrapping_sub(self.first_ecr));
         Some((val * self.tick).cast_signed() - (ecr * OWN_TICK).cast_signed())
+    }
+
+    /// The peer's timestamps will tell no delay.
+    pub fn is_hopeless(&self, now: u64) -> bool {
+        let is_unknown = self.tick == 0 && self.is_running && now - self.first_at > PATIENCE;
+        is_unknown || self.tick > COARSEST
     }
 }
 
@@ -136,5 +144,7 @@ mod tests {
             assert_eq!(delay, None);
         }
         assert_eq!(clock.tick, 100_000);
+        assert!(clock.is_hopeless(2_000_000));
+        assert!(!PeerClock::default().is_hopeless(2_000_000));
     }
 }

@@ -9,9 +9,9 @@
 //! - A loss does not change rate or window: the client's rate shows what arrives. A timeout does: the
 //!   window begins again at one segment, and grows by what is acknowledged until it meets equation 7.
 
+use super::Mode;
 use super::clock::PeerClock;
 use super::server::{self, Event, State};
-use super::{INITIAL_REPORT, Mode};
 use crate::bbr::{self, Bbr};
 use crate::delivery_rate::DeliveryRate;
 use crate::{
@@ -71,6 +71,12 @@ pub struct Cdbe {
     min_rtt: Option<Duration>,
     /// Window while it grows back after a timeout.
     recovering: Option<Bytes>,
+    /// What the reports decided; none while the fallback decides.
+    decision: Option<Decision>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Decision {
     cwnd: Bytes,
     pacing_rate: BitRate,
 }
@@ -88,8 +94,7 @@ impl Cdbe {
             feedback: Feedback::default(),
             min_rtt: None,
             recovering: None,
-            cwnd: config.window.initial_window,
-            pacing_rate: BitRate::from_bps(u64::from(INITIAL_REPORT) * 8),
+            decision: None,
         }
     }
 
@@ -107,7 +112,7 @@ impl Cdbe {
             .is_some_and(|at| now.saturating_since(at) <= silence)
     }
 
-    /// DSDL of the acknowledgement: from its timestamps; without any, what the round trip is longer than
+    /// DSDL of the acknowledgement: from its timestamps; without any, or with a tick that tells nothing, what the round trip is longer than
     /// the least one (the way back is then taken to be constant).
     fn delay(&mut self, now: Instant, ack: &AckSample) -> Option<i64> {
         let mode = self.config.server.mode;
@@ -116,16 +121,21 @@ impl Cdbe {
             let base = ack.min_rtt.as_micros() / 2;
             (waiting + base).cast_signed()
         });
-        match self.feedback.timestamps {
-            Some(stamps) => self.clock.delay(mode, now.as_nanos() / 1_000, stamps),
-            None => from_rtt,
+        let now = now.as_nanos() / 1_000;
+        let Some(stamps) = self.feedback.timestamps else {
+            return from_rtt;
+        };
+        let delay = self.clock.delay(mode, now, stamps);
+        if mode == Mode::Default && self.clock.is_hopeless(now) {
+            return from_rtt;
         }
+        delay
     }
 
-    fn decide(&mut self, ack: &AckSample) {
+    fn decide(&mut self, ack: &AckSample) -> Decision {
         let config = &self.config.server;
         let target = Bytes::new(self.state.window(config));
-        self.cwnd = match self.recovering {
+        let cwnd = match self.recovering {
             Some(window) if window + ack.newly_acked < target => {
                 let grown = window + ack.newly_acked;
                 self.recovering = Some(grown);
@@ -137,7 +147,10 @@ impl Cdbe {
             }
         }
         .max(self.config.window.mss);
-        self.pacing_rate = BitRate::from_bps(self.state.pacing_rate(config) * 8);
+        Decision {
+            cwnd,
+            pacing_rate: BitRate::from_bps(self.state.pacing_rate(config) * 8),
+        }
     }
 }
 
@@ -176,15 +189,13 @@ impl CongestionControl for Cdbe {
             is_app_limited: self.delivery.is_app_limited(),
         };
         self.state.on_ack(&self.config.server, &event);
+        self.decision = None;
         if self.is_reported(cx.now) {
             if self.state.phase != before {
                 cx.trace
                     .event(cx.now, self.state.phase.name(), self.state.gain);
             }
-            self.decide(ack);
-        } else {
-            self.cwnd = self.fallback.cwnd();
-            self.pacing_rate = self.fallback.pacing_rate().unwrap_or(self.pacing_rate);
+            self.decision = Some(self.decide(ack));
         }
     }
 
@@ -192,9 +203,12 @@ impl CongestionControl for Cdbe {
         self.fallback.on_loss(cx, loss);
         if loss.kind == LossKind::Timeout {
             let mss = self.config.window.mss;
-            let least = (loss.bytes_in_flight.min(self.cwnd) + mss).min(self.cwnd);
+            let cwnd = self.cwnd();
+            let least = (loss.bytes_in_flight.min(cwnd) + mss).min(cwnd);
             self.recovering = Some(least);
-            self.cwnd = least;
+            if let Some(decision) = &mut self.decision {
+                decision.cwnd = least;
+            }
         }
     }
 
@@ -215,11 +229,15 @@ impl CongestionControl for Cdbe {
     }
 
     fn cwnd(&self) -> Bytes {
-        self.cwnd
+        self.decision
+            .map_or(self.fallback.cwnd(), |decision| decision.cwnd)
     }
 
     fn pacing_rate(&self) -> Option<BitRate> {
-        Some(self.pacing_rate)
+        match self.decision {
+            Some(decision) => Some(decision.pacing_rate),
+            None => self.fallback.pacing_rate(),
+        }
     }
 
     fn governs_recovery(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Whole simulations against what is known of them.
 
 mod applications;
+mod cdbe;
 mod cell;
 mod determinism;
 mod dumbbell;

@@ -1,0 +1,103 @@
+//! What is refused of clients that report their bandwidth, and what is accepted.
+
+use scenario::{Experiment, Overrides, ReporterSpec, load_str};
+use units::{BitRate, Duration};
+
+const CELL: &str = "[cell]\nrat = \"lte\"\nbandwidth = \"5 MHz\"\n[ue.phone]\nchannel = { kind = \"constant-cqi\", cqi = 14 }\n";
+const LINK: &str = "[link]\nrate = \"15 Mbit/s\"\n";
+const BULK: &str = "app = { kind = \"bulk\", size = \"1 MB\" }\n";
+const UDP: &str = "app = { kind = \"cbr\", rate = \"1 Mbit/s\" }\n";
+
+fn read(access: &str, flow: &str, rest: &str) -> Result<Experiment, String> {
+    let text =
+        format!("duration = \"10 s\"\n[path]\nrtt = \"50 ms\"\n{access}[flow.one]\n{flow}{rest}");
+    match load_str(&text, &Overrides::default()) {
+        Ok(mut points) => Ok(points.remove(0).experiment),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[track_caller]
+fn refused(access: &str, flow: &str, rest: &str, parts: &[&str]) {
+    let error = read(access, flow, rest).expect_err("refused");
+    for part in parts {
+        assert!(error.contains(part), "{part:?} is not in: {error}");
+    }
+}
+
+#[test]
+fn the_controller_says_what_its_client_reports() {
+    let report = |access, lines: &str| {
+        let flow = format!("{lines}\n{BULK}");
+        read(access, &flow, "").expect("valid").flows[0].report
+    };
+    assert_eq!(report(LINK, "cc = \"cdbe\""), Some(ReporterSpec::Cdbe));
+    assert_eq!(report(CELL, "cc = \"cqic\""), Some(ReporterSpec::Cqic));
+    assert_eq!(report(CELL, "cc = \"cqic-s\""), Some(ReporterSpec::Cqic));
+    assert_eq!(report(LINK, "cc = \"cubic\""), None);
+    assert_eq!(report(LINK, "cc = \"cdbe\"\nreport = \"off\""), None);
+    let own = "cc = \"cubic\"\nreport = \"cdbe\"";
+    assert_eq!(report(LINK, own), Some(ReporterSpec::Cdbe));
+    // an upload's client has nothing to report
+    assert_eq!(report(LINK, "cc = \"cdbe\"\ndirection = \"up\""), None);
+}
+
+#[test]
+fn what_cannot_be_reported_is_refused() {
+    let bulk = |lines: &str| format!("{lines}\n{BULK}");
+    refused(
+        LINK,
+        &bulk("report = \"cbde\""),
+        "",
+        &[":7:", "\"cdbe\"", "\"cqic\""],
+    );
+    refused(
+        LINK,
+        &bulk("cc = \"cqic\""),
+        "",
+        &["\"one\"", "needs a radio cell"],
+    );
+    refused(
+        LINK,
+        &bulk("direction = \"up\"\nreport = \"cdbe\""),
+        "",
+        &["data towards the user"],
+    );
+}
+
+#[test]
+fn numbers_out_of_range_are_refused_where_they_stand() {
+    let flow = format!("cc = \"cdbe\"\n{BULK}");
+    let cdbe = |line: &str| format!("[cdbe]\n{line}\n");
+    for (line, part) in [
+        ("mode = \"papre\"", "\"paper\""),
+        ("startup-rounds = 0", "1"),
+        ("inflight-share = 1.5", "1"),
+        ("initial-report = \"40 Gbit/s\"", "initial-report"),
+        ("timestamp-tick = \"0 s\"", "timestamp-tick"),
+        ("gama = 1", "inflight-share"),
+    ] {
+        let error = read(LINK, &flow, &cdbe(line)).expect_err("refused");
+        assert!(error.contains(":10:"), "{line}: {error}");
+        assert!(error.contains(part), "{line}: {error}");
+    }
+}
+
+#[test]
+fn clients_of_udp_reckon_with_the_path_unless_told() {
+    let flow = format!("report = \"cdbe\"\n{UDP}");
+    let of = |rest| read(LINK, &flow, rest).expect("valid").cdbe;
+    assert_eq!(of("").udp_rtt, Duration::from_millis(50));
+    let told = of("[cdbe]\nudp-rtt = \"80 ms\"\ninitial-report = \"16 Mbit/s\"\n");
+    assert_eq!(told.udp_rtt, Duration::from_millis(80));
+    assert_eq!(told.initial_report.rate(), BitRate::from_mbps(16));
+}
+
+#[test]
+fn modems_and_servers_read_the_same_reports() {
+    let flow = format!("cc = \"cqic\"\nmeld = \"default\"\n{BULK}");
+    let two = "[cdbe]\nradio-period = \"5 ms\"\n[meld]\nreport-period = \"8 ms\"\n";
+    refused(CELL, &flow, two, &["the modems' period is 5 ms"]);
+    let one = read(CELL, &flow, "[cdbe]\nradio-period = \"4 ms\"\n").expect("valid");
+    assert_eq!(one.meld.reports.period, Duration::from_millis(4));
+}

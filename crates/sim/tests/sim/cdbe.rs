@@ -1,0 +1,132 @@
+//! CDBE over TCP on a wire: alone, without its client, with clients of other clocks, and beside others.
+
+use crate::*;
+use scenario::{Experiment, Overrides, load_str};
+
+const WIRE: &str = r#"
+duration = "40 s"
+[path]
+rtt = "60 ms"
+[link]
+rate = "40 Mbit/s"
+"#;
+
+/// A wire with these lines after its rate, these of `[cdbe]`, and flows of these lines each.
+fn wire(link: &str, cdbe: &str, flows: &[&str]) -> Experiment {
+    let mut text = format!("{WIRE}{link}\n[cdbe]\n{cdbe}\n");
+    for (k, lines) in flows.iter().enumerate() {
+        text += &format!("[flow.f{k}]\napp = {{ kind = \"continuous\" }}\n{lines}\n");
+    }
+    let mut points = load_str(&text, &Overrides::default()).expect("valid");
+    points.remove(0).experiment
+}
+
+const BUFFER: &str = "buffer = \"250 kB\"";
+const CDBE: &str = "cc = \"cdbe\"";
+
+/// Shares of 40 Mbit/s of wire.
+fn shares(result: &RunResult) -> Vec<f64> {
+    let rates = result.flows.iter();
+    rates
+        .map(|flow| flow.goodput.as_mbps_f64() / 40.0)
+        .collect()
+}
+
+#[test]
+fn alone_it_fills_the_wire_and_not_the_buffer() {
+    // a full buffer is 50 ms
+    let result = run(&wire(BUFFER, "", &[CDBE]));
+    let flow = &result.flows[0];
+    assert!(shares(&result)[0] > 0.94, "{}", flow.goodput);
+    assert!(flow.rtt.mean < 60.0 + 15.0, "{:?}", flow.rtt);
+    assert!(flow.rtt.p95 < 60.0 + 25.0, "{:?}", flow.rtt);
+    // as published it fills it too; of the delay nothing is promised
+    let result = run(&wire(BUFFER, "mode = \"paper\"", &[CDBE]));
+    assert!(shares(&result)[0] > 0.9, "{}", result.flows[0].goodput);
+}
+
+#[test]
+fn without_its_client_it_is_bbr() {
+    let without = run(&wire(BUFFER, "", &["cc = \"cdbe\"\nreport = \"off\""]));
+    let bbr = run(&wire(BUFFER, "", &["cc = \"bbr\""]));
+    let of = |result: &RunResult| {
+        let flow = &result.flows[0];
+        (flow.delivered, flow.retransmits, flow.rtt.mean.to_bits())
+    };
+    assert_eq!(of(&without), of(&bbr));
+}
+
+#[test]
+fn clients_with_other_ticks_are_understood() {
+    for tick in ["1 us", "4 ms", "10 ms", "100 ms"] {
+        let result = run(&wire(
+            BUFFER,
+            &format!("timestamp-tick = \"{tick}\""),
+            &[CDBE],
+        ));
+        let flow = &result.flows[0];
+        assert!(shares(&result)[0] > 0.9, "{tick}: {}", flow.goodput);
+        assert!(flow.rtt.mean < 60.0 + 25.0, "{tick}: {:?}", flow.rtt);
+    }
+}
+
+#[test]
+fn reports_cost_the_uplink_their_bytes() {
+    // 1,700 acknowledgements a second are 0.7 Mbit/s, and 0.8 with a report each
+    let narrow = format!("{BUFFER}\nuplink-rate = \"750 kbit/s\"");
+    let median = |cdbe: &str, report: &str| {
+        let flow = format!("cc = \"cubic\"\nreport = \"{report}\"");
+        run(&wire(&narrow, cdbe, &[&flow])).flows[0].rtt.p50
+    };
+    let (off, seldom) = (median("", "off"), median("", "cdbe"));
+    let each = median("mode = \"paper\"", "cdbe");
+    assert!(each > seldom + 50.0, "{each} ms, {seldom} ms");
+    assert!(seldom < off + 10.0, "{seldom} ms, {off} ms");
+}
+
+#[test]
+fn beside_cubic_each_has_its_part() {
+    for buffer in ["75 kB", "250 kB", "1 MB"] {
+        let link = format!("buffer = \"{buffer}\"");
+        let result = run(&wire(&link, "", &[CDBE, "cc = \"cubic\""]));
+        let shares = shares(&result);
+        let sum: f64 = shares.iter().sum();
+        assert!(shares.iter().all(|&s| s > 0.2), "{buffer}: {shares:?}");
+        assert!(sum > 0.9, "{buffer}: {shares:?}");
+    }
+}
+
+#[test]
+fn beside_bbr_it_keeps_some() {
+    let result = run(&wire(BUFFER, "", &[CDBE, "cc = \"bbr\""]));
+    assert!(shares(&result)[0] > 0.15, "{:?}", shares(&result));
+}
+
+#[test]
+fn two_share_and_a_third_finds_room() {
+    let late = "cc = \"cdbe\"\nstart = \"10 s\"";
+    let result = run(&wire(BUFFER, "", &[CDBE, CDBE, late]));
+    let rates = shares(&result);
+    assert!(rates.iter().all(|&s| s > 0.15), "{rates:?}");
+    assert!(result.flows[0].rtt.mean < 60.0 + 40.0);
+}
+
+#[test]
+fn the_series_show_what_client_and_server_know() {
+    let result = run(&wire(BUFFER, "", &[CDBE]));
+    let of = |metric| {
+        let mut series = result.series.iter();
+        let found = series.find(|s| s.entity == "f0" && s.metric == metric);
+        let points = &found.expect("a series").points;
+        let late = points.iter().filter(|(at, _)| at.as_secs_f64() > 5.0);
+        late.map(|&(_, value)| value).collect::<Vec<f64>>()
+    };
+    let report = of(scenario::Metric::Report);
+    let mean = report.iter().sum::<f64>() / report.len() as f64;
+    // payload of 40 Mbit/s
+    assert!((37.5e6..39.5e6).contains(&mean), "{mean}");
+    let gain = of(scenario::Metric::Gain);
+    assert!(gain.iter().all(|g| (0.75..=1.25).contains(g)));
+    assert!(!of(scenario::Metric::SeenDelay).is_empty());
+    assert!(!of(scenario::Metric::LeastDelay).is_empty());
+}
