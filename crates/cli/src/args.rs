@@ -1,5 +1,6 @@
 //! The command line, as `docs/cli.md` describes it.
 
+use crate::commands::cdbe::CdbeCommand;
 use crate::commands::lab::LabCommand;
 use crate::commands::pep::{PEP_HELP, PepArgs};
 use crate::commands::quic::QuicCommand;
@@ -36,6 +37,9 @@ pub(crate) enum Command {
     /// Run the live proxy: split TCP connections of UEs, windows by RAPID
     #[command(after_help = PEP_HELP)]
     Pep(PepArgs),
+    /// Attach CDBE to this machine's TCP: clients report their bandwidth, servers pace by it
+    #[command(subcommand)]
+    Cdbe(CdbeCommand),
     /// Serve or download over QUIC, with MELD: losses that the radio explains do not slow it down
     #[command(subcommand)]
     Quic(QuicCommand),

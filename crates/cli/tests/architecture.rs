@@ -67,6 +67,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "rnis",
             "radio",
             "cc",
+            "kernel-cc",
             "queue",
             "rapid",
             "ran",

@@ -189,6 +189,15 @@ static void write(struct bpf_sock_ops *ctx, u64 rate)
 
 /* ---- which sockets ---- */
 
+/* The socket, or none. It is read once: the verifier must see that what is used is what was checked. */
+static struct bpf_sock *socket_of(const struct bpf_sock_ops *ctx)
+{
+	struct bpf_sock *sk = ctx->sk;
+
+	asm volatile("" : "+r"(sk));
+	return sk;
+}
+
 static int is_chosen(struct bpf_sock_ops *ctx, const struct settings *set, u32 role, u32 port)
 {
 	u64 roles = set->roles;
@@ -207,11 +216,12 @@ static int is_chosen(struct bpf_sock_ops *ctx, const struct settings *set, u32 r
 static void begin_client(struct bpf_sock_ops *ctx, const struct settings *set)
 {
 	u32 port = __builtin_bswap32(ctx->remote_port);
+	struct bpf_sock *sk = socket_of(ctx);
 	struct client *client;
 
-	if (!ctx->sk || !is_chosen(ctx, set, CLIENT, port))
+	if (!sk || !is_chosen(ctx, set, CLIENT, port))
 		return;
-	client = sk_storage_get(&clients, ctx->sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	client = sk_storage_get(&clients, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!client)
 		return;
 	client->estimate.rate = set->initial_report;
@@ -221,7 +231,7 @@ static void begin_client(struct bpf_sock_ops *ctx, const struct settings *set)
 /* The SYN-ACK says whether anybody reads reports. */
 static void agree(struct bpf_sock_ops *ctx)
 {
-	struct bpf_sock *sk = ctx->sk;
+	struct bpf_sock *sk = socket_of(ctx);
 	struct client *client = sk ? sk_storage_get(&clients, sk, 0, 0) : 0;
 	u32 report;
 
@@ -239,11 +249,12 @@ static void agree(struct bpf_sock_ops *ctx)
 
 static void begin_server(struct bpf_sock_ops *ctx, const struct settings *set)
 {
+	struct bpf_sock *sk = socket_of(ctx);
 	struct server *server;
 
-	if (!ctx->sk || !is_chosen(ctx, set, SERVER, ctx->local_port))
+	if (!sk || !is_chosen(ctx, set, SERVER, ctx->local_port))
 		return;
-	server = sk_storage_get(&servers, ctx->sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	server = sk_storage_get(&servers, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!server)
 		return;
 	begin_decision(&server->decision);
@@ -253,7 +264,7 @@ static void begin_server(struct bpf_sock_ops *ctx, const struct settings *set)
 
 static void take(struct bpf_sock_ops *ctx, struct settings *set)
 {
-	struct bpf_sock *sk = ctx->sk;
+	struct bpf_sock *sk = socket_of(ctx);
 	struct server *server = sk ? sk_storage_get(&servers, sk, 0, 0) : 0;
 	u32 report;
 
@@ -281,7 +292,7 @@ static int is_syn_ack(const struct bpf_sock_ops *ctx)
 /* Room for the option: on a SYN, on the answer to one that had it, and on pure ACKs. */
 static void reserve(struct bpf_sock_ops *ctx, const struct settings *set)
 {
-	struct bpf_sock *sk = ctx->sk;
+	struct bpf_sock *sk = socket_of(ctx);
 	struct client *client;
 	struct cadence next;
 	u32 report;
@@ -307,7 +318,7 @@ static void reserve(struct bpf_sock_ops *ctx, const struct settings *set)
 
 static void fill(struct bpf_sock_ops *ctx, const struct settings *set)
 {
-	struct bpf_sock *sk = ctx->sk;
+	struct bpf_sock *sk = socket_of(ctx);
 	struct client *client;
 
 	if (is_syn_ack(ctx)) {

@@ -15,6 +15,7 @@
 //! What this crate is *not*: it decides nothing that a mechanism should decide, it changes nothing
 //! outside of its own namespaces, and it leaves nothing behind.
 
+mod cdbe;
 mod child;
 mod cleanup;
 mod clock;

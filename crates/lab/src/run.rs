@@ -1,5 +1,6 @@
 //! A run of an experiment in real time.
 
+use crate::cdbe;
 use crate::child::Daemon;
 use crate::cleanup::{self, Folder};
 use crate::clock::Clock;
@@ -13,7 +14,8 @@ use crate::reports::Readers;
 use crate::topology::{self, Devices, Hosts, RouteOptions};
 use crate::traffic::{self, SenderStates, Shared};
 use crate::{Error, reports};
-use scenario::{EcnSpec, Experiment, PepMode, RunResult, Transport};
+use kernel_cc::cdbe::Attached;
+use scenario::{EcnSpec, Experiment, FlowSpec, PepMode, RunResult, Transport};
 use std::num::NonZeroU32;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -90,6 +92,7 @@ pub fn check(experiment: &Experiment, scale: Option<NonZeroU32>) -> Result<Fitte
     for flow in &fitted.experiment.flows {
         traffic::check_flow(flow, &available)?;
     }
+    cdbe::check(&fitted.experiment)?;
     route_options(&fitted.experiment)?;
     Ok(fitted)
 }
@@ -178,6 +181,8 @@ pub(crate) struct Lab {
     pub(crate) threads: Vec<JoinHandle<()>>,
     /// For each flow, the kernel's name of its server's congestion control.
     congestion: Vec<String>,
+    /// CDBE in the kernel, if any flow needs it.
+    cdbe: Option<Arc<Attached>>,
     devices: Option<Devices>,
     /// Where reports are asked for: by the proxy and other programs, and by the servers.
     listeners: Option<(UnixListener, UnixListener)>,
@@ -249,8 +254,11 @@ impl Lab {
                 quic::start(experiment, index, &site)
             })
             .collect::<Result<_, _>>()?;
+        // the kernel takes its time to check the programs: before time begins
+        let cdbe = cdbe::attach(experiment, &hosts)?;
         Ok(Self {
             hosts: Arc::new(hosts),
+            cdbe,
             folder,
             clock: Clock::starting_in(LEAD),
             stop: Arc::new(AtomicBool::new(false)),
@@ -277,8 +285,11 @@ impl Lab {
         let stop = Arc::clone(&self.stop);
         let has_meld = experiment.flows.iter().any(|flow| flow.meld.is_some());
         let programs = Programs::load(experiment)?;
-        let congestion = experiment.flows.iter();
-        self.congestion = congestion.map(|flow| programs.congestion(flow)).collect();
+        let congestion = |flow: &FlowSpec| match &self.cdbe {
+            Some(cdbe) if cdbe::is_server(&flow.cc.name) => cdbe.name().to_owned(),
+            _ => programs.congestion(flow),
+        };
+        self.congestion = experiment.flows.iter().map(congestion).collect();
         let mut outlets = vec![(Readers::Socket(listener), &experiment.pep.reports, "pep")];
         if has_meld {
             // two channels that lose the same reports
@@ -324,7 +335,7 @@ impl Lab {
             plan,
             events,
             reports: sinks,
-            senders: Arc::new(SenderStates::new(experiment.flows.len())),
+            senders: Arc::new(SenderStates::new(experiment.flows.len(), self.cdbe.clone())),
             stop: Arc::clone(&options.stop),
             end: Arc::new(AtomicBool::new(false)),
         })

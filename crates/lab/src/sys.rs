@@ -118,6 +118,27 @@ pub(crate) fn discard(fd: impl AsFd, place: &mut [u8; 1], length: usize) -> io::
     usize::try_from(read).map_err(|_| io::Error::last_os_error())
 }
 
+/// The kernel's number of the calling thread's network namespace, as programs in the kernel see it.
+///
+/// # Errors
+/// The kernel's; older than 5.14 has none.
+pub(crate) fn network_cookie() -> io::Result<u64> {
+    let socket = std::net::UdpSocket::bind("0.0.0.0:0")?;
+    let mut cookie = 0u64;
+    let mut length = size_of::<u64>() as libc::socklen_t;
+    // SAFETY: the pointer and the length are those of a live integer, and the descriptor is borrowed.
+    check(unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_NETNS_COOKIE,
+            (&raw mut cookie).cast(),
+            &raw mut length,
+        )
+    })?;
+    Ok(cookie)
+}
+
 /// Gives the calling thread precedence over all ordinary ones (SCHED_FIFO, least priority).
 ///
 /// # Errors

@@ -245,19 +245,7 @@ impl CongestionControl for Cdbe {
     }
 
     fn rate_view(&self) -> Option<RateView> {
-        let state = &self.state;
-        let mean = if state.tally.count > 0 {
-            state.tally.mean()
-        } else {
-            state.before
-        };
-        Some(RateView {
-            used: RateReport::saturating(state.report),
-            bounded: state.bounded,
-            gain: state.gain as f64 / server::ONE as f64,
-            delay_ms: mean as f64 / 1e3,
-            least_delay_ms: state.least as f64 / 1e3,
-        })
+        Some(self.state.view())
     }
 }
 

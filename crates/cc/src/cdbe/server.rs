@@ -28,6 +28,7 @@
 //! [`State::steer`].
 
 use super::{INITIAL_REPORT, Mode};
+use crate::{RateReport, RateView};
 
 /// One, in thousandths.
 pub const ONE: u64 = 1_000;
@@ -523,6 +524,22 @@ impl State {
             g if g < ONE - ALPHA => Phase::Drain,
             _ => Phase::Normal,
         };
+    }
+
+    /// What time series show of it.
+    pub fn view(&self) -> RateView {
+        let mean = if self.tally.count > 0 {
+            self.tally.mean()
+        } else {
+            self.before
+        };
+        RateView {
+            used: RateReport::saturating(self.report),
+            bounded: self.bounded,
+            gain: self.gain as f64 / ONE as f64,
+            delay_ms: mean as f64 / 1e3,
+            least_delay_ms: self.least as f64 / 1e3,
+        }
     }
 
     /// The pacing rate, bytes a second: equation 6, but never so slow that the least window would take

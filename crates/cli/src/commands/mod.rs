@@ -1,5 +1,6 @@
 //! The commands, one module each.
 
+pub(crate) mod cdbe;
 mod compare;
 pub(crate) mod lab;
 mod list;
@@ -25,6 +26,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Pep(arguments) => pep::run(&arguments),
+        Command::Cdbe(command) => cdbe::run(&command),
         Command::Quic(command) => quic::run(&command),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Rnis(arguments) => rnis::run(&arguments),

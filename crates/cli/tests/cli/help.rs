@@ -13,6 +13,7 @@ fn help_and_version_go_to_stdout() {
         "compare",
         "reproduce",
         "pep",
+        "cdbe",
         "quic",
         "rnis",
         "trace",

@@ -2,6 +2,7 @@
 #![allow(missing_docs, reason = "tests")]
 
 mod bad_input;
+mod cdbe;
 mod compare;
 mod folder;
 mod help;

@@ -82,7 +82,9 @@ impl AttachError {
     }
 
     pub(super) fn kernel(source: io::Error) -> Self {
-        if source.kind() == io::ErrorKind::PermissionDenied {
+        // the verifier too says that permission is denied
+        let is_root = rustix::process::geteuid().is_root();
+        if source.kind() == io::ErrorKind::PermissionDenied && !is_root {
             return Self::NotPermitted;
         }
         let release = rustix::system::uname()

@@ -261,7 +261,11 @@ fn value_of(map: &MapHandle, socket: BorrowedFd<'_>) -> io::Result<Option<Vec<u8
     map.lookup(&key, MapFlags::ANY).map_err(|e| error_of(&e))
 }
 
-fn check(plan: &Plan<'_>) -> Result<(), AttachError> {
+/// What can be said of a plan before it is attached.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check(plan: &Plan<'_>) -> Result<(), AttachError> {
     let is_allowed = |c: u8| c.is_ascii_alphanumeric() || c == b'_' || c == b'.';
     let name = plan.name.as_bytes();
     if !(1..=crate::load::LONGEST_NAME).contains(&name.len())
@@ -330,11 +334,11 @@ fn set(object: &Object, plan: &Plan<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// The folder of this process's cgroup of version 2.
+/// The folder where cgroups of version 2 are mounted.
 ///
 /// # Errors
-/// If none is mounted.
-pub fn own_cgroup() -> io::Result<PathBuf> {
+/// If they are not.
+pub fn root_cgroup() -> io::Result<PathBuf> {
     let mounts = std::fs::read_to_string("/proc/self/mounts")?;
     let mut mounts = mounts.lines().map(|line| line.split_whitespace());
     let mounted = mounts.find_map(|mut fields| {
@@ -342,7 +346,15 @@ pub fn own_cgroup() -> io::Result<PathBuf> {
         (fields.next() == Some("cgroup2")).then(|| PathBuf::from(place))
     });
     let none = || io::Error::new(io::ErrorKind::NotFound, "no cgroup of version 2 is mounted");
-    let mounted = mounted.ok_or_else(none)?;
+    mounted.ok_or_else(none)
+}
+
+/// The folder of this process's cgroup of version 2.
+///
+/// # Errors
+/// If none is mounted.
+pub fn own_cgroup() -> io::Result<PathBuf> {
+    let mounted = root_cgroup()?;
     let own = std::fs::read_to_string("/proc/self/cgroup")?;
     let own = own.lines().find_map(|line| line.strip_prefix("0::"));
     Ok(mounted.join(own.unwrap_or("/").trim_start_matches('/')))

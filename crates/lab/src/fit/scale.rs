@@ -11,6 +11,7 @@
 //! | buffers of path, link, RLC, proxy | a full one drains in the same time |
 //! | what queue management in the base station may hold and forward | as buffers; see `queues.rs` |
 //! | socket buffers | the largest window is as many round trips' worth |
+//! | what clients report before they have measured | as the pipe |
 //! | sizes and rates of what flows send | a transfer lasts as long |
 //!
 //! Kept: all times; MCS, loss and error rates; MSS, initial window and packet sizes (so a window is
@@ -52,6 +53,7 @@ pub fn scaled(experiment: &Experiment, divisor: u32) -> (Experiment, f64) {
     scaled.path.rate = rate(scaled.path.rate, ratio);
     scaled.path.buffer = buffer(scaled.path.buffer, ratio);
     scaled.pep.buffer = scaled.pep.buffer.mul_f64(ratio).max(LEAST_BUFFER);
+    scaled.cdbe.initial_report = cc::RateReport::of(rate(scaled.cdbe.initial_report.rate(), ratio));
     scaled.ues.iter_mut().for_each(|ue| scale_ue(ue, ratio));
     scaled
         .flows

@@ -249,7 +249,11 @@ impl Radio {
         let states = self.senders.get();
         for flow in 0..self.network.flows.count() {
             self.network.sample_flow(at, step, flow);
-            let Some(info) = states.get(flow).copied().flatten() else {
+            let Some(state) = states.get(flow) else {
+                continue;
+            };
+            self.network.sample_reports(at, flow, state);
+            let Some(info) = state.sender else {
                 continue;
             };
             let segments = (info.unacked + info.retrans).saturating_sub(info.sacked + info.lost);

@@ -3,6 +3,7 @@
 use crate::measure::{Flows, Hop};
 use crate::packet::Packet;
 use crate::topology::Devices;
+use crate::traffic::EndStates;
 use crate::{Error, names};
 use apparatus::measure::{Bottleneck, SeriesSet, Totals};
 use apparatus::{CellAccess, CellRoute, Link, WireSpec, access_base_rtt, path_delay};
@@ -245,6 +246,22 @@ impl Network {
     /// Begins a step of the time series, with the flows' part of it.
     pub(crate) fn sample_flow(&mut self, now: Instant, step: Duration, flow: usize) {
         self.flows.sample(now, step, flow, &mut self.series);
+    }
+
+    /// What its ends make of its bandwidth, if they are CDBE's.
+    pub(crate) fn sample_reports(&mut self, now: Instant, flow: usize, state: &EndStates) {
+        let name = self.flows.name(flow);
+        if let Some(report) = state.report {
+            let rate = report.rate().as_bps() as f64;
+            self.series.push(name, Metric::Report, now, rate);
+        }
+        if let Some(view) = state.view {
+            self.series.push(name, Metric::Gain, now, view.gain);
+            self.series
+                .push(name, Metric::SeenDelay, now, view.delay_ms);
+            self.series
+                .push(name, Metric::LeastDelay, now, view.least_delay_ms);
+        }
     }
 
     /// The links' part of a step.

@@ -99,7 +99,7 @@ fn fetch(context: &FlowContext, socket: &OwnedFd, request: Request) -> Ended {
 struct Application<'a> {
     context: &'a FlowContext,
     objects: Objects,
-    connection: Option<OwnedFd>,
+    connection: Option<Arc<OwnedFd>>,
     has_failed: bool,
 }
 
@@ -144,7 +144,11 @@ impl Application<'_> {
         let context = self.context;
         if begin == Begin::OnNewConnection {
             self.connection = match socket::connect(context) {
-                Ok(Some(socket)) => Some(socket),
+                Ok(Some(socket)) => {
+                    let socket = Arc::new(socket);
+                    context.senders.register_client(context.index, &socket);
+                    Some(socket)
+                }
                 Ok(None) => return Ended::Stopped,
                 Err(error) => {
                     eprintln!("lab: flow {:?}: {error}", context.spec.name);

@@ -15,7 +15,7 @@ mod socket;
 mod upload;
 
 pub(crate) use datagrams::Stamp;
-pub(crate) use senders::SenderStates;
+pub(crate) use senders::{EndStates, SenderStates};
 pub(crate) use socket::check_flow;
 
 use crate::Error;
@@ -250,7 +250,7 @@ app = { kind = "continuous" }
                 congestion: "cubic".to_owned(),
                 clock,
                 streams: Streams::new(1),
-                senders: Arc::new(SenderStates::new(2)),
+                senders: Arc::new(SenderStates::new(2, None)),
                 has_ecn: has_ecn(spec, &experiment.pep.mode),
                 estimator: spec.report.map(|_| experiment.cdbe.estimator()),
                 events: events.clone(),

@@ -4,26 +4,44 @@ use super::TICK;
 use crate::Error;
 use crate::clock::Clock;
 use crate::sys::{self, TcpInfo};
-use std::os::fd::OwnedFd;
+use cc::{RateReport, RateView};
+use kernel_cc::cdbe::Attached;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use units::{Duration, Instant};
 
-/// The state of the latest sender of each flow. Asking the kernel may take the lock of a socket, so
+/// What is known of a flow's latest connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct EndStates {
+    /// What the sender's kernel says of it.
+    pub(crate) sender: Option<TcpInfo>,
+    /// What the client measures of its bandwidth.
+    pub(crate) report: Option<RateReport>,
+    /// What the sender makes of reports and delays.
+    pub(crate) view: Option<RateView>,
+}
+
+/// The state of the latest connection of each flow. Asking the kernel may take the lock of a socket, so
 /// that it is done by a thread of its own, and not by the radio.
 #[derive(Debug)]
 pub(crate) struct SenderStates {
     sockets: Mutex<Vec<Weak<OwnedFd>>>,
-    states: Mutex<Vec<Option<TcpInfo>>>,
+    clients: Mutex<Vec<Weak<OwnedFd>>>,
+    states: Mutex<Vec<EndStates>>,
+    cdbe: Option<Arc<Attached>>,
 }
 
 impl SenderStates {
-    /// For so many flows.
-    pub(crate) fn new(flows: usize) -> Self {
+    /// For so many flows, some of which may be CDBE's.
+    pub(crate) fn new(flows: usize, cdbe: Option<Arc<Attached>>) -> Self {
+        let none = || Mutex::new((0..flows).map(|_| Weak::new()).collect());
         Self {
-            sockets: Mutex::new((0..flows).map(|_| Weak::new()).collect()),
-            states: Mutex::new(vec![None; flows]),
+            sockets: none(),
+            clients: none(),
+            states: Mutex::new(vec![EndStates::default(); flows]),
+            cdbe,
         }
     }
 
@@ -32,8 +50,13 @@ impl SenderStates {
         lock(&self.sockets)[flow] = Arc::downgrade(socket);
     }
 
+    /// From now on, this is the flow's client, as long as its thread holds it.
+    pub(crate) fn register_client(&self, flow: usize, socket: &Arc<OwnedFd>) {
+        lock(&self.clients)[flow] = Arc::downgrade(socket);
+    }
+
     /// The states, as of the last step.
-    pub(crate) fn get(&self) -> Vec<Option<TcpInfo>> {
+    pub(crate) fn get(&self) -> Vec<EndStates> {
         lock(&self.states).clone()
     }
 
@@ -64,12 +87,30 @@ impl SenderStates {
     }
 
     fn refresh(&self) {
-        let sockets: Vec<_> = lock(&self.sockets).iter().map(Weak::upgrade).collect();
-        let states = sockets
-            .into_iter()
-            .map(|socket| socket.and_then(|socket| sys::tcp_info(&*socket).ok()))
-            .collect();
-        *lock(&self.states) = states;
+        let held = |of: &Mutex<Vec<Weak<OwnedFd>>>| -> Vec<_> {
+            lock(of).iter().map(Weak::upgrade).collect()
+        };
+        let (servers, clients) = (held(&self.sockets), held(&self.clients));
+        let ends = servers.into_iter().zip(clients);
+        let states = ends.map(|(server, client)| self.state_of(server, client));
+        *lock(&self.states) = states.collect();
+    }
+
+    fn state_of(&self, server: Option<Arc<OwnedFd>>, client: Option<Arc<OwnedFd>>) -> EndStates {
+        let mut state = EndStates {
+            sender: server.as_ref().and_then(|end| sys::tcp_info(&**end).ok()),
+            ..EndStates::default()
+        };
+        let Some(cdbe) = &self.cdbe else {
+            return state;
+        };
+        // a connection that is not served, or has just ended, tells nothing
+        let estimate = client.and_then(|end| cdbe.estimate(end.as_fd()).ok().flatten());
+        state.report = estimate.map(|estimate| RateReport::saturating(estimate.rate));
+        let decision = server.and_then(|end| cdbe.decision(end.as_fd()).ok().flatten());
+        let decision = decision.filter(|decision| decision.is_deciding);
+        state.view = decision.map(|decision| decision.state.view());
+        state
     }
 }
 

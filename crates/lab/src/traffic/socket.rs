@@ -1,6 +1,7 @@
 //! TCP sockets as the scenario wants them.
 
 use super::{FlowContext, Stamp, TICK};
+use crate::cdbe;
 use crate::fit::{kernel_name, known};
 use crate::names::{SERVER_ADDRESS, flow_port};
 use crate::topology::ECN_MARK;
@@ -11,7 +12,7 @@ use rustix::net::sockopt::{
     set_socket_send_buffer_size_force, set_socket_timeout, set_tcp_congestion, set_tcp_nodelay,
 };
 use rustix::net::{AddressFamily, SocketAddrV4, SocketFlags, SocketType, ipproto, socket_with};
-use scenario::{AppSpec, EcnSpec, FlowSpec, TcpSpec, Transport};
+use scenario::{AppSpec, Direction, EcnSpec, FlowSpec, TcpSpec, Transport};
 use std::os::fd::OwnedFd;
 
 /// Bytes of the timestamps option with its padding (RFC 7323 appendix A): Linux counts it as part of
@@ -34,6 +35,11 @@ pub(crate) fn check_flow(flow: &FlowSpec, available: &str) -> Result<(), Error> 
             why,
         })
     };
+    if flow.transport != Transport::Quic
+        && let Some(why) = cdbe::refused(flow)
+    {
+        return refuse(why);
+    }
     let payload = match flow.app {
         AppSpec::Cbr { packet, .. } | AppSpec::Voip { packet, .. } => Some(packet),
         AppSpec::Gaming { packet, .. } => Some(packet),
@@ -59,6 +65,11 @@ pub(crate) fn check_flow(flow: &FlowSpec, available: &str) -> Result<(), Error> 
              \"off\", or --world sim",
             flow.cc.name
         ));
+    }
+    if cdbe::is_server(&flow.cc.name) && flow.direction == Direction::Up {
+        return refuse(
+            "in the lab only servers pace by reports: take another cc, or --world sim".to_owned(),
+        );
     }
     if !known(available).any(|known| known == kernel_name(&flow.cc.name)) {
         let known = known(available).collect::<Vec<_>>().join(", ");

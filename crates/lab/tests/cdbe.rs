@@ -1,0 +1,159 @@
+//! CDBE over the kernel's TCP, beside the simulator. Needs root; without, each test says on stderr that
+//! it is skipped.
+#![allow(missing_docs, reason = "tests")]
+
+use lab::Options;
+use scenario::{Experiment, Metric, Overrides, RunResult};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use units::{Duration, Instant};
+
+/// A download over an LTE cell of constant quality.
+const CELL: &str = r#"
+name = "cell"
+description = "A download over a cell"
+duration = "8 s"
+sample-interval = "100 ms"
+[path]
+rtt = "50 ms"
+[cell]
+rat = "lte"
+bandwidth = "10 MHz"
+[ue.a]
+channel = { kind = "constant-cqi", cqi = 10 }
+[[ue.a.bearer]]
+downlink-buffer = "125 kB"
+[cdbe]
+mode = "default"
+[flow.bulk]
+cc = "cdbe"
+app = { kind = "bulk", size = "10 MB" }
+"#;
+
+/// A download over a wire.
+const WIRE: &str = r#"
+name = "wire"
+description = "A download over a wire"
+duration = "6 s"
+sample-interval = "100 ms"
+[path]
+rtt = "40 ms"
+[link]
+rate = "30 Mbit/s"
+buffer = "250 kB"
+[flow.bulk]
+cc = "cdbe"
+app = { kind = "continuous" }
+"#;
+
+fn is_root(test: &str) -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        eprintln!("skipped: {test} needs root");
+    }
+    is_root
+}
+
+fn experiment(test: &str, text: &str, set: &[(&str, &str)]) -> Experiment {
+    let name = format!("brimful-cdbe-{test}-{}.toml", std::process::id());
+    let file = std::env::temp_dir().join(name);
+    std::fs::write(&file, text).expect("a scenario");
+    let set = set.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+    let overrides = Overrides {
+        set: set.collect(),
+        ..Overrides::default()
+    };
+    let points = scenario::load(&file, &overrides);
+    let _ = std::fs::remove_file(&file);
+    let mut points = points.unwrap_or_else(|e| panic!("{e}"));
+    points.remove(0).experiment
+}
+
+fn lab(experiment: &Experiment) -> RunResult {
+    let options = Options {
+        program: PathBuf::from("no proxy is needed"),
+        stop: Arc::new(AtomicBool::new(false)),
+        record: None,
+        scale: None,
+    };
+    lab::run(experiment, 1, &options).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The mean of the flow's series from a second on; none if it has none.
+fn mean(result: &RunResult, metric: Metric) -> Option<f64> {
+    let mut all = result.series.iter();
+    let series = all.find(|series| series.entity == "bulk" && series.metric == metric)?;
+    let begins = Instant::ZERO + Duration::from_secs(1);
+    let values = series.points.iter().filter(|(at, _)| *at > begins);
+    let values: Vec<f64> = values.map(|(_, value)| *value).collect();
+    Some(values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// In both worlds: the same goodput within a tenth, the same report, gains about one.
+fn compare(test: &str, text: &str) {
+    if !is_root(test) {
+        return;
+    }
+    for mode in ["paper", "default"] {
+        let experiment = experiment(test, text, &[("cdbe.mode", mode)]);
+        let simulated = sim::run(&experiment, 1).expect("a run");
+        let emulated = lab(&experiment);
+        let ratio = |of: &dyn Fn(&RunResult) -> f64| of(&emulated) / of(&simulated);
+        let goodput = ratio(&|run| run.flows[0].goodput.as_mbps_f64());
+        assert!(
+            (0.9..=1.1).contains(&goodput),
+            "{test} {mode}: goodput {goodput}"
+        );
+        let report = ratio(&|run| mean(run, Metric::Report).expect("its client reports"));
+        assert!(
+            (0.9..=1.1).contains(&report),
+            "{test} {mode}: report {report}"
+        );
+        let gain = mean(&emulated, Metric::Gain).expect("reports decide");
+        assert!((0.8..=1.2).contains(&gain), "{test} {mode}: gain {gain}");
+    }
+}
+
+#[test]
+fn over_a_wire_the_kernels_pair_is_as_fast_as_the_simulators() {
+    compare("wire", WIRE);
+}
+
+#[test]
+fn in_a_cell_the_kernels_pair_is_as_fast_as_the_simulators() {
+    compare("cell", CELL);
+}
+
+#[test]
+fn a_client_that_reports_the_most_there_is_floods_nobody() {
+    if !is_root("a_client_that_reports_the_most_there_is_floods_nobody") {
+        return;
+    }
+    let absurd = [("cdbe.initial-report", "34 Gbit/s")];
+    let experiment = experiment("absurd", WIRE, &absurd);
+    let flow = &lab(&experiment).flows[0];
+    // 30 Mbit/s for 6 s are 15,500 segments; a window of 34 Gbit/s and 40 ms would be 117,000
+    assert!(flow.lost < 1_000, "{} packets lost", flow.lost);
+    let goodput = flow.goodput.as_mbps_f64();
+    assert!(goodput > 24.0, "{goodput} Mbit/s");
+}
+
+#[test]
+fn what_the_kernel_cannot_do_of_reports_is_refused() {
+    if !is_root("what_the_kernel_cannot_do_of_reports_is_refused") {
+        return;
+    }
+    for (key, value, expected) in [
+        ("flow.bulk.cc", "cqic", "only CDBE's server"),
+        ("flow.bulk.cc", "cqic-s", "no modem"),
+        ("cdbe.timestamp-tick", "4 ms", "count in 1 ms"),
+    ] {
+        let experiment = experiment("refused", CELL, &[(key, value)]);
+        let refused = lab::check(&experiment, None).expect_err(value).to_string();
+        assert!(refused.contains(expected), "{refused}");
+    }
+    let both = [("flow.bulk.cc", "cqic-s"), ("flow.bulk.report", "cdbe")];
+    let experiment = experiment("taken", CELL, &both);
+    assert!(lab::check(&experiment, None).is_ok());
+}
