@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod agreement;
+mod cdbe;
 mod claim;
 mod dynamic_buffer;
 mod experiment;
@@ -40,4 +41,9 @@ pub use results::Results;
 pub use section::{Extent, Part, Section, System, World};
 
 /// The systems whose papers can be reproduced.
-pub const SYSTEMS: &[&System] = &[&rapid::SYSTEM, &dynamic_buffer::SYSTEM, &meld::SYSTEM];
+pub const SYSTEMS: &[&System] = &[
+    &rapid::SYSTEM,
+    &dynamic_buffer::SYSTEM,
+    &cdbe::SYSTEM,
+    &meld::SYSTEM,
+];

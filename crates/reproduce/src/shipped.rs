@@ -12,6 +12,17 @@ macro_rules! files {
     };
 }
 
+/// Those of CDBE.
+pub(crate) const CDBE: Embedded = files![
+    "cdbe/cell.inc",
+    "cdbe/coexist.toml",
+    "cdbe/downloads.toml",
+    "cdbe/user.inc",
+    "cdbe/validate-lte.toml",
+    "cdbe/validate-wired.toml",
+    "cdbe/wired-bottleneck.toml",
+];
+
 /// Those of the dynamic buffers.
 pub(crate) const DYNAMIC_BUFFER: Embedded = files![
     "dynamic-buffer/base-station.inc",
@@ -84,6 +95,7 @@ mod tests {
             ("rapid", RAPID),
             ("dynamic-buffer", DYNAMIC_BUFFER),
             ("meld", MELD),
+            ("cdbe", CDBE),
         ];
         for (name, files) in all {
             let known = files.iter().map(|(name, _)| *name);

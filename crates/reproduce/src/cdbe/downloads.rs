@@ -1,0 +1,339 @@
+//! Table II.
+
+use super::measures::{completed, completion, delay, goodput, lost, rtt, throughput};
+use super::{CONTROLS, SIZES, both, downloads, has_modes, is_above, is_below, named};
+use crate::claim::{Cell, Claim, Verdict, with_interval};
+use crate::experiment::Experiment;
+use crate::figure::{Axis, Figure, Panel, Shape};
+use crate::markdown;
+use crate::measure::jain;
+use crate::results::Results;
+use crate::section::{Extent, Part, Section};
+use scenario::{Estimate, RunResult};
+
+/// Table II, with both modes and Cubic.
+pub(super) const SECTION: Section = Section {
+    id: "table2",
+    title: "Five downloads (table II)",
+    experiments: |_| {
+        rows()
+            .into_iter()
+            .map(|(_, experiment)| experiment)
+            .collect()
+    },
+    report,
+};
+
+/// What table II has, in its order.
+const PAPER: [(&str, [[&str; 4]; 2]); 5] = [
+    (
+        "DS throughput",
+        [
+            ["22.73", "35.82", "37.01", "32.88"],
+            ["37.01", "58.98", "58.88", "56.3"],
+        ],
+    ),
+    (
+        "DSDL",
+        [
+            ["66.45", "127.12", "134.22", "90.17"],
+            ["115.87", "153.93", "144.9", "99.91"],
+        ],
+    ),
+    (
+        "goodput",
+        [
+            ["3.14", "5.08", "5.32", "4.69"],
+            ["6.47", "7.50", "7.56", "7.26"],
+        ],
+    ),
+    (
+        "RTT",
+        [
+            ["623.5", "1063.0", "1042.5", "739.9"],
+            ["770.8", "1174.1", "1036.6", "913.0"],
+        ],
+    ),
+    (
+        "Jain",
+        [
+            ["0.791", "0.816", "0.825", "0.809"],
+            ["0.614", "0.636", "0.645", "0.633"],
+        ],
+    ),
+];
+
+type Measure = fn(&RunResult) -> Option<f64>;
+
+/// Every algorithm, size and mode, with its labels.
+fn rows() -> Vec<([String; 3], Experiment)> {
+    let mut rows = Vec::new();
+    for size in SIZES {
+        for control in CONTROLS.into_iter().chain(["cubic"]) {
+            let modes: &[&str] = match has_modes(control) {
+                true => &["paper", "default"],
+                false => &[""],
+            };
+            for mode in modes {
+                let labels = [size, named(control), mode].map(str::to_owned);
+                rows.push((labels, downloads(control, size, mode)));
+            }
+        }
+    }
+    rows
+}
+
+/// One algorithm over another, drop by drop, in both modes.
+fn over(
+    results: &Results,
+    [control, base]: [&'static str; 2],
+    size: &'static str,
+    measure: Measure,
+) -> [Cell; 2] {
+    both(|mode| ratio(results, [control, base], size, mode, measure))
+}
+
+fn ratio(
+    results: &Results,
+    [control, base]: [&str; 2],
+    size: &str,
+    mode: &str,
+    measure: Measure,
+) -> Estimate {
+    let [control, base] = [control, base].map(|cc| downloads(cc, size, mode));
+    results.ratio(&control, &base, measure)
+}
+
+fn report(_: &Extent, results: &Results) -> Part {
+    let mut claims = goodputs(results);
+    claims.extend(delays(results));
+    claims.extend(goals(results));
+    Part {
+        claims,
+        text: text(results),
+        figures: vec![bars(results)],
+    }
+}
+
+fn goodputs(results: &Results) -> Vec<Claim> {
+    let mut claims = Vec::new();
+    for (size, paper, least) in [("1 MB", "1.49", 1.4), ("10 MB", "1.12", 1.1)] {
+        let cells = over(results, ["cdbe", "bbr"], size, goodput);
+        let ours = ratio(results, ["cdbe", "bbr"], size, "paper", goodput);
+        let verdict = Verdict::of(ours.mean >= least && is_above(ours, 1.0));
+        claims.push(
+            Claim::new("table II", format!("{size}: goodput, CDBE over BBR"), paper)
+                .measured(&cells, verdict)
+                .note(format!("taken as at least {least}"))
+                .if_not("see below"),
+        );
+    }
+    for (size, paper) in [("1 MB", "0.92"), ("10 MB", "0.97")] {
+        let cells = over(results, ["cdbe", "cqic"], size, goodput);
+        let ours = ratio(results, ["cdbe", "cqic"], size, "paper", goodput);
+        claims.push(
+            Claim::new(
+                "table II",
+                format!("{size}: goodput, CDBE over CQIC"),
+                paper,
+            )
+            .measured(&cells, Verdict::of(is_below(ours, 1.0)))
+            .if_not("more here, see below"),
+        );
+        let cells = over(results, ["cqic-s", "cqic"], size, goodput);
+        let ours = ratio(results, ["cqic-s", "cqic"], size, "paper", goodput);
+        let paper = if size == "1 MB" { "1.05" } else { "1.01" };
+        claims.push(
+            Claim::new(
+                "table II",
+                format!("{size}: goodput, CQIC-S over CQIC"),
+                paper,
+            )
+            .measured(&cells, Verdict::of(ours.mean >= 1.0))
+            .if_not("see below"),
+        );
+    }
+    for (size, paper, least) in [("1 MB", "0.81", 0.81), ("10 MB", "0.63", 0.63)] {
+        let cells = both(|mode| results.mean(&downloads("cdbe", size, mode), jain));
+        let ours = cells[0].first();
+        claims.push(
+            Claim::new(
+                "table II",
+                format!("{size}: Jain's index of goodputs, CDBE"),
+                paper,
+            )
+            .measured(
+                &cells,
+                Verdict::of(ours >= least).or_better(ours > least + 0.05),
+            )
+            .note("everybody is in range here"),
+        );
+    }
+    claims
+}
+
+fn delays(results: &Results) -> Vec<Claim> {
+    let below = |place, what: String, paper, pair, size, measure: Measure, bound| {
+        let cells = over(results, pair, size, measure);
+        let ours = ratio(results, pair, size, "paper", measure);
+        Claim::new(place, what, paper)
+            .measured(&cells, Verdict::of(is_below(ours, bound)))
+            .if_not("see below")
+    };
+    let mut claims = vec![
+        below(
+            "table II",
+            "10 MB: DSDL, CDBE over BBR".to_owned(),
+            "0.86",
+            ["cdbe", "bbr"],
+            "10 MB",
+            delay,
+            1.0,
+        ),
+        below(
+            "table II",
+            "10 MB: DSDL, CDBE over CQIC".to_owned(),
+            "0.65",
+            ["cdbe", "cqic"],
+            "10 MB",
+            delay,
+            1.0,
+        ),
+        below(
+            "table II",
+            "1 MB: DSDL, CDBE over CQIC".to_owned(),
+            "0.71",
+            ["cdbe", "cqic"],
+            "1 MB",
+            delay,
+            1.0,
+        ),
+    ];
+    for (size, paper) in [("1 MB", "0.98"), ("10 MB", "0.88")] {
+        claims.push(below(
+            "table II",
+            format!("{size}: RTT, CQIC-S over CQIC"),
+            paper,
+            ["cqic-s", "cqic"],
+            size,
+            rtt,
+            1.0,
+        ));
+    }
+    for (size, paper) in [("1 MB", "1.19"), ("10 MB", "1.18")] {
+        let cells = over(results, ["cdbe", "bbr"], size, rtt);
+        let ours = ratio(results, ["cdbe", "bbr"], size, "paper", rtt);
+        claims.push(
+            Claim::new("table II", format!("{size}: RTT, CDBE over BBR"), paper)
+                .measured(&cells, Verdict::of(is_above(ours, 1.0)))
+                .if_not(
+                    "the paper blames the uplink for it, which carries its reports in a block more",
+                ),
+        );
+    }
+    claims
+}
+
+fn goals(results: &Results) -> Vec<Claim> {
+    let more = over(results, ["cdbe", "cqic"], "10 MB", goodput);
+    let less = over(results, ["cdbe", "bbr"], "10 MB", delay);
+    let queue = both(|mode| {
+        let [cdbe, bbr] = ["cdbe", "bbr"].map(|cc| downloads(cc, "10 MB", mode));
+        results.ratio(&cdbe, &bbr, |run| delay(run).map(|ms| ms - WIRE))
+    });
+    vec![
+        Claim::new("our goal", "10 MB: goodput over CQIC's", "(>= 1)")
+            .measured(&more, Verdict::of(more[1].first() >= 1.0))
+            .if_not("see below"),
+        Claim::new("our goal", "10 MB: DSDL over BBR's", "(<= 0.7)")
+            .measured(&less, Verdict::of(less[1].first() <= 0.7))
+            .if_not("see below"),
+        Claim::new(
+            "our goal",
+            "10 MB: DSDL above the wire's 50 ms, over BBR's",
+            "(<= 0.7)",
+        )
+        .measured(&queue, Verdict::of(queue[1].first() <= 0.7))
+        .if_not("see below"),
+    ]
+}
+
+/// One-way delay of the wire, ms.
+const WIRE: f64 = 50.0;
+
+fn text(results: &Results) -> String {
+    let measures: [Measure; 8] = [
+        throughput, delay, goodput, rtt, jain, completed, completion, lost,
+    ];
+    let heads = [
+        "size",
+        "cc",
+        "mode",
+        "DS throughput Mbit/s",
+        "DSDL ms",
+        "goodput Mbit/s",
+        "RTT ms",
+        "Jain",
+        "completed %",
+        "their time s",
+        "lost",
+    ];
+    let lines = rows().into_iter().map(|(labels, experiment)| {
+        let cells = measures.map(|measure| {
+            // what only some drops have is averaged over those
+            let runs = results.runs(&experiment).iter();
+            let values: Vec<f64> = runs.filter_map(measure).collect();
+            with_interval(scenario::estimate(&values))
+        });
+        labels.into_iter().chain(cells).collect()
+    });
+    let heads_of_paper = ["size", "paper", "BBR", "CQIC", "CQIC-S", "CDBE"];
+    let paper = SIZES.iter().enumerate().flat_map(|(i, size)| {
+        PAPER.iter().map(move |(what, values)| {
+            let values = values[i].iter().map(|text| (*text).to_owned());
+            [(*size).to_owned(), (*what).to_owned()]
+                .into_iter()
+                .chain(values)
+                .collect()
+        })
+    });
+    format!(
+        "{}\nThe paper's table II (its RTT read as seconds):\n\n{}",
+        markdown::table(&heads, lines),
+        markdown::table(&heads_of_paper, paper)
+    )
+}
+
+/// Goodput and delay of all.
+fn bars(results: &Results) -> Figure {
+    let measures: [(&'static str, Measure); 2] =
+        [("goodput (Mbit/s)", goodput), ("DSDL (ms)", delay)];
+    let all = [
+        ("BBR", "bbr", "paper"),
+        ("CQIC", "cqic", "paper"),
+        ("CQIC-S", "cqic-s", "paper"),
+        ("CDBE", "cdbe", "paper"),
+        ("CDBE default", "cdbe", "default"),
+    ];
+    let panels = measures.map(|(label, measure)| Panel {
+        title: String::new(),
+        x: Axis::linear("size"),
+        y: Axis::linear(label),
+        shape: Shape::Groups {
+            conditions: SIZES.map(str::to_owned).to_vec(),
+            series: all
+                .map(|(name, control, mode)| {
+                    let each =
+                        SIZES.map(|size| results.mean(&downloads(control, size, mode), measure));
+                    (name.to_owned(), each.to_vec())
+                })
+                .to_vec(),
+        },
+    });
+    Figure {
+        name: "table2",
+        title: "Goodput and downstream delay of five downloads".to_owned(),
+        columns: 2,
+        panels: panels.to_vec(),
+    }
+}

@@ -1,0 +1,124 @@
+//! The validation on a wire (section III-B, figure 2b).
+
+use super::measures::{pairs, series};
+use super::{MODES, both};
+use crate::claim::{Cell, Claim, Verdict};
+use crate::experiment::Experiment;
+use crate::figure::{Axis, Figure, Panel, Shape, Trace};
+use crate::results::Results;
+use crate::section::{Extent, Part, Section};
+use scenario::{Metric, RunResult};
+
+/// Figure 2b.
+pub(super) const SECTION: Section = Section {
+    id: "fig2",
+    title: "The client's estimate on a wire that changes its rate (figure 2b)",
+    experiments: |_| MODES.map(validation).to_vec(),
+    report,
+};
+
+/// Two long windows of 80 ms each.
+const TWO_WINDOWS: f64 = 0.160;
+/// When the wire changes, s, and the end.
+const CHANGES: [f64; 13] = [
+    0.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 100.0, 110.0,
+];
+
+/// Nothing in it is random.
+fn validation(mode: &str) -> Experiment {
+    Experiment::of("cdbe/validate-wired")
+        .set("cdbe.mode", mode)
+        .at_most(1)
+}
+
+/// Report over capacity at each sample of a time.
+fn errors(run: &RunResult, from: f64, to: f64) -> Vec<(f64, f64)> {
+    let report = series(run, "download", Metric::Report);
+    let capacity = series(run, "link", Metric::Capacity);
+    // a sample at the instant of a step shows the rate after it and the report before it
+    let within = |points: Vec<(f64, f64)>| -> Vec<(f64, f64)> {
+        let inside = points.into_iter().filter(|(at, _)| *at > from && *at < to);
+        inside.collect()
+    };
+    let (report, capacity) = (within(report), within(capacity));
+    let times = report.iter().map(|(at, _)| *at);
+    let ratios = pairs(&report, &capacity, from);
+    times
+        .zip(ratios)
+        .map(|(at, (report, capacity))| (at, (report / capacity - 1.0).abs()))
+        .collect()
+}
+
+/// The longest that it takes after a step until the report stays within 10 % of the wire, ms.
+fn settling(run: &RunResult) -> Option<f64> {
+    let steps = CHANGES.windows(2).skip(1);
+    let each = steps.map(|step| {
+        let errors = errors(run, step[0], step[1]);
+        let last = errors.iter().rev().find(|(_, error)| *error > 0.1);
+        last.map_or(0.0, |(at, _)| 1e3 * (at - step[0]))
+    });
+    each.reduce(f64::max)
+}
+
+/// The greatest mean error of a plateau after two long windows, %.
+fn error(run: &RunResult) -> Option<f64> {
+    let steps = CHANGES.windows(2);
+    let each = steps.filter_map(|step| {
+        let errors = errors(run, step[0] + TWO_WINDOWS, step[1]);
+        let sum: f64 = errors.iter().map(|(_, error)| error).sum();
+        (!errors.is_empty()).then(|| 100.0 * sum / errors.len() as f64)
+    });
+    each.reduce(f64::max)
+}
+
+fn report(_: &Extent, results: &Results) -> Part {
+    let settles = both(|mode| results.mean(&validation(mode), settling));
+    let errs = both(|mode| results.mean(&validation(mode), error));
+    let holds = |cells: &[Cell; 2], bound| Verdict::of(cells.iter().all(|c| c.first() <= bound));
+    let claims = vec![
+        Claim::new(
+            "figure 2b",
+            "a step of the wire: time until the report stays within 10 %, ms, the longest of 11",
+            "(<= 160)",
+        )
+        .measured(&settles, holds(&settles, 1e3 * TWO_WINDOWS))
+        .note("two long windows; samples every 20 ms"),
+        Claim::new(
+            "figure 2b",
+            "on a plateau: mean error of the report, %, the worst of 12",
+            "(<= 5)",
+        )
+        .measured(&errs, holds(&errs, 5.0))
+        .note("1.9 of it are headers: the report is of payload"),
+    ];
+    Part {
+        claims,
+        text: String::new(),
+        figures: figure(results).into_iter().collect(),
+    }
+}
+
+fn figure(results: &Results) -> Option<Figure> {
+    let run = results.runs(&validation("paper")).first()?;
+    let trace = |name: &str, entity, metric| Trace {
+        name: name.to_owned(),
+        points: series(run, entity, metric)
+            .into_iter()
+            .map(|(at, bps)| (at, bps / 1e6))
+            .collect(),
+    };
+    Some(Figure {
+        name: "fig2b",
+        title: "The client's estimate beside the wire's rate".to_owned(),
+        columns: 1,
+        panels: vec![Panel {
+            title: "UDP over a wire, base round trip 80 ms".to_owned(),
+            x: Axis::linear("time (s)"),
+            y: Axis::linear("rate (Mbit/s)"),
+            shape: Shape::Lines(vec![
+                trace("wire", "link", Metric::Capacity),
+                trace("estimate", "download", Metric::Report),
+            ]),
+        }],
+    })
+}
