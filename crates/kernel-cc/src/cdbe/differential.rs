@@ -9,6 +9,7 @@ use cc::{RateReport, Timestamps};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, ObjectBuilder, ProgramInput};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
+use std::collections::VecDeque;
 
 const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/cdbe_check.bpf.o"));
 
@@ -277,4 +278,176 @@ fn the_kernels_decisions_are_the_cores() {
         };
         runner().run(&replies(), same).expect("the same");
     }
+}
+
+/// A download in a closed loop: what the server decides is sent, what arrives is measured, what is
+/// measured is reported. Milliseconds as slots of a cell whose rate steps and which holds data up, as
+/// HARQ does.
+struct Download {
+    mode: Mode,
+    now: u64,
+    /// Arrivals at the cell's queue: when, the sender's timestamp.
+    down: VecDeque<(u64, u32)>,
+    /// Acknowledgements on their way: when, report, timestamps, segments.
+    up: VecDeque<(u64, Option<u32>, Timestamps, u64)>,
+    credit: u64,
+    in_flight: u64,
+    estimate: estimator::State,
+    cadence: Cadence,
+    clock: PeerClock,
+    decision: server::State,
+    /// Segments that arrived, and were not acknowledged.
+    unacked: u64,
+}
+
+const MSS: u64 = 1_448;
+/// One way without the queue, us.
+const WAY: u64 = 20_000;
+/// What the client's clock shows above the server's in mode `default`, ticks; `paper` takes both for one.
+const OFFSET: u32 = u32::MAX - 1_500;
+
+impl Download {
+    fn new(mode: Mode) -> Self {
+        Self {
+            mode,
+            now: 1_000_000,
+            down: VecDeque::new(),
+            up: VecDeque::new(),
+            credit: 0,
+            in_flight: 0,
+            estimate: estimator::State::new(&estimator::Config::new(mode)),
+            cadence: Cadence::new(mode),
+            clock: PeerClock::default(),
+            decision: server::State::new(),
+            unacked: 0,
+        }
+    }
+
+    fn rules(&self) -> server::Config {
+        server::Config::new(self.mode, MSS)
+    }
+
+    /// A millisecond; how many events it had.
+    fn step(&mut self, kernel: &mut Kernel) -> usize {
+        self.now += 1_000;
+        self.send();
+        let slot = self.now / 1_000;
+        // 2 s each at 3, 1, 6 and 2 MB/s; of 40 slots the first eight carry nothing
+        let rate = [3_000, 1_000, 6_000, 2_000][(slot / 2_000) as usize % 4];
+        let mut budget = match slot % 40 {
+            0..8 => 0,
+            8 => 9 * rate,
+            _ => rate,
+        };
+        let mut events = 0;
+        while let Some((at, stamp)) = self.down.front().copied()
+            && at <= self.now
+            && budget >= MSS
+        {
+            budget -= MSS;
+            self.down.pop_front();
+            self.arrive(kernel, stamp);
+            events += 1;
+        }
+        while self.up.front().is_some_and(|(at, ..)| *at <= self.now) {
+            let (_, report, stamps, segments) = self.up.pop_front().expect("there is one");
+            self.acknowledge(kernel, report, stamps, segments);
+            events += 1;
+        }
+        events
+    }
+
+    fn send(&mut self) {
+        let rules = self.rules();
+        // before the first acknowledgement: ten segments
+        let window = self.decision.window(&rules).max(10 * MSS);
+        self.credit = (self.credit + self.decision.pacing_rate(&rules) / 1_000).min(20 * MSS);
+        while self.credit >= MSS && self.in_flight + MSS <= window {
+            self.credit -= MSS;
+            self.in_flight += MSS;
+            let stamp = (self.now / 1_000) as u32;
+            self.down.push_back((self.now + WAY, stamp));
+        }
+    }
+
+    fn arrive(&mut self, kernel: &mut Kernel, stamp: u32) {
+        let segment = estimator::Segment {
+            at: self.now,
+            bytes: MSS,
+            stamp,
+            rtt: self.now - u64::from(stamp) * 1_000 + WAY,
+        };
+        let config = estimator::Config::new(self.mode);
+        self.estimate.on_segment(&config, &segment);
+        let report = RateReport::saturating(self.estimate.rate);
+        self.unacked += 1;
+        // the kernel's counts what could carry it; a delayed acknowledgement carries it for two
+        let told = self.cadence.on_ack(report);
+        let found = kernel.arrive(&segment);
+        assert_eq!(found, (self.estimate, told.is_some()), "after {segment:?}");
+        if self.unacked == 2 {
+            let offset = if self.mode == Mode::Default {
+                OFFSET
+            } else {
+                0
+            };
+            let stamps = Timestamps {
+                val: ((self.now / 1_000) as u32).wrapping_add(offset),
+                ecr: stamp,
+            };
+            let report = told.map(RateReport::bytes_per_second);
+            self.up
+                .push_back((self.now + WAY, report, stamps, self.unacked));
+            self.unacked = 0;
+        }
+    }
+
+    fn acknowledge(
+        &mut self,
+        kernel: &mut Kernel,
+        report: Option<u32>,
+        stamps: Timestamps,
+        segments: u64,
+    ) {
+        self.in_flight -= segments * MSS;
+        let rtt = self.now - u64::from(stamps.ecr) * 1_000;
+        let event = server::Event {
+            at: self.now,
+            report,
+            delay: self.clock.delay(self.mode, self.now, stamps),
+            min_rtt: 2 * WAY + 1_000,
+            in_flight: self.in_flight,
+            delivered: (self.in_flight + segments * MSS) * 1_000_000 / rtt,
+            is_app_limited: false,
+        };
+        let rules = self.rules();
+        self.decision.on_ack(&rules, &event);
+        let decided = Decided {
+            state: self.decision,
+            clock: self.clock,
+            pacing_rate: self.decision.pacing_rate(&rules),
+            window: self.decision.window(&rules),
+        };
+        let found = kernel.acknowledge(&event, Some(stamps));
+        assert_eq!(found, decided, "after {event:?}");
+    }
+}
+
+#[test]
+fn a_download_through_all_states_is_decided_the_same() {
+    let Some(mut kernel) = Kernel::load() else {
+        return;
+    };
+    let mut phases = [0u32; 4];
+    for mode in [Mode::Paper, Mode::Default] {
+        let mut download = Download::new(mode);
+        kernel.begin(&download.rules());
+        let mut events = 0;
+        for _ in 0..9_000 {
+            events += download.step(&mut kernel);
+            phases[download.decision.phase as usize] += 1;
+        }
+        assert!(events > 10_000, "{events} events");
+    }
+    assert!(phases.iter().all(|&slots| slots > 0), "{phases:?}");
 }
