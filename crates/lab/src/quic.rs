@@ -6,7 +6,8 @@ use crate::cleanup::Folder;
 use crate::measure::Event;
 use crate::names::{SERVER_ADDRESS, flow_port};
 use crate::namespace::Namespace;
-use crate::traffic::FlowContext;
+use crate::traffic::{FlowContext, Told};
+use cc::{RateReport, RateView};
 use scenario::{AppSpec, Direction, EcnSpec, Experiment, FlowSpec, ReporterSpec};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -200,9 +201,27 @@ impl Seen {
         let lost = count("lost_packets");
         context.report(Event::Retransmits(lost.saturating_sub(self.lost_packets)));
         self.lost_packets = self.lost_packets.max(lost);
+        context.senders.tell(context.index, told(&sample));
         context.report(Event::Sender {
             cwnd: Bytes::new(count("cwnd_bytes")),
             in_flight: Bytes::new(count("in_flight_bytes")),
         });
     }
+}
+
+/// What the server of a connection that goes on has been reported, if it has been, and makes of it.
+fn told(sample: &serde_json::Value) -> Option<Told> {
+    let number = |field: &str| sample[field].as_f64();
+    let report = sample["client_report_bytes_per_second"].as_u64()?;
+    let is_open = sample["event"] == "sample";
+    is_open.then_some(Told {
+        report: RateReport::saturating(report),
+        view: RateView {
+            used: RateReport::saturating(sample["used_bytes_per_second"].as_u64()?),
+            bounded: sample["client_reports_bounded"].as_u64()?,
+            gain: number("pacing_gain")?,
+            delay_ms: number("delay_seconds")? * 1e3,
+            least_delay_ms: number("least_delay_seconds")? * 1e3,
+        },
+    })
 }

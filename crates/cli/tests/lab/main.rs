@@ -6,6 +6,7 @@ mod capture;
 mod ends;
 mod meld;
 mod queues;
+mod reports;
 mod runs;
 mod shell;
 

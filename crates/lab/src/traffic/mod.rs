@@ -15,7 +15,7 @@ mod socket;
 mod upload;
 
 pub(crate) use datagrams::Stamp;
-pub(crate) use senders::{EndStates, SenderStates};
+pub(crate) use senders::{EndStates, SenderStates, Told};
 pub(crate) use socket::check_flow;
 
 use crate::Error;

@@ -23,6 +23,13 @@ pub(crate) struct EndStates {
     pub(crate) view: Option<RateView>,
 }
 
+/// What a server over QUIC has been reported, and makes of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told {
+    pub(crate) report: RateReport,
+    pub(crate) view: RateView,
+}
+
 /// The state of the latest connection of each flow. Asking the kernel may take the lock of a socket, so
 /// that it is done by a thread of its own, and not by the radio.
 #[derive(Debug)]
@@ -30,6 +37,8 @@ pub(crate) struct SenderStates {
     sockets: Mutex<Vec<Weak<OwnedFd>>>,
     clients: Mutex<Vec<Weak<OwnedFd>>>,
     states: Mutex<Vec<EndStates>>,
+    /// What servers over QUIC tell, of flows that have any.
+    told: Mutex<Vec<Option<Told>>>,
     cdbe: Option<Arc<Attached>>,
 }
 
@@ -41,6 +50,7 @@ impl SenderStates {
             sockets: none(),
             clients: none(),
             states: Mutex::new(vec![EndStates::default(); flows]),
+            told: Mutex::new(vec![None; flows]),
             cdbe,
         }
     }
@@ -53,6 +63,11 @@ impl SenderStates {
     /// From now on, this is the flow's client, as long as its thread holds it.
     pub(crate) fn register_client(&self, flow: usize, socket: &Arc<OwnedFd>) {
         lock(&self.clients)[flow] = Arc::downgrade(socket);
+    }
+
+    /// A server over QUIC tells what it has been reported; nothing any more with `None`.
+    pub(crate) fn tell(&self, flow: usize, told: Option<Told>) {
+        lock(&self.told)[flow] = told;
     }
 
     /// The states, as of the last step.
@@ -93,7 +108,14 @@ impl SenderStates {
         let (servers, clients) = (held(&self.sockets), held(&self.clients));
         let ends = servers.into_iter().zip(clients);
         let states = ends.map(|(server, client)| self.state_of(server, client));
-        *lock(&self.states) = states.collect();
+        let mut states: Vec<_> = states.collect();
+        for (state, told) in states.iter_mut().zip(lock(&self.told).iter()) {
+            if let Some(told) = told {
+                state.report = Some(told.report);
+                state.view = Some(told.view);
+            }
+        }
+        *lock(&self.states) = states;
     }
 
     fn state_of(&self, server: Option<Arc<OwnedFd>>, client: Option<Arc<OwnedFd>>) -> EndStates {

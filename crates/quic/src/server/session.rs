@@ -259,6 +259,7 @@ impl Session {
         let path = self.monitor.path();
         let has_rtt = path.rtt_samples > 0;
         let seconds = |time: units::Duration| has_rtt.then(|| time.as_secs_f64());
+        let view = self.monitor.rate_view();
         let mut sample = self.summary(connection);
         let more = json!({
             "event": event,
@@ -273,7 +274,10 @@ impl Session {
             "sent_bytes": stats.udp_tx.bytes,
             "mtu_bytes": stats.path.current_mtu,
             "client_report_bytes_per_second": self.last_report(),
-            "pacing_gain": self.monitor.rate_view().map(|view| view.gain),
+            "used_bytes_per_second": view.map(|view| view.used.bytes_per_second()),
+            "pacing_gain": view.map(|view| view.gain),
+            "delay_seconds": view.map(|view| view.delay_ms / 1e3),
+            "least_delay_seconds": view.map(|view| view.least_delay_ms / 1e3),
         });
         if let (Value::Object(sample), Value::Object(more)) = (&mut sample, more) {
             sample.extend(more);
