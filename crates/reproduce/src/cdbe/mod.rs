@@ -37,7 +37,7 @@ pub(crate) static SYSTEM: System = System {
         network, of which 50 ms are the wire. Goodput is a user's payload over the time of its download, or until the \
         run ends. The paper does not define \"DS throughput\": here it is what the cell delivers to all users \
         while any of them downloads.",
-    quick: "50 s of runs instead of minutes; no sensitivity",
+    quick: "few drops; no sensitivity",
     sections: &[
         wired::SECTION,
         lte::SECTION,
