@@ -12,7 +12,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("radio", &["units", "rnis"]),
     ("cc", &["units", "rnis", "radio"]),
     ("queue", &["units"]),
-    ("quinn-cc", &["units", "cc"]),
+    ("quinn-cc", &["units", "rnis", "cc"]),
     ("rapid", &["units", "rnis", "radio", "cc"]),
     ("ran", &["units", "rnis", "radio", "queue"]),
     (
