@@ -181,10 +181,10 @@ fn figure(results: &Results) -> Option<Figure> {
                 .collect(),
         };
         Panel {
-            title: user
-                .replace("at-", "from ")
-                .replace('m', " m")
-                .replace("fro m", "from"),
+            title: format!(
+                "from {} m",
+                user.trim_matches(|c: char| !c.is_ascii_digit())
+            ),
             x: Axis::linear("time (s)"),
             y: Axis::linear("rate (Mbit/s)"),
             shape: Shape::Lines(vec![
