@@ -53,7 +53,6 @@ INLINE s64 quotient(s64 a, u64 b)
 #define BETA_GAP 400000ULL
 #define LONGEST_GAP 60000000ULL
 #define TICK 1000ULL
-#define STEP 250ULL
 
 struct segment {
 	u64 at;
@@ -68,8 +67,8 @@ struct estimate {
 	u64 long_at;
 	u64 samples;
 	u64 rates;
-	u64 long_bytes;
-	u64 long_time;
+	u64 past_bytes[SAMPLES];
+	u64 past_time[SAMPLES];
 	u64 head_at;
 	u64 head_stamp;
 	u64 bytes;
@@ -103,13 +102,6 @@ INLINE u64 smooth(u64 before, u64 mean, u64 numerator, u64 denominator)
 	return (numerator * before + (denominator - numerator) * mean) / denominator;
 }
 
-INLINE int is_step(u64 before, u64 mean)
-{
-	u64 change = before > mean ? before - mean : mean - before;
-
-	return change * 1000 > before * STEP;
-}
-
 INLINE u64 sent_interval(u32 head, u32 last)
 {
 	s32 ticks = last - head;
@@ -125,8 +117,6 @@ INLINE void begin_long(struct estimate *st, const struct segment *segment)
 	st->long_at = segment->at;
 	st->samples = 0;
 	st->rates = 0;
-	st->long_bytes = 0;
-	st->long_time = 0;
 }
 
 /* Whether the time since the last segment belongs to the segment. */
@@ -146,6 +136,12 @@ INLINE void begin_sample(struct estimate *st, u64 mode, const struct segment *se
 	if (mode == DEFAULT) {
 		st->since = is_near ? st->last_at : segment->at;
 		st->bytes = is_near ? segment->bytes : 0;
+		if (!is_near) {
+			for (u32 k = 0; k < SAMPLES; k++) {
+				st->past_bytes[k] = 0;
+				st->past_time[k] = 0;
+			}
+		}
 	} else {
 		st->bytes = segment->bytes;
 	}
@@ -155,11 +151,29 @@ INLINE void begin_sample(struct estimate *st, u64 mode, const struct segment *se
 	st->last_stamp = segment->stamp;
 }
 
+/* The report out of the last sample windows, unless too little of them was filled to tell. */
+INLINE void renew(struct estimate *st)
+{
+	u64 bytes = 0, time = 0;
+
+	for (u32 k = 0; k < SAMPLES; k++) {
+		bytes += st->past_bytes[k];
+		time += st->past_time[k];
+	}
+	if (time >= st->window / SAMPLES)
+		st->rate = least_of(sample_rate(bytes, time), U32_MAX);
+}
+
 INLINE void end_sample(struct estimate *st, u64 mode)
 {
 	if (mode == DEFAULT) {
-		st->long_bytes += st->bytes;
-		st->long_time += st->last_at - st->since;
+		for (u32 k = SAMPLES - 1; k > 0; k--) {
+			st->past_bytes[k] = st->past_bytes[k - 1];
+			st->past_time[k] = st->past_time[k - 1];
+		}
+		st->past_bytes[0] = st->bytes;
+		st->past_time[0] = st->last_at - st->since;
+		renew(st);
 	} else {
 		u64 sent = sent_interval(st->head_stamp, st->last_stamp);
 		u64 arrival = st->last_at - st->head_at;
@@ -173,26 +187,13 @@ INLINE void end_long(struct estimate *st, u64 mode)
 {
 	u64 gap = st->long_at > st->before_at ? st->long_at - st->before_at : 0;
 	u64 numerator = 2, denominator = 5;
-	int has_mean = 1;
-	u64 mean;
 
 	if (st->has_before && gap > st->window / SAMPLES) {
 		numerator = BETA_GAP;
 		denominator = BETA_GAP + least_of(gap, LONGEST_GAP);
 	}
-	if (mode == PAPER) {
-		mean = st->rates / most_of(st->samples, 1);
-	} else {
-		has_mean = st->long_time >= st->window / SAMPLES;
-		mean = sample_rate(st->long_bytes, st->long_time);
-	}
-	if (has_mean) {
-		if (mode == DEFAULT && is_step(st->rate, mean)) {
-			numerator = 0;
-			denominator = 1;
-		}
-		st->rate = smooth(st->rate, mean, numerator, denominator);
-	}
+	if (mode == PAPER)
+		st->rate = smooth(st->rate, st->rates / most_of(st->samples, 1), numerator, denominator);
 	st->before_at = st->last_at;
 	st->has_before = 1;
 }

@@ -18,11 +18,11 @@
 //!   again) count as no difference.
 //!
 //! *Mode `default`*: n segments that arrive in n - 1 intervals are counted over those intervals and the
-//! one before, not over n - 1 (at 5 Mbit/s and 80 ms equation 2 measures a sixth too much); the long
-//! window's rate is its bytes over its time, so that a window in which a retransmission held everything
-//! up and the one in which it all arrives weigh as much as they lasted (the timestamps tell such a gap from
-//! a pause of the sender); and a change by more than a
-//! quarter is believed at once, where equation 4 needs five long windows to forget 99 % of the past.
+//! one before, not over n - 1 (at 5 Mbit/s and 80 ms equation 2 measures a sixth too much). The report is
+//! the bytes of the last five sample windows over their time, anew with each of them: a window in which a
+//! retransmission held everything up and the one in which it all arrives weigh as much as they lasted (the
+//! timestamps tell such a gap from a pause of the sender), and the report is as old as a sample window,
+//! where equation 4 needs five long windows to forget 99 % of the past.
 
 use super::{INITIAL_REPORT, Mode};
 use crate::{Arrival, RateReport, RateReporter};
@@ -41,8 +41,6 @@ pub const BETA_GAP: u64 = 400_000;
 pub const LONGEST_GAP: u64 = 60_000_000;
 /// The sender's tick, us.
 pub const TICK: u64 = 1_000;
-/// Mode `default`: a change by more than this part is believed at once, in thousandths.
-pub const STEP: u64 = 250;
 
 /// How a client estimates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,10 +87,10 @@ pub struct State {
     pub samples: u64,
     /// Mode `paper`: the sum of their rates, bytes a second.
     pub rates: u64,
-    /// Mode `default`: their bytes.
-    pub long_bytes: u64,
-    /// Mode `default`: their time, us.
-    pub long_time: u64,
+    /// Mode `default`: bytes of the last sample windows, the newest first.
+    pub past_bytes: [u64; SAMPLES as usize],
+    /// Mode `default`: their times, us.
+    pub past_time: [u64; SAMPLES as usize],
     /// When the sample window's head arrived, us.
     pub head_at: u64,
     /// The head's timestamp.
@@ -147,11 +145,6 @@ pub fn smooth(before: u64, mean: u64, (numerator, denominator): (u64, u64)) -> u
     (numerator * before + (denominator - numerator) * mean) / denominator
 }
 
-/// Whether `mean` differs from `before` by more than [`STEP`].
-pub fn is_step(before: u64, mean: u64) -> bool {
-    before.abs_diff(mean) * 1_000 > before * STEP
-}
-
 /// dTS_i, us: how far the sender's clock went from one segment to another.
 pub fn sent_interval(head: u32, last: u32) -> u64 {
     let ticks = last.wrapping_sub(head).cast_signed();
@@ -167,7 +160,7 @@ impl State {
         }
     }
 
-    /// A segment arrived. True if the report has changed hands: a long window has ended.
+    /// A segment arrived. True if a long window has ended.
     pub fn on_segment(&mut self, config: &Config, segment: &Segment) -> bool {
         if !self.is_running {
             self.is_running = true;
@@ -201,17 +194,20 @@ impl State {
         self.long_at = segment.at;
         self.samples = 0;
         self.rates = 0;
-        self.long_bytes = 0;
-        self.long_time = 0;
     }
 
     /// The segment is the head of a sample window. In mode `default` what arrived before it, if that
-    /// was not long ago, is where its interval begins; else it only begins the next.
+    /// was not long ago, is where its interval begins; else it only begins the next, and what was before the
+    /// pause is forgotten.
     fn begin_sample(&mut self, config: &Config, segment: &Segment) {
         let is_near = self.last_at > 0 && self.is_near(segment);
         if config.mode == Mode::Default {
             self.since = if is_near { self.last_at } else { segment.at };
             self.bytes = if is_near { segment.bytes } else { 0 };
+            if !is_near {
+                self.past_bytes = [0; SAMPLES as usize];
+                self.past_time = [0; SAMPLES as usize];
+            }
         } else {
             self.bytes = segment.bytes;
         }
@@ -233,8 +229,11 @@ impl State {
 
     fn end_sample(&mut self, config: &Config) {
         if config.mode == Mode::Default {
-            self.long_bytes += self.bytes;
-            self.long_time += self.last_at - self.since;
+            self.past_bytes.rotate_right(1);
+            self.past_time.rotate_right(1);
+            self.past_bytes[0] = self.bytes;
+            self.past_time[0] = self.last_at - self.since;
+            self.renew();
         } else {
             let sent = sent_interval(self.head_stamp, self.last_stamp);
             let arrival = self.last_at - self.head_at;
@@ -244,13 +243,13 @@ impl State {
         self.samples += 1;
     }
 
-    /// The mean of the long window; none if it shows no rate.
-    fn mean(&self, config: &Config) -> Option<u64> {
-        match config.mode {
-            Mode::Paper => Some(self.rates / self.samples.max(1)),
-            // too little of the window was filled to tell
-            Mode::Default if self.long_time < self.window / SAMPLES => None,
-            Mode::Default => Some(sample_rate(self.long_bytes, self.long_time)),
+    /// Mode `default`: the report out of the last sample windows, unless too little of them was filled to
+    /// tell.
+    fn renew(&mut self) {
+        let time = self.past_time.iter().sum::<u64>();
+        if time >= self.window / SAMPLES {
+            let bytes = self.past_bytes.iter().sum();
+            self.rate = sample_rate(bytes, time).min(u64::from(u32::MAX));
         }
     }
 
@@ -261,9 +260,8 @@ impl State {
         } else {
             beta(0, self.window / SAMPLES)
         };
-        if let Some(mean) = self.mean(config) {
-            let is_new = config.mode == Mode::Default && is_step(self.rate, mean);
-            let weight = if is_new { (0, 1) } else { weight };
+        if config.mode == Mode::Paper {
+            let mean = self.rates / self.samples.max(1);
             self.rate = smooth(self.rate, mean, weight);
         }
         self.before_at = self.last_at;

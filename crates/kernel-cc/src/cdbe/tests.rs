@@ -178,9 +178,9 @@ fn lie(attached: &Attached, client: &TcpStream, rate: u64) {
     let value = attached.clients.lookup(&key, MapFlags::ANY);
     let mut value = value.expect("readable").expect("it measures");
     let word = |at: usize| ESTIMATE_AT + 8 * at..ESTIMATE_AT + 8 * (at + 1);
-    // no long window ends after this one
-    value[word(2)].copy_from_slice(&(u64::MAX / 2).to_ne_bytes());
-    value[word(15)].copy_from_slice(&rate.to_ne_bytes());
+    // no sample window ends after this one
+    value[word(15)].copy_from_slice(&(u64::MAX / 2).to_ne_bytes());
+    value[word(23)].copy_from_slice(&rate.to_ne_bytes());
     let updated = attached.clients.update(&key, &value, MapFlags::ANY);
     updated.expect("written");
 }

@@ -6,7 +6,7 @@ use cc::cdbe::{Mode, estimator};
 /// Words of the program's `struct rules`.
 pub(super) const RULES: usize = 6;
 /// Words of its `struct estimate`.
-pub(super) const ESTIMATE: usize = 16;
+pub(super) const ESTIMATE: usize = 24;
 /// Words of its `struct decision`.
 pub(super) const DECISION: usize = 30;
 
@@ -41,41 +41,24 @@ pub(super) fn phase(number: u64) -> Phase {
 
 /// `struct estimate` from its words.
 pub(super) fn estimate(words: &[u64; ESTIMATE]) -> estimator::State {
-    let [
-        is_running,
-        window,
-        long_at,
-        samples,
-        rates,
-        long_bytes,
-        long_time,
-        head_at,
-        head_stamp,
-        bytes,
-        since,
-        last_at,
-        last_stamp,
-        before_at,
-        has_before,
-        rate,
-    ] = *words;
+    let w = words;
     estimator::State {
-        is_running: is_running != 0,
-        window,
-        long_at,
-        samples,
-        rates,
-        long_bytes,
-        long_time,
-        head_at,
-        head_stamp: head_stamp as u32,
-        bytes,
-        since,
-        last_at,
-        last_stamp: last_stamp as u32,
-        before_at,
-        has_before: has_before != 0,
-        rate,
+        is_running: w[0] != 0,
+        window: w[1],
+        long_at: w[2],
+        samples: w[3],
+        rates: w[4],
+        past_bytes: [w[5], w[6], w[7], w[8], w[9]],
+        past_time: [w[10], w[11], w[12], w[13], w[14]],
+        head_at: w[15],
+        head_stamp: w[16] as u32,
+        bytes: w[17],
+        since: w[18],
+        last_at: w[19],
+        last_stamp: w[20] as u32,
+        before_at: w[21],
+        has_before: w[22] != 0,
+        rate: w[23],
     }
 }
 
