@@ -50,8 +50,11 @@ INLINE s64 quotient(s64 a, u64 b)
 #define SAMPLES 5ULL
 #define NOMINAL_RTT 100000ULL
 #define LONGEST_WINDOW 10000000ULL
+#define OUR_LONGEST_WINDOW 300000ULL
 #define BETA_GAP 400000ULL
 #define LONGEST_GAP 60000000ULL
+#define LONGEST_SPACING 50000ULL
+#define IRREGULAR 4ULL
 #define TICK 1000ULL
 
 struct segment {
@@ -75,6 +78,7 @@ struct estimate {
 	u64 since;
 	u64 last_at;
 	u64 last_stamp;
+	u64 spacing;
 	u64 before_at;
 	u64 has_before;
 	u64 rate;
@@ -109,11 +113,12 @@ INLINE u64 sent_interval(u32 head, u32 last)
 	return ticks > 0 ? (u64)ticks * TICK : 0;
 }
 
-INLINE void begin_long(struct estimate *st, const struct segment *segment)
+INLINE void begin_long(struct estimate *st, u64 mode, const struct segment *segment)
 {
 	u64 rtt = segment->rtt ? segment->rtt : NOMINAL_RTT;
+	u64 longest = mode == PAPER ? LONGEST_WINDOW : OUR_LONGEST_WINDOW;
 
-	st->window = most_of(least_of(rtt, LONGEST_WINDOW), SAMPLES * LEAST_TIME);
+	st->window = most_of(least_of(rtt, longest), SAMPLES * LEAST_TIME);
 	st->long_at = segment->at;
 	st->samples = 0;
 	st->rates = 0;
@@ -123,10 +128,19 @@ INLINE void begin_long(struct estimate *st, const struct segment *segment)
 INLINE int is_near_to(const struct estimate *st, const struct segment *segment)
 {
 	u64 gap = segment->at - st->last_at;
-	int is_held = st->last_stamp &&
-		      2 * sent_interval(st->last_stamp, segment->stamp) < gap && gap <= st->window;
+	int is_held = st->last_stamp && 2 * sent_interval(st->last_stamp, segment->stamp) < gap;
+	int is_usual = gap <= IRREGULAR * st->spacing;
 
-	return gap <= st->window / SAMPLES || is_held;
+	return gap <= st->window / SAMPLES ||
+	       (gap <= st->window + LONGEST_SPACING && (is_held || is_usual));
+}
+
+/* The segment is the last one. */
+INLINE void pass_by(struct estimate *st, const struct segment *segment)
+{
+	st->spacing = most_of(segment->at - st->last_at, st->spacing / 2);
+	st->last_at = segment->at;
+	st->last_stamp = segment->stamp;
 }
 
 INLINE void begin_sample(struct estimate *st, u64 mode, const struct segment *segment)
@@ -147,8 +161,7 @@ INLINE void begin_sample(struct estimate *st, u64 mode, const struct segment *se
 	}
 	st->head_at = segment->at;
 	st->head_stamp = segment->stamp;
-	st->last_at = segment->at;
-	st->last_stamp = segment->stamp;
+	pass_by(st, segment);
 }
 
 /* The report out of the last sample windows, unless too little of them was filled to tell. */
@@ -203,20 +216,19 @@ INLINE void on_segment(struct estimate *st, u64 mode, const struct segment *segm
 {
 	if (!st->is_running) {
 		st->is_running = 1;
-		begin_long(st, segment);
+		begin_long(st, mode, segment);
 		begin_sample(st, mode, segment);
 		return;
 	}
 	if (segment->at < st->head_at + st->window / SAMPLES) {
 		st->bytes += segment->bytes;
-		st->last_at = segment->at;
-		st->last_stamp = segment->stamp;
+		pass_by(st, segment);
 		return;
 	}
 	end_sample(st, mode);
 	if (segment->at >= st->long_at + st->window) {
 		end_long(st, mode);
-		begin_long(st, segment);
+		begin_long(st, mode, segment);
 	}
 	begin_sample(st, mode, segment);
 }

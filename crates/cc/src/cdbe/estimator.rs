@@ -20,9 +20,10 @@
 //! *Mode `default`*: n segments that arrive in n - 1 intervals are counted over those intervals and the
 //! one before, not over n - 1 (at 5 Mbit/s and 80 ms equation 2 measures a sixth too much). The report is
 //! the bytes of the last five sample windows over their time, anew with each of them: a window in which a
-//! retransmission held everything up and the one in which it all arrives weigh as much as they lasted (the
-//! timestamps tell such a gap from a pause of the sender), and the report is as old as a sample window,
-//! where equation 4 needs five long windows to forget 99 % of the past.
+//! retransmission held everything up and the one in which it all arrives weigh as much as they lasted (a
+//! pause of the sender, which its timestamps show, is left out unless segments come as far apart all the
+//! time), and the report is as old as a sample window, where equation 4 needs five long windows to forget
+//! 99 % of the past.
 
 use super::{INITIAL_REPORT, Mode};
 use crate::{Arrival, RateReport, RateReporter};
@@ -35,10 +36,17 @@ pub const SAMPLES: u64 = 5;
 pub const NOMINAL_RTT: u64 = 100_000;
 /// Longest long window, us: an absurd round-trip time must not stop the reports.
 pub const LONGEST_WINDOW: u64 = 10_000_000;
+/// Mode `default`: the same. A round trip of seconds is a queue, and what is seen after it is news.
+pub const OUR_LONGEST_WINDOW: u64 = 300_000;
 /// The constant 0.4 of equation 5, us if the gap is in us.
 pub const BETA_GAP: u64 = 400_000;
 /// Longest gap that equation 5 reckons with, us.
 pub const LONGEST_GAP: u64 = 60_000_000;
+/// Mode `default`: segments may be a round trip and this apart, us, and are one stream (the server's least
+/// rate has them a quarter of RTT and 100 ms apart).
+pub const LONGEST_SPACING: u64 = 50_000;
+/// Mode `default`: a gap so many times the usual one is none of the stream.
+pub const IRREGULAR: u64 = 4;
 /// The sender's tick, us.
 pub const TICK: u64 = 1_000;
 
@@ -103,6 +111,8 @@ pub struct State {
     pub last_at: u64,
     /// Its timestamp.
     pub last_stamp: u32,
+    /// Mode `default`: the usual gap between segments, us: the largest of late, halved with each segment.
+    pub spacing: u64,
     /// When the last segment of the long window before arrived, us.
     pub before_at: u64,
     /// False in the first long window.
@@ -164,33 +174,36 @@ impl State {
     pub fn on_segment(&mut self, config: &Config, segment: &Segment) -> bool {
         if !self.is_running {
             self.is_running = true;
-            self.begin_long(segment);
+            self.begin_long(config, segment);
             self.begin_sample(config, segment);
             return false;
         }
         if segment.at < self.head_at + self.window / SAMPLES {
             self.bytes += segment.bytes;
-            self.last_at = segment.at;
-            self.last_stamp = segment.stamp;
+            self.pass(segment);
             return false;
         }
         self.end_sample(config);
         let has_ended = segment.at >= self.long_at + self.window;
         if has_ended {
             self.end_long(config);
-            self.begin_long(segment);
+            self.begin_long(config, segment);
         }
         self.begin_sample(config, segment);
         has_ended
     }
 
-    fn begin_long(&mut self, segment: &Segment) {
+    fn begin_long(&mut self, config: &Config, segment: &Segment) {
         let rtt = if segment.rtt == 0 {
             NOMINAL_RTT
         } else {
             segment.rtt
         };
-        self.window = rtt.clamp(SAMPLES * LEAST_TIME, LONGEST_WINDOW);
+        let longest = match config.mode {
+            Mode::Paper => LONGEST_WINDOW,
+            Mode::Default => OUR_LONGEST_WINDOW,
+        };
+        self.window = rtt.clamp(SAMPLES * LEAST_TIME, longest);
         self.long_at = segment.at;
         self.samples = 0;
         self.rates = 0;
@@ -213,18 +226,26 @@ impl State {
         }
         self.head_at = segment.at;
         self.head_stamp = segment.stamp;
+        self.pass(segment);
+    }
+
+    /// The segment is the last one.
+    fn pass(&mut self, segment: &Segment) {
+        self.spacing = (segment.at - self.last_at).max(self.spacing / 2);
         self.last_at = segment.at;
         self.last_stamp = segment.stamp;
     }
 
-    /// Whether the time since the last segment belongs to the segment: a short one does, and one of up to a
-    /// round trip in which the sender did not pause half as long (the data was held up on its way).
+    /// Whether the time since the last segment belongs to the segment: a short one does, and one of up to
+    /// [`LONGEST_SPACING`] above a round trip if that is how segments come, or if the sender did not pause
+    /// half as long (the data was held up on its way).
     fn is_near(&self, segment: &Segment) -> bool {
         let gap = segment.at - self.last_at;
-        let is_held = self.last_stamp != 0
-            && 2 * sent_interval(self.last_stamp, segment.stamp) < gap
-            && gap <= self.window;
-        gap <= self.window / SAMPLES || is_held
+        let is_held =
+            self.last_stamp != 0 && 2 * sent_interval(self.last_stamp, segment.stamp) < gap;
+        let is_usual = gap <= IRREGULAR * self.spacing;
+        gap <= self.window / SAMPLES
+            || (gap <= self.window + LONGEST_SPACING && (is_held || is_usual))
     }
 
     fn end_sample(&mut self, config: &Config) {
@@ -403,6 +424,22 @@ mod tests {
         let mut state = State::new(&config);
         feed(&mut state, &config, 1_000, 1_000_000, 1_000, 1_000);
         feed(&mut state, &config, 5_000_000, 6_000_000, 1_000, 1_000);
+        assert!(
+            (990_000..=1_010_000).contains(&state.rate),
+            "{}",
+            state.rate
+        );
+    }
+
+    #[test]
+    fn a_slow_stream_is_measured_too() {
+        let config = Config::new(Mode::Default);
+        let mut state = State::new(&config);
+        // 1000 B each 40 ms, half a round trip apart: many sample windows are empty
+        feed(&mut state, &config, 1_000, 3_000_000, 40_000, 40_000);
+        assert_eq!(state.rate, 25_000);
+        // and so is what follows
+        feed(&mut state, &config, 3_000_000, 4_000_000, 1_000, 1_000);
         assert!(
             (990_000..=1_010_000).contains(&state.rate),
             "{}",

@@ -180,7 +180,7 @@ fn lie(attached: &Attached, client: &TcpStream, rate: u64) {
     let word = |at: usize| ESTIMATE_AT + 8 * at..ESTIMATE_AT + 8 * (at + 1);
     // no sample window ends after this one
     value[word(15)].copy_from_slice(&(u64::MAX / 2).to_ne_bytes());
-    value[word(23)].copy_from_slice(&rate.to_ne_bytes());
+    value[word(24)].copy_from_slice(&rate.to_ne_bytes());
     let updated = attached.clients.update(&key, &value, MapFlags::ANY);
     updated.expect("written");
 }

@@ -6,7 +6,7 @@ use cc::cdbe::{Mode, estimator};
 /// Words of the program's `struct rules`.
 pub(super) const RULES: usize = 6;
 /// Words of its `struct estimate`.
-pub(super) const ESTIMATE: usize = 24;
+pub(super) const ESTIMATE: usize = 25;
 /// Words of its `struct decision`.
 pub(super) const DECISION: usize = 30;
 
@@ -56,9 +56,10 @@ pub(super) fn estimate(words: &[u64; ESTIMATE]) -> estimator::State {
         since: w[18],
         last_at: w[19],
         last_stamp: w[20] as u32,
-        before_at: w[21],
-        has_before: w[22] != 0,
-        rate: w[23],
+        spacing: w[21],
+        before_at: w[22],
+        has_before: w[23] != 0,
+        rate: w[24],
     }
 }
 

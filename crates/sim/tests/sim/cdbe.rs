@@ -85,6 +85,16 @@ fn reports_cost_the_uplink_their_bytes() {
 }
 
 #[test]
+fn it_comes_back_after_the_wire_was_almost_gone() {
+    let steps = "rate-steps = [[\"10 s\", \"100 kbit/s\"], [\"15 s\", \"40 Mbit/s\"]]";
+    let result = run(&wire(&format!("{BUFFER}\n{steps}"), "", &[CDBE]));
+    // the wire was whole for 35 of 40 s; what it had lost waits for a timeout of five seconds, the round
+    // trip of the time before
+    let share = shares(&result)[0];
+    assert!(share > 0.94 * 28.0 / 40.0, "{share}");
+}
+
+#[test]
 fn beside_cubic_each_has_its_part() {
     for buffer in ["75 kB", "250 kB", "1 MB"] {
         let link = format!("buffer = \"{buffer}\"");
