@@ -2,7 +2,7 @@
 
 use super::measures::{pairs, series};
 use super::{MODES, both};
-use crate::claim::{Cell, Claim, Verdict};
+use crate::claim::{Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::figure::{Axis, Figure, Panel, Shape, Trace};
 use crate::results::Results;
@@ -74,23 +74,31 @@ fn error(run: &RunResult) -> Option<f64> {
 fn report(_: &Extent, results: &Results) -> Part {
     let settles = both(|mode| results.mean(&validation(mode), settling));
     let errs = both(|mode| results.mean(&validation(mode), error));
-    let holds = |cells: &[Cell; 2], bound| Verdict::of(cells.iter().all(|c| c.first() <= bound));
-    let claims = vec![
-        Claim::new(
-            "figure 2b",
+    let rows = [
+        (
             "a step of the wire: time until the report stays within 10 %, ms, the longest of 11",
-            "(<= 160)",
-        )
-        .measured(&settles, holds(&settles, 1e3 * TWO_WINDOWS))
-        .note("two long windows; samples every 20 ms"),
-        Claim::new(
-            "figure 2b",
+            &settles,
+            (1e3 * TWO_WINDOWS, "(<= 160)"),
+            "two long windows; samples every 20 ms",
+        ),
+        (
             "on a plateau: mean error of the report, %, the worst of 12",
-            "(<= 5)",
-        )
-        .measured(&errs, holds(&errs, 5.0))
-        .note("1.9 of it are headers: the report is of payload"),
+            &errs,
+            (5.0, "(<= 5)"),
+            "1.9 of it are headers: the report is of payload",
+        ),
     ];
+    // the paper says that it tracks well, the bounds are ours: each mode is judged by them
+    let judged = |place, mode: usize| {
+        rows.map(|(name, cells, (bound, words), note)| {
+            let holds = Verdict::of(cells[mode].first() <= bound);
+            Claim::new(place, name, words)
+                .measured(cells, holds)
+                .note(note)
+        })
+    };
+    let mut claims = judged("figure 2b", 0).to_vec();
+    claims.extend(judged("our goal", 1));
     Part {
         claims,
         text: String::new(),
