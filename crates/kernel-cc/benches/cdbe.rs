@@ -19,7 +19,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const PAIRS: usize = 20;
-const WARM_UP: Duration = Duration::from_millis(200);
+/// CDBE needs some tenths of a second to reach a line rate from 1 MB/s.
+const WARM_UP: Duration = Duration::from_secs(1);
 const TIME: Duration = Duration::from_millis(500);
 const SERVER: &str = "10.98.76.1";
 const PORT: u16 = 5_201;
