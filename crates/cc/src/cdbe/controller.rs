@@ -2,8 +2,8 @@
 //!
 //! Before the first report, and with a client that never reports, [`Bbr`] decides: the same kind of
 //! controller, that measures at the server what CDBE has the client measure. Once a report has come CDBE
-//! decides; when none has come for [`SILENCE`] long windows (the option is stripped from here on, or the
-//! client's program has gone), BBR does again. It is fed all along, so that it can.
+//! decides; when none has come for [`SILENCE`] (the option is stripped from here on, or the client's program
+//! has gone), BBR does again. It is fed all along, so that it can.
 //!
 //! *Deviations* (the paper does not speak of them)
 //! - A loss does not change rate or window: the client's rate shows what arrives. A timeout does: the
@@ -20,9 +20,9 @@ use crate::{
 };
 use units::{BitRate, Bytes, Duration, Instant};
 
-/// Windows of RTT_min, and
+/// On long paths silence is so many RTT_min.
 const SILENT_WINDOWS: u64 = 16;
-/// time without a report after which the fallback decides.
+/// Time without a report after which the fallback decides, at least.
 pub const SILENCE: Duration = Duration::from_millis(2_000);
 
 /// How the server is set up.
@@ -75,6 +75,7 @@ pub struct Cdbe {
     decision: Option<Decision>,
 }
 
+/// What follows from the reports.
 #[derive(Clone, Copy, Debug)]
 struct Decision {
     cwnd: Bytes,
@@ -112,8 +113,8 @@ impl Cdbe {
             .is_some_and(|at| now.saturating_since(at) <= silence)
     }
 
-    /// DSDL of the acknowledgement: from its timestamps; without any, or with a tick that tells nothing, what the round trip is longer than
-    /// the least one (the way back is then taken to be constant).
+    /// DSDL of the acknowledgement: from its timestamps; without any, or with a tick that tells nothing, what
+    /// the round trip is longer than the least one (the way back is then taken to be constant).
     fn delay(&mut self, now: Instant, ack: &AckSample) -> Option<i64> {
         let mode = self.config.server.mode;
         let from_rtt = ack.rtt.map(|rtt| {
