@@ -97,7 +97,8 @@ INLINE int is_near_to(const struct estimate *st, const struct segment *segment)
 /* The segment is the last one. */
 INLINE void pass_by(struct estimate *st, const struct segment *segment)
 {
-	st->spacing = most_of(segment->at - st->last_at, st->spacing / 2);
+	if (st->last_at > 0)
+		st->spacing = most_of(segment->at - st->last_at, st->spacing / 2);
 	st->last_at = segment->at;
 	st->last_stamp = segment->stamp;
 }

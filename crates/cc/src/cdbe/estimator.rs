@@ -231,7 +231,9 @@ impl State {
 
     /// The segment is the last one.
     fn pass(&mut self, segment: &Segment) {
-        self.spacing = (segment.at - self.last_at).max(self.spacing / 2);
+        if self.last_at > 0 {
+            self.spacing = (segment.at - self.last_at).max(self.spacing / 2);
+        }
         self.last_at = segment.at;
         self.last_stamp = segment.stamp;
     }
@@ -445,6 +447,21 @@ mod tests {
             "{}",
             state.rate
         );
+    }
+
+    #[test]
+    fn what_the_clock_shows_at_the_beginning_does_not_matter() {
+        let rates = [1_000, 40_000_000_000].map(|from| {
+            let config = Config::new(Mode::Default);
+            let mut state = State::new(&config);
+            // a first flight of ten, and the next one after a round trip
+            for flight in 0..4 {
+                let at = from + flight * 80_000;
+                feed(&mut state, &config, at, at + 10_000, 1_000, 1_000);
+            }
+            state.rate
+        });
+        assert_eq!(rates[0], rates[1]);
     }
 
     #[test]
