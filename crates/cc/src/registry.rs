@@ -2,7 +2,6 @@
 
 use crate::bbr::Bbr;
 use crate::cdbe::{self, Cdbe};
-use crate::cqic::Cqic;
 use crate::cubic::{self, Cubic};
 use crate::dctcp::Dctcp;
 use crate::newreno::NewReno;
@@ -10,7 +9,7 @@ use crate::vegas::Vegas;
 use crate::veno::Veno;
 use crate::westwood::Westwood;
 use crate::yeah::YeAh;
-use crate::{CongestionControl, bbr, reno};
+use crate::{CongestionControl, bbr, cqic, reno};
 use units::Bytes;
 
 /// What every controller must know of its connection.
@@ -109,7 +108,7 @@ pub fn reported_names() -> &'static [&'static str] {
 /// | `bbr` | [`Bbr`] version 1 as in Linux, paced |
 /// | `dctcp` | [`Dctcp`], not paced |
 /// | `cdbe` | [`Cdbe`] in mode `default`, paced |
-/// | `cqic` | [`Cqic`], paced |
+/// | `cqic` | CQIC's server ([`cqic::server`]), paced |
 /// | `cqic-s` | [`Cdbe`] as above; its clients report as CQIC's do |
 ///
 /// # Errors
@@ -131,7 +130,7 @@ pub fn build(
         "bbr" => Box::new(Bbr::new(bbr::Config::new(config))),
         "dctcp" => Box::new(Dctcp::new(reno::Config::new(config))),
         "cdbe" => Box::new(Cdbe::new(cdbe::Config::new(cdbe::Mode::Default, config))),
-        "cqic" => Box::new(Cqic::new(config)),
+        "cqic" => Box::new(cqic::server::controller(config)),
         "cqic-s" => Box::new(Cdbe::new(
             cdbe::Config::new(cdbe::Mode::Default, config).for_cqic(),
         )),

@@ -132,6 +132,8 @@ pub struct Bbr {
     initial_window: Bytes,
     state: State,
     delivery: DeliveryRate,
+    /// What the last acknowledgement said of the rate of delivery.
+    sample: Option<RateSample>,
     round: Round,
     /// BtlBw filter, in bit/s by round.
     max_bw: WindowedMax,
@@ -176,6 +178,7 @@ impl Bbr {
             initial_window,
             state: State::Startup,
             delivery: DeliveryRate::default(),
+            sample: None,
             round: Round::default(),
             max_bw: WindowedMax::new(BANDWIDTH_ROUNDS),
             min_rtt: MinRtt::default(),
@@ -193,6 +196,16 @@ impl Bbr {
         };
         bbr.pace_from_rtt(NOMINAL_RTT);
         bbr
+    }
+
+    /// What the last acknowledgement said of the rate of delivery, for a controller round this one.
+    pub(crate) fn rate_sample(&self) -> Option<RateSample> {
+        self.sample
+    }
+
+    /// What is in flight contains a gap that the application left.
+    pub(crate) fn is_app_limited(&self) -> bool {
+        self.delivery.is_app_limited()
     }
 
     /// BtlBw: the largest delivery rate of the last ten rounds.
@@ -360,6 +373,7 @@ impl CongestionControl for Bbr {
 
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckSample) {
         let sample = self.delivery.on_ack(cx.now, ack);
+        self.sample = sample;
         self.update_bandwidth(cx, ack, sample.as_ref());
         if sample.is_some() {
             self.update_ack_aggregation(ack);

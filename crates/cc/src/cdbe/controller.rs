@@ -13,10 +13,9 @@ use super::Mode;
 use super::clock::PeerClock;
 use super::server::{self, Event, State};
 use crate::bbr::{self, Bbr};
-use crate::delivery_rate::DeliveryRate;
 use crate::{
     AckSample, BuildConfig, CongestionControl, Ctx, Feedback, LossKind, LossSample, PacketStamp,
-    RateReport, RateView, RecoveryEnd, Sent,
+    RateReport, RateView, RecoveryEnd, Sent, cqic,
 };
 use units::{BitRate, Bytes, Duration, Instant};
 
@@ -31,7 +30,17 @@ pub struct Config {
     window: BuildConfig,
     /// Of the model; its segment size is that of `window`.
     pub server: server::Config,
+    rule: Rule,
     name: &'static str,
+}
+
+/// What makes rate and window out of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    /// CDBE's states.
+    States,
+    /// Nothing: they are the report's ([`cqic::server`]).
+    Report,
 }
 
 impl Config {
@@ -41,7 +50,17 @@ impl Config {
         Self {
             window,
             server: server::Config::new(mode, window.mss.get()),
+            rule: Rule::States,
             name: "cdbe",
+        }
+    }
+
+    /// CQIC's server: the same bound and the same fallback, but for the states.
+    pub fn cqic(window: BuildConfig) -> Self {
+        Self {
+            rule: Rule::Report,
+            name: "cqic",
+            ..Self::new(Mode::Paper, window)
         }
     }
 
@@ -61,7 +80,7 @@ pub struct Cdbe {
     config: Config,
     state: State,
     clock: PeerClock,
-    delivery: DeliveryRate,
+    /// It measures the rate of delivery for both.
     fallback: Bbr,
     /// When the last report came.
     reported_at: Option<Instant>,
@@ -89,7 +108,6 @@ impl Cdbe {
             config,
             state: State::new(),
             clock: PeerClock::default(),
-            delivery: DeliveryRate::default(),
             fallback: Bbr::new(bbr::Config::new(config.window)),
             reported_at: None,
             feedback: Feedback::default(),
@@ -135,7 +153,15 @@ impl Cdbe {
 
     fn decide(&mut self, ack: &AckSample) -> Decision {
         let config = &self.config.server;
-        let target = Bytes::new(self.state.window(config));
+        let report = self.state.report;
+        let (window, rate) = match self.config.rule {
+            Rule::States => (self.state.window(config), self.state.pacing_rate(config)),
+            Rule::Report => {
+                let window = cqic::server::window(report, ack.srtt.as_micros(), config.mss);
+                (window, report)
+            }
+        };
+        let target = Bytes::new(window);
         let cwnd = match self.recovering {
             Some(window) if window + ack.newly_acked < target => {
                 let grown = window + ack.newly_acked;
@@ -150,7 +176,7 @@ impl Cdbe {
         .max(self.config.window.mss);
         Decision {
             cwnd,
-            pacing_rate: BitRate::from_bps(self.state.pacing_rate(config) * 8),
+            pacing_rate: BitRate::from_bps(rate * 8),
         }
     }
 }
@@ -161,7 +187,6 @@ impl CongestionControl for Cdbe {
     }
 
     fn on_sent(&mut self, cx: &mut Ctx<'_>, packet: &Sent) -> PacketStamp {
-        self.delivery.on_sent(cx.now, packet);
         self.fallback.on_sent(cx, packet)
     }
 
@@ -174,8 +199,8 @@ impl CongestionControl for Cdbe {
     }
 
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckSample) {
-        let sample = self.delivery.on_ack(cx.now, ack);
         self.fallback.on_ack(cx, ack);
+        let sample = self.fallback.rate_sample();
         self.min_rtt = (!ack.min_rtt.is_zero()).then_some(ack.min_rtt);
         let delay = self.delay(cx.now, ack);
         let before = self.state.phase;
@@ -187,7 +212,7 @@ impl CongestionControl for Cdbe {
             min_rtt: ack.min_rtt.as_micros(),
             in_flight: ack.bytes_in_flight.get(),
             delivered: sample.map_or(0, |sample| sample.delivery_rate.as_bps() / 8),
-            is_app_limited: self.delivery.is_app_limited(),
+            is_app_limited: self.fallback.is_app_limited(),
         };
         self.state.on_ack(&self.config.server, &event);
         self.decision = None;
@@ -221,7 +246,6 @@ impl CongestionControl for Cdbe {
     }
 
     fn on_app_limited(&mut self, cx: &mut Ctx<'_>, bytes_in_flight: Bytes) {
-        self.delivery.on_app_limited(bytes_in_flight);
         self.fallback.on_app_limited(cx, bytes_in_flight);
     }
 
@@ -246,7 +270,11 @@ impl CongestionControl for Cdbe {
     }
 
     fn rate_view(&self) -> Option<RateView> {
-        Some(self.state.view())
+        let view = self.state.view();
+        Some(match self.config.rule {
+            Rule::States => view,
+            Rule::Report => RateView { gain: 1.0, ..view },
+        })
     }
 }
 

@@ -17,4 +17,3 @@ pub mod client;
 pub mod server;
 
 pub use client::Client;
-pub use server::Cqic;

@@ -6,7 +6,7 @@
 //!
 //! | what | here |
 //! | --- | --- |
-//! | pacing rate = report | [`Cqic::pacing_rate`](CongestionControl::pacing_rate) |
+//! | pacing rate = report | as it is |
 //! | cwnd = report x RTT | `window` |
 //!
 //! *Deviations*
@@ -18,13 +18,9 @@
 //!   server is CDBE's ([`Cdbe`]), whose states run along and are not asked.
 //! - A loss changes nothing; after a timeout the window grows from one segment by what is acknowledged.
 
+use crate::BuildConfig;
 use crate::cdbe::server::{self, LARGEST_SEGMENT, LEAST_WINDOW, LONGEST_TIME};
-use crate::cdbe::{self, Cdbe, Mode};
-use crate::{
-    AckSample, BuildConfig, CongestionControl, Ctx, Feedback, LossKind, LossSample, PacketStamp,
-    RateView, RecoveryEnd, Sent,
-};
-use units::{BitRate, Bytes};
+use crate::cdbe::{self, Cdbe};
 
 /// cwnd = report x RTT, but never below the least window.
 pub fn window(report: u64, rtt: u64, mss: u64) -> u64 {
@@ -33,130 +29,23 @@ pub fn window(report: u64, rtt: u64, mss: u64) -> u64 {
         .max(mss)
 }
 
-/// CQIC at the server.
-#[derive(Clone, Debug)]
-pub struct Cqic {
-    mss: Bytes,
-    /// The bound and the fallback.
-    inner: Cdbe,
-    /// What decides, if the reports do and not the fallback.
-    own: Option<Decision>,
-    /// Window while it grows back after a timeout.
-    recovering: Option<Bytes>,
-}
-
-/// What follows from a report.
-#[derive(Clone, Copy, Debug)]
-struct Decision {
-    cwnd: Bytes,
-    pacing_rate: BitRate,
-}
-
-impl Cqic {
-    /// A controller at the start of a connection.
-    pub fn new(config: BuildConfig) -> Self {
-        Self {
-            mss: config.bounded().mss,
-            inner: Cdbe::new(cdbe::Config::new(Mode::Paper, config)),
-            own: None,
-            recovering: None,
-        }
-    }
-
-    /// The window: at once what the report makes it, unless it grows back.
-    fn grow_to(&mut self, target: Bytes, newly_acked: Bytes) -> Bytes {
-        let grown = self.recovering.map(|window| window + newly_acked);
-        self.recovering = grown.filter(|&grown| grown < target);
-        self.recovering.unwrap_or(target)
-    }
-}
-
-impl CongestionControl for Cqic {
-    fn name(&self) -> &'static str {
-        "cqic"
-    }
-
-    fn on_sent(&mut self, cx: &mut Ctx<'_>, packet: &Sent) -> PacketStamp {
-        self.inner.on_sent(cx, packet)
-    }
-
-    fn on_feedback(&mut self, cx: &mut Ctx<'_>, feedback: &Feedback) {
-        self.inner.on_feedback(cx, feedback);
-    }
-
-    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckSample) {
-        self.inner.on_ack(cx, ack);
-        if !self.inner.is_reported(cx.now) {
-            self.own = None;
-            return;
-        }
-        let report = self.inner.state().report;
-        let target = window(report, ack.srtt.as_micros(), self.mss.get());
-        self.own = Some(Decision {
-            cwnd: self.grow_to(Bytes::new(target), ack.newly_acked),
-            pacing_rate: BitRate::from_bps(report * 8),
-        });
-    }
-
-    fn on_loss(&mut self, cx: &mut Ctx<'_>, loss: &LossSample) {
-        self.inner.on_loss(cx, loss);
-        if loss.kind == LossKind::Timeout {
-            let cwnd = self.cwnd();
-            let least = (loss.bytes_in_flight.min(cwnd) + self.mss).min(cwnd);
-            self.recovering = Some(least);
-            if let Some(own) = &mut self.own {
-                own.cwnd = least;
-            }
-        }
-    }
-
-    fn on_recovery_end(&mut self, cx: &mut Ctx<'_>, end: RecoveryEnd) {
-        self.inner.on_recovery_end(cx, end);
-        if end.is_spurious {
-            self.recovering = None;
-        }
-    }
-
-    fn on_app_limited(&mut self, cx: &mut Ctx<'_>, bytes_in_flight: Bytes) {
-        self.inner.on_app_limited(cx, bytes_in_flight);
-    }
-
-    fn on_restart_after_idle(&mut self, cx: &mut Ctx<'_>) {
-        self.inner.on_restart_after_idle(cx);
-    }
-
-    fn cwnd(&self) -> Bytes {
-        self.own.map_or(self.inner.cwnd(), |own| own.cwnd)
-    }
-
-    fn pacing_rate(&self) -> Option<BitRate> {
-        match self.own {
-            Some(own) => Some(own.pacing_rate),
-            None => self.inner.pacing_rate(),
-        }
-    }
-
-    fn governs_recovery(&self) -> bool {
-        true
-    }
-
-    fn rate_view(&self) -> Option<RateView> {
-        self.inner
-            .rate_view()
-            .map(|view| RateView { gain: 1.0, ..view })
-    }
+/// The server as a controller.
+pub fn controller(window: BuildConfig) -> Cdbe {
+    Cdbe::new(cdbe::Config::cqic(window))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RateReport;
-    use units::{Duration, Instant, Streams};
+    use crate::{
+        AckSample, CongestionControl, Ctx, Feedback, LossKind, LossSample, RateReport, Sent,
+    };
+    use units::{BitRate, Bytes, Duration, Instant, Streams};
 
     const MSS: Bytes = Bytes::new(1_000);
 
-    fn controller() -> Cqic {
-        Cqic::new(BuildConfig {
+    fn controller() -> Cdbe {
+        super::controller(BuildConfig {
             mss: MSS,
             initial_window: MSS * 10,
         })
@@ -164,7 +53,7 @@ mod tests {
 
     /// A packet that is acknowledged a round trip of 100 ms later, `reports` with its acknowledgement,
     /// each millisecond for `ms`.
-    fn run(controller: &mut Cqic, from: u64, ms: u64, report: Option<u32>) {
+    fn run(controller: &mut Cdbe, from: u64, ms: u64, report: Option<u32>) {
         let mut rng = Streams::new(1).stream("test");
         let mut trace = ();
         let rtt = Duration::from_millis(100);
@@ -243,20 +132,6 @@ mod tests {
         let mut controller = controller();
         run(&mut controller, 0, 1_000, Some(0));
         assert!(controller.cwnd() >= MSS * 4);
-    }
-
-    #[test]
-    fn without_reports_bbr_decides() {
-        let mut silent = controller();
-        assert!(silent.own.is_none());
-        run(&mut silent, 0, 500, None);
-        assert!(silent.own.is_none());
-        assert_eq!(silent.cwnd(), silent.inner.cwnd());
-        // reports that end: after two seconds BBR again
-        run(&mut silent, 500, 500, Some(2_000_000));
-        assert!(silent.own.is_some());
-        run(&mut silent, 1_000, 2_500, None);
-        assert!(silent.own.is_none());
     }
 
     #[test]

@@ -41,7 +41,7 @@ const ARRIVAL: &str = "cgroup_skb/ingress";
 const CONTROL: &str = "cdbe";
 
 /// `statfs`'s number of cgroup2 (linux/magic.h).
-const CGROUP2: i64 = 0x6367_7270;
+const CGROUP2: rustix::fs::FsWord = 0x6367_7270;
 /// Where an estimate begins in the program's `struct client`: behind its lock and a flag.
 const ESTIMATE_AT: usize = 8;
 
@@ -287,9 +287,7 @@ fn open(path: &Path) -> Result<File, AttachError> {
     let file = File::open(path).map_err(AttachError::cgroup(path))?;
     let system = rustix::fs::fstatfs(&file);
     let system = system.map_err(|e| AttachError::cgroup(path)(e.into()))?;
-    // its type differs between architectures
-    #[allow(clippy::unnecessary_cast)]
-    if system.f_type as i64 != CGROUP2 {
+    if system.f_type != CGROUP2 {
         return Err(AttachError::NotCgroup2 {
             path: path.to_owned(),
         });
