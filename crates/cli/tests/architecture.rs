@@ -12,6 +12,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("radio", &["units", "rnis"]),
     ("cc", &["units", "rnis", "radio"]),
     ("queue", &["units"]),
+    ("multipath", &["units", "cc"]),
     ("quinn-cc", &["units", "rnis", "cc"]),
     ("rapid", &["units", "rnis", "radio", "cc"]),
     ("ran", &["units", "rnis", "radio", "queue"]),
@@ -92,6 +93,7 @@ const CORES: &[&str] = &[
     "queue",
     "ran",
     "rapid",
+    "multipath",
     "apparatus",
     "sim",
 ];

@@ -49,22 +49,9 @@ pub use queue::Queue;
 pub use red::{Red, RedConfig};
 pub use sfq::{Sfq, SfqConfig, Turn};
 pub use unit::{MTU, Ratio, Unit};
+pub use units::Ecn;
 
 use units::{Bytes, Duration, Instant};
-
-/// Explicit congestion notification (RFC 3168 section 5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ecn {
-    /// The transport does not understand marks: congestion is told by dropping.
-    #[default]
-    NotEct,
-    /// ECT(0): a classic transport, which takes a mark as it takes a loss.
-    Ect0,
-    /// ECT(1): a scalable transport (RFC 9331), which expects many marks.
-    Ect1,
-    /// Congestion experienced.
-    Ce,
-}
 
 /// What a queue must know of a packet.
 pub trait Packet {

@@ -14,12 +14,14 @@
 #![forbid(unsafe_code)]
 
 mod data;
+mod ecn;
 mod parse;
 mod radio;
 mod random;
 mod time;
 
 pub use data::{BitRate, Bits, Bytes, Packets};
+pub use ecn::Ecn;
 pub use parse::{ParseUnitError, UnitProblem};
 pub use radio::{Cqi, Decibel, Hertz, Mcs, Prb};
 pub use random::{Rng, Streams};

@@ -1,0 +1,43 @@
+//! Multipath DCCP (RFC 9897) as values and decisions: several paths between two ends, each with a
+//! congestion controller of its own, carry one stream of packets.
+//!
+//! ```text
+//!   send(P) -> [ scheduler buffer ] -> scheduler -> path -> poll_transmit -> (network)
+//!                                                   path
+//!   poll_delivery(P) <- [ reordering ] <------------ path <- receive <------ (network)
+//! ```
+//!
+//! | module | what | source |
+//! | --- | --- | --- |
+//! | [`packet`] | DCCP packets and options as values, and as bytes | RFC 4340, RFC 9897 |
+//! | [`seq`] | sequence numbers of 48 bits | RFC 4340 section 3.1 |
+//!
+//! A payload is any `P:` [`Payload`]: an IP packet's bytes in the daemon, a packet of the simulator
+//! there. Time and randomness are arguments; nothing here knows a socket.
+//!
+//! What this crate is *not*: it encrypts nothing (MP-DCCP authenticates joins only), it opens no
+//! socket or device, and it does not look into payloads.
+#![forbid(unsafe_code)]
+
+pub mod packet;
+pub mod seq;
+
+pub use seq::{MpSeq, SeqNo};
+
+use units::Ecn;
+
+/// What the tunnel carries: one packet of the traffic inside.
+pub trait Payload: Clone {
+    /// Its length in bytes.
+    fn len(&self) -> usize;
+    /// True if it has no bytes.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// What its IP header says of ECN.
+    fn ecn(&self) -> Ecn;
+}
+
+/// A path of a connection, by the order in which this end learned of it: 0 is the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PathId(pub u8);
