@@ -10,6 +10,7 @@
 //! | module | what | source |
 //! | --- | --- | --- |
 //! | [`packet`] | DCCP packets and options as values, and as bytes | RFC 4340, RFC 9897 |
+//! | [`scheduler`] | which path a packet takes | Pieska et al. 2024 |
 //! | [`seq`] | sequence numbers of 48 bits | RFC 4340 section 3.1 |
 //!
 //! A payload is any `P:` [`Payload`]: an IP packet's bytes in the daemon, a packet of the simulator
@@ -20,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 pub mod packet;
+pub mod scheduler;
 pub mod seq;
 
 pub use seq::{MpSeq, SeqNo};

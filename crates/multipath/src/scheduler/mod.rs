@@ -1,0 +1,283 @@
+//! Schedulers: which path, or paths, the next packet takes.
+//!
+//! ```text
+//!   waiting packets --> choose(paths as they are now) --> a set of paths, or none: wait
+//! ```
+//!
+//! | name | rule | source |
+//! | --- | --- | --- |
+//! | [`cpf`](cpf::CheapestPathFirst) | the highest priority whose window has room, ties by lower RTT | Pieska et al. 2024, section 2.3 |
+//! | [`srtt`](srtt::ShortestRtt) | the lowest smoothed RTT whose window has room | the same, section 5.4 |
+//! | [`rr`](round_robin::RoundRobin) | in turn, among those with room | |
+//! | [`redundant`](redundant::Redundant) | all that have room | |
+//! | [`otias`](otias::Otias) | the earliest arrival, room or not | Yang, Wang and Amer 2014 |
+//! | [`aware`](aware::Aware) | as `cpf`, but a path is full at its bandwidth-delay product | ours (future work vi of the paper) |
+//!
+//! A path has room if what is in flight and what waits on the path are together less than its cwnd.
+//! Pacing does not take room away: a packet that is chosen waits on its path, as it would in a
+//! socket.
+//!
+//! Priorities are the same for all of them (RFC 9897 3.2.10): a path of priority 0 gets no data, one
+//! of priority 1 only while there is no other.
+
+mod aware;
+mod cpf;
+mod otias;
+mod redundant;
+mod round_robin;
+mod srtt;
+
+pub use aware::{Aware, AwareConfig};
+pub use cpf::CheapestPathFirst;
+pub use otias::Otias;
+pub use redundant::Redundant;
+pub use round_robin::RoundRobin;
+pub use srtt::ShortestRtt;
+
+use crate::PathId;
+use crate::packet::PathPriority;
+use units::{BitRate, Bytes, Duration, Instant, Packets};
+
+/// A path as a scheduler sees it. Only paths that are established and not failing are shown.
+#[derive(Clone, Copy, Debug)]
+pub struct PathView {
+    /// Which path.
+    pub id: PathId,
+    /// Its priority: the lower of what both ends say.
+    pub priority: PathPriority,
+    /// Congestion window.
+    pub cwnd: Packets,
+    /// Sent and neither acknowledged nor lost.
+    pub in_flight: Packets,
+    /// Chosen for the path and not sent yet.
+    pub queued: Packets,
+    /// Smoothed round-trip time; none before the first sample.
+    pub srtt: Option<Duration>,
+    /// Least round-trip time.
+    pub min_rtt: Option<Duration>,
+    /// The rate at which the path delivers, as far as it was used.
+    pub delivery_rate: Option<BitRate>,
+    /// What a fresh radio report says the path can carry.
+    pub radio_rate: Option<BitRate>,
+    /// Size of a full packet on the path.
+    pub packet_size: Bytes,
+    /// True while the path's controller is still looking for the path's rate.
+    pub is_starting: bool,
+}
+
+impl PathView {
+    /// In flight or waiting on the path.
+    pub fn used(&self) -> Packets {
+        self.in_flight + self.queued
+    }
+
+    /// How many more packets the window takes.
+    pub fn room(&self) -> Packets {
+        Packets::new(self.cwnd.get().saturating_sub(self.used().get()))
+    }
+
+    /// True if the window takes a packet.
+    pub fn has_room(&self) -> bool {
+        self.used() < self.cwnd
+    }
+
+    /// Smoothed RTT for comparisons: a path without a sample is as good as any.
+    pub fn srtt_or_zero(&self) -> Duration {
+        self.srtt.unwrap_or(Duration::ZERO)
+    }
+}
+
+/// What is known of the packets that wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting {
+    /// How many wait, the next one included.
+    pub packets: Packets,
+    /// Size of the next one.
+    pub next: Bytes,
+}
+
+/// A set of paths, by their [`PathId`]: at most 32 of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathSet(u32);
+
+impl PathSet {
+    /// None: the packet waits.
+    pub const NONE: Self = Self(0);
+    /// Most paths of a connection.
+    pub const MAX_PATHS: u8 = 32;
+
+    /// One path.
+    pub const fn one(path: PathId) -> Self {
+        Self(1 << (path.0 % Self::MAX_PATHS))
+    }
+
+    /// Adds a path.
+    pub fn insert(&mut self, path: PathId) {
+        self.0 |= Self::one(path).0;
+    }
+
+    /// True if it has that path.
+    pub const fn contains(self, path: PathId) -> bool {
+        self.0 & Self::one(path).0 != 0
+    }
+
+    /// True if it has none.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Its paths, the lowest first.
+    pub fn iter(self) -> impl Iterator<Item = PathId> {
+        (0..Self::MAX_PATHS)
+            .map(PathId)
+            .filter(move |&path| self.contains(path))
+    }
+}
+
+impl FromIterator<PathId> for PathSet {
+    fn from_iter<I: IntoIterator<Item = PathId>>(paths: I) -> Self {
+        let mut set = Self::NONE;
+        paths.into_iter().for_each(|path| set.insert(path));
+        set
+    }
+}
+
+/// Chooses paths.
+pub trait Scheduler: Send {
+    /// The name that scenario files and configurations use.
+    fn name(&self) -> &'static str;
+    /// The paths that the next waiting packet takes; none: it waits until something changes.
+    /// `paths` are those that may carry data now, in the order of their numbers; it may be empty.
+    fn choose(&mut self, now: Instant, waiting: Waiting, paths: &[PathView]) -> PathSet;
+}
+
+/// No scheduler has the name that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown scheduler {name:?}; known are {known}", known = NAMES.join(", "))]
+pub struct UnknownScheduler {
+    /// The name that was asked for.
+    pub name: String,
+}
+
+const NAMES: &[&str] = &["cpf", "srtt", "rr", "redundant", "otias", "aware"];
+
+/// The names that [`build`] knows.
+pub fn names() -> &'static [&'static str] {
+    NAMES
+}
+
+/// Makes the scheduler of that name.
+///
+/// # Errors
+/// [`UnknownScheduler`] if no scheduler has that name.
+pub fn build(name: &str) -> Result<Box<dyn Scheduler>, UnknownScheduler> {
+    Ok(match name {
+        "cpf" => Box::new(CheapestPathFirst),
+        "srtt" => Box::new(ShortestRtt),
+        "rr" => Box::<RoundRobin>::default(),
+        "redundant" => Box::new(Redundant),
+        "otias" => Box::new(Otias),
+        "aware" => Box::new(Aware::new(AwareConfig::default())),
+        _ => {
+            return Err(UnknownScheduler {
+                name: name.to_owned(),
+            });
+        }
+    })
+}
+
+/// Drops the paths that priorities forbid to use now (RFC 9897 3.2.10): those of priority 0, and
+/// standby paths as long as there is any other.
+pub fn keep_allowed(paths: &mut Vec<PathView>) {
+    let has_regular = paths
+        .iter()
+        .any(|path| path.priority > PathPriority::STANDBY);
+    paths.retain(|path| match path.priority {
+        PathPriority::NEVER => false,
+        PathPriority::STANDBY => !has_regular,
+        _ => true,
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A path with a window of `cwnd` packets, `used` of them in flight.
+    pub(super) fn path(id: u8, priority: u8, cwnd: u64, used: u64, rtt_ms: u64) -> PathView {
+        PathView {
+            id: PathId(id),
+            priority: PathPriority::from_bits(priority),
+            cwnd: Packets::new(cwnd),
+            in_flight: Packets::new(used),
+            queued: Packets::ZERO,
+            srtt: Some(Duration::from_millis(rtt_ms)),
+            min_rtt: Some(Duration::from_millis(rtt_ms)),
+            delivery_rate: None,
+            radio_rate: None,
+            packet_size: Bytes::new(1_500),
+            is_starting: false,
+        }
+    }
+
+    pub(super) fn choose(scheduler: &mut dyn Scheduler, paths: &[PathView]) -> Vec<u8> {
+        let waiting = Waiting {
+            packets: Packets::new(10),
+            next: Bytes::new(1_400),
+        };
+        scheduler
+            .choose(Instant::ZERO, waiting, paths)
+            .iter()
+            .map(|path| path.0)
+            .collect()
+    }
+
+    #[test]
+    fn every_name_builds_the_scheduler_of_that_name() {
+        for &name in names() {
+            assert_eq!(build(name).expect(name).name(), name);
+        }
+        let error = build("minrtt").err().expect("unknown");
+        assert_eq!(
+            error.to_string(),
+            "unknown scheduler \"minrtt\"; known are cpf, srtt, rr, redundant, otias, aware"
+        );
+    }
+
+    /// Whatever the scheduler: without a path the packet waits, and nobody but OTIAS chooses a path
+    /// without room.
+    #[test]
+    fn no_room_means_waiting() {
+        for &name in names() {
+            let mut scheduler = build(name).expect(name);
+            assert!(choose(&mut *scheduler, &[]).is_empty(), "{name}");
+            let full = [path(0, 4, 10, 10, 20), path(1, 3, 10, 12, 40)];
+            assert_eq!(
+                choose(&mut *scheduler, &full).is_empty(),
+                name != "otias",
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn standby_paths_wait_for_the_others_to_fail() {
+        let mut paths = vec![
+            path(0, 0, 9, 0, 1),
+            path(1, 1, 9, 0, 1),
+            path(2, 2, 9, 0, 1),
+        ];
+        let mut without = paths[..2].to_vec();
+        keep_allowed(&mut paths);
+        keep_allowed(&mut without);
+        let ids = |paths: &[PathView]| paths.iter().map(|path| path.id.0).collect::<Vec<_>>();
+        assert_eq!((ids(&paths), ids(&without)), (vec![2], vec![1]));
+    }
+
+    #[test]
+    fn sets_hold_paths() {
+        let set: PathSet = [PathId(0), PathId(31)].into_iter().collect();
+        assert!(set.contains(PathId(31)) && !set.contains(PathId(1)) && !set.is_empty());
+        assert_eq!(set.iter().map(|path| path.0).collect::<Vec<_>>(), [0, 31]);
+    }
+}
