@@ -10,6 +10,7 @@
 //! | module | what | source |
 //! | --- | --- | --- |
 //! | [`packet`] | DCCP packets and options as values, and as bytes | RFC 4340, RFC 9897 |
+//! | [`reorder`] | putting packets in order again | Pieska et al. 2024 |
 //! | [`scheduler`] | which path a packet takes | Pieska et al. 2024 |
 //! | [`seq`] | sequence numbers of 48 bits | RFC 4340 section 3.1 |
 //!
@@ -21,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 pub mod packet;
+pub mod reorder;
 pub mod scheduler;
 pub mod seq;
 
