@@ -11,8 +11,8 @@
 
 use crate::measure::QueueMeter;
 use crate::{Error, Rates};
-use queue::{Capacity, DropTail, Packet, QueueManagement};
-use scenario::{LinkSpec, PathSpec};
+use queue::{Capacity, CoDel, CoDelConfig, DropTail, Packet, QueueManagement};
+use scenario::{LinkQueue, LinkSpec, OutageSpec, PathSpec};
 use std::collections::VecDeque;
 use units::{BitRate, Bytes, Duration, Instant, Rng, Streams};
 
@@ -46,6 +46,8 @@ pub struct LinkParts<P> {
     pub loss: Option<Loss>,
     /// Jitter, if any.
     pub jitter: Option<Jitter>,
+    /// When the wire carries nothing.
+    pub outage: Option<OutageSpec>,
     /// Records the queue, if it is of interest.
     pub meter: Option<QueueMeter>,
 }
@@ -157,6 +159,10 @@ impl<P: Packet> Link<P> {
     }
 
     fn put_on_wire(&mut self, packet: P, lost: &mut Vec<P>) {
+        if self.is_out(self.free_at) {
+            lost.push(packet);
+            return;
+        }
         if let Some(loss) = &mut self.parts.loss
             && loss.rng.chance(loss.probability)
         {
@@ -169,6 +175,14 @@ impl<P: Packet> Link<P> {
         }
         self.last_arrival = self.last_arrival.max(arrival);
         self.wire.push_back((self.last_arrival, packet));
+    }
+
+    /// Whether the wire carries nothing at a time.
+    fn is_out(&self, at: Instant) -> bool {
+        let since = at.since_start();
+        self.parts.outage.is_some_and(|outage| {
+            since >= outage.from && outage.until.is_none_or(|until| since < until)
+        })
     }
 
     /// The next packet that has arrived at the far end by `now`.
@@ -200,8 +214,12 @@ pub struct WireSpec<'a> {
     pub delay: Duration,
     /// Room before the transmitter.
     pub buffer: Capacity,
+    /// How that room is managed.
+    pub queue: LinkQueue,
     /// Random loss of each packet, 0 to 1.
     pub loss: f64,
+    /// When it carries nothing.
+    pub outage: Option<OutageSpec>,
     /// Largest extra delay, uniform for each packet.
     pub jitter: Duration,
     /// Whether its queue is of interest.
@@ -217,7 +235,9 @@ impl<'a> WireSpec<'a> {
             rate_steps: &[],
             delay,
             buffer: path.buffer,
+            queue: LinkQueue::DropTail,
             loss: path.loss,
+            outage: None,
             jitter: path.jitter,
             is_measured: true,
         }
@@ -225,18 +245,25 @@ impl<'a> WireSpec<'a> {
 
     /// The two directions of a wired access: towards the UEs, and from them.
     pub fn of_access(link: &'a LinkSpec) -> (Self, Self) {
+        Self::of_link(link, ["link/down", "link/up"])
+    }
+
+    /// The two directions of a wire by these names: towards the UEs, and from them.
+    pub fn of_link(link: &'a LinkSpec, [down, up]: [&'a str; 2]) -> (Self, Self) {
         let down = Self {
-            name: "link/down",
+            name: down,
             rate: link.rate,
             rate_steps: &link.rate_steps,
             delay: link.delay,
             buffer: link.buffer,
+            queue: link.queue,
             loss: link.loss,
+            outage: link.outage,
             jitter: Duration::ZERO,
             is_measured: true,
         };
         let up = Self {
-            name: "link/up",
+            name: up,
             rate: link.uplink_rate,
             rate_steps: &[],
             loss: 0.0,
@@ -254,7 +281,7 @@ impl<'a> WireSpec<'a> {
         streams: &Streams,
         began: Instant,
     ) -> Result<Link<P>, Error> {
-        let queue = DropTail::new(self.buffer).map_err(|source| Error::Queue {
+        let queue = self.queue().map_err(|source| Error::Queue {
             queue: self.name.to_owned(),
             source,
         })?;
@@ -262,7 +289,8 @@ impl<'a> WireSpec<'a> {
         Ok(Link::new(LinkParts {
             rates: Rates::stepped(self.rate, self.rate_steps),
             delay: self.delay,
-            queue: Box::new(queue),
+            queue,
+            outage: self.outage,
             loss: (self.loss > 0.0).then(|| Loss {
                 probability: self.loss,
                 rng: streams.stream("loss"),
@@ -275,6 +303,15 @@ impl<'a> WireSpec<'a> {
                 .is_measured
                 .then(|| QueueMeter::new(self.name.to_owned(), began)),
         }))
+    }
+
+    fn queue<P: Packet + Send + 'static>(
+        &self,
+    ) -> Result<Box<dyn QueueManagement<P>>, queue::ConfigError> {
+        Ok(match self.queue {
+            LinkQueue::DropTail => Box::new(DropTail::new(self.buffer)?),
+            LinkQueue::CoDel => Box::new(CoDel::new(CoDelConfig::default(), self.buffer)?),
+        })
     }
 }
 
@@ -307,6 +344,7 @@ mod tests {
             rates: Rates::constant(rate),
             delay,
             queue: Box::new(DropTail::new(capacity).unwrap()),
+            outage: None,
             loss: Some(Loss {
                 probability: loss,
                 rng: streams.stream("loss"),

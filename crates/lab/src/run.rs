@@ -101,6 +101,12 @@ pub fn check(experiment: &Experiment, scale: Option<NonZeroU32>) -> Result<Fitte
 /// Returns the kernel's congestion controls.
 pub(crate) fn check_network(experiment: &Experiment) -> Result<String, Error> {
     apparatus::check(experiment)?;
+    if experiment.tunnel.is_some() {
+        return Err(Error::Unsupported {
+            what: "[tunnel]".to_owned(),
+            why: "the lab runs none; take --world sim, or tunnel.mode = \"off\"".to_owned(),
+        });
+    }
     if !rustix::process::geteuid().is_root() {
         return Err(Error::NeedsRoot);
     }

@@ -2,6 +2,7 @@
 //! checked. Both worlds run it.
 
 use crate::moving::MovingSpec;
+use crate::tunnel::TunnelSpec;
 use cc::{BuildConfig, RateReport, cdbe, meld};
 use queue::Capacity;
 use ran::{BearerConfig, CellConfig};
@@ -28,7 +29,8 @@ pub struct Experiment {
     pub sample_interval: Duration,
     /// The way from the servers to the edge.
     pub path: PathSpec,
-    /// The bottleneck.
+    /// The bottleneck. With a tunnel: the radio cell if one of its paths has it, else the first
+    /// path's link.
     pub access: AccessSpec,
     /// The users, at least one.
     pub ues: Vec<UeSpec>,
@@ -40,6 +42,8 @@ pub struct Experiment {
     pub meld: MeldSpec,
     /// Flows whose clients report the bandwidth that they measure.
     pub cdbe: CdbeSpec,
+    /// The multipath tunnel between the edge and the users, if there is one.
+    pub tunnel: Option<TunnelSpec>,
 }
 
 /// The way between the servers and the edge.
@@ -89,8 +93,31 @@ pub struct LinkSpec {
     pub delay: Duration,
     /// Buffer.
     pub buffer: Capacity,
+    /// How the buffer of each direction is managed.
+    pub queue: LinkQueue,
     /// Random loss towards the UE, 0 to 1.
     pub loss: f64,
+    /// When it carries nothing, if ever.
+    pub outage: Option<OutageSpec>,
+}
+
+/// How the buffer of a wire is managed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LinkQueue {
+    /// First in, first out; what does not fit is dropped.
+    #[default]
+    DropTail,
+    /// CoDel (RFC 8289) with its own constants.
+    CoDel,
+}
+
+/// A time during which a wire carries nothing: what is sent into it is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutageSpec {
+    /// It begins.
+    pub from: Duration,
+    /// It ends, later; never if none.
+    pub until: Option<Duration>,
 }
 
 /// Load of a cell by others.

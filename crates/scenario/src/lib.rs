@@ -30,14 +30,15 @@ mod result;
 mod source;
 mod statistics;
 mod summary;
+mod tunnel;
 mod variants;
 
 pub use comparison::{CompareError, Compared, Labelled, compare};
 pub use error::{Problem, ScenarioError};
 pub use experiment::{
     AccessSpec, AppSpec, CcSpec, CdbeSpec, CellSpec, ChannelSpec, Direction, EcnSpec, Experiment,
-    FlowSpec, LinkSpec, LoadSpec, MeldSpec, PathSpec, PepMode, PepSpec, ReportSpec, ReporterSpec,
-    TcpSpec, Transport, UeSpec,
+    FlowSpec, LinkQueue, LinkSpec, LoadSpec, MeldSpec, OutageSpec, PathSpec, PepMode, PepSpec,
+    ReportSpec, ReporterSpec, TcpSpec, Transport, UeSpec,
 };
 pub use keys::{Fallback, Key, Kind, Range, Section, keys, markdown};
 pub use load::Embedded;
@@ -53,5 +54,8 @@ pub use statistics::{Estimate, estimate, paired_ratio};
 pub use summary::{
     BurstSummary, BurstsOfLength, FlowSummary, LinkSummary, QueueBytes, QueueSummary,
     RealTimeSummary, Spread, Summary,
+};
+pub use tunnel::{
+    Carrier, LatePolicy, TunnelAccess, TunnelPathSpec, TunnelReorder, TunnelScheduler, TunnelSpec,
 };
 pub use variants::{KnobInfo, MAX_POINTS, Overrides};

@@ -31,6 +31,12 @@ pub enum Error {
         /// Why.
         source: crate::QuicConfigError,
     },
+    /// The multipath tunnel.
+    #[error("tunnel: {problem}")]
+    Tunnel {
+        /// What is wrong with it.
+        problem: String,
+    },
     /// The allocator's configuration.
     #[error("pep: {0}")]
     Allocator(#[from] rapid::ConfigError),

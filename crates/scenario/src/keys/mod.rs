@@ -8,6 +8,7 @@ mod flow;
 mod moving;
 mod queues;
 mod top;
+mod tunnel;
 mod user;
 
 pub(crate) use top::{FASTEST, LONGEST};
@@ -233,6 +234,7 @@ fn is_list(path: &str) -> bool {
 pub fn keys() -> impl Iterator<Item = &'static Section> {
     top::SECTIONS
         .iter()
+        .chain(tunnel::SECTIONS)
         .chain(cell::SECTIONS)
         .chain(queues::SECTIONS)
         .chain(flow::SECTIONS)

@@ -10,21 +10,21 @@ pub(crate) const LONGEST: f64 = 3_600_000.0;
 /// Greatest rate: 10 Tbit/s.
 pub(crate) const FASTEST: f64 = 1e13;
 
-const REPORT_DELAY: Key = key(
+pub(super) const REPORT_DELAY: Key = key(
     "report-delay",
     Duration,
     Value("1 ms"),
     Within(0.0, 100.0),
     "Age of a report when it reaches its reader.",
 );
-const REPORT_LOSS: Key = key(
+pub(super) const REPORT_LOSS: Key = key(
     "report-loss",
     Number,
     Value("0"),
     Within(0.0, 1.0),
     "Probability that a report is lost.",
 );
-const REPORT_GAP: Key = key(
+pub(super) const REPORT_GAP: Key = key(
     "report-gap",
     Duration,
     Value("0 s"),
@@ -32,7 +32,7 @@ const REPORT_GAP: Key = key(
     "All reports made during so long are lost, at the end of every \
                  `report-gap-interval`, of which it is a part.",
 );
-const REPORT_GAP_INTERVAL: Key = key(
+pub(super) const REPORT_GAP_INTERVAL: Key = key(
     "report-gap-interval",
     Duration,
     Value("1 s"),
@@ -112,7 +112,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Table,
                 Absent("a `[link]`"),
                 Any,
-                "The bottleneck, if it is a radio cell.",
+                "The bottleneck, if it is a radio cell; with a `[tunnel]`, that of one of its paths.",
             ),
             key(
                 "link",
@@ -120,6 +120,13 @@ pub(super) static SECTIONS: &[Section] = &[
                 Absent("a `[cell]`"),
                 Any,
                 "The bottleneck, if it is a wire.",
+            ),
+            key(
+                "tunnel",
+                Table,
+                Absent("no tunnel"),
+                Any,
+                "A multipath tunnel, instead of a `[link]`.",
             ),
             key("ue", Table, Absent("one wired host"), Any, "The users."),
             key("flow", Table, Required, Any, "The flows, at least one."),
@@ -281,7 +288,14 @@ pub(super) static SECTIONS: &[Section] = &[
                 Capacity,
                 Value("250 packets"),
                 Positive,
-                "Buffer; drop-tail.",
+                "Buffer of each direction.",
+            ),
+            key(
+                "queue",
+                Choice(&["drop-tail", "codel"]),
+                Value("drop-tail"),
+                Any,
+                "How that buffer is managed.",
             ),
             key(
                 "loss",

@@ -8,6 +8,7 @@ mod pep;
 mod queues;
 mod reports;
 mod site;
+mod tunnel;
 mod ue;
 
 use crate::Experiment;
@@ -21,6 +22,7 @@ use crate::source::Position;
 pub(crate) use channel::Traces;
 use radio::moving::RangeWarning;
 use site::Site;
+use tunnel::Tunnel;
 use units::{BitRate, Duration};
 
 /// Most steps of a time series.
@@ -74,11 +76,19 @@ pub(crate) fn experiment(cx: &mut Context<'_>, root: &Table) -> Checked<Made> {
     cx.duration = duration;
     let sample_interval = top.quantity::<Duration>("sample-interval")?;
     samples(&top, duration, sample_interval)?;
-    let access = access(&mut top)?;
-    let path = path(cx, &mut top, &access)?;
-    let (ues, groups) = ue::all(cx, &mut top, &access)?;
+    let tunnel = tunnel::read(&mut top)?;
+    let access = access(&mut top, tunnel.as_ref())?;
+    let path = path(cx, &mut top, &access, tunnel.as_ref())?;
+    let (mut ues, groups) = ue::all(cx, &mut top, &access)?;
+    let access = match &tunnel {
+        Some(tunnel) => tunnel::turned_off(tunnel, access, &mut ues),
+        None => access,
+    };
     let flows = flow::all(&mut top, &groups, duration)?;
     let pep = pep::read(&mut top, &access)?;
+    if let Some(tunnel) = &tunnel {
+        tunnel::check_proxy(tunnel, &pep, &top)?;
+    }
     let cdbe = reports::cdbe(&mut top, &access, &flows, path.rtt)?;
     let meld = reports::meld(&mut top, &access, &flows, &pep, &cdbe)?;
     let access = with_background(access, &ues)?;
@@ -96,6 +106,7 @@ pub(crate) fn experiment(cx: &mut Context<'_>, root: &Table) -> Checked<Made> {
         pep,
         meld,
         cdbe,
+        tunnel: tunnel.and_then(Tunnel::into_spec),
     };
     Ok(Made {
         experiment,
@@ -126,17 +137,23 @@ fn samples(top: &Reader<'_>, duration: Duration, interval: Duration) -> Checked<
 }
 
 /// The path. Its round-trip time must leave the access what that needs itself; `raise` lifts it.
-fn path(cx: &mut Context<'_>, top: &mut Reader<'_>, access: &Access) -> Checked<PathSpec> {
+fn path(
+    cx: &mut Context<'_>,
+    top: &mut Reader<'_>,
+    access: &Access,
+    tunnel: Option<&Tunnel>,
+) -> Checked<PathSpec> {
     let node = top.given("path");
     let mut reader = Reader::open("path", "[path]", node, top.at())?;
     let given = reader.quantity::<Duration>("rtt")?;
     let raise = reader.choice("rtt-too-short")? == "raise";
-    let (least, hint) = match access {
-        Access::Cell { spec, .. } => (
+    let (least, hint) = match (access, tunnel.and_then(tunnel::first_rtt)) {
+        (_, Some(first)) => (first, "shorten the tunnel's first path"),
+        (Access::Cell { spec, .. }, None) => (
             spec.config.base_rtt(),
             "shorten the cell's processing times, or take configured grants (sr-period = \"0 s\")",
         ),
-        Access::Link(link) => (link.delay * 2, "shorten the link's delay"),
+        (Access::Link(link), None) => (link.delay * 2, "shorten the link's delay"),
     };
     let rtt = match (given < least, raise) {
         (false, _) => given,
@@ -169,7 +186,16 @@ fn path(cx: &mut Context<'_>, top: &mut Reader<'_>, access: &Access) -> Checked<
     Ok(spec)
 }
 
-fn access(top: &mut Reader<'_>) -> Checked<Access> {
+fn access(top: &mut Reader<'_>, tunnel: Option<&Tunnel>) -> Checked<Access> {
+    if let Some(tunnel) = tunnel {
+        let cell = match top.given("cell") {
+            Some(node) => Some(cell::read(top, node)?),
+            None => None,
+        };
+        if let Some(access) = tunnel::first_access(tunnel, cell) {
+            return Ok(access);
+        }
+    }
     match (top.given("cell"), top.given("link")) {
         (Some(cell), None) => cell::read(top, cell),
         (None, Some(link)) => read_link(top, link).map(Access::Link),
@@ -177,7 +203,7 @@ fn access(top: &mut Reader<'_>) -> Checked<Access> {
             .allowed("the bottleneck is one of the two")
             .hint("remove one")),
         (None, None) => Err(fault(top.at(), "the scenario has no bottleneck")
-            .allowed("a radio [cell] or a wired [link]")),
+            .allowed("a radio [cell], a wired [link], or a [tunnel] of several paths")),
     }
 }
 
@@ -190,7 +216,9 @@ fn read_link(top: &mut Reader<'_>, node: &Node) -> Checked<LinkSpec> {
         uplink_rate: reader.quantity_or("uplink-rate", rate)?,
         delay: reader.quantity("delay")?,
         buffer: reader.capacity("buffer")?,
+        queue: tunnel::queue(&mut reader)?,
         loss: reader.number("loss")?,
+        outage: None,
     };
     top.put("link", ResolvedValue::Table(reader.finish()));
     Ok(spec)

@@ -205,7 +205,15 @@ fn checked_path(text: &str, at: Position, root: &Table, knobs: &[Knob]) -> Check
 /// read; only a knob that nobody turns is never read.
 fn check_key(path: &Path, at: Position) -> Checked<()> {
     let (table, title, key) = match path.first().map(String::as_str) {
-        Some(top @ ("path" | "link" | "cell" | "pep")) => {
+        Some("tunnel") if path.get(1).is_some_and(|key| key == "path") => {
+            let name = path.get(2).map_or("", String::as_str);
+            (
+                "tunnel.path.<name>".to_owned(),
+                format!("[tunnel.path.{name}]"),
+                path.get(3),
+            )
+        }
+        Some(top @ ("path" | "link" | "cell" | "pep" | "tunnel")) => {
             (top.to_owned(), format!("[{top}]"), path.get(1))
         }
         Some(top @ ("flow" | "ue")) => {

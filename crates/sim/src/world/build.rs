@@ -15,8 +15,8 @@ use apparatus::{
 use queue::Capacity;
 use rapid::Allocator;
 use scenario::{
-    AccessSpec, Direction, Experiment, FlowSpec, LinkSpec, PepMode, ReportSpec, ReporterSpec,
-    Transport,
+    AccessSpec, Direction, Experiment, FlowSpec, LinkQueue, LinkSpec, PepMode, ReportSpec,
+    ReporterSpec, Transport,
 };
 use units::{BitRate, Duration, Instant, Streams};
 
@@ -41,6 +41,10 @@ struct Builder<'a> {
 /// The first thing that is wrong with the experiment.
 pub(crate) fn build(experiment: &Experiment, seed: u64) -> Result<World, Error> {
     apparatus::check(experiment)?;
+    if experiment.tunnel.is_some() {
+        let problem = "the simulator runs none; take tunnel.mode = \"off\"".to_owned();
+        return Err(Error::Tunnel { problem });
+    }
     experiment
         .flows
         .iter()
@@ -166,7 +170,9 @@ impl Builder<'_> {
             rate_steps: &[],
             delay: Duration::ZERO,
             buffer: Capacity::Unlimited,
+            queue: LinkQueue::DropTail,
             loss: 0.0,
+            outage: None,
             jitter: Duration::ZERO,
             is_measured: false,
         };

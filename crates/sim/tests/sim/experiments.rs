@@ -4,8 +4,8 @@ use queue::Capacity;
 use ran::{BearerConfig, CellConfig};
 use scenario::{
     AccessSpec, AppSpec, CcSpec, CdbeSpec, CellSpec, ChannelSpec, Direction, EcnSpec, Experiment,
-    FlowSpec, LinkSpec, LoadSpec, MeldSpec, PathSpec, PepMode, PepSpec, ReportSpec, RunResult,
-    TcpSpec, Transport, UeSpec,
+    FlowSpec, LinkQueue, LinkSpec, LoadSpec, MeldSpec, PathSpec, PepMode, PepSpec, ReportSpec,
+    RunResult, TcpSpec, Transport, UeSpec,
 };
 use units::{BitRate, Bytes, Duration, Mcs, Prb};
 
@@ -47,7 +47,9 @@ pub(crate) fn dumbbell(
             uplink_rate: rate,
             delay: Duration::from_nanos(rtt.as_nanos() / 10),
             buffer: Capacity::Bytes(buffer),
+            queue: LinkQueue::DropTail,
             loss: 0.0,
+            outage: None,
         }),
         ues: vec![UeSpec {
             name: "ue1".into(),
@@ -58,6 +60,7 @@ pub(crate) fn dumbbell(
         pep: no_pep(),
         meld: meld(),
         cdbe: cdbe(),
+        tunnel: None,
     }
 }
 

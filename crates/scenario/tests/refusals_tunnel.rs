@@ -1,0 +1,173 @@
+//! What is refused of tunnels, and how what is accepted is understood.
+
+use scenario::{
+    AccessSpec, Carrier, ChannelSpec, Experiment, LinkQueue, LinkSpec, Overrides, TunnelAccess,
+    TunnelPathSpec, TunnelReorder, TunnelScheduler, load_str,
+};
+use units::Duration;
+
+const CELL: &str = "[cell]\nrat = \"lte\"\nbandwidth = \"5 MHz\"\n[ue.phone]\nchannel = { kind = \"constant-cqi\", cqi = 14 }\n";
+const PATHS: &str =
+    "[tunnel.path.wifi]\nrate = \"50 Mbit/s\"\n[tunnel.path.other]\nrate = \"20 Mbit/s\"\n";
+
+fn read(text: &str) -> Result<Experiment, String> {
+    let text = format!(
+        "[path]\nrtt = \"40 ms\"\n[flow.bulk]\napp = {{ kind = \"bulk\", size = \"1 MB\" }}\n{text}"
+    );
+    match load_str(&text, &Overrides::default()) {
+        Ok(mut points) => Ok(points.remove(0).experiment),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[track_caller]
+fn refused(text: &str, parts: &[&str]) {
+    let error = read(text).expect_err("refused");
+    for part in parts {
+        assert!(error.contains(part), "{part:?} is not in: {error}");
+    }
+}
+
+fn links(experiment: &Experiment) -> Vec<LinkSpec> {
+    let paths = &experiment.tunnel.as_ref().expect("a tunnel").paths;
+    let link = |path: &TunnelPathSpec| match &path.access {
+        TunnelAccess::Link(link) => Some(link.clone()),
+        TunnelAccess::Cell => None,
+    };
+    paths.iter().filter_map(link).collect()
+}
+
+#[test]
+fn defaults_are_those_of_table_1() {
+    let text = format!("[tunnel]\nasymmetry = \"20 ms\"\n{PATHS}");
+    let experiment = read(&text).unwrap();
+    let tunnel = experiment.tunnel.as_ref().unwrap();
+    assert_eq!(tunnel.scheduler, TunnelScheduler::CheapestPathFirst);
+    assert_eq!(tunnel.reorder, TunnelReorder::Adaptive);
+    assert_eq!(tunnel.margin, Duration::from_millis(10));
+    let buffers = [tunnel.scheduler_buffer, tunnel.reorder_buffer];
+    assert_eq!(buffers.map(|buffer| buffer.get()), [1500, 1500]);
+    let links = links(&experiment);
+    // path 1 has 20 ms, path 2 40 ms
+    assert_eq!(links[0].delay, Duration::from_millis(10));
+    assert_eq!(links[1].delay, Duration::from_millis(20));
+    assert_eq!(links[0].queue, LinkQueue::DropTail);
+    let priorities: Vec<u8> = tunnel.paths.iter().map(|path| path.priority).collect();
+    assert_eq!(priorities, [3, 2]);
+}
+
+#[test]
+fn names_of_the_paper_say_controller_and_carrier() {
+    let of = |lines: &str| {
+        let experiment = read(&format!("[tunnel]\n{lines}\n{PATHS}")).unwrap();
+        let path = &experiment.tunnel.unwrap().paths[1];
+        (path.cc.clone(), path.carrier)
+    };
+    assert_eq!(of("cc = \"ccid2\""), ("newreno".into(), Carrier::Dccp));
+    assert_eq!(of("cc = \"ccid5\""), ("bbr".into(), Carrier::Dccp));
+    assert_eq!(of("cc = \"bbr\""), ("bbr".into(), Carrier::Tcp));
+    assert_eq!(of("cc = \"bbrv2\""), ("bbr2".into(), Carrier::Tcp));
+    assert_eq!(
+        of("cc = \"bbrv3\"\ncarrier = \"dccp\""),
+        ("bbr3".into(), Carrier::Dccp)
+    );
+    // a path of its own
+    let own = |cc: &str| {
+        let text = format!("[tunnel]\ncc = \"ccid5\"\n{PATHS}cc = \"{cc}\"\n");
+        let path = read(&text).unwrap().tunnel.unwrap().paths.remove(1);
+        (path.cc, path.carrier)
+    };
+    assert_eq!(own("cubic"), ("cubic".into(), Carrier::Dccp));
+    assert_eq!(own("ccid2"), ("newreno".into(), Carrier::Dccp));
+}
+
+#[test]
+fn without_the_tunnel_the_first_path_is_the_access() {
+    let text = format!(
+        "[tunnel]\nmode = \"off\"\nshare = 0.25\n{PATHS}[tunnel.path.cellular]\naccess = \"cell\"\n{CELL}"
+    );
+    let experiment = read(&text).unwrap();
+    assert!(experiment.tunnel.is_none());
+    let AccessSpec::Link(link) = &experiment.access else {
+        panic!("a wire");
+    };
+    assert_eq!(link.delay, Duration::from_millis(5));
+    assert!(matches!(experiment.ues[0].channel, ChannelSpec::Wired));
+    let on = read(&text.replace("\"off\"", "\"on\"")).unwrap();
+    assert!(matches!(on.access, AccessSpec::Cell(_)));
+    assert_eq!(on.tunnel.unwrap().paths[2].access, TunnelAccess::Cell);
+}
+
+#[test]
+fn wrong_tunnels_are_refused_where_they_are_wrong() {
+    refused("[tunnel]\n", &[":5:1", "the tunnel has no path"]);
+    let with = |line: &str| format!("[tunnel]\n{line}\n{PATHS}");
+    refused(
+        &with("schedular = \"cpf\""),
+        &[
+            ":6:1",
+            "unknown key \"schedular\"",
+            "did you mean \"scheduler\"?",
+        ],
+    );
+    refused(
+        &with("scheduler = \"fastest\""),
+        &[":6:14", "\"cpf\"", "\"aware\""],
+    );
+    refused(
+        &with("cc = \"ccid3\""),
+        &[
+            ":6:7",
+            "no congestion control \"ccid3\"",
+            "did you mean \"ccid",
+        ],
+    );
+    refused(&with("share = 1.5"), &[":6:9", "0 to 1"]);
+    refused(
+        &with("radio = true"),
+        &[":6:9", "no path goes through a cell"],
+    );
+    refused(
+        &format!("{}[link]\nrate = \"1 Mbit/s\"\n", with("")),
+        &["both [link] and [tunnel]"],
+    );
+    refused(
+        &format!("{}{CELL}", with("")),
+        &["no path of the tunnel goes through the [cell]"],
+    );
+    let on_path = |line: &str| format!("[tunnel]\n{PATHS}{line}\n");
+    refused(&on_path("access = \"cell\""), &["no \"rate\""]);
+    refused(&on_path("up-at = \"3 s\""), &[":10:10", "never goes down"]);
+    refused(
+        &on_path("down-at = \"3 s\"\nup-at = \"3 s\""),
+        &["is not after"],
+    );
+    refused(&on_path("priority = 16"), &[":10:12", "0 to 15"]);
+    refused(
+        "[tunnel]\n[tunnel.path.wifi]\nrtt = \"5 ms\"\n",
+        &["no key \"rate\""],
+    );
+    refused(
+        "[tunnel]\n[tunnel.path.a]\naccess = \"cell\"\n[tunnel.path.b]\naccess = \"cell\"\n",
+        &["there is none"],
+    );
+    refused(
+        "[tunnel]\n[tunnel.path.wifi]\nrate = \"5 Mbit/s\"\nrtt = \"50 ms\"\n",
+        &["less than the access itself takes", "40 ms"],
+    );
+    refused(
+        &format!("{}[pep]\nmode = \"split\"\n", with("")),
+        &["both a proxy and a tunnel"],
+    );
+}
+
+#[test]
+fn a_path_goes_down_and_comes_back() {
+    let text = format!("[tunnel]\n{PATHS}down-at = \"3 s\"\nup-at = \"5 s\"\nqueue = \"codel\"\n");
+    let experiment = read(&text).unwrap();
+    let link = links(&experiment).remove(1);
+    let outage = link.outage.unwrap();
+    assert_eq!(outage.from, Duration::from_secs(3));
+    assert_eq!(outage.until, Some(Duration::from_secs(5)));
+    assert_eq!(link.queue, LinkQueue::CoDel);
+}
