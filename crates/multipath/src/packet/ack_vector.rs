@@ -46,6 +46,11 @@ impl AckVector {
         }
     }
 
+    /// Adds older packets as the wire says it, for a vector that stands in several options.
+    pub fn append_wire(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
     /// As on the wire, without the option's type and length.
     pub fn as_wire(&self) -> &[u8] {
         &self.bytes

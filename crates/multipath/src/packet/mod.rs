@@ -4,9 +4,18 @@
 //! (they tell paths apart, RFC 6773 section 3.3), the DCCP checksum is zero and UDP's is used.
 
 mod ack_vector;
+mod decode;
+mod decode_mp;
+mod encode;
 mod options;
+mod wire;
+
+#[cfg(test)]
+mod tests;
 
 pub use ack_vector::{AckVector, ReceptionState, Run};
+pub use decode::{DecodeError, OptionFault, decode};
+pub use encode::{EncodeError, MAX_HEADER_LEN, encode, encoded_len};
 pub use options::{
     AddressId, ConnectionId, DccpOption, Feature, FeatureOption, FeatureOptionKind, Hmac, KeyData,
     MpOption, Options, PathPriority, PathRtt, RttKind,
