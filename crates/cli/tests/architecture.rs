@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 /// For each crate, the crates of ours that it may depend on.
 const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("units", &[]),
+    ("tun", &[]),
     ("rnis", &["units"]),
     ("radio", &["units", "rnis"]),
     ("cc", &["units", "rnis", "radio"]),
@@ -45,6 +46,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
         "lab",
         &[
             "units",
+            "tun",
             "rnis",
             "radio",
             "queue",

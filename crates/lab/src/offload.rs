@@ -15,16 +15,8 @@
 use crate::packet::{Ipv4, Packet, PartialChecksum, TCP, ones_sum, u16_at, u32_at};
 use std::io::IoSlice;
 use std::ops::Range;
+use tun::VnetHeader;
 
-/// Bytes of a `virtio_net_hdr`.
-pub(crate) const HEADER: usize = 10;
-/// A checksum is left open.
-const NEEDS_CHECKSUM: u8 = 1;
-/// No segmentation; TCP over IPv4; over IPv6; the last two with ECN.
-const GSO_NONE: u8 = 0;
-const GSO_TCP4: u8 = 1;
-const GSO_TCP6: u8 = 4;
-const GSO_ECN: u8 = 0x80;
 /// Where TCP keeps its checksum.
 const TCP_CHECKSUM: u16 = 16;
 /// Most bytes of a merged packet: what IPv4 can express.
@@ -36,62 +28,22 @@ const FIRST_ONLY: u8 = 0x80;
 /// ACK, the only other bit of segments that can be merged.
 const ACK: u8 = 0x10;
 
-/// A `virtio_net_hdr`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct VnetHeader {
-    flags: u8,
-    gso_type: u8,
-    header_length: u16,
-    gso_size: u16,
-    checksum_start: u16,
-    checksum_offset: u16,
+/// Of a packet that is no larger than the MTU.
+fn plain(checksum: Option<PartialChecksum>) -> VnetHeader {
+    checksum.map_or_else(VnetHeader::default, |open| VnetHeader {
+        flags: VnetHeader::NEEDS_CHECKSUM,
+        checksum_start: open.start,
+        checksum_offset: open.offset,
+        ..VnetHeader::default()
+    })
 }
 
-impl VnetHeader {
-    /// From its bytes, in the machine's order.
-    pub(crate) fn read(bytes: &[u8; HEADER]) -> Self {
-        let word = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
-        Self {
-            flags: bytes[0],
-            gso_type: bytes[1],
-            header_length: word(2),
-            gso_size: word(4),
-            checksum_start: word(6),
-            checksum_offset: word(8),
-        }
-    }
-
-    /// Its bytes.
-    pub(crate) fn bytes(self) -> [u8; HEADER] {
-        let mut bytes = [self.flags, self.gso_type, 0, 0, 0, 0, 0, 0, 0, 0];
-        let words = [
-            self.header_length,
-            self.gso_size,
-            self.checksum_start,
-            self.checksum_offset,
-        ];
-        for (to, word) in bytes[2..].chunks_exact_mut(2).zip(words) {
-            to.copy_from_slice(&word.to_ne_bytes());
-        }
-        bytes
-    }
-
-    /// Of a packet that is no larger than the MTU.
-    fn plain(checksum: Option<PartialChecksum>) -> Self {
-        checksum.map_or_else(Self::default, |open| Self {
-            flags: NEEDS_CHECKSUM,
-            checksum_start: open.start,
-            checksum_offset: open.offset,
-            ..Self::default()
-        })
-    }
-
-    fn checksum(self) -> Option<PartialChecksum> {
-        (self.flags & NEEDS_CHECKSUM != 0).then_some(PartialChecksum {
-            start: self.checksum_start,
-            offset: self.checksum_offset,
-        })
-    }
+/// What a header leaves open.
+fn open_checksum(header: VnetHeader) -> Option<PartialChecksum> {
+    (header.flags & VnetHeader::NEEDS_CHECKSUM != 0).then_some(PartialChecksum {
+        start: header.checksum_start,
+        offset: header.checksum_offset,
+    })
 }
 
 /// Where the headers of a TCP packet are.
@@ -148,10 +100,10 @@ impl Layout {
 
 /// Cuts what the kernel handed over into packets.
 pub(crate) fn split(header: VnetHeader, data: &[u8], packets: &mut Vec<Packet>) {
-    let is_tcp = matches!(header.gso_type & !GSO_ECN, GSO_TCP4 | GSO_TCP6);
+    let is_tcp = matches!(header.kind(), VnetHeader::GSO_TCP4 | VnetHeader::GSO_TCP6);
     let layout = Layout::of(data).filter(|_| is_tcp && header.gso_size > 0);
     let Some(layout) = layout else {
-        packets.push(Packet::new(data.into(), header.checksum()));
+        packets.push(Packet::new(data.into(), open_checksum(header)));
         return;
     };
     let (headers, payload) = data.split_at(layout.payload);
@@ -210,13 +162,13 @@ impl Merged {
 /// The packets from `first` on that can leave as one: at least that one.
 pub(crate) fn merge(packets: &[Packet], first: usize) -> Merged {
     let packet = &packets[first];
-    let plain = || Merged {
+    let alone = || Merged {
         range: first..first + 1,
-        headers: VnetHeader::plain(packet.checksum).bytes().into(),
+        headers: plain(packet.checksum).bytes().into(),
         payload: 0,
     };
     let Some(layout) = Layout::of(&packet.data).filter(|l| is_mergeable(packet, *l)) else {
-        return plain();
+        return alone();
     };
     let size = packet.data.len() - layout.payload;
     let mut total = packet.data.len();
@@ -231,20 +183,29 @@ pub(crate) fn merge(packets: &[Packet], first: usize) -> Merged {
         end += 1;
     }
     if end == first + 1 {
-        return plain();
+        return alone();
     }
-    let mut headers = Vec::with_capacity(HEADER + layout.payload);
+    let mut headers = Vec::with_capacity(VnetHeader::BYTES + layout.payload);
     let is_ecn = packet.data[layout.tcp + 13] & FIRST_ONLY != 0;
-    let gso = if layout.is_ipv6 { GSO_TCP6 } else { GSO_TCP4 };
+    let gso = if layout.is_ipv6 {
+        VnetHeader::GSO_TCP6
+    } else {
+        VnetHeader::GSO_TCP4
+    };
     let vnet = VnetHeader {
-        gso_type: gso | if is_ecn { GSO_ECN } else { GSO_NONE },
+        gso_type: gso
+            | if is_ecn {
+                VnetHeader::GSO_ECN
+            } else {
+                VnetHeader::GSO_NONE
+            },
         header_length: layout.payload as u16,
         gso_size: size as u16,
-        ..VnetHeader::plain(Some(layout.open_checksum()))
+        ..plain(Some(layout.open_checksum()))
     };
     headers.extend_from_slice(&vnet.bytes());
     headers.extend_from_slice(&packet.data[..layout.payload]);
-    let whole = &mut headers[HEADER..];
+    let whole = &mut headers[VnetHeader::BYTES..];
     whole[layout.tcp + 13] |= packets[end - 1].data[layout.tcp + 13];
     layout.seal(whole, total);
     Merged {
@@ -297,10 +258,10 @@ mod tests {
 
     fn gso(size: u16) -> VnetHeader {
         VnetHeader {
-            gso_type: GSO_TCP4,
+            gso_type: VnetHeader::GSO_TCP4,
             gso_size: size,
             header_length: 52,
-            ..VnetHeader::plain(Some(PartialChecksum {
+            ..plain(Some(PartialChecksum {
                 start: 20,
                 offset: TCP_CHECKSUM,
             }))
@@ -329,7 +290,7 @@ mod tests {
         while first < packets.len() {
             let merged = merge(&packets, first);
             let bytes = whole(&merged, &packets);
-            let ip = &bytes[HEADER..];
+            let ip = &bytes[VnetHeader::BYTES..];
             assert_eq!(ones_sum(&ip[..20], 0), 0xffff, "IP sum");
             leaving.push((merged.range.len(), ip[1] & 0b11));
             first = merged.range.end;
@@ -414,13 +375,13 @@ mod tests {
             let merged = merge(&packets, 0);
             prop_assert_eq!(merged.range.clone(), 0..packets.len());
             let bytes = whole(&merged, &packets);
-            prop_assert_eq!(&bytes[HEADER..], &data[..]);
+            prop_assert_eq!(&bytes[VnetHeader::BYTES..], &data[..]);
         }
 
         #[test]
         fn any_bytes_are_handled(
             mut data in prop::collection::vec(any::<u8>(), 0..200),
-            header: [u8; HEADER],
+            header: [u8; VnetHeader::BYTES],
             is_ip: bool,
         ) {
             if is_ip && data.len() > 9 {

@@ -1,4 +1,4 @@
-//! What the kernel offers and no safe crate does: TUN devices, a few socket options, real-time
+//! What the kernel offers and no safe crate does: a few socket options, real-time
 //! scheduling, and children in namespaces. All `unsafe` code of this crate is here.
 #![allow(
     unsafe_code,
@@ -9,28 +9,6 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-
-/// Turns a descriptor of `/dev/net/tun` into a TUN device of this name in the calling thread's
-/// network namespace: IP packets, each behind a `virtio_net_hdr`, with checksums and TCP
-/// segmentation left to the reader.
-///
-/// # Errors
-/// The kernel's, e.g. if the name is taken.
-pub(crate) fn make_tun(fd: impl AsFd, name: &str) -> io::Result<()> {
-    // SAFETY: all-zero bytes are a valid `ifreq`.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(15)) {
-        *to = from.cast_signed();
-    }
-    let flags = libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR;
-    request.ifr_ifru.ifru_flags = flags as libc::c_short;
-    let fd = fd.as_fd().as_raw_fd();
-    // SAFETY: the request is a live `ifreq`, as TUNSETIFF expects, and the descriptor is borrowed.
-    check(unsafe { libc::ioctl(fd, libc::TUNSETIFF, &raw mut request) })?;
-    let offload = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
-    // SAFETY: TUNSETOFFLOAD takes the flags by value.
-    check(unsafe { libc::ioctl(fd, libc::TUNSETOFFLOAD, libc::c_ulong::from(offload)) })
-}
 
 /// Sets an option whose value is a C `int`.
 ///

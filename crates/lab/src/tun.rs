@@ -1,19 +1,16 @@
 //! TUN devices: where the kernel's packets come into the lab and leave it.
 
-use crate::offload::{HEADER, VnetHeader, merge, split};
+use crate::Error;
+use crate::offload::{merge, split};
 use crate::packet::Packet;
-use crate::{Error, sys};
-use rustix::fs::{Mode, OFlags, open};
-use rustix::io::Errno;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-
-/// Most bytes of one packet of the kernel, with its header.
-const LARGEST: usize = HEADER + 65_535;
+use std::io::ErrorKind;
+use std::os::fd::{AsFd, BorrowedFd};
+use tun::{Device, VnetHeader};
 
 /// A TUN device. It is gone when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Tun {
-    fd: OwnedFd,
+    device: Device,
     buffer: Box<[u8]>,
     /// Packets on their way to the kernel, in order.
     pending: Vec<Packet>,
@@ -24,13 +21,11 @@ pub(crate) struct Tun {
 impl Tun {
     /// A device of this name in the calling thread's network namespace.
     pub(crate) fn create(name: &str) -> Result<Self, Error> {
-        let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let fd = open("/dev/net/tun", flags, Mode::empty())
-            .map_err(Error::system("open /dev/net/tun"))?;
-        sys::make_tun(&fd, name).map_err(Error::system(format!("make the device {name}")))?;
+        let device = Device::create(name, false)
+            .map_err(Error::system(format!("make the device {name}")))?;
         Ok(Self {
-            fd,
-            buffer: vec![0; LARGEST].into(),
+            device,
+            buffer: vec![0; Device::LARGEST].into(),
             pending: Vec::new(),
             refused: 0,
         })
@@ -39,14 +34,18 @@ impl Tun {
     /// Takes the next packet, or several that the kernel hands over in one piece. False if there is
     /// none.
     pub(crate) fn read(&mut self, packets: &mut Vec<Packet>) -> Result<bool, Error> {
-        match rustix::io::read(&self.fd, &mut self.buffer[..]) {
+        match self.device.read(&mut self.buffer) {
             Ok(length) => {
-                if let Some((header, data)) = self.buffer[..length].split_first_chunk::<HEADER>() {
+                if let Some((header, data)) = self.buffer[..length].split_first_chunk() {
                     split(VnetHeader::read(header), data, packets);
                 }
                 Ok(true)
             }
-            Err(Errno::AGAIN | Errno::INTR) => Ok(false),
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
+            {
+                Ok(false)
+            }
             Err(error) => Err(Error::system("read from a TUN device")(error)),
         }
     }
@@ -62,7 +61,7 @@ impl Tun {
         while at < self.pending.len() {
             let merged = merge(&self.pending, at);
             at = merged.range.end;
-            if rustix::io::writev(&self.fd, &merged.slices(&self.pending)).is_err() {
+            if self.device.write(&merged.slices(&self.pending)).is_err() {
                 self.refused += merged.range.len() as u64;
             }
         }
@@ -79,6 +78,6 @@ impl Tun {
 
 impl AsFd for Tun {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
+        self.device.as_fd()
     }
 }

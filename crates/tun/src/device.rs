@@ -1,0 +1,59 @@
+//! A TUN device.
+
+use crate::sys;
+use rustix::fs::{Mode, OFlags, open};
+use std::io::{self, IoSlice};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// A TUN device whose packets stand behind a [`crate::VnetHeader`]. It is gone when this is dropped.
+#[derive(Debug)]
+pub struct Device {
+    fd: OwnedFd,
+    segments_udp: bool,
+}
+
+impl Device {
+    /// Most bytes of one read: the header, and the largest packet.
+    pub const LARGEST: usize = crate::VnetHeader::BYTES + 65_535 + 40;
+
+    /// A device of this name, at most 15 bytes, in the calling thread's network namespace. Reads and
+    /// writes do not block. It is down and has no addresses. `with_udp`: UDP comes in large pieces
+    /// too, if the kernel can do that (from 6.2 on).
+    ///
+    /// # Errors
+    /// The kernel's: no `/dev/net/tun`, no `CAP_NET_ADMIN`, a name that is taken.
+    pub fn create(name: &str, with_udp: bool) -> io::Result<Self> {
+        let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = open("/dev/net/tun", flags, Mode::empty())?;
+        sys::make_tun(&fd, name)?;
+        let segments_udp = sys::set_offload(&fd, with_udp)?;
+        Ok(Self { fd, segments_udp })
+    }
+
+    /// UDP comes and is taken in large pieces as well.
+    pub fn segments_udp(&self) -> bool {
+        self.segments_udp
+    }
+
+    /// Reads one packet with its header.
+    ///
+    /// # Errors
+    /// The kernel's; `WouldBlock` if there is none.
+    pub fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        Ok(rustix::io::read(&self.fd, buffer)?)
+    }
+
+    /// Writes one packet with its header, from several places.
+    ///
+    /// # Errors
+    /// The kernel's, e.g. if the device is down.
+    pub fn write(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+        Ok(rustix::io::writev(&self.fd, pieces)?)
+    }
+}
+
+impl AsFd for Device {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}

@@ -1,0 +1,32 @@
+//! TUN devices with segmentation offload: the kernel hands over, and takes, up to 64 kB of one flow
+//! in one call.
+//!
+//! ```text
+//!   kernel -> [virtio_net_hdr | IP TCP/UDP 64 kB] -> split    -> packets of MTU size, sums complete
+//!   kernel <- [virtio_net_hdr | IP TCP/UDP 64 kB] <- Coalescer <- packets of MTU size, sums verified
+//! ```
+//!
+//! [`Device`] is the device, [`VnetHeader`] what stands before each packet (Linux
+//! `include/uapi/linux/virtio_net.h`, `Documentation/networking/tuntap.rst`), [`split`] cuts, and
+//! [`Coalescer`] puts together what follows each other in one flow.
+//!
+//! What this crate is *not*: it has no event loop, chooses no addresses and no routes, and changes
+//! nothing of a packet but what segmentation changes.
+
+pub mod checksum;
+mod coalesce;
+mod device;
+mod layout;
+mod split;
+#[expect(unsafe_code, reason = "the kernel's interfaces that no safe crate has")]
+mod sys;
+mod vnet;
+
+pub use coalesce::Coalescer;
+pub use device::Device;
+pub use layout::Layout;
+pub use split::{SplitError, split};
+pub use vnet::VnetHeader;
+
+#[cfg(test)]
+mod test_support;
