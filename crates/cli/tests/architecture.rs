@@ -19,7 +19,16 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("ran", &["units", "rnis", "radio", "queue"]),
     (
         "scenario",
-        &["units", "rnis", "radio", "cc", "queue", "rapid", "ran"],
+        &[
+            "units",
+            "rnis",
+            "radio",
+            "cc",
+            "multipath",
+            "queue",
+            "rapid",
+            "ran",
+        ],
     ),
     (
         "apparatus",
@@ -32,6 +41,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "rnis",
             "radio",
             "cc",
+            "multipath",
             "queue",
             "rapid",
             "ran",

@@ -117,6 +117,7 @@ pub(crate) fn run(seed: u64, delay: f64, steps: u32) -> RunResult {
         packet_hops: 2_000_000,
         wall: core::time::Duration::from_millis(300),
         real_time: None,
+        tunnel: None,
     }
 }
 

@@ -48,14 +48,12 @@ pub use point::{Point, knobs, load, load_embedded, load_str};
 pub use resolved::{Resolved, ResolvedValue};
 pub use result::{
     Distribution, FlowResult, LinkResult, LossBursts, Metric, QueueResult, RealTime, RunResult,
-    Series,
+    Series, TunnelPathResult, TunnelResult,
 };
 pub use statistics::{Estimate, estimate, paired_ratio};
 pub use summary::{
     BurstSummary, BurstsOfLength, FlowSummary, LinkSummary, QueueBytes, QueueSummary,
-    RealTimeSummary, Spread, Summary,
+    RealTimeSummary, Spread, Summary, TunnelPathSummary, TunnelSummary,
 };
-pub use tunnel::{
-    Carrier, LatePolicy, TunnelAccess, TunnelPathSpec, TunnelReorder, TunnelScheduler, TunnelSpec,
-};
+pub use tunnel::{Carrier, TunnelAccess, TunnelPathSpec, TunnelSpec};
 pub use variants::{KnobInfo, MAX_POINTS, Overrides};

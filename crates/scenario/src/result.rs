@@ -26,6 +26,8 @@ pub struct RunResult {
     pub wall: core::time::Duration,
     /// How a run in real time kept time; none of the simulator.
     pub real_time: Option<RealTime>,
+    /// What the tunnel did, if there was one; of all users together.
+    pub tunnel: Option<TunnelResult>,
 }
 
 /// How a run in real time kept time.
@@ -132,6 +134,42 @@ impl LossBursts {
     }
 }
 
+/// What a tunnel did, towards the users.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TunnelResult {
+    /// Its paths, in the experiment's order.
+    pub paths: Vec<TunnelPathResult>,
+    /// Packets that were delivered in turn without having been held.
+    pub in_order: u64,
+    /// Packets that were held for others, then delivered.
+    pub held: u64,
+    /// Packets of those that were released by a wait that ran out.
+    pub timed_out: u64,
+    /// Packets that were given up as lost.
+    pub given_up: u64,
+    /// Packets that came after they had been given up.
+    pub late: u64,
+    /// Packets that came again.
+    pub duplicates: u64,
+    /// Packets that did not fit into the scheduler's buffer.
+    pub refused: u64,
+}
+
+/// What a path of a tunnel did, towards the users.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TunnelPathResult {
+    /// Its name.
+    pub name: String,
+    /// Bytes of packets inside that it has delivered.
+    pub carried: Bytes,
+    /// Packets inside that it has delivered.
+    pub packets: u64,
+    /// Packets that it lost, as its sender found.
+    pub lost: u64,
+    /// Packets sent again: by the tunnel, or by the TCP connection that carries the path.
+    pub retransmits: u64,
+}
+
 /// One queue.
 #[derive(Clone, Debug, Default)]
 pub struct QueueResult {
@@ -191,6 +229,10 @@ pub enum Metric {
     SeenDelay,
     /// The least one that it reckons with, ms.
     LeastDelay,
+    /// What a path of a tunnel delivers in each step, bit/s.
+    PathRate,
+    /// Congestion window of a path of a tunnel, bytes.
+    PathCwnd,
 }
 
 impl Metric {
@@ -212,6 +254,8 @@ impl Metric {
             Self::Gain => "pacing_gain",
             Self::SeenDelay => "seen_delay_ms",
             Self::LeastDelay => "least_delay_ms",
+            Self::PathRate => "path_rate_bps",
+            Self::PathCwnd => "path_cwnd_bytes",
         }
     }
 }

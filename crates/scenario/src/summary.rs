@@ -5,11 +5,14 @@
 //! did not finish in every repeat. A distribution without samples is zero throughout, with
 //! `samples` zero. Names, and the axes of a sweep, are texts.
 
+mod tunnel;
+
 use crate::result::{Distribution, FlowResult, LossBursts, QueueResult, RunResult};
 use crate::statistics::{Estimate, estimate};
 use crate::{Experiment, PepMode};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use std::collections::BTreeMap;
+pub use tunnel::{TunnelPathSummary, TunnelSummary};
 
 /// The summary of one experiment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -43,6 +46,9 @@ pub struct Summary {
     pub events: f64,
     /// Packets over links, counted once each link.
     pub packet_hops: f64,
+    /// What the tunnel did; not printed without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tunnel: Option<TunnelSummary>,
     /// How runs in real time kept time; not printed of the simulator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub real_time: Option<RealTimeSummary>,
@@ -246,6 +252,7 @@ impl Summary {
             wall_s: of(|run| run.wall.as_secs_f64()),
             events: of(|run| run.events as f64),
             packet_hops: of(|run| run.packet_hops as f64),
+            tunnel: TunnelSummary::of(runs),
             real_time: real_time_summary(runs),
         }
     }

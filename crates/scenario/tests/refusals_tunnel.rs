@@ -1,8 +1,9 @@
 //! What is refused of tunnels, and how what is accepted is understood.
 
+use multipath::reorder::{ReorderConfig, WaitRule};
 use scenario::{
     AccessSpec, Carrier, ChannelSpec, Experiment, LinkQueue, LinkSpec, Overrides, TunnelAccess,
-    TunnelPathSpec, TunnelReorder, TunnelScheduler, load_str,
+    TunnelPathSpec, load_str,
 };
 use units::Duration;
 
@@ -42,10 +43,10 @@ fn defaults_are_those_of_table_1() {
     let text = format!("[tunnel]\nasymmetry = \"20 ms\"\n{PATHS}");
     let experiment = read(&text).unwrap();
     let tunnel = experiment.tunnel.as_ref().unwrap();
-    assert_eq!(tunnel.scheduler, TunnelScheduler::CheapestPathFirst);
-    assert_eq!(tunnel.reorder, TunnelReorder::Adaptive);
-    assert_eq!(tunnel.margin, Duration::from_millis(10));
-    let buffers = [tunnel.scheduler_buffer, tunnel.reorder_buffer];
+    assert_eq!(tunnel.scheduler, "cpf");
+    assert_eq!(tunnel.reorder, ReorderConfig::new(WaitRule::Adaptive));
+    assert_eq!(tunnel.reorder.margin, Duration::from_millis(10));
+    let buffers = [tunnel.scheduler_buffer, tunnel.reorder.buffer];
     assert_eq!(buffers.map(|buffer| buffer.get()), [1500, 1500]);
     let links = links(&experiment);
     // path 1 has 20 ms, path 2 40 ms
@@ -54,6 +55,21 @@ fn defaults_are_those_of_table_1() {
     assert_eq!(links[0].queue, LinkQueue::DropTail);
     let priorities: Vec<u8> = tunnel.paths.iter().map(|path| path.priority).collect();
     assert_eq!(priorities, [3, 2]);
+}
+
+#[test]
+fn static_reordering_waits_for_retransmissions() {
+    let of = |lines: &str| {
+        let experiment = read(&format!("[tunnel]\n{lines}\n{PATHS}")).unwrap();
+        experiment.tunnel.unwrap().reorder
+    };
+    let reorder = of("reorder = \"static\"");
+    assert_eq!(reorder, ReorderConfig::new(WaitRule::Static));
+    assert_eq!(reorder.margin, Duration::from_millis(150));
+    assert!(!reorder.has_fast_loss_detection);
+    let reorder = of("reorder = \"fixed\"\nwait = \"30 ms\"\nlate = \"drop\"");
+    assert_eq!(reorder.rule, WaitRule::Fixed(Duration::from_millis(30)));
+    assert_eq!(reorder.late, multipath::reorder::Late::Drop);
 }
 
 #[test]

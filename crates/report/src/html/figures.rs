@@ -32,7 +32,7 @@ struct Spec {
     caption: &'static str,
 }
 
-const OVER_TIME: [Spec; 6] = [
+const OVER_TIME: [Spec; 8] = [
     Spec {
         id: "goodput",
         title: "Goodput and capacity",
@@ -44,6 +44,29 @@ const OVER_TIME: [Spec; 6] = [
         may_be_log: false,
         caption: "Payload delivered to each flow's receiver; behind it, what the bottleneck could \
                   have carried.",
+    },
+    Spec {
+        id: "paths",
+        title: "Paths of the tunnel",
+        axis: "Rate",
+        unit: Unit::BitRate,
+        metric: Metric::PathRate,
+        bound: None,
+        stroke: Stroke::Rate,
+        may_be_log: false,
+        caption: "What each path of the tunnel delivers to its end at the user, packets inside \
+                  with their headers.",
+    },
+    Spec {
+        id: "path-windows",
+        title: "Windows of the tunnel's paths",
+        axis: "cwnd",
+        unit: Unit::Bytes,
+        metric: Metric::PathCwnd,
+        bound: None,
+        stroke: Stroke::Line,
+        may_be_log: true,
+        caption: "Congestion window of each path of the tunnel, at the edge.",
     },
     Spec {
         id: "rtt",
@@ -111,14 +134,25 @@ pub(crate) fn figures(variants: &[Variant<'_>]) -> Vec<Figure> {
         .collect();
     let end = runs.iter().map(|(_, r)| series_end(r)).fold(0.0, f64::max);
     let buckets = buckets(&runs);
-    let [goodput, rtt, in_flight, queues, prb, cqi] = &OVER_TIME;
+    let [
+        goodput,
+        paths,
+        path_windows,
+        rtt,
+        in_flight,
+        queues,
+        prb,
+        cqi,
+    ] = &OVER_TIME;
     let over_time = |spec| over_time(spec, &runs, end, buckets);
     [
         over_time(goodput),
+        over_time(paths),
         rtt_cdf(&runs),
         over_time(rtt),
         over_time(in_flight),
         windows(&runs, end, buckets),
+        over_time(path_windows),
         over_time(queues),
         classification(&runs, end, buckets),
         over_time(prb),
@@ -132,7 +166,7 @@ pub(crate) fn figures(variants: &[Variant<'_>]) -> Vec<Figure> {
 /// Intervals of time that each line tells apart, so that the page stays small.
 fn buckets(runs: &[(&str, &RunResult)]) -> usize {
     /// Metrics of which there are figures.
-    const METRICS: usize = 11;
+    const METRICS: usize = 13;
     let of_run = |run: &RunResult| run.series.len().min(METRICS * MOST_LINES);
     let lines: usize = runs.iter().map(|(_, run)| of_run(run)).sum();
     (MOST_POINTS / lines.max(1)).clamp(LEAST_BUCKETS, MOST_BUCKETS)

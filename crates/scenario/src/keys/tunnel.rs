@@ -1,7 +1,9 @@
 //! Keys of the multipath tunnel.
 
 use super::Fallback::{Absent, Required, Value};
-use super::Kind::{BitRate, Capacity, Choice, Count, Duration, Flag, List, Number, Table, Text};
+use super::Kind::{
+    BitRate, Bytes, Capacity, Choice, Count, Duration, Flag, List, Number, Table, Text,
+};
 use super::Range::{Any, Positive, Within};
 use super::top::{FASTEST, LONGEST, REPORT_DELAY, REPORT_GAP, REPORT_GAP_INTERVAL, REPORT_LOSS};
 use super::{Key, Section, key};
@@ -144,23 +146,30 @@ pub(super) static SECTIONS: &[Section] = &[
                 Value("adaptive"),
                 Any,
                 "How packets are put back in order: not at all (`none`); one waits for those before \
-                 it up to `max-wait` (`fixed`), as long as the paths' latencies differ and `margin` \
+                 it a fixed time (`fixed`), as long as the paths' latencies differ and `margin` \
                  (`adaptive`), as long as its own is below the slowest and `margin` (`equalised`), or \
-                 as `adaptive` and 150 ms more (`static`).",
+                 as `adaptive` with a margin for retransmissions (`static`).",
             ),
             key(
                 "margin",
                 Duration,
-                Value("10 ms"),
+                Absent("10 ms (table 1), 150 ms of `static` (section 5.2)"),
                 Within(0.0, 10.0),
-                "Added to the wait of `adaptive`, `equalised` and `static` (table 1).",
+                "Added to the paths' difference; nothing of `fixed`.",
             ),
             key(
                 "max-wait",
                 Duration,
                 Value("100 ms"),
                 Within(0.0, 10.0),
-                "No packet waits longer for those before it; `static` adds its 150 ms.",
+                "No packet waits longer for those before it, but with `static`.",
+            ),
+            key(
+                "wait",
+                Duration,
+                Value("50 ms"),
+                Within(0.0, 10.0),
+                "What a packet waits with `fixed`.",
             ),
             key(
                 "late",
@@ -172,7 +181,7 @@ pub(super) static SECTIONS: &[Section] = &[
             key(
                 "fast-loss-detection",
                 Flag,
-                Value("true"),
+                Absent("`false` of `static`, else `true`"),
                 Any,
                 "Packets are known lost from the paths' own sequence numbers, and not waited for.",
             ),
@@ -196,6 +205,13 @@ pub(super) static SECTIONS: &[Section] = &[
                 Value("1500"),
                 Within(1.0, MOST_PACKETS),
                 "Packets that wait for those before them, at most (table 1).",
+            ),
+            key(
+                "mtu",
+                Bytes,
+                Value("1400 B"),
+                Within(576.0, 1500.0),
+                "Longest packet inside: the connections' segments are kept to it.",
             ),
             key(
                 "reliability",

@@ -6,14 +6,14 @@ use crate::error::{Checked, either, fault};
 use crate::experiment::{ChannelSpec, LinkQueue, LinkSpec, OutageSpec, UeSpec};
 use crate::reader::Reader;
 use crate::resolved::{Resolved, ResolvedValue};
-use crate::tunnel::{
-    Carrier, LatePolicy, TunnelAccess, TunnelPathSpec, TunnelReorder, TunnelScheduler, TunnelSpec,
-};
+use crate::tunnel::{Carrier, TunnelAccess, TunnelPathSpec, TunnelSpec};
 use crate::{PepMode, PepSpec};
+use multipath::reorder::{Late, ReorderConfig, WaitRule};
+use multipath::scheduler::PathSet;
 use units::{BitRate, Duration, Packets};
 
-/// Most paths: what RFC 9897 can number.
-const MOST_PATHS: usize = 255;
+/// Most paths.
+const MOST_PATHS: usize = PathSet::MAX_PATHS as usize;
 
 /// Priority of the first path, and of all others, where the file gives none.
 const PRIORITIES: [u8; 2] = [3, 2];
@@ -60,22 +60,12 @@ pub(super) fn read(top: &mut Reader<'_>) -> Checked<Option<Tunnel>> {
     };
     let paths = paths(&mut reader, &defaults)?;
     check_cell(&paths, &reader, top.given("cell"))?;
-    let scheduler = TunnelScheduler::from_name(reader.choice("scheduler")?);
-    let reorder = TunnelReorder::from_name(reader.choice("reorder")?);
     let spec = TunnelSpec {
         paths,
-        scheduler: scheduler.unwrap_or(TunnelScheduler::CheapestPathFirst),
-        reorder: reorder.unwrap_or(TunnelReorder::Adaptive),
-        margin: reader.quantity("margin")?,
-        max_wait: reader.quantity("max-wait")?,
-        late: match reader.choice("late")? {
-            "drop" => LatePolicy::Drop,
-            _ => LatePolicy::Forward,
-        },
-        fast_loss_detection: reader.flag("fast-loss-detection")?,
-        delay_equalisation: reader.flag("delay-equalisation")?,
+        scheduler: reader.choice("scheduler")?,
+        reorder: reorder(&mut reader)?,
+        mtu: reader.quantity("mtu")?,
         scheduler_buffer: Packets::new(reader.count("scheduler-buffer")?),
-        reorder_buffer: Packets::new(reader.count("reorder-buffer")?),
         reliability: reader.optional("reliability")?,
         uses_radio: reader.flag("radio")?,
         reports: reports::read(&mut reader)?,
@@ -91,6 +81,33 @@ pub(super) fn read(top: &mut Reader<'_>) -> Checked<Option<Tunnel>> {
     }
     top.put("tunnel", ResolvedValue::Table(reader.finish()));
     Ok(Some(Tunnel { spec, is_on }))
+}
+
+fn reorder(reader: &mut Reader<'_>) -> Checked<ReorderConfig> {
+    let wait = reader.quantity("wait")?;
+    let rule = match reader.choice("reorder")? {
+        "none" => WaitRule::Off,
+        "fixed" => WaitRule::Fixed(wait),
+        "equalised" => WaitRule::Equalised,
+        "static" => WaitRule::Static,
+        _ => WaitRule::Adaptive,
+    };
+    let preset = ReorderConfig::new(rule);
+    let detects = reader.optional_flag("fast-loss-detection")?;
+    let detects = detects.unwrap_or(preset.has_fast_loss_detection);
+    reader.put("fast-loss-detection", ResolvedValue::Flag(detects));
+    Ok(ReorderConfig {
+        margin: reader.quantity_or("margin", preset.margin)?,
+        max_wait: reader.quantity("max-wait")?,
+        buffer: Packets::new(reader.count("reorder-buffer")?),
+        late: match reader.choice("late")? {
+            "drop" => Late::Drop,
+            _ => Late::Forward,
+        },
+        has_fast_loss_detection: detects,
+        has_delay_equalisation: reader.flag("delay-equalisation")?,
+        ..preset
+    })
 }
 
 /// What `[path]` says of the round-trip time; that section is read, and refused, by itself.

@@ -263,6 +263,7 @@ impl World {
             packet_hops: hops,
             wall: core::time::Duration::ZERO,
             real_time: None,
+            tunnel: None,
         }
     }
 }
