@@ -9,6 +9,8 @@
 //!
 //! | module | what | source |
 //! | --- | --- | --- |
+//! | [`auth`] | keys, and what is proved with them | RFC 9897 section 3.2.6; the pre-shared key is ours |
+//! | [`join`] | joining a path; handshakes that are not finished | RFC 9897 section 3.3 |
 //! | [`packet`] | DCCP packets and options as values, and as bytes | RFC 4340, RFC 9897 |
 //! | [`reorder`] | putting packets in order again | Pieska et al. 2024 |
 //! | [`scheduler`] | which path a packet takes | Pieska et al. 2024 |
@@ -21,6 +23,8 @@
 //! socket or device, and it does not look into payloads.
 #![forbid(unsafe_code)]
 
+pub mod auth;
+pub mod join;
 pub mod packet;
 pub mod reorder;
 pub mod scheduler;
