@@ -12,6 +12,7 @@
 //! | [`auth`] | keys, and what is proved with them | RFC 9897 section 3.2.6; the pre-shared key is ours |
 //! | [`join`] | joining a path; handshakes that are not finished | RFC 9897 section 3.3 |
 //! | [`packet`] | DCCP packets and options as values, and as bytes | RFC 4340, RFC 9897 |
+//! | [`path`] | congestion control, loss detection and acknowledgements of a path | RFC 4340 11, RFC 4341 |
 //! | [`reorder`] | putting packets in order again | Pieska et al. 2024 |
 //! | [`scheduler`] | which path a packet takes | Pieska et al. 2024 |
 //! | [`seq`] | sequence numbers of 48 bits | RFC 4340 section 3.1 |
@@ -26,6 +27,7 @@
 pub mod auth;
 pub mod join;
 pub mod packet;
+pub mod path;
 pub mod reorder;
 pub mod scheduler;
 pub mod seq;
