@@ -11,6 +11,8 @@ use units::{BitRate, Bytes, Instant};
 
 /// Rounds for which a sample is remembered.
 const ROUNDS: usize = 10;
+/// A path is full once its rate has grown by less than a quarter in three round trips (4.3.2.2).
+const FULL_ROUNDS: u32 = 3;
 
 /// What a path has delivered lately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,9 @@ pub(super) struct RateMeter {
     samples: [BitRate; ROUNDS],
     /// Place of the next sample.
     place: usize,
+    /// The rate when it last grew by a quarter, and the round trips since.
+    full_rate: BitRate,
+    full_rounds: u32,
 }
 
 impl RateMeter {
@@ -61,6 +66,9 @@ impl RateMeter {
         let Some(sample) = self.delivery.on_ack(now, &ack) else {
             return;
         };
+        if !sample.is_app_limited {
+            self.check_full(sample.delivery_rate);
+        }
         let max = self.estimate.map_or(BitRate::ZERO, |estimate| estimate.max);
         if !sample.is_app_limited || sample.delivery_rate > max {
             self.samples[self.place] = sample.delivery_rate;
@@ -71,6 +79,21 @@ impl RateMeter {
             max: self.samples.into_iter().max().unwrap_or_default(),
             is_app_limited: sample.is_app_limited,
         });
+    }
+
+    /// 4.3.2.2, for a path whose controller does not say.
+    fn check_full(&mut self, rate: BitRate) {
+        if !self.is_pipe_full() && rate >= self.full_rate + self.full_rate / 4 {
+            self.full_rate = rate;
+            self.full_rounds = 0;
+        } else if !self.is_pipe_full() {
+            self.full_rounds += 1;
+        }
+    }
+
+    /// The rate has stopped growing, at some time.
+    pub(super) fn is_pipe_full(&self) -> bool {
+        self.full_rounds >= FULL_ROUNDS
     }
 
     pub(super) fn on_app_limited(&mut self, in_flight: Bytes) {

@@ -386,7 +386,7 @@ impl Sender {
         }
         let given_up = &mut self.given_up;
         self.flight.push(number, record, &mut |number, record| {
-            given_up.push((number, record))
+            given_up.push((number, record));
         });
         if packet.is_data {
             self.after_data(now, packet, &record);
@@ -565,7 +565,8 @@ impl Sender {
         // the peer acknowledges data soon, anything else when it has an occasion: unless it says how
         // long it waited, that measures nothing
         let is_first = self.rtt.srtt().is_none();
-        if !record.is_data() && !(is_first && latest == newest && elapsed.is_some()) {
+        let is_dated = is_first && latest == newest && elapsed.is_some();
+        if !record.is_data() && !is_dated {
             return;
         }
         let measured = now.saturating_since(record.sent_at);
@@ -674,11 +675,11 @@ impl Sender {
                     self.with(now, |cc, cx| cc.on_loss(cx, &sample));
                 }
             }
-            None if losses.last >= self.reduced_until => {
-                if self.with(now, |cc, cx| cc.is_congestion(cx, &sample)) {
-                    self.begin(now, LossKind::Fast, losses);
-                    self.counters.recoveries += Packets::new(1);
-                }
+            None if losses.last >= self.reduced_until
+                && self.with(now, |cc, cx| cc.is_congestion(cx, &sample)) =>
+            {
+                self.begin(now, LossKind::Fast, losses);
+                self.counters.recoveries += Packets::new(1);
             }
             None => {}
         }
@@ -854,11 +855,13 @@ impl Sender {
     pub fn ssthresh(&self) -> Option<Bytes> {
         self.cc.ssthresh().filter(|&ssthresh| ssthresh < Bytes::MAX)
     }
-    /// True below the slow-start threshold, for controllers that have one.
-    pub fn is_slow_start(&self) -> bool {
-        self.cc
-            .ssthresh()
-            .is_some_and(|ssthresh| self.cc.cwnd() < ssthresh)
+    /// True while the controller is looking for the path's rate: below the slow-start threshold, or
+    /// with a controller that has none until the delivery rate has stopped growing.
+    pub fn is_starting(&self) -> bool {
+        match self.cc.ssthresh() {
+            Some(ssthresh) => self.cc.cwnd() < ssthresh,
+            None => !self.meter.is_pipe_full(),
+        }
     }
     /// The rate at which the controller wants packets to leave, if it sets one.
     pub fn pacing_rate(&self) -> Option<BitRate> {
