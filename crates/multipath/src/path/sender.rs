@@ -664,24 +664,20 @@ impl Sender {
         let sample = losses.sample(LossKind::Fast, now, self.flight.counted());
         let end = self.flight.next();
         let governs = self.cc.governs_recovery();
-        match &mut self.episode {
-            Some(episode) => {
-                let was_marked_only = !episode.is_repair();
-                if was_marked_only {
-                    episode.becomes_fast(end);
-                }
-                episode.on_lost(first, losses.packets);
-                if was_marked_only && governs {
-                    self.with(now, |cc, cx| cc.on_loss(cx, &sample));
-                }
+        if let Some(episode) = &mut self.episode {
+            let was_marked_only = !episode.is_repair();
+            if was_marked_only {
+                episode.becomes_fast(end);
             }
-            None if losses.last >= self.reduced_until
-                && self.with(now, |cc, cx| cc.is_congestion(cx, &sample)) =>
-            {
-                self.begin(now, LossKind::Fast, losses);
-                self.counters.recoveries += Packets::new(1);
+            episode.on_lost(first, losses.packets);
+            if was_marked_only && governs {
+                self.with(now, |cc, cx| cc.on_loss(cx, &sample));
             }
-            None => {}
+        } else if losses.last >= self.reduced_until
+            && self.with(now, |cc, cx| cc.is_congestion(cx, &sample))
+        {
+            self.begin(now, LossKind::Fast, losses);
+            self.counters.recoveries += Packets::new(1);
         }
     }
 
