@@ -51,6 +51,10 @@ pub struct PacketStamp {
     pub first_sent_at: Instant,
     /// When this packet was sent.
     pub sent_at: Instant,
+    /// Payload in flight when it was sent, the packet itself included.
+    pub in_flight: Bytes,
+    /// Payload found lost on this connection when it was sent.
+    pub lost: Bytes,
     /// True if the sender had nothing more to send at that time.
     pub is_app_limited: bool,
 }

@@ -1,6 +1,7 @@
 //! Delivery-rate samples.
 //!
-//! Source: draft-cheng-iccrg-delivery-rate-estimation-00 section 3, as in Linux `tcp_rate.c`.
+//! Source: draft-cheng-iccrg-delivery-rate-estimation-00 section 3, as in Linux `tcp_rate.c`; what
+//! was in flight and lost as a packet left: draft-ietf-ccwg-bbr-06 section 4.1.
 //! Amounts are in bytes of payload, rates in bit/s.
 //!
 //! Each packet carries a stamp of what had been delivered when it was sent. When it is acknowledged,
@@ -25,6 +26,8 @@ pub struct DeliveryRate {
     delivered_at: Instant,
     /// C.first_sent_time: when the packet was sent that began the flight being sampled.
     first_sent_at: Instant,
+    /// C.lost: payload found lost so far.
+    lost: Bytes,
     /// C.app_limited: until more than this is delivered, samples may show the application's rate
     /// rather than the path's.
     app_limited_until: Option<Bytes>,
@@ -70,8 +73,20 @@ impl DeliveryRate {
             delivered_at: self.delivered_at,
             first_sent_at: self.first_sent_at,
             sent_at: now,
+            in_flight: packet.bytes_in_flight + packet.bytes,
+            lost: self.lost,
             is_app_limited: self.is_app_limited(),
         }
+    }
+
+    /// Counts what was found lost otherwise than by an acknowledgement: by a timer.
+    pub fn on_lost(&mut self, lost: Bytes) {
+        self.lost += lost;
+    }
+
+    /// RS.lost: what has been found lost since a packet was sent.
+    pub fn lost_since(&self, stamp: &PacketStamp) -> Bytes {
+        self.lost.saturating_sub(stamp.lost)
     }
 
     /// 3.3: counts what an acknowledgement delivered; none if it gives no valid sample.
@@ -80,6 +95,7 @@ impl DeliveryRate {
             self.delivered += ack.newly_acked;
             self.delivered_at = now;
         }
+        self.lost += ack.newly_lost;
         if self
             .app_limited_until
             .is_some_and(|until| self.delivered > until)

@@ -19,6 +19,7 @@
 //! | [`yeah`] | YeAH-TCP | Baiocchi et al. 2007, Linux |
 //! | [`veno`] | Veno | Fu and Liew 2003 |
 //! | [`bbr`] | BBR version 1 | draft-cardwell-iccrg-bbr-congestion-control-00, Linux |
+//! | [`bbr3`] | BBR versions 2 and 3 | Linux `tcp_bbr2.c`, draft-ietf-ccwg-bbr-06 |
 //! | [`dctcp`] | DCTCP | RFC 8257 |
 //! | [`meld`] | MELD round any of them | Diarra et al. 2021 |
 //! | [`cdbe`] | CDBE, the client's part and the server's | Zhong et al. 2018 |
@@ -31,6 +32,8 @@
 #![forbid(unsafe_code)]
 
 pub mod bbr;
+pub mod bbr3;
+mod bbr_parts;
 pub mod cdbe;
 mod controller;
 pub mod cqic;

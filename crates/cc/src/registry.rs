@@ -1,6 +1,7 @@
 //! Controllers by the names that scenario files use.
 
 use crate::bbr::Bbr;
+use crate::bbr3::{self, Bbr3};
 use crate::cdbe::{self, Cdbe};
 use crate::cubic::{self, Cubic};
 use crate::dctcp::Dctcp;
@@ -64,6 +65,8 @@ const NAMES: &[&str] = &[
     "yeah",
     "veno",
     "bbr",
+    "bbr2",
+    "bbr3",
     "dctcp",
     "cdbe",
     "cqic",
@@ -106,6 +109,8 @@ pub fn reported_names() -> &'static [&'static str] {
 /// | `yeah` | [`YeAh`] as in Linux, not paced |
 /// | `veno` | [`Veno`], not paced |
 /// | `bbr` | [`Bbr`] version 1 as in Linux, paced |
+/// | `bbr2` | [`Bbr3`] with the rules of version 2, paced |
+/// | `bbr3` | [`Bbr3`], paced |
 /// | `dctcp` | [`Dctcp`], not paced |
 /// | `cdbe` | [`Cdbe`] in mode `default`, paced |
 /// | `cqic` | CQIC's server ([`cqic::server`]), paced |
@@ -128,6 +133,8 @@ pub fn build(
         "yeah" => Box::new(YeAh::new(reno::Config::new(config))),
         "veno" => Box::new(Veno::new(reno::Config::new(config))),
         "bbr" => Box::new(Bbr::new(bbr::Config::new(config))),
+        "bbr2" => Box::new(Bbr3::new(bbr3::Config::v2(config))),
+        "bbr3" => Box::new(Bbr3::new(bbr3::Config::v3(config))),
         "dctcp" => Box::new(Dctcp::new(reno::Config::new(config))),
         "cdbe" => Box::new(Cdbe::new(cdbe::Config::new(cdbe::Mode::Default, config))),
         "cqic" => Box::new(cqic::server::controller(config)),
@@ -199,14 +206,14 @@ mod tests {
         assert_eq!(error("Cubik").suggestions.first(), Some(&"cubic"));
         assert_eq!(error("reno").suggestions, ["newreno", "veno"]);
         assert_eq!(error("westwood+").suggestions, ["westwood"]);
-        assert_eq!(error("bbrv1").suggestions, ["bbr"]);
+        assert_eq!(error("bbrv1").suggestions, ["bbr", "bbr2", "bbr3"]);
         assert_eq!(error("hystart++").suggestions, ["cubic-hystart++"]);
         assert!(error("quetzalcoatl").suggestions.is_empty());
         assert!(error("").suggestions.is_empty());
         assert_eq!(
             error("bbrr").to_string(),
             "unknown congestion control \"bbrr\": did you mean \"bbr\"? known are newreno, cubic, \
-             cubic-hystart++, cubic-plain, vegas, vegas-linux, westwood, yeah, veno, bbr, dctcp, \
+             cubic-hystart++, cubic-plain, vegas, vegas-linux, westwood, yeah, veno, bbr, bbr2, bbr3, dctcp, \
              cdbe, cqic, cqic-s; choose one of them"
         );
     }

@@ -75,6 +75,8 @@ impl Bench {
                     delivered_at: Instant::from_nanos(e),
                     first_sent_at: Instant::from_nanos(d),
                     sent_at: Instant::from_nanos(c),
+                    in_flight: bytes(b),
+                    lost: bytes(a),
                     is_app_limited: event.flags[1],
                 };
                 let ack = AckSample {

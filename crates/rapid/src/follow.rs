@@ -4,7 +4,7 @@
 //! repaired by retransmission without slowing down.
 
 use cc::{AckSample, Allocation, CongestionControl, Ctx, LossSample, PacketStamp, Sent};
-use units::{BitRate, Bytes, Instant};
+use units::{BitRate, Bytes};
 
 /// A congestion control that follows its allocation.
 #[derive(Clone, Debug)]
@@ -30,11 +30,9 @@ impl CongestionControl for FollowAllocation {
     }
     fn on_sent(&mut self, cx: &mut Ctx<'_>, _packet: &Sent) -> PacketStamp {
         PacketStamp {
-            delivered: Bytes::ZERO,
-            delivered_at: Instant::ZERO,
             first_sent_at: cx.now,
             sent_at: cx.now,
-            is_app_limited: false,
+            ..PacketStamp::default()
         }
     }
     fn on_ack(&mut self, _cx: &mut Ctx<'_>, _ack: &AckSample) {}

@@ -2,8 +2,8 @@
 //!
 //! Source: draft-cardwell-iccrg-bbr-congestion-control-00 section 4.3.3, Linux `bbr_check_drain`.
 
-use super::gain::Gain;
 use super::{Bbr, State};
+use crate::bbr_parts::Gain;
 use crate::{AckSample, Ctx};
 
 impl Bbr {

@@ -9,14 +9,14 @@
 //! | 4.1.1 BtlBw, rounds, max filter of 10 rounds | `Bbr::update_bandwidth`, `windowed_max.rs` |
 //! | 4.1.2 RTprop, min filter of 10 s | `probe_rtt.rs` |
 //! | 4.2.1 pacing rate | `Bbr::set_pacing_rate`, `Bbr::pace_from_rtt` |
-//! | 4.2.2 send quantum | `send_quantum` |
+//! | 4.2.2 send quantum | `bbr_parts/mod.rs`, `send_quantum` |
 //! | 4.2.3 cwnd | `Bbr::set_cwnd`, `recovery.rs` |
 //! | 4.3.2 STARTUP | `startup.rs` |
 //! | 4.3.3 DRAIN | `drain.rs` |
 //! | 4.3.4 PROBE_BW | `probe_bw.rs` |
 //! | 4.3.5 PROBE_RTT | `probe_rtt.rs` |
 //! | 4.3.4.4 restart from idle | `Bbr::restart_from_idle` |
-//! | Linux: ack aggregation, policer | `ack_aggregation.rs`, `policer.rs` |
+//! | Linux: ack aggregation, policer | `bbr_parts/ack_aggregation.rs`, `policer.rs` |
 //!
 //! *Deviations*
 //! - Linux estimates what is in the network at the departure time of the next packet that its qdisc
@@ -28,9 +28,7 @@
 //!   segment above what is in flight; the next acknowledgement conserves packets as in Linux.
 //! - ECN is not used (version 1 ignores it).
 
-mod ack_aggregation;
 mod drain;
-mod gain;
 mod policer;
 mod probe_bw;
 mod probe_rtt;
@@ -38,13 +36,15 @@ mod recovery;
 mod startup;
 mod windowed_max;
 
+use crate::bbr_parts::{
+    AckAggregation, Epoch, Gain, MIN_CWND_SEGMENTS, NOMINAL_RTT, QUANTA_IN_HOSTS, Round, paced,
+    send_quantum,
+};
 use crate::delivery_rate::{DeliveryRate, RateSample};
 use crate::{
     AckSample, BuildConfig, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RecoveryEnd,
     Sent,
 };
-use ack_aggregation::AckAggregation;
-use gain::Gain;
 use policer::Policer;
 use probe_rtt::{MinRtt, ProbeRtt};
 use recovery::Recovery;
@@ -54,20 +54,6 @@ use windowed_max::WindowedMax;
 
 /// BtlBwFilterLen: rounds for which the largest bandwidth is remembered (4.1.1.3).
 const BANDWIDTH_ROUNDS: u64 = 10;
-/// BBRMinPipeCwnd in segments: keeps delayed acknowledgements coming (4.2.3.2).
-const MIN_CWND_SEGMENTS: u64 = 4;
-/// Pacing stays this much below the estimate, to keep queues short (Linux, 1 %).
-const PACING_MARGIN_PERCENT: u64 = 1;
-/// Round-trip time assumed before the first sample (4.2.1).
-const NOMINAL_RTT: Duration = Duration::from_millis(1);
-/// A send quantum is what leaves in this time (Linux `sk_pacing_shift`: 2^-10 s).
-const QUANTUM_PER_SECOND: u64 = 1 << 10;
-/// Largest quantum (Linux `GSO_MAX_SIZE - 1 - MAX_TCP_HEADER`).
-const MAX_QUANTUM: Bytes = Bytes::new(65_536 - 1 - 320);
-/// Below this rate a quantum may be one segment, else it is at least two (4.2.2).
-const MIN_TSO_RATE: BitRate = BitRate::from_bps(1_200_000);
-/// Quanta in the two hosts: qdisc, offload engine, receiver (4.2.3.2).
-const QUANTA_IN_HOSTS: u64 = 3;
 
 /// How a BBR connection is set up.
 #[derive(Clone, Copy, Debug)]
@@ -96,32 +82,6 @@ enum State {
         since: Instant,
     },
     ProbeRtt(ProbeRtt),
-}
-
-/// Packet-timed round trips (4.1.1.3).
-#[derive(Clone, Copy, Debug, Default)]
-struct Round {
-    /// Rounds so far.
-    count: u64,
-    /// The round ends when a packet is acknowledged that was sent after so much was delivered.
-    end: Bytes,
-    /// The acknowledgement being handled began a round.
-    is_start: bool,
-}
-
-impl Round {
-    /// A round begins now.
-    fn restart(&mut self, delivered: Bytes) {
-        self.end = delivered;
-    }
-
-    fn update(&mut self, sample: &RateSample, delivered: Bytes) {
-        self.is_start = sample.prior_delivered >= self.end;
-        if self.is_start {
-            self.end = delivered;
-            self.count += 1;
-        }
-    }
 }
 
 /// BBR version 1.
@@ -156,14 +116,6 @@ pub struct Bbr {
     /// What the pacing rate makes the send quantum (4.2.2); kept, for it is used several times for
     /// each acknowledgement, while the rate seldom changes.
     send_quantum: Bytes,
-}
-
-/// 4.2.2 BBRSetSendQuantum: what leaves in about a millisecond, whole segments rounded down.
-fn send_quantum(pacing_rate: BitRate, mss: Bytes) -> Bytes {
-    let in_a_tick = Bytes::new(pacing_rate.as_bps() / 8 / QUANTUM_PER_SECOND);
-    let least = if pacing_rate < MIN_TSO_RATE { 1 } else { 2 };
-    let segments = in_a_tick.min(MAX_QUANTUM).get() / mss.get();
-    mss * segments.max(least)
 }
 
 impl Bbr {
@@ -294,10 +246,31 @@ impl Bbr {
         }
     }
 
+    /// Linux `bbr_update_ack_aggregation`, for acknowledgements with a valid rate sample.
+    fn update_ack_aggregation(&mut self, ack: &AckSample) {
+        self.aggregation.update(&Epoch {
+            delivered_at: self.delivery.delivered_at(),
+            newly_acked: ack.newly_acked,
+            bandwidth: self.bandwidth(),
+            cwnd: self.cwnd,
+            mss: self.mss,
+            is_round_start: self.round.is_start,
+            half_rounds: Epoch::half_rounds(true),
+        });
+    }
+
+    /// What the window gets on top of gain times BDP.
+    fn ack_aggregation_cwnd(&self) -> Bytes {
+        if !self.full_pipe.is_filled {
+            return Bytes::ZERO;
+        }
+        self.aggregation.allowance(self.bandwidth())
+    }
+
     /// 4.2.1 BBRInitPacingRate: the window each round-trip time, times the high gain.
     fn pace_from_rtt(&mut self, rtt: Duration) {
         let bandwidth = BitRate::from_bytes_per(self.cwnd, rtt);
-        self.pace_at(self.pacing_rate_for(bandwidth, Gain::HIGH));
+        self.pace_at(paced(bandwidth, Gain::HIGH, self.mss));
     }
 
     fn pace_at(&mut self, rate: BitRate) {
@@ -307,18 +280,13 @@ impl Bbr {
         }
     }
 
-    fn pacing_rate_for(&self, bandwidth: BitRate, gain: Gain) -> BitRate {
-        let least = BitRate::from_bps(self.mss.bits().get());
-        gain.of_rate(bandwidth, PACING_MARGIN_PERCENT).max(least)
-    }
-
     /// 4.2.1 BBRSetPacingRateWithGain: before the pipe is full the rate only rises.
     fn set_pacing_rate(&mut self, gain: Gain, srtt: Duration) {
         if !self.has_seen_rtt && !srtt.is_zero() {
             self.has_seen_rtt = true;
             self.pace_from_rtt(srtt);
         }
-        let rate = self.pacing_rate_for(self.bandwidth(), gain);
+        let rate = paced(self.bandwidth(), gain, self.mss);
         if self.full_pipe.is_filled || rate > self.pacing_rate {
             self.pace_at(rate);
         }

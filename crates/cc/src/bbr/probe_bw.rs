@@ -3,8 +3,8 @@
 //! Source: draft-cardwell-iccrg-bbr-congestion-control-00 section 4.3.4, Linux
 //! `bbr_update_cycle_phase`, `bbr_is_next_cycle_phase`, `bbr_reset_probe_bw_mode`.
 
-use super::gain::Gain;
 use super::{Bbr, State};
+use crate::bbr_parts::Gain;
 use crate::{AckSample, Ctx};
 use units::Instant;
 

@@ -119,19 +119,6 @@ fn section_4_2_1_the_first_pacing_rate_takes_a_nominal_millisecond() {
 }
 
 #[test]
-fn section_4_2_2_send_quantum() {
-    for (rate, segments) in [
-        (1_199_999, 1),
-        (1_200_000, 2),
-        (81_920_000, 10),
-        (u64::MAX, 65),
-    ] {
-        let quantum = send_quantum(BitRate::from_bps(rate), MSS);
-        assert_eq!(quantum, MSS * segments, "{rate}");
-    }
-}
-
-#[test]
 fn section_4_2_3_2_target_window() {
     let mut bbr = Bench::new().bbr;
     bbr.pace_at(BitRate::from_mbps(8));

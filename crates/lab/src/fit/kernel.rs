@@ -20,6 +20,7 @@ fn relative(name: &str) -> Option<&'static str> {
     match name {
         "vegas" | "vegas-linux" | "westwood" | "veno" | "yeah" => Some("newreno"),
         "bbr" => Some("cubic"),
+        "bbr2" | "bbr3" => Some("bbr"),
         _ => None,
     }
 }

@@ -1,6 +1,7 @@
 //! Whole simulations against what is known of them.
 
 mod applications;
+mod bbr_versions;
 mod cdbe;
 mod cell;
 mod determinism;
