@@ -10,6 +10,7 @@
 //! | module | what | source |
 //! | --- | --- | --- |
 //! | [`auth`] | keys, and what is proved with them | RFC 9897 section 3.2.6; the pre-shared key is ours |
+//! | [`features`] | what both ends of a path agree on | RFC 4340 section 6 |
 //! | [`join`] | joining a path; handshakes that are not finished | RFC 9897 section 3.3 |
 //! | [`packet`] | DCCP packets and options as values, and as bytes | RFC 4340, RFC 9897 |
 //! | [`path`] | congestion control, loss detection and acknowledgements of a path | RFC 4340 11, RFC 4341 |
@@ -25,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 pub mod auth;
+pub mod features;
 pub mod join;
 pub mod packet;
 pub mod path;

@@ -11,9 +11,7 @@
 //! The DCCP checksum is zero and its coverage the whole packet: UDP's checksum stands for it
 //! (RFC 6773 3.3).
 
-use super::options::{
-    DccpOption, FeatureOption, FeatureOptionKind, KeyData, MpOption, Options, PathRtt, RttKind,
-};
+use super::options::{DccpOption, FeatureOption, KeyData, MpOption, Options, PathRtt, RttKind};
 use super::wire::{self, mp_opt};
 use super::{AckVector, Kind, Packet};
 use crate::seq::MpSeq;
@@ -266,7 +264,7 @@ fn put_option(out: &mut Vec<u8>, option: &DccpOption) -> Result<(), EncodeError>
             feature,
             value,
         }) => {
-            put_head(out, feature_kind(*kind), bytes)?;
+            put_head(out, kind.code(), bytes)?;
             out.push(feature.0);
             out.extend_from_slice(value);
         }
@@ -305,15 +303,6 @@ fn put_option(out: &mut Vec<u8>, option: &DccpOption) -> Result<(), EncodeError>
         }
     }
     Ok(())
-}
-
-const fn feature_kind(kind: FeatureOptionKind) -> u8 {
-    match kind {
-        FeatureOptionKind::ChangeL => wire::CHANGE_L,
-        FeatureOptionKind::ConfirmL => wire::CONFIRM_L,
-        FeatureOptionKind::ChangeR => wire::CHANGE_R,
-        FeatureOptionKind::ConfirmR => wire::CONFIRM_R,
-    }
 }
 
 const fn mp_kind(option: &MpOption) -> u8 {

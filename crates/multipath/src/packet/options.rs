@@ -71,6 +71,18 @@ pub enum FeatureOptionKind {
     ConfirmR,
 }
 
+impl FeatureOptionKind {
+    /// The type of the option on the wire (RFC 4340 table 3).
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::ChangeL => 32,
+            Self::ConfirmL => 33,
+            Self::ChangeR => 34,
+            Self::ConfirmR => 35,
+        }
+    }
+}
+
 /// A feature (RFC 4340 table 4, RFC 9897).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feature(pub u8);
