@@ -17,6 +17,7 @@
 //! | [`reorder`] | putting packets in order again | Pieska et al. 2024 |
 //! | [`scheduler`] | which path a packet takes | Pieska et al. 2024 |
 //! | [`seq`] | sequence numbers of 48 bits | RFC 4340 section 3.1 |
+//! | [`tunnel`] | one end of a connection: all of it together | RFC 9897 |
 //!
 //! A payload is any `P:` [`Payload`]: an IP packet's bytes in the daemon, a packet of the simulator
 //! there. Time and randomness are arguments; nothing here knows a socket.
@@ -33,8 +34,10 @@ pub mod path;
 pub mod reorder;
 pub mod scheduler;
 pub mod seq;
+pub mod tunnel;
 
 pub use seq::{MpSeq, SeqNo};
+pub use tunnel::Tunnel;
 
 use units::Ecn;
 
@@ -48,6 +51,8 @@ pub trait Payload: Clone {
     }
     /// What its IP header says of ECN.
     fn ecn(&self) -> Ecn;
+    /// Sets congestion experienced in its IP header; asked only of packets that are ECT(0) or ECT(1).
+    fn mark(&mut self);
 }
 
 /// A path of a connection, by the order in which this end learned of it: 0 is the first.

@@ -17,14 +17,26 @@
 //! What neither path takes waits in the scheduler's buffer, where it can still go either way, and
 //! not in a bottleneck.
 //!
-//! While a path's controller is still starting (slow start, BBR's startup), its whole window is
-//! used: an estimate that is still growing is no measure of what the path needs.
+//! A path that paces is full as well once a packet would wait there for longer than `max_wait`: the
+//! numbers of packets are given as paths are chosen, and what waits on one path while later numbers
+//! leave on another arrives out of order.
+//!
+//! While the rate still grows, `gain` is 2, as in slow start; it has stopped growing when it has not
+//! risen by a quarter for three round trips (the rule by which BBR leaves its startup). Without any
+//! estimate the window alone says when a path is full.
 //!
 //! Among paths of the same priority the lower smoothed RTT is first, as in `cpf`.
 
 use super::cpf::cheapest;
 use super::{PathSet, PathView, Scheduler, Waiting};
-use units::{BitRate, Instant, Packets};
+use units::{BitRate, Duration, Instant, Packets};
+
+/// Gain while a path's rate grows.
+const GROWING_GAIN: f64 = 2.0;
+/// A rate so much above the last has grown.
+const GROWTH: f64 = 1.25;
+/// Round trips without growth after which a rate has stopped growing.
+const FULL_ROUNDS: u64 = 3;
 
 /// Of [`Aware`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,6 +45,8 @@ pub struct AwareConfig {
     pub gain: f64,
     /// Packets beside them.
     pub allowance: Packets,
+    /// Longest wait on a path that paces.
+    pub max_wait: Duration,
 }
 
 impl Default for AwareConfig {
@@ -40,14 +54,25 @@ impl Default for AwareConfig {
         Self {
             gain: 1.25,
             allowance: Packets::new(6),
+            max_wait: Duration::from_millis(2),
         }
     }
 }
 
-/// Congestion-aware cheapest path first.
+/// How far a path's rate has grown.
 #[derive(Clone, Copy, Debug)]
+struct Growth {
+    rate: BitRate,
+    /// When it last grew to that.
+    at: Instant,
+}
+
+/// Congestion-aware cheapest path first.
+#[derive(Clone, Debug)]
 pub struct Aware {
     config: AwareConfig,
+    /// By path number.
+    growth: Vec<Option<Growth>>,
 }
 
 impl Aware {
@@ -58,22 +83,45 @@ impl Aware {
                 gain: config.gain.max(1.0),
                 ..config
             },
+            growth: Vec::new(),
+        }
+    }
+
+    fn note_growth(&mut self, now: Instant, path: &PathView) {
+        let index = usize::from(path.id.0);
+        if self.growth.len() <= index {
+            self.growth.resize(index + 1, None);
+        }
+        let Some(rate) = path.delivery_rate else {
+            self.growth[index] = None;
+            return;
+        };
+        let has_grown = self.growth[index].is_none_or(|last| rate.ratio(last.rate) >= GROWTH);
+        if has_grown {
+            self.growth[index] = Some(Growth { rate, at: now });
+        }
+    }
+
+    fn gain(&self, now: Instant, path: &PathView) -> f64 {
+        let rounds = path.srtt_or_zero() * FULL_ROUNDS;
+        match self.growth.get(usize::from(path.id.0)) {
+            Some(Some(last)) if now.saturating_since(last.at) < rounds => GROWING_GAIN,
+            _ => self.config.gain,
         }
     }
 
     /// The packets at which the path is full; none: its window alone says.
-    fn fill(&self, path: &PathView) -> Option<Packets> {
-        if path.is_starting && path.radio_rate.is_none() {
-            return None;
-        }
-        let rate: BitRate = path.radio_rate.or(path.delivery_rate)?;
+    fn fill(&self, now: Instant, path: &PathView) -> Option<Packets> {
+        let rate = path.radio_rate.or(path.delivery_rate)?;
         let bdp = rate.bytes_in(path.min_rtt?);
-        let packets = bdp.ratio(path.packet_size) * self.config.gain;
+        let packets = bdp.ratio(path.packet_size) * self.gain(now, path);
         Some(Packets::new(packets.ceil() as u64) + self.config.allowance)
     }
 
-    fn has_room(&self, path: &PathView) -> bool {
-        path.has_room() && self.fill(path).is_none_or(|fill| path.used() < fill)
+    fn has_room(&self, now: Instant, path: &PathView) -> bool {
+        path.has_room()
+            && path.pacing_wait() <= self.config.max_wait
+            && self.fill(now, path).is_none_or(|fill| path.used() < fill)
     }
 }
 
@@ -82,15 +130,32 @@ impl Scheduler for Aware {
         "aware"
     }
 
-    fn choose(&mut self, _now: Instant, _waiting: Waiting, paths: &[PathView]) -> PathSet {
-        cheapest(paths.iter().filter(|path| self.has_room(path)))
+    fn choose(&mut self, now: Instant, _waiting: Waiting, paths: &[PathView]) -> PathSet {
+        paths.iter().for_each(|path| self.note_growth(now, path));
+        cheapest(paths.iter().filter(|path| self.has_room(now, path)))
+    }
+
+    fn is_full(&self, now: Instant, path: &PathView) -> bool {
+        !self.has_room(now, path)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{choose, path};
+    use super::super::tests::path;
     use super::*;
+
+    /// Long after its rate has stopped growing.
+    fn settled(aware: &mut Aware, paths: &[PathView]) -> Vec<u8> {
+        let waiting = Waiting {
+            packets: Packets::new(1),
+            next: units::Bytes::new(1_400),
+        };
+        aware.choose(Instant::ZERO, waiting, paths);
+        let later = Instant::ZERO + Duration::from_secs(1);
+        let chosen = aware.choose(later, waiting, paths);
+        chosen.iter().map(|path| path.0).collect()
+    }
 
     fn measured(used: u64) -> PathView {
         PathView {
@@ -105,13 +170,14 @@ mod tests {
         let mut aware = Aware::new(AwareConfig {
             gain: 1.0,
             allowance: Packets::new(6),
+            ..AwareConfig::default()
         });
         let dear = path(1, 3, 10, 0, 40);
-        assert_eq!(choose(&mut aware, &[measured(105), dear]), [0]);
-        assert_eq!(choose(&mut aware, &[measured(106), dear]), [1]);
+        assert_eq!(settled(&mut aware, &[measured(105), dear]), [0]);
+        assert_eq!(settled(&mut aware, &[measured(106), dear]), [1]);
         // and with the expensive one full too, the packet waits
         let full = path(1, 3, 10, 10, 40);
-        assert!(choose(&mut aware, &[measured(106), full]).is_empty());
+        assert!(settled(&mut aware, &[measured(106), full]).is_empty());
     }
 
     #[test]
@@ -121,17 +187,34 @@ mod tests {
             radio_rate: Some(BitRate::from_bps(5_000_000)),
             ..measured(30)
         };
-        assert!(choose(&mut aware, &[faded]).is_empty());
-        assert_eq!(choose(&mut aware, &[measured(30)]), [0]);
+        assert!(settled(&mut aware, &[faded]).is_empty());
+        assert_eq!(settled(&mut aware, &[measured(30)]), [0]);
     }
 
     #[test]
-    fn a_path_that_is_starting_uses_its_whole_window() {
+    fn packets_do_not_wait_long_on_a_path_that_paces() {
         let mut aware = Aware::new(AwareConfig::default());
-        let starting = PathView {
-            is_starting: true,
-            ..measured(400)
+        let pacing = |queued| PathView {
+            queued: Packets::new(queued),
+            // 1,500 bytes in 0.24 ms
+            pacing_rate: Some(BitRate::from_mbps(50)),
+            ..measured(20)
         };
-        assert_eq!(choose(&mut aware, &[starting]), [0]);
+        assert_eq!(settled(&mut aware, &[pacing(8)]), [0]);
+        assert!(settled(&mut aware, &[pacing(9)]).is_empty());
+    }
+
+    #[test]
+    fn a_rate_that_grows_may_double() {
+        let mut aware = Aware::new(AwareConfig::default());
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let waiting = Waiting {
+            packets: Packets::new(1),
+            next: units::Bytes::new(1_400),
+        };
+        let mut has_room = |ms, used| !aware.choose(at(ms), waiting, &[measured(used)]).is_empty();
+        assert!(has_room(0, 205) && !has_room(0, 206));
+        // three round trips of 24 ms later it is one and a quarter
+        assert!(has_room(71, 205) && !has_room(72, 131) && has_room(72, 130));
     }
 }

@@ -9,7 +9,7 @@
 //! | [`cpf`](cpf::CheapestPathFirst) | the highest priority whose window has room, ties by lower RTT | Pieska et al. 2024, section 2.3 |
 //! | [`srtt`](srtt::ShortestRtt) | the lowest smoothed RTT whose window has room | the same, section 5.4 |
 //! | [`rr`](round_robin::RoundRobin) | in turn, among those with room | |
-//! | [`redundant`](redundant::Redundant) | all that have room | |
+//! | [`redundant`](redundant::Redundant) | all, when all have room | |
 //! | [`otias`](otias::Otias) | the earliest arrival, room or not | Yang, Wang and Amer 2014 |
 //! | [`aware`](aware::Aware) | as `cpf`, but a path is full at its bandwidth-delay product | ours (future work vi of the paper) |
 //!
@@ -57,12 +57,12 @@ pub struct PathView {
     pub min_rtt: Option<Duration>,
     /// The rate at which the path delivers, as far as it was used.
     pub delivery_rate: Option<BitRate>,
+    /// The rate at which packets leave for the path, where its controller sets one.
+    pub pacing_rate: Option<BitRate>,
     /// What a fresh radio report says the path can carry.
     pub radio_rate: Option<BitRate>,
     /// Size of a full packet on the path.
     pub packet_size: Bytes,
-    /// True while the path's controller is still looking for the path's rate.
-    pub is_starting: bool,
 }
 
 impl PathView {
@@ -79,6 +79,15 @@ impl PathView {
     /// True if the window takes a packet.
     pub fn has_room(&self) -> bool {
         self.used() < self.cwnd
+    }
+
+    /// How long a packet that is chosen now waits on the path for its turn.
+    pub fn pacing_wait(&self) -> Duration {
+        let before = self.packet_size * self.queued.get();
+        match self.pacing_rate {
+            Some(rate) if !rate.is_zero() => before / rate,
+            _ => Duration::ZERO,
+        }
     }
 
     /// Smoothed RTT for comparisons: a path without a sample is as good as any.
@@ -149,6 +158,11 @@ pub trait Scheduler: Send {
     /// The paths that the next waiting packet takes; none: it waits until something changes.
     /// `paths` are those that may carry data now, in the order of their numbers; it may be empty.
     fn choose(&mut self, now: Instant, waiting: Waiting, paths: &[PathView]) -> PathSet;
+    /// True if the path carries as much as the scheduler would ever give it: what it delivers then is
+    /// what it can.
+    fn is_full(&self, _now: Instant, path: &PathView) -> bool {
+        !path.has_room()
+    }
 }
 
 /// No scheduler has the name that was asked for.
@@ -214,9 +228,9 @@ mod tests {
             srtt: Some(Duration::from_millis(rtt_ms)),
             min_rtt: Some(Duration::from_millis(rtt_ms)),
             delivery_rate: None,
+            pacing_rate: None,
             radio_rate: None,
             packet_size: Bytes::new(1_500),
-            is_starting: false,
         }
     }
 

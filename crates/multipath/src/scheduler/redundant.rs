@@ -1,10 +1,11 @@
-//! Redundant: every packet on all paths whose window has room, for the least delay and the least
-//! loss at the highest cost. The receiver drops the copies that come later.
+//! Redundant: every packet on all paths, for the least delay and the least loss at the highest cost.
+//! The receiver drops the copies that come later. A packet waits until all windows have room: what
+//! there is goes no faster than the slowest path takes it, and none goes on one path alone.
 
 use super::{PathSet, PathView, Scheduler, Waiting};
 use units::Instant;
 
-/// Every packet on every path with room.
+/// Every packet on every path.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Redundant;
 
@@ -14,11 +15,10 @@ impl Scheduler for Redundant {
     }
 
     fn choose(&mut self, _now: Instant, _waiting: Waiting, paths: &[PathView]) -> PathSet {
-        paths
-            .iter()
-            .filter(|path| path.has_room())
-            .map(|path| path.id)
-            .collect()
+        match paths.iter().all(PathView::has_room) {
+            true => paths.iter().map(|path| path.id).collect(),
+            false => PathSet::NONE,
+        }
     }
 }
 
@@ -28,12 +28,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_path_with_room_gets_a_copy() {
-        let paths = [
-            path(0, 3, 9, 0, 1),
-            path(1, 3, 9, 9, 1),
-            path(2, 3, 9, 8, 1),
-        ];
-        assert_eq!(choose(&mut Redundant, &paths), [0, 2]);
+    fn every_path_gets_a_copy_once_all_have_room() {
+        let paths = |used| [path(0, 3, 9, 0, 1), path(1, 3, 9, used, 1)];
+        assert_eq!(choose(&mut Redundant, &paths(8)), [0, 1]);
+        assert!(choose(&mut Redundant, &paths(9)).is_empty());
     }
 }

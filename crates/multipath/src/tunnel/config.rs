@@ -1,0 +1,108 @@
+//! How an end of a tunnel is configured.
+
+use crate::packet::{AddressId, PathPriority};
+use crate::reorder::ReorderConfig;
+use units::{Bytes, Duration, Packets};
+
+/// Service code of IP packets in a tunnel: `IPMP` in the registry's spelling of four characters
+/// (RFC 4340 8.1.2); ours, not registered.
+pub const SERVICE: u32 = u32::from_be_bytes(*b"IPMP");
+/// Waiting packets at most (Pieska et al. 2024, table 1).
+pub const SCHEDULER_BUFFER: Packets = Packets::new(1_500);
+
+/// Of a connection, the same for all its paths.
+#[derive(Clone, Debug)]
+pub struct TunnelConfig {
+    /// Service code of Requests; a server refuses others.
+    pub service: u32,
+    /// Packets that wait for a path at most; more are refused.
+    pub scheduler_buffer: Packets,
+    /// How received packets are put in order.
+    pub reorder: ReorderConfig,
+    /// Partial reliability: how old a lost packet may be to be sent again; none: never.
+    pub reliability: Option<Duration>,
+    /// Longest payload. An acknowledgement goes with data only if both together are no longer than
+    /// a packet with such a payload.
+    pub mtu: usize,
+    /// Sequence window that is asked for (RFC 4340 7.5.2), in packets.
+    pub sequence_window: u64,
+    /// A path that has heard nothing for so long is asked (Sync); none: only paths with data in
+    /// flight are watched.
+    pub keepalive: Option<Duration>,
+    /// First wait for an answer of the handshake (RFC 4340 8.1.1: 1 s); doubles each time.
+    pub handshake_retry: Duration,
+    /// Attempts before a path is given up, at least 1.
+    pub handshake_attempts: u32,
+}
+
+impl Default for TunnelConfig {
+    fn default() -> Self {
+        Self {
+            service: SERVICE,
+            scheduler_buffer: SCHEDULER_BUFFER,
+            reorder: ReorderConfig::default(),
+            reliability: None,
+            mtu: 1_400,
+            sequence_window: 1 << 17,
+            keepalive: None,
+            handshake_retry: Duration::from_secs(1),
+            handshake_attempts: 6,
+        }
+    }
+}
+
+/// What carries the packets of a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Carrier {
+    /// Datagrams (DCCP in UDP): lost packets stay lost, the path has a controller here.
+    #[default]
+    Dccp,
+    /// A byte stream (TCP): nothing is lost or overtaken, and the stream's own congestion control
+    /// governs; the shell says how it stands (see [`StreamState`]).
+    Stream,
+}
+
+/// Of a path.
+#[derive(Clone, Debug)]
+pub struct PathConfig {
+    /// Congestion control by its name in [`cc::build`]; not used with [`Carrier::Stream`].
+    pub controller: &'static str,
+    /// What carries its packets.
+    pub carrier: Carrier,
+    /// What this end thinks of the path.
+    pub priority: PathPriority,
+    /// Number of the local address.
+    pub address: AddressId,
+    /// A full packet on the path with all its headers: what congestion control takes every packet
+    /// for.
+    pub packet_size: Bytes,
+}
+
+impl Default for PathConfig {
+    fn default() -> Self {
+        Self {
+            controller: "bbr",
+            carrier: Carrier::Dccp,
+            priority: PathPriority::PRIMARY,
+            address: AddressId::default(),
+            packet_size: Bytes::new(1_500),
+        }
+    }
+}
+
+/// How the byte stream under a path stands, told by the shell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamState {
+    /// Congestion window.
+    pub cwnd: Bytes,
+    /// Sent and not acknowledged.
+    pub in_flight: Bytes,
+    /// Written and not sent.
+    pub unsent: Bytes,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// Least round-trip time.
+    pub min_rtt: Option<Duration>,
+    /// Rate of delivery.
+    pub delivery_rate: Option<units::BitRate>,
+}

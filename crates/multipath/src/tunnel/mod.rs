@@ -1,0 +1,279 @@
+//! One end of a multipath connection: what is handed in leaves on one of its paths, what arrives on
+//! them is delivered in order.
+//!
+//! ```text
+//!            send(P)                                       poll_delivery() -> P
+//!               |                                                   ^
+//!      [ scheduler buffer ]                                   [ Reorder ]
+//!               | Scheduler::choose                                 ^
+//!        +------+------+                                     +------+------+
+//!     [ path 0 ]    [ path 1 ]   poll_transmit -> ...     [ path 0 ]    [ path 1 ]
+//! ```
+//!
+//! Handing packets in and out is all that a shell does: [`Tunnel::send`], [`Tunnel::receive`],
+//! [`Tunnel::poll_transmit`], [`Tunnel::poll_delivery`], [`Tunnel::poll_event`], and
+//! [`Tunnel::on_deadline`] when [`Tunnel::next_deadline`] says so.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `handshake` | the first path and joins (RFC 9897 3.3) |
+//! | `closing` | the end of a path and of the connection (RFC 4340 8.3, RFC 9897 3.5) |
+//! | `numbers` | which packets are valid (RFC 4340 7.5) |
+//! | `sending`, `receiving` | data and acknowledgements |
+//! | `path` | a path's state |
+
+mod closing;
+mod config;
+mod handshake;
+mod numbers;
+mod path;
+mod receiving;
+mod sending;
+mod signalling;
+mod stats;
+
+pub use config::{Carrier, PathConfig, SCHEDULER_BUFFER, SERVICE, StreamState, TunnelConfig};
+pub use handshake::{Refusal, ServerEnd};
+pub use numbers::reset_for;
+pub use path::PathCounters;
+pub use stats::{PathStats, TunnelStats};
+
+use crate::packet::{MpOption, Packet, PathPriority};
+use crate::reorder::Reorder;
+use crate::scheduler::{PathSet, PathView, Scheduler};
+use crate::seq::MpSeq;
+use crate::{PathId, Payload};
+use cc::RadioState;
+use handshake::Identity;
+use path::{Path, Phase, Queued};
+use std::collections::VecDeque;
+use units::{BitRate, Bytes, Duration, Ecn, Instant, Rng, Streams};
+
+/// A packet that is to leave.
+#[derive(Clone, Debug)]
+pub struct Transmit<P> {
+    /// The path that it takes.
+    pub path: PathId,
+    /// The packet.
+    pub packet: Packet,
+    /// What it carries, if it carries data.
+    pub payload: Option<P>,
+    /// What its IP header says of ECN: that of the payload (RFC 6040 4.1, normal mode).
+    pub ecn: Ecn,
+}
+
+/// Something that the shell may want to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The connection is established: its first path is open.
+    Established,
+    /// A path is open, or answers again.
+    PathUp(PathId),
+    /// A path does not answer: nothing is sent on it until it does.
+    PathDown(PathId),
+    /// A path is over.
+    PathClosed(PathId),
+    /// The connection is over.
+    Closed,
+}
+
+/// Which end of a connection this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It opens paths.
+    Client,
+    /// It answers.
+    Server,
+}
+
+/// One end of a multipath connection.
+pub struct Tunnel<P> {
+    config: TunnelConfig,
+    role: Role,
+    rng: Rng,
+    streams: Streams,
+    identity: Identity,
+    paths: Vec<Path<P>>,
+    scheduler: Box<dyn Scheduler>,
+    /// Packets that no path has been chosen for.
+    waiting: VecDeque<P>,
+    /// Packets that had one, and need another.
+    again: VecDeque<Queued<P>>,
+    next_mp_seq: MpSeq,
+    /// Scratch for the scheduler.
+    views: Vec<PathView>,
+    reorder: Reorder<P>,
+    events: VecDeque<Event>,
+    is_closing: bool,
+    is_closed: bool,
+    /// The path that was served last: they take turns.
+    turn: usize,
+    counters: stats::Counters,
+}
+
+impl<P: Payload> Tunnel<P> {
+    fn new(config: TunnelConfig, role: Role, scheduler: Box<dyn Scheduler>, seed: u64) -> Self {
+        let streams = Streams::new(seed);
+        let mut rng = streams.stream("tunnel");
+        let next_mp_seq = MpSeq::new(rng.next_u64());
+        Self {
+            reorder: Reorder::new(config.reorder),
+            identity: Identity::new(&mut rng),
+            config,
+            role,
+            rng,
+            streams,
+            paths: Vec::new(),
+            scheduler,
+            waiting: VecDeque::new(),
+            again: VecDeque::new(),
+            next_mp_seq,
+            views: Vec::new(),
+            events: VecDeque::new(),
+            is_closing: false,
+            is_closed: false,
+            turn: 0,
+            counters: stats::Counters::default(),
+        }
+    }
+
+    /// Hands a packet in.
+    ///
+    /// # Errors
+    /// The packet itself, if the scheduler buffer is full or the connection is closing.
+    pub fn send(&mut self, _now: Instant, payload: P) -> Result<(), P> {
+        if self.is_closing || self.backlog() >= self.config.scheduler_buffer.get() {
+            self.counters.refused += 1;
+            return Err(payload);
+        }
+        self.waiting.push_back(payload);
+        Ok(())
+    }
+
+    /// Packets that wait for a path, and those on a path beyond its window.
+    fn backlog(&self) -> u64 {
+        let beyond = self.paths.iter().map(|path| {
+            let queued = path.queue.len() as u64;
+            queued.saturating_sub(path.sender.room().get())
+        });
+        self.waiting.len() as u64 + beyond.sum::<u64>()
+    }
+
+    /// The next packet that has arrived and may be delivered.
+    pub fn poll_delivery(&mut self, now: Instant) -> Option<P> {
+        self.reorder.poll(now)
+    }
+
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// When [`Self::on_deadline`] wants to be called although nothing arrives.
+    pub fn next_deadline(&mut self, now: Instant) -> Option<Instant> {
+        let keepalive = self.config.keepalive;
+        let paths = self.paths.iter();
+        let path = paths
+            .filter_map(|path| path.next_deadline(now, keepalive))
+            .min();
+        [path, self.reorder.next_deadline()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// A deadline has come. What is to leave and to be delivered now is fetched as always.
+    pub fn on_deadline(&mut self, now: Instant) {
+        for index in 0..self.paths.len() {
+            match self.paths[index].phase {
+                Phase::Open => self.on_open_deadline(now, index),
+                Phase::Closed => {}
+                _ => self.on_retry(now, index),
+            }
+        }
+    }
+
+    /// A radio report of the link under a path: `slot` is the time in which the reported block is
+    /// carried.
+    pub fn on_radio(&mut self, now: Instant, path: PathId, state: &RadioState, slot: Duration) {
+        if let Some(path) = self.path_mut(path) {
+            let rate = BitRate::from_bytes_per(state.tbs, slot);
+            path.radio_rate = Some((rate, state.made_at));
+            path.sender.on_radio(now, state);
+        }
+    }
+
+    /// How the stream under a path stands; to be told before [`Self::poll_transmit`].
+    pub fn on_stream(&mut self, _now: Instant, path: PathId, state: StreamState) {
+        if let Some(path) = self.path_mut(path) {
+            let sample = state
+                .srtt
+                .filter(|_| path.stream.and_then(|old| old.srtt) != state.srtt);
+            path.untold_rtt = sample.or(path.untold_rtt);
+            path.stream = Some(state);
+            path.written = Bytes::ZERO;
+        }
+    }
+
+    /// This end's opinion of a path; the peer is told.
+    pub fn set_priority(&mut self, path: PathId, priority: PathPriority) {
+        let Some(path) = self.path_mut(path) else {
+            return;
+        };
+        path.config.priority = priority;
+        let id = path.id;
+        self.signal(id, MpOption::Priority(priority));
+    }
+
+    /// True once data may flow on at least one path.
+    pub fn is_established(&self) -> bool {
+        self.paths.iter().any(|path| path.phase == Phase::Open)
+    }
+
+    /// True once the connection is over.
+    pub fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    /// Which end it is.
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    fn path_mut(&mut self, path: PathId) -> Option<&mut Path<P>> {
+        self.paths.get_mut(usize::from(path.0))
+    }
+
+    /// Tells of paths that came up or went down since it was last called.
+    fn note_changes(&mut self, index: usize) {
+        let path = &mut self.paths[index];
+        let (was, is) = (path.was_usable, path.is_usable());
+        if was == is {
+            return;
+        }
+        path.was_usable = is;
+        let id = path.id;
+        self.events.push_back(match (is, path.phase) {
+            (true, _) => Event::PathUp(id),
+            (false, Phase::Open) => Event::PathDown(id),
+            (false, _) => Event::PathClosed(id),
+        });
+        if !is {
+            self.abandon(index);
+        }
+    }
+
+    /// A path carries nothing any more: what waits on it goes elsewhere.
+    fn abandon(&mut self, index: usize) {
+        let path = &mut self.paths[index];
+        let id = path.id;
+        let queue = core::mem::take(&mut path.queue);
+        let at = self.again.len();
+        self.again.extend(queue);
+        self.again.rotate_left(at.min(self.again.len()));
+        self.reorder.on_path_gone(id);
+    }
+}
+
+#[cfg(test)]
+mod tests;

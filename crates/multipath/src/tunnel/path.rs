@@ -1,0 +1,328 @@
+//! One path of a tunnel: its phase, its numbers, its two halves, and what waits on it.
+
+use super::config::{Carrier, PathConfig, StreamState};
+use super::handshake::Opening;
+use super::numbers::Numbers;
+use crate::PathId;
+use crate::packet::{AddressId, Options, PathPriority, ResetCode};
+use crate::path::{AckOutcome, Receiver, ReceiverConfig, Sender, SenderConfig};
+use crate::scheduler::PathView;
+use crate::seq::{MpSeq, SeqNo};
+use std::collections::VecDeque;
+use units::{BitRate, Bytes, Duration, Instant, Packets, Rng};
+
+/// Segments of the first window (RFC 6928, as RFC 4341 5 allows more than RFC 3390's).
+const INITIAL_WINDOW: u64 = 10;
+/// Timeouts after which a path is left to the others.
+const FAILING_AFTER: u32 = 1;
+/// Most of an idle path's probing interval.
+const MAX_PROBE_INTERVAL: Duration = Duration::from_secs(2);
+/// Least time that an asked path is given to answer.
+const ANSWER_TIME: Duration = Duration::from_millis(500);
+/// The first of them.
+const PROBE_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Where a path is in its life (RFC 4340 8.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// The client's Request is on its way.
+    Request,
+    /// The server has answered; the client's Ack is awaited.
+    Respond,
+    /// The client has the answer; the server is not known to have its Ack.
+    PartOpen,
+    /// Data flows.
+    Open,
+    /// Close has been sent; a Reset is awaited.
+    Closing,
+    /// It is over.
+    Closed,
+}
+
+/// A packet that was given to a path and has not left.
+#[derive(Debug)]
+pub(super) struct Queued<P> {
+    pub(super) mp_seq: MpSeq,
+    pub(super) payload: P,
+    /// It was lost before (partial reliability).
+    pub(super) is_repeated: bool,
+}
+
+/// Something to be repeated until it is answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Retry {
+    pub(super) at: Instant,
+    pub(super) wait: Duration,
+    pub(super) attempts: u32,
+}
+
+impl Retry {
+    pub(super) fn first(now: Instant, wait: Duration) -> Self {
+        Self {
+            at: now + wait,
+            wait,
+            attempts: 1,
+        }
+    }
+
+    /// Once more; the wait doubles up to `most`.
+    pub(super) fn again(self, now: Instant, most: Duration) -> Self {
+        let wait = (self.wait * 2).min(most);
+        Self {
+            at: now + wait,
+            wait,
+            attempts: self.attempts + 1,
+        }
+    }
+}
+
+/// What a path has carried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathCounters {
+    /// Data packets sent, and their payload.
+    pub sent: Packets,
+    /// Payload of those.
+    pub sent_bytes: Bytes,
+    /// Those of them that were sent again after a loss.
+    pub repeated: Packets,
+    /// Data packets received, without copies on the same path.
+    pub received: Packets,
+    /// Payload of those.
+    pub received_bytes: Bytes,
+    /// Packets that were not valid: outside the windows of RFC 4340 7.5.
+    pub invalid: Packets,
+}
+
+/// One path.
+pub(super) struct Path<P> {
+    pub(super) id: PathId,
+    pub(super) config: PathConfig,
+    pub(super) phase: Phase,
+    pub(super) ports: (u16, u16),
+    pub(super) numbers: Numbers,
+    pub(super) sender: Sender,
+    pub(super) receiver: Receiver,
+    pub(super) outcome: AckOutcome,
+    pub(super) queue: VecDeque<Queued<P>>,
+    pub(super) remote_address: AddressId,
+    /// What the peer thinks of the path.
+    pub(super) remote_priority: PathPriority,
+    /// Of the handshake or the close.
+    pub(super) retry: Option<Retry>,
+    /// Of a path that does not answer.
+    pub(super) probe: Option<Retry>,
+    /// When a silent path was asked whether it is still there.
+    pub(super) asked_at: Option<Instant>,
+    pub(super) stream: Option<StreamState>,
+    /// Written to the stream since its state was told last.
+    pub(super) written: Bytes,
+    pub(super) radio_rate: Option<(BitRate, Instant)>,
+    /// When the peer was last told the round-trip time.
+    pub(super) rtt_told_at: Option<Instant>,
+    /// A sample that the peer has not been told.
+    pub(super) untold_rtt: Option<Duration>,
+    /// When anything valid came last.
+    pub(super) heard_at: Instant,
+    /// Sync or SyncAck that is to leave, and what it acknowledges.
+    pub(super) sync: Option<SeqNo>,
+    pub(super) sync_ack: Option<SeqNo>,
+    pub(super) last_sync_at: Option<Instant>,
+    /// An Ack is to leave although no acknowledgement is due (options wait, or the handshake).
+    pub(super) must_ack: bool,
+    /// A Request, Response, Close or Reset is to leave.
+    pub(super) must_send: bool,
+    /// The peer has not been told what this end thinks of the path.
+    pub(super) untold_priority: bool,
+    /// A Reset that is to leave, with its options.
+    pub(super) reset: Option<(ResetCode, Options)>,
+    pub(super) opening: Opening,
+    pub(super) counters: PathCounters,
+    /// It was usable when the world was last told.
+    pub(super) was_usable: bool,
+}
+
+/// A radio report says nothing any more after that time.
+const RADIO_AGE: Duration = Duration::from_millis(100);
+
+impl<P> Path<P> {
+    pub(super) fn new(
+        id: PathId,
+        config: PathConfig,
+        phase: Phase,
+        ports: (u16, u16),
+        mut rng: Rng,
+        now: Instant,
+    ) -> Result<Self, cc::UnknownController> {
+        let packet_size = config.packet_size.max(Bytes::new(1));
+        let build = cc::BuildConfig {
+            mss: packet_size,
+            initial_window: packet_size * INITIAL_WINDOW,
+        };
+        let controller = cc::build(config.controller, build)?;
+        let sender_config = SenderConfig {
+            packet_size,
+            failing_after: FAILING_AFTER,
+            ..SenderConfig::default()
+        };
+        let iss = SeqNo::new(rng.next_u64());
+        Ok(Self {
+            id,
+            phase,
+            ports,
+            numbers: Numbers::new(iss),
+            sender: Sender::new(controller, sender_config, rng),
+            receiver: Receiver::new(ReceiverConfig::default()),
+            outcome: AckOutcome::default(),
+            queue: VecDeque::new(),
+            remote_address: AddressId::default(),
+            remote_priority: PathPriority::from_bits(15),
+            retry: None,
+            probe: None,
+            asked_at: None,
+            stream: None,
+            written: Bytes::ZERO,
+            radio_rate: None,
+            rtt_told_at: None,
+            untold_rtt: None,
+            heard_at: now,
+            sync: None,
+            sync_ack: None,
+            last_sync_at: None,
+            must_ack: false,
+            must_send: false,
+            untold_priority: true,
+            reset: None,
+            opening: Opening::First,
+            counters: PathCounters::default(),
+            was_usable: false,
+            config,
+        })
+    }
+
+    pub(super) fn is_stream(&self) -> bool {
+        self.config.carrier == Carrier::Stream
+    }
+
+    /// Data may be given to it.
+    pub(super) fn is_usable(&self) -> bool {
+        self.phase == Phase::Open && self.probe.is_none()
+    }
+
+    /// The lower of what both ends say.
+    pub(super) fn priority(&self) -> PathPriority {
+        self.config.priority.min(self.remote_priority)
+    }
+
+    /// Smoothed round-trip time, whoever measures it.
+    pub(super) fn srtt(&self) -> Option<Duration> {
+        match self.stream {
+            Some(stream) => stream.srtt,
+            None => self.sender.srtt(),
+        }
+    }
+
+    /// As a scheduler sees it.
+    pub(super) fn view(&self, now: Instant) -> PathView {
+        let packet_size = self.config.packet_size;
+        let queued = self.queue.len() as u64;
+        let radio_rate = self
+            .radio_rate
+            .filter(|&(_, made_at)| now.saturating_since(made_at) <= RADIO_AGE)
+            .map(|(rate, _)| rate);
+        let view = PathView {
+            id: self.id,
+            priority: self.priority(),
+            cwnd: self.sender.window(),
+            in_flight: self.sender.in_flight(),
+            queued: Packets::new(queued),
+            srtt: self.srtt(),
+            min_rtt: self.sender.min_rtt(),
+            delivery_rate: self.sender.delivery_rate().map(|rate| rate.max),
+            pacing_rate: self.sender.pacing_rate(),
+            radio_rate,
+            packet_size,
+        };
+        let Some(stream) = self.stream else {
+            return view;
+        };
+        let packets = |bytes: Bytes| bytes.get().div_ceil(packet_size.get().max(1));
+        PathView {
+            cwnd: Packets::new((stream.cwnd.get() / packet_size.get().max(1)).max(1)),
+            in_flight: Packets::new(packets(stream.in_flight)),
+            queued: Packets::new(queued + packets(stream.unsent + self.written)),
+            min_rtt: stream.min_rtt,
+            delivery_rate: stream.delivery_rate,
+            pacing_rate: None,
+            ..view
+        }
+    }
+
+    /// Nothing has come back for what was sent: the path is probed, and not used until it answers.
+    pub(super) fn begin_probing(&mut self, now: Instant) {
+        if self.probe.is_none() {
+            self.probe = Some(Retry::first(now, PROBE_INTERVAL));
+            self.sync = self.numbers.greatest_received();
+        }
+    }
+
+    /// Nothing was heard for long: the path is asked, and probed if it does not answer in time.
+    pub(super) fn ask_or_probe(&mut self, now: Instant) {
+        match self.asked_at {
+            None => {
+                self.asked_at = Some(now);
+                self.sync = self.numbers.greatest_received();
+            }
+            Some(at) if now >= at + self.answer_time() => self.begin_probing(now),
+            Some(_) => {}
+        }
+    }
+
+    /// How long an answer may take.
+    fn answer_time(&self) -> Duration {
+        self.sender.rto().max(ANSWER_TIME)
+    }
+
+    /// It is probed again.
+    pub(super) fn probe_again(&mut self, now: Instant) {
+        if let Some(probe) = self.probe {
+            self.probe = Some(probe.again(now, MAX_PROBE_INTERVAL));
+            self.sync = self.numbers.greatest_received();
+        }
+    }
+
+    /// The earliest of its own times; what waits for pacing is counted only if something waits.
+    pub(super) fn next_deadline(
+        &self,
+        now: Instant,
+        keepalive: Option<Duration>,
+    ) -> Option<Instant> {
+        let retry = self.retry.map(|retry| retry.at);
+        if self.phase == Phase::Closed {
+            return None;
+        }
+        if self.phase != Phase::Open {
+            return retry;
+        }
+        let can_send = !self.queue.is_empty()
+            && self.probe.is_none()
+            && !self.is_stream()
+            && self.sender.room() > Packets::ZERO;
+        let pacing = can_send.then(|| self.sender.send_time(now));
+        let keepalive = keepalive.filter(|_| self.probe.is_none());
+        let keepalive = keepalive.map(|interval| match self.asked_at {
+            Some(at) => at + self.answer_time(),
+            None => self.heard_at + interval,
+        });
+        [
+            retry,
+            self.probe.map(|probe| probe.at),
+            self.sender.next_deadline(),
+            self.receiver.next_deadline(),
+            pacing,
+            keepalive,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+}

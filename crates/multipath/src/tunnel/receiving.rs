@@ -1,0 +1,232 @@
+//! What arrives: validity, acknowledgements, options, data.
+
+use super::numbers::Validity;
+use super::path::Phase;
+use super::{Event, Tunnel};
+use crate::packet::{DccpOption, Kind, MpOption, Packet};
+use crate::path::{Acknowledgement, Arrival};
+use crate::reorder::Arrived;
+use crate::{PathId, Payload};
+use units::{Bytes, Duration, Ecn, Instant, Packets};
+
+/// A Sync is sent at most so often (RFC 4340 7.5.4 asks for a limit).
+const SYNC_INTERVAL: Duration = Duration::from_millis(100);
+
+impl<P: Payload> Tunnel<P> {
+    /// A packet arrived on a path: `payload` is what it carries, `ecn` what its IP header says.
+    /// A packet of no path that this end knows is ignored.
+    pub fn receive(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        packet: &Packet,
+        payload: Option<P>,
+        ecn: Ecn,
+    ) {
+        let index = usize::from(path.0);
+        let Some(path) = self.paths.get_mut(index) else {
+            return;
+        };
+        match path.phase {
+            Phase::Closed => return,
+            Phase::Request => return self.on_answer(now, index, packet),
+            _ => {}
+        }
+        if self.role == super::Role::Server && matches!(packet.kind, Kind::Request { .. }) {
+            return self.on_repeated_request(index, packet);
+        }
+        match path.numbers.check(packet) {
+            Validity::Valid => {}
+            Validity::Ignored => {
+                path.counters.invalid += Packets::new(1);
+                return;
+            }
+            Validity::NeedsSync(ack) => {
+                path.counters.invalid += Packets::new(1);
+                let may_sync = path
+                    .last_sync_at
+                    .is_none_or(|at| now.saturating_since(at) >= SYNC_INTERVAL);
+                if may_sync {
+                    path.last_sync_at = Some(now);
+                    path.sync = Some(ack);
+                }
+                return;
+            }
+        }
+        path.numbers.accept(packet);
+        path.heard_at = now;
+        path.asked_at = None;
+        if !self.has_advanced(now, index, packet) {
+            return;
+        }
+        self.on_acknowledgement(now, index, packet);
+        self.on_options(now, index, packet);
+        if self.is_closed {
+            return;
+        }
+        match packet.kind {
+            Kind::Data | Kind::DataAck { .. } => {
+                self.on_data(now, index, packet, payload, ecn);
+            }
+            Kind::Sync { .. } => self.paths[index].sync_ack = Some(packet.seq),
+            Kind::Close { .. } | Kind::CloseReq { .. } | Kind::Reset { .. } => {
+                self.on_end(now, index, packet);
+            }
+            Kind::Response { .. } => self.paths[index].must_ack = true,
+            _ => self.note_arrival(now, index, packet),
+        }
+        self.note_changes(index);
+    }
+
+    /// A packet without data: it is acknowledged with those that carry some.
+    fn note_arrival(&mut self, now: Instant, index: usize, packet: &Packet) {
+        let path = &mut self.paths[index];
+        if !path.is_stream() {
+            path.receiver.on_packet(now, packet.seq, Ecn::NotEct, false);
+        }
+        if let Some(mp_seq) = packet.options.mp_seq {
+            self.reorder.skip(mp_seq);
+        }
+    }
+
+    fn on_acknowledgement(&mut self, now: Instant, index: usize, packet: &Packet) {
+        let is_sync = matches!(packet.kind, Kind::Sync { .. } | Kind::SyncAck { .. });
+        if matches!(packet.kind, Kind::SyncAck { .. }) {
+            self.answered(index);
+        }
+        let path = &mut self.paths[index];
+        let Some(ack) = packet.kind.ack().filter(|_| !is_sync && !path.is_stream()) else {
+            return;
+        };
+        let acknowledgement = Acknowledgement {
+            ack,
+            vector: packet.options.ack_vector.as_ref(),
+            elapsed: packet.options.elapsed,
+        };
+        path.outcome.clear();
+        path.sender.on_ack(now, &acknowledgement, &mut path.outcome);
+        self.after_outcome(now, index);
+    }
+
+    /// A path that did not answer has.
+    fn answered(&mut self, index: usize) {
+        self.paths[index].probe = None;
+    }
+
+    /// What an acknowledgement or a timer has shown.
+    pub(super) fn after_outcome(&mut self, now: Instant, index: usize) {
+        let path = &mut self.paths[index];
+        let outcome = core::mem::take(&mut path.outcome);
+        path.receiver.on_outcome(&outcome);
+        if let Some(rtt) = outcome.rtt {
+            path.untold_rtt = Some(rtt);
+            self.reorder.on_rtt(path.id, rtt);
+        }
+        if !outcome.acked.is_empty() {
+            path.probe = None;
+        }
+        let is_failing = path.sender.is_failing();
+        let path = &mut self.paths[index];
+        path.outcome = outcome;
+        if is_failing {
+            path.begin_probing(now);
+        }
+        self.note_changes(index);
+    }
+
+    /// An open path's deadline.
+    pub(super) fn on_open_deadline(&mut self, now: Instant, index: usize) {
+        let keepalive = self.config.keepalive;
+        let path = &mut self.paths[index];
+        if path.sender.next_deadline().is_some_and(|at| at <= now) {
+            path.outcome.clear();
+            path.sender.on_deadline(now, &mut path.outcome);
+            self.after_outcome(now, index);
+        }
+        let path = &mut self.paths[index];
+        let is_silent = keepalive.is_some_and(|interval| path.heard_at + interval <= now);
+        match path.probe {
+            Some(probe) if probe.at <= now => path.probe_again(now),
+            None if is_silent => path.ask_or_probe(now),
+            _ => {}
+        }
+        if self.paths[index].retry.is_some_and(|retry| retry.at <= now) {
+            self.on_retry(now, index);
+        }
+        self.note_changes(index);
+    }
+
+    fn on_options(&mut self, now: Instant, index: usize, packet: &Packet) {
+        let mut options = packet.options.list.iter().peekable();
+        while let Some(option) = options.next() {
+            let DccpOption::Multipath(option) = option else {
+                continue;
+            };
+            match option {
+                MpOption::Rtt(rtt) => self.reorder.on_rtt(self.paths[index].id, rtt.rtt),
+                MpOption::Close(key) => self.on_connection_close(now, index, key),
+                MpOption::FastClose(key) => self.on_fast_close(index, key),
+                _ => self.on_signal(now, index, packet.options.mp_seq, option, options.peek()),
+            }
+        }
+    }
+
+    fn on_data(
+        &mut self,
+        now: Instant,
+        index: usize,
+        packet: &Packet,
+        payload: Option<P>,
+        ecn: Ecn,
+    ) {
+        let path = &mut self.paths[index];
+        let id = path.id;
+        let missing_before = if path.is_stream() {
+            0
+        } else {
+            match path.receiver.on_packet(now, packet.seq, ecn, true) {
+                Arrival::New { missing_before, .. } => missing_before.get(),
+                Arrival::Duplicate | Arrival::TooOld => {
+                    self.counters.duplicates += 1;
+                    return;
+                }
+            }
+        };
+        let (Some(mut payload), Some(mp_seq)) = (payload, packet.options.mp_seq) else {
+            self.counters.without_number += 1;
+            return;
+        };
+        path.counters.received += Packets::new(1);
+        path.counters.received_bytes += Bytes::new(payload.len() as u64);
+        // RFC 6040 4.2: the mark of the way through the tunnel goes on in the packet inside
+        if ecn == Ecn::Ce {
+            match payload.ecn() {
+                Ecn::NotEct => {
+                    self.counters.marked_without_ecn += 1;
+                    self.reorder.skip(mp_seq);
+                    return;
+                }
+                Ecn::Ce => {}
+                Ecn::Ect0 | Ecn::Ect1 => payload.mark(),
+            }
+        }
+        let arrived = Arrived {
+            path: id,
+            mp_seq,
+            missing_before,
+        };
+        self.reorder.insert(now, arrived, payload);
+    }
+
+    /// The path opens: data may flow.
+    pub(super) fn open(&mut self, index: usize) {
+        let path = &mut self.paths[index];
+        path.phase = Phase::Open;
+        path.retry = None;
+        if !self.identity.is_established {
+            self.identity.is_established = true;
+            self.events.push_back(Event::Established);
+        }
+        self.note_changes(index);
+    }
+}

@@ -1,0 +1,123 @@
+//! What there is to see of a tunnel.
+
+use super::path::PathCounters;
+use super::{Carrier, Tunnel};
+use crate::packet::PathPriority;
+use crate::path::SenderCounters;
+use crate::reorder::ReorderStats;
+use crate::{PathId, Payload};
+use units::{BitRate, Duration, Instant, Packets};
+
+/// Counts of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counters {
+    pub(super) refused: u64,
+    pub(super) duplicates: u64,
+    pub(super) without_number: u64,
+    pub(super) marked_without_ecn: u64,
+    pub(super) refused_signals: u64,
+    pub(super) refused_closes: u64,
+    pub(super) refused_handshakes: u64,
+    pub(super) paths_made: u64,
+}
+
+/// A connection's state and counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TunnelStats {
+    /// Packets that wait for a path.
+    pub waiting: Packets,
+    /// Packets that the full scheduler buffer refused.
+    pub refused: Packets,
+    /// Packets that the reordering holds.
+    pub held: Packets,
+    /// What the reordering has done.
+    pub reorder: ReorderStats,
+    /// Copies of a packet on the same path.
+    pub duplicates: Packets,
+    /// Data packets without payload or without number.
+    pub without_number: Packets,
+    /// Dropped as RFC 6040 4.2 says: marked on the way, while the packet inside knows no marks.
+    pub marked_without_ecn: Packets,
+    /// Control options that were refused.
+    pub refused_signals: Packets,
+    /// Closes of the connection with a wrong key.
+    pub refused_closes: Packets,
+    /// Handshakes whose proof was wrong.
+    pub refused_handshakes: Packets,
+}
+
+/// A path's state and counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathStats {
+    /// Which path.
+    pub id: PathId,
+    /// Data may be given to it.
+    pub is_usable: bool,
+    /// Its priority: the lower of what both ends say.
+    pub priority: PathPriority,
+    /// What carries it.
+    pub carrier: Carrier,
+    /// The controller's name; of a stream, what was configured.
+    pub controller: &'static str,
+    /// Congestion window.
+    pub cwnd: Packets,
+    /// In flight.
+    pub in_flight: Packets,
+    /// Waiting on the path.
+    pub queued: Packets,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// Least round-trip time.
+    pub min_rtt: Option<Duration>,
+    /// The rate that it lately delivered.
+    pub delivery_rate: Option<BitRate>,
+    /// What it has carried.
+    pub counters: PathCounters,
+    /// What congestion control has counted.
+    pub sender: SenderCounters,
+}
+
+impl<P: Payload> Tunnel<P> {
+    /// The connection's state and counts.
+    pub fn stats(&self) -> TunnelStats {
+        let counters = self.counters;
+        TunnelStats {
+            waiting: Packets::new((self.waiting.len() + self.again.len()) as u64),
+            refused: Packets::new(counters.refused),
+            held: self.reorder.held(),
+            reorder: self.reorder.stats(),
+            duplicates: Packets::new(counters.duplicates),
+            without_number: Packets::new(counters.without_number),
+            marked_without_ecn: Packets::new(counters.marked_without_ecn),
+            refused_signals: Packets::new(counters.refused_signals),
+            refused_closes: Packets::new(counters.refused_closes),
+            refused_handshakes: Packets::new(counters.refused_handshakes),
+        }
+    }
+
+    /// The paths, closed ones too, in the order of their numbers.
+    pub fn path_ids(&self) -> impl Iterator<Item = PathId> + '_ {
+        self.paths.iter().map(|path| path.id)
+    }
+
+    /// A path's state and counts.
+    pub fn path_stats(&self, now: Instant, path: PathId) -> Option<PathStats> {
+        let path = self.paths.get(usize::from(path.0))?;
+        let view = path.view(now);
+        Some(PathStats {
+            id: path.id,
+            is_usable: path.is_usable(),
+            priority: view.priority,
+            carrier: path.config.carrier,
+            controller: path.config.controller,
+            cwnd: view.cwnd,
+            in_flight: view.in_flight,
+            queued: view.queued,
+            srtt: view.srtt,
+            min_rtt: view.min_rtt,
+            delivery_rate: view.delivery_rate,
+            counters: path.counters,
+            sender: path.sender.counters(),
+        })
+    }
+}
