@@ -17,6 +17,7 @@
 //! | [`reorder`] | putting packets in order again | Pieska et al. 2024 |
 //! | [`scheduler`] | which path a packet takes | Pieska et al. 2024 |
 //! | [`seq`] | sequence numbers of 48 bits | RFC 4340 section 3.1 |
+//! | [`signal`] | addresses and priorities, told until confirmed | RFC 9897 sections 3.2.1, 3.2.8 to 3.2.10 |
 //! | [`tunnel`] | one end of a connection: all of it together | RFC 9897 |
 //!
 //! A payload is any `P:` [`Payload`]: an IP packet's bytes in the daemon, a packet of the simulator
@@ -34,6 +35,7 @@ pub mod path;
 pub mod reorder;
 pub mod scheduler;
 pub mod seq;
+pub mod signal;
 pub mod tunnel;
 
 pub use seq::{MpSeq, SeqNo};
