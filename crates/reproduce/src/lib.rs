@@ -34,7 +34,7 @@ mod shipped;
 pub use agreement::{Agreement, GOODPUT_TOLERANCE, RTT_TOLERANCE, RTT_TOLERANCE_MS};
 pub use claim::{Cell, Claim, Verdict};
 pub use experiment::Experiment;
-pub use figure::{Axis, Figure, Panel, Quartiles, Scale, Shape, Trace};
+pub use figure::{Axis, Colours, Field, Figure, Panel, Quartiles, Scale, Shape, Trace};
 pub use outcome::{File, Outcome, Spent};
 pub use plan::{Choice, Plan, PlanError};
 pub use results::Results;

@@ -3,10 +3,10 @@
 //! Both axes are drawn as linear ones; a logarithmic one has the decimal logarithms of its values on
 //! it, and labels at whole powers of ten.
 
-use super::boxes;
 use super::legend;
 use super::scale::{Span, span};
 use super::{Axis, Figure, Panel, Shape, Trace};
+use super::{boxes, field};
 use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
@@ -90,6 +90,13 @@ fn heading(figure: &Figure, area: &Area<'_>) -> Drawn {
         .style(FontStyle::Bold)
         .color(&INK);
     area.draw(&Text::new(figure.title.clone(), (14, 10), title))?;
+    let colours = figure.panels.iter().find_map(|panel| match &panel.shape {
+        Shape::Field(field) => Some(&field.colours),
+        _ => None,
+    });
+    if let Some(colours) = colours {
+        field::bar(area, colours)?;
+    }
     let text = ("sans-serif", TEXT).into_font().color(&INK);
     let text = text.pos(Pos::new(HPos::Left, VPos::Center));
     let names = figure.names();
@@ -131,7 +138,9 @@ fn draw(figure: &Figure, panel: &Panel, area: &Area<'_>) -> Drawn {
         Shape::Groups { conditions, .. } | Shape::Boxes { conditions, .. } => {
             Span::conditions(conditions.len())
         }
-        Shape::Lines(_) | Shape::Dots(_) => shared(figure, |p| &p.x, panel, Panel::widths),
+        Shape::Lines(_) | Shape::Dots(_) | Shape::Field(_) => {
+            shared(figure, |p| &p.x, panel, Panel::widths)
+        }
     };
     let caption = ("sans-serif", TEXT).into_font().color(&INK);
     let mut chart = ChartBuilder::on(area)
@@ -167,6 +176,7 @@ fn draw(figure: &Figure, panel: &Panel, area: &Area<'_>) -> Drawn {
                 boxes::draw(&mut chart, &y, all, place, colour(figure, name))?;
             }
         }
+        Shape::Field(field) => field::draw(&mut chart, (&x, &y), field)?,
     }
     Ok(())
 }

@@ -4,10 +4,13 @@
 
 mod boxes;
 mod draw;
+mod field;
 mod legend;
 mod scale;
 
 use scenario::{Distribution, Estimate};
+
+pub use field::{Colours, Field};
 
 /// A figure of several panels.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,6 +81,8 @@ pub enum Shape {
         /// A name, and its distribution under each condition, if there is one.
         series: Vec<(String, Vec<Option<Quartiles>>)>,
     },
+    /// Values over a plane, as colours. One bar, that of the figure's first such panel, explains them.
+    Field(Field),
 }
 
 /// What a boxplot shows of a distribution, rising.
@@ -178,6 +183,7 @@ impl Panel {
                 traces.iter().map(|t| t.name.as_str()).collect()
             }
             Shape::Boxes { series, .. } => series.iter().map(|(name, _)| name.as_str()).collect(),
+            Shape::Field(_) => Vec::new(),
         }
     }
 
@@ -197,6 +203,7 @@ impl Panel {
                 let all = series.iter().flat_map(|(_, boxes)| boxes.iter().flatten());
                 all.flat_map(|q| [q.least, q.most]).collect()
             }
+            Shape::Field(field) => field.points.iter().map(|(_, y, _)| *y).collect(),
         }
     }
 
@@ -207,6 +214,7 @@ impl Panel {
                 let all = traces.iter().flat_map(|t| &t.points);
                 all.map(|(x, _)| *x).collect()
             }
+            Shape::Field(field) => field.points.iter().map(|(x, _, _)| *x).collect(),
         }
     }
 }
