@@ -263,6 +263,11 @@ impl Negotiation {
                 .any(|entry| entry.confirm.is_some() || entry.is_due(now))
     }
 
+    /// True if Confirms wait for a packet that acknowledges.
+    pub fn has_confirms(&self) -> bool {
+        !self.unknown.is_empty() || self.entries.iter().any(|entry| entry.confirm.is_some())
+    }
+
     /// When a Change is to be sent again.
     pub fn next_deadline(&self) -> Option<Instant> {
         let timers = self.entries.iter().filter_map(|entry| match entry.state {

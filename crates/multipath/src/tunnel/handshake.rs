@@ -12,9 +12,10 @@ use super::config::PathConfig;
 use super::path::{Path, Phase, Retry};
 use super::{Event, Role, Transmit, Tunnel, TunnelConfig};
 use crate::auth::{Key, Offer, PreSharedKey, ProofStep, SessionKeys};
+use crate::features::Side;
 use crate::join::{ClientJoin, JoinOffer, NonceGuard, ServerJoin};
 use crate::packet::{
-    AddressId, ConnectionId, DccpOption, Kind, Options, Packet, PathPriority, ResetCode,
+    AddressId, ConnectionId, DccpOption, Feature, Kind, Options, Packet, PathPriority, ResetCode,
 };
 use crate::scheduler::{PathSet, Scheduler};
 use crate::{PathId, Payload};
@@ -40,6 +41,12 @@ pub enum Refusal {
     /// It carries neither a key nor a join.
     #[error("it carries neither MP_KEY with a plain key nor MP_JOIN")]
     NotMultipath,
+    /// It asks for a feature that cannot be had.
+    #[error("it asks for a feature that cannot be had")]
+    Features,
+    /// It does not say that it is multipath capable.
+    #[error("it is not multipath capable (version 0)")]
+    NotCapable,
     /// The client did not show that it has the pre-shared key.
     #[error("it does not prove that it has the pre-shared key of a client known here")]
     Credentials,
@@ -69,7 +76,8 @@ impl Refusal {
         match self {
             Self::NotARequest => ResetCode::NO_CONNECTION,
             Self::Service(_) => ResetCode::BAD_SERVICE_CODE,
-            Self::NotMultipath => ResetCode::OPTION_ERROR,
+            Self::NotMultipath | Self::NotCapable => ResetCode::OPTION_ERROR,
+            Self::Features => ResetCode::MANDATORY_ERROR,
             Self::TooManyPaths => ResetCode::TOO_BUSY,
             _ => ResetCode::CONNECTION_REFUSED,
         }
@@ -239,10 +247,17 @@ impl<P: Payload> Tunnel<P> {
         let id = PathId(index as u8);
         self.counters.paths_made += 1;
         let name = format!("path/{}", self.counters.paths_made);
-        let mut path = Path::new(id, config, phase, ports, self.streams.stream(&name), now)
-            .map_err(|_| Refusal::Controller)?;
-        path.numbers.local_window = self.config.sequence_window;
-        path.numbers.remote_window = self.config.sequence_window;
+        let window = self.config.sequence_window;
+        let path = Path::new(
+            id,
+            config,
+            phase,
+            ports,
+            window,
+            self.streams.stream(&name),
+            now,
+        )
+        .map_err(|_| Refusal::Controller)?;
         match free {
             Some(index) => self.paths[index] = path,
             None => self.paths.push(path),
@@ -412,6 +427,12 @@ impl<P: Payload> Tunnel<P> {
             },
             _ => false,
         };
+        let path = &mut self.paths[index];
+        let is_right = is_right
+            && path.read_features(packet).is_ok()
+            && path
+                .features
+                .is_agreed(Side::Local, Feature::MULTIPATH_CAPABLE);
         if !is_right {
             self.counters.refused_handshakes += 1;
             self.paths[index].numbers.accept(packet);
@@ -497,6 +518,13 @@ impl<P: Payload> Tunnel<P> {
         let path = &mut self.paths[index];
         path.opening = opening;
         path.numbers.begin(packet.seq);
+        path.read_features(packet).map_err(|_| Refusal::Features)?;
+        if !path
+            .features
+            .is_agreed(Side::Remote, Feature::MULTIPATH_CAPABLE)
+        {
+            return Err(Refusal::NotCapable);
+        }
         path.receiver
             .on_packet(now, packet.seq, units::Ecn::NotEct, false);
         path.must_send = true;

@@ -4,7 +4,8 @@ use super::config::{Carrier, PathConfig, StreamState};
 use super::handshake::Opening;
 use super::numbers::Numbers;
 use crate::PathId;
-use crate::packet::{AddressId, Options, PathPriority, ResetCode};
+use crate::features::{Negotiation, Role, Side};
+use crate::packet::{AddressId, Feature, Options, PathPriority, ResetCode};
 use crate::path::{AckOutcome, Receiver, ReceiverConfig, Sender, SenderConfig};
 use crate::scheduler::PathView;
 use crate::seq::{MpSeq, SeqNo};
@@ -100,6 +101,7 @@ pub(super) struct Path<P> {
     pub(super) phase: Phase,
     pub(super) ports: (u16, u16),
     pub(super) numbers: Numbers,
+    pub(super) features: Negotiation,
     pub(super) sender: Sender,
     pub(super) receiver: Receiver,
     pub(super) outcome: AckOutcome,
@@ -141,6 +143,42 @@ pub(super) struct Path<P> {
     pub(super) was_usable: bool,
 }
 
+/// CCIDs that a peer may send by: whatever its rate control, it is acknowledged by Ack Vectors.
+const CCIDS: [u8; 3] = [2, 5, EXPERIMENTAL_CCID];
+/// CCID of controllers that have no number of their own (RFC 4340 10: 248 to 254 are for experiments).
+const EXPERIMENTAL_CCID: u8 = 248;
+/// The version of the multipath extension (RFC 9897 3.1).
+const MULTIPATH_VERSION: u8 = 0;
+
+/// What this end asks for: multipath, Ack Vectors both ways, its CCID and its sequence window.
+fn wanted_features(phase: Phase, config: &PathConfig, sequence_window: u64) -> Negotiation {
+    let is_client = phase == Phase::Request;
+    let mut features = Negotiation::new(if is_client {
+        Role::Client
+    } else {
+        Role::Server
+    });
+    let ccid = match config.controller {
+        "newreno" => 2,
+        "bbr" => 5,
+        _ => EXPERIMENTAL_CCID,
+    };
+    features.prefer(Side::Local, Feature::CCID, &[ccid]);
+    features.prefer(Side::Remote, Feature::CCID, &CCIDS);
+    for side in [Side::Local, Side::Remote] {
+        features.prefer(side, Feature::SEND_ACK_VECTOR, &[1]);
+        features.prefer(side, Feature::MULTIPATH_CAPABLE, &[MULTIPATH_VERSION]);
+    }
+    if is_client {
+        features.change(Side::Local, Feature::MULTIPATH_CAPABLE, false);
+        features.change(Side::Local, Feature::SEND_ACK_VECTOR, false);
+        features.change(Side::Remote, Feature::SEND_ACK_VECTOR, false);
+    }
+    features.change(Side::Local, Feature::CCID, false);
+    features.state(Feature::SEQUENCE_WINDOW, sequence_window);
+    features
+}
+
 /// A radio report says nothing any more after that time.
 const RADIO_AGE: Duration = Duration::from_millis(100);
 
@@ -150,6 +188,7 @@ impl<P> Path<P> {
         config: PathConfig,
         phase: Phase,
         ports: (u16, u16),
+        sequence_window: u64,
         mut rng: Rng,
         now: Instant,
     ) -> Result<Self, cc::UnknownController> {
@@ -170,6 +209,7 @@ impl<P> Path<P> {
             phase,
             ports,
             numbers: Numbers::new(iss),
+            features: wanted_features(phase, &config, sequence_window),
             sender: Sender::new(controller, sender_config, rng),
             receiver: Receiver::new(ReceiverConfig::default()),
             outcome: AckOutcome::default(),
@@ -308,6 +348,7 @@ impl<P> Path<P> {
             && !self.is_stream()
             && self.sender.room() > Packets::ZERO;
         let pacing = can_send.then(|| self.sender.send_time(now));
+        let features = self.features.next_deadline();
         let keepalive = keepalive.filter(|_| self.probe.is_none());
         let keepalive = keepalive.map(|interval| match self.asked_at {
             Some(at) => at + self.answer_time(),
@@ -319,6 +360,7 @@ impl<P> Path<P> {
             self.sender.next_deadline(),
             self.receiver.next_deadline(),
             pacing,
+            features,
             keepalive,
         ]
         .into_iter()

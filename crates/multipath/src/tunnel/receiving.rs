@@ -1,9 +1,10 @@
 //! What arrives: validity, acknowledgements, options, data.
 
 use super::numbers::Validity;
-use super::path::Phase;
+use super::path::{Path, Phase};
 use super::{Event, Tunnel};
-use crate::packet::{DccpOption, Kind, MpOption, Packet};
+use crate::features::Side;
+use crate::packet::{DccpOption, Feature, Kind, MpOption, OptionFault, Options, Packet};
 use crate::path::{Acknowledgement, Arrival};
 use crate::reorder::Arrived;
 use crate::{PathId, Payload};
@@ -56,6 +57,10 @@ impl<P: Payload> Tunnel<P> {
         path.numbers.accept(packet);
         path.heard_at = now;
         path.asked_at = None;
+        if let Err(fault) = path.read_features(packet) {
+            self.reset(index, fault.code, Options::default());
+            return self.end_path(index);
+        }
         if !self.has_advanced(now, index, packet) {
             return;
         }
@@ -150,6 +155,8 @@ impl<P: Payload> Tunnel<P> {
             None if is_silent => path.ask_or_probe(now),
             _ => {}
         }
+        let path = &mut self.paths[index];
+        path.must_ack |= path.features.wants_packet(now);
         if self.paths[index].retry.is_some_and(|retry| retry.at <= now) {
             self.on_retry(now, index);
         }
@@ -228,5 +235,20 @@ impl<P: Payload> Tunnel<P> {
             self.events.push_back(Event::Established);
         }
         self.note_changes(index);
+    }
+}
+
+impl<P> Path<P> {
+    /// Negotiation, and what it has changed.
+    pub(super) fn read_features(&mut self, packet: &Packet) -> Result<(), OptionFault> {
+        if packet.options.list.is_empty() {
+            return Ok(());
+        }
+        self.features.on_packet(packet)?;
+        let window = |side| self.features.value(side, Feature::SEQUENCE_WINDOW);
+        self.numbers.local_window = window(Side::Local);
+        self.numbers.remote_window = window(Side::Remote);
+        self.must_ack |= self.features.has_confirms();
+        Ok(())
     }
 }

@@ -205,9 +205,10 @@ impl<P: Payload> Tunnel<P> {
         index: usize,
         seq: SeqNo,
         kind: Kind,
-        options: Options,
+        mut options: Options,
     ) -> Transmit<P> {
         let path = &mut self.paths[index];
+        path.features.attach(now, seq, kind, &mut options);
         if !path.is_stream() {
             path.note_sent(now, seq, Bytes::ZERO, options.mp_seq);
         }
