@@ -29,3 +29,6 @@ pub use sender::{
     AckOutcome, Acknowledgement, Counting, Sender, SenderConfig, SenderCounters, SentInfo,
     SentPacket,
 };
+
+#[cfg(test)]
+mod tests;

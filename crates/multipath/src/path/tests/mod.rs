@@ -1,0 +1,5 @@
+//! A sender and a receiver over a link of known rate: closed loops.
+
+mod link;
+mod loops;
+mod properties;
