@@ -18,6 +18,7 @@
 //! | [`scheduler`] | which path a packet takes | Pieska et al. 2024 |
 //! | [`seq`] | sequence numbers of 48 bits | RFC 4340 section 3.1 |
 //! | [`signal`] | addresses and priorities, told until confirmed | RFC 9897 sections 3.2.1, 3.2.8 to 3.2.10 |
+//! | [`server`] | many connections at one server | RFC 6773 section 3.3 |
 //! | [`tunnel`] | one end of a connection: all of it together | RFC 9897 |
 //!
 //! A payload is any `P:` [`Payload`]: an IP packet's bytes in the daemon, a packet of the simulator
@@ -35,10 +36,12 @@ pub mod path;
 pub mod reorder;
 pub mod scheduler;
 pub mod seq;
+pub mod server;
 pub mod signal;
 pub mod tunnel;
 
 pub use seq::{MpSeq, SeqNo};
+pub use server::Server;
 pub use tunnel::Tunnel;
 
 use units::Ecn;

@@ -15,7 +15,7 @@ use crate::auth::{Key, Offer, PreSharedKey, ProofStep, SessionKeys};
 use crate::features::Side;
 use crate::join::{ClientJoin, JoinOffer, NonceGuard, ServerJoin};
 use crate::packet::{
-    AddressId, ConnectionId, DccpOption, Feature, Kind, Options, Packet, PathPriority, ResetCode,
+    AddressId, ConnectionId, DccpOption, Feature, Kind, Options, Packet, ResetCode,
 };
 use crate::scheduler::{PathSet, Scheduler};
 use crate::{PathId, Payload};
@@ -62,6 +62,9 @@ pub enum Refusal {
     /// There are as many paths as there may be.
     #[error("there are {} paths already", PathSet::MAX_PATHS)]
     TooManyPaths,
+    /// There are as many connections as there may be.
+    #[error("there are as many connections as there may be")]
+    TooManyConnections,
     /// The connection is closing.
     #[error("the connection is closing")]
     Closing,
@@ -78,7 +81,7 @@ impl Refusal {
             Self::Service(_) => ResetCode::BAD_SERVICE_CODE,
             Self::NotMultipath | Self::NotCapable => ResetCode::OPTION_ERROR,
             Self::Features => ResetCode::MANDATORY_ERROR,
-            Self::TooManyPaths => ResetCode::TOO_BUSY,
+            Self::TooManyPaths | Self::TooManyConnections => ResetCode::TOO_BUSY,
             _ => ResetCode::CONNECTION_REFUSED,
         }
     }
@@ -564,10 +567,10 @@ impl<P: Payload> Tunnel<P> {
                     return false;
                 }
                 self.paths[index].must_ack = true;
-                self.open(index);
+                self.open(now, index);
             }
             Phase::PartOpen if !matches!(packet.kind, Kind::Response { .. }) => {
-                self.open(index);
+                self.open(now, index);
                 self.start_pending(now);
             }
             _ => {}
@@ -629,11 +632,6 @@ impl<P: Payload> Tunnel<P> {
             }
             self.identity.pending = pending.collect();
         }
-    }
-
-    /// The peer's opinion of a path.
-    pub(super) fn on_priority(&mut self, index: usize, priority: PathPriority) {
-        self.paths[index].remote_priority = priority;
     }
 
     /// A path is over.

@@ -38,13 +38,16 @@ pub use numbers::reset_for;
 pub use path::PathCounters;
 pub use stats::{PathStats, TunnelStats};
 
-use crate::packet::{MpOption, Packet, PathPriority};
+use crate::packet::{AddressId, Kind, Options, Packet};
 use crate::reorder::Reorder;
 use crate::scheduler::{PathSet, PathView, Scheduler};
-use crate::seq::MpSeq;
+use crate::seq::{MpSeq, SeqNo};
+use crate::signal::{Inbox, Outbox, OutboxConfig};
 use crate::{PathId, Payload};
 use cc::RadioState;
+use core::net::IpAddr;
 use handshake::Identity;
+use numbers::Validity;
 use path::{Path, Phase, Queued};
 use std::collections::VecDeque;
 use units::{BitRate, Bytes, Duration, Ecn, Instant, Rng, Streams};
@@ -73,6 +76,15 @@ pub enum Event {
     PathDown(PathId),
     /// A path is over.
     PathClosed(PathId),
+    /// The peer has a further address, at which it takes joins.
+    AddressAdded {
+        /// Its number.
+        id: AddressId,
+        /// The address.
+        address: IpAddr,
+        /// Its port, if not that of the path on which it was told.
+        port: Option<u16>,
+    },
     /// The connection is over.
     Closed,
 }
@@ -103,6 +115,8 @@ pub struct Tunnel<P> {
     /// Scratch for the scheduler.
     views: Vec<PathView>,
     reorder: Reorder<P>,
+    outbox: Outbox,
+    inbox: Inbox,
     events: VecDeque<Event>,
     is_closing: bool,
     is_closed: bool,
@@ -129,6 +143,8 @@ impl<P: Payload> Tunnel<P> {
             again: VecDeque::new(),
             next_mp_seq,
             views: Vec::new(),
+            outbox: Outbox::new(OutboxConfig::default()),
+            inbox: Inbox::new(),
             events: VecDeque::new(),
             is_closing: false,
             is_closed: false,
@@ -176,10 +192,15 @@ impl<P: Payload> Tunnel<P> {
         let path = paths
             .filter_map(|path| path.next_deadline(now, keepalive))
             .min();
-        [path, self.reorder.next_deadline()]
-            .into_iter()
-            .flatten()
-            .min()
+        let signals = self.outbox.next_deadline();
+        [
+            path,
+            self.reorder.next_deadline(),
+            signals.filter(|_| self.is_established()),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     /// A deadline has come. What is to leave and to be delivered now is fetched as always.
@@ -191,6 +212,7 @@ impl<P: Payload> Tunnel<P> {
                 _ => self.on_retry(now, index),
             }
         }
+        self.outbox.give_up(now);
     }
 
     /// A radio report of the link under a path: `slot` is the time in which the reported block is
@@ -215,19 +237,25 @@ impl<P: Payload> Tunnel<P> {
         }
     }
 
-    /// This end's opinion of a path; the peer is told.
-    pub fn set_priority(&mut self, path: PathId, priority: PathPriority) {
-        let Some(path) = self.path_mut(path) else {
-            return;
-        };
-        path.config.priority = priority;
-        let id = path.id;
-        self.signal(id, MpOption::Priority(priority));
-    }
-
     /// True once data may flow on at least one path.
     pub fn is_established(&self) -> bool {
         self.paths.iter().any(|path| path.phase == Phase::Open)
+    }
+
+    /// True if a packet would be taken for the peer's on that path.
+    pub fn is_valid(&self, path: PathId, packet: &Packet) -> bool {
+        let path = self.paths.get(usize::from(path.0));
+        path.is_some_and(|path| {
+            path.phase == Phase::Open && path.numbers.check(packet) == Validity::Valid
+        })
+    }
+
+    /// A Sync that acknowledges `seq`, to be sent wherever the caller wants to know whether the peer is.
+    pub fn ask(&mut self, now: Instant, path: PathId, seq: SeqNo) -> Option<Packet> {
+        let index = usize::from(path.0);
+        self.paths.get(index)?;
+        let kind = Kind::Sync { ack: seq };
+        Some(self.control(now, index, kind, Options::default()).packet)
     }
 
     /// True once the connection is over.
@@ -272,6 +300,7 @@ impl<P: Payload> Tunnel<P> {
         self.again.extend(queue);
         self.again.rotate_left(at.min(self.again.len()));
         self.reorder.on_path_gone(id);
+        self.outbox.forget_path(id);
     }
 }
 

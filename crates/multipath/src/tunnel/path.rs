@@ -133,8 +133,6 @@ pub(super) struct Path<P> {
     pub(super) must_ack: bool,
     /// A Request, Response, Close or Reset is to leave.
     pub(super) must_send: bool,
-    /// The peer has not been told what this end thinks of the path.
-    pub(super) untold_priority: bool,
     /// A Reset that is to leave, with its options.
     pub(super) reset: Option<(ResetCode, Options)>,
     pub(super) opening: Opening,
@@ -230,7 +228,6 @@ impl<P> Path<P> {
             last_sync_at: None,
             must_ack: false,
             must_send: false,
-            untold_priority: true,
             reset: None,
             opening: Opening::First,
             counters: PathCounters::default(),

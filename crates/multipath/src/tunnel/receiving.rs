@@ -7,6 +7,7 @@ use crate::features::Side;
 use crate::packet::{DccpOption, Feature, Kind, MpOption, OptionFault, Options, Packet};
 use crate::path::{Acknowledgement, Arrival};
 use crate::reorder::Arrived;
+use crate::signal::Signal;
 use crate::{PathId, Payload};
 use units::{Bytes, Duration, Ecn, Instant, Packets};
 
@@ -164,8 +165,8 @@ impl<P: Payload> Tunnel<P> {
     }
 
     fn on_options(&mut self, now: Instant, index: usize, packet: &Packet) {
-        let mut options = packet.options.list.iter().peekable();
-        while let Some(option) = options.next() {
+        let mut has_signals = false;
+        for option in &packet.options.list {
             let DccpOption::Multipath(option) = option else {
                 continue;
             };
@@ -173,8 +174,11 @@ impl<P: Payload> Tunnel<P> {
                 MpOption::Rtt(rtt) => self.reorder.on_rtt(self.paths[index].id, rtt.rtt),
                 MpOption::Close(key) => self.on_connection_close(now, index, key),
                 MpOption::FastClose(key) => self.on_fast_close(index, key),
-                _ => self.on_signal(now, index, packet.options.mp_seq, option, options.peek()),
+                _ => has_signals = true,
             }
+        }
+        if has_signals {
+            self.on_signals(now, index, packet);
         }
     }
 
@@ -226,10 +230,13 @@ impl<P: Payload> Tunnel<P> {
     }
 
     /// The path opens: data may flow.
-    pub(super) fn open(&mut self, index: usize) {
+    pub(super) fn open(&mut self, now: Instant, index: usize) {
         let path = &mut self.paths[index];
         path.phase = Phase::Open;
         path.retry = None;
+        let (id, priority) = (path.id, path.config.priority);
+        // a peer that confirms nothing will not have this confirmed either
+        let _ = self.tell(now, Signal::Priority { path: id, priority });
         if !self.identity.is_established {
             self.identity.is_established = true;
             self.events.push_back(Event::Established);

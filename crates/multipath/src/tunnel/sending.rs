@@ -137,10 +137,8 @@ impl<P: Payload> Tunnel<P> {
         if let Some(rtt) = path.take_rtt(now) {
             options.list.push(rtt);
         }
-        let has_control = self.attach(now, index, &mut options);
-        let path = &mut self.paths[index];
         let seq = path.numbers.take();
-        let has_space = has_control || payload.len() + ACKNOWLEDGEMENT <= self.config.mtu;
+        let has_space = payload.len() + ACKNOWLEDGEMENT <= self.config.mtu;
         let kind = match has_space && path.wants_acknowledgement() {
             true => path
                 .add_acknowledgement(now, seq, &mut options)
@@ -172,12 +170,14 @@ impl<P: Payload> Tunnel<P> {
             return None;
         }
         let is_due = path.must_ack || (path.receiver.is_ack_due(now) && !path.is_stream());
-        let has_signals = self.has_signals(index);
+        let has_signals = self.has_signals(now, index);
         if !is_due && !has_signals {
             return None;
         }
         let mut options = Options::default();
-        self.attach(now, index, &mut options);
+        if has_signals {
+            self.attach_signals(now, index, &mut options);
+        }
         let path = &mut self.paths[index];
         if let Some(rtt) = path.take_rtt(now) {
             options.list.push(rtt);

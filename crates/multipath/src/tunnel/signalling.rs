@@ -1,48 +1,116 @@
-//! Control options of a connection: what waits to be told to the peer.
+//! Control options of a connection: addresses and priorities, told until they are confirmed.
 
-use super::Tunnel;
-use crate::packet::{DccpOption, MpOption, Options};
-use crate::seq::MpSeq;
+use super::path::Phase;
+use super::{Event, Tunnel};
+use crate::packet::{AddressId, Options, Packet, PathPriority};
+use crate::signal::{OutboxError, Signal};
 use crate::{PathId, Payload};
+use core::net::IpAddr;
 use units::Instant;
 
+/// Bytes that control options may take on an Ack: all of its header is at most 1,020 bytes
+/// (RFC 4340 5.1), of which an Ack Vector may need a quarter.
+const ROOM: usize = 500;
+
 impl<P: Payload> Tunnel<P> {
-    /// The peer is to be told.
-    pub(super) fn signal(&mut self, path: PathId, option: MpOption) {
-        if let (MpOption::Priority(_), Some(path)) = (option, self.path_mut(path)) {
-            path.untold_priority = true;
+    /// This end's opinion of a path; the peer is told.
+    ///
+    /// # Errors
+    /// [`OutboxError`] if the peer confirms nothing for too long.
+    pub fn set_priority(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        priority: PathPriority,
+    ) -> Result<(), OutboxError> {
+        if let Some(state) = self.path_mut(path) {
+            state.config.priority = priority;
+            self.tell(now, Signal::Priority { path, priority })?;
         }
+        Ok(())
+    }
+
+    /// Tells the peer of a further address of this end, at which it takes joins.
+    ///
+    /// # Errors
+    /// [`OutboxError`] if too much waits to be confirmed, or the number is not free yet.
+    pub fn add_address(
+        &mut self,
+        now: Instant,
+        id: AddressId,
+        address: IpAddr,
+        port: Option<u16>,
+    ) -> Result<(), OutboxError> {
+        self.tell(now, Signal::AddAddress { id, address, port })
+    }
+
+    /// Tells the peer that an address of this end is gone; paths that use it are closed.
+    ///
+    /// # Errors
+    /// [`OutboxError`] if too much waits to be confirmed.
+    pub fn remove_address(&mut self, now: Instant, id: AddressId) -> Result<(), OutboxError> {
+        self.tell(now, Signal::RemoveAddress { id })?;
+        self.close_paths(now, |path| path.config.address == id);
+        Ok(())
+    }
+
+    pub(super) fn tell(&mut self, now: Instant, signal: Signal) -> Result<(), OutboxError> {
+        let nonce = self.rng.next_u64() as u32;
+        self.outbox.push(now, signal, nonce)
     }
 
     /// Something waits to be told on that path.
-    pub(super) fn has_signals(&self, index: usize) -> bool {
-        self.paths[index].untold_priority
+    pub(super) fn has_signals(&self, now: Instant, index: usize) -> bool {
+        let path = &self.paths[index];
+        path.phase == Phase::Open
+            && self.identity.keys.is_some()
+            && (self.inbox.wants_packet() || self.outbox.wants_packet(now, path.id))
     }
 
-    /// Puts what waits on a packet. True if there was anything.
-    pub(super) fn attach(&mut self, now: Instant, index: usize, options: &mut Options) -> bool {
-        let _ = now;
-        let path = &mut self.paths[index];
-        let has = core::mem::take(&mut path.untold_priority);
-        if has {
-            let priority = MpOption::Priority(path.config.priority);
-            options.list.push(DccpOption::Multipath(priority));
+    /// Puts what waits on a packet without data.
+    pub(super) fn attach_signals(&mut self, now: Instant, index: usize, options: &mut Options) {
+        let path = self.paths[index].id;
+        let Some(keys) = self.identity.keys.as_ref() else {
+            return;
+        };
+        let seq = self.next_mp_seq;
+        let added = self.outbox.attach(now, path, seq, ROOM, keys, options);
+        if added > 0 {
+            self.next_mp_seq = seq.next();
         }
-        has
+        self.inbox.attach(ROOM / 2, options);
     }
 
-    /// A control option of the peer.
-    pub(super) fn on_signal(
-        &mut self,
-        now: Instant,
-        index: usize,
-        mp_seq: Option<MpSeq>,
-        option: &MpOption,
-        next: Option<&&DccpOption>,
-    ) {
-        let _ = (now, mp_seq, next);
-        if let MpOption::Priority(priority) = option {
-            self.on_priority(index, *priority);
+    /// Control options of a valid packet.
+    pub(super) fn on_signals(&mut self, now: Instant, index: usize, packet: &Packet) {
+        let path = self.paths[index].id;
+        let Some(keys) = self.identity.keys.as_ref() else {
+            return;
+        };
+        self.outbox.on_packet(&packet.options);
+        for signal in self.inbox.on_packet(path, &packet.options, keys) {
+            match signal {
+                Signal::Priority { path, priority } => {
+                    if let Some(state) = self.path_mut(path) {
+                        state.remote_priority = priority;
+                    }
+                }
+                Signal::AddAddress { id, address, port } => {
+                    let event = Event::AddressAdded { id, address, port };
+                    self.events.push_back(event);
+                }
+                Signal::RemoveAddress { id } => {
+                    self.close_paths(now, |path| path.remote_address == id);
+                }
+            }
+        }
+    }
+
+    fn close_paths(&mut self, now: Instant, is_gone: impl Fn(&super::Path<P>) -> bool) {
+        for index in 0..self.paths.len() {
+            if is_gone(&self.paths[index]) {
+                self.close_path(now, PathId(index as u8));
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ use super::{Carrier, Tunnel};
 use crate::packet::PathPriority;
 use crate::path::SenderCounters;
 use crate::reorder::ReorderStats;
+use crate::signal::{InboxCounts, OutboxCounts};
 use crate::{PathId, Payload};
 use units::{BitRate, Duration, Instant, Packets};
 
@@ -15,7 +16,6 @@ pub(super) struct Counters {
     pub(super) duplicates: u64,
     pub(super) without_number: u64,
     pub(super) marked_without_ecn: u64,
-    pub(super) refused_signals: u64,
     pub(super) refused_closes: u64,
     pub(super) refused_handshakes: u64,
     pub(super) paths_made: u64,
@@ -38,8 +38,10 @@ pub struct TunnelStats {
     pub without_number: Packets,
     /// Dropped as RFC 6040 4.2 says: marked on the way, while the packet inside knows no marks.
     pub marked_without_ecn: Packets,
-    /// Control options that were refused.
-    pub refused_signals: Packets,
+    /// Control options that were told, and what became of them.
+    pub signals_sent: OutboxCounts,
+    /// Control options of the peer, and what became of them.
+    pub signals_received: InboxCounts,
     /// Closes of the connection with a wrong key.
     pub refused_closes: Packets,
     /// Handshakes whose proof was wrong.
@@ -89,7 +91,8 @@ impl<P: Payload> Tunnel<P> {
             duplicates: Packets::new(counters.duplicates),
             without_number: Packets::new(counters.without_number),
             marked_without_ecn: Packets::new(counters.marked_without_ecn),
-            refused_signals: Packets::new(counters.refused_signals),
+            signals_sent: self.outbox.counts(),
+            signals_received: self.inbox.counts(),
             refused_closes: Packets::new(counters.refused_closes),
             refused_handshakes: Packets::new(counters.refused_handshakes),
         }

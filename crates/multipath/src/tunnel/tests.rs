@@ -1,5 +1,5 @@
 use super::*;
-use crate::packet::Kind;
+use crate::packet::{Kind, PathPriority};
 use crate::scheduler;
 use units::Packets;
 
@@ -103,7 +103,7 @@ impl Pair {
 
     fn open(&mut self, index: u8) {
         let path = PathConfig {
-            address: crate::packet::AddressId(index),
+            address: AddressId(index),
             priority: PathPriority::from_bits(4 - index),
             ..self.path.clone()
         };
@@ -236,7 +236,7 @@ fn two_paths_make_one_connection() {
     let pair = Pair::opened("cpf", TunnelConfig::default(), controller("bbr"));
     let server = pair.server.expect("accepted");
     assert!(pair.client.is_established() && server.is_established());
-    assert_eq!(server.paths[1].remote_address, crate::packet::AddressId(1));
+    assert_eq!(server.paths[1].remote_address, AddressId(1));
     assert!(pair.events.contains(&Event::Established));
     let expected = PathPriority::from_bits(3);
     assert_eq!(

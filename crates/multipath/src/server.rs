@@ -1,0 +1,534 @@
+//! The server's side of many connections: which packet belongs to which path of which tunnel.
+//!
+//! ```text
+//!   datagram from an address -> flow known? -> its tunnel and path
+//!                               Request with MP_KEY  -> a new tunnel
+//!                               Request with MP_JOIN -> a further path of the tunnel that it names
+//!                               valid for a path of the same ports -> asked (Sync): its address changed
+//!                               anything else -> Reset
+//! ```
+//!
+//! A flow is told by the six fields of RFC 6773 3.3: the addresses and UDP ports, and DCCP's ports.
+//!
+//! State of handshakes is bounded: of more than [`ServerConfig::half_open`] connections that are not
+//! established the oldest is forgotten, and Resets to strangers are limited in rate.
+//!
+//! **Changed addresses** (a NAT that forgot, a roaming client): a packet from an unknown address that is
+//! valid for a path (RFC 4340 7.5) makes the server ask there, by a Sync; the path moves once the answer
+//! acknowledges just that Sync. Whoever cannot read the path's packets would have to guess 48 bits.
+
+use crate::auth::PreSharedKey;
+use crate::join::{HalfOpen, JoinOffer};
+use crate::packet::{Kind, Packet};
+use crate::scheduler::{self, UnknownScheduler};
+use crate::tunnel::{
+    Event, PathConfig, Refusal, ServerEnd, Transmit, Tunnel, TunnelConfig, reset_for,
+};
+use crate::{PathId, Payload, SeqNo};
+use core::net::SocketAddr;
+use std::collections::{BTreeMap, VecDeque};
+use units::{Duration, Ecn, Instant, Rng, Streams};
+
+/// How long a handshake may take.
+const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
+/// Resets to strangers: so many at once, and one more each [`RESET_INTERVAL`].
+const RESET_BURST: u64 = 20;
+const RESET_INTERVAL: Duration = Duration::from_millis(10);
+/// Addresses that are being asked at most.
+const MAX_MOVES: usize = 64;
+
+/// Where packets come from and go to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Flow {
+    /// The shell's number of the socket.
+    pub socket: u32,
+    /// The other end.
+    pub remote: SocketAddr,
+}
+
+/// A connection of this server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionKey(pub u64);
+
+/// How connections are accepted.
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    /// Of every connection.
+    pub tunnel: TunnelConfig,
+    /// Name of the scheduler of what is sent to clients.
+    pub scheduler: String,
+    /// Of every path; the client's priority counts unless this is lower.
+    pub path: PathConfig,
+    /// Pre-shared keys of clients; with none, anybody is accepted.
+    pub shared: Vec<PreSharedKey>,
+    /// Connections at most.
+    pub connections: usize,
+    /// Of those, ones whose handshake is not over.
+    pub half_open: usize,
+}
+
+/// Counts of a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ServerCounters {
+    /// Connections accepted.
+    pub accepted: u64,
+    /// Paths that joined.
+    pub joined: u64,
+    /// Requests refused.
+    pub refused: u64,
+    /// Connections forgotten before they were established.
+    pub forgotten: u64,
+    /// Packets of no connection.
+    pub strangers: u64,
+    /// Paths that moved to another address.
+    pub moved: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct FlowKey {
+    flow: Flow,
+    /// The client's port and ours.
+    ports: (u16, u16),
+}
+
+impl FlowKey {
+    fn of(flow: Flow, packet: &Packet) -> Self {
+        Self {
+            flow,
+            ports: (packet.source, packet.destination),
+        }
+    }
+}
+
+struct Connection<P> {
+    tunnel: Tunnel<P>,
+    /// Which pre-shared key the client has.
+    client: Option<usize>,
+    is_established: bool,
+    /// By path number.
+    flows: Vec<Option<FlowKey>>,
+}
+
+/// An address that is being asked whether a path has moved there.
+struct Move {
+    connection: ConnectionKey,
+    path: PathId,
+    to: FlowKey,
+    /// Number of the Sync.
+    sync: SeqNo,
+}
+
+/// Many connections at one server.
+pub struct Server<P> {
+    config: ServerConfig,
+    rng: Rng,
+    connections: BTreeMap<ConnectionKey, Connection<P>>,
+    flows: BTreeMap<FlowKey, (ConnectionKey, PathId)>,
+    half_open: HalfOpen<ConnectionKey, ()>,
+    moves: VecDeque<Move>,
+    /// Packets that leave by themselves: Resets to strangers, Syncs to new addresses.
+    outbox: VecDeque<(Flow, Packet)>,
+    events: VecDeque<(ConnectionKey, Event)>,
+    next_key: u64,
+    resets: u64,
+    resets_since: Instant,
+    counters: ServerCounters,
+    /// The connection that was served last.
+    turn: Option<ConnectionKey>,
+}
+
+/// What leaves a server.
+#[derive(Clone, Debug)]
+pub struct ServerTransmit<P> {
+    /// Where it goes.
+    pub flow: Flow,
+    /// Of which connection; none: it is an answer to a stranger.
+    pub connection: Option<ConnectionKey>,
+    /// The packet.
+    pub packet: Packet,
+    /// What it carries.
+    pub payload: Option<P>,
+    /// What its IP header says of ECN.
+    pub ecn: Ecn,
+}
+
+impl<P: Payload> Server<P> {
+    /// A server without connections. The seed makes its keys: live it must come from a source that
+    /// nobody can guess.
+    ///
+    /// # Errors
+    /// [`UnknownScheduler`].
+    pub fn new(config: ServerConfig, seed: u64) -> Result<Self, UnknownScheduler> {
+        scheduler::build(&config.scheduler)?;
+        Ok(Self {
+            half_open: HalfOpen::new(config.half_open, HANDSHAKE_TIME),
+            config,
+            rng: Streams::new(seed).stream("server"),
+            connections: BTreeMap::new(),
+            flows: BTreeMap::new(),
+            moves: VecDeque::new(),
+            outbox: VecDeque::new(),
+            events: VecDeque::new(),
+            next_key: 0,
+            resets: RESET_BURST,
+            resets_since: Instant::ZERO,
+            counters: ServerCounters::default(),
+            turn: None,
+        })
+    }
+
+    /// A packet arrived. Returns the connection and path that it belongs to, if it does.
+    pub fn receive(
+        &mut self,
+        now: Instant,
+        flow: Flow,
+        packet: &Packet,
+        payload: Option<P>,
+        ecn: Ecn,
+    ) -> Option<(ConnectionKey, PathId)> {
+        let key = FlowKey::of(flow, packet);
+        if let Some(&(connection, path)) = self.flows.get(&key) {
+            if let Some(state) = self.connections.get_mut(&connection) {
+                state.tunnel.receive(now, path, packet, payload, ecn);
+            }
+            self.after(now, connection);
+            return Some((connection, path));
+        }
+        if matches!(packet.kind, Kind::Request { .. }) {
+            return self.on_request(now, key, packet);
+        }
+        self.on_stranger(now, key, packet);
+        None
+    }
+
+    fn on_request(
+        &mut self,
+        now: Instant,
+        key: FlowKey,
+        packet: &Packet,
+    ) -> Option<(ConnectionKey, PathId)> {
+        let result = match JoinOffer::among(&packet.options) {
+            Some(offer) => self.join(now, packet, offer),
+            None => self.accept(now, packet),
+        };
+        match result {
+            Ok((connection, path)) => {
+                if let Some(state) = self.connections.get_mut(&connection) {
+                    let index = usize::from(path.0);
+                    if state.flows.len() <= index {
+                        state.flows.resize(index + 1, None);
+                    }
+                    if let Some(old) = state.flows[index].replace(key) {
+                        self.flows.remove(&old);
+                    }
+                }
+                self.flows.insert(key, (connection, path));
+                Some((connection, path))
+            }
+            Err(refusal) => {
+                self.counters.refused += 1;
+                self.reset(now, key.flow, packet, refusal);
+                None
+            }
+        }
+    }
+
+    fn accept(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+    ) -> Result<(ConnectionKey, PathId), Refusal> {
+        self.forget_half_open(now);
+        if self.connections.len() >= self.config.connections {
+            return Err(Refusal::TooManyConnections);
+        }
+        let scheduler =
+            scheduler::build(&self.config.scheduler).map_err(|_| Refusal::Controller)?;
+        let end = ServerEnd {
+            config: self.config.tunnel.clone(),
+            scheduler,
+            path: self.config.path.clone(),
+            seed: self.rng.next_u64(),
+        };
+        let (tunnel, client) = Tunnel::accept(now, packet, &self.config.shared, end)?;
+        let key = ConnectionKey(self.next_key);
+        self.next_key += 1;
+        self.counters.accepted += 1;
+        let connection = Connection {
+            tunnel,
+            client,
+            is_established: false,
+            flows: Vec::new(),
+        };
+        self.connections.insert(key, connection);
+        if let Some((oldest, ())) = self.half_open.insert(now, key, ()) {
+            self.counters.forgotten += 1;
+            self.remove(oldest);
+        }
+        Ok((key, PathId(0)))
+    }
+
+    fn join(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        offer: JoinOffer,
+    ) -> Result<(ConnectionKey, PathId), Refusal> {
+        let (&connection, state) = self
+            .connections
+            .iter_mut()
+            .find(|(_, state)| state.tunnel.connection_id() == offer.connection)
+            .ok_or(Refusal::UnknownConnection(offer.connection.0))?;
+        let path = self.config.path.clone();
+        let path = state.tunnel.accept_join(now, path, packet)?;
+        self.counters.joined += 1;
+        Ok((connection, path))
+    }
+
+    /// A packet of no known flow: perhaps a path's that has moved.
+    fn on_stranger(&mut self, now: Instant, key: FlowKey, packet: &Packet) {
+        if self.has_moved(now, key, packet) {
+            return;
+        }
+        let candidate = self.flows.iter().find_map(|(known, &(connection, path))| {
+            let is_like = known.ports == key.ports && known.flow.socket == key.flow.socket;
+            let state = self.connections.get(&connection).filter(|_| is_like)?;
+            state
+                .tunnel
+                .is_valid(path, packet)
+                .then_some((connection, path))
+        });
+        let Some((connection, path)) = candidate else {
+            self.counters.strangers += 1;
+            return self.reset(now, key.flow, packet, Refusal::NotARequest);
+        };
+        let is_asked = self.moves.iter().any(|asked| asked.to == key);
+        if is_asked || !self.may_answer(now) {
+            return;
+        }
+        let state = self.connections.get_mut(&connection);
+        if let Some(sync) = state.and_then(|state| state.tunnel.ask(now, path, packet.seq)) {
+            if self.moves.len() == MAX_MOVES {
+                self.moves.pop_front();
+            }
+            self.moves.push_back(Move {
+                connection,
+                path,
+                to: key,
+                sync: sync.seq,
+            });
+            self.outbox.push_back((key.flow, sync));
+        }
+    }
+
+    /// The answer to a question that was asked there.
+    fn has_moved(&mut self, now: Instant, key: FlowKey, packet: &Packet) -> bool {
+        let Kind::SyncAck { ack } = packet.kind else {
+            return false;
+        };
+        let asked = self
+            .moves
+            .iter()
+            .position(|asked| asked.to == key && asked.sync == ack);
+        let Some(asked) = asked.and_then(|index| self.moves.remove(index)) else {
+            return false;
+        };
+        let Some(state) = self.connections.get_mut(&asked.connection) else {
+            return false;
+        };
+        if !state.tunnel.is_valid(asked.path, packet) {
+            return false;
+        }
+        if let Some(old) = state.flows[usize::from(asked.path.0)].replace(key) {
+            self.flows.remove(&old);
+        }
+        self.flows.insert(key, (asked.connection, asked.path));
+        self.counters.moved += 1;
+        state
+            .tunnel
+            .receive(now, asked.path, packet, None, Ecn::NotEct);
+        true
+    }
+
+    fn reset(&mut self, now: Instant, to: Flow, packet: &Packet, refusal: Refusal) {
+        if let Some(reset) = reset_for(packet, refusal.reset_code())
+            && self.may_answer(now)
+        {
+            self.outbox.push_back((to, reset));
+        }
+    }
+
+    /// Answers to strangers are limited, so that nobody can have a flood sent elsewhere.
+    fn may_answer(&mut self, now: Instant) -> bool {
+        let due = now.saturating_since(self.resets_since).as_nanos() / RESET_INTERVAL.as_nanos();
+        if due > 0 {
+            self.resets = (self.resets + due).min(RESET_BURST);
+            self.resets_since = now;
+        }
+        let may = self.resets > 0;
+        self.resets -= u64::from(may);
+        may
+    }
+
+    /// Events of a connection, and its end.
+    fn after(&mut self, now: Instant, key: ConnectionKey) {
+        let Some(state) = self.connections.get_mut(&key) else {
+            return;
+        };
+        let mut closed = Vec::new();
+        while let Some(event) = state.tunnel.poll_event() {
+            match event {
+                Event::Established => {
+                    state.is_established = true;
+                    self.half_open.take(now, &key);
+                }
+                Event::PathClosed(path) => closed.push(path),
+                _ => {}
+            }
+            self.events.push_back((key, event));
+        }
+        // what the path still has to say (a Reset) leaves first: see poll_transmit
+        for path in closed {
+            if let Some(Some(flow)) = state.flows.get(usize::from(path.0)) {
+                self.flows.remove(flow);
+            }
+        }
+    }
+
+    fn forget_half_open(&mut self, now: Instant) {
+        let before = self.half_open.len();
+        self.half_open.expire(now);
+        if self.half_open.len() < before {
+            let half_open = &mut self.half_open;
+            let over: Vec<_> = self
+                .connections
+                .iter()
+                .filter(|(key, state)| !state.is_established && half_open.get(now, key).is_none())
+                .map(|(&key, _)| key)
+                .collect();
+            self.counters.forgotten += over.len() as u64;
+            over.into_iter().for_each(|key| self.remove(key));
+        }
+    }
+
+    /// Forgets a connection at once.
+    pub fn remove(&mut self, key: ConnectionKey) {
+        if let Some(state) = self.connections.remove(&key) {
+            for flow in state.flows.iter().flatten() {
+                self.flows.remove(flow);
+            }
+            self.moves.retain(|asked| asked.connection != key);
+        }
+    }
+
+    /// The next packet that may leave now: the connections take turns.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<ServerTransmit<P>> {
+        if let Some((flow, packet)) = self.outbox.pop_front() {
+            return Some(ServerTransmit {
+                flow,
+                connection: None,
+                packet,
+                payload: None,
+                ecn: Ecn::NotEct,
+            });
+        }
+        let start = self.turn.unwrap_or(ConnectionKey(0));
+        let after = self.connections.range(start..).map(|(&key, _)| key);
+        let before = self.connections.range(..start).map(|(&key, _)| key);
+        let keys: smallvec::SmallVec<[ConnectionKey; 8]> = after.chain(before).collect();
+        let mut over = None;
+        let mut found = None;
+        for key in keys {
+            let Some(state) = self.connections.get_mut(&key) else {
+                continue;
+            };
+            let Some(transmit) = state.tunnel.poll_transmit(now) else {
+                if state.tunnel.is_closed() {
+                    over = Some(key);
+                }
+                continue;
+            };
+            let Transmit {
+                path,
+                packet,
+                payload,
+                ecn,
+            } = transmit;
+            // the connection goes on while it may: consecutive packets leave in one burst
+            self.turn = Some(key);
+            if let Some(&Some(FlowKey { flow, .. })) = state.flows.get(usize::from(path.0)) {
+                found = Some(ServerTransmit {
+                    flow,
+                    connection: Some(key),
+                    packet,
+                    payload,
+                    ecn,
+                });
+                break;
+            }
+        }
+        if let Some(over) = over {
+            self.after(now, over);
+            self.remove(over);
+        }
+        if found.is_none() {
+            self.turn = self.turn.map(|key| ConnectionKey(key.0 + 1));
+        }
+        found
+    }
+
+    /// The next event of any connection.
+    pub fn poll_event(&mut self) -> Option<(ConnectionKey, Event)> {
+        self.events.pop_front()
+    }
+
+    /// When [`Self::on_deadline`] wants to be called although nothing arrives.
+    pub fn next_deadline(&mut self, now: Instant) -> Option<Instant> {
+        let states = self.connections.values_mut();
+        let tunnels = states
+            .filter_map(|state| state.tunnel.next_deadline(now))
+            .min();
+        [tunnels, self.half_open.next_deadline()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// A deadline has come.
+    pub fn on_deadline(&mut self, now: Instant) {
+        let keys: Vec<_> = self.connections.keys().copied().collect();
+        for key in keys {
+            if let Some(state) = self.connections.get_mut(&key) {
+                state.tunnel.on_deadline(now);
+            }
+            self.after(now, key);
+        }
+        self.forget_half_open(now);
+    }
+
+    /// A connection's end of the tunnel.
+    pub fn tunnel(&mut self, key: ConnectionKey) -> Option<&mut Tunnel<P>> {
+        Some(&mut self.connections.get_mut(&key)?.tunnel)
+    }
+
+    /// The connections, the oldest first, with the number of the pre-shared key that their client has.
+    pub fn connections(&self) -> impl Iterator<Item = (ConnectionKey, Option<usize>)> + '_ {
+        self.connections
+            .iter()
+            .map(|(&key, state)| (key, state.client))
+    }
+
+    /// Where the packets of a path go.
+    pub fn flow(&self, key: ConnectionKey, path: PathId) -> Option<Flow> {
+        let flows = &self.connections.get(&key)?.flows;
+        Some(flows.get(usize::from(path.0)).copied().flatten()?.flow)
+    }
+
+    /// Its counts.
+    pub fn counters(&self) -> ServerCounters {
+        self.counters
+    }
+}
+
+#[cfg(test)]
+mod tests;
