@@ -478,7 +478,9 @@ fn session() -> Vec<Sent> {
             }
         }
         if step == 1_000 {
-            client.set_priority(PathId(1), PathPriority::STANDBY);
+            client
+                .set_priority(now, PathId(1), PathPriority::STANDBY)
+                .expect("room");
         }
         if step == 1_500 {
             client.close(now);
