@@ -19,6 +19,7 @@
 //! mechanism should decide.
 #![forbid(unsafe_code)]
 
+mod carried;
 mod control;
 mod error;
 mod host;
@@ -30,6 +31,7 @@ mod relay;
 mod run;
 mod schedule;
 mod session;
+mod stream;
 pub mod tcp;
 mod world;
 

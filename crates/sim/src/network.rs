@@ -6,15 +6,18 @@
 //! ```
 //!
 //! Each flow has a server of its own, on a link of its own. All flows share the path and the
-//! access. At the edge a packet comes out of the network, so that a proxy may take it; what passes
+//! access. With a tunnel there are several accesses, one for each of its paths, and packets come out
+//! at both ends of each. At the edge a packet comes out of the network, so that a proxy may take it; what passes
 //! by goes in again with [`Network::enter_access`] or [`Network::enter_path`].
 
+use crate::carried::Ledger;
 use crate::packet::Packet;
 use crate::pool::{Handle, Pool};
 use crate::schedule::{EntityId, Schedule};
 use apparatus::{CellAccess, CellRoute};
 use queue::{Ecn, Packet as _};
 use ran::Direction;
+use std::rc::Rc;
 use units::Instant;
 
 /// Where a packet comes out of the network.
@@ -28,6 +31,30 @@ pub(crate) enum Place {
     Ue,
     /// At its server.
     Server,
+    /// At an end of a tunnel, through one of its paths.
+    Tunnel(TunnelEnd),
+}
+
+/// An end of a tunnel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TunnelEnd {
+    /// At the edge.
+    Edge,
+    /// At the UE.
+    Ue,
+}
+
+impl TunnelEnd {
+    /// Both, by their index.
+    pub(crate) const BOTH: [Self; 2] = [Self::Edge, Self::Ue];
+
+    /// The other one.
+    pub(crate) const fn other(self) -> Self {
+        match self {
+            Self::Edge => Self::Ue,
+            Self::Ue => Self::Edge,
+        }
+    }
 }
 
 /// Where a link ends.
@@ -98,16 +125,30 @@ pub(crate) struct Network {
     pub(crate) schedule: Schedule,
     pool: Pool<Packet>,
     links: Vec<NetLink>,
-    access: Access,
+    /// One; with a tunnel those of its paths, in their order.
+    accesses: Vec<Access>,
     path_down: LinkId,
     path_up: LinkId,
     routes: Vec<Route>,
+    /// With a tunnel, of each UE: the place of its packets in the cell.
+    tunnel_routes: Vec<CellRoute>,
+    /// With a tunnel: what is inside, each UE's and direction's.
+    ledgers: Vec<Rc<Ledger>>,
     /// Packets dropped, by flow.
     lost: Vec<u64>,
     counts: PacketCounts,
     hops: u64,
     /// Handles that links drop, before they are counted.
     dropped: Vec<Handle>,
+}
+
+/// What a network with a tunnel has more; nothing without.
+#[derive(Default)]
+pub(crate) struct TunnelParts {
+    /// Of each UE: the place of its packets in the cell.
+    pub(crate) routes: Vec<CellRoute>,
+    /// Of each UE and direction: what is inside.
+    pub(crate) ledgers: Vec<Rc<Ledger>>,
 }
 
 /// Links under construction.
@@ -142,6 +183,14 @@ impl Links {
     pub(crate) fn access_up(&mut self, link: Link, entity: EntityId) -> LinkId {
         self.add(link, entity, Exit::Out(Place::EdgeUp))
     }
+    /// A tunnel's path towards the UEs.
+    pub(crate) fn tunnel_down(&mut self, link: Link, entity: EntityId) -> LinkId {
+        self.add(link, entity, Exit::Out(Place::Tunnel(TunnelEnd::Ue)))
+    }
+    /// A tunnel's path from the UEs.
+    pub(crate) fn tunnel_up(&mut self, link: Link, entity: EntityId) -> LinkId {
+        self.add(link, entity, Exit::Out(Place::Tunnel(TunnelEnd::Edge)))
+    }
     /// A server's link towards the path.
     pub(crate) fn host_down(&mut self, link: Link, entity: EntityId) -> LinkId {
         self.add(link, entity, Exit::Path)
@@ -157,19 +206,22 @@ impl Network {
     pub(crate) fn new(
         schedule: Schedule,
         links: Links,
-        access: Access,
+        accesses: Vec<Access>,
         path: (LinkId, LinkId),
         routes: Vec<Route>,
+        tunnel: TunnelParts,
     ) -> Self {
         let lost = vec![0; routes.len()];
         Self {
             schedule,
             pool: Pool::default(),
             links: links.links,
-            access,
+            accesses,
             path_down: path.0,
             path_up: path.1,
             routes,
+            tunnel_routes: tunnel.routes,
+            ledgers: tunnel.ledgers,
             lost,
             counts: PacketCounts::default(),
             hops: 0,
@@ -186,12 +238,69 @@ impl Network {
 
     /// A UE sends a packet.
     pub(crate) fn send_from_ue(&mut self, now: Instant, packet: Packet) {
-        let flow = packet.flow;
+        let route = self.routes[packet.flow as usize].cell;
         let handle = self.admit(packet);
-        match &mut self.access {
+        self.enter_uplink(now, 0, route, handle);
+    }
+
+    /// An end of a tunnel sends a packet of its own on one of the paths.
+    pub(crate) fn send_from_tunnel(
+        &mut self,
+        now: Instant,
+        end: TunnelEnd,
+        path: usize,
+        packet: Packet,
+    ) {
+        // packets of a tunnel have their UE's number in the flow's place
+        let route = self.tunnel_routes[packet.flow as usize];
+        let handle = self.admit(packet);
+        match end {
+            TunnelEnd::Edge => self.enter_downlink(now, path, route, handle),
+            TunnelEnd::Ue => self.enter_uplink(now, path, route, handle),
+        }
+    }
+
+    /// A host's packet goes into a tunnel at its own end, without a link between.
+    pub(crate) fn count_sent(&mut self) {
+        self.counts.sent += 1;
+    }
+
+    /// A packet that a tunnel gives out at its UE has arrived.
+    pub(crate) fn count_delivered(&mut self) {
+        self.counts.delivered += 1;
+    }
+
+    /// Takes a packet that has come out into a tunnel: it is not delivered yet.
+    pub(crate) fn take_in(&mut self, handle: Handle) -> Packet {
+        let mut packet = self.pool.take(handle);
+        if handle.ecn() == Ecn::Ce {
+            packet.mark();
+        }
+        packet
+    }
+
+    /// A packet that a tunnel gives out at the edge goes on towards its server.
+    pub(crate) fn continue_up(&mut self, now: Instant, packet: Packet) {
+        let label = packet.label();
+        let handle = self.pool.insert(packet, label);
+        self.enter_path(now, handle);
+    }
+
+    fn enter_uplink(&mut self, now: Instant, access: usize, route: CellRoute, handle: Handle) {
+        match &mut self.accesses[access] {
             &mut Access::Wired { up, .. } => self.offer(now, up, handle),
             Access::Cell(cell, _) => {
-                cell.send_uplink(now, self.routes[flow as usize].cell, handle);
+                cell.send_uplink(now, route, handle);
+                self.after_cell();
+            }
+        }
+    }
+
+    fn enter_downlink(&mut self, now: Instant, access: usize, route: CellRoute, handle: Handle) {
+        match &mut self.accesses[access] {
+            &mut Access::Wired { down, .. } => self.offer(now, down, handle),
+            Access::Cell(cell, _) => {
+                cell.send_downlink(now, route, handle);
                 self.after_cell();
             }
         }
@@ -211,14 +320,9 @@ impl Network {
 
     /// A packet goes on from the edge towards its UE.
     pub(crate) fn enter_access(&mut self, now: Instant, handle: Handle) {
-        match &mut self.access {
-            &mut Access::Wired { down, .. } => self.offer(now, down, handle),
-            Access::Cell(cell, _) => {
-                let flow = self.pool.get(handle).flow;
-                cell.send_downlink(now, self.routes[flow as usize].cell, handle);
-                self.after_cell();
-            }
-        }
+        let flow = self.pool.get(handle).flow;
+        let route = self.routes[flow as usize].cell;
+        self.enter_downlink(now, 0, route, handle);
     }
 
     /// A packet goes on from the edge towards its server.
@@ -273,7 +377,7 @@ impl Network {
     /// Runs the cell until `now`, as it asked to be. What it delivers is fetched by
     /// [`Self::poll_cell`].
     pub(crate) fn run_cell(&mut self, now: Instant) {
-        if let Access::Cell(cell, _) = &mut self.access {
+        if let Some(cell) = self.cell() {
             cell.on_deadline(now);
             self.after_cell();
         }
@@ -281,15 +385,15 @@ impl Network {
 
     /// The next packet that the cell has delivered.
     pub(crate) fn poll_cell(&mut self) -> Option<(Place, Handle)> {
-        let Access::Cell(cell, _) = &mut self.access else {
-            return None;
-        };
-        let (_, direction, handle) = cell.poll_delivered()?;
+        let (_, direction, handle) = self.cell()?.poll_delivered()?;
         self.hops += 1;
-        Some(match direction {
-            Direction::Downlink => (Place::Ue, handle),
-            Direction::Uplink => (Place::EdgeUp, handle),
-        })
+        let place = match (direction, self.has_tunnel()) {
+            (Direction::Downlink, false) => Place::Ue,
+            (Direction::Uplink, false) => Place::EdgeUp,
+            (Direction::Downlink, true) => Place::Tunnel(TunnelEnd::Ue),
+            (Direction::Uplink, true) => Place::Tunnel(TunnelEnd::Edge),
+        };
+        Some((place, handle))
     }
 
     /// Brings the records of all queues up to `now`.
@@ -302,15 +406,19 @@ impl Network {
 
     /// The cell, if there is one.
     pub(crate) fn cell(&mut self) -> Option<&mut CellAccess<Handle>> {
-        match &mut self.access {
-            Access::Cell(cell, _) => Some(cell),
+        self.accesses.iter_mut().find_map(|access| match access {
+            Access::Cell(cell, _) => Some(&mut **cell),
             Access::Wired { .. } => None,
-        }
+        })
     }
 
-    /// The way into the UEs.
-    pub(crate) fn access(&self) -> &Access {
-        &self.access
+    /// The ways into the UEs.
+    pub(crate) fn accesses(&self) -> &[Access] {
+        &self.accesses
+    }
+
+    fn has_tunnel(&self) -> bool {
+        !self.ledgers.is_empty()
     }
 
     /// A link.
@@ -325,7 +433,8 @@ impl Network {
 
     /// Packets of a flow that were dropped.
     pub(crate) fn lost(&self, flow: u32) -> u64 {
-        self.lost[flow as usize]
+        let inside = self.ledgers.iter().map(|ledger| ledger.lost(flow));
+        self.lost[flow as usize] + inside.sum::<u64>()
     }
 
     /// Packets that crossed a link or the cell, counted at each.
@@ -335,17 +444,20 @@ impl Network {
 
     /// All packets by their fate.
     pub(crate) fn counts(&self) -> PacketCounts {
+        let sum =
+            |of: fn(&Ledger) -> u64| self.ledgers.iter().map(|ledger| of(ledger)).sum::<u64>();
         PacketCounts {
-            in_network: self.pool.len() as u64,
+            in_network: self.pool.len() as u64 + sum(Ledger::inside),
+            dropped: self.counts.dropped + sum(Ledger::dropped),
             ..self.counts
         }
     }
 
     /// Takes the network apart, for its queues' records.
-    pub(crate) fn into_parts(self) -> (Vec<Link>, Access) {
+    pub(crate) fn into_parts(self) -> (Vec<Link>, Vec<Access>) {
         (
             self.links.into_iter().map(|entry| entry.link).collect(),
-            self.access,
+            self.accesses,
         )
     }
 
@@ -363,7 +475,11 @@ impl Network {
     }
 
     fn after_cell(&mut self) {
-        let Access::Cell(cell, entity) = &mut self.access else {
+        let cell = self.accesses.iter_mut().find_map(|access| match access {
+            Access::Cell(cell, entity) => Some((cell, entity)),
+            Access::Wired { .. } => None,
+        });
+        let Some((cell, entity)) = cell else {
             return;
         };
         self.schedule.set(*entity, cell.next_deadline());
@@ -375,7 +491,10 @@ impl Network {
         while let Some(handle) = self.dropped.pop() {
             self.counts.dropped += 1;
             let packet = self.pool.take(handle);
-            self.lost[packet.flow as usize] += 1;
+            // what a tunnel lost is its last copy, which counts itself
+            if !packet.is_of_tunnel() {
+                self.lost[packet.flow as usize] += 1;
+            }
         }
     }
 }

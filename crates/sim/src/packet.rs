@@ -1,8 +1,12 @@
-//! What travels: TCP segments, QUIC datagrams, and datagrams of UDP applications.
+//! What travels: TCP segments, QUIC datagrams, datagrams of UDP applications, and all these inside
+//! the packets of a tunnel.
 
+use crate::carried::Carried;
 use crate::pool::Label;
 use crate::quic;
 use crate::tcp::Segment;
+use multipath::Payload;
+use multipath::packet::encoded_len;
 use queue::Ecn;
 use units::{Bytes, Instant};
 
@@ -41,12 +45,34 @@ pub(crate) enum Body {
     },
     /// A datagram of a UDP application.
     Datagram(Datagram),
+    /// A DCCP packet, in UDP, of a path of the tunnel of the UE that the packet's flow numbers.
+    Dccp(Box<Dccp>),
+    /// A segment of the TCP connection that carries such a path.
+    Stream {
+        /// The path.
+        path: u8,
+        /// The segment.
+        segment: Segment,
+    },
+}
+
+/// A DCCP packet with what it carries.
+#[derive(Debug)]
+pub(crate) struct Dccp {
+    /// The path of the tunnel.
+    pub(crate) path: u8,
+    /// The packet itself.
+    pub(crate) packet: multipath::packet::Packet,
+    /// The packet inside.
+    pub(crate) payload: Option<Carried>,
+    /// What the outer IP header says of ECN.
+    pub(crate) ecn: Ecn,
 }
 
 /// A packet.
 #[derive(Debug)]
 pub(crate) struct Packet {
-    /// The flow that it belongs to.
+    /// The flow that it belongs to; of a packet of a tunnel, the UE.
     pub(crate) flow: u32,
     /// What it carries.
     pub(crate) body: Body,
@@ -71,7 +97,26 @@ impl Packet {
                 flow: self.flow.wrapping_mul(2) + 1,
                 ecn: datagram.ecn,
             },
+            Body::Dccp(dccp) => {
+                let inside = dccp.payload.as_ref().map_or(0, Payload::len);
+                let bytes = encoded_len(&dccp.packet) + inside;
+                Label {
+                    wire: Bytes::new(bytes as u64) + UDP_HEADERS,
+                    flow: self.flow,
+                    ecn: dccp.ecn,
+                }
+            }
+            Body::Stream { segment, .. } => Label {
+                wire: segment.wire_bytes(),
+                flow: self.flow,
+                ecn: segment.ecn,
+            },
         }
+    }
+
+    /// True of what the ends of a tunnel send each other.
+    pub(crate) fn is_of_tunnel(&self) -> bool {
+        matches!(self.body, Body::Dccp(_) | Body::Stream { .. })
     }
 
     /// A queue has marked it.
@@ -80,6 +125,8 @@ impl Packet {
             Body::Segment { segment, .. } => segment.ecn = Ecn::Ce,
             Body::Quic { datagram, .. } => datagram.ecn = Ecn::Ce,
             Body::Datagram(datagram) => datagram.ecn = Ecn::Ce,
+            Body::Dccp(dccp) => dccp.ecn = Ecn::Ce,
+            Body::Stream { segment, .. } => segment.ecn = Ecn::Ce,
         }
     }
 }

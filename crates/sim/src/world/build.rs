@@ -2,10 +2,12 @@
 
 use super::connections::new_reporter;
 use super::meld::Recorder;
+use super::tunnel::{self, UeTunnel};
 use super::{App, Entity, Flow, World};
 use crate::Error;
+use crate::carried::Ledger;
 use crate::control::{Control, ServerReports};
-use crate::network::{Access, Link, LinkId, Links, Network, Route};
+use crate::network::{Access, Link, LinkId, Links, Network, Route, TunnelParts};
 use crate::schedule::{EntityId, Schedule};
 use apparatus::app::{Datagrams, Objects};
 use apparatus::measure::{Bottleneck, FlowMeter, QueueMeter, SeriesSet};
@@ -16,9 +18,16 @@ use queue::Capacity;
 use rapid::Allocator;
 use scenario::{
     AccessSpec, Direction, Experiment, FlowSpec, LinkQueue, LinkSpec, PepMode, ReportSpec,
-    ReporterSpec, Transport,
+    ReporterSpec, Transport, TunnelAccess,
 };
-use units::{BitRate, Duration, Instant, Streams};
+use std::rc::Rc;
+use units::{BitRate, Bytes, Duration, Instant, Streams};
+
+/// QoS flow of a tunnel's packets: the UE's first bearer, unless another claims it.
+const TUNNEL_QFI: u8 = 0;
+
+/// Headers of a full segment inside a tunnel: IPv4, TCP and timestamps.
+const SEGMENT_HEADERS: Bytes = Bytes::new(52);
 
 /// A server's own link is so many times as fast as the path, so that the path and not the server is
 /// where packets wait.
@@ -41,10 +50,6 @@ struct Builder<'a> {
 /// The first thing that is wrong with the experiment.
 pub(crate) fn build(experiment: &Experiment, seed: u64) -> Result<World, Error> {
     apparatus::check(experiment)?;
-    if experiment.tunnel.is_some() {
-        let problem = "the simulator runs none; take tunnel.mode = \"off\"".to_owned();
-        return Err(Error::Tunnel { problem });
-    }
     experiment
         .flows
         .iter()
@@ -58,10 +63,10 @@ pub(crate) fn build(experiment: &Experiment, seed: u64) -> Result<World, Error> 
         links: Links::default(),
         first_start: Instant::ZERO + first_start.unwrap_or_default(),
     };
-    let access_rtt = access_base_rtt(&experiment.access);
+    let access_rtt = first_access_rtt(experiment);
     let path_delay = path_delay(&experiment.path, access_rtt)?;
     let control = builder.control()?;
-    let access = builder.access()?;
+    let accesses = builder.accesses()?;
     let path = builder.path(path_delay)?;
     let mut routes = Vec::with_capacity(experiment.flows.len());
     let mut flows = Vec::with_capacity(experiment.flows.len());
@@ -70,6 +75,8 @@ pub(crate) fn build(experiment: &Experiment, seed: u64) -> Result<World, Error> 
         flows.push(builder.flow(index as u32, spec, path_delay, access_rtt)?);
     }
     let server_reports = builder.server_reports()?;
+    let ledgers = tunnel::ledgers(experiment);
+    let tunnels = builder.tunnels(&ledgers)?;
     let sample_entity = builder.entity(Entity::Sample);
     let Builder {
         mut schedule,
@@ -89,7 +96,17 @@ pub(crate) fn build(experiment: &Experiment, seed: u64) -> Result<World, Error> 
     } else if let Some(servers) = &server_reports {
         schedule.set(servers.report_entity, Some(servers.reports.next_report()));
     }
-    let mut net = Network::new(schedule, links, access, path, routes);
+    for tunnel in &tunnels {
+        schedule.set(tunnel.first_timer(), Some(Instant::ZERO));
+    }
+    let tunnel_parts = TunnelParts {
+        routes: match experiment.tunnel {
+            Some(_) => tunnel_routes(experiment),
+            None => Vec::new(),
+        },
+        ledgers,
+    };
+    let mut net = Network::new(schedule, links, accesses, path, routes, tunnel_parts);
     net.start_cell();
     Ok(World {
         now: Instant::ZERO,
@@ -104,6 +121,7 @@ pub(crate) fn build(experiment: &Experiment, seed: u64) -> Result<World, Error> 
         pep: experiment.pep.clone(),
         cdbe: experiment.cdbe,
         control,
+        tunnels,
         server_reports,
         meld_max_age: experiment.meld.max_age,
         bottleneck: Bottleneck::default(),
@@ -140,6 +158,35 @@ impl Builder<'_> {
         let down = self.link(&wire("wan/down"), Links::path_down)?;
         let up = self.link(&wire("wan/up"), Links::path_up)?;
         Ok((down, up))
+    }
+
+    /// The access; with a tunnel those of its paths.
+    fn accesses(&mut self) -> Result<Vec<Access>, Error> {
+        let experiment = self.experiment;
+        let Some(tunnel) = &experiment.tunnel else {
+            return Ok(vec![self.access()?]);
+        };
+        let paths = tunnel.paths.iter();
+        let accesses = paths.map(|path| match &path.access {
+            TunnelAccess::Link(link) => self.tunnel_path(&path.name, link),
+            TunnelAccess::Cell => self.access(),
+        });
+        accesses.collect()
+    }
+
+    fn tunnel_path(&mut self, name: &str, link: &LinkSpec) -> Result<Access, Error> {
+        let names = [format!("path/{name}/down"), format!("path/{name}/up")];
+        let (down, up) = WireSpec::of_link(link, [&names[0], &names[1]]);
+        let down = self.link(&down, Links::tunnel_down)?;
+        let up = self.link(&up, Links::tunnel_up)?;
+        Ok(Access::Wired { down, up })
+    }
+
+    fn tunnels(&mut self, ledgers: &[Rc<Ledger>]) -> Result<Vec<UeTunnel>, Error> {
+        let (experiment, streams, began) = (self.experiment, self.streams, self.first_start);
+        tunnel::build(experiment, &streams, ledgers, began, |entity| {
+            self.entity(entity)
+        })
     }
 
     fn access(&mut self) -> Result<Access, Error> {
@@ -236,8 +283,18 @@ impl Builder<'_> {
             latest: None,
             has_started: false,
             has_failed: false,
-            spec: spec.clone(),
+            spec: self.clamped(spec),
         })
+    }
+
+    /// A flow through a tunnel has segments that fit into it (MSS clamping).
+    fn clamped(&self, spec: &FlowSpec) -> FlowSpec {
+        let mut spec = spec.clone();
+        if let Some(tunnel) = &self.experiment.tunnel {
+            let most = tunnel.mtu.saturating_sub(SEGMENT_HEADERS);
+            spec.tcp.mss = spec.tcp.mss.min(most);
+        }
+        spec
     }
 
     /// The reports to the servers, for MELD, and to the clients, for CQIC.
@@ -246,15 +303,21 @@ impl Builder<'_> {
         let has_modem = |flow: &FlowSpec| flow.report == Some(ReporterSpec::Cqic);
         let is_for_clients = experiment.flows.iter().any(has_modem);
         let is_for_servers = experiment.flows.iter().any(|flow| flow.meld.is_some());
-        if !is_for_clients && !is_for_servers {
+        let for_tunnels = experiment
+            .tunnel
+            .as_ref()
+            .filter(|tunnel| tunnel.uses_radio);
+        if !is_for_clients && !is_for_servers && for_tunnels.is_none() {
             return Ok(None);
         }
         let AccessSpec::Cell(_) = &experiment.access else {
             return Err(apparatus::Error::NoReports.into());
         };
         let mut reports = experiment.meld.reports;
-        if !is_for_servers {
-            reports.period = experiment.cdbe.radio_period;
+        match for_tunnels {
+            Some(tunnel) if !is_for_servers => reports = tunnel.reports,
+            _ if !is_for_servers => reports.period = experiment.cdbe.radio_period,
+            _ => {}
         }
         check_reports("meld", &reports)?;
         let rng = self.streams.child("meld").stream("report-loss");
@@ -288,6 +351,25 @@ impl Builder<'_> {
             decisions: Vec::new(),
         }))
     }
+}
+
+/// Base round-trip time of the access, or of a tunnel's first path.
+fn first_access_rtt(experiment: &Experiment) -> Duration {
+    let tunnel = experiment.tunnel.as_ref();
+    match tunnel.and_then(|tunnel| tunnel.paths.first()) {
+        Some(path) => match &path.access {
+            TunnelAccess::Link(link) => link.delay * 2,
+            TunnelAccess::Cell => access_base_rtt(&experiment.access),
+        },
+        None => access_base_rtt(&experiment.access),
+    }
+}
+
+/// Where each UE's tunnel goes in the cell.
+fn tunnel_routes(experiment: &Experiment) -> Vec<CellRoute> {
+    let ues = experiment.ues.iter().enumerate();
+    ues.map(|(ue, of)| CellRoute::of(ue, TUNNEL_QFI, &of.bearers))
+        .collect()
 }
 
 /// That reports can be made and sent.

@@ -2,6 +2,7 @@
 
 use super::{App, Entity, World};
 use crate::host::{End, Host};
+use crate::network::TunnelEnd;
 use crate::packet::{Body, Datagram, Packet};
 use crate::quic;
 use crate::session::{Endpoint, ObjectSpec, Session, Side};
@@ -243,7 +244,7 @@ impl World {
         while let Some(body) = end.poll_transmit(now, id) {
             let packet = Packet { flow, body };
             match side {
-                Side::Client => self.net.send_from_ue(now, packet),
+                Side::Client => self.send_from_ue(packet),
                 Side::Server => self.net.send_from_server(now, packet),
                 Side::ProxyRan => self.net.send_from_edge_down(now, packet),
                 Side::ProxyWan => self.net.send_from_edge_up(now, packet),
@@ -318,35 +319,47 @@ impl World {
     }
 
     fn send_datagrams(&mut self, flow: u32) {
-        let now = self.now;
-        let state = &mut self.flows[flow as usize];
-        let App::Datagrams { source, sent, .. } = &mut state.app else {
-            return;
-        };
-        let direction = state.spec.direction;
-        let ecn = match state.spec.ecn {
-            EcnSpec::Off => Ecn::NotEct,
-            EcnSpec::Classic => Ecn::Ect0,
-            EcnSpec::L4s => Ecn::Ect1,
-        };
-        while let Some(number) = source.send(now) {
-            *sent += 1;
-            let datagram = Datagram {
-                number,
-                sent_at: now,
-                payload: source.payload(),
-                ecn,
-            };
-            let packet = Packet {
-                flow,
-                body: Body::Datagram(datagram),
-            };
+        while let Some((direction, packet)) = self.next_datagram(flow) {
             match direction {
-                Direction::Down => self.net.send_from_server(now, packet),
-                Direction::Up => self.net.send_from_ue(now, packet),
+                Direction::Down => self.net.send_from_server(self.now, packet),
+                Direction::Up => self.send_from_ue(packet),
             }
         }
         self.arm_flow(flow);
+    }
+
+    fn next_datagram(&mut self, flow: u32) -> Option<(Direction, Packet)> {
+        let now = self.now;
+        let state = &mut self.flows[flow as usize];
+        let App::Datagrams { source, sent, .. } = &mut state.app else {
+            return None;
+        };
+        let number = source.send(now)?;
+        *sent += 1;
+        let datagram = Datagram {
+            number,
+            sent_at: now,
+            payload: source.payload(),
+            ecn: match state.spec.ecn {
+                EcnSpec::Off => Ecn::NotEct,
+                EcnSpec::Classic => Ecn::Ect0,
+                EcnSpec::L4s => Ecn::Ect1,
+            },
+        };
+        let packet = Packet {
+            flow,
+            body: Body::Datagram(datagram),
+        };
+        Some((state.spec.direction, packet))
+    }
+
+    /// A UE sends a packet: into its tunnel, if it has one.
+    fn send_from_ue(&mut self, packet: Packet) {
+        if self.tunnels.is_empty() {
+            return self.net.send_from_ue(self.now, packet);
+        }
+        self.net.count_sent();
+        self.enter_tunnel(TunnelEnd::Ue, packet);
     }
 
     /// A datagram arrived at its receiver.

@@ -65,6 +65,7 @@ impl World {
             for id in 0..self.sessions.len() as u32 {
                 self.tell_server(id, &report);
             }
+            self.tell_tunnels(&report);
         }
         if let Some(servers) = &self.server_reports {
             let arrival = servers.reports.next_arrival();

@@ -10,9 +10,10 @@ mod hosts;
 mod meld;
 mod proxy;
 mod sampling;
+mod tunnel;
 
 use crate::control::{Control, ServerReports};
-use crate::network::{LinkId, Network, Place};
+use crate::network::{LinkId, Network, Place, TunnelEnd};
 use crate::packet::{Body, Packet};
 use crate::pool::Handle;
 use crate::schedule::EntityId;
@@ -24,6 +25,7 @@ use meld::Recorder;
 use rapid::recording::Record;
 use rnis::Rnti;
 use scenario::{CdbeSpec, FlowResult, FlowSpec, PepSpec, RunResult};
+use tunnel::UeTunnel;
 use units::{Duration, Instant, Streams};
 
 pub(crate) use build::build;
@@ -51,6 +53,10 @@ pub(crate) enum Entity {
     Sample,
     /// The timer of one end of a session.
     Timer { session: u32, side: Side },
+    /// The timer of one end of a UE's tunnel.
+    TunnelTimer { ue: usize, end: TunnelEnd },
+    /// The timer of one end of the connection that carries a path of a tunnel.
+    StreamTimer { ue: usize, end: TunnelEnd, path: u8 },
 }
 
 /// What a flow does.
@@ -113,6 +119,8 @@ pub(crate) struct World {
     pep: PepSpec,
     cdbe: CdbeSpec,
     control: Option<Control>,
+    /// The tunnel of each UE, if there is one.
+    tunnels: Vec<UeTunnel>,
     /// Radio reports to the servers.
     server_reports: Option<ServerReports>,
     /// What MELD takes for a fresh report.
@@ -177,6 +185,14 @@ impl World {
                 self.net.schedule.set(id, None);
                 self.on_timer(session, side);
             }
+            Entity::TunnelTimer { ue, end } => {
+                self.net.schedule.set(id, None);
+                self.on_tunnel_timer(ue, end);
+            }
+            Entity::StreamTimer { ue, end, path } => {
+                self.net.schedule.set(id, None);
+                self.on_stream_timer(ue, end, usize::from(path));
+            }
             Entity::Flow(flow) => {
                 self.net.schedule.set(id, None);
                 self.on_flow(flow);
@@ -198,6 +214,11 @@ impl World {
         let side = match place {
             Place::Ue => Side::Client,
             Place::Server => Side::Server,
+            Place::Tunnel(end) => {
+                let packet = self.net.receive(handle);
+                return self.on_tunnel_packet(end, packet);
+            }
+            Place::EdgeDown if !self.tunnels.is_empty() => return self.enter_at_edge(handle),
             Place::EdgeDown | Place::EdgeUp => {
                 let packet = self.net.peek(handle);
                 let is_taken = matches!(packet.body, Body::Segment { .. })
@@ -210,11 +231,19 @@ impl World {
                 }
             }
         };
-        let Packet { flow, body } = self.net.receive(handle);
+        let packet = self.net.receive(handle);
+        self.hand_over(side, packet);
+    }
+
+    /// A packet reaches a host or the proxy.
+    fn hand_over(&mut self, side: Side, packet: Packet) {
+        let Packet { flow, body } = packet;
         match body {
             Body::Segment { session, segment } => self.on_segment(session, side, &segment),
             Body::Quic { session, datagram } => self.on_quic(session, side, datagram),
             Body::Datagram(datagram) => self.on_datagram(flow, datagram),
+            // a tunnel's own packets come out at its ends only
+            Body::Dccp(_) | Body::Stream { .. } => {}
         }
     }
 
@@ -239,7 +268,9 @@ impl World {
         let lost: Vec<u64> = (0..self.flows.len())
             .map(|f| self.net.lost(f as u32))
             .collect();
+        let (tunnel, of_tunnel) = self.take_tunnel_results();
         let mut queues = sampling::queue_results(self.net, end);
+        queues.extend(of_tunnel);
         let mut flows = Vec::with_capacity(self.flows.len());
         for (flow, lost) in self.flows.into_iter().zip(lost) {
             queues.extend(flow.proxy_queue.map(|queue| queue.finish(end)));
@@ -263,7 +294,7 @@ impl World {
             packet_hops: hops,
             wall: core::time::Duration::ZERO,
             real_time: None,
-            tunnel: None,
+            tunnel,
         }
     }
 }

@@ -27,25 +27,28 @@ impl World {
     /// What the bottleneck has carried, and could have carried, until `now`.
     pub(super) fn totals(&mut self, now: Instant) -> Totals {
         self.net.settle(now);
-        if let Some(cell) = self.net.cell() {
-            return cell.totals(now);
-        }
-        let Some(link) = self.wired_bottleneck() else {
-            return Totals::default();
+        let mut totals = match self.net.cell() {
+            Some(cell) => cell.totals(now),
+            None => Totals::default(),
         };
-        let capacity = link.capacity_until(now);
-        let used = link.sent_until(now);
-        Totals { capacity, used }
+        for link in self.wired_bottlenecks() {
+            totals.capacity += link.capacity_until(now);
+            totals.used += link.sent_until(now);
+        }
+        totals
     }
 
-    /// The wired access, in the direction in which data goes.
-    fn wired_bottleneck(&self) -> Option<&Link> {
-        match self.net.access() {
-            &Access::Wired { down, up } => {
-                Some(self.net.link(if self.has_only_uploads { up } else { down }))
-            }
-            Access::Cell(..) => None,
-        }
+    /// The wired accesses, in the direction in which data goes.
+    fn wired_bottlenecks(&self) -> impl Iterator<Item = &Link> {
+        self.net
+            .accesses()
+            .iter()
+            .filter_map(|access| match access {
+                &Access::Wired { down, up } => {
+                    Some(self.net.link(if self.has_only_uploads { up } else { down }))
+                }
+                Access::Cell(..) => None,
+            })
     }
 
     /// A step of the time series.
@@ -58,6 +61,7 @@ impl World {
             self.check_datagrams(flow);
             self.sample_flow(flow);
         }
+        self.sample_tunnels();
         self.sample_network();
     }
 
@@ -136,9 +140,9 @@ impl World {
 
     fn sample_network(&mut self) {
         let now = self.now;
-        if let Some(link) = self.wired_bottleneck() {
-            let rate = link.rate(now).as_bps() as f64;
-            self.series.push("link", Metric::Capacity, now, rate);
+        let rates = self.wired_bottlenecks().map(|link| link.rate(now).as_bps());
+        if let Some(rate) = rates.reduce(u64::saturating_add) {
+            self.series.push("link", Metric::Capacity, now, rate as f64);
         }
         let series = &mut self.series;
         for queue in self.net.links().filter_map(|link| link.meter()) {
@@ -157,14 +161,16 @@ impl World {
 
 /// The records of all queues of the network.
 pub(super) fn queue_results(network: Network, end: Instant) -> Vec<QueueResult> {
-    let (links, access) = network.into_parts();
+    let (links, accesses) = network.into_parts();
     let meters: Vec<QueueMeter> = links
         .into_iter()
         .filter_map(|link| link.into_meter())
         .collect();
     let mut results: Vec<_> = meters.into_iter().map(|meter| meter.finish(end)).collect();
-    if let Access::Cell(cell, _) = access {
-        results.extend(cell.finish(end));
+    for access in accesses {
+        if let Access::Cell(cell, _) = access {
+            results.extend(cell.finish(end));
+        }
     }
     results
 }

@@ -12,6 +12,7 @@ mod meld;
 mod moving;
 mod quic;
 mod reports;
+mod tunnel;
 
 pub(crate) use experiments::*;
 use scenario::{AppSpec, FlowResult, FlowSpec, QueueResult, RunResult, Transport};
