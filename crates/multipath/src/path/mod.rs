@@ -19,12 +19,14 @@ mod numbering;
 mod pacer;
 mod rate;
 mod receiver;
+mod reliability;
 mod rtt;
 mod sender;
 mod usage;
 
 pub use rate::RateEstimate;
 pub use receiver::{AckParts, Arrival, Gap, Receiver, ReceiverConfig, ReceiverCounters};
+pub use reliability::{Reliability, ReliabilityConfig, ReliabilityCounters};
 pub use sender::{
     AckOutcome, Acknowledgement, Counting, Sender, SenderConfig, SenderCounters, SentInfo,
     SentPacket,
