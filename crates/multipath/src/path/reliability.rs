@@ -147,17 +147,9 @@ impl<P: Clone> Reliability<P> {
         }
     }
 
-    /// Forgets the first, and empty places after it.
+    /// Forgets the first.
     fn pop_first(&mut self) {
-        if let Some(Some(kept)) = self.places.pop_front() {
-            self.packets -= 1;
-            self.bytes -= kept.bytes;
-            self.first = self.first.next();
-        }
-        while let Some(None) = self.places.front() {
-            self.places.pop_front();
-            self.first = self.first.next();
-        }
+        self.take(self.first);
     }
 
     fn take(&mut self, mp_seq: MpSeq) {
@@ -166,8 +158,9 @@ impl<P: Clone> Reliability<P> {
         };
         self.packets -= 1;
         self.bytes -= kept.bytes;
-        if mp_seq == self.first {
-            self.pop_first();
+        while let Some(None) = self.places.front() {
+            self.places.pop_front();
+            self.first = self.first.next();
         }
     }
 
