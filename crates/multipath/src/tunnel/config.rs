@@ -19,7 +19,9 @@ pub struct TunnelConfig {
     pub scheduler_buffer: Packets,
     /// How received packets are put in order.
     pub reorder: ReorderConfig,
-    /// Partial reliability: how old a lost packet may be to be sent again; none: never.
+    /// Partial reliability: how old a lost packet may be to be sent again; none: never. With it,
+    /// fast loss detection is off: the reordering waits for what is sent again, as long as its rule
+    /// allows.
     pub reliability: Option<Duration>,
     /// Longest payload. An acknowledgement goes with data only if both together are no longer than
     /// a packet with such a payload.

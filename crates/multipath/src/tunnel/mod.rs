@@ -20,6 +20,7 @@
 //! | `closing` | the end of a path and of the connection (RFC 4340 8.3, RFC 9897 3.5) |
 //! | `numbers` | which packets are valid (RFC 4340 7.5) |
 //! | `sending`, `receiving` | data and acknowledgements |
+//! | `repeating` | partial reliability |
 //! | `path` | a path's state |
 
 mod closing;
@@ -28,6 +29,7 @@ mod handshake;
 mod numbers;
 mod path;
 mod receiving;
+mod repeating;
 mod sending;
 mod signalling;
 mod stats;
@@ -39,6 +41,7 @@ pub use path::PathCounters;
 pub use stats::{PathStats, TunnelStats};
 
 use crate::packet::{AddressId, Kind, Options, Packet};
+use crate::path::{Reliability, ReliabilityConfig};
 use crate::reorder::Reorder;
 use crate::scheduler::{PathSet, PathView, Scheduler};
 use crate::seq::{MpSeq, SeqNo};
@@ -111,6 +114,8 @@ pub struct Tunnel<P> {
     waiting: VecDeque<P>,
     /// Packets that had one, and need another.
     again: VecDeque<Queued<P>>,
+    /// What may have to be sent again, with partial reliability.
+    kept: Option<Reliability<P>>,
     next_mp_seq: MpSeq,
     /// Scratch for the scheduler.
     views: Vec<PathView>,
@@ -130,8 +135,14 @@ impl<P: Payload> Tunnel<P> {
         let streams = Streams::new(seed);
         let mut rng = streams.stream("tunnel");
         let next_mp_seq = MpSeq::new(rng.next_u64());
+        let mut reorder = config.reorder;
+        // what a path has lost may come again
+        reorder.has_fast_loss_detection &= config.reliability.is_none();
+        let kept = config
+            .reliability
+            .map(|deadline| Reliability::new(ReliabilityConfig::new(deadline)));
         Self {
-            reorder: Reorder::new(config.reorder),
+            reorder: Reorder::new(reorder),
             identity: Identity::new(&mut rng),
             config,
             role,
@@ -141,6 +152,7 @@ impl<P: Payload> Tunnel<P> {
             scheduler,
             waiting: VecDeque::new(),
             again: VecDeque::new(),
+            kept,
             next_mp_seq,
             views: Vec::new(),
             outbox: Outbox::new(OutboxConfig::default()),
@@ -296,9 +308,14 @@ impl<P: Payload> Tunnel<P> {
         let path = &mut self.paths[index];
         let id = path.id;
         let queue = core::mem::take(&mut path.queue);
-        let at = self.again.len();
+        if let Some(kept) = &mut self.kept {
+            for queued in &queue {
+                kept.on_withdrawn(queued.mp_seq);
+            }
+        }
         self.again.extend(queue);
-        self.again.rotate_left(at.min(self.again.len()));
+        let again = self.again.make_contiguous();
+        again.sort_by(|a, b| a.mp_seq.circular_cmp(b.mp_seq));
         self.reorder.on_path_gone(id);
         self.outbox.forget_path(id);
     }

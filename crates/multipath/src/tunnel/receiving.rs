@@ -124,6 +124,8 @@ impl<P: Payload> Tunnel<P> {
         let path = &mut self.paths[index];
         let outcome = core::mem::take(&mut path.outcome);
         path.receiver.on_outcome(&outcome);
+        self.repeat_lost(now, &outcome);
+        let path = &mut self.paths[index];
         if let Some(rtt) = outcome.rtt {
             path.untold_rtt = Some(rtt);
             self.reorder.on_rtt(path.id, rtt);

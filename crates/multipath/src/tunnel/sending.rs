@@ -57,7 +57,7 @@ impl<P: Payload> Tunnel<P> {
             if chosen.is_empty() {
                 break;
             }
-            self.assign(chosen);
+            self.assign(now, chosen);
             for view in &mut views {
                 if chosen.contains(view.id) {
                     view.queued += Packets::new(1);
@@ -77,7 +77,7 @@ impl<P: Payload> Tunnel<P> {
     }
 
     /// The next waiting packet goes to these paths.
-    fn assign(&mut self, chosen: PathSet) {
+    fn assign(&mut self, now: Instant, chosen: PathSet) {
         let queued = match self.again.pop_front() {
             Some(queued) => queued,
             None => {
@@ -93,6 +93,7 @@ impl<P: Payload> Tunnel<P> {
                 }
             }
         };
+        self.remember(now, &queued, chosen);
         let mut paths = chosen.iter();
         let Some(first) = paths.next() else { return };
         for other in paths {

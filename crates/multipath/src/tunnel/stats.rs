@@ -3,7 +3,7 @@
 use super::path::PathCounters;
 use super::{Carrier, Tunnel};
 use crate::packet::PathPriority;
-use crate::path::SenderCounters;
+use crate::path::{ReliabilityCounters, SenderCounters};
 use crate::reorder::ReorderStats;
 use crate::signal::{InboxCounts, OutboxCounts};
 use crate::{PathId, Payload};
@@ -32,6 +32,8 @@ pub struct TunnelStats {
     pub held: Packets,
     /// What the reordering has done.
     pub reorder: ReorderStats,
+    /// What partial reliability has done.
+    pub reliability: ReliabilityCounters,
     /// Copies of a packet on the same path.
     pub duplicates: Packets,
     /// Data packets without payload or without number.
@@ -88,6 +90,10 @@ impl<P: Payload> Tunnel<P> {
             refused: Packets::new(counters.refused),
             held: self.reorder.held(),
             reorder: self.reorder.stats(),
+            reliability: self.kept.as_ref().map_or_else(
+                ReliabilityCounters::default,
+                crate::path::Reliability::counters,
+            ),
             duplicates: Packets::new(counters.duplicates),
             without_number: Packets::new(counters.without_number),
             marked_without_ecn: Packets::new(counters.marked_without_ecn),
