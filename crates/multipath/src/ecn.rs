@@ -55,7 +55,11 @@ mod tests {
     fn rfc_6040_figure_4() {
         let outer = [NotEct, Ect0, Ect1, Ce];
         let table = [
-            (NotEct, [Some(NotEct), Some(NotEct), Some(NotEct), None], " !!!"),
+            (
+                NotEct,
+                [Some(NotEct), Some(NotEct), Some(NotEct), None],
+                " !!!",
+            ),
             (Ect0, [Some(Ect0), Some(Ect0), Some(Ect1), Some(Ce)], "    "),
             (Ect1, [Some(Ect1), Some(Ect1), Some(Ect1), Some(Ce)], " !  "),
             (Ce, [Some(Ce); 4], "  ! "),

@@ -10,6 +10,7 @@
 //! | module | what | source |
 //! | --- | --- | --- |
 //! | [`auth`] | keys, and what is proved with them | RFC 9897 section 3.2.6; the pre-shared key is ours |
+//! | [`ecn`] | the ECN field on the way in and out | RFC 6040 |
 //! | [`features`] | what both ends of a path agree on | RFC 4340 section 6 |
 //! | [`join`] | joining a path; handshakes that are not finished | RFC 9897 section 3.3 |
 //! | [`packet`] | DCCP packets and options as values, and as bytes | RFC 4340, RFC 9897 |
@@ -29,6 +30,7 @@
 #![forbid(unsafe_code)]
 
 pub mod auth;
+pub mod ecn;
 pub mod features;
 pub mod join;
 pub mod packet;

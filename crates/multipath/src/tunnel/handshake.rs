@@ -17,6 +17,7 @@ use crate::join::{ClientJoin, JoinOffer, NonceGuard, ServerJoin};
 use crate::packet::{
     AddressId, ConnectionId, DccpOption, Feature, Kind, Options, Packet, ResetCode,
 };
+use crate::path::Acknowledgement;
 use crate::scheduler::{PathSet, Scheduler};
 use crate::{PathId, Payload};
 use units::{Duration, Instant, Rng};
@@ -408,6 +409,21 @@ impl<P: Payload> Tunnel<P> {
         }
     }
 
+    /// The Response leaves at once: it gives the path's first round-trip time.
+    fn measure_handshake(&mut self, now: Instant, index: usize, packet: &Packet) {
+        let path = &mut self.paths[index];
+        let Some(ack) = packet.kind.ack().filter(|_| !path.is_stream()) else {
+            return;
+        };
+        let acknowledgement = Acknowledgement {
+            ack,
+            vector: None,
+            elapsed: Some(Duration::ZERO),
+        };
+        path.sender.on_ack(now, &acknowledgement, &mut path.outcome);
+        self.after_outcome(now, index);
+    }
+
     fn on_response(&mut self, now: Instant, index: usize, packet: &Packet) {
         let options = &packet.options;
         let path = &mut self.paths[index];
@@ -449,6 +465,7 @@ impl<P: Payload> Tunnel<P> {
         path.phase = Phase::PartOpen;
         path.retry = Some(Retry::first(now, PART_OPEN_RETRY));
         path.must_send = true;
+        self.measure_handshake(now, index, packet);
     }
 
     /// The server's end of a new connection, made by a Request with a key. `shared` are the

@@ -3,6 +3,7 @@
 use super::numbers::Validity;
 use super::path::{Path, Phase};
 use super::{Event, Tunnel};
+use crate::ecn::decapsulated;
 use crate::features::Side;
 use crate::packet::{DccpOption, Feature, Kind, MpOption, OptionFault, Options, Packet};
 use crate::path::{Acknowledgement, Arrival};
@@ -211,17 +212,18 @@ impl<P: Payload> Tunnel<P> {
         };
         path.counters.received += Packets::new(1);
         path.counters.received_bytes += Bytes::new(payload.len() as u64);
-        // RFC 6040 4.2: the mark of the way through the tunnel goes on in the packet inside
-        if ecn == Ecn::Ce {
-            match payload.ecn() {
-                Ecn::NotEct => {
-                    self.counters.marked_without_ecn += 1;
-                    self.reorder.skip(mp_seq);
-                    return;
-                }
-                Ecn::Ce => {}
-                Ecn::Ect0 | Ecn::Ect1 => payload.mark(),
+        // A payload can be marked, not given ECT(1) for ECT(0): no tunnel in normal mode asks for that
+        let inner = payload.ecn();
+        let out = decapsulated(inner, ecn);
+        self.counters.suspicious_ecn += u64::from(out.is_suspicious);
+        match out.ecn {
+            None => {
+                self.counters.marked_without_ecn += 1;
+                self.reorder.skip(mp_seq);
+                return;
             }
+            Some(Ecn::Ce) if inner != Ecn::Ce => payload.mark(),
+            Some(_) => {}
         }
         let arrived = Arrived {
             path: id,

@@ -3,6 +3,7 @@
 use super::path::{Path, Phase, Queued};
 use super::{PathSet, Transmit, Tunnel};
 use crate::Payload;
+use crate::ecn::encapsulated;
 use crate::packet::{DccpOption, Kind, MpOption, Options, Packet, PathRtt, RttKind};
 use crate::path::SentPacket;
 use crate::scheduler::{Waiting, keep_allowed};
@@ -159,7 +160,7 @@ impl<P: Payload> Tunnel<P> {
         Some(Transmit {
             path: path.id,
             packet: path.packet(seq, kind, options),
-            ecn: payload.ecn(),
+            ecn: encapsulated(payload.ecn()),
             payload: Some(payload),
         })
     }

@@ -16,6 +16,7 @@ pub(super) struct Counters {
     pub(super) duplicates: u64,
     pub(super) without_number: u64,
     pub(super) marked_without_ecn: u64,
+    pub(super) suspicious_ecn: u64,
     pub(super) refused_closes: u64,
     pub(super) refused_handshakes: u64,
     pub(super) paths_made: u64,
@@ -40,6 +41,9 @@ pub struct TunnelStats {
     pub without_number: Packets,
     /// Dropped as RFC 6040 4.2 says: marked on the way, while the packet inside knows no marks.
     pub marked_without_ecn: Packets,
+    /// Packets whose ECN field somebody on the way has changed as no tunnel does (RFC 6040 figure 4),
+    /// those dropped among them.
+    pub suspicious_ecn: Packets,
     /// Control options that were told, and what became of them.
     pub signals_sent: OutboxCounts,
     /// Control options of the peer, and what became of them.
@@ -97,6 +101,7 @@ impl<P: Payload> Tunnel<P> {
             duplicates: Packets::new(counters.duplicates),
             without_number: Packets::new(counters.without_number),
             marked_without_ecn: Packets::new(counters.marked_without_ecn),
+            suspicious_ecn: Packets::new(counters.suspicious_ecn),
             signals_sent: self.outbox.counts(),
             signals_received: self.inbox.counts(),
             refused_closes: Packets::new(counters.refused_closes),

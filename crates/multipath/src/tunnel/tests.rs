@@ -238,6 +238,15 @@ fn two_paths_make_one_connection() {
     assert!(pair.client.is_established() && server.is_established());
     assert_eq!(server.paths[1].remote_address, AddressId(1));
     assert!(pair.events.contains(&Event::Established));
+    // the wires' 20 ms, their 240 us a packet, and steps of 50 us
+    for path in pair.client.paths.iter().chain(&server.paths) {
+        let wire = Duration::from_millis(20 * (u64::from(path.id.0) + 1));
+        let rtt = path.srtt().expect("measured by the handshake");
+        assert!(
+            (wire..wire + Duration::from_millis(2)).contains(&rtt),
+            "{rtt}"
+        );
+    }
     let expected = PathPriority::from_bits(3);
     assert_eq!(
         server.paths[1].priority(),
