@@ -2,7 +2,8 @@
 
 use radio::moving::{Mobility, PathLoss};
 use scenario::{
-    AccessSpec, AppSpec, ChannelSpec, Experiment, LoadSpec, Overrides, PepMode, Point, knobs, load,
+    AccessSpec, AppSpec, Carrier, ChannelSpec, Experiment, LinkQueue, LoadSpec, Overrides, PepMode,
+    Point, TunnelAccess, knobs, load,
 };
 use std::path::{Path, PathBuf};
 use units::{BitRate, Bytes, Duration, Hertz, Mcs, Prb};
@@ -275,6 +276,86 @@ fn trace_drive_runs_on_recorded_traces_of_every_format() {
             matches!(cell.background, LoadSpec::Trace(_)),
             is_log,
             "{name}"
+        );
+    }
+}
+
+#[test]
+fn nested_cc_turns_into_every_combination_of_the_paper() {
+    let carriers = [
+        ("newreno", "newreno", Carrier::Tcp),
+        ("bbr", "bbr", Carrier::Tcp),
+        ("bbrv2", "bbr2", Carrier::Tcp),
+        ("bbrv3", "bbr3", Carrier::Tcp),
+        ("ccid2", "newreno", Carrier::Dccp),
+        ("ccid5", "bbr", Carrier::Dccp),
+    ];
+    for server in ["cubic", "bbr"] {
+        for (knob, cc, carrier) in carriers {
+            let set = [("server-cc", server), ("tunnel-cc", knob)];
+            let e = load_with("nested-cc/default", &set, None).experiment;
+            assert_eq!(e.flows[0].cc.name, server);
+            let tunnel = e.tunnel.expect("a tunnel");
+            assert!(
+                (tunnel.paths.iter()).all(|path| path.cc == cc && path.carrier == carrier),
+                "{knob}"
+            );
+        }
+    }
+}
+
+/// Tables 1 and 2.
+#[test]
+fn nested_cc_has_the_papers_round_trips() {
+    let rtts = |set: &[(&str, &str)]| {
+        let e = load_with("nested-cc/default", set, None).experiment;
+        let paths = e.tunnel.expect("a tunnel").paths.into_iter();
+        let path_rtts = paths.map(|path| match path.access {
+            TunnelAccess::Link(link) => (link.delay * 2).as_millis(),
+            TunnelAccess::Cell => panic!("a wire"),
+        });
+        let mut all = vec![e.path.rtt.as_millis()];
+        all.extend(path_rtts);
+        all
+    };
+    assert_eq!(rtts(&[]), [40, 20, 40]);
+    assert_eq!(rtts(&[("rtt", "80 ms")]), [80, 40, 60]);
+    assert_eq!(
+        rtts(&[("rtt", "50 ms"), ("tunnel-share", "0.2")]),
+        [50, 10, 30]
+    );
+    assert_eq!(
+        rtts(&[("rtt", "50 ms"), ("tunnel-share", "0.8")]),
+        [50, 40, 60]
+    );
+    assert_eq!(rtts(&[("asymmetry", "0 s")]), [40, 20, 20]);
+    assert_eq!(rtts(&[("asymmetry", "200 ms")]), [40, 20, 220]);
+    let set = [
+        ("codel", "on"),
+        ("buffer", "250 packets"),
+        ("tunnel", "off"),
+    ];
+    let AccessSpec::Link(link) = load_with("nested-cc/default", &set, None).experiment.access
+    else {
+        panic!("a wire")
+    };
+    assert_eq!(link.queue, LinkQueue::CoDel);
+    assert_eq!(
+        link.buffer,
+        queue::Capacity::Packets(units::Packets::new(250))
+    );
+}
+
+#[test]
+fn all_of_nested_cc_can_be_read() {
+    for name in ["udp", "fade", "walkaway"] {
+        let name = format!("nested-cc/{name}");
+        assert_eq!(experiment(&name).tunnel.expect("a tunnel").paths.len(), 2);
+        assert!(
+            load_with(&name, &[("tunnel", "off")], None)
+                .experiment
+                .tunnel
+                .is_none()
         );
     }
 }
