@@ -22,11 +22,11 @@ use crate::join::{HalfOpen, JoinOffer};
 use crate::packet::{Kind, Packet};
 use crate::scheduler::{self, UnknownScheduler};
 use crate::tunnel::{
-    Event, PathConfig, Refusal, ServerEnd, Transmit, Tunnel, TunnelConfig, reset_for,
+    Carrier, Event, PathConfig, Refusal, ServerEnd, Transmit, Tunnel, TunnelConfig, reset_for,
 };
 use crate::{PathId, Payload, SeqNo};
 use core::net::SocketAddr;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use units::{Duration, Ecn, Instant, Rng, Streams};
 
 /// How long a handshake may take.
@@ -128,6 +128,8 @@ pub struct Server<P> {
     moves: VecDeque<Move>,
     /// Packets that leave by themselves: Resets to strangers, Syncs to new addresses.
     outbox: VecDeque<(Flow, Packet)>,
+    /// Sockets that are byte streams.
+    streams: BTreeSet<u32>,
     events: VecDeque<(ConnectionKey, Event)>,
     next_key: u64,
     resets: u64,
@@ -168,12 +170,69 @@ impl<P: Payload> Server<P> {
             flows: BTreeMap::new(),
             moves: VecDeque::new(),
             outbox: VecDeque::new(),
+            streams: BTreeSet::new(),
             events: VecDeque::new(),
             next_key: 0,
             resets: RESET_BURST,
             resets_since: Instant::ZERO,
             counters: ServerCounters::default(),
             turn: None,
+        })
+    }
+
+    /// A socket is a byte stream with one peer: its paths are carried by it.
+    pub fn add_stream(&mut self, socket: u32) {
+        self.streams.insert(socket);
+    }
+
+    /// A byte stream is over, and with it the paths on it.
+    pub fn remove_stream(&mut self, now: Instant, socket: u32) {
+        self.streams.remove(&socket);
+        let on_it: Vec<_> = self
+            .flows
+            .iter()
+            .filter(|(key, _)| key.flow.socket == socket)
+            .map(|(_, &of)| of)
+            .collect();
+        for (connection, path) in on_it {
+            if let Some(state) = self.connections.get_mut(&connection) {
+                state.tunnel.close_path(now, path);
+            }
+            self.after(now, connection);
+        }
+    }
+
+    /// How a path that begins there is set up.
+    fn path_config(&self, flow: Flow) -> PathConfig {
+        let carrier = match self.streams.contains(&flow.socket) {
+            true => Carrier::Stream,
+            false => self.config.path.carrier,
+        };
+        PathConfig {
+            carrier,
+            ..self.config.path.clone()
+        }
+    }
+
+    /// A path whose packets come from there, if there is one.
+    pub fn path_of(&self, flow: Flow) -> Option<(ConnectionKey, PathId)> {
+        let least = FlowKey {
+            flow,
+            ports: (0, 0),
+        };
+        let (key, &of) = self.flows.range(least..).next()?;
+        (key.flow == flow).then_some(of)
+    }
+
+    /// The next answer to a stranger, or question to a new address, without what connections send.
+    pub fn poll_answer(&mut self) -> Option<ServerTransmit<P>> {
+        let (flow, packet) = self.outbox.pop_front()?;
+        Some(ServerTransmit {
+            flow,
+            connection: None,
+            packet,
+            payload: None,
+            ecn: Ecn::NotEct,
         })
     }
 
@@ -208,8 +267,8 @@ impl<P: Payload> Server<P> {
         packet: &Packet,
     ) -> Option<(ConnectionKey, PathId)> {
         let result = match JoinOffer::among(&packet.options) {
-            Some(offer) => self.join(now, packet, offer),
-            None => self.accept(now, packet),
+            Some(offer) => self.join(now, key, packet, offer),
+            None => self.accept(now, key, packet),
         };
         match result {
             Ok((connection, path)) => {
@@ -236,6 +295,7 @@ impl<P: Payload> Server<P> {
     fn accept(
         &mut self,
         now: Instant,
+        from: FlowKey,
         packet: &Packet,
     ) -> Result<(ConnectionKey, PathId), Refusal> {
         self.forget_half_open(now);
@@ -247,7 +307,7 @@ impl<P: Payload> Server<P> {
         let end = ServerEnd {
             config: self.config.tunnel.clone(),
             scheduler,
-            path: self.config.path.clone(),
+            path: self.path_config(from.flow),
             seed: self.rng.next_u64(),
         };
         let (tunnel, client) = Tunnel::accept(now, packet, &self.config.shared, end)?;
@@ -271,15 +331,16 @@ impl<P: Payload> Server<P> {
     fn join(
         &mut self,
         now: Instant,
+        from: FlowKey,
         packet: &Packet,
         offer: JoinOffer,
     ) -> Result<(ConnectionKey, PathId), Refusal> {
+        let path = self.path_config(from.flow);
         let (&connection, state) = self
             .connections
             .iter_mut()
             .find(|(_, state)| state.tunnel.connection_id() == offer.connection)
             .ok_or(Refusal::UnknownConnection(offer.connection.0))?;
-        let path = self.config.path.clone();
         let path = state.tunnel.accept_join(now, path, packet)?;
         self.counters.joined += 1;
         Ok((connection, path))
@@ -423,14 +484,8 @@ impl<P: Payload> Server<P> {
 
     /// The next packet that may leave now: the connections take turns.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<ServerTransmit<P>> {
-        if let Some((flow, packet)) = self.outbox.pop_front() {
-            return Some(ServerTransmit {
-                flow,
-                connection: None,
-                packet,
-                payload: None,
-                ecn: Ecn::NotEct,
-            });
+        if let Some(answer) = self.poll_answer() {
+            return Some(answer);
         }
         let start = self.turn.unwrap_or(ConnectionKey(0));
         let after = self.connections.range(start..).map(|(&key, _)| key);

@@ -193,6 +193,34 @@ fn a_path_moves_with_its_client_and_not_with_a_stranger() {
     assert_eq!(server.counters().moved, before.moved);
 }
 
+/// A byte stream's path is told what the stream says of itself, and ends with the stream.
+#[test]
+fn a_stream_carries_its_path_and_takes_it_along() {
+    let mut server = Server::new(config(&[]), 1).expect("built");
+    server.add_stream(1);
+    let mut clients = [client(1, None)];
+    run(1, &mut server, &mut clients);
+    let (key, _) = server.connections().next().expect("one");
+    let flow = |socket| Flow {
+        socket,
+        remote: address(1, 40_000),
+    };
+    assert_eq!(server.path_of(flow(0)), Some((key, PathId(0))));
+    assert_eq!(server.path_of(flow(1)), Some((key, PathId(1))));
+    assert_eq!(server.path_of(flow(2)), None);
+    let now = Instant::ZERO + Duration::from_millis(200);
+    let carrier = |server: &mut Server<Data>, path| {
+        let tunnel = server.tunnel(key).expect("there");
+        tunnel.path_stats(now, PathId(path)).expect("there").carrier
+    };
+    assert_eq!(carrier(&mut server, 0), Carrier::Dccp);
+    assert_eq!(carrier(&mut server, 1), Carrier::Stream);
+    server.remove_stream(now, 1);
+    let tunnel = server.tunnel(key).expect("there");
+    assert!(tunnel.path_stats(now, PathId(0)).expect("there").is_usable);
+    assert!(!tunnel.path_stats(now, PathId(1)).expect("there").is_usable);
+}
+
 #[test]
 fn answers_to_strangers_are_limited() {
     let mut server: Server<Data> = Server::new(config(&[]), 1).expect("built");
