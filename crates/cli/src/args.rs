@@ -5,6 +5,7 @@ use crate::commands::lab::LabCommand;
 use crate::commands::pep::{PEP_HELP, PepArgs};
 use crate::commands::quic::QuicCommand;
 use crate::commands::rnis::{RNIS_HELP, RnisArgs};
+use crate::commands::tunnel::TunnelCommand;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use reproduce::SYSTEMS;
@@ -43,6 +44,9 @@ pub(crate) enum Command {
     /// Serve or download over QUIC, with MELD: losses that the radio explains do not slow it down
     #[command(subcommand)]
     Quic(QuicCommand),
+    /// Carry all traffic over several paths at once: both ends of the multipath tunnel
+    #[command(subcommand)]
+    Tunnel(TunnelCommand),
     /// Decide a recording of RAPID's allocator once more, and compare
     #[command(after_help = REPLAY_HELP)]
     Replay(ReplayArgs),

@@ -74,6 +74,10 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("rnis-server", &["units", "rnis", "radio"]),
     ("quic", &["units", "rnis", "cc", "quinn-cc", "rnis-server"]),
     (
+        "tunnel",
+        &["units", "cc", "multipath", "rnis-server", "tun"],
+    ),
+    (
         "cli",
         &[
             "units",
@@ -92,6 +96,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "reproduce",
             "rnis-server",
             "quic",
+            "tunnel",
         ],
     ),
 ];

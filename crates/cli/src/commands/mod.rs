@@ -12,6 +12,7 @@ pub(crate) mod rnis;
 mod run;
 mod show;
 mod trace;
+pub(crate) mod tunnel;
 
 use crate::args::{Command, ExperimentArgs};
 use crate::failure::Failure;
@@ -31,6 +32,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Rnis(arguments) => rnis::run(&arguments),
         Command::Lab(command) => lab::run(&command),
+        Command::Tunnel(command) => tunnel::run(&command),
         Command::Trace(command) => trace::run(&command),
         Command::List(arguments) => list::run(&arguments),
         Command::Scenario(command) => show::run(&command),

@@ -15,6 +15,7 @@ fn help_and_version_go_to_stdout() {
         "pep",
         "cdbe",
         "quic",
+        "tunnel",
         "rnis",
         "trace",
         "list",

@@ -114,6 +114,17 @@ impl Network {
         let host_bits = bits - self.length;
         host_bits == 128 || ours >> host_bits == other >> host_bits
     }
+
+    /// Whether some address is in both.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.contains(other.address) || other.contains(self.address)
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.length)
+    }
 }
 
 impl FromStr for Network {
@@ -133,6 +144,16 @@ impl FromStr for Network {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn networks_overlap_if_one_has_the_other() {
+        let network = |text: &str| text.parse::<Network>().expect(text);
+        let (wide, narrow) = (network("10.0.0.0/8"), network("10.1.2.0/24"));
+        assert!(wide.overlaps(&narrow) && narrow.overlaps(&wide) && wide.overlaps(&wide));
+        assert!(!narrow.overlaps(&network("10.1.3.0/24")));
+        assert!(!wide.overlaps(&network("::/0")));
+        assert_eq!(narrow.to_string(), "10.1.2.0/24");
+    }
 
     #[test]
     fn passwords_are_never_printed() {

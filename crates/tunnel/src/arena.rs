@@ -1,0 +1,79 @@
+//! Memory for packets: written once, then handed round as slices, and used again when the last slice
+//! is gone. Nothing is allocated a packet.
+
+use crate::sys;
+use bytes::{Bytes, BytesMut};
+use std::collections::VecDeque;
+
+/// Bytes of one piece of memory: several reads of the largest packet, and what its segments' headers
+/// add to it at the least segment size that TCP knows.
+const PIECE: usize = 256 * 1024;
+/// Pieces looked at for one that is free again.
+const LOOKS: usize = 4;
+
+/// Where packets are written.
+#[derive(Debug)]
+pub(crate) struct Arena {
+    current: BytesMut,
+    /// Used up, and perhaps free again; the oldest first.
+    retired: VecDeque<BytesMut>,
+}
+
+impl Arena {
+    /// An empty one.
+    pub(crate) fn new() -> Self {
+        Self {
+            current: BytesMut::zeroed(PIECE),
+            retired: VecDeque::new(),
+        }
+    }
+
+    /// Room for a packet, or several one behind the other: at least `least` bytes, at most
+    /// [`PIECE`].
+    pub(crate) fn room(&mut self, least: usize) -> &mut [u8] {
+        if self.current.len() < least.min(PIECE) {
+            let fresh = self.free().unwrap_or_else(|| BytesMut::zeroed(PIECE));
+            let old = std::mem::replace(&mut self.current, fresh);
+            self.retired.push_back(old);
+        }
+        &mut self.current
+    }
+
+    /// The first `length` bytes of the room, for good.
+    pub(crate) fn take(&mut self, length: usize) -> Bytes {
+        self.current.split_to(length).freeze()
+    }
+
+    /// A piece all slices of which are gone.
+    fn free(&mut self) -> Option<BytesMut> {
+        let free = (0..self.retired.len().min(LOOKS))
+            .find(|i| sys::reclaim(&mut self.retired[*i], PIECE))?;
+        self.retired.remove(free)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_keep_what_was_written_and_memory_comes_back() {
+        let mut arena = Arena::new();
+        let mut kept = Vec::new();
+        for i in 0..2_000u32 {
+            let room = arena.room(1_400);
+            room[..1_400].fill(i as u8);
+            let packet = arena.take(1_400);
+            if i % 100 == 0 {
+                kept.push((i as u8, packet));
+            }
+            if kept.len() > 3 {
+                kept.remove(0);
+            }
+            for (value, packet) in &kept {
+                assert!(packet.iter().all(|byte| byte == value));
+            }
+        }
+        assert!(arena.retired.len() < 6, "{} pieces", arena.retired.len());
+    }
+}

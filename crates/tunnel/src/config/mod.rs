@@ -1,0 +1,319 @@
+//! The configuration of both ends; `docs/operations/tunnel.md` describes every key.
+
+mod read;
+
+pub(crate) use read::{controllers, parse_priority};
+pub use rnis_server::Network;
+pub use rnis_server::settings::ConfigError;
+
+use multipath::packet::PathPriority;
+use multipath::reorder::ReorderConfig;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use units::{Duration, Packets};
+
+/// Port of DCCP over UDP (RFC 6773 section 6).
+pub const PORT: u16 = 6_511;
+
+/// Which end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Opens paths.
+    Client,
+    /// Accepts them.
+    Server,
+}
+
+impl Role {
+    /// As commands and files write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        }
+    }
+}
+
+/// An address of the device with the length of its network, e.g. `10.99.0.2/24`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InterfaceAddress {
+    /// The address itself.
+    pub address: IpAddr,
+    /// Bits of its network.
+    pub length: u8,
+}
+
+/// Why a text is no address of a device.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected an address with the length of its network, for example \"10.99.0.2/24\"")]
+pub struct ParseInterfaceAddressError;
+
+impl FromStr for InterfaceAddress {
+    type Err = ParseInterfaceAddressError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (address, length) = text.split_once('/').ok_or(ParseInterfaceAddressError)?;
+        let address: IpAddr = address.parse().map_err(|_| ParseInterfaceAddressError)?;
+        let length: u8 = length.parse().map_err(|_| ParseInterfaceAddressError)?;
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        if length > most {
+            return Err(ParseInterfaceAddressError);
+        }
+        Ok(Self { address, length })
+    }
+}
+
+impl fmt::Display for InterfaceAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.length)
+    }
+}
+
+/// The device that packets come from and go to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TunConfig {
+    /// Its name.
+    pub name: String,
+    /// Its addresses; without any, somebody else sets it up.
+    pub addresses: Vec<InterfaceAddress>,
+    /// Its MTU in bytes; none: what the paths take.
+    pub mtu: Option<usize>,
+    /// What is sent into it.
+    pub routes: Vec<Network>,
+}
+
+/// How the packets of a path travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// MP-DCCP over UDP: nothing is sent twice, nothing waits for what was lost.
+    Dccp,
+    /// The same packets in a TCP connection of the kernel, whose congestion control is then the
+    /// kernel's.
+    Tcp,
+}
+
+impl Carrier {
+    /// All of them, by name.
+    pub const NAMES: [(&'static str, Self); 2] = [("dccp", Self::Dccp), ("tcp", Self::Tcp)];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dccp => "dccp",
+            Self::Tcp => "tcp",
+        }
+    }
+}
+
+/// A path of a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathConfig {
+    /// What it is called in the log, in metrics and in commands.
+    pub name: String,
+    /// Through which interface; none: as routes say.
+    pub interface: Option<String>,
+    /// From which address; none: as routes say.
+    pub local: Option<IpAddr>,
+    /// The server.
+    pub remote: SocketAddr,
+    /// Which path is preferred (RFC 9897 `MP_PRIO`).
+    pub priority: PathPriority,
+    /// How its packets travel.
+    pub carrier: Carrier,
+    /// Its congestion control: of `cc` for [`Carrier::Dccp`], of the kernel for [`Carrier::Tcp`].
+    pub controller: String,
+}
+
+/// A client as the server knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientConfig {
+    /// What it is called in the log, in metrics and in commands.
+    pub name: String,
+    /// The key that both know.
+    pub key_file: PathBuf,
+    /// Which addresses packets from it may have, and packets to which go to it.
+    pub addresses: Vec<Network>,
+}
+
+/// What a server has of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerConfig {
+    /// Where it hears, UDP and TCP.
+    pub listen: Vec<SocketAddr>,
+    /// Its clients.
+    pub clients: Vec<ClientConfig>,
+    /// Congestion control towards clients over UDP.
+    pub controller: String,
+    /// Handshakes in progress at most.
+    pub half_open: usize,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        Self {
+            listen: Vec::new(),
+            clients: Vec::new(),
+            controller: controllers(Carrier::Dccp)[0].to_owned(),
+            half_open: 256,
+        }
+    }
+}
+
+/// What a client has of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientEnd {
+    /// The key that it shares with the server.
+    pub key_file: PathBuf,
+    /// Its paths.
+    pub paths: Vec<PathConfig>,
+}
+
+/// What only one end has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Of a client.
+    Client(ClientEnd),
+    /// Of a server.
+    Server(ServerConfig),
+}
+
+/// The log on stderr.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogConfig {
+    /// One JSON object a line rather than text.
+    pub json: bool,
+    /// Every path event as well.
+    pub debug: bool,
+}
+
+/// All of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// What only this end has.
+    pub end: End,
+    /// The device.
+    pub tun: TunConfig,
+    /// Which path a packet takes: a name of [`multipath::scheduler::names`].
+    pub scheduler: String,
+    /// Packets that wait for a path at most.
+    pub scheduler_buffer: Packets,
+    /// How packets are put in order again.
+    pub reorder: ReorderConfig,
+    /// Lost packets are sent again until they are so old; none: never.
+    pub deadline: Option<Duration>,
+    /// The admin socket.
+    pub admin: Option<PathBuf>,
+    /// Where `/metrics` listens.
+    pub metrics: Option<SocketAddr>,
+    /// The log.
+    pub log: LogConfig,
+}
+
+impl Config {
+    /// With defaults for everything that both ends have.
+    pub fn new(end: End) -> Self {
+        Self {
+            end,
+            tun: TunConfig {
+                name: "brimful0".to_owned(),
+                addresses: Vec::new(),
+                mtu: None,
+                routes: Vec::new(),
+            },
+            scheduler: "aware".to_owned(),
+            scheduler_buffer: Packets::new(1_500),
+            reorder: ReorderConfig::default(),
+            deadline: None,
+            admin: None,
+            metrics: None,
+            log: LogConfig::default(),
+        }
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// Says file, line and column, what was wrong, and what is allowed.
+    pub fn load(path: &Path, role: Role) -> Result<Self, ConfigError> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| ConfigError::new(&name, format!("cannot be read: {error}")))?;
+        Self::parse(&name, &text, role)
+    }
+
+    /// Reads a text; `name` is what messages call it.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn parse(name: &str, text: &str, role: Role) -> Result<Self, ConfigError> {
+        read::config(name, text, role)
+    }
+
+    /// Checks what options of a command line can get wrong, as a file is checked while it is read.
+    ///
+    /// # Errors
+    /// What was wrong, and what is allowed.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let fault = |error: String| ConfigError::new("the options", error);
+        multipath::scheduler::build(&self.scheduler).map_err(|e| fault(e.to_string()))?;
+        if !read::is_interface(&self.tun.name) {
+            return Err(fault(format!(
+                "{:?} is no name of an interface",
+                self.tun.name
+            )));
+        }
+        Ok(())
+    }
+
+    /// Which end it is of.
+    pub fn role(&self) -> Role {
+        match self.end {
+            End::Client(_) => Role::Client,
+            End::Server(_) => Role::Server,
+        }
+    }
+
+    /// Reads all keys, to see that they can be used.
+    ///
+    /// # Errors
+    /// The first that cannot.
+    pub fn check_keys(&self) -> Result<(), crate::KeyError> {
+        match &self.end {
+            End::Client(client) => crate::Key::load(&client.key_file).map(drop),
+            End::Server(server) => server
+                .clients
+                .iter()
+                .try_for_each(|client| crate::Key::load(&client.key_file).map(drop)),
+        }
+    }
+}
+
+impl PathConfig {
+    /// From one word of a command line: `NAME`, then `interface=`, `local=`, `remote=`, `priority=`,
+    /// `carrier=`, `controller=` behind commas; a name alone is that of the interface as well.
+    ///
+    /// # Errors
+    /// What is wrong, and what is allowed.
+    pub fn parse(text: &str, remote: Option<SocketAddr>) -> Result<Self, String> {
+        let mut words = text.split(',');
+        let name = words.next().unwrap_or_default();
+        let mut lines = vec![format!("name = {name:?}")];
+        for word in words.clone() {
+            match word.split_once('=') {
+                Some((key, value)) => lines.push(format!("{key} = {value:?}")),
+                None => return Err(format!("{word:?} in path {text:?}: expected KEY=VALUE")),
+            }
+        }
+        if words.next().is_none() {
+            lines.push(format!("interface = {name:?}"));
+        }
+        let remote = remote.map_or(String::new(), |remote| format!("remote = \"{remote}\"\n"));
+        let text = format!("key-file = \"/\"\n{remote}[[path]]\n{}\n", lines.join("\n"));
+        let config = Config::parse("path", &text, Role::Client).map_err(|e| e.to_string())?;
+        match config.end {
+            End::Client(ClientEnd { mut paths, .. }) if paths.len() == 1 => Ok(paths.remove(0)),
+            _ => Err(format!("{text:?} is no path")),
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The thread that moves packets.
+
+use crate::error::TunnelError;
+use crate::inner::Inner;
+use crate::inside::Inside;
+use crate::poller::{Poller, Token, Waker};
+use crate::status::Status;
+use rnis_server::monotonic_now;
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, Sender};
+use units::{Duration, Instant};
+
+/// The device.
+const DEVICE: Token = Token(0);
+/// Somebody calls.
+const WAKE: Token = Token(1);
+/// The first of the other end's.
+pub(crate) const FIRST: u64 = 2;
+/// How often what is slow is looked after: paths that could not be opened, MTUs.
+const CHORES: Duration = Duration::from_millis(250);
+
+/// What the thread is asked from outside.
+pub(crate) enum Command {
+    /// How it stands.
+    Status(Sender<Status>),
+    /// To change something while it runs; the answer is what was done, or why it was not.
+    Change(Change, Sender<Result<String, String>>),
+    /// To end.
+    Stop,
+}
+
+/// A change while the tunnel runs.
+#[derive(Clone, Debug)]
+pub(crate) enum Change {
+    /// Another configuration, of the same role.
+    Configure(Box<crate::Config>),
+    /// One more path.
+    AddPath(Box<crate::PathConfig>),
+    /// One path less.
+    RemovePath(String),
+    /// A path's priority.
+    SetPriority(String, multipath::packet::PathPriority),
+}
+
+/// The side of the paths, which differs between client and server.
+pub(crate) trait Outside {
+    /// A descriptor of its own can be read, or written where it waited for that.
+    fn on_ready(&mut self, now: Instant, token: Token, poller: &Poller);
+    /// A packet came out of the device.
+    fn submit(&mut self, now: Instant, packet: Inner);
+    /// When [`Self::on_deadline`] wants to be called.
+    fn next_deadline(&mut self, now: Instant) -> Option<Instant>;
+    /// A deadline has come.
+    fn on_deadline(&mut self, now: Instant);
+    /// Sends what may leave, and hands over what has arrived.
+    fn pump(&mut self, now: Instant, poller: &Poller, inside: &mut Inside);
+    /// Looks after what is slow.
+    fn on_chores(&mut self, now: Instant, poller: &Poller, inside: &mut Inside);
+    /// How it stands.
+    fn status(&mut self, now: Instant, status: &mut Status);
+    /// Changes something.
+    fn change(&mut self, now: Instant, change: Change) -> Result<String, String>;
+    /// Says goodbye to peers; true when that is done.
+    fn close(&mut self, now: Instant) -> bool;
+}
+
+/// The thread's state.
+pub(crate) struct Engine<O> {
+    poller: Poller,
+    waker: Waker,
+    commands: Receiver<Command>,
+    inside: Inside,
+    outside: O,
+    began: Instant,
+    chores_at: Instant,
+    ending: Option<Instant>,
+}
+
+/// How long peers are given to hear that this end closes.
+const GOODBYE: Duration = Duration::from_millis(500);
+
+impl<O: Outside> Engine<O> {
+    /// Around a device and the paths.
+    pub(crate) fn new(
+        poller: Poller,
+        waker: Waker,
+        commands: Receiver<Command>,
+        inside: Inside,
+        outside: O,
+    ) -> Result<Self, TunnelError> {
+        let system = |error| TunnelError::system("the device cannot be waited for", error);
+        poller.add(&inside, DEVICE, false).map_err(system)?;
+        poller.add(&waker, WAKE, false).map_err(system)?;
+        let now = monotonic_now();
+        Ok(Self {
+            poller,
+            waker,
+            commands,
+            inside,
+            outside,
+            began: now,
+            chores_at: now,
+            ending: None,
+        })
+    }
+
+    /// Runs until it is told to stop.
+    ///
+    /// # Errors
+    /// The device is gone.
+    pub(crate) fn run(mut self) -> Result<(), TunnelError> {
+        let mut ready = Vec::new();
+        let mut submitted = VecDeque::new();
+        loop {
+            let now = monotonic_now();
+            if self.ending.is_some_and(|until| now >= until) {
+                return Ok(());
+            }
+            let deadline = self.outside.next_deadline(now);
+            let until = deadline.map_or(self.chores_at, |at| at.min(self.chores_at));
+            ready.clear();
+            self.poller
+                .wait(Some(until.saturating_since(now)), &mut ready)
+                .map_err(|error| TunnelError::system("waiting failed", error))?;
+            let now = monotonic_now();
+            for token in &ready {
+                match *token {
+                    DEVICE => {
+                        let second = now.as_nanos() / 1_000_000_000;
+                        self.inside
+                            .read(second, |packet| submitted.push_back(packet))?;
+                        for packet in submitted.drain(..) {
+                            self.outside.submit(now, packet);
+                        }
+                    }
+                    WAKE => self.on_call(now),
+                    other => self.outside.on_ready(now, other, &self.poller),
+                }
+            }
+            if deadline.is_some_and(|at| at <= now) {
+                self.outside.on_deadline(now);
+            }
+            if now >= self.chores_at {
+                self.chores_at = now + CHORES;
+                self.outside.on_chores(now, &self.poller, &mut self.inside);
+            }
+            self.outside.pump(now, &self.poller, &mut self.inside);
+            self.inside.flush();
+            if self.ending.is_some() && self.outside.close(now) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn on_call(&mut self, now: Instant) {
+        self.waker.clear();
+        while let Ok(command) = self.commands.try_recv() {
+            match command {
+                Command::Status(answer) => {
+                    let uptime = now.saturating_since(self.began);
+                    let mut status = Status::new(&self.inside, uptime);
+                    self.outside.status(now, &mut status);
+                    // whoever asked may have gone
+                    let _ = answer.send(status);
+                }
+                Command::Change(change, answer) => {
+                    let done = self.outside.change(now, change);
+                    match &done {
+                        Ok(what) => tracing::info!("{what}"),
+                        Err(why) => tracing::error!("nothing is changed: {why}"),
+                    }
+                    let _ = answer.send(done);
+                }
+                Command::Stop => {
+                    self.ending.get_or_insert(now + GOODBYE);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What can go wrong with the daemon as a whole.
+
+use std::path::PathBuf;
+
+/// Why the tunnel cannot run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TunnelError {
+    /// A configuration that cannot be used; nothing has been changed.
+    #[error(transparent)]
+    Config(#[from] crate::config::ConfigError),
+    /// A key that cannot be used; nothing has been changed.
+    #[error(transparent)]
+    Key(#[from] crate::key::KeyError),
+    /// Something that the tunnel needs of the system failed.
+    #[error("{what}: {error}")]
+    System {
+        /// What was to be done.
+        what: String,
+        /// The system's answer.
+        error: std::io::Error,
+    },
+    /// A program that the tunnel runs failed.
+    #[error("{program} failed: {message}")]
+    Program {
+        /// Its command line.
+        program: String,
+        /// What it said.
+        message: String,
+    },
+    /// The running tunnel did not answer as expected.
+    #[error("the tunnel at {socket} {message}")]
+    Peer {
+        /// Its admin socket.
+        socket: PathBuf,
+        /// What happened.
+        message: String,
+    },
+}
+
+impl TunnelError {
+    /// From a failed system call.
+    pub(crate) fn system(what: impl Into<String>, error: impl Into<std::io::Error>) -> Self {
+        Self::System {
+            what: what.into(),
+            error: error.into(),
+        }
+    }
+}

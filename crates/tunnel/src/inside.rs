@@ -1,0 +1,247 @@
+//! The side of the tunnel where the packets come from and go to: the TUN device.
+
+use crate::arena::Arena;
+use crate::config::TunConfig;
+use crate::error::TunnelError;
+use crate::inner::{self, Inner};
+use std::io::{ErrorKind, IoSlice};
+use std::net::IpAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::process::Command;
+use tun::{Coalescer, Device, VnetHeader, split};
+
+/// Packets of the device read before what came is sent on: each may be 64 kB.
+const READS: usize = 8;
+/// Room for the segments of one packet of the device.
+const ROOM: usize = 200_000;
+/// Answers to packets that are too large, in a second.
+const TOO_BIG_A_SECOND: u32 = 100;
+
+/// What the device has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub(crate) struct InsideCounters {
+    /// Packets that came out of it, after segmentation.
+    pub(crate) read_packets: u64,
+    /// Their bytes.
+    pub(crate) read_bytes: u64,
+    /// Packets that went into it, before they were put together.
+    pub(crate) written_packets: u64,
+    /// Their bytes.
+    pub(crate) written_bytes: u64,
+    /// Calls that took them.
+    pub(crate) writes: u64,
+    /// Calls that failed, for example while the device is down.
+    pub(crate) failed_writes: u64,
+    /// Packets that were larger than the paths take.
+    pub(crate) too_big: u64,
+    /// What could not be cut.
+    pub(crate) malformed: u64,
+    /// Segment sizes that were lowered in SYNs.
+    pub(crate) clamped: u64,
+}
+
+/// The device, and the memory of packets that come out of it.
+#[derive(Debug)]
+pub(crate) struct Inside {
+    device: Device,
+    name: String,
+    addresses: Vec<IpAddr>,
+    buffer: Box<[u8]>,
+    arena: Arena,
+    lengths: Vec<usize>,
+    coalescer: Coalescer<Inner>,
+    /// Largest packet that the paths take.
+    mtu: usize,
+    /// Answers to packets that are too large: in this second, so many.
+    answered: (u64, u32),
+    pub(crate) counters: InsideCounters,
+}
+
+impl Inside {
+    /// Makes the device and sets it up.
+    ///
+    /// # Errors
+    /// No such device can be made here, or `ip` refuses what is configured.
+    pub(crate) fn open(config: &TunConfig, mtu: usize) -> Result<Self, TunnelError> {
+        let name = &config.name;
+        let device = Device::create(name, true).map_err(|error| {
+            TunnelError::system(format!("cannot make the TUN device {name}"), error)
+        })?;
+        let coalescer = Coalescer::new(device.segments_udp());
+        ip(&["link", "set", "dev", name, "mtu", &mtu.to_string(), "up"])?;
+        for address in &config.addresses {
+            let text = address.to_string();
+            // an address of ours is there at once: nobody else can have it
+            let nodad = if address.address.is_ipv6() {
+                &["nodad"][..]
+            } else {
+                &[]
+            };
+            ip(&[&["address", "replace", &text, "dev", name], nodad].concat())?;
+        }
+        for route in &config.routes {
+            ip(&["route", "replace", &route.to_string(), "dev", name])?;
+        }
+        Ok(Self {
+            device,
+            name: name.clone(),
+            addresses: config.addresses.iter().map(|a| a.address).collect(),
+            buffer: vec![0; Device::LARGEST].into(),
+            arena: Arena::new(),
+            lengths: Vec::new(),
+            coalescer,
+            mtu,
+            answered: (0, 0),
+            counters: InsideCounters::default(),
+        })
+    }
+
+    /// The device's name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Largest packet that the paths take, bytes.
+    pub(crate) fn mtu(&self) -> usize {
+        self.mtu
+    }
+
+    /// The paths take less, or more, than before: the kernel fragments, and tells senders, by the
+    /// MTU of the device.
+    pub(crate) fn set_mtu(&mut self, mtu: usize) {
+        if mtu == self.mtu {
+            return;
+        }
+        match ip(&["link", "set", "dev", &self.name, "mtu", &mtu.to_string()]) {
+            Ok(()) => tracing::info!(device = self.name, mtu, was = self.mtu, "MTU changed"),
+            Err(error) => tracing::warn!(%error, "the MTU of the device stays"),
+        }
+        self.mtu = mtu;
+    }
+
+    /// Hands what has come out of the device to `take`, as packets no larger than the MTU. `second`
+    /// is the present one, by any clock.
+    ///
+    /// # Errors
+    /// The device is gone.
+    pub(crate) fn read(
+        &mut self,
+        second: u64,
+        mut take: impl FnMut(Inner),
+    ) -> Result<(), TunnelError> {
+        for _ in 0..READS {
+            let length = match self.device.read(&mut self.buffer) {
+                Ok(length) => length,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => {
+                    let what = format!("cannot read from the device {}", self.name);
+                    return Err(TunnelError::system(what, error));
+                }
+            };
+            self.take_apart(second, length, &mut take);
+        }
+        Ok(())
+    }
+
+    fn take_apart(&mut self, second: u64, length: usize, take: &mut impl FnMut(Inner)) {
+        let Some((header, data)) = self.buffer[..length].split_first_chunk_mut() else {
+            self.counters.malformed += 1;
+            return;
+        };
+        let header = VnetHeader::read(header);
+        // a SYN is never cut, and its checksum may be open: it is completed first
+        self.lengths.clear();
+        let room = self.arena.room(ROOM);
+        if split(header, data, room, &mut self.lengths).is_err() {
+            self.counters.malformed += 1;
+            return;
+        }
+        if let [length] = self.lengths[..]
+            && inner::clamp_mss(&mut room[..length], self.mtu)
+        {
+            self.counters.clamped += 1;
+        }
+        for index in 0..self.lengths.len() {
+            let packet = self.arena.take(self.lengths[index]);
+            if packet.len() > self.mtu {
+                self.counters.too_big += 1;
+                self.answer_too_big(second, &packet);
+                continue;
+            }
+            self.counters.read_packets += 1;
+            self.counters.read_bytes += packet.len() as u64;
+            take(Inner(packet));
+        }
+    }
+
+    /// Tells the sender of a packet that is too large. Seldom: the kernel does so by the device's MTU;
+    /// this is for what was under way when that shrank.
+    fn answer_too_big(&mut self, second: u64, packet: &[u8]) {
+        if self.answered.0 != second {
+            self.answered = (second, 0);
+        }
+        if self.answered.1 >= TOO_BIG_A_SECOND {
+            return;
+        }
+        self.answered.1 += 1;
+        let is_ipv4 = packet.first().is_some_and(|first| first >> 4 == 4);
+        let own = self.addresses.iter().find(|a| a.is_ipv4() == is_ipv4);
+        if let Some(answer) = own.and_then(|own| inner::too_big(packet, self.mtu, *own)) {
+            let vnet = VnetHeader::default().bytes();
+            let pieces = [IoSlice::new(&vnet), IoSlice::new(&answer)];
+            write(&self.device, &mut self.counters, &pieces);
+        }
+    }
+
+    /// A packet goes into the device, at the latest with [`Self::flush`].
+    pub(crate) fn push(&mut self, mut packet: Inner) {
+        if inner::is_syn(&packet.0) {
+            // the other end may have longer paths than this one; SYNs are few, and may be copied
+            let mut data = packet.0.to_vec();
+            self.counters.clamped += u64::from(inner::clamp_mss(&mut data, self.mtu));
+            packet = Inner(data.into());
+        }
+        self.counters.written_packets += 1;
+        self.counters.written_bytes += packet.0.len() as u64;
+        let (device, counters) = (&self.device, &mut self.counters);
+        self.coalescer
+            .push(packet, &mut |pieces| write(device, counters, pieces));
+    }
+
+    /// Everything that was pushed goes into the device.
+    pub(crate) fn flush(&mut self) {
+        let (device, counters) = (&self.device, &mut self.counters);
+        self.coalescer
+            .flush(&mut |pieces| write(device, counters, pieces));
+    }
+}
+
+impl AsFd for Inside {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.device.as_fd()
+    }
+}
+
+fn write(device: &Device, counters: &mut InsideCounters, pieces: &[IoSlice<'_>]) {
+    counters.writes += 1;
+    counters.failed_writes += u64::from(device.write(pieces).is_err());
+}
+
+/// Runs `ip` of iproute2, with words that have been checked when the configuration was read.
+fn ip(arguments: &[&str]) -> Result<(), TunnelError> {
+    let program = || format!("ip {}", arguments.join(" "));
+    let output = Command::new("ip")
+        .args(arguments)
+        .env_clear()
+        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+        .output()
+        .map_err(|error| TunnelError::system(program(), error))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(TunnelError::Program {
+        program: program(),
+        message: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+    })
+}

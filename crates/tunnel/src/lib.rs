@@ -1,0 +1,46 @@
+//! The live tunnel: a TUN device on one side, several paths to the other end on the other.
+//!
+//! ```text
+//!   kernel <-> TUN (64 kB at once) <-> split, join <-> multipath::Tunnel <-> paths: UDP (64 kB at
+//!                                       inner packets                        once), TCP carriers
+//! ```
+//!
+//! One thread moves packets; it sleeps until a descriptor or the clock wakes it. Others answer the
+//! admin socket and `/metrics`.
+//!
+//! What this crate is *not*: it decides nothing about paths, windows or order; `multipath` does. It
+//! encrypts nothing.
+
+mod admin;
+mod arena;
+mod batch;
+mod client;
+mod config;
+mod connection;
+mod daemon;
+mod engine;
+mod error;
+mod inner;
+mod inside;
+mod key;
+mod limits;
+mod link;
+mod metrics;
+mod poller;
+mod random;
+mod server;
+mod status;
+mod stream;
+#[expect(unsafe_code, reason = "the kernel's interfaces that no safe crate has")]
+mod sys;
+mod udp;
+
+pub use admin::{ask, check_request};
+pub use config::{
+    Carrier, ClientConfig, ClientEnd, Config, ConfigError, End, InterfaceAddress, LogConfig,
+    Network, PORT, ParseInterfaceAddressError, PathConfig, Role, ServerConfig, TunConfig,
+};
+pub use daemon::{Start, run};
+pub use error::TunnelError;
+pub use key::{Key, KeyError};
+pub use metrics::metrics_status;

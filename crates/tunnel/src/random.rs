@@ -1,0 +1,22 @@
+//! Randomness of the system.
+
+use std::io;
+
+/// Fills bytes with randomness that nobody can guess.
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn fill(bytes: &mut [u8]) -> io::Result<()> {
+    use std::io::Read;
+    std::fs::File::open("/dev/urandom")?.read_exact(bytes)
+}
+
+/// A seed.
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn seed() -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    fill(&mut bytes)?;
+    Ok(u64::from_ne_bytes(bytes))
+}

@@ -1,0 +1,162 @@
+//! How a running tunnel stands, as the admin socket tells it and `/metrics` counts it.
+
+use crate::inside::{Inside, InsideCounters};
+use crate::link::LinkCounters;
+use multipath::tunnel::{PathStats, TunnelStats};
+use serde::Serialize;
+use units::Duration;
+
+/// Everything.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Status {
+    pub(crate) version: &'static str,
+    pub(crate) pid: u32,
+    pub(crate) role: &'static str,
+    pub(crate) uptime_seconds: f64,
+    pub(crate) device: DeviceStatus,
+    pub(crate) connections: Vec<ConnectionStatus>,
+    /// Connections accepted so far.
+    pub(crate) accepted: u64,
+    /// Paths that moved to another address of the peer.
+    pub(crate) moved: u64,
+    /// What was refused before it belonged to a connection, by reason.
+    pub(crate) refused: std::collections::BTreeMap<&'static str, u64>,
+}
+
+/// The device.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct DeviceStatus {
+    pub(crate) name: String,
+    pub(crate) mtu: usize,
+    #[serde(flatten)]
+    pub(crate) counters: InsideCounters,
+}
+
+/// A connection with a peer.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct ConnectionStatus {
+    /// The client's name; at a client, `server`.
+    pub(crate) peer: String,
+    pub(crate) established: bool,
+    pub(crate) waiting_packets: u64,
+    pub(crate) refused_packets: u64,
+    pub(crate) held_packets: u64,
+    pub(crate) late_packets: u64,
+    pub(crate) lost_packets: u64,
+    pub(crate) duplicate_packets: u64,
+    pub(crate) marked_drops: u64,
+    pub(crate) refused_handshakes: u64,
+    pub(crate) refused_closes: u64,
+    /// Packets whose source is not the peer's.
+    pub(crate) spoofed_packets: u64,
+    pub(crate) paths: Vec<PathStatus>,
+}
+
+/// A path of a connection.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct PathStatus {
+    pub(crate) name: String,
+    pub(crate) remote: String,
+    pub(crate) carrier: &'static str,
+    pub(crate) controller: String,
+    /// `up`, `down` (it does not answer), or `closed`.
+    pub(crate) state: &'static str,
+    pub(crate) priority: u8,
+    pub(crate) cwnd_packets: u64,
+    pub(crate) in_flight_packets: u64,
+    pub(crate) queued_packets: u64,
+    pub(crate) rtt_seconds: Option<f64>,
+    pub(crate) min_rtt_seconds: Option<f64>,
+    pub(crate) delivery_rate_bps: Option<u64>,
+    pub(crate) sent_packets: u64,
+    pub(crate) sent_bytes: u64,
+    pub(crate) repeated_packets: u64,
+    pub(crate) lost_packets: u64,
+    pub(crate) received_packets: u64,
+    pub(crate) received_bytes: u64,
+    pub(crate) invalid_packets: u64,
+    pub(crate) socket: LinkCounters,
+}
+
+impl Status {
+    pub(crate) fn new(inside: &Inside, uptime: Duration) -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            pid: std::process::id(),
+            role: "",
+            uptime_seconds: uptime.as_secs_f64(),
+            device: DeviceStatus {
+                name: inside.name().to_owned(),
+                mtu: inside.mtu(),
+                counters: inside.counters,
+            },
+            connections: Vec::new(),
+            accepted: 0,
+            moved: 0,
+            refused: std::collections::BTreeMap::new(),
+        }
+    }
+}
+
+impl ConnectionStatus {
+    pub(crate) fn new(peer: String, established: bool, stats: &TunnelStats) -> Self {
+        Self {
+            peer,
+            established,
+            waiting_packets: stats.waiting.get(),
+            refused_packets: stats.refused.get(),
+            held_packets: stats.held.get(),
+            late_packets: stats.reorder.late.get(),
+            lost_packets: stats.reorder.given_up.get(),
+            duplicate_packets: (stats.duplicates + stats.reorder.duplicates).get(),
+            marked_drops: stats.marked_without_ecn.get(),
+            refused_handshakes: stats.refused_handshakes.get(),
+            refused_closes: stats.refused_closes.get(),
+            spoofed_packets: 0,
+            paths: Vec::new(),
+        }
+    }
+}
+
+impl PathStatus {
+    pub(crate) fn new(
+        name: String,
+        remote: String,
+        stats: Option<&PathStats>,
+        socket: LinkCounters,
+    ) -> Self {
+        let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
+        let get = |value: fn(&PathStats) -> u64| stats.map_or(0, value);
+        Self {
+            name,
+            remote,
+            carrier: match stats.map(|s| s.carrier) {
+                Some(multipath::tunnel::Carrier::Stream) => "tcp",
+                _ => "dccp",
+            },
+            controller: stats.map_or(String::new(), |s| s.controller.to_owned()),
+            state: match stats {
+                Some(stats) if stats.is_usable => "up",
+                Some(_) => "down",
+                None => "closed",
+            },
+            priority: get(|s| u64::from(s.priority.get())) as u8,
+            cwnd_packets: get(|s| s.cwnd.get()),
+            in_flight_packets: get(|s| s.in_flight.get()),
+            queued_packets: get(|s| s.queued.get()),
+            rtt_seconds: seconds(stats.and_then(|s| s.srtt)),
+            min_rtt_seconds: seconds(stats.and_then(|s| s.min_rtt)),
+            delivery_rate_bps: stats
+                .and_then(|s| s.delivery_rate)
+                .map(|rate| rate.as_bps()),
+            sent_packets: get(|s| s.counters.sent.get()),
+            sent_bytes: get(|s| s.counters.sent_bytes.get()),
+            repeated_packets: get(|s| s.counters.repeated.get()),
+            lost_packets: get(|s| s.sender.lost.get()),
+            received_packets: get(|s| s.counters.received.get()),
+            received_bytes: get(|s| s.counters.received_bytes.get()),
+            invalid_packets: get(|s| s.counters.invalid.get()),
+            socket,
+        }
+    }
+}

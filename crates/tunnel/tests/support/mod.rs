@@ -1,0 +1,409 @@
+//! Two hosts for tests and benches, joined by two wires, as network namespaces.
+//!
+//! ```text
+//!   client  a 10.1.0.2, fd01::2 ======== a 10.1.0.1, fd01::1  server
+//!           b 10.2.0.2, fd02::2 ======== b 10.2.0.1, fd02::1
+//!   inside  10.99.0.2, fd99::2                10.99.0.1, fd99::1
+//! ```
+//!
+//! A namespace lives as long as a helper process that ends when its stdin does: nothing is left,
+//! however the test ends.
+
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use tunnel::{Config, Role, Start, TunnelError};
+
+/// Inside, the server.
+pub const SERVER: &str = "10.99.0.1";
+/// The same in IPv6.
+pub const SERVER_V6: &str = "fd99::1";
+
+/// A network namespace.
+pub struct Namespace {
+    holder: Child,
+    file: File,
+}
+
+impl Namespace {
+    pub fn new() -> Self {
+        let mut holder = Command::new("unshare")
+            .args(["--net", "cat"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("unshare can be run");
+        // what is echoed shows that the namespace is there
+        let stdin = holder.stdin.as_mut().expect("piped");
+        stdin.write_all(b"x").expect("written");
+        let stdout = holder.stdout.as_mut().expect("piped");
+        stdout.read_exact(&mut [0]).expect("echoed");
+        let file = File::open(format!("/proc/{}/ns/net", holder.id())).expect("its namespace");
+        Self { holder, file }
+    }
+
+    /// Runs something inside. Sockets that it makes and programs that it starts belong there.
+    pub fn enter<T: Send>(&self, run: impl FnOnce() -> T + Send) -> T {
+        let file = &self.file;
+        let inside = move || {
+            move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))
+                .expect("a namespace of ours can be entered");
+            run()
+        };
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(inside);
+            thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// Runs a command line inside; it must succeed.
+    pub fn sh(&self, line: &str) -> String {
+        let output = self.enter(|| Command::new("sh").args(["-ec", line]).output());
+        let output = output.expect("sh can be run");
+        assert!(
+            output.status.success(),
+            "{line}: {}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.holder.id()
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        drop(self.holder.stdin.take());
+        let _ = self.holder.wait();
+    }
+}
+
+/// The two hosts.
+pub struct Hosts {
+    pub client: Namespace,
+    pub server: Namespace,
+}
+
+impl Hosts {
+    /// Joined by two wires without limits.
+    pub fn new() -> Self {
+        let hosts = Self {
+            client: Namespace::new(),
+            server: Namespace::new(),
+        };
+        hosts.server.sh("ip link set lo up");
+        for (wire, net) in [("a", 1), ("b", 2)] {
+            hosts.client.sh(&format!(
+                "ip link set lo up\n\
+                 ip link add name {wire} type veth peer name {wire} netns {}\n\
+                 ip link set dev {wire} up; ip address add 10.{net}.0.2/24 dev {wire}\n\
+                 ip address add fd0{net}::2/64 dev {wire} nodad",
+                hosts.server.pid()
+            ));
+            hosts.server.sh(&format!(
+                "ip link set dev {wire} up; ip address add 10.{net}.0.1/24 dev {wire}\n\
+                 ip address add fd0{net}::1/64 dev {wire} nodad"
+            ));
+        }
+        hosts
+    }
+
+    /// None, with a word on stderr, where this process may not make any.
+    pub fn try_new(test: &str) -> Option<Self> {
+        if rustix::process::geteuid().is_root() {
+            Some(Self::new())
+        } else {
+            eprintln!("skipped: {test} needs root");
+            None
+        }
+    }
+
+    /// Gives both directions of a wire a rate in Mbit/s.
+    pub fn shape(&self, wire: &str, mbps: u32) {
+        for host in [&self.client, &self.server] {
+            host.sh(&format!(
+                "tc qdisc replace dev {wire} root tbf rate {mbps}mbit burst 16kb limit 300kb"
+            ));
+        }
+    }
+
+    /// Cuts a wire without a word: nothing arrives any more.
+    pub fn cut(&self, wire: &str) {
+        for host in [&self.client, &self.server] {
+            host.sh(&format!(
+                "nft 'add table inet cut_{wire}; \
+                 add chain inet cut_{wire} i {{ type filter hook input priority 0; }}; \
+                 add rule inet cut_{wire} i iifname {wire} drop'"
+            ));
+        }
+    }
+
+    /// Mends it.
+    pub fn mend(&self, wire: &str) {
+        for host in [&self.client, &self.server] {
+            host.sh(&format!("nft delete table inet cut_{wire}"));
+        }
+    }
+}
+
+/// A running end of a tunnel: a process of its own, in a namespace.
+pub struct Daemon {
+    pub child: Child,
+    pub folder: TempDir,
+}
+
+/// Writes a key, the same for every test of this process.
+fn write_key(folder: &TempDir, name: &str, text: &str) {
+    let path = folder.path().join(name);
+    std::fs::write(&path, text).expect("written");
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).expect("set");
+}
+
+/// A key of 32 bytes, in base64.
+pub const KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
+/// Another.
+pub const OTHER_KEY: &str = "ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA=";
+
+impl Daemon {
+    /// Starts this same program as a daemon, and waits until it runs; `{dir}` becomes its folder.
+    pub fn start(host: &Namespace, role: &str, config: &str) -> Self {
+        let daemon = Self::spawn(host, role, config);
+        daemon.wait_until("it runs", || daemon.log().contains("running"));
+        daemon
+    }
+
+    /// Starts it without waiting.
+    pub fn spawn(host: &Namespace, role: &str, config: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        write_key(&folder, "key", KEY);
+        write_key(&folder, "other", OTHER_KEY);
+        let text = config.replace("{dir}", folder.path().to_str().expect("a plain path"));
+        let path = folder.path().join("tunnel.toml");
+        std::fs::write(&path, text).expect("written");
+        let log = File::create(folder.path().join("log")).expect("a log");
+        let program = std::env::current_exe().expect("this program");
+        let child = host.enter(|| {
+            Command::new(program)
+                .args(["daemon", role])
+                .arg(&path)
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(log)
+                .spawn()
+        });
+        Self {
+            child: child.expect("it can be run"),
+            folder,
+        }
+    }
+
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("log")).expect("a log")
+    }
+
+    /// Asks its admin socket.
+    pub fn ask(&self, request: &Value) -> Result<Value, TunnelError> {
+        tunnel::ask(&self.folder.path().join("sock"), request)
+    }
+
+    pub fn status(&self) -> Value {
+        self.ask(&json!({ "command": "status" }))
+            .expect("it answers")
+    }
+
+    /// A path's status, by its index.
+    pub fn path(&self, index: usize) -> Value {
+        self.status()["connections"][0]["paths"][index].clone()
+    }
+
+    pub fn wait_until(&self, what: &str, is_so: impl Fn() -> bool) {
+        let until = Instant::now() + Duration::from_secs(20);
+        while !is_so() {
+            assert!(
+                Instant::now() < until,
+                "{what}: not within 20 s\n{}",
+                self.log()
+            );
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Waits until so many paths of its first connection are up.
+    pub fn wait_for_paths(&self, count: usize) {
+        self.wait_until(&format!("{count} paths are up"), || {
+            let status = self.status();
+            let paths = status["connections"][0]["paths"].as_array().cloned();
+            let up = |path: &&Value| path["state"] == "up";
+            paths.is_some_and(|paths| paths.iter().filter(up).count() == count)
+        });
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if std::thread::panicking() {
+            eprintln!("--- log of a daemon ---\n{}", self.log());
+        }
+    }
+}
+
+/// A server that hears at both wires, in IPv4 and IPv6.
+pub fn server_config(more: &str) -> String {
+    format!(
+        "listen = [\"0.0.0.0:6511\", \"[::]:6511\"]\n{more}\n\
+         [admin]\nsocket = \"{{dir}}/sock\"\n[log]\nlevel = \"debug\"\n\
+         [tun]\nname = \"t0\"\naddresses = [\"10.99.0.1/24\", \"fd99::1/64\"]\n\
+         [[client]]\nname = \"one\"\nkey-file = \"{{dir}}/key\"\n\
+         addresses = [\"10.99.0.2/32\", \"fd99::2/128\"]\n"
+    )
+}
+
+/// A client with these paths (`[[path]]` tables).
+pub fn client_config(more: &str, paths: &str) -> String {
+    format!(
+        "key-file = \"{{dir}}/key\"\n{more}\n\
+         [admin]\nsocket = \"{{dir}}/sock\"\n[log]\nlevel = \"debug\"\n\
+         [tun]\nname = \"t0\"\naddresses = [\"10.99.0.2/24\", \"fd99::2/64\"]\n{paths}"
+    )
+}
+
+/// Paths over both wires.
+pub fn two_paths(more: &str) -> String {
+    format!(
+        "[[path]]\nname = \"a\"\ninterface = \"a\"\nremote = \"10.1.0.1:6511\"\n{more}\
+         [[path]]\nname = \"b\"\ninterface = \"b\"\nremote = \"10.2.0.1:6511\"\n\
+         priority = \"secondary\"\n{more}"
+    )
+}
+
+/// One path over the first wire.
+pub fn one_path(more: &str) -> String {
+    format!("[[path]]\nname = \"a\"\ninterface = \"a\"\nremote = \"10.1.0.1:6511\"\n{more}")
+}
+
+/// Byte of a download at a place.
+fn byte(at: usize) -> u8 {
+    (at as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0]
+}
+
+/// What a download showed.
+pub struct Download {
+    pub mbps: f64,
+    /// Longest time without a byte.
+    pub gap: Duration,
+}
+
+/// A TCP server that sends so many bytes to whoever connects.
+pub fn serve(host: &Namespace, address: &str, bytes: usize) -> std::thread::JoinHandle<()> {
+    let address: SocketAddr = address.parse().expect("an address");
+    let listener = host.enter(|| TcpListener::bind(address)).expect("bound");
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("accepted");
+        let mut sent = 0;
+        let mut chunk = vec![0; 65_536];
+        while sent < bytes {
+            let n = chunk.len().min(bytes - sent);
+            for (i, to) in chunk[..n].iter_mut().enumerate() {
+                *to = byte(sent + i);
+            }
+            if stream.write_all(&chunk[..n]).is_err() {
+                return;
+            }
+            sent += n;
+        }
+    })
+}
+
+/// Downloads so many bytes and compares each; `at` is called once when half has come.
+pub fn download(
+    host: &Namespace,
+    address: &str,
+    bytes: usize,
+    at: impl FnOnce() + Send,
+) -> Download {
+    let address: SocketAddr = address.parse().expect("an address");
+    host.enter(move || {
+        let mut stream = connect(address);
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .expect("set");
+        let (mut got, mut gap, mut half) = (0, Duration::ZERO, Some(at));
+        let mut buffer = vec![0; 65_536];
+        let began = Instant::now();
+        let mut last = began;
+        while got < bytes {
+            let n = stream.read(&mut buffer).expect("bytes keep coming");
+            assert!(n > 0, "it ended after {got} of {bytes} bytes");
+            gap = gap.max(last.elapsed());
+            for (i, value) in buffer[..n].iter().enumerate() {
+                assert_eq!(*value, byte(got + i), "byte {}", got + i);
+            }
+            got += n;
+            if got > bytes / 2
+                && let Some(at) = half.take()
+            {
+                at();
+            }
+            last = Instant::now();
+        }
+        let mbps = bytes as f64 * 8.0 / began.elapsed().as_secs_f64() / 1e6;
+        Download { mbps, gap }
+    })
+}
+
+/// Connects, patiently.
+fn connect(address: SocketAddr) -> TcpStream {
+    let until = Instant::now() + Duration::from_secs(10);
+    loop {
+        match TcpStream::connect_timeout(&address, Duration::from_secs(3)) {
+            Ok(stream) => return stream,
+            Err(error) => assert!(Instant::now() < until, "{address}: {error}"),
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// What this program does as `PROGRAM daemon ROLE FILE`: it is an end of the tunnel.
+pub fn run_daemon(arguments: &[String]) -> ExitCode {
+    let role = match arguments[0].as_str() {
+        "client" => Role::Client,
+        _ => Role::Server,
+    };
+    let file = std::path::PathBuf::from(&arguments[1]);
+    let config = match Config::load(&file, role) {
+        Ok(config) => config,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    let start = Start {
+        config,
+        file: Some(file),
+    };
+    match tunnel::run(&start) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(if matches!(error, TunnelError::Key(_)) {
+                2
+            } else {
+                1
+            })
+        }
+    }
+}
