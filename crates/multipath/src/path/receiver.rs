@@ -293,11 +293,12 @@ impl Receiver {
     }
 
     /// What the packet of our own with the number `carrier`, which is about to leave, shall acknowledge;
-    /// nothing before anything has arrived. Counts as told.
-    pub fn acknowledge(&mut self, now: Instant, carrier: SeqNo) -> Option<AckParts> {
+    /// nothing before anything has arrived. Counts as told. The vector has at most `room` bytes (at
+    /// least one), and [`ReceiverConfig::max_vector`].
+    pub fn acknowledge(&mut self, now: Instant, carrier: SeqNo, room: usize) -> Option<AckParts> {
         let (highest, arrived_at) = self.highest?;
         let mut vector = AckVector::default();
-        self.write_vector(highest, &mut vector);
+        self.write_vector(highest, room.max(1), &mut vector);
         self.due = Due::default();
         let is_stale = |probe: Probe| now.saturating_since(probe.sent_at) > PROBE_LIFE;
         if self.probe.is_none_or(is_stale) {
@@ -315,13 +316,13 @@ impl Receiver {
     }
 
     /// Runs from `highest` down to what the sender knows, as far as they have room.
-    fn write_vector(&self, highest: u64, vector: &mut AckVector) {
+    fn write_vector(&self, highest: u64, room: usize, vector: &mut AckVector) {
+        let most_bytes = self.config.max_vector.min(room);
         let oldest = self.told.min(highest).max(self.oldest(highest));
         let mut end = highest + 1;
         while end > oldest {
             let (state, run) = self.run_below(end, oldest);
-            let most =
-                (self.config.max_vector - vector.len()) as u64 * u64::from(AckVector::MAX_RUN);
+            let most = (most_bytes - vector.len()) as u64 * u64::from(AckVector::MAX_RUN);
             if most == 0 {
                 break;
             }

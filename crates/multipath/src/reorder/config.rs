@@ -138,6 +138,18 @@ impl ReorderConfig {
     }
 }
 
+impl ReorderConfig {
+    /// By how much two paths may differ for packets of both to be put in order.
+    pub fn max_lag(&self) -> Duration {
+        match self.rule {
+            // nobody waits, whatever the difference
+            WaitRule::Off | WaitRule::Static => Duration::MAX,
+            WaitRule::Fixed(wait) => wait.min(self.max_wait),
+            WaitRule::Adaptive | WaitRule::Equalised => self.max_wait.saturating_sub(self.margin),
+        }
+    }
+}
+
 impl Default for ReorderConfig {
     fn default() -> Self {
         Self::new(WaitRule::Adaptive)

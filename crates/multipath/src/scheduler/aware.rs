@@ -8,18 +8,22 @@
 //!
 //! ```text
 //!   bdp  = rate * min_rtt
-//!   full = gain * bdp + allowance          but never more than cwnd
+//!   full = bdp + min((gain - 1) * bdp, rate * max_queue) + allowance      but never more than cwnd
 //! ```
 //!
 //! `rate` is what the path has lately delivered, or what a fresh radio report says that it can. With
 //! `gain` above 1 the path keeps being filled a little above its estimate, so that the estimate can
-//! rise when the path does; the allowance is for acknowledgements that come in pairs or batches.
-//! What neither path takes waits in the scheduler's buffer, where it can still go either way, and
-//! not in a bottleneck.
+//! rise when the path does, but by no longer a queue than `max_queue`, which stays below what CoDel
+//! takes for a standing one (RFC 8289: 5 ms); the allowance is for acknowledgements that come in
+//! pairs or batches. What neither path takes waits in the scheduler's buffer, where it can still go
+//! either way, and not in a bottleneck.
 //!
 //! A path that paces is full as well once a packet would wait there for longer than `max_wait`: the
 //! numbers of packets are given as paths are chosen, and what waits on one path while later numbers
 //! leave on another arrives out of order.
+//!
+//! A path so slow that the receiver would give its packets up before they come (its least round-trip
+//! time against the least of all, halved) is not used while there is another.
 //!
 //! While the rate still grows, `gain` is 2, as in slow start; it has stopped growing when it has not
 //! risen by a quarter for three round trips (the rule by which BBR leaves its startup). Without any
@@ -47,6 +51,8 @@ pub struct AwareConfig {
     pub allowance: Packets,
     /// Longest wait on a path that paces.
     pub max_wait: Duration,
+    /// Longest queue that the gain makes.
+    pub max_queue: Duration,
 }
 
 impl Default for AwareConfig {
@@ -55,6 +61,7 @@ impl Default for AwareConfig {
             gain: 1.25,
             allowance: Packets::new(6),
             max_wait: Duration::from_millis(2),
+            max_queue: Duration::from_millis(3),
         }
     }
 }
@@ -71,6 +78,8 @@ struct Growth {
 #[derive(Clone, Debug)]
 pub struct Aware {
     config: AwareConfig,
+    /// How much later than the fastest path another may deliver.
+    max_lag: Duration,
     /// By path number.
     growth: Vec<Option<Growth>>,
 }
@@ -83,8 +92,14 @@ impl Aware {
                 gain: config.gain.max(1.0),
                 ..config
             },
+            max_lag: Duration::MAX,
             growth: Vec::new(),
         }
+    }
+
+    fn is_too_slow(&self, path: &PathView, fastest: Duration) -> bool {
+        path.min_rtt
+            .is_some_and(|rtt| rtt.saturating_sub(fastest) / 2 > self.max_lag)
     }
 
     fn note_growth(&mut self, now: Instant, path: &PathView) {
@@ -114,7 +129,13 @@ impl Aware {
     fn fill(&self, now: Instant, path: &PathView) -> Option<Packets> {
         let rate = path.radio_rate.or(path.delivery_rate)?;
         let bdp = rate.bytes_in(path.min_rtt?);
-        let packets = bdp.ratio(path.packet_size) * self.gain(now, path);
+        let gain = self.gain(now, path);
+        let queue = bdp.mul_f64(gain - 1.0);
+        let queue = match gain > self.config.gain {
+            true => queue,
+            false => queue.min(rate.bytes_in(self.config.max_queue)),
+        };
+        let packets = (bdp + queue).ratio(path.packet_size);
         Some(Packets::new(packets.ceil() as u64) + self.config.allowance)
     }
 
@@ -132,7 +153,14 @@ impl Scheduler for Aware {
 
     fn choose(&mut self, now: Instant, _waiting: Waiting, paths: &[PathView]) -> PathSet {
         paths.iter().for_each(|path| self.note_growth(now, path));
-        cheapest(paths.iter().filter(|path| self.has_room(now, path)))
+        let fastest = paths.iter().filter_map(|path| path.min_rtt).min();
+        let fastest = fastest.unwrap_or(Duration::ZERO);
+        let usable = paths.iter().filter(|path| !self.is_too_slow(path, fastest));
+        cheapest(usable.filter(|path| self.has_room(now, path)))
+    }
+
+    fn set_max_lag(&mut self, lag: Duration) {
+        self.max_lag = lag;
     }
 
     fn is_full(&self, now: Instant, path: &PathView) -> bool {
@@ -205,6 +233,16 @@ mod tests {
     }
 
     #[test]
+    fn a_path_that_cannot_be_put_in_order_is_left_while_there_is_another() {
+        let mut aware = Aware::new(AwareConfig::default());
+        aware.set_max_lag(Duration::from_millis(90));
+        let slow = |rtt| path(1, 3, 100, 0, rtt);
+        assert_eq!(settled(&mut aware, &[measured(200), slow(204)]), [1]);
+        assert!(settled(&mut aware, &[measured(200), slow(206)]).is_empty());
+        assert_eq!(settled(&mut aware, &[slow(206)]), [1]);
+    }
+
+    #[test]
     fn a_rate_that_grows_may_double() {
         let mut aware = Aware::new(AwareConfig::default());
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
@@ -214,7 +252,7 @@ mod tests {
         };
         let mut has_room = |ms, used| !aware.choose(at(ms), waiting, &[measured(used)]).is_empty();
         assert!(has_room(0, 205) && !has_room(0, 206));
-        // three round trips of 24 ms later it is one and a quarter
-        assert!(has_room(71, 205) && !has_room(72, 131) && has_room(72, 130));
+        // three round trips of 24 ms later 3 ms more than the product: 112.5 packets
+        assert!(has_room(71, 205) && !has_room(72, 119) && has_room(72, 118));
     }
 }

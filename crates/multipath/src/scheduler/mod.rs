@@ -158,6 +158,9 @@ pub trait Scheduler: Send {
     /// The paths that the next waiting packet takes; none: it waits until something changes.
     /// `paths` are those that may carry data now, in the order of their numbers; it may be empty.
     fn choose(&mut self, now: Instant, waiting: Waiting, paths: &[PathView]) -> PathSet;
+    /// How much later than the fastest path another may deliver, so that the receiver can still put
+    /// packets in order. Told once, before all else.
+    fn set_max_lag(&mut self, _lag: Duration) {}
     /// True if the path carries as much as the scheduler would ever give it: what it delivers then is
     /// what it can.
     fn is_full(&self, _now: Instant, path: &PathView) -> bool {

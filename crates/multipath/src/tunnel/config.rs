@@ -78,6 +78,8 @@ pub struct PathConfig {
     /// A full packet on the path with all its headers: what congestion control takes every packet
     /// for.
     pub packet_size: Bytes,
+    /// What the headers below DCCP take of that: 28 bytes of IPv4 and UDP, 48 of IPv6 and UDP.
+    pub lower_headers: Bytes,
 }
 
 impl Default for PathConfig {
@@ -88,6 +90,7 @@ impl Default for PathConfig {
             priority: PathPriority::PRIMARY,
             address: AddressId::default(),
             packet_size: Bytes::new(1_500),
+            lower_headers: Bytes::new(28),
         }
     }
 }

@@ -132,6 +132,8 @@ pub struct Tunnel<P> {
 
 impl<P: Payload> Tunnel<P> {
     fn new(config: TunnelConfig, role: Role, scheduler: Box<dyn Scheduler>, seed: u64) -> Self {
+        let mut scheduler = scheduler;
+        scheduler.set_max_lag(config.reorder.max_lag());
         let streams = Streams::new(seed);
         let mut rng = streams.stream("tunnel");
         let next_mp_seq = MpSeq::new(rng.next_u64());

@@ -10,9 +10,18 @@ use crate::scheduler::{Waiting, keep_allowed};
 use crate::seq::{MpSeq, SeqNo};
 use units::{Bytes, Duration, Ecn, Instant, Packets};
 
-/// What an acknowledgement of usual length adds to a data packet, in bytes: its number, the options
-/// Ack Vector and Elapsed Time.
-const ACKNOWLEDGEMENT: usize = 48;
+/// Bytes of a data packet's header with its number in the connection.
+const DATA_HEADER: usize = 28;
+/// Bytes of `MP_RTT`.
+const RTT_OPTION: usize = 12;
+/// What an acknowledgement adds beside its vector: its number, the head of the option, Elapsed Time
+/// and padding.
+const ACKNOWLEDGEMENT: usize = 8 + 2 + 6 + 3;
+/// Least room for a vector that is worth the option: that many runs are told.
+const LEAST_VECTOR: usize = 4;
+/// A packet so much shorter than a full one carries whatever acknowledgement there is; a longer one
+/// only one that is due, as packets of one length leave together.
+const SHORT: usize = 400;
 /// The peer is told a path's round-trip time at most so often.
 const RTT_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -140,12 +149,11 @@ impl<P: Payload> Tunnel<P> {
             options.list.push(rtt);
         }
         let seq = path.numbers.take();
-        let has_space = payload.len() + ACKNOWLEDGEMENT <= self.config.mtu;
-        let kind = match has_space && path.wants_acknowledgement() {
-            true => path
-                .add_acknowledgement(now, seq, &mut options)
+        let kind = match path.room_for_vector(now, payload.len(), &options) {
+            Some(room) => path
+                .add_acknowledgement(now, seq, room, &mut options)
                 .map_or(Kind::Data, |ack| Kind::DataAck { ack }),
-            false => Kind::Data,
+            None => Kind::Data,
         };
         let bytes = Bytes::new(payload.len() as u64);
         path.counters.sent += Packets::new(1);
@@ -185,7 +193,7 @@ impl<P: Payload> Tunnel<P> {
             options.list.push(rtt);
         }
         let seq = path.numbers.take();
-        let ack = path.add_acknowledgement(now, seq, &mut options)?;
+        let ack = path.add_acknowledgement(now, seq, usize::MAX, &mut options)?;
         Some(self.numbered(now, index, seq, Kind::Ack { ack }, options))
     }
 
@@ -245,8 +253,23 @@ impl<P> Path<P> {
         self.sender.on_sent(now, &packet);
     }
 
-    fn wants_acknowledgement(&self) -> bool {
-        self.must_ack || (!self.is_stream() && self.receiver.wants_piggyback())
+    /// Bytes that an Ack Vector may take on a data packet that leaves now; none: it is to carry no
+    /// acknowledgement.
+    fn room_for_vector(&self, now: Instant, payload: usize, options: &Options) -> Option<usize> {
+        let is_wanted = match payload < SHORT {
+            _ if self.must_ack => true,
+            _ if self.is_stream() => false,
+            true => self.receiver.wants_piggyback(),
+            false => self.receiver.is_ack_due(now),
+        };
+        if !is_wanted {
+            return None;
+        }
+        let full = self.config.packet_size.get() as usize;
+        let lower = self.config.lower_headers.get() as usize;
+        let others = DATA_HEADER + RTT_OPTION * options.list.len() + ACKNOWLEDGEMENT;
+        full.checked_sub(lower + payload + others)
+            .filter(|&room| room >= LEAST_VECTOR)
     }
 
     /// Puts an acknowledgement on the packet `carrier`; returns its number. None before anything was
@@ -255,13 +278,14 @@ impl<P> Path<P> {
         &mut self,
         now: Instant,
         carrier: SeqNo,
+        room: usize,
         options: &mut Options,
     ) -> Option<SeqNo> {
         self.must_ack = false;
         if self.is_stream() {
             return self.numbers.greatest_received();
         }
-        let parts = self.receiver.acknowledge(now, carrier)?;
+        let parts = self.receiver.acknowledge(now, carrier, room)?;
         options.ack_vector = Some(parts.vector);
         options.elapsed = Some(parts.elapsed);
         Some(parts.ack)

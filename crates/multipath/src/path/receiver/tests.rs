@@ -51,7 +51,9 @@ fn rfc_4340_11_4_the_vector_is_newest_first_across_the_wrap() {
         arrive(&mut r, n, n);
     }
     r.on_packet(at(6), seq(6), Ecn::Ce, true);
-    let parts = r.acknowledge(at(10), SeqNo::new(1)).expect("arrivals");
+    let parts = r
+        .acknowledge(at(10), SeqNo::new(1), usize::MAX)
+        .expect("arrivals");
     assert_eq!(parts.ack, SeqNo::new(3), "wrapped");
     assert_eq!(
         runs(&parts),
@@ -97,15 +99,15 @@ fn rfc_4341_6_acks_are_due_by_ratio_delay_gap_and_mark() {
     assert!(r.is_ack_due(at(5)), "delayed long enough");
     arrive(&mut r, 1, 1);
     assert!(r.is_ack_due(at(1)), "the second packet");
-    r.acknowledge(at(1), SeqNo::new(1));
+    r.acknowledge(at(1), SeqNo::new(1), usize::MAX);
     assert!(!r.is_ack_due(at(100)) && !r.wants_piggyback());
     assert_eq!(r.next_deadline(), None);
     arrive(&mut r, 2, 3);
     assert!(r.is_ack_due(at(2)), "a gap");
-    r.acknowledge(at(2), SeqNo::new(2));
+    r.acknowledge(at(2), SeqNo::new(2), usize::MAX);
     arrive(&mut r, 3, 2);
     assert!(r.is_ack_due(at(3)), "what was missing came");
-    r.acknowledge(at(3), SeqNo::new(3));
+    r.acknowledge(at(3), SeqNo::new(3), usize::MAX);
     r.on_packet(at(4), seq(4), Ecn::Ce, true);
     assert!(r.is_ack_due(at(4)), "a mark");
 }
@@ -127,26 +129,36 @@ fn rfc_4340_11_4_2_what_the_sender_knows_is_left_out() {
     for n in 0..100 {
         arrive(&mut r, n, n);
     }
-    let parts = r.acknowledge(at(100), SeqNo::new(500)).expect("arrivals");
+    let parts = r
+        .acknowledge(at(100), SeqNo::new(500), usize::MAX)
+        .expect("arrivals");
     assert_eq!(parts.vector.packets(), 100);
-    r.acknowledge(at(101), SeqNo::new(501));
+    r.acknowledge(at(101), SeqNo::new(501), usize::MAX);
     r.on_outcome(&outcome_of(&[501], &[]));
     arrive(&mut r, 102, 100);
-    let parts = r.acknowledge(at(102), SeqNo::new(502)).expect("arrivals");
+    let parts = r
+        .acknowledge(at(102), SeqNo::new(502), usize::MAX)
+        .expect("arrivals");
     assert_eq!(parts.vector.packets(), 101, "501 was not the one watched");
     r.on_outcome(&outcome_of(&[502, 500], &[]));
     arrive(&mut r, 103, 102);
-    let parts = r.acknowledge(at(103), SeqNo::new(503)).expect("arrivals");
+    let parts = r
+        .acknowledge(at(103), SeqNo::new(503), usize::MAX)
+        .expect("arrivals");
     assert_eq!(parts.vector.packets(), 3, "100, 101 and 102");
     // one that is lost is followed by the next
     r.on_outcome(&outcome_of(&[], &[503]));
-    r.acknowledge(at(104), SeqNo::new(504));
+    r.acknowledge(at(104), SeqNo::new(504), usize::MAX);
     r.on_outcome(&outcome_of(&[504], &[]));
-    let parts = r.acknowledge(at(105), SeqNo::new(505)).expect("arrivals");
+    let parts = r
+        .acknowledge(at(105), SeqNo::new(505), usize::MAX)
+        .expect("arrivals");
     assert_eq!(parts.vector.packets(), 1, "at least the newest");
     // what comes below is told of again
     arrive(&mut r, 106, 101);
-    let parts = r.acknowledge(at(106), SeqNo::new(506)).expect("arrivals");
+    let parts = r
+        .acknowledge(at(106), SeqNo::new(506), usize::MAX)
+        .expect("arrivals");
     assert_eq!(runs(&parts), [(ReceptionState::Received, 2)]);
 }
 
@@ -155,7 +167,9 @@ fn an_absurd_jump_costs_no_more_than_the_history() {
     let mut r = receiver();
     arrive(&mut r, 0, 0);
     arrive(&mut r, 1, (1 << 46) + 7);
-    let parts = r.acknowledge(at(2), SeqNo::new(1)).expect("arrivals");
+    let parts = r
+        .acknowledge(at(2), SeqNo::new(1), usize::MAX)
+        .expect("arrivals");
     assert_eq!(parts.ack, seq((1 << 46) + 7));
     assert_eq!(parts.vector.len(), 253);
     assert_eq!(arrive(&mut r, 3, 0), Arrival::TooOld);
@@ -183,7 +197,7 @@ proptest! {
             }
         }
         let highest = known.last_key_value().map_or(0, |(&n, _)| n);
-        let parts = r.acknowledge(at(2), SeqNo::new(1)).expect("arrivals");
+        let parts = r.acknowledge(at(2), SeqNo::new(1), usize::MAX).expect("arrivals");
         prop_assert_eq!(parts.ack, seq(highest));
         prop_assert!(parts.vector.len() <= max_vector);
         prop_assert_eq!(&AckVector::from_wire(parts.vector.as_wire()), &parts.vector);

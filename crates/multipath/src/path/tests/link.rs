@@ -305,7 +305,7 @@ impl Loop {
             let seq = self.near.next_seq;
             self.near.next_seq = seq.next();
             let ack = if self.near.receiver.wants_piggyback() {
-                self.near.receiver.acknowledge(now, seq)
+                self.near.receiver.acknowledge(now, seq, usize::MAX)
             } else {
                 None
             };
@@ -365,7 +365,7 @@ impl Loop {
         let now = self.now;
         let seq = self.far.next_seq;
         self.far.next_seq = seq.next();
-        let ack = self.far.receiver.acknowledge(now, seq);
+        let ack = self.far.receiver.acknowledge(now, seq, usize::MAX);
         let packet = SentPacket {
             seq,
             bytes: Bytes::ZERO,
