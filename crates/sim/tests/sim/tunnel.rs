@@ -137,9 +137,10 @@ fn redundant_packets_come_twice_and_are_given_out_once() {
     assert_eq!(run.flows[0].lost, 0);
 }
 
-/// A lossy path: DCCP loses what its wire loses; with a TCP carrier all comes, later.
+/// A lossy path: DCCP loses what its wire loses; with a TCP carrier all comes, later; partial
+/// reliability sends most of it again.
 #[test]
-fn a_tcp_carrier_repairs_what_a_wire_loses() {
+fn carriers_and_reliability_repair_what_a_wire_loses() {
     let lossy = |more: &[(&str, &str)]| {
         let mut set = vec![
             ("rate", "10 Mbit/s"),
@@ -158,6 +159,9 @@ fn a_tcp_carrier_repairs_what_a_wire_loses() {
     assert_eq!(path.retransmits, 0);
     let (lost, path) = lossy(&[("tunnel-cc", "bbr")]);
     assert!(lost < 1.0, "{lost}");
+    assert!(path.retransmits as f64 > expected * 0.6, "{path:?}");
+    let (lost, path) = lossy(&[("tunnel-cc", "ccid5"), ("reliability", "200 ms")]);
+    assert!(lost < expected * 0.2, "{lost}");
     assert!(path.retransmits as f64 > expected * 0.6, "{path:?}");
 }
 
