@@ -451,7 +451,7 @@ impl<P: Payload> Tunnel<P> {
             && path.read_features(packet).is_ok()
             && path
                 .features
-                .is_agreed(Side::Local, Feature::MULTIPATH_CAPABLE);
+                .is_agreed(Side::Remote, Feature::MULTIPATH_CAPABLE);
         if !is_right {
             self.counters.refused_handshakes += 1;
             self.paths[index].numbers.accept(packet);
@@ -538,12 +538,17 @@ impl<P: Payload> Tunnel<P> {
         let path = &mut self.paths[index];
         path.opening = opening;
         path.numbers.begin(packet.seq);
-        path.read_features(packet).map_err(|_| Refusal::Features)?;
-        if !path
+        let read = path.read_features(packet);
+        let is_capable = path
             .features
-            .is_agreed(Side::Remote, Feature::MULTIPATH_CAPABLE)
-        {
-            return Err(Refusal::NotCapable);
+            .is_agreed(Side::Local, Feature::MULTIPATH_CAPABLE);
+        if read.is_err() || !is_capable {
+            // its place is free again, as if nothing had come
+            path.phase = Phase::Closed;
+            return Err(match read {
+                Err(_) => Refusal::Features,
+                Ok(()) => Refusal::NotCapable,
+            });
         }
         path.receiver
             .on_packet(now, packet.seq, units::Ecn::NotEct, false);

@@ -168,7 +168,8 @@ fn wanted_features(phase: Phase, config: &PathConfig, sequence_window: u64) -> N
         features.prefer(side, Feature::MULTIPATH_CAPABLE, &[MULTIPATH_VERSION]);
     }
     if is_client {
-        features.change(Side::Local, Feature::MULTIPATH_CAPABLE, false);
+        // the server confirms by Confirm L (RFC 9897 3.1)
+        features.change(Side::Remote, Feature::MULTIPATH_CAPABLE, false);
         features.change(Side::Local, Feature::SEND_ACK_VECTOR, false);
         features.change(Side::Remote, Feature::SEND_ACK_VECTOR, false);
     }

@@ -250,10 +250,14 @@ impl<P: Payload> Tunnel<P> {
 }
 
 impl<P> Path<P> {
-    /// Negotiation, and what it has changed.
+    /// Negotiation, and what it has changed; before it, whether the packet has a Mandatory option that is
+    /// not understood (RFC 4340 5.8.2).
     pub(super) fn read_features(&mut self, packet: &Packet) -> Result<(), OptionFault> {
         if packet.options.list.is_empty() {
             return Ok(());
+        }
+        if let Some(fault) = packet.options.fault() {
+            return Err(fault);
         }
         self.features.on_packet(packet)?;
         let window = |side| self.features.value(side, Feature::SEQUENCE_WINDOW);
