@@ -733,3 +733,30 @@ fn a_mandatory_option_that_is_not_known_ends_its_path() {
     );
     assert!(net.works());
 }
+
+/// A join that is refused because its client is not multipath capable takes no place: a hundred of
+/// them, more than there are places.
+#[test]
+fn refused_joins_take_no_place() {
+    let mut net = Net::opened();
+    let connection = net.tunnel().connection_id();
+    let now = net.now;
+    for i in 0..100u8 {
+        let offer = JoinOffer {
+            address: AddressId(i + 2),
+            connection,
+            nonce: u32::from(i),
+        };
+        let mut request = net.request(u64::from(i), 2_000 + u16::from(i), offer.option());
+        let is_join = |o: &DccpOption| matches!(o, DccpOption::Multipath(_));
+        request.options.list.retain(is_join);
+        let from = flow(PathId(7), ATTACKER);
+        let taken = net.server.receive(now, from, &request, None, Ecn::NotEct);
+        assert_eq!(taken, None);
+    }
+    let third = net.client.open_path(now, path(2), (1_002, 6_511));
+    let third = third.expect("opens");
+    net.run(50);
+    let stats = net.client.path_stats(net.now, third);
+    assert!(stats.is_some_and(|stats| stats.is_usable));
+}
