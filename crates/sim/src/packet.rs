@@ -11,7 +11,7 @@ use queue::Ecn;
 use units::{Bytes, Instant};
 
 /// IPv4 and UDP headers without options (RFC 791 3.1, RFC 768).
-const UDP_HEADERS: Bytes = Bytes::new(28);
+pub(crate) const UDP_HEADERS: Bytes = Bytes::new(28);
 
 /// A datagram of a UDP application.
 #[derive(Clone, Copy, Debug)]

@@ -4,6 +4,7 @@ use super::{End, Path, UeTunnel};
 use crate::Error;
 use crate::carried::Ledger;
 use crate::network::TunnelEnd;
+use crate::packet::UDP_HEADERS;
 use crate::schedule::EntityId;
 use crate::stream::{StreamEnd, build_config};
 use crate::world::Entity;
@@ -140,5 +141,7 @@ pub(super) fn path_config(spec: &TunnelSpec, index: usize) -> PathConfig {
         priority: PathPriority::from_bits(path.priority),
         address: AddressId(index as u8),
         packet_size,
+        // as the simulator counts them: IPv4 and UDP
+        lower_headers: UDP_HEADERS,
     }
 }
