@@ -239,11 +239,9 @@ impl<P: Payload> Tunnel<P> {
         if self.role == Role::Client && self.paths.iter().any(is_used) {
             return Err(Refusal::AddressInUse(config.address.0));
         }
-        // the number of a path that is over is free again
-        let free = self
-            .paths
-            .iter()
-            .position(|path| path.phase == Phase::Closed);
+        // the number of a path that is over is free again, once its Reset has left
+        let is_free = |path: &Path<P>| path.phase == Phase::Closed && path.reset.is_none();
+        let free = self.paths.iter().position(is_free);
         let index = free.unwrap_or(self.paths.len());
         if index >= usize::from(PathSet::MAX_PATHS) {
             return Err(Refusal::TooManyPaths);

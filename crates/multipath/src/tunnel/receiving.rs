@@ -12,6 +12,9 @@ use crate::signal::Signal;
 use crate::{PathId, Payload};
 use units::{Bytes, Duration, Ecn, Instant, Packets};
 
+/// The peer may have no larger sequence window than this, whatever it says: the smaller it is, the
+/// harder are packets to make up (RFC 4340 7.5.5).
+const MAX_SEQUENCE_WINDOW: u64 = 1 << 20;
 /// A Sync is sent at most so often (RFC 4340 7.5.4 asks for a limit).
 const SYNC_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -260,7 +263,10 @@ impl<P> Path<P> {
             return Err(fault);
         }
         self.features.on_packet(packet)?;
-        let window = |side| self.features.value(side, Feature::SEQUENCE_WINDOW);
+        let window = |side| {
+            let window = self.features.value(side, Feature::SEQUENCE_WINDOW);
+            window.min(MAX_SEQUENCE_WINDOW)
+        };
         self.numbers.local_window = window(Side::Local);
         self.numbers.remote_window = window(Side::Remote);
         self.must_ack |= self.features.has_confirms();
