@@ -157,6 +157,7 @@ impl Client {
             priority: config.priority,
             address: AddressId(self.next_address),
             packet_size: Bytes::new((self.mtu + limits::OVERHEAD) as u64),
+            lower_headers: Bytes::new(if config.remote.is_ipv6() { 48 } else { 28 }),
         };
         // ports tell paths apart behind one address: each has its own
         self.ports = self.ports.wrapping_add(1).max(1);
