@@ -298,10 +298,11 @@ impl Receiver {
     pub fn acknowledge(&mut self, now: Instant, carrier: SeqNo, room: usize) -> Option<AckParts> {
         let (highest, arrived_at) = self.highest?;
         let mut vector = AckVector::default();
-        self.write_vector(highest, room.max(1), &mut vector);
+        let is_whole = self.write_vector(highest, room.max(1), &mut vector);
         self.due = Due::default();
         let is_stale = |probe: Probe| now.saturating_since(probe.sent_at) > PROBE_LIFE;
-        if self.probe.is_none_or(is_stale) {
+        // one that left something out is no proof that the rest was told
+        if is_whole && self.probe.is_none_or(is_stale) {
             self.probe = Some(Probe {
                 seq: carrier,
                 told: highest + 1,
@@ -315,20 +316,21 @@ impl Receiver {
         })
     }
 
-    /// Runs from `highest` down to what the sender knows, as far as they have room.
-    fn write_vector(&self, highest: u64, room: usize, vector: &mut AckVector) {
+    /// Runs from `highest` down to what the sender knows, as far as they have room; true if all had.
+    fn write_vector(&self, highest: u64, room: usize, vector: &mut AckVector) -> bool {
         let most_bytes = self.config.max_vector.min(room);
         let oldest = self.told.min(highest).max(self.oldest(highest));
         let mut end = highest + 1;
         while end > oldest {
             let (state, run) = self.run_below(end, oldest);
             let most = (most_bytes - vector.len()) as u64 * u64::from(AckVector::MAX_RUN);
-            if most == 0 {
-                break;
-            }
             vector.push(state, run.min(most));
+            if run > most {
+                return false;
+            }
             end -= run;
         }
+        true
     }
 
     /// State of the number before `end` and how many from it downwards share it, not below `oldest`.

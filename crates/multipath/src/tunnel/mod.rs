@@ -117,6 +117,8 @@ pub struct Tunnel<P> {
     /// What may have to be sent again, with partial reliability.
     kept: Option<Reliability<P>>,
     next_mp_seq: MpSeq,
+    /// All that had a path then has been given to it, and nothing has happened since.
+    settled_at: Option<Instant>,
     /// Scratch for the scheduler.
     views: Vec<PathView>,
     reorder: Reorder<P>,
@@ -156,6 +158,7 @@ impl<P: Payload> Tunnel<P> {
             again: VecDeque::new(),
             kept,
             next_mp_seq,
+            settled_at: None,
             views: Vec::new(),
             outbox: Outbox::new(OutboxConfig::default()),
             inbox: Inbox::new(),
@@ -177,6 +180,7 @@ impl<P: Payload> Tunnel<P> {
             return Err(payload);
         }
         self.waiting.push_back(payload);
+        self.settled_at = None;
         Ok(())
     }
 
@@ -219,6 +223,7 @@ impl<P: Payload> Tunnel<P> {
 
     /// A deadline has come. What is to leave and to be delivered now is fetched as always.
     pub fn on_deadline(&mut self, now: Instant) {
+        self.settled_at = None;
         for index in 0..self.paths.len() {
             match self.paths[index].phase {
                 Phase::Open => self.on_open_deadline(now, index),
@@ -283,11 +288,13 @@ impl<P: Payload> Tunnel<P> {
     }
 
     fn path_mut(&mut self, path: PathId) -> Option<&mut Path<P>> {
+        self.settled_at = None;
         self.paths.get_mut(usize::from(path.0))
     }
 
     /// Tells of paths that came up or went down since it was last called.
     fn note_changes(&mut self, index: usize) {
+        self.settled_at = None;
         let path = &mut self.paths[index];
         let (was, is) = (path.was_usable, path.is_usable());
         if was == is {
@@ -315,6 +322,7 @@ impl<P: Payload> Tunnel<P> {
                 kept.on_withdrawn(queued.mp_seq);
             }
         }
+        self.settled_at = None;
         self.again.extend(queue);
         let again = self.again.make_contiguous();
         again.sort_by(|a, b| a.mp_seq.circular_cmp(b.mp_seq));

@@ -29,6 +29,7 @@ impl<P: Payload> Tunnel<P> {
         payload: Option<P>,
         ecn: Ecn,
     ) {
+        self.settled_at = None;
         let index = usize::from(path.0);
         let Some(path) = self.paths.get_mut(index) else {
             return;

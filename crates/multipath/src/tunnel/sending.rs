@@ -33,7 +33,11 @@ impl<P: Payload> Tunnel<P> {
                 return Some(transmit);
             }
         }
-        self.schedule(now);
+        // packets that leave change no choice: what they leave on the path they are in flight
+        if self.settled_at != Some(now) {
+            self.schedule(now);
+            self.settled_at = Some(now);
+        }
         let paths = self.paths.len();
         for offset in 0..paths {
             let index = (self.turn + offset) % paths;
@@ -44,13 +48,16 @@ impl<P: Payload> Tunnel<P> {
             }
         }
         self.turn = (self.turn + 1) % paths.max(1);
+        if self.waiting.is_empty() && self.again.is_empty() {
+            self.note_idle(now);
+        }
         (0..paths).find_map(|index| self.acknowledgement(now, index))
     }
 
     /// Gives waiting packets to paths, as long as the scheduler has one for them.
     fn schedule(&mut self, now: Instant) {
         if self.waiting.is_empty() && self.again.is_empty() {
-            return self.note_idle(now);
+            return;
         }
         let mut views = core::mem::take(&mut self.views);
         views.clear();
@@ -75,9 +82,6 @@ impl<P: Payload> Tunnel<P> {
             }
         }
         self.views = views;
-        if self.waiting.is_empty() && self.again.is_empty() {
-            self.note_idle(now);
-        }
     }
 
     fn next_size(&self) -> Option<Bytes> {

@@ -162,6 +162,23 @@ fn rfc_4340_11_4_2_what_the_sender_knows_is_left_out() {
     assert_eq!(runs(&parts), [(ReceptionState::Received, 2)]);
 }
 
+/// What had no room in the acknowledgement that arrived is told again.
+#[test]
+fn a_vector_cut_short_proves_nothing() {
+    let mut r = receiver();
+    for n in 0..10 {
+        arrive(&mut r, n, 2 * n);
+    }
+    let parts = r.acknowledge(at(10), SeqNo::new(1), 4).expect("arrivals");
+    assert_eq!(parts.vector.packets(), 4);
+    r.on_outcome(&outcome_of(&[1], &[]));
+    let parts = r.acknowledge(at(11), SeqNo::new(2), 253).expect("arrivals");
+    assert_eq!(parts.vector.packets(), 19);
+    r.on_outcome(&outcome_of(&[2], &[]));
+    let parts = r.acknowledge(at(12), SeqNo::new(3), 253).expect("arrivals");
+    assert_eq!(parts.vector.packets(), 1);
+}
+
 #[test]
 fn an_absurd_jump_costs_no_more_than_the_history() {
     let mut r = receiver();
