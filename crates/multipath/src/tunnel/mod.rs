@@ -333,3 +333,5 @@ impl<P: Payload> Tunnel<P> {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod wrapping;
