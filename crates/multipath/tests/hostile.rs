@@ -65,8 +65,12 @@ fn path(address: u8) -> PathConfig {
 
 impl Net {
     fn new(shared: Option<&PreSharedKey>) -> Self {
+        Self::with(shared, TunnelConfig::default())
+    }
+
+    fn with(shared: Option<&PreSharedKey>, tunnel: TunnelConfig) -> Self {
         let config = ServerConfig {
-            tunnel: TunnelConfig::default(),
+            tunnel,
             scheduler: "rr".to_owned(),
             path: path(0),
             shared: shared.cloned().into_iter().collect(),
@@ -759,4 +763,28 @@ fn refused_joins_take_no_place() {
     net.run(50);
     let stats = net.client.path_stats(net.now, third);
     assert!(stats.is_some_and(|stats| stats.is_usable));
+}
+
+/// A client that vanishes: its connection is asked for two minutes, then forgotten.
+#[test]
+fn a_client_that_vanishes_is_forgotten() {
+    let tunnel = TunnelConfig {
+        keepalive: Some(Duration::from_secs(5)),
+        ..TunnelConfig::default()
+    };
+    let mut net = Net::with(None, tunnel);
+    net.run(100);
+    let mut asked = 0;
+    for second in 0..200 {
+        net.now += Duration::from_secs(1);
+        let now = net.now;
+        net.server.on_deadline(now);
+        while net.server.poll_transmit(now).is_some() {
+            asked += 1;
+        }
+        let is_there = net.server.connections().count() == 1;
+        assert!(is_there || second >= 118, "{second}");
+    }
+    assert_eq!(net.server.connections().count(), 0);
+    assert!(asked < 300, "{asked}");
 }

@@ -15,6 +15,8 @@ use units::{Bytes, Duration, Ecn, Instant, Packets};
 /// The peer may have no larger sequence window than this, whatever it says: the smaller it is, the
 /// harder are packets to make up (RFC 4340 7.5.5).
 const MAX_SEQUENCE_WINDOW: u64 = 1 << 20;
+/// A server forgets a path that does not answer after so long: its client opens another, if it lives.
+const GIVE_UP: Duration = Duration::from_secs(120);
 /// A Sync is sent at most so often (RFC 4340 7.5.4 asks for a limit).
 const SYNC_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -157,6 +159,10 @@ impl<P: Payload> Tunnel<P> {
             self.after_outcome(now, index);
         }
         let path = &mut self.paths[index];
+        let is_lost = path.probe.is_some() && path.heard_at + GIVE_UP <= now;
+        if is_lost && self.role == super::Role::Server {
+            return self.end_path(index);
+        }
         let is_silent = keepalive.is_some_and(|interval| path.heard_at + interval <= now);
         match path.probe {
             Some(probe) if probe.at <= now => path.probe_again(now),
