@@ -45,6 +45,9 @@ use crate::seq::{MpSeq, SeqNo};
 use cc::{AckSample, CongestionControl, Ctx, LossKind, LossSample, RadioState, RecoveryEnd, Sent};
 use units::{BitRate, Bytes, Duration, Instant, Packets, Rng};
 
+/// How long an idle path's window may be kept (RFC 7661 4.4).
+const NON_VALIDATED_PERIOD: Duration = Duration::from_secs(300);
+
 /// What a data packet counts in the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Counting {
@@ -72,6 +75,9 @@ pub struct SenderConfig {
     /// a power of two. With less room than a control packet needs the oldest number is given up as
     /// lost.
     pub max_outstanding: Packets,
+    /// The window of a path that was idle for longer than a retransmission timeout is kept, for five
+    /// minutes (RFC 7661); otherwise it is restarted (RFC 5681 4.1).
+    pub keeps_idle_window: bool,
 }
 
 impl Default for SenderConfig {
@@ -84,6 +90,7 @@ impl Default for SenderConfig {
             max_rto: Duration::from_secs(60),
             failing_after: 2,
             max_outstanding: Packets::new(1 << 17),
+            keeps_idle_window: false,
         }
     }
 }
@@ -397,7 +404,12 @@ impl Sender {
     fn stamp(&mut self, now: Instant, number: u64, record: &mut Record) {
         let bytes_in_flight = self.flight.counted();
         let is_idle = bytes_in_flight.is_zero() && self.counters.sent > Packets::ZERO;
-        if is_idle && now.saturating_since(self.last_sent_at) > self.rtt.rto() {
+        let may_be_idle = self
+            .config
+            .keeps_idle_window
+            .then_some(NON_VALIDATED_PERIOD);
+        let may_be_idle = may_be_idle.unwrap_or(self.rtt.rto());
+        if is_idle && now.saturating_since(self.last_sent_at) > may_be_idle {
             self.with(now, |cc, cx| cc.on_restart_after_idle(cx));
             self.refresh_window();
         }

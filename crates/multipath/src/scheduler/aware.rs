@@ -8,14 +8,18 @@
 //!
 //! ```text
 //!   bdp  = rate * min_rtt
-//!   full = bdp + min((gain - 1) * bdp, rate * max_queue) + allowance      but never more than cwnd
+//!   full = bdp + min((gain - 1) * bdp, rate * max_queue) + allowance     if a queue stands there
+//!          2 * bdp + allowance                                           if none does
+//!   a queue stands there: srtt > min_rtt + max_queue / 2                 but never more than cwnd
 //! ```
 //!
-//! `rate` is what the path has lately delivered, or what a fresh radio report says that it can. With
-//! `gain` above 1 the path keeps being filled a little above its estimate, so that the estimate can
-//! rise when the path does, but by no longer a queue than `max_queue`, which stays below what CoDel
-//! takes for a standing one (RFC 8289: 5 ms); the allowance is for acknowledgements that come in
-//! pairs or batches. What neither path takes waits in the scheduler's buffer, where it can still go
+//! `rate` is what the path has lately delivered, or what a fresh radio report says that it can. What
+//! was delivered is what there was to send as long as nothing queues, and the path may be as fast
+//! again: then its filling may double in a round trip, as in slow start. Once a queue stands there the
+//! rate is the path's own. Then `gain` above 1 keeps it filled a little above the estimate, so that
+//! no acknowledgement finds it empty, but by no longer a queue than `max_queue`, which stays below what
+//! CoDel takes for a standing one (RFC 8289: 5 ms); the allowance is for acknowledgements that come
+//! in pairs or batches. What neither path takes waits in the scheduler's buffer, where it can still go
 //! either way, and not in a bottleneck.
 //!
 //! A path that paces is full as well once a packet would wait there for longer than `max_wait`: the
@@ -25,22 +29,14 @@
 //! A path so slow that the receiver would give its packets up before they come (its least round-trip
 //! time against the least of all, halved) is not used while there is another.
 //!
-//! While the rate still grows, `gain` is 2, as in slow start; it has stopped growing when it has not
-//! risen by a quarter for three round trips (the rule by which BBR leaves its startup). Without any
-//! estimate the window alone says when a path is full.
-//!
 //! Among paths of the same priority the lower smoothed RTT is first, as in `cpf`.
 
 use super::cpf::cheapest;
 use super::{PathSet, PathView, Scheduler, Waiting};
-use units::{BitRate, Duration, Instant, Packets};
+use units::{Duration, Instant, Packets};
 
-/// Gain while a path's rate grows.
+/// Gain while nothing queues on a path.
 const GROWING_GAIN: f64 = 2.0;
-/// A rate so much above the last has grown.
-const GROWTH: f64 = 1.25;
-/// Round trips without growth after which a rate has stopped growing.
-const FULL_ROUNDS: u64 = 3;
 
 /// Of [`Aware`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,22 +62,12 @@ impl Default for AwareConfig {
     }
 }
 
-/// How far a path's rate has grown.
-#[derive(Clone, Copy, Debug)]
-struct Growth {
-    rate: BitRate,
-    /// When it last grew to that.
-    at: Instant,
-}
-
 /// Congestion-aware cheapest path first.
 #[derive(Clone, Debug)]
 pub struct Aware {
     config: AwareConfig,
     /// How much later than the fastest path another may deliver.
     max_lag: Duration,
-    /// By path number.
-    growth: Vec<Option<Growth>>,
 }
 
 impl Aware {
@@ -93,7 +79,6 @@ impl Aware {
                 ..config
             },
             max_lag: Duration::MAX,
-            growth: Vec::new(),
         }
     }
 
@@ -102,47 +87,31 @@ impl Aware {
             .is_some_and(|rtt| rtt.saturating_sub(fastest) / 2 > self.max_lag)
     }
 
-    fn note_growth(&mut self, now: Instant, path: &PathView) {
-        let index = usize::from(path.id.0);
-        if self.growth.len() <= index {
-            self.growth.resize(index + 1, None);
-        }
-        let Some(rate) = path.delivery_rate else {
-            self.growth[index] = None;
-            return;
-        };
-        let has_grown = self.growth[index].is_none_or(|last| rate.ratio(last.rate) >= GROWTH);
-        if has_grown {
-            self.growth[index] = Some(Growth { rate, at: now });
-        }
-    }
-
-    fn gain(&self, now: Instant, path: &PathView) -> f64 {
-        let rounds = path.srtt_or_zero() * FULL_ROUNDS;
-        match self.growth.get(usize::from(path.id.0)) {
-            Some(Some(last)) if now.saturating_since(last.at) < rounds => GROWING_GAIN,
-            _ => self.config.gain,
-        }
+    /// A queue stands on the path.
+    fn has_queue(&self, path: &PathView) -> bool {
+        let least = path.min_rtt.unwrap_or_default();
+        !path.in_flight.is_zero() && path.srtt_or_zero() > least + self.config.max_queue / 2
     }
 
     /// The packets at which the path is full; none: its window alone says.
-    fn fill(&self, now: Instant, path: &PathView) -> Option<Packets> {
+    fn fill(&self, path: &PathView) -> Option<Packets> {
         let rate = path.radio_rate.or(path.delivery_rate)?;
         let bdp = rate.bytes_in(path.min_rtt?);
-        let gain = self.gain(now, path);
-        let queue = bdp.mul_f64(gain - 1.0);
-        let queue = match gain > self.config.gain {
-            true => queue,
-            false => queue.min(rate.bytes_in(self.config.max_queue)),
+        let filled = match self.has_queue(path) || path.radio_rate.is_some() {
+            true => {
+                let queue = bdp.mul_f64(self.config.gain - 1.0);
+                bdp + queue.min(rate.bytes_in(self.config.max_queue))
+            }
+            false => bdp.mul_f64(GROWING_GAIN),
         };
-        let packets = (bdp + queue).ratio(path.packet_size);
-        Some(Packets::new(packets.ceil() as u64) + self.config.allowance)
+        let packets = filled.ratio(path.packet_size).ceil();
+        Some(Packets::new(packets as u64) + self.config.allowance)
     }
 
-    fn has_room(&self, now: Instant, path: &PathView) -> bool {
+    fn has_room(&self, path: &PathView) -> bool {
         path.has_room()
             && path.pacing_wait() <= self.config.max_wait
-            && self.fill(now, path).is_none_or(|fill| path.used() < fill)
+            && self.fill(path).is_none_or(|fill| path.used() < fill)
     }
 }
 
@@ -151,44 +120,37 @@ impl Scheduler for Aware {
         "aware"
     }
 
-    fn choose(&mut self, now: Instant, _waiting: Waiting, paths: &[PathView]) -> PathSet {
-        paths.iter().for_each(|path| self.note_growth(now, path));
+    fn choose(&mut self, _now: Instant, _waiting: Waiting, paths: &[PathView]) -> PathSet {
         let fastest = paths.iter().filter_map(|path| path.min_rtt).min();
         let fastest = fastest.unwrap_or(Duration::ZERO);
         let usable = paths.iter().filter(|path| !self.is_too_slow(path, fastest));
-        cheapest(usable.filter(|path| self.has_room(now, path)))
+        cheapest(usable.filter(|path| self.has_room(path)))
+    }
+
+    fn bounds_paths(&self) -> bool {
+        true
     }
 
     fn set_max_lag(&mut self, lag: Duration) {
         self.max_lag = lag;
     }
 
-    fn is_full(&self, now: Instant, path: &PathView) -> bool {
-        !self.has_room(now, path)
+    fn is_full(&self, _now: Instant, path: &PathView) -> bool {
+        !self.has_room(path)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::path;
+    use super::super::tests::{choose, path};
     use super::*;
-
-    /// Long after its rate has stopped growing.
-    fn settled(aware: &mut Aware, paths: &[PathView]) -> Vec<u8> {
-        let waiting = Waiting {
-            packets: Packets::new(1),
-            next: units::Bytes::new(1_400),
-        };
-        aware.choose(Instant::ZERO, waiting, paths);
-        let later = Instant::ZERO + Duration::from_secs(1);
-        let chosen = aware.choose(later, waiting, paths);
-        chosen.iter().map(|path| path.0).collect()
-    }
+    use units::BitRate;
 
     fn measured(used: u64) -> PathView {
         PathView {
             // 50 Mbit/s and 24 ms: 150,000 bytes, 100 packets
             delivery_rate: Some(BitRate::from_bps(50_000_000)),
+            srtt: Some(Duration::from_millis(27)),
             ..path(0, 4, 500, used, 24)
         }
     }
@@ -201,11 +163,11 @@ mod tests {
             ..AwareConfig::default()
         });
         let dear = path(1, 3, 10, 0, 40);
-        assert_eq!(settled(&mut aware, &[measured(105), dear]), [0]);
-        assert_eq!(settled(&mut aware, &[measured(106), dear]), [1]);
+        assert_eq!(choose(&mut aware, &[measured(105), dear]), [0]);
+        assert_eq!(choose(&mut aware, &[measured(106), dear]), [1]);
         // and with the expensive one full too, the packet waits
         let full = path(1, 3, 10, 10, 40);
-        assert!(settled(&mut aware, &[measured(106), full]).is_empty());
+        assert!(choose(&mut aware, &[measured(106), full]).is_empty());
     }
 
     #[test]
@@ -215,8 +177,8 @@ mod tests {
             radio_rate: Some(BitRate::from_bps(5_000_000)),
             ..measured(30)
         };
-        assert!(settled(&mut aware, &[faded]).is_empty());
-        assert_eq!(settled(&mut aware, &[measured(30)]), [0]);
+        assert!(choose(&mut aware, &[faded]).is_empty());
+        assert_eq!(choose(&mut aware, &[measured(30)]), [0]);
     }
 
     #[test]
@@ -228,8 +190,8 @@ mod tests {
             pacing_rate: Some(BitRate::from_mbps(50)),
             ..measured(20)
         };
-        assert_eq!(settled(&mut aware, &[pacing(8)]), [0]);
-        assert!(settled(&mut aware, &[pacing(9)]).is_empty());
+        assert_eq!(choose(&mut aware, &[pacing(8)]), [0]);
+        assert!(choose(&mut aware, &[pacing(9)]).is_empty());
     }
 
     #[test]
@@ -237,22 +199,21 @@ mod tests {
         let mut aware = Aware::new(AwareConfig::default());
         aware.set_max_lag(Duration::from_millis(90));
         let slow = |rtt| path(1, 3, 100, 0, rtt);
-        assert_eq!(settled(&mut aware, &[measured(200), slow(204)]), [1]);
-        assert!(settled(&mut aware, &[measured(200), slow(206)]).is_empty());
-        assert_eq!(settled(&mut aware, &[slow(206)]), [1]);
+        assert_eq!(choose(&mut aware, &[measured(200), slow(204)]), [1]);
+        assert!(choose(&mut aware, &[measured(200), slow(206)]).is_empty());
+        assert_eq!(choose(&mut aware, &[slow(206)]), [1]);
     }
 
     #[test]
-    fn a_rate_that_grows_may_double() {
+    fn a_path_without_a_queue_may_take_as_much_again() {
         let mut aware = Aware::new(AwareConfig::default());
-        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
-        let waiting = Waiting {
-            packets: Packets::new(1),
-            next: units::Bytes::new(1_400),
+        let at = |used, srtt_us| PathView {
+            srtt: Some(Duration::from_micros(srtt_us)),
+            ..measured(used)
         };
-        let mut has_room = |ms, used| !aware.choose(at(ms), waiting, &[measured(used)]).is_empty();
-        assert!(has_room(0, 205) && !has_room(0, 206));
-        // three round trips of 24 ms later 3 ms more than the product: 112.5 packets
-        assert!(has_room(71, 205) && !has_room(72, 119) && has_room(72, 118));
+        let mut has_room = |path| !choose(&mut aware, &[path]).is_empty();
+        assert!(has_room(at(205, 25_500)) && !has_room(at(206, 25_500)));
+        // with a queue of 3 ms beside the product: 112.5 packets and six
+        assert!(has_room(at(118, 25_501)) && !has_room(at(119, 25_501)));
     }
 }

@@ -158,6 +158,11 @@ pub trait Scheduler: Send {
     /// The paths that the next waiting packet takes; none: it waits until something changes.
     /// `paths` are those that may carry data now, in the order of their numbers; it may be empty.
     fn choose(&mut self, now: Instant, waiting: Waiting, paths: &[PathView]) -> PathSet;
+    /// True if the scheduler itself bounds what a path holds by what it measures, so that the window
+    /// of a path that was idle may be kept (RFC 7661 4.4).
+    fn bounds_paths(&self) -> bool {
+        false
+    }
     /// How much later than the fastest path another may deliver, so that the receiver can still put
     /// packets in order. Told once, before all else.
     fn set_max_lag(&mut self, _lag: Duration) {}

@@ -9,7 +9,7 @@
 //! first handshake can join, unless both ends have a pre-shared key (see [`crate::auth`]).
 
 use super::config::PathConfig;
-use super::path::{Path, Phase, Retry};
+use super::path::{Path, Phase, Retry, Windows};
 use super::{Event, Role, Transmit, Tunnel, TunnelConfig};
 use crate::auth::{Key, Offer, PreSharedKey, ProofStep, SessionKeys};
 use crate::features::Side;
@@ -249,13 +249,16 @@ impl<P: Payload> Tunnel<P> {
         let id = PathId(index as u8);
         self.counters.paths_made += 1;
         let name = format!("path/{}", self.counters.paths_made);
-        let window = self.config.sequence_window;
+        let windows = Windows {
+            sequence: self.config.sequence_window,
+            is_kept: self.scheduler.bounds_paths(),
+        };
         let path = Path::new(
             id,
             config,
             phase,
             ports,
-            window,
+            windows,
             self.streams.stream(&name),
             now,
         )

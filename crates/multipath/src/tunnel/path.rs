@@ -77,6 +77,15 @@ impl Retry {
     }
 }
 
+/// How a path's windows are kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Windows {
+    /// The sequence window that is asked for.
+    pub(super) sequence: u64,
+    /// The congestion window of an idle path is kept.
+    pub(super) is_kept: bool,
+}
+
 /// What a path has carried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathCounters {
@@ -187,7 +196,7 @@ impl<P> Path<P> {
         config: PathConfig,
         phase: Phase,
         ports: (u16, u16),
-        sequence_window: u64,
+        windows: Windows,
         mut rng: Rng,
         now: Instant,
     ) -> Result<Self, cc::UnknownController> {
@@ -200,6 +209,7 @@ impl<P> Path<P> {
         let sender_config = SenderConfig {
             packet_size,
             failing_after: FAILING_AFTER,
+            keeps_idle_window: windows.is_kept,
             ..SenderConfig::default()
         };
         let iss = SeqNo::new(rng.next_u64());
@@ -208,7 +218,7 @@ impl<P> Path<P> {
             phase,
             ports,
             numbers: Numbers::new(iss),
-            features: wanted_features(phase, &config, sequence_window),
+            features: wanted_features(phase, &config, windows.sequence),
             sender: Sender::new(controller, sender_config, rng),
             receiver: Receiver::new(ReceiverConfig::default()),
             outcome: AckOutcome::default(),
