@@ -32,6 +32,39 @@ pub const PLAIN_KEY: u8 = 0;
 /// What the data of an `MP_EXP` with a proof begin with.
 const PROOF_MARK: [u8; 2] = *b"BF";
 
+/// Keys, nonces and numbers of a connection, from its seed: the first 8 bytes of
+/// HMAC-SHA256(seed, count). Who sees some of them (nonces are on the wire) does not come to know others
+/// (keys) by it, as he would with a generator made for simulations.
+#[derive(Clone)]
+pub struct Secrets {
+    key: hmac::Key,
+    drawn: u64,
+}
+
+impl Secrets {
+    /// The same seed gives the same secrets.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            key: hmac::Key::new(hmac::HMAC_SHA256, &seed.to_be_bytes()),
+            drawn: 0,
+        }
+    }
+
+    /// The next 64 bits.
+    pub fn next_u64(&mut self) -> u64 {
+        let tag = hmac::sign(&self.key, &self.drawn.to_be_bytes());
+        self.drawn += 1;
+        let first = tag.as_ref().iter().take(8);
+        first.fold(0, |bits, byte| bits << 8 | u64::from(*byte))
+    }
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secrets")
+    }
+}
+
 /// A plain key of one end, made for one connection.
 #[derive(Clone, Copy)]
 pub struct Key([u8; Key::LEN]);
@@ -383,6 +416,15 @@ mod tests {
             let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
             assert_eq!(hex(&first_20(&hmac::sign(&key, &message)).0), first);
         }
+    }
+
+    /// Worked by another implementation of HMAC (Python's): seed 1, counts 0 and 1.
+    #[test]
+    fn secrets_are_hmacs_of_a_count() {
+        let mut secrets = Secrets::new(1);
+        let drawn = [secrets.next_u64(), secrets.next_u64()];
+        assert_eq!(drawn, [0x46E9_BFD8_FE39_F715, 0x5AA4_D5CD_5734_C6DC]);
+        assert_ne!(Secrets::new(2).next_u64(), drawn[0]);
     }
 
     /// RFC 9897 3.2.6, worked by another implementation of HMAC (Python's).

@@ -17,7 +17,7 @@
 //! valid for a path (RFC 4340 7.5) makes the server ask there, by a Sync; the path moves once the answer
 //! acknowledges just that Sync. Whoever cannot read the path's packets would have to guess 48 bits.
 
-use crate::auth::PreSharedKey;
+use crate::auth::{PreSharedKey, Secrets};
 use crate::join::{HalfOpen, JoinOffer};
 use crate::packet::{Kind, Packet};
 use crate::scheduler::{self, UnknownScheduler};
@@ -27,7 +27,7 @@ use crate::tunnel::{
 use crate::{PathId, Payload, SeqNo};
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use units::{Duration, Ecn, Instant, Rng, Streams};
+use units::{Duration, Ecn, Instant};
 
 /// How long a handshake may take.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
@@ -121,7 +121,7 @@ struct Move {
 /// Many connections at one server.
 pub struct Server<P> {
     config: ServerConfig,
-    rng: Rng,
+    secrets: Secrets,
     connections: BTreeMap<ConnectionKey, Connection<P>>,
     flows: BTreeMap<FlowKey, (ConnectionKey, PathId)>,
     half_open: HalfOpen<ConnectionKey, ()>,
@@ -165,7 +165,7 @@ impl<P: Payload> Server<P> {
         Ok(Self {
             half_open: HalfOpen::new(config.half_open, HANDSHAKE_TIME),
             config,
-            rng: Streams::new(seed).stream("server"),
+            secrets: Secrets::new(seed),
             connections: BTreeMap::new(),
             flows: BTreeMap::new(),
             moves: VecDeque::new(),
@@ -308,7 +308,7 @@ impl<P: Payload> Server<P> {
             config: self.config.tunnel.clone(),
             scheduler,
             path: self.path_config(from.flow),
-            seed: self.rng.next_u64(),
+            seed: self.secrets.next_u64(),
         };
         let (tunnel, client) = Tunnel::accept(now, packet, &self.config.shared, end)?;
         let key = ConnectionKey(self.next_key);

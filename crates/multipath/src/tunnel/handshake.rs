@@ -11,7 +11,7 @@
 use super::config::PathConfig;
 use super::path::{Path, Phase, Retry, Windows};
 use super::{Event, Role, Transmit, Tunnel, TunnelConfig};
-use crate::auth::{Key, Offer, PreSharedKey, ProofStep, SessionKeys};
+use crate::auth::{Key, Offer, PreSharedKey, ProofStep, Secrets, SessionKeys};
 use crate::features::Side;
 use crate::join::{ClientJoin, JoinOffer, NonceGuard, ServerJoin};
 use crate::packet::{
@@ -20,7 +20,7 @@ use crate::packet::{
 use crate::path::Acknowledgement;
 use crate::scheduler::{PathSet, Scheduler};
 use crate::{PathId, Payload};
-use units::{Duration, Instant, Rng};
+use units::{Duration, Instant};
 
 /// Longest wait between attempts (RFC 4340 8.1.1: 64 s).
 const MAX_RETRY: Duration = Duration::from_secs(64);
@@ -133,11 +133,11 @@ pub(super) enum Opening {
 }
 
 impl Identity {
-    pub(super) fn new(rng: &mut Rng) -> Self {
+    pub(super) fn new(secrets: &mut Secrets) -> Self {
         Self {
             local: Offer {
-                connection: ConnectionId(rng.next_u64() as u32),
-                key: Key::from_random(rng.next_u64()),
+                connection: ConnectionId(secrets.next_u64() as u32),
+                key: Key::from_random(secrets.next_u64()),
             },
             remote: None,
             keys: None,
@@ -275,7 +275,7 @@ impl<P: Payload> Tunnel<P> {
         let opening = match self.identity.is_established {
             true => Opening::Joining(
                 ClientJoin {
-                    nonce: self.rng.next_u64() as u32,
+                    nonce: self.secrets.next_u64() as u32,
                     connection: self.identity.local.connection,
                 },
                 None,
@@ -521,7 +521,7 @@ impl<P: Payload> Tunnel<P> {
             .nonces
             .check(offer.nonce)
             .map_err(|_| Refusal::Replayed)?;
-        let join = ServerJoin::new(offer, self.rng.next_u64() as u32);
+        let join = ServerJoin::new(offer, self.secrets.next_u64() as u32);
         let id = self.respond(now, path, packet, Opening::Joined(join))?;
         self.paths[usize::from(id.0)].remote_address = offer.address;
         Ok(id)

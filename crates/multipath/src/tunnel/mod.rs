@@ -40,6 +40,7 @@ pub use numbers::reset_for;
 pub use path::PathCounters;
 pub use stats::{PathStats, TunnelStats};
 
+use crate::auth::Secrets;
 use crate::packet::{AddressId, Kind, Options, Packet};
 use crate::path::{Reliability, ReliabilityConfig};
 use crate::reorder::Reorder;
@@ -53,7 +54,7 @@ use handshake::Identity;
 use numbers::Validity;
 use path::{Path, Phase, Queued};
 use std::collections::VecDeque;
-use units::{BitRate, Bytes, Duration, Ecn, Instant, Rng, Streams};
+use units::{BitRate, Bytes, Duration, Ecn, Instant, Streams};
 
 /// A packet that is to leave.
 #[derive(Clone, Debug)]
@@ -105,7 +106,7 @@ pub enum Role {
 pub struct Tunnel<P> {
     config: TunnelConfig,
     role: Role,
-    rng: Rng,
+    secrets: Secrets,
     streams: Streams,
     identity: Identity,
     paths: Vec<Path<P>>,
@@ -137,8 +138,8 @@ impl<P: Payload> Tunnel<P> {
         let mut scheduler = scheduler;
         scheduler.set_max_lag(config.reorder.max_lag());
         let streams = Streams::new(seed);
-        let mut rng = streams.stream("tunnel");
-        let next_mp_seq = MpSeq::new(rng.next_u64());
+        let mut secrets = Secrets::new(seed);
+        let next_mp_seq = MpSeq::new(secrets.next_u64());
         let mut reorder = config.reorder;
         // what a path has lost may come again
         reorder.has_fast_loss_detection &= config.reliability.is_none();
@@ -147,10 +148,10 @@ impl<P: Payload> Tunnel<P> {
             .map(|deadline| Reliability::new(ReliabilityConfig::new(deadline)));
         Self {
             reorder: Reorder::new(reorder),
-            identity: Identity::new(&mut rng),
+            identity: Identity::new(&mut secrets),
             config,
             role,
-            rng,
+            secrets,
             streams,
             paths: Vec::new(),
             scheduler,

@@ -55,7 +55,7 @@ impl<P: Payload> Tunnel<P> {
     }
 
     pub(super) fn tell(&mut self, now: Instant, signal: Signal) -> Result<(), OutboxError> {
-        let nonce = self.rng.next_u64() as u32;
+        let nonce = self.secrets.next_u64() as u32;
         self.outbox.push(now, signal, nonce)
     }
 
