@@ -24,6 +24,7 @@ mod figure;
 mod markdown;
 mod measure;
 mod meld;
+mod nested_cc;
 mod outcome;
 mod plan;
 mod rapid;
@@ -46,4 +47,5 @@ pub const SYSTEMS: &[&System] = &[
     &dynamic_buffer::SYSTEM,
     &cdbe::SYSTEM,
     &meld::SYSTEM,
+    &nested_cc::SYSTEM,
 ];

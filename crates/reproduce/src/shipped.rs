@@ -48,6 +48,15 @@ pub(crate) const MELD: Embedded = files![
     "rapid/rapid.inc",
 ];
 
+/// Those of nested congestion control.
+pub(crate) const NESTED_CC: Embedded = files![
+    "nested-cc/default.toml",
+    "nested-cc/fade.toml",
+    "nested-cc/two-paths.inc",
+    "nested-cc/udp.toml",
+    "nested-cc/walkaway.toml",
+];
+
 /// Those of RAPID.
 pub(crate) const RAPID: Embedded = files![
     "rapid/fast-cell.inc",
@@ -96,6 +105,7 @@ mod tests {
             ("dynamic-buffer", DYNAMIC_BUFFER),
             ("meld", MELD),
             ("cdbe", CDBE),
+            ("nested-cc", NESTED_CC),
         ];
         for (name, files) in all {
             let known = files.iter().map(|(name, _)| *name);

@@ -1,0 +1,74 @@
+//! Congestion control nested in congestion control: what is compared.
+
+use crate::experiment::Experiment;
+
+/// A controller end to end over one in the tunnel, with how packets are put back in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Combination {
+    /// The server's.
+    pub(super) server: &'static str,
+    /// The tunnel's paths'.
+    pub(super) tunnel: &'static str,
+    /// How packets are put back in order.
+    pub(super) reorder: &'static str,
+}
+
+impl Combination {
+    pub(super) const fn new(server: &'static str, tunnel: &'static str) -> Self {
+        Self {
+            server,
+            tunnel,
+            reorder: "adaptive",
+        }
+    }
+
+    /// With 150 ms to wait for what is sent again (section 5.2).
+    pub(super) const fn waiting(self) -> Self {
+        Self {
+            reorder: "static",
+            ..self
+        }
+    }
+
+    /// As the paper says it.
+    pub(super) fn name(self) -> String {
+        let name = format!("{} over {}", named(self.server), named(self.tunnel));
+        match self.reorder {
+            "static" => format!("{name} (static)"),
+            _ => name,
+        }
+    }
+
+    /// An experiment with it.
+    pub(super) fn apply(self, experiment: Experiment) -> Experiment {
+        experiment
+            .set("server-cc", self.server)
+            .set("tunnel-cc", self.tunnel)
+            .set("reorder", self.reorder)
+    }
+}
+
+/// A controller's name in text.
+pub(super) fn named(control: &str) -> &'static str {
+    match control {
+        "cubic" => "Cubic",
+        "bbr" => "BBR",
+        "bbrv2" => "BBRv2",
+        "bbrv3" => "BBRv3",
+        "newreno" => "NewReno",
+        "ccid2" => "CCID2",
+        _ => "CCID5",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn combinations_are_named_as_in_table_3() {
+        let plain = Combination::new("cubic", "bbrv2");
+        assert_eq!(plain.name(), "Cubic over BBRv2");
+        assert_eq!(plain.waiting().name(), "Cubic over BBRv2 (static)");
+    }
+}
