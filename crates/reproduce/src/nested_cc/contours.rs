@@ -1,10 +1,10 @@
 //! The contours: figures 5 to 9.
 
 use super::combination::{Combination, named};
+use super::nested;
 use super::place::{BUFFERS, FLOW, Place};
 use super::points::{COUNT, Point, QUICK, points};
 use super::regions::{Values, over, rising, whole, within};
-use super::{nested, points};
 use crate::claim::Claim;
 use crate::experiment::Experiment;
 use crate::figure::{Axis, Colours, Field, Figure, Panel, Shape};
@@ -159,7 +159,7 @@ pub(super) fn experiments(
     let wanted = contours.iter().filter(|c| !extent.quick || c.is_quick);
     for contour in wanted {
         let is_base = alone.contains(&contour.combination.server);
-        for point in points::points(count(extent)) {
+        for point in points(count(extent)) {
             all.push(contour.at(&point));
             if is_base {
                 all.push(contour.alone(&point));

@@ -15,7 +15,7 @@ mod table;
 mod waiting;
 
 use crate::experiment::Experiment;
-use crate::measure::{self, completion};
+use crate::measure::completion;
 use crate::results::Results;
 use crate::section::{Extent, Repeats, System};
 use crate::shipped;
@@ -153,7 +153,7 @@ const PATH_RATE: f64 = 50e6;
 /// What the cheap path carried of what it could while the download lasted, %; what the tunnel's own
 /// headers take is missing in it.
 fn cheap_used(run: &RunResult) -> Option<f64> {
-    let lasted = measure::completion(FLOW)(run)?;
+    let lasted = completion(FLOW)(run)?;
     let carried = run.tunnel.as_ref()?.paths.first()?.carried;
     Some(100.0 * carried.bits().get() as f64 / (PATH_RATE * lasted))
 }
