@@ -116,7 +116,9 @@ fn better(ours: &[Vec<Estimate>; 2]) -> Claim {
     let worse: Vec<String> = ROWS
         .iter()
         .zip(cpf.iter().zip(srtt))
-        .filter(|(_, (cpf, srtt))| !(srtt.mean <= cpf.mean + EQUAL))
+        .filter(|(_, (cpf, srtt))| {
+            srtt.mean.is_nan() || cpf.mean.is_nan() || srtt.mean > cpf.mean + EQUAL
+        })
         .map(|(row, _)| row.combination.name())
         .collect();
     let above = ROWS
