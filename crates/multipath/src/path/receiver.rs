@@ -41,7 +41,7 @@ pub struct ReceiverConfig {
     /// Longest wait of an acknowledgement.
     pub max_ack_delay: Duration,
     /// After so many packets that carry no data, an acknowledgement should go with the next data
-    /// packet; at least 1.
+    /// packet; after twice as many it goes by itself. At least 1.
     pub piggyback_every: u32,
     /// Packet numbers remembered, rounded up to a power of two; at least 64.
     pub history: Packets,
@@ -50,12 +50,12 @@ pub struct ReceiverConfig {
 }
 
 impl Default for ReceiverConfig {
-    /// Every second packet, within 5 ms; 32; 2^14 numbers; 253 bytes, which is one option.
+    /// Every second packet, within 5 ms; 16; 2^14 numbers; 253 bytes, which is one option.
     fn default() -> Self {
         Self {
             ack_ratio: 2,
             max_ack_delay: Duration::from_millis(5),
-            piggyback_every: 32,
+            piggyback_every: 16,
             history: Packets::new(1 << 14),
             max_vector: 253,
         }
@@ -273,6 +273,7 @@ impl Receiver {
     pub fn is_ack_due(&self, now: Instant) -> bool {
         self.due.is_urgent
             || self.due.data >= self.config.ack_ratio
+            || self.due.other >= self.config.piggyback_every.saturating_mul(2)
             || self.delayed_until().is_some_and(|at| at <= now)
     }
 
@@ -281,8 +282,8 @@ impl Receiver {
     }
 
     /// A data packet that leaves now should carry an acknowledgement, though none may be due.
-    /// Acknowledgements of the peer's are acknowledged in this way only, so that two ends without data
-    /// are silent.
+    /// Acknowledgements of the peer's are acknowledged in this way as a rule, and seldom by themselves:
+    /// two ends without data fall silent.
     pub fn wants_piggyback(&self) -> bool {
         self.due.is_urgent || self.due.data > 0 || self.due.other >= self.config.piggyback_every
     }

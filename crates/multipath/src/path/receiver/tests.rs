@@ -113,12 +113,12 @@ fn rfc_4341_6_acks_are_due_by_ratio_delay_gap_and_mark() {
 }
 
 #[test]
-fn rfc_4340_11_1_acks_of_acks_go_with_data_only() {
+fn rfc_4340_11_1_acks_of_acks_go_with_data_or_seldom() {
     let mut r = receiver();
     for n in 0..200 {
         r.on_packet(at(n), seq(n), Ecn::NotEct, false);
-        assert!(!r.is_ack_due(at(1_000)));
-        assert_eq!(r.wants_piggyback(), n >= 31);
+        assert_eq!(r.is_ack_due(at(1_000)), n >= 31);
+        assert_eq!(r.wants_piggyback(), n >= 15);
     }
     assert_eq!(r.next_deadline(), None);
 }
