@@ -788,3 +788,32 @@ fn a_client_that_vanishes_is_forgotten() {
     assert_eq!(net.server.connections().count(), 0);
     assert!(asked < 300, "{asked}");
 }
+
+/// A path that a forged Reset has ended at one end is ended at the other as soon as that sends
+/// something, and can be opened again from the same address.
+#[test]
+fn a_path_that_is_over_at_one_end_is_over_at_both() {
+    for to_server in [true, false] {
+        let mut net = Net::opened();
+        let (seq, ack) = net.next_numbers(to_server, PathId(1));
+        let code = ResetCode::ABORTED;
+        let data = [0; 3];
+        let kind = Kind::Reset { ack, code, data };
+        net.forge(to_server, PathId(1), kind, seq, Options::default());
+        net.run(200);
+        for number in 0..4 {
+            let now = net.now;
+            let sent = net.tunnel().send(now, Data(number));
+            sent.expect("there is room");
+            net.client.send(now, Data(number)).expect("there is room");
+        }
+        net.run(200);
+        assert!(net.events.contains(&Event::PathClosed(PathId(1))));
+        let now = net.now;
+        let again = net.client.open_path(now, path(1), (1_001, 6_511));
+        assert_eq!(again, Ok(PathId(1)));
+        net.sent = 4;
+        net.run(200);
+        assert!(net.is_whole() && net.works(), "{to_server}");
+    }
+}

@@ -5,7 +5,7 @@ use super::path::{Path, Phase};
 use super::{Event, Tunnel};
 use crate::ecn::decapsulated;
 use crate::features::Side;
-use crate::packet::{DccpOption, Feature, Kind, MpOption, OptionFault, Options, Packet};
+use crate::packet::{DccpOption, Feature, Kind, MpOption, OptionFault, Options, Packet, ResetCode};
 use crate::path::{Acknowledgement, Arrival};
 use crate::reorder::Arrived;
 use crate::signal::Signal;
@@ -37,7 +37,7 @@ impl<P: Payload> Tunnel<P> {
             return;
         };
         match path.phase {
-            Phase::Closed => return,
+            Phase::Closed => return path.on_packet_when_over(now, packet),
             Phase::Request => return self.on_answer(now, index, packet),
             _ => {}
         }
@@ -260,6 +260,20 @@ impl<P: Payload> Tunnel<P> {
 }
 
 impl<P> Path<P> {
+    /// A packet for a path that is over here: the peer does not know that, and is told.
+    fn on_packet_when_over(&mut self, now: Instant, packet: &Packet) {
+        let is_reset = matches!(packet.kind, Kind::Reset { .. });
+        let may_tell = self
+            .last_sync_at
+            .is_none_or(|at| now.saturating_since(at) >= SYNC_INTERVAL);
+        if is_reset || !may_tell || self.numbers.check(packet) != Validity::Valid {
+            return;
+        }
+        self.last_sync_at = Some(now);
+        self.numbers.accept(packet);
+        self.reset = Some((ResetCode::NO_CONNECTION, Options::default()));
+    }
+
     /// Negotiation, and what it has changed; before it, whether the packet has a Mandatory option that is
     /// not understood (RFC 4340 5.8.2).
     pub(super) fn read_features(&mut self, packet: &Packet) -> Result<(), OptionFault> {
