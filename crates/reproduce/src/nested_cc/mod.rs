@@ -41,7 +41,7 @@ pub(crate) static SYSTEM: System = System {
         first path alone, without a tunnel (DLCT; 50 is the optimum). \"A over B\" is controller A at the server \
         over B on the tunnel's paths; CCID2 and CCID5 are NewReno and BBR over DCCP, all others ride on TCP. CPF and \
         SRTT are the paper's schedulers; `aware` is ours, which the third column has \
-        ([what differs](../algorithms/multipath.md)). The fifteen scenarios of figure 10 are reconstructed: \
+        ([what differs](../algorithms/nested-cc.md)). The fifteen scenarios of figure 10 are reconstructed: \
         table 2 has the names, the figure's bars are an image; both RTTs alone, NEAR, DIST, with buffers of 250 and \
         1000 packets and with CoDel, and the three asymmetries. The paper repeats each ten times over real sockets.",
     quick: "6 of 15 scenarios with a third of the file, 16 of 400 points of four contours",
