@@ -2,7 +2,7 @@
 
 use crate::Error;
 use rnis::Rnti;
-use scenario::{AccessSpec, Experiment, PathSpec};
+use scenario::{AccessSpec, Experiment, PathSpec, TunnelAccess};
 use std::collections::BTreeSet;
 use units::{BitRate, Duration};
 
@@ -16,6 +16,17 @@ pub fn access_base_rtt(access: &AccessSpec) -> Duration {
     match access {
         AccessSpec::Link(link) => link.delay * 2,
         AccessSpec::Cell(cell) => cell.config.base_rtt(),
+    }
+}
+
+/// Base round-trip time of the access or, with a tunnel, of its first path: the part of the
+/// end-to-end one that is not the path's.
+pub fn first_rtt(experiment: &Experiment) -> Duration {
+    let tunnel = experiment.tunnel.as_ref();
+    let path = tunnel.and_then(|tunnel| tunnel.paths.first());
+    match path.map(|path| &path.access) {
+        Some(TunnelAccess::Link(link)) => link.delay * 2,
+        Some(TunnelAccess::Cell) | None => access_base_rtt(&experiment.access),
     }
 }
 

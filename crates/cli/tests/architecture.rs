@@ -63,6 +63,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "rapid",
             "ran",
             "cc",
+            "multipath",
             "kernel-cc",
             "scenario",
             "apparatus",

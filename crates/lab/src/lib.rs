@@ -38,6 +38,7 @@ mod sys;
 mod topology;
 mod traffic;
 mod tun;
+mod tunnel;
 
 pub use error::Error;
 pub use fit::{Fitted, MOST_DATAGRAMS, MOST_RATE, fit, scaled};

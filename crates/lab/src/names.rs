@@ -5,6 +5,15 @@
 //!   eth0 ====wan==== wan0   ran0 ====access==== radio0
 //!   10.46.0.1                                   10.45.0.1 + i
 //! ```
+//!
+//! With a tunnel, whose device is `tunnel0` at the edge and at the gateway:
+//!
+//! ```text
+//!   edge                              gateway              UE
+//!   path0 ==the first path's access== path0   lan0 ======= radio0
+//!   path1 ==the second's============= path1
+//!   10.47.n.1                         10.47.n.2
+//! ```
 
 use std::net::Ipv4Addr;
 
@@ -27,6 +36,32 @@ pub(crate) const SERVER_PREFIX: &str = "10.46.0.0/16";
 pub(crate) const SERVER_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 46, 0, 1);
 /// The edge's address towards the servers.
 pub(crate) const WAN_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 46, 255, 254);
+
+/// The gateway's interface towards its UE.
+pub(crate) const LAN_DEVICE: &str = "lan0";
+/// The gateway's address towards its UE.
+pub(crate) const LAN_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 45, 255, 253);
+/// The tunnel's own device at both its ends.
+pub(crate) const TUNNEL_DEVICE: &str = "tunnel0";
+/// Its address at the edge.
+pub(crate) const TUNNEL_EDGE: Ipv4Addr = Ipv4Addr::new(10, 48, 0, 1);
+/// Its address at the gateway.
+pub(crate) const TUNNEL_GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 48, 0, 2);
+
+/// A tunnel's path at the edge and at the gateway.
+pub(crate) fn path_device(path: usize) -> String {
+    format!("path{path}")
+}
+
+/// Address of a path's end at the edge.
+pub(crate) fn path_edge(path: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 47, path as u8, 1)
+}
+
+/// Address of a path's end at the gateway.
+pub(crate) fn path_gateway(path: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 47, path as u8, 2)
+}
 
 /// Most UEs of a lab.
 pub(crate) const MOST_UES: usize = 250;

@@ -13,6 +13,7 @@ use crate::radio::{Network, Outcome, Plan, Radio};
 use crate::reports::Readers;
 use crate::topology::{self, Devices, Hosts, RouteOptions};
 use crate::traffic::{self, SenderStates, Shared};
+use crate::tunnel::{self, Tunnel};
 use crate::{Error, reports};
 use kernel_cc::cdbe::Attached;
 use scenario::{EcnSpec, Experiment, FlowSpec, PepMode, RunResult, Transport};
@@ -69,6 +70,8 @@ pub fn run(experiment: &Experiment, seed: u64, options: &Options) -> Result<RunR
         Ok(())
     })?;
     lab.end();
+    let tunnel = experiment.tunnel.as_ref();
+    let tunnel = tunnel.and_then(|spec| tunnel::result(spec, &lab.folder));
     proxy?;
     if options.stop.load(Ordering::Relaxed) {
         return Err(Error::Interrupted);
@@ -78,6 +81,7 @@ pub fn run(experiment: &Experiment, seed: u64, options: &Options) -> Result<RunR
     }
     let mut result = network.finish(outcome.end, seed);
     result.events = outcome.turns;
+    result.tunnel = tunnel;
     result.real_time = Some(outcome.real_time(fitted.scale, fitted.notes));
     Ok(result)
 }
@@ -101,19 +105,14 @@ pub fn check(experiment: &Experiment, scale: Option<NonZeroU32>) -> Result<Fitte
 /// Returns the kernel's congestion controls.
 pub(crate) fn check_network(experiment: &Experiment) -> Result<String, Error> {
     apparatus::check(experiment)?;
-    if experiment.tunnel.is_some() {
-        return Err(Error::Unsupported {
-            what: "[tunnel]".to_owned(),
-            why: "the lab runs none; take --world sim, or tunnel.mode = \"off\"".to_owned(),
-        });
-    }
     if !rustix::process::geteuid().is_root() {
         return Err(Error::NeedsRoot);
     }
-    let access = apparatus::access_base_rtt(&experiment.access);
-    apparatus::path_delay(&experiment.path, access)?;
+    apparatus::path_delay(&experiment.path, apparatus::first_rtt(experiment))?;
     pep::check(&experiment.pep, &experiment.access)?;
-    Namespace::create()?.get("net/ipv4/tcp_available_congestion_control")
+    let available = Namespace::create()?.get("net/ipv4/tcp_available_congestion_control")?;
+    tunnel::check(experiment, &available)?;
+    Ok(available)
 }
 
 /// The routes' options, which all TCP flows share.
@@ -193,6 +192,8 @@ pub(crate) struct Lab {
     /// Where reports are asked for: by the proxy and other programs, and by the servers.
     listeners: Option<(UnixListener, UnixListener)>,
     proxy: Option<Daemon>,
+    /// Both ends of the tunnel, if there is one.
+    tunnel: Option<Tunnel>,
     /// The servers of QUIC flows.
     quic: Vec<Daemon>,
     _presence: Presence,
@@ -232,7 +233,11 @@ impl Lab {
         files: Option<&Path>,
     ) -> Result<Self, Error> {
         let presence = Presence::begin();
-        let (hosts, devices) = topology::build(experiment.ues.len(), route_options(experiment)?)?;
+        let (hosts, devices) = topology::build(
+            experiment.ues.len(),
+            tunnel::paths(experiment),
+            route_options(experiment)?,
+        )?;
         prepare_edge(experiment, &hosts)?;
         let folder = Folder::create(&hosts)?;
         let listener = reports::listen(&folder.path().join(REPORTS))?;
@@ -246,6 +251,10 @@ impl Lab {
                 &options.program,
                 options.record.as_deref(),
             )?),
+        };
+        let tunnel = match &experiment.tunnel {
+            None => None,
+            Some(spec) => Some(Tunnel::start(spec, &hosts, &folder, &options.program)?),
         };
         let quic_flows = experiment.flows.iter().enumerate();
         let quic_flows = quic_flows.filter(|(_, flow)| flow.transport == Transport::Quic);
@@ -274,6 +283,7 @@ impl Lab {
             devices: Some(devices),
             listeners: Some((listener, servers_listener)),
             proxy,
+            tunnel,
             _presence: presence,
         })
     }
@@ -368,13 +378,14 @@ impl Lab {
         Ok(())
     }
 
-    /// That the proxy, if there is one, and the servers of QUIC still run.
+    /// That the proxy and the tunnel, if there is one, and the servers of QUIC still run.
     ///
     /// # Errors
     /// What it said as it ended.
     pub(crate) fn check_proxy(&mut self) -> Result<(), Error> {
         let mut daemons = self.proxy.iter_mut().chain(&mut self.quic);
-        daemons.try_for_each(Daemon::check)
+        daemons.try_for_each(Daemon::check)?;
+        self.tunnel.as_mut().map_or(Ok(()), Tunnel::check)
     }
 
     /// Ends all threads.
@@ -391,6 +402,7 @@ impl Drop for Lab {
     fn drop(&mut self) {
         self.end();
         self.proxy = None;
+        self.tunnel = None;
         self.quic.clear();
         cleanup::end_programs(&self.hosts.inodes());
     }

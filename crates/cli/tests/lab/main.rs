@@ -9,6 +9,7 @@ mod queues;
 mod reports;
 mod runs;
 mod shell;
+mod tunnel;
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;

@@ -12,7 +12,9 @@ pub use scale::scaled;
 
 use radio::trace::{Content, Playback, Trace};
 use radio::{TbsTable, max_mcs};
-use scenario::{AccessSpec, AppSpec, CellSpec, ChannelSpec, Experiment, UeSpec};
+use scenario::{
+    AccessSpec, AppSpec, CellSpec, ChannelSpec, Experiment, LinkSpec, TunnelAccess, UeSpec,
+};
 use std::num::NonZeroU32;
 use units::{BitRate, Bytes, Duration};
 
@@ -94,14 +96,28 @@ fn ues(count: usize) -> String {
 
 /// What the access carries at most in one direction.
 fn fastest(experiment: &Experiment) -> BitRate {
-    let access = match &experiment.access {
-        AccessSpec::Link(link) => {
-            let steps = link.rate_steps.iter().map(|&(_, rate)| rate);
-            steps.fold(link.rate.max(link.uplink_rate), BitRate::max)
-        }
-        AccessSpec::Cell(cell) => {
-            let rates = experiment.ues.iter().map(|ue| fastest_of(cell, ue));
-            rates.max().unwrap_or(BitRate::ZERO)
+    let of_link = |link: &LinkSpec| {
+        let steps = link.rate_steps.iter().map(|&(_, rate)| rate);
+        steps.fold(link.rate.max(link.uplink_rate), BitRate::max)
+    };
+    let of_cell = |cell: &CellSpec| {
+        let rates = experiment.ues.iter().map(|ue| fastest_of(cell, ue));
+        rates.max().unwrap_or(BitRate::ZERO)
+    };
+    let of_access = || match &experiment.access {
+        AccessSpec::Link(link) => of_link(link),
+        AccessSpec::Cell(cell) => of_cell(cell),
+    };
+    let access = match &experiment.tunnel {
+        None => of_access(),
+        Some(tunnel) => {
+            let paths = tunnel.paths.iter().map(|path| match &path.access {
+                TunnelAccess::Link(link) => of_link(link),
+                TunnelAccess::Cell => of_access(),
+            });
+            paths.fold(BitRate::ZERO, |sum, rate| {
+                BitRate::from_bps(sum.as_bps().saturating_add(rate.as_bps()))
+            })
         }
     };
     // the way from the servers may be slower; the way up is of the same rate

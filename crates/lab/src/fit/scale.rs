@@ -23,7 +23,8 @@ use queue::Capacity;
 use radio::trace::Content;
 use ran::{BearerConfig, Rat};
 use scenario::{
-    AccessSpec, AppSpec, CellSpec, ChannelSpec, Experiment, FlowSpec, LoadSpec, UeSpec,
+    AccessSpec, AppSpec, CellSpec, ChannelSpec, Experiment, FlowSpec, LinkSpec, LoadSpec,
+    TunnelAccess, UeSpec,
 };
 use std::sync::Arc;
 use units::{BitRate, Bytes, Packets, Prb};
@@ -40,16 +41,18 @@ pub fn scaled(experiment: &Experiment, divisor: u32) -> (Experiment, f64) {
     let mut scaled = experiment.clone();
     let ratio = match &mut scaled.access {
         AccessSpec::Link(link) => {
-            link.rate = rate(link.rate, wanted);
-            for (_, step) in &mut link.rate_steps {
-                *step = rate(*step, wanted);
-            }
-            link.uplink_rate = rate(link.uplink_rate, wanted);
-            link.buffer = buffer(link.buffer, wanted);
+            scale_link(link, wanted);
             wanted
         }
         AccessSpec::Cell(cell) => scale_cell(cell, wanted),
     };
+    if let Some(tunnel) = &mut scaled.tunnel {
+        for path in &mut tunnel.paths {
+            if let TunnelAccess::Link(link) = &mut path.access {
+                scale_link(link, ratio);
+            }
+        }
+    }
     scaled.path.rate = rate(scaled.path.rate, ratio);
     scaled.path.buffer = buffer(scaled.path.buffer, ratio);
     scaled.pep.buffer = scaled.pep.buffer.mul_f64(ratio).max(LEAST_BUFFER);
@@ -60,6 +63,15 @@ pub fn scaled(experiment: &Experiment, divisor: u32) -> (Experiment, f64) {
         .iter_mut()
         .for_each(|flow| scale_flow(flow, ratio));
     (scaled, ratio)
+}
+
+fn scale_link(link: &mut LinkSpec, ratio: f64) {
+    link.rate = rate(link.rate, ratio);
+    for (_, step) in &mut link.rate_steps {
+        *step = rate(*step, ratio);
+    }
+    link.uplink_rate = rate(link.uplink_rate, ratio);
+    link.buffer = buffer(link.buffer, ratio);
 }
 
 /// Returns what its PRBs were multiplied by.

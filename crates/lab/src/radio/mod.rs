@@ -20,6 +20,7 @@ use crate::packet::Packet;
 use crate::reports::ReportSink;
 use crate::topology::Devices;
 use crate::traffic::SenderStates;
+use crate::tun::Tun;
 use crate::{Error, sys};
 use rustix::event::epoll;
 use rustix::io::Errno;
@@ -43,8 +44,13 @@ const MOST_READS: usize = 16;
 /// The devices by what epoll says of them.
 const SERVER: u64 = 0;
 const WAN: u64 = 1;
-const RAN: u64 = 2;
-const FIRST_UE: u64 = 3;
+const FIRST_UE: u64 = 1 << 16;
+/// The edge's towards the UEs; with a tunnel its end of each path, from here on.
+const RAN: u64 = 2 << 16;
+/// The gateway's end of each path of a tunnel.
+const GATEWAY: u64 = 3 << 16;
+/// The gateway's towards its UE.
+const LAN: u64 = 4 << 16;
 
 /// When what is to be done beside the network.
 #[derive(Clone, Copy, Debug)]
@@ -133,12 +139,7 @@ impl Radio {
             self.do_periodic(now, &mut turn);
             self.sleep(now, &poll, &mut turn)?;
         };
-        let devices = &self.devices;
-        let fixed = [&devices.server, &devices.wan, &devices.ran];
-        let refused = fixed
-            .into_iter()
-            .chain(&devices.ues)
-            .map(|tun| tun.refused());
+        let refused = numbered(&self.devices).map(|(_, tun)| tun.refused());
         let outcome = Outcome {
             end,
             lateness: lateness.distribution(),
@@ -153,10 +154,8 @@ impl Radio {
     fn watch(&self) -> Result<OwnedFd, Error> {
         let failed = || Error::system("watch the devices");
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed())?;
-        let devices = &self.devices;
-        let fixed = [&devices.server, &devices.wan, &devices.ran];
-        for (number, tun) in fixed.into_iter().chain(&devices.ues).enumerate() {
-            let data = epoll::EventData::new_u64(number as u64);
+        for (number, tun) in numbered(&self.devices) {
+            let data = epoll::EventData::new_u64(number);
             epoll::add(&poll, tun, data, epoll::EventFlags::IN).map_err(failed())?;
         }
         Ok(poll)
@@ -183,8 +182,17 @@ impl Radio {
         if self.devices.wan.flush() {
             turn.ready.extend([WAN, RAN]);
         }
-        if self.devices.ran.flush() {
-            turn.ready.extend([RAN, WAN]);
+        for (number, device) in (RAN..).zip(&mut self.devices.ran) {
+            if device.flush() {
+                turn.ready.extend([number, WAN]);
+            }
+        }
+        if let Some(gateway) = &mut self.devices.gateway {
+            for (number, device) in (GATEWAY..).zip(&mut gateway.paths) {
+                if device.flush() {
+                    turn.ready.extend([number, LAN]);
+                }
+            }
         }
         for (ue, device) in self.devices.ues.iter_mut().enumerate() {
             if device.flush() {
@@ -203,11 +211,8 @@ impl Radio {
 
     fn read(&mut self, number: u64, packets: &mut Vec<Packet>) -> Result<(), Error> {
         let devices = &mut self.devices;
-        let device = match number {
-            SERVER => &mut devices.server,
-            WAN => &mut devices.wan,
-            RAN => &mut devices.ran,
-            ue => &mut devices.ues[(ue - FIRST_UE) as usize],
+        let Some(device) = device(devices, number) else {
+            return Ok(());
         };
         for _ in 0..MOST_READS {
             if !device.read(packets)? {
@@ -215,15 +220,33 @@ impl Radio {
             }
         }
         let now = self.clock.now();
+        let index = (number & 0xffff) as usize;
         for packet in packets.drain(..) {
-            match number {
-                SERVER => self.network.sent_by_server(now, packet),
-                WAN => self.network.sent_up_by_edge(now, packet),
-                RAN => self.network.sent_down_by_edge(now, packet),
-                ue => self
-                    .network
-                    .sent_by_ue(now, (ue - FIRST_UE) as usize, packet),
+            match (number & !0xffff, &mut devices.gateway) {
+                (0, _) if number == SERVER => self.network.sent_by_server(now, packet),
+                (0, _) => self.network.sent_up_by_edge(now, packet),
+                (FIRST_UE, None) => self.network.sent_by_ue(now, index, packet),
+                (FIRST_UE, Some(gateway)) => {
+                    self.network.passed_up(now, &packet);
+                    gateway.lan.push(packet);
+                }
+                (LAN, _) => {
+                    self.network.passed_down(now, &packet);
+                    if let Some(ue) = devices.ues.first_mut() {
+                        ue.push(packet);
+                    }
+                }
+                (RAN, None) => self.network.sent_down_by_edge(now, packet),
+                (RAN, Some(_)) => self.network.sent_down_on_path(now, index, packet),
+                _ => self.network.sent_up_on_path(now, index, packet),
             }
+        }
+        // between the UE and its gateway there is nothing to wait for
+        if let Some(gateway) = &mut devices.gateway {
+            gateway.lan.flush();
+            devices.ues.iter_mut().for_each(|ue| {
+                ue.flush();
+            });
         }
         Ok(())
     }
@@ -303,6 +326,33 @@ impl Radio {
             self.clock.sleep_until(earliest);
         }
         Ok(())
+    }
+}
+
+/// All devices with their numbers.
+fn numbered(devices: &Devices) -> impl Iterator<Item = (u64, &Tun)> {
+    let gateway = devices.gateway.iter();
+    let of_gateway = gateway.flat_map(|gateway| {
+        let paths = (GATEWAY..).zip(&gateway.paths);
+        paths.chain([(LAN, &gateway.lan)])
+    });
+    [(SERVER, &devices.server), (WAN, &devices.wan)]
+        .into_iter()
+        .chain((RAN..).zip(&devices.ran))
+        .chain((FIRST_UE..).zip(&devices.ues))
+        .chain(of_gateway)
+}
+
+/// The device of this number.
+fn device(devices: &mut Devices, number: u64) -> Option<&mut Tun> {
+    let index = (number & 0xffff) as usize;
+    match number & !0xffff {
+        0 if number == SERVER => Some(&mut devices.server),
+        0 => Some(&mut devices.wan),
+        RAN => devices.ran.get_mut(index),
+        FIRST_UE => devices.ues.get_mut(index),
+        GATEWAY => devices.gateway.as_mut()?.paths.get_mut(index),
+        _ => Some(&mut devices.gateway.as_mut()?.lan),
     }
 }
 

@@ -6,10 +6,12 @@ use crate::topology::Devices;
 use crate::traffic::EndStates;
 use crate::{Error, names};
 use apparatus::measure::{Bottleneck, SeriesSet, Totals};
-use apparatus::{CellAccess, CellRoute, Link, WireSpec, access_base_rtt, path_delay};
+use apparatus::{CellAccess, CellRoute, Link, WireSpec, first_rtt, path_delay};
 use ran::Direction as RadioDirection;
 use rnis::RadioReport;
-use scenario::{AccessSpec, Direction, Experiment, LinkResult, Metric, QueueResult, RunResult};
+use scenario::{
+    AccessSpec, Direction, Experiment, LinkResult, Metric, QueueResult, RunResult, TunnelAccess,
+};
 use std::net::IpAddr;
 use units::{Duration, Instant, Streams};
 
@@ -26,7 +28,8 @@ enum Access {
 pub(crate) struct Network {
     wan_down: Link<Packet>,
     wan_up: Link<Packet>,
-    access: Access,
+    /// One; with a tunnel those of its paths.
+    accesses: Vec<Access>,
     /// By flow.
     routes: Vec<CellRoute>,
     /// By UE: of what belongs to no flow.
@@ -47,21 +50,34 @@ impl Network {
         let streams = Streams::new(seed);
         let first = experiment.flows.iter().map(|flow| flow.start).min();
         let began = Instant::ZERO + first.unwrap_or_default();
-        let access_rtt = access_base_rtt(&experiment.access);
+        let access_rtt = first_rtt(experiment);
         let delay = path_delay(&experiment.path, access_rtt)?;
         let path = |name| WireSpec::of_path(name, &experiment.path, delay).build(&streams, began);
-        let access = match &experiment.access {
-            AccessSpec::Link(link) => {
-                let (down, up) = WireSpec::of_access(link);
-                Access::Wired {
-                    down: Box::new(down.build(&streams, began)?),
-                    up: Box::new(up.build(&streams, began)?),
-                }
-            }
+        let wired = |(down, up): (WireSpec<'_>, WireSpec<'_>)| -> Result<Access, Error> {
+            Ok(Access::Wired {
+                down: Box::new(down.build(&streams, began)?),
+                up: Box::new(up.build(&streams, began)?),
+            })
+        };
+        let access = || match &experiment.access {
+            AccessSpec::Link(link) => wired(WireSpec::of_access(link)),
             AccessSpec::Cell(cell) => {
                 let address = |ue| Some(IpAddr::V4(names::ue_address(ue)));
                 let cell = CellAccess::new(cell, experiment, address, streams, began)?;
-                Access::Cell(Box::new(cell))
+                Ok(Access::Cell(Box::new(cell)))
+            }
+        };
+        let accesses = match &experiment.tunnel {
+            None => vec![access()?],
+            Some(tunnel) => {
+                let paths = tunnel.paths.iter().map(|path| match &path.access {
+                    TunnelAccess::Cell => access(),
+                    TunnelAccess::Link(link) => {
+                        let names = ["down", "up"].map(|way| format!("path/{}/{way}", path.name));
+                        wired(WireSpec::of_link(link, [&names[0], &names[1]]))
+                    }
+                });
+                paths.collect::<Result<_, _>>()?
             }
         };
         let bearers = |ue: usize| experiment.ues[ue].bearers.as_slice();
@@ -69,7 +85,7 @@ impl Network {
         Ok(Self {
             wan_down: path("wan/down")?,
             wan_up: path("wan/up")?,
-            access,
+            accesses,
             routes: flows
                 .clone()
                 .enumerate()
@@ -90,20 +106,20 @@ impl Network {
 
     /// When anything is due next on the wires.
     pub(crate) fn next_on_wires(&self) -> Option<Instant> {
-        let wired = match &self.access {
+        let wired = self.accesses.iter().flat_map(|access| match access {
             Access::Cell(_) => [None, None],
             Access::Wired { down, up } => [down.next_event(), up.next_event()],
-        };
+        });
         let path = [self.wan_down.next_event(), self.wan_up.next_event()];
         path.into_iter().chain(wired).flatten().min()
     }
 
     /// When the cell wants to run next.
     pub(crate) fn next_in_cell(&self) -> Option<Instant> {
-        match &self.access {
+        self.accesses.iter().find_map(|access| match access {
             Access::Cell(cell) => cell.next_deadline(),
             Access::Wired { .. } => None,
-        }
+        })
     }
 
     /// Runs everything that is due, and gives what comes out of it to the devices.
@@ -123,27 +139,92 @@ impl Network {
     }
 
     fn run_access(&mut self, now: Instant, devices: &mut Devices) {
-        if let Access::Wired { down, up } = &mut self.access {
-            down.advance(now, &mut self.dropped);
-            up.advance(now, &mut self.dropped);
-        } else if let Access::Cell(cell) = &mut self.access {
-            cell.on_deadline(now);
-            cell.take_dropped(&mut self.dropped);
-        }
-        while let Some((direction, packet)) = self.access.take(now) {
-            match direction {
-                RadioDirection::Uplink => {
-                    self.pass(now, Hop::EdgeFromUe, &packet);
-                    devices.ran.push(packet);
+        for access in &mut self.accesses {
+            match access {
+                Access::Wired { down, up } => {
+                    down.advance(now, &mut self.dropped);
+                    up.advance(now, &mut self.dropped);
                 }
-                RadioDirection::Downlink => {
-                    self.pass(now, Hop::UeIn, &packet);
-                    if let Some(ue) = packet.address.ue.and_then(|ue| devices.ues.get_mut(ue)) {
-                        ue.push(packet);
-                    }
+                Access::Cell(cell) => {
+                    cell.on_deadline(now);
+                    cell.take_dropped(&mut self.dropped);
                 }
             }
         }
+        for index in 0..self.accesses.len() {
+            while let Some((direction, packet)) = self.accesses[index].take(now) {
+                self.arrive(now, index, direction, packet, devices);
+            }
+        }
+    }
+
+    /// A packet has come through an access.
+    fn arrive(
+        &mut self,
+        now: Instant,
+        access: usize,
+        direction: RadioDirection,
+        packet: Packet,
+        devices: &mut Devices,
+    ) {
+        match (direction, &mut devices.gateway) {
+            (RadioDirection::Uplink, gateway) => {
+                if gateway.is_none() {
+                    self.flows.observe(now, Hop::EdgeFromUe, &packet);
+                }
+                devices.ran[access].push(packet);
+            }
+            (RadioDirection::Downlink, Some(gateway)) => gateway.paths[access].push(packet),
+            (RadioDirection::Downlink, None) => {
+                self.flows.observe(now, Hop::UeIn, &packet);
+                if let Some(ue) = packet.address.ue.and_then(|ue| devices.ues.get_mut(ue)) {
+                    ue.push(packet);
+                }
+            }
+        }
+        self.hops += 1;
+    }
+
+    /// A UE sends a packet to its gateway.
+    pub(crate) fn passed_up(&mut self, now: Instant, packet: &Packet) {
+        self.flows.observe(now, Hop::UeOut, packet);
+    }
+
+    /// A UE gets a packet from its gateway.
+    pub(crate) fn passed_down(&mut self, now: Instant, packet: &Packet) {
+        self.flows.observe(now, Hop::UeIn, packet);
+    }
+
+    /// The edge sends a packet of the tunnel on one of its paths.
+    pub(crate) fn sent_down_on_path(&mut self, now: Instant, path: usize, packet: Packet) {
+        self.offer_down(now, path, self.other_routes[0], packet);
+    }
+
+    /// The gateway sends a packet of the tunnel on one of its paths.
+    pub(crate) fn sent_up_on_path(&mut self, now: Instant, path: usize, packet: Packet) {
+        self.offer_up(now, path, self.other_routes[0], packet);
+    }
+
+    fn offer_down(&mut self, now: Instant, access: usize, route: CellRoute, packet: Packet) {
+        match &mut self.accesses[access] {
+            Access::Wired { down, .. } => down.offer(now, packet, &mut self.dropped),
+            Access::Cell(cell) => {
+                cell.send_downlink(now, route, packet);
+                cell.take_dropped(&mut self.dropped);
+            }
+        }
+        self.count_dropped(now);
+    }
+
+    fn offer_up(&mut self, now: Instant, access: usize, route: CellRoute, packet: Packet) {
+        match &mut self.accesses[access] {
+            Access::Wired { up, .. } => up.offer(now, packet, &mut self.dropped),
+            Access::Cell(cell) => {
+                cell.send_uplink(now, route, packet);
+                cell.take_dropped(&mut self.dropped);
+            }
+        }
+        self.count_dropped(now);
     }
 
     /// A packet comes out of a link or a host.
@@ -173,28 +254,14 @@ impl Network {
         };
         self.flows.observe(now, Hop::EdgeToUe, &packet);
         let route = self.route(&packet, ue);
-        match &mut self.access {
-            Access::Wired { down, .. } => down.offer(now, packet, &mut self.dropped),
-            Access::Cell(cell) => {
-                cell.send_downlink(now, route, packet);
-                cell.take_dropped(&mut self.dropped);
-            }
-        }
-        self.count_dropped(now);
+        self.offer_down(now, 0, route, packet);
     }
 
     /// A UE sends a packet.
     pub(crate) fn sent_by_ue(&mut self, now: Instant, ue: usize, packet: Packet) {
         self.flows.observe(now, Hop::UeOut, &packet);
         let route = self.route(&packet, ue);
-        match &mut self.access {
-            Access::Wired { up, .. } => up.offer(now, packet, &mut self.dropped),
-            Access::Cell(cell) => {
-                cell.send_uplink(now, route, packet);
-                cell.take_dropped(&mut self.dropped);
-            }
-        }
-        self.count_dropped(now);
+        self.offer_up(now, 0, route, packet);
     }
 
     fn route(&self, packet: &Packet, ue: usize) -> CellRoute {
@@ -222,25 +289,31 @@ impl Network {
 
     fn totals(&mut self, now: Instant) -> Totals {
         let only_up = self.has_only_uploads;
-        match &mut self.access {
-            Access::Cell(cell) => cell.totals(now),
-            Access::Wired { down, up } => {
-                let link = if only_up { up } else { down };
-                link.advance(now, &mut self.dropped);
-                Totals {
-                    capacity: link.capacity_until(now),
-                    used: link.sent_until(now),
+        let mut sum = Totals::default();
+        for access in &mut self.accesses {
+            let totals = match access {
+                Access::Cell(cell) => cell.totals(now),
+                Access::Wired { down, up } => {
+                    let link = if only_up { up } else { down };
+                    link.advance(now, &mut self.dropped);
+                    Totals {
+                        capacity: link.capacity_until(now),
+                        used: link.sent_until(now),
+                    }
                 }
-            }
+            };
+            sum.capacity += totals.capacity;
+            sum.used += totals.used;
         }
+        sum
     }
 
     /// The radio report of the period since the last one; a wire has none.
     pub(crate) fn report(&mut self, now: Instant) -> Option<RadioReport> {
-        match &mut self.access {
+        self.accesses.iter_mut().find_map(|access| match access {
             Access::Cell(cell) => Some(cell.report(now)),
             Access::Wired { .. } => None,
-        }
+        })
     }
 
     /// Begins a step of the time series, with the flows' part of it.
@@ -269,22 +342,25 @@ impl Network {
         let only_up = self.has_only_uploads;
         let series = &mut self.series;
         let mut links = vec![&self.wan_down, &self.wan_up];
-        if let Access::Wired { down, up } = &self.access {
-            let link = if only_up { up } else { down };
-            series.push(
-                "link",
-                Metric::Capacity,
-                now,
-                link.rate(now).as_bps() as f64,
-            );
-            links.extend([&**down, &**up]);
+        let mut wired = None;
+        for access in &self.accesses {
+            if let Access::Wired { down, up } = access {
+                let link = if only_up { up } else { down };
+                *wired.get_or_insert(0.0) += link.rate(now).as_bps() as f64;
+                links.extend([&**down, &**up]);
+            }
+        }
+        if let Some(rate) = wired {
+            series.push("link", Metric::Capacity, now, rate);
         }
         for queue in links.into_iter().filter_map(Link::meter) {
             let bytes = queue.bytes().get() as f64;
             series.push(queue.name(), Metric::QueueBytes, now, bytes);
         }
-        if let Access::Cell(cell) = &mut self.access {
-            cell.sample(now, series);
+        for access in &mut self.accesses {
+            if let Access::Cell(cell) = access {
+                cell.sample(now, series);
+            }
         }
     }
 
@@ -294,17 +370,13 @@ impl Network {
         self.bottleneck.stop(end, totals);
         let link: LinkResult = self.bottleneck.result();
         let (flows, proxy_queues) = self.flows.finish(end);
-        let wires = match self.access {
-            Access::Cell(cell) => {
-                let wires = [self.wan_down, self.wan_up];
-                let mut queues = finish_wires(wires, end);
-                queues.extend(cell.finish(end));
-                queues
-            }
-            Access::Wired { down, up } => {
-                finish_wires([self.wan_down, self.wan_up, *down, *up], end)
-            }
-        };
+        let mut wires = finish_wires([self.wan_down, self.wan_up], end);
+        for access in self.accesses {
+            wires.extend(match access {
+                Access::Cell(cell) => cell.finish(end),
+                Access::Wired { down, up } => finish_wires([*down, *up], end),
+            });
+        }
         RunResult {
             seed,
             elapsed: end.since_start(),

@@ -12,7 +12,7 @@ use crate::schedule::{EntityId, Schedule};
 use apparatus::app::{Datagrams, Objects};
 use apparatus::measure::{Bottleneck, FlowMeter, QueueMeter, SeriesSet};
 use apparatus::{
-    CellAccess, CellRoute, ReportChannel, WireSpec, access_base_rtt, check_share, path_delay, rnti,
+    CellAccess, CellRoute, ReportChannel, WireSpec, check_share, first_rtt, path_delay, rnti,
 };
 use queue::Capacity;
 use rapid::Allocator;
@@ -63,7 +63,7 @@ pub(crate) fn build(experiment: &Experiment, seed: u64) -> Result<World, Error> 
         links: Links::default(),
         first_start: Instant::ZERO + first_start.unwrap_or_default(),
     };
-    let access_rtt = first_access_rtt(experiment);
+    let access_rtt = first_rtt(experiment);
     let path_delay = path_delay(&experiment.path, access_rtt)?;
     let control = builder.control()?;
     let accesses = builder.accesses()?;
@@ -350,18 +350,6 @@ impl Builder<'_> {
             flows: Vec::new(),
             decisions: Vec::new(),
         }))
-    }
-}
-
-/// Base round-trip time of the access, or of a tunnel's first path.
-fn first_access_rtt(experiment: &Experiment) -> Duration {
-    let tunnel = experiment.tunnel.as_ref();
-    match tunnel.and_then(|tunnel| tunnel.paths.first()) {
-        Some(path) => match &path.access {
-            TunnelAccess::Link(link) => link.delay * 2,
-            TunnelAccess::Cell => access_base_rtt(&experiment.access),
-        },
-        None => access_base_rtt(&experiment.access),
     }
 }
 
