@@ -8,7 +8,7 @@ proptest! {
     /// sender counts is what happened.
     #[test]
     fn every_packet_is_acked_lost_or_in_flight(
-        controller in prop::sample::select(vec!["newreno", "cubic", "bbr", "vegas"]),
+        controller in prop::sample::select(vec!["newreno", "cubic", "bbr", "bbr2", "bbr3", "vegas"]),
         (mbps, rtt_ms, buffer) in (1u64..100, 1u64..100, 2u64..200),
         (drops, lates, marks, ack_drops) in (0.0f64..0.2, 0.0f64..0.1, 0.0f64..0.05, 0.0f64..0.5),
         seed: u64,
