@@ -732,7 +732,7 @@ fn a_mandatory_option_that_is_not_known_ends_its_path() {
     net.run(20);
     let reset = net.first_seen(1, |p| matches!(p.kind, Kind::Reset { .. }));
     assert!(
-        matches!(reset.kind, Kind::Reset { code, .. } if code == ResetCode::MANDATORY_ERROR),
+        matches!(reset.kind, Kind::Reset { code, data: [99, 1, 0], .. } if code == ResetCode::MANDATORY_ERROR),
         "{reset:?}"
     );
     assert!(net.works());

@@ -6,7 +6,7 @@
 
 use super::path::{Phase, Retry};
 use super::{Transmit, Tunnel};
-use crate::packet::{DccpOption, KeyData, Kind, MpOption, Options, Packet, ResetCode};
+use crate::packet::{DccpOption, KeyData, Kind, MpOption, OptionFault, Options, Packet, ResetCode};
 use crate::seq::SeqNo;
 use crate::{PathId, Payload};
 use units::{Duration, Instant};
@@ -84,7 +84,8 @@ impl<P: Payload> Tunnel<P> {
 
     /// A Reset leaves next on a path.
     pub(super) fn reset(&mut self, index: usize, code: ResetCode, options: Options) {
-        self.paths[index].reset = Some((code, options));
+        let fault = OptionFault { code, data: [0; 3] };
+        self.paths[index].reset = Some((fault, options));
     }
 
     /// `MP_CLOSE`: right if it has our key.

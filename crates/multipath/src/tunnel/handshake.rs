@@ -15,7 +15,7 @@ use crate::auth::{Key, Offer, PreSharedKey, ProofStep, Secrets, SessionKeys};
 use crate::features::Side;
 use crate::join::{ClientJoin, JoinOffer, NonceGuard, ServerJoin};
 use crate::packet::{
-    AddressId, ConnectionId, DccpOption, Feature, Kind, Options, Packet, ResetCode,
+    AddressId, ConnectionId, DccpOption, Feature, Kind, OptionFault, Options, Packet, ResetCode,
 };
 use crate::path::Acknowledgement;
 use crate::scheduler::{PathSet, Scheduler};
@@ -373,12 +373,8 @@ impl<P: Payload> Tunnel<P> {
         let path = &mut self.paths[index];
         if let Some(reset) = path.reset.take() {
             let ack = path.numbers.greatest_received().unwrap_or_default();
-            let (code, options) = reset;
-            let kind = Kind::Reset {
-                ack,
-                code,
-                data: [0; 3],
-            };
+            let (OptionFault { code, data }, options) = reset;
+            let kind = Kind::Reset { ack, code, data };
             return Some(self.control(now, index, kind, options));
         }
         if let Some(ack) = path.sync_ack.take() {

@@ -5,7 +5,7 @@ use super::handshake::Opening;
 use super::numbers::Numbers;
 use crate::PathId;
 use crate::features::{Negotiation, Role, Side};
-use crate::packet::{AddressId, Feature, Options, PathPriority, ResetCode};
+use crate::packet::{AddressId, Feature, OptionFault, Options, PathPriority};
 use crate::path::{AckOutcome, Receiver, ReceiverConfig, Sender, SenderConfig};
 use crate::scheduler::PathView;
 use crate::seq::{MpSeq, SeqNo};
@@ -143,7 +143,7 @@ pub(super) struct Path<P> {
     /// A Request, Response, Close or Reset is to leave.
     pub(super) must_send: bool,
     /// A Reset that is to leave, with its options.
-    pub(super) reset: Option<(ResetCode, Options)>,
+    pub(super) reset: Option<(OptionFault, Options)>,
     pub(super) opening: Opening,
     pub(super) counters: PathCounters,
     /// It was usable when the world was last told.

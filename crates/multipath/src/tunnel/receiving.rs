@@ -66,7 +66,7 @@ impl<P: Payload> Tunnel<P> {
         path.heard_at = now;
         path.asked_at = None;
         if let Err(fault) = path.read_features(packet) {
-            self.reset(index, fault.code, Options::default());
+            path.reset = Some((fault, Options::default()));
             return self.end_path(index);
         }
         if !self.has_advanced(now, index, packet) {
@@ -271,7 +271,11 @@ impl<P> Path<P> {
         }
         self.last_sync_at = Some(now);
         self.numbers.accept(packet);
-        self.reset = Some((ResetCode::NO_CONNECTION, Options::default()));
+        let fault = OptionFault {
+            code: ResetCode::NO_CONNECTION,
+            data: [0; 3],
+        };
+        self.reset = Some((fault, Options::default()));
     }
 
     /// Negotiation, and what it has changed; before it, whether the packet has a Mandatory option that is
