@@ -45,11 +45,12 @@ bench: build  ## speed on this machine: the simulator, the queues, and as root t
 soak: setup  ## as root: the proxy under all kinds of traffic for SOAK_MINUTES (30); nothing may grow
 	SOAK_MINUTES=$(or $(SOAK_MINUTES),30) $(CARGO) bench --locked -p pep --bench relay -- --soak
 
-reproduce: build  ## the papers beside ours: runs everything, writes docs/results/rapid.md, dynamic-buffer.md, cdbe.md, meld.md
+reproduce: build  ## the papers beside ours: runs everything, writes docs/results/rapid.md, dynamic-buffer.md, cdbe.md, meld.md, nested-cc.md
 	@$(BRIMFUL) reproduce rapid --out docs/results
 	@$(BRIMFUL) reproduce dynamic-buffer --out docs/results
 	@$(BRIMFUL) reproduce cdbe --out docs/results
 	@$(BRIMFUL) reproduce meld --out docs/results
+	@$(BRIMFUL) reproduce nested-cc --out docs/results
 
 reproduce-lab: build  ## as root, half an hour: RAPID's testbed on the kernel, the simulator beside it, the dynamic buffers, MELD
 	@$(BRIMFUL) reproduce rapid --world lab --threads 4 --out docs/results

@@ -105,6 +105,7 @@ Examples:
   brimful reproduce rapid --only fig4 --only fig7 --out results
   brimful reproduce dynamic-buffer --quick
   brimful reproduce meld --quick
+  brimful reproduce nested-cc --quick
   sudo brimful reproduce rapid --world lab --threads 4
   sudo brimful reproduce rapid --world sim,lab --only fig9
 

@@ -270,9 +270,7 @@ fn figure(results: &Results, places: &[Place]) -> Figure {
     });
     Figure {
         name: "fig10",
-        title: "Download time by scenario, CPF (S, L: SHORT, LONG; N, D: NEAR, DIST; b, B: buffers of 250, 1000; \
-                C: CoDel; A0, A1, A2: asymmetry 0, 40, 200 ms)"
-            .to_owned(),
+        title: "Download time by scenario, CPF".to_owned(),
         columns: 2,
         panels: panels.to_vec(),
     }
@@ -290,7 +288,9 @@ fn text(results: &Results, places: &[Place]) -> String {
         core::iter::once(place.name.clone()).chain(times).collect()
     });
     format!(
-        "Download time in per cent of that without a tunnel.\n\n{}",
+        "Download time in per cent of that without a tunnel. In the figure S and L are SHORT and LONG, N and D \
+         NEAR and DIST, b and B buffers of 250 and 1000 packets, C is CoDel; A0, A1 and A2 are asymmetries of 0, \
+         40 and 200 ms.\n\n{}",
         markdown::table(&heads, rows)
     )
 }

@@ -14,7 +14,7 @@ use scenario::Estimate;
 
 /// The scenarios of figure 10.
 pub(super) const TABLE: Section = Section {
-    id: "ours",
+    id: "ours-table",
     title: "Ours: `aware`",
     experiments,
     report: table,
