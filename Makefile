@@ -1,6 +1,6 @@
 # Two commands do everything: `make demo` and `make test`. Both install what is missing.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo lab-demo test fmt-check lint bench soak reproduce reproduce-lab fuzz traces clean
+.PHONY: help setup build demo lab-demo tunnel-demo test fmt-check lint bench soak reproduce reproduce-lab fuzz traces clean
 
 CARGO ?= cargo
 BRIMFUL := target/release/brimful
@@ -34,6 +34,9 @@ lint: setup
 lab-demo: build  ## as root: curl and ping through an emulated 4G cell, without and with the proxy
 	@BRIMFUL=$(BRIMFUL) scripts/lab-demo
 
+tunnel-demo: build  ## as root: curl over two paths at once, one of which dies
+	@BRIMFUL=$(BRIMFUL) scripts/tunnel-demo
+
 bench: build  ## speed on this machine: the simulator, the queues, and as root the lab and the proxy beside HAProxy
 	@scripts/setup --bench
 	$(CARGO) bench --locked -p sim --bench speed -- --record
@@ -41,6 +44,7 @@ bench: build  ## speed on this machine: the simulator, the queues, and as root t
 	$(CARGO) bench --locked -p quinn-cc --bench adapter
 	$(CARGO) bench --locked -p lab --bench real_time
 	$(CARGO) bench --locked -p pep --bench relay -- --record
+	$(CARGO) bench --locked -p tunnel --bench throughput -- --record
 
 soak: setup  ## as root: the proxy under all kinds of traffic for SOAK_MINUTES (30); nothing may grow
 	SOAK_MINUTES=$(or $(SOAK_MINUTES),30) $(CARGO) bench --locked -p pep --bench relay -- --soak
