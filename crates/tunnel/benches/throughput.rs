@@ -1,7 +1,8 @@
 //! How fast one path is, and what it costs: TCP through the tunnel, over a wire without limits
 //! between two namespaces, beside wireguard-go where it is installed.
 //!
-//! As root: `cargo bench -p tunnel --bench throughput [-- --record]`; `WIREGUARD_GO` names the program.
+//! As root: `cargo bench -p tunnel --bench throughput [-- --record] [NAME...]`; `WIREGUARD_GO` names
+//! the program.
 //! `--record` writes the table into `docs/results/tunnel.md`. The program is also the daemon that it
 //! measures.
 #![allow(missing_docs, reason = "a bench")]
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 use support::{Daemon, Hosts, Namespace, SERVER, client_config, one_path, server_config};
 
 /// How long one measurement takes, after a second to get going.
-const TIME: Duration = Duration::from_secs(8);
+const TIME: Duration = Duration::from_secs(6);
 /// Measurements of each.
 const REPEATS: usize = 3;
 
@@ -41,6 +42,8 @@ fn main() -> ExitCode {
         eprintln!("skipped: the bench of the tunnel needs root");
         return ExitCode::SUCCESS;
     }
+    let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with('-')).collect();
+    let is_wanted = |name: &str| filters.is_empty() || filters.iter().any(|f| name.contains(*f));
     let mut rows = Vec::new();
     for (name, more) in [
         ("brimful, carrier dccp, bbr2", "controller = \"bbr2\"\n"),
@@ -50,11 +53,13 @@ fn main() -> ExitCode {
         ),
         ("brimful, carrier tcp, cubic", "carrier = \"tcp\"\n"),
     ] {
-        rows.push((name.to_owned(), repeat(|| ours(more))));
+        if is_wanted(name) {
+            rows.push((name.to_owned(), repeat(|| ours(more))));
+        }
     }
-    match wireguard_go() {
+    match wireguard_go().filter(|_| is_wanted("wireguard-go")) {
         Some(program) => rows.push(("wireguard-go".to_owned(), repeat(|| wireguard(&program)))),
-        None => eprintln!("wireguard-go is not installed: WIREGUARD_GO names the program"),
+        None => eprintln!("without wireguard-go: WIREGUARD_GO names the program"),
     }
     let table = table(&rows);
     print!("{table}");
