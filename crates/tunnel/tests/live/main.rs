@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod network;
 mod paths;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,7 +17,7 @@ use std::time::Instant;
 type Test = (&'static str, fn());
 
 fn tests() -> Vec<Test> {
-    [paths::TESTS].concat()
+    [paths::TESTS, network::TESTS].concat()
 }
 
 fn main() -> ExitCode {
