@@ -74,13 +74,14 @@ fn several_clients_have_addresses_of_their_own() {
     };
     server.wait_until("both are there", || named("one") && named("two"));
     hosts.server.sh("ping -c 2 -i 0.2 -W 2 10.99.0.2");
-    assert_eq!(total(&server.status(), "spoofed_packets"), 0);
+    // a client's kernel sends some by itself, from link-local addresses
+    let before = total(&server.status(), "spoofed_packets");
     // the second client's address through the first one's tunnel, which has the route
     let socket = hosts.client.enter(|| UdpSocket::bind("10.99.0.3:9"));
     let sent = socket.expect("bound").send_to(b"not mine", "10.99.0.1:9");
     sent.expect("sent");
     server.wait_until("it is noticed", || {
-        total(&server.status(), "spoofed_packets") > 0
+        total(&server.status(), "spoofed_packets") > before
     });
 }
 
