@@ -7,10 +7,11 @@
 //! in it are as many as it needs to be busy:
 //!
 //! ```text
-//!   bdp  = rate * min_rtt
-//!   full = bdp + min((gain - 1) * bdp, rate * max_queue) + allowance     if a queue stands there
-//!          2 * bdp + allowance                                           if none does
-//!   a queue stands there: srtt > min_rtt + max_queue / 2                 but never more than cwnd
+//!   bdp   = rate * min_rtt
+//!   full  = bdp + max(queue, rate * min_queue) + allowance               but never more than cwnd
+//!   queue = min((gain - 1) * bdp, rate * max_queue)                      if a queue stands there
+//!           bdp                                                          if none does
+//!   a queue stands there: srtt > min_rtt + max_queue / 2
 //! ```
 //!
 //! `rate` is what the path has lately delivered, or what a fresh radio report says that it can. What
@@ -18,9 +19,10 @@
 //! again: then its filling may double in a round trip, as in slow start. Once a queue stands there the
 //! rate is the path's own. Then `gain` above 1 keeps it filled a little above the estimate, so that
 //! no acknowledgement finds it empty, but by no longer a queue than `max_queue`, which stays below what
-//! CoDel takes for a standing one (RFC 8289: 5 ms); the allowance is for acknowledgements that come
-//! in pairs or batches. What neither path takes waits in the scheduler's buffer, where it can still go
-//! either way, and not in a bottleneck.
+//! CoDel takes for a standing one (RFC 8289: 5 ms). The allowance is for acknowledgements that come in
+//! pairs, `min_queue` for hosts that hand packets on in batches: over a path of microseconds the
+//! product is a few packets, and every few packets would wake both ends. What neither path takes waits
+//! in the scheduler's buffer, where it can still go either way, and not in a bottleneck.
 //!
 //! A path that paces is full as well once a packet would wait there for longer than `max_wait`: the
 //! numbers of packets are given as paths are chosen, and what waits on one path while later numbers
@@ -47,6 +49,8 @@ pub struct AwareConfig {
     pub allowance: Packets,
     /// Longest wait on a path that paces.
     pub max_wait: Duration,
+    /// Shortest queue that a path is given beside its product.
+    pub min_queue: Duration,
     /// Longest queue that the gain makes.
     pub max_queue: Duration,
 }
@@ -57,6 +61,7 @@ impl Default for AwareConfig {
             gain: 1.25,
             allowance: Packets::new(6),
             max_wait: Duration::from_millis(2),
+            min_queue: Duration::from_millis(1),
             max_queue: Duration::from_millis(3),
         }
     }
@@ -97,13 +102,17 @@ impl Aware {
     fn fill(&self, path: &PathView) -> Option<Packets> {
         let rate = path.radio_rate.or(path.delivery_rate)?;
         let bdp = rate.bytes_in(path.min_rtt?);
-        let filled = match self.has_queue(path) || path.radio_rate.is_some() {
-            true => {
-                let queue = bdp.mul_f64(self.config.gain - 1.0);
-                bdp + queue.min(rate.bytes_in(self.config.max_queue))
-            }
-            false => bdp.mul_f64(GROWING_GAIN),
+        let AwareConfig {
+            gain,
+            min_queue,
+            max_queue,
+            ..
+        } = self.config;
+        let queue = match self.has_queue(path) || path.radio_rate.is_some() {
+            true => bdp.mul_f64(gain - 1.0).min(rate.bytes_in(max_queue)),
+            false => bdp.mul_f64(GROWING_GAIN - 1.0),
         };
+        let filled = bdp + queue.max(rate.bytes_in(min_queue));
         let packets = filled.ratio(path.packet_size).ceil();
         Some(Packets::new(packets as u64) + self.config.allowance)
     }
@@ -159,6 +168,7 @@ mod tests {
     fn a_path_is_full_at_its_bandwidth_delay_product() {
         let mut aware = Aware::new(AwareConfig {
             gain: 1.0,
+            min_queue: Duration::ZERO,
             allowance: Packets::new(6),
             ..AwareConfig::default()
         });
@@ -202,6 +212,20 @@ mod tests {
         assert_eq!(choose(&mut aware, &[measured(200), slow(204)]), [1]);
         assert!(choose(&mut aware, &[measured(200), slow(206)]).is_empty());
         assert_eq!(choose(&mut aware, &[slow(206)]), [1]);
+    }
+
+    #[test]
+    fn a_short_path_holds_a_millisecond() {
+        let mut aware = Aware::new(AwareConfig::default());
+        let at = |used| PathView {
+            // 1 Gbit/s and 48 us: four packets; a millisecond is 83.3
+            delivery_rate: Some(BitRate::from_mbps(1_000)),
+            min_rtt: Some(Duration::from_micros(48)),
+            srtt: Some(Duration::from_micros(48)),
+            ..measured(used)
+        };
+        let mut has_room = |path| !choose(&mut aware, &[path]).is_empty();
+        assert!(has_room(at(93)) && !has_room(at(94)));
     }
 
     #[test]
