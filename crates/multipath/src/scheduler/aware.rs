@@ -8,9 +8,9 @@
 //!
 //! ```text
 //!   bdp   = rate * min_rtt
-//!   full  = bdp + max(queue, rate * min_queue) + allowance               but never more than cwnd
+//!   full  = bdp + queue + allowance                                      but never more than cwnd
 //!   queue = min((gain - 1) * bdp, rate * max_queue)                      if a queue stands there
-//!           bdp                                                          if none does
+//!           max(bdp, rate * min_queue)                                   if none does
 //!   a queue stands there: srtt > min_rtt + max_queue / 2
 //! ```
 //!
@@ -49,7 +49,7 @@ pub struct AwareConfig {
     pub allowance: Packets,
     /// Longest wait on a path that paces.
     pub max_wait: Duration,
-    /// Shortest queue that a path is given beside its product.
+    /// Shortest queue that a path is given beside its product while none stands there.
     pub min_queue: Duration,
     /// Longest queue that the gain makes.
     pub max_queue: Duration,
@@ -110,9 +110,11 @@ impl Aware {
         } = self.config;
         let queue = match self.has_queue(path) || path.radio_rate.is_some() {
             true => bdp.mul_f64(gain - 1.0).min(rate.bytes_in(max_queue)),
-            false => bdp.mul_f64(GROWING_GAIN - 1.0),
+            false => bdp
+                .mul_f64(GROWING_GAIN - 1.0)
+                .max(rate.bytes_in(min_queue)),
         };
-        let filled = bdp + queue.max(rate.bytes_in(min_queue));
+        let filled = bdp + queue;
         let packets = filled.ratio(path.packet_size).ceil();
         Some(Packets::new(packets as u64) + self.config.allowance)
     }
