@@ -4,13 +4,13 @@ use crate::{brimful, is_root, output, scenario_of, stderr, stdout};
 use serde_json::Value;
 use std::path::Path;
 
-/// 5 MB over the radio that loses 0.8 % of packets.
-fn download(transport: &str, meld: &str) -> (Value, String) {
+/// 5 MB over the radio that loses this share of packets.
+fn download(transport: &str, meld: &str, loss: &str) -> (Value, String) {
     let mut command = brimful(&["run", "--world", "lab", "--json", "--repeats", "1"]);
     command.arg(scenario_of("meld", "download-20m.toml"));
     command.args(["--set", "flow.download.app.size=5 MB"]);
-    for set in [format!("transport={transport}"), format!("meld={meld}")] {
-        command.args(["--set", &set]);
+    for (key, value) in [("transport", transport), ("meld", meld), ("loss", loss)] {
+        command.args(["--set", &format!("{key}={value}")]);
     }
     let done = output(command);
     assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
@@ -27,8 +27,13 @@ fn a_quic_server_that_asks_the_radio_is_faster_over_a_radio_that_loses() {
     if !is_root("a_quic_server_that_asks_the_radio_is_faster_over_a_radio_that_loses") {
         return;
     }
-    let (plain, _) = download("quic", "off");
-    let (meld, said) = download("quic", "default");
+    // 2 % of packets: 6 runs each had 6.9 +- 1.2 and 2.1 +- 0.4 Mbit/s; at 0.8 % these were 8.8 +- 0.2
+    // and 5.9 +- 2.3, so that a lucky run without came close
+    let ((plain, _), (meld, said)) = std::thread::scope(|scope| {
+        let plain = scope.spawn(|| download("quic", "off", "2%"));
+        let meld = download("quic", "default", "2%");
+        (plain.join().expect("a download"), meld)
+    });
     for flow in [&plain, &meld] {
         assert_eq!(number(&flow["delivered_bytes"]), 5e6, "{flow}");
         assert!(number(&flow["rtt_ms"]["min"]) >= 40.0, "{flow}");
@@ -36,7 +41,6 @@ fn a_quic_server_that_asks_the_radio_is_faster_over_a_radio_that_loses() {
     }
     let goodput = |flow: &Value| number(&flow["goodput_bps"]["mean"]);
     let (plain, meld) = (goodput(&plain), goodput(&meld));
-    // 2.0 times in the simulator, over 10 repeats of 20 MB
     assert!(meld > 1.2 * plain, "{meld} to {plain}: {said}");
 }
 
@@ -45,7 +49,7 @@ fn the_kernels_tcp_asks_the_radio_by_bpf() {
     if !is_root("the_kernels_tcp_asks_the_radio_by_bpf") {
         return;
     }
-    let (flow, said) = download("tcp", "default");
+    let (flow, said) = download("tcp", "default", "0.8%");
     assert_eq!(number(&flow["delivered_bytes"]), 5e6, "{flow}");
     let told = said.lines().find(|line| line.contains("MELD default:"));
     let told = told.unwrap_or_else(|| panic!("no decision: {said}"));
