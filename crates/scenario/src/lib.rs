@@ -7,6 +7,9 @@
 //!   summary.json, manifest.json, *.parquet <-- Summary, output <-- [RunResult] <-- a world
 //! ```
 //!
+//! A sweep too large to be held at once is a [`Plan`], whose points are made one by one, here or, from
+//! a [`Bundle`], on another machine.
+//!
 //! [`load`] refuses everything that cannot be run before anything runs. The table behind [`keys()`]
 //! holds all keys with units, defaults and ranges; the reader and `docs/scenario-keys.md` are made
 //! from it.
@@ -22,6 +25,7 @@ mod keys;
 mod load;
 mod moving;
 mod output;
+mod plan;
 mod point;
 mod reader;
 mod resolve;
@@ -44,6 +48,7 @@ pub use keys::{Fallback, Key, Kind, Range, Section, keys, markdown};
 pub use load::Embedded;
 pub use moving::{MovingSpec, Placement};
 pub use output::{Manifest, ManifestPoint, OutputError, ResultFolder};
+pub use plan::{Bundle, Plan};
 pub use point::{Point, knobs, load, load_embedded, load_str};
 pub use resolved::{Resolved, ResolvedValue};
 pub use result::{
@@ -56,4 +61,4 @@ pub use summary::{
     RealTimeSummary, Spread, Summary, TunnelPathSummary, TunnelSummary,
 };
 pub use tunnel::{Carrier, TunnelAccess, TunnelPathSpec, TunnelSpec};
-pub use variants::{KnobInfo, MAX_POINTS, Overrides};
+pub use variants::{KnobInfo, MAX_PLANNED_POINTS, MAX_POINTS, Overrides, SampleRange, SweepAxis};

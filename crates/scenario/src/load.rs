@@ -3,8 +3,10 @@
 use crate::document::{Table, Value, parse};
 use crate::error::{Checked, Fault, ScenarioError, fault};
 use crate::source::{Position, Sources};
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Largest scenario file. (The largest of those that come with Brimful has a few kB.)
 const LARGEST: u64 = 1_000_000;
@@ -22,6 +24,9 @@ pub(crate) enum Folder {
     None,
 }
 
+/// Files that travel with a scenario: their paths as they are looked up, and their texts.
+pub(crate) type Held = Arc<BTreeMap<PathBuf, String>>;
+
 /// Scenario files that are part of a program, and the traces that they name: the name of each, with
 /// `/` between folders, and its text.
 pub type Embedded = &'static [(&'static str, &'static str)];
@@ -36,17 +41,19 @@ pub(crate) struct Document {
     options: Vec<usize>,
     /// The name where the file gives none.
     pub(crate) stem: String,
+    /// If there are such, no other file is read.
+    held: Option<Held>,
 }
 
 impl Document {
-    /// The path of a file that is named at `at`, and its content if it is part of the program.
-    pub(crate) fn path(
-        &self,
-        named: &str,
-        at: Position,
-    ) -> Checked<(PathBuf, Option<&'static str>)> {
+    /// The path of a file that is named at `at`, and its content if it is at hand.
+    pub(crate) fn path(&self, named: &str, at: Position) -> Checked<(PathBuf, Option<&str>)> {
         match self.folders.get(at.source) {
-            Some(Folder::Is(folder)) => Ok((folder.join(named), None)),
+            Some(Folder::Is(folder)) => {
+                let path = folder.join(named);
+                let text = self.held(&path);
+                Ok((path, text))
+            }
             Some(Folder::Within(files, folder)) => {
                 let name = joined(folder, named);
                 match text_in(files, &name) {
@@ -60,6 +67,23 @@ impl Document {
             )
             .hint("put the text into a file of its own")),
         }
+    }
+
+    /// The text of a file that travels with the scenario.
+    pub(crate) fn held(&self, path: &Path) -> Option<&str> {
+        let held = self.held.as_ref()?;
+        held.get(path).map(String::as_str)
+    }
+
+    /// The files that it was read from, with their texts; nothing of a text that is no file.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (PathBuf, String)> {
+        let sources = self.sources.texts().enumerate();
+        let is_file = |source: usize| {
+            let folder = self.folders.get(source);
+            matches!(folder, Some(Folder::Is(_))) && !self.options.contains(&source)
+        };
+        let files = sources.filter(move |(source, _)| is_file(*source));
+        files.map(|(_, (name, text))| (PathBuf::from(name), text.to_owned()))
     }
 
     /// True if a place is in an option of the command line.
@@ -77,9 +101,9 @@ impl Document {
 }
 
 /// Reads a file and all that it extends.
-pub(crate) fn file(path: &Path) -> Result<Document, ScenarioError> {
+pub(crate) fn file(path: &Path, held: Option<Held>) -> Result<Document, ScenarioError> {
     let name = path.display().to_string();
-    let text = match read(path) {
+    let text = match read(path, held.as_ref()) {
         Ok(text) => text,
         Err(Unreadable::Io(source)) => return Err(ScenarioError::Read { path: name, source }),
         Err(Unreadable::Content {
@@ -95,7 +119,7 @@ pub(crate) fn file(path: &Path) -> Result<Document, ScenarioError> {
     let stem = path
         .file_stem()
         .map_or("scenario".into(), |s| s.to_string_lossy().into_owned());
-    load(name, text, folder_of(path), stem)
+    load(name, text, folder_of(path), stem, held)
 }
 
 /// Reads one of the files that are part of the program, and all that it extends among them.
@@ -109,7 +133,8 @@ pub(crate) fn embedded(files: Embedded, name: &str) -> Result<Document, Scenario
     let file = name.rsplit('/').next().unwrap_or(name);
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
     let folder = folder_within(files, name);
-    load(name.to_owned(), text.to_owned(), folder, stem.to_owned())
+    let (name, text) = (name.to_owned(), text.to_owned());
+    load(name, text, folder, stem.to_owned(), None)
 }
 
 /// Reads a text that is no file.
@@ -119,6 +144,7 @@ pub(crate) fn string(text: &str) -> Result<Document, ScenarioError> {
         text.to_owned(),
         Folder::None,
         "scenario".to_owned(),
+        None,
     )
 }
 
@@ -127,6 +153,7 @@ fn load(
     text: String,
     folder: Folder,
     stem: String,
+    held: Option<Held>,
 ) -> Result<Document, ScenarioError> {
     let mut document = Document {
         root: Table::default(),
@@ -134,6 +161,7 @@ fn load(
         folders: Vec::new(),
         options: Vec::new(),
         stem,
+        held,
     };
     match add(
         &mut document,
@@ -182,7 +210,8 @@ fn open_extended(document: &mut Document, base: &str, at: Position) -> Checked<O
         });
     }
     let (path, _) = document.path(base, at)?;
-    let text = read(&path).map_err(|e| unreadable(document, &path, e, at))?;
+    let text =
+        read(&path, document.held.as_ref()).map_err(|e| unreadable(document, &path, e, at))?;
     Ok(Opened {
         name: path.display().to_string(),
         text,
@@ -303,7 +332,11 @@ enum Unreadable {
     },
 }
 
-fn read(path: &Path) -> Result<String, Unreadable> {
+fn read(path: &Path, held: Option<&Held>) -> Result<String, Unreadable> {
+    if let Some(held) = held {
+        let missing = || Unreadable::Io(std::io::ErrorKind::NotFound.into());
+        return held.get(path).cloned().ok_or_else(missing);
+    }
     let file = std::fs::File::open(path).map_err(Unreadable::Io)?;
     let mut bytes = Vec::new();
     file.take(LARGEST + 1)

@@ -7,7 +7,7 @@ use crate::moving::{is_same, merge};
 use crate::resolve::{self, Context, Traces};
 use crate::resolved::Resolved;
 use crate::source::Position;
-use crate::variants::{self, KnobInfo, Overrides, Variants};
+use crate::variants::{self, KnobInfo, MAX_POINTS, Overrides, Variant, Variants};
 use radio::moving::RangeWarning;
 use std::path::Path;
 use units::Duration;
@@ -42,7 +42,7 @@ impl Point {
 /// # Errors
 /// [`ScenarioError`]: the first fault, with its place. Nothing has been written then.
 pub fn load(path: &Path, overrides: &Overrides) -> Result<Vec<Point>, ScenarioError> {
-    points(load::file(path)?, overrides)
+    points(load::file(path, None)?, overrides)
 }
 
 /// As [`load`], of a text. It must not name files: neither `extends` nor traces.
@@ -71,7 +71,7 @@ pub fn load_embedded(
 /// # Errors
 /// As [`load`]; only the knobs themselves are checked.
 pub fn knobs(path: &Path) -> Result<Vec<KnobInfo>, ScenarioError> {
-    let mut document = load::file(path)?;
+    let mut document = load::file(path, None)?;
     variants::knobs(&mut document).map_err(|fault| fault.locate(&document.sources))
 }
 
@@ -80,31 +80,17 @@ fn points(mut document: Document, overrides: &Overrides) -> Result<Vec<Point>, S
 }
 
 fn resolved(document: &mut Document, overrides: &Overrides) -> Checked<Vec<Point>> {
-    let variants = Variants::new(document, overrides)?;
-    let mut traces = Traces::default();
-    if let Some(trace) = &overrides.trace {
-        let text = trace.display().to_string();
-        let source = document.add_option(format!("--trace {text}"), text);
-        traces.instead = Some((trace.clone(), Position { source, offset: 0 }));
-    }
+    let variants = Variants::new(document, overrides, MAX_POINTS)?;
+    let mut traces = traces(document, overrides);
     let (mut points, mut parts) = (Vec::new(), 0);
     let (mut warnings, mut warned) = (Vec::new(), Vec::new());
     for variant in variants.iter() {
-        let variant = variant?;
-        let mut cx = Context {
-            document,
-            traces: &mut traces,
-            duration: Duration::ZERO,
-            notes: Vec::new(),
-            warnings: Vec::new(),
-        };
-        let made = resolve::experiment(&mut cx, &variant.root)?;
-        for warning in &cx.warnings {
+        let (point, own) = one(document, &mut traces, variant?)?;
+        for warning in &own {
             merge(&mut warnings, *warning);
         }
-        warned.push(cx.warnings);
-        let notes = cx.notes;
-        parts += made.experiment.ues.len() + made.experiment.flows.len();
+        warned.push(own);
+        parts += point.experiment.ues.len() + point.experiment.flows.len();
         if parts > MOST_PARTS {
             return Err(fault(
                 Position {
@@ -115,26 +101,65 @@ fn resolved(document: &mut Document, overrides: &Overrides) -> Checked<Vec<Point
             )
             .hint("shorten the sweep, or lower a \"count\""));
         }
-        points.push(Point {
-            experiment: made.experiment,
-            axes: variant.axes,
-            resolved: made.resolved,
-            notes,
-        });
+        points.push(point);
     }
     note_warnings(&mut points, &warned, &warnings);
+    check_instead(&traces)?;
+    Ok(points)
+}
+
+/// No traces yet, and that of the command line if there is one.
+pub(crate) fn traces(document: &mut Document, overrides: &Overrides) -> Traces {
+    let mut traces = Traces::default();
+    if let Some(trace) = &overrides.trace {
+        let text = trace.display().to_string();
+        let source = document.add_option(format!("--trace {text}"), text);
+        traces.instead = Some((trace.clone(), Position { source, offset: 0 }));
+    }
+    traces
+}
+
+/// The point of a variant, and what radio models are extrapolated to in it.
+pub(crate) fn one(
+    document: &Document,
+    traces: &mut Traces,
+    variant: Variant,
+) -> Checked<(Point, Vec<RangeWarning>)> {
+    let mut cx = Context {
+        document,
+        traces,
+        duration: Duration::ZERO,
+        notes: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let made = resolve::experiment(&mut cx, &variant.root)?;
+    let point = Point {
+        experiment: made.experiment,
+        axes: variant.axes,
+        resolved: made.resolved,
+        notes: cx.notes,
+    };
+    Ok((point, cx.warnings))
+}
+
+/// That a trace of the command line was taken by somebody.
+pub(crate) fn check_instead(traces: &Traces) -> Checked<()> {
     match &traces.instead {
         Some((_, at)) if !traces.instead_used => {
             Err(fault(*at, "no user of this scenario is driven by a trace")
                 .hint("take a scenario with a channel of kind \"trace\""))
         }
-        _ => Ok(points),
+        _ => Ok(()),
     }
 }
 
 /// Adds the warnings of each point to its notes. Where several points have one about the same
 /// quantity, all have that which covers all: it is told once.
-fn note_warnings(points: &mut [Point], warned: &[Vec<RangeWarning>], all: &[RangeWarning]) {
+pub(crate) fn note_warnings(
+    points: &mut [Point],
+    warned: &[Vec<RangeWarning>],
+    all: &[RangeWarning],
+) {
     for (point, own) in points.iter_mut().zip(warned) {
         let covering = |own| all.iter().find(|one| is_same(one, own));
         let told = own.iter().filter_map(covering);

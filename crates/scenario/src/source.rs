@@ -44,6 +44,12 @@ impl Sources {
         self.texts.len() - 1
     }
 
+    /// Names and texts, in the order of their indices.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        let texts = self.texts.iter();
+        texts.map(|source| (source.name.as_str(), source.text.as_str()))
+    }
+
     /// Line and column of an offset. One that is outside the text (which nothing in this crate
     /// makes) is taken for its end.
     pub(crate) fn place(&self, at: Position) -> Place {

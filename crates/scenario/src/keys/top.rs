@@ -195,8 +195,45 @@ pub(super) static SECTIONS: &[Section] = &[
         kind: None,
         meaning: "Each key is the name of a knob or a dotted key (`\"flow.bulk.cc\"`), its value \
                   the list of values to take. All combinations are run, the last axis varying \
-                  fastest; at most 100000 points.",
+                  fastest; at most 100000 points, with `brimful sweep` 10000000.",
         keys: &[],
+    },
+    Section {
+        path: "sweep.sample",
+        kind: None,
+        meaning: "Points at random, each of which is run with all combinations of the axes: \
+                  `sample = { points = 400, ranges = { rtt = [\"2 ms\", \"100 ms\"] } }`.",
+        keys: &[
+            key(
+                "points",
+                Count,
+                Required,
+                Within(1.0, 1_000_000.0),
+                "How many. Fewer are the first of more.",
+            ),
+            key(
+                "seed",
+                Count,
+                Value("1"),
+                Within(0.0, 9.0e15),
+                "What they are drawn from; it has nothing to do with the seed of the runs.",
+            ),
+            key(
+                "min-distance",
+                Number,
+                Value("0"),
+                Within(0.0, 0.999),
+                "A point nearer than this to an earlier one is drawn again; each range counts as 1.",
+            ),
+            key(
+                "ranges",
+                Table,
+                Required,
+                Any,
+                "For each knob or dotted key the least and the greatest value, in one unit. Two whole \
+                 numbers without a unit give whole numbers.",
+            ),
+        ],
     },
     Section {
         path: "path",

@@ -179,24 +179,25 @@ fn trace(cx: &mut Context<'_>, reader: &mut Reader<'_>, cell: &CellConfig) -> Ch
 }
 
 /// A trace's file.
-struct TraceFile {
+struct TraceFile<'a> {
     path: PathBuf,
-    /// Its content if it is part of the program.
-    text: Option<&'static str>,
+    /// Its content if it is at hand.
+    text: Option<&'a str>,
     /// Where it is named.
     at: Position,
 }
 
 /// The trace's file: that of the command line if there is one, else the scenario's.
-fn file(cx: &mut Context<'_>, reader: &mut Reader<'_>) -> Checked<TraceFile> {
+fn file<'a>(cx: &mut Context<'a>, reader: &mut Reader<'_>) -> Checked<TraceFile<'a>> {
+    let document = cx.document;
     let file = if let Some((path, at)) = cx.traces.instead.clone() {
         cx.traces.instead_used = true;
-        let text = None;
+        let text = document.held(&path);
         TraceFile { path, text, at }
     } else {
         let named = reader.text("file")?;
         let at = reader.place("file");
-        let (path, text) = cx.document.path(&named, at)?;
+        let (path, text) = document.path(&named, at)?;
         TraceFile { path, text, at }
     };
     let name = file.path.display().to_string();
@@ -261,8 +262,13 @@ fn playback(reader: &mut Reader<'_>, cell: &CellConfig) -> Checked<Playback> {
 }
 
 impl Traces {
+    /// The files that traces were read from.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.read.iter().map(|(path, _, _)| path.as_path())
+    }
+
     /// A trace, read once.
-    fn get(&mut self, file: &TraceFile, options: ReadOptions) -> Checked<Arc<Trace>> {
+    fn get(&mut self, file: &TraceFile<'_>, options: ReadOptions) -> Checked<Arc<Trace>> {
         let TraceFile { path, text, at } = file;
         let known = self
             .read
@@ -309,7 +315,8 @@ impl Traces {
     }
 }
 
-fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+/// The content of a trace's file.
+pub(crate) fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     // one byte more than is read as a trace, so that the reader can say that it is too large
     std::fs::File::open(path)?

@@ -19,7 +19,7 @@ use crate::load::Document;
 use crate::reader::Reader;
 use crate::resolved::{Resolved, ResolvedValue};
 use crate::source::Position;
-pub(crate) use channel::Traces;
+pub(crate) use channel::{Traces, bytes};
 use radio::moving::RangeWarning;
 use site::Site;
 use tunnel::Tunnel;

@@ -5,6 +5,7 @@
 //! takes the axis away.
 
 mod knob;
+mod sample;
 
 use crate::document::{Node, Table, Value, parse_value};
 use crate::error::{Checked, Fault, either, fault};
@@ -12,13 +13,18 @@ use crate::keys::section;
 use crate::load::Document;
 use crate::source::Position;
 use knob::{Knob, take_knobs};
+use sample::{Drawn, Sample};
+use serde::Serialize;
 use std::path::PathBuf;
 
 pub use knob::KnobInfo;
 pub(crate) use knob::knobs;
+pub use sample::SampleRange;
 
-/// Most points of one sweep.
+/// Most points of one sweep that is run at once, as [`crate::load`] gives it.
 pub const MAX_POINTS: u64 = 100_000;
+/// Most points of a [`crate::Plan`], whose points are made one by one.
+pub const MAX_PLANNED_POINTS: u64 = 10_000_000;
 
 /// What a caller changes of a scenario file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,8 +61,26 @@ struct Setting {
 /// All variants of a document.
 pub(crate) struct Variants {
     root: Table,
+    sample: Option<Drawn>,
     axes: Vec<Axis>,
     points: u64,
+}
+
+/// An axis of a sweep, as it is told to others.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SweepAxis {
+    /// Its name: a knob or a dotted key.
+    pub name: String,
+    /// The dotted keys that it sets.
+    pub sets: Vec<String>,
+    /// Its values as text; empty for a range.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<String>,
+    /// The range that its values are drawn from, if they are drawn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<SampleRange>,
+    /// Whether all its values are numbers without a unit.
+    pub is_number: bool,
 }
 
 /// One variant.
@@ -68,26 +92,48 @@ pub(crate) struct Variant {
 }
 
 impl Variants {
-    /// Takes knobs and sweep out of the document and puts the options in.
-    pub(crate) fn new(document: &mut Document, overrides: &Overrides) -> Checked<Self> {
+    /// Takes knobs and sweep out of the document and puts the options in. There may be `most` points.
+    pub(crate) fn new(document: &mut Document, overrides: &Overrides, most: u64) -> Checked<Self> {
         let options = options(document, overrides);
         let mut root = core::mem::take(&mut document.root);
         let knobs = take_knobs(&mut root, document)?;
-        let mut sweep = take_sweep(&mut root)?;
+        let (mut sample, mut sweep) = take_sweep(&mut root)?;
         let mut settings = Vec::new();
         for option in options {
             match option.key.strip_prefix("sweep.") {
-                Some(axis) => sweep.push((axis.to_owned(), option.at, option.value)),
+                Some(key) => {
+                    let value = sampled(&mut sample, key, option.at, option.value)?;
+                    sweep.extend(value.map(|value| (key.to_owned(), option.at, value)));
+                }
                 None => settings.push(setting(&option, &root, &knobs)?),
             }
         }
         let mut axes = axes(sweep, &root, &knobs)?;
         remove_set_axes(&mut axes, &settings)?;
+        let sample = match sample {
+            Some(node) => Some(Sample::read(&node, &root, &knobs)?),
+            None => None,
+        };
+        let sample = sample
+            .map(|sample| remaining(sample, &axes, &settings))
+            .transpose()?;
+        let sample = sample.filter(|sample| !sample.ranges.is_empty());
         for setting in settings {
             assign(&mut root, &setting.targets, setting.at, &setting.value)?;
         }
-        let points = count(&axes)?;
-        Ok(Self { root, axes, points })
+        let points = count(&axes, sample.as_ref(), most)?;
+        let sample = sample.map(Sample::draw).transpose()?;
+        Ok(Self {
+            root,
+            sample,
+            axes,
+            points,
+        })
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> u64 {
+        self.points
     }
 
     /// All of them; the last axis varies fastest.
@@ -95,7 +141,8 @@ impl Variants {
         (0..self.points).map(|index| self.point(index))
     }
 
-    fn point(&self, mut index: u64) -> Checked<Variant> {
+    /// One of them, below [`Self::len`].
+    pub(crate) fn point(&self, mut index: u64) -> Checked<Variant> {
         let mut root = self.root.clone();
         let mut chosen = Vec::with_capacity(self.axes.len());
         for axis in self.axes.iter().rev() {
@@ -106,7 +153,50 @@ impl Variants {
             chosen.push((axis.name.clone(), name.text()));
         }
         chosen.reverse();
-        Ok(Variant { axes: chosen, root })
+        let drawn = self.sample.iter().flat_map(|sample| sample.values(index));
+        let mut all = Vec::with_capacity(self.axes.len());
+        for (range, value) in drawn {
+            assign(&mut root, &range.targets, range.at, &value)?;
+            all.push((range.name.clone(), value.text()));
+        }
+        all.append(&mut chosen);
+        Ok(Variant { axes: all, root })
+    }
+
+    /// The numbers of points that between them have every value of every axis, and the last point.
+    pub(crate) fn covering(&self) -> Vec<u64> {
+        let mut covering = vec![0, self.points - 1];
+        let mut stride = 1;
+        for axis in self.axes.iter().rev() {
+            let n = axis.values.len() as u64;
+            covering.extend((1..n).map(|i| i * stride));
+            stride *= n;
+        }
+        covering.sort_unstable();
+        covering.dedup();
+        covering
+    }
+
+    /// The axes, in the order of [`Variant::axes`].
+    pub(crate) fn axes(&self) -> Vec<SweepAxis> {
+        let names = |targets: &[Path]| targets.iter().map(|path| path.join(".")).collect();
+        let is_number = |node: &Node| matches!(node.value, Value::Integer(_) | Value::Float(_));
+        let ranges = self.sample.iter().flat_map(|sample| &sample.ranges);
+        let ranges = ranges.map(|range| SweepAxis {
+            name: range.name.clone(),
+            sets: names(&range.targets),
+            values: Vec::new(),
+            is_number: range.told().unit.is_empty(),
+            range: Some(range.told()),
+        });
+        let listed = self.axes.iter().map(|axis| SweepAxis {
+            name: axis.name.clone(),
+            sets: names(&axis.targets),
+            values: axis.values.iter().map(|(value, _)| value.text()).collect(),
+            is_number: axis.values.iter().all(|(value, _)| is_number(value)),
+            range: None,
+        });
+        ranges.chain(listed).collect()
     }
 }
 
@@ -270,12 +360,24 @@ fn meaning(name: &str, value: &Node, knobs: &[Knob]) -> Node {
     knob.map_or(value, |knob| knob.meaning(value)).clone()
 }
 
-/// Takes `[sweep]` out, flattened: dotted names with their values.
-fn take_sweep(root: &mut Table) -> Checked<Vec<(String, Position, Node)>> {
-    let mut found = Vec::new();
+/// The axes of a sweep, flattened: dotted names with their places and values.
+type Axes = Vec<(String, Position, Node)>;
+
+/// Takes `[sweep]` out: its sample, if it has one, and its axes.
+fn take_sweep(root: &mut Table) -> Checked<(Option<Node>, Axes)> {
+    let (mut sample, mut found) = (None, Vec::new());
     if let Some(section) = root.remove("sweep") {
         match section.node.value {
-            Value::Table(table) => flatten("", table, &mut found),
+            Value::Table(mut table) => {
+                // a list is an axis whose knob has that name
+                if table
+                    .get("sample")
+                    .is_some_and(|node| node.table().is_some())
+                {
+                    sample = table.remove("sample").map(|entry| entry.node);
+                }
+                flatten("", table, &mut found);
+            }
             _ => {
                 return Err(fault(
                     section.node.at,
@@ -285,7 +387,59 @@ fn take_sweep(root: &mut Table) -> Checked<Vec<(String, Position, Node)>> {
             }
         }
     }
-    Ok(found)
+    Ok((sample, found))
+}
+
+/// An option about the sample goes into it; any other value is given back.
+fn sampled(
+    sample: &mut Option<Node>,
+    key: &str,
+    at: Position,
+    value: Node,
+) -> Checked<Option<Node>> {
+    if key == "sample" && value.table().is_some() {
+        *sample = Some(value);
+        return Ok(None);
+    }
+    let Some(key) = key.strip_prefix("sample.") else {
+        return Ok(Some(value));
+    };
+    let empty = || Node {
+        at,
+        value: Value::Table(Table::default()),
+    };
+    if let Value::Table(table) = &mut sample.get_or_insert_with(empty).value {
+        // a range is named whole, for its name may have dots
+        let path: Vec<&str> = match key.split_once('.') {
+            Some((first, rest)) => vec![first, rest],
+            None => vec![key],
+        };
+        table.set_path(&path, at, value)?;
+    }
+    Ok(None)
+}
+
+/// The sample without the ranges of what an axis or an option sets.
+fn remaining(mut sample: Sample, axes: &[Axis], settings: &[Setting]) -> Checked<Sample> {
+    let axes = axes.iter().map(|axis| (&axis.targets, axis.at));
+    let settings = settings
+        .iter()
+        .map(|setting| (&setting.targets, setting.at));
+    for (targets, at) in axes.chain(settings) {
+        sample
+            .ranges
+            .retain(|range| !range.targets.iter().all(|t| targets.contains(t)));
+        let mut ranges = sample.ranges.iter();
+        if let Some(range) = ranges.find(|r| r.targets.iter().any(|t| overlaps(t, targets))) {
+            let name = &range.name;
+            return Err(fault(
+                at,
+                format!("this sets a part of what the range \"{name}\" draws"),
+            )
+            .hint(format!("set \"{name}\" itself")));
+        }
+    }
+    Ok(sample)
 }
 
 fn flatten(prefix: &str, table: Table, found: &mut Vec<(String, Position, Node)>) {
@@ -373,29 +527,37 @@ fn remove_set_axes(axes: &mut Vec<Axis>, settings: &[Setting]) -> Checked<()> {
 }
 
 /// How many points there are, without making any.
-fn count(axes: &[Axis]) -> Checked<u64> {
-    let mut points: u128 = 1;
+fn count(axes: &[Axis], sample: Option<&Sample>, most: u64) -> Checked<u64> {
+    let mut points = sample.map_or(1, |sample| u128::from(sample.count));
     for axis in axes {
         points = points.saturating_mul(axis.values.len() as u128);
     }
-    match (u64::try_from(points), axes.last()) {
-        (Ok(points), _) if points <= MAX_POINTS => Ok(points),
-        (_, Some(axis)) => Err(too_many(axis.at, points, axes)),
-        (_, None) => Ok(1),
+    match u64::try_from(points) {
+        Ok(points) if points <= most => Ok(points),
+        _ => Err(too_many(points, axes, sample, most)),
     }
 }
 
-fn too_many(at: Position, points: u128, axes: &[Axis]) -> Box<Fault> {
-    let sizes: Vec<String> = axes
+fn too_many(points: u128, axes: &[Axis], sample: Option<&Sample>, most: u64) -> Box<Fault> {
+    let drawn = sample.map(|sample| (format!("sample ({})", sample.count), sample.at));
+    let listed = axes
         .iter()
-        .map(|a| format!("{} ({})", a.name, a.values.len()))
-        .collect();
+        .map(|a| (format!("{} ({})", a.name, a.values.len()), a.at));
+    let (sizes, places): (Vec<String>, Vec<Position>) = drawn.into_iter().chain(listed).unzip();
+    let start = Position {
+        source: 0,
+        offset: 0,
+    };
     fault(
-        at,
+        places.last().copied().unwrap_or(start),
         format!("the sweep has {points} points: {}", sizes.join(" x ")),
     )
-    .allowed(format!("at most {MAX_POINTS}"))
-    .hint("shorten the axes, or fix one of them by --set")
+    .allowed(format!("at most {most}"))
+    .hint(if most == MAX_POINTS {
+        "shorten the axes, fix one of them by --set, or take brimful sweep"
+    } else {
+        "shorten the axes, or fix one of them by --set"
+    })
 }
 
 fn assign(root: &mut Table, targets: &[Path], at: Position, value: &Node) -> Checked<()> {
@@ -425,7 +587,7 @@ mod tests {
             set,
             ..Overrides::default()
         };
-        let found = Variants::new(&mut document, &overrides)
+        let found = Variants::new(&mut document, &overrides, MAX_POINTS)
             .and_then(|variants| variants.iter().collect::<Checked<Vec<_>>>());
         found.map_err(|fault| fault.locate(&document.sources).to_string())
     }

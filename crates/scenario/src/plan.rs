@@ -1,0 +1,231 @@
+//! Sweeps whose points are made one by one, and the files that such a sweep needs elsewhere.
+
+use crate::error::{Checked, ScenarioError};
+use crate::load::{self, Document};
+use crate::point::{Point, check_instead, note_warnings, one, traces};
+use crate::resolve::{Traces, bytes};
+use crate::variants::{MAX_PLANNED_POINTS, Overrides, SweepAxis, Variants};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Up to so many points, all are checked before anything runs.
+const ALL_CHECKED: u64 = 2_000;
+
+/// A scenario with its sweep: up to [`MAX_PLANNED_POINTS`], numbered from 0, the last axis varying
+/// fastest, and the same whenever and wherever they are made.
+pub struct Plan {
+    document: Document,
+    variants: Variants,
+    traces: Mutex<Traces>,
+    overrides: Overrides,
+    origin: Origin,
+}
+
+/// Where a scenario comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Origin {
+    /// A file of this path.
+    File(PathBuf),
+    /// A text that is no file.
+    Text(String),
+}
+
+/// A plan with all files that it needs, to be sent to another machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bundle {
+    origin: Origin,
+    /// Paths as the scenario says them, and texts: scenario files and traces.
+    files: BTreeMap<PathBuf, String>,
+    set: Vec<(String, String)>,
+    trace: Option<PathBuf>,
+    seed: Option<u64>,
+    repeats: Option<u32>,
+}
+
+impl Plan {
+    /// Reads a scenario file as [`crate::load`] does. Of a sweep of up to 2000 points all are checked;
+    /// of a larger one every value of every axis is, once.
+    ///
+    /// # Errors
+    /// [`ScenarioError`]: the first fault, with its place.
+    pub fn load(path: &Path, overrides: &Overrides) -> Result<Self, ScenarioError> {
+        let document = load::file(path, None)?;
+        Self::new(document, overrides, Origin::File(path.to_owned()))?.checked()
+    }
+
+    /// As [`Plan::load`], of a text. It must not name files.
+    ///
+    /// # Errors
+    /// As [`Plan::load`].
+    pub fn load_str(text: &str, overrides: &Overrides) -> Result<Self, ScenarioError> {
+        let document = load::string(text)?;
+        Self::new(document, overrides, Origin::Text(text.to_owned()))?.checked()
+    }
+
+    /// The plan that a bundle was made of, whether or not its files are here.
+    ///
+    /// # Errors
+    /// As [`Plan::load`]; the points are not checked again.
+    pub fn of_bundle(bundle: Bundle) -> Result<Self, ScenarioError> {
+        let document = match &bundle.origin {
+            Origin::File(path) => load::file(path, Some(Arc::new(bundle.files)))?,
+            Origin::Text(text) => load::string(text)?,
+        };
+        let overrides = Overrides {
+            set: bundle.set,
+            trace: bundle.trace,
+            seed: bundle.seed,
+            repeats: bundle.repeats,
+        };
+        Self::new(document, &overrides, bundle.origin)
+    }
+
+    fn new(
+        mut document: Document,
+        overrides: &Overrides,
+        origin: Origin,
+    ) -> Result<Self, ScenarioError> {
+        let variants = Variants::new(&mut document, overrides, MAX_PLANNED_POINTS);
+        let variants = variants.map_err(|fault| fault.locate(&document.sources))?;
+        let traces = Mutex::new(traces(&mut document, overrides));
+        Ok(Self {
+            document,
+            variants,
+            traces,
+            overrides: overrides.clone(),
+            origin,
+        })
+    }
+
+    fn checked(self) -> Result<Self, ScenarioError> {
+        let wanted = match self.points() {
+            few if few <= ALL_CHECKED => (0..few).collect(),
+            _ => self.variants.covering(),
+        };
+        for index in wanted {
+            self.point(index)?;
+        }
+        let traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = check_instead(&traces);
+        drop(traces);
+        used.map_err(|fault| fault.locate(&self.document.sources))?;
+        Ok(self)
+    }
+
+    /// How many points there are.
+    pub fn points(&self) -> u64 {
+        self.variants.len()
+    }
+
+    /// The axes, in the order of [`Point::axes`].
+    pub fn axes(&self) -> Vec<SweepAxis> {
+        self.variants.axes()
+    }
+
+    /// The names and values of a point's axes.
+    ///
+    /// # Panics
+    /// If there is no such point.
+    ///
+    /// # Errors
+    /// As [`Plan::load`].
+    pub fn axes_of(&self, index: u64) -> Result<Vec<(String, String)>, ScenarioError> {
+        assert!(index < self.points(), "there is no point {index}");
+        let variant = self.variants.point(index);
+        let variant = variant.map_err(|fault| fault.locate(&self.document.sources))?;
+        Ok(variant.axes)
+    }
+
+    /// A point, by its number.
+    ///
+    /// # Panics
+    /// If there is no such point.
+    ///
+    /// # Errors
+    /// As [`Plan::load`].
+    pub fn point(&self, index: u64) -> Result<Point, ScenarioError> {
+        assert!(index < self.points(), "there is no point {index}");
+        let make = || -> Checked<Point> {
+            let variant = self.variants.point(index)?;
+            let mut traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
+            let (point, own) = one(&self.document, &mut traces, variant)?;
+            let mut points = [point];
+            note_warnings(&mut points, core::slice::from_ref(&own), &own);
+            let [point] = points;
+            Ok(point)
+        };
+        make().map_err(|fault| fault.locate(&self.document.sources))
+    }
+
+    /// The plan with the files that it has needed so far: after [`Plan::load`], all.
+    ///
+    /// # Errors
+    /// [`ScenarioError::Read`] if a trace cannot be read any more.
+    pub fn bundle(&self) -> Result<Bundle, ScenarioError> {
+        let mut files: BTreeMap<PathBuf, String> = self.document.files().collect();
+        let traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
+        for path in traces.files() {
+            let text = match self.document.held(path) {
+                Some(text) => Ok(text.to_owned()),
+                None => bytes(path).and_then(|bytes| {
+                    String::from_utf8(bytes).map_err(|_| std::io::ErrorKind::InvalidData.into())
+                }),
+            };
+            let text = text.map_err(|source| ScenarioError::Read {
+                path: path.display().to_string(),
+                source,
+            })?;
+            files.insert(path.to_owned(), text);
+        }
+        let Overrides {
+            set,
+            trace,
+            seed,
+            repeats,
+        } = self.overrides.clone();
+        Ok(Bundle {
+            origin: self.origin.clone(),
+            files,
+            set,
+            trace,
+            seed,
+            repeats,
+        })
+    }
+}
+
+impl core::fmt::Debug for Plan {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let mut plan = f.debug_struct("Plan");
+        plan.field("origin", &self.origin);
+        plan.field("points", &self.points()).finish_non_exhaustive()
+    }
+}
+
+impl Bundle {
+    /// The file that the scenario was read from; none of a text.
+    pub fn file(&self) -> Option<&Path> {
+        match &self.origin {
+            Origin::File(path) => Some(path),
+            Origin::Text(_) => None,
+        }
+    }
+
+    /// Paths and texts of all files.
+    pub fn files(&self) -> &BTreeMap<PathBuf, String> {
+        &self.files
+    }
+
+    /// What was changed of the scenario.
+    pub fn overrides(&self) -> Overrides {
+        Overrides {
+            set: self.set.clone(),
+            trace: self.trace.clone(),
+            seed: self.seed,
+            repeats: self.repeats,
+        }
+    }
+}
