@@ -125,8 +125,17 @@ impl World {
     /// As results name it.
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Self::Sim => "sim",
-            Self::Lab => "lab",
+            Self::Sim => runner::World::Sim.name(),
+            Self::Lab => runner::World::Lab.name(),
+        }
+    }
+}
+
+impl From<World> for runner::World {
+    fn from(world: World) -> Self {
+        match world {
+            World::Sim => Self::Sim,
+            World::Lab => Self::Lab,
         }
     }
 }

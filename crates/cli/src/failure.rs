@@ -50,38 +50,17 @@ impl Failure {
                 return ExitCode::from(Self::INTERRUPTED);
             }
         };
-        crate::output::complain(&format!("error: {}", message(&error)));
+        crate::output::complain(&format!("error: {}", runner::message(error.as_ref())));
         ExitCode::from(code)
     }
 }
 
-/// The error with its causes, except those that it has already told itself.
-fn message(error: &anyhow::Error) -> String {
-    let mut message = String::new();
-    for cause in error.chain().map(ToString::to_string) {
-        if message.is_empty() {
-            message = cause;
-        } else if !message.contains(&cause) {
-            message = format!("{message}: {cause}");
+impl From<runner::Error> for Failure {
+    fn from(error: runner::Error) -> Self {
+        match error {
+            runner::Error::Input(message) => Self::Input(anyhow::Error::msg(message)),
+            runner::Error::Run(message) => Self::Run(anyhow::Error::msg(message)),
+            runner::Error::Interrupted => Self::Interrupted,
         }
-    }
-    message
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cause_is_told_once() {
-        let inner = || anyhow::anyhow!("no space left");
-        assert_eq!(
-            message(&inner().context("a.json cannot be written")),
-            "a.json cannot be written: no space left"
-        );
-        assert_eq!(
-            message(&inner().context("a.json: no space left; free some")),
-            "a.json: no space left; free some"
-        );
     }
 }

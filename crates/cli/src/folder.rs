@@ -1,70 +1,10 @@
-//! Where results go. `scenario::ResultFolder` sees to it that a folder is whole or not there; here
-//! are its default name, the folders above it, and single files of the same kind.
+//! Single files that are whole or not there.
 
-use crate::failure::Failure;
 use anyhow::{Context, anyhow};
-use scenario::{OutputError, ResultFolder};
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-
-/// A result folder that is being filled. Dropped without [`Results::finish`], it leaves nothing,
-/// nor do the folders that were made above it.
-pub(crate) struct Results {
-    folder: Option<ResultFolder>,
-    path: PathBuf,
-    made: Vec<PathBuf>,
-}
-
-impl Results {
-    /// Begins, before anything runs: a place that cannot be written shows at once.
-    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
-        let missing = |a: &&Path| !a.as_os_str().is_empty() && !a.exists();
-        let above: Vec<PathBuf> = parent(path)
-            .ancestors()
-            .take_while(missing)
-            .map(Path::to_owned)
-            .collect();
-        let mut results = Self {
-            folder: None,
-            path: path.to_owned(),
-            made: above,
-        };
-        results.folder = Some(ResultFolder::create(path).map_err(Failure::run)?);
-        Ok(results)
-    }
-
-    /// Lets `write` add files.
-    pub(crate) fn add(
-        &self,
-        write: impl FnOnce(&ResultFolder) -> Result<(), OutputError>,
-    ) -> Result<(), Failure> {
-        self.folder
-            .as_ref()
-            .map_or(Ok(()), write)
-            .map_err(Failure::run)
-    }
-
-    /// Gives the folder its name; says where it is.
-    pub(crate) fn finish(mut self) -> Result<PathBuf, Failure> {
-        if let Some(folder) = self.folder.take() {
-            folder.finish().map_err(Failure::run)?;
-        }
-        self.made.clear();
-        Ok(core::mem::take(&mut self.path))
-    }
-}
-
-impl Drop for Results {
-    fn drop(&mut self) {
-        drop(self.folder.take());
-        for folder in &self.made {
-            // what others have put something into meanwhile stays
-            let _ = fs::remove_dir(folder);
-        }
-    }
-}
+use std::path::Path;
 
 /// The folder above, `.` for a bare name.
 fn parent(path: &Path) -> &Path {
@@ -106,55 +46,12 @@ fn write_beside(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The default folder of a scenario's results.
-pub(crate) fn default_path(scenario: &str) -> PathBuf {
-    Path::new("results").join(file_name(scenario))
-}
-
-/// A name for files made of any text: letters, digits and `.=_-` stay, all else becomes `-`.
-fn file_name(text: &str) -> String {
-    let mut name = String::new();
-    for c in text.chars() {
-        let safe = c.is_ascii_alphanumeric() || matches!(c, '=' | '_' | '-' | '.');
-        match (safe, name.ends_with('-')) {
-            (true, _) => name.push(c),
-            (false, false) => name.push('-'),
-            (false, true) => {}
-        }
-    }
-    let name: String = name.trim_matches(['-', '.']).chars().take(100).collect();
-    if name.is_empty() {
-        "scenario".to_owned()
-    } else {
-        name
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn entries(path: &Path) -> usize {
         fs::read_dir(path).expect("a folder").count()
-    }
-
-    #[test]
-    fn an_unfinished_folder_leaves_nothing_above_it_either() {
-        let scratch = tempfile::tempdir().expect("a scratch folder");
-        let path = scratch.path().join("a/b/c");
-        let results = Results::create(&path).expect("can be written");
-        results
-            .add(|folder| folder.write("x", b"x"))
-            .expect("written");
-        assert_eq!(entries(scratch.path()), 1);
-        drop(results);
-        assert_eq!(entries(scratch.path()), 0);
-        let results = Results::create(&path).expect("can be written");
-        results
-            .add(|folder| folder.write("x", b"x"))
-            .expect("written");
-        assert_eq!(results.finish().expect("named"), path);
-        assert_eq!(fs::read(path.join("x")).expect("there"), b"x");
     }
 
     #[test]
@@ -186,13 +83,5 @@ mod tests {
         let kind = fs::symlink_metadata(&socket).expect("there").file_type();
         assert!(std::os::unix::fs::FileTypeExt::is_socket(&kind));
         assert_eq!(entries(scratch.path()), 3);
-    }
-
-    #[test]
-    fn names_of_files_are_tame() {
-        assert_eq!(file_name("fast-embb-los"), "fast-embb-los");
-        assert_eq!(file_name("rtt=1 ms, pep=none"), "rtt=1-ms-pep=none");
-        assert_eq!(file_name("../../etc/passwd"), "etc-passwd");
-        assert_eq!(file_name("..."), "scenario");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   args -> commands::{run, compare, reproduce, replay, pep, trace, list, scenario}
-//!             |-> scenario (files -> experiments)  -> engine (all cores) -> results
+//!             |-> scenario (files -> experiments)  -> engine (crate runner: all cores)
 //!             '-> output (stdout, exit codes), results (folder, report.html)
 //! ```
 //!

@@ -1,52 +1,11 @@
-//! Recordings of the allocator's calls and answers: written by the simulator, read by anyone.
+//! Recordings of the allocator's calls and answers, read.
 
 use crate::failure::Failure;
 use anyhow::{Context, anyhow};
-use rapid::recording::{Entry, MAX_LINE_BYTES, Record, Replay, Summary};
+use rapid::recording::{Entry, MAX_LINE_BYTES, Replay, Summary};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// A file in the making; what could not be written is told at the end.
-#[derive(Clone, Debug)]
-pub(crate) struct Recorder {
-    file: Arc<Mutex<io::Result<BufWriter<File>>>>,
-}
-
-impl Recorder {
-    /// A new file; one that is there is written over.
-    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
-        let file = File::create(path)
-            .with_context(|| format!("{} cannot be written", path.display()))
-            .map_err(Failure::Input)?;
-        Ok(Self {
-            file: Arc::new(Mutex::new(Ok(BufWriter::new(file)))),
-        })
-    }
-
-    /// All is written.
-    pub(crate) fn finish(&self, path: &Path) -> Result<(), Failure> {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = std::mem::replace(&mut *file, Err(io::Error::other("finished")));
-        taken
-            .and_then(|mut file| file.flush())
-            .with_context(|| format!("{} cannot be written", path.display()))
-            .map_err(Failure::Run)
-    }
-}
-
-impl Record for Recorder {
-    fn record(&mut self, entry: Entry) {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let Ok(writer) = &mut *file else { return };
-        let mut line = entry.encode();
-        line.push(b'\n');
-        if let Err(error) = writer.write_all(&line) {
-            *file = Err(error);
-        }
-    }
-}
 
 /// Feeds a recording to allocators of our own and compares every decision.
 pub(crate) fn replay(path: &Path) -> Result<Summary, Failure> {

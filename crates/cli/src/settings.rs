@@ -1,10 +1,8 @@
 //! `--set KEY=VALUE` and `--vary KEY=A,B,...`.
 
 use crate::failure::Failure;
-use anyhow::{Result, bail};
-
-/// A key with its value, as written.
-pub(crate) type Setting = (String, String);
+use anyhow::{Result, anyhow, bail};
+pub(crate) use runner::{Setting, label};
 
 /// Reads `KEY=VALUE`.
 ///
@@ -31,7 +29,7 @@ pub(crate) fn all(texts: &[String]) -> std::result::Result<Vec<Setting>, Failure
 /// Reads `KEY=A,B,...`.
 ///
 /// # Errors
-/// If there is no key, or fewer than two different values.
+/// If there is no key.
 fn vary(text: &str) -> Result<(String, Vec<String>)> {
     let Some((key, list)) = text
         .split_once('=')
@@ -40,21 +38,6 @@ fn vary(text: &str) -> Result<(String, Vec<String>)> {
         bail!("--vary {text}: expected KEY=A,B,..., for example --vary pep=none,default");
     };
     let values = split(list);
-    if let Some(empty) = values.iter().position(String::is_empty) {
-        bail!(
-            "--vary {text}: value {} of {} is empty",
-            empty + 1,
-            values.len()
-        );
-    }
-    for (i, value) in values.iter().enumerate() {
-        if values[..i].contains(value) {
-            bail!("--vary {text}: {value:?} occurs twice: name each variant once");
-        }
-    }
-    if values.len() < 2 {
-        bail!("--vary {text}: one value is nothing to compare: give several, or use --set");
-    }
     Ok((key.trim().to_owned(), values))
 }
 
@@ -85,44 +68,13 @@ fn split(list: &str) -> Vec<String> {
     values
 }
 
-/// Most variants of one comparison.
-const MOST_VARIANTS: usize = 1000;
-
 /// All combinations of the values of several `--vary`, the last one varying fastest.
 ///
 /// # Errors
-/// If one of them cannot be read, a key occurs twice, or there are more than [`MOST_VARIANTS`].
+/// If one of them cannot be read, or is nothing to compare.
 pub(crate) fn combinations(options: &[String]) -> Result<Vec<Vec<Setting>>> {
-    let mut combinations: Vec<Vec<Setting>> = vec![Vec::new()];
-    for option in options {
-        let (key, values) = vary(option)?;
-        if combinations[0].iter().any(|(other, _)| *other == key) {
-            bail!("--vary {option}: {key} is varied twice: give all its values at once");
-        }
-        if combinations.len() * values.len() > MOST_VARIANTS {
-            bail!(
-                "--vary {option}: that makes {} variants, at most {MOST_VARIANTS} are compared: \
-                 use a [sweep] in the scenario and `brimful run`",
-                combinations.len() * values.len()
-            );
-        }
-        let add = |c: &Vec<Setting>, v: &String| {
-            let mut extended = c.clone();
-            extended.push((key.clone(), v.clone()));
-            extended
-        };
-        combinations = combinations
-            .iter()
-            .flat_map(|c| values.iter().map(move |v| add(c, v)))
-            .collect();
-    }
-    Ok(combinations)
-}
-
-/// "rtt=1 ms, pep=none".
-pub(crate) fn label(settings: &[Setting]) -> String {
-    let parts: Vec<String> = settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
-    parts.join(", ")
+    let axes: Result<Vec<_>> = options.iter().map(|option| vary(option)).collect();
+    runner::combinations(&axes?).map_err(|error| anyhow!("--vary {error}"))
 }
 
 #[cfg(test)]

@@ -72,6 +72,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ),
     ("report", &["units", "scenario"]),
     ("reproduce", &["units", "rnis", "rapid", "scenario"]),
+    ("runner", &["rapid", "report", "scenario", "sim"]),
     ("rnis-server", &["units", "rnis", "radio"]),
     ("quic", &["units", "rnis", "cc", "quinn-cc", "rnis-server"]),
     (
@@ -90,7 +91,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "rapid",
             "ran",
             "scenario",
-            "sim",
+            "runner",
             "lab",
             "pep",
             "report",

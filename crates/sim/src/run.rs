@@ -33,7 +33,13 @@ impl Simulation {
 
     /// Runs until the experiment's end.
     pub fn run(&mut self) {
-        self.world.run();
+        while !self.advance(u64::MAX) {}
+    }
+
+    /// Handles so many events at most; true once the experiment is at its end. In pieces or at once,
+    /// the result is the same.
+    pub fn advance(&mut self, events: u64) -> bool {
+        self.world.advance(events)
     }
 
     /// All packets so far, by their fate: none appears or vanishes.

@@ -6,12 +6,11 @@ use crate::args::{CompareArgs, ExperimentArgs, World};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::output::{Stdout, complain};
-use crate::results::{self, Finished, Origin, VERSION};
+use crate::results;
 use crate::settings::{Setting, combinations, label};
 use anyhow::anyhow;
-use scenario::{Compared, Labelled, Point, Summary, compare};
-use serde::Serialize;
-use serde_json::Value;
+use runner::{Comparison, Finished, check_seeds, single};
+use scenario::Point;
 
 /// Runs all variants, prints them beside one another and writes their results.
 pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
@@ -26,7 +25,7 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     check_seeds(&points, &combinations)?;
     tell_notes(&points);
     // interruptions are listened for before there is anything to put away
-    let engine = Engine::new(options.threads, &points)?.with_lab_scale(options.lab_scale);
+    let engine = Engine::new(options.threads, &points).with_lab_scale(options.lab_scale);
     worlds
         .iter()
         .try_for_each(|&world| engine.check(world, &points))?;
@@ -48,23 +47,24 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
         for (&world, results) in worlds.iter().zip(&mut results) {
             let settings = in_world(settings, world, worlds.len());
             let runs = results.next().unwrap_or_default();
-            finished.push(Finished::new(label(&settings), world, point.clone(), runs));
+            finished.push(Finished::new(
+                label(&settings),
+                world.into(),
+                point.clone(),
+                runs,
+            ));
             variants.push(settings);
         }
     }
-    let comparison = comparison(&finished, &variants)?;
+    let comparison = Comparison::of(&finished, &variants)?;
     let text = match options.json {
-        true => results::line(&comparison)?,
+        true => runner::line(&comparison)?,
         false => results::tables(&finished),
     };
     Stdout::default().print(&text)?;
     let Some(folder) = folder else { return Ok(()) };
     let settings = changes(options);
-    let origin = Origin {
-        file: &options.file,
-        settings: &settings,
-    };
-    results::write(&folder, &finished, &comparison, &origin)?;
+    results::write(&folder, &finished, &comparison, &options.file, &settings)?;
     let path = folder.finish()?;
     if !options.json {
         complain(&format!("results are in {}", path.display()));
@@ -101,78 +101,6 @@ fn in_world(settings: &[Setting], world: World, worlds: usize) -> Vec<Setting> {
 
 /// The single point of a variant.
 fn variant(options: &ExperimentArgs, settings: &[Setting]) -> Result<Point, Failure> {
-    let mut points = load(options, settings)?;
-    if let (Some(first), 2..) = (points.first(), points.len()) {
-        let axes: Vec<&str> = first.axes.iter().map(|(name, _)| name.as_str()).collect();
-        return Err(Failure::Input(anyhow!(
-            "{}: the scenario sweeps {}: fix it by --set, or vary it by --vary {}=...",
-            options.file.display(),
-            axes.join(", "),
-            axes.first().unwrap_or(&"")
-        )));
-    }
-    points
-        .pop()
-        .ok_or_else(|| Failure::Input(anyhow!("the scenario has no point")))
-}
-
-/// That all variants have the same seeds, before anything runs.
-fn check_seeds(points: &[Point], variants: &[Vec<Setting>]) -> Result<(), Failure> {
-    let seeds = |p: &Point| (p.experiment.seed, p.experiment.repeats);
-    let Some(first) = points.first() else {
-        return Ok(());
-    };
-    match points.iter().position(|p| seeds(p) != seeds(first)) {
-        None => Ok(()),
-        Some(other) => Err(Failure::Input(anyhow!(
-            "{} has other seeds than {}: variants are compared seed by seed, so vary neither seed \
-             nor repeats",
-            label(&variants[other]),
-            label(&variants[0])
-        ))),
-    }
-}
-
-/// What `compare --json` prints.
-#[derive(Serialize)]
-struct Comparison<'a> {
-    scenario: &'a str,
-    world: &'a str,
-    seed: u64,
-    repeats: usize,
-    version: &'a str,
-    variants: Vec<Variant<'a>>,
-    /// Each number of each flow against the first variant.
-    comparison: Vec<Compared>,
-}
-
-#[derive(Serialize)]
-struct Variant<'a> {
-    label: &'a str,
-    settings: Value,
-    /// What `run --json` prints.
-    summary: &'a Summary,
-}
-
-fn comparison<'a>(
-    finished: &'a [Finished],
-    settings: &[Vec<Setting>],
-) -> Result<Comparison<'a>, Failure> {
-    let labelled: Vec<Labelled<'_>> = finished.iter().map(Finished::labelled).collect();
-    let comparison = compare(&labelled).map_err(Failure::input)?;
-    let variants = finished.iter().zip(settings).map(|(f, settings)| Variant {
-        label: &f.label,
-        settings: results::axes_json(settings),
-        summary: &f.summary,
-    });
-    let first = finished.first().map(|f| &f.summary);
-    Ok(Comparison {
-        scenario: first.map_or("", |s| &s.scenario),
-        world: results::worlds(finished),
-        seed: first.map_or(0, |s| s.seed),
-        repeats: first.map_or(0, |s| s.repeats),
-        version: VERSION,
-        variants: variants.collect(),
-        comparison,
-    })
+    let points = load(options, settings)?;
+    Ok(single(points, &options.file.display().to_string())?)
 }

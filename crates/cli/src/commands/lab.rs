@@ -3,10 +3,10 @@
 use super::{tell, tell_notes};
 use crate::failure::Failure;
 use crate::output::complain;
-use crate::results::VERSION;
 use crate::settings;
 use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
+use runner::VERSION;
 use scenario::{Experiment, Overrides, QueueResult, RunResult, Summary};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -204,7 +204,7 @@ fn failure(error: lab::Error, experiment: &Experiment) -> Failure {
             complain(&format!("error: {error}"));
             Failure::Command(code)
         }
-        None => crate::engine::lab_failure(error, experiment),
+        None => crate::engine::lab_error(error, experiment).into(),
     }
 }
 

@@ -4,11 +4,10 @@ use super::tell_notes;
 use crate::args::{ReproduceArgs, World};
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::folder::Results;
 use crate::output::{Stdout, complain, text_style};
-use crate::results::{VERSION, line};
 use anyhow::anyhow;
 use reproduce::{Choice, File, Outcome, Plan, SYSTEMS};
+use runner::{Results, VERSION, line};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -30,7 +29,7 @@ fn claims(arguments: &ReproduceArgs, world: World) -> Result<(), Failure> {
     let plan = plan(arguments, world)?;
     tell_notes(plan.points());
     // interruptions are listened for before there is anything to put away
-    let engine = Engine::new(arguments.threads, plan.points())?;
+    let engine = Engine::new(arguments.threads, plan.points());
     engine.check(world, plan.points())?;
     let folder = arguments.out.as_deref().map(Results::create).transpose()?;
     let begin = Instant::now();
@@ -52,7 +51,7 @@ fn claims(arguments: &ReproduceArgs, world: World) -> Result<(), Failure> {
 fn agreement(arguments: &ReproduceArgs) -> Result<(), Failure> {
     let plan = plan(arguments, World::Lab)?;
     tell_notes(plan.points());
-    let engine = Engine::new(arguments.threads, plan.points())?;
+    let engine = Engine::new(arguments.threads, plan.points());
     engine.check(World::Lab, plan.points())?;
     let folder = arguments.out.as_deref().map(Results::create).transpose()?;
     let points = engine.in_lab(plan.points())?;

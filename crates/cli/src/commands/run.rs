@@ -4,11 +4,11 @@ use super::{changes, load, tell_notes};
 use crate::args::{ExperimentArgs, RunArgs, World};
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::folder::{Results, default_path};
 use crate::output::{Stdout, complain};
-use crate::results::{self, Finished, Origin};
+use crate::results;
 use crate::settings::label;
 use anyhow::anyhow;
+use runner::{Finished, Results, default_path};
 use scenario::{PepMode, Point, Summary};
 
 /// Runs the scenario, prints its results and writes them.
@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     }
     tell_notes(&points);
     // interruptions are listened for before there is anything to put away
-    let mut engine = Engine::new(arguments.threads, &points)?.with_lab_scale(arguments.lab_scale);
+    let mut engine = Engine::new(arguments.threads, &points).with_lab_scale(arguments.lab_scale);
     engine.check(world, &points)?;
     let folder = begin(arguments, &points)?;
     if let Some(record) = record {
@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     let batch = engine.batch(points.first().map_or(1, |p| p.experiment.repeats));
     for batch in points.chunks(batch) {
         for (point, runs) in batch.iter().zip(engine.run(world, batch)?) {
-            let finished = Finished::new(label(&point.axes), world, point.clone(), runs);
+            let finished = Finished::new(label(&point.axes), world.into(), point.clone(), runs);
             let text = shown(&finished, arguments.json, points.len() > 1)?;
             engine.aside(|| stdout.print(&text))?;
             if folder.is_some() {
@@ -86,13 +86,13 @@ pub(super) fn begin(
         (None, false) => default_path(name),
         (None, true) => return Ok(None),
     };
-    Results::create(&path).map(Some)
+    Ok(Some(Results::create(&path)?))
 }
 
 /// What a point looks like on stdout.
 fn shown(finished: &Finished, json: bool, is_sweep: bool) -> Result<String, Failure> {
     if json {
-        return results::line(&finished.summary);
+        return Ok(runner::line(&finished.summary)?);
     }
     let tables = results::tables(core::slice::from_ref(finished));
     Ok(match is_sweep {
@@ -134,14 +134,11 @@ impl Kept {
 /// `summary.json` is what `--json` prints; of a sweep, a list of that.
 fn finish(folder: Results, kept: &Kept, arguments: &ExperimentArgs) -> Result<(), Failure> {
     let settings = changes(arguments);
-    let origin = Origin {
-        file: &arguments.file,
-        settings: &settings,
-    };
+    let file = &arguments.file;
     let summaries: Vec<&Summary> = kept.finished.iter().map(|f| &f.summary).collect();
     match summaries.as_slice() {
-        [one] => results::write(&folder, &kept.finished, one, &origin)?,
-        several => results::write(&folder, &kept.finished, &several, &origin)?,
+        [one] => results::write(&folder, &kept.finished, one, file, &settings)?,
+        several => results::write(&folder, &kept.finished, &several, file, &settings)?,
     }
     let path = folder.finish()?;
     if !arguments.json {

@@ -3,8 +3,8 @@
 use crate::args::{ScenarioCommand, ShowArgs};
 use crate::failure::Failure;
 use crate::output::print;
-use crate::results::{axes_json, json, pretty};
 use crate::settings;
+use runner::{axes_json, json, pretty};
 use scenario::Overrides;
 use serde_json::Value;
 

@@ -98,10 +98,7 @@ impl Place {
     }
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_brimful"));
-        command
-            .current_dir(self.folder.path())
-            .args(arguments)
-            .env_remove("RAYON_NUM_THREADS");
+        command.current_dir(self.folder.path()).args(arguments);
         command
     }
     fn run(&self, arguments: &[&str]) -> Run {

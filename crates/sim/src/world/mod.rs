@@ -135,9 +135,12 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Runs until the end.
-    pub(crate) fn run(&mut self) {
-        while self.running > 0 {
+    /// Handles so many events at most; true if that was the end.
+    pub(crate) fn advance(&mut self, events: u64) -> bool {
+        for _ in 0..events {
+            if self.running == 0 {
+                break;
+            }
             match self.net.schedule.first() {
                 Some((at, entity)) if at <= self.end => {
                     self.now = at;
@@ -146,11 +149,14 @@ impl World {
                 }
                 _ => {
                     self.now = self.end;
-                    break;
+                    self.running = 0;
                 }
             }
         }
-        self.net.settle(self.now);
+        if self.running == 0 {
+            self.net.settle(self.now);
+        }
+        self.running == 0
     }
 
     /// Records the allocator's calls and answers, if there is one.

@@ -1,0 +1,196 @@
+//! What became of the points of a run or the variants of a comparison: JSON, report, folder.
+
+use crate::{Error, Results, Setting, VERSION};
+use report::{Report, Variant};
+use scenario::{
+    Labelled, Manifest, ManifestPoint, OutputError, Point, ResultFolder, RunResult, Summary,
+};
+use serde::Serialize;
+use serde_json::Value;
+use std::path::Path;
+
+/// Where an experiment runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum World {
+    /// The packet-level simulator.
+    #[default]
+    Sim,
+    /// This machine's kernel and real programs behind an emulated radio.
+    Lab,
+}
+
+impl World {
+    /// As results name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sim => "sim",
+            Self::Lab => "lab",
+        }
+    }
+}
+
+/// A point that has run, with all its repeats.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// What tells it from the others; empty if it is the only one.
+    pub label: String,
+    /// Where it ran.
+    pub world: World,
+    /// The point.
+    pub point: Point,
+    /// Its repeats, in the order of their seeds.
+    pub runs: Vec<RunResult>,
+    /// Their means.
+    pub summary: Summary,
+}
+
+impl Finished {
+    /// Sums up.
+    pub fn new(label: String, world: World, point: Point, runs: Vec<RunResult>) -> Self {
+        let summary = Summary::of(&point.experiment, world.name(), &runs, VERSION);
+        let summary = summary.at_point(&point.axes);
+        Self {
+            label,
+            world,
+            point,
+            runs,
+            summary,
+        }
+    }
+
+    /// What the statistics take.
+    pub fn labelled(&self) -> Labelled<'_> {
+        Labelled {
+            label: &self.label,
+            runs: &self.runs,
+        }
+    }
+}
+
+/// Any result as JSON.
+///
+/// # Errors
+/// [`Error::Run`] if it cannot be put into JSON.
+pub fn json(value: &impl Serialize) -> Result<Value, Error> {
+    serde_json::to_value(value).map_err(no_json)
+}
+
+/// JSON on one line, its keys in their own order.
+///
+/// # Errors
+/// [`Error::Run`] if it cannot be put into JSON.
+pub fn line(value: &impl Serialize) -> Result<String, Error> {
+    let text = serde_json::to_string(value);
+    text.map(|t| t + "\n").map_err(no_json)
+}
+
+/// JSON on several lines.
+///
+/// # Errors
+/// [`Error::Run`] if it cannot be put into JSON.
+pub fn pretty(value: &impl Serialize) -> Result<String, Error> {
+    let text = serde_json::to_string_pretty(value);
+    text.map(|t| t + "\n").map_err(no_json)
+}
+
+fn no_json(error: serde_json::Error) -> Error {
+    Error::Run(format!("a result cannot be put into JSON: {error}"))
+}
+
+/// "rtt=1 ms, pep=none".
+pub fn label(settings: &[Setting]) -> String {
+    let parts: Vec<String> = settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
+    parts.join(", ")
+}
+
+/// Names and values as an object.
+pub fn axes_json(axes: &[Setting]) -> Value {
+    axes.iter()
+        .map(|(k, v)| (k.clone(), Value::from(v.clone())))
+        .collect()
+}
+
+/// The world of these results, or both.
+pub(crate) fn worlds(finished: &[Finished]) -> &'static str {
+    let has = |world| finished.iter().any(|f| f.world == world);
+    match (has(World::Sim), has(World::Lab)) {
+        (true, true) => "sim,lab",
+        (false, true) => World::Lab.name(),
+        _ => World::Sim.name(),
+    }
+}
+
+/// The report on these results, which have a scenario in common; `settings` are what the user set.
+/// None without results.
+pub fn report<'a>(finished: &'a [Finished], settings: &[Setting]) -> Option<Report<'a>> {
+    let first = finished.first()?;
+    let variants = finished.iter().map(|f| Variant {
+        label: if finished.len() == 1 {
+            String::new()
+        } else {
+            f.label.clone()
+        },
+        summary: &f.summary,
+        runs: &f.runs,
+    });
+    let mut settings = settings.to_vec();
+    if finished.len() == 1 {
+        settings.extend_from_slice(&first.point.axes);
+    }
+    Some(Report {
+        title: &first.point.experiment.name,
+        description: &first.point.experiment.description,
+        world: worlds(finished),
+        version: VERSION,
+        seed: first.point.experiment.seed,
+        repeats: first.point.experiment.repeats,
+        settings,
+        variants: variants.collect(),
+    })
+}
+
+/// How the results came about.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin<'a> {
+    /// The scenario file.
+    pub file: &'a Path,
+    /// What the user set.
+    pub settings: &'a [Setting],
+    /// The command that was given.
+    pub command: &'a [String],
+}
+
+/// Writes everything: manifest, summary, tables and report.
+///
+/// # Errors
+/// [`Error::Run`] if that fails; the folder is then not to be finished.
+pub fn write(
+    results: &Results,
+    finished: &[Finished],
+    summary: &impl Serialize,
+    origin: &Origin<'_>,
+) -> Result<(), Error> {
+    let Some(report) = report(finished, origin.settings) else {
+        return Ok(());
+    };
+    let points = finished
+        .iter()
+        .map(|f| ManifestPoint::of(&f.point, f.label.clone(), &f.runs));
+    let manifest = Manifest {
+        scenario: report.title,
+        file: origin.file.display().to_string(),
+        world: worlds(finished),
+        version: VERSION,
+        command: origin.command,
+        points: points.collect(),
+    };
+    let labelled: Vec<Labelled<'_>> = finished.iter().map(Finished::labelled).collect();
+    let page = report::html(&report);
+    let fill = |folder: &ResultFolder| -> Result<(), OutputError> {
+        folder.json("manifest.json", &manifest)?;
+        folder.json("summary.json", summary)?;
+        folder.tables(&labelled)?;
+        folder.write("report.html", page.as_bytes())
+    };
+    results.add(fill)
+}
