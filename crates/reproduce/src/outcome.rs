@@ -1,6 +1,7 @@
 //! What a reproduction found, in the forms in which it is given out.
 
 use crate::claim::{Claim, Verdict};
+use crate::figure::Figure;
 use crate::markdown;
 use crate::plan::Plan;
 use crate::results::{Ran, Results};
@@ -254,6 +255,10 @@ fn object(
         let claims = part.claims.iter();
         claims.map(|claim| claim_object(plan.system, section, claim))
     });
+    let figures = parts.iter().flat_map(|(section, part)| {
+        let figures = part.figures.iter();
+        figures.map(|figure| figure_object(section, figure))
+    });
     let experiments = results.ran.iter().map(experiment_object);
     json!({
         "system": plan.system.name,
@@ -265,6 +270,7 @@ fn object(
         "repeats": plan.extent.repeats,
         "seed": plan.extent.seed,
         "claims": claims.collect::<Vec<_>>(),
+        "figures": figures.collect::<Vec<_>>(),
         "experiments": experiments.collect::<Vec<_>>(),
     })
 }
@@ -275,6 +281,12 @@ fn claim_object(system: &System, section: &Section, claim: &Claim) -> Value {
     let columns = system.columns.iter().map(|c| (*c).to_owned());
     let ours = claim.ours.iter().map(|cell| json!(cell));
     value["ours"] = Value::Object(columns.zip(ours).collect());
+    value
+}
+
+fn figure_object(section: &Section, figure: &Figure) -> Value {
+    let mut value = json!(figure);
+    value["section"] = section.id.into();
     value
 }
 
@@ -318,7 +330,7 @@ fn spent(results: &Results) -> Vec<Spent> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::{Axis, Figure, Panel, Shape, Trace};
+    use crate::figure::{Axis, Panel, Shape, Trace};
     use crate::section::Repeats;
     use crate::{Cell, Choice, Experiment, Extent};
     use scenario::{Estimate, RunResult};
@@ -449,6 +461,15 @@ mod tests {
         assert_eq!(json["claims"][0]["verdict"], "holds");
         assert_eq!(json["claims"][0]["ours"]["after"][0]["mean"], 11.0);
         assert_eq!(json["claims"][1]["ours"], serde_json::json!({}));
+        let figure = &json["figures"][0];
+        assert_eq!(
+            (&figure["name"], &figure["section"]),
+            (&json!("fig1"), &json!("fig1"))
+        );
+        let panel = &figure["panels"][0];
+        assert_eq!(panel["x"], json!({"label": "time (s)", "scale": "linear"}));
+        let lines = json!([{"name": "<bulk>", "points": [[0.0, 1.0], [1.0, 2.0]]}]);
+        assert_eq!(panel["shape"], json!({"kind": "lines", "of": lines}));
         assert_eq!(json["experiments"][1]["settings"]["path.rtt"], "90 ms");
         assert!(!json.to_string().contains("wall"), "{json}");
         let spent = outcome.spent();

@@ -118,7 +118,7 @@ fn distributions(_: &Extent, results: &Results) -> Part {
         let panel = |x, traces| Panel {
             title: size.to_owned(),
             x: Axis::linear(x),
-            y: Axis::linear("share"),
+            y: Axis::share("share"),
             shape: Shape::Lines(traces),
         };
         panels.push(panel("goodput of a user (Mbit/s)", traces(goodputs)));

@@ -6,7 +6,7 @@
 use super::legend;
 use super::scale::{Span, span};
 use super::{Axis, Figure, Panel, Shape, Trace};
-use super::{boxes, field};
+use super::{boxes, field, stack};
 use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
@@ -138,7 +138,7 @@ fn draw(figure: &Figure, panel: &Panel, area: &Area<'_>) -> Drawn {
         Shape::Groups { conditions, .. } | Shape::Boxes { conditions, .. } => {
             Span::conditions(conditions.len())
         }
-        Shape::Lines(_) | Shape::Dots(_) | Shape::Field(_) => {
+        Shape::Lines(_) | Shape::Stack(_) | Shape::Dots(_) | Shape::Field(_) => {
             shared(figure, |p| &p.x, panel, Panel::widths)
         }
     };
@@ -163,6 +163,11 @@ fn draw(figure: &Figure, panel: &Panel, area: &Area<'_>) -> Drawn {
                 let colour = colour(figure, &trace.name);
                 let style = colour.stroke_width(width(place, traces.len()));
                 line(&mut chart, (&x, &y), trace, style)?;
+            }
+        }
+        Shape::Stack(traces) => {
+            for (trace, top) in traces.iter().zip(stack::tops(traces)).rev() {
+                stack::draw(&mut chart, (&x, &y), &top, colour(figure, &trace.name))?;
             }
         }
         Shape::Dots(traces) => {

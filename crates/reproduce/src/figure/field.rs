@@ -5,9 +5,10 @@ use super::scale::Span;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use serde::Serialize;
 
 /// Values over a plane.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Field {
     /// Where, and how much. What is no number is drawn as a ring.
     pub points: Vec<(f64, f64, f64)>,
@@ -16,7 +17,7 @@ pub struct Field {
 }
 
 /// What colours mean: red the least, white the middle, blue the most; beyond them it is as at the end.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Colours {
     /// What is coloured, with the unit.
     pub label: &'static str,

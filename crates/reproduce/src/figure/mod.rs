@@ -1,4 +1,5 @@
-//! Figures: what they show. [`draw`] makes SVG of it.
+//! Figures: what they show. [`draw`] makes SVG of it; as JSON, a figure is in the numbers of a
+//! reproduction, where other programs take it from (`python -m brimful.figures`).
 //!
 //! The same numbers give the same bytes.
 
@@ -7,13 +8,15 @@ mod draw;
 mod field;
 mod legend;
 mod scale;
+mod stack;
 
 use scenario::{Distribution, Estimate};
+use serde::Serialize;
 
 pub use field::{Colours, Field};
 
 /// A figure of several panels.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {
     /// Name of its file, without the ending.
     pub name: &'static str,
@@ -26,7 +29,7 @@ pub struct Figure {
 }
 
 /// One pair of axes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Panel {
     /// What it shows.
     pub title: String,
@@ -39,7 +42,7 @@ pub struct Panel {
 }
 
 /// An axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Axis {
     /// What it measures, with the unit.
     pub label: &'static str,
@@ -48,18 +51,22 @@ pub struct Axis {
 }
 
 /// How an axis divides its range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Scale {
     /// Evenly, from zero.
     Linear,
     /// Evenly, from the least value.
     Close,
+    /// Evenly from 0 to 1: how much of a whole, as in distribution functions.
+    Share,
     /// By powers of ten; what is not positive is not shown.
     Logarithmic,
 }
 
 /// What is drawn. Equal names have equal colours in all panels of a figure.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", content = "of", rename_all = "kebab-case")]
 pub enum Shape {
     /// Side by side for each condition: bars on a linear axis, dots on a logarithmic one, with
     /// confidence intervals.
@@ -71,6 +78,8 @@ pub enum Shape {
     },
     /// Lines.
     Lines(Vec<Trace>),
+    /// Areas one upon the other, the first at the bottom. All have their points at the same places.
+    Stack(Vec<Trace>),
     /// The points of lines, without the lines.
     Dots(Vec<Trace>),
     /// Side by side for each condition: boxes from the first to the third quartile with the median,
@@ -86,7 +95,7 @@ pub enum Shape {
 }
 
 /// What a boxplot shows of a distribution, rising.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Quartiles {
     /// The least value.
     pub least: f64,
@@ -121,7 +130,7 @@ impl Quartiles {
 }
 
 /// A line.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trace {
     /// Its name.
     pub name: String,
@@ -135,6 +144,14 @@ impl Axis {
         Self {
             label,
             scale: Scale::Linear,
+        }
+    }
+
+    /// From 0 to 1.
+    pub const fn share(label: &'static str) -> Self {
+        Self {
+            label,
+            scale: Scale::Share,
         }
     }
 
@@ -179,7 +196,7 @@ impl Panel {
     fn names(&self) -> Vec<&str> {
         match &self.shape {
             Shape::Groups { series, .. } => series.iter().map(|(name, _)| name.as_str()).collect(),
-            Shape::Lines(traces) | Shape::Dots(traces) => {
+            Shape::Lines(traces) | Shape::Stack(traces) | Shape::Dots(traces) => {
                 traces.iter().map(|t| t.name.as_str()).collect()
             }
             Shape::Boxes { series, .. } => series.iter().map(|(name, _)| name.as_str()).collect(),
@@ -199,6 +216,9 @@ impl Panel {
                 let all = traces.iter().flat_map(|t| &t.points);
                 all.map(|(_, y)| *y).collect()
             }
+            Shape::Stack(traces) => stack::tops(traces)
+                .last()
+                .map_or_else(Vec::new, |top| top.iter().map(|(_, y)| *y).collect()),
             Shape::Boxes { series, .. } => {
                 let all = series.iter().flat_map(|(_, boxes)| boxes.iter().flatten());
                 all.flat_map(|q| [q.least, q.most]).collect()
@@ -210,7 +230,7 @@ impl Panel {
     fn widths(&self) -> Vec<f64> {
         match &self.shape {
             Shape::Groups { .. } | Shape::Boxes { .. } => Vec::new(),
-            Shape::Lines(traces) | Shape::Dots(traces) => {
+            Shape::Lines(traces) | Shape::Stack(traces) | Shape::Dots(traces) => {
                 let all = traces.iter().flat_map(|t| &t.points);
                 all.map(|(x, _)| *x).collect()
             }

@@ -20,7 +20,7 @@ pub(super) fn span(scale: Scale, values: impl Iterator<Item = f64>) -> Span {
     let values: Vec<f64> = values.filter(shown).collect();
     let most = values.iter().copied().reduce(f64::max);
     let range = match (scale, most) {
-        (_, None) => 0.0..1.0,
+        (Scale::Share, _) | (_, None) => 0.0..1.0,
         (Scale::Linear, Some(most)) => {
             let least = values.iter().copied().fold(0.0, f64::min);
             // a little room above the highest
@@ -71,7 +71,7 @@ impl Span {
     /// Where a value stands; none if it cannot.
     pub(super) fn place(&self, value: f64) -> Option<f64> {
         let at = match self.scale {
-            Scale::Linear | Scale::Close => value,
+            Scale::Linear | Scale::Close | Scale::Share => value,
             Scale::Logarithmic => value.log10(),
         };
         at.is_finite()
@@ -81,7 +81,7 @@ impl Span {
     /// How many marks are wanted.
     pub(super) fn marks(&self) -> usize {
         match self.scale {
-            Scale::Linear | Scale::Close => 6,
+            Scale::Linear | Scale::Close | Scale::Share => 6,
             Scale::Logarithmic => (self.range.end - self.range.start) as usize + 1,
         }
     }
@@ -89,7 +89,7 @@ impl Span {
     /// What is written at a place.
     pub(super) fn label(&self, at: f64) -> String {
         match self.scale {
-            Scale::Linear | Scale::Close => plain(at),
+            Scale::Linear | Scale::Close | Scale::Share => plain(at),
             Scale::Logarithmic if (at - at.round()).abs() < 1e-6 => plain(10f64.powf(at.round())),
             Scale::Logarithmic => String::new(),
         }
@@ -141,6 +141,12 @@ mod tests {
     }
 
     #[test]
+    fn shares_stand_between_none_and_all() {
+        let s = span(Scale::Share, [0.2, 0.7].into_iter());
+        assert_eq!((s.range(), s.place(0.5)), (0.0..1.0, Some(0.5)));
+    }
+
+    #[test]
     fn close_axes_begin_at_the_least_value() {
         let s = span(Scale::Close, [0.98, 1.0].into_iter()).range();
         assert!(
@@ -157,8 +163,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_values_have_a_range(values in prop::collection::vec(any::<f64>(), 0..5), kind in 0..3) {
-            let scale = [Scale::Logarithmic, Scale::Linear, Scale::Close][kind as usize];
+        fn any_values_have_a_range(values in prop::collection::vec(any::<f64>(), 0..5), kind in 0..4) {
+            let scale = [Scale::Logarithmic, Scale::Linear, Scale::Close, Scale::Share][kind as usize];
             let range = span(scale, values.into_iter()).range();
             prop_assert!(range.end > range.start && range.end.is_finite(), "{range:?}");
         }

@@ -133,26 +133,17 @@ fn report(extent: &Extent, results: &Results) -> Part {
     }
 }
 
-/// The paths one upon the other, as the paper stacks them: the lower line is the cheap path.
+/// The paths one upon the other, as the paper stacks them: the cheap one below.
 fn panel(shown: &Shown, run: Option<&RunResult>) -> Panel {
-    let cheap = run.map_or_else(Vec::new, |run| rate(run, 0));
-    let dear = run.map_or_else(Vec::new, |run| rate(run, 1));
-    let both = cheap.iter().zip(&dear);
-    let both = both.map(|((at, a), (_, b))| (*at, a + b)).collect();
+    let path = |name: &str, place| Trace {
+        name: name.to_owned(),
+        points: run.map_or_else(Vec::new, |run| rate(run, place)),
+    };
     Panel {
         title: format!("{}, {}", shown.combination.name(), shown.name),
         x: Axis::linear("time (s)"),
         y: Axis::linear("throughput (Mbit/s)"),
-        shape: Shape::Lines(vec![
-            Trace {
-                name: "both paths".to_owned(),
-                points: both,
-            },
-            Trace {
-                name: "path 1 (cheap)".to_owned(),
-                points: cheap,
-            },
-        ]),
+        shape: Shape::Stack(vec![path("path 1 (cheap)", 0), path("path 2 (dear)", 1)]),
     }
 }
 

@@ -161,7 +161,7 @@ fn figure(results: &Results, rtts: &[u32]) -> Figure {
         Panel {
             title: format!("({letter}) {}, base RTT {rtt} ms", shown.what),
             x: shown.axis,
-            y: Axis::linear("share at most that"),
+            y: Axis::share("share at most that"),
             shape: Shape::Lines(Mode::ALL.map(trace).to_vec()),
         }
     };
