@@ -1,6 +1,6 @@
 # Two commands do everything: `make demo` and `make test`. Both install what is missing.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo lab-demo tunnel-demo test fmt-check lint bench soak reproduce reproduce-lab fuzz traces clean
+.PHONY: help setup build web web-test demo lab-demo tunnel-demo test fmt-check lint bench soak reproduce reproduce-lab fuzz traces clean
 
 CARGO ?= cargo
 BRIMFUL := target/release/brimful
@@ -16,14 +16,21 @@ help:  ## this list
 setup:  ## install what is missing (idempotent, quick the second time)
 	@scripts/setup
 
-build: setup
+web: setup  ## the dashboard's page and the report's charts, which crates dash and report embed
+	@scripts/web build
+
+web-test: web  ## their types, style, units, and the pages in a real Chromium
+	@scripts/web test
+
+build: web
 	@$(CARGO) build --release --locked --quiet -p brimful
 
 demo: build  ## the main job on a shipped trace: without and with RAN-aware flow control
 	@scripts/demo
 
-test: setup fmt-check lint  ## all tests
+test: setup web fmt-check lint  ## all tests
 	$(CARGO) test --workspace --locked
+	@scripts/web test
 
 fmt-check: setup
 	$(CARGO) fmt --all --check

@@ -1,0 +1,167 @@
+// What is known of each metric: names as `scenario::Metric::name()` and the live feed give them.
+
+import type { Kind } from "../chart/model";
+import type { Unit } from "./format";
+
+/** What a series belongs to. */
+export type EntityKind = "cell" | "link" | "ue" | "flow" | "queue" | "path";
+
+/** How the metric is drawn. */
+export interface Metric {
+  title: string;
+  axis: string;
+  unit: Unit;
+  kind: Kind;
+  caption: string;
+  mayBeLog?: boolean;
+  /** Drawn as a sum of all entities' shares. */
+  stacked?: boolean;
+}
+
+/** In the order of the page. */
+export const METRICS: Record<string, Metric> = {
+  goodput_bps: {
+    title: "Goodput and capacity",
+    axis: "Goodput",
+    unit: "bps",
+    kind: "rate",
+    caption: "Payload delivered; behind it, what the bottleneck could have carried.",
+  },
+  rtt_ms: {
+    title: "Round-trip time",
+    axis: "RTT",
+    unit: "ms",
+    kind: "line",
+    caption: "Mean of each step, end to end.",
+    mayBeLog: true,
+  },
+  path_share: {
+    title: "Shares of the paths",
+    axis: "Share",
+    unit: "share",
+    kind: "stack",
+    caption: "What part of the packets each path carries.",
+    stacked: true,
+  },
+  path_rate_bps: {
+    title: "Rates of the paths",
+    axis: "Rate",
+    unit: "bps",
+    kind: "stack",
+    caption: "What each path of the tunnel delivers, one on top of the other.",
+    stacked: true,
+  },
+  path_cwnd_bytes: {
+    title: "Windows of the paths",
+    axis: "cwnd",
+    unit: "bytes",
+    kind: "line",
+    caption: "Congestion window of each path of the tunnel.",
+    mayBeLog: true,
+  },
+  bytes_in_flight: {
+    title: "Bytes in flight",
+    axis: "In flight",
+    unit: "bytes",
+    kind: "line",
+    caption: "Sent by the data's sender and not acknowledged yet.",
+    mayBeLog: true,
+  },
+  queue_bytes: {
+    title: "Queues",
+    axis: "Waiting",
+    unit: "bytes",
+    kind: "line",
+    caption: "Bytes waiting in each queue; queues that stayed empty are not drawn.",
+    mayBeLog: true,
+  },
+  is_slow: {
+    title: "Flows held for slow",
+    axis: "Flow",
+    unit: "share",
+    kind: "lane",
+    caption: "A bar stands where the allocator held the flow for slow.",
+  },
+  utilisation: {
+    title: "Utilisation",
+    axis: "Utilisation",
+    unit: "share",
+    kind: "rate",
+    caption: "Share of the cell's resource blocks that carry data.",
+  },
+  prb: {
+    title: "Physical resource blocks",
+    axis: "PRBs per slot",
+    unit: "count",
+    kind: "rate",
+    caption: "Allocated, mean per slot.",
+  },
+  mcs: {
+    title: "Modulation and coding scheme",
+    axis: "MCS",
+    unit: "count",
+    kind: "step",
+    caption: "Index of the scheme in use.",
+  },
+  cqi: {
+    title: "Channel quality indicator",
+    axis: "CQI",
+    unit: "count",
+    kind: "step",
+    caption: "As each UE reports it, 0 (out of range) to 15.",
+  },
+  report_bps: {
+    title: "Bandwidth that clients report",
+    axis: "Report",
+    unit: "bps",
+    kind: "rate",
+    caption: "What each client measures and tells its sender.",
+  },
+  pacing_gain: {
+    title: "Pacing gain",
+    axis: "Gain",
+    unit: "count",
+    kind: "step",
+    caption: "Of a sender that its client helps.",
+  },
+  seen_delay_ms: {
+    title: "Downstream delay as the sender sees it",
+    axis: "Delay",
+    unit: "ms",
+    kind: "line",
+    caption: "What the sender makes of its client's reports.",
+    mayBeLog: true,
+  },
+  least_delay_ms: {
+    title: "Least downstream delay",
+    axis: "Delay",
+    unit: "ms",
+    kind: "step",
+    caption: "The least delay that the sender reckons with.",
+    mayBeLog: true,
+  },
+};
+
+/** Windows of one flow, which share a panel. */
+export const WINDOWS: [string, string][] = [
+  ["cwnd_bytes", "congestion window"],
+  ["receive_window_bytes", "receive window"],
+  ["ran_window_bytes", "RAN window"],
+];
+
+/** MELD's decisions, which share a panel. */
+export const LOSSES: [string, string][] = [
+  ["loss_congestion", "congestion"],
+  ["loss_radio", "radio"],
+  ["loss_unknown", "unknown"],
+];
+
+/** A kind of entity in the plural, for titles. */
+export const KIND_NAMES: Record<EntityKind, string> = {
+  cell: "cells",
+  link: "link",
+  ue: "UEs",
+  flow: "flows",
+  queue: "queues",
+  path: "paths",
+};

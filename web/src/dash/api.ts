@@ -1,0 +1,179 @@
+// The dashboard's HTTP interface, as docs/operations/dashboard.md describes it.
+
+import type { EntityKind } from "../base/metrics";
+
+/** Formats of the interface up to this one are understood. */
+export const FORMAT = 1;
+
+export interface Info {
+  version: string;
+  format: number;
+  mode: "live" | "results";
+  title: string;
+  world: string;
+  source: string;
+  needs_token: boolean;
+}
+
+export interface PointInfo {
+  id: number;
+  label: string;
+  axes?: Record<string, unknown>;
+}
+
+export interface ResultInfo {
+  id: string;
+  scenario?: string;
+  world?: string;
+  seed?: number;
+  repeats?: number;
+  version?: string;
+  points?: PointInfo[];
+  /** Set, alone, where the folder cannot be read. */
+  error?: string;
+}
+
+/** A mean over the repeats with half of its confidence interval. */
+export interface Mean {
+  mean: number;
+  ci95: number;
+}
+
+export interface Distribution {
+  min: number;
+  mean: number;
+  p50: number;
+  p90: number;
+  p95: number;
+  p99: number;
+  max: number;
+  samples: number;
+}
+
+export interface FlowSummary {
+  name: string;
+  cc: string;
+  goodput_bps: Mean;
+  rtt_ms: Distribution;
+  owd_ms?: Distribution;
+  completion_s?: Mean | number | null;
+  retransmits?: number;
+  lost?: number;
+  jitter_ms?: number;
+}
+
+export interface QueueSummary {
+  name: string;
+  bytes: { mean: number; p99: number; max: number };
+  sojourn_ms: Distribution;
+  drops: number;
+}
+
+export interface Summary {
+  scenario?: string;
+  world?: string;
+  seed?: number;
+  repeats?: number;
+  version?: string;
+  pep?: string;
+  flows: FlowSummary[];
+  queues: QueueSummary[];
+  link?: { utilisation: number; capacity_bps: number };
+  elapsed_s?: number;
+}
+
+export interface Point {
+  label: string;
+  summary: Summary;
+  seeds: number[];
+}
+
+export interface SeriesData {
+  entity: string;
+  kind: EntityKind;
+  metric: string;
+  unit: string;
+  t: number[];
+  v: (number | null)[];
+}
+
+export interface SeriesAnswer {
+  from: number;
+  to: number;
+  series: SeriesData[];
+}
+
+/** What went wrong, in the server's words where it had any. */
+export class ApiError extends Error {
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(`api/${path}`, {
+      credentials: "same-origin",
+      ...(signal ? { signal } : {}),
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ApiError(0, "The server does not answer. Is it still running?");
+  }
+  if (!response.ok) throw new ApiError(response.status, await complaint(response));
+  try {
+    return (await response.json()) as T;
+  } catch {
+    throw new ApiError(response.status, "The server's answer cannot be read.");
+  }
+}
+
+async function complaint(response: Response): Promise<string> {
+  const text = await response.text();
+  try {
+    const said: unknown = (JSON.parse(text) as { error?: unknown }).error;
+    if (typeof said === "string") return said;
+  } catch {
+    // no JSON: the text itself, if it is short
+  }
+  const short = text.length > 0 && text.length < 300 ? text : response.statusText;
+  return short || `the server answers ${response.status}`;
+}
+
+export function info(): Promise<Info> {
+  return ask("info");
+}
+
+export async function login(token: string): Promise<void> {
+  const response = await fetch("api/login", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    credentials: "same-origin",
+    body: JSON.stringify({ token }),
+  });
+  if (!response.ok) throw new ApiError(response.status, await complaint(response));
+}
+
+export async function results(): Promise<ResultInfo[]> {
+  return (await ask<{ results: ResultInfo[] }>("results")).results;
+}
+
+export function point(id: string, n: number): Promise<Point> {
+  return ask(`results/${encodeURIComponent(id)}/points/${n}`);
+}
+
+/** The series of one repeat, decimated for a width in pixels. */
+export function series(
+  id: string,
+  n: number,
+  query: { seed: number; from?: number; to?: number; width: number },
+  signal?: AbortSignal,
+): Promise<SeriesAnswer> {
+  const words = new URLSearchParams({ seed: String(query.seed), width: String(query.width) });
+  if (query.from !== undefined) words.set("from", String(query.from));
+  if (query.to !== undefined) words.set("to", String(query.to));
+  return ask(`results/${encodeURIComponent(id)}/points/${n}/series?${words}`, signal);
+}

@@ -1,0 +1,91 @@
+// Two summaries side by side: each number of each flow, and the ratio with its interval.
+
+import { number, scaled, type Unit } from "../base/format";
+import { type Estimate, ratio } from "../base/stats";
+import { DataTable, type Row } from "../table/table";
+import type { FlowSummary, Summary } from "./api";
+
+interface Measure {
+  title: string;
+  unit: Unit;
+  /** True if more is better. */
+  more: boolean;
+  of(flow: FlowSummary): Estimate | null;
+}
+
+const exact = (mean: number | undefined): Estimate | null =>
+  mean === undefined || !Number.isFinite(mean) ? null : { mean, ci95: 0 };
+
+const MEASURES: Measure[] = [
+  { title: "goodput", unit: "bps", more: true, of: (f) => f.goodput_bps },
+  { title: "RTT median", unit: "ms", more: false, of: (f) => exact(f.rtt_ms.p50) },
+  { title: "RTT p95", unit: "ms", more: false, of: (f) => exact(f.rtt_ms.p95) },
+  { title: "RTT p99", unit: "ms", more: false, of: (f) => exact(f.rtt_ms.p99) },
+  { title: "retransmits", unit: "count", more: false, of: (f) => exact(f.retransmits) },
+  {
+    title: "completion",
+    unit: "s",
+    more: false,
+    of: (f) =>
+      typeof f.completion_s === "number" ? exact(f.completion_s) : (f.completion_s ?? null),
+  },
+];
+
+function written({ mean, ci95 }: Estimate, unit: Unit): string {
+  const [factor, name] = scaled(unit, mean);
+  const span = ci95 > 0 ? ` ± ${number(ci95 / factor)}` : "";
+  return `${number(mean / factor)}${span}${name === "" ? "" : ` ${name}`}`;
+}
+
+/** A row for each flow and measure that both have. */
+export function compareRows(a: Summary, b: Summary): Row[] {
+  return a.flows.flatMap((flow) => {
+    const other = b.flows.find((f) => f.name === flow.name);
+    if (!other) return [];
+    return MEASURES.flatMap((measure): Row[] => {
+      const [x, y] = [measure.of(flow), measure.of(other)];
+      if (!x || !y || (x.mean === 0 && y.mean === 0)) return [];
+      const r = ratio(x, y);
+      const span = r && r.ci95 > 0 ? ` ± ${number(r.ci95)}` : "";
+      // only what the intervals leave no doubt about is called better or worse
+      const apart = r !== null && Math.abs(r.mean - 1) > Math.max(r.ci95, 0.005);
+      const better = r !== null && r.mean > 1 === measure.more;
+      return [
+        {
+          name: `${flow.name} ${measure.title}`,
+          values: {
+            flow: flow.name,
+            measure: measure.title,
+            a: written(x, measure.unit),
+            b: written(y, measure.unit),
+            ratio: r === null ? null : `${number(r.mean)}${span}`,
+            verdict: apart ? (better ? "better" : "worse") : "alike",
+          },
+        },
+      ];
+    });
+  });
+}
+
+/** The table of two points. */
+export function compareTable(a: Summary, b: Summary, labels: [string, string]): HTMLElement {
+  const table = new DataTable({
+    caption: `${labels[0]} beside ${labels[1]}`,
+    columns: [
+      { key: "flow", title: "Flow", text: true },
+      { key: "measure", title: "Measure", text: true },
+      { key: "a", title: labels[0] },
+      { key: "b", title: labels[1] },
+      { key: "ratio", title: "Ratio" },
+      {
+        key: "verdict",
+        title: labels[0],
+        text: true,
+        unit: "against the other",
+        mark: (v) => (v === "better" || v === "worse" ? v : ""),
+      },
+    ],
+  });
+  table.show(compareRows(a, b));
+  return table.element;
+}

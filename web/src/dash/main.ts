@@ -1,0 +1,73 @@
+// The dashboard: asks the server what it has, and shows that.
+
+import { h } from "../base/dom";
+import { startTheme } from "../base/theme";
+import * as api from "./api";
+import { liveView } from "./live/view";
+import { loginView } from "./login";
+import { Page } from "./page";
+import { pointView } from "./point";
+import { resultsView } from "./results";
+import { parseRoute } from "./route";
+
+startTheme();
+const root = document.getElementById("app");
+if (!root) throw new Error("the page has no #app");
+const page = new Page(root);
+let found: api.ResultInfo[] | null = null;
+let turn = 0;
+
+/** Shows what an error says; a server that wants a token gets the form. */
+function failed(error: unknown): void {
+  if (error instanceof api.ApiError && error.status === 401) {
+    page.title = "Log in";
+    page.show(loginView(() => void start()));
+    return;
+  }
+  const text = error instanceof Error ? error.message : String(error);
+  const again = h("button", { type: "button", onclick: () => void start() }, "Try again");
+  page.problem(`${text} `, again);
+}
+
+async function showRoute(title: string): Promise<void> {
+  turn += 1;
+  const mine = turn;
+  const route = parseRoute(location.hash);
+  try {
+    found ??= await api.results();
+    const view =
+      route.page === "point" ? await pointView(route.ref, route.other, found) : resultsView(found);
+    if (mine !== turn) {
+      view.end();
+      return;
+    }
+    page.title = route.page === "point" ? route.ref.id : title;
+    page.show(view);
+    scrollTo(0, 0);
+  } catch (error) {
+    if (mine === turn) failed(error);
+  }
+}
+
+async function start(): Promise<void> {
+  try {
+    const info = await api.info();
+    if (info.format > api.FORMAT) {
+      page.problem(
+        `This server is of a newer version (${info.version}) than the page. Reload the page; if that does not help, empty the browser's cache.`,
+      );
+      return;
+    }
+    page.title = info.title;
+    if (info.mode === "live") {
+      page.show(liveView(page, info, (error) => failed(error)));
+      return;
+    }
+    window.onhashchange = () => void showRoute(info.title);
+    await showRoute(info.title);
+  } catch (error) {
+    failed(error);
+  }
+}
+
+void start();
