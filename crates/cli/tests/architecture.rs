@@ -77,7 +77,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("quic", &["units", "rnis", "cc", "quinn-cc", "rnis-server"]),
     (
         "tunnel",
-        &["units", "cc", "multipath", "rnis-server", "tun"],
+        &["units", "rnis", "cc", "multipath", "rnis-server", "tun"],
     ),
     (
         "cli",

@@ -23,7 +23,6 @@ mod metered;
 mod protocol;
 mod reports;
 mod server;
-mod source_clock;
 mod tls;
 
 pub use client::{Client, ClientOptions, Download, SeenBy, Sink, Target, download};

@@ -25,6 +25,7 @@ mod limit;
 mod metrics;
 mod publish;
 mod registration;
+pub mod reporting;
 mod service;
 mod sources;
 mod tls;

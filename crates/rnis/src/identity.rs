@@ -71,7 +71,7 @@ pub struct KnownUe {
 }
 
 /// From identities to UEs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UeMap {
     ues: Vec<KnownUe>,
     by_id: BTreeMap<UeId, usize>,

@@ -10,6 +10,7 @@ use crate::inside::Inside;
 use crate::key::Key;
 use crate::link::{Link, Way, read_packet, receive_datagrams};
 use crate::poller::{Poller, Token};
+use crate::radio::UeState;
 use crate::status::{PathStatus, Status};
 use crate::stream::Stream;
 use crate::udp::{self, UdpSocket};
@@ -515,6 +516,9 @@ impl Outside for Client {
             Change::SetPriority(name, priority) => self.set_priority(now, &name, priority),
         }
     }
+
+    /// Reports are of the downlink, which the server sends on.
+    fn on_radio(&mut self, _now: Instant, _states: &[UeState]) {}
 
     fn close(&mut self, now: Instant) -> bool {
         if !self.is_ending {

@@ -8,7 +8,7 @@ use crate::inside::Inside;
 use crate::poller::{Poller, Waker};
 use crate::server::Server;
 use crate::status::Status;
-use crate::{admin, limits, metrics};
+use crate::{admin, limits, metrics, radio};
 use rnis_server::{Log, monotonic_now, notify, start_log};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -39,7 +39,7 @@ pub(crate) struct Handle {
 }
 
 impl Handle {
-    fn tell(&self, command: Command) -> bool {
+    pub(crate) fn tell(&self, command: Command) -> bool {
         let told = self.commands.send(command).is_ok();
         self.waker.wake();
         told
@@ -91,11 +91,17 @@ pub fn run(start: &Start) -> Result<(), TunnelError> {
             serve(start, &handle, signals)?;
             go(poller, waker, received, inside, client)
         }
-        End::Server(_) => {
+        End::Server(end) => {
             let mtu = config.tun.mtu.unwrap_or(limits::USUAL_MTU);
             let server = Server::new(config.clone(), mtu, &poller)?;
             let inside = Inside::open(&config.tun, mtu)?;
             serve(start, &handle, signals)?;
+            if let Some(reports) = end.reports.clone() {
+                let (handle, counts) = (handle.clone(), server.report_counts().clone());
+                spawn("radio-reports", move || {
+                    radio::read(&reports, handle, counts);
+                })?;
+            }
             go(poller, waker, received, inside, server)
         }
     }

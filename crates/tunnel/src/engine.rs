@@ -4,6 +4,7 @@ use crate::error::TunnelError;
 use crate::inner::Inner;
 use crate::inside::Inside;
 use crate::poller::{Poller, Token, Waker};
+use crate::radio::UeState;
 use crate::status::Status;
 use rnis_server::monotonic_now;
 use std::collections::VecDeque;
@@ -25,6 +26,8 @@ pub(crate) enum Command {
     Status(Sender<Status>),
     /// To change something while it runs; the answer is what was done, or why it was not.
     Change(Change, Sender<Result<String, String>>),
+    /// What the radio under some paths can carry.
+    Radio(Vec<UeState>),
     /// To end.
     Stop,
 }
@@ -60,6 +63,8 @@ pub(crate) trait Outside {
     fn status(&mut self, now: Instant, status: &mut Status);
     /// Changes something.
     fn change(&mut self, now: Instant, change: Change) -> Result<String, String>;
+    /// Radio reports have come in.
+    fn on_radio(&mut self, now: Instant, states: &[UeState]);
     /// Says goodbye to peers; true when that is done.
     fn close(&mut self, now: Instant) -> bool;
 }
@@ -171,6 +176,7 @@ impl<O: Outside> Engine<O> {
                     }
                     let _ = answer.send(done);
                 }
+                Command::Radio(states) => self.outside.on_radio(now, &states),
                 Command::Stop => {
                     self.ending.get_or_insert(now + GOODBYE);
                 }

@@ -126,7 +126,7 @@ type PathMetric = (
     fn(&PathStatus) -> Option<f64>,
 );
 
-const PATHS: [PathMetric; 14] = [
+const PATHS: [PathMetric; 15] = [
     ("path_up", "gauge", "1 while the path answers.", |p| {
         Some(f64::from(u8::from(p.state == "up")))
     }),
@@ -159,6 +159,12 @@ const PATHS: [PathMetric; 14] = [
         "gauge",
         "Rate of delivery, bit/s.",
         |p| p.delivery_rate_bps.map(|rate| rate as f64),
+    ),
+    (
+        "path_radio_rate_bps",
+        "gauge",
+        "What the radio can carry by a fresh report, bit/s.",
+        |p| p.radio_rate_bps.map(|rate| rate as f64),
     ),
     (
         "path_sent_packets_total",
@@ -257,6 +263,20 @@ fn page(status: &Status) -> String {
             &format!("reason=\"{reason}\""),
             *count as f64,
         );
+    }
+    if let Some(is_connected) = status.reports_connected {
+        page.head(
+            "reports_connected",
+            "gauge",
+            "1 while the source of radio reports is connected.",
+        );
+        page.value("reports_connected", "", f64::from(u8::from(is_connected)));
+        let help = "Radio reports, and UEs in them (unmapped, told, unconnected), by outcome.";
+        page.head("reports_total", "counter", help);
+        for (outcome, count) in &status.reports {
+            let labels = format!("outcome=\"{outcome}\"");
+            page.value("reports_total", &labels, *count as f64);
+        }
     }
     connections(status, &mut page);
     for (name, kind, help, get) in PATHS {

@@ -9,6 +9,7 @@ use crate::inside::Inside;
 use crate::key::Key;
 use crate::link::{Link, Way, read_packet, receive_datagrams};
 use crate::poller::{Poller, Token};
+use crate::radio::{Counts, ReportsConfig, UeState};
 use crate::status::{ConnectionStatus, PathStatus, Status};
 use crate::stream::Stream;
 use crate::udp::UdpSocket;
@@ -63,6 +64,10 @@ pub(crate) struct Server {
     last: usize,
     unroutable: u64,
     unreadable: u64,
+    /// Radio reports that came in, and UEs in them that a path was told of, and that have none.
+    reports: Counts,
+    radio_told: u64,
+    radio_unconnected: u64,
     is_ending: bool,
 }
 
@@ -105,11 +110,19 @@ impl Server {
             last: 0,
             unroutable: 0,
             unreadable: 0,
+            reports: Counts::default(),
+            radio_told: 0,
+            radio_unconnected: 0,
             is_ending: false,
             config,
         };
         server.listen(&end, poller)?;
         Ok(server)
+    }
+
+    /// What came in of reports, for the thread that reads them.
+    pub(crate) fn report_counts(&self) -> &Counts {
+        &self.reports
     }
 
     fn listen(&mut self, end: &ServerConfig, poller: &Poller) -> Result<(), TunnelError> {
@@ -271,6 +284,13 @@ impl Server {
             }
             // further addresses of the client: it opens its paths itself
             _ => {}
+        }
+    }
+
+    fn reports_config(&self) -> Option<&ReportsConfig> {
+        match &self.config.end {
+            End::Server(end) => end.reports.as_ref(),
+            End::Client(_) => None,
         }
     }
 
@@ -467,6 +487,13 @@ impl Outside for Server {
             ("forgotten", counters.forgotten),
             ("stranger", counters.strangers),
         ]);
+        if self.reports_config().is_some() {
+            let mut reports = self.reports.by_outcome();
+            reports.insert("told", self.radio_told);
+            reports.insert("unconnected", self.radio_unconnected);
+            status.reports = reports;
+            status.reports_connected = Some(self.reports.is_connected());
+        }
         status.accepted = counters.accepted;
         status.moved = counters.moved;
     }
@@ -480,6 +507,32 @@ impl Outside for Server {
                 Err("a server's configuration needs a restart; its clients come back".to_owned())
             }
             _ => Err("paths are the client's to change".to_owned()),
+        }
+    }
+
+    fn on_radio(&mut self, now: Instant, states: &[UeState]) {
+        self.reports.taken();
+        let Some(config) = self.reports_config() else {
+            return;
+        };
+        let flows = self.links.keys();
+        let ues: Vec<(Flow, IpAddr)> = flows
+            .map(|flow| (*flow, config.ue_of(flow.remote.ip())))
+            .collect();
+        for state in states {
+            let mut is_told = false;
+            for (flow, _) in ues.iter().filter(|(_, ue)| *ue == state.ue) {
+                if let Some((key, path)) = self.core.path_of(*flow)
+                    && let Some(tunnel) = self.core.tunnel(key)
+                {
+                    tunnel.on_radio(now, path, &state.radio, state.slot);
+                    is_told = true;
+                }
+            }
+            match is_told {
+                true => self.radio_told += 1,
+                false => self.radio_unconnected += 1,
+            }
         }
     }
 

@@ -21,6 +21,10 @@ pub(crate) struct Status {
     pub(crate) moved: u64,
     /// What was refused before it belonged to a connection, by reason.
     pub(crate) refused: std::collections::BTreeMap<&'static str, u64>,
+    /// Radio reports, and UEs in them, by outcome; empty where none are read.
+    pub(crate) reports: std::collections::BTreeMap<&'static str, u64>,
+    /// Whether their source is connected.
+    pub(crate) reports_connected: Option<bool>,
 }
 
 /// The device.
@@ -68,6 +72,8 @@ pub(crate) struct PathStatus {
     pub(crate) rtt_seconds: Option<f64>,
     pub(crate) min_rtt_seconds: Option<f64>,
     pub(crate) delivery_rate_bps: Option<u64>,
+    /// What the radio under it can carry, as a fresh report says.
+    pub(crate) radio_rate_bps: Option<u64>,
     pub(crate) sent_packets: u64,
     pub(crate) sent_bytes: u64,
     pub(crate) repeated_packets: u64,
@@ -94,6 +100,8 @@ impl Status {
             accepted: 0,
             moved: 0,
             refused: std::collections::BTreeMap::new(),
+            reports: std::collections::BTreeMap::new(),
+            reports_connected: None,
         }
     }
 }
@@ -149,6 +157,7 @@ impl PathStatus {
             delivery_rate_bps: stats
                 .and_then(|s| s.delivery_rate)
                 .map(|rate| rate.as_bps()),
+            radio_rate_bps: stats.and_then(|s| s.radio_rate).map(|rate| rate.as_bps()),
             sent_packets: get(|s| s.counters.sent.get()),
             sent_bytes: get(|s| s.counters.sent_bytes.get()),
             repeated_packets: get(|s| s.counters.repeated.get()),

@@ -79,6 +79,8 @@ pub struct PathStats {
     pub min_rtt: Option<Duration>,
     /// The rate that it lately delivered.
     pub delivery_rate: Option<BitRate>,
+    /// What the radio under it can carry, as a fresh report says.
+    pub radio_rate: Option<BitRate>,
     /// What it has carried.
     pub counters: PathCounters,
     /// What congestion control has counted.
@@ -130,6 +132,7 @@ impl<P: Payload> Tunnel<P> {
             srtt: view.srtt,
             min_rtt: view.min_rtt,
             delivery_rate: view.delivery_rate,
+            radio_rate: view.radio_rate,
             counters: path.counters,
             sender: path.sender.counters(),
         })

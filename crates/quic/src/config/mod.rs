@@ -5,6 +5,7 @@ mod read;
 use cc::meld::Variant;
 use rnis::identity::UeMap;
 use rnis_server::Log;
+pub use rnis_server::reporting::ReportSource;
 use rnis_server::settings::ConfigError;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -27,25 +28,6 @@ pub enum Certificate {
         names: Vec<String>,
         /// Where it is written for clients to trust, PEM.
         write: Option<PathBuf>,
-    },
-}
-
-/// Where radio reports come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ReportSource {
-    /// Lines of JSON on a Unix stream socket of this machine.
-    Unix {
-        /// The socket.
-        path: PathBuf,
-        /// Users whose processes may be at the other end. Empty: root and the server's own.
-        users: Vec<u32>,
-    },
-    /// A broker: AMQP 0-9-1 or NATS.
-    Broker {
-        /// Its URL; it may hold a password, and is never printed.
-        url: rnis_server::Address,
-        /// Exchange (AMQP) or beginning of the subject (NATS).
-        topic: String,
     },
 }
 
@@ -175,38 +157,5 @@ impl Config {
     pub(crate) fn ue_of(&self, remote: IpAddr) -> IpAddr {
         let remote = remote.to_canonical();
         self.addresses.get(&remote).copied().unwrap_or(remote)
-    }
-}
-
-impl std::str::FromStr for ReportSource {
-    type Err = String;
-    /// `unix:PATH`, or the URL of a broker.
-    fn from_str(text: &str) -> Result<Self, String> {
-        use rnis_server::Address;
-        match text.parse()? {
-            Address::Unix(path) => Ok(Self::Unix {
-                path,
-                users: Vec::new(),
-            }),
-            url @ Address::Url { .. }
-                if matches!(url.scheme(), "amqp" | "amqps" | "nats" | "tls") =>
-            {
-                Ok(Self::Broker {
-                    url,
-                    topic: read::TOPIC.to_owned(),
-                })
-            }
-            _ => Err("expected unix:PATH or a URL of amqp, amqps, nats, tls".to_owned()),
-        }
-    }
-}
-
-/// As the configuration writes it, without passwords.
-impl std::fmt::Display for ReportSource {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Unix { path, .. } => write!(f, "unix:{}", path.display()),
-            Self::Broker { url, .. } => url.fmt(f),
-        }
     }
 }

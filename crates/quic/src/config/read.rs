@@ -1,17 +1,14 @@
 //! From the text of a file to a [`Config`].
 
-use super::{Certificate, Config, ReportSource, StatsTarget};
+use super::{Certificate, Config, StatsTarget};
 use cc::meld::Variant;
-use rnis::Rnti;
-use rnis::identity::{KnownUe, UeId, UeMap};
 use rnis_server::Log;
+use rnis_server::reporting::{read_addresses, read_source, read_ues};
 use rnis_server::settings::{ConfigError, File, Section};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use units::{Bytes, Duration};
 
-/// Exchange or subject of `brimful rnis`.
-pub(super) const TOPIC: &str = "brimful.radio";
 /// Least and most MTU (RFC 9000 14, 18.2).
 const MTU: std::ops::RangeInclusive<i64> = 1_200..=65_527;
 
@@ -39,22 +36,11 @@ pub(super) fn config(name: &str, text: &str) -> Result<Config, ConfigError> {
     config.certificate = certificate(&mut top)?;
     if let Some(mut table) = top.table("reports", "[reports]")? {
         config.max_age = duration(&mut table, "max-age")?.unwrap_or(config.max_age);
-        config.reports = Some(source(&mut table)?);
+        config.reports = Some(read_source(&mut table)?);
         table.finish()?;
     }
-    config.ues = ues(&mut top)?;
-    for mut table in top.tables("address", "[[address]]")? {
-        let remote: IpAddr = needed(&mut table, "remote", "\"192.0.2.7\"")?;
-        let ue: IpAddr = needed(&mut table, "ue", "\"10.45.0.2\"")?;
-        if config
-            .addresses
-            .insert(remote.to_canonical(), ue.to_canonical())
-            .is_some()
-        {
-            return Err(table.fault(format!("{remote} is given twice")));
-        }
-        table.finish()?;
-    }
+    config.ues = read_ues(&mut top)?;
+    config.addresses = read_addresses(&mut top)?;
     if let Some(mut table) = top.table("http", "[http]")? {
         config.root = table.parsed::<PathBuf>("root")?;
         config.largest = table.parsed::<Bytes>("largest")?.unwrap_or(config.largest);
@@ -76,17 +62,6 @@ pub(super) fn config(name: &str, text: &str) -> Result<Config, ConfigError> {
     config.log = log(&mut top)?;
     top.finish()?;
     Ok(config)
-}
-
-fn needed<T: std::str::FromStr<Err: std::fmt::Display>>(
-    table: &mut Section<'_, '_>,
-    key: &'static str,
-    example: &str,
-) -> Result<T, ConfigError> {
-    match table.parsed(key)? {
-        Some(value) => Ok(value),
-        None => Err(table.missing(key, example)),
-    }
 }
 
 fn controller(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), ConfigError> {
@@ -137,54 +112,17 @@ fn certificate(top: &mut Section<'_, '_>) -> Result<Certificate, ConfigError> {
     Ok(certificate)
 }
 
-fn source(table: &mut Section<'_, '_>) -> Result<ReportSource, ConfigError> {
-    let source: ReportSource = needed(table, "source", "\"unix:/run/brimful/radio.sock\"")?;
-    let topic = table.text("topic")?;
-    let users = table.parsed_list::<u32>("users")?;
-    match (source, topic) {
-        (ReportSource::Unix { path, .. }, None) => Ok(ReportSource::Unix { path, users }),
-        (ReportSource::Unix { .. }, Some((_, at))) => {
-            Err(table.fault_at(at, "topic is of a broker; the source is a socket"))
-        }
-        (ReportSource::Broker { url, topic }, given) if users.is_empty() => {
-            Ok(ReportSource::Broker {
-                url,
-                topic: given.map_or(topic, |(given, _)| given),
-            })
-        }
-        (ReportSource::Broker { .. }, _) => {
-            Err(table.fault("users is of a socket; whom a broker lets publish is its own matter"))
-        }
-    }
-}
-
-fn ues(top: &mut Section<'_, '_>) -> Result<UeMap, ConfigError> {
-    let mut known = Vec::new();
-    for mut table in top.tables("ue", "[[ue]]")? {
-        let ip: IpAddr = needed(&mut table, "ip", "\"10.45.0.2\"")?;
-        let Some(rnti) = table.whole::<u16>("rnti", 1..=65_535)? else {
-            return Err(table.missing("rnti", "17921"));
-        };
-        known.push(KnownUe {
-            ip: ip.to_canonical(),
-            ids: vec![UeId::Rnti(Rnti(rnti))],
-        });
-        table.finish()?;
-    }
-    UeMap::new(known).map_err(|error| top.fault(error))
-}
-
 fn observers(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), ConfigError> {
     if let Some(mut table) = top.table("qlog", "[qlog]")? {
-        config.qlog = Some(needed(&mut table, "folder", "\"/var/log/brimful/qlog\"")?);
+        config.qlog = Some(table.needed_parsed("folder", "\"/var/log/brimful/qlog\"")?);
         table.finish()?;
     }
     if let Some(mut table) = top.table("metrics", "[metrics]")? {
-        config.metrics = Some(needed(&mut table, "listen", "\"127.0.0.1:9465\"")?);
+        config.metrics = Some(table.needed_parsed("listen", "\"127.0.0.1:9465\"")?);
         table.finish()?;
     }
     if let Some(mut table) = top.table("stats", "[stats]")? {
-        let file: PathBuf = needed(&mut table, "file", "\"/run/brimful/quic.jsonl\"")?;
+        let file: PathBuf = table.needed_parsed("file", "\"/run/brimful/quic.jsonl\"")?;
         config.stats = Some(StatsTarget::File(file));
         let interval = duration(&mut table, "interval")?;
         config.stats_interval = interval.unwrap_or(config.stats_interval);
@@ -218,6 +156,8 @@ fn log(top: &mut Section<'_, '_>) -> Result<Log, ConfigError> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use rnis_server::reporting::ReportSource;
+    use std::net::IpAddr;
 
     const GOOD: &str = r#"
 listen = ["0.0.0.0:443", "[::]:443"]

@@ -116,12 +116,12 @@ pub(super) fn status(shared: &Shared) -> Value {
         "decisions": decisions,
         "reports": {
             "connected": counts.connected,
-            "believed": counts.believed,
-            "unreadable": counts.unreadable,
-            "absurd": counts.absurd,
-            "out_of_order": counts.out_of_order,
-            "skewed": counts.skewed,
-            "unmapped_ues": counts.unmapped_ues,
+            "believed": counts.gate.believed,
+            "unreadable": counts.gate.unreadable,
+            "absurd": counts.gate.absurd,
+            "out_of_order": counts.gate.out_of_order,
+            "skewed": counts.gate.skewed,
+            "unmapped_ues": counts.gate.unmapped_ues,
             "unconnected_ues": counts.unconnected_ues,
             "delivered": counts.delivered,
             "unbound": counts.unbound,
@@ -253,11 +253,11 @@ fn metrics(shared: &Shared) -> String {
         &plain(counts.connected),
     );
     let reports = [
-        ("believed", counts.believed),
-        ("unreadable", counts.unreadable),
-        ("absurd", counts.absurd),
-        ("out-of-order", counts.out_of_order),
-        ("skewed", counts.skewed),
+        ("believed", counts.gate.believed),
+        ("unreadable", counts.gate.unreadable),
+        ("absurd", counts.gate.absurd),
+        ("out-of-order", counts.gate.out_of_order),
+        ("skewed", counts.gate.skewed),
     ]
     .map(|(outcome, count)| (format!("{{outcome=\"{outcome}\"}}"), count));
     family(
@@ -268,7 +268,7 @@ fn metrics(shared: &Shared) -> String {
     );
     let states = [
         ("delivered", counts.delivered),
-        ("unmapped", counts.unmapped_ues),
+        ("unmapped", counts.gate.unmapped_ues),
         ("unconnected", counts.unconnected_ues),
         ("unbound", counts.unbound),
     ]

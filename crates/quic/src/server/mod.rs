@@ -9,8 +9,8 @@ mod qlog;
 mod session;
 mod stats;
 
-use crate::config::{Config, ReportSource};
-use crate::reports::{Inlet, Reporter};
+use crate::config::Config;
+use crate::reports::Reporter;
 use crate::{ALPN, QuicError, epoch, tls};
 use counters::Counters;
 use quinn::{Endpoint, Incoming, ServerConfig, VarInt};
@@ -78,12 +78,11 @@ impl Server {
         }
         let is_over = Arc::new(AtomicBool::new(false));
         if let Some(source) = shared.config.reports.clone() {
-            let is_foreign = matches!(source, ReportSource::Broker { .. });
-            let inlet = shared.reporter.inlet(is_foreign);
+            let mut inlet = shared.reporter.inlet(source.is_foreign());
             let is_over = Arc::clone(&is_over);
             std::thread::Builder::new()
                 .name("radio-reports".to_owned())
-                .spawn(move || read_reports(&source, inlet, &is_over))
+                .spawn(move || source.follow(&mut inlet, || is_over.load(Ordering::Relaxed)))
                 .map_err(QuicError::System)?;
         }
         Ok(Self {
@@ -196,25 +195,6 @@ impl<'a> Guard<'a> {
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-fn read_reports(source: &ReportSource, mut inlet: Inlet, is_over: &AtomicBool) {
-    let is_done = || is_over.load(Ordering::Relaxed);
-    let ended = match source {
-        ReportSource::Unix { path, users } => {
-            let trusted = match users.is_empty() {
-                true => vec![0, rustix::process::geteuid().as_raw()],
-                false => users.clone(),
-            };
-            rnis_server::follow_socket(path, &trusted, &mut inlet, is_done)
-        }
-        ReportSource::Broker { url, topic } => {
-            rnis_server::follow_address(url, topic, &mut inlet, is_done)
-        }
-    };
-    if let Err(error) = ended {
-        tracing::error!(%source, %error, "no radio reports");
     }
 }
 

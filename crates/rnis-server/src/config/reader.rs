@@ -211,6 +211,21 @@ impl<'a, 'de> Section<'a, 'de> {
             .map_err(|e| self.fault_at(at, format!("{key} = {text:?}: {e}")))
     }
 
+    /// As [`Self::parsed`], of a key that must be there; `example` is a value as it is written.
+    ///
+    /// # Errors
+    /// It is missing or cannot be read.
+    pub fn needed_parsed<T: FromStr<Err: Display>>(
+        &mut self,
+        key: &'static str,
+        example: &str,
+    ) -> Result<T, ConfigError> {
+        match self.parsed(key)? {
+            Some(value) => Ok(value),
+            None => Err(self.missing(key, example)),
+        }
+    }
+
     /// A list of text, each parsed.
     ///
     /// # Errors

@@ -147,6 +147,8 @@ pub struct ServerConfig {
     pub controller: String,
     /// Handshakes in progress at most.
     pub half_open: usize,
+    /// Radio reports of the clients' cellular paths.
+    pub reports: Option<crate::ReportsConfig>,
 }
 
 impl Default for ServerConfig {
@@ -156,6 +158,7 @@ impl Default for ServerConfig {
             clients: Vec::new(),
             controller: controllers(Carrier::Dccp)[0].to_owned(),
             half_open: 256,
+            reports: None,
         }
     }
 }

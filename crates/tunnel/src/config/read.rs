@@ -6,6 +6,7 @@ use super::{
 use multipath::packet::PathPriority;
 use multipath::reorder::{Late, ReorderConfig, WaitRule};
 use multipath::scheduler;
+use rnis_server::reporting::{read_addresses, read_source, read_ues};
 use rnis_server::settings::{ConfigError, File, Section};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -90,7 +91,7 @@ fn shared(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), ConfigEr
     }
     if let Some(mut table) = top.table("metrics", "[metrics]")? {
         let text = "\"127.0.0.1:9466\"";
-        config.metrics = Some(needed::<SocketAddr>(&mut table, "listen", text)?);
+        config.metrics = Some(table.needed_parsed::<SocketAddr>("listen", text)?);
         table.finish()?;
     }
     if let Some(mut table) = top.table("log", "[log]")? {
@@ -283,22 +284,25 @@ fn server(top: &mut Section<'_, '_>) -> Result<ServerConfig, ConfigError> {
         half_open = table.whole("half-open", 1..=65_536)?.unwrap_or(half_open);
         table.finish()?;
     }
+    let reports = match top.table("reports", "[reports]")? {
+        Some(mut table) => {
+            let source = read_source(&mut table)?;
+            table.finish()?;
+            Some(crate::ReportsConfig {
+                source,
+                ues: read_ues(top)?,
+                addresses: read_addresses(top)?,
+            })
+        }
+        None => None,
+    };
     Ok(ServerConfig {
         listen,
+        reports,
         clients,
         controller,
         half_open,
     })
-}
-
-fn needed<T: std::str::FromStr<Err: std::fmt::Display>>(
-    table: &mut Section<'_, '_>,
-    key: &'static str,
-    example: &str,
-) -> Result<T, ConfigError> {
-    table
-        .parsed(key)?
-        .ok_or_else(|| table.missing(key, example))
 }
 
 fn needed_path(table: &mut Section<'_, '_>, key: &'static str) -> Result<PathBuf, ConfigError> {

@@ -8,6 +8,7 @@ mod support;
 
 mod network;
 mod paths;
+mod radio;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -17,7 +18,7 @@ use std::time::Instant;
 type Test = (&'static str, fn());
 
 fn tests() -> Vec<Test> {
-    [paths::TESTS, network::TESTS].concat()
+    [paths::TESTS, network::TESTS, radio::TESTS].concat()
 }
 
 fn main() -> ExitCode {

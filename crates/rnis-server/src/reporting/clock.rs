@@ -15,7 +15,7 @@ const DRIFT: i128 = 5_000;
 /// A source on another machine has another clock: the report that needed the least time to come is
 /// taken to have needed none, so that a report's age is how much later it came than the fastest.
 #[derive(Debug)]
-pub(crate) struct SourceClock {
+pub struct SourceClock {
     is_foreign: bool,
     /// Added to the source's time to be ours.
     offset: Option<i128>,
@@ -24,15 +24,16 @@ pub(crate) struct SourceClock {
 
 /// A time on our clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Placed {
+pub struct Placed {
     /// When it was; never after now.
-    pub(crate) at: Instant,
+    pub at: Instant,
     /// It was said on a clock that cannot be the one it was taken for; `at` is the time of arrival.
-    pub(crate) is_skewed: bool,
+    pub is_skewed: bool,
 }
 
 impl SourceClock {
-    pub(crate) fn new(is_foreign: bool) -> Self {
+    /// For a source on this machine, or on another, whose clock is foreign.
+    pub fn new(is_foreign: bool) -> Self {
         Self {
             is_foreign,
             offset: None,
@@ -40,7 +41,8 @@ impl SourceClock {
         }
     }
 
-    pub(crate) fn place(&mut self, now: Instant, said: Instant) -> Placed {
+    /// What the source says at `now`, on our clock.
+    pub fn place(&mut self, now: Instant, said: Instant) -> Placed {
         if self.is_foreign {
             return Placed {
                 at: self.place_foreign(now, said),
