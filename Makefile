@@ -1,6 +1,6 @@
 # Two commands do everything: `make demo` and `make test`. Both install what is missing.
 .DEFAULT_GOAL := help
-.PHONY: help setup build web web-test demo lab-demo tunnel-demo test fmt-check lint bench soak reproduce reproduce-lab fuzz traces clean
+.PHONY: help setup build web web-test demo lab-demo tunnel-demo test fmt-check lint bench soak reproduce reproduce-lab fuzz traces book clean
 
 CARGO ?= cargo
 BRIMFUL := target/release/brimful
@@ -22,7 +22,7 @@ web: setup  ## the dashboard's page and the report's charts, which crates dash a
 web-test: web  ## their types, style, units, and the pages in a real Chromium
 	@scripts/web test
 
-build: web
+build: web  ## the program: target/release/brimful
 	@$(CARGO) build --release --locked --quiet -p brimful
 
 demo: build  ## the main job on a shipped trace: without and with RAN-aware flow control
@@ -75,5 +75,8 @@ fuzz: setup  ## every fuzz target for a minute (nightly features by RUSTC_BOOTST
 traces: build  ## make the shipped traces again
 	@scripts/make-traces
 
-clean:
+book: setup  ## the guide, as a book of HTML pages in target/book
+	@scripts/book
+
+clean:  ## removes what was built
 	$(CARGO) clean
