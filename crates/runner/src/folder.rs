@@ -32,7 +32,7 @@ impl Results {
             path: path.to_owned(),
             made: above,
         };
-        results.folder = Some(ResultFolder::create(path).map_err(failed)?);
+        results.folder = Some(ResultFolder::create(path).map_err(|error| failed(&error))?);
         Ok(results)
     }
 
@@ -44,7 +44,10 @@ impl Results {
         &self,
         write: impl FnOnce(&ResultFolder) -> Result<(), OutputError>,
     ) -> Result<(), Error> {
-        self.folder.as_ref().map_or(Ok(()), write).map_err(failed)
+        self.folder
+            .as_ref()
+            .map_or(Ok(()), write)
+            .map_err(|error| failed(&error))
     }
 
     /// Gives the folder its name; says where it is.
@@ -53,7 +56,7 @@ impl Results {
     /// [`Error::Run`] if it cannot be named.
     pub fn finish(mut self) -> Result<PathBuf, Error> {
         if let Some(folder) = self.folder.take() {
-            folder.finish().map_err(failed)?;
+            folder.finish().map_err(|error| failed(&error))?;
         }
         self.made.clear();
         Ok(core::mem::take(&mut self.path))
@@ -79,8 +82,8 @@ fn parent(path: &Path) -> &Path {
 }
 
 /// What `scenario` says, as a failed run.
-fn failed(error: OutputError) -> Error {
-    Error::run(&error)
+fn failed(error: &OutputError) -> Error {
+    Error::run(error)
 }
 
 /// The default folder of a scenario's results.

@@ -72,7 +72,7 @@ impl Finished {
 /// # Errors
 /// [`Error::Run`] if it cannot be put into JSON.
 pub fn json(value: &impl Serialize) -> Result<Value, Error> {
-    serde_json::to_value(value).map_err(no_json)
+    serde_json::to_value(value).map_err(|error| no_json(&error))
 }
 
 /// JSON on one line, its keys in their own order.
@@ -81,7 +81,7 @@ pub fn json(value: &impl Serialize) -> Result<Value, Error> {
 /// [`Error::Run`] if it cannot be put into JSON.
 pub fn line(value: &impl Serialize) -> Result<String, Error> {
     let text = serde_json::to_string(value);
-    text.map(|t| t + "\n").map_err(no_json)
+    text.map(|t| t + "\n").map_err(|error| no_json(&error))
 }
 
 /// JSON on several lines.
@@ -90,10 +90,10 @@ pub fn line(value: &impl Serialize) -> Result<String, Error> {
 /// [`Error::Run`] if it cannot be put into JSON.
 pub fn pretty(value: &impl Serialize) -> Result<String, Error> {
     let text = serde_json::to_string_pretty(value);
-    text.map(|t| t + "\n").map_err(no_json)
+    text.map(|t| t + "\n").map_err(|error| no_json(&error))
 }
 
-fn no_json(error: serde_json::Error) -> Error {
+fn no_json(error: &serde_json::Error) -> Error {
     Error::Run(format!("a result cannot be put into JSON: {error}"))
 }
 

@@ -48,8 +48,10 @@ pub use keys::{Fallback, Key, Kind, Range, Section, keys, markdown};
 pub use load::Embedded;
 pub use moving::{MovingSpec, Placement};
 pub use output::{Manifest, ManifestPoint, OutputError, ResultFolder};
+#[cfg(feature = "parquet")]
+pub use output::{decision_table, flow_table, queue_table, sample_table};
 pub use plan::{Bundle, Plan};
-pub use point::{Point, knobs, load, load_embedded, load_str};
+pub use point::{Point, knobs, load, load_embedded, load_str, load_text};
 pub use resolved::{Resolved, ResolvedValue};
 pub use result::{
     Distribution, FlowResult, LinkResult, LossBursts, Metric, QueueResult, RealTime, RunResult,

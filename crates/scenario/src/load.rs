@@ -122,6 +122,17 @@ pub(crate) fn file(path: &Path, held: Option<Held>) -> Result<Document, Scenario
     load(name, text, folder_of(path), stem, held)
 }
 
+/// Reads a text as if it were a file of this name in the working directory.
+pub(crate) fn text(name: &str, text: &str) -> Result<Document, ScenarioError> {
+    load(
+        name.to_owned(),
+        text.to_owned(),
+        Folder::Is(PathBuf::new()),
+        "scenario".to_owned(),
+        None,
+    )
+}
+
 /// Reads one of the files that are part of the program, and all that it extends among them.
 pub(crate) fn embedded(files: Embedded, name: &str) -> Result<Document, ScenarioError> {
     let Some(text) = text_in(files, name) else {

@@ -7,6 +7,8 @@
 #[cfg(feature = "parquet")]
 mod decisions;
 #[cfg(feature = "parquet")]
+mod frames;
+#[cfg(feature = "parquet")]
 mod tables;
 
 use serde::Serialize;
@@ -17,6 +19,8 @@ use std::path::{Component, Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::{Point, RunResult};
+#[cfg(feature = "parquet")]
+pub use frames::{decision_table, flow_table, queue_table, sample_table};
 
 /// The file that is moved last.
 const MANIFEST: &str = "manifest.json";

@@ -53,6 +53,19 @@ pub fn load_str(text: &str, overrides: &Overrides) -> Result<Vec<Point>, Scenari
     points(load::string(text)?, overrides)
 }
 
+/// As [`load`], of a text that stands for a file in the working directory: what it names is looked for
+/// there. Messages say `name` where they would name the file.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_text(
+    name: &str,
+    text: &str,
+    overrides: &Overrides,
+) -> Result<Vec<Point>, ScenarioError> {
+    points(load::text(name, text)?, overrides)
+}
+
 /// As [`load`], of one of the files that are part of a program. What it extends and the traces that it
 /// names must be among them; a trace of `overrides` is read from the disk.
 ///

@@ -169,7 +169,7 @@ const LOAD: [&str; 7] = [
     "load_time_max_ms",
 ];
 
-fn flow_columns(variants: &[Labelled<'_>]) -> Columns {
+pub(super) fn flow_columns(variants: &[Labelled<'_>]) -> Columns {
     let rows: Vec<Row<'_>> = variants
         .iter()
         .flat_map(|variant| repeats(variant).map(move |(repeat, run)| (variant.label, repeat, run)))
@@ -259,7 +259,9 @@ struct Sample<'a> {
 }
 
 /// The samples in batches; at least one, so that the file always has its columns.
-fn sample_batches<'a>(variants: &'a [Labelled<'a>]) -> impl Iterator<Item = Columns> + 'a {
+pub(super) fn sample_batches<'a>(
+    variants: &'a [Labelled<'a>],
+) -> impl Iterator<Item = Columns> + 'a {
     let mut samples = variants
         .iter()
         .flat_map(|variant| repeats(variant).map(move |(repeat, run)| (variant.label, repeat, run)))

@@ -1,0 +1,28 @@
+"""Brimful: RAN-aware transport for 4G and 5G, simulated.
+
+    import brimful
+
+    result = brimful.run("scenarios/lte-epa.toml", seed=1)
+    result.summary["flows"][0]["goodput_bps"]["mean"]
+    result.samples.to_pandas()
+
+A scenario is a file or a dict with the same keys. What the command line refuses (exit code 2) is a
+`ScenarioError`, a run that fails (exit code 1) a `RunError`, both with the command line's messages.
+"""
+
+from brimful._core import RunError, ScenarioError, __version__
+from brimful._results import Comparison, Reproduction, Result
+from brimful._running import ScenarioWarning, compare, reproduce, run
+
+__all__ = [
+    "Comparison",
+    "Reproduction",
+    "Result",
+    "RunError",
+    "ScenarioError",
+    "ScenarioWarning",
+    "__version__",
+    "compare",
+    "reproduce",
+    "run",
+]

@@ -1,0 +1,229 @@
+"""Running, comparing and reproducing."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeAlias
+
+from brimful import _core
+from brimful._core import RunError, ScenarioError
+from brimful._document import NAME, Document, document
+from brimful._results import Comparison, Reproduction, Result
+
+#: A file, or a dict with the same keys.
+Scenario: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any]"
+#: A value of a key, as in a scenario file: quantities are texts with a unit.
+Value: TypeAlias = "str | int | float | bool | Sequence[Any]"
+
+#: The largest seed that a scenario file can say.
+_MOST_SEED = 9_000_000_000_000_000
+_MOST_REPEATS = 10_000
+
+
+class ScenarioWarning(UserWarning):
+    """Something will be done otherwise than the scenario says."""
+
+
+def run(
+    scenario: Scenario,
+    *,
+    set: Mapping[str, Value] | None = None,
+    seed: int | None = None,
+    repeats: int | None = None,
+    trace: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
+) -> Result | list[Result]:
+    """Runs a scenario with all its repeats; a list of results if it has a sweep.
+
+    `set` sets knobs or keys by their dotted path; `seed` is that of the first repeat; `trace`
+    replaces the scenario's radio trace; `threads` run at the same time (one for each core) and
+    change no result; `out` is a folder for the results, written whole or not at all; `progress`
+    shows a bar: always, never, or (None) on a terminal.
+
+    Raises `ScenarioError` for what the command line refuses, `RunError` for a run that fails.
+    """
+    source = Source.of(scenario, set, seed, repeats, trace)
+    outcomes = source.told(lambda: _core.run(source.settings, how(threads, out, progress)))
+    results = [Result(outcome) for outcome in outcomes]
+    return results[0] if len(results) == 1 and not results[0].axes else results
+
+
+def compare(
+    scenario: Scenario,
+    vary: Mapping[str, Iterable[Value]],
+    *,
+    set: Mapping[str, Value] | None = None,
+    seed: int | None = None,
+    repeats: int | None = None,
+    trace: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
+) -> Comparison:
+    """Runs all combinations of the values of `vary`, with the same seeds.
+
+    The first is the one that ratios refer to. All else as in `run`.
+    """
+    source = Source.of(scenario, set, seed, repeats, trace)
+    axes = [(key, [text(value, key) for value in _values(key, vary[key])]) for key in vary]
+    if not axes:
+        raise ScenarioError("nothing to compare: give vary={KEY: [A, B, ...]}")
+    compared = source.told(
+        lambda: _core.compare(source.settings, axes, how(threads, out, progress))
+    )
+    return Comparison(compared)
+
+
+def reproduce(
+    system: str,
+    *,
+    quick: bool = False,
+    only: Sequence[str] | str | None = None,
+    seed: int | None = None,
+    repeats: int | None = None,
+    threads: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
+) -> Reproduction:
+    """Runs a paper's experiments again: rapid, dynamic-buffer, cdbe, meld or nested-cc.
+
+    `quick` takes fewer repeats and conditions; `only` one or several figures of the page; `out` is
+    a folder for page, figures and numbers. All else as in `run`.
+    """
+    figures = [only] if isinstance(only, str) else list(only or [])
+    selection = {
+        "system": system,
+        "quick": bool(quick),
+        "only": figures,
+        "seed": _whole("seed", seed, 0, _MOST_SEED),
+        "repeats": _whole("repeats", repeats, 1, _MOST_REPEATS),
+        "traces": os.environ.get("BRIMFUL_TRACES"),
+    }
+    return Reproduction(_core.reproduce(selection, how(threads, out, progress)))
+
+
+@dataclass(frozen=True)
+class Source:
+    """A scenario and what is changed of it, as the core takes it."""
+
+    settings: dict[str, Any]
+    document: Document | None
+
+    @classmethod
+    def of(
+        cls,
+        scenario: Scenario,
+        set: Mapping[str, Value] | None,
+        seed: int | None,
+        repeats: int | None,
+        trace: str | os.PathLike[str] | None,
+    ) -> Source:
+        """Checks what only Python can get wrong."""
+        made = None
+        if isinstance(scenario, Mapping):
+            made = document(scenario)
+            file, toml = NAME, made.text
+        elif isinstance(scenario, (str, os.PathLike)):
+            file, toml = os.fspath(scenario), None
+        else:
+            raise ScenarioError(
+                f"scenario: {scenario!r} is of type {type(scenario).__name__}; "
+                "expected the path of a file, or a dict"
+            )
+        settings = {
+            "file": file,
+            "text": toml,
+            "set": [(key, text(value, key)) for key, value in (set or {}).items()],
+            "seed": _whole("seed", seed, 0, _MOST_SEED),
+            "repeats": _whole("repeats", repeats, 1, _MOST_REPEATS),
+            "trace": None if trace is None else os.fspath(trace),
+        }
+        return cls(settings, made)
+
+    def told(self, work: Callable[[], Any]) -> Any:
+        """Does something; errors name keys of a dict instead of lines."""
+        if self.document is None:
+            return work()
+        try:
+            return work()
+        except ScenarioError as error:
+            raise ScenarioError(self.document.retell(str(error))) from None
+        except RunError as error:
+            raise RunError(self.document.retell(str(error))) from error.__cause__
+
+
+def text(value: Value, key: str) -> str:
+    """A value as the command line has it behind `KEY=`."""
+    if isinstance(value, str):
+        return value
+    line = document({"v": value}).text
+    if not line.startswith("v = "):
+        raise ScenarioError(f"{key}: a dict cannot be set: set its keys, as {key}.KEY")
+    return line.removeprefix("v = ").rstrip("\n")
+
+
+def _values(key: str, values: Iterable[Value]) -> list[Value]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ScenarioError(f"{key}: expected a list of values, not {values!r}")
+    return list(values)
+
+
+def _whole(name: str, value: int | None, least: int, most: int) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        _no_whole(name, value, least, most)
+    number = value.__index__()
+    if not least <= number <= most:
+        _no_whole(name, value, least, most)
+    return number
+
+
+def _no_whole(name: str, value: object, least: int, most: int) -> NoReturn:
+    raise ScenarioError(f"{name}: {value!r}: expected a whole number from {least} to {most}")
+
+
+def how(
+    threads: int | None, out: str | os.PathLike[str] | None, progress: bool | None
+) -> dict[str, Any]:
+    """How runs are made, as the core takes it."""
+    return {
+        "threads": _whole("threads", threads, 1, 2**32),
+        "out": None if out is None else os.fspath(out),
+        "command": ["python", *sys.argv],
+        "note": _note,
+        "progress": _bar(progress),
+    }
+
+
+def _note(note: str) -> None:
+    warnings.warn(note, ScenarioWarning, stacklevel=5)
+
+
+def _bar(progress: bool | None) -> Callable[[int], Callable[[int], object]] | None:
+    if progress is False or (progress is None and not sys.stderr.isatty()):
+        return None
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        if progress:
+            raise
+        return None
+
+    def begin(runs: int) -> Callable[[int], object]:
+        bar = tqdm(total=runs, unit="run")
+
+        def advance(n: int) -> None:
+            bar.update(n)
+            if bar.n >= runs:
+                bar.close()
+
+        return advance
+
+    return begin

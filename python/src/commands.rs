@@ -1,0 +1,243 @@
+//! Running, comparing and reproducing.
+
+use crate::errors::{ScenarioError, raised};
+use crate::outcome::{Claims, Compared, Outcome};
+use crate::watching::Watching;
+use ::reproduce::{Choice, File, Plan, SYSTEMS};
+use pyo3::prelude::*;
+use runner::{
+    Engine, Error, Finished, Origin, Results, Runner, Setting, Simulator, Stop, VERSION, World,
+    check_seeds, combinations, label, single, write,
+};
+use scenario::{Overrides, Point, RunResult, Summary};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A scenario and what is changed of it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Source {
+    /// The file, or the name that messages have for the text.
+    file: String,
+    /// The scenario itself, if it is no file.
+    text: Option<String>,
+    set: Vec<Setting>,
+    seed: Option<u64>,
+    repeats: Option<u32>,
+    trace: Option<PathBuf>,
+}
+
+impl Source {
+    fn load(&self, more: &[Setting]) -> Result<Vec<Point>, Error> {
+        let mut set = self.set.clone();
+        set.extend_from_slice(more);
+        let overrides = Overrides {
+            set,
+            trace: self.trace.clone(),
+            seed: self.seed,
+            repeats: self.repeats,
+        };
+        let points = match &self.text {
+            Some(text) => scenario::load_text(&self.file, text, &overrides),
+            None => scenario::load(Path::new(&self.file), &overrides),
+        };
+        points.map_err(|error| Error::input(&error))
+    }
+
+    /// What is changed, for the reader of a report.
+    fn changes(&self) -> Vec<Setting> {
+        let mut changes = self.set.clone();
+        let trace = self.trace.iter();
+        changes.extend(trace.map(|trace| ("trace".to_owned(), trace.display().to_string())));
+        changes
+    }
+}
+
+/// How runs are made and where their results go.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct How {
+    threads: Option<NonZeroUsize>,
+    out: Option<PathBuf>,
+    /// What the manifest says was called.
+    command: Vec<String>,
+    /// Called with each note on what is done otherwise than was asked for.
+    note: Py<PyAny>,
+    /// Called with the number of runs; gives a callable that is told of each run that has ended.
+    progress: Option<Py<PyAny>>,
+}
+
+impl How {
+    /// Tells notes once each, before anything runs.
+    fn tell(&self, py: Python<'_>, points: &[Point]) -> PyResult<()> {
+        let mut told: Vec<&str> = Vec::new();
+        for note in points.iter().flat_map(|point| &point.notes) {
+            if !told.contains(&note.as_str()) {
+                self.note.call1(py, (note,))?;
+                told.push(note);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs all points without the interpreter; `keep` makes of the results what is asked for,
+    /// without it too.
+    fn make<T: Send>(
+        &self,
+        py: Python<'_>,
+        points: &[Point],
+        keep: impl FnOnce(Vec<Vec<RunResult>>, Option<Results>) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        let runs: u64 = points.iter().map(|p| u64::from(p.experiment.repeats)).sum();
+        let progress = match &self.progress {
+            Some(progress) => Some(progress.call1(py, (runs,))?),
+            None => None,
+        };
+        let watching = Watching::new(progress);
+        // the callable belongs to this thread, which waits without the interpreter
+        let made = py.detach(move || {
+            let work = || {
+                let folder = self.out.as_deref().map(Results::create).transpose()?;
+                let simulator: Arc<dyn Runner> = Arc::new(Simulator::default());
+                let engine = Engine::new(self.threads, Stop::default());
+                let runs = engine.run(&simulator, points, &watching)?;
+                keep(runs, folder)
+            };
+            work().map_err(|error| watching.raised(error))
+        });
+        made
+    }
+
+    /// Names a folder that was asked for.
+    fn finish(folder: Results) -> Result<(), Error> {
+        folder.finish().map(drop)
+    }
+}
+
+/// Runs all points of a scenario.
+#[pyfunction]
+pub(crate) fn run(py: Python<'_>, source: Source, how: How) -> PyResult<Vec<Outcome>> {
+    let points = py.detach(|| source.load(&[])).map_err(raised)?;
+    how.tell(py, &points)?;
+    how.make(py, &points, |runs, folder| {
+        let finished: Vec<Finished> = points
+            .iter()
+            .zip(runs)
+            .map(|(point, runs)| Finished::new(label(&point.axes), World::Sim, point.clone(), runs))
+            .collect();
+        if let Some(folder) = folder {
+            let settings = source.changes();
+            let origin = Origin {
+                file: Path::new(&source.file),
+                settings: &settings,
+                command: &how.command,
+            };
+            let summaries: Vec<&Summary> = finished.iter().map(|f| &f.summary).collect();
+            match summaries.as_slice() {
+                [one] => write(&folder, &finished, one, &origin)?,
+                several => write(&folder, &finished, &several, &origin)?,
+            }
+            How::finish(folder)?;
+        }
+        Ok(finished.into_iter().map(Outcome::new).collect())
+    })
+}
+
+/// Runs variants of a scenario with the same seeds.
+#[pyfunction]
+pub(crate) fn compare(
+    py: Python<'_>,
+    source: Source,
+    vary: Vec<(String, Vec<String>)>,
+    how: How,
+) -> PyResult<Compared> {
+    let load = || -> Result<_, Error> {
+        let variants = combinations(&vary)?;
+        let points: Result<Vec<Point>, Error> = variants
+            .iter()
+            .map(|settings| single(source.load(settings)?, &source.file))
+            .collect();
+        let points = points?;
+        check_seeds(&points, &variants)?;
+        Ok((variants, points))
+    };
+    let (variants, points) = py.detach(load).map_err(raised)?;
+    how.tell(py, &points)?;
+    how.make(py, &points, |runs, folder| {
+        let finished: Vec<Finished> = variants
+            .iter()
+            .zip(&points)
+            .zip(runs)
+            .map(|((settings, point), runs)| {
+                Finished::new(label(settings), World::Sim, point.clone(), runs)
+            })
+            .collect();
+        if let Some(folder) = folder {
+            let settings = source.changes();
+            let origin = Origin {
+                file: Path::new(&source.file),
+                settings: &settings,
+                command: &how.command,
+            };
+            let comparison = runner::Comparison::of(&finished, &variants)?;
+            write(&folder, &finished, &comparison, &origin)?;
+            How::finish(folder)?;
+        }
+        Compared::new(finished, &variants)
+    })
+}
+
+/// What of a paper is run again.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Selection {
+    system: String,
+    quick: bool,
+    only: Vec<String>,
+    seed: Option<u64>,
+    repeats: Option<u32>,
+    traces: Option<PathBuf>,
+}
+
+/// Runs a paper's experiments again.
+#[pyfunction]
+pub(crate) fn reproduce(py: Python<'_>, selection: Selection, how: How) -> PyResult<Claims> {
+    let system = SYSTEMS.iter().find(|s| s.name == selection.system);
+    let Some(system) = system else {
+        let known: Vec<&str> = SYSTEMS.iter().map(|s| s.name).collect();
+        return Err(ScenarioError::new_err(format!(
+            "{}: no such system; known: {}",
+            selection.system,
+            known.join(", ")
+        )));
+    };
+    let choice = Choice {
+        quick: selection.quick,
+        repeats: selection.repeats,
+        seed: selection.seed,
+        only: selection.only,
+        world: ::reproduce::World::Sim,
+        without_paper: false,
+        traces: selection.traces,
+    };
+    let plan = py.detach(|| Plan::new(system, &choice));
+    let plan = plan.map_err(|error| raised(Error::input(&error)))?;
+    let points = plan.points().to_vec();
+    how.tell(py, &points)?;
+    how.make(py, &points, |runs, folder| {
+        let outcome = plan.finish(runs, VERSION);
+        if let Some(folder) = folder {
+            add(&folder, outcome.files())?;
+            How::finish(folder)?;
+        }
+        Ok(Claims::new(&outcome))
+    })
+}
+
+fn add(folder: &Results, files: Vec<File>) -> Result<(), Error> {
+    folder.add(|folder| {
+        let mut files = files.into_iter();
+        files.try_for_each(|file| folder.write(&file.name, &file.bytes))
+    })
+}
