@@ -1,6 +1,6 @@
 # Two commands do everything: `make demo` and `make test`. Both install what is missing.
 .DEFAULT_GOAL := help
-.PHONY: help setup build web web-test demo lab-demo tunnel-demo test fmt-check lint bench soak reproduce reproduce-lab fuzz traces book clean
+.PHONY: help setup build web web-test python python-test wheel demo lab-demo tunnel-demo test fmt-check lint bench soak reproduce reproduce-lab fuzz traces book clean
 
 CARGO ?= cargo
 BRIMFUL := target/release/brimful
@@ -22,6 +22,15 @@ web: setup  ## the dashboard's page and the report's charts, which crates dash a
 web-test: web  ## their types, style, units, and the pages in a real Chromium
 	@scripts/web test
 
+python: setup  ## the Python package, for the environment target/python (dev profile)
+	@scripts/python build
+
+python-test: setup  ## its types and its tests
+	@scripts/python test
+
+wheel: setup  ## the Python package to be installed elsewhere, into target/wheels
+	@scripts/python wheel
+
 build: web  ## the program: target/release/brimful
 	@$(CARGO) build --release --locked --quiet -p brimful
 
@@ -31,6 +40,7 @@ demo: build  ## the main job on a shipped trace: without and with RAN-aware flow
 test: setup web fmt-check lint  ## all tests
 	$(CARGO) test --workspace --locked
 	@scripts/web test
+	@scripts/python test
 
 fmt-check: setup
 	$(CARGO) fmt --all --check

@@ -13,9 +13,14 @@ A scenario is a file or a dict with the same keys. What the command line refuses
 from brimful._core import RunError, ScenarioError, __version__
 from brimful._results import Comparison, Reproduction, Result
 from brimful._running import ScenarioWarning, compare, reproduce, run
+from brimful.own import Ack, Controller, Loss, RecoveryEnd, controller
 
 __all__ = [
+    "Ack",
     "Comparison",
+    "Controller",
+    "Loss",
+    "RecoveryEnd",
     "Reproduction",
     "Result",
     "RunError",
@@ -23,6 +28,7 @@ __all__ = [
     "ScenarioWarning",
     "__version__",
     "compare",
+    "controller",
     "reproduce",
     "run",
 ]

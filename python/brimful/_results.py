@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -85,14 +86,8 @@ class Result:
         """One time series: time_s, value. Empty if there is none of that name."""
         import pyarrow.compute as pc
 
-        chosen = pc.and_(
-            pc.and_(
-                pc.equal(self.samples["entity"], entity),
-                pc.equal(self.samples["metric"], metric),
-            ),
-            pc.equal(self.samples["repeat"], repeat),
-        )
-        return self.samples.filter(chosen).select(["time_s", "value"])
+        is_it = (pc.field("entity") == entity) & (pc.field("metric") == metric)
+        return self.samples.filter(is_it & (pc.field("repeat") == repeat)).select(["time_s", "value"])
 
     def to_pandas(self) -> pd.DataFrame:
         """`flows` as a pandas frame."""
@@ -139,7 +134,7 @@ def _measured(spread: dict[str, float], which: str) -> str:
     return f"{spread[which]:.4g}" if spread["samples"] else "–"
 
 
-def _html_table(title: str, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _html_table(title: str, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     def cells(tag: str, row: tuple[str, ...]) -> str:
         return "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row)
 

@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TypeAlias
 from brimful import _core
 from brimful._core import RunError, ScenarioError
 from brimful._document import NAME, Document, document
+from brimful.own import Factory, factories
 from brimful._results import Comparison, Reproduction, Result
 
 #: A file, or a dict with the same keys.
@@ -38,18 +39,20 @@ def run(
     threads: int | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
+    controllers: Mapping[str, Factory] | None = None,
 ) -> Result | list[Result]:
     """Runs a scenario with all its repeats; a list of results if it has a sweep.
 
     `set` sets knobs or keys by their dotted path; `seed` is that of the first repeat; `trace`
     replaces the scenario's radio trace; `threads` run at the same time (one for each core) and
     change no result; `out` is a folder for the results, written whole or not at all; `progress`
-    shows a bar: always, never, or (None) on a terminal.
+    shows a bar: always, never, or (None) on a terminal; `controllers` are classes derived from
+    `Controller` by name, for flows with `cc = "python:NAME"`.
 
     Raises `ScenarioError` for what the command line refuses, `RunError` for a run that fails.
     """
     source = Source.of(scenario, set, seed, repeats, trace)
-    outcomes = source.told(lambda: _core.run(source.settings, how(threads, out, progress)))
+    outcomes = source.told(lambda: _core.run(source.settings, how(threads, out, progress, controllers)))
     results = [Result(outcome) for outcome in outcomes]
     return results[0] if len(results) == 1 and not results[0].axes else results
 
@@ -65,6 +68,7 @@ def compare(
     threads: int | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
+    controllers: Mapping[str, Factory] | None = None,
 ) -> Comparison:
     """Runs all combinations of the values of `vary`, with the same seeds.
 
@@ -75,7 +79,7 @@ def compare(
     if not axes:
         raise ScenarioError("nothing to compare: give vary={KEY: [A, B, ...]}")
     compared = source.told(
-        lambda: _core.compare(source.settings, axes, how(threads, out, progress))
+        lambda: _core.compare(source.settings, axes, how(threads, out, progress, controllers))
     )
     return Comparison(compared)
 
@@ -190,7 +194,10 @@ def _no_whole(name: str, value: object, least: int, most: int) -> NoReturn:
 
 
 def how(
-    threads: int | None, out: str | os.PathLike[str] | None, progress: bool | None
+    threads: int | None,
+    out: str | os.PathLike[str] | None,
+    progress: bool | None,
+    controllers: Mapping[str, Factory] | None = None,
 ) -> dict[str, Any]:
     """How runs are made, as the core takes it."""
     return {
@@ -198,6 +205,7 @@ def how(
         "out": None if out is None else os.fspath(out),
         "command": ["python", *sys.argv],
         "note": _note,
+        "controllers": factories(controllers),
         "progress": _bar(progress),
     }
 

@@ -2,6 +2,7 @@
 
 use crate::errors::{ScenarioError, raised};
 use crate::outcome::{Claims, Compared, Outcome};
+use crate::own::OwnSimulator;
 use crate::watching::Watching;
 use ::reproduce::{Choice, File, Plan, SYSTEMS};
 use pyo3::prelude::*;
@@ -10,6 +11,7 @@ use runner::{
     check_seeds, combinations, label, single, write,
 };
 use scenario::{Overrides, Point, RunResult, Summary};
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -64,6 +66,8 @@ pub(crate) struct How {
     command: Vec<String>,
     /// Called with each note on what is done otherwise than was asked for.
     note: Py<PyAny>,
+    /// Congestion controllers in Python, by the name behind `python:`.
+    controllers: BTreeMap<String, Py<PyAny>>,
     /// Called with the number of runs; gives a callable that is told of each run that has ended.
     progress: Option<Py<PyAny>>,
 }
@@ -95,11 +99,18 @@ impl How {
             None => None,
         };
         let watching = Watching::new(progress);
+        let own = self.controllers.iter();
+        let own: BTreeMap<_, _> = own
+            .map(|(name, factory)| (name.clone(), factory.clone_ref(py)))
+            .collect();
         // the callable belongs to this thread, which waits without the interpreter
         let made = py.detach(move || {
             let work = || {
                 let folder = self.out.as_deref().map(Results::create).transpose()?;
-                let simulator: Arc<dyn Runner> = Arc::new(Simulator::default());
+                let simulator: Arc<dyn Runner> = match own.is_empty() {
+                    true => Arc::new(Simulator::default()),
+                    false => Arc::new(OwnSimulator::new(own)),
+                };
                 let engine = Engine::new(self.threads, Stop::default());
                 let runs = engine.run(&simulator, points, &watching)?;
                 keep(runs, folder)

@@ -13,6 +13,7 @@
 mod commands;
 mod errors;
 mod outcome;
+mod own;
 mod tables;
 mod watching;
 

@@ -30,7 +30,7 @@ pub use error::{Error, message};
 pub use folder::{Results, default_path};
 pub use record::Recorder;
 pub use results::{Finished, Origin, World, axes_json, json, label, line, pretty, report, write};
-pub use simulator::Simulator;
+pub use simulator::{Simulator, drive};
 
 /// A key with its value, as written.
 pub type Setting = (String, String);

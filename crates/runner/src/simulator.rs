@@ -34,11 +34,7 @@ impl Runner for Simulator {
         if let Some(recorder) = &recorder {
             simulation.record(Box::new(recorder.clone()));
         }
-        while !simulation.advance(EVENTS_AT_A_TIME) {
-            if stop.is_stopped() {
-                return Err(Error::Interrupted);
-            }
-        }
+        drive(&mut simulation, stop, || Ok(()))?;
         let mut result = simulation.finish();
         if let (Some(recorder), Some(path)) = (recorder, &self.record) {
             recorder.finish(path)?;
@@ -46,6 +42,25 @@ impl Runner for Simulator {
         result.wall = start.elapsed();
         Ok(result)
     }
+}
+
+/// Runs a simulation to its end, for those that put it together themselves. `look` is asked every
+/// few milliseconds whether it is to go on.
+///
+/// # Errors
+/// What `look` says, or [`Error::Interrupted`].
+pub fn drive(
+    simulation: &mut sim::Simulation,
+    stop: &Stop,
+    look: impl Fn() -> Result<(), Error>,
+) -> Result<(), Error> {
+    while !simulation.advance(EVENTS_AT_A_TIME) {
+        look()?;
+        if stop.is_stopped() {
+            return Err(Error::Interrupted);
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

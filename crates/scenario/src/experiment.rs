@@ -310,8 +310,19 @@ impl CdbeSpec {
 /// A congestion control by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CcSpec {
-    /// As [`cc::build`] takes it.
+    /// As [`cc::build`] takes it, or behind [`Self::OWN`] that of one which the caller brings along.
     pub name: String,
+}
+
+impl CcSpec {
+    /// What names of controllers begin with that are written in Python.
+    pub const OWN: &str = "python:";
+
+    /// Whether a name is that of a controller which the caller brings along.
+    pub fn is_own(name: &str) -> bool {
+        let own = name.strip_prefix(Self::OWN);
+        own.is_some_and(|own| !own.is_empty())
+    }
 }
 
 /// What an application does.

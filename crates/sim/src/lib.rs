@@ -24,6 +24,7 @@ mod control;
 mod error;
 mod host;
 mod network;
+mod own;
 mod packet;
 mod pool;
 mod quic;
@@ -37,5 +38,6 @@ mod world;
 
 pub use error::Error;
 pub use network::PacketCounts;
+pub use own::Controllers;
 pub use quic::ConfigError as QuicConfigError;
 pub use run::{Simulation, run, run_repeats, run_repeats_on};

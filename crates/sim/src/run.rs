@@ -1,13 +1,14 @@
 //! Runs experiments: once, or as often as they are to be repeated.
 
-use crate::Error;
 use crate::network::PacketCounts;
+use crate::own::Registry;
 use crate::world::{World, build};
+use crate::{Controllers, Error};
 use core::num::NonZeroUsize;
 use core::sync::atomic::{AtomicU32, Ordering};
 use rapid::recording::Record;
 use scenario::{Experiment, RunResult};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// One run, ready to begin.
 pub struct Simulation {
@@ -20,8 +21,20 @@ impl Simulation {
     /// # Errors
     /// The first thing that is wrong with the experiment.
     pub fn new(experiment: &Experiment, seed: u64) -> Result<Self, Error> {
+        Self::with_controllers(experiment, seed, Arc::new(()))
+    }
+
+    /// As [`Self::new`], with congestion controllers that flows may name beside those of crate `cc`.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with the experiment.
+    pub fn with_controllers(
+        experiment: &Experiment,
+        seed: u64,
+        own: Arc<dyn Controllers>,
+    ) -> Result<Self, Error> {
         Ok(Self {
-            world: build(experiment, seed)?,
+            world: build(experiment, seed, Registry::new(own))?,
         })
     }
 

@@ -299,7 +299,7 @@ fn sender(
         ));
     }
     let cc = reader.text("cc")?;
-    if !cc::names().contains(&cc.as_str()) {
+    if !cc::names().contains(&cc.as_str()) && !CcSpec::is_own(&cc) {
         return Err(fault(
             reader.place("cc"),
             format!("unknown congestion control \"{cc}\""),

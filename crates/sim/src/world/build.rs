@@ -8,6 +8,7 @@ use crate::Error;
 use crate::carried::Ledger;
 use crate::control::{Control, ServerReports};
 use crate::network::{Access, Link, LinkId, Links, Network, Route, TunnelParts};
+use crate::own::Registry;
 use crate::schedule::{EntityId, Schedule};
 use apparatus::app::{Datagrams, Objects};
 use apparatus::measure::{Bottleneck, FlowMeter, QueueMeter, SeriesSet};
@@ -48,12 +49,16 @@ struct Builder<'a> {
 ///
 /// # Errors
 /// The first thing that is wrong with the experiment.
-pub(crate) fn build(experiment: &Experiment, seed: u64) -> Result<World, Error> {
+pub(crate) fn build(
+    experiment: &Experiment,
+    seed: u64,
+    controllers: Registry,
+) -> Result<World, Error> {
     apparatus::check(experiment)?;
     experiment
         .flows
         .iter()
-        .try_for_each(|flow| check_flow(experiment, flow))?;
+        .try_for_each(|flow| check_flow(experiment, flow, &controllers))?;
     let first_start = experiment.flows.iter().map(|flow| flow.start).min();
     let mut builder = Builder {
         experiment,
@@ -119,6 +124,7 @@ pub(crate) fn build(experiment: &Experiment, seed: u64) -> Result<World, Error> 
         flows,
         sessions: Vec::new(),
         pep: experiment.pep.clone(),
+        controllers,
         cdbe: experiment.cdbe,
         control,
         tunnels,
@@ -376,7 +382,11 @@ fn check_reports(section: &str, reports: &ReportSpec) -> Result<(), Error> {
     )?)
 }
 
-fn check_flow(experiment: &Experiment, flow: &FlowSpec) -> Result<(), Error> {
+fn check_flow(
+    experiment: &Experiment,
+    flow: &FlowSpec,
+    controllers: &Registry,
+) -> Result<(), Error> {
     if flow.transport == Transport::Udp {
         return Ok(());
     }
@@ -384,10 +394,12 @@ fn check_flow(experiment: &Experiment, flow: &FlowSpec) -> Result<(), Error> {
         mss: flow.tcp.mss,
         initial_window: flow.tcp.mss,
     };
-    cc::build(&flow.cc.name, config).map_err(|source| Error::CongestionControl {
-        flow: flow.name.clone(),
-        source,
-    })?;
+    controllers
+        .build(&flow.cc.name, config)
+        .map_err(|source| Error::CongestionControl {
+            flow: flow.name.clone(),
+            source,
+        })?;
     if flow.transport == Transport::Quic {
         return super::connections::check_quic(flow).map_err(|source| Error::Quic {
             flow: flow.name.clone(),

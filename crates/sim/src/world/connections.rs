@@ -3,6 +3,7 @@
 use super::World;
 use super::meld::Recorder;
 use crate::host::Host;
+use crate::own::Registry;
 use crate::quic;
 use crate::session::Side;
 use crate::tcp::{Config, Connection, EcnConfig};
@@ -101,11 +102,12 @@ struct ControllerSpec {
     build: BuildConfig,
     meld: Option<meld::Config>,
     cdbe: CdbeSpec,
+    controllers: Registry,
 }
 
 impl ControllerSpec {
     fn build(&self) -> Box<dyn CongestionControl> {
-        let inner = new_controller(&self.name, self.build, &self.cdbe);
+        let inner = new_controller(&self.name, self.build, &self.cdbe, &self.controllers);
         match self.meld {
             Some(config) => Box::new(Meld::new(inner, config)),
             None => inner,
@@ -118,11 +120,18 @@ impl ControllerSpec {
 }
 
 /// A controller of a name that is known.
-fn new_controller(name: &str, build: BuildConfig, spec: &CdbeSpec) -> Box<dyn CongestionControl> {
+fn new_controller(
+    name: &str,
+    build: BuildConfig,
+    spec: &CdbeSpec,
+    controllers: &Registry,
+) -> Box<dyn CongestionControl> {
     match name {
         "cdbe" => Box::new(Cdbe::new(spec.server(build))),
         "cqic-s" => Box::new(Cdbe::new(spec.server(build).for_cqic())),
-        _ => cc::build(name, build).expect("checked as the world was built"),
+        _ => controllers
+            .build(name, build)
+            .expect("checked as the world was built"),
     }
 }
 
@@ -202,6 +211,7 @@ impl World {
                 ..meld::Config::new(variant, mss)
             }),
             cdbe: self.cdbe,
+            controllers: self.controllers.clone(),
         }
     }
 
@@ -253,6 +263,6 @@ impl World {
             mss: config.mss,
             initial_window: config.initial_cwnd(),
         };
-        new_controller(name, build, &self.cdbe)
+        new_controller(name, build, &self.cdbe, &self.controllers)
     }
 }

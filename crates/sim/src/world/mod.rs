@@ -14,6 +14,7 @@ mod tunnel;
 
 use crate::control::{Control, ServerReports};
 use crate::network::{LinkId, Network, Place, TunnelEnd};
+use crate::own::Registry;
 use crate::packet::{Body, Packet};
 use crate::pool::Handle;
 use crate::schedule::EntityId;
@@ -117,6 +118,7 @@ pub(crate) struct World {
     flows: Vec<Flow>,
     sessions: Vec<Option<Box<Session>>>,
     pep: PepSpec,
+    controllers: Registry,
     cdbe: CdbeSpec,
     control: Option<Control>,
     /// The tunnel of each UE, if there is one.

@@ -1,0 +1,153 @@
+"""Ideas of one's own in the simulator: a congestion controller in Python.
+
+    class Steady(brimful.Controller):
+        def on_ack(self, ack):
+            self.pacing_rate = 8e6
+            self.cwnd = 40 * self.mss
+
+    brimful.run(scenario, set={"flow.bulk.cc": "python:steady"}, controllers={"steady": Steady})
+
+It is for trying an idea: every event takes the interpreter, so such runs are many times slower (see
+docs/python.md for how many). Runs stay deterministic if the controller is: it must not ask clocks or
+random sources; `random.Random(seed)` with a seed of its own is fine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from brimful._core import ScenarioError
+
+
+@dataclass(frozen=True)
+class Ack:
+    """What an incoming acknowledgement told the sender. Times in s, sizes in bytes, rates in bit/s."""
+
+    #: Time since the run began.
+    now: float
+    #: Payload newly acknowledged, cumulatively or selectively.
+    newly_acked: int
+    #: Payload newly found lost by this acknowledgement.
+    newly_lost: int
+    #: Payload in flight after it.
+    bytes_in_flight: int
+    #: Its round-trip sample, if it gave one.
+    rtt: float | None
+    #: Smoothed round-trip time.
+    srtt: float
+    #: Least round-trip time of the connection.
+    min_rtt: float
+    #: Delivery rate, where it gave a valid sample.
+    delivery_rate: int | None
+    #: The sender had nothing to send at some time of that sample.
+    is_app_limited: bool
+    #: True between a loss and the acknowledgement of all that was sent before it was found.
+    is_recovering: bool
+    #: True if the sender was limited by cwnd in the round before.
+    is_cwnd_limited: bool
+    #: True if this acknowledgement began a new round trip.
+    is_round_start: bool
+    #: ECN-Echo was set.
+    ecn_echo: bool
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A new congestion event: told once for each recovery episode."""
+
+    #: Time since the run began, s.
+    now: float
+    #: "fast" (by acknowledgements), "timeout", or "ecn" (a mark, nothing was lost).
+    kind: str
+    #: Payload found lost so far, bytes.
+    lost: int
+    #: Payload in flight as it was found, bytes.
+    bytes_in_flight: int
+
+
+@dataclass(frozen=True)
+class RecoveryEnd:
+    """The end of a recovery episode."""
+
+    #: Time since the run began, s.
+    now: float
+    #: True if every retransmission of it proved unnecessary.
+    is_spurious: bool
+
+
+class Controller:
+    """A congestion controller: override `on_ack` and `on_loss`, set `cwnd` and `pacing_rate`.
+
+    Both are read after each event. A cwnd below one segment is one segment. One instance is made
+    for each end of a connection.
+    """
+
+    def __init__(self, mss: int, initial_window: int) -> None:
+        #: Payload of a full segment, bytes.
+        self.mss = mss
+        #: Most payload in flight, bytes.
+        self.cwnd: float = initial_window
+        #: Rate at which packets leave, bit/s; None: as fast as cwnd allows.
+        self.pacing_rate: float | None = None
+
+    def on_ack(self, ack: Ack) -> None:
+        """An acknowledgement arrived."""
+
+    def on_loss(self, loss: Loss) -> None:
+        """A congestion event began."""
+
+    def on_recovery_end(self, end: RecoveryEnd) -> None:
+        """All that was sent before a loss was found is acknowledged."""
+
+    # What the simulator calls.
+
+    def _on_ack(self, fields: dict[str, Any]) -> None:
+        self.on_ack(Ack(**fields))
+
+    def _on_loss(self, fields: dict[str, Any]) -> None:
+        self.on_loss(Loss(**fields))
+
+    def _on_recovery_end(self, fields: dict[str, Any]) -> None:
+        self.on_recovery_end(RecoveryEnd(**fields))
+
+
+Factory = Callable[[int, int], Controller]
+C = TypeVar("C", bound=type[Controller])
+
+#: Controllers that every run knows.
+_registered: dict[str, Factory] = {}
+
+
+def controller(name: str) -> Callable[[C], C]:
+    """Makes a class known to all runs of this process as `cc = "python:NAME"`."""
+    _check_name(name)
+
+    def register(cls: C) -> C:
+        _check_class(name, cls)
+        _registered[name] = cls
+        return cls
+
+    return register
+
+
+def factories(controllers: Mapping[str, Factory] | None) -> dict[str, Factory]:
+    """The registered controllers and those of a run, which go first."""
+    for name, factory in (controllers or {}).items():
+        _check_name(name)
+        _check_class(name, factory)
+    return {**_registered, **(controllers or {})}
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not name or name.startswith("python:"):
+        raise ScenarioError(
+            f'controllers: {name!r} is no name; give "mine" and say cc = "python:mine"'
+        )
+
+
+def _check_class(name: str, factory: object) -> None:
+    is_foreign = isinstance(factory, type) and not issubclass(factory, Controller)
+    if is_foreign or not callable(factory):
+        raise ScenarioError(f"controllers: {name}: {factory!r} is no class derived from Controller")

@@ -1,0 +1,299 @@
+//! Congestion controllers that are written in Python.
+//!
+//! Each event takes the interpreter for a moment, so a run with such a controller is many times
+//! slower than one without. What a controller raises, and what it answers that is no window and no
+//! rate, ends its run as failed; the first such failure is kept with its traceback.
+
+use cc::delivery_rate::DeliveryRate;
+use cc::{
+    AckSample, BuildConfig, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RecoveryEnd,
+    Sent,
+};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTraceback};
+use runner::{Error, Runner, Stop, drive};
+use scenario::{CcSpec, Experiment, RunResult};
+use sim::{Controllers, Simulation};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+use units::{BitRate, Bytes};
+
+/// A window or rate that no path has: some petabytes, in bytes or bit/s.
+const MOST: f64 = 1e15;
+
+/// Makes runs in the simulator, with controllers in Python.
+pub(crate) struct OwnSimulator {
+    /// Called with `mss` and `initial_window`, by name.
+    factories: Arc<BTreeMap<String, Py<PyAny>>>,
+}
+
+impl OwnSimulator {
+    /// With controllers by the name behind `python:`.
+    pub(crate) fn new(factories: BTreeMap<String, Py<PyAny>>) -> Self {
+        Self {
+            factories: Arc::new(factories),
+        }
+    }
+}
+
+impl Runner for OwnSimulator {
+    fn run_one(&self, experiment: &Experiment, seed: u64, stop: &Stop) -> Result<RunResult, Error> {
+        let start = Instant::now();
+        let failure = Failure::default();
+        let own = Own {
+            factories: Arc::clone(&self.factories),
+            failure: failure.clone(),
+        };
+        let simulation = Simulation::with_controllers(experiment, seed, Arc::new(own));
+        let failed = || match failure.told() {
+            Some(told) => Err(Error::Run(format!(
+                "{}, seed {seed}: {told}",
+                experiment.name
+            ))),
+            None => Ok(()),
+        };
+        failed()?;
+        let mut simulation = simulation.map_err(|error| {
+            Error::Input(format!("{}: {}", experiment.name, runner::message(&error)))
+        })?;
+        drive(&mut simulation, stop, failed)?;
+        let mut result = simulation.finish();
+        // an answer may have been wrong as the run was put together or taken apart
+        failed()?;
+        result.wall = start.elapsed();
+        Ok(result)
+    }
+}
+
+/// The first failure of a run's controllers.
+#[derive(Clone, Default)]
+struct Failure(Arc<Mutex<Option<String>>>);
+
+impl Failure {
+    fn keep(&self, what: String) {
+        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert(what);
+    }
+    fn told(&self) -> Option<String> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+/// The controllers of a run.
+struct Own {
+    factories: Arc<BTreeMap<String, Py<PyAny>>>,
+    failure: Failure,
+}
+
+impl Controllers for Own {
+    fn build(&self, name: &str, config: BuildConfig) -> Option<Box<dyn CongestionControl>> {
+        let name = name.strip_prefix(CcSpec::OWN)?;
+        let factory = self.factories.get(name)?;
+        let mut controller = PyController {
+            name: name.to_owned(),
+            object: None,
+            failure: self.failure.clone(),
+            rate: DeliveryRate::default(),
+            mss: config.mss,
+            cwnd: config.initial_window,
+            pacing_rate: None,
+        };
+        Python::attach(|py| {
+            let made = factory.call1(py, (config.mss.get(), config.initial_window.get()));
+            controller.object = controller.taken(py, "its constructor", made);
+            controller.ask(py, "its constructor");
+        });
+        Some(Box::new(controller))
+    }
+}
+
+/// A controller in Python, and what it answered last.
+struct PyController {
+    name: String,
+    /// None once it has failed: then it is not asked again, and its run ends soon.
+    object: Option<Py<PyAny>>,
+    failure: Failure,
+    /// Measures for it.
+    rate: DeliveryRate,
+    mss: Bytes,
+    cwnd: Bytes,
+    pacing_rate: Option<BitRate>,
+}
+
+impl PyController {
+    /// What a call gave, unless it raised.
+    fn taken<T>(&self, py: Python<'_>, what: &str, given: PyResult<T>) -> Option<T> {
+        match given {
+            Ok(given) => Some(given),
+            Err(error) => {
+                let traceback = error
+                    .traceback(py)
+                    .map(|t: Bound<'_, PyTraceback>| t.format());
+                let traceback = traceback.and_then(Result::ok).unwrap_or_default();
+                self.failure.keep(format!(
+                    "the controller python:{} failed in {what}: {error}\n{traceback}{error}",
+                    self.name
+                ));
+                None
+            }
+        }
+    }
+
+    /// Tells it of an event, and asks for window and rate.
+    fn tell(&mut self, event: &str, fields: impl FnOnce(&Bound<'_, PyDict>) -> PyResult<()>) {
+        if self.object.is_none() {
+            return;
+        }
+        Python::attach(|py| {
+            let told = || {
+                let arguments = PyDict::new(py);
+                fields(&arguments)?;
+                match &self.object {
+                    Some(object) => object
+                        .call_method1(py, &*format!("_{event}"), (arguments,))
+                        .map(drop),
+                    None => Ok(()),
+                }
+            };
+            let told = told();
+            if self.taken(py, event, told).is_none() {
+                self.object = None;
+            }
+            self.ask(py, event);
+        });
+    }
+
+    /// Asks for window and rate, as they are after an event.
+    fn ask(&mut self, py: Python<'_>, event: &str) {
+        let Some(object) = &self.object else { return };
+        let asked = || -> PyResult<(f64, Option<f64>)> {
+            let cwnd = object.getattr(py, "cwnd")?.extract(py)?;
+            let rate = object.getattr(py, "pacing_rate")?.extract(py)?;
+            Ok((cwnd, rate))
+        };
+        let what = format!("cwnd or pacing_rate after {event}");
+        let asked = asked();
+        match self.taken(py, &what, asked) {
+            Some((cwnd, _)) if !is_quantity(cwnd) => self.refuse("cwnd", cwnd, event),
+            Some((_, Some(rate))) if !is_quantity(rate) => self.refuse("pacing_rate", rate, event),
+            Some((cwnd, rate)) => {
+                self.cwnd = Bytes::new(cwnd as u64).max(self.mss);
+                self.pacing_rate = rate.map(|rate| BitRate::from_bps(rate as u64));
+            }
+            None => self.object = None,
+        }
+    }
+
+    fn refuse(&mut self, what: &str, value: f64, event: &str) {
+        self.failure.keep(format!(
+            "the controller python:{} failed: {what} is {value} after {event}; expected a number \
+             above 0 and at most 1e15",
+            self.name
+        ));
+        self.object = None;
+    }
+}
+
+/// Above zero and finite.
+fn is_quantity(value: f64) -> bool {
+    value >= 1.0 && value <= MOST
+}
+
+impl Clone for PyController {
+    /// With a deep copy of the Python object.
+    fn clone(&self) -> Self {
+        let object = self.object.as_ref().and_then(|object| {
+            Python::attach(|py| {
+                let copy = PyModule::import(py, "copy");
+                let copied = copy.and_then(|copy| copy.call_method1("deepcopy", (object,)));
+                self.taken(py, "a deep copy", copied.map(Bound::unbind))
+            })
+        });
+        Self {
+            name: self.name.clone(),
+            object,
+            failure: self.failure.clone(),
+            rate: self.rate.clone(),
+            mss: self.mss,
+            cwnd: self.cwnd,
+            pacing_rate: self.pacing_rate,
+        }
+    }
+}
+
+impl CongestionControl for PyController {
+    fn name(&self) -> &'static str {
+        "python"
+    }
+
+    fn on_sent(&mut self, cx: &mut Ctx<'_>, packet: &Sent) -> PacketStamp {
+        self.rate.on_sent(cx.now, packet)
+    }
+
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckSample) {
+        let rate = self.rate.on_ack(cx.now, ack);
+        let now = cx.now.as_secs_f64();
+        self.tell("on_ack", |d| {
+            d.set_item("now", now)?;
+            d.set_item("newly_acked", ack.newly_acked.get())?;
+            d.set_item("newly_lost", ack.newly_lost.get())?;
+            d.set_item("bytes_in_flight", ack.bytes_in_flight.get())?;
+            d.set_item("rtt", ack.rtt.map(|rtt| rtt.as_secs_f64()))?;
+            d.set_item("srtt", ack.srtt.as_secs_f64())?;
+            d.set_item("min_rtt", ack.min_rtt.as_secs_f64())?;
+            d.set_item("delivery_rate", rate.map(|r| r.delivery_rate.as_bps()))?;
+            d.set_item("is_app_limited", rate.is_some_and(|r| r.is_app_limited))?;
+            d.set_item("is_recovering", ack.is_recovering)?;
+            d.set_item("is_cwnd_limited", ack.is_cwnd_limited)?;
+            d.set_item("is_round_start", ack.is_round_start)?;
+            d.set_item("ecn_echo", ack.ecn_echo)
+        });
+    }
+
+    fn on_loss(&mut self, cx: &mut Ctx<'_>, loss: &LossSample) {
+        let now = cx.now.as_secs_f64();
+        let kind = match loss.kind {
+            LossKind::Fast => "fast",
+            LossKind::Timeout => {
+                self.rate.on_lost(loss.lost);
+                "timeout"
+            }
+            LossKind::Ecn => "ecn",
+        };
+        self.tell("on_loss", |d| {
+            d.set_item("now", now)?;
+            d.set_item("kind", kind)?;
+            d.set_item("lost", loss.lost.get())?;
+            d.set_item("bytes_in_flight", loss.bytes_in_flight.get())
+        });
+    }
+
+    fn on_recovery_end(&mut self, cx: &mut Ctx<'_>, end: RecoveryEnd) {
+        let now = cx.now.as_secs_f64();
+        self.tell("on_recovery_end", |d| {
+            d.set_item("now", now)?;
+            d.set_item("is_spurious", end.is_spurious)
+        });
+    }
+
+    fn on_app_limited(&mut self, _: &mut Ctx<'_>, bytes_in_flight: Bytes) {
+        self.rate.on_app_limited(bytes_in_flight);
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.cwnd
+    }
+
+    fn pacing_rate(&self) -> Option<BitRate> {
+        self.pacing_rate
+    }
+
+    fn governs_recovery(&self) -> bool {
+        // it is told of losses and says the window; nothing reduces it behind its back
+        true
+    }
+}
