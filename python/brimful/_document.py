@@ -32,7 +32,8 @@ _LEAST, _MOST = -(2**63), 2**63 - 1
 class Document:
     """A scenario as text, and which key stands where."""
 
-    lines: list[str] = field(default_factory=list)
+    #: The first line belongs to no key: there is what is wrong with the whole.
+    lines: list[str] = field(default_factory=lambda: ["# a dict"])
     #: Places (line, column), rising, and the dotted keys that begin there.
     places: list[tuple[int, int]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)

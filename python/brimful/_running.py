@@ -166,10 +166,13 @@ def text(value: Value, key: str) -> str:
     """A value as the command line has it behind `KEY=`."""
     if isinstance(value, str):
         return value
-    line = document({"v": value}).text
-    if not line.startswith("v = "):
+    if isinstance(value, Mapping):
         raise ScenarioError(f"{key}: a dict cannot be set: set its keys, as {key}.KEY")
-    return line.removeprefix("v = ").rstrip("\n")
+    try:
+        line = document({"v": value}).lines[-1]
+    except ScenarioError as error:
+        raise ScenarioError(str(error).replace("scenario[v", f"set[{key}")) from None
+    return line.removeprefix("v = ")
 
 
 def _values(key: str, values: Iterable[Value]) -> list[Value]:

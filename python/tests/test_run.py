@@ -126,8 +126,13 @@ def test_variants_are_compared_as_by_the_command_line(
         ({"path": {3: "x"}}, "scenario[path]: the key 3 is of type int"),
         ({"repeats": 2**70}, "scenario[repeats]: "),
         ({"flow": {"bulk": {"app": {"kind": "continous"}}}}, 'did you mean "continuous"?'),
-        ({"flow": {"bulk": {"cc": "cubik"}}}, 'did you mean "cubic"?'),
-        ({"flow": {"b\n[x]": {"app": 1}}}, "scenario[flow.b\n[x].app]: "),
+        (
+            {"flow": {"bulk": {"app": {"kind": "continuous"}, "cc": "cubik"}}},
+            'scenario[flow.bulk.cc]: unknown congestion control "cubik"',
+        ),
+        ({"path": {}}, 'scenario[path]: [path] has no key "rtt"'),
+        ({"pathh": {}}, 'scenario[pathh]: '),
+        ({"flow": {"b\n[x]": {"app": 1}}}, "is no name of a flow"),
         ({"extends": "no-such-file.toml"}, "cannot be read"),
         ({"seed": b"1"}, "scenario[seed]: b'1' is of type bytes"),
     ],
@@ -259,5 +264,7 @@ def test_results_show_themselves(wired: dict[str, Any]) -> None:
 def test_notes_are_warnings(root: Path) -> None:
     with pytest.warns(brimful.ScenarioWarning):
         brimful.run(
-            root / "scenarios" / "nested-cc" / "walkaway.toml", set={"duration": "1 s"}, repeats=1
+            root / "scenarios" / "lte-epa.toml",
+            set={"duration": "1 s", "ue.walker.channel": '{ kind = "constant-cqi", cqi = 9 }'},
+            repeats=1,
         )
