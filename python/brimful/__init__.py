@@ -13,19 +13,21 @@ A scenario is a file or a dict with the same keys. What the command line refuses
 from brimful._core import RunError, ScenarioError, __version__
 from brimful._results import Comparison, Reproduction, Result
 from brimful._running import ScenarioWarning, compare, reproduce, run
-from brimful.own import Ack, Controller, Loss, RecoveryEnd, controller
+from brimful.own import Ack, Controller, Loss, PathView, RecoveryEnd, Scheduler, controller
 
 __all__ = [
     "Ack",
     "Comparison",
     "Controller",
     "Loss",
+    "PathView",
     "RecoveryEnd",
     "Reproduction",
     "Result",
     "RunError",
     "ScenarioError",
     "ScenarioWarning",
+    "Scheduler",
     "__version__",
     "compare",
     "controller",

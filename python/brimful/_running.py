@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeAlias
 from brimful import _core
 from brimful._core import RunError, ScenarioError
 from brimful._document import NAME, Document, document
-from brimful.own import Factory, factories
+from brimful.own import Factory, Scheduler, factories, scheduler_factory
 from brimful._results import Comparison, Reproduction, Result
 
 #: A file, or a dict with the same keys.
@@ -40,6 +40,7 @@ def run(
     out: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
     controllers: Mapping[str, Factory] | None = None,
+    scheduler: type[Scheduler] | None = None,
 ) -> Result | list[Result]:
     """Runs a scenario with all its repeats; a list of results if it has a sweep.
 
@@ -47,12 +48,13 @@ def run(
     replaces the scenario's radio trace; `threads` run at the same time (one for each core) and
     change no result; `out` is a folder for the results, written whole or not at all; `progress`
     shows a bar: always, never, or (None) on a terminal; `controllers` are classes derived from
-    `Controller` by name, for flows with `cc = "python:NAME"`.
+    `Controller` by name, for flows with `cc = "python:NAME"`; `scheduler` is a class derived from
+    `Scheduler`, for the scenario's tunnel instead of its own.
 
     Raises `ScenarioError` for what the command line refuses, `RunError` for a run that fails.
     """
     source = Source.of(scenario, set, seed, repeats, trace)
-    outcomes = source.told(lambda: _core.run(source.settings, how(threads, out, progress, controllers)))
+    outcomes = source.told(lambda: _core.run(source.settings, how(threads, out, progress, controllers, scheduler)))
     results = [Result(outcome) for outcome in outcomes]
     return results[0] if len(results) == 1 and not results[0].axes else results
 
@@ -69,6 +71,7 @@ def compare(
     out: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
     controllers: Mapping[str, Factory] | None = None,
+    scheduler: type[Scheduler] | None = None,
 ) -> Comparison:
     """Runs all combinations of the values of `vary`, with the same seeds.
 
@@ -79,7 +82,7 @@ def compare(
     if not axes:
         raise ScenarioError("nothing to compare: give vary={KEY: [A, B, ...]}")
     compared = source.told(
-        lambda: _core.compare(source.settings, axes, how(threads, out, progress, controllers))
+        lambda: _core.compare(source.settings, axes, how(threads, out, progress, controllers, scheduler))
     )
     return Comparison(compared)
 
@@ -201,6 +204,7 @@ def how(
     out: str | os.PathLike[str] | None,
     progress: bool | None,
     controllers: Mapping[str, Factory] | None = None,
+    scheduler: type[Scheduler] | None = None,
 ) -> dict[str, Any]:
     """How runs are made, as the core takes it."""
     return {
@@ -209,6 +213,7 @@ def how(
         "command": ["python", *sys.argv],
         "note": _note,
         "controllers": factories(controllers),
+        "scheduler": scheduler_factory(scheduler),
         "progress": _bar(progress),
     }
 

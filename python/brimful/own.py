@@ -1,4 +1,4 @@
-"""Ideas of one's own in the simulator: a congestion controller in Python.
+"""Ideas of one's own in the simulator: congestion controllers and tunnel schedulers in Python.
 
     class Steady(brimful.Controller):
         def on_ack(self, ack):
@@ -14,7 +14,7 @@ random sources; `random.Random(seed)` with a seed of its own is fine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -113,6 +113,58 @@ class Controller:
         self.on_recovery_end(RecoveryEnd(**fields))
 
 
+@dataclass(frozen=True)
+class PathView:
+    """A path of a tunnel as its scheduler sees it. Sizes in packets, times in s, rates in bit/s."""
+
+    #: Which path: what `choose` gives back.
+    id: int
+    #: Congestion window.
+    cwnd: int
+    #: Sent and neither acknowledged nor lost.
+    in_flight: int
+    #: Chosen for the path and not sent yet.
+    queued: int
+    #: Smoothed round-trip time; None before the first sample.
+    srtt: float | None
+    #: Least round-trip time.
+    min_rtt: float | None
+    #: The rate at which the path delivers, as far as it was used.
+    delivery_rate: int | None
+    #: What a fresh radio report says that it can carry.
+    radio_rate: int | None
+
+    @property
+    def has_room(self) -> bool:
+        """True if the window takes another packet."""
+        return self.in_flight + self.queued < self.cwnd
+
+
+class Scheduler:
+    """Chooses the path of each packet of a tunnel: override `choose`.
+
+    One instance is made for each end of a tunnel, without arguments.
+    """
+
+    def choose(
+        self, now: float, packets: int, size: int, paths: list[PathView]
+    ) -> int | Iterable[int] | None:
+        """The id of the path that the next packet takes; several: a copy on each; None: it waits.
+
+        `packets` wait, the next of them has `size` bytes; `paths` may carry data now.
+        """
+        raise NotImplementedError
+
+    def _choose(
+        self, now: float, packets: int, size: int, paths: list[dict[str, Any]]
+    ) -> list[int]:
+        """What the simulator calls."""
+        chosen = self.choose(now, packets, size, [PathView(**path) for path in paths])
+        if chosen is None:
+            return []
+        return [chosen] if isinstance(chosen, int) else list(chosen)
+
+
 Factory = Callable[[int, int], Controller]
 C = TypeVar("C", bound=type[Controller])
 
@@ -138,6 +190,13 @@ def factories(controllers: Mapping[str, Factory] | None) -> dict[str, Factory]:
         _check_name(name)
         _check_class(name, factory)
     return {**_registered, **(controllers or {})}
+
+
+def scheduler_factory(cls: type[Scheduler] | None) -> type[Scheduler] | None:
+    """Checks that a class is a scheduler."""
+    if cls is not None and not (isinstance(cls, type) and issubclass(cls, Scheduler)):
+        raise ScenarioError(f"scheduler: {cls!r} is no class derived from Scheduler")
+    return cls
 
 
 def _check_name(name: object) -> None:

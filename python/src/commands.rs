@@ -68,6 +68,8 @@ pub(crate) struct How {
     note: Py<PyAny>,
     /// Congestion controllers in Python, by the name behind `python:`.
     controllers: BTreeMap<String, Py<PyAny>>,
+    /// A tunnel's scheduler in Python, instead of the scenario's.
+    scheduler: Option<Py<PyAny>>,
     /// Called with the number of runs; gives a callable that is told of each run that has ended.
     progress: Option<Py<PyAny>>,
 }
@@ -103,21 +105,21 @@ impl How {
         let own: BTreeMap<_, _> = own
             .map(|(name, factory)| (name.clone(), factory.clone_ref(py)))
             .collect();
+        let scheduler = self.scheduler.as_ref().map(|factory| factory.clone_ref(py));
         // the callable belongs to this thread, which waits without the interpreter
-        let made = py.detach(move || {
+        py.detach(move || {
             let work = || {
                 let folder = self.out.as_deref().map(Results::create).transpose()?;
-                let simulator: Arc<dyn Runner> = match own.is_empty() {
+                let simulator: Arc<dyn Runner> = match own.is_empty() && scheduler.is_none() {
                     true => Arc::new(Simulator::default()),
-                    false => Arc::new(OwnSimulator::new(own)),
+                    false => Arc::new(OwnSimulator::new(own, scheduler)),
                 };
                 let engine = Engine::new(self.threads, Stop::default());
                 let runs = engine.run(&simulator, points, &watching)?;
                 keep(runs, folder)
             };
             work().map_err(|error| watching.raised(error))
-        });
-        made
+        })
     }
 
     /// Names a folder that was asked for.

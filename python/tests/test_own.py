@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -114,6 +115,9 @@ def test_what_is_no_window_fails_the_run(
 
 
 class Raising(brimful.Controller):
+    def on_ack(self, ack: brimful.Ack) -> None:
+        self.cwnd += ack.newly_acked
+
     def on_loss(self, loss: brimful.Loss) -> None:
         raise KeyError("my mistake")
 
@@ -140,3 +144,67 @@ def test_what_is_no_controller_is_refused(wired: dict[str, Any]) -> None:
     for controllers in ({}, {"x": int}, {"x": 3}, {"": Steady}, {"python:x": Steady}):
         with pytest.raises(brimful.ScenarioError):
             brimful.run(scenario, controllers=controllers)  # type: ignore[arg-type]
+
+
+class Cheapest(brimful.Scheduler):
+    """The first path whose window has room: what cpf does with rising costs."""
+
+    def choose(
+        self, now: float, packets: int, size: int, paths: list[brimful.PathView]
+    ) -> int | None:
+        free = [path for path in paths if path.has_room]
+        return free[0].id if free else None
+
+
+class Turns(brimful.Scheduler):
+    """In turn, room or not."""
+
+    def __init__(self) -> None:
+        self.turn = 0
+
+    def choose(
+        self, now: float, packets: int, size: int, paths: list[brimful.PathView]
+    ) -> int | None:
+        free = [path.id for path in paths if path.has_room]
+        self.turn += 1
+        return free[self.turn % len(free)] if free else None
+
+
+SHORT = {"duration": "2.6 s"}
+
+
+def carried(result: brimful.Result) -> list[float]:
+    return [path["carried_bytes"] for path in result.summary["tunnel"]["paths"]]
+
+
+def test_a_scheduler_chooses_the_paths_of_a_tunnel(root: Path) -> None:
+    def run(scheduler: type[brimful.Scheduler]) -> brimful.Result:
+        file = root / "scenarios" / "nested-cc" / "default.toml"
+        return one(brimful.run(file, set=SHORT, repeats=1, scheduler=scheduler))
+
+    first, turns = run(Cheapest), run(Turns)
+    assert sum(carried(turns)) > 1e5
+    assert min(carried(turns)) / sum(carried(turns)) > min(carried(first)) / sum(carried(first))
+    assert without_wall(run(Turns).summary) == without_wall(turns.summary)
+
+
+class Lost(brimful.Scheduler):
+    def choose(
+        self, now: float, packets: int, size: int, paths: list[brimful.PathView]
+    ) -> int | None:
+        return 17
+
+
+class Nothing(brimful.Scheduler):
+    pass
+
+
+@pytest.mark.parametrize(("cls", "told"), [(Lost, "choose gave 17"), (Nothing, "NotImplemented")])
+def test_a_broken_scheduler_fails_the_run(
+    root: Path, cls: type[brimful.Scheduler], told: str
+) -> None:
+    file = root / "scenarios" / "nested-cc" / "default.toml"
+    with pytest.raises(brimful.RunError, match=told):
+        brimful.run(file, set=SHORT, repeats=1, scheduler=cls)
+    with pytest.raises(brimful.ScenarioError):
+        brimful.run(file, scheduler=int)  # type: ignore[arg-type]

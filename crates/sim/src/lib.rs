@@ -38,6 +38,6 @@ mod world;
 
 pub use error::Error;
 pub use network::PacketCounts;
-pub use own::Controllers;
+pub use own::Mechanisms;
 pub use quic::ConfigError as QuicConfigError;
 pub use run::{Simulation, run, run_repeats, run_repeats_on};

@@ -3,7 +3,7 @@
 use crate::network::PacketCounts;
 use crate::own::Registry;
 use crate::world::{World, build};
-use crate::{Controllers, Error};
+use crate::{Error, Mechanisms};
 use core::num::NonZeroUsize;
 use core::sync::atomic::{AtomicU32, Ordering};
 use rapid::recording::Record;
@@ -21,17 +21,17 @@ impl Simulation {
     /// # Errors
     /// The first thing that is wrong with the experiment.
     pub fn new(experiment: &Experiment, seed: u64) -> Result<Self, Error> {
-        Self::with_controllers(experiment, seed, Arc::new(()))
+        Self::with_mechanisms(experiment, seed, Arc::new(()))
     }
 
-    /// As [`Self::new`], with congestion controllers that flows may name beside those of crate `cc`.
+    /// As [`Self::new`], with mechanisms of the caller beside those of the crates `cc` and `multipath`.
     ///
     /// # Errors
     /// The first thing that is wrong with the experiment.
-    pub fn with_controllers(
+    pub fn with_mechanisms(
         experiment: &Experiment,
         seed: u64,
-        own: Arc<dyn Controllers>,
+        own: Arc<dyn Mechanisms>,
     ) -> Result<Self, Error> {
         Ok(Self {
             world: build(experiment, seed, Registry::new(own))?,

@@ -52,13 +52,13 @@ struct Builder<'a> {
 pub(crate) fn build(
     experiment: &Experiment,
     seed: u64,
-    controllers: Registry,
+    mechanisms: Registry,
 ) -> Result<World, Error> {
     apparatus::check(experiment)?;
     experiment
         .flows
         .iter()
-        .try_for_each(|flow| check_flow(experiment, flow, &controllers))?;
+        .try_for_each(|flow| check_flow(experiment, flow, &mechanisms))?;
     let first_start = experiment.flows.iter().map(|flow| flow.start).min();
     let mut builder = Builder {
         experiment,
@@ -81,7 +81,7 @@ pub(crate) fn build(
     }
     let server_reports = builder.server_reports()?;
     let ledgers = tunnel::ledgers(experiment);
-    let tunnels = builder.tunnels(&ledgers)?;
+    let tunnels = builder.tunnels(&ledgers, &mechanisms)?;
     let sample_entity = builder.entity(Entity::Sample);
     let Builder {
         mut schedule,
@@ -124,7 +124,7 @@ pub(crate) fn build(
         flows,
         sessions: Vec::new(),
         pep: experiment.pep.clone(),
-        controllers,
+        mechanisms,
         cdbe: experiment.cdbe,
         control,
         tunnels,
@@ -188,11 +188,14 @@ impl Builder<'_> {
         Ok(Access::Wired { down, up })
     }
 
-    fn tunnels(&mut self, ledgers: &[Rc<Ledger>]) -> Result<Vec<UeTunnel>, Error> {
+    fn tunnels(
+        &mut self,
+        ledgers: &[Rc<Ledger>],
+        mechanisms: &Registry,
+    ) -> Result<Vec<UeTunnel>, Error> {
         let (experiment, streams, began) = (self.experiment, self.streams, self.first_start);
-        tunnel::build(experiment, &streams, ledgers, began, |entity| {
-            self.entity(entity)
-        })
+        let entity = |entity| self.entity(entity);
+        tunnel::build(experiment, &streams, ledgers, began, mechanisms, entity)
     }
 
     fn access(&mut self) -> Result<Access, Error> {
@@ -385,7 +388,7 @@ fn check_reports(section: &str, reports: &ReportSpec) -> Result<(), Error> {
 fn check_flow(
     experiment: &Experiment,
     flow: &FlowSpec,
-    controllers: &Registry,
+    mechanisms: &Registry,
 ) -> Result<(), Error> {
     if flow.transport == Transport::Udp {
         return Ok(());
@@ -394,8 +397,8 @@ fn check_flow(
         mss: flow.tcp.mss,
         initial_window: flow.tcp.mss,
     };
-    controllers
-        .build(&flow.cc.name, config)
+    mechanisms
+        .controller(&flow.cc.name, config)
         .map_err(|source| Error::CongestionControl {
             flow: flow.name.clone(),
             source,

@@ -102,12 +102,12 @@ struct ControllerSpec {
     build: BuildConfig,
     meld: Option<meld::Config>,
     cdbe: CdbeSpec,
-    controllers: Registry,
+    mechanisms: Registry,
 }
 
 impl ControllerSpec {
     fn build(&self) -> Box<dyn CongestionControl> {
-        let inner = new_controller(&self.name, self.build, &self.cdbe, &self.controllers);
+        let inner = new_controller(&self.name, self.build, &self.cdbe, &self.mechanisms);
         match self.meld {
             Some(config) => Box::new(Meld::new(inner, config)),
             None => inner,
@@ -124,13 +124,13 @@ fn new_controller(
     name: &str,
     build: BuildConfig,
     spec: &CdbeSpec,
-    controllers: &Registry,
+    mechanisms: &Registry,
 ) -> Box<dyn CongestionControl> {
     match name {
         "cdbe" => Box::new(Cdbe::new(spec.server(build))),
         "cqic-s" => Box::new(Cdbe::new(spec.server(build).for_cqic())),
-        _ => controllers
-            .build(name, build)
+        _ => mechanisms
+            .controller(name, build)
             .expect("checked as the world was built"),
     }
 }
@@ -211,7 +211,7 @@ impl World {
                 ..meld::Config::new(variant, mss)
             }),
             cdbe: self.cdbe,
-            controllers: self.controllers.clone(),
+            mechanisms: self.mechanisms.clone(),
         }
     }
 
@@ -263,6 +263,6 @@ impl World {
             mss: config.mss,
             initial_window: config.initial_cwnd(),
         };
-        new_controller(name, build, &self.cdbe, &self.controllers)
+        new_controller(name, build, &self.cdbe, &self.mechanisms)
     }
 }

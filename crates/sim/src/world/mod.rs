@@ -118,7 +118,7 @@ pub(crate) struct World {
     flows: Vec<Flow>,
     sessions: Vec<Option<Box<Session>>>,
     pep: PepSpec,
-    controllers: Registry,
+    mechanisms: Registry,
     cdbe: CdbeSpec,
     control: Option<Control>,
     /// The tunnel of each UE, if there is one.

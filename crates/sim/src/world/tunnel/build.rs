@@ -4,6 +4,7 @@ use super::{End, Path, UeTunnel};
 use crate::Error;
 use crate::carried::Ledger;
 use crate::network::TunnelEnd;
+use crate::own::Registry;
 use crate::packet::UDP_HEADERS;
 use crate::schedule::EntityId;
 use crate::stream::{StreamEnd, build_config};
@@ -38,6 +39,7 @@ pub(in crate::world) fn build(
     streams: &Streams,
     ledgers: &[Rc<Ledger>],
     began: Instant,
+    mechanisms: &Registry,
     mut entity: impl FnMut(Entity) -> EntityId,
 ) -> Result<Vec<UeTunnel>, Error> {
     let Some(spec) = &experiment.tunnel else {
@@ -57,7 +59,7 @@ pub(in crate::world) fn build(
             let (out, back) = (other[end as usize], other[end.other() as usize]);
             let meter = |name: String| QueueMeter::new(name, began);
             End {
-                tunnel: (end == TunnelEnd::Ue).then(|| client(spec, seed("ue"))),
+                tunnel: (end == TunnelEnd::Ue).then(|| client(spec, seed("ue"), mechanisms)),
                 timer: entity(Entity::TunnelTimer { ue, end }),
                 ledger: Rc::clone(&ledgers[ledger]),
                 scheduler: meter(format!("tunnel/{prefix}scheduler/{out}")),
@@ -101,8 +103,10 @@ pub(in crate::world) fn build(
     Ok(tunnels.collect())
 }
 
-fn client(spec: &TunnelSpec, seed: u64) -> Tunnel<crate::carried::Carried> {
-    let scheduler = scheduler::build(spec.scheduler).expect("checked before");
+fn client(spec: &TunnelSpec, seed: u64, mechanisms: &Registry) -> Tunnel<crate::carried::Carried> {
+    let scheduler = mechanisms
+        .scheduler(spec.scheduler)
+        .expect("checked before");
     Tunnel::client(tunnel_config(spec), scheduler, None, seed)
 }
 

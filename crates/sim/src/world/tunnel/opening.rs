@@ -3,9 +3,9 @@
 use super::super::World;
 use super::build::{path_config, tunnel_config};
 use crate::network::TunnelEnd;
+use multipath::PathId;
 use multipath::packet::Packet;
 use multipath::tunnel::{Event, ServerEnd, Tunnel};
-use multipath::{PathId, scheduler};
 
 /// DCCP ports: the client's first, and the server's (RFC 6773 section 5.2 has one for UDP only).
 const CLIENT_PORT: u16 = 49_152;
@@ -66,7 +66,8 @@ impl World {
             None => {
                 let server = ServerEnd {
                     config: tunnel_config(&state.spec),
-                    scheduler: scheduler::build(state.spec.scheduler)
+                    scheduler: (self.mechanisms)
+                        .scheduler(state.spec.scheduler)
                         .expect("checked as the world was built"),
                     path: config,
                     seed: state.edge_seed,

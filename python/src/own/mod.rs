@@ -1,23 +1,28 @@
-//! Congestion controllers that are written in Python.
+//! Congestion controllers and tunnel schedulers that are written in Python.
 //!
-//! Each event takes the interpreter for a moment, so a run with such a controller is many times
-//! slower than one without. What a controller raises, and what it answers that is no window and no
-//! rate, ends its run as failed; the first such failure is kept with its traceback.
+//! Each event takes the interpreter for a moment, so a run with such a mechanism is many times
+//! slower than one without. What it raises, and what it answers that is no window, rate or path, ends
+//! its run as failed; the first such failure is kept with its traceback.
 
 use cc::delivery_rate::DeliveryRate;
 use cc::{
     AckSample, BuildConfig, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RecoveryEnd,
     Sent,
 };
+use multipath::scheduler::Scheduler;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTraceback};
+use pyo3::types::PyDict;
 use runner::{Error, Runner, Stop, drive};
 use scenario::{CcSpec, Experiment, RunResult};
-use sim::{Controllers, Simulation};
+use sim::{Mechanisms, Simulation};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use units::{BitRate, Bytes};
+
+mod scheduler;
+
+use scheduler::PyScheduler;
 
 /// A window or rate that no path has: some petabytes, in bytes or bit/s.
 const MOST: f64 = 1e15;
@@ -25,14 +30,20 @@ const MOST: f64 = 1e15;
 /// Makes runs in the simulator, with controllers in Python.
 pub(crate) struct OwnSimulator {
     /// Called with `mss` and `initial_window`, by name.
-    factories: Arc<BTreeMap<String, Py<PyAny>>>,
+    controllers: Arc<BTreeMap<String, Py<PyAny>>>,
+    /// Called without arguments, for each end of a tunnel.
+    scheduler: Option<Arc<Py<PyAny>>>,
 }
 
 impl OwnSimulator {
-    /// With controllers by the name behind `python:`.
-    pub(crate) fn new(factories: BTreeMap<String, Py<PyAny>>) -> Self {
+    /// With controllers by the name behind `python:`, and the scheduler of all tunnels.
+    pub(crate) fn new(
+        controllers: BTreeMap<String, Py<PyAny>>,
+        scheduler: Option<Py<PyAny>>,
+    ) -> Self {
         Self {
-            factories: Arc::new(factories),
+            controllers: Arc::new(controllers),
+            scheduler: scheduler.map(Arc::new),
         }
     }
 }
@@ -42,10 +53,11 @@ impl Runner for OwnSimulator {
         let start = Instant::now();
         let failure = Failure::default();
         let own = Own {
-            factories: Arc::clone(&self.factories),
+            controllers: Arc::clone(&self.controllers),
+            scheduler: self.scheduler.clone(),
             failure: failure.clone(),
         };
-        let simulation = Simulation::with_controllers(experiment, seed, Arc::new(own));
+        let simulation = Simulation::with_mechanisms(experiment, seed, Arc::new(own));
         let failed = || match failure.told() {
             Some(told) => Err(Error::Run(format!(
                 "{}, seed {seed}: {told}",
@@ -66,7 +78,7 @@ impl Runner for OwnSimulator {
     }
 }
 
-/// The first failure of a run's controllers.
+/// The first failure of a run's mechanisms.
 #[derive(Clone, Default)]
 struct Failure(Arc<Mutex<Option<String>>>);
 
@@ -75,6 +87,19 @@ impl Failure {
         let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         first.get_or_insert(what);
     }
+    /// What a call gave, unless it raised.
+    fn taken<T>(&self, py: Python<'_>, who: &str, given: PyResult<T>) -> Option<T> {
+        match given {
+            Ok(given) => Some(given),
+            Err(error) => {
+                let traceback = error.traceback(py).map(|traceback| traceback.format());
+                let traceback = traceback.and_then(Result::ok).unwrap_or_default();
+                self.keep(format!("{who}: {error}\n{traceback}{error}"));
+                None
+            }
+        }
+    }
+
     fn told(&self) -> Option<String> {
         self.0
             .lock()
@@ -83,16 +108,17 @@ impl Failure {
     }
 }
 
-/// The controllers of a run.
+/// The mechanisms of a run.
 struct Own {
-    factories: Arc<BTreeMap<String, Py<PyAny>>>,
+    controllers: Arc<BTreeMap<String, Py<PyAny>>>,
+    scheduler: Option<Arc<Py<PyAny>>>,
     failure: Failure,
 }
 
-impl Controllers for Own {
-    fn build(&self, name: &str, config: BuildConfig) -> Option<Box<dyn CongestionControl>> {
+impl Mechanisms for Own {
+    fn controller(&self, name: &str, config: BuildConfig) -> Option<Box<dyn CongestionControl>> {
         let name = name.strip_prefix(CcSpec::OWN)?;
-        let factory = self.factories.get(name)?;
+        let factory = self.controllers.get(name)?;
         let mut controller = PyController {
             name: name.to_owned(),
             object: None,
@@ -108,6 +134,11 @@ impl Controllers for Own {
             controller.ask(py, "its constructor");
         });
         Some(Box::new(controller))
+    }
+
+    fn scheduler(&self) -> Option<Box<dyn Scheduler>> {
+        let factory = self.scheduler.as_ref()?;
+        Some(Box::new(PyScheduler::new(factory, self.failure.clone())))
     }
 }
 
@@ -127,20 +158,8 @@ struct PyController {
 impl PyController {
     /// What a call gave, unless it raised.
     fn taken<T>(&self, py: Python<'_>, what: &str, given: PyResult<T>) -> Option<T> {
-        match given {
-            Ok(given) => Some(given),
-            Err(error) => {
-                let traceback = error
-                    .traceback(py)
-                    .map(|t: Bound<'_, PyTraceback>| t.format());
-                let traceback = traceback.and_then(Result::ok).unwrap_or_default();
-                self.failure.keep(format!(
-                    "the controller python:{} failed in {what}: {error}\n{traceback}{error}",
-                    self.name
-                ));
-                None
-            }
-        }
+        let who = format!("the controller python:{} failed in {what}", self.name);
+        self.failure.taken(py, &who, given)
     }
 
     /// Tells it of an event, and asks for window and rate.
@@ -198,9 +217,9 @@ impl PyController {
     }
 }
 
-/// Above zero and finite.
+/// At least one byte or bit/s, and finite.
 fn is_quantity(value: f64) -> bool {
-    value >= 1.0 && value <= MOST
+    (1.0..=MOST).contains(&value)
 }
 
 impl Clone for PyController {
