@@ -1,6 +1,7 @@
 //! The report as one HTML file that needs nothing else.
 
 mod chart;
+mod data;
 mod decimate;
 mod figures;
 mod line;
@@ -11,8 +12,9 @@ use crate::text::escape;
 use crate::{Report, tables};
 use core::fmt::Write;
 
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+/// Style and script of the page, from `web/` (see `build.rs`).
+const STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/report.css"));
+const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/report.js"));
 
 /// The page. It holds everything that it shows, asks for nothing from elsewhere (its own policy
 /// forbids that), and is the same for the same results.
@@ -28,10 +30,12 @@ pub fn html(report: &Report<'_>) -> String {
     out.push_str("<h2 id=\"series\">Figures</h2>");
     let _ = write!(
         out,
-        "<p class=\"caption\">{}Drag across a plot to zoom into a span of time, double-click to \
-         leave it; a name in a legend hides its \
-         line. Long runs are drawn by the means of short steps, with a band from the least to the \
-         greatest value in each.</p>",
+        "<p class=\"caption\">{}Drag across a chart to zoom into a span of time, double-click to \
+         leave it; a name in a legend hides its line. With the keyboard: arrow keys read values, \
+         plus and minus zoom, Escape leaves. Long runs are drawn by the means of short steps, with a \
+         band from the least to the greatest value in each.</p><noscript><p class=\"caption\">The \
+         charts are drawn by a script, which is switched off here; the numbers below each figure are \
+         not.</p></noscript>",
         figures_note(report)
     );
     for figure in &figures {
@@ -40,14 +44,13 @@ pub fn html(report: &Report<'_>) -> String {
     if figures.is_empty() {
         out.push_str("<p>The run recorded no time series.</p>");
     }
-    out.push_str(
-        "<div class=\"zoom\" hidden><button type=\"button\">Show the whole run</button></div>",
-    );
     let _ = writeln!(
         out,
         "</main><footer>Brimful {}. The numbers of all figures are in <code>samples.parquet</code> \
-         beside this file.</footer><script>{SCRIPT}</script></body></html>",
-        escape(report.version)
+         beside this file.</footer><script type=\"application/json\" id=\"report-data\">{data}</script>\
+         <script>{SCRIPT}</script></body></html>",
+        escape(report.version),
+        data = data::json(&figures),
     );
     out
 }
