@@ -10,8 +10,9 @@ export interface Info {
   format: number;
   mode: "live" | "results";
   title: string;
-  world: string;
-  source: string;
+  world: string | null;
+  source: string | null;
+  /** True until this browser has logged in, where that is needed. */
   needs_token: boolean;
 }
 

@@ -73,6 +73,7 @@ function chosen(sets: SeriesSet[], choice: Choice, metric: string, kind: EntityK
   const of = sets.flatMap((s) => s.series.filter((x) => x.metric === metric && x.kind === kind));
   const isEmptyQueue = (name: string) =>
     metric === "queue_bytes" &&
+    !choice.entities.has(kind) &&
     of.every((s) => s.entity !== name || (statistics(s.points().y)?.max ?? 0) <= 0);
   const names = [...new Set(of.map((s) => s.entity))].filter((n) => !isEmptyQueue(n));
   const wanted = choice.entities.get(kind);

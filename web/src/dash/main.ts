@@ -17,11 +17,15 @@ const page = new Page(root);
 let found: api.ResultInfo[] | null = null;
 let turn = 0;
 
+function askToken(): void {
+  page.title = "Log in";
+  page.show(loginView(() => void start()));
+}
+
 /** Shows what an error says; a server that wants a token gets the form. */
 function failed(error: unknown): void {
   if (error instanceof api.ApiError && error.status === 401) {
-    page.title = "Log in";
-    page.show(loginView(() => void start()));
+    askToken();
     return;
   }
   const text = error instanceof Error ? error.message : String(error);
@@ -58,9 +62,13 @@ async function start(): Promise<void> {
       );
       return;
     }
+    if (info.needs_token) {
+      askToken();
+      return;
+    }
     page.title = info.title;
     if (info.mode === "live") {
-      page.show(liveView(page, info, (error) => failed(error)));
+      page.show(liveView(page, info, askToken));
       return;
     }
     window.onhashchange = () => void showRoute(info.title);

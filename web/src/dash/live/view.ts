@@ -16,11 +16,15 @@ import { liveTiles, tileList } from "./tiles";
 
 /** Between drawings, ms: at most 30 a second. */
 const DRAW_EVERY = 33;
+/** Drawing may take one part in so many of the browser's time; a slow machine draws less often. */
+const SHARE = 3;
 /** Between updates of tables and tiles, ms. */
-const TABLE_EVERY = 500;
+const TABLE_EVERY = 1000;
 /** Points of a line, at most about twice this. */
 const GROUPS = 300;
 const WINDOWS = [10, 30, 60];
+/** Between two frames of the screen, ms. */
+const FRAME = 16;
 /** In place of the number of the frame that is drawn: the drawing is out of date. */
 const STALE = -2;
 
@@ -31,7 +35,7 @@ const STATES: Record<State, [string, "good" | "bad" | ""]> = {
   ended: ["ended", ""],
 };
 
-export function liveView(page: Page, info: api.Info, refused: (error: unknown) => void): View {
+export function liveView(page: Page, info: api.Info, refused: () => void): View {
   return new LiveView(page, info, refused);
 }
 
@@ -48,7 +52,7 @@ class LiveView implements View {
   readonly #tables = new Map<EntityKind, { table: DataTable; shape: string }>();
   readonly #socket: LiveSocket;
   readonly #choice: Choice = { entities: new Map() };
-  readonly #refused: (error: unknown) => void;
+  readonly #refused: () => void;
   #store = new LiveStore(60);
   #hello: Hello | null = null;
   #flows: TableFlow[] = [];
@@ -59,10 +63,14 @@ class LiveView implements View {
   #lastDraw = 0;
   #lastTable = 0;
   #frame = 0;
+  /** When the last drawing began, until the browser has shown it, ms. */
+  #drawn: number | null = null;
+  #cost = 0;
+  readonly #busyQueues = new Set<string>();
   #picked = false;
   #reduced: Reduced = { x: [], edges: [] };
 
-  constructor(page: Page, info: api.Info, refused: (error: unknown) => void) {
+  constructor(page: Page, info: api.Info, refused: () => void) {
     this.#page = page;
     this.#refused = refused;
     this.#board = new Board(this.#timeline);
@@ -125,9 +133,14 @@ class LiveView implements View {
     this.#page.state("", "");
   }
 
-  #factsOf(world: string, source: string): HTMLElement[] {
-    const fact = (name: string, value: string) => h("li", {}, h("b", {}, name), value);
-    return [fact("world", world), fact("source", source)];
+  #factsOf(world: string | null, source: string | null): HTMLElement[] {
+    const facts = [
+      ["world", world],
+      ["source", source],
+    ];
+    return facts.flatMap(([name, value]) =>
+      value ? [h("li", {}, h("b", {}, name ?? null), value)] : [],
+    );
   }
 
   #state(state: State): void {
@@ -144,15 +157,12 @@ class LiveView implements View {
   /** After a lost connection: does the server want a token now? */
   async #isRefused(): Promise<boolean> {
     try {
-      await api.info();
-      return false;
+      if (!(await api.info()).needs_token) return false;
     } catch (error) {
-      if (error instanceof api.ApiError && error.status === 401) {
-        this.#refused(error);
-        return true;
-      }
-      return false;
+      if (!(error instanceof api.ApiError && error.status === 401)) return false;
     }
+    this.#refused();
+    return true;
   }
 
   #take(message: Message): void {
@@ -185,6 +195,7 @@ class LiveView implements View {
       // another session: everything anew
       this.#store = new LiveStore(hello.window_s);
       this.#flows = [];
+      this.#busyQueues.clear();
       this.#shape = "";
       this.#shown = STALE;
       this.#timeline.reset();
@@ -203,13 +214,20 @@ class LiveView implements View {
 
   #tick(now: number): void {
     this.#frame = requestAnimationFrame((next) => this.#tick(next));
+    if (this.#drawn !== null) {
+      // from before the drawing to after the browser has shown it
+      this.#cost = 0.7 * this.#cost + 0.3 * (performance.now() - this.#drawn);
+      this.#drawn = null;
+    }
     if (document.hidden || (this.#paused && this.#shown !== STALE)) return;
     if (!this.#paused && now - this.#lastTable >= TABLE_EVERY && this.#store.seq >= 0) {
       this.#lastTable = now;
       this.#arrange();
     }
-    if (now - this.#lastDraw >= DRAW_EVERY && this.#store.seq !== this.#shown) {
+    const wait = Math.max(DRAW_EVERY, SHARE * (this.#cost - FRAME));
+    if (now - this.#lastDraw >= wait && this.#store.seq !== this.#shown) {
       this.#lastDraw = now;
+      this.#drawn = performance.now();
       this.#shown = this.#store.seq;
       this.#draw();
     }
@@ -246,6 +264,11 @@ class LiveView implements View {
 
   /** Where there are too many flows or UEs to draw, those that are picked, or the busiest. */
   #choose(): void {
+    // queues in the order in which something waited in them; those that stay empty are not drawn
+    for (const s of this.#store.series) {
+      if (s.metric === "queue_bytes" && this.#store.last(s.id) > 0) this.#busyQueues.add(s.entity);
+    }
+    this.#choice.entities.set("queue", [...this.#busyQueues]);
     for (const kind of ["flow", "ue"] as const) {
       const table = this.#tables.get(kind)?.table;
       const names = new Set(this.#store.series.filter((s) => s.kind === kind).map((s) => s.entity));

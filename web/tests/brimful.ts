@@ -1,0 +1,119 @@
+// The real program: runs that make results, and dashboards that are started and ended.
+
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import net from "node:net";
+import { join, resolve } from "node:path";
+
+/** The repository. */
+export const ROOT = resolve(import.meta.dirname ?? new URL(".", import.meta.url).pathname, "../..");
+/** Made once for all tests, by setup.ts. */
+export const WORK = join(ROOT, "web/test-results/work");
+export const RESULTS = join(WORK, "results");
+
+export const BRIMFUL = process.env.BRIMFUL ?? join(ROOT, "target/debug/brimful");
+
+/** 200 flows of 100 users. */
+export const MANY = join(ROOT, "scenarios/rapid/many-ues.toml");
+export const MANY_SET = ["--set", "users=50"];
+
+/** Runs the program to its end. */
+export function brimful(...args: string[]): void {
+  if (!existsSync(BRIMFUL)) throw new Error(`${BRIMFUL} is missing: cargo build -p brimful`);
+  const done = spawnSync(BRIMFUL, args, { cwd: ROOT, encoding: "utf8" });
+  if (done.status !== 0) throw new Error(`brimful ${args.join(" ")}: ${done.stderr}`);
+}
+
+/** A dashboard that runs. */
+export class Dashboard {
+  readonly url: string;
+  readonly port: number;
+  readonly #process: ChildProcess;
+
+  private constructor(process: ChildProcess, url: string) {
+    this.#process = process;
+    this.url = url;
+    this.port = Number(new URL(url).port);
+  }
+
+  /** Starts one and waits until it says where it is. */
+  static start(path: string, ...args: string[]): Promise<Dashboard> {
+    const listen = args.includes("--listen") ? [] : ["--listen", "127.0.0.1:0"];
+    const child = spawn(BRIMFUL, ["dash", path, "--open", "no", ...listen, ...args], { cwd: ROOT });
+    return new Promise((done, failed) => {
+      let said = "";
+      const hear = (data: Buffer) => {
+        said += data.toString();
+        const url = /https?:\/\/\S+:\d+\/?\S*/.exec(said)?.[0];
+        if (url) done(new Dashboard(child, url));
+      };
+      child.stdout.on("data", hear);
+      child.stderr.on("data", hear);
+      child.on("exit", (code) => failed(new Error(`brimful dash ended with ${code}: ${said}`)));
+    });
+  }
+
+  /** Ends it, at once. */
+  async stop(): Promise<void> {
+    const gone = new Promise((done) => this.#process.once("exit", done));
+    this.#process.removeAllListeners("exit");
+    this.#process.once("exit", () => {});
+    if (this.#process.exitCode === null && this.#process.kill("SIGKILL")) {
+      await Promise.race([gone, new Promise((done) => setTimeout(done, 3000))]);
+    }
+  }
+}
+
+/** A line between browser and server that can be cut. */
+export class Line {
+  readonly #server: net.Server;
+  readonly #sockets = new Set<net.Socket>();
+  #up = true;
+
+  private constructor(server: net.Server) {
+    this.#server = server;
+  }
+
+  static start(target: number): Promise<Line> {
+    const server = net.createServer();
+    const line = new Line(server);
+    server.on("connection", (near) => {
+      if (!line.#up) {
+        near.destroy();
+        return;
+      }
+      const far = net.connect(target, "127.0.0.1");
+      for (const [a, b] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        line.#sockets.add(a);
+        a.pipe(b);
+        a.on("error", () => b.destroy());
+        a.on("close", () => {
+          line.#sockets.delete(a);
+          b.destroy();
+        });
+      }
+    });
+    return new Promise((done) => server.listen(0, "127.0.0.1", () => done(line)));
+  }
+
+  get port(): number {
+    return (this.#server.address() as net.AddressInfo).port;
+  }
+
+  cut(): void {
+    this.#up = false;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  mend(): void {
+    this.#up = true;
+  }
+
+  stop(): void {
+    this.cut();
+    this.#server.close();
+  }
+}

@@ -1,0 +1,64 @@
+// What all tests of pages share: faults of a page fail its test; the check by axe.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { expect, type Page, test as plain } from "@playwright/test";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/**
+ * As Playwright's, but errors in the console fail the test; one tagged @failures may have those of
+ * connections that it cuts.
+ */
+export const test = plain.extend({
+  page: async ({ page }, use) => {
+    const errors: string[] = [];
+    page.on("console", (message) => {
+      if (message.type() === "error" || message.type() === "warning") errors.push(message.text());
+    });
+    page.on("pageerror", (error) => errors.push(String(error)));
+    await use(page);
+    const cut = /WebSocket|ERR_|Failed to load resource/;
+    expect(errors.filter((e) => !(plain.info().tags.includes("@failures") && cut.test(e)))).toEqual(
+      [],
+    );
+  },
+});
+
+interface AxeResult {
+  violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];
+}
+
+/** Serious and critical faults of accessibility, of which there are to be none. */
+export async function accessible(page: Page): Promise<void> {
+  // the page's own policy forbids scripts in it: this goes by the debugger
+  await page.evaluate(AXE);
+  const result = (await page.evaluate("axe.run()")) as AxeResult;
+  const grave = result.violations.filter((v) => v.impact === "serious" || v.impact === "critical");
+  const said = grave.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(" ")}`);
+  expect(said).toEqual([]);
+}
+
+/** The figure of this name has drawn something: its canvases are not empty. */
+export async function drawn(page: Page, title: string): Promise<void> {
+  const figure = page.locator("section.figure", {
+    has: page.getByRole("heading", { name: title, exact: true }),
+  });
+  await figure.scrollIntoViewIfNeeded();
+  const canvas = figure.locator("canvas").first();
+  await expect(canvas).toBeVisible();
+  const colours = () =>
+    canvas.evaluate((element) => {
+      const { width, height } = element as HTMLCanvasElement;
+      const context = (element as HTMLCanvasElement).getContext("2d");
+      const data = context?.getImageData(0, 0, width, height).data ?? [];
+      const strong = new Set<string>();
+      for (let i = 0; i < data.length; i += 4) {
+        const [r = 0, g = 0, b = 0, a = 0] = [data[i], data[i + 1], data[i + 2], data[i + 3]];
+        // lines have colour; axes and grid are grey
+        if (a > 200 && Math.max(r, g, b) - Math.min(r, g, b) > 60) strong.add(`${r},${g},${b}`);
+      }
+      return strong.size;
+    });
+  await expect.poll(colours, { message: `${title}: nothing is drawn` }).toBeGreaterThan(0);
+}

@@ -1,0 +1,42 @@
+// Results for all tests, made by the real program: a run, a comparison, and two broken folders.
+
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { brimful, MANY, MANY_SET, RESULTS, ROOT, WORK } from "./brimful";
+
+export default function setup(): void {
+  rmSync(WORK, { recursive: true, force: true });
+  mkdirSync(RESULTS, { recursive: true });
+  const scenario = join(ROOT, "scenarios/rapid/mixed-los.toml");
+  const short = ["--set", "duration=2 s"];
+  brimful(
+    "run",
+    scenario,
+    "--set",
+    "pep=default",
+    ...short,
+    "--out",
+    join(RESULTS, "one"),
+    "--json",
+  );
+  const both = ["compare", scenario, "--vary", "pep=none,default", "--repeats", "3", ...short];
+  brimful(...both, "--out", join(RESULTS, "both"), "--json");
+  const paths = join(ROOT, "scenarios/nested-cc/walkaway.toml");
+  brimful("run", paths, "--set", "duration=3 s", "--out", join(RESULTS, "paths"), "--json");
+  brimful(
+    "run",
+    MANY,
+    ...MANY_SET,
+    "--set",
+    "duration=1 s",
+    "--out",
+    join(RESULTS, "many"),
+    "--json",
+  );
+
+  cpSync(join(RESULTS, "one"), join(RESULTS, "torn"), { recursive: true });
+  const samples = join(RESULTS, "torn/samples.parquet");
+  writeFileSync(samples, readFileSync(samples).subarray(0, 200));
+  cpSync(join(RESULTS, "one"), join(RESULTS, "unreadable"), { recursive: true });
+  writeFileSync(join(RESULTS, "unreadable/manifest.json"), "{");
+}
