@@ -197,7 +197,7 @@ export class Chart {
       width,
       height,
       legend: { show: false },
-      padding: [8, 8, 0, 0],
+      padding: [8, 14, 0, 0],
       cursor: {
         y: false,
         points: { show: false },

@@ -21,7 +21,7 @@ const SHARE = 3;
 /** Between updates of tables and tiles, ms. */
 const TABLE_EVERY = 1000;
 /** Points of a line, at most about twice this. */
-const GROUPS = 300;
+const GROUPS = 240;
 const WINDOWS = [10, 30, 60];
 /** Between two frames of the screen, ms. */
 const FRAME = 16;
