@@ -88,5 +88,12 @@ traces: build  ## make the shipped traces again
 book: setup  ## the guide, as a book of HTML pages in target/book
 	@scripts/book
 
+.PHONY: packages
+packages: build  ## the Debian package in dist/, checked by lintian and, as root, installed, upgraded and purged
+	@scripts/setup --packages
+	@scripts/packages
+	lintian --fail-on error,warning dist/brimful_*.deb
+	$(CARGO) test --locked -p brimful --test packages
+
 clean:  ## removes what was built
 	$(CARGO) clean

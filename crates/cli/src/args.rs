@@ -64,7 +64,18 @@ pub(crate) enum Command {
     /// Look into a scenario file, or up what such files may say
     #[command(subcommand)]
     Scenario(ScenarioCommand),
+    /// Print the completions of a shell
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions(CompletionsArgs),
+    /// Write the manual pages into a folder
+    Man(ManArgs),
 }
+
+const COMPLETIONS_HELP: &str = "\
+Packages install them. By hand:
+  brimful completions bash > ~/.local/share/bash-completion/completions/brimful
+  brimful completions zsh > ~/.zfunc/_brimful     # a folder of $fpath
+  brimful completions fish > ~/.config/fish/completions/brimful.fish";
 
 const RUN_HELP: &str = "\
 Results go to results/NAME, or with --json only to stdout; --out names the folder in both cases.
@@ -234,6 +245,33 @@ pub(crate) struct ReproduceArgs {
     /// Runs at the same time [default: one for each core, in the lab 1]; changes no simulated result
     #[arg(long, value_name = "N", value_parser = threads, allow_hyphen_values = true)]
     pub(crate) threads: Option<NonZeroUsize>,
+}
+
+/// Options of `completions`.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+/// Shells with completions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shell {
+    /// GNU Bash, with the package bash-completion
+    Bash,
+    /// Z shell
+    Zsh,
+    /// fish
+    Fish,
+}
+
+/// Options of `man`.
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// The folder; made if it is missing
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
 }
 
 /// Options of `list`.

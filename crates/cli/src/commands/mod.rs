@@ -4,6 +4,7 @@ pub(crate) mod cdbe;
 mod compare;
 pub(crate) mod lab;
 mod list;
+mod manual;
 pub(crate) mod pep;
 pub(crate) mod quic;
 mod replay;
@@ -36,6 +37,8 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Trace(command) => trace::run(&command),
         Command::List(arguments) => list::run(&arguments),
         Command::Scenario(command) => show::run(&command),
+        Command::Completions(arguments) => manual::completions(&arguments),
+        Command::Man(arguments) => manual::man(&arguments),
     }
 }
 

@@ -211,7 +211,7 @@ impl Section {
         self.keys.iter().find(|k| k.name == name)
     }
     /// The title as it stands in a file, with its form.
-    fn title(&self) -> String {
+    pub fn title(&self) -> String {
         let table = match self.path {
             "" => "Top level".to_owned(),
             path if is_list(path) => format!("`[[{path}]]`"),
