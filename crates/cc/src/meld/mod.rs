@@ -148,6 +148,19 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// All of them, in the order of their declaration.
+    pub const ALL: [Self; 9] = [
+        Self::NoReport,
+        Self::Stale,
+        Self::BeyondDelivered,
+        Self::SmallBlocks,
+        Self::LongQueue,
+        Self::NotOnRadio,
+        Self::GoodRadio,
+        Self::LostOnRadio,
+        Self::RepeatedOnRadio,
+    ];
+
     /// True if the controller is told of the loss.
     pub fn is_congestion(self) -> bool {
         !matches!(

@@ -153,48 +153,48 @@ fn metrics(shared: &Shared) -> String {
     family(
         "connections",
         "gauge",
-        "connections now",
+        "Connections now.",
         &plain(shared.open() as u64),
     );
     for (name, help, value) in [
         (
             "connections_total",
-            "connections made",
+            "Connections made.",
             load(&counters.connections),
         ),
         (
             "handshakes_failed_total",
-            "handshakes that came to nothing",
+            "Handshakes that came to nothing.",
             load(&counters.failed),
         ),
         (
             "refused_total",
-            "connections above the limit",
+            "Connections above the limit.",
             load(&counters.refused),
         ),
         (
             "migrations_total",
-            "clients that came from another address",
+            "Clients that came from another address.",
             load(&counters.migrations),
         ),
         (
             "sent_bytes_total",
-            "UDP payload sent on connections that have ended",
+            "UDP payload sent on connections that have ended.",
             load(&counters.sent_bytes),
         ),
         (
             "lost_packets_total",
-            "packets lost on connections that have ended",
+            "Packets lost on connections that have ended.",
             load(&counters.lost_packets),
         ),
         (
             "congestion_events_total",
-            "recovery episodes on connections that have ended",
+            "Recovery episodes on connections that have ended.",
             load(&counters.congestion_events),
         ),
         (
             "silent_losses_total",
-            "losses repeated silently on connections that have ended",
+            "Losses repeated silently on connections that have ended.",
             load(&counters.silent_losses),
         ),
     ] {
@@ -208,23 +208,20 @@ fn metrics(shared: &Shared) -> String {
     family(
         "requests_total",
         "counter",
-        "requests by status (499: the client left)",
+        "Requests by status (499: the client left).",
         &requests,
     );
-    let decisions: Vec<_> = counters
-        .decisions()
-        .into_iter()
-        .map(|(reason, (is_congestion, count))| {
-            (
-                format!("{{reason=\"{reason}\",congestion=\"{is_congestion}\"}}"),
-                count,
-            )
-        })
-        .collect();
+    // those that have not come yet as well: a rate needs a value before the first
+    let counted = counters.decisions();
+    let decisions = cc::meld::Reason::ALL.map(|reason| {
+        let (name, is_congestion) = (reason.name(), reason.is_congestion());
+        let labels = format!("{{reason=\"{name}\",congestion=\"{is_congestion}\"}}");
+        (labels, counted.get(name).map_or(0, |(_, count)| *count))
+    });
     family(
         "loss_decisions_total",
         "counter",
-        "decisions of MELD by reason",
+        "Decisions of MELD by reason.",
         &decisions,
     );
     let client_reports = [
@@ -236,20 +233,20 @@ fn metrics(shared: &Shared) -> String {
     family(
         "client_reports_total",
         "counter",
-        "datagrams of clients by outcome: bandwidth reports, or none",
+        "Datagrams of clients by outcome: bandwidth reports, or none.",
         &client_reports,
     );
     family(
         "client_reports_bounded_total",
         "counter",
-        "bandwidth reports beyond what is believed, on connections that have ended",
+        "Bandwidth reports beyond what is believed, on connections that have ended.",
         &plain(load(&counters.reports_bounded)),
     );
     let counts = shared.reporter.counts();
     family(
         "report_sources",
         "gauge",
-        "sources of reports that are connected",
+        "Sources of reports that are connected.",
         &plain(counts.connected),
     );
     let reports = [
@@ -263,7 +260,7 @@ fn metrics(shared: &Shared) -> String {
     family(
         "reports_total",
         "counter",
-        "reports by outcome; skewed ones are believed as well",
+        "Reports by outcome; skewed ones are believed as well.",
         &reports,
     );
     let states = [
@@ -276,7 +273,7 @@ fn metrics(shared: &Shared) -> String {
     family(
         "radio_states_total",
         "counter",
-        "UEs in reports by outcome",
+        "UEs in reports by outcome.",
         &states,
     );
     text
