@@ -6,10 +6,10 @@
 use crate::args::{Arguments, CompletionsArgs, ManArgs, Shell};
 use crate::failure::Failure;
 use crate::output::print;
-use crate::results::VERSION;
 use anyhow::Context;
 use clap::CommandFactory;
 use clap_mangen::Man;
+use runner::VERSION;
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
