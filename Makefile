@@ -95,5 +95,9 @@ packages: build  ## the Debian package in dist/, checked by lintian and, as root
 	lintian --fail-on error,warning dist/brimful_*.deb
 	$(CARGO) test --locked -p brimful --test packages
 
+.PHONY: oci
+oci:  ## the container image of proxy and radio information service, by podman, buildah or docker
+	@scripts/oci
+
 clean:  ## removes what was built
 	$(CARGO) clean

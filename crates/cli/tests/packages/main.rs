@@ -2,6 +2,9 @@
 //! as a whole.
 #![allow(missing_docs, reason = "tests")]
 
+mod containers;
+mod documented;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
