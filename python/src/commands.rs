@@ -116,6 +116,7 @@ impl How {
                 };
                 let engine = Engine::new(self.threads, Stop::default());
                 let runs = engine.run(&simulator, points, &watching)?;
+                watching.check()?;
                 keep(runs, folder)
             };
             work().map_err(|error| watching.raised(error))

@@ -29,6 +29,14 @@ impl Watching {
         }
     }
 
+    /// That nothing was raised, be it as the last run ended.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        match *self.raised.borrow() {
+            Some(_) => Err(Error::Interrupted),
+            None => Ok(()),
+        }
+    }
+
     fn keep(&self, result: PyResult<()>) {
         if let Err(error) = result {
             self.raised.borrow_mut().get_or_insert(error);

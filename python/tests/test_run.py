@@ -254,6 +254,24 @@ def test_progress_is_told(wired: dict[str, Any], capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().err == ""
 
 
+def test_what_a_bar_raises_ends_the_runs(
+    wired: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bar(*_: object) -> Any:
+        def begin(runs: int) -> Any:
+            def advance(n: int) -> None:
+                raise KeyboardInterrupt
+
+            return advance
+
+        return begin
+
+    monkeypatch.setattr("brimful._running._bar", bar)
+    with pytest.raises(KeyboardInterrupt):
+        brimful.run(wired, repeats=1, out=tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_results_show_themselves(wired: dict[str, Any]) -> None:
     result = one(brimful.run({**wired, "name": "a<b"}))
     assert repr(result).startswith("<brimful.Result a<b: bulk ")
