@@ -1,6 +1,7 @@
 //! The command line, as `docs/cli.md` describes it.
 
 use crate::commands::cdbe::CdbeCommand;
+use crate::commands::dash::{DASH_HELP, DashArgs};
 use crate::commands::lab::LabCommand;
 use crate::commands::pep::{PEP_HELP, PepArgs};
 use crate::commands::quic::QuicCommand;
@@ -56,6 +57,9 @@ pub(crate) enum Command {
     /// Run programs on this machine's kernel behind an emulated radio
     #[command(subcommand)]
     Lab(LabCommand),
+    /// Show live values or results in the browser
+    #[command(after_help = DASH_HELP)]
+    Dash(DashArgs),
     /// Measure, make or convert radio traces
     #[command(subcommand)]
     Trace(TraceCommand),

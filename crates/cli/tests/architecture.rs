@@ -70,6 +70,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "quic",
         ],
     ),
+    ("dash", &[]),
     ("report", &["units", "scenario"]),
     ("reproduce", &["units", "rnis", "rapid", "scenario"]),
     ("runner", &["rapid", "report", "scenario", "sim"]),
@@ -99,6 +100,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "rnis-server",
             "quic",
             "tunnel",
+            "dash",
         ],
     ),
 ];

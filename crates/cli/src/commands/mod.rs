@@ -2,6 +2,7 @@
 
 pub(crate) mod cdbe;
 mod compare;
+pub(crate) mod dash;
 pub(crate) mod lab;
 mod list;
 mod manual;
@@ -29,6 +30,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Pep(arguments) => pep::run(&arguments),
         Command::Cdbe(command) => cdbe::run(&command),
+        Command::Dash(arguments) => dash::run(&arguments),
         Command::Quic(command) => quic::run(&command),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Rnis(arguments) => rnis::run(&arguments),

@@ -1,0 +1,94 @@
+//! What every request passes: by which name it came, whose page made it, whether it may see this.
+
+use super::problem;
+use crate::access::Refusal;
+use crate::dash::Dash;
+use axum::extract::{Request, State};
+use axum::http::header::{
+    CONTENT_SECURITY_POLICY, REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::Response;
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Instant;
+
+/// The page loads what it needs from here, and nothing else; nobody frames it.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+    img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; manifest-src 'self'; \
+    base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The address of the other side.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub IpAddr);
+
+/// Lets a request through, or answers it.
+pub(super) async fn gate(State(dash): State<Dash>, mut request: Request, next: Next) -> Response {
+    let unknown = Peer(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+    let peer = *request.extensions_mut().get_or_insert_with(|| unknown);
+    let mut response = match admit(&dash, peer, &request) {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => refused(refusal),
+    };
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (X_FRAME_OPTIONS, "DENY"),
+        (REFERRER_POLICY, "no-referrer"),
+        (
+            HeaderName::from_static("cross-origin-opener-policy"),
+            "same-origin",
+        ),
+        (
+            HeaderName::from_static("cross-origin-resource-policy"),
+            "same-origin",
+        ),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+fn admit(dash: &Dash, peer: Peer, request: &Request) -> Result<(), Refusal> {
+    dash.shared.access.check_site(request.headers())?;
+    let path = request.uri().path();
+    let is_open = matches!(path, "/dash/api/info" | "/dash/api/login");
+    let is_data = path == "/dash/live" || path.starts_with("/dash/api/");
+    match is_data && !is_open {
+        true => may_see(dash, peer, request.headers()),
+        false => Ok(()),
+    }
+}
+
+/// That who asks has logged in, or need not.
+pub(super) fn may_see(dash: &Dash, peer: Peer, headers: &HeaderMap) -> Result<(), Refusal> {
+    dash.shared
+        .access
+        .check_login(peer.0, headers, Instant::now())
+}
+
+/// The answer to a request that is refused.
+pub(super) fn refused(refusal: Refusal) -> Response {
+    let (status, text) = match refusal {
+        Refusal::Host => (
+            StatusCode::FORBIDDEN,
+            "this name is none of the dashboard's: use its address, or start it with --host NAME",
+        ),
+        Refusal::CrossSite => (
+            StatusCode::FORBIDDEN,
+            "another site's page may not ask the dashboard",
+        ),
+        Refusal::Login => (StatusCode::UNAUTHORIZED, "log in with the token first"),
+        Refusal::Token => (StatusCode::UNAUTHORIZED, "the token is wrong"),
+        Refusal::TooMany(_) => (
+            StatusCode::TOO_MANY_REQUESTS,
+            "too many wrong tokens: wait a moment",
+        ),
+    };
+    let mut response = problem(status, text);
+    if let Refusal::TooMany(seconds) = refusal {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    response
+}

@@ -1,0 +1,212 @@
+//! `manifest.json` and `summary.json`.
+
+use super::ResultsError;
+use crate::VERSION;
+use serde_json::{Map, Value, json};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+const MANIFEST: &str = "manifest.json";
+const SUMMARY: &str = "summary.json";
+/// The largest file that is read at once, bytes.
+const LARGEST: u64 = 256 << 20;
+
+/// Whether a folder is meant as a result, whole or not.
+pub(super) fn looks_like_results(path: &Path) -> bool {
+    [MANIFEST, SUMMARY].iter().any(|name| path.join(name).is_file())
+}
+
+/// A point of a sweep, or a variant of a comparison.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct PointInfo {
+    pub(super) label: String,
+    pub(super) seeds: Vec<u64>,
+    axes: Value,
+}
+
+/// A result folder.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+    scenario: String,
+    world: String,
+    version: String,
+    points: Vec<PointInfo>,
+    /// The summary of each point.
+    summaries: Vec<Value>,
+}
+
+impl Folder {
+    pub(super) fn read(path: &Path) -> Result<Self, ResultsError> {
+        let manifest = read_json(path, MANIFEST)?;
+        let text = |name: &str| {
+            let text = manifest.get(name).and_then(Value::as_str);
+            text.map(str::to_owned).ok_or_else(|| damaged(MANIFEST, format!("has no {name}")))
+        };
+        let version = text("version")?;
+        if is_newer(&version, VERSION) {
+            return Err(ResultsError::Newer {
+                theirs: version,
+                ours: VERSION,
+            });
+        }
+        let summaries = summaries(read_json(path, SUMMARY)?);
+        let points = manifest.get("points").and_then(Value::as_array);
+        let points = points.ok_or_else(|| damaged(MANIFEST, "has no points".to_owned()))?;
+        if points.len() != summaries.len() {
+            let (points, summaries) = (points.len(), summaries.len());
+            let text = format!("{summaries} summaries of {points} points");
+            return Err(damaged(SUMMARY, text));
+        }
+        let points = points.iter().zip(&summaries);
+        let points = points.map(|(point, (axes, _))| point_info(point, axes));
+        Ok(Self {
+            path: path.to_owned(),
+            scenario: text("scenario")?,
+            world: text("world")?,
+            version,
+            points: points.collect::<Result<_, _>>()?,
+            summaries: summaries.into_iter().map(|(_, summary)| summary).collect(),
+        })
+    }
+
+    /// What a list of results says of it.
+    pub(super) fn listed(&self) -> Map<String, Value> {
+        let points = self.points.iter().enumerate();
+        let points = points.map(|(id, point)| {
+            let axes = &point.axes;
+            json!({ "id": id, "label": point.label, "axes": axes, "seeds": point.seeds })
+        });
+        let points: Vec<Value> = points.collect();
+        let first = self.points.first();
+        let mut listed = Map::new();
+        listed.insert("scenario".into(), self.scenario.as_str().into());
+        listed.insert("world".into(), self.world.as_str().into());
+        let seed = first.and_then(|point| point.seeds.first());
+        listed.insert("seed".into(), seed.copied().into());
+        let repeats = first.map_or(0, |point| point.seeds.len());
+        listed.insert("repeats".into(), repeats.into());
+        listed.insert("version".into(), self.version.as_str().into());
+        listed.insert("points".into(), points.into());
+        listed
+    }
+
+    pub(super) fn point(&self, point: usize) -> Result<&PointInfo, ResultsError> {
+        let found = self.points.get(point);
+        found.ok_or_else(|| ResultsError::unknown(format!("point {point} of this result")))
+    }
+
+    pub(super) fn summary(&self, point: usize) -> Result<&Value, ResultsError> {
+        let found = self.summaries.get(point);
+        found.ok_or_else(|| ResultsError::unknown(format!("point {point} of this result")))
+    }
+
+    /// The time series.
+    pub(super) fn samples(&self) -> PathBuf {
+        self.path.join("samples.parquet")
+    }
+}
+
+fn damaged(file: &str, problem: String) -> ResultsError {
+    ResultsError::File {
+        file: file.to_owned(),
+        problem: format!("{problem}: the folder is damaged"),
+    }
+}
+
+/// Axes and summary of each point: of a run, of a sweep's list, or of a comparison's variants.
+fn summaries(summary: Value) -> Vec<(Value, Value)> {
+    let axes = |value: &Value, name: &str| {
+        let axes = value.get(name).filter(|axes| axes.is_object());
+        axes.cloned().unwrap_or_else(|| json!({}))
+    };
+    match summary {
+        Value::Array(points) => {
+            let points = points.into_iter();
+            points.map(|point| (axes(&point, "axes"), point)).collect()
+        }
+        Value::Object(mut object) => match object.remove("variants") {
+            Some(Value::Array(variants)) => {
+                let variants = variants.into_iter();
+                variants
+                    .map(|mut variant| {
+                        let summary = variant.get_mut("summary").map(Value::take);
+                        (axes(&variant, "settings"), summary.unwrap_or_default())
+                    })
+                    .collect()
+            }
+            _ => {
+                let one = Value::Object(object);
+                vec![(axes(&one, "axes"), one)]
+            }
+        },
+        other => vec![(json!({}), other)],
+    }
+}
+
+fn point_info(point: &Value, axes: &Value) -> Result<PointInfo, ResultsError> {
+    let label = point.get("label").and_then(Value::as_str);
+    let seeds = point.get("seeds").and_then(Value::as_array);
+    let (Some(label), Some(seeds)) = (label, seeds) else {
+        let text = "a point has no label or no seeds".to_owned();
+        return Err(damaged(MANIFEST, text));
+    };
+    Ok(PointInfo {
+        label: label.to_owned(),
+        seeds: seeds.iter().filter_map(Value::as_u64).collect(),
+        axes: axes.clone(),
+    })
+}
+
+fn read_json(folder: &Path, name: &str) -> Result<Value, ResultsError> {
+    let wrong = |problem: String| ResultsError::File {
+        file: name.to_owned(),
+        problem,
+    };
+    let unreadable = |error: std::io::Error| wrong(format!("cannot be read: {error}"));
+    let file = File::open(folder.join(name)).map_err(unreadable)?;
+    let size = file.metadata().map_err(unreadable)?.len();
+    if size > LARGEST {
+        return Err(wrong(format!("has {size} bytes: too many to be shown")));
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST).read_to_end(&mut bytes).map_err(unreadable)?;
+    serde_json::from_slice(&bytes)
+        .map_err(|error| wrong(format!("is no JSON: {error}; the folder is damaged")))
+}
+
+/// Whether a version, as 1.2.3, is newer than another.
+fn is_newer(theirs: &str, ours: &str) -> bool {
+    let numbers = |text: &str| -> Vec<u64> {
+        let plain = text.split(['-', '+']).next().unwrap_or_default();
+        plain.split('.').map(|part| part.parse().unwrap_or(0)).collect()
+    };
+    numbers(theirs) > numbers(ours)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_by_their_numbers() {
+        assert!(is_newer("0.10.0", "0.9.9"));
+        assert!(is_newer("1.0.0", "0.1.0"));
+        assert!(!is_newer("0.1.0", "0.1.0"));
+        assert!(!is_newer("0.1.0-pre", "0.1.0"));
+        assert!(!is_newer("nonsense", "0.1.0"));
+    }
+
+    #[test]
+    fn runs_sweeps_and_comparisons_have_their_points() {
+        let run = json!({"scenario": "s", "axes": {"a": "1"}});
+        assert_eq!(summaries(run.clone()), [(json!({"a": "1"}), run.clone())]);
+        assert_eq!(summaries(json!([run, {"scenario": "s"}])).len(), 2);
+        let comparison = json!({"variants": [
+            {"label": "pep=none", "settings": {"pep": "none"}, "summary": {"seed": 1}},
+        ]});
+        let expected = (json!({"pep": "none"}), json!({"seed": 1}));
+        assert_eq!(summaries(comparison), [expected]);
+    }
+}
