@@ -40,11 +40,7 @@ fn variable(name: &str) -> String {
 }
 
 /// All files below a folder, by their paths from there.
-fn collect(
-    folder: &Path,
-    prefix: &str,
-    files: &mut Vec<(String, PathBuf)>,
-) -> std::io::Result<()> {
+fn collect(folder: &Path, prefix: &str, files: &mut Vec<(String, PathBuf)>) -> std::io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());

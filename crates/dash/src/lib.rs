@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod client;
 mod dash;
 mod error;
 mod feed;
@@ -31,6 +32,7 @@ mod metric;
 mod results;
 
 pub use access::{Access, Token};
+pub use client::{Client, ClientError, Event, SeriesInfo, Target};
 pub use dash::Dash;
 pub use error::DashError;
 pub use feed::{About, Feed, Position, Round, Source, World};

@@ -76,7 +76,10 @@ pub(crate) fn run(arguments: &DashArgs) -> Result<(), Failure> {
         .context("Ctrl-C cannot be heard")
         .map_err(Failure::Run)?;
     print(&format!("{url}\n"))?;
-    if arguments.open.map_or_else(has_desktop, |open| open == Open::Yes) {
+    if arguments
+        .open
+        .map_or_else(has_desktop, |open| open == Open::Yes)
+    {
         open(&url);
     }
     // nothing else ends it

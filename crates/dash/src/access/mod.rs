@@ -81,8 +81,7 @@ impl Access {
     /// Whether a request from there needs the token.
     pub(crate) fn needs_token(&self, peer: IpAddr, headers: &HeaderMap) -> bool {
         const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-        let is_forwarded =
-            headers.contains_key(FORWARDED) || headers.contains_key(FORWARDED_FOR);
+        let is_forwarded = headers.contains_key(FORWARDED) || headers.contains_key(FORWARDED_FOR);
         is_forwarded || !peer.to_canonical().is_loopback()
     }
 
@@ -112,12 +111,7 @@ impl Access {
     }
 
     /// The value of a new cookie for who shows the token.
-    pub(crate) fn login(
-        &self,
-        peer: IpAddr,
-        token: &str,
-        now: Instant,
-    ) -> Result<String, Refusal> {
+    pub(crate) fn login(&self, peer: IpAddr, token: &str, now: Instant) -> Result<String, Refusal> {
         self.check_token(peer, token, now)?;
         let mut bytes = [0_u8; 32];
         if SystemRandom::new().fill(&mut bytes).is_err() {

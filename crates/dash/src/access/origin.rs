@@ -88,7 +88,12 @@ mod tests {
         ] {
             assert_eq!(checked(&[("host", ours)]), Ok(()), "{ours}");
         }
-        for theirs in ["evil.example:8080", "localhost.evil.example", "", "127.0.0.1.nip.io"] {
+        for theirs in [
+            "evil.example:8080",
+            "localhost.evil.example",
+            "",
+            "127.0.0.1.nip.io",
+        ] {
             assert_eq!(checked(&[("host", theirs)]), Err(Refusal::Host), "{theirs}");
         }
         assert_eq!(checked(&[]), Err(Refusal::Host));
@@ -99,7 +104,10 @@ mod tests {
     #[test]
     fn another_sites_page_gets_nothing() {
         let host = ("host", "127.0.0.1:8080");
-        assert_eq!(checked(&[host, ("origin", "http://127.0.0.1:8080")]), Ok(()));
+        assert_eq!(
+            checked(&[host, ("origin", "http://127.0.0.1:8080")]),
+            Ok(())
+        );
         for origin in [
             "http://evil.example",
             "http://127.0.0.1:8081",

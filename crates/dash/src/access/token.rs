@@ -70,7 +70,9 @@ impl Token {
         let mut bytes = Vec::new();
         // one more than is allowed shows that it is too long
         let most = MOST as u64 + 2;
-        file.take(most).read_to_end(&mut bytes).map_err(unreadable)?;
+        file.take(most)
+            .read_to_end(&mut bytes)
+            .map_err(unreadable)?;
         let text = String::from_utf8_lossy(&bytes);
         Self::new(text.trim_end(), &origin)
     }

@@ -247,7 +247,10 @@ impl State {
     fn make_table(&mut self) {
         let mut rows = Vec::new();
         for (name, entity) in &self.entities {
-            let series = entity.series.iter().filter_map(|(_, id)| self.series.get(id));
+            let series = entity
+                .series
+                .iter()
+                .filter_map(|(_, id)| self.series.get(id));
             let mut series = series.filter(|s| s.kind == Kind::Flow).peekable();
             let Some(first) = series.peek() else { continue };
             if entity.ended_at.is_some() || rows.len() >= MOST_ROWS {

@@ -35,7 +35,9 @@ fn all(feed: &Feed, position: &mut Position) -> Vec<Value> {
 
 fn frames(read: &[Value]) -> Vec<u64> {
     let frames = read.iter().filter(|m| m["type"] == "frame");
-    frames.map(|m| m["seq"].as_u64().expect("a number")).collect()
+    frames
+        .map(|m| m["seq"].as_u64().expect("a number"))
+        .collect()
 }
 
 #[test]

@@ -108,7 +108,10 @@ impl Wanted {
             }
             let wrong = |what: &str| format!("{name}={value}: expected {what}");
             let seconds = || {
-                let number = value.parse::<f64>().ok().filter(|number| number.is_finite());
+                let number = value
+                    .parse::<f64>()
+                    .ok()
+                    .filter(|number| number.is_finite());
                 number.ok_or_else(|| wrong("a number of seconds"))
             };
             match &*name {
@@ -117,8 +120,7 @@ impl Wanted {
                 "to" => wanted.range.to = Some(seconds()?),
                 "width" => {
                     let width = value.parse().ok().filter(|w| (1..=MOST_WIDTH).contains(w));
-                    wanted.width =
-                        width.ok_or_else(|| wrong("a whole number from 1 to 10000"))?;
+                    wanted.width = width.ok_or_else(|| wrong("a whole number from 1 to 10000"))?;
                 }
                 _ => {}
             }
@@ -138,7 +140,12 @@ mod tests {
         assert_eq!((wanted.seed, wanted.width), (Some(7), 300));
         assert_eq!(wanted.range.from, Some(1.5));
         assert_eq!(wanted.range.to, None);
-        for bad in ["seed=x", "from=nan", "width=0", "width=99999999999999999999"] {
+        for bad in [
+            "seed=x",
+            "from=nan",
+            "width=0",
+            "width=99999999999999999999",
+        ] {
             assert!(Wanted::parse(bad).is_err(), "{bad}");
         }
     }

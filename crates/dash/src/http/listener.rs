@@ -76,7 +76,10 @@ impl Server {
             }
         };
         let thread = std::thread::Builder::new().name("dash".to_owned());
-        thread.spawn(work).map(drop).map_err(system("start a thread"))
+        thread
+            .spawn(work)
+            .map(drop)
+            .map_err(system("start a thread"))
     }
 
     async fn serve(self) -> Result<(), DashError> {

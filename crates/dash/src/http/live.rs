@@ -127,7 +127,12 @@ mod tests {
         assert_eq!(position("{\"type\":\"start\"}"), Some(Position::start()));
         let resume = "{\"type\":\"resume\",\"session\":\"x\",\"after\":7}";
         assert_eq!(position(resume), Some(Position::resume("x", 7)));
-        for bad in ["", "{}", "{\"type\":\"resume\",\"session\":\"x\",\"after\":-1}", "[1]"] {
+        for bad in [
+            "",
+            "{}",
+            "{\"type\":\"resume\",\"session\":\"x\",\"after\":-1}",
+            "[1]",
+        ] {
             assert_eq!(position(bad), None, "{bad}");
         }
         assert!(serde_json::from_str::<Value>(NOT_UNDERSTOOD).is_ok());

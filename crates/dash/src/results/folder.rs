@@ -14,7 +14,9 @@ const LARGEST: u64 = 256 << 20;
 
 /// Whether a folder is meant as a result, whole or not.
 pub(super) fn looks_like_results(path: &Path) -> bool {
-    [MANIFEST, SUMMARY].iter().any(|name| path.join(name).is_file())
+    [MANIFEST, SUMMARY]
+        .iter()
+        .any(|name| path.join(name).is_file())
 }
 
 /// A point of a sweep, or a variant of a comparison.
@@ -42,7 +44,8 @@ impl Folder {
         let manifest = read_json(path, MANIFEST)?;
         let text = |name: &str| {
             let text = manifest.get(name).and_then(Value::as_str);
-            text.map(str::to_owned).ok_or_else(|| damaged(MANIFEST, format!("has no {name}")))
+            text.map(str::to_owned)
+                .ok_or_else(|| damaged(MANIFEST, &format!("has no {name}")))
         };
         let version = text("version")?;
         if is_newer(&version, VERSION) {
@@ -53,11 +56,11 @@ impl Folder {
         }
         let summaries = summaries(read_json(path, SUMMARY)?);
         let points = manifest.get("points").and_then(Value::as_array);
-        let points = points.ok_or_else(|| damaged(MANIFEST, "has no points".to_owned()))?;
+        let points = points.ok_or_else(|| damaged(MANIFEST, "has no points"))?;
         if points.len() != summaries.len() {
             let (points, summaries) = (points.len(), summaries.len());
             let text = format!("{summaries} summaries of {points} points");
-            return Err(damaged(SUMMARY, text));
+            return Err(damaged(SUMMARY, &text));
         }
         let points = points.iter().zip(&summaries);
         let points = points.map(|(point, (axes, _))| point_info(point, axes));
@@ -108,7 +111,7 @@ impl Folder {
     }
 }
 
-fn damaged(file: &str, problem: String) -> ResultsError {
+fn damaged(file: &str, problem: &str) -> ResultsError {
     ResultsError::File {
         file: file.to_owned(),
         problem: format!("{problem}: the folder is damaged"),
@@ -149,8 +152,7 @@ fn point_info(point: &Value, axes: &Value) -> Result<PointInfo, ResultsError> {
     let label = point.get("label").and_then(Value::as_str);
     let seeds = point.get("seeds").and_then(Value::as_array);
     let (Some(label), Some(seeds)) = (label, seeds) else {
-        let text = "a point has no label or no seeds".to_owned();
-        return Err(damaged(MANIFEST, text));
+        return Err(damaged(MANIFEST, "a point has no label or no seeds"));
     };
     Ok(PointInfo {
         label: label.to_owned(),
@@ -171,7 +173,9 @@ fn read_json(folder: &Path, name: &str) -> Result<Value, ResultsError> {
         return Err(wrong(format!("has {size} bytes: too many to be shown")));
     }
     let mut bytes = Vec::new();
-    file.take(LARGEST).read_to_end(&mut bytes).map_err(unreadable)?;
+    file.take(LARGEST)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
     serde_json::from_slice(&bytes)
         .map_err(|error| wrong(format!("is no JSON: {error}; the folder is damaged")))
 }
@@ -180,7 +184,10 @@ fn read_json(folder: &Path, name: &str) -> Result<Value, ResultsError> {
 fn is_newer(theirs: &str, ours: &str) -> bool {
     let numbers = |text: &str| -> Vec<u64> {
         let plain = text.split(['-', '+']).next().unwrap_or_default();
-        plain.split('.').map(|part| part.parse().unwrap_or(0)).collect()
+        plain
+            .split('.')
+            .map(|part| part.parse().unwrap_or(0))
+            .collect()
     };
     numbers(theirs) > numbers(ours)
 }

@@ -94,7 +94,8 @@ impl Library {
             path: root.to_owned(),
             problem,
         };
-        let found = fs::metadata(root).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+        let found =
+            fs::metadata(root).map_err(|error| wrong(format!("cannot be read: {error}")))?;
         if !found.is_dir() {
             let text = "is no folder: give a result folder, or a folder of them";
             return Err(wrong(text.to_owned()));
@@ -149,16 +150,17 @@ impl Library {
 
     /// All results, those that cannot be read with the reason.
     pub(crate) fn list(&self) -> Vec<Value> {
-        let listed = self.folders().into_iter().map(|(id, path)| {
-            match Folder::read(&path) {
+        let listed = self
+            .folders()
+            .into_iter()
+            .map(|(id, path)| match Folder::read(&path) {
                 Err(error) => json!({ "id": id, "error": error.to_string() }),
                 Ok(folder) => {
                     let mut listed = folder.listed();
                     listed.insert("id".to_owned(), id.into());
                     Value::Object(listed)
                 }
-            }
-        });
+            });
         listed.collect()
     }
 
@@ -196,7 +198,10 @@ impl Library {
         let whole = samples.range();
         let from = range.from.unwrap_or(whole.0);
         let to = range.to.unwrap_or(whole.1);
-        let shown = samples.series().iter().map(|series| shown(series, from, to, width));
+        let shown = samples
+            .series()
+            .iter()
+            .map(|series| shown(series, from, to, width));
         let shown: Vec<Value> = shown.collect();
         Ok(json!({ "from": from, "to": to, "series": shown }))
     }

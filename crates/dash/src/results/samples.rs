@@ -41,15 +41,19 @@ impl Samples {
         repeat: u32,
         range: Range,
     ) -> Result<Self, ResultsError> {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let wrong = |problem: String| ResultsError::File {
             file: name.clone(),
             problem: format!("{problem}; the folder is damaged"),
         };
         let unreadable = |error: &dyn std::error::Error| wrong(format!("cannot be read: {error}"));
         let file = File::open(path).map_err(|error| unreadable(&error))?;
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file)
-            .map_err(|error| unreadable(&error))?;
+        let builder =
+            ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| unreadable(&error))?;
         let groups = builder.metadata().row_groups().iter().enumerate();
         let groups = groups.filter(|(_, group)| may_hold(group, label, repeat));
         let groups: Vec<usize> = groups.map(|(index, _)| index).collect();
@@ -69,7 +73,10 @@ impl Samples {
             let batch = batch.map_err(|error| unreadable(&error))?;
             collector.take(&batch).map_err(wrong)?;
             if collector.samples.len > MOST {
-                return Err(ResultsError::TooMany { file: name, most: MOST });
+                return Err(ResultsError::TooMany {
+                    file: name,
+                    most: MOST,
+                });
             }
         }
         Ok(collector.samples)

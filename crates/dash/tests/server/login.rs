@@ -1,0 +1,88 @@
+//! The token, as a browser from afar would show it.
+
+use super::{about, ask, serve};
+use dash::{Access, Dash, Feed, Token};
+
+const TOKEN: &str = "0123456789abcdef";
+/// A server on this machine that hands requests on.
+const AFAR: (&str, &str) = ("X-Forwarded-For", "192.0.2.1");
+
+fn address() -> std::net::SocketAddr {
+    let token = Token::new(TOKEN, "a test").expect("a token");
+    let hosts = vec!["edge.example".to_owned()];
+    serve(Dash::live(
+        Feed::new(about()),
+        Access::new(Some(token), hosts),
+    ))
+}
+
+#[test]
+fn the_right_token_gives_a_cookie_that_opens() {
+    let address = address();
+    let info = ask(address, "GET", "/dash/api/info", &[AFAR], "").json();
+    assert_eq!(info["needs_token"], true);
+    assert_eq!(info["title"], "Brimful", "no names to strangers");
+    let closed = ask(address, "GET", "/dash/api/results", &[AFAR], "");
+    assert_eq!(closed.status, 401);
+    assert!(
+        closed.json()["error"]
+            .as_str()
+            .expect("a text")
+            .contains("log in")
+    );
+    let body = format!("{{\"token\":\"{TOKEN}\"}}");
+    let login = ask(address, "POST", "/dash/api/login", &[AFAR], &body);
+    assert_eq!((login.status, login.body.as_str()), (204, ""));
+    let cookie = login
+        .head
+        .lines()
+        .find_map(|line| line.strip_prefix("set-cookie: "))
+        .expect("a cookie");
+    for part in ["HttpOnly", "SameSite=Strict", "Path=/dash/"] {
+        assert!(cookie.contains(part), "{cookie}");
+    }
+    let value = cookie.split(';').next().expect("a value");
+    let info = ask(
+        address,
+        "GET",
+        "/dash/api/info",
+        &[AFAR, ("Cookie", value)],
+        "",
+    );
+    assert_eq!(info.json()["needs_token"], false);
+}
+
+#[test]
+fn wrong_tokens_are_refused_and_soon_held_up() {
+    let address = address();
+    let login = |body: &str| ask(address, "POST", "/dash/api/login", &[AFAR], body);
+    assert_eq!(login("nonsense").status, 400);
+    assert_eq!(login("{\"token\":7}").status, 400);
+    for k in 0..5 {
+        let wrong = login(&format!("{{\"token\":\"guess {k}\"}}"));
+        assert_eq!(wrong.status, 401);
+        assert_eq!(wrong.json()["error"], "the token is wrong");
+    }
+    let held = login("{\"token\":\"guess\"}");
+    assert_eq!(held.status, 429);
+    assert!(held.head.contains("retry-after: "), "{}", held.head);
+    // who sits at the machine is not
+    assert_eq!(ask(address, "GET", "/dash/api/info", &[], "").status, 200);
+}
+
+#[test]
+fn foreign_names_and_pages_are_refused_and_configured_names_are_not() {
+    let address = address();
+    let info = |headers: &[(&str, &str)]| ask(address, "GET", "/dash/api/info", headers, "").status;
+    assert_eq!(info(&[("Host", "edge.example:8080")]), 200);
+    assert_eq!(info(&[("Host", "rebound.example:8080")]), 403);
+    assert_eq!(info(&[("Origin", "http://evil.example")]), 403);
+    assert_eq!(info(&[("Sec-Fetch-Site", "cross-site")]), 403);
+}
+
+#[test]
+fn a_body_that_is_too_long_is_refused() {
+    let long = "x".repeat(100_000);
+    let answer = ask(address(), "POST", "/dash/api/login", &[AFAR], &long);
+    assert_eq!(answer.status, 413);
+}

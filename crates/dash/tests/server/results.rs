@@ -1,0 +1,266 @@
+//! Result folders, whole ones and others.
+
+use super::{ask, serve};
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array};
+use dash::{Access, Dash, Library};
+use parquet::arrow::ArrowWriter;
+use serde_json::{Value, json};
+use std::fs::{self, File};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// Samples of two variants with two repeats each; values tell them apart.
+fn write_samples(path: &Path, labels: &[&str], steps: u32) {
+    let mut rows = Vec::new();
+    for (variant, label) in labels.iter().enumerate() {
+        for repeat in 0..2_u32 {
+            for (entity, metric) in [("bulk", "rtt_ms"), ("cell", "capacity_bps")] {
+                for step in 0..steps {
+                    let peak = if step == steps / 3 { 1e6 } else { 0.0 };
+                    let value = peak + (variant as f64) * 10.0 + f64::from(repeat);
+                    rows.push((
+                        *label,
+                        repeat,
+                        entity,
+                        metric,
+                        f64::from(step) * 0.01,
+                        value,
+                    ));
+                }
+            }
+        }
+    }
+    let text = |of: fn(&(&'static str, &'static str)) -> &'static str,
+                all: &[(&'static str, &'static str)]| {
+        Arc::new(StringArray::from_iter_values(all.iter().map(of))) as ArrayRef
+    };
+    let names: Vec<_> = rows.iter().map(|r| (r.2, r.3)).collect();
+    let columns: Vec<(&str, ArrayRef, bool)> = vec![
+        (
+            "variant",
+            Arc::new(StringArray::from_iter_values(rows.iter().map(|r| r.0))),
+            false,
+        ),
+        (
+            "repeat",
+            Arc::new(UInt32Array::from_iter_values(rows.iter().map(|r| r.1))),
+            false,
+        ),
+        ("entity", text(|n| n.0, &names), false),
+        ("metric", text(|n| n.1, &names), false),
+        (
+            "time_s",
+            Arc::new(Float64Array::from_iter_values(rows.iter().map(|r| r.4))),
+            false,
+        ),
+        (
+            "value",
+            Arc::new(Float64Array::from_iter_values(rows.iter().map(|r| r.5))),
+            false,
+        ),
+    ];
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).expect("a table");
+    let file = File::create(path).expect("a file");
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), None).expect("a writer");
+    // parts of the file as of several batches
+    let part = batch.num_rows().div_ceil(3);
+    for begin in (0..batch.num_rows()).step_by(part) {
+        let length = part.min(batch.num_rows() - begin);
+        writer.write(&batch.slice(begin, length)).expect("written");
+        writer.flush().expect("written");
+    }
+    writer.close().expect("written");
+}
+
+fn write_folder(path: &Path, version: &str) {
+    fs::create_dir_all(path).expect("a folder");
+    let labels = ["pep=none", "pep=default"];
+    let points = labels.map(|label| json!({"label": label, "seeds": [7, 8], "resolved": {}}));
+    let manifest = json!({
+        "scenario": "wire", "file": "wire.toml", "world": "sim", "version": version,
+        "command": [], "points": points,
+    });
+    let variants = labels.map(|label| {
+        let pep = label.trim_start_matches("pep=");
+        json!({"label": label, "settings": {"pep": pep}, "summary": {"pep": pep}})
+    });
+    let summary = json!({"scenario": "wire", "variants": variants, "comparison": []});
+    fs::write(path.join("manifest.json"), manifest.to_string()).expect("written");
+    fs::write(path.join("summary.json"), summary.to_string()).expect("written");
+    write_samples(&path.join("samples.parquet"), &labels, 5_000);
+}
+
+fn library(fill: impl Fn(&Path)) -> (TempDir, SocketAddr) {
+    let folder = tempfile::tempdir().expect("a folder");
+    fill(folder.path());
+    let library = Library::open(folder.path()).expect("results");
+    let address = serve(Dash::results(library, Access::new(None, Vec::new())));
+    (folder, address)
+}
+
+fn get(address: SocketAddr, path: &str) -> Value {
+    let answer = ask(address, "GET", &format!("/dash/api/results{path}"), &[], "");
+    assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+    answer.json()
+}
+
+fn refused(address: SocketAddr, path: &str) -> (u16, String) {
+    let answer = ask(address, "GET", &format!("/dash/api/results{path}"), &[], "");
+    let error = answer.json()["error"]
+        .as_str()
+        .expect("a reason")
+        .to_owned();
+    (answer.status, error)
+}
+
+#[test]
+fn a_comparison_is_listed_and_its_runs_are_told_apart() {
+    let (_folder, address) = library(|root| write_folder(&root.join("first"), "0.1.0"));
+    let listed = get(address, "");
+    let first = &listed["results"][0];
+    assert_eq!(first["id"], "first");
+    assert_eq!(first["repeats"], 2);
+    assert_eq!(first["points"][1]["axes"], json!({"pep": "default"}));
+    let point = get(address, "/first/points/1");
+    assert_eq!(point["label"], "pep=default");
+    assert_eq!(point["summary"]["pep"], "default");
+    assert_eq!(point["seeds"], json!([7, 8]));
+    let value = |path: &str| get(address, path)["series"][0]["v"][0].as_f64();
+    assert_eq!(value("/first/points/0/series?seed=7"), Some(0.0));
+    assert_eq!(value("/first/points/0/series?seed=8"), Some(1.0));
+    assert_eq!(value("/first/points/1/series"), Some(10.0));
+}
+
+#[test]
+fn series_are_decimated_and_no_peak_is_lost() {
+    let (_folder, address) = library(|root| write_folder(&root.join("first"), "0.1.0"));
+    let all = get(address, "/first/points/0/series?width=100");
+    assert_eq!(
+        (all["from"].as_f64(), all["to"].as_f64()),
+        (Some(0.0), Some(49.99))
+    );
+    for series in all["series"].as_array().expect("series") {
+        let numbers = |name: &str| -> Vec<f64> {
+            let numbers = series[name].as_array().expect("numbers").iter();
+            numbers.filter_map(Value::as_f64).collect()
+        };
+        let (t, v) = (numbers("t"), numbers("v"));
+        assert!(t.len() <= 200 && t.len() == v.len(), "{}", t.len());
+        assert!(t.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(v.contains(&1e6), "the peak is there");
+    }
+    assert_eq!(all["series"][0]["kind"], "flow");
+    assert_eq!(all["series"][1]["kind"], "cell");
+    let part = get(address, "/first/points/0/series?from=10&to=10.5&width=1000");
+    assert_eq!(part["series"][0]["t"].as_array().map(Vec::len), Some(51));
+}
+
+#[test]
+fn damaged_newer_and_half_written_folders_are_listed_with_the_reason() {
+    let (folder, address) = library(|root| {
+        write_folder(&root.join("good"), "0.1.0");
+        write_folder(&root.join("newer"), "99.0.0");
+        write_folder(&root.join("cut"), "0.1.0");
+        fs::write(root.join("cut/manifest.json"), "{\"scenario\": ").expect("written");
+        write_folder(&root.join("half"), "0.1.0");
+        fs::remove_file(root.join("half/summary.json")).expect("removed");
+        write_folder(&root.join(".unfinished.abc"), "0.1.0");
+        fs::create_dir(root.join("empty")).expect("a folder");
+    });
+    let listed = get(address, "");
+    let listed = listed["results"].as_array().expect("results");
+    let error = |id: &str| {
+        let found = listed.iter().find(|result| result["id"] == id);
+        found.expect(id)["error"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    assert_eq!(listed.len(), 4, "{listed:?}");
+    assert_eq!(error("good"), "");
+    assert!(error("newer").contains("by Brimful 99.0.0, which is newer"));
+    assert!(error("cut").contains("manifest.json: is no JSON"));
+    assert!(error("half").contains("summary.json: cannot be read"));
+    let (status, error) = refused(address, "/newer/points/0");
+    assert!(status == 422 && error.contains("newer"), "{status} {error}");
+
+    let samples = folder.path().join("good/samples.parquet");
+    let whole = fs::read(&samples).expect("a file");
+    let path = "/good/points/0/series";
+    for (name, bytes) in [
+        ("cut off", whole[..whole.len() / 2].to_vec()),
+        ("empty", Vec::new()),
+        ("text", b"no Parquet at all".to_vec()),
+    ] {
+        fs::write(&samples, bytes).expect("written");
+        let (status, error) = refused(address, path);
+        assert_eq!(status, 422, "{name}");
+        assert!(
+            error.contains("samples.parquet: cannot be read"),
+            "{name}: {error}"
+        );
+    }
+    // bytes that are wrong here and there: refused or read, and the server goes on
+    for at in (0..whole.len()).step_by(whole.len() / 40 + 1) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x55;
+        fs::write(&samples, bytes).expect("written");
+        let answer = ask(address, "GET", &format!("/dash/api/results{path}"), &[], "");
+        assert!(
+            [200, 422].contains(&answer.status),
+            "byte {at}: {}",
+            answer.status
+        );
+    }
+    fs::remove_file(&samples).expect("removed");
+    assert_eq!(refused(address, path).0, 422);
+}
+
+#[test]
+fn names_do_not_lead_out_of_the_folder() {
+    let (folder, address) = library(|root| {
+        write_folder(&root.join("first"), "0.1.0");
+        write_folder(&root.join("deep/inner"), "0.1.0");
+    });
+    let outside = tempfile::tempdir().expect("a folder");
+    write_folder(&outside.path().join("secret"), "0.1.0");
+    let name = outside.path().display().to_string();
+    let long = format!("..%2f..%2f..{}%2fsecret", name.replace('/', "%2f"));
+    for id in [
+        "..",
+        "%2e%2e",
+        ".",
+        "deep%2finner",
+        "first%2f..%2ffirst",
+        &long,
+        "first%00",
+        "none",
+    ] {
+        let path = format!("/dash/api/results/{id}/points/0");
+        let status = ask(address, "GET", &path, &[], "").status;
+        assert_eq!(status, 404, "{id}");
+    }
+    for bad in ["x", "-1", "99999999999999999999999"] {
+        assert_eq!(refused(address, &format!("/first/points/{bad}")).0, 400);
+    }
+    assert_eq!(refused(address, "/first/points/2").0, 404);
+    assert_eq!(refused(address, "/first/points/0/series?seed=1").0, 404);
+    assert_eq!(refused(address, "/first/points/0/series?width=none").0, 400);
+    drop(folder);
+}
+
+#[test]
+fn a_place_without_results_is_refused_at_the_start() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let problem = |path: &Path| Library::open(path).expect_err("refused").to_string();
+    assert!(problem(folder.path()).contains("holds no results"));
+    assert!(problem(&folder.path().join("none")).contains("cannot be read"));
+    let file = folder.path().join("file");
+    fs::write(&file, "").expect("written");
+    assert!(problem(&file).contains("is no folder"));
+    // a result folder itself is a library of one
+    write_folder(&folder.path().join("only"), "0.1.0");
+    assert!(Library::open(&folder.path().join("only")).is_ok());
+}
