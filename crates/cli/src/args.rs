@@ -10,6 +10,7 @@ use crate::commands::tunnel::TunnelCommand;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use reproduce::SYSTEMS;
+use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -197,6 +198,16 @@ pub(crate) struct RunArgs {
     /// Record what RAPID's allocator is told and what it answers, for `brimful replay`
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
+    /// Show the run in the browser while it is under way; to others than this machine with the
+    /// token in BRIMFUL_DASH_TOKEN [default address: 127.0.0.1:8080]
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "127.0.0.1:8080"
+    )]
+    pub(crate) dash: Option<SocketAddr>,
 }
 
 /// Options of `replay`.

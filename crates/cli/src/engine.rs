@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 use runner::{Error, Runner, Simulator, Stop, Watch};
-use scenario::{Experiment, Point, RunResult};
+use scenario::{Experiment, Observers, Point, RunResult};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,6 +22,8 @@ pub(crate) struct Engine {
     record: Option<PathBuf>,
     /// What experiments in the lab are divided by, if the user says so.
     lab_scale: Option<NonZeroU32>,
+    /// Who hears of the runs' samples.
+    observers: Observers,
 }
 
 impl Engine {
@@ -36,6 +38,7 @@ impl Engine {
             bar: progress(runs),
             record: None,
             lab_scale: None,
+            observers: Observers::default(),
         }
     }
 
@@ -48,6 +51,11 @@ impl Engine {
     /// Records what the allocator of the one run is told, and what it answers.
     pub(crate) fn record(&mut self, file: &Path) {
         self.record = Some(file.to_owned());
+    }
+
+    /// Tells these of the runs' samples.
+    pub(crate) fn observe(&mut self, observers: Observers) {
+        self.observers = observers;
     }
 
     /// That a world can run these points, before anything is written. (The simulator says so as it
@@ -84,14 +92,17 @@ impl Engine {
     /// How a run is made in a world.
     fn runner(&self, world: World) -> Result<Arc<dyn Runner>, Failure> {
         Ok(match (world, &self.record) {
-            (World::Sim, None) => Arc::new(Simulator::default()),
-            (World::Sim, Some(file)) => Arc::new(Simulator::recording(file)),
+            (World::Sim, None) => Arc::new(Simulator::default().observed(self.observers.clone())),
+            (World::Sim, Some(file)) => {
+                Arc::new(Simulator::recording(file).observed(self.observers.clone()))
+            }
             (World::Lab, record) => Arc::new(Lab {
                 program: std::env::current_exe()
                     .context("this program cannot be found")
                     .map_err(Failure::Run)?,
                 record: record.clone(),
                 scale: self.lab_scale,
+                observers: self.observers.clone(),
             }),
         })
     }
@@ -134,6 +145,7 @@ struct Lab {
     program: PathBuf,
     record: Option<PathBuf>,
     scale: Option<NonZeroU32>,
+    observers: Observers,
 }
 
 impl Runner for Lab {
@@ -143,6 +155,7 @@ impl Runner for Lab {
             stop: stop.flag(),
             record: self.record.clone(),
             scale: self.scale,
+            observers: self.observers.clone(),
         };
         let start = Instant::now();
         let run = lab::run(experiment, seed, &options);

@@ -14,6 +14,7 @@ mod commands;
 mod engine;
 mod failure;
 mod folder;
+mod live;
 mod output;
 mod recording;
 mod results;

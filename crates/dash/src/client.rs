@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::handshake::HandshakeError;
 use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message, WebSocket, client};
@@ -202,13 +203,13 @@ impl Client {
         let shaken = client::client_with_config(request, stream, Some(config));
         let mut socket = match shaken {
             Ok((socket, _)) => socket,
-            Err(client::HandshakeError::Interrupted(_)) => {
-                return Err(self.away("does not answer"));
+            Err(HandshakeError::Interrupted(_)) => {
+                return Err(self.away(&"does not answer"));
             }
-            Err(client::HandshakeError::Failure(Error::Http(answer))) => {
+            Err(HandshakeError::Failure(Error::Http(answer))) => {
                 return Err(self.refused(&answer));
             }
-            Err(client::HandshakeError::Failure(error)) => return Err(self.away(error)),
+            Err(HandshakeError::Failure(error)) => return Err(self.away(&error)),
         };
         let first = match &self.read {
             None => json!({"type": "start"}),
@@ -218,7 +219,7 @@ impl Client {
         };
         socket
             .send(Message::text(first.to_string()))
-            .map_err(|error| self.away(error))?;
+            .map_err(|error| self.away(&error))?;
         self.socket = Some(socket);
         Ok(())
     }
@@ -226,23 +227,23 @@ impl Client {
     fn open(&self) -> Result<TcpStream, ClientError> {
         let addresses = self.target.authority.to_socket_addrs();
         let mut problem = "has no address".to_owned();
-        for address in addresses.map_err(|error| self.away(error))? {
+        for address in addresses.map_err(|error| self.away(&error))? {
             match TcpStream::connect_timeout(&address, PATIENCE) {
                 Ok(stream) => {
                     // what does not answer is noticed; that answers come at once is not needed
                     let _ = stream.set_nodelay(true);
                     for set in [TcpStream::set_read_timeout, TcpStream::set_write_timeout] {
-                        set(&stream, Some(PATIENCE)).map_err(|error| self.away(error))?;
+                        set(&stream, Some(PATIENCE)).map_err(|error| self.away(&error))?;
                     }
                     return Ok(stream);
                 }
                 Err(error) => problem = error.to_string(),
             }
         }
-        Err(self.away(problem))
+        Err(self.away(&problem))
     }
 
-    fn away(&self, problem: impl ToString) -> ClientError {
+    fn away(&self, problem: &impl ToString) -> ClientError {
         ClientError::Away {
             url: self.target.url(),
             problem: problem.to_string(),
@@ -273,7 +274,7 @@ impl Client {
         let until = Instant::now() + patience;
         loop {
             let Some(socket) = &mut self.socket else {
-                return Err(self.away("is not connected"));
+                return Err(self.away(&"is not connected"));
             };
             let left = until.saturating_duration_since(Instant::now());
             let left = left.max(Duration::from_millis(1));
@@ -290,14 +291,14 @@ impl Client {
                 }
                 Err(error) => {
                     self.socket = None;
-                    return Err(self.away(error));
+                    return Err(self.away(&error));
                 }
             };
             match message {
                 Message::Text(text) => return self.understand(text.as_str()),
                 Message::Close(_) => {
                     self.socket = None;
-                    return Err(self.away("has closed the connection"));
+                    return Err(self.away(&"has closed the connection"));
                 }
                 // pings are answered as they are read
                 _ if Instant::now() >= until => return Ok(None),

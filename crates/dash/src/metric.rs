@@ -30,8 +30,8 @@ impl Kind {
         }
     }
 
-    /// To what a series of a result folder belongs, which says only its name.
-    pub(crate) fn of(entity: &str, metric: &str) -> Self {
+    /// To what a series belongs that says only its entity's name, as those of runs do.
+    pub fn of(entity: &str, metric: &str) -> Self {
         match metric {
             "capacity_bps" if entity == "link" => Self::Link,
             "capacity_bps" | "utilisation" => Self::Cell,

@@ -3,7 +3,7 @@
 #![allow(missing_docs, reason = "a bench")]
 
 use lab::Options;
-use scenario::{Experiment, Overrides, RunResult};
+use scenario::{Experiment, Observers, Overrides, RunResult};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -83,6 +83,7 @@ fn run(experiment: &Experiment) -> RunResult {
         stop: Arc::new(AtomicBool::new(false)),
         record: None,
         scale: None,
+        observers: Observers::default(),
     };
     lab::run(experiment, 1, &options).unwrap_or_else(|e| panic!("{e}"))
 }

@@ -16,7 +16,7 @@ use crate::traffic::{self, SenderStates, Shared};
 use crate::tunnel::{self, Tunnel};
 use crate::{Error, reports};
 use kernel_cc::cdbe::Attached;
-use scenario::{EcnSpec, Experiment, FlowSpec, PepMode, RunResult, Transport};
+use scenario::{EcnSpec, Experiment, FlowSpec, Observers, PepMode, RunResult, Transport};
 use std::num::NonZeroU32;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -46,6 +46,8 @@ pub struct Options {
     pub record: Option<PathBuf>,
     /// Divide the experiment by this; none: by what this machine needs ([`fit::fit`]).
     pub scale: Option<NonZeroU32>,
+    /// Who hears of a run's samples.
+    pub observers: Observers,
 }
 
 /// Runs an experiment once, with this machine's kernel and in real time.
@@ -344,9 +346,15 @@ impl Lab {
             },
         };
         let (_, events) = channel();
+        let mut network = Network::new(experiment, seed)?;
+        if !is_shell {
+            network
+                .series
+                .observe(options.observers.of(experiment, seed));
+        }
         Ok(Radio {
             clock: self.clock,
-            network: Network::new(experiment, seed)?,
+            network,
             devices,
             plan,
             events,

@@ -3,7 +3,7 @@
 #![allow(missing_docs, reason = "tests")]
 
 use lab::Options;
-use scenario::{Experiment, Metric, Overrides, RunResult};
+use scenario::{Experiment, Metric, Observers, Overrides, RunResult};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -76,6 +76,7 @@ fn lab(experiment: &Experiment) -> RunResult {
         stop: Arc::new(AtomicBool::new(false)),
         record: None,
         scale: None,
+        observers: Observers::default(),
     };
     lab::run(experiment, 1, &options).unwrap_or_else(|e| panic!("{e}"))
 }

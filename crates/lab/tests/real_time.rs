@@ -3,7 +3,7 @@
 #![allow(missing_docs, reason = "tests")]
 
 use lab::{Error, Options};
-use scenario::{Experiment, FlowResult, Overrides, RunResult};
+use scenario::{Experiment, FlowResult, Observers, Overrides, RunResult};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -87,6 +87,7 @@ fn options(stop: &Arc<AtomicBool>) -> Options {
         stop: Arc::clone(stop),
         record: None,
         scale: None,
+        observers: Observers::default(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! One run in the simulator.
 
 use crate::{Error, Recorder, Runner, Stop, message};
-use scenario::{Experiment, RunResult};
+use scenario::{Experiment, Observers, RunResult};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -9,6 +9,7 @@ use std::time::Instant;
 #[derive(Clone, Debug, Default)]
 pub struct Simulator {
     record: Option<PathBuf>,
+    observers: Observers,
 }
 
 impl Simulator {
@@ -17,7 +18,14 @@ impl Simulator {
     pub fn recording(file: &Path) -> Self {
         Self {
             record: Some(file.to_owned()),
+            ..Self::default()
         }
+    }
+
+    /// Tells these of the runs' samples as they are made.
+    #[must_use]
+    pub fn observed(self, observers: Observers) -> Self {
+        Self { observers, ..self }
     }
 }
 
@@ -33,6 +41,9 @@ impl Runner for Simulator {
         let recorder = self.record.as_deref().map(Recorder::create).transpose()?;
         if let Some(recorder) = &recorder {
             simulation.record(Box::new(recorder.clone()));
+        }
+        if let Some(observer) = self.observers.of(experiment, seed) {
+            simulation.observe(observer);
         }
         drive(&mut simulation, stop, || Ok(()))?;
         let mut result = simulation.finish();

@@ -24,6 +24,7 @@ mod experiment;
 mod keys;
 mod load;
 mod moving;
+mod observer;
 mod output;
 mod plan;
 mod point;
@@ -47,6 +48,7 @@ pub use experiment::{
 pub use keys::{Fallback, Key, Kind, Range, Section, keys, markdown};
 pub use load::Embedded;
 pub use moving::{MovingSpec, Placement};
+pub use observer::{Observer, Observers};
 pub use output::{Manifest, ManifestPoint, OutputError, ResultFolder};
 #[cfg(feature = "parquet")]
 pub use output::{decision_table, flow_table, queue_table, sample_table};

@@ -7,7 +7,7 @@ use crate::{Error, Mechanisms};
 use core::num::NonZeroUsize;
 use core::sync::atomic::{AtomicU32, Ordering};
 use rapid::recording::Record;
-use scenario::{Experiment, RunResult};
+use scenario::{Experiment, Observer, RunResult};
 use std::sync::{Arc, Mutex};
 
 /// One run, ready to begin.
@@ -42,6 +42,12 @@ impl Simulation {
     /// [`Self::run`]. False if there is no allocator.
     pub fn record(&mut self, sink: Box<dyn Record>) -> bool {
         self.world.record(sink)
+    }
+
+    /// Tells somebody of all samples of time series as they are made. To be called before
+    /// [`Self::run`]; changes no result.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.world.observe(observer);
     }
 
     /// Runs until the experiment's end.

@@ -1,6 +1,6 @@
 //! Time series, one point each step.
 
-use scenario::{Metric, Series};
+use scenario::{Metric, Observer, Series};
 use units::Instant;
 
 /// All series of a run, in the order in which they were first written.
@@ -9,12 +9,25 @@ pub struct SeriesSet {
     series: Vec<Series>,
     /// The series that is expected next: every step writes in the same order.
     cursor: usize,
+    observer: Option<Box<dyn Observer>>,
 }
 
 impl SeriesSet {
+    /// Tells somebody of all points from now on.
+    pub fn observe(&mut self, observer: Option<Box<dyn Observer>>) {
+        self.observer = observer;
+    }
+
     /// Begins a step.
     pub fn begin_step(&mut self) {
         self.cursor = 0;
+    }
+
+    /// Ends a step: all its points are there.
+    pub fn end_step(&mut self, now: Instant) {
+        if let Some(observer) = &mut self.observer {
+            observer.step(now);
+        }
     }
 
     /// A point of `entity`'s `metric`.
@@ -25,6 +38,9 @@ impl SeriesSet {
             _ => self.find_or_add(entity, metric),
         };
         self.series[at].points.push((now, value));
+        if let Some(observer) = &mut self.observer {
+            observer.sample(entity, metric, now, value);
+        }
         self.cursor = at + 1;
     }
 

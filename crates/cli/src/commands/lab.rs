@@ -101,6 +101,7 @@ fn shell(arguments: &ShellArgs) -> Result<(), Failure> {
         stop: Arc::new(AtomicBool::new(false)),
         record: None,
         scale: arguments.lab_scale,
+        observers: scenario::Observers::default(),
     };
     let visit = lab::Visit {
         command: arguments.command.clone(),

@@ -1,19 +1,23 @@
 //! `brimful run`: a scenario, all points of its sweep.
 
-use super::{changes, load, tell_notes};
+use super::{changes, dash, load, tell_notes};
 use crate::args::{ExperimentArgs, RunArgs, World};
 use crate::engine::Engine;
 use crate::failure::Failure;
+use crate::live;
 use crate::output::{Stdout, complain};
 use crate::results;
 use crate::settings::label;
+use ::dash::{Access, Dash, Feed, Server};
 use anyhow::anyhow;
 use runner::{Finished, Results, default_path};
 use scenario::{PepMode, Point, Summary};
+use std::net::SocketAddr;
+use std::time::Duration;
 
 /// Runs the scenario, prints its results and writes them.
 pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
-    let record = arguments.record.as_deref();
+    let (record, listen) = (arguments.record.as_deref(), arguments.dash);
     let arguments = &arguments.experiment;
     let world = only_world(arguments)?;
     let points = load(arguments, &[])?;
@@ -28,6 +32,9 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     if let Some(record) = record {
         engine.record(record);
     }
+    let _shown = listen
+        .map(|listen| show(&mut engine, world, listen, &points))
+        .transpose()?;
     let mut stdout = Stdout::default();
     let mut kept = Kept::default();
     let batch = engine.batch(points.first().map_or(1, |p| p.experiment.repeats));
@@ -48,6 +55,38 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
         Some(folder) => finish(folder, &kept, arguments),
         None => Ok(()),
     }
+}
+
+/// Shows runs in progress as long as it is there.
+struct Shown(Feed);
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        self.0.end("the run has ended");
+        if self.0.viewers() > 0 {
+            // the last words have to reach those who watch before the process ends
+            std::thread::sleep(Duration::from_millis(300));
+        }
+    }
+}
+
+/// Serves a dashboard of the engine's runs.
+fn show(
+    engine: &mut Engine,
+    world: World,
+    listen: SocketAddr,
+    points: &[Point],
+) -> Result<Option<Shown>, Failure> {
+    let Some(first) = points.first() else {
+        return Ok(None);
+    };
+    let feed = Feed::new(live::about(&first.experiment, world));
+    let access = Access::new(dash::token(None)?, Vec::new());
+    let server = Server::bind(listen, Dash::live(feed.clone(), access)).map_err(dash::failure)?;
+    complain(&format!("the run is shown at {}", server.url()));
+    server.spawn().map_err(dash::failure)?;
+    engine.observe(live::observers(feed.clone(), world));
+    Ok(Some(Shown(feed)))
 }
 
 /// That there is one run, and an allocator in it.

@@ -1,7 +1,7 @@
 //! Live values over real WebSockets.
 
 use super::{about, ask, live, round, serve};
-use dash::{Access, Client, ClientError, Dash, Event, Feed, Kind, Mount, Target, Token};
+use dash::{Access, Client, ClientError, Dash, Event, Feed, Mount, Target, Token};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -171,41 +171,6 @@ fn a_lost_connection_misses_nothing_and_gets_nothing_twice() {
     ));
     let numbers = numbers(&read);
     assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
-}
-
-/// Bytes of memory that this process has in use.
-fn memory() -> u64 {
-    let text = std::fs::read_to_string("/proc/self/statm").expect("procfs");
-    let pages = text.split(' ').nth(1).and_then(|n| n.parse::<u64>().ok());
-    pages.expect("a number") * 4096
-}
-
-#[test]
-fn one_that_does_not_read_costs_no_memory_and_is_let_go() {
-    let (feed, address) = live();
-    // many long frames: far more than the sockets' buffers hold
-    let fill = |k: u32| {
-        let mut round = feed.round(f64::from(k));
-        for flow in 0..500 {
-            let value = f64::from(k) + f64::from(flow) * 0.001;
-            round.put(Kind::Flow, &format!("flow{flow}"), None, "rtt_ms", value);
-        }
-        round.finish();
-        std::thread::sleep(Duration::from_millis(20));
-    };
-    let mut stuck = connect(address);
-    (0..20).for_each(fill);
-    until(&mut stuck, |e| matches!(e, Event::Frame { .. }));
-    let before = memory();
-    (20..300).for_each(fill);
-    // 280 frames of 10 kB are kept once; ten readers that do not read share them
-    let grown = memory().saturating_sub(before);
-    assert!(grown < 20 << 20, "{grown} bytes");
-    // one that comes later gets the newest, whatever the first does
-    let mut prompt = connect(address);
-    let newest = |e: &Event| matches!(e, Event::Frame { seq, .. } if *seq >= 290);
-    until(&mut prompt, newest);
-    drop(stuck);
 }
 
 #[test]

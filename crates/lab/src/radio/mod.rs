@@ -292,6 +292,7 @@ impl Radio {
             push(Metric::ReceiveWindow, Bytes::new(info.peer_window.into()));
         }
         self.network.sample_links(at);
+        self.network.series.end_step(at);
     }
 
     /// Sleeps until something is due or a packet comes, but for a breath at least.

@@ -236,6 +236,7 @@ app = { kind = "continuous" }
             stop: Arc::new(AtomicBool::new(false)),
             record: None,
             scale: None,
+            observers: scenario::Observers::default(),
         };
         let mut lab = Lab::build(&experiment, &options, None).expect("a lab");
         let radio = lab.radio(&experiment, 1, &options, Purpose::Shell);

@@ -25,7 +25,7 @@ use cc::RateReporter;
 use meld::Recorder;
 use rapid::recording::Record;
 use rnis::Rnti;
-use scenario::{CdbeSpec, FlowResult, FlowSpec, PepSpec, RunResult};
+use scenario::{CdbeSpec, FlowResult, FlowSpec, Observer, PepSpec, RunResult};
 use tunnel::UeTunnel;
 use units::{Duration, Instant, Streams};
 
@@ -169,6 +169,11 @@ impl World {
         };
         control.allocator.record(control.cell, now, sink);
         true
+    }
+
+    /// Tells somebody of all samples.
+    pub(crate) fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.series.observe(Some(observer));
     }
 
     /// The network, for its counts.

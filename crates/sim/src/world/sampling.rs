@@ -63,6 +63,7 @@ impl World {
         }
         self.sample_tunnels();
         self.sample_network();
+        self.series.end_step(now);
     }
 
     fn sample_flow(&mut self, flow: u32) {
