@@ -80,6 +80,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
         "tunnel",
         &["units", "rnis", "cc", "multipath", "rnis-server", "tun"],
     ),
+    ("sweep", &["scenario"]),
     (
         "cli",
         &[

@@ -123,13 +123,13 @@ pub(crate) fn file(path: &Path, held: Option<Held>) -> Result<Document, Scenario
 }
 
 /// Reads a text as if it were a file of this name in the working directory.
-pub(crate) fn text(name: &str, text: &str) -> Result<Document, ScenarioError> {
+pub(crate) fn text(name: &str, text: &str, held: Option<Held>) -> Result<Document, ScenarioError> {
     load(
         name.to_owned(),
         text.to_owned(),
         Folder::Is(PathBuf::new()),
         "scenario".to_owned(),
-        None,
+        held,
     )
 }
 

@@ -29,8 +29,15 @@ pub struct Plan {
 enum Origin {
     /// A file of this path.
     File(PathBuf),
-    /// A text that is no file.
+    /// A text that is no file, and names none.
     Text(String),
+    /// A text that stands for a file of this name in the working directory.
+    Named {
+        /// The name in messages.
+        name: String,
+        /// The text.
+        text: String,
+    },
 }
 
 /// A plan with all files that it needs, to be sent to another machine.
@@ -65,6 +72,19 @@ impl Plan {
         Self::new(document, overrides, Origin::Text(text.to_owned()))?.checked()
     }
 
+    /// As [`crate::load_text`]: a text that stands for a file in the working directory.
+    ///
+    /// # Errors
+    /// As [`Plan::load`].
+    pub fn load_text(name: &str, text: &str, overrides: &Overrides) -> Result<Self, ScenarioError> {
+        let document = load::text(name, text, None)?;
+        let origin = Origin::Named {
+            name: name.to_owned(),
+            text: text.to_owned(),
+        };
+        Self::new(document, overrides, origin)?.checked()
+    }
+
     /// The plan that a bundle was made of, whether or not its files are here.
     ///
     /// # Errors
@@ -73,6 +93,7 @@ impl Plan {
         let document = match &bundle.origin {
             Origin::File(path) => load::file(path, Some(Arc::new(bundle.files)))?,
             Origin::Text(text) => load::string(text)?,
+            Origin::Named { name, text } => load::text(name, text, Some(Arc::new(bundle.files)))?,
         };
         let overrides = Overrides {
             set: bundle.set,
@@ -210,7 +231,7 @@ impl Bundle {
     pub fn file(&self) -> Option<&Path> {
         match &self.origin {
             Origin::File(path) => Some(path),
-            Origin::Text(_) => None,
+            Origin::Text(_) | Origin::Named { .. } => None,
         }
     }
 

@@ -63,7 +63,7 @@ pub fn load_text(
     text: &str,
     overrides: &Overrides,
 ) -> Result<Vec<Point>, ScenarioError> {
-    points(load::text(name, text)?, overrides)
+    points(load::text(name, text, None)?, overrides)
 }
 
 /// As [`load`], of one of the files that are part of a program. What it extends and the traces that it
