@@ -63,6 +63,12 @@ fn the_overview_counts_what_the_pages_say() {
         }
     }
     assert_eq!(papers, 8);
+    let readme = Page::read(&root().join("README.md"));
+    let [claims, holds, better, not, _] = sums;
+    let told = format!("Of {claims} claims of five papers");
+    assert!(readme.text.contains(&told), "README.md: no {told:?}");
+    let told = format!("{holds} hold, {better} are bettered, {not} do not hold");
+    assert!(readme.text.contains(&told), "README.md: no {told:?}");
     assert_eq!(
         row(&overview.text, "| all |"),
         Some(sums.to_vec()),
