@@ -254,6 +254,9 @@ pub(crate) struct ReproduceArgs {
     /// Folder for the page, its figures and all numbers
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Who draws the figures: this program, or matplotlib by the Python package
+    #[arg(long, value_enum, default_value_t = Figures::Plain, requires = "out")]
+    pub(crate) figures: Figures,
     /// Print one JSON object on stdout instead of the table
     #[arg(long)]
     pub(crate) json: bool,
@@ -287,6 +290,15 @@ pub(crate) struct ManArgs {
     /// The folder; made if it is missing
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
+}
+
+/// Who draws the figures of a reproduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Figures {
+    /// This program.
+    Plain,
+    /// matplotlib, by the Python package.
+    Matplotlib,
 }
 
 /// Options of `list`.

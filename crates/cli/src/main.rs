@@ -15,6 +15,7 @@ mod engine;
 mod failure;
 mod folder;
 mod live;
+mod matplotlib;
 mod output;
 mod recording;
 mod results;

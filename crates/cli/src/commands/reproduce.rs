@@ -1,9 +1,10 @@
 //! `brimful reproduce`: a paper's experiments, its claims beside ours.
 
 use super::tell_notes;
-use crate::args::{ReproduceArgs, World};
+use crate::args::{Figures, ReproduceArgs, World};
 use crate::engine::Engine;
 use crate::failure::Failure;
+use crate::matplotlib::Matplotlib;
 use crate::output::{Stdout, complain, text_style};
 use anyhow::anyhow;
 use reproduce::{Choice, File, Outcome, Plan, SYSTEMS};
@@ -27,6 +28,10 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
 /// The claims, in one world.
 fn claims(arguments: &ReproduceArgs, world: World) -> Result<(), Failure> {
     let plan = plan(arguments, world)?;
+    let matplotlib = match arguments.figures {
+        Figures::Plain => None,
+        Figures::Matplotlib => Some(Matplotlib::find()?),
+    };
     tell_notes(plan.points());
     // interruptions are listened for before there is anything to put away
     let engine = Engine::new(arguments.threads, plan.points());
@@ -44,11 +49,20 @@ fn claims(arguments: &ReproduceArgs, world: World) -> Result<(), Failure> {
     Stdout::default().print(&text)?;
     complain(&times(&outcome, took));
     let Some(folder) = folder else { return Ok(()) };
-    write(folder, outcome.files())
+    let files = match matplotlib {
+        Some(matplotlib) => matplotlib.draw(outcome.files())?,
+        None => outcome.files(),
+    };
+    write(folder, files)
 }
 
 /// How far both worlds agree, on the experiments that can run in both.
 fn agreement(arguments: &ReproduceArgs) -> Result<(), Failure> {
+    if arguments.figures != Figures::Plain {
+        let message =
+            "--figures: the page of both worlds has none; leave it out, or take one world";
+        return Err(Failure::Input(anyhow!(message)));
+    }
     let plan = plan(arguments, World::Lab)?;
     tell_notes(plan.points());
     let engine = Engine::new(arguments.threads, plan.points());

@@ -131,6 +131,38 @@ fn figures_stand_beside_the_page_that_shows_them() {
     }
 }
 
+/// That they are drawn is tested where the Python package is: `python/tests/test_figures.py`.
+#[test]
+fn matplotlib_is_looked_for_before_anything_runs() {
+    let drawn = ["--figures", "matplotlib", "--out", "o"];
+    let place = Place::new();
+    let mut command = place.command(&with(&drawn));
+    let output = command.env("BRIMFUL_PYTHON", "no-such-python").output();
+    let output = output.expect("the command starts");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    for word in ["--figures matplotlib", "no-such-python", "BRIMFUL_PYTHON"] {
+        assert!(stderr.contains(word), "no {word}: {stderr}");
+    }
+    assert!(output.stdout.is_empty() && place.names().is_empty());
+    refused(&with(&["--figures", "matplotlib"]), &["--out"]);
+    refused(
+        &with(&["--figures", "gnuplot", "--out", "o"]),
+        &["plain, matplotlib"],
+    );
+    refused(
+        &with(&[
+            "--world",
+            "sim,lab",
+            "--figures",
+            "matplotlib",
+            "--out",
+            "o",
+        ]),
+        &["page of both worlds"],
+    );
+}
+
 #[test]
 fn a_place_that_cannot_be_written_is_told_before_anything_runs() {
     let place = Place::new().with("file", "mine");

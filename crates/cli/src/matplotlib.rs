@@ -1,0 +1,94 @@
+//! Figures by matplotlib: the Python package draws them from the numbers of a reproduction.
+
+use crate::failure::Failure;
+use anyhow::{Context, anyhow};
+use reproduce::File;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// The interpreter, if it is not one of those that are looked for.
+const VARIABLE: &str = "BRIMFUL_PYTHON";
+
+/// An interpreter that has the package and matplotlib.
+pub(crate) struct Matplotlib {
+    python: PathBuf,
+}
+
+impl Matplotlib {
+    /// Looks for one: `BRIMFUL_PYTHON`, else that of the source tree, else `python3`. To be called before
+    /// anything runs.
+    ///
+    /// # Errors
+    /// Bad input if it is not there, or has not what is needed.
+    pub(crate) fn find() -> Result<Self, Failure> {
+        let in_tree = Path::new("target/python/bin/python");
+        let python = match std::env::var_os(VARIABLE) {
+            Some(named) => PathBuf::from(named),
+            None if in_tree.exists() => in_tree.to_owned(),
+            None => PathBuf::from("python3"),
+        };
+        let found = Self { python };
+        let output = found.run(&[Path::new("-c"), Path::new("import brimful.figures")]);
+        match output {
+            Ok(output) if output.status.success() => Ok(found),
+            Ok(output) => Err(found.lacking(&last_line(&output.stderr))),
+            Err(error) => Err(found.lacking(&error.to_string())),
+        }
+    }
+
+    fn lacking(&self, why: &str) -> Failure {
+        Failure::Input(anyhow!(
+            "--figures matplotlib: {} cannot draw: {why}; install the Python package with matplotlib, or name by \
+             {VARIABLE} an interpreter that has both",
+            self.python.display()
+        ))
+    }
+
+    fn run(&self, arguments: &[&Path]) -> std::io::Result<Output> {
+        Command::new(&self.python)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .output()
+    }
+
+    /// The same files with every figure drawn anew. `json` is the one that holds the numbers.
+    ///
+    /// # Errors
+    /// If a figure could not be drawn.
+    pub(crate) fn draw(&self, files: Vec<File>) -> Result<Vec<File>, Failure> {
+        self.drawn(files).map_err(Failure::Run)
+    }
+
+    fn drawn(&self, files: Vec<File>) -> anyhow::Result<Vec<File>> {
+        let numbers = files.iter().find(|file| file.name.ends_with(".json"));
+        let numbers = numbers.context("a reproduction without numbers")?;
+        let folder = tempfile::tempdir()?;
+        let (json, out) = (
+            folder.path().join("numbers.json"),
+            folder.path().join("figures"),
+        );
+        fs::write(&json, &numbers.bytes)?;
+        let module = ["-m", "brimful.figures"].map(Path::new);
+        let output = self.run(&[module[0], module[1], &json, Path::new("--out"), &out])?;
+        if !output.status.success() {
+            return Err(anyhow!("matplotlib: {}", last_line(&output.stderr)));
+        }
+        let anew = |file: File| match file.name.rsplit_once('/') {
+            Some((_, figure)) if figure.ends_with(".svg") => Ok(File {
+                bytes: fs::read(out.join(figure))
+                    .with_context(|| format!("matplotlib: no {figure}"))?,
+                ..file
+            }),
+            _ => Ok(file),
+        };
+        files.into_iter().map(anew).collect()
+    }
+}
+
+/// What a program said last, which is what ended it.
+fn last_line(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    let last = text.lines().rfind(|line| !line.trim().is_empty());
+    last.unwrap_or("it said nothing").trim().to_owned()
+}
