@@ -176,6 +176,10 @@ def _share(panels: list[Mapping[str, Any]], all_axes: list[Axes]) -> None:
             low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
             if scale == "linear" and low > -0.1 * high:
                 low = 0.0
+            if scale == "logarithmic":
+                # else the marks of one panel's ends would be cut at the other's
+                room = (high / low) ** 0.04
+                low, high = low / room, high * room
             for ax in members:
                 put(ax, low, high)
 
