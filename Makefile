@@ -19,7 +19,7 @@ setup:  ## install what is missing (idempotent, quick the second time)
 web: setup  ## the dashboard's page and the report's charts, which crates dash and report embed
 	@scripts/web build
 
-web-test: web  ## their types, style, units, and the pages in a real Chromium
+web-test: web  ## their types, style and units
 	@scripts/web test
 
 python: setup  ## the Python package, for the environment target/python (dev profile)

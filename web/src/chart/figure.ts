@@ -96,8 +96,10 @@ export class FigureView {
     if (this.#numbers?.open) this.#fillNumbers();
   }
 
-  get visible(): boolean {
-    return this.#visible;
+  /** The points have changed: draws now, or when it comes into view. */
+  refresh(): void {
+    this.#stale = true;
+    if (this.#visible) this.draw();
   }
 
   #yScale(model: Figure, loaded: Points[][]): Scale {

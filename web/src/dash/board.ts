@@ -57,7 +57,7 @@ export class Board {
 
   /** Draws again what can be seen: its points have changed. */
   refresh(): void {
-    for (const { view } of this.#views.values()) if (view.visible) view.draw();
+    for (const { view } of this.#views.values()) view.refresh();
   }
 
   end(): void {

@@ -79,7 +79,12 @@ export class DataTable {
     );
     const box = h(
       "div",
-      { class: "grid-table", role: "region", "aria-label": options.caption, tabindex: 0 },
+      {
+        class: "grid-table",
+        role: "region",
+        "aria-label": `${options.caption}: table`,
+        tabindex: 0,
+      },
       table,
     );
     this.element = h("div", {}, this.#head, box);

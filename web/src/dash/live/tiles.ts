@@ -28,7 +28,7 @@ export function liveTiles(store: LiveStore): HTMLElement[] {
   }
   const used = of("utilisation", "cell", "link");
   if (used[0]) tiles.push(tile("Utilisation", withUnit("share", used[0].now)));
-  const prb = of("prb", "ue");
+  const prb = of("prb", "cell");
   const prbs = prb.length > 0 ? prb : of("prb");
   if (prbs.length > 0) tiles.push(tile("PRBs", number(total(prbs)), "per slot"));
   const mcs = of("mcs");
@@ -50,9 +50,10 @@ export function liveTiles(store: LiveStore): HTMLElement[] {
     const slow = classes.filter((s) => s.now >= 0.5).length;
     tiles.push(tile("Slow flows", String(slow), `of ${classes.length}`));
   }
-  const decisions = ["congestion", "radio", "unknown"].map(
-    (n) => [n, total(of(`loss_${n}`))] as const,
-  );
+  // counters: their newest values
+  const count = (metric: string) =>
+    series.filter((s) => s.metric === metric).reduce((sum, s) => sum + (store.last(s.id) || 0), 0);
+  const decisions = ["congestion", "radio", "unknown"].map((n) => [n, count(`loss_${n}`)] as const);
   if (decisions.some(([, n]) => n > 0)) {
     const [congestion, radio] = [decisions[0]?.[1] ?? 0, decisions[1]?.[1] ?? 0];
     tiles.push(tile("Losses by radio", number(radio), `${number(congestion)} by congestion`));

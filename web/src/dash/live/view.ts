@@ -102,6 +102,7 @@ class LiveView implements View {
         h("label", {}, "Last", length),
         zoomBar(this.#timeline, "Follow"),
       ),
+      h("h2", { class: "unseen" }, "Figures"),
       this.#board.element,
       this.#tablesHost,
     );
