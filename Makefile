@@ -89,9 +89,10 @@ book: setup  ## the guide, as a book of HTML pages in target/book
 	@scripts/book
 
 .PHONY: packages
-packages: build  ## the Debian package in dist/, checked by lintian and, as root, installed, upgraded and purged
+packages: build wheel  ## Debian package and wheel in dist/; the former checked by lintian and, as root, installed and purged
 	@scripts/setup --packages
 	@scripts/packages
+	@cp target/wheels/brimful-*.whl dist/
 	lintian --fail-on error,warning dist/brimful_*.deb
 	$(CARGO) test --locked -p brimful --test packages
 
