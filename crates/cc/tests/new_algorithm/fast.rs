@@ -20,7 +20,7 @@ pub const ALPHA_SEGMENTS: u64 = 20;
 /// gamma: how far each round trip goes towards where the window belongs.
 pub const GAMMA: f64 = 0.5;
 
-/// The window of the next round trip (equation 6 of the paper); rounds to the nearest byte.
+/// The window of the next round trip (the update of the table above); rounds to the nearest byte.
 pub fn next_window(cwnd: Bytes, base_rtt: Duration, rtt: Duration, alpha: Bytes) -> Bytes {
     let share = base_rtt.as_nanos() as f64 / rtt.as_nanos().max(1) as f64;
     let aim = cwnd.mul_f64(share.min(1.0)) + alpha;

@@ -29,7 +29,7 @@ fn flow(path: Path) -> Flow {
 }
 
 #[test]
-fn equation_6_by_hand() {
+fn the_update_by_hand() {
     // baseRTT / RTT = 1/2: half of 100 kB and alpha of 20 kB are 70 kB; half way there are 85 kB
     let [cwnd, alpha] = [100_000, 20_000].map(Bytes::new);
     let next = next_window(cwnd, ms(20), ms(40), alpha);
