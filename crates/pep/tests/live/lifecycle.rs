@@ -191,22 +191,24 @@ fn an_upgrade_refuses_nobody() {
     let mut old = Daemon::start(&hosts.proxy, &split(""));
     let (address, listener) = server_at(&hosts, 5_405);
     let served = std::thread::spawn(move || {
-        let mut first = None;
+        let mut long = None;
         loop {
             let (mut far, _) = accept(&listener);
-            if first.is_none() {
-                first = Some(far);
-                continue;
-            }
             let mut word = [0];
             far.read_exact(&mut word).expect("received");
+            // the proxy's threads need not come here in the order in which the client called
+            if word == *b"l" {
+                long = Some(far);
+                continue;
+            }
             far.write_all(&word).expect("sent");
             if word == *b"q" {
-                return first.expect("the first");
+                return long.expect("the long one");
             }
         }
     });
-    let long = connect(&hosts.client, address).expect("connected");
+    let mut long = connect(&hosts.client, address).expect("connected");
+    long.write_all(b"l").expect("sent");
     let (stop, count) = (AtomicBool::new(false), AtomicU64::new(0));
     let ask = |word: &[u8; 1]| {
         let mut near = connect(&hosts.client, address).expect("connected");
