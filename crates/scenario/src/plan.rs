@@ -18,6 +18,8 @@ const ALL_CHECKED: u64 = 2_000;
 pub struct Plan {
     document: Document,
     variants: Variants,
+    /// As long as the axes are: made once.
+    axes: Vec<SweepAxis>,
     traces: Mutex<Traces>,
     overrides: Overrides,
     origin: Origin,
@@ -113,6 +115,7 @@ impl Plan {
         let variants = variants.map_err(|fault| fault.locate(&document.sources))?;
         let traces = Mutex::new(traces(&mut document, overrides));
         Ok(Self {
+            axes: variants.axes(),
             document,
             variants,
             traces,
@@ -142,8 +145,8 @@ impl Plan {
     }
 
     /// The axes, in the order of [`Point::axes`].
-    pub fn axes(&self) -> Vec<SweepAxis> {
-        self.variants.axes()
+    pub fn axes(&self) -> &[SweepAxis] {
+        &self.axes
     }
 
     /// The names and values of a point's axes.

@@ -81,7 +81,7 @@ fn beginning<T>(rows: &[Of<'_, T>], axes: &[SweepAxis], names: &[String]) -> Vec
             ))
         };
         columns.push((name.clone(), values, false));
-        if let Some(unit) = unit_of(axis) {
+        if let Some(unit) = &axis.unit {
             let number = |row: &PointRow| {
                 let text = text(row);
                 let number = text.split_whitespace().next().unwrap_or_default();
@@ -99,20 +99,6 @@ fn beginning<T>(rows: &[Of<'_, T>], axes: &[SweepAxis], names: &[String]) -> Vec
     columns.push(("seed".to_owned(), Arc::new(seed), false));
     columns.push(("repeats".to_owned(), Arc::new(repeats), false));
     columns
-}
-
-/// The unit that all values of an axis have, if they are numbers with a unit.
-fn unit_of(axis: &SweepAxis) -> Option<String> {
-    if let Some(range) = &axis.range {
-        return Some(range.unit.clone()).filter(|unit| !unit.is_empty());
-    }
-    let mut units = axis.values.iter().map(|value| {
-        let (number, unit) = value.split_once(' ')?;
-        number.parse::<f64>().ok().map(|_| unit.trim())
-    });
-    let first = units.next()??;
-    let is_same = units.all(|unit| unit == Some(first));
-    (is_same && !first.is_empty()).then(|| first.to_owned())
 }
 
 /// The names of the axes' columns: their own, unless a column of the results has that.

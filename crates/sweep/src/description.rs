@@ -35,7 +35,7 @@ impl Description {
         let points = plan.points();
         let first = plan.point(0)?;
         let last = plan.point(points - 1)?;
-        let axes = plan.axes();
+        let axes = plan.axes().to_vec();
         let resolved = |point: &Point| {
             let mut value = serde_json::to_value(&point.resolved).expect("plain data");
             without_paths(&mut value);

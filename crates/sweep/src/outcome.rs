@@ -45,8 +45,8 @@ pub fn run_points(plan: &Plan, points: &[u64], version: &str, run: &RunOne<'_>) 
     }
     let axes = plan.axes();
     Some(Outcome {
-        flows: columns::flows(&rows, &axes),
-        queues: columns::queues(&rows, &axes),
+        flows: columns::flows(&rows, axes),
+        queues: columns::queues(&rows, axes),
         failed,
     })
 }
@@ -117,8 +117,8 @@ impl Outcome {
         };
         let axes = plan.axes();
         Self {
-            flows: columns::flows(&[], &axes),
-            queues: columns::queues(&[], &axes),
+            flows: columns::flows(&[], axes),
+            queues: columns::queues(&[], axes),
             failed: vec![failed],
         }
     }

@@ -326,21 +326,21 @@ fn outcomes_travel_and_are_taken_once() {
     let there = Plan::of_bundle(serde_json::from_str(&bundle).expect("JSON")).expect("valid");
     let outcome = run_points(&there, &[3, 4, 149], "test", &simulate).expect("not ended");
     let bytes = outcome.encode();
-    let decoded = Outcome::decode(&bytes, &axes).expect("whole");
+    let decoded = Outcome::decode(&bytes, axes).expect("whole");
     assert_eq!(decoded.encode(), bytes);
     for end in (0..bytes.len()).step_by(7) {
         assert!(matches!(
-            Outcome::decode(&bytes[..end], &axes),
+            Outcome::decode(&bytes[..end], axes),
             Err(Error::Outcome(_))
         ));
     }
     for at in (0..bytes.len()).step_by(11) {
         let mut wrong = bytes.clone();
         wrong[at] ^= 0x5a;
-        assert!(Outcome::decode(&wrong, &axes).is_err());
+        assert!(Outcome::decode(&wrong, axes).is_err());
     }
-    let other = plan_of(&TEXT.replace("\"path.rtt\" =", "\"path.jitter\" =")).axes();
-    assert!(Outcome::decode(&bytes, &other).is_err());
+    let other = plan_of(&TEXT.replace("\"path.rtt\" =", "\"path.jitter\" ="));
+    assert!(Outcome::decode(&bytes, other.axes()).is_err());
 
     let folder = scratch.path().join("s");
     let description = Description::new(&plan, "test", "").expect("readable");

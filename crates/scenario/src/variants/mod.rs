@@ -81,6 +81,9 @@ pub struct SweepAxis {
     pub range: Option<SampleRange>,
     /// Whether all its values are numbers without a unit.
     pub is_number: bool,
+    /// The unit that all its values have, if they are numbers with one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
 }
 
 /// One variant.
@@ -187,6 +190,7 @@ impl Variants {
             sets: names(&range.targets),
             values: Vec::new(),
             is_number: range.told().unit.is_empty(),
+            unit: Some(range.told().unit).filter(|unit| !unit.is_empty()),
             range: Some(range.told()),
         });
         let listed = self.axes.iter().map(|axis| SweepAxis {
@@ -194,10 +198,25 @@ impl Variants {
             sets: names(&axis.targets),
             values: axis.values.iter().map(|(value, _)| value.text()).collect(),
             is_number: axis.values.iter().all(|(value, _)| is_number(value)),
+            unit: common_unit(axis.values.iter().map(|(value, _)| value)),
             range: None,
         });
         ranges.chain(listed).collect()
     }
+}
+
+/// The unit of these values, if all are numbers with the same.
+fn common_unit<'a>(values: impl Iterator<Item = &'a Node>) -> Option<String> {
+    let mut units = values.map(|node| {
+        let Value::String(text) = &node.value else {
+            return None;
+        };
+        let (number, unit) = text.split_once(' ')?;
+        number.parse::<f64>().ok().map(|_| unit.trim())
+    });
+    let first = units.next()??;
+    let is_same = units.all(|unit| unit == Some(first));
+    (is_same && !first.is_empty()).then(|| first.to_owned())
 }
 
 /// An option of the command line.
