@@ -34,6 +34,9 @@ pub(crate) enum Command {
     /// Run variants of a scenario side by side, with the same seeds
     #[command(after_help = COMPARE_HELP)]
     Compare(CompareArgs),
+    /// Run a large sweep into a Parquet dataset, on all cores, and go on with it
+    #[command(after_help = SWEEP_HELP)]
+    Sweep(SweepArgs),
     /// Run a paper's experiments again and print its claims beside ours
     #[command(after_help = REPRODUCE_HELP)]
     Reproduce(ReproduceArgs),
@@ -109,6 +112,17 @@ that hold a comma stand in double quotes.
 Example:
   brimful compare scenarios/rapid/trace-drive.toml --vary pep=none,default --repeats 5
   sudo brimful compare scenarios/rapid/oai-fast.toml --world sim,lab";
+
+const SWEEP_HELP: &str = "\
+DIR gets _sweep.json, points/ and queues/ (Parquet, one row for each flow or queue of a point) and
+failed.jsonl. The same command goes on with a sweep that was interrupted; DIR keeps what is finished. The
+dataset is the same whatever the workers.
+
+Example:
+  brimful sweep scenarios/nested-cc/contour.toml --grid tunnel-cc=bbr,bbrv2,ccid5
+
+Exit codes: 0 done, 1 a point failed or the sweep did, 2 bad usage, input or folder (nothing written),
+130 interrupted.";
 
 const REPRODUCE_HELP: &str = "\
 Prints each claim with the paper's number, ours with its 95 % confidence interval, and what becomes
@@ -228,6 +242,40 @@ pub(crate) struct CompareArgs {
     /// Values of a knob or key to be compared; may be given several times
     #[arg(long, value_name = "KEY=A,B,...", required_unless_present = "world")]
     pub(crate) vary: Vec<String>,
+}
+
+/// Options of `sweep`.
+#[derive(Debug, Args)]
+pub(crate) struct SweepArgs {
+    /// Scenario file (TOML)
+    pub(crate) file: PathBuf,
+    /// Set a knob, or a key by its dotted path; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// An axis beside those of the file, or instead of one; may be given several times
+    #[arg(long, value_name = "KEY=A,B,...")]
+    pub(crate) grid: Vec<String>,
+    /// Seed of the first repeat; repeat k uses seed + k
+    #[arg(long, value_parser = seed, allow_hyphen_values = true)]
+    pub(crate) seed: Option<u64>,
+    /// Number of repeats, each with its own seed
+    #[arg(long, value_parser = repeats, allow_hyphen_values = true)]
+    pub(crate) repeats: Option<u32>,
+    /// Radio trace instead of the scenario's own
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Points at the same time [default: one for each core]; changes no result
+    #[arg(long, value_name = "N", value_parser = threads, allow_hyphen_values = true)]
+    pub(crate) workers: Option<NonZeroUsize>,
+    /// Folder for the dataset [default: results/NAME-sweep]; what is in it is not run again
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Run points that have failed again
+    #[arg(long)]
+    pub(crate) retry_failed: bool,
+    /// Print one JSON object on stdout instead of a sentence
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Options of `reproduce`.

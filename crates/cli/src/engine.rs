@@ -176,7 +176,7 @@ impl Runner for Lab {
 const SAME_INTERRUPTION: Duration = Duration::from_secs(1);
 
 /// The first interruption ends the runs, a later one the process on the spot.
-fn listen_for_interruptions(stop: Stop) {
+pub(crate) fn listen_for_interruptions(stop: Stop) {
     let mut first: Option<Instant> = None;
     let handler = move || match first {
         Some(first) if first.elapsed() > SAME_INTERRUPTION => {

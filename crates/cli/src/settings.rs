@@ -30,12 +30,12 @@ pub(crate) fn all(texts: &[String]) -> std::result::Result<Vec<Setting>, Failure
 ///
 /// # Errors
 /// If there is no key.
-fn vary(text: &str) -> Result<(String, Vec<String>)> {
+fn vary(option: &str, text: &str) -> Result<(String, Vec<String>)> {
     let Some((key, list)) = text
         .split_once('=')
         .filter(|(key, _)| !key.trim().is_empty())
     else {
-        bail!("--vary {text}: expected KEY=A,B,..., for example --vary pep=none,default");
+        bail!("--{option} {text}: expected KEY=A,B,..., for example --{option} pep=none,default");
     };
     let values = split(list);
     Ok((key.trim().to_owned(), values))
@@ -68,12 +68,21 @@ fn split(list: &str) -> Vec<String> {
     values
 }
 
+/// Reads all `--grid KEY=A,B,...`.
+///
+/// # Errors
+/// The first that is none.
+pub(crate) fn grid(options: &[String]) -> std::result::Result<Vec<(String, Vec<String>)>, Failure> {
+    let axes: Result<Vec<_>> = options.iter().map(|option| vary("grid", option)).collect();
+    axes.map_err(Failure::Input)
+}
+
 /// All combinations of the values of several `--vary`, the last one varying fastest.
 ///
 /// # Errors
 /// If one of them cannot be read, or is nothing to compare.
 pub(crate) fn combinations(options: &[String]) -> Result<Vec<Vec<Setting>>> {
-    let axes: Result<Vec<_>> = options.iter().map(|option| vary(option)).collect();
+    let axes: Result<Vec<_>> = options.iter().map(|option| vary("vary", option)).collect();
     runner::combinations(&axes?).map_err(|error| anyhow!("--vary {error}"))
 }
 

@@ -94,6 +94,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "ran",
             "scenario",
             "runner",
+            "sweep",
             "lab",
             "pep",
             "report",

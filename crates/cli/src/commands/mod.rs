@@ -13,6 +13,7 @@ mod reproduce;
 pub(crate) mod rnis;
 mod run;
 mod show;
+mod sweep;
 mod trace;
 pub(crate) mod tunnel;
 
@@ -27,6 +28,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Pep(arguments) => pep::run(&arguments),
         Command::Cdbe(command) => cdbe::run(&command),

@@ -17,6 +17,7 @@ mod replay;
 mod reproduce;
 mod reproduce_dynamic;
 mod rnis;
+mod sweep;
 mod trace;
 
 use serde_json::Value;
