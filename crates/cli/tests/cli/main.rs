@@ -4,6 +4,7 @@
 mod bad_input;
 mod cdbe;
 mod compare;
+mod dash;
 mod folder;
 mod help;
 mod json;
