@@ -74,7 +74,12 @@ impl Figure {
     /// or, for a distribution, its deciles.
     fn data_table(&self, out: &mut String) {
         const PARTS: usize = 10;
-        out.push_str("<details><summary>Numbers</summary><div class=\"scroll\"><table><thead><tr>");
+        let _ = write!(
+            out,
+            "<details><summary>Numbers</summary><div class=\"scroll\" role=\"region\" \
+             aria-label=\"{}: numbers\" tabindex=\"0\"><table><thead><tr>",
+            escape(self.title)
+        );
         let columns = if self.over_time() {
             let (start, end) = self.x.scale.range();
             let at = move |k: usize| start + (end - start) * k as f64 / PARTS as f64;

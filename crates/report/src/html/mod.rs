@@ -132,8 +132,9 @@ fn html_table(out: &mut String, table: &Table) {
     let align = |numeric| if numeric { "" } else { " class=\"t\"" };
     let _ = write!(
         out,
-        "<div class=\"scroll\"><table><caption>{}</caption><thead><tr>",
-        escape(&table.title)
+        "<div class=\"scroll\" role=\"region\" aria-label=\"{title}\" tabindex=\"0\">\
+         <table><caption>{title}</caption><thead><tr>",
+        title = escape(&table.title)
     );
     for c in &table.columns {
         let unit = if c.unit.is_empty() {
