@@ -38,7 +38,7 @@ export class FigureView {
           "details",
           { class: "numbers" },
           h("summary", {}, "Numbers"),
-          h("div", { class: "scroll" }),
+          h("div", { class: "scroll", role: "region", tabindex: 0 }),
         )
       : null;
     this.#numbers?.addEventListener("toggle", () => this.#fillNumbers());
@@ -217,6 +217,7 @@ export class FigureView {
       h("thead", {}, h("tr", {}, ...head.map((t) => h("th", { scope: "col" }, t)))),
       h("tbody", {}, ...rows),
     );
+    box.setAttribute("aria-label", `${model.title}: numbers`);
     fill(box, table);
   }
 }
