@@ -5,7 +5,7 @@ import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { expect, type Page } from "@playwright/test";
 import { Dashboard, Line, MANY, MANY_SET, RESULTS, ROOT, WORK } from "./brimful";
-import { accessible, drawn, test } from "./page";
+import { accessible, drawn, leave, test } from "./page";
 
 const SCENARIO = join(ROOT, "scenarios/rapid/mixed-los.toml");
 const LONG = ["--set", "pep=default", "--set", "duration=120 s"];
@@ -23,8 +23,8 @@ test("a run is shown as it goes, can be paused and looked into", async ({ page }
   try {
     await page.goto(dash.url);
     await expect(state(page)).toHaveText("live");
-    await expect(page.getByRole("rowheader", { name: "bulk" })).toBeVisible();
-    await drawn(page, "Goodput and capacity");
+    await expect(page.getByRole("rowheader", { name: "bulk", exact: true })).toBeVisible();
+    await drawn(page, "Goodput and capacity: flows");
     await expect(page.locator(".tile", { hasText: "Goodput" })).toContainText(/[\d.]+ [MG]bit\/s/);
     const [, before = 0] = await shown(page);
     await expect.poll(async () => (await shown(page))[1]).toBeGreaterThan(before);
@@ -42,6 +42,7 @@ test("a run is shown as it goes, can be paused and looked into", async ({ page }
     await page.getByRole("button", { name: "Go on" }).click();
     await expect.poll(async () => (await shown(page))[1]).toBeGreaterThan(paused[1] ?? 0);
   } finally {
+    await leave(page);
     await dash.stop();
   }
 });
@@ -100,7 +101,7 @@ test("a server that is started again is another session", { tag: "@failures" }, 
     await expect(state(page)).toHaveText("live");
     // time has begun anew
     await expect.poll(async () => (await shown(page))[0]).toBeLessThan(1);
-    await drawn(page, "Goodput and capacity");
+    await drawn(page, "Goodput and capacity: flows");
   } finally {
     await dash.stop();
   }
@@ -110,8 +111,8 @@ test("200 flows at once: the busiest are drawn, the page stays awake", async ({ 
   const dash = await Dashboard.start(MANY, ...MANY_SET, "--set", "duration=120 s");
   try {
     await page.goto(dash.url);
-    await expect(page.getByText("200 rows")).toBeVisible({ timeout: 30_000 });
-    await drawn(page, "Goodput and capacity");
+    await expect(page.getByText("200 rows")).toBeVisible();
+    await drawn(page, "Goodput and capacity: flows");
     await expect(
       page.locator(".caption", { hasText: "10 of 200 are drawn." }).first(),
     ).toBeVisible();
@@ -119,6 +120,7 @@ test("200 flows at once: the busiest are drawn, the page stays awake", async ({ 
     await expect(page.getByText("50 of 200 rows")).toBeVisible();
     await accessible(page);
   } finally {
+    await leave(page);
     await dash.stop();
   }
 });

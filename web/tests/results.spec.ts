@@ -26,22 +26,19 @@ test("the list has all results, and says why others cannot be read", async ({ pa
   await expect(page.getByRole("heading", { name: "one" })).toBeVisible();
 });
 
-test("a torn file is told, and the rest of the page stays", async ({ page }) => {
+test("a torn file is told, and the rest of the page stays", { tag: "@failures" }, async ({
+  page,
+}) => {
   await page.goto(`${dash.url}#/`);
   await expect(page.getByRole("heading", { name: "one" })).toBeVisible();
-  const listed = page.locator(".result", { hasText: "torn" });
-  if (await listed.locator("a").count()) {
-    await page.goto(`${dash.url}#/result/torn/0`);
-    await expect(page.locator(".message.error")).toContainText("samples.parquet");
-    await expect(page.getByRole("rowheader", { name: "bulk" })).toBeVisible();
-  } else {
-    await expect(listed).toContainText("Cannot be read: ");
-  }
+  await page.goto(`${dash.url}#/result/torn/0`);
+  await expect(page.locator(".message.error")).toContainText("samples.parquet");
+  await expect(page.getByRole("rowheader", { name: "bulk", exact: true })).toBeVisible();
 });
 
 test("a point has its tables and figures, without a serious fault", async ({ page }) => {
   await page.goto(`${dash.url}#/result/one/0`);
-  await expect(page.getByRole("rowheader", { name: "bulk" })).toBeVisible();
+  await expect(page.getByRole("rowheader", { name: "bulk", exact: true })).toBeVisible();
   for (const title of [
     "Goodput and capacity",
     "Round-trip time",
@@ -62,7 +59,7 @@ test("dragging zooms all charts and asks for finer data; Escape and a double cli
   await page.goto(`${dash.url}#/result/one/0`);
   await drawn(page, "Goodput and capacity");
   const shown = page.getByRole("group", { name: "Span of time" }).locator("output");
-  await expect(shown).toHaveText(/^0 – /);
+  await expect(shown).toHaveText(/^0(\.0\d)? – 2 s$/);
   const whole = await shown.textContent();
   const box = await page.locator(".plot .u-over").first().boundingBox();
   if (!box) throw new Error("no chart");
@@ -95,7 +92,7 @@ test("the cursor is one moment in all charts; keys read its values aloud", async
   await page.keyboard.press("Home");
   for (let i = 0; i < 5; i++) await page.keyboard.press("PageDown");
   await expect(page.locator(".chart [role=status]").first()).toContainText(
-    /^1 s: .*bulk [\d.]+ Mbit\/s/,
+    /^1(\.0\d*)? s: .*bulk [\d.]+ Mbit\/s/,
   );
   const left = (i: number) =>
     plots
