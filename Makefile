@@ -40,6 +40,7 @@ demo: build  ## the main job on a shipped trace: without and with RAN-aware flow
 test: setup web fmt-check lint  ## all tests
 	$(CARGO) test --workspace --locked
 	@scripts/web test
+	@scripts/web browser
 	@scripts/python test-built
 
 fmt-check: setup
