@@ -16,7 +16,10 @@ export function liveTiles(store: LiveStore): HTMLElement[] {
       .filter((s) => !Number.isNaN(s.now));
   const total = (all: { now: number }[]) => all.reduce((sum, s) => sum + s.now, 0);
   const tiles: HTMLElement[] = [];
-  const whole = of("capacity_bps", "cell", "link");
+  // a cell's capacity may be said of its link too: as in the figures, the link counts, or all cells
+  const link = of("capacity_bps", "link").slice(0, 1);
+  const cells = of("capacity_bps", "cell");
+  const whole = link.length > 0 ? link : cells;
   const capacity = whole.length > 0 ? whole : of("capacity_bps").slice(0, 1);
   if (capacity.length > 0) tiles.push(tile("Capacity", withUnit("bps", total(capacity))));
   const flows = of("goodput_bps", "flow");
