@@ -64,6 +64,9 @@ pub(crate) enum Command {
     /// Show live values or results in the browser
     #[command(after_help = DASH_HELP)]
     Dash(DashArgs),
+    /// Show live values in the terminal
+    #[command(after_help = TOP_HELP)]
+    Top(TopArgs),
     /// Measure, make or convert radio traces
     #[command(subcommand)]
     Trace(TraceCommand),
@@ -94,6 +97,18 @@ Examples:
   brimful run scenarios/rapid/trace-drive.toml --trace drive.csv --repeats 10 --json
 
 Exit codes: 0 done, 2 bad usage or input (nothing written), 1 failed run.";
+
+const TOP_HELP: &str = "\
+Reads what `brimful dash FILE` and `brimful run FILE --dash` show, from here or from afar. The token
+that others need is the content of --token-file, or of the variable BRIMFUL_DASH_TOKEN. A lost
+connection is tried again until it is back. ? shows the keys.
+
+Examples:
+  brimful top
+  brimful top lab7.example:8080 --token-file dash.token
+  brimful top --once
+
+Exit codes: 0 ended by a key or a signal, 2 bad usage, or no terminal, 1 nobody answers there.";
 
 const REPLAY_HELP: &str = "\
 Recordings are made by `brimful run --record FILE` in either world, and by a live proxy ([record] in
@@ -222,6 +237,20 @@ pub(crate) struct RunArgs {
         default_missing_value = "127.0.0.1:8080"
     )]
     pub(crate) dash: Option<SocketAddr>,
+}
+
+/// Options of `top`.
+#[derive(Debug, Args)]
+pub(crate) struct TopArgs {
+    /// Where the dashboard is served: HOST:PORT, or its address in the browser
+    #[arg(default_value = "127.0.0.1:8080")]
+    pub(crate) address: String,
+    /// File with the token, if one is needed from here
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Print one table of the first second's values, and end
+    #[arg(long)]
+    pub(crate) once: bool,
 }
 
 /// Options of `replay`.

@@ -34,7 +34,7 @@ Examples:
 Exit codes: 0 ended by Ctrl-C, 2 bad usage or input (nothing was served), 1 the address is taken.";
 
 /// The variable with the token.
-const TOKEN_VARIABLE: &str = "BRIMFUL_DASH_TOKEN";
+pub(crate) const TOKEN_VARIABLE: &str = "BRIMFUL_DASH_TOKEN";
 
 /// Options of `dash`.
 #[derive(Debug, Args)]

@@ -14,6 +14,7 @@ pub(crate) mod rnis;
 mod run;
 mod show;
 mod sweep;
+mod top;
 mod trace;
 pub(crate) mod tunnel;
 
@@ -33,6 +34,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Pep(arguments) => pep::run(&arguments),
         Command::Cdbe(command) => cdbe::run(&command),
         Command::Dash(arguments) => dash::run(&arguments),
+        Command::Top(arguments) => top::run(&arguments),
         Command::Quic(command) => quic::run(&command),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Rnis(arguments) => rnis::run(&arguments),

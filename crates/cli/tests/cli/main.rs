@@ -19,6 +19,7 @@ mod reproduce;
 mod reproduce_dynamic;
 mod rnis;
 mod sweep;
+mod top;
 mod trace;
 
 use serde_json::Value;
