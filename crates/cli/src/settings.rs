@@ -101,25 +101,6 @@ mod tests {
     }
 
     #[test]
-    fn combinations_vary_the_last_fastest() {
-        let options = ["pep=none,paper".to_owned(), "rtt=1 ms,2 ms".to_owned()];
-        let labels: Vec<String> = combinations(&options)
-            .expect("valid")
-            .iter()
-            .map(|c| label(c))
-            .collect();
-        assert_eq!(
-            labels,
-            [
-                "pep=none, rtt=1 ms",
-                "pep=none, rtt=2 ms",
-                "pep=paper, rtt=1 ms",
-                "pep=paper, rtt=2 ms"
-            ]
-        );
-    }
-
-    #[test]
     fn what_is_no_variation_is_refused() {
         for (text, word) in [
             ("pep", "KEY=A,B"),
