@@ -126,7 +126,8 @@ pub(crate) fn run(arguments: &DashArgs) -> Result<(), Failure> {
 fn check_unused(arguments: &DashArgs) -> Result<(), Failure> {
     let is_said =
         !arguments.set.is_empty() || arguments.seed.is_some() || arguments.trace.is_some();
-    match is_said {
+    // what is missing is told by whoever opens it
+    match is_said && arguments.path.exists() {
         false => Ok(()),
         true => Err(Failure::Input(anyhow!(
             "{}: --set, --seed and --trace are for a scenario file, and this is none",
