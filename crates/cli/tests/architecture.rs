@@ -70,7 +70,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "quic",
         ],
     ),
-    ("dash", &[]),
+    ("dash", &["rnis", "radio"]),
     ("report", &["units", "scenario"]),
     ("reproduce", &["units", "rnis", "rapid", "scenario"]),
     ("runner", &["rapid", "report", "scenario", "sim"]),

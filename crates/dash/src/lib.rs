@@ -10,7 +10,8 @@
 //! Live values go into a [`Feed`]; each frame is encoded once, for all who watch. A [`Library`] reads
 //! result folders. A [`Dash`] is either of them with the rules of who may see it ([`Access`]). It is
 //! served by a [`Server`] of its own, or below `/dash/` by the server of a daemon ([`router()`], or
-//! [`Mount`] where that server is no HTTP library).
+//! [`Mount`] where that server is no HTTP library). [`Hosted`] is all that a daemon needs: it asks for
+//! values while somebody watches.
 //!
 //! # Messages of `/dash/live`
 //! Text, one JSON object each. A client begins with `{"type":"start"}` or
@@ -19,7 +20,8 @@
 //! slowly misses frames and continues with such a whole one. When another run begins, a `hello` with
 //! another `session` follows on the same connection, and all that came before is over.
 //!
-//! What this crate is *not*: it measures nothing, decides nothing, and draws nothing.
+//! What this crate is *not*: it decides nothing and draws nothing, and measures no more than rates and
+//! means of what it is told.
 #![forbid(unsafe_code)]
 
 mod access;
@@ -27,6 +29,7 @@ mod client;
 mod dash;
 mod error;
 mod feed;
+mod hosted;
 mod http;
 mod metric;
 mod results;
@@ -36,6 +39,7 @@ pub use client::{Client, ClientError, Event, SeriesInfo, Target};
 pub use dash::Dash;
 pub use error::DashError;
 pub use feed::{About, Feed, Position, Round, Source, World};
+pub use hosted::{Hosted, RadioMeter, Sample, Settings};
 pub use http::{Mount, Peer, Server, router};
 pub use metric::Kind;
 pub use results::Library;

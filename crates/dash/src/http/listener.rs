@@ -111,7 +111,7 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, DashError> {
         .map_err(system("start the dashboard"))
 }
 
-pub(super) fn system(action: &'static str) -> impl Fn(std::io::Error) -> DashError {
+pub(crate) fn system(action: &'static str) -> impl Fn(std::io::Error) -> DashError {
     move |source| DashError::System { action, source }
 }
 

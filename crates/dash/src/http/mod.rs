@@ -16,6 +16,8 @@ pub use gate::Peer;
 pub use listener::Server;
 pub use mount::Mount;
 
+pub(crate) use listener::system;
+
 use crate::dash::{Content, Dash};
 use crate::{FORMAT, VERSION};
 use axum::body::Body;

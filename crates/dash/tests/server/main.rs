@@ -2,6 +2,7 @@
 #![allow(missing_docs, reason = "tests")]
 
 mod asking;
+mod hosted;
 mod live;
 mod login;
 mod results;

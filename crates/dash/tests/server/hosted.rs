@@ -1,0 +1,74 @@
+//! The dashboard inside a daemon, beside what the daemon's server answers itself.
+
+use super::about;
+use super::asking::ask;
+use dash::{Access, Client, Event, Feed, Hosted, Kind, Sample, Target};
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A daemon's server, whose own answer is `mine`.
+fn daemon(measure: impl FnMut(&mut Sample) + Send + 'static) -> (Arc<Hosted>, SocketAddr) {
+    let access = Access::new(None, Vec::new());
+    let hosted = Hosted::start(Feed::new(about()), access, 50.0, measure);
+    let hosted = Arc::new(hosted.expect("threads"));
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("bound");
+    let offered = Arc::clone(&hosted);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            if let Some(mut stream) = offered.offer(stream.expect("a client"), PATIENCE) {
+                let _ = stream.read(&mut [0; 1024]);
+                let head = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\n";
+                let _ = write!(stream, "{head}mine");
+            }
+        }
+    });
+    (hosted, address)
+}
+
+#[test]
+fn it_measures_while_somebody_watches_and_tells_the_end() {
+    let (count, mut total) = (Arc::new(AtomicU64::new(0)), 0);
+    let counted = Arc::clone(&count);
+    let (hosted, address) = daemon(move |sample| {
+        counted.fetch_add(1, Relaxed);
+        total += 10_000;
+        sample.put(Kind::Ue, "phone", Some("cell 1"), "cqi", 9.0);
+        sample.put_rate(Kind::Flow, "a", Some("phone"), "goodput_bps", total);
+        sample.describe("a", "cubic");
+    });
+    assert_eq!(ask(address, "GET", "/metrics", &[], "").body, "mine");
+    assert_eq!(ask(address, "GET", "/dash/", &[], "").status, 200);
+    assert_eq!(count.load(Relaxed), 0, "nobody watches");
+    let target = Target::parse(&address.to_string()).expect("an address");
+    let mut client = Client::connect(target, None).expect("a dashboard");
+    let mut names = BTreeMap::new();
+    let goodput = loop {
+        match client.next(PATIENCE).expect("it lives") {
+            Some(Event::Series(series)) => {
+                for series in series {
+                    let name = (series.entity, series.metric);
+                    names.insert(series.id, (name, series.parent));
+                }
+            }
+            Some(Event::Frame { values, .. }) => {
+                let is_goodput = |id: &u64| names[id].0.1 == "goodput_bps";
+                if let Some((id, value)) = values.iter().find(|(id, _)| is_goodput(id)) {
+                    assert_eq!(names[id].1.as_deref(), Some("phone"));
+                    break value.expect("it has not ended");
+                }
+            }
+            other => assert!(other.is_some(), "nothing came"),
+        }
+    };
+    assert!(goodput > 0.0 && goodput < 8e7, "{goodput}");
+    hosted.end("that was all");
+    let ended = |event| matches!(event, Some(Event::End(reason)) if reason == "that was all");
+    while !ended(client.next(PATIENCE).expect("it lives")) {}
+}
