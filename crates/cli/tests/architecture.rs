@@ -51,7 +51,10 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
         ],
     ),
     ("kernel-cc", &["units", "cc"]),
-    ("pep", &["units", "rnis", "rapid", "cc", "kernel-cc"]),
+    (
+        "pep",
+        &["units", "rnis", "rapid", "cc", "kernel-cc", "dash"],
+    ),
     (
         "lab",
         &[

@@ -33,6 +33,7 @@ mod hosted;
 mod http;
 mod metric;
 mod results;
+mod view;
 
 pub use access::{Access, Token};
 pub use client::{Client, ClientError, Event, SeriesInfo, Target};
@@ -43,6 +44,7 @@ pub use hosted::{Hosted, RadioMeter, Sample, Settings};
 pub use http::{Mount, Peer, Server, router};
 pub use metric::Kind;
 pub use results::Library;
+pub use view::View;
 
 /// The version of the format of the interface.
 pub const FORMAT: u32 = 1;

@@ -2,6 +2,7 @@
 
 use crate::config::{Config, Interception as Way, Source};
 use crate::control::{Control, ControlEvent, Snapshot};
+use crate::dashboard::Shown;
 use crate::error::PepError;
 use crate::intercept::Interception;
 use crate::listener::{self, Listener};
@@ -147,7 +148,7 @@ struct ControlParts {
 
 impl ControlParts {
     /// None where nobody decides.
-    fn new(config: &Arc<Config>) -> Result<Option<Self>, PepError> {
+    fn new(config: &Arc<Config>, shown: Option<&Shown>) -> Result<Option<Self>, PepError> {
         let Some(allocator) = config.allocator.clone() else {
             return Ok(None);
         };
@@ -159,7 +160,13 @@ impl ControlParts {
         let sink = ReportSink::new(sender.clone(), Arc::clone(&pending), Arc::clone(&stop));
         let source = config.reports.source.clone();
         Ok(Some(Self {
-            control: Control::new(Arc::clone(config), allocator, recording, pending),
+            control: Control::new(
+                Arc::clone(config),
+                allocator,
+                recording,
+                pending,
+                shown.map(Shown::meter),
+            ),
             events,
             sender,
             source: source.map(|source| (source, sink)),
@@ -180,6 +187,7 @@ pub fn run(start: &Start) -> Result<(), PepError> {
             broker: broker.to_string(),
         });
     }
+    let shown = Shown::new(&config)?;
     log::begin(config.log);
     descriptors::fit(&mut config.limits);
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
@@ -191,7 +199,7 @@ pub fn run(start: &Start) -> Result<(), PepError> {
     let is_transparent = config.is_transparent();
     let drops = config.drop_privileges;
     let shared = Arc::new(Shared::new(config));
-    let control = ControlParts::new(&shared.config())?;
+    let control = ControlParts::new(&shared.config(), shown.as_ref())?;
     if drops {
         // capabilities are a thread's own: before any is started
         privileges::reduce(is_transparent)?;
@@ -210,7 +218,7 @@ pub fn run(start: &Start) -> Result<(), PepError> {
     core.tell_workers(|| WorkerCommand::Listen(Arc::clone(&all)));
     install(&core)?;
     // whoever is answered may rely on what has been set up
-    serve(&core, admin_listener, metrics_listener);
+    serve(&core, admin_listener, metrics_listener, shown)?;
     announce(&all);
     drop(all);
     threads.end_signals(signals.handle());
@@ -287,15 +295,18 @@ fn serve(
     core: &Arc<Core>,
     admin_listener: Option<std::os::unix::net::UnixListener>,
     metrics_listener: Option<std::net::TcpListener>,
-) {
+    shown: Option<Shown>,
+) -> Result<(), PepError> {
     if let Some(listener) = admin_listener {
         let core = Arc::clone(core);
         std::thread::spawn(move || admin::serve(&core, &listener));
     }
     if let Some(listener) = metrics_listener {
+        let dashboard = shown.map(|shown| shown.start(core)).transpose()?;
         let core = Arc::clone(core);
-        std::thread::spawn(move || metrics::serve(&core, &listener));
+        std::thread::spawn(move || metrics::serve(&core, &listener, dashboard.as_ref()));
     }
+    Ok(())
 }
 
 /// The threads that end with the daemon.

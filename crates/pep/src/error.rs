@@ -9,6 +9,9 @@ pub enum PepError {
     /// A configuration that cannot be used; nothing has been changed.
     #[error(transparent)]
     Config(#[from] crate::config::ConfigError),
+    /// The dashboard's token cannot be used; nothing has been changed.
+    #[error(transparent)]
+    Dashboard(#[from] dash::DashError),
     /// Reports are to come out of a broker, and the program that runs the proxy reads none.
     #[error("this program reads no radio reports out of brokers: {broker}")]
     NoBrokers {

@@ -16,6 +16,7 @@ mod config;
 mod control;
 mod counters;
 mod daemon;
+mod dashboard;
 mod descriptors;
 mod error;
 mod flow;

@@ -1,9 +1,11 @@
-//! `/metrics` for Prometheus: its text format 0.0.4 over HTTP/1.1, and nothing else.
+//! `/metrics` for Prometheus: its text format 0.0.4 over HTTP/1.1; what is for the dashboard is handed
+//! to it.
 
 use crate::admin::overview;
 use crate::control::{Snapshot, UeStatus};
 use crate::daemon::Core;
 use crate::error::PepError;
+use dash::Hosted;
 use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -41,25 +43,38 @@ pub(crate) fn open(address: SocketAddr) -> Result<TcpListener, PepError> {
 }
 
 /// Serves until the listeners are handed over. One request at a time: each is bounded in time.
-pub(crate) fn serve(core: &Arc<Core>, listener: &TcpListener) {
+pub(crate) fn serve(core: &Arc<Core>, listener: &TcpListener, dashboard: Option<&Hosted>) {
     // only then can the thread notice that it is to give the address up
     let _ = listener.set_nonblocking(true);
     while !core.shared.is_draining.load(Relaxed) {
         match listener.accept() {
             // whoever asked may have gone
-            Ok((stream, _)) => drop(answer(core, stream)),
+            Ok((stream, _)) => drop(answer(core, stream, dashboard)),
             Err(_) => std::thread::sleep(POLL),
         }
     }
+    if let Some(dashboard) = dashboard {
+        dashboard.end("the proxy has handed its connections over, or stops");
+    }
 }
 
-fn answer(core: &Core, mut stream: TcpStream) -> std::io::Result<()> {
+fn answer(core: &Core, stream: TcpStream, dashboard: Option<&Hosted>) -> std::io::Result<()> {
     stream.set_nonblocking(false)?;
+    let mine = match dashboard {
+        Some(dashboard) => dashboard.offer(stream, PATIENCE),
+        None => Some(stream),
+    };
+    let Some(mut stream) = mine else {
+        return Ok(());
+    };
     stream.set_write_timeout(Some(PATIENCE))?;
     let head = read_head(&mut stream)?;
     let status = metrics_status(&head);
     let body = match status {
         OK => page(core),
+        NOT_FOUND if dashboard.is_some() => {
+            "the metrics are at /metrics, the dashboard at /dash/\n".to_owned()
+        }
         NOT_FOUND => "the metrics are at /metrics\n".to_owned(),
         NOT_ALLOWED => "GET only\n".to_owned(),
         _ => "not understood\n".to_owned(),

@@ -107,12 +107,14 @@ fn read_broker(broker: &Broker, sink: &ReportSink) {
 fn failure(error: PepError) -> Failure {
     match error {
         PepError::Config(_) => Failure::input(error),
+        PepError::Dashboard(of) if of.is_input() => Failure::input(of),
         _ => Failure::run(error),
     }
 }
 
 fn check(file: &Path) -> Result<(), Failure> {
-    Config::load(file).map_err(Failure::input)?;
+    let config = Config::load(file).map_err(Failure::input)?;
+    config.dashboard.access().map_err(Failure::input)?;
     print(&format!("{}: valid\n", file.display()))
 }
 

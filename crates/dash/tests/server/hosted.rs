@@ -2,8 +2,7 @@
 
 use super::about;
 use super::asking::ask;
-use dash::{Access, Client, Event, Feed, Hosted, Kind, Sample, Target};
-use std::collections::BTreeMap;
+use dash::{Access, Client, Event, Feed, Hosted, Kind, Sample, Target, View};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -48,25 +47,11 @@ fn it_measures_while_somebody_watches_and_tells_the_end() {
     assert_eq!(count.load(Relaxed), 0, "nobody watches");
     let target = Target::parse(&address.to_string()).expect("an address");
     let mut client = Client::connect(target, None).expect("a dashboard");
-    let mut names = BTreeMap::new();
-    let goodput = loop {
-        match client.next(PATIENCE).expect("it lives") {
-            Some(Event::Series(series)) => {
-                for series in series {
-                    let name = (series.entity, series.metric);
-                    names.insert(series.id, (name, series.parent));
-                }
-            }
-            Some(Event::Frame { values, .. }) => {
-                let is_goodput = |id: &u64| names[id].0.1 == "goodput_bps";
-                if let Some((id, value)) = values.iter().find(|(id, _)| is_goodput(id)) {
-                    assert_eq!(names[id].1.as_deref(), Some("phone"));
-                    break value.expect("it has not ended");
-                }
-            }
-            other => assert!(other.is_some(), "nothing came"),
-        }
-    };
+    let seen = |view: &View| view.value("a", "goodput_bps").is_some_and(|bps| bps > 0.0);
+    let view = client.watch(PATIENCE, seen).expect("it lives");
+    assert_eq!(view.entities("flow"), [("a", Some("phone"))].into());
+    assert_eq!(view.value("phone", "cqi"), Some(9.0));
+    let goodput = view.value("a", "goodput_bps").expect("a rate");
     assert!(goodput > 0.0 && goodput < 8e7, "{goodput}");
     hosted.end("that was all");
     let ended = |event| matches!(event, Some(Event::End(reason)) if reason == "that was all");

@@ -1,5 +1,6 @@
 //! The configuration file of the proxy; `docs/operations/pep.md` describes every key.
 
+mod dashboard;
 mod prefix;
 mod rapid;
 mod read;
@@ -214,8 +215,10 @@ pub struct Config {
     pub ues: BTreeMap<Rnti, IpAddr>,
     /// The admin socket.
     pub admin: Option<PathBuf>,
-    /// Where `/metrics` listens.
+    /// Where `/metrics` listens, and the dashboard.
     pub metrics: Option<SocketAddr>,
+    /// The dashboard.
+    pub dashboard: dash::Settings,
     /// Bounds.
     pub limits: Limits,
     /// Keepalive.
@@ -273,6 +276,7 @@ impl Config {
             ("[record]", self.record != new.record),
             ("socket", self.admin != new.admin),
             ("[metrics]", self.metrics != new.metrics),
+            ("[dashboard]", self.dashboard != new.dashboard),
             ("workers", self.relay.workers != new.relay.workers),
             ("[log]", self.log != new.log),
             (

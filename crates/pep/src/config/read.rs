@@ -1,11 +1,11 @@
 //! From the text of a file to a [`Config`].
 
-use super::rapid;
 use super::reader::{Reader, Text};
 use super::{
     Broker, Config, ConfigError, Control, Explicit, Interception, Keepalive, Limits, Log,
     LogFormat, Prefix, Relay, Reports, Source, Transparent,
 };
+use super::{dashboard, rapid};
 use rnis::Rnti;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -28,6 +28,7 @@ const TOP: &[&str] = &[
     "ues",
     "admin",
     "metrics",
+    "dashboard",
     "limits",
     "keepalive",
     "relay",
@@ -62,6 +63,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Config, ConfigError> {
     let mut admin = top.table("admin", "[admin]", &["socket"])?;
     let reports = reports(&mut top, control)?;
     let mut metrics = top.table("metrics", "[metrics]", &["listen"])?;
+    let metrics: Option<SocketAddr> = metrics.parsed("listen")?.map(|(address, _)| address);
     Ok(Config {
         interception,
         control,
@@ -70,7 +72,8 @@ pub(super) fn read(name: &str, text: &str) -> Result<Config, ConfigError> {
         record: rapid::recording(&mut top, control)?,
         ues: ues(&mut top)?,
         admin: admin.parsed("socket")?.map(|(path, _)| path),
-        metrics: metrics.parsed("listen")?.map(|(address, _)| address),
+        metrics,
+        dashboard: dashboard::read(&mut top, metrics.is_some())?,
         limits: limits(&mut top)?,
         keepalive: keepalive(&mut top)?,
         relay: relay(&mut top)?,

@@ -24,6 +24,7 @@ use crate::config::{Config, Source};
 use crate::flow::Flow;
 use crate::recording::Recording;
 use cell::Cell;
+use dash::RadioMeter;
 use directory::Directory;
 use freshness::{Refused, State};
 use rapid::AllocatorConfig;
@@ -94,6 +95,8 @@ pub(crate) struct Control {
     config: Arc<Config>,
     allocator_config: AllocatorConfig,
     recording: Option<Recording>,
+    /// Shows reports to those who watch.
+    meter: Option<RadioMeter>,
     actuator: Actuator,
     actuator_error: Option<String>,
     directory: Directory,
@@ -116,6 +119,7 @@ impl Control {
         allocator_config: AllocatorConfig,
         recording: Option<Recording>,
         pending: Arc<AtomicUsize>,
+        meter: Option<RadioMeter>,
     ) -> Self {
         let (actuator, actuator_error) = Actuator::new();
         Self {
@@ -123,6 +127,7 @@ impl Control {
             config,
             allocator_config,
             recording,
+            meter,
             actuator,
             actuator_error,
             cells: BTreeMap::new(),
@@ -308,6 +313,9 @@ impl Control {
             return;
         }
         self.reports.believed += 1;
+        if let Some(meter) = &self.meter {
+            meter.on_report(&report, |ue| self.config.ues.get(&ue.rnti).copied());
+        }
         let changed = self.directory.learn(now, &report);
         self.set_state(now, id, State::Following);
         for address in changed {

@@ -48,14 +48,14 @@ fn radio(path: &std::path::Path, rate: &Arc<AtomicU64>) -> Radio {
 }
 
 /// A download that does not end until it is told to.
-struct Download {
+pub struct Download {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
     received: Arc<AtomicU64>,
 }
 
 impl Download {
-    fn start(hosts: &Hosts, port: u16) -> Self {
+    pub fn start(hosts: &Hosts, port: u16) -> Self {
         Self::paced(hosts, port, 65_536, Duration::ZERO)
     }
 

@@ -8,6 +8,7 @@
 mod support;
 
 mod control;
+mod dashboard;
 mod explicit;
 mod lifecycle;
 mod limits;
@@ -29,6 +30,7 @@ fn tests() -> Vec<Test> {
         limits::TESTS,
         lifecycle::TESTS,
         control::TESTS,
+        dashboard::TESTS,
         explicit::TESTS,
     ]
     .concat()
