@@ -1,4 +1,4 @@
-"""Measures the package against the command line: import, first result, overhead, controllers in Python.
+"""Measures the package against the command line: import, first result, overhead, mechanisms in Python.
 
     target/python/bin/python python/bench.py target/release/brimful
 
@@ -86,6 +86,15 @@ def main() -> None:
         def on_loss(self, loss: brimful.Loss) -> None:
             self.ssthresh = self.cwnd = max(self.cwnd / 2, 2 * self.mss)
 
+    class Tail(brimful.Queue):
+        """Asked of each packet twice, and of one opinion."""
+
+        def on_arrival(self, packet: brimful.Packet, state: brimful.QueueState) -> brimful.Verdict:
+            return "accept"
+
+        def on_departure(self, packet: brimful.Packet, state: brimful.QueueState) -> brimful.Verdict:
+            return "accept"
+
     file = Path("/tmp") / f"brimful-bench-{time.monotonic_ns()}.toml"
     file.write_text(WIRE)
     try:
@@ -97,7 +106,13 @@ def main() -> None:
                 )
             )
 
+        def queue(name: str) -> float:
+            return median(
+                lambda: brimful.run(file, set={"link.queue": name}, threads=1, queues={"tail": Tail})
+            )
+
         slower = wire("python:reno") / wire("newreno")
+        queued = queue("python:tail") / queue("drop-tail")
     finally:
         file.unlink()
 
@@ -109,6 +124,7 @@ def main() -> None:
     beside = 100 * statistics.median(theirs)
     print(f"| the run itself beside that of the command line | {beside:+.1f} % |")
     print(f"| a flow with a controller in Python (50 Mbit/s) beside one in Rust | {slower:.1f} x |")
+    print(f"| a link with a queue in Python (50 Mbit/s) beside one in Rust | {queued:.1f} x |")
 
 
 if __name__ == "__main__":

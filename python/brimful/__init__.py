@@ -11,6 +11,7 @@ A scenario is a file or a dict with the same keys. What the command line refuses
 """
 
 from brimful._core import RunError, ScenarioError, __version__
+from brimful._queue import Packet, Queue, QueueState, Slot, Verdict, queue
 from brimful._results import Comparison, Reproduction, Result
 from brimful._running import ScenarioWarning, compare, reproduce, run
 from brimful.own import Ack, Controller, Loss, PathView, RecoveryEnd, Scheduler, controller
@@ -20,7 +21,10 @@ __all__ = [
     "Comparison",
     "Controller",
     "Loss",
+    "Packet",
     "PathView",
+    "Queue",
+    "QueueState",
     "RecoveryEnd",
     "Reproduction",
     "Result",
@@ -28,9 +32,12 @@ __all__ = [
     "ScenarioError",
     "ScenarioWarning",
     "Scheduler",
+    "Slot",
+    "Verdict",
     "__version__",
     "compare",
     "controller",
+    "queue",
     "reproduce",
     "run",
 ]

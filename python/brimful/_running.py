@@ -13,6 +13,7 @@ from brimful import _core
 from brimful._core import RunError, ScenarioError
 from brimful._document import NAME, Document, document
 from brimful.own import Factory, Scheduler, factories, scheduler_factory
+from brimful._queue import QueueFactory, queue_factories
 from brimful._results import Comparison, Reproduction, Result
 
 #: A file, or a dict with the same keys.
@@ -40,6 +41,7 @@ def run(
     out: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
     controllers: Mapping[str, Factory] | None = None,
+    queues: Mapping[str, QueueFactory] | None = None,
     scheduler: type[Scheduler] | None = None,
 ) -> Result | list[Result]:
     """Runs a scenario with all its repeats; a list of results if it has a sweep.
@@ -48,13 +50,14 @@ def run(
     replaces the scenario's radio trace; `threads` run at the same time (one for each core) and
     change no result; `out` is a folder for the results, written whole or not at all; `progress`
     shows a bar: always, never, or (None) on a terminal; `controllers` are classes derived from
-    `Controller` by name, for flows with `cc = "python:NAME"`; `scheduler` is a class derived from
-    `Scheduler`, for the scenario's tunnel instead of its own.
+    `Controller` by name, for flows with `cc = "python:NAME"`; `queues` are classes derived from
+    `Queue`, for links with `queue = "python:NAME"` and layers of a cell with such an `algorithm`;
+    `scheduler` is a class derived from `Scheduler`, for the scenario's tunnel instead of its own.
 
     Raises `ScenarioError` for what the command line refuses, `RunError` for a run that fails.
     """
     source = Source.of(scenario, set, seed, repeats, trace)
-    outcomes = source.told(lambda: _core.run(source.settings, how(threads, out, progress, controllers, scheduler)))
+    outcomes = source.told(lambda: _core.run(source.settings, how(threads, out, progress, controllers, queues, scheduler)))
     results = [Result(outcome) for outcome in outcomes]
     return results[0] if len(results) == 1 and not results[0].axes else results
 
@@ -71,6 +74,7 @@ def compare(
     out: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
     controllers: Mapping[str, Factory] | None = None,
+    queues: Mapping[str, QueueFactory] | None = None,
     scheduler: type[Scheduler] | None = None,
 ) -> Comparison:
     """Runs all combinations of the values of `vary`, with the same seeds.
@@ -82,7 +86,7 @@ def compare(
     if not axes:
         raise ScenarioError("nothing to compare: give vary={KEY: [A, B, ...]}")
     compared = source.told(
-        lambda: _core.compare(source.settings, axes, how(threads, out, progress, controllers, scheduler))
+        lambda: _core.compare(source.settings, axes, how(threads, out, progress, controllers, queues, scheduler))
     )
     return Comparison(compared)
 
@@ -204,6 +208,7 @@ def how(
     out: str | os.PathLike[str] | None,
     progress: bool | None,
     controllers: Mapping[str, Factory] | None = None,
+    queues: Mapping[str, QueueFactory] | None = None,
     scheduler: type[Scheduler] | None = None,
 ) -> dict[str, Any]:
     """How runs are made, as the core takes it."""
@@ -213,6 +218,7 @@ def how(
         "command": ["python", *sys.argv],
         "note": _note,
         "controllers": factories(controllers),
+        "queues": queue_factories(queues),
         "scheduler": scheduler_factory(scheduler),
         "progress": _bar(progress),
     }

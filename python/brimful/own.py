@@ -1,4 +1,5 @@
-"""Ideas of one's own in the simulator: congestion controllers and tunnel schedulers in Python.
+"""Ideas of one's own in the simulator: congestion controllers and tunnel schedulers in Python (queue
+managements are in `_queue.py`).
 
     class Steady(brimful.Controller):
         def on_ack(self, ack):
@@ -168,16 +169,17 @@ class Scheduler:
 Factory = Callable[[int, int], Controller]
 C = TypeVar("C", bound=type[Controller])
 
+_KEY = 'cc = "python:mine"'
 #: Controllers that every run knows.
 _registered: dict[str, Factory] = {}
 
 
 def controller(name: str) -> Callable[[C], C]:
     """Makes a class known to all runs of this process as `cc = "python:NAME"`."""
-    _check_name(name)
+    check_name("controllers", name, _KEY)
 
     def register(cls: C) -> C:
-        _check_class(name, cls)
+        check_class("controllers", name, cls, Controller)
         _registered[name] = cls
         return cls
 
@@ -187,8 +189,8 @@ def controller(name: str) -> Callable[[C], C]:
 def factories(controllers: Mapping[str, Factory] | None) -> dict[str, Factory]:
     """The registered controllers and those of a run, which go first."""
     for name, factory in (controllers or {}).items():
-        _check_name(name)
-        _check_class(name, factory)
+        check_name("controllers", name, _KEY)
+        check_class("controllers", name, factory, Controller)
     return {**_registered, **(controllers or {})}
 
 
@@ -199,14 +201,14 @@ def scheduler_factory(cls: type[Scheduler] | None) -> type[Scheduler] | None:
     return cls
 
 
-def _check_name(name: object) -> None:
+def check_name(what: str, name: object, example: str) -> None:
+    """Checks a name behind `python:`; `what` is the argument, `example` how a scenario says it."""
     if not isinstance(name, str) or not name or name.startswith("python:"):
-        raise ScenarioError(
-            f'controllers: {name!r} is no name; give "mine" and say cc = "python:mine"'
-        )
+        raise ScenarioError(f'{what}: {name!r} is no name; give "mine" and say {example}')
 
 
-def _check_class(name: str, factory: object) -> None:
-    is_foreign = isinstance(factory, type) and not issubclass(factory, Controller)
+def check_class(what: str, name: str, factory: object, base: type) -> None:
+    """Checks that a factory is a class of this base, or some other callable."""
+    is_foreign = isinstance(factory, type) and not issubclass(factory, base)
     if is_foreign or not callable(factory):
-        raise ScenarioError(f"controllers: {name}: {factory!r} is no class derived from Controller")
+        raise ScenarioError(f"{what}: {name}: {factory!r} is no class derived from {base.__name__}")

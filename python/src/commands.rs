@@ -2,7 +2,7 @@
 
 use crate::errors::{ScenarioError, raised};
 use crate::outcome::{Claims, Compared, Outcome};
-use crate::own::OwnSimulator;
+use crate::own::{Factories, OwnSimulator};
 use crate::watching::Watching;
 use ::reproduce::{Choice, File, Plan, SYSTEMS};
 use pyo3::prelude::*;
@@ -11,7 +11,6 @@ use runner::{
     check_seeds, combinations, label, single, write,
 };
 use scenario::{Overrides, Point, RunResult, Summary};
-use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -67,7 +66,9 @@ pub(crate) struct How {
     /// Called with each note on what is done otherwise than was asked for.
     note: Py<PyAny>,
     /// Congestion controllers in Python, by the name behind `python:`.
-    controllers: BTreeMap<String, Py<PyAny>>,
+    controllers: Factories,
+    /// Queue managements in Python, likewise.
+    queues: Factories,
     /// A tunnel's scheduler in Python, instead of the scenario's.
     scheduler: Option<Py<PyAny>>,
     /// Called with the number of runs; gives a callable that is told of each run that has ended.
@@ -101,18 +102,22 @@ impl How {
             None => None,
         };
         let watching = Watching::new(progress);
-        let own = self.controllers.iter();
-        let own: BTreeMap<_, _> = own
-            .map(|(name, factory)| (name.clone(), factory.clone_ref(py)))
-            .collect();
+        let copied = |factories: &Factories| -> Factories {
+            let copies = factories.iter();
+            copies
+                .map(|(name, factory)| (name.clone(), factory.clone_ref(py)))
+                .collect()
+        };
+        let (controllers, queues) = (copied(&self.controllers), copied(&self.queues));
         let scheduler = self.scheduler.as_ref().map(|factory| factory.clone_ref(py));
         // the callable belongs to this thread, which waits without the interpreter
         py.detach(move || {
             let work = || {
                 let folder = self.out.as_deref().map(Results::create).transpose()?;
-                let simulator: Arc<dyn Runner> = match own.is_empty() && scheduler.is_none() {
+                let has_none = controllers.is_empty() && queues.is_empty() && scheduler.is_none();
+                let simulator: Arc<dyn Runner> = match has_none {
                     true => Arc::new(Simulator::default()),
-                    false => Arc::new(OwnSimulator::new(own, scheduler)),
+                    false => Arc::new(OwnSimulator::new(controllers, queues, scheduler)),
                 };
                 let engine = Engine::new(self.threads, Stop::default());
                 let runs = engine.run(&simulator, points, &watching)?;

@@ -215,7 +215,7 @@ pub struct WireSpec<'a> {
     /// Room before the transmitter.
     pub buffer: Capacity,
     /// How that room is managed.
-    pub queue: LinkQueue,
+    pub queue: &'a LinkQueue,
     /// Random loss of each packet, 0 to 1.
     pub loss: f64,
     /// When it carries nothing.
@@ -235,7 +235,7 @@ impl<'a> WireSpec<'a> {
             rate_steps: &[],
             delay,
             buffer: path.buffer,
-            queue: LinkQueue::DropTail,
+            queue: &LinkQueue::DropTail,
             loss: path.loss,
             outage: None,
             jitter: path.jitter,
@@ -256,7 +256,7 @@ impl<'a> WireSpec<'a> {
             rate_steps: &link.rate_steps,
             delay: link.delay,
             buffer: link.buffer,
-            queue: link.queue,
+            queue: &link.queue,
             loss: link.loss,
             outage: link.outage,
             jitter: Duration::ZERO,
@@ -281,11 +281,11 @@ impl<'a> WireSpec<'a> {
         streams: &Streams,
         began: Instant,
     ) -> Result<Link<P>, Error> {
-        let queue = self.queue().map_err(|source| Error::Queue {
+        let streams = streams.child("link").child(self.name);
+        let queue = self.queue(&streams).map_err(|source| Error::Queue {
             queue: self.name.to_owned(),
             source,
         })?;
-        let streams = streams.child("link").child(self.name);
         Ok(Link::new(LinkParts {
             rates: Rates::stepped(self.rate, self.rate_steps),
             delay: self.delay,
@@ -307,10 +307,14 @@ impl<'a> WireSpec<'a> {
 
     fn queue<P: Packet + Send + 'static>(
         &self,
+        streams: &Streams,
     ) -> Result<Box<dyn QueueManagement<P>>, queue::ConfigError> {
         Ok(match self.queue {
             LinkQueue::DropTail => Box::new(DropTail::new(self.buffer)?),
             LinkQueue::CoDel => Box::new(CoDel::new(CoDelConfig::default(), self.buffer)?),
+            LinkQueue::Own(own) => {
+                Box::new(own.build(self.buffer, streams.stream("queue").next_u64())?)
+            }
         })
     }
 }

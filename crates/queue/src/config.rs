@@ -3,7 +3,7 @@
 use crate::queue::Queue;
 use crate::{
     BackpressureConfig, Capacity, ClassesConfig, CoDelConfig, ConfigError, DualPi2Config,
-    FqCoDelConfig, LateBindingConfig, PacedConfig, Packet, RedConfig, SfqConfig,
+    FqCoDelConfig, LateBindingConfig, OwnConfig, PacedConfig, Packet, RedConfig, SfqConfig,
 };
 use units::Rng;
 
@@ -29,6 +29,8 @@ pub enum DisciplineConfig {
     LateBinding(LateBindingConfig),
     /// The UPF's queue above late binding.
     Paced(PacedConfig),
+    /// One that the caller brings along.
+    Own(OwnConfig),
 }
 
 impl DisciplineConfig {
@@ -36,7 +38,8 @@ impl DisciplineConfig {
     /// A value that the algorithm cannot work with.
     pub fn check(&self) -> Result<(), ConfigError> {
         match self {
-            Self::DropTail => Ok(()),
+            // whether somebody knows the name is seen as it is built
+            Self::DropTail | Self::Own(_) => Ok(()),
             Self::CoDel(config) => config.check(),
             Self::FqCoDel(config) => config.check(),
             Self::Sfq(config) => config.check(),

@@ -33,6 +33,15 @@ pub enum ConfigError {
     /// Classes within a class.
     #[error("a class has classes of its own, expected a discipline without classes")]
     NestedClasses,
+    /// A discipline of the caller's that nobody brings along.
+    #[error(
+        "queue management {name:?} is not known here, expected one that the caller of the run brings \
+         along: from Python, by queues={{...}} or @brimful.queue"
+    )]
+    UnknownDiscipline {
+        /// The name that was asked for.
+        name: String,
+    },
 }
 
 /// Refuses a value that fails its condition.

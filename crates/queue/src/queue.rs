@@ -3,7 +3,7 @@
 use crate::backpressure::{Backpressure as _, Limiter};
 use crate::{
     Capacity, Classes, CoDel, ConfigError, Dequeued, DisciplineConfig, DropTail, DualPi2, FqCoDel,
-    LateBinding, Occupancy, Paced, Packet, QueueConfig, QueueManagement, Red, Room, Sfq, Slot,
+    LateBinding, Occupancy, Own, Paced, Packet, QueueConfig, QueueManagement, Red, Room, Sfq, Slot,
 };
 use units::{Bytes, Instant, Rng, Streams};
 
@@ -19,6 +19,7 @@ pub(crate) enum Discipline<P> {
     Classes(Classes<P>),
     LateBinding(LateBinding<P>),
     Paced(Paced<P>),
+    Own(Own<P>),
 }
 
 impl<P: Packet + Send> Discipline<P> {
@@ -33,6 +34,7 @@ impl<P: Packet + Send> Discipline<P> {
                 Self::LateBinding(LateBinding::new(config.clone(), capacity)?)
             }
             DisciplineConfig::Paced(config) => Self::Paced(Paced::new(config.clone(), capacity)?),
+            DisciplineConfig::Own(config) => Self::Own(config.build(capacity, rng.next_u64())?),
             DisciplineConfig::DropTail => Self::DropTail(DropTail::new(capacity)?),
             DisciplineConfig::FqCoDel(config) => {
                 Self::FqCoDel(FqCoDel::new(config.clone(), capacity, rng)?)
@@ -71,6 +73,7 @@ macro_rules! to_discipline {
             Discipline::Classes($discipline) => $call,
             Discipline::LateBinding($discipline) => $call,
             Discipline::Paced($discipline) => $call,
+            Discipline::Own($discipline) => $call,
         }
     };
 }

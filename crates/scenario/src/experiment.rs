@@ -4,7 +4,7 @@
 use crate::moving::MovingSpec;
 use crate::tunnel::TunnelSpec;
 use cc::{BuildConfig, RateReport, cdbe, meld};
-use queue::Capacity;
+use queue::{Capacity, OwnConfig};
 use ran::{BearerConfig, CellConfig};
 use rapid::AllocatorConfig;
 use std::path::PathBuf;
@@ -102,13 +102,15 @@ pub struct LinkSpec {
 }
 
 /// How the buffer of a wire is managed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum LinkQueue {
     /// First in, first out; what does not fit is dropped.
     #[default]
     DropTail,
     /// CoDel (RFC 8289) with its own constants.
     CoDel,
+    /// One that the caller brings along.
+    Own(OwnConfig),
 }
 
 /// A time during which a wire carries nothing: what is sent into it is lost.
@@ -310,19 +312,17 @@ impl CdbeSpec {
 /// A congestion control by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CcSpec {
-    /// As [`cc::build`] takes it, or behind [`Self::OWN`] that of one which the caller brings along.
+    /// As [`cc::build`] takes it, or behind [`OWN`] that of one which the caller brings along.
     pub name: String,
 }
 
-impl CcSpec {
-    /// What names of controllers begin with that are written in Python.
-    pub const OWN: &str = "python:";
+/// What names of controllers and queue managements begin with that are written in Python.
+pub const OWN: &str = "python:";
 
-    /// Whether a name is that of a controller which the caller brings along.
-    pub fn is_own(name: &str) -> bool {
-        let own = name.strip_prefix(Self::OWN);
-        own.is_some_and(|own| !own.is_empty())
-    }
+/// Whether a name is that of a mechanism which the caller brings along.
+pub fn is_own(name: &str) -> bool {
+    let own = name.strip_prefix(OWN);
+    own.is_some_and(|own| !own.is_empty())
 }
 
 /// What an application does.

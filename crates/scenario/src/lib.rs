@@ -42,8 +42,8 @@ pub use comparison::{CompareError, Compared, Labelled, compare};
 pub use error::{Problem, ScenarioError};
 pub use experiment::{
     AccessSpec, AppSpec, CcSpec, CdbeSpec, CellSpec, ChannelSpec, Direction, EcnSpec, Experiment,
-    FlowSpec, LinkQueue, LinkSpec, LoadSpec, MeldSpec, OutageSpec, PathSpec, PepMode, PepSpec,
-    ReportSpec, ReporterSpec, TcpSpec, Transport, UeSpec,
+    FlowSpec, LinkQueue, LinkSpec, LoadSpec, MeldSpec, OWN, OutageSpec, PathSpec, PepMode, PepSpec,
+    ReportSpec, ReporterSpec, TcpSpec, Transport, UeSpec, is_own,
 };
 pub use keys::{Fallback, Key, Kind, Range, Section, keys, markdown};
 pub use load::Embedded;

@@ -5,6 +5,7 @@ mod steps;
 
 use crate::document::{Node, Table, Value, parse_value};
 use crate::error::{Checked, Fault, either, fault};
+use crate::experiment::is_own;
 use crate::keys::{Fallback, Key, Kind, Range, Section, keys, section};
 use crate::resolved::{Resolved, ResolvedValue};
 use crate::source::Position;
@@ -301,6 +302,17 @@ impl<'a> Reader<'a> {
     pub(crate) fn choice(&mut self, name: &str) -> Checked<&'static str> {
         let value = self.optional_choice(name)?;
         self.must(name, value)
+    }
+
+    /// One of the words that the table of keys allows, or the name of what the caller brings along.
+    pub(crate) fn choice_or_own(&mut self, name: &str) -> Checked<&'a str> {
+        if let Some(Value::String(own)) = self.given(name).map(|node| &node.value)
+            && is_own(own)
+        {
+            self.put(name, ResolvedValue::Text(own.clone()));
+            return Ok(own);
+        }
+        self.choice(name)
     }
 
     /// A truth value, if given or defaulted.

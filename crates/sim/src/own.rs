@@ -1,7 +1,9 @@
-//! Mechanisms that the caller brings along, beside those of the crates `cc` and `multipath`.
+//! Mechanisms that the caller brings along, beside those of the crates `cc`, `multipath` and `queue`.
 
 use cc::{BuildConfig, CongestionControl, UnknownController};
 use multipath::scheduler::{self, Scheduler, UnknownScheduler};
+use queue::{DisciplineConfig, Docket, Judge, Judges, OwnConfig};
+use scenario::{AccessSpec, Experiment, LinkQueue, TunnelAccess};
 use std::sync::Arc;
 
 /// Makes mechanisms for [`crate::Simulation::with_mechanisms`]. A run is as deterministic as what it
@@ -18,10 +20,25 @@ pub trait Mechanisms: Send + Sync {
     fn scheduler(&self) -> Option<Box<dyn Scheduler>> {
         None
     }
+
+    /// What decides in a queue whose management has that name (`python:mine`); none if it is not
+    /// known. Asked once for each such queue.
+    fn queue(&self, _name: &str, _queue: Docket) -> Option<Box<dyn Judge>> {
+        None
+    }
 }
 
 /// None.
 impl Mechanisms for () {}
+
+/// The caller's mechanisms as the queues ask them.
+struct Queues(Arc<dyn Mechanisms>);
+
+impl Judges for Queues {
+    fn judge(&self, name: &str, queue: Docket) -> Option<Box<dyn Judge>> {
+        self.0.queue(name, queue)
+    }
+}
 
 /// All mechanisms of a run: the caller's, and those of the crates.
 #[derive(Clone)]
@@ -47,11 +64,58 @@ impl Registry {
         }
     }
 
+    /// Tells the queues of an experiment that are the caller's whom to ask.
+    pub(crate) fn find_queues(&self, experiment: &mut Experiment) {
+        let judges: Arc<dyn Judges> = Arc::new(Queues(Arc::clone(&self.own)));
+        each_own(experiment, &mut |own| own.judged_by(&judges));
+    }
+
     /// The caller's scheduler, or that of this name.
     pub(crate) fn scheduler(&self, name: &str) -> Result<Box<dyn Scheduler>, UnknownScheduler> {
         match self.own.scheduler() {
             Some(own) => Ok(own),
             None => scheduler::build(name),
         }
+    }
+}
+
+/// Visits every queue management of an experiment that is the caller's.
+fn each_own(experiment: &mut Experiment, visit: &mut dyn FnMut(&mut OwnConfig)) {
+    let mut links = Vec::new();
+    match &mut experiment.access {
+        AccessSpec::Link(link) => links.push(link),
+        AccessSpec::Cell(cell) => {
+            for queues in cell.config.queues.iter_mut() {
+                of_discipline(&mut queues.upf.discipline, visit);
+                of_discipline(&mut queues.rlc.discipline, visit);
+                for sdap in queues.sdap.iter_mut() {
+                    of_discipline(&mut sdap.discipline, visit);
+                }
+            }
+        }
+    }
+    for tunnel in experiment.tunnel.iter_mut() {
+        let paths = tunnel.paths.iter_mut();
+        links.extend(paths.filter_map(|path| match &mut path.access {
+            TunnelAccess::Link(link) => Some(link),
+            TunnelAccess::Cell => None,
+        }));
+    }
+    for link in links {
+        if let LinkQueue::Own(own) = &mut link.queue {
+            visit(own);
+        }
+    }
+}
+
+fn of_discipline(discipline: &mut DisciplineConfig, visit: &mut dyn FnMut(&mut OwnConfig)) {
+    match discipline {
+        DisciplineConfig::Own(own) => visit(own),
+        DisciplineConfig::Classes(classes) => {
+            for class in &mut classes.classes {
+                of_discipline(&mut class.discipline, visit);
+            }
+        }
+        _ => {}
     }
 }

@@ -21,10 +21,13 @@ impl Simulation {
     /// # Errors
     /// The first thing that is wrong with the experiment.
     pub fn new(experiment: &Experiment, seed: u64) -> Result<Self, Error> {
-        Self::with_mechanisms(experiment, seed, Arc::new(()))
+        Ok(Self {
+            world: build(experiment, seed, Registry::new(Arc::new(())))?,
+        })
     }
 
-    /// As [`Self::new`], with mechanisms of the caller beside those of the crates `cc` and `multipath`.
+    /// As [`Self::new`], with mechanisms of the caller beside those of the crates `cc`, `multipath` and
+    /// `queue`.
     ///
     /// # Errors
     /// The first thing that is wrong with the experiment.
@@ -33,8 +36,10 @@ impl Simulation {
         seed: u64,
         own: Arc<dyn Mechanisms>,
     ) -> Result<Self, Error> {
+        let (mut experiment, own) = (experiment.clone(), Registry::new(own));
+        own.find_queues(&mut experiment);
         Ok(Self {
-            world: build(experiment, seed, Registry::new(own))?,
+            world: build(&experiment, seed, own)?,
         })
     }
 

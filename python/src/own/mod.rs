@@ -1,7 +1,7 @@
-//! Congestion controllers and tunnel schedulers that are written in Python.
+//! Congestion controllers, queue managements and tunnel schedulers that are written in Python.
 //!
 //! Each event takes the interpreter for a moment, so a run with such a mechanism is many times
-//! slower than one without. What it raises, and what it answers that is no window, rate or path, ends
+//! slower than one without. What it raises, and what it answers that is no window, rate, verdict or path, ends
 //! its run as failed; the first such failure is kept with its traceback.
 
 use cc::delivery_rate::DeliveryRate;
@@ -12,37 +12,47 @@ use cc::{
 use multipath::scheduler::Scheduler;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use queue::{Docket, Judge};
 use runner::{Error, Runner, Stop, drive};
-use scenario::{CcSpec, Experiment, RunResult};
+use scenario::{Experiment, OWN, RunResult};
 use sim::{Mechanisms, Simulation};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use units::{BitRate, Bytes};
 
+mod queues;
 mod scheduler;
 
+use queues::PyQueue;
 use scheduler::PyScheduler;
 
 /// A window or rate that no path has: some petabytes, in bytes or bit/s.
 const MOST: f64 = 1e15;
 
-/// Makes runs in the simulator, with controllers in Python.
+/// Callables in Python, by the name behind `python:`.
+pub(crate) type Factories = BTreeMap<String, Py<PyAny>>;
+
+/// Makes runs in the simulator, with mechanisms in Python.
 pub(crate) struct OwnSimulator {
-    /// Called with `mss` and `initial_window`, by name.
-    controllers: Arc<BTreeMap<String, Py<PyAny>>>,
+    /// Called with `mss` and `initial_window`.
+    controllers: Arc<Factories>,
+    /// Called without arguments, for each queue.
+    queues: Arc<Factories>,
     /// Called without arguments, for each end of a tunnel.
     scheduler: Option<Arc<Py<PyAny>>>,
 }
 
 impl OwnSimulator {
-    /// With controllers by the name behind `python:`, and the scheduler of all tunnels.
+    /// With controllers and queues, and the scheduler of all tunnels.
     pub(crate) fn new(
-        controllers: BTreeMap<String, Py<PyAny>>,
+        controllers: Factories,
+        queues: Factories,
         scheduler: Option<Py<PyAny>>,
     ) -> Self {
         Self {
             controllers: Arc::new(controllers),
+            queues: Arc::new(queues),
             scheduler: scheduler.map(Arc::new),
         }
     }
@@ -54,6 +64,7 @@ impl Runner for OwnSimulator {
         let failure = Failure::default();
         let own = Own {
             controllers: Arc::clone(&self.controllers),
+            queues: Arc::clone(&self.queues),
             scheduler: self.scheduler.clone(),
             failure: failure.clone(),
         };
@@ -110,14 +121,15 @@ impl Failure {
 
 /// The mechanisms of a run.
 struct Own {
-    controllers: Arc<BTreeMap<String, Py<PyAny>>>,
+    controllers: Arc<Factories>,
+    queues: Arc<Factories>,
     scheduler: Option<Arc<Py<PyAny>>>,
     failure: Failure,
 }
 
 impl Mechanisms for Own {
     fn controller(&self, name: &str, config: BuildConfig) -> Option<Box<dyn CongestionControl>> {
-        let name = name.strip_prefix(CcSpec::OWN)?;
+        let name = name.strip_prefix(OWN)?;
         let factory = self.controllers.get(name)?;
         let mut controller = PyController {
             name: name.to_owned(),
@@ -139,6 +151,13 @@ impl Mechanisms for Own {
     fn scheduler(&self) -> Option<Box<dyn Scheduler>> {
         let factory = self.scheduler.as_ref()?;
         Some(Box::new(PyScheduler::new(factory, self.failure.clone())))
+    }
+
+    fn queue(&self, name: &str, docket: Docket) -> Option<Box<dyn Judge>> {
+        let name = name.strip_prefix(OWN)?;
+        let factory = self.queues.get(name)?;
+        let queue = PyQueue::new(name, factory, docket, self.failure.clone());
+        Some(Box::new(queue))
     }
 }
 

@@ -215,7 +215,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 ]),
                 Value("auto"),
                 Any,
-                "Queue management; `auto`: `default` where the RLC has `default`, else `sfq`.",
+                "Queue management; `auto`: `default` where the RLC has `default`, else `sfq`; `python:NAME`: one in Python.",
             ),
             key(
                 "capacity",
@@ -257,7 +257,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 ]),
                 Value("auto"),
                 Any,
-                "Queue management; `auto`: `default` where the RLC has `default`, else `drop-tail`.",
+                "Queue management; `auto`: `default` where the RLC has `default`, else `drop-tail`; `python:NAME`: one in Python.",
             ),
             key(
                 "capacity",
@@ -307,7 +307,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 ]),
                 Value("drop-tail"),
                 Any,
-                "Queue management; `default`: packets are bound to a transport block only as the MAC pulls.",
+                "Queue management; `default`: packets are bound to a transport block only as the MAC pulls; `python:NAME`: one in Python.",
             ),
             key(
                 "dynrlc-target",

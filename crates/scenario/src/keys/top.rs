@@ -332,7 +332,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Choice(&["drop-tail", "codel"]),
                 Value("drop-tail"),
                 Any,
-                "How that buffer is managed.",
+                "How that buffer is managed; `python:NAME`: by a class in Python.",
             ),
             key(
                 "loss",

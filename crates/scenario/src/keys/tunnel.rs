@@ -62,7 +62,7 @@ const PATH_KEYS: &[Key] = &[
         Choice(&["drop-tail", "codel"]),
         Value("drop-tail"),
         Any,
-        "How that buffer is managed.",
+        "How that buffer is managed; `python:NAME`: by a class in Python.",
     ),
     key(
         "loss",

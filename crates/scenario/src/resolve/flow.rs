@@ -5,7 +5,7 @@ use super::{check_name, check_unique, copy_name};
 use crate::document::Node;
 use crate::error::{Checked, Fault, either, fault};
 use crate::experiment::{
-    AppSpec, CcSpec, Direction, EcnSpec, FlowSpec, ReporterSpec, TcpSpec, Transport,
+    AppSpec, CcSpec, Direction, EcnSpec, FlowSpec, ReporterSpec, TcpSpec, Transport, is_own,
 };
 use crate::reader::Reader;
 use crate::resolved::{Resolved, ResolvedValue};
@@ -299,7 +299,7 @@ fn sender(
         ));
     }
     let cc = reader.text("cc")?;
-    if !cc::names().contains(&cc.as_str()) && !CcSpec::is_own(&cc) {
+    if !cc::names().contains(&cc.as_str()) && !is_own(&cc) {
         return Err(fault(
             reader.place("cc"),
             format!("unknown congestion control \"{cc}\""),

@@ -2,13 +2,14 @@
 
 use crate::document::{Node, Value};
 use crate::error::{Checked, fault};
-use crate::experiment::ChannelSpec;
+use crate::experiment::{ChannelSpec, is_own};
 use crate::reader::Reader;
 use crate::resolved::ResolvedValue;
 use queue::{
     BackpressureConfig, Capacity, ClassConfig, ClassScheduler, ClassesConfig, CoDelConfig,
     DisciplineConfig, DrqlConfig, DualPi2Config, DynRlcConfig, FiveGBdpConfig, FqCoDelConfig,
-    LateBindingConfig, PacedConfig, QueueConfig, Ratio, RedConfig, SfqConfig, Unit, UspConfig,
+    LateBindingConfig, OwnConfig, PacedConfig, QueueConfig, Ratio, RedConfig, SfqConfig, Unit,
+    UspConfig,
 };
 use radio::trace::Content;
 use ran::{CellConfig, QueuesConfig};
@@ -154,18 +155,18 @@ fn common(reader: &mut Reader<'_>, slot: Duration) -> Checked<Common> {
 }
 
 /// The algorithms of the three layers.
-struct Algorithms {
-    rlc: &'static str,
-    sdap: &'static str,
-    upf: &'static str,
+struct Algorithms<'a> {
+    rlc: &'a str,
+    sdap: &'a str,
+    upf: &'a str,
 }
 
-impl Algorithms {
-    fn choose(rlc: &mut Reader<'_>, sdap: &mut Reader<'_>, upf: &mut Reader<'_>) -> Checked<Self> {
-        let below = rlc.choice("algorithm")?;
+impl<'a> Algorithms<'a> {
+    fn choose(rlc: &mut Reader<'a>, sdap: &mut Reader<'a>, upf: &mut Reader<'a>) -> Checked<Self> {
+        let below = rlc.choice_or_own("algorithm")?;
         let is_late = below == "default";
-        let chosen = |reader: &mut Reader<'_>, otherwise| {
-            let name = match reader.choice("algorithm")? {
+        let chosen = |reader: &mut Reader<'a>, otherwise| {
+            let name = match reader.choice_or_own("algorithm")? {
                 "auto" if is_late => "default",
                 "auto" => otherwise,
                 name => name,
@@ -236,7 +237,7 @@ impl Algorithms {
 
 /// Whether an algorithm acts on packets that wait in its queue.
 fn is_aqm(name: &str) -> bool {
-    matches!(name, "codel" | "fq-codel" | "red" | "dualpi2" | "default")
+    matches!(name, "codel" | "fq-codel" | "red" | "dualpi2" | "default") || is_own(name)
 }
 
 fn sdap_queue(reader: &mut Reader<'_>, name: &str, common: &Common) -> Checked<QueueConfig> {
@@ -315,6 +316,7 @@ fn discipline(reader: &mut Reader<'_>, name: &str, common: &Common) -> Checked<D
             allowance: common.allowance,
             ecn: common.ecn,
         }),
+        own if is_own(own) => DisciplineConfig::Own(OwnConfig::new(own)),
         _ => DisciplineConfig::DropTail,
     })
 }

@@ -3,13 +3,14 @@
 use super::{Access, MOST_RATE_STEPS, check_name, reports};
 use crate::document::Node;
 use crate::error::{Checked, either, fault};
-use crate::experiment::{ChannelSpec, LinkQueue, LinkSpec, OutageSpec, UeSpec};
+use crate::experiment::{ChannelSpec, LinkQueue, LinkSpec, OutageSpec, UeSpec, is_own};
 use crate::reader::Reader;
 use crate::resolved::{Resolved, ResolvedValue};
 use crate::tunnel::{Carrier, TunnelAccess, TunnelPathSpec, TunnelSpec};
 use crate::{PepMode, PepSpec};
 use multipath::reorder::{Late, ReorderConfig, WaitRule};
 use multipath::scheduler::PathSet;
+use queue::OwnConfig;
 use units::{BitRate, Duration, Packets};
 
 /// Most paths.
@@ -252,8 +253,9 @@ fn link(reader: &mut Reader<'_>, index: usize, defaults: &Defaults) -> Checked<L
 
 /// The key `queue` of a wire.
 pub(super) fn queue(reader: &mut Reader<'_>) -> Checked<LinkQueue> {
-    Ok(match reader.choice("queue")? {
+    Ok(match reader.choice_or_own("queue")? {
         "codel" => LinkQueue::CoDel,
+        own if is_own(own) => LinkQueue::Own(OwnConfig::new(own)),
         _ => LinkQueue::DropTail,
     })
 }

@@ -226,7 +226,7 @@ impl Builder<'_> {
             rate_steps: &[],
             delay: Duration::ZERO,
             buffer: Capacity::Unlimited,
-            queue: LinkQueue::DropTail,
+            queue: &LinkQueue::DropTail,
             loss: 0.0,
             outage: None,
             jitter: Duration::ZERO,

@@ -1,0 +1,394 @@
+//! A discipline that the caller brings along: first in, first out, with a judge.
+//!
+//! ```text
+//!   enqueue -> [ on_arrival ] -> first in, first out -> [ on_departure ] -> dequeue
+//!              accept, mark, drop                       accept, mark, drop
+//! ```
+//!
+//! The judge sees what is known of a packet ([`Case`]), the queue keeps the packets: whatever a judge
+//! answers, none is lost, sent twice or out of order. A judge makes one decision at a time, so drop-tail,
+//! RED, BLUE, PIE (at arrival) and CoDel (at departure) are judges; disciplines with an order of their own
+//! (SFQ, FQ-CoDel, DualPI2) are not.
+
+use crate::fifo::{Fifo, told_by_mark};
+use crate::{Capacity, ConfigError, Dequeued, Ecn, Occupancy, Packet, QueueManagement, Slot};
+use std::fmt;
+use std::sync::Arc;
+use units::{Bytes, Duration, Instant};
+
+/// A packet that is to be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// The time.
+    pub now: Instant,
+    /// Bytes of the packet in the queue.
+    pub bytes: Bytes,
+    /// Its flow, as [`Packet::flow`].
+    pub flow: u64,
+    /// Its QoS flow identifier, 0 to 63.
+    pub qfi: u8,
+    /// What it says of ECN.
+    pub ecn: Ecn,
+    /// How long it has waited; zero on arrival.
+    pub sojourn: Duration,
+    /// What waits beside it: on departure, behind it.
+    pub others: Occupancy,
+    /// Whether it fits beside the others. On arrival, what does not fit is dropped whatever the judge
+    /// says; on departure always true.
+    pub has_room: bool,
+}
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It goes on as it is.
+    Accept,
+    /// It tells its transport of congestion: marked and kept if it understands marks (or is marked
+    /// already), else dropped.
+    Mark,
+    /// It is dropped.
+    Drop,
+}
+
+/// Decides about the packets of one queue.
+pub trait Judge: Send {
+    /// A packet comes.
+    fn on_arrival(&mut self, case: &Case) -> Verdict;
+    /// The packet at the head may leave: after a drop the next one is judged at once.
+    fn on_departure(&mut self, _case: &Case) -> Verdict {
+        Verdict::Accept
+    }
+    /// A slot has been served below; never of a wired link.
+    fn on_slot(&mut self, _now: Instant, _slot: Slot) {}
+}
+
+/// The queue that a judge is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Docket {
+    /// What it may hold.
+    pub capacity: Capacity,
+    /// For random decisions: of this queue and run alone.
+    pub seed: u64,
+}
+
+/// Makes judges by name.
+pub trait Judges: Send + Sync {
+    /// A new judge of that name; none if it is not known.
+    fn judge(&self, name: &str, docket: Docket) -> Option<Box<dyn Judge>>;
+}
+
+/// A discipline of the caller's, by its name: equal to any other of the same name.
+#[derive(Clone)]
+pub struct OwnConfig {
+    name: String,
+    /// Who makes its judges; none while nobody has been found.
+    judges: Option<Arc<dyn Judges>>,
+}
+
+impl OwnConfig {
+    /// Of that name. It can be built once [`Self::judged_by`] somebody.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            judges: None,
+        }
+    }
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+    /// From now on its queues have judges of these.
+    pub fn judged_by(&mut self, judges: &Arc<dyn Judges>) {
+        self.judges = Some(Arc::clone(judges));
+    }
+    /// An empty queue. `seed` is what its judge may draw from.
+    ///
+    /// # Errors
+    /// A capacity of zero, or a name that nobody knows.
+    pub fn build<P: Packet>(&self, capacity: Capacity, seed: u64) -> Result<Own<P>, ConfigError> {
+        capacity.check()?;
+        let judges = self.judges.as_ref();
+        let judge = judges.and_then(|judges| judges.judge(&self.name, Docket { capacity, seed }));
+        let Some(judge) = judge else {
+            return Err(ConfigError::UnknownDiscipline {
+                name: self.name.clone(),
+            });
+        };
+        Ok(Own {
+            capacity,
+            packets: Fifo::new(),
+            judge,
+        })
+    }
+}
+
+impl fmt::Debug for OwnConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OwnConfig").field(&self.name).finish()
+    }
+}
+
+impl PartialEq for OwnConfig {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for OwnConfig {}
+
+/// One queue with a judge.
+pub struct Own<P> {
+    capacity: Capacity,
+    packets: Fifo<P>,
+    judge: Box<dyn Judge>,
+}
+
+impl<P: fmt::Debug> fmt::Debug for Own<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Own")
+            .field("capacity", &self.capacity)
+            .field("packets", &self.packets)
+            .finish_non_exhaustive()
+    }
+}
+
+fn case<P: Packet>(now: Instant, packet: &P, sojourn: Duration, others: Occupancy) -> Case {
+    Case {
+        now,
+        bytes: packet.bytes(),
+        flow: packet.flow(),
+        qfi: packet.qfi(),
+        ecn: packet.ecn(),
+        sojourn,
+        others,
+        has_room: true,
+    }
+}
+
+impl<P: Packet + Send> QueueManagement<P> for Own<P> {
+    fn enqueue(&mut self, now: Instant, mut packet: P) -> Result<(), P> {
+        let held = self.packets.occupancy();
+        let has_room = self.capacity.admits(held, packet.bytes());
+        let case = Case {
+            has_room,
+            ..case(now, &packet, Duration::ZERO, held)
+        };
+        let is_kept = match self.judge.on_arrival(&case) {
+            _ if !has_room => false,
+            Verdict::Accept => true,
+            Verdict::Mark => told_by_mark(&mut packet),
+            Verdict::Drop => false,
+        };
+        if !is_kept {
+            return Err(packet);
+        }
+        self.packets.push(now, packet);
+        Ok(())
+    }
+
+    fn dequeue(
+        &mut self,
+        now: Instant,
+        budget: Bytes,
+        dropped: &mut dyn FnMut(P),
+    ) -> Option<Dequeued<P>> {
+        loop {
+            let head = self.packets.front()?;
+            let bytes = head.packet.bytes();
+            if bytes > budget {
+                return None;
+            }
+            let held = self.packets.occupancy();
+            let others = Occupancy {
+                packets: held.packets - 1,
+                bytes: held.bytes - bytes,
+            };
+            let sojourn = now.saturating_since(head.enqueued_at);
+            let is_sent = match self
+                .judge
+                .on_departure(&case(now, &head.packet, sojourn, others))
+            {
+                Verdict::Accept => true,
+                Verdict::Mark => self.packets.front_mut().is_some_and(told_by_mark),
+                Verdict::Drop => false,
+            };
+            let first = self.packets.pop()?;
+            if is_sent {
+                return Some(first);
+            }
+            dropped(first.packet);
+        }
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        self.packets.occupancy()
+    }
+
+    fn on_slot(&mut self, now: Instant, slot: Slot) {
+        self.judge.on_slot(now, slot);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_packet::TestPacket;
+    use crate::{DisciplineConfig, QueueConfig};
+    use proptest::prelude::*;
+    use std::sync::Mutex;
+    use units::{Packets, Streams};
+
+    /// Answers what it is told to, in turn, and keeps what it was asked.
+    #[derive(Clone, Default)]
+    struct Script {
+        verdicts: Vec<Verdict>,
+        asked: Arc<Mutex<Vec<Case>>>,
+    }
+
+    impl Script {
+        fn next(&self, case: &Case) -> Verdict {
+            let mut asked = self.asked.lock().unwrap();
+            asked.push(*case);
+            match self.verdicts.get(asked.len() - 1) {
+                Some(verdict) => *verdict,
+                None => Verdict::Accept,
+            }
+        }
+    }
+
+    impl Judge for Script {
+        fn on_arrival(&mut self, case: &Case) -> Verdict {
+            self.next(case)
+        }
+        fn on_departure(&mut self, case: &Case) -> Verdict {
+            self.next(case)
+        }
+    }
+
+    impl Judges for Script {
+        fn judge(&self, name: &str, _: Docket) -> Option<Box<dyn Judge>> {
+            (name == "script").then(|| Box::new(self.clone()) as Box<dyn Judge>)
+        }
+    }
+
+    fn config(script: &Script) -> OwnConfig {
+        let mut config = OwnConfig::new("script");
+        let judges: Arc<dyn Judges> = Arc::new(script.clone());
+        config.judged_by(&judges);
+        config
+    }
+
+    fn at_ms(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn a_judge_sees_the_packet_and_what_waits_beside_it() {
+        let script = Script::default();
+        let capacity = Capacity::Bytes(Bytes::new(2_500));
+        let mut queue = config(&script).build(capacity, 1).unwrap();
+        let packet = TestPacket::new(1_500).with_flow(7).with_qfi(9);
+        queue.enqueue(at_ms(1), packet).unwrap();
+        queue.enqueue(at_ms(2), TestPacket::new(1_000)).unwrap();
+        // accepted by the judge, but there is no room
+        queue.enqueue(at_ms(3), TestPacket::new(1)).unwrap_err();
+        queue
+            .dequeue(at_ms(5), Bytes::MAX, &mut |_| panic!("dropped"))
+            .unwrap();
+        let asked = script.asked.lock().unwrap();
+        let held = |packets, bytes| Occupancy {
+            packets,
+            bytes: Bytes::new(bytes),
+        };
+        let others: Vec<_> = asked.iter().map(|case| case.others).collect();
+        let expected = [held(0, 0), held(1, 1_500), held(2, 2_500), held(1, 1_000)];
+        assert_eq!(others, expected);
+        let rooms: Vec<_> = asked.iter().map(|case| case.has_room).collect();
+        assert_eq!(rooms, [true, true, false, true]);
+        let last = asked[3];
+        assert_eq!(
+            (last.now, last.sojourn),
+            (at_ms(5), Duration::from_millis(4))
+        );
+        assert_eq!((last.bytes, last.flow, last.qfi), (Bytes::new(1_500), 7, 9));
+    }
+
+    #[test]
+    fn a_mark_drops_what_understands_no_marks() {
+        for (ecn, is_kept) in [(Ecn::NotEct, false), (Ecn::Ect1, true), (Ecn::Ce, true)] {
+            let script = Script {
+                verdicts: vec![Verdict::Accept, Verdict::Mark, Verdict::Mark],
+                ..Script::default()
+            };
+            let mut queue = config(&script).build(Capacity::Unlimited, 1).unwrap();
+            let packet = TestPacket::new(100).with_ecn(ecn);
+            queue.enqueue(at_ms(0), packet).unwrap();
+            let marked = queue.enqueue(at_ms(0), packet);
+            assert_eq!(marked.is_ok(), is_kept, "{ecn:?}");
+            let mut dropped = 0;
+            let next = queue.dequeue(at_ms(0), Bytes::MAX, &mut |_| dropped += 1);
+            assert_eq!(next.map(|next| next.packet.ecn), is_kept.then_some(Ecn::Ce));
+            assert_eq!(dropped, usize::from(!is_kept));
+        }
+    }
+
+    #[test]
+    fn a_name_that_nobody_knows_cannot_be_built() {
+        let mut unknown = OwnConfig::new("nobody");
+        let told = |config: &OwnConfig| {
+            let queue = QueueConfig {
+                discipline: DisciplineConfig::Own(config.clone()),
+                ..QueueConfig::drop_tail(Capacity::Unlimited)
+            };
+            let rng = Streams::new(1).stream("queue");
+            queue.build::<TestPacket>(rng).unwrap_err().to_string()
+        };
+        assert!(told(&unknown).contains("\"nobody\" is not known"));
+        let judges: Arc<dyn Judges> = Arc::new(Script::default());
+        unknown.judged_by(&judges);
+        assert!(told(&unknown).contains("\"nobody\" is not known"));
+        let none =
+            config(&Script::default()).build::<TestPacket>(Capacity::Packets(Packets::ZERO), 1);
+        assert_eq!(none.unwrap_err(), ConfigError::ZeroCapacity);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_answered_packets_are_conserved_and_in_order(
+            verdicts in prop::collection::vec(0u8..3, 0..400),
+            moves in prop::collection::vec((any::<bool>(), 1u64..3_000, 0u8..4), 1..300),
+            limit in 1u64..20_000,
+        ) {
+            let all = [Verdict::Accept, Verdict::Mark, Verdict::Drop];
+            let script = Script {
+                verdicts: verdicts.into_iter().map(|v| all[usize::from(v)]).collect(),
+                ..Script::default()
+            };
+            let capacity = Capacity::Bytes(Bytes::new(limit));
+            let mut queue = config(&script).build(capacity, 1).unwrap();
+            let codepoints = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
+            let (mut gone, mut left) = (Vec::new(), Vec::new());
+            let mut came = 0;
+            for (ms, (comes, size, ecn)) in moves.into_iter().enumerate() {
+                let now = at_ms(ms as u64);
+                if comes {
+                    let mut packet = TestPacket::new(size).with_ecn(codepoints[usize::from(ecn)]);
+                    packet.number = came;
+                    came += 1;
+                    gone.extend(queue.enqueue(now, packet).err().map(|p| p.number));
+                } else {
+                    let next = queue.dequeue(now, Bytes::new(size), &mut |p| gone.push(p.number));
+                    left.extend(next.map(|next| next.packet.number));
+                }
+                prop_assert!(queue.occupancy().bytes.get() <= limit);
+            }
+            prop_assert!(left.is_sorted());
+            let waiting = queue.occupancy().packets;
+            prop_assert_eq!(gone.len() + left.len() + waiting, came as usize);
+            gone.extend(left);
+            gone.sort_unstable();
+            gone.dedup();
+            prop_assert_eq!(gone.len() + waiting, came as usize);
+        }
+    }
+}

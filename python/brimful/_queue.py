@@ -1,0 +1,155 @@
+"""Queue managements in Python.
+
+    class Short(brimful.Queue):
+        def on_departure(self, packet, state):
+            return "mark" if packet.sojourn > 0.020 and state.packets else "accept"
+
+    brimful.run(scenario, set={"link.queue": "python:short"}, queues={"short": Short})
+
+Packets leave first in, first out; the class decides which are marked or dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+
+from brimful.own import check_class, check_name
+
+#: What becomes of a packet. "mark": it tells its transport of congestion, marked (ECN) if that
+#: understands marks, else dropped.
+Verdict: TypeAlias = Literal["accept", "mark", "drop"]
+
+
+class Packet(NamedTuple):
+    """A packet that comes to a queue, or may leave it."""
+
+    #: Bytes that it takes in the queue.
+    size: int
+    #: Its flow: the same number for all its packets.
+    flow: int
+    #: QoS flow identifier, 0 to 63.
+    qfi: int
+    #: What it says of ECN: "not-ect", "ect0", "ect1", or "ce" once it is marked.
+    ecn: str
+    #: How long it has waited, s; 0 on arrival.
+    sojourn: float
+
+
+class QueueState(NamedTuple):
+    """The queue as it is, the packet in question left out."""
+
+    #: Time since the run began, s.
+    now: float
+    #: Other packets waiting: all on arrival, those behind it on departure.
+    packets: int
+    #: Their bytes.
+    bytes: int
+    #: True if the packet fits beside them. On arrival one that does not is dropped, whatever is
+    #: answered; on departure always true.
+    has_room: bool
+
+
+class Slot(NamedTuple):
+    """A slot of the cell that has been served."""
+
+    #: Time since the run began, s.
+    now: float
+    #: From the slot before to this one, s.
+    tti: float
+    #: What it could have carried for this queue, bytes.
+    capacity: int
+    #: Packets that wait after it.
+    packets: int
+    #: Their bytes.
+    bytes: int
+
+
+class Queue:
+    """A queue's management: override what is to be decided. Without more it is drop-tail.
+
+    One instance is made for each queue, without arguments: for each direction of a link, for each
+    bearer of a cell.
+    """
+
+    #: What the queue may hold, bytes; None: not counted in bytes. Set after the constructor.
+    capacity_bytes: int | None = None
+    #: What the queue may hold, packets; None: not counted in packets. Set after the constructor.
+    capacity_packets: int | None = None
+
+    _seed: int = 0
+    _random: Random | None = None
+
+    @property
+    def random(self) -> Random:
+        """A random source of this queue's own, of the run's seed."""
+        if self._random is None:
+            self._random = Random(self._seed)
+        return self._random
+
+    def on_arrival(self, packet: Packet, state: QueueState) -> Verdict:
+        """A packet comes."""
+        return "accept"
+
+    def on_departure(self, packet: Packet, state: QueueState) -> Verdict:
+        """The first packet may leave. After a drop the next one is asked for at once."""
+        return "accept"
+
+    def on_slot(self, slot: Slot) -> None:
+        """A slot has been served in which something waited; never in a link."""
+
+    # What the simulator calls.
+
+    def _on_arrival(self, packet: tuple[Any, ...], state: tuple[Any, ...]) -> Verdict:
+        return self.on_arrival(Packet._make(packet), QueueState._make(state))
+
+    def _on_departure(self, packet: tuple[Any, ...], state: tuple[Any, ...]) -> Verdict:
+        return self.on_departure(Packet._make(packet), QueueState._make(state))
+
+    def _on_slot(self, slot: tuple[Any, ...]) -> None:
+        self.on_slot(Slot._make(slot))
+
+
+QueueFactory = Callable[[], Queue]
+Q = TypeVar("Q", bound=type[Queue])
+
+_KEY = 'queue = "python:mine"'
+#: Queues that every run knows.
+_registered: dict[str, QueueFactory] = {}
+
+
+def queue(name: str) -> Callable[[Q], Q]:
+    """Makes a class known to all runs of this process as `queue = "python:NAME"`."""
+    check_name("queues", name, _KEY)
+
+    def register(cls: Q) -> Q:
+        check_class("queues", name, cls, Queue)
+        _registered[name] = cls
+        return cls
+
+    return register
+
+
+def queue_factories(queues: Mapping[str, QueueFactory] | None) -> dict[str, QueueFactory]:
+    """The registered queues and those of a run, which go first."""
+    for name, factory in (queues or {}).items():
+        check_name("queues", name, _KEY)
+        check_class("queues", name, factory, Queue)
+    return {**_registered, **(queues or {})}
+
+
+def begin(
+    factory: QueueFactory, capacity_bytes: int | None, capacity_packets: int | None, seed: int
+) -> tuple[Queue, dict[str, bool]]:
+    """A new queue, and which of its methods are its own: the others need not be called."""
+    made = factory()
+    if not isinstance(made, Queue):
+        raise TypeError(f"{made!r} is no instance of a class derived from Queue")
+    made.capacity_bytes = capacity_bytes
+    made.capacity_packets = capacity_packets
+    made._seed = seed
+    events = ("on_arrival", "on_departure", "on_slot")
+    # a method may have been put into the instance, too
+    functions = {name: getattr(getattr(made, name), "__func__", None) for name in events}
+    return made, {name: functions[name] is not getattr(Queue, name) for name in events}
