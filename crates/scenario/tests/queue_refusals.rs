@@ -54,6 +54,10 @@ fn what_makes_sense_is_accepted() {
         ("default", "default", "default"),
         ("default", "auto", "auto"),
         ("5g-bdp", "auto", "auto"),
+        ("python:mine", "drop-tail", "sfq"),
+        ("dynrlc", "python:mine", "sfq"),
+        ("dynrlc", "usp", "python:mine"),
+        ("default", "auto", "python:mine"),
     ] {
         let result = with(rlc, sdap, upf);
         assert_eq!(result, Ok(()), "{rlc}, {sdap}, {upf}");
@@ -188,4 +192,55 @@ fn ecn_reaches_every_discipline_that_has_it() {
         assert!(!access(true).contains("ecn: false"), "{discipline}");
         assert!(!access(false).contains("ecn: true"), "{discipline}");
     }
+}
+
+/// What the caller brings along stands where a queue management of ours does, and nowhere else.
+#[test]
+fn a_queue_of_the_callers_is_one_that_acts_on_what_waits() {
+    refuses(
+        with("drop-tail", "python:mine", "sfq"),
+        &["sdap = \"python:mine\" above rlc = \"drop-tail\""],
+    );
+    refuses(
+        with("python:mine", "codel", "sfq"),
+        &["sdap = \"codel\" above rlc = \"python:mine\""],
+    );
+    refuses(
+        with("dynrlc", "codel", "python:mine"),
+        &["upf = \"python:mine\" above sdap = \"codel\""],
+    );
+    refuses(
+        with("default", "python:mine", "auto"),
+        &["sdap = \"python:mine\" under rlc = \"default\""],
+    );
+    for name in ["python:", "Python:mine", "python", "lua:mine"] {
+        refuses(
+            with("drop-tail", "drop-tail", name),
+            &[&format!("\"{name}\" is not known"), "drop-tail"],
+        );
+    }
+}
+
+/// A table of a wire with its queue, and what became of it.
+fn wire(queue: &str) -> Result<scenario::LinkQueue, String> {
+    let text = format!(
+        "duration = \"1 s\"\n[path]\nrtt = \"10 ms\"\n[link]\nrate = \"1 Mbit/s\"\nqueue = {queue}\n\
+         [flow.bulk]\napp = {{ kind = \"continuous\" }}\n"
+    );
+    let mut points = load_str(&text, &Overrides::default()).map_err(|error| error.to_string())?;
+    match points.remove(0).experiment.access {
+        AccessSpec::Link(link) => Ok(link.queue),
+        AccessSpec::Cell(_) => Err("a cell".to_owned()),
+    }
+}
+
+#[test]
+fn a_wires_queue_may_be_the_callers() {
+    let own = scenario::LinkQueue::Own(queue::OwnConfig::new("python:mine"));
+    assert_eq!(wire("\"python:mine\""), Ok(own));
+    refuses(
+        wire("\"python:\"").map(drop),
+        &["\"python:\" is not known", "drop-tail", "codel"],
+    );
+    refuses(wire("7").map(drop), &["\"queue\" is"]);
 }

@@ -60,6 +60,19 @@ impl OwnSimulator {
 
 impl Runner for OwnSimulator {
     fn run_one(&self, experiment: &Experiment, seed: u64, stop: &Stop) -> Result<RunResult, Error> {
+        // attached and let go again, so that the interpreter keeps what it knows of this thread for the
+        // whole run: made anew for each event, it takes most of the time
+        Python::attach(|py| py.detach(|| self.run_detached(experiment, seed, stop)))
+    }
+}
+
+impl OwnSimulator {
+    fn run_detached(
+        &self,
+        experiment: &Experiment,
+        seed: u64,
+        stop: &Stop,
+    ) -> Result<RunResult, Error> {
         let start = Instant::now();
         let failure = Failure::default();
         let own = Own {

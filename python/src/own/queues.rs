@@ -1,7 +1,6 @@
 //! A queue's management in Python.
 
 use super::Failure;
-use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use queue::{Capacity, Case, Docket, Ecn, Judge, Slot, Verdict};
 use units::Instant;
@@ -10,19 +9,17 @@ use units::Instant;
 pub(super) struct PyQueue {
     name: String,
     /// None once it has failed: then everything is accepted, and its run ends soon.
-    object: Option<Py<PyAny>>,
+    methods: Option<Methods>,
     failure: Failure,
-    /// What of it is written in Python: what is not is not called.
-    wants: Wants,
 }
 
-/// The methods that a class has of its own.
-#[derive(Clone, Copy, Default, FromPyObject)]
+/// What is called; none where the class has none of its own.
+#[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Wants {
-    on_arrival: bool,
-    on_departure: bool,
-    on_slot: bool,
+struct Methods {
+    on_arrival: Option<Py<PyAny>>,
+    on_departure: Option<Py<PyAny>>,
+    on_slot: Option<Py<PyAny>>,
 }
 
 impl PyQueue {
@@ -30,9 +27,8 @@ impl PyQueue {
     pub(super) fn new(name: &str, factory: &Py<PyAny>, docket: Docket, failure: Failure) -> Self {
         let mut queue = Self {
             name: name.to_owned(),
-            object: None,
+            methods: None,
             failure,
-            wants: Wants::default(),
         };
         let (bytes, packets) = match docket.capacity {
             Capacity::Bytes(bytes) => (Some(bytes.get()), None),
@@ -40,17 +36,14 @@ impl PyQueue {
             Capacity::Unlimited => (None, None),
         };
         Python::attach(|py| {
-            let make = || -> PyResult<(Py<PyAny>, Wants)> {
+            let make = || -> PyResult<Methods> {
                 let module = PyModule::import(py, "brimful._queue")?;
                 let begin = module.getattr("begin")?;
                 begin
                     .call1((factory, bytes, packets, docket.seed))?
                     .extract()
             };
-            if let Some((object, wants)) = queue.taken(py, "its constructor", make()) {
-                queue.object = Some(object);
-                queue.wants = wants;
-            }
+            queue.methods = queue.taken(py, "its constructor", make());
         });
         queue
     }
@@ -60,30 +53,16 @@ impl PyQueue {
         let who = format!("the queue python:{} failed in {what}", self.name);
         let taken = self.failure.taken(py, &who, given);
         if taken.is_none() {
-            self.object = None;
+            self.methods = None;
         }
         taken
     }
 
-    /// Calls a method; none if there is nobody to call any more.
-    fn call<'py>(
-        &mut self,
-        py: Python<'py>,
-        event: &'static str,
-        arguments: impl PyCallArgs<'py>,
-    ) -> Option<Bound<'py, PyAny>> {
-        let given = self
-            .object
-            .as_ref()?
-            .bind(py)
-            .call_method1(event, arguments);
-        self.taken(py, event.trim_start_matches('_'), given)
-    }
-
-    fn ask(&mut self, event: &'static str, case: &Case) -> Verdict {
-        if self.object.is_none() {
+    fn ask(&mut self, event: Event, case: &Case) -> Verdict {
+        let methods = self.methods.as_ref();
+        let Some(method) = methods.and_then(|methods| event.of(methods).as_ref()) else {
             return Verdict::Accept;
-        }
+        };
         // in the order of `Packet` and `QueueState` in brimful/_queue.py
         let packet = (
             case.bytes.get(),
@@ -98,31 +77,68 @@ impl PyQueue {
             case.others.bytes.get(),
             case.has_room,
         );
-        Python::attach(|py| {
-            let Some(answer) = self.call(py, event, (packet, state)) else {
-                return Verdict::Accept;
-            };
-            match answer.extract::<&str>() {
-                Ok("accept") => Verdict::Accept,
-                Ok("mark") => Verdict::Mark,
-                Ok("drop") => Verdict::Drop,
-                _ => {
-                    self.refuse(event.trim_start_matches('_'), &answer);
-                    Verdict::Accept
-                }
+        let asked = Python::attach(|py| {
+            let answer = method.bind(py).call1((packet, state));
+            let verdict = answer.as_ref().ok().and_then(verdict);
+            match (verdict, answer) {
+                (Some(verdict), _) => Ok(verdict),
+                (None, Ok(answer)) => Err(Ok(shown(&answer))),
+                (None, Err(error)) => Err(Err(error)),
             }
-        })
+        });
+        match asked {
+            Ok(verdict) => return verdict,
+            Err(Ok(answer)) => self.refuse(event.name(), &answer),
+            Err(Err(error)) => {
+                Python::attach(|py| self.taken::<()>(py, event.name(), Err(error)));
+            }
+        }
+        Verdict::Accept
     }
 
-    fn refuse(&mut self, event: &str, answer: &Bound<'_, PyAny>) {
-        let said = answer.repr();
-        let said = said.map_or_else(|_| "what cannot be shown".to_owned(), |s| s.to_string());
+    fn refuse(&mut self, event: &str, answer: &str) {
         self.failure.keep(format!(
-            "the queue python:{} failed: {event} gave {said}; expected \"accept\", \"mark\" or \"drop\"",
+            "the queue python:{} failed: {event} gave {answer}; expected \"accept\", \"mark\" or \"drop\"",
             self.name
         ));
-        self.object = None;
+        self.methods = None;
     }
+}
+
+/// What a queue is asked.
+#[derive(Clone, Copy)]
+enum Event {
+    Arrival,
+    Departure,
+}
+
+impl Event {
+    fn of(self, methods: &Methods) -> &Option<Py<PyAny>> {
+        match self {
+            Self::Arrival => &methods.on_arrival,
+            Self::Departure => &methods.on_departure,
+        }
+    }
+    fn name(self) -> &'static str {
+        match self {
+            Self::Arrival => "on_arrival",
+            Self::Departure => "on_departure",
+        }
+    }
+}
+
+fn verdict(answer: &Bound<'_, PyAny>) -> Option<Verdict> {
+    match answer.extract().ok()? {
+        "accept" => Some(Verdict::Accept),
+        "mark" => Some(Verdict::Mark),
+        "drop" => Some(Verdict::Drop),
+        _ => None,
+    }
+}
+
+fn shown(answer: &Bound<'_, PyAny>) -> String {
+    let shown = answer.repr();
+    shown.map_or_else(|_| "what cannot be shown".to_owned(), |s| s.to_string())
 }
 
 fn codepoint(ecn: Ecn) -> &'static str {
@@ -136,23 +152,18 @@ fn codepoint(ecn: Ecn) -> &'static str {
 
 impl Judge for PyQueue {
     fn on_arrival(&mut self, case: &Case) -> Verdict {
-        match self.wants.on_arrival {
-            true => self.ask("_on_arrival", case),
-            false => Verdict::Accept,
-        }
+        self.ask(Event::Arrival, case)
     }
 
     fn on_departure(&mut self, case: &Case) -> Verdict {
-        match self.wants.on_departure {
-            true => self.ask("_on_departure", case),
-            false => Verdict::Accept,
-        }
+        self.ask(Event::Departure, case)
     }
 
     fn on_slot(&mut self, now: Instant, slot: Slot) {
-        if !self.wants.on_slot || self.object.is_none() {
+        let methods = self.methods.as_ref();
+        let Some(method) = methods.and_then(|methods| methods.on_slot.as_ref()) else {
             return;
-        }
+        };
         // in the order of `Slot` in brimful/_queue.py
         let slot = (
             now.as_secs_f64(),
@@ -161,6 +172,9 @@ impl Judge for PyQueue {
             slot.remaining.packets,
             slot.remaining.bytes.get(),
         );
-        Python::attach(|py| drop(self.call(py, "_on_slot", (slot,))));
+        let told = Python::attach(|py| method.bind(py).call1((slot,)).map(drop));
+        if told.is_err() {
+            Python::attach(|py| self.taken(py, "on_slot", told));
+        }
     }
 }
