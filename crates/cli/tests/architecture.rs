@@ -77,11 +77,22 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("report", &["units", "scenario"]),
     ("reproduce", &["units", "rnis", "rapid", "scenario"]),
     ("runner", &["rapid", "report", "scenario", "sim"]),
-    ("rnis-server", &["units", "rnis", "radio"]),
-    ("quic", &["units", "rnis", "cc", "quinn-cc", "rnis-server"]),
+    ("rnis-server", &["units", "rnis", "radio", "dash"]),
+    (
+        "quic",
+        &["units", "rnis", "cc", "quinn-cc", "rnis-server", "dash"],
+    ),
     (
         "tunnel",
-        &["units", "rnis", "cc", "multipath", "rnis-server", "tun"],
+        &[
+            "units",
+            "rnis",
+            "cc",
+            "multipath",
+            "rnis-server",
+            "tun",
+            "dash",
+        ],
     ),
     ("sweep", &["scenario"]),
     (

@@ -9,20 +9,15 @@ use crate::flow::{Flow, Handling};
 use crate::meters::micros;
 use crate::sys;
 use dash::{About, Access, Feed, Hosted, Kind, RadioMeter, Sample, Source, World};
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
-use units::{Duration, Instant};
+use units::Duration;
 
-/// Most flows that are shown: those that have carried most of late.
-const MOST_FLOWS: usize = 200;
 /// Most UEs that are shown.
 const MOST_UES: usize = 200;
 /// Younger flows are not shown: most do not live so long.
 const YOUNG: Duration = Duration::from_secs(1);
-/// In so long, half of what a flow has carried is forgotten.
-const HALF_LIFE: Duration = Duration::from_secs(5);
 
 /// The dashboard before it is served.
 #[derive(Debug)]
@@ -60,12 +55,10 @@ impl Shown {
     /// Begins to show.
     pub(crate) fn start(self, core: &Arc<Core>) -> Result<Hosted, PepError> {
         let (core, meter) = (Arc::clone(core), self.meter);
-        let mut flows = Flows::default();
         let measure = move |sample: &mut Sample| {
             meter.put(sample, false);
-            let now = clock::now();
             put_ues(&core, sample);
-            for flow in flows.busiest(now, &core.shared.registry.flows()) {
+            for flow in sample.busiest(grown(&core)) {
                 put_flow(&flow, sample);
             }
         };
@@ -85,6 +78,20 @@ fn put_ues(core: &Core, sample: &mut Sample) {
 /// A UE, as it is called.
 fn name(address: IpAddr) -> String {
     address.to_canonical().to_string()
+}
+
+/// The flows that are no longer young, with their numbers and what they have carried.
+fn grown(core: &Core) -> Vec<(u64, u64, Arc<Flow>)> {
+    let now = clock::now();
+    let flows = core.shared.registry.flows();
+    let flows = flows.iter().filter_map(Weak::upgrade);
+    let grown = flows.filter(|flow| now.saturating_since(flow.opened_at) >= YOUNG);
+    let with_total = grown.map(|flow| {
+        let meters = &flow.meters;
+        let total = meters.ran_written.load(Relaxed) + meters.wan_written.load(Relaxed);
+        (flow.id, total, flow)
+    });
+    with_total.collect()
 }
 
 fn put_flow(flow: &Flow, sample: &mut Sample) {
@@ -113,61 +120,5 @@ fn put_flow(flow: &Flow, sample: &mut Sample) {
     }
     if let Ok(cc) = rustix::net::sockopt::tcp_congestion(&flow.ran) {
         sample.describe(&entity, &cc);
-    }
-}
-
-/// What a flow has carried of late.
-#[derive(Debug)]
-struct Carried {
-    /// In all, bytes.
-    total: u64,
-    /// Of late, bytes.
-    lately: f64,
-    seen_at: Instant,
-}
-
-/// Which flows are shown.
-#[derive(Debug, Default)]
-struct Flows {
-    carried: BTreeMap<u64, Carried>,
-    looked_at: Option<Instant>,
-}
-
-impl Flows {
-    /// Those that have carried most of late, in the order of their numbers.
-    fn busiest(&mut self, now: Instant, flows: &[Weak<Flow>]) -> Vec<Arc<Flow>> {
-        let grown = |flow: &Arc<Flow>| now.saturating_since(flow.opened_at) >= YOUNG;
-        let mut shown: Vec<Arc<Flow>> = flows
-            .iter()
-            .filter_map(Weak::upgrade)
-            .filter(grown)
-            .collect();
-        let before = self.looked_at.replace(now).unwrap_or(now);
-        let passed = now.saturating_since(before).as_secs_f64();
-        let kept = 0.5_f64.powf(passed / HALF_LIFE.as_secs_f64());
-        for flow in &shown {
-            let meters = &flow.meters;
-            let total = meters.ran_written.load(Relaxed) + meters.wan_written.load(Relaxed);
-            self.carry(now, flow.id, total, kept);
-        }
-        self.carried.retain(|_, carried| carried.seen_at == now);
-        if shown.len() > MOST_FLOWS {
-            let of = |flow: &Arc<Flow>| self.carried.get(&flow.id).map_or(0.0, |c| c.lately);
-            shown.sort_by(|a, b| of(b).total_cmp(&of(a)).then(a.id.cmp(&b.id)));
-            shown.truncate(MOST_FLOWS);
-            shown.sort_by_key(|flow| flow.id);
-        }
-        shown
-    }
-
-    fn carry(&mut self, now: Instant, id: u64, total: u64, kept: f64) {
-        let carried = self.carried.entry(id).or_insert(Carried {
-            total: 0,
-            lately: 0.0,
-            seen_at: now,
-        });
-        let news = total.saturating_sub(carried.total) as f64;
-        carried.lately = carried.lately * kept + news;
-        (carried.total, carried.seen_at) = (total, now);
     }
 }

@@ -10,6 +10,9 @@ pub enum QuicError {
     /// A configuration that cannot be used.
     #[error(transparent)]
     Config(#[from] rnis_server::settings::ConfigError),
+    /// The dashboard's token cannot be used, or there are no threads for it.
+    #[error(transparent)]
+    Dashboard(#[from] dash::DashError),
     /// No controller has that name.
     #[error(transparent)]
     Controller(#[from] cc::UnknownController),

@@ -3,6 +3,7 @@
 //! What passes the gate goes to the feeds of the connections whose remote address is the UE's.
 
 use cc::RadioState;
+use dash::RadioMeter;
 use quinn_cc::RadioFeed;
 use rnis::RadioReport;
 use rnis::identity::UeMap;
@@ -40,11 +41,16 @@ struct State {
     /// Feeds by the UE's address, each with its connection's number.
     feeds: BTreeMap<IpAddr, Vec<(u64, RadioFeed)>>,
     counts: ReportCounts,
+    /// Shows reports to those who watch.
+    meter: Option<RadioMeter>,
 }
 
 impl State {
     /// A report that was made then.
     fn distribute(&mut self, report: &RadioReport, made_at: Instant) {
+        if let Some(meter) = &self.meter {
+            meter.on_report(report, |_| None);
+        }
         for ue in &report.ues {
             let Some(ip) = ue.ip else { continue };
             let Some(feeds) = self.feeds.get(&ip.to_canonical()) else {
@@ -68,7 +74,13 @@ impl Reporter {
             gate: Gate::new(ues),
             feeds: BTreeMap::new(),
             counts: ReportCounts::default(),
+            meter: None,
         })))
+    }
+
+    /// Shows all reports from now on to this meter.
+    pub(crate) fn show(&self, meter: RadioMeter) {
+        self.state().meter = Some(meter);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

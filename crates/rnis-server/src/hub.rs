@@ -8,6 +8,7 @@
 
 use crate::clock;
 use crate::metrics::Metrics;
+use dash::RadioMeter;
 use rnis::adapters::{Adapted, Problem};
 use rnis::codec::{encode_binary, encode_json};
 use rnis::event::RadioEvent;
@@ -62,6 +63,8 @@ pub struct Hub {
     reports: broadcast::Sender<Arc<Published>>,
     events: broadcast::Sender<Arc<RadioEvent>>,
     metrics: Arc<Metrics>,
+    /// Shows reports to those who watch.
+    meter: OnceLock<RadioMeter>,
 }
 
 impl Hub {
@@ -81,7 +84,14 @@ impl Hub {
             reports: broadcast::channel(WAITING).0,
             events: broadcast::channel(WAITING).0,
             metrics,
+            meter: OnceLock::new(),
         }
+    }
+
+    /// Shows all reports from now on to this meter; the first that is given stays.
+    pub fn show(&self, meter: RadioMeter) {
+        // a service has one dashboard
+        let _ = self.meter.set(meter);
     }
 
     /// The service's metrics.
@@ -155,6 +165,9 @@ impl Hub {
             );
         }
         self.tell(source, events);
+        if let Some(meter) = self.meter.get() {
+            meter.on_report(&vetted.report, |_| None);
+        }
         let published = Published {
             cell: vetted.report.cell.id,
             json: encode_json(&vetted.report),

@@ -6,7 +6,7 @@
 //!   file: a recording            \            /  AMQP topic, NATS subject: others
 //!   srsRAN, FlexRIC, FlexRAN,  -- gate -- view -- ETSI MEC 012 REST: queries, subscriptions
 //!   OAI xApp, CSV, E2SM-KPM      /            \  MEC 011: announcement of all of these
-//!   AMQP, NATS: another service /              \ /metrics
+//!   AMQP, NATS: another service /              \ /metrics, /dash/
 //! ```
 //!
 //! This crate is a shell: sockets, clocks and brokers. What a message means, what a report must
@@ -19,6 +19,7 @@ mod client;
 mod clock;
 mod config;
 mod daemon;
+mod dashboard;
 mod http;
 mod hub;
 mod limit;
@@ -35,6 +36,7 @@ pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
 
 /// Tables of a TOML file with places in all messages, for configurations that resemble this one's.
 pub mod settings {
+    pub use crate::config::dashboard::read_dashboard;
     pub use crate::config::reader::{ConfigError, File, Section};
 }
 

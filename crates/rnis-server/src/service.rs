@@ -6,7 +6,7 @@ use crate::http::{self, Api, Listener};
 use crate::hub::Hub;
 use crate::metrics::Metrics;
 use crate::publish::{Outlet, amqp, nats, unix};
-use crate::{registration, sources, tls};
+use crate::{dashboard, registration, sources, tls};
 use rnis::mec012::RadioView;
 use std::io;
 use std::net::SocketAddr;
@@ -77,6 +77,8 @@ impl Service {
                 let most = METRICS_CONNECTIONS;
                 let listener = Listener::bind(address, None, most, Arc::clone(&hub)).await?;
                 let address = listener.address()?;
+                let dashboard = dashboard::start(&config, &hub).map_err(io::Error::other)?;
+                let listener = listener.with_dashboard(dashboard);
                 tasks.spawn(listener.serve(http::metrics_router(Arc::clone(&hub))));
                 Some(address)
             }
@@ -184,5 +186,7 @@ pub fn check(config: &Config) -> Result<(), ConfigError> {
     if let Some((certificate, key)) = config.http.as_ref().and_then(|http| http.tls.as_ref()) {
         tls::acceptor(certificate, key).map_err(|error| ConfigError::new("[http]", error))?;
     }
+    let access = config.dashboard.access();
+    access.map_err(|error| ConfigError::new("[dashboard]", error))?;
     Ok(())
 }

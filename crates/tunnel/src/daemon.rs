@@ -2,6 +2,7 @@
 
 use crate::client::Client;
 use crate::config::{Config, End};
+use crate::dashboard::Shown;
 use crate::engine::{Change, Command, Engine, Outside};
 use crate::error::TunnelError;
 use crate::inside::Inside;
@@ -68,6 +69,8 @@ impl Handle {
 pub fn run(start: &Start) -> Result<(), TunnelError> {
     let config = &start.config;
     config.check_keys()?;
+    let shown = Shown::new(config)?;
+    let meter = shown.as_ref().map(Shown::meter);
     start_log(Log {
         json: config.log.json,
         debug: config.log.debug,
@@ -88,18 +91,18 @@ pub fn run(start: &Start) -> Result<(), TunnelError> {
             let mtu = Client::first_mtu(config);
             let client = Client::new(config.clone(), mtu, monotonic_now())?;
             let inside = Inside::open(&config.tun, mtu)?;
-            serve(start, &handle, signals)?;
+            serve(start, &handle, signals, shown)?;
             go(poller, waker, received, inside, client)
         }
         End::Server(end) => {
             let mtu = config.tun.mtu.unwrap_or(limits::USUAL_MTU);
             let server = Server::new(config.clone(), mtu, &poller)?;
             let inside = Inside::open(&config.tun, mtu)?;
-            serve(start, &handle, signals)?;
+            serve(start, &handle, signals, shown)?;
             if let Some(reports) = end.reports.clone() {
                 let (handle, counts) = (handle.clone(), server.report_counts().clone());
                 spawn("radio-reports", move || {
-                    radio::read(&reports, handle, counts);
+                    radio::read(&reports, handle, counts, meter);
                 })?;
             }
             go(poller, waker, received, inside, server)
@@ -124,14 +127,22 @@ fn go<O: Outside>(
 }
 
 /// The threads beside the one that moves packets; they end with the process.
-fn serve(start: &Start, handle: &Handle, signals: Signals) -> Result<(), TunnelError> {
+fn serve(
+    start: &Start,
+    handle: &Handle,
+    signals: Signals,
+    shown: Option<Shown>,
+) -> Result<(), TunnelError> {
     if let Some(path) = &start.config.admin {
         let (listener, handle) = (admin::open(path)?, handle.clone());
         spawn("admin", move || admin::serve(&handle, &listener))?;
     }
     if let Some(address) = start.config.metrics {
         let (listener, handle) = (metrics::open(address)?, handle.clone());
-        spawn("metrics", move || metrics::serve(&handle, &listener))?;
+        let dashboard = shown.map(|shown| shown.start(&handle)).transpose()?;
+        spawn("metrics", move || {
+            metrics::serve(&handle, &listener, dashboard.as_ref());
+        })?;
     }
     let (start, handle) = (start.clone(), handle.clone());
     spawn("signals", move || on_signals(&start, &handle, signals))

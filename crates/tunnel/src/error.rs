@@ -12,6 +12,9 @@ pub enum TunnelError {
     /// A key that cannot be used; nothing has been changed.
     #[error(transparent)]
     Key(#[from] crate::key::KeyError),
+    /// The dashboard's token cannot be used, or there are no threads for it.
+    #[error(transparent)]
+    Dashboard(#[from] dash::DashError),
     /// Something that the tunnel needs of the system failed.
     #[error("{what}: {error}")]
     System {

@@ -18,6 +18,7 @@ mod client;
 mod config;
 mod connection;
 mod daemon;
+mod dashboard;
 mod engine;
 mod error;
 mod inner;

@@ -1,8 +1,10 @@
-//! `/metrics` for Prometheus: its text format 0.0.4 over HTTP/1.1, and `/status` as JSON.
+//! `/metrics` for Prometheus: its text format 0.0.4 over HTTP/1.1, and `/status` as JSON; what is for the
+//! dashboard is handed to it.
 
 use crate::daemon::Handle;
 use crate::error::TunnelError;
 use crate::status::{PathStatus, Status};
+use dash::Hosted;
 use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -21,17 +23,24 @@ pub(crate) fn open(address: SocketAddr) -> Result<TcpListener, TunnelError> {
 }
 
 /// Serves until the process ends. One request at a time: each is bounded in time.
-pub(crate) fn serve(handle: &Handle, listener: &TcpListener) {
+pub(crate) fn serve(handle: &Handle, listener: &TcpListener, dashboard: Option<&Hosted>) {
     for stream in listener.incoming() {
         match stream {
             // whoever asked may have gone
-            Ok(stream) => drop(answer(handle, stream)),
+            Ok(stream) => drop(answer(handle, stream, dashboard)),
             Err(_) => std::thread::sleep(Duration::from_millis(100)),
         }
     }
 }
 
-fn answer(handle: &Handle, mut stream: TcpStream) -> std::io::Result<()> {
+fn answer(handle: &Handle, stream: TcpStream, dashboard: Option<&Hosted>) -> std::io::Result<()> {
+    let mine = match dashboard {
+        Some(dashboard) => dashboard.offer(stream, PATIENCE),
+        None => Some(stream),
+    };
+    let Some(mut stream) = mine else {
+        return Ok(());
+    };
     stream.set_write_timeout(Some(PATIENCE))?;
     let head = read_head(&mut stream)?;
     let mut status = metrics_status(&head);

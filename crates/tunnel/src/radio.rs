@@ -7,6 +7,7 @@
 use crate::daemon::Handle;
 use crate::engine::Command;
 use cc::RadioState;
+use dash::RadioMeter;
 use rnis::identity::UeMap;
 use rnis_server::reporting::{Gate, GateCounts, ReportSource, SourceClock};
 use std::collections::BTreeMap;
@@ -86,12 +87,18 @@ impl Counts {
 }
 
 /// Follows the source as long as the process lives.
-pub(crate) fn read(config: &ReportsConfig, handle: Handle, counts: Counts) {
+pub(crate) fn read(
+    config: &ReportsConfig,
+    handle: Handle,
+    counts: Counts,
+    meter: Option<RadioMeter>,
+) {
     let mut inlet = Inlet {
         gate: Gate::new(config.ues.clone()),
         clock: SourceClock::new(config.source.is_foreign()),
         handle,
         counts,
+        meter,
     };
     config.source.follow(&mut inlet, || false);
 }
@@ -101,6 +108,8 @@ struct Inlet {
     clock: SourceClock,
     handle: Handle,
     counts: Counts,
+    /// Shows reports to those who watch.
+    meter: Option<RadioMeter>,
 }
 
 impl rnis_server::Follower for Inlet {
@@ -122,6 +131,9 @@ impl rnis_server::Follower for Inlet {
         let Some((report, made_at)) = believed else {
             return;
         };
+        if let Some(meter) = &self.meter {
+            meter.on_report(&report, |_| None);
+        }
         let share = report.cell.downlink_share.max(f64::EPSILON);
         let slot = report.cell.slot_duration.mul_f64(1.0 / share);
         let states = report.ues.iter().filter_map(|ue| {

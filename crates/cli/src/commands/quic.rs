@@ -190,6 +190,7 @@ fn failure(error: QuicError) -> Failure {
         | QuicError::Certificate { .. }
         | QuicError::File { .. }
         | QuicError::Target { .. } => Failure::input(error),
+        QuicError::Dashboard(of) if of.is_input() => Failure::input(of),
         _ => Failure::run(error),
     }
 }
@@ -197,6 +198,7 @@ fn failure(error: QuicError) -> Failure {
 fn serve(arguments: &ServeArgs) -> Result<(), Failure> {
     let config = configuration(arguments)?;
     if arguments.check {
+        config.dashboard.access().map_err(Failure::input)?;
         let name = arguments.config.as_ref();
         let name = name.map_or_else(|| "options".to_owned(), |file| file.display().to_string());
         return print(&format!("{name}: valid\n"));

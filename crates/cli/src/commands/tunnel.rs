@@ -230,6 +230,7 @@ pub(crate) fn run(command: &TunnelCommand) -> Result<(), Failure> {
 fn start(common: &CommonArgs, config: Config) -> Result<(), Failure> {
     if common.check {
         config.check_keys().map_err(Failure::input)?;
+        config.dashboard.access().map_err(Failure::input)?;
         let name = common.config.as_deref().unwrap_or(Path::new("the options"));
         return print(&format!("{}: valid\n", name.display()));
     }
@@ -243,6 +244,7 @@ fn start(common: &CommonArgs, config: Config) -> Result<(), Failure> {
 fn failure(error: TunnelError) -> Failure {
     match error {
         TunnelError::Config(_) | TunnelError::Key(_) => Failure::input(error),
+        TunnelError::Dashboard(of) if of.is_input() => Failure::input(of),
         _ => Failure::run(error),
     }
 }

@@ -215,3 +215,43 @@ fn reports_come_out_of_rabbitmq_which_dies_and_returns() {
     runtime.block_on(rabbit.start());
     until(&place, "it follows again", is_following);
 }
+
+#[test]
+fn a_daemons_dashboard_is_seen_in_the_terminal() {
+    let service = "[[source]]\nname = \"cell\"\nkind = \"reports\"\nurl = \"unix:cell.sock\"\n\
+                   [metrics]\nlisten = \"127.0.0.1:0\"\n";
+    let place = Place::new().with("rnis.toml", service);
+    let _cell = Cell::start(&place);
+    let _service = Process::start(&place, &["rnis", "--config", "rnis.toml"]);
+    let deadline = Instant::now() + PATIENCE;
+    let address = loop {
+        let log = std::fs::read_to_string(place.path("rnis")).unwrap_or_default();
+        let said = log
+            .split_once("metrics=\"")
+            .and_then(|(_, rest)| rest.split_once('"'));
+        if let Some((address, _)) = said {
+            break address.to_owned();
+        }
+        assert!(Instant::now() < deadline, "it does not listen: {log}");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let run = place.run(&["top", &address, "--once"]).succeeded();
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    assert!(lines[0].starts_with("brimful rnis  live/rnis"), "{run:?}");
+    assert!(lines[1].starts_with("cell 1 "), "{run:?}");
+    assert!(
+        lines[1].contains("Mbit/s") && lines[1].contains("% used"),
+        "{run:?}"
+    );
+    assert!(lines[2].starts_with("UE"), "{run:?}");
+    let bad = service.replace("[metrics]", "[dashboard]\nrates = 1\n[metrics]");
+    let place = Place::new().with("rnis.toml", &bad);
+    let run = place.run(&["rnis", "--config", "rnis.toml", "--check"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.stderr.contains("did you mean \"rate\""), "{run:?}");
+    let missing = bad.replace("rates = 1", "token-file = \"none\"");
+    let place = Place::new().with("rnis.toml", &missing);
+    let run = place.run(&["rnis", "--config", "rnis.toml"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.stderr.contains("none: cannot be read"), "{run:?}");
+}

@@ -5,6 +5,11 @@ use crate::metric::Kind;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+/// Most flows of a daemon that are shown.
+const MOST_BUSY: usize = 200;
+/// In so long, half of what a flow has carried is forgotten.
+const HALF_LIFE: Duration = Duration::from_secs(5);
+
 /// A value.
 #[derive(Debug)]
 struct Value {
@@ -22,6 +27,16 @@ struct Counter {
     at: Instant,
 }
 
+/// What a flow has carried.
+#[derive(Clone, Copy, Debug)]
+struct Carried {
+    /// In all, bytes.
+    total: u64,
+    /// Of late, bytes.
+    lately: f64,
+    seen_at: Instant,
+}
+
 /// The values of a moment.
 #[derive(Debug, Default)]
 pub struct Sample {
@@ -29,6 +44,8 @@ pub struct Sample {
     values: Vec<Value>,
     controls: Vec<(String, String)>,
     counters: BTreeMap<&'static str, BTreeMap<String, Counter>>,
+    carried: BTreeMap<u64, Carried>,
+    looked_at: Option<Instant>,
 }
 
 impl Sample {
@@ -50,8 +67,8 @@ impl Sample {
         });
     }
 
-    /// A rate in bit/s: of `total`, bytes so far, since the last sample. The first time there is
-    /// none.
+    /// A rate in bit/s: of `total`, bytes so far, since the last sample. Gives it; the first time
+    /// there is none.
     pub fn put_rate(
         &mut self,
         kind: Kind,
@@ -59,11 +76,38 @@ impl Sample {
         parent: Option<&str>,
         metric: &'static str,
         total: u64,
-    ) {
-        if let Some((bytes, time)) = self.grown(entity, metric, total) {
-            let rate = 8.0 * bytes as f64 / time.as_secs_f64();
-            self.put(kind, entity, parent, metric, rate);
+    ) -> Option<f64> {
+        let (bytes, time) = self.grown(entity, metric, total)?;
+        let rate = 8.0 * bytes as f64 / time.as_secs_f64();
+        self.put(kind, entity, parent, metric, rate);
+        Some(rate)
+    }
+
+    /// Of these, each with its number and what it has carried so far, the [`MOST_BUSY`] that have
+    /// carried most of late, by their numbers. To be called once a sample.
+    pub fn busiest<T>(&mut self, mut all: Vec<(u64, u64, T)>) -> Vec<T> {
+        let now = self.now.unwrap_or_else(Instant::now);
+        let before = self.looked_at.replace(now).unwrap_or(now);
+        let passed = now.duration_since(before).as_secs_f64();
+        let kept = 0.5_f64.powf(passed / HALF_LIFE.as_secs_f64());
+        for (number, total, _) in &all {
+            let carried = self.carried.entry(*number).or_insert(Carried {
+                total: 0,
+                lately: 0.0,
+                seen_at: now,
+            });
+            let news = total.saturating_sub(carried.total) as f64;
+            carried.lately = carried.lately * kept + news;
+            (carried.total, carried.seen_at) = (*total, now);
         }
+        self.carried.retain(|_, carried| carried.seen_at == now);
+        if all.len() > MOST_BUSY {
+            let of = |number: &u64| self.carried.get(number).map_or(0.0, |c| c.lately);
+            all.sort_by(|(a, ..), (b, ..)| of(b).total_cmp(&of(a)).then(a.cmp(b)));
+            all.truncate(MOST_BUSY);
+        }
+        all.sort_by_key(|(number, ..)| *number);
+        all.into_iter().map(|(.., one)| one).collect()
     }
 
     /// By how much a counter has grown since the last sample, and in which time; none if it was not
@@ -102,6 +146,8 @@ impl Sample {
     /// Nobody has watched for a while: rates begin anew.
     pub(super) fn forget(&mut self) {
         self.counters.clear();
+        self.carried.clear();
+        self.looked_at = None;
     }
 
     /// Entity, metric and value of all that was put.
@@ -170,5 +216,38 @@ mod tests {
         near(1, 200_000.0);
         near(2, 0.0);
         near(4, 800.0);
+    }
+
+    #[test]
+    fn the_busiest_of_late_are_shown_in_order() {
+        let mut sample = Sample::default();
+        let start = Instant::now();
+        let all = |busy: u64, bytes: u64| -> Vec<(u64, u64, u64)> {
+            let of = |number| {
+                if number == busy {
+                    bytes
+                } else {
+                    1_000 - number
+                }
+            };
+            (0..=MOST_BUSY as u64).map(|n| (n, of(n), n)).collect()
+        };
+        sample.begin(start);
+        let first = sample.busiest(all(0, 0));
+        assert_eq!(first, (1..=MOST_BUSY as u64).collect::<Vec<_>>());
+        sample.begin(start + Duration::from_secs(1));
+        let second = sample.busiest(all(0, 10_000));
+        assert_eq!(second, (0..MOST_BUSY as u64).collect::<Vec<_>>());
+        // what it carried is forgotten in the end
+        sample.begin(start + Duration::from_secs(300));
+        let mut later = all(0, 10_000);
+        later
+            .iter_mut()
+            .skip(1)
+            .for_each(|(_, total, _)| *total += 5);
+        assert_eq!(
+            sample.busiest(later),
+            (1..=MOST_BUSY as u64).collect::<Vec<_>>()
+        );
     }
 }

@@ -68,8 +68,10 @@ pub struct Config {
     pub largest: Bytes,
     /// The folder of qlog files, one for each connection.
     pub qlog: Option<PathBuf>,
-    /// Where `/metrics` and `/status` listen, TCP.
+    /// Where `/metrics` and `/status` listen, TCP, and the dashboard.
     pub metrics: Option<SocketAddr>,
+    /// The dashboard.
+    pub dashboard: dash::Settings,
     /// Where each connection's samples go.
     pub stats: Option<StatsTarget>,
     /// Time between two samples of a connection.
@@ -105,6 +107,7 @@ impl Default for Config {
             largest: Bytes::new(10_000_000_000),
             qlog: None,
             metrics: None,
+            dashboard: dash::Settings::default(),
             stats: None,
             stats_interval: Duration::from_millis(100),
             mtu: None,

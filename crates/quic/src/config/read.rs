@@ -4,7 +4,7 @@ use super::{Certificate, Config, StatsTarget};
 use cc::meld::Variant;
 use rnis_server::Log;
 use rnis_server::reporting::{read_addresses, read_source, read_ues};
-use rnis_server::settings::{ConfigError, File, Section};
+use rnis_server::settings::{ConfigError, File, Section, read_dashboard};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use units::{Bytes, Duration};
@@ -121,6 +121,7 @@ fn observers(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), Confi
         config.metrics = Some(table.needed_parsed("listen", "\"127.0.0.1:9465\"")?);
         table.finish()?;
     }
+    config.dashboard = read_dashboard(top, config.metrics.is_some())?;
     if let Some(mut table) = top.table("stats", "[stats]")? {
         let file: PathBuf = table.needed_parsed("file", "\"/run/brimful/quic.jsonl\"")?;
         config.stats = Some(StatsTarget::File(file));
@@ -185,6 +186,8 @@ mtu = 1440
 folder = "/var/log/brimful/qlog"
 [metrics]
 listen = "127.0.0.1:9465"
+[dashboard]
+rate = 10
 [stats]
 file = "/tmp/stats"
 interval = "50 ms"
@@ -212,6 +215,7 @@ json = true
             (Some(1_440), 500, true)
         );
         assert_eq!(config.largest, Bytes::new(100_000_000));
+        assert_eq!(config.dashboard.rate, 10.0);
         let ue = "10.45.0.2".parse::<IpAddr>().expect("an address");
         assert_eq!(config.ue_of("192.0.2.7".parse().expect("an address")), ue);
         assert_eq!(

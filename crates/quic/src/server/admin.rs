@@ -1,8 +1,10 @@
-//! `/metrics` for Prometheus and `/status` as JSON, over HTTP/1.1 on TCP.
+//! `/metrics` for Prometheus and `/status` as JSON, over HTTP/1.1 on TCP; what is for the dashboard is
+//! handed to it.
 
 use super::Shared;
 use crate::QuicError;
 use bytes::Bytes;
+use dash::Hosted;
 use http_body_util::Full;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -28,14 +30,15 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) async fn listen(
     address: SocketAddr,
     shared: Arc<Shared>,
+    dashboard: Option<Hosted>,
 ) -> Result<(SocketAddr, impl Future<Output = ()> + use<>), QuicError> {
     let fault = |source| QuicError::Socket { address, source };
     let listener = TcpListener::bind(address).await.map_err(fault)?;
     let at = listener.local_addr().map_err(fault)?;
-    Ok((at, serve(listener, shared)))
+    Ok((at, serve(listener, shared, dashboard.map(Arc::new))))
 }
 
-async fn serve(listener: TcpListener, shared: Arc<Shared>) {
+async fn serve(listener: TcpListener, shared: Arc<Shared>, dashboard: Option<Arc<Hosted>>) {
     let permits = Arc::new(Semaphore::new(AT_ONCE));
     loop {
         let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
@@ -45,8 +48,13 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) {
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
-        let shared = Arc::clone(&shared);
+        let (shared, dashboard) = (Arc::clone(&shared), dashboard.clone());
         tokio::spawn(async move {
+            let mine = match &dashboard {
+                Some(dashboard) => dashboard.offer_async(stream, PATIENCE).await,
+                None => Some(stream),
+            };
+            let Some(stream) = mine else { return };
             let service = service_fn(|request| {
                 let answer = answer(&request, &shared);
                 async { Ok::<_, Infallible>(answer) }

@@ -1,6 +1,6 @@
 //! What the server counts beside reports.
 
-use cc::meld::LossDecision;
+use cc::meld::{LossDecision, Reason};
 use quinn_cc::ReportOutcome;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -75,5 +75,43 @@ impl Counters {
     pub(crate) fn decisions(&self) -> BTreeMap<&'static str, (bool, u64)> {
         let decisions = self.decisions.lock();
         decisions.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// What MELD has decided of the losses of one connection.
+#[derive(Debug, Default)]
+pub(crate) struct Losses {
+    /// The radio did it.
+    pub(crate) radio: AtomicU64,
+    /// Congestion, as reports say.
+    pub(crate) congestion: AtomicU64,
+    /// Taken for congestion, for there was no fresh report.
+    pub(crate) unknown: AtomicU64,
+}
+
+impl Losses {
+    pub(crate) fn count(&self, reason: Reason) {
+        let counter = match reason {
+            Reason::NoReport | Reason::Stale => &self.unknown,
+            reason if reason.is_congestion() => &self.congestion,
+            _ => &self.radio,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_is_counted_once_and_what_nobody_knows_apart() {
+        let losses = Losses::default();
+        Reason::ALL
+            .into_iter()
+            .for_each(|reason| losses.count(reason));
+        let all = [&losses.radio, &losses.congestion, &losses.unknown];
+        let counts = all.map(|counter| counter.load(Ordering::Relaxed));
+        assert_eq!(counts, [3, 4, 2]);
     }
 }

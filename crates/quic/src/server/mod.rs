@@ -2,6 +2,7 @@
 
 mod admin;
 mod counters;
+mod dashboard;
 mod http3;
 mod paths;
 mod plain;
@@ -40,6 +41,8 @@ pub(crate) struct Shared {
     pub(crate) counters: Counters,
     pub(crate) stats: Option<Stats>,
     pub(crate) began: Instant,
+    /// Connections for those who watch.
+    pub(crate) shown: dashboard::Connections,
     crypto: ServerConfig,
     next: AtomicU64,
     open: AtomicUsize,
@@ -72,7 +75,8 @@ impl Server {
         }
         let mut metrics = None;
         if let Some(address) = shared.config.metrics {
-            let (at, serving) = admin::listen(address, Arc::clone(&shared)).await?;
+            let dashboard = dashboard::start(&shared)?;
+            let (at, serving) = admin::listen(address, Arc::clone(&shared), dashboard).await?;
             metrics = Some(at);
             tasks.spawn(serving);
         }
@@ -169,6 +173,7 @@ impl Shared {
             counters: Counters::default(),
             stats,
             began: Instant::now(),
+            shown: dashboard::Connections::default(),
             crypto: ServerConfig::with_crypto(Arc::new(crypto)),
             next: AtomicU64::new(0),
             open: AtomicUsize::new(0),

@@ -1,5 +1,6 @@
 //! One connection: its controller, the radio behind its address, and what is told of it.
 
+use super::counters::Losses;
 use super::qlog::Qlog;
 use super::{H3, Shared, http3, plain};
 use crate::QuicError;
@@ -28,6 +29,8 @@ pub(crate) struct Session {
     monitor: Monitor,
     qlog: Option<Qlog>,
     ue: IpAddr,
+    /// What MELD has decided.
+    losses: Arc<Losses>,
 }
 
 /// Writes decisions down and counts them.
@@ -35,12 +38,14 @@ struct Decisions {
     shared: Arc<Shared>,
     qlog: Option<Qlog>,
     began: Instant,
+    losses: Arc<Losses>,
 }
 
 impl cc::Trace for Decisions {
     fn event(&mut self, _: Instant, _: &'static str, _: u64) {}
     fn loss_decision(&mut self, now: Instant, decision: &LossDecision) {
         self.shared.counters.decision(decision);
+        self.losses.count(decision.reason);
         if let Some(qlog) = &self.qlog {
             qlog.decision(now.saturating_since(self.began), now, decision);
         }
@@ -58,6 +63,7 @@ impl Session {
         let ue = config.ue_of(remote.ip());
         let (feed, monitor) = (RadioFeed::new(), Monitor::new());
         let reports = ReportFeed::new();
+        let losses = Arc::<Losses>::default();
         let began = std::time::Instant::now();
         let mut transport = TransportConfig::default();
         transport
@@ -89,6 +95,7 @@ impl Session {
             shared: Arc::clone(&shared),
             qlog: qlog.clone(),
             began: epoch.at(began),
+            losses: Arc::clone(&losses),
         };
         let meld = config.meld.map(|variant| cc::meld::Config {
             max_age: config.max_age,
@@ -111,6 +118,7 @@ impl Session {
             monitor,
             qlog,
             ue,
+            losses,
             shared,
         };
         Ok((session, transport))
@@ -118,6 +126,21 @@ impl Session {
 
     pub(crate) fn shared(&self) -> &Shared {
         &self.shared
+    }
+
+    /// Its number since the start.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// How its path is, as its controller knows it.
+    pub(crate) fn path(&self) -> quinn_cc::PathSample {
+        self.monitor.path()
+    }
+
+    /// What MELD has decided of its losses.
+    pub(crate) fn losses(&self) -> &Losses {
+        &self.losses
     }
 
     /// Serves the connection to its end.
@@ -131,6 +154,7 @@ impl Session {
             .and_then(|data| data.downcast::<HandshakeData>().ok())
             .is_some_and(|data| data.protocol.as_deref() == Some(H3));
         tracing::debug!(connection = this.number, remote = %connection.remote_address(), ue = %this.ue, h3 = is_h3, "connected");
+        let _shown = shared.shown.add(&this, &connection);
         let serving = async {
             match is_h3 {
                 true => http3::serve(connection.clone(), Arc::clone(&this)).await,

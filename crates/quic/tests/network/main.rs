@@ -1,6 +1,7 @@
 //! The server and the client over real sockets on loopback.
 #![allow(missing_docs, reason = "a test")]
 
+mod dashboard;
 mod downloads;
 mod interop;
 mod migration;

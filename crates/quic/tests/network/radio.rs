@@ -9,7 +9,7 @@ use std::os::unix::net::UnixListener;
 use std::time::Duration as Wait;
 use units::{Bytes, Cqi, Duration, Hertz, Instant, Prb, Slot};
 
-fn report(n: u64, ip: Option<IpAddr>, timestamp: Instant) -> RadioReport {
+pub fn report(n: u64, ip: Option<IpAddr>, timestamp: Instant) -> RadioReport {
     RadioReport {
         cell: CellReport {
             id: CellId(1),

@@ -1,6 +1,7 @@
 //! The configuration file, as `docs/operations/rnis.md` describes it.
 
 mod address;
+pub(crate) mod dashboard;
 mod network;
 mod read;
 pub(crate) mod reader;
@@ -32,8 +33,10 @@ pub struct Config {
     pub nats: Option<TopicConfig>,
     /// The REST interface.
     pub http: Option<HttpConfig>,
-    /// Metrics for Prometheus.
+    /// Metrics for Prometheus, and the dashboard.
     pub metrics: Option<SocketAddr>,
+    /// The dashboard.
+    pub dashboard: dash::Settings,
     /// Registration at a MEC platform.
     pub platform: Option<PlatformConfig>,
     /// A cell without a report for this long is not told of.

@@ -1,5 +1,6 @@
 //! The file as a whole, its sources, topics and interfaces.
 
+use super::dashboard::read_dashboard;
 use super::network::Tables;
 use super::reader::{File, Section};
 use super::{
@@ -69,6 +70,7 @@ pub(super) fn config(name: &str, text: &str) -> Result<Config, ConfigError> {
             listen
         }
     };
+    let dashboard = read_dashboard(&mut root, metrics.is_some())?;
     let max_age = root
         .parsed("max-age")?
         .unwrap_or(units::Duration::from_secs(1));
@@ -93,6 +95,7 @@ pub(super) fn config(name: &str, text: &str) -> Result<Config, ConfigError> {
         nats,
         http,
         metrics,
+        dashboard,
         platform,
         max_age,
         release_after,

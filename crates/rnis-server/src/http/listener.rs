@@ -6,6 +6,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use axum::routing::get;
 use axum::{Extension, Router};
+use dash::Hosted;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -34,6 +35,8 @@ pub(crate) struct Listener {
     tls: Option<TlsAcceptor>,
     permits: Arc<Semaphore>,
     hub: Arc<Hub>,
+    /// Takes connections that are for it.
+    dashboard: Option<Arc<Hosted>>,
 }
 
 impl Listener {
@@ -50,7 +53,16 @@ impl Listener {
             tls,
             permits: Arc::new(Semaphore::new(connections)),
             hub,
+            dashboard: None,
         })
+    }
+
+    /// With a dashboard at the same port.
+    pub(crate) fn with_dashboard(self, dashboard: Option<Hosted>) -> Self {
+        Self {
+            dashboard: dashboard.map(Arc::new),
+            ..self
+        }
     }
 
     pub(crate) fn address(&self) -> io::Result<SocketAddr> {
@@ -75,7 +87,13 @@ impl Listener {
             let router = router.clone().layer(Extension(Peer(peer.ip())));
             let tls = self.tls.clone();
             let hub = Arc::clone(&self.hub);
+            let dashboard = self.dashboard.clone();
             tokio::spawn(async move {
+                let mine = match dashboard {
+                    Some(dashboard) => dashboard.offer_async(stream, PATIENCE).await,
+                    None => Some(stream),
+                };
+                let Some(stream) = mine else { return };
                 let outcome = connection(stream, tls, router).await;
                 let labels = [("outcome", outcome)];
                 hub.metrics()

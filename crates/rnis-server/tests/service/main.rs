@@ -4,6 +4,7 @@
 mod announcement;
 mod brokers;
 mod common;
+mod dashboard;
 mod document;
 mod faults;
 mod inbox;

@@ -207,8 +207,10 @@ pub struct Config {
     pub deadline: Option<Duration>,
     /// The admin socket.
     pub admin: Option<PathBuf>,
-    /// Where `/metrics` listens.
+    /// Where `/metrics` listens, and the dashboard.
     pub metrics: Option<SocketAddr>,
+    /// The dashboard.
+    pub dashboard: dash::Settings,
     /// The log.
     pub log: LogConfig,
 }
@@ -230,6 +232,7 @@ impl Config {
             deadline: None,
             admin: None,
             metrics: None,
+            dashboard: dash::Settings::default(),
             log: LogConfig::default(),
         }
     }

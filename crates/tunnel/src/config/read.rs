@@ -7,7 +7,7 @@ use multipath::packet::PathPriority;
 use multipath::reorder::{Late, ReorderConfig, WaitRule};
 use multipath::scheduler;
 use rnis_server::reporting::{read_addresses, read_source, read_ues};
-use rnis_server::settings::{ConfigError, File, Section};
+use rnis_server::settings::{ConfigError, File, Section, read_dashboard};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use toml_span::Span;
@@ -94,6 +94,7 @@ fn shared(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), ConfigEr
         config.metrics = Some(table.needed_parsed::<SocketAddr>("listen", text)?);
         table.finish()?;
     }
+    config.dashboard = read_dashboard(top, config.metrics.is_some())?;
     if let Some(mut table) = top.table("log", "[log]")? {
         config.log = LogConfig {
             json: word(&mut table, "format", &[("text", false), ("json", true)])?.unwrap_or(false),

@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod dashboard;
 mod network;
 mod paths;
 mod radio;
@@ -18,7 +19,7 @@ use std::time::Instant;
 type Test = (&'static str, fn());
 
 fn tests() -> Vec<Test> {
-    [paths::TESTS, network::TESTS, radio::TESTS].concat()
+    [paths::TESTS, network::TESTS, radio::TESTS, dashboard::TESTS].concat()
 }
 
 fn main() -> ExitCode {
