@@ -14,6 +14,7 @@ from brimful._core import RunError, ScenarioError, __version__
 from brimful._queue import Packet, Queue, QueueState, Slot, Verdict, queue
 from brimful._results import Comparison, Reproduction, Result
 from brimful._running import ScenarioWarning, compare, reproduce, run
+from brimful._sweep import Sweep, sweep
 from brimful.own import Ack, Controller, Loss, PathView, RecoveryEnd, Scheduler, controller
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "ScenarioWarning",
     "Scheduler",
     "Slot",
+    "Sweep",
     "Verdict",
     "__version__",
     "compare",
@@ -40,4 +42,5 @@ __all__ = [
     "queue",
     "reproduce",
     "run",
+    "sweep",
 ]

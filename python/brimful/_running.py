@@ -12,8 +12,8 @@ from typing import Any, NoReturn, TypeAlias
 from brimful import _core
 from brimful._core import RunError, ScenarioError
 from brimful._document import NAME, Document, document
-from brimful.own import Factory, Scheduler, factories, scheduler_factory
 from brimful._queue import QueueFactory, queue_factories
+from brimful.own import Factory, Scheduler, factories, scheduler_factory
 from brimful._results import Comparison, Reproduction, Result
 
 #: A file, or a dict with the same keys.
@@ -217,10 +217,21 @@ def how(
         "out": None if out is None else os.fspath(out),
         "command": ["python", *sys.argv],
         "note": _note,
+        "own": given(controllers, queues, scheduler),
+        "progress": _bar(progress),
+    }
+
+
+def given(
+    controllers: Mapping[str, Factory] | None,
+    queues: Mapping[str, QueueFactory] | None,
+    scheduler: type[Scheduler] | None,
+) -> dict[str, Any]:
+    """What is written in Python, as the core takes it."""
+    return {
         "controllers": factories(controllers),
         "queues": queue_factories(queues),
         "scheduler": scheduler_factory(scheduler),
-        "progress": _bar(progress),
     }
 
 

@@ -2,18 +2,17 @@
 
 use crate::errors::{ScenarioError, raised};
 use crate::outcome::{Claims, Compared, Outcome};
-use crate::own::{Factories, OwnSimulator};
+use crate::own::Given;
 use crate::watching::Watching;
 use ::reproduce::{Choice, File, Plan, SYSTEMS};
 use pyo3::prelude::*;
 use runner::{
-    Engine, Error, Finished, Origin, Results, Runner, Setting, Simulator, Stop, VERSION, World,
-    check_seeds, combinations, label, single, write,
+    Engine, Error, Finished, Origin, Results, Setting, Stop, VERSION, World, check_seeds,
+    combinations, label, single, write,
 };
 use scenario::{Overrides, Point, RunResult, Summary};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// A scenario and what is changed of it.
 #[derive(FromPyObject)]
@@ -30,15 +29,29 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    fn load(&self, more: &[Setting]) -> Result<Vec<Point>, Error> {
+    fn overrides(&self, more: &[Setting]) -> Overrides {
         let mut set = self.set.clone();
         set.extend_from_slice(more);
-        let overrides = Overrides {
+        Overrides {
             set,
             trace: self.trace.clone(),
             seed: self.seed,
             repeats: self.repeats,
+        }
+    }
+
+    /// All its points as a sweep has them: made one by one.
+    pub(crate) fn plan(&self) -> Result<scenario::Plan, Error> {
+        let overrides = self.overrides(&[]);
+        let plan = match &self.text {
+            Some(text) => scenario::Plan::load_text(&self.file, text, &overrides),
+            None => scenario::Plan::load(Path::new(&self.file), &overrides),
         };
+        plan.map_err(|error| Error::input(&error))
+    }
+
+    fn load(&self, more: &[Setting]) -> Result<Vec<Point>, Error> {
+        let overrides = self.overrides(more);
         let points = match &self.text {
             Some(text) => scenario::load_text(&self.file, text, &overrides),
             None => scenario::load(Path::new(&self.file), &overrides),
@@ -65,12 +78,8 @@ pub(crate) struct How {
     command: Vec<String>,
     /// Called with each note on what is done otherwise than was asked for.
     note: Py<PyAny>,
-    /// Congestion controllers in Python, by the name behind `python:`.
-    controllers: Factories,
-    /// Queue managements in Python, likewise.
-    queues: Factories,
-    /// A tunnel's scheduler in Python, instead of the scenario's.
-    scheduler: Option<Py<PyAny>>,
+    /// What is written in Python.
+    own: Given,
     /// Called with the number of runs; gives a callable that is told of each run that has ended.
     progress: Option<Py<PyAny>>,
 }
@@ -102,23 +111,11 @@ impl How {
             None => None,
         };
         let watching = Watching::new(progress);
-        let copied = |factories: &Factories| -> Factories {
-            let copies = factories.iter();
-            copies
-                .map(|(name, factory)| (name.clone(), factory.clone_ref(py)))
-                .collect()
-        };
-        let (controllers, queues) = (copied(&self.controllers), copied(&self.queues));
-        let scheduler = self.scheduler.as_ref().map(|factory| factory.clone_ref(py));
+        let simulator = self.own.runner(py);
         // the callable belongs to this thread, which waits without the interpreter
         py.detach(move || {
             let work = || {
                 let folder = self.out.as_deref().map(Results::create).transpose()?;
-                let has_none = controllers.is_empty() && queues.is_empty() && scheduler.is_none();
-                let simulator: Arc<dyn Runner> = match has_none {
-                    true => Arc::new(Simulator::default()),
-                    false => Arc::new(OwnSimulator::new(controllers, queues, scheduler)),
-                };
                 let engine = Engine::new(self.threads, Stop::default());
                 let runs = engine.run(&simulator, points, &watching)?;
                 watching.check()?;

@@ -3,6 +3,7 @@
 //! ```text
 //!   python/brimful/*.py --settings, dicts as text--> run, compare, reproduce   (crate runner)
 //!        Result, Comparison <--Arrow, JSON-- Outcome <-- Finished   threads without the interpreter
+//!   SweepPlan --numbers of points--> run, here or on Ray's workers --Arrow--> SweepDataset (crate sweep)
 //! ```
 //!
 //! It hands over: what a Python programmer sees is in `python/brimful`. The simulator's threads do
@@ -14,6 +15,7 @@ mod commands;
 mod errors;
 mod outcome;
 mod own;
+mod sweep;
 mod tables;
 mod watching;
 
@@ -27,6 +29,8 @@ mod _core {
     use crate::errors::{RunError, ScenarioError};
     #[pymodule_export]
     use crate::outcome::{Claims, Compared, Outcome};
+    #[pymodule_export]
+    use crate::sweep::{SweepDataset, SweepPlan};
     #[pymodule_export]
     use crate::tables::Table;
 

@@ -131,10 +131,11 @@ Example:
 const SWEEP_HELP: &str = "\
 DIR gets _sweep.json, points/ and queues/ (Parquet, one row for each flow or queue of a point) and
 failed.jsonl. The same command goes on with a sweep that was interrupted; DIR keeps what is finished. The
-dataset is the same whatever the workers.
+dataset is the same whatever the engine and the workers.
 
-Example:
+Examples:
   brimful sweep scenarios/nested-cc/contour.toml --grid tunnel-cc=bbr,bbrv2,ccid5
+  brimful sweep scenarios/nested-cc/contour.toml --engine ray --address ray-head:6379
 
 Exit codes: 0 done, 1 a point failed or the sweep did, 2 bad usage, input or folder (nothing written),
 130 interrupted.";
@@ -273,6 +274,16 @@ pub(crate) struct CompareArgs {
     pub(crate) vary: Vec<String>,
 }
 
+/// Who runs the points of a sweep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SweepEngine {
+    /// Threads of this machine
+    #[default]
+    Local,
+    /// Ray, by way of the Python package
+    Ray,
+}
+
 /// Options of `sweep`.
 #[derive(Debug, Args)]
 pub(crate) struct SweepArgs {
@@ -293,6 +304,12 @@ pub(crate) struct SweepArgs {
     /// Radio trace instead of the scenario's own
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
+    /// Who runs the points
+    #[arg(long, value_enum, default_value = "local")]
+    pub(crate) engine: SweepEngine,
+    /// The Ray cluster, as HOST:PORT or auto [default: RAY_ADDRESS, or a Ray of this machine's own]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) address: Option<String>,
     /// Points at the same time [default: one for each core]; changes no result
     #[arg(long, value_name = "N", value_parser = threads, allow_hyphen_values = true)]
     pub(crate) workers: Option<NonZeroUsize>,

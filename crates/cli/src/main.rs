@@ -24,7 +24,20 @@ mod settings;
 use clap::Parser;
 use std::process::ExitCode;
 
+/// A panic ends the process, whatever thread it is in: half a daemon is worse than one that is started
+/// again. Runs of the simulator fail alone.
+fn abort_on_panic() {
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        tell(panic);
+        if std::thread::current().name() != Some(runner::RUN_THREAD) {
+            std::process::abort();
+        }
+    }));
+}
+
 fn main() -> ExitCode {
+    abort_on_panic();
     let arguments = match args::Arguments::try_parse() {
         Ok(arguments) => arguments,
         // help and version go to stdout with code 0, usage errors to stderr with code 2

@@ -64,6 +64,9 @@ pub struct Quiet;
 
 impl Watch for Quiet {}
 
+/// The name of threads that make runs, on which a panic is a run that failed.
+pub const RUN_THREAD: &str = "run";
+
 /// How often interruptions are looked for.
 const LOOKS_A_SECOND: u32 = 20;
 
@@ -136,7 +139,7 @@ impl Engine {
                 ended: sender.clone(),
             };
             thread::Builder::new()
-                .name("run".to_owned())
+                .name(RUN_THREAD.to_owned())
                 .spawn(move || worker.work())
                 .map_err(|error| {
                     self.stop.stop();

@@ -25,7 +25,7 @@ mod results;
 mod simulator;
 
 pub use comparison::{Comparison, MOST_VARIANTS, Variant, check_seeds, combinations, single};
-pub use engine::{Engine, Quiet, Runner, Stop, Watch};
+pub use engine::{Engine, Quiet, RUN_THREAD, Runner, Stop, Watch};
 pub use error::{Error, message};
 pub use folder::{Results, default_path};
 pub use record::Recorder;

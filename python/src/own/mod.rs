@@ -13,7 +13,7 @@ use multipath::scheduler::Scheduler;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use queue::{Docket, Judge};
-use runner::{Error, Runner, Stop, drive};
+use runner::{Error, Runner, Simulator, Stop, drive};
 use scenario::{Experiment, OWN, RunResult};
 use sim::{Mechanisms, Simulation};
 use std::collections::BTreeMap;
@@ -31,31 +31,48 @@ use scheduler::PyScheduler;
 const MOST: f64 = 1e15;
 
 /// Callables in Python, by the name behind `python:`.
-pub(crate) type Factories = BTreeMap<String, Py<PyAny>>;
+type Factories = BTreeMap<String, Py<PyAny>>;
+
+/// What a caller has written in Python, for any number of runs.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Given {
+    /// Congestion controllers, by the name behind `python:`.
+    controllers: Factories,
+    /// Queue managements, likewise.
+    queues: Factories,
+    /// A tunnel's scheduler, instead of the scenario's.
+    scheduler: Option<Py<PyAny>>,
+}
+
+impl Given {
+    /// Who makes the runs: the simulator as it is, unless something is given.
+    pub(crate) fn runner(&self, py: Python<'_>) -> Arc<dyn Runner> {
+        if self.controllers.is_empty() && self.queues.is_empty() && self.scheduler.is_none() {
+            return Arc::new(Simulator::default());
+        }
+        let shared = |factories: &Factories| {
+            let copies = factories.iter();
+            let copies = copies.map(|(name, made_by)| (name.clone(), made_by.clone_ref(py)));
+            Arc::new(copies.collect::<Factories>())
+        };
+        let scheduler = self.scheduler.as_ref();
+        Arc::new(OwnSimulator {
+            controllers: shared(&self.controllers),
+            queues: shared(&self.queues),
+            scheduler: scheduler.map(|made_by| Arc::new(made_by.clone_ref(py))),
+        })
+    }
+}
 
 /// Makes runs in the simulator, with mechanisms in Python.
-pub(crate) struct OwnSimulator {
+struct OwnSimulator {
     /// Called with `mss` and `initial_window`.
     controllers: Arc<Factories>,
     /// Called without arguments, for each queue.
     queues: Arc<Factories>,
     /// Called without arguments, for each end of a tunnel.
     scheduler: Option<Arc<Py<PyAny>>>,
-}
-
-impl OwnSimulator {
-    /// With controllers and queues, and the scheduler of all tunnels.
-    pub(crate) fn new(
-        controllers: Factories,
-        queues: Factories,
-        scheduler: Option<Py<PyAny>>,
-    ) -> Self {
-        Self {
-            controllers: Arc::new(controllers),
-            queues: Arc::new(queues),
-            scheduler: scheduler.map(Arc::new),
-        }
-    }
 }
 
 impl Runner for OwnSimulator {

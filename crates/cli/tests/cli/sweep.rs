@@ -101,3 +101,32 @@ fn an_interrupted_sweep_says_how_it_goes_on() {
     );
     assert!(parts(&place.path("s")) > before);
 }
+
+#[test]
+fn an_address_without_a_cluster_and_a_python_without_the_package_are_told() {
+    let place = Place::new().with("wire.toml", WIRE);
+    for (arguments, python, what) in [
+        (
+            &["--engine", "ray"][..],
+            "/nonexistent/python",
+            "BRIMFUL_PYTHON names another",
+        ),
+        (&["--engine", "ray"], "/bin/false", "by BRIMFUL_PYTHON"),
+        (
+            &["--address", "head:6379"],
+            "/bin/false",
+            "add --engine ray",
+        ),
+    ] {
+        let mut command = place.command(&["sweep", "wire.toml"]);
+        let ended = command
+            .args(arguments)
+            .env("BRIMFUL_PYTHON", python)
+            .output()
+            .expect("starts");
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(2), "{said}");
+        assert!(said.contains(what), "{said}");
+        assert_eq!(place.names(), ["wire.toml"]);
+    }
+}

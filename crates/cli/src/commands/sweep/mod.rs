@@ -1,14 +1,16 @@
-//! `brimful sweep`: all points of a large sweep into a dataset.
+//! `brimful sweep`: all points of a large sweep into a dataset, here or, by way of Ray, on a cluster.
+
+mod ray;
 
 use super::tell;
-use crate::args::SweepArgs;
+use crate::args::{SweepArgs, SweepEngine};
 use crate::engine::listen_for_interruptions;
 use crate::failure::Failure;
 use crate::output::{complain, print};
 use crate::settings;
 use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
-use runner::{Runner, Simulator, Stop, VERSION, default_path};
+use runner::{RUN_THREAD, Runner, Simulator, Stop, VERSION, default_path};
 use scenario::{Experiment, Overrides, Plan};
 use serde_json::json;
 use std::path::Path;
@@ -24,7 +26,10 @@ pub(crate) fn run(arguments: &SweepArgs) -> Result<(), Failure> {
         Some(folder) => folder.clone(),
         None => default_path(&format!("{}-sweep", description.name())),
     };
-    run_here(arguments, &plan, &description, &folder)
+    match arguments.engine {
+        SweepEngine::Local => run_here(arguments, &plan, &description, &folder),
+        SweepEngine::Ray => ray::run(arguments, &folder),
+    }
 }
 
 /// What the options change; `--grid` is an axis more.
@@ -69,6 +74,11 @@ fn run_here(
     description: &Description,
     folder: &Path,
 ) -> Result<(), Failure> {
+    if arguments.address.is_some() {
+        return Err(Failure::Input(anyhow!(
+            "--address is that of a Ray cluster: add --engine ray"
+        )));
+    }
     tell(plan.point(0).map_err(Failure::input)?.notes.iter());
     let options = Options {
         retry_failed: arguments.retry_failed,
@@ -92,7 +102,7 @@ fn run_here(
         version: VERSION,
         run: &run,
         stop: &ended,
-        thread: "run",
+        thread: RUN_THREAD,
     };
     let mut watch = Bar::new(dataset.status(), stop.clone());
     let end = run_local(plan, &mut dataset, &local, &mut watch).map_err(failure);
