@@ -208,7 +208,7 @@ def test_a_cluster_that_vanishes_is_told_and_the_command_goes_on(local: Sweep, t
     begin += ["--include-dashboard=false", "--node-ip-address=127.0.0.1", f"--temp-dir={scratch}"]
     subprocess.run(begin, env=_environment(), check=True, capture_output=True, timeout=120)
     arguments = [_brimful(tmp_path), "sweep", "s.toml", "--engine", "ray", "--json", "--out", "d"]
-    arguments += ["--set", "flow.bulk.app.size=3 MB", "--address", f"127.0.0.1:{port}"]
+    arguments += ["--set", "flow.bulk.app.size=3 MB", "--repeats", "8", "--address", f"127.0.0.1:{port}"]
     child = subprocess.Popen(
         arguments, cwd=tmp_path, env=_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
