@@ -11,7 +11,7 @@ A scenario is a file or a dict with the same keys. What the command line refuses
 """
 
 from brimful._core import RunError, ScenarioError, __version__
-from brimful._queue import Packet, Queue, QueueState, Slot, Verdict, queue
+from brimful._queue import Band, Packet, Queue, QueueState, Slot, Verdict, queue
 from brimful._results import Comparison, Reproduction, Result
 from brimful._running import ScenarioWarning, compare, reproduce, run
 from brimful._sweep import Sweep, sweep
@@ -19,6 +19,7 @@ from brimful.own import Ack, Controller, Loss, PathView, RecoveryEnd, Scheduler,
 
 __all__ = [
     "Ack",
+    "Band",
     "Comparison",
     "Controller",
     "Loss",

@@ -6,7 +6,8 @@
 
     brimful.run(scenario, set={"link.queue": "python:short"}, queues={"short": Short})
 
-Packets leave first in, first out; the class decides which are marked or dropped.
+The class decides which packets are marked or dropped and, if it puts them into bands, from which band the
+next one comes; in a band the first in is the first out.
 """
 
 from __future__ import annotations
@@ -42,13 +43,26 @@ class QueueState(NamedTuple):
 
     #: Time since the run began, s.
     now: float
-    #: Other packets waiting: all on arrival, those behind it on departure.
+    #: Other packets waiting: all on arrival, those behind it in its band on departure.
     packets: int
     #: Their bytes.
     bytes: int
     #: True if the packet fits beside them. On arrival one that does not is dropped, whatever is
     #: answered; on departure always true.
     has_room: bool
+
+
+class Band(NamedTuple):
+    """Packets of a queue that wait in one line."""
+
+    #: What `band` gave for them.
+    number: int
+    #: Packets in it.
+    packets: int
+    #: Their bytes.
+    bytes: int
+    #: The first of them.
+    head: Packet
 
 
 class Slot(NamedTuple):
@@ -96,6 +110,17 @@ class Queue:
         """The first packet may leave. After a drop the next one is asked for at once."""
         return "accept"
 
+    def band(self, packet: Packet) -> int:
+        """The line in which a packet waits that has been accepted: any number from 0, as
+        `packet.flow`."""
+        return 0
+
+    def choose(self, now: float, bands: list[Band]) -> int:
+        """The number of the band that the next packet comes from, asked where packets wait in several.
+        They are in ascending order: without more the lowest goes first. A band keeps its turn until
+        its packet has left or was dropped."""
+        return bands[0].number
+
     def on_slot(self, slot: Slot) -> None:
         """A slot has been served in which something waited; never in a link."""
 
@@ -106,6 +131,13 @@ class Queue:
 
     def _on_departure(self, packet: tuple[Any, ...], state: tuple[Any, ...]) -> Verdict:
         return self.on_departure(_new(Packet, packet), _new(QueueState, state))
+
+    def _band(self, packet: tuple[Any, ...]) -> int:
+        return self.band(_new(Packet, packet))
+
+    def _choose(self, now: float, bands: list[tuple[int, int, int, tuple[Any, ...]]]) -> int:
+        views = [Band(n, packets, size, _new(Packet, head)) for n, packets, size, head in bands]
+        return self.choose(now, views)
 
     def _on_slot(self, slot: tuple[Any, ...]) -> None:
         self.on_slot(_new(Slot, slot))
@@ -153,7 +185,7 @@ def begin(
     made.capacity_packets = capacity_packets
     made._seed = seed
     calls: dict[str, Callable[..., Any] | None] = {}
-    for name in ("on_arrival", "on_departure", "on_slot"):
+    for name in ("on_arrival", "on_departure", "band", "choose", "on_slot"):
         # a method may have been put into the instance, too
         function = getattr(getattr(made, name), "__func__", None)
         calls[name] = None if function is getattr(Queue, name) else getattr(made, f"_{name}")

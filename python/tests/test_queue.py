@@ -188,6 +188,105 @@ def test_a_layer_of_the_cell_is_told_of_slots_and_of_its_capacity() -> None:
     assert max(slot.capacity for slot in Slots.slots) > 0
 
 
+class Priority(brimful.Queue):
+    """QoS flow 1 before all others."""
+
+    def band(self, packet: brimful.Packet) -> int:
+        return 0 if packet.qfi == 1 else 1
+
+
+def test_a_priority_in_python_is_that_of_the_classes_to_the_bit() -> None:
+    game = {"app": {"kind": "gaming"}, "transport": "udp", "qfi": 1}
+    queues = {"rlc": {"algorithm": "dynrlc"}, "sdap": {"capacity": "unlimited"}}
+    scenario = {
+        **CELL,
+        "cell": {**CELL["cell"], "queues": queues},
+        "flow": {**CELL["flow"], "game": game},
+    }
+    theirs = one(brimful.run(scenario, set={"cell.queues.classes": [[1]]}))
+    changed = {"cell.queues.sdap.algorithm": "python:priority"}
+    ours = one(brimful.run(scenario, set=changed, queues={"priority": Priority}))
+    assert told(ours) == told(theirs)
+    assert ours.samples.equals(theirs.samples)
+    # which is not what a queue without bands gives
+    assert told(one(brimful.run(scenario))) != told(theirs)
+
+
+class Fair(brimful.Queue):
+    """Each flow in turn, and none with more than 100 kB waiting."""
+
+    def __init__(self) -> None:
+        self.held: dict[int, int] = {}
+        self.turn = 0
+
+    def on_arrival(self, packet: brimful.Packet, state: brimful.QueueState) -> brimful.Verdict:
+        held = self.held.get(packet.flow, 0) + packet.size
+        if held > 100_000:
+            return "drop"
+        self.held[packet.flow] = held
+        return "accept"
+
+    def on_departure(self, packet: brimful.Packet, state: brimful.QueueState) -> brimful.Verdict:
+        self.held[packet.flow] -= packet.size
+        return "accept"
+
+    def band(self, packet: brimful.Packet) -> int:
+        return packet.flow
+
+    def choose(self, now: float, bands: list[brimful.Band]) -> int:
+        later = [band.number for band in bands if band.number > self.turn]
+        self.turn = later[0] if later else bands[0].number
+        assert all(band.packets > 0 and band.head.sojourn >= 0 for band in bands)
+        assert all(band.bytes == self.held[band.number] for band in bands)
+        return self.turn
+
+
+def test_flows_in_turn_share_a_link_with_a_flood(wired: dict[str, Any]) -> None:
+    flood = {"app": {"kind": "cbr", "rate": "30 Mbit/s", "packet": "1448 B"}, "transport": "udp"}
+    scenario = {**wired, "flow": {**wired["flow"], "flood": flood}}
+    changed = {"duration": "6 s", "link.buffer": "1 MB"}
+
+    def rates(queue: str) -> list[float]:
+        result = one(
+            brimful.run(
+                scenario, set={**changed, "link.queue": queue}, repeats=1, queues={"fair": Fair}
+            )
+        )
+        return [flow["goodput_bps"]["mean"] for flow in result.summary["flows"]]
+
+    bulk, flooded = rates("python:fair")
+    assert 8.5e6 < bulk < 10.5e6 and 8.5e6 < flooded < 11e6
+    assert rates("drop-tail")[0] < 3e6
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "said"),
+    [
+        ("band", -1, "band gave -1; expected a whole number from 0"),
+        ("band", 2**64, "band gave 18446744073709551616; expected"),
+        ("band", 1.5, "band gave 1.5; expected"),
+        ("band", None, "band gave None; expected"),
+        ("band", True, "band gave True; expected"),
+        ("choose", 17, "choose gave 17; expected the number of a band that it was shown"),
+        ("choose", None, "choose gave None; expected"),
+        ("choose", [], "choose gave []; expected"),
+    ],
+)
+def test_what_is_no_band_fails_the_run(
+    wired: dict[str, Any], name: str, wrong: Any, said: str
+) -> None:
+    def band(self: brimful.Queue, packet: brimful.Packet) -> int:
+        return int(packet.flow)
+
+    broken = type("Wrong", (brimful.Queue,), {"band": band, name: lambda self, *_: wrong})
+    more = {**wired["flow"], "more": {"app": {"kind": "continuous"}}}
+    with pytest.raises(brimful.RunError) as error:
+        brimful.run(
+            {**wired, "flow": more}, set={"link.queue": "python:x"}, queues={"x": broken}
+        )
+    assert said in str(error.value)
+
+
 def test_a_registered_queue_manages_any_path(wired: dict[str, Any]) -> None:
     brimful.queue("registered")(DropTail)
     compared = brimful.compare(

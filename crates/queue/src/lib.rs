@@ -46,7 +46,7 @@ pub use dualpi2::{DualPi2, DualPi2Config, DualScheduler};
 pub use error::ConfigError;
 pub use fq_codel::{FqCoDel, FqCoDelConfig};
 pub use late_binding::{LateBinding, LateBindingConfig, Paced, PacedConfig};
-pub use own::{Case, Docket, Judge, Judges, Own, OwnConfig, Verdict};
+pub use own::{Band, Case, Docket, Judge, Judges, Own, OwnConfig, Verdict};
 pub use queue::Queue;
 pub use red::{Red, RedConfig};
 pub use sfq::{Sfq, SfqConfig, Turn};

@@ -1,17 +1,18 @@
-//! A discipline that the caller brings along: first in, first out, with a judge.
+//! A discipline that the caller brings along: bands of packets, each first in, first out, with a judge.
 //!
 //! ```text
-//!   enqueue -> [ on_arrival ] -> first in, first out -> [ on_departure ] -> dequeue
-//!              accept, mark, drop                       accept, mark, drop
+//!                                     +-> band 0 -+
+//!   enqueue -> [ on_arrival, band ] --+-> band 7 -+-> [ choose, on_departure ] -> dequeue
+//!               accept, mark, drop    +-> ...    -+        accept, mark, drop
 //! ```
 //!
 //! The judge sees what is known of a packet ([`Case`]), the queue keeps the packets: whatever a judge
-//! answers, none is lost, sent twice or out of order. A judge makes one decision at a time, so drop-tail,
-//! RED, BLUE, PIE (at arrival) and CoDel (at departure) are judges; disciplines with an order of their own
-//! (SFQ, FQ-CoDel, DualPI2) are not.
+//! answers, none is lost, sent twice or overtaken in its band. Drop-tail, RED, BLUE, PIE (at arrival) and
+//! CoDel (at departure) need one band; priorities and fair queueing one for each class or flow.
 
 use crate::fifo::{Fifo, told_by_mark};
 use crate::{Capacity, ConfigError, Dequeued, Ecn, Occupancy, Packet, QueueManagement, Slot};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use units::{Bytes, Duration, Instant};
@@ -31,7 +32,7 @@ pub struct Case {
     pub ecn: Ecn,
     /// How long it has waited; zero on arrival.
     pub sojourn: Duration,
-    /// What waits beside it: on departure, behind it.
+    /// What waits beside it: on arrival all, on departure what is behind it in its band.
     pub others: Occupancy,
     /// Whether it fits beside the others. On arrival, what does not fit is dropped whatever the judge
     /// says; on departure always true.
@@ -54,12 +55,30 @@ pub enum Verdict {
 pub trait Judge: Send {
     /// A packet comes.
     fn on_arrival(&mut self, case: &Case) -> Verdict;
+    /// In which band a packet waits that has been accepted: any number.
+    fn band(&mut self, _case: &Case) -> u64 {
+        0
+    }
+    /// From which band the next packet comes; asked where packets wait in several. It stays the turn of
+    /// a band until its packet has left or has been dropped. A number that is not among them is the first.
+    fn choose(&mut self, _now: Instant, bands: &[Band]) -> u64 {
+        bands.first().map_or(0, |band| band.number)
+    }
     /// The packet at the head may leave: after a drop the next one is judged at once.
     fn on_departure(&mut self, _case: &Case) -> Verdict {
         Verdict::Accept
     }
     /// A slot has been served below; never of a wired link.
     fn on_slot(&mut self, _now: Instant, _slot: Slot) {}
+}
+
+/// Packets that wait in one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Band {
+    /// Its number, as [`Judge::band`] gave it. Bands are shown in ascending order.
+    pub number: u64,
+    /// Its first packet.
+    pub head: Case,
 }
 
 /// The queue that a judge is made for.
@@ -116,7 +135,9 @@ impl OwnConfig {
         };
         Ok(Own {
             capacity,
-            packets: Fifo::new(),
+            bands: BTreeMap::new(),
+            held: Occupancy::default(),
+            turn: None,
             judge,
         })
     }
@@ -139,7 +160,12 @@ impl Eq for OwnConfig {}
 /// One queue with a judge.
 pub struct Own<P> {
     capacity: Capacity,
-    packets: Fifo<P>,
+    /// None of them is empty.
+    bands: BTreeMap<u64, Fifo<P>>,
+    /// What they hold together.
+    held: Occupancy,
+    /// The band that has been chosen, if its packet has not left yet.
+    turn: Option<u64>,
     judge: Box<dyn Judge>,
 }
 
@@ -147,7 +173,7 @@ impl<P: fmt::Debug> fmt::Debug for Own<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Own")
             .field("capacity", &self.capacity)
-            .field("packets", &self.packets)
+            .field("bands", &self.bands)
             .finish_non_exhaustive()
     }
 }
@@ -165,13 +191,60 @@ fn case<P: Packet>(now: Instant, packet: &P, sojourn: Duration, others: Occupanc
     }
 }
 
+/// The first packet of a band, as a judge sees it.
+fn head<P: Packet>(now: Instant, packets: &Fifo<P>) -> Option<Case> {
+    let first = packets.front()?;
+    let held = packets.occupancy();
+    let others = Occupancy {
+        packets: held.packets - 1,
+        bytes: held.bytes - first.packet.bytes(),
+    };
+    let sojourn = now.saturating_since(first.enqueued_at);
+    Some(case(now, &first.packet, sojourn, others))
+}
+
+impl<P: Packet> Own<P> {
+    /// Whose turn it is; none if nothing waits.
+    fn next_band(&mut self, now: Instant) -> Option<u64> {
+        let first = *self.bands.first_key_value()?.0;
+        if self.bands.len() == 1 {
+            return Some(first);
+        }
+        if self.turn.is_none() {
+            let bands = self.bands.iter();
+            let bands: Vec<Band> = bands
+                .filter_map(|(&number, packets)| {
+                    let head = head(now, packets)?;
+                    Some(Band { number, head })
+                })
+                .collect();
+            self.turn = Some(self.judge.choose(now, &bands));
+        }
+        self.turn
+            .filter(|turn| self.bands.contains_key(turn))
+            .or(Some(first))
+    }
+
+    /// Takes the first packet of a band out.
+    fn pop(&mut self, number: u64) -> Option<Dequeued<P>> {
+        let packets = self.bands.get_mut(&number)?;
+        let first = packets.pop()?;
+        if packets.front().is_none() {
+            self.bands.remove(&number);
+        }
+        self.turn = None;
+        self.held.packets -= 1;
+        self.held.bytes -= first.packet.bytes();
+        Some(first)
+    }
+}
+
 impl<P: Packet + Send> QueueManagement<P> for Own<P> {
     fn enqueue(&mut self, now: Instant, mut packet: P) -> Result<(), P> {
-        let held = self.packets.occupancy();
-        let has_room = self.capacity.admits(held, packet.bytes());
+        let has_room = self.capacity.admits(self.held, packet.bytes());
         let case = Case {
             has_room,
-            ..case(now, &packet, Duration::ZERO, held)
+            ..case(now, &packet, Duration::ZERO, self.held)
         };
         let is_kept = match self.judge.on_arrival(&case) {
             _ if !has_room => false,
@@ -182,7 +255,11 @@ impl<P: Packet + Send> QueueManagement<P> for Own<P> {
         if !is_kept {
             return Err(packet);
         }
-        self.packets.push(now, packet);
+        let number = self.judge.band(&case);
+        self.held.packets += 1;
+        self.held.bytes += packet.bytes();
+        let packets = self.bands.entry(number).or_insert_with(Fifo::new);
+        packets.push(now, packet);
         Ok(())
     }
 
@@ -193,26 +270,18 @@ impl<P: Packet + Send> QueueManagement<P> for Own<P> {
         dropped: &mut dyn FnMut(P),
     ) -> Option<Dequeued<P>> {
         loop {
-            let head = self.packets.front()?;
-            let bytes = head.packet.bytes();
-            if bytes > budget {
+            let number = self.next_band(now)?;
+            let packets = self.bands.get_mut(&number)?;
+            let case = head(now, packets)?;
+            if case.bytes > budget {
                 return None;
             }
-            let held = self.packets.occupancy();
-            let others = Occupancy {
-                packets: held.packets - 1,
-                bytes: held.bytes - bytes,
-            };
-            let sojourn = now.saturating_since(head.enqueued_at);
-            let is_sent = match self
-                .judge
-                .on_departure(&case(now, &head.packet, sojourn, others))
-            {
+            let is_sent = match self.judge.on_departure(&case) {
                 Verdict::Accept => true,
-                Verdict::Mark => self.packets.front_mut().is_some_and(told_by_mark),
+                Verdict::Mark => packets.front_mut().is_some_and(told_by_mark),
                 Verdict::Drop => false,
             };
-            let first = self.packets.pop()?;
+            let first = self.pop(number)?;
             if is_sent {
                 return Some(first);
             }
@@ -221,7 +290,7 @@ impl<P: Packet + Send> QueueManagement<P> for Own<P> {
     }
 
     fn occupancy(&self) -> Occupancy {
-        self.packets.occupancy()
+        self.held
     }
 
     fn on_slot(&mut self, now: Instant, slot: Slot) {
@@ -238,10 +307,12 @@ mod tests {
     use std::sync::Mutex;
     use units::{Packets, Streams};
 
-    /// Answers what it is told to, in turn, and keeps what it was asked.
+    /// Answers what it is told to, in turn, and keeps what it was asked. Flows are bands.
     #[derive(Clone, Default)]
     struct Script {
         verdicts: Vec<Verdict>,
+        /// What it chooses next.
+        turns: Arc<Mutex<Vec<u64>>>,
         asked: Arc<Mutex<Vec<Case>>>,
     }
 
@@ -262,6 +333,14 @@ mod tests {
         }
         fn on_departure(&mut self, case: &Case) -> Verdict {
             self.next(case)
+        }
+        fn band(&mut self, case: &Case) -> u64 {
+            case.flow
+        }
+        fn choose(&mut self, _: Instant, bands: &[Band]) -> u64 {
+            let numbers: Vec<u64> = bands.iter().map(|band| band.number).collect();
+            assert!(numbers.len() > 1 && numbers.is_sorted(), "{numbers:?}");
+            self.turns.lock().unwrap().pop().unwrap_or(numbers[0])
         }
     }
 
@@ -289,7 +368,8 @@ mod tests {
         let mut queue = config(&script).build(capacity, 1).unwrap();
         let packet = TestPacket::new(1_500).with_flow(7).with_qfi(9);
         queue.enqueue(at_ms(1), packet).unwrap();
-        queue.enqueue(at_ms(2), TestPacket::new(1_000)).unwrap();
+        let behind = TestPacket::new(1_000).with_flow(7);
+        queue.enqueue(at_ms(2), behind).unwrap();
         // accepted by the judge, but there is no room
         queue.enqueue(at_ms(3), TestPacket::new(1)).unwrap_err();
         queue
@@ -352,16 +432,50 @@ mod tests {
         assert_eq!(none.unwrap_err(), ConfigError::ZeroCapacity);
     }
 
+    #[test]
+    fn the_judge_chooses_the_band_and_keeps_to_it_until_its_packet_has_left() {
+        let script = Script {
+            // from behind: 9 is no band, then band 5 twice
+            turns: Arc::new(Mutex::new(vec![5, 5, 9])),
+            ..Script::default()
+        };
+        let mut queue = config(&script).build(Capacity::Unlimited, 1).unwrap();
+        for (flow, bytes) in [(2, 100), (2, 200), (5, 900), (5, 300)] {
+            let packet = TestPacket::new(bytes).with_flow(flow);
+            queue.enqueue(at_ms(0), packet).unwrap();
+        }
+        let mut next = |budget| {
+            let next = queue.dequeue(at_ms(1), Bytes::new(budget), &mut |_| panic!("dropped"));
+            next.map(|next| next.packet.bytes)
+        };
+        assert_eq!(next(1_000), Some(100), "no band is the first band");
+        assert_eq!(next(500), None, "nobody overtakes what does not fit");
+        assert_eq!(script.turns.lock().unwrap().len(), 1);
+        assert_eq!(
+            [next(1_000), next(1_000), next(1_000)],
+            [Some(900), Some(300), Some(200)]
+        );
+        assert_eq!(next(1_000), None);
+        let asked = script.asked.lock().unwrap();
+        let behind: Vec<_> = asked[4..]
+            .iter()
+            .map(|case| case.others.bytes.get())
+            .collect();
+        assert_eq!(behind, [200, 300, 0, 0]);
+    }
+
     proptest! {
         #[test]
         fn whatever_is_answered_packets_are_conserved_and_in_order(
             verdicts in prop::collection::vec(0u8..3, 0..400),
+            turns in prop::collection::vec(0u64..5, 0..300),
             moves in prop::collection::vec((any::<bool>(), 1u64..3_000, 0u8..4), 1..300),
             limit in 1u64..20_000,
         ) {
             let all = [Verdict::Accept, Verdict::Mark, Verdict::Drop];
             let script = Script {
                 verdicts: verdicts.into_iter().map(|v| all[usize::from(v)]).collect(),
+                turns: Arc::new(Mutex::new(turns)),
                 ..Script::default()
             };
             let capacity = Capacity::Bytes(Bytes::new(limit));
@@ -373,19 +487,22 @@ mod tests {
                 let now = at_ms(ms as u64);
                 if comes {
                     let mut packet = TestPacket::new(size).with_ecn(codepoints[usize::from(ecn)]);
+                    packet.flow = size % 4;
                     packet.number = came;
                     came += 1;
                     gone.extend(queue.enqueue(now, packet).err().map(|p| p.number));
                 } else {
                     let next = queue.dequeue(now, Bytes::new(size), &mut |p| gone.push(p.number));
-                    left.extend(next.map(|next| next.packet.number));
+                    left.extend(next.map(|next| (next.packet.flow, next.packet.number)));
                 }
                 prop_assert!(queue.occupancy().bytes.get() <= limit);
             }
-            prop_assert!(left.is_sorted());
+            for flow in 0..4 {
+                prop_assert!(left.iter().filter(|left| left.0 == flow).is_sorted());
+            }
             let waiting = queue.occupancy().packets;
             prop_assert_eq!(gone.len() + left.len() + waiting, came as usize);
-            gone.extend(left);
+            gone.extend(left.into_iter().map(|(_, number)| number));
             gone.sort_unstable();
             gone.dedup();
             prop_assert_eq!(gone.len() + waiting, came as usize);

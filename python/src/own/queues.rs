@@ -2,7 +2,8 @@
 
 use super::Failure;
 use pyo3::prelude::*;
-use queue::{Capacity, Case, Docket, Ecn, Judge, Slot, Verdict};
+use pyo3::types::PyBool;
+use queue::{Band, Capacity, Case, Docket, Ecn, Judge, Slot, Verdict};
 use units::Instant;
 
 /// Whether a packet that comes or may leave is accepted, in Python, for one queue.
@@ -20,6 +21,8 @@ struct Methods {
     on_arrival: Option<Py<PyAny>>,
     on_departure: Option<Py<PyAny>>,
     on_slot: Option<Py<PyAny>>,
+    band: Option<Py<PyAny>>,
+    choose: Option<Py<PyAny>>,
 }
 
 impl PyQueue {
@@ -63,45 +66,75 @@ impl PyQueue {
         let Some(method) = methods.and_then(|methods| event.of(methods).as_ref()) else {
             return Verdict::Accept;
         };
-        // in the order of `Packet` and `QueueState` in brimful/_queue.py
-        let packet = (
-            case.bytes.get(),
-            case.flow,
-            case.qfi,
-            codepoint(case.ecn),
-            case.sojourn.as_secs_f64(),
-        );
+        // in the order of `QueueState` in brimful/_queue.py
         let state = (
             case.now.as_secs_f64(),
             case.others.packets,
             case.others.bytes.get(),
             case.has_room,
         );
-        let asked = Python::attach(|py| {
-            let answer = method.bind(py).call1((packet, state));
-            let verdict = answer.as_ref().ok().and_then(verdict);
-            match (verdict, answer) {
-                (Some(verdict), _) => Ok(verdict),
-                (None, Ok(answer)) => Err(Ok(shown(&answer))),
-                (None, Err(error)) => Err(Err(error)),
-            }
-        });
-        match asked {
-            Ok(verdict) => return verdict,
-            Err(Ok(answer)) => self.refuse(event.name(), &answer),
-            Err(Err(error)) => {
-                Python::attach(|py| self.taken::<()>(py, event.name(), Err(error)));
-            }
-        }
-        Verdict::Accept
+        let asked =
+            Python::attach(|py| Asked::of(&method.bind(py).call1((packet(case), state)), verdict));
+        let expected = "\"accept\", \"mark\" or \"drop\"";
+        self.answered(event.name(), asked, expected)
+            .unwrap_or(Verdict::Accept)
     }
 
-    fn refuse(&mut self, event: &str, answer: &str) {
-        self.failure.keep(format!(
-            "the queue python:{} failed: {event} gave {answer}; expected \"accept\", \"mark\" or \"drop\"",
-            self.name
-        ));
-        self.methods = None;
+    /// What has been answered; a failure of the run if that is nothing of use.
+    fn answered<T>(&mut self, event: &str, asked: Asked<T>, expected: &str) -> Option<T> {
+        match asked {
+            Asked::Said(answer) => return Some(answer),
+            Asked::Other(answer) => {
+                self.failure.keep(format!(
+                    "the queue python:{} failed: {event} gave {answer}; expected {expected}",
+                    self.name
+                ));
+                self.methods = None;
+            }
+            Asked::Raised(error) => {
+                Python::attach(|py| self.taken::<()>(py, event, Err(error)));
+            }
+        }
+        None
+    }
+}
+
+/// What came of a call.
+enum Asked<T> {
+    Said(T),
+    /// Something else, as Python shows it.
+    Other(String),
+    Raised(PyErr),
+}
+
+impl<T> Asked<T> {
+    fn of(
+        given: &PyResult<Bound<'_, PyAny>>,
+        read: impl Fn(&Bound<'_, PyAny>) -> Option<T>,
+    ) -> Self {
+        match given {
+            Ok(answer) => read(answer).map_or_else(|| Self::Other(shown(answer)), Self::Said),
+            Err(error) => Self::Raised(Python::attach(|py| error.clone_ref(py))),
+        }
+    }
+}
+
+/// In the order of `Packet` in brimful/_queue.py.
+fn packet(case: &Case) -> (u64, u64, u8, &'static str, f64) {
+    (
+        case.bytes.get(),
+        case.flow,
+        case.qfi,
+        codepoint(case.ecn),
+        case.sojourn.as_secs_f64(),
+    )
+}
+
+/// The number of a band; truth values are none.
+fn number(answer: &Bound<'_, PyAny>) -> Option<u64> {
+    match answer.is_instance_of::<PyBool>() {
+        true => None,
+        false => answer.extract().ok(),
     }
 }
 
@@ -157,6 +190,42 @@ impl Judge for PyQueue {
 
     fn on_departure(&mut self, case: &Case) -> Verdict {
         self.ask(Event::Departure, case)
+    }
+
+    fn band(&mut self, case: &Case) -> u64 {
+        let methods = self.methods.as_ref();
+        let Some(method) = methods.and_then(|methods| methods.band.as_ref()) else {
+            return 0;
+        };
+        let asked = Python::attach(|py| Asked::of(&method.bind(py).call1((packet(case),)), number));
+        let expected = "a whole number from 0 to 2**64 - 1";
+        self.answered("band", asked, expected).unwrap_or(0)
+    }
+
+    fn choose(&mut self, now: Instant, bands: &[Band]) -> u64 {
+        let first = bands.first().map_or(0, |band| band.number);
+        let methods = self.methods.as_ref();
+        let Some(method) = methods.and_then(|methods| methods.choose.as_ref()) else {
+            return first;
+        };
+        // in the order of `Band` in brimful/_queue.py
+        let views: Vec<_> = bands
+            .iter()
+            .map(|Band { number, head }| {
+                let held = (
+                    head.others.packets + 1,
+                    (head.others.bytes + head.bytes).get(),
+                );
+                (*number, held.0, held.1, packet(head))
+            })
+            .collect();
+        let is_there = |number: &u64| bands.iter().any(|band| band.number == *number);
+        let asked = Python::attach(|py| {
+            let given = method.bind(py).call1((now.as_secs_f64(), views));
+            Asked::of(&given, |answer| number(answer).filter(is_there))
+        });
+        let expected = "the number of a band that it was shown";
+        self.answered("choose", asked, expected).unwrap_or(first)
     }
 
     fn on_slot(&mut self, now: Instant, slot: Slot) {
