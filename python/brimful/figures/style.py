@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,14 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from .data import FigureError
+
+#: In a notebook: whose figures are shown below their cell. It is made ready outside of any style, whose
+#: end would put its settings back.
+plt: Any = None
+if os.environ.get("MPLBACKEND", "").endswith("backend_inline"):
+    import matplotlib.pyplot as plt
+
+    plt.switch_backend(mpl.get_backend())
 
 #: The colours of Okabe and Ito, told apart with any colour vision, and two more.
 COLOURS = (
@@ -64,9 +73,12 @@ def styled() -> AbstractContextManager[None]:
 
 
 def axes(ax: Axes | None) -> Axes:
-    """These axes, or those of a new figure."""
+    """These axes, or those of a new figure, which a notebook shows below its cell."""
     if ax is not None:
         return ax
+    if plt is not None:
+        shown: Axes = plt.figure(figsize=PANEL, layout="constrained").add_subplot()
+        return shown
     figure = Figure(figsize=PANEL, layout="constrained")
     FigureCanvasAgg(figure)
     return figure.add_subplot()
