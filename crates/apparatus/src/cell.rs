@@ -7,10 +7,10 @@ use crate::measure::{PassageMeter, QueueMeter, SeriesSet, Totals};
 use core::net::IpAddr;
 use queue::{Ecn, Packet};
 use ran::{BearerConfig, Cell, CellStats, Direction, DropReason, Layer, Output, UeConfig, UeIndex};
-use rnis::RadioReport;
+use rnis::{LinkQuality, RadioReport};
 use scenario::{CellSpec, Experiment, FlowSpec, Metric, QueueResult, UeSpec};
 use std::collections::VecDeque;
-use units::{BitRate, Bytes, Cqi, Instant, Streams};
+use units::{BitRate, Bytes, Cqi, Instant, Mcs, Streams};
 
 /// A flow's place in the cell.
 #[derive(Clone, Copy, Debug)]
@@ -94,6 +94,8 @@ pub struct CellAccess<P> {
     ue_names: Vec<String>,
     /// CQIs of the last report.
     cqis: Vec<Cqi>,
+    /// The MCS of the last report; none where the link is a measured rate.
+    mcs: Vec<Option<Mcs>>,
     /// Reports are made anyway, and not for the time series only.
     makes_reports: bool,
     /// Counters at the last step of the time series.
@@ -143,6 +145,7 @@ impl<P: Packet + Send> CellAccess<P> {
             is_busy: vec![false; ues.len()],
             ue_names: ues.iter().map(|ue| ue.name.clone()).collect(),
             cqis: vec![Cqi::new(0); ues.len()],
+            mcs: vec![None; ues.len()],
             makes_reports: false,
             sampled,
         })
@@ -219,8 +222,13 @@ impl<P: Packet + Send> CellAccess<P> {
     fn make_report(&mut self, now: Instant) -> RadioReport {
         let report = self.cell.report(now);
         // in ascending order of RNTI, which is the order of UEs
-        for (known, ue) in self.cqis.iter_mut().zip(&report.ues) {
-            *known = ue.cqi;
+        let known = self.cqis.iter_mut().zip(&mut self.mcs);
+        for ((cqi, mcs), ue) in known.zip(&report.ues) {
+            *cqi = ue.cqi;
+            *mcs = match ue.quality {
+                LinkQuality::Mcs { mcs, .. } => Some(mcs),
+                LinkQuality::Measured { .. } => None,
+            };
         }
         report
     }
@@ -357,6 +365,15 @@ impl<P: Packet + Send> CellAccess<P> {
                 rate(ue.capacity - old.capacity),
             );
             series.push(name, Metric::Cqi, now, f64::from(self.cqis[index].get()));
+            if let Some(mcs) = self.mcs[index] {
+                series.tell(name, Metric::Mcs, now, f64::from(mcs.get()));
+            }
+        }
+        let capacity = stats.capacity - before.capacity;
+        if !capacity.is_zero() {
+            let used = stats.capacity_used - before.capacity_used;
+            let share = used.get() as f64 / capacity.get() as f64;
+            series.tell("link", Metric::Utilisation, now, share);
         }
         self.sampled.clone_from(stats);
     }

@@ -33,7 +33,7 @@ impl Kind {
     /// To what a series belongs that says only its entity's name, as those of runs do.
     pub fn of(entity: &str, metric: &str) -> Self {
         match metric {
-            "capacity_bps" if entity == "link" => Self::Link,
+            "capacity_bps" | "utilisation" if entity == "link" => Self::Link,
             "capacity_bps" | "utilisation" => Self::Cell,
             "queue_bytes" => Self::Queue,
             "prb" | "cqi" | "mcs" => Self::Ue,
@@ -78,6 +78,7 @@ mod tests {
     fn what_a_series_belongs_to_is_found_by_its_metric() {
         assert_eq!(Kind::of("link", "capacity_bps"), Kind::Link);
         assert_eq!(Kind::of("cell", "capacity_bps"), Kind::Cell);
+        assert_eq!(Kind::of("link", "utilisation"), Kind::Link);
         assert_eq!(Kind::of("ue1", "prb"), Kind::Ue);
         assert_eq!(Kind::of("bulk", "rtt_ms"), Kind::Flow);
     }

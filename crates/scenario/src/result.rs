@@ -233,6 +233,18 @@ pub enum Metric {
     PathRate,
     /// Congestion window of a path of a tunnel, bytes.
     PathCwnd,
+    /// A path's share of what its tunnel delivers in each step, 0 to 1; for observers only.
+    PathShare,
+    /// The MCS of a UE; for observers only.
+    Mcs,
+    /// The share of the cell's capacity that carries data, 0 to 1; for observers only.
+    Utilisation,
+    /// Losses so far that MELD held for congestion, as reports said; for observers only.
+    LossCongestion,
+    /// Losses so far that it held for the radio's; for observers only.
+    LossRadio,
+    /// Losses so far that it took for congestion without a fresh report; for observers only.
+    LossUnknown,
 }
 
 impl Metric {
@@ -256,6 +268,12 @@ impl Metric {
             Self::LeastDelay => "least_delay_ms",
             Self::PathRate => "path_rate_bps",
             Self::PathCwnd => "path_cwnd_bytes",
+            Self::PathShare => "path_share",
+            Self::Mcs => "mcs",
+            Self::Utilisation => "utilisation",
+            Self::LossCongestion => "loss_congestion",
+            Self::LossRadio => "loss_radio",
+            Self::LossUnknown => "loss_unknown",
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::support::daemon::{Daemon, TRANSPARENT};
 use crate::support::radio::{Radio, wide_open};
 use crate::support::traffic::{PATIENCE, accept, listen};
 use crate::support::{Hosts, SERVER};
+use dash::{Client, Target};
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
@@ -14,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 const PORT: u16 = 6_200;
+const METRICS: &str = "127.0.0.1:9464";
 const UES: u8 = 200;
 const FLOWS_EACH: usize = 10;
 const MEASURE: Duration = Duration::from_secs(5);
@@ -38,7 +40,7 @@ fn connect_from(hosts: &Hosts, from: IpAddr) -> TcpStream {
     stream
 }
 
-/// Measures the control thread's share of a core.
+/// Measures the control thread's share of a core, and the dashboard's.
 pub fn measure(hosts: &Hosts, _kinds: &[Kind], table: &mut Table) {
     let ues: Vec<IpAddr> = (0..UES).map(ue).collect();
     let lines: Vec<String> = ues
@@ -52,7 +54,7 @@ pub fn measure(hosts: &Hosts, _kinds: &[Kind], table: &mut Table) {
         wide_open(&named, n, at)
     });
     let config = format!(
-        "{}\n[reports]\nsource = \"unix:{{dir}}/radio\"\n",
+        "{}\n[reports]\nsource = \"unix:{{dir}}/radio\"\n[metrics]\nlisten = \"{METRICS}\"\n",
         TRANSPARENT.replace("level = \"debug\"", "level = \"info\"")
     );
     let daemon = Daemon::start_in(&hosts.proxy, folder, &config, &[]);
@@ -78,6 +80,7 @@ pub fn measure(hosts: &Hosts, _kinds: &[Kind], table: &mut Table) {
     std::thread::sleep(MEASURE);
     let status = daemon.status();
     let (after, seconds) = (busy(&status), began.elapsed().as_secs_f64());
+    let shown = watched(hosts, &daemon);
     stop.store(true, Relaxed);
     let rounds = traffic.join().expect("it ends");
     let flows = status["control"]["cells"][0]["flows"].as_u64().unwrap_or(0);
@@ -90,6 +93,40 @@ pub fn measure(hosts: &Hosts, _kinds: &[Kind], table: &mut Table) {
         rounds * (PIECE * UES as usize * FLOWS_EACH) as f64 * 8.0 / 1e6,
         radio.sent(),
     ));
+    table.note(format!(
+        "Showing 200 of them and all UEs to one who watches the dashboard, 20 times a second: {:.1} % \
+         of a core, in threads of its own.",
+        shown * 100.0
+    ));
+}
+
+/// The share of a core that the dashboard takes while one watches it.
+fn watched(hosts: &Hosts, daemon: &Daemon) -> f64 {
+    let target = Target::parse(METRICS).expect("an address");
+    let client = hosts.proxy.enter(|| Client::connect(target, None));
+    let mut client = client.expect("a dashboard");
+    let watching = std::thread::spawn(move || client.watch(MEASURE * 2, |_| false));
+    std::thread::sleep(Duration::from_secs(1));
+    let (began, before) = (Instant::now(), dash_seconds(daemon.child.id()));
+    std::thread::sleep(MEASURE);
+    let share = (dash_seconds(daemon.child.id()) - before) / began.elapsed().as_secs_f64();
+    let view = watching.join().expect("it ends").expect("it was shown");
+    assert_eq!(view.entities("flow").len(), 200, "flows that are shown");
+    share
+}
+
+/// CPU time of the threads of the dashboard, seconds.
+fn dash_seconds(process: u32) -> f64 {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).expect("it runs");
+    let of_task = |task: std::fs::DirEntry| {
+        let stat = std::fs::read_to_string(task.path().join("stat")).ok()?;
+        let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
+        let fields: Vec<f64> = rest.split(' ').filter_map(|f| f.parse().ok()).collect();
+        // user and system time, clock ticks of 10 ms: fields 14 and 15 of proc(5), the state is left out
+        name.starts_with("dash")
+            .then(|| (fields[10] + fields[11]) / 100.0)
+    };
+    tasks.filter_map(|task| of_task(task.ok()?)).sum()
 }
 
 /// Sends on all flows round by round. Gives the rounds a second.

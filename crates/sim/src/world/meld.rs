@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::session::Side;
-use cc::meld::LossDecision;
+use cc::meld::{LossDecision, Reason};
 use cc::{RadioState, Trace};
 use rnis::RadioReport;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,12 +10,36 @@ use units::Instant;
 
 /// Records what MELD decides of a flow's losses. Clones write to the same record.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Recorder(Arc<Mutex<Vec<(Instant, LossDecision)>>>);
+pub(crate) struct Recorder(Arc<Mutex<Record>>);
+
+#[derive(Debug, Default)]
+struct Record {
+    decisions: Vec<(Instant, LossDecision)>,
+    counts: LossCounts,
+}
+
+/// How many losses MELD has held for what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct LossCounts {
+    /// For congestion, as reports said.
+    pub(super) congestion: u64,
+    /// For the radio's.
+    pub(super) radio: u64,
+    /// For congestion, without a fresh report.
+    pub(super) unknown: u64,
+}
 
 impl Recorder {
     /// What has been recorded.
     pub(super) fn take(&self) -> Vec<(Instant, LossDecision)> {
-        core::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        let mut record = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        core::mem::take(&mut record.decisions)
+    }
+
+    /// What has been counted so far.
+    pub(super) fn counts(&self) -> LossCounts {
+        let record = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        record.counts
     }
 }
 
@@ -23,7 +47,13 @@ impl Trace for Recorder {
     fn event(&mut self, _: Instant, _: &'static str, _: u64) {}
     fn loss_decision(&mut self, now: Instant, decision: &LossDecision) {
         let mut record = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        record.push((now, *decision));
+        record.decisions.push((now, *decision));
+        let counts = &mut record.counts;
+        match decision.reason {
+            Reason::NoReport | Reason::Stale => counts.unknown += 1,
+            reason if reason.is_congestion() => counts.congestion += 1,
+            _ => counts.radio += 1,
+        }
     }
 }
 

@@ -110,6 +110,13 @@ impl World {
                 f64::from(u8::from(decision.is_slow)),
             );
         }
+        if state.spec.meld.is_some() {
+            let counts = state.decisions.counts();
+            let mut tell = |metric, n: u64| series.tell(name, metric, now, n as f64);
+            tell(Metric::LossCongestion, counts.congestion);
+            tell(Metric::LossRadio, counts.radio);
+            tell(Metric::LossUnknown, counts.unknown);
+        }
         if let Some(queue) = &state.proxy_queue {
             series.push(
                 queue.name(),

@@ -10,6 +10,7 @@ mod experiments;
 mod marks;
 mod meld;
 mod moving;
+mod observers;
 mod own_queues;
 mod quic;
 mod reports;

@@ -13,12 +13,19 @@ impl World {
     pub(in super::super) fn sample_tunnels(&mut self) {
         let (now, interval) = (self.now, self.sample_interval);
         for state in &mut self.tunnels {
+            let delivered = state.paths.iter().map(|path| path.step);
+            let all = delivered.fold(Bytes::ZERO, |all, bytes| all + bytes);
             for index in 0..state.paths.len() {
                 let cwnd = cwnd(state, index, now);
                 let path = &mut state.paths[index];
                 let delivered = core::mem::take(&mut path.step);
                 let rate = BitRate::from_bytes_per(delivered, interval).as_bps() as f64;
                 self.series.push(&path.entity, Metric::PathRate, now, rate);
+                if !all.is_zero() {
+                    let share = delivered.get() as f64 / all.get() as f64;
+                    self.series
+                        .tell(&path.entity, Metric::PathShare, now, share);
+                }
                 if let Some(cwnd) = cwnd {
                     let cwnd = cwnd.get() as f64;
                     self.series.push(&path.entity, Metric::PathCwnd, now, cwnd);
