@@ -350,6 +350,24 @@ def test_what_is_raised_is_told_with_its_traceback(cls: type[brimful.Queue]) -> 
     assert one(brimful.run(CELL)).seeds == [5]
 
 
+def test_a_sweep_records_the_points_that_a_queue_fails_and_goes_on(
+    wired: dict[str, Any], tmp_path: Path
+) -> None:
+    grid = {"link.queue": ["drop-tail", "python:raising", "python:fair"]}
+    swept = brimful.sweep(
+        wired,
+        grid,
+        repeats=1,
+        out=tmp_path / "s",
+        progress=False,
+        queues={"raising": Raising, "fair": Fair},
+    )
+    assert (swept.points, swept.done, swept.failed) == (3, 2, 1)
+    assert set(swept.to_pandas()["link.queue"]) == {"drop-tail", "python:fair"}
+    failed = (tmp_path / "s" / "failed.jsonl").read_text()
+    assert "KeyError: 'my mistake'" in failed and "python:raising" in failed
+
+
 def test_a_factory_of_something_else_fails_the_run(wired: dict[str, Any]) -> None:
     with pytest.raises(brimful.RunError, match="17 is no instance of a class derived from Queue"):
         brimful.run(
