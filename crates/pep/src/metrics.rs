@@ -53,9 +53,6 @@ pub(crate) fn serve(core: &Arc<Core>, listener: &TcpListener, dashboard: Option<
             Err(_) => std::thread::sleep(POLL),
         }
     }
-    if let Some(dashboard) = dashboard {
-        dashboard.end("the proxy has handed its connections over, or stops");
-    }
 }
 
 fn answer(core: &Core, stream: TcpStream, dashboard: Option<&Hosted>) -> std::io::Result<()> {

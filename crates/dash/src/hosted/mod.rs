@@ -32,10 +32,10 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Measuring takes at most one part in so many of the time; a slower measurement is made less often.
 const PART: u32 = 10;
 
-/// The dashboard of a daemon. It ends when it is dropped.
+/// The dashboard of a daemon. When it is dropped, those who watch lose their connections: they try
+/// again, and find the daemon's successor if there is one.
 #[derive(Debug)]
 pub struct Hosted {
-    feed: Feed,
     mount: Mount,
     has_ended: Arc<AtomicBool>,
 }
@@ -54,7 +54,7 @@ impl Hosted {
     ) -> Result<Self, DashError> {
         let mount = Mount::start(&Dash::live(feed.clone(), access))?;
         let has_ended = Arc::new(AtomicBool::new(false));
-        let (shown, ended) = (feed.clone(), Arc::clone(&has_ended));
+        let (shown, ended) = (feed, Arc::clone(&has_ended));
         let period =
             Duration::from_secs_f64(1.0 / rate.clamp(Settings::LEAST_RATE, Settings::MOST_RATE));
         let work = move || {
@@ -77,11 +77,7 @@ impl Hosted {
         };
         let thread = std::thread::Builder::new().name("dash-sampler".to_owned());
         thread.spawn(work).map_err(system("start a thread"))?;
-        Ok(Self {
-            feed,
-            mount,
-            has_ended,
-        })
+        Ok(Self { mount, has_ended })
     }
 
     /// Takes a connection that is for the dashboard, as [`Mount::offer`].
@@ -96,12 +92,6 @@ impl Hosted {
         patience: Duration,
     ) -> Option<tokio::net::TcpStream> {
         self.mount.offer_async(stream, patience).await
-    }
-
-    /// Tells those who watch that nothing more comes, and why.
-    pub fn end(&self, reason: &str) {
-        self.has_ended.store(true, Ordering::Relaxed);
-        self.feed.end(reason);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::about;
 use super::asking::ask;
-use dash::{Access, Client, Event, Feed, Hosted, Kind, Sample, Target, View};
+use dash::{Access, Client, ClientError, Feed, Hosted, Kind, Sample, Target, View};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -18,9 +18,12 @@ fn daemon(measure: impl FnMut(&mut Sample) + Send + 'static) -> (Arc<Hosted>, So
     let hosted = Arc::new(hosted.expect("threads"));
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
-    let offered = Arc::clone(&hosted);
+    let offered = Arc::downgrade(&hosted);
     std::thread::spawn(move || {
         for stream in listener.incoming() {
+            let Some(offered) = offered.upgrade() else {
+                return;
+            };
             if let Some(mut stream) = offered.offer(stream.expect("a client"), PATIENCE) {
                 let _ = stream.read(&mut [0; 1024]);
                 let head = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\n";
@@ -32,7 +35,7 @@ fn daemon(measure: impl FnMut(&mut Sample) + Send + 'static) -> (Arc<Hosted>, So
 }
 
 #[test]
-fn it_measures_while_somebody_watches_and_tells_the_end() {
+fn it_measures_while_somebody_watches_and_lets_them_go_at_its_end() {
     let (count, mut total) = (Arc::new(AtomicU64::new(0)), 0);
     let counted = Arc::clone(&count);
     let (hosted, address) = daemon(move |sample| {
@@ -53,7 +56,13 @@ fn it_measures_while_somebody_watches_and_tells_the_end() {
     assert_eq!(view.value("phone", "cqi"), Some(9.0));
     let goodput = view.value("a", "goodput_bps").expect("a rate");
     assert!(goodput > 0.0 && goodput < 8e7, "{goodput}");
-    hosted.end("that was all");
-    let ended = |event| matches!(event, Some(Event::End(reason)) if reason == "that was all");
-    while !ended(client.next(PATIENCE).expect("it lives")) {}
+    // whoever watches is to look for a successor
+    drop(hosted);
+    let lost = loop {
+        match client.next(PATIENCE) {
+            Ok(event) => assert!(event.is_some(), "nothing came"),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(lost, ClientError::Away { .. }), "{lost}");
 }

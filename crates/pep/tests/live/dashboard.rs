@@ -18,6 +18,10 @@ pub const TESTS: &[Test] = &[
         "from_afar_the_token_is_needed",
         from_afar_the_token_is_needed,
     ),
+    (
+        "who_watches_comes_to_the_successor",
+        who_watches_comes_to_the_successor,
+    ),
 ];
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -92,4 +96,38 @@ fn from_afar_the_token_is_needed() {
     assert!(wrong.to_string().contains("the token is wrong"), "{wrong}");
     from(&hosts.server, Some(TOKEN)).expect("it is let in");
     client(&hosts.proxy, "127.0.0.1:9464", None).expect("this machine");
+}
+
+fn who_watches_comes_to_the_successor() {
+    let Some(hosts) = Hosts::try_new("who_watches_comes_to_the_successor") else {
+        return;
+    };
+    let config = split("[metrics]\nlisten = \"127.0.0.1:9464\"\n");
+    let old = Daemon::start(&hosts.proxy, &config);
+    let _long = Download::start(&hosts, 8081);
+    let mut client = client(&hosts.proxy, "127.0.0.1:9464", None).expect("a dashboard");
+    let has_flow = |view: &View| !view.entities("flow").is_empty();
+    client.watch(PATIENCE, has_flow).expect("it lives");
+    let folder = tempfile::tempdir().expect("a folder");
+    let socket = old.path("pep.sock");
+    let config = config.replace("{dir}/pep.sock", socket.to_str().expect("a plain path"));
+    let new = Daemon::start_in(&hosts.proxy, folder, &config, &["--upgrade"]);
+    let lost = client.watch(PATIENCE, |_| false).expect_err("it is lost");
+    assert!(matches!(lost, ClientError::Away { .. }), "{lost}");
+    hosts
+        .proxy
+        .enter(|| client.reconnect())
+        .expect("the new one");
+    let _short = Download::start(&hosts, 8082);
+    let is_new = |view: &View| {
+        let flows = view.entities("flow");
+        flows
+            .iter()
+            .any(|(flow, _)| flow.starts_with("10.99.0.2:8082"))
+    };
+    let view = client.watch(PATIENCE, is_new).expect("it lives");
+    // the old one keeps its own connection
+    assert!(is_new(&view), "{view:#?}");
+    assert_eq!(view.entities("flow").len(), 1);
+    drop(new);
 }
