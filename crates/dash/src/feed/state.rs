@@ -64,6 +64,8 @@ pub(super) struct State {
     entities: BTreeMap<String, Entity>,
     series: BTreeMap<u32, Series>,
     next_series: u32,
+    /// Series whose entity belongs to another parent now: over with the next frame.
+    moved: Vec<u32>,
     round: u64,
     t: f64,
     /// Something was said since the last frame.
@@ -87,6 +89,7 @@ impl State {
             entities: BTreeMap::new(),
             series: BTreeMap::new(),
             next_series: 0,
+            moved: Vec::new(),
             round: 0,
             t: 0.0,
             has_news: false,
@@ -129,9 +132,27 @@ impl State {
         };
         entity.round = self.round;
         entity.ended_at = None;
-        let known = entity.series.iter().find(|(known, _)| *known == metric);
+        let known = entity.series.iter().position(|(known, _)| *known == metric);
+        let has_moved = |(_, id): &(_, u32)| {
+            let series = self.series.get(id);
+            parent.is_some() && series.is_some_and(|series| series.parent.as_deref() != parent)
+        };
+        let known = known.map(|at| (at, entity.series[at]));
+        let known = match known {
+            Some((at, one)) if has_moved(&one) => {
+                // its series goes on as another one
+                entity.series.remove(at);
+                self.moved.push(one.1);
+                if let Some(series) = self.series.get_mut(&one.1) {
+                    series.ends = series.sent.is_some();
+                    (series.sum, series.count) = (0.0, 0);
+                }
+                None
+            }
+            known => known.map(|(_, (_, id))| id),
+        };
         let id = match known {
-            Some((_, id)) => *id,
+            Some(id) => id,
             None if self.series.len() >= MOST_SERIES => return,
             None => {
                 let id = self.next_series;
@@ -235,6 +256,9 @@ impl State {
             text.push(']');
         }
         text.push_str("]}");
+        for id in self.moved.drain(..) {
+            self.series.remove(&id);
+        }
         self.ring.push(Frame {
             seq: self.seq,
             at: now,

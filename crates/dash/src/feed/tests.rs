@@ -174,3 +174,36 @@ fn series_are_bounded() {
     let read = all(&feed, &mut Position::start());
     assert_eq!(read[1]["series"].as_array().map(Vec::len), Some(20_000));
 }
+
+#[test]
+fn what_comes_to_another_parent_goes_on_as_another_series() {
+    let feed = feed();
+    let began = Instant::now();
+    for (k, cell) in (1u32..).zip(["cell 1", "cell 1", "cell 2", "cell 2"]) {
+        let mut round = feed.round(f64::from(k));
+        round.put(Kind::Ue, "phone", Some(cell), "prb", f64::from(k));
+        // what says nothing of a parent has not moved
+        round.put(Kind::Ue, "phone", None, "cqi", 9.0);
+        assert!(
+            round
+                .state
+                .finish_round(began + Duration::from_secs(k.into()))
+        );
+    }
+    let read = all(&feed, &mut Position::start());
+    let values: Vec<&Value> = read.iter().filter(|m| m["type"] == "frame").collect();
+    assert_eq!(values[1]["v"], serde_json::json!([[0, 2]]));
+    assert_eq!(values[2]["v"], serde_json::json!([[0, null], [2, 3]]));
+    assert_eq!(values[3]["v"], serde_json::json!([[2, 4]]));
+    let parents: Vec<(&Value, &Value)> = read
+        .iter()
+        .filter_map(|m| m["series"].as_array())
+        .flatten()
+        .map(|series| (&series["id"], &series["parent"]))
+        .collect();
+    assert_eq!(parents.len(), 2, "{parents:?}");
+    assert!(
+        parents.contains(&(&2.into(), &"cell 2".into())),
+        "{parents:?}"
+    );
+}

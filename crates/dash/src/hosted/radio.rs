@@ -21,7 +21,16 @@ const MOST_UES: usize = 256;
 #[derive(Clone, Debug)]
 pub struct RadioMeter {
     feed: Feed,
-    cells: Arc<Mutex<BTreeMap<u32, Cell>>>,
+    radio: Arc<Mutex<Radio>>,
+}
+
+/// What reports have told.
+#[derive(Debug, Default)]
+struct Radio {
+    cells: BTreeMap<u32, Cell>,
+    /// The cell under which a UE is shown: of several that tell of it the first, until it no longer
+    /// does.
+    homes: BTreeMap<IpAddr, u32>,
 }
 
 /// A cell between two samples.
@@ -58,7 +67,7 @@ impl RadioMeter {
     pub fn new(feed: &Feed) -> Self {
         Self {
             feed: feed.clone(),
-            cells: Arc::default(),
+            radio: Arc::default(),
         }
     }
 
@@ -68,8 +77,8 @@ impl RadioMeter {
         if self.feed.viewers() == 0 {
             return;
         }
-        let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
-        let id = report.cell.id.0;
+        let mut radio = self.radio.lock().unwrap_or_else(PoisonError::into_inner);
+        let (cells, id) = (&mut radio.cells, report.cell.id.0);
         if cells.len() >= MOST_CELLS && !cells.contains_key(&id) {
             return;
         }
@@ -88,11 +97,15 @@ impl RadioMeter {
     pub fn put(&self, sample: &mut Sample, rates: bool) {
         let now = Instant::now();
         let is_heard = |heard: Instant| now.duration_since(heard) < SILENCE;
-        let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut radio = self.radio.lock().unwrap_or_else(PoisonError::into_inner);
+        let Radio { cells, homes } = &mut *radio;
         cells.retain(|_, cell| is_heard(cell.heard));
         for cell in cells.values_mut() {
             cell.ues.retain(|_, ue| is_heard(ue.heard));
-            cell.put(sample, rates);
+        }
+        homes.retain(|ip, home| cells.get(home).is_some_and(|cell| cell.has(*ip)));
+        for (id, cell) in cells {
+            cell.put(sample, rates, |ip| *homes.entry(ip).or_insert(*id) == *id);
         }
     }
 }
@@ -130,14 +143,23 @@ impl Cell {
                 (ue.slots, ue.used, ue.served) = (0, 0, 0);
             }
             (ue.heard, ue.last) = (now, *told);
-            ue.ip = told.ip.or_else(|| address(told));
+            ue.ip = told
+                .ip
+                .or_else(|| address(told))
+                .map(|ip| ip.to_canonical());
             ue.slots += slots;
             ue.used += used;
             ue.served += told.served_bytes.get();
         }
     }
 
-    fn put(&mut self, sample: &mut Sample, rates: bool) {
+    /// It tells of the UE with this address.
+    fn has(&self, ip: IpAddr) -> bool {
+        self.ues.values().any(|ue| ue.ip == Some(ip))
+    }
+
+    /// Of the UEs, those that are at home here.
+    fn put(&mut self, sample: &mut Sample, rates: bool, mut is_home: impl FnMut(IpAddr) -> bool) {
         let name = format!("cell {}", self.last.id.0);
         let n_prb = f64::from(self.last.n_prb.get());
         // means are rounded one by one, so that their sum can exceed the carrier by a PRB or two
@@ -146,9 +168,12 @@ impl Cell {
         for ue in self.ues.values() {
             let (prb, whole) = (mean(ue.used, ue.slots), self.full_band(ue.last.quality));
             (weighed, plain, prbs) = (weighed + prb * whole, plain + whole, prbs + prb);
+            if ue.ip.is_some_and(|ip| !is_home(ip)) {
+                continue;
+            }
             let could = (prb + n_prb - used).min(n_prb) / n_prb;
             let entity = match ue.ip {
-                Some(ip) => ip.to_canonical().to_string(),
+                Some(ip) => ip.to_string(),
                 None => format!("{name} RNTI {}", ue.last.rnti.0),
             };
             let mut put = |metric, value| sample.put(Kind::Ue, &entity, Some(&name), metric, value);
@@ -276,5 +301,12 @@ mod tests {
         assert_eq!(seen[&("10.45.0.3".to_owned(), "prb")], 0.0);
         // nobody is served: the mean of both
         assert!(near(seen[&("cell 7".to_owned(), "capacity_bps")], 60e6));
+        // another cell tells of the first UE too: it stays where it is
+        let mut other = report(10, 0, 0);
+        other.cell.id = CellId(3);
+        meter.on_report(&other, |_| None);
+        let seen = values(&meter);
+        assert_eq!(seen[&("10.45.0.2".to_owned(), "prb")], 0.0);
+        assert_eq!(seen[&("cell 3".to_owned(), "prb")], 10.0);
     }
 }
