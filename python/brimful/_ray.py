@@ -75,12 +75,12 @@ def import_ray() -> Any:
 
 
 @contextmanager
-def _connected(ray: Any, address: str | None, workers: int | None) -> Iterator[int]:
-    """A connection to Ray, with the number of cores; ends what it has begun."""
+def _connected(ray: Any, address: str | None, workers: int | None) -> Iterator[None]:
+    """A connection to Ray; ends what it has begun."""
     if ray.is_initialized():
         if address is not None:
             raise ScenarioError(f"address={address!r}: this process is connected to a Ray cluster already")
-        yield _cores(ray, workers)
+        yield
         return
     address = address or os.environ.get("RAY_ADDRESS") or None
     quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
@@ -96,7 +96,7 @@ def _connected(ray: Any, address: str | None, workers: int | None) -> Iterator[i
         where = f"the Ray cluster at {address}" if address else "a Ray of this machine's own"
         raise ScenarioError(f"{where} cannot be reached: {reason}") from None
     try:
-        yield _cores(ray, workers)
+        yield
     except Vanished:
         # Ray's hook would ask the cluster before it shows what was raised
         if sys.excepthook.__module__.startswith("ray."):
@@ -129,9 +129,8 @@ def knock(address: str) -> None:
         raise ScenarioError(f"the Ray cluster at {address} cannot be reached: {error}") from None
 
 
-def _cores(ray: Any, workers: int | None) -> int:
-    cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
-    return cores if workers is None else workers
+def _cores(ray: Any) -> int:
+    return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
 
 class Vanished(RunError):
@@ -183,8 +182,8 @@ def run(
 ) -> None:
     """Runs all pending points of the dataset."""
     ray = import_ray()
-    with _connected(ray, address, workers) as cores:
-        Driver(ray, plan, dataset, cores, look, own).run()
+    with _connected(ray, address, workers):
+        Driver(ray, plan, dataset, workers, look, own).run()
 
 
 class Driver:
@@ -195,14 +194,17 @@ class Driver:
         ray: Any,
         plan: SweepPlan,
         dataset: SweepDataset,
-        cores: int,
+        workers: int | None,
         look: Callable[[int, int], None],
         own: Mapping[str, Any],
     ) -> None:
         self._ray = ray
         self._plan = plan
         self._dataset = dataset
-        self._cores = cores
+        cores = _cores(ray)
+        self._cores = min(cores, workers or cores)
+        # where not all cores are to be used, a batch that waits would find one
+        self._most = self._cores * BATCHES_A_CORE if self._cores == cores else self._cores
         self._look = look
         self._key = uuid.uuid4().hex
         # in a list, so that a worker fetches it once and not with every batch
@@ -248,7 +250,7 @@ class Driver:
     def _submit(self) -> bool:
         """Keeps the workers busy; true if anything was handed out."""
         handed = False
-        while len(self._under_way) < self._cores * BATCHES_A_CORE:
+        while len(self._under_way) < self._most:
             batch = self._batch()
             if not batch:
                 break
