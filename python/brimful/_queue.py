@@ -12,11 +12,11 @@ next one comes; in a band the first in is the first out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from random import Random
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-from brimful.own import check_class, check_name
+from brimful._registry import Registry
 
 #: What becomes of a packet. "mark": it tells its transport of congestion, marked (ECN) if that
 #: understands marks, else dropped.
@@ -149,29 +149,13 @@ _new = tuple.__new__
 QueueFactory = Callable[[], Queue]
 Q = TypeVar("Q", bound=type[Queue])
 
-_KEY = 'queue = "python:mine"'
 #: Queues that every run knows.
-_registered: dict[str, QueueFactory] = {}
+registered: Registry[QueueFactory] = Registry("queues", Queue, 'queue = "python:mine"')
 
 
 def queue(name: str) -> Callable[[Q], Q]:
     """Makes a class known to all runs of this process as `queue = "python:NAME"`."""
-    check_name("queues", name, _KEY)
-
-    def register(cls: Q) -> Q:
-        check_class("queues", name, cls, Queue)
-        _registered[name] = cls
-        return cls
-
-    return register
-
-
-def queue_factories(queues: Mapping[str, QueueFactory] | None) -> dict[str, QueueFactory]:
-    """The registered queues and those of a run, which go first."""
-    for name, factory in (queues or {}).items():
-        check_name("queues", name, _KEY)
-        check_class("queues", name, factory, Queue)
-    return {**_registered, **(queues or {})}
+    return registered.register(name)
 
 
 def begin(

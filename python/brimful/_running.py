@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
-from brimful import _core
+from brimful import _core, _queue, own
 from brimful._core import RunError, ScenarioError
 from brimful._document import NAME, Document, document
-from brimful._queue import QueueFactory, queue_factories
-from brimful.own import Factory, Scheduler, factories, scheduler_factory
+from brimful._queue import QueueFactory
+from brimful.own import Factory, Scheduler, scheduler_factory
 from brimful._results import Comparison, Reproduction, Result
 
 #: A file, or a dict with the same keys.
@@ -229,8 +229,8 @@ def given(
 ) -> dict[str, Any]:
     """What is written in Python, as the core takes it."""
     return {
-        "controllers": factories(controllers),
-        "queues": queue_factories(queues),
+        "controllers": own.registered.with_(controllers),
+        "queues": _queue.registered.with_(queues),
         "scheduler": scheduler_factory(scheduler),
     }
 

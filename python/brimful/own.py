@@ -15,11 +15,12 @@ random sources; `random.Random(seed)` with a seed of its own is fine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from brimful._core import ScenarioError
+from brimful._registry import Registry
 
 
 @dataclass(frozen=True)
@@ -169,29 +170,13 @@ class Scheduler:
 Factory = Callable[[int, int], Controller]
 C = TypeVar("C", bound=type[Controller])
 
-_KEY = 'cc = "python:mine"'
 #: Controllers that every run knows.
-_registered: dict[str, Factory] = {}
+registered: Registry[Factory] = Registry("controllers", Controller, 'cc = "python:mine"')
 
 
 def controller(name: str) -> Callable[[C], C]:
     """Makes a class known to all runs of this process as `cc = "python:NAME"`."""
-    check_name("controllers", name, _KEY)
-
-    def register(cls: C) -> C:
-        check_class("controllers", name, cls, Controller)
-        _registered[name] = cls
-        return cls
-
-    return register
-
-
-def factories(controllers: Mapping[str, Factory] | None) -> dict[str, Factory]:
-    """The registered controllers and those of a run, which go first."""
-    for name, factory in (controllers or {}).items():
-        check_name("controllers", name, _KEY)
-        check_class("controllers", name, factory, Controller)
-    return {**_registered, **(controllers or {})}
+    return registered.register(name)
 
 
 def scheduler_factory(cls: type[Scheduler] | None) -> type[Scheduler] | None:
@@ -199,16 +184,3 @@ def scheduler_factory(cls: type[Scheduler] | None) -> type[Scheduler] | None:
     if cls is not None and not (isinstance(cls, type) and issubclass(cls, Scheduler)):
         raise ScenarioError(f"scheduler: {cls!r} is no class derived from Scheduler")
     return cls
-
-
-def check_name(what: str, name: object, example: str) -> None:
-    """Checks a name behind `python:`; `what` is the argument, `example` how a scenario says it."""
-    if not isinstance(name, str) or not name or name.startswith("python:"):
-        raise ScenarioError(f'{what}: {name!r} is no name; give "mine" and say {example}')
-
-
-def check_class(what: str, name: str, factory: object, base: type) -> None:
-    """Checks that a factory is a class of this base, or some other callable."""
-    is_foreign = isinstance(factory, type) and not issubclass(factory, base)
-    if is_foreign or not callable(factory):
-        raise ScenarioError(f"{what}: {name}: {factory!r} is no class derived from {base.__name__}")

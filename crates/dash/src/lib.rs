@@ -40,7 +40,7 @@ pub use client::{Client, ClientError, Event, SeriesInfo, Target};
 pub use dash::Dash;
 pub use error::DashError;
 pub use feed::{About, Feed, Position, Round, Source, World};
-pub use hosted::{Hosted, RadioMeter, Sample, Settings};
+pub use hosted::{Hosted, Prepared, RadioMeter, Sample, Settings};
 pub use http::{Mount, Peer, Server, router};
 pub use metric::Kind;
 pub use results::Library;

@@ -2,7 +2,7 @@
 
 use crate::config::{Config, Interception as Way, Source};
 use crate::control::{Control, ControlEvent, Snapshot};
-use crate::dashboard::Shown;
+use crate::dashboard;
 use crate::error::PepError;
 use crate::intercept::Interception;
 use crate::listener::{self, Listener};
@@ -148,7 +148,7 @@ struct ControlParts {
 
 impl ControlParts {
     /// None where nobody decides.
-    fn new(config: &Arc<Config>, shown: Option<&Shown>) -> Result<Option<Self>, PepError> {
+    fn new(config: &Arc<Config>, shown: Option<&dash::Prepared>) -> Result<Option<Self>, PepError> {
         let Some(allocator) = config.allocator.clone() else {
             return Ok(None);
         };
@@ -165,7 +165,7 @@ impl ControlParts {
                 allocator,
                 recording,
                 pending,
-                shown.map(Shown::meter),
+                shown.map(dash::Prepared::meter),
             ),
             events,
             sender,
@@ -187,7 +187,7 @@ pub fn run(start: &Start) -> Result<(), PepError> {
             broker: broker.to_string(),
         });
     }
-    let shown = Shown::new(&config)?;
+    let shown = dashboard::prepare(&config)?;
     log::begin(config.log);
     descriptors::fit(&mut config.limits);
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
@@ -295,14 +295,16 @@ fn serve(
     core: &Arc<Core>,
     admin_listener: Option<std::os::unix::net::UnixListener>,
     metrics_listener: Option<std::net::TcpListener>,
-    shown: Option<Shown>,
+    shown: Option<dash::Prepared>,
 ) -> Result<(), PepError> {
     if let Some(listener) = admin_listener {
         let core = Arc::clone(core);
         std::thread::spawn(move || admin::serve(&core, &listener));
     }
     if let Some(listener) = metrics_listener {
-        let dashboard = shown.map(|shown| shown.start(core)).transpose()?;
+        let dashboard = shown
+            .map(|shown| dashboard::start(shown, core))
+            .transpose()?;
         let core = Arc::clone(core);
         std::thread::spawn(move || metrics::serve(&core, &listener, dashboard.as_ref()));
     }

@@ -8,7 +8,7 @@ use crate::error::PepError;
 use crate::flow::{Flow, Handling};
 use crate::meters::micros;
 use crate::sys;
-use dash::{About, Access, Feed, Hosted, Kind, RadioMeter, Sample, Source, World};
+use dash::{Hosted, Kind, Prepared, Sample, Source};
 use std::net::IpAddr;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
@@ -19,51 +19,25 @@ const MOST_UES: usize = 200;
 /// Younger flows are not shown: most do not live so long.
 const YOUNG: Duration = Duration::from_secs(1);
 
-/// The dashboard before it is served.
-#[derive(Debug)]
-pub(crate) struct Shown {
-    feed: Feed,
-    meter: RadioMeter,
-    access: Access,
-    rate: f64,
+/// Gets the dashboard ready; none where there is no server for it, or where it is switched off.
+pub(crate) fn prepare(config: &Config) -> Result<Option<Prepared>, PepError> {
+    if config.metrics.is_none() {
+        return Ok(None);
+    }
+    Ok(config.dashboard.prepare(Source::Pep, "brimful pep")?)
 }
 
-impl Shown {
-    /// None where there is none.
-    pub(crate) fn new(config: &Config) -> Result<Option<Self>, PepError> {
-        if config.metrics.is_none() {
-            return Ok(None);
+/// Begins to show.
+pub(crate) fn start(prepared: Prepared, core: &Arc<Core>) -> Result<Hosted, PepError> {
+    let (core, meter) = (Arc::clone(core), prepared.meter());
+    let measure = move |sample: &mut Sample| {
+        meter.put(sample, false);
+        put_ues(&core, sample);
+        for flow in sample.busiest(grown(&core)) {
+            put_flow(&flow, sample);
         }
-        let feed = Feed::new(About {
-            title: "brimful pep".to_owned(),
-            world: World::Live,
-            source: Source::Pep,
-        });
-        Ok(config.dashboard.access()?.map(|access| Self {
-            meter: RadioMeter::new(&feed),
-            feed,
-            access,
-            rate: config.dashboard.rate,
-        }))
-    }
-
-    /// Takes radio reports.
-    pub(crate) fn meter(&self) -> RadioMeter {
-        self.meter.clone()
-    }
-
-    /// Begins to show.
-    pub(crate) fn start(self, core: &Arc<Core>) -> Result<Hosted, PepError> {
-        let (core, meter) = (Arc::clone(core), self.meter);
-        let measure = move |sample: &mut Sample| {
-            meter.put(sample, false);
-            put_ues(&core, sample);
-            for flow in sample.busiest(grown(&core)) {
-                put_flow(&flow, sample);
-            }
-        };
-        Ok(Hosted::start(self.feed, self.access, self.rate, measure)?)
-    }
+    };
+    Ok(prepared.start(measure)?)
 }
 
 fn put_ues(core: &Core, sample: &mut Sample) {

@@ -2,20 +2,15 @@
 
 use crate::config::Config;
 use crate::hub::Hub;
-use dash::{About, DashError, Feed, Hosted, RadioMeter, Source, World};
+use dash::{DashError, Hosted, Source};
 
 /// Begins to show; none where it is switched off.
 pub(crate) fn start(config: &Config, hub: &Hub) -> Result<Option<Hosted>, DashError> {
-    let Some(access) = config.dashboard.access()? else {
+    let Some(prepared) = config.dashboard.prepare(Source::Rnis, "brimful rnis")? else {
         return Ok(None);
     };
-    let feed = Feed::new(About {
-        title: "brimful rnis".to_owned(),
-        world: World::Live,
-        source: Source::Rnis,
-    });
-    let meter = RadioMeter::new(&feed);
+    let meter = prepared.meter();
     hub.show(meter.clone());
-    let rate = config.dashboard.rate;
-    Hosted::start(feed, access, rate, move |sample| meter.put(sample, true)).map(Some)
+    let shown = prepared.start(move |sample| meter.put(sample, true))?;
+    Ok(Some(shown))
 }

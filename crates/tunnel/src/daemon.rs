@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::config::{Config, End};
-use crate::dashboard::Shown;
+use crate::dashboard;
 use crate::engine::{Change, Command, Engine, Outside};
 use crate::error::TunnelError;
 use crate::inside::Inside;
@@ -69,8 +69,8 @@ impl Handle {
 pub fn run(start: &Start) -> Result<(), TunnelError> {
     let config = &start.config;
     config.check_keys()?;
-    let shown = Shown::new(config)?;
-    let meter = shown.as_ref().map(Shown::meter);
+    let shown = dashboard::prepare(config)?;
+    let meter = shown.as_ref().map(dash::Prepared::meter);
     start_log(Log {
         json: config.log.json,
         debug: config.log.debug,
@@ -131,7 +131,7 @@ fn serve(
     start: &Start,
     handle: &Handle,
     signals: Signals,
-    shown: Option<Shown>,
+    shown: Option<dash::Prepared>,
 ) -> Result<(), TunnelError> {
     if let Some(path) = &start.config.admin {
         let (listener, handle) = (admin::open(path)?, handle.clone());
@@ -139,7 +139,9 @@ fn serve(
     }
     if let Some(address) = start.config.metrics {
         let (listener, handle) = (metrics::open(address)?, handle.clone());
-        let dashboard = shown.map(|shown| shown.start(&handle)).transpose()?;
+        let dashboard = shown
+            .map(|shown| dashboard::start(shown, &handle))
+            .transpose()?;
         spawn("metrics", move || {
             metrics::serve(&handle, &listener, dashboard.as_ref());
         })?;

@@ -5,57 +5,32 @@ use crate::config::Config;
 use crate::daemon::Handle;
 use crate::error::TunnelError;
 use crate::status::{ConnectionStatus, PathStatus, Status};
-use dash::{About, Access, Feed, Hosted, Kind, RadioMeter, Sample, Source, World};
+use dash::{Hosted, Kind, Prepared, Sample, Source};
 use std::collections::BTreeMap;
 
 /// In so long, seconds, half of what a path has carried no longer counts for its share.
 const HALF_LIFE: f64 = 1.0;
 
-/// The dashboard before it is served.
-#[derive(Debug)]
-pub(crate) struct Shown {
-    feed: Feed,
-    meter: RadioMeter,
-    access: Access,
-    rate: f64,
+/// Gets the dashboard ready; none where there is no server for it, or where it is switched off.
+pub(crate) fn prepare(config: &Config) -> Result<Option<Prepared>, TunnelError> {
+    if config.metrics.is_none() {
+        return Ok(None);
+    }
+    let title = format!("brimful tunnel {}", config.role().name());
+    Ok(config.dashboard.prepare(Source::Tunnel, title)?)
 }
 
-impl Shown {
-    /// None where there is none.
-    pub(crate) fn new(config: &Config) -> Result<Option<Self>, TunnelError> {
-        if config.metrics.is_none() {
-            return Ok(None);
+/// Begins to show.
+pub(crate) fn start(prepared: Prepared, handle: &Handle) -> Result<Hosted, TunnelError> {
+    let (handle, meter) = (handle.clone(), prepared.meter());
+    let mut shares = Shares::default();
+    let measure = move |sample: &mut Sample| {
+        meter.put(sample, true);
+        if let Some(status) = handle.status() {
+            put(&status, &mut shares, sample);
         }
-        let feed = Feed::new(About {
-            title: format!("brimful tunnel {}", config.role().name()),
-            world: World::Live,
-            source: Source::Tunnel,
-        });
-        Ok(config.dashboard.access()?.map(|access| Self {
-            meter: RadioMeter::new(&feed),
-            feed,
-            access,
-            rate: config.dashboard.rate,
-        }))
-    }
-
-    /// Takes radio reports.
-    pub(crate) fn meter(&self) -> RadioMeter {
-        self.meter.clone()
-    }
-
-    /// Begins to show.
-    pub(crate) fn start(self, handle: &Handle) -> Result<Hosted, TunnelError> {
-        let (handle, meter) = (handle.clone(), self.meter);
-        let mut shares = Shares::default();
-        let measure = move |sample: &mut Sample| {
-            meter.put(sample, true);
-            if let Some(status) = handle.status() {
-                put(&status, &mut shares, sample);
-            }
-        };
-        Ok(Hosted::start(self.feed, self.access, self.rate, measure)?)
-    }
+    };
+    Ok(prepared.start(measure)?)
 }
 
 /// What each path has carried of late, bytes, by its name.

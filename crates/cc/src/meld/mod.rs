@@ -169,6 +169,15 @@ impl Reason {
         )
     }
 
+    /// Who did it.
+    pub fn culprit(self) -> Culprit {
+        match self {
+            Self::NoReport | Self::Stale => Culprit::Unknown,
+            reason if reason.is_congestion() => Culprit::Congestion,
+            _ => Culprit::Radio,
+        }
+    }
+
     /// Its name in logs.
     pub fn name(self) -> &'static str {
         match self {
@@ -183,6 +192,17 @@ impl Reason {
             Self::RepeatedOnRadio => "repeated-on-radio",
         }
     }
+}
+
+/// What a loss is held to come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Culprit {
+    /// A queue, as reports say.
+    Congestion,
+    /// The radio.
+    Radio,
+    /// There was no fresh report: it counts as congestion.
+    Unknown,
 }
 
 /// A decision with all that it was made from.

@@ -2,16 +2,19 @@
 //! `/dash/` of the HTTP server that the daemon has anyway.
 //!
 //! ```text
+//!   Settings --> Prepared --start--> Hosted
 //!   the daemon's counters --measure--> Sample --> Feed --> Mount <--offer-- the daemon's server
 //!   radio reports --> RadioMeter --------^
 //! ```
 //!
 //! While nobody watches, nothing is measured.
 
+mod prepared;
 mod radio;
 mod sample;
 mod settings;
 
+pub use prepared::Prepared;
 pub use radio::RadioMeter;
 pub use sample::Sample;
 pub use settings::Settings;

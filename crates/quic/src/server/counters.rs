@@ -1,6 +1,6 @@
 //! What the server counts beside reports.
 
-use cc::meld::{LossDecision, Reason};
+use cc::meld::{Culprit, LossDecision, Reason};
 use quinn_cc::ReportOutcome;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -91,10 +91,10 @@ pub(crate) struct Losses {
 
 impl Losses {
     pub(crate) fn count(&self, reason: Reason) {
-        let counter = match reason {
-            Reason::NoReport | Reason::Stale => &self.unknown,
-            reason if reason.is_congestion() => &self.congestion,
-            _ => &self.radio,
+        let counter = match reason.culprit() {
+            Culprit::Congestion => &self.congestion,
+            Culprit::Radio => &self.radio,
+            Culprit::Unknown => &self.unknown,
         };
         counter.fetch_add(1, Ordering::Relaxed);
     }

@@ -3,7 +3,7 @@
 use super::Shared;
 use super::session::Session;
 use crate::QuicError;
-use dash::{About, Feed, Hosted, Kind, RadioMeter, Sample, Source, World};
+use dash::{Hosted, Kind, Sample, Source};
 use quinn::Connection;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -63,16 +63,14 @@ impl Drop for Entered<'_> {
 
 /// Begins to show; none where it is switched off.
 pub(super) fn start(shared: &Arc<Shared>) -> Result<Option<Hosted>, QuicError> {
-    let settings = &shared.config.dashboard;
-    let Some(access) = settings.access()? else {
+    let prepared = shared
+        .config
+        .dashboard
+        .prepare(Source::Quic, "brimful quic")?;
+    let Some(prepared) = prepared else {
         return Ok(None);
     };
-    let feed = Feed::new(About {
-        title: "brimful quic".to_owned(),
-        world: World::Live,
-        source: Source::Quic,
-    });
-    let meter = RadioMeter::new(&feed);
+    let meter = prepared.meter();
     shared.reporter.show(meter.clone());
     // the server must be free to end
     let server = Arc::downgrade(shared);
@@ -82,7 +80,7 @@ pub(super) fn start(shared: &Arc<Shared>) -> Result<Option<Hosted>, QuicError> {
             put_connections(&shared, sample);
         }
     };
-    Ok(Some(Hosted::start(feed, access, settings.rate, measure)?))
+    Ok(Some(prepared.start(measure)?))
 }
 
 fn put_connections(shared: &Shared, sample: &mut Sample) {

@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::session::Side;
-use cc::meld::{LossDecision, Reason};
+use cc::meld::{Culprit, LossDecision};
 use cc::{RadioState, Trace};
 use rnis::RadioReport;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -49,10 +49,10 @@ impl Trace for Recorder {
         let mut record = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         record.decisions.push((now, *decision));
         let counts = &mut record.counts;
-        match decision.reason {
-            Reason::NoReport | Reason::Stale => counts.unknown += 1,
-            reason if reason.is_congestion() => counts.congestion += 1,
-            _ => counts.radio += 1,
+        match decision.reason.culprit() {
+            Culprit::Congestion => counts.congestion += 1,
+            Culprit::Radio => counts.radio += 1,
+            Culprit::Unknown => counts.unknown += 1,
         }
     }
 }
