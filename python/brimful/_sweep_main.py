@@ -31,7 +31,7 @@ def _tell(found: Sweep, as_json: bool, out: TextIO) -> int:
             "hash": description["hash"],
             "version": __version__,
         }
-        print(json.dumps(told), file=out)
+        print(json.dumps(told, separators=(",", ":")), file=out)
     else:
         print(f"{found.description['name']}: {done} of {found.points} points are in {found.folder}", file=out)
     for failure in found.failures[:3]:
