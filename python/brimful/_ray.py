@@ -55,14 +55,6 @@ def work(key: str, sent: list[Any], points: list[int]) -> tuple[bytes, float]:
     return outcome, time.perf_counter() - start
 
 
-def check(address: str | None) -> None:
-    """That there is Ray and, if it is named, its cluster, before anything is written."""
-    import_ray()
-    address = address or os.environ.get("RAY_ADDRESS")
-    if address:
-        knock(address)
-
-
 def import_ray() -> Any:
     """Ray, or why it is not there."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -75,28 +67,32 @@ def import_ray() -> Any:
 
 
 @contextmanager
-def _connected(ray: Any, address: str | None, workers: int | None) -> Iterator[None]:
-    """A connection to Ray; ends what it has begun."""
+def connected(address: str | None, workers: int | None) -> Iterator[Any]:
+    """Ray with a cluster: that at the address, the one that this process is connected to already, or one of
+    this machine's own with so many workers. Ends what it has begun."""
+    ray = import_ray()
     if ray.is_initialized():
         if address is not None:
             raise ScenarioError(f"address={address!r}: this process is connected to a Ray cluster already")
-        yield
+        yield ray
         return
-    address = address or os.environ.get("RAY_ADDRESS") or None
+    address = address or os.environ.get("RAY_ADDRESS") or "local"
+    if address != "local":
+        knock(address)
     quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
     try:
-        if address is None:
+        if address == "local":
             ray.init(address="local", num_cpus=workers, include_dashboard=False, **quiet)
         else:
             ray.init(address=address, **quiet)
     except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        if address and "RAY_AUTH_MODE" not in os.environ:
+        if address != "local" and "RAY_AUTH_MODE" not in os.environ:
             reason += "; if it asks for a token, set RAY_AUTH_MODE=token"
-        where = f"the Ray cluster at {address}" if address else "a Ray of this machine's own"
+        where = f"the Ray cluster at {address}" if address != "local" else "a Ray of this machine's own"
         raise ScenarioError(f"{where} cannot be reached: {reason}") from None
     try:
-        yield
+        yield ray
     except Vanished:
         # Ray's hook would ask the cluster before it shows what was raised
         if sys.excepthook.__module__.startswith("ray."):
@@ -118,7 +114,7 @@ def knock(address: str) -> None:
         )
     host, colon, port = address.rpartition(":")
     if not colon:
-        if address in ("auto", "local"):
+        if address == "auto":
             return
         raise ScenarioError(f"address={address!r}: expected HOST:PORT, or 'auto' for this machine's cluster")
     if not port.isdecimal() or not 0 < int(port) < 2**16:
@@ -170,20 +166,6 @@ class _Pulse:
                         "was finished is in the dataset, and the same call goes on with the rest"
                     ) from None
         self._looked = time.monotonic()
-
-
-def run(
-    plan: SweepPlan,
-    dataset: SweepDataset,
-    address: str | None,
-    workers: int | None,
-    look: Callable[[int, int], None],
-    own: Mapping[str, Any],
-) -> None:
-    """Runs all pending points of the dataset."""
-    ray = import_ray()
-    with _connected(ray, address, workers):
-        Driver(ray, plan, dataset, workers, look, own).run()
 
 
 class Driver:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from brimful._core import ScenarioError
 
@@ -27,7 +27,7 @@ class Registry(Generic[F]):
 
         def decorate(cls: C) -> C:
             self._check_class(name, cls)
-            self._known[name] = cls  # type: ignore[assignment]
+            self._known[name] = cast("F", cls)
             return cls
 
         return decorate

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -155,20 +156,19 @@ def sweep(
     source = Source.of(scenario, {**(set or {}), **_axes(grid)}, seed, repeats, trace)
     own = given(controllers, queues, scheduler)
     plan: SweepPlan = source.told(lambda: SweepPlan(source.settings, own))
-    if engine == "ray":
-        _ray.check(address)
     folder = Path(out) if out is not None else Path("results") / f"{plan.name}-sweep"
-    dataset = SweepDataset(plan, folder, retry_failed, _code(plan, own))
-    try:
+    with ExitStack() as stack:
+        # nothing is written before there is somebody to run it
+        ray = stack.enter_context(_ray.connected(address, workers)) if engine == "ray" else None
+        dataset = SweepDataset(plan, folder, retry_failed, _code(plan, own))
+        stack.callback(dataset.close)
         for note in [*plan.notes(), *dataset.notes()]:
             _note(note)
-        with _Bar(dataset, progress) as bar:
-            if engine == "ray":
-                _ray.run(plan, dataset, address, workers, bar.look, own)
-            else:
-                dataset.run_local(plan, workers, bar.look)
-    finally:
-        dataset.close()
+        bar = stack.enter_context(_Bar(dataset, progress))
+        if ray is not None:
+            _ray.Driver(ray, plan, dataset, workers, bar.look, own).run()
+        else:
+            dataset.run_local(plan, workers, bar.look)
     return Sweep(folder)
 
 

@@ -103,7 +103,7 @@ def test_ray_gives_the_same_dataset_although_a_worker_is_killed(
             killed.append(worker)
             os.kill(worker, signal.SIGKILL)
 
-    _ray.run(plan, dataset, None, None, look, given(None, None, None))
+    _ray.Driver(ray_head, plan, dataset, None, look, given(None, None, None)).run()
     dataset.close()
     found = Sweep(tmp_path / "s")
     assert killed and (found.done, found.failed) == (POINTS, 0)
@@ -186,6 +186,32 @@ def test_points_whose_controller_raises_fail_and_the_others_do_not(
 def test_what_is_no_address_is_told(address: str, told: str) -> None:
     with pytest.raises(brimful.ScenarioError, match=re.escape(told)):
         _ray.knock(address)
+
+
+def test_who_is_connected_takes_no_other_address(ray_head: Any, tmp_path: Path) -> None:
+    with pytest.raises(brimful.ScenarioError, match="connected to a Ray cluster already"):
+        sweep(SCENARIO, GRID, engine="ray", address="auto", out=tmp_path / "s")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("request_to_end", [signal.SIGINT, signal.SIGTERM])
+def test_a_command_that_is_ended_keeps_what_is_finished(
+    request_to_end: signal.Signals, ray_head: Any, tmp_path: Path
+) -> None:
+    address = ray_head.get_runtime_context().gcs_address
+    arguments = [_brimful(tmp_path), "sweep", "s.toml", "--engine", "ray", "--out", "d"]
+    arguments += ["--set", "flow.bulk.app.size=3 MB", "--repeats", "8", "--address", address]
+    environment = {**_environment(), "RAY_AUTH_MODE": "token"}
+    child = subprocess.Popen(arguments, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True)
+    try:
+        _until(lambda: child.poll() is not None or list(tmp_path.glob("d/points/*/part-*.parquet")))
+        # to the command alone: it passes it on
+        child.send_signal(request_to_end)
+        _, err = child.communicate(timeout=60)
+    finally:
+        child.kill()
+    assert child.returncode == 130 and "the same command goes on with the rest" in err, err
+    assert 0 < Sweep(tmp_path / "d").done < POINTS
 
 
 def test_a_cluster_that_is_not_there_is_told(tmp_path: Path) -> None:

@@ -28,7 +28,13 @@ pub(crate) fn run(arguments: &SweepArgs) -> Result<(), Failure> {
     };
     match arguments.engine {
         SweepEngine::Local => run_here(arguments, &plan, &description, &folder),
-        SweepEngine::Ray => ray::run(arguments, &folder),
+        SweepEngine::Ray => {
+            ray::run(arguments, &folder)?;
+            // those that have failed are told, not run again
+            let options = Options::default();
+            let dataset = Dataset::open(&folder, &description, options).map_err(failure)?;
+            tell_end(arguments, &description, &dataset)
+        }
     }
 }
 

@@ -4,9 +4,13 @@ use super::overrides;
 use crate::args::SweepArgs;
 use crate::failure::Failure;
 use anyhow::{Context, anyhow};
+use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Names the Python that has the packages brimful and ray.
 const PYTHON: &str = "BRIMFUL_PYTHON";
@@ -39,22 +43,47 @@ pub(super) fn run(arguments: &SweepArgs, folder: &Path) -> Result<(), Failure> {
     if arguments.retry_failed {
         command.arg("--retry-failed");
     }
-    if arguments.json {
-        command.arg("--json");
-    }
-    // Ctrl-C reaches both; it is the other who puts things away
-    let _ = ctrlc::set_handler(|| {});
-    let status = command
-        .status()
+    // what Ray's processes say is not what this command prints
+    command.stdout(std::io::stderr());
+    let (status, is_interrupted) = passing_interruptions_on(command)
         .context("the Python package cannot be run")
         .map_err(Failure::Run)?;
     match status.code() {
         Some(0) => Ok(()),
+        _ if is_interrupted => Err(Failure::Command(Failure::INTERRUPTED)),
         Some(code) => Err(Failure::Command(u8::try_from(code).unwrap_or(1))),
         None => Err(Failure::Run(anyhow!(
             "the Python package was ended by a signal: {status}"
         ))),
     }
+}
+
+/// Runs a program to its end, and whether it was interrupted. Each interruption and request to end
+/// reaches it once, be it from a terminal, which would tell both, or by a signal to this process
+/// alone: the program puts things away.
+fn passing_interruptions_on(mut command: Command) -> std::io::Result<(ExitStatus, bool)> {
+    let is_interrupted = Arc::new(AtomicBool::new(false));
+    let child = Arc::new(OnceLock::new());
+    let (flag, told) = (Arc::clone(&is_interrupted), Arc::clone(&child));
+    let _ = ctrlc::set_handler(move || {
+        flag.store(true, Ordering::SeqCst);
+        if let Some(child) = told.get() {
+            interrupt(*child);
+        }
+    });
+    let mut running = command.process_group(0).spawn()?;
+    let pid = Pid::from_child(&running);
+    let _ = child.set(pid);
+    if is_interrupted.load(Ordering::SeqCst) {
+        interrupt(pid);
+    }
+    let status = running.wait()?;
+    Ok((status, is_interrupted.load(Ordering::SeqCst)))
+}
+
+fn interrupt(program: Pid) {
+    // one that has ended needs no interruption
+    let _ = kill_process(program, Signal::INT);
 }
 
 /// That it has both packages, before anything is begun.
