@@ -8,6 +8,10 @@ use proptest::prelude::*;
 use queue::Ecn;
 use units::{BitRate, Bytes, Duration, Instant, Streams};
 
+/// Segments that a direction loses in a row at most. Weather that outlasts the seven SYNs makes an end
+/// give up, rightly (`handshake.rs`); what holds of streams holds of connections that come about.
+const LOST_IN_A_ROW: u32 = 4;
+
 /// How badly a direction treats segments: probabilities in percent, and the greatest delay.
 #[derive(Clone, Debug)]
 struct Weather {
@@ -23,9 +27,10 @@ impl Weather {
     fn fates(&self) -> Fates {
         let mut rng = Streams::new(self.seed).stream("weather");
         let w = self.clone();
-        Box::new(move |_, _, _| {
+        let mut lost_in_a_row = 0;
+        Box::new(move |_, _, segment| {
             let draw = rng.below(100);
-            if draw < w.loss {
+            let fate = if draw < w.loss {
                 Fate::Drop
             } else if draw < w.loss + w.late {
                 Fate::Late(Duration::from_micros(1 + rng.below(w.lateness_ms * 1_000)))
@@ -35,7 +40,15 @@ impl Weather {
                 Fate::Mark
             } else {
                 Fate::Pass
+            };
+            // a mark on what understands none is a loss
+            let is_lost = fate == Fate::Drop || fate == Fate::Mark && segment.ecn == Ecn::NotEct;
+            if !is_lost || lost_in_a_row == LOST_IN_A_ROW {
+                lost_in_a_row = 0;
+                return if is_lost { Fate::Pass } else { fate };
             }
+            lost_in_a_row += 1;
+            fate
         })
     }
 }
