@@ -1,6 +1,6 @@
 # Two commands do everything: `make demo` and `make test`. Both install what is missing.
 .DEFAULT_GOAL := help
-.PHONY: help setup build web web-test python python-test wheel demo lab-demo tunnel-demo test fmt-check lint bench soak reproduce reproduce-lab fuzz traces book clean
+.PHONY: help setup build web web-test python python-test wheel demo lab-demo tunnel-demo test fmt-check lint bench soak reproduce reproduce-lab properties fuzz traces book clean
 
 CARGO ?= cargo
 BRIMFUL := target/release/brimful
@@ -79,6 +79,11 @@ reproduce-lab: build  ## as root, half an hour: RAPID's testbed on the kernel, t
 	@$(BRIMFUL) reproduce rapid --world sim,lab --threads 4 --out docs/results
 	@$(BRIMFUL) reproduce dynamic-buffer --world lab --threads 4 --out docs/results
 	@$(BRIMFUL) reproduce meld --world lab --only fig4 --repeats 4 --threads 4 --out docs/results
+
+properties: setup  ## the property tests, PROPTEST_CASES (2000) cases each, drawn anew
+	PROPTEST_CASES=$(or $(PROPTEST_CASES),2000) $(CARGO) test --workspace --locked --lib --bins
+	PROPTEST_CASES=$(or $(PROPTEST_CASES),2000) $(CARGO) test --locked \
+		$(addprefix -p ,units queue radio ran rnis multipath cc@0.1.0 sim scenario) --test '*'
 
 fuzz: setup  ## every fuzz target for a minute (nightly features by RUSTC_BOOTSTRAP)
 	@scripts/fuzz

@@ -98,7 +98,8 @@ pub(super) fn parse_date_time(text: &str) -> Option<u64> {
     let hour: u64 = time.next()?.parse().ok()?;
     let minute: u64 = time.next()?.parse().ok()?;
     let second: f64 = time.next()?.parse().ok()?;
-    let in_range = (1970..10_000).contains(&year)
+    // 2^64 ns end in July of 2554
+    let in_range = (1970..2554).contains(&year)
         && (1..=12).contains(&month)
         && (1..=31).contains(&day)
         && hour < 24
@@ -146,6 +147,7 @@ mod tests {
             "2020-07-01",
             "x-y-zT1:2:3",
             "2020-07-01T1:2:NaN",
+            "2554-07-01T00:00:00",
         ] {
             assert_eq!(parse_date_time(bad), None, "{bad}");
         }
