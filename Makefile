@@ -5,6 +5,17 @@
 CARGO ?= cargo
 BRIMFUL := target/release/brimful
 export PATH := $(HOME)/.cargo/bin:$(PATH)
+# Under sudo, in a clone of the caller's, the caller builds: root may have no toolchain, and what it writes into
+# target/ nobody else replaces.
+ifneq ($(filter-out root,$(SUDO_USER)),)
+ifeq ($(shell stat -c %U .),$(SUDO_USER))
+CALLER_HOME := $(shell getent passwd $(SUDO_USER) | cut -d: -f6)
+export CARGO_HOME ?= $(CALLER_HOME)/.cargo
+export RUSTUP_HOME ?= $(CALLER_HOME)/.rustup
+export PATH := $(CALLER_HOME)/.cargo/bin:$(PATH)
+AS_CALLER := sudo -u $(SUDO_USER) -H env PATH="$(PATH)"
+endif
+endif
 # Real radio traces for the tests that use them; they are skipped, aloud, where unset.
 ifneq ($(wildcard ../shared/traces),)
 export BRIMFUL_TRACES ?= $(abspath ../shared/traces)
@@ -14,10 +25,10 @@ help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 setup:  ## install what is missing (idempotent, quick the second time)
-	@scripts/setup
+	@$(AS_CALLER) scripts/setup
 
 web: setup  ## the dashboard's page and the report's charts, which crates dash and report embed
-	@scripts/web build
+	@$(AS_CALLER) scripts/web build
 
 web-test: web  ## their types, style and units
 	@scripts/web test
@@ -32,7 +43,8 @@ wheel: setup  ## the Python package to be installed elsewhere, into target/wheel
 	@scripts/python wheel
 
 build: web  ## the program: target/release/brimful
-	@$(CARGO) build --release --locked --quiet -p brimful
+	@[ -x $(BRIMFUL) ] || echo "make: building $(BRIMFUL): the first time that takes minutes"
+	@$(AS_CALLER) $(CARGO) build --release --locked --quiet -p brimful
 
 demo: build  ## the main job on a shipped trace: without and with RAN-aware flow control
 	@scripts/demo
