@@ -86,6 +86,9 @@ const UCC_COLUMNS: [&str; 3] = ["Timestamp", "NetworkMode", "CQI"];
 /// Those of a DCI log.
 const NRSCOPE_COLUMNS: [&str; 3] = ["system_frame_index", "slot_index", "mcs_index"];
 
+/// What other programs divide fields by.
+const NO_COMMAS: [char; 2] = [';', '\t'];
+
 /// Finds out a file's format.
 ///
 /// # Errors
@@ -111,7 +114,9 @@ pub(super) fn detect(file: &str, text: &str) -> Result<Format, TraceError> {
             .iter()
             .any(|field| field.text.eq_ignore_ascii_case(name))
     };
-    if UCC_COLUMNS.iter().all(&has) {
+    if header.len() == 1 && header[0].text.contains(NO_COMMAS) {
+        Err(unrecognised(file, first, csv_reason(&header)))
+    } else if UCC_COLUMNS.iter().all(&has) {
         Ok(Format::Ucc)
     } else if NRSCOPE_COLUMNS.iter().all(has) {
         Ok(Format::NrScope)
@@ -129,12 +134,18 @@ fn csv_reason(header: &[Field<'_>]) -> String {
             .iter()
             .any(|field| field.text.eq_ignore_ascii_case(name))
     };
-    if header.len() == 1 {
+    let lines_of_ours = |column| has("time_s") && has(column);
+    if header.len() == 1 && header[0].text.contains(NO_COMMAS) {
+        " (fields are divided by commas, not by semicolons or tabs)".to_owned()
+    } else if lines_of_ours("cqi") || lines_of_ours("packets") {
+        format!(" (with \"{BRIMFUL_MAGIC} 1\" as a line above it, it is one of ours)")
+    } else if header.len() == 1 {
         String::new()
     } else if has("rtt_ms") {
         " (it holds round-trip times, not rates: take the file with the throughput)".to_owned()
     } else {
-        " (no column whose name ends in _mbps, and neither the columns of UCC nor of NR-Scope)"
+        " (no rate: a column whose name ends in _bps, _kbps, _mbps or _gbps; and neither the \
+         columns of UCC nor of NR-Scope; name the column so)"
             .to_owned()
     }
 }
@@ -250,6 +261,18 @@ mod tests {
         }
         let rtt = detect("f", "rtt_ms,carrier,server_location\n40.0,SPRINT,US-East\n");
         assert!(rtt.unwrap_err().to_string().contains("round-trip times"));
+        for (text, said) in [
+            ("time_s;rate_mbps\n0;10\n", "divided by commas"),
+            ("time_s\trate_mbps\n0\t10\n", "divided by commas"),
+            (
+                "time_s,cqi\n0,12\n",
+                "with \"# brimful-trace 1\" as a line above",
+            ),
+            ("time,throughput\n0,12.5\n", "_kbps, _mbps or _gbps"),
+        ] {
+            let error = detect("f", text).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
         assert!(matches!(
             detect("f", " \r\n"),
             Err(TraceError::Empty { .. })

@@ -201,6 +201,8 @@ fn of_rates(samples: usize, values: Weighted) -> (u64, f64, Option<Values>) {
 }
 
 fn of_opportunities(trace: &Opportunities, packet: Bytes) -> (u64, f64, Option<Values>) {
+    // a trace that is shorter than a window is one
+    let length = WINDOW.min(trace.duration);
     let windows = trace.duration.as_nanos().div_ceil(WINDOW.as_nanos());
     // an opportunity at the very end belongs to the last window
     let window = |at: Duration| (at / WINDOW).min(windows - 1);
@@ -210,7 +212,7 @@ fn of_opportunities(trace: &Opportunities, packet: Bytes) -> (u64, f64, Option<V
         .map(|steps| {
             let packets: u64 = steps.iter().map(|step| step.packets.get()).sum();
             (
-                BitRate::from_bytes_per(packet * packets, WINDOW).as_bps() as f64,
+                BitRate::from_bytes_per(packet * packets, length).as_bps() as f64,
                 1.0,
             )
         })
@@ -300,5 +302,22 @@ impl fmt::Display for TraceInfo {
             format_args!("{:.2} % of the time", self.outage_share * 100.0),
         )?;
         self.notes.iter().try_for_each(|note| line(f, "note", note))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_shorter_than_a_window_has_one_rate() {
+        let trace = crate::trace::read("f", b"5\n", &crate::trace::ReadOptions::default());
+        let info = trace.expect("an opportunity").info();
+        let Some(Values::Rate(rates)) = info.values else {
+            panic!("no rates: {info}");
+        };
+        // 1500 bytes in 5 ms
+        let rate = BitRate::from_bps(2_400_000);
+        assert_eq!((rates.min, rates.mean, rates.max), (rate, rate, rate));
     }
 }
