@@ -40,11 +40,21 @@ impl Listener {
 
     fn open(address: SocketAddr, config: &Config) -> Result<Self, PepError> {
         let what = || format!("cannot listen at {address}");
-        let socket = bound(address, config).map_err(|e| PepError::system(what(), e))?;
+        let socket = bound(address, config).map_err(|e| PepError::system(what(), advised(e)))?;
         listen(&socket, BACKLOG).map_err(|e| PepError::system(what(), e))?;
         let bound = getsockname(&socket).map_err(|e| PepError::system(what(), e))?;
         let address = SocketAddr::try_from(bound).map_err(|e| PepError::system(what(), e))?;
         Ok(Self { socket, address })
+    }
+}
+
+/// A refusal, with what it takes.
+fn advised(error: std::io::Error) -> std::io::Error {
+    match error.kind() {
+        std::io::ErrorKind::PermissionDenied => std::io::Error::other(format!(
+            "{error}: the proxy needs root, or the capabilities of its systemd unit"
+        )),
+        _ => error,
     }
 }
 

@@ -37,6 +37,8 @@ const NEW_CONNECTION: Duration = Duration::from_secs(12);
 struct ClientPath {
     config: PathConfig,
     state: State,
+    /// Whether it is told that the path cannot be opened: once until it can.
+    is_told: bool,
 }
 
 enum State {
@@ -140,12 +142,21 @@ impl Client {
         Ok((way, token))
     }
 
+    /// Says that a path cannot be opened, and why; not again until it could.
+    fn tell_closed(&mut self, index: usize, error: &dyn std::fmt::Display) {
+        let path = &mut self.paths[index];
+        if !std::mem::replace(&mut path.is_told, true) {
+            let name = &path.config.name;
+            tracing::warn!(path = name, %error, "path cannot be opened, trying on");
+        }
+    }
+
     fn open(&mut self, now: Instant, poller: &Poller, index: usize) {
         let config = self.paths[index].config.clone();
         let (way, token) = match self.open_way(poller, &config) {
             Ok(opened) => opened,
             Err(error) => {
-                tracing::debug!(path = config.name, %error, "cannot be opened now");
+                self.tell_closed(index, &error);
                 self.paths[index].state = State::Closed {
                     try_at: now + TRY_AGAIN,
                 };
@@ -166,6 +177,7 @@ impl Client {
         match self.connection.tunnel.open_path(now, path_config, ports) {
             Ok(path) => {
                 self.next_address = self.next_address.wrapping_add(1);
+                self.paths[index].is_told = false;
                 self.paths[index].state = State::Open {
                     path,
                     silent_since: Some(now),
@@ -175,7 +187,7 @@ impl Client {
                     .set_link(path, named(way, token, &config.name, remote));
             }
             Err(error) => {
-                tracing::debug!(path = config.name, %error, "cannot be opened now");
+                self.tell_closed(index, &error);
                 self.paths[index].state = State::Closed {
                     try_at: now + TRY_AGAIN,
                 };
@@ -543,6 +555,7 @@ fn new_path(config: &PathConfig, now: Instant) -> ClientPath {
     ClientPath {
         config: config.clone(),
         state: State::Closed { try_at: now },
+        is_told: false,
     }
 }
 

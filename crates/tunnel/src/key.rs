@@ -63,9 +63,15 @@ impl Key {
     /// [`KeyError`]; what the file holds is in no message.
     pub fn load(path: &Path) -> Result<Self, KeyError> {
         let shown = || path.display().to_string();
-        let file = |error| KeyError::File {
+        let file = |error: std::io::Error| KeyError::File {
             path: shown(),
-            error,
+            error: match error.kind() {
+                std::io::ErrorKind::NotFound => std::io::Error::other(format!(
+                    "{error}; `brimful tunnel key {}` makes one, for both ends",
+                    shown()
+                )),
+                _ => error,
+            },
         };
         let mode = std::fs::metadata(path).map_err(file)?.permissions().mode() & 0o7777;
         if mode & 0o077 != 0 {

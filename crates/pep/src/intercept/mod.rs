@@ -110,6 +110,16 @@ impl Interception {
         for family in self.families() {
             warn_unless_forwarding(family);
         }
+        let (ran, wan) = (&transparent.ran_interface, &transparent.wan_interface);
+        for (key, interface) in [("ran-interface", ran), ("wan-interface", wan)] {
+            if !has_interface(interface) {
+                tracing::warn!(
+                    key,
+                    interface,
+                    "there is no such interface: until it comes, nothing is taken"
+                );
+            }
+        }
         Ok(())
     }
 
@@ -181,6 +191,14 @@ fn warn_unless_forwarding(family: &str) {
     }
 }
 
+/// Whether this network namespace has it; so, too, where that cannot be known.
+fn has_interface(name: &str) -> bool {
+    use rustix::net::{AddressFamily, SocketType, netdevice, socket};
+    socket(AddressFamily::INET, SocketType::DGRAM, None).map_or(true, |any| {
+        netdevice::name_to_index(&any, name) != Err(rustix::io::Errno::NODEV)
+    })
+}
+
 fn ip(family: &str, arguments: &[&str]) -> Result<String, PepError> {
     let all: Vec<&str> = [family].iter().chain(arguments).copied().collect();
     run("ip", &all, "")
@@ -221,4 +239,15 @@ fn run(program: &str, arguments: &[&str], input: &str) -> Result<String, PepErro
         return Err(failed(message.trim().to_owned(), RIGHTS));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_that_is_missing_is_known() {
+        assert!(has_interface("lo"));
+        assert!(!has_interface("nowhere0"));
+    }
 }

@@ -24,7 +24,7 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    /// Listens at a path. The file of a socket that nobody listens at any more is replaced.
+    /// Listens at a path; folders above it are made. The file of a socket that nobody listens at any more is replaced.
     pub(crate) async fn bind(path: &Path) -> io::Result<Self> {
         let is_socket = std::fs::symlink_metadata(path).is_ok_and(|m| m.file_type().is_socket());
         if is_socket {
@@ -35,6 +35,11 @@ impl Socket {
                 )));
             }
             std::fs::remove_file(path)?;
+        }
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                io::Error::other(format!("{}: cannot be made: {error}", folder.display()))
+            })?;
         }
         let named = |error: io::Error| io::Error::other(format!("{}: {error}", path.display()));
         let socket = Self {

@@ -7,12 +7,13 @@ use std::os::unix::fs::PermissionsExt;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::UnixStream;
 
-const SOCKET: &str = "[unix]\npath = \"{folder}/radio.sock\"\n";
+/// In a folder that is not there yet, as `/run/brimful` is not.
+const SOCKET: &str = "[unix]\npath = \"{folder}/run/radio.sock\"\n";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_reader_gets_every_report_with_addresses() {
     let mut world = world("", &format!("{SOCKET}{NETWORK}")).await;
-    let path = world.path("radio.sock");
+    let path = world.path("run/radio.sock");
     let mut readers = Vec::new();
     for _ in 0..2 {
         let stream = UnixStream::connect(&path)
@@ -59,7 +60,7 @@ async fn every_reader_gets_every_report_with_addresses() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_cells_reports_pass_unchanged_and_in_order() {
     let mut world = world("", SOCKET).await;
-    let stream = UnixStream::connect(world.path("radio.sock"))
+    let stream = UnixStream::connect(world.path("run/radio.sock"))
         .await
         .expect("the service listens");
     until("the reader", || {
@@ -85,7 +86,7 @@ async fn the_cells_reports_pass_unchanged_and_in_order() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_that_does_not_read_loses_reports_and_delays_nobody() {
     let mut world = world("", &format!("{SOCKET}{NETWORK}")).await;
-    let idle = UnixStream::connect(world.path("radio.sock"))
+    let idle = UnixStream::connect(world.path("run/radio.sock"))
         .await
         .expect("the service listens");
     until("the reader", || {

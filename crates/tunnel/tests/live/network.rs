@@ -20,6 +20,10 @@ pub const TESTS: &[Test] = &[
         bad_configurations_end_with_2,
     ),
     (
+        "a_path_without_its_interface_is_told_once",
+        a_path_without_its_interface_is_told_once,
+    ),
+    (
         "the_server_follows_a_new_address",
         the_server_follows_a_new_address,
     ),
@@ -115,7 +119,7 @@ fn bad_configurations_end_with_2() {
         ),
         (
             client_config("", &one_path("")).replace("{dir}/key", "{dir}/none"),
-            "the key file",
+            "none` makes one",
         ),
         (
             client_config("", &one_path("")).replace("{dir}/key", "/etc/hostname"),
@@ -129,6 +133,20 @@ fn bad_configurations_end_with_2() {
     }
     let left = hosts.client.sh("ip -o link");
     assert!(!left.contains("t0"), "nothing was changed: {left}");
+}
+
+fn a_path_without_its_interface_is_told_once() {
+    let Some(hosts) = Hosts::try_new("a_path_without_its_interface_is_told_once") else {
+        return;
+    };
+    let config = client_config("", &one_path("")).replace("\"a\"\nremote", "\"a9\"\nremote");
+    let client = Daemon::start(&hosts.client, "client", &config);
+    let told = || client.log().matches("path cannot be opened").count();
+    client.wait_until("it is told", || told() > 0);
+    // it is tried every 2 s
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(told(), 1, "{}", client.log());
+    assert!(client.log().contains("No such device"), "{}", client.log());
 }
 
 /// A NAT on the way forgets, and gives the client's socket another port.
