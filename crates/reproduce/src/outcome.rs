@@ -81,7 +81,8 @@ impl Outcome {
     pub fn text(&self, width: Option<u16>) -> String {
         let head = format!("{}\n{}\n\n", self.system.title, self.extent);
         let Some(width) = width else {
-            return head + &self.claim_table() + &self.count();
+            let table = self.claim_table();
+            return format!("{head}{table}{}{}", self.count(), self.whereabouts(&table));
         };
         let mut grid = comfy_table::Table::new();
         grid.load_style(presets::UTF8_FULL);
@@ -91,7 +92,20 @@ impl Outcome {
         for claim in self.claims() {
             grid.add_row(cells(claim, self.system.columns.len()));
         }
-        format!("{head}{grid}\n{}", self.count())
+        // lines of the grid may break between words
+        let below = self.whereabouts(&self.claim_table());
+        format!("{head}{grid}\n{}{below}", self.count())
+    }
+
+    /// Where what a verdict calls below stands: in the page, of which the text is a part.
+    fn whereabouts(&self, table: &str) -> String {
+        match table.contains("see below") {
+            true => format!(
+                "\"Below\" is in the page: --out writes it, docs/results/{}.md is one.\n",
+                self.name()
+            ),
+            false => String::new(),
+        }
     }
 
     /// The page, its figures, and all numbers.
@@ -366,7 +380,8 @@ mod tests {
                 experiments: |_| vec![slow()],
                 report: |_, _| Part {
                     claims: vec![
-                        Claim::new("figure 2", "nothing", "all").note("no wire is at hand"),
+                        Claim::new("figure 2", "nothing", "all")
+                            .note("no wire is at hand, see below"),
                     ],
                     ..Part::default()
                 },
@@ -441,7 +456,7 @@ mod tests {
             "| where | claim | paper | before | after | verdict |",
             // t(0.975, 1) = 12.706, times 1: the half width of 10 and 12
             "| figure 1 | events a\\|b | fewer | 20.0 ± 0.0 | 11.0 ± 12.7 | holds |",
-            "| figure 2 | nothing | all |  |  | not measured: no wire is at hand |",
+            "| figure 2 | nothing | all |  |  | not measured: no wire is at hand, see below |",
             "Of 2 claims: holds 1, better 0, does not hold 0, not measured 1.",
             "### Why",
             "## One wire\n\n![Figure one](wires/fig1.svg)\n\nIts table.\n",
@@ -452,6 +467,15 @@ mod tests {
             from += at.unwrap_or_else(|| panic!("no {part:?} after {from} in: {page}"));
         }
         assert!(!page.contains("Never shown"), "{page}");
+    }
+
+    #[test]
+    fn the_text_says_where_what_it_calls_below_is() {
+        let outcome = outcome(&Choice::default());
+        for text in [outcome.text(None), outcome.text(Some(80))] {
+            assert!(text.ends_with("docs/results/wires.md is one.\n"), "{text}");
+        }
+        assert!(!outcome.page().contains("is one."));
     }
 
     #[test]
