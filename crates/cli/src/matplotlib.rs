@@ -39,8 +39,8 @@ impl Matplotlib {
 
     fn lacking(&self, why: &str) -> Failure {
         Failure::Input(anyhow!(
-            "--figures matplotlib: {} cannot draw: {why}; install the Python package with matplotlib, or name by \
-             {VARIABLE} an interpreter that has both",
+            "--figures matplotlib: {} cannot draw: {why}; install the Python package with matplotlib (in a \
+             clone: make python), or name by {VARIABLE} an interpreter that has both",
             self.python.display()
         ))
     }

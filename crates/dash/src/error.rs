@@ -18,7 +18,7 @@ pub enum DashError {
         address: SocketAddr,
     },
     /// The address is not to be had.
-    #[error("cannot listen at {address}: {source}")]
+    #[error("cannot listen at {address}: {source}; give another port, or 0 for any that is free")]
     Listen {
         /// The address.
         address: SocketAddr,

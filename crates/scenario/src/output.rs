@@ -158,13 +158,13 @@ impl ResultFolder {
         readable_by_others(&mut builder);
         let temporary = builder
             .tempdir_in(parent)
-            .map_err(io_error("making a folder in", parent))?;
+            .map_err(io_error("making a folder in it", parent))?;
         // an existing folder takes the files only at the end: see now whether it will
         if target.is_dir() {
             let probe = tempfile::Builder::new()
                 .prefix(".brimful")
                 .tempfile_in(target);
-            probe.map_err(io_error("writing into", target))?;
+            probe.map_err(io_error("writing into it", target))?;
         }
         Ok(Self {
             target: target.to_owned(),

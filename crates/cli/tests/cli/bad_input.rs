@@ -125,7 +125,8 @@ fn traces_that_are_none() {
     );
     refused(&text, &[], &["s.toml:", "t.csv"]);
     // as an option, the file is relative to the working directory
-    refused(&text, &["--trace", "nowhere.csv"], &["nowhere.csv"]);
+    let words = ["nowhere.csv", "(os error 2)\n"];
+    refused(&text, &["--trace", "nowhere.csv"], &words);
     refused_with(
         Place::new().with("other.csv", ""),
         &text,

@@ -313,6 +313,7 @@ fn an_address_that_is_taken_is_said_and_nothing_is_written() {
             run.stderr.contains(&format!("cannot listen at {address}")),
             "{run:?}"
         );
+        assert!(run.stderr.contains("another port"), "{run:?}");
     };
     refused(&place.run(&["dash", "s.toml", "--open", "no", "--listen", &address]));
     let shown = format!("--dash={address}");

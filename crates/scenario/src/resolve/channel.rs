@@ -281,8 +281,14 @@ impl Traces {
         let bytes = match text {
             Some(text) => text.as_bytes().to_vec(),
             None => bytes(path).map_err(|error| {
-                fault(*at, format!("the trace \"{name}\" cannot be read: {error}"))
-                    .hint("a path in a scenario file is relative to that file")
+                let what = format!("the trace \"{name}\" cannot be read: {error}");
+                match self.instead {
+                    // as the command line names it, so it is
+                    Some((ref given, _)) if given == path => fault(*at, what),
+                    _ => {
+                        fault(*at, what).hint("a path in a scenario file is relative to that file")
+                    }
+                }
             })?,
         };
         let trace = radio::trace::read(&name, &bytes, &options).map_err(|e| trace_fault(*at, e))?;

@@ -101,7 +101,7 @@ fn check(python: &Path) -> Result<(), Failure> {
     let last = said.lines().last().unwrap_or_default();
     Err(Failure::Input(anyhow!(
         "--engine ray needs the Python package brimful with Ray: {shown}: {last}; pip install \
-         'brimful[ray]', or name a Python that has both by {PYTHON}"
+         'brimful[ray]' (in a clone: make python), or name a Python that has both by {PYTHON}"
     )))
 }
 
