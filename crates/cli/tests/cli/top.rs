@@ -4,6 +4,7 @@ use super::Place;
 use dash::{About, Access, Dash, Feed, Kind, Server, Source, World};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -119,4 +120,49 @@ fn a_key_ends_it_and_the_terminal_is_as_it_was() {
         let ended = screen.rfind("\u{1b}[?1049l").expect("the screen as it was");
         assert!(begun < ended, "{screen:?}");
     }
+}
+
+/// As a lost ssh session leaves it: the terminal hangs up, and reads from it give nothing for ever.
+#[test]
+fn it_ends_with_its_terminal() {
+    let (_feed, address) = serve();
+    let place = Place::new();
+    let note = place.path("pid");
+    let program = env!("CARGO_BIN_EXE_brimful");
+    let command = format!(
+        "stty cols 80 rows 24; echo $$ >'{}'; exec '{program}' top {address}",
+        note.display()
+    );
+    let mut terminal = Command::new("script")
+        .args(["-q", "-c", &command, "/dev/null"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("script, of the package bsdutils");
+    let output = written(terminal.stdout.take().expect("a pipe"));
+    let (mut screen, until) = (String::new(), Instant::now() + PATIENCE);
+    while !screen.contains("bulk") {
+        let left = until.saturating_duration_since(Instant::now());
+        let Ok(bytes) = output.recv_timeout(left) else {
+            break;
+        };
+        screen.push_str(&String::from_utf8_lossy(&bytes));
+    }
+    let pid = std::fs::read_to_string(&note).expect("its number");
+    let process = Path::new("/proc").join(pid.trim());
+    terminal.kill().expect("a terminal that hangs up");
+    terminal.wait().expect("an end");
+    assert!(
+        screen.contains("bulk"),
+        "no flow in {PATIENCE:?}: {screen:?}"
+    );
+    let until = Instant::now() + PATIENCE;
+    while process.join("exe").exists() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let has_ended = !process.join("exe").exists();
+    if !has_ended {
+        let _ = Command::new("kill").args(["-9", pid.trim()]).status();
+    }
+    assert!(has_ended, "it goes on without a terminal");
 }

@@ -37,6 +37,8 @@ const FOR_ONCE: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Messages between the connection and the screen; a screen that is slower is waited for.
 const AHEAD: usize = 256;
+/// For the loop to end by a signal; a terminal that is gone is read from without end.
+const GRACE: Duration = Duration::from_secs(2);
 /// Width of text that no terminal limits.
 const WIDE: u16 = 110;
 /// No flow's line is narrower.
@@ -82,7 +84,9 @@ fn unreachable(error: ClientError) -> Failure {
         ClientError::Refused { .. } => {
             "; live values are those of `brimful run --dash` and of `brimful dash` with a scenario file"
         }
-        _ => "; is `brimful run --dash` or `brimful dash` under way there?",
+        _ => {
+            "; is `brimful run --dash`, `brimful dash` or a daemon with [metrics] under way there?"
+        }
     };
     Failure::Run(anyhow!("{error}{hint}"))
 }
@@ -128,7 +132,12 @@ fn watch(client: Client) -> Result<(), Failure> {
     std::thread::spawn(move || read(client, &sender));
     let ends = Arc::new(AtomicBool::new(false));
     let is_over = Arc::clone(&ends);
-    ctrlc::set_handler(move || is_over.store(true, Ordering::Release))
+    let end = move || {
+        is_over.store(true, Ordering::Release);
+        std::thread::sleep(GRACE);
+        std::process::exit(1);
+    };
+    ctrlc::set_handler(end)
         .context("signals cannot be heard")
         .map_err(Failure::Run)?;
     // a panic restores it too, by the hook that this sets
