@@ -4,6 +4,7 @@
 //! it missed it is told, as long as the server still has it.
 
 use serde_json::{Map, Value, json};
+use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
@@ -155,9 +156,39 @@ impl Target {
 pub struct Client {
     target: Target,
     token: Option<String>,
-    socket: Option<WebSocket<TcpStream>>,
+    socket: Option<WebSocket<Steady<TcpStream>>>,
     /// The session and the last frame that was read.
     read: Option<(String, u64)>,
+}
+
+/// A stream on which reading and writing go on after a signal. With a timeout the kernel does not
+/// see to that itself (signal(7)): a terminal's new size would look like a lost connection.
+#[derive(Debug)]
+struct Steady<S>(S);
+
+/// Again, until no signal came in between.
+fn steadily<T>(mut act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match act() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
+impl<S: Read> Read for Steady<S> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        steadily(|| self.0.read(buffer))
+    }
+}
+
+impl<S: Write> Write for Steady<S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        steadily(|| self.0.write(bytes))
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        steadily(|| self.0.flush())
+    }
 }
 
 impl Client {
@@ -196,7 +227,7 @@ impl Client {
             let value = value.map_err(|_| strange("the token is none".to_owned()))?;
             request.headers_mut().insert("authorization", value);
         }
-        let stream = self.open()?;
+        let stream = Steady(self.open()?);
         let mut config = WebSocketConfig::default();
         config.max_message_size = Some(LONGEST);
         config.max_frame_size = Some(LONGEST);
@@ -278,13 +309,13 @@ impl Client {
             };
             let left = until.saturating_duration_since(Instant::now());
             let left = left.max(Duration::from_millis(1));
-            let waits = socket.get_ref().set_read_timeout(Some(left));
+            let waits = socket.get_ref().0.set_read_timeout(Some(left));
             let message = match waits.map_err(Error::Io).and_then(|()| socket.read()) {
                 Ok(message) => message,
                 Err(Error::Io(error))
                     if matches!(
                         error.kind(),
-                        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut
+                        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
                     ) =>
                 {
                     return Ok(None);
@@ -394,6 +425,61 @@ mod tests {
             let error = url(bad).expect_err(bad).to_string();
             assert!(error.contains("give it as"), "{error}");
         }
+    }
+
+    /// A stream that a signal comes into before every act.
+    struct Disturbed {
+        is_next: bool,
+        data: Vec<u8>,
+    }
+
+    impl Disturbed {
+        fn disturb(&mut self) -> io::Result<()> {
+            self.is_next = !self.is_next;
+            match self.is_next {
+                true => Err(io::ErrorKind::Interrupted.into()),
+                false => Ok(()),
+            }
+        }
+    }
+
+    impl Read for Disturbed {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.disturb()?;
+            match self.data.pop() {
+                Some(byte) => {
+                    buffer[0] = byte;
+                    Ok(1)
+                }
+                None => Err(io::ErrorKind::WouldBlock.into()),
+            }
+        }
+    }
+
+    impl Write for Disturbed {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.disturb()?;
+            self.data.extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            self.disturb()
+        }
+    }
+
+    #[test]
+    fn a_signal_is_no_lost_connection() {
+        let mut stream = Steady(Disturbed {
+            is_next: false,
+            data: Vec::new(),
+        });
+        assert_eq!(stream.write(b"ab").expect("goes on"), 2);
+        stream.flush().expect("goes on");
+        let mut buffer = [0; 4];
+        assert_eq!(stream.read(&mut buffer).expect("goes on"), 1);
+        assert_eq!(stream.read(&mut buffer).expect("goes on"), 1);
+        let end = stream.read(&mut buffer).expect_err("nothing more");
+        assert_eq!(end.kind(), io::ErrorKind::WouldBlock);
     }
 
     proptest! {

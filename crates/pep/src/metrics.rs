@@ -7,7 +7,7 @@ use crate::daemon::Core;
 use crate::error::PepError;
 use dash::Hosted;
 use std::fmt::Write as _;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -29,8 +29,7 @@ pub(crate) fn open(address: SocketAddr) -> Result<TcpListener, PepError> {
         match TcpListener::bind(address) {
             Ok(listener) => return Ok(listener),
             Err(error)
-                if error.kind() == std::io::ErrorKind::AddrInUse
-                    && began.elapsed() < BIND_PATIENCE =>
+                if error.kind() == ErrorKind::AddrInUse && began.elapsed() < BIND_PATIENCE =>
             {
                 std::thread::sleep(POLL);
             }
@@ -108,11 +107,12 @@ fn read_head(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
     while head.len() < MOST && !head.windows(4).any(|w| w == b"\r\n\r\n") {
         let left = until.saturating_duration_since(Instant::now());
         stream.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
-        let n = stream.read(&mut buffer)?;
-        if n == 0 {
-            break;
+        match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n) => head.extend_from_slice(&buffer[..n]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
-        head.extend_from_slice(&buffer[..n]);
     }
     Ok(head)
 }

@@ -34,12 +34,6 @@ mod tls;
 /// Why a connection to a source or a broker ended.
 pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
 
-/// Tables of a TOML file with places in all messages, for configurations that resemble this one's.
-pub mod settings {
-    pub use crate::config::dashboard::read_dashboard;
-    pub use crate::config::reader::{ConfigError, File, Section};
-}
-
 pub use clock::now as monotonic_now;
 pub use config::{
     Address, ClientConfig, Config, ConfigError, Format, HttpConfig, Network, PlatformConfig,

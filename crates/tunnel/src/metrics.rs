@@ -6,7 +6,7 @@ use crate::error::TunnelError;
 use crate::status::{PathStatus, Status};
 use dash::Hosted;
 use std::fmt::Write as _;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
@@ -95,11 +95,12 @@ fn read_head(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
     while head.len() < MOST && !head.windows(4).any(|w| w == b"\r\n\r\n") {
         let left = until.saturating_duration_since(Instant::now());
         stream.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
-        let n = stream.read(&mut buffer)?;
-        if n == 0 {
-            break;
+        match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n) => head.extend_from_slice(&buffer[..n]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
-        head.extend_from_slice(&buffer[..n]);
     }
     Ok(head)
 }

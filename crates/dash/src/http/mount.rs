@@ -5,6 +5,7 @@ use super::listener::{AT_ONCE, begin, runtime, system};
 use super::router;
 use crate::DashError;
 use crate::dash::Dash;
+use std::io::ErrorKind;
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -64,8 +65,10 @@ impl Mount {
             if left.is_zero() || stream.set_read_timeout(Some(left)).is_err() {
                 return Some(stream);
             }
-            let Ok(length) = stream.peek(&mut begun) else {
-                return Some(stream);
+            let length = match stream.peek(&mut begun) {
+                Ok(length) => length,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(_) => return Some(stream),
             };
             match is_ours(&begun[..length]) {
                 Some(true) => return self.take(stream),

@@ -14,7 +14,7 @@ use crate::daemon::Core;
 use crate::error::PepError;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use serde::{Deserialize, Serialize};
-use std::io::{IoSlice, Read, Write};
+use std::io::{BufRead, BufReader, IoSlice, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -26,7 +26,7 @@ use std::time::Duration;
 /// Who asks for longer is dropped.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The longest request, bytes.
-const MOST: usize = 4_096;
+const MOST: u64 = 4_096;
 /// Connections served at once.
 const AT_ONCE: usize = 8;
 
@@ -117,19 +117,8 @@ fn answer(core: &Core, mut stream: UnixStream) -> std::io::Result<()> {
 
 fn read_line(stream: &mut UnixStream) -> std::io::Result<Vec<u8>> {
     let mut line = Vec::new();
-    let mut buffer = [0; 512];
-    while line.len() < MOST {
-        let n = stream.read(&mut buffer)?;
-        let piece = &buffer[..n];
-        match piece.iter().position(|b| *b == b'\n') {
-            Some(end) => {
-                line.extend_from_slice(&piece[..end]);
-                break;
-            }
-            None if n == 0 => break,
-            None => line.extend_from_slice(piece),
-        }
-    }
+    BufReader::new(stream.take(MOST)).read_until(b'\n', &mut line)?;
+    line.pop_if(|last| *last == b'\n');
     Ok(line)
 }
 

@@ -1,11 +1,10 @@
 //! The configuration file of the proxy; `docs/operations/pep.md` describes every key.
 
-mod dashboard;
 mod prefix;
 mod rapid;
 mod read;
-mod reader;
 
+pub use config_file::ConfigError;
 pub use prefix::Prefix;
 
 use rnis::Rnti;
@@ -13,19 +12,6 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use units::{Bytes, Duration};
-
-/// A configuration that cannot be used: where, what, and what is allowed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct ConfigError {
-    message: String,
-}
-
-impl ConfigError {
-    pub(crate) fn new(message: String) -> Self {
-        Self { message }
-    }
-}
 
 /// How connections come to the proxy.
 #[derive(Clone, Debug, PartialEq)]
@@ -239,10 +225,7 @@ impl Config {
     /// # Errors
     /// Says file, line and column, what was wrong, and what is allowed.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
-        let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| ConfigError::new(format!("{name} cannot be read: {error}")))?;
-        Self::parse(&name, &text)
+        config_file::load(path, read::config)
     }
 
     /// Reads a text; `name` is what messages call it.
@@ -250,7 +233,7 @@ impl Config {
     /// # Errors
     /// As [`Self::load`].
     pub fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
-        read::read(name, text)
+        config_file::parse(name, text, read::config)
     }
 
     /// The UEs' connections are taken on their way.

@@ -1,133 +1,88 @@
 //! From the text of a file to a [`Config`].
 
-use super::reader::{Reader, Text};
+use super::rapid;
 use super::{
     Broker, Config, ConfigError, Control, Explicit, Interception, Keepalive, Limits, Log,
     LogFormat, Prefix, Relay, Reports, Source, Transparent,
 };
-use super::{dashboard, rapid};
+use config_file::{Section, Span};
 use rnis::Rnti;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use toml_span::Span;
-use toml_span::value::ValueInner;
 use units::{Bytes, Duration};
 
-const TOP: &[&str] = &[
-    "mode",
-    "control",
-    "ue-prefixes",
-    "bypass",
-    "ran-interface",
-    "wan-interface",
-    "port",
-    "drop-privileges",
-    "explicit",
-    "reports",
-    "ues",
-    "admin",
-    "metrics",
-    "dashboard",
-    "limits",
-    "keepalive",
-    "relay",
-    "log",
-    "rapid",
-    "record",
+const CONTROLS: [(&str, Control); 3] = [
+    ("default", Control::Default),
+    ("paper", Control::Paper),
+    ("split", Control::Split),
 ];
 
-/// The longest name of an interface (`IFNAMSIZ` less its end).
-const INTERFACE_NAME: usize = 15;
-
-pub(super) fn read(name: &str, text: &str) -> Result<Config, ConfigError> {
-    let source = Text { name, text };
-    let root = toml_span::parse(text)
-        .map_err(|error| source.fault(Some(error.span), format!("not TOML: {error}")))?;
-    let mut top = Reader::new(&source, "", TOP, Some(root))?;
-    let is_transparent = top.word("mode", &[("transparent", true), ("explicit", false)], true)?;
-    let interception = if is_transparent {
-        Interception::Transparent(transparent(&mut top)?)
-    } else {
-        Interception::Explicit(explicit(&mut top)?)
+pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
+    let modes = [("transparent", true), ("explicit", false)];
+    let interception = match top.word("mode", &modes)? {
+        None | Some(true) => Interception::Transparent(transparent(top)?),
+        Some(false) => Interception::Explicit(explicit(top)?),
     };
-    let control = top.word(
-        "control",
-        &[
-            ("default", Control::Default),
-            ("paper", Control::Paper),
-            ("split", Control::Split),
-        ],
-        Control::Default,
-    )?;
-    let mut admin = top.table("admin", "[admin]", &["socket"])?;
-    let reports = reports(&mut top, control)?;
-    let mut metrics = top.table("metrics", "[metrics]", &["listen"])?;
-    let metrics: Option<SocketAddr> = metrics.parsed("listen")?.map(|(address, _)| address);
+    let control = top.word("control", &CONTROLS)?.unwrap_or(Control::Default);
+    let reports = reports(top, control)?;
+    let mut admin = top.table_or_empty("admin", "[admin]")?;
+    let socket = admin.parsed("socket")?;
+    admin.finish()?;
+    let mut metrics = top.table_or_empty("metrics", "[metrics]")?;
+    let listen: Option<SocketAddr> = metrics.parsed("listen")?;
+    metrics.finish()?;
     Ok(Config {
         interception,
         control,
-        allocator: rapid::allocator(&mut top, control, reports.max_age)?,
+        allocator: rapid::allocator(top, control, reports.max_age)?,
         reports,
-        record: rapid::recording(&mut top, control)?,
-        ues: ues(&mut top)?,
-        admin: admin.parsed("socket")?.map(|(path, _)| path),
-        metrics,
-        dashboard: dashboard::read(&mut top, metrics.is_some())?,
-        limits: limits(&mut top)?,
-        keepalive: keepalive(&mut top)?,
-        relay: relay(&mut top)?,
-        log: log(&mut top)?,
-        drop_privileges: top.flag("drop-privileges", true)?,
+        record: rapid::recording(top, control)?,
+        ues: ues(top)?,
+        admin: socket,
+        metrics: listen,
+        dashboard: dash::Settings::read(top, listen.is_some())?,
+        limits: limits(top)?,
+        keepalive: keepalive(top)?,
+        relay: relay(top)?,
+        log: log(top)?,
+        drop_privileges: top.truth("drop-privileges")?.unwrap_or(true),
     })
 }
 
-fn transparent(top: &mut Reader<'_, '_>) -> Result<Transparent, ConfigError> {
-    if let Some(value) = top.take("explicit") {
-        return Err(top.source.fault(
-            Some(value.span),
-            "[explicit] is for mode = \"explicit\"; this is mode = \"transparent\"",
-        ));
-    }
-    let ue_prefixes: Vec<Prefix> = top.list("ue-prefixes")?.unwrap_or_default();
+fn transparent(top: &mut Section<'_, '_>) -> Result<Transparent, ConfigError> {
+    top.refuse(
+        "explicit",
+        "is for mode = \"explicit\"; this is mode = \"transparent\"",
+    )?;
+    let ue_prefixes: Vec<Prefix> = top.parsed_list("ue-prefixes")?;
     if ue_prefixes.is_empty() {
         return Err(top.missing(
             "ue-prefixes",
-            "say whose connections are taken, for example ue-prefixes = [\"10.45.0.0/24\"]",
+            "[\"10.45.0.0/24\"], whose connections are taken",
         ));
     }
     Ok(Transparent {
         ue_prefixes,
-        bypass: top.list("bypass")?.unwrap_or_default(),
-        ran_interface: interface(top, "ran-interface", "the interface towards the UEs")?,
-        wan_interface: interface(top, "wan-interface", "the interface towards the servers")?,
-        port: top.count("port", 0..=65_535, 0)? as u16,
+        bypass: top.parsed_list("bypass")?,
+        ran_interface: interface(top, "ran-interface", "\"ran0\", towards the UEs")?,
+        wan_interface: interface(top, "wan-interface", "\"wan0\", towards the servers")?,
+        port: top.whole("port", 0..=65_535)?.unwrap_or(0),
     })
 }
 
 fn interface(
-    top: &mut Reader<'_, '_>,
+    top: &mut Section<'_, '_>,
     key: &'static str,
-    what: &str,
+    example: &str,
 ) -> Result<String, ConfigError> {
-    let Some((name, span)) = top.parsed::<String>(key)? else {
-        return Err(top.missing(key, &format!("it names {what}")));
-    };
-    // what an interface may be called, and nothing that means something in a rule
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
-    if name.is_empty() || name.len() > INTERFACE_NAME || !name.chars().all(is_plain) {
-        return Err(top.source.fault(
-            Some(span),
-            format!(
-                "\"{key}\" = \"{name}\" is no name of an interface; expected 1 to \
-                 {INTERFACE_NAME} letters, digits, and any of -_.@"
-            ),
-        ));
+    match top.interface(key)? {
+        Some(name) => Ok(name),
+        None => Err(top.missing(key, example)),
     }
-    Ok(name)
 }
 
-fn explicit(top: &mut Reader<'_, '_>) -> Result<Explicit, ConfigError> {
+fn explicit(top: &mut Section<'_, '_>) -> Result<Explicit, ConfigError> {
     for key in [
         "ue-prefixes",
         "bypass",
@@ -135,33 +90,34 @@ fn explicit(top: &mut Reader<'_, '_>) -> Result<Explicit, ConfigError> {
         "wan-interface",
         "port",
     ] {
-        if let Some(value) = top.take(key) {
-            return Err(top.source.fault(
-                Some(value.span),
-                format!("\"{key}\" is for mode = \"transparent\"; this is mode = \"explicit\""),
-            ));
-        }
+        top.refuse(
+            key,
+            "is for mode = \"transparent\"; this is mode = \"explicit\"",
+        )?;
     }
-    let mut table = top.table("explicit", "[explicit]", &["listen", "upstream", "allow"])?;
-    let Some((listen, _)) = table.parsed::<SocketAddr>("listen")? else {
-        return Err(table.missing("listen", "for example listen = \"127.0.0.1:8080\""));
-    };
-    let Some((upstream, span)) = table.parsed::<SocketAddr>("upstream")? else {
+    let mut table = top.table_or_empty("explicit", "[explicit]")?;
+    let listen = table.needed_parsed::<SocketAddr>("listen", "\"127.0.0.1:8080\"")?;
+    let Some((upstream, at)) = table.parsed_at::<SocketAddr>("upstream")? else {
         return Err(table.missing(
             "upstream",
-            "the proxy is no open relay: say the one server that connections go on to",
+            "\"192.0.2.1:80\", the one server that connections go on to: the proxy is no open relay",
         ));
     };
     if upstream == listen {
-        let message = "\"upstream\" is the proxy itself (\"listen\")";
-        return Err(table.source.fault(Some(span), message));
+        return Err(table.fault_at(at, "upstream is the proxy itself (listen)"));
     }
-    let loopback = || ["127.0.0.0/8", "::1"].iter().filter_map(|p| p.parse().ok());
-    let allow = table.list("allow")?;
+    let allow = match table.has("allow") {
+        true => table.parsed_list("allow")?,
+        false => ["127.0.0.0/8", "::1"]
+            .iter()
+            .filter_map(|prefix| prefix.parse().ok())
+            .collect(),
+    };
+    table.finish()?;
     Ok(Explicit {
         listen,
         upstream,
-        allow: allow.unwrap_or_else(|| loopback().collect()),
+        allow,
     })
 }
 
@@ -170,33 +126,33 @@ const SCHEMES: [&str; 4] = ["amqp://", "amqps://", "nats://", "tls://"];
 /// Exchange or subject of `brimful rnis`.
 const TOPIC: &str = "brimful.radio";
 
-fn reports(top: &mut Reader<'_, '_>, control: Control) -> Result<Reports, ConfigError> {
-    let keys = &["source", "topic", "max-age", "plain-after"];
-    let mut table = top.table("reports", "[reports]", keys)?;
-    let topic = table.parsed::<String>("topic")?;
-    let source = match table.parsed::<String>("source")? {
+fn reports(top: &mut Section<'_, '_>, control: Control) -> Result<Reports, ConfigError> {
+    let mut table = top.table_or_empty("reports", "[reports]")?;
+    let topic = table.text("topic")?;
+    let source = match table.text("source")? {
         None if control == Control::Split => None,
         None => {
             return Err(table.missing(
                 "source",
-                "for example source = \"unix:/run/brimful/radio.sock\", or control = \"split\" \
-                 for a proxy that does not look at the radio",
+                "\"unix:/run/brimful/radio.sock\"; control = \"split\" is a proxy that does not \
+                 look at the radio",
             ));
         }
-        Some((text, span)) => Some(source_of(&table, &text, span, topic.as_ref())?),
+        Some((text, at)) => Some(source_of(&table, &text, at, topic.as_ref())?),
     };
-    if let (Some((_, span)), None | Some(Source::Unix(_))) = (&topic, &source) {
-        let message = "\"topic\" is for a source that is a broker (amqp:// or nats://)";
-        return Err(table.source.fault(Some(*span), message));
+    if let (Some((_, at)), None | Some(Source::Unix(_))) = (&topic, &source) {
+        let message = "topic is for a source that is a broker (amqp:// or nats://)";
+        return Err(table.fault_at(*at, message));
     }
-    let max_age = duration(&mut table, "max-age", Duration::from_millis(100))?;
-    let plain_after = duration(&mut table, "plain-after", Duration::from_secs(2))?;
+    let max_age = table.time("max-age")?.unwrap_or(Duration::from_millis(100));
+    let plain_after = table.time("plain-after")?.unwrap_or(Duration::from_secs(2));
     if plain_after < max_age {
-        return Err(table.missing(
-            "plain-after",
-            "it must not be less than max-age, after which windows decay first",
-        ));
+        return Err(table.fault(format!(
+            "plain-after is {plain_after}, expected no less than max-age ({max_age}), after which \
+             windows decay first"
+        )));
     }
+    table.finish()?;
     Ok(Reports {
         source,
         max_age,
@@ -205,9 +161,9 @@ fn reports(top: &mut Reader<'_, '_>, control: Control) -> Result<Reports, Config
 }
 
 fn source_of(
-    table: &Reader<'_, '_>,
+    table: &Section<'_, '_>,
     text: &str,
-    span: Span,
+    at: Span,
     topic: Option<&(String, Span)>,
 ) -> Result<Source, ConfigError> {
     if let Some(path) = text.strip_prefix("unix:").filter(|p| p.starts_with('/')) {
@@ -216,17 +172,17 @@ fn source_of(
     let host = SCHEMES.iter().find_map(|s| text.strip_prefix(s));
     if host.is_none_or(str::is_empty) {
         // what it is may hold a password
-        let message = "\"source\" is not known; expected \"unix:/PATH\", \"amqp://HOST:PORT/VHOST\" \
-                       or \"nats://HOST:PORT\"";
-        return Err(table.source.fault(Some(span), message));
+        let message = "source is not known; expected \"unix:/PATH\", \"amqp://HOST:PORT/VHOST\" or \
+                       \"nats://HOST:PORT\"";
+        return Err(table.fault_at(at, message));
     }
     let topic = match topic {
         None => TOPIC.to_owned(),
-        Some((topic, span)) => {
+        Some((topic, at)) => {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
             if topic.is_empty() || !topic.chars().all(is_plain) {
-                let message = format!("\"topic\" = \"{topic}\": expected letters, digits and -_.");
-                return Err(table.source.fault(Some(*span), message));
+                let message = format!("topic = {topic:?}: expected letters, digits and -_.");
+                return Err(table.fault_at(*at, message));
             }
             topic.clone()
         }
@@ -235,139 +191,105 @@ fn source_of(
     Ok(Source::Broker(Broker { url, topic }))
 }
 
-/// A time above zero.
-fn duration(
-    table: &mut Reader<'_, '_>,
-    key: &'static str,
-    default: Duration,
-) -> Result<Duration, ConfigError> {
-    match table.parsed::<Duration>(key)? {
-        None => Ok(default),
-        Some((time, _)) if !time.is_zero() => Ok(time),
-        Some((_, span)) => Err(table
-            .source
-            .fault(Some(span), format!("\"{key}\" must be more than 0 s"))),
-    }
-}
-
 /// A size in a range.
 fn size(
-    table: &mut Reader<'_, '_>,
+    table: &mut Section<'_, '_>,
     key: &'static str,
-    least: u64,
-    most: u64,
+    allowed: std::ops::RangeInclusive<u64>,
     default: u64,
 ) -> Result<Bytes, ConfigError> {
-    match table.parsed::<Bytes>(key)? {
+    match table.parsed_at::<Bytes>(key)? {
         None => Ok(Bytes::new(default)),
-        Some((size, _)) if (least..=most).contains(&size.get()) => Ok(size),
-        Some((_, span)) => Err(table.source.fault(
-            Some(span),
-            format!(
-                "\"{key}\" is out of range; allowed is {} to {}",
-                Bytes::new(least),
-                Bytes::new(most)
-            ),
-        )),
+        Some((size, _)) if allowed.contains(&size.get()) => Ok(size),
+        Some((size, at)) => {
+            let (least, most) = (Bytes::new(*allowed.start()), Bytes::new(*allowed.end()));
+            let text = format!("{key} is {size}; allowed is {least} to {most}");
+            Err(table.fault_at(at, text))
+        }
     }
 }
 
-fn ues(top: &mut Reader<'_, '_>) -> Result<BTreeMap<Rnti, IpAddr>, ConfigError> {
+fn ues(top: &mut Section<'_, '_>) -> Result<BTreeMap<Rnti, IpAddr>, ConfigError> {
     let mut ues = BTreeMap::new();
-    let Some(mut value) = top.take("ues") else {
-        return Ok(ues);
-    };
-    let span = value.span;
-    let ValueInner::Table(table) = value.take() else {
-        return Err(top.source.fault(
-            Some(span),
-            "[ues] maps RNTIs to addresses, for example 17921 = \"10.45.0.2\"",
-        ));
-    };
-    for (key, value) in table {
-        let rnti = key
-            .name
-            .parse::<u16>()
-            .ok()
-            .filter(|n| (1..=65_519).contains(n));
-        let Some(rnti) = rnti else {
-            let message = format!("\"{}\" is no RNTI; allowed is 1 to 65519", key.name);
-            return Err(top.source.fault(Some(key.span), message));
+    for named in top.texts("ues", "[ues]")? {
+        let rnti = named.name.parse::<u16>().ok();
+        let Some(rnti) = rnti.filter(|n| (1..=65_519).contains(n)) else {
+            let message = format!(
+                "[ues]: {:?} is no RNTI; allowed is 1 to 65519, for example 17921 = \"10.45.0.2\"",
+                named.name
+            );
+            return Err(top.fault_at(named.name_at, message));
         };
-        let Some(address) = value.as_str().and_then(|text| text.parse().ok()) else {
-            let message = format!("RNTI {rnti}: expected an address, for example \"10.45.0.2\"");
-            return Err(top.source.fault(Some(value.span), message));
-        };
+        let address = named.text.parse().map_err(|_| {
+            let message = format!("[ues]: RNTI {rnti}: {:?} is no address", named.text);
+            top.fault_at(named.text_at, message)
+        })?;
         ues.insert(Rnti(rnti), address);
     }
     Ok(ues)
 }
 
-fn limits(top: &mut Reader<'_, '_>) -> Result<Limits, ConfigError> {
-    let keys = &[
-        "connections",
-        "connections-per-ue",
-        "memory",
-        "memory-per-ue",
-        "handshake",
-        "idle",
-        "half-closed",
-        "drain",
-    ];
-    let mut table = top.table("limits", "[limits]", keys)?;
+fn limits(top: &mut Section<'_, '_>) -> Result<Limits, ConfigError> {
+    let mut table = top.table_or_empty("limits", "[limits]")?;
+    let most = 1..=10_000_000;
     let tera = 1_000_000_000_000;
-    Ok(Limits {
-        connections: table.count("connections", 1..=10_000_000, 9_000)? as usize,
-        connections_per_ue: table.count("connections-per-ue", 1..=10_000_000, 1_000)? as usize,
-        memory: size(&mut table, "memory", 1_000_000, tera, 1_000_000_000)?,
-        memory_per_ue: size(&mut table, "memory-per-ue", 100_000, tera, 64_000_000)?,
-        handshake: duration(&mut table, "handshake", Duration::from_secs(10))?,
-        idle: duration(&mut table, "idle", Duration::from_secs(7_200))?,
-        half_closed: duration(&mut table, "half-closed", Duration::from_secs(300))?,
-        drain: duration(&mut table, "drain", Duration::from_secs(600))?,
-    })
+    let limits = Limits {
+        connections: table.whole("connections", most.clone())?.unwrap_or(9_000),
+        connections_per_ue: table.whole("connections-per-ue", most)?.unwrap_or(1_000),
+        memory: size(&mut table, "memory", 1_000_000..=tera, 1_000_000_000)?,
+        memory_per_ue: size(&mut table, "memory-per-ue", 100_000..=tera, 64_000_000)?,
+        handshake: table.time("handshake")?.unwrap_or(Duration::from_secs(10)),
+        idle: table.time("idle")?.unwrap_or(Duration::from_secs(7_200)),
+        half_closed: table
+            .time("half-closed")?
+            .unwrap_or(Duration::from_secs(300)),
+        drain: table.time("drain")?.unwrap_or(Duration::from_secs(600)),
+    };
+    table.finish()?;
+    Ok(limits)
 }
 
-fn keepalive(top: &mut Reader<'_, '_>) -> Result<Keepalive, ConfigError> {
-    let mut table = top.table("keepalive", "[keepalive]", &["idle", "interval", "probes"])?;
-    Ok(Keepalive {
-        idle: duration(&mut table, "idle", Duration::from_secs(300))?,
-        interval: duration(&mut table, "interval", Duration::from_secs(30))?,
-        probes: table.count("probes", 1..=100, 4)? as u32,
-    })
+fn keepalive(top: &mut Section<'_, '_>) -> Result<Keepalive, ConfigError> {
+    let mut table = top.table_or_empty("keepalive", "[keepalive]")?;
+    let keepalive = Keepalive {
+        idle: table.time("idle")?.unwrap_or(Duration::from_secs(300)),
+        interval: table.time("interval")?.unwrap_or(Duration::from_secs(30)),
+        probes: table.whole("probes", 1..=100)?.unwrap_or(4),
+    };
+    table.finish()?;
+    Ok(keepalive)
 }
 
-fn relay(top: &mut Reader<'_, '_>) -> Result<Relay, ConfigError> {
-    let keys = &["workers", "pipe", "receive-buffer", "unsent"];
-    let mut table = top.table("relay", "[relay]", keys)?;
+fn relay(top: &mut Section<'_, '_>) -> Result<Relay, ConfigError> {
+    let mut table = top.table_or_empty("relay", "[relay]")?;
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    Ok(Relay {
-        workers: table.count("workers", 1..=64, cores.min(4) as u64)? as usize,
-        pipe: size(&mut table, "pipe", 4_096, 1 << 30, 1 << 20)?,
-        receive_buffer: size(&mut table, "receive-buffer", 65_536, 1 << 30, 4_000_000)?,
-        unsent: size(&mut table, "unsent", 4_096, 1 << 30, 1 << 20)?,
-    })
+    let relay = Relay {
+        workers: table.whole("workers", 1..=64)?.unwrap_or(cores.min(4)),
+        pipe: size(&mut table, "pipe", 4_096..=1 << 30, 1 << 20)?,
+        receive_buffer: size(&mut table, "receive-buffer", 65_536..=1 << 30, 4_000_000)?,
+        unsent: size(&mut table, "unsent", 4_096..=1 << 30, 1 << 20)?,
+    };
+    table.finish()?;
+    Ok(relay)
 }
 
-fn log(top: &mut Reader<'_, '_>) -> Result<Log, ConfigError> {
-    let mut table = top.table("log", "[log]", &["format", "level"])?;
-    Ok(Log {
-        format: table.word(
-            "format",
-            &[("text", LogFormat::Text), ("json", LogFormat::Json)],
-            LogFormat::Text,
-        )?,
-        level: table.word(
-            "level",
-            &[
-                ("error", tracing::Level::ERROR),
-                ("warn", tracing::Level::WARN),
-                ("info", tracing::Level::INFO),
-                ("debug", tracing::Level::DEBUG),
-            ],
-            tracing::Level::INFO,
-        )?,
-    })
+fn log(top: &mut Section<'_, '_>) -> Result<Log, ConfigError> {
+    let mut table = top.table_or_empty("log", "[log]")?;
+    let formats = [("text", LogFormat::Text), ("json", LogFormat::Json)];
+    let levels = [
+        ("error", tracing::Level::ERROR),
+        ("warn", tracing::Level::WARN),
+        ("info", tracing::Level::INFO),
+        ("debug", tracing::Level::DEBUG),
+    ];
+    let log = Log {
+        format: table.word("format", &formats)?.unwrap_or(LogFormat::Text),
+        level: table
+            .word("level", &levels)?
+            .unwrap_or(tracing::Level::INFO),
+    };
+    table.finish()?;
+    Ok(log)
 }
 
 #[cfg(test)]
@@ -438,7 +360,7 @@ listen = "127.0.0.1:9464"
         let said = message(&format!("{GOOD}[rapid]\nwithout = [\"budgte\"]\n"));
         assert!(said.contains("expected some of payload, demand"), "{said}");
         let said = message(&format!("{GOOD}[record]\nlimit = \"1 GB\"\n"));
-        assert!(said.contains("has no key \"file\""), "{said}");
+        assert!(said.contains("no key \"file\""), "{said}");
         let said = message(&GOOD.replace("wan0", "wan0; flush ruleset"));
         assert!(said.contains("no name of an interface"), "{said}");
         assert!(message("mode = \"explicit\"\ncontrol = \"split\"\n").contains("listen"));

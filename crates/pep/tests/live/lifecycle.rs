@@ -125,6 +125,7 @@ fn receive_rest(mut near: &std::net::TcpStream) -> bool {
         match near.read(&mut buffer) {
             Ok(n) if n > 0 => {}
             Ok(_) => return true,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) => return error.kind() != std::io::ErrorKind::WouldBlock,
         }
     }

@@ -125,7 +125,10 @@ fn send_to(readers: &Mutex<Vec<UnixStream>>, bytes: &[u8]) {
     let mut readers = readers.lock().expect("no panic");
     readers.retain_mut(|reader| match reader.write(bytes) {
         Ok(n) => n == bytes.len(),
-        Err(error) => error.kind() == std::io::ErrorKind::WouldBlock,
+        Err(error) => {
+            use std::io::ErrorKind::{Interrupted, WouldBlock};
+            matches!(error.kind(), WouldBlock | Interrupted)
+        }
     });
 }
 

@@ -3,10 +3,10 @@
 mod read;
 
 use cc::meld::Variant;
+use config_file::ConfigError;
 use rnis::identity::UeMap;
 use rnis_server::Log;
 pub use rnis_server::reporting::ReportSource;
-use rnis_server::settings::ConfigError;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -127,10 +127,7 @@ impl Config {
     /// # Errors
     /// A file that cannot be read, and one that cannot be used: place, fault and what is allowed.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
-        let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| ConfigError::new(name.clone(), format!("cannot read it: {error}")))?;
-        Self::parse(&name, &text)
+        config_file::load(path, read::config)
     }
 
     /// Reads the text of a file of this name.
@@ -138,7 +135,7 @@ impl Config {
     /// # Errors
     /// A text that cannot be used.
     pub fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
-        read::config(name, text)
+        config_file::parse(name, text, read::config)
     }
 
     /// Whether its controller paces by bandwidth that clients report.

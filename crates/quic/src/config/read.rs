@@ -2,21 +2,17 @@
 
 use super::{Certificate, Config, StatsTarget};
 use cc::meld::Variant;
+use config_file::{ConfigError, Section};
 use rnis_server::Log;
 use rnis_server::reporting::{read_addresses, read_source, read_ues};
-use rnis_server::settings::{ConfigError, File, Section, read_dashboard};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use units::{Bytes, Duration};
+use units::Bytes;
 
 /// Least and most MTU (RFC 9000 14, 18.2).
 const MTU: std::ops::RangeInclusive<i64> = 1_200..=65_527;
 
-pub(super) fn config(name: &str, text: &str) -> Result<Config, ConfigError> {
-    let file = File { name, text };
-    let root = toml_span::parse(text)
-        .map_err(|error| file.fault(error.span, format!("not TOML: {error}")))?;
-    let mut top = Section::root(file, root)?;
+pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
     let mut config = Config {
         listen: top.parsed_list::<SocketAddr>("listen")?,
         ..Config::default()
@@ -24,7 +20,7 @@ pub(super) fn config(name: &str, text: &str) -> Result<Config, ConfigError> {
     if config.listen.is_empty() {
         return Err(top.missing("listen", "[\"0.0.0.0:443\"]"));
     }
-    controller(&mut top, &mut config)?;
+    controller(top, &mut config)?;
     if let Some(mut table) = top.table("cdbe", "[cdbe]")? {
         if let Some((name, at)) = table.text("mode")? {
             config.cdbe = cc::cdbe::Mode::from_name(&name).ok_or_else(|| {
@@ -33,14 +29,14 @@ pub(super) fn config(name: &str, text: &str) -> Result<Config, ConfigError> {
         }
         table.finish()?;
     }
-    config.certificate = certificate(&mut top)?;
+    config.certificate = certificate(top)?;
     if let Some(mut table) = top.table("reports", "[reports]")? {
-        config.max_age = duration(&mut table, "max-age")?.unwrap_or(config.max_age);
+        config.max_age = table.time("max-age")?.unwrap_or(config.max_age);
         config.reports = Some(read_source(&mut table)?);
         table.finish()?;
     }
-    config.ues = read_ues(&mut top)?;
-    config.addresses = read_addresses(&mut top)?;
+    config.ues = read_ues(top)?;
+    config.addresses = read_addresses(top)?;
     if let Some(mut table) = top.table("http", "[http]")? {
         config.root = table.parsed::<PathBuf>("root")?;
         config.largest = table.parsed::<Bytes>("largest")?.unwrap_or(config.largest);
@@ -50,7 +46,7 @@ pub(super) fn config(name: &str, text: &str) -> Result<Config, ConfigError> {
         config.mtu = table.whole("mtu", MTU)?;
         table.finish()?;
     }
-    observers(&mut top, &mut config)?;
+    observers(top, &mut config)?;
     if let Some(mut table) = top.table("limits", "[limits]")? {
         let connections = table.whole("connections", 1..=10_000_000)?;
         config.connections = connections.unwrap_or(config.connections);
@@ -59,8 +55,7 @@ pub(super) fn config(name: &str, text: &str) -> Result<Config, ConfigError> {
             .unwrap_or(config.streams);
         table.finish()?;
     }
-    config.log = log(&mut top)?;
-    top.finish()?;
+    config.log = log(top)?;
     Ok(config)
 }
 
@@ -121,26 +116,15 @@ fn observers(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), Confi
         config.metrics = Some(table.needed_parsed("listen", "\"127.0.0.1:9465\"")?);
         table.finish()?;
     }
-    config.dashboard = read_dashboard(top, config.metrics.is_some())?;
+    config.dashboard = dash::Settings::read(top, config.metrics.is_some())?;
     if let Some(mut table) = top.table("stats", "[stats]")? {
         let file: PathBuf = table.needed_parsed("file", "\"/run/brimful/quic.jsonl\"")?;
         config.stats = Some(StatsTarget::File(file));
-        let interval = duration(&mut table, "interval")?;
+        let interval = table.time("interval")?;
         config.stats_interval = interval.unwrap_or(config.stats_interval);
         table.finish()?;
     }
     Ok(())
-}
-
-/// A time above zero.
-fn duration(
-    table: &mut Section<'_, '_>,
-    key: &'static str,
-) -> Result<Option<Duration>, ConfigError> {
-    match table.parsed::<Duration>(key)? {
-        Some(Duration::ZERO) => Err(table.fault(format!("{key} is 0, expected more"))),
-        other => Ok(other),
-    }
 }
 
 fn log(top: &mut Section<'_, '_>) -> Result<Log, ConfigError> {
@@ -159,6 +143,7 @@ mod tests {
     use proptest::prelude::*;
     use rnis_server::reporting::ReportSource;
     use std::net::IpAddr;
+    use units::Duration;
 
     const GOOD: &str = r#"
 listen = ["0.0.0.0:443", "[::]:443"]

@@ -1,13 +1,11 @@
 //! The configuration file, as `docs/operations/rnis.md` describes it.
 
 mod address;
-pub(crate) mod dashboard;
 mod network;
 mod read;
-pub(crate) mod reader;
 
 pub use address::{Address, Network};
-pub use reader::ConfigError;
+pub use config_file::ConfigError;
 
 use rnis::adapters::CellProfile;
 use rnis::identity::UeMap;
@@ -216,10 +214,7 @@ impl Config {
     /// # Errors
     /// A file that cannot be read, and one that cannot be used: place, fault and what is allowed.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
-        let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| ConfigError::new(name.clone(), format!("cannot read it: {error}")))?;
-        Self::parse(&name, &text)
+        config_file::load(path, read::config)
     }
 
     /// Reads the text of a file of this name.
@@ -227,7 +222,7 @@ impl Config {
     /// # Errors
     /// A text that cannot be used.
     pub fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
-        read::config(name, text)
+        config_file::parse(name, text, read::config)
     }
 }
 

@@ -1,12 +1,11 @@
 //! The file as a whole, its sources, topics and interfaces.
 
-use super::dashboard::read_dashboard;
 use super::network::Tables;
-use super::reader::{File, Section};
 use super::{
     Address, ClientConfig, Config, ConfigError, Format, HttpConfig, PlatformConfig, SourceConfig,
     SourceKind, TopicConfig, network,
 };
+use config_file::Section;
 use rnis::adapters::CellProfile;
 use rnis::identity::UeId;
 use rnis::{CellId, Rnti};
@@ -30,11 +29,8 @@ const NATS: &[&str] = &["nats", "tls"];
 /// Exchange and beginning of the subject, where none is given.
 const TOPIC: &str = "brimful.radio";
 
-pub(super) fn config(name: &str, text: &str) -> Result<Config, ConfigError> {
-    let file = File { name, text };
-    let value = toml_span::parse(text).map_err(|e| file.fault(e.span, &e))?;
-    let mut root = Section::root(file, value)?;
-    let tables = network::read(&mut root)?;
+pub(super) fn config(root: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
+    let tables = network::read(root)?;
     let sources = root.tables("source", "[[source]]")?;
     let sources: Result<Vec<_>, _> = sources.into_iter().map(|s| source(s, &tables)).collect();
     let sources = sources?;
@@ -70,7 +66,7 @@ pub(super) fn config(name: &str, text: &str) -> Result<Config, ConfigError> {
             listen
         }
     };
-    let dashboard = read_dashboard(&mut root, metrics.is_some())?;
+    let dashboard = dash::Settings::read(root, metrics.is_some())?;
     let max_age = root
         .parsed("max-age")?
         .unwrap_or(units::Duration::from_secs(1));
@@ -85,7 +81,6 @@ pub(super) fn config(name: &str, text: &str) -> Result<Config, ConfigError> {
             root.fault("[mec-platform] without [amqp], [nats] or [http]: nothing to announce")
         );
     }
-    root.finish()?;
     Ok(Config {
         sources,
         ues: tables.ues,
@@ -222,14 +217,8 @@ fn topic(
     if topic.is_empty() || topic.contains([' ', '*', '>', '#']) {
         return Err(section.fault(format!("{key} is a name without blanks and wildcards")));
     }
-    let format = match section.text("format")? {
-        None => Format::Json,
-        Some((name, at)) => match name.as_str() {
-            "json" => Format::Json,
-            "binary" => Format::Binary,
-            _ => return Err(section.fault_at(at, "format is \"json\" or \"binary\"")),
-        },
-    };
+    let formats = [("json", Format::Json), ("binary", Format::Binary)];
+    let format = section.word("format", &formats)?.unwrap_or(Format::Json);
     section.finish()?;
     Ok(TopicConfig {
         address,

@@ -1,8 +1,8 @@
 //! Where a program's reports come from, as its configuration says it.
 
 use crate::config::Address;
-use crate::settings::{ConfigError, Section};
 use crate::{Follower, follow_address, follow_socket};
+use config_file::{ConfigError, Section};
 use rnis::Rnti;
 use rnis::identity::{KnownUe, UeId, UeMap};
 use std::collections::BTreeMap;

@@ -2,9 +2,9 @@
 
 mod read;
 
+pub use config_file::ConfigError;
 pub(crate) use read::{controllers, parse_priority};
 pub use rnis_server::Network;
-pub use rnis_server::settings::ConfigError;
 
 use multipath::packet::PathPriority;
 use multipath::reorder::ReorderConfig;
@@ -242,10 +242,7 @@ impl Config {
     /// # Errors
     /// Says file, line and column, what was wrong, and what is allowed.
     pub fn load(path: &Path, role: Role) -> Result<Self, ConfigError> {
-        let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| ConfigError::new(&name, format!("cannot be read: {error}")))?;
-        Self::parse(&name, &text, role)
+        config_file::load(path, |top| read::config(top, role))
     }
 
     /// Reads a text; `name` is what messages call it.
@@ -253,7 +250,7 @@ impl Config {
     /// # Errors
     /// As [`Self::load`].
     pub fn parse(name: &str, text: &str, role: Role) -> Result<Self, ConfigError> {
-        read::config(name, text, role)
+        config_file::parse(name, text, |top| read::config(top, role))
     }
 
     /// Checks what options of a command line can get wrong, as a file is checked while it is read.
@@ -263,7 +260,7 @@ impl Config {
     pub fn check(&self) -> Result<(), ConfigError> {
         let fault = |error: String| ConfigError::new("the options", error);
         multipath::scheduler::build(&self.scheduler).map_err(|e| fault(e.to_string()))?;
-        if !read::is_interface(&self.tun.name) {
+        if !config_file::is_interface(&self.tun.name) {
             return Err(fault(format!(
                 "{:?} is no name of an interface",
                 self.tun.name

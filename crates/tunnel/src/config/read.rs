@@ -3,18 +3,15 @@
 use super::{
     Carrier, ClientConfig, ClientEnd, Config, End, LogConfig, PathConfig, Role, ServerConfig,
 };
+use config_file::{ConfigError, Section, Span};
 use multipath::packet::PathPriority;
 use multipath::reorder::{Late, ReorderConfig, WaitRule};
 use multipath::scheduler;
 use rnis_server::reporting::{read_addresses, read_source, read_ues};
-use rnis_server::settings::{ConfigError, File, Section, read_dashboard};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use toml_span::Span;
 use units::{Duration, Packets};
 
-/// The longest name of an interface (`IFNAMSIZ` less its end).
-const INTERFACE_NAME: usize = 15;
 /// Least and most MTU of the device: IPv6 needs the least.
 pub(crate) const MTU: std::ops::RangeInclusive<i64> = 1_280..=65_000;
 /// Least and most packets of a buffer.
@@ -29,11 +26,7 @@ const PRIORITIES: [(&str, u8); 4] = [
     ("primary", 3),
 ];
 
-pub(super) fn config(name: &str, text: &str, role: Role) -> Result<Config, ConfigError> {
-    let file = File { name, text };
-    let root = toml_span::parse(text)
-        .map_err(|error| file.fault(error.span, format!("not TOML: {error}")))?;
-    let mut top = Section::root(file, root)?;
+pub(super) fn config(top: &mut Section<'_, '_>, role: Role) -> Result<Config, ConfigError> {
     if let Some((told, at)) = top.text("role")?
         && told != role.name()
     {
@@ -44,13 +37,12 @@ pub(super) fn config(name: &str, text: &str, role: Role) -> Result<Config, Confi
         return Err(top.fault_at(at, text));
     }
     let end = match role {
-        Role::Client => End::Client(client(&mut top)?),
-        Role::Server => End::Server(server(&mut top)?),
+        Role::Client => End::Client(client(top)?),
+        Role::Server => End::Server(server(top)?),
     };
     let mut config = Config::new(end);
-    tun(&mut top, &mut config)?;
-    shared(&mut top, &mut config)?;
-    top.finish()?;
+    tun(top, &mut config)?;
+    shared(top, &mut config)?;
     Ok(config)
 }
 
@@ -58,7 +50,7 @@ fn tun(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), ConfigError
     let Some(mut table) = top.table("tun", "[tun]")? else {
         return Ok(());
     };
-    if let Some(name) = interface(&mut table, "name")? {
+    if let Some(name) = table.interface("name")? {
         config.tun.name = name;
     }
     config.tun.addresses = table.parsed_list("addresses")?;
@@ -94,11 +86,15 @@ fn shared(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), ConfigEr
         config.metrics = Some(table.needed_parsed::<SocketAddr>("listen", text)?);
         table.finish()?;
     }
-    config.dashboard = read_dashboard(top, config.metrics.is_some())?;
+    config.dashboard = dash::Settings::read(top, config.metrics.is_some())?;
     if let Some(mut table) = top.table("log", "[log]")? {
         config.log = LogConfig {
-            json: word(&mut table, "format", &[("text", false), ("json", true)])?.unwrap_or(false),
-            debug: word(&mut table, "level", &[("info", false), ("debug", true)])?.unwrap_or(false),
+            json: table
+                .word("format", &[("text", false), ("json", true)])?
+                .unwrap_or(false),
+            debug: table
+                .word("level", &[("info", false), ("debug", true)])?
+                .unwrap_or(false),
         };
         table.finish()?;
     }
@@ -125,11 +121,7 @@ fn reorder(table: &mut Section<'_, '_>) -> Result<ReorderConfig, ConfigError> {
     if let Some(packets) = table.whole::<u32>("buffer", BUFFER)? {
         reorder.buffer = Packets::new(u64::from(packets));
     }
-    let late = word(
-        table,
-        "late",
-        &[("forward", Late::Forward), ("drop", Late::Drop)],
-    )?;
+    let late = table.word("late", &[("forward", Late::Forward), ("drop", Late::Drop)])?;
     reorder.late = late.unwrap_or(reorder.late);
     if let Some(detects) = table.truth("fast-loss-detection")? {
         reorder.has_fast_loss_detection = detects;
@@ -168,7 +160,7 @@ fn path(
 ) -> Result<(PathConfig, Span), ConfigError> {
     let (name, at) = table.needed_text("name", "\"wifi\"")?;
     check_label(table, &name, at)?;
-    let interface = interface(table, "interface")?;
+    let interface = table.interface("interface")?;
     let local = table.parsed::<IpAddr>("local")?;
     let remote = match (table.parsed::<SocketAddr>("remote")?, remote) {
         (Some(own), _) => own,
@@ -178,7 +170,9 @@ fn path(
     if local.is_some_and(|local| local.is_ipv4() != remote.is_ipv4()) {
         return Err(table.fault("local and remote must be of one address family"));
     }
-    let carrier = word(table, "carrier", &Carrier::NAMES)?.unwrap_or(Carrier::Dccp);
+    let carrier = table
+        .word("carrier", &Carrier::NAMES)?
+        .unwrap_or(Carrier::Dccp);
     let config = PathConfig {
         name,
         interface,
@@ -311,51 +305,6 @@ fn needed_path(table: &mut Section<'_, '_>, key: &'static str) -> Result<PathBuf
         .needed_text(key, "\"/etc/brimful/tunnel.key\"")?
         .0
         .into())
-}
-
-/// One of these words.
-fn word<T: Copy>(
-    table: &mut Section<'_, '_>,
-    key: &'static str,
-    words: &[(&'static str, T)],
-) -> Result<Option<T>, ConfigError> {
-    let Some((text, at)) = table.text(key)? else {
-        return Ok(None);
-    };
-    match words.iter().find(|(name, _)| *name == text) {
-        Some((_, value)) => Ok(Some(*value)),
-        None => {
-            let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
-            let text = format!("{key} = {text:?}; expected {}", names.join(", "));
-            Err(table.fault_at(at, text))
-        }
-    }
-}
-
-fn interface(
-    table: &mut Section<'_, '_>,
-    key: &'static str,
-) -> Result<Option<String>, ConfigError> {
-    let Some((name, at)) = table.text(key)? else {
-        return Ok(None);
-    };
-    if !is_interface(&name) {
-        let text = format!(
-            "{key} = {name:?} is no name of an interface; expected 1 to {INTERFACE_NAME} letters, \
-             digits, and any of -_.@"
-        );
-        return Err(table.fault_at(at, text));
-    }
-    Ok(Some(name))
-}
-
-/// What an interface may be called, and nothing that means something in a command.
-pub(crate) fn is_interface(name: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
-    !name.is_empty()
-        && name.len() <= INTERFACE_NAME
-        && !name.starts_with('-')
-        && name.chars().all(is_plain)
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use super::Role;
 use cc::RateReport;
 use cc::cdbe::{INITIAL_REPORT, Mode, server};
 use clap::ValueEnum;
+use config_file::{ConfigError, Section};
 use kernel_cc::cdbe::{self, AttachError, NAME, Plan};
-use rnis_server::settings::{ConfigError, File, Section};
 use std::path::{Path, PathBuf};
 use units::BitRate;
 
@@ -53,17 +53,10 @@ impl Config {
     /// # Errors
     /// A file that cannot be read, and one that cannot be used: place, fault and what is allowed.
     pub(super) fn load(path: &Path) -> Result<Self, ConfigError> {
-        let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| ConfigError::new(name.clone(), format!("cannot read it: {error}")))?;
-        Self::parse(&name, &text)
+        config_file::load(path, Self::read)
     }
 
-    fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
-        let file = File { name, text };
-        let root = toml_span::parse(text)
-            .map_err(|error| file.fault(error.span, format!("not TOML: {error}")))?;
-        let mut top = Section::root(file, root)?;
+    fn read(top: &mut Section<'_, '_>) -> Result<Self, ConfigError> {
         let mut config = Self::default();
         if let Some((role, at)) = top.text("role")? {
             config.role = Role::from_str(&role, false)
@@ -87,7 +80,6 @@ impl Config {
             rules(&mut table, &mut config.server)?;
             table.finish()?;
         }
-        top.finish()?;
         Ok(config)
     }
 
@@ -176,7 +168,7 @@ mod tests {
             queue-down-windows = 4
             inflight-share = 0.25
         "#;
-        let config = Config::parse("file", text).expect("valid");
+        let config = config_file::parse("file", text, Config::read).expect("valid");
         let plan = config.plan();
         assert_eq!(plan.roles, Role::Server.roles());
         assert_eq!(plan.cgroup, Path::new("/sys/fs/cgroup/x"));
@@ -208,7 +200,9 @@ mod tests {
             ("initial-report = 5", "expected text"),
             ("x", "not TOML"),
         ] {
-            let error = Config::parse("file", text).expect_err(text).to_string();
+            let error = config_file::parse("file", text, Config::read)
+                .expect_err(text)
+                .to_string();
             assert!(error.contains(expected), "{text}: {error}");
             assert!(error.starts_with("file:"), "{error}");
         }

@@ -1,16 +1,18 @@
 //! Whatever the network and the applications do, the stream arrives whole.
 
-use super::super::{Config, EcnConfig};
+use super::super::{Config, EcnConfig, Flags};
 use super::controllers::{Fixed, real};
 use super::pipe::{CLIENT, Fate, Fates, MSS, Pipe, SERVER, at, config, ms};
 use cc::CongestionControl;
 use proptest::prelude::*;
 use queue::Ecn;
+use std::collections::BTreeMap;
 use units::{BitRate, Bytes, Duration, Instant, Streams};
 
-/// Segments that a direction loses in a row at most. Weather that outlasts the seven SYNs makes an end
-/// give up, rightly (`handshake.rs`); what holds of streams holds of connections that come about.
-const LOST_IN_A_ROW: u32 = 4;
+/// Segments that a direction loses in a row at most, and times that it loses those of one position.
+/// Weather that outlasts an end's patience makes it give up, rightly (`handshake.rs`); what holds of
+/// streams holds of connections that last.
+const MOST_LOST: u32 = 4;
 
 /// How badly a direction treats segments: probabilities in percent, and the greatest delay.
 #[derive(Clone, Debug)]
@@ -28,6 +30,7 @@ impl Weather {
         let mut rng = Streams::new(self.seed).stream("weather");
         let w = self.clone();
         let mut lost_in_a_row = 0;
+        let mut lost_of = BTreeMap::new();
         Box::new(move |_, _, segment| {
             let draw = rng.below(100);
             let fate = if draw < w.loss {
@@ -43,11 +46,20 @@ impl Weather {
             };
             // a mark on what understands none is a loss
             let is_lost = fate == Fate::Drop || fate == Fate::Mark && segment.ecn == Ecn::NotEct;
-            if !is_lost || lost_in_a_row == LOST_IN_A_ROW {
+            if !is_lost {
                 lost_in_a_row = 0;
-                return if is_lost { Fate::Pass } else { fate };
+                return fate;
+            }
+            let again = segment.len > 0
+                || segment.flags.contains(Flags::SYN)
+                || segment.flags.contains(Flags::FIN);
+            let times = lost_of.entry(segment.seq).or_insert(0);
+            if lost_in_a_row == MOST_LOST || again && *times == MOST_LOST {
+                lost_in_a_row = 0;
+                return Fate::Pass;
             }
             lost_in_a_row += 1;
+            *times += u32::from(again);
             fate
         })
     }
@@ -239,7 +251,7 @@ proptest! {
         ecn in ecn(),
     ) {
         let config = || Config { ecn, ..config() };
-        use super::super::{Flags, SackBlocks, Segment, Span};
+        use super::super::{SackBlocks, Segment, Span};
         let mut p =
             Pipe::new([config(), config()], Box::new(Fixed::new(9_000)), Box::new(Fixed::new(9_000)));
         p.run_until(at(40));

@@ -1,0 +1,16 @@
+//! The daemons' configuration files: tables of TOML whose keys are taken one after the other, with
+//! line and column, what is wrong and what is allowed in every message.
+//!
+//! What a key means is its daemon's business; this crate knows texts, numbers, lists, words and names
+//! of interfaces.
+
+#![forbid(unsafe_code)]
+
+mod file;
+mod interface;
+mod section;
+
+pub use file::{ConfigError, File, load, parse};
+pub use interface::is_interface;
+pub use section::{Named, Section};
+pub use toml_span::Span;
