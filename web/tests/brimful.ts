@@ -24,32 +24,37 @@ export function brimful(...args: string[]): void {
   if (done.status !== 0) throw new Error(`brimful ${args.join(" ")}: ${done.stderr}`);
 }
 
-/** A dashboard that runs. */
-export class Dashboard {
-  readonly url: string;
-  readonly port: number;
+/** The program, at work until it is ended. */
+export class Running {
+  /** What was waited for. */
+  readonly said: string;
   readonly #process: ChildProcess;
 
-  private constructor(process: ChildProcess, url: string) {
+  private constructor(process: ChildProcess, said: string) {
     this.#process = process;
-    this.url = url;
-    this.port = Number(new URL(url).port);
+    this.said = said;
   }
 
-  /** Starts one and waits until it says where it is. */
-  static start(path: string, ...args: string[]): Promise<Dashboard> {
-    const listen = args.includes("--listen") ? [] : ["--listen", "127.0.0.1:0"];
-    const child = spawn(BRIMFUL, ["dash", path, "--open", "no", ...listen, ...args], { cwd: ROOT });
+  /** Starts it and does not listen to it. */
+  static silent(...args: string[]): Running {
+    return new Running(spawn(BRIMFUL, args, { cwd: ROOT, stdio: "ignore" }), "");
+  }
+
+  /** Starts it and waits until it says this; `cwd` is the repository unless told. */
+  static start(args: string[], until: RegExp, cwd = ROOT): Promise<Running> {
+    const child = spawn(BRIMFUL, args, { cwd });
     return new Promise((done, failed) => {
       let said = "";
       const hear = (data: Buffer) => {
         said += data.toString();
-        const url = /https?:\/\/\S+:\d+\/?\S*/.exec(said)?.[0];
-        if (url) done(new Dashboard(child, url));
+        const found = until.exec(said)?.[0];
+        if (found !== undefined) done(new Running(child, found));
       };
       child.stdout.on("data", hear);
       child.stderr.on("data", hear);
-      child.on("exit", (code) => failed(new Error(`brimful dash ended with ${code}: ${said}`)));
+      child.on("exit", (code) =>
+        failed(new Error(`brimful ${args[0]} ended with ${code}: ${said}`)),
+      );
     });
   }
 
@@ -62,6 +67,42 @@ export class Dashboard {
       await Promise.race([gone, new Promise((done) => setTimeout(done, 3000))]);
     }
   }
+}
+
+/** A dashboard that runs. */
+export class Dashboard {
+  readonly url: string;
+  readonly port: number;
+  readonly #running: Running;
+
+  private constructor(running: Running) {
+    this.#running = running;
+    this.url = running.said;
+    this.port = Number(new URL(this.url).port);
+  }
+
+  /** Starts one and waits until it says where it is. */
+  static async start(path: string, ...args: string[]): Promise<Dashboard> {
+    const listen = args.includes("--listen") ? [] : ["--listen", "127.0.0.1:0"];
+    const all = ["dash", path, "--open", "no", ...listen, ...args];
+    return new Dashboard(await Running.start(all, /https?:\/\/\S+:\d+\/?\S*/));
+  }
+
+  /** Ends it, at once. */
+  stop(): Promise<void> {
+    return this.#running.stop();
+  }
+}
+
+/** A port that is free now. */
+export function freePort(): Promise<number> {
+  const server = net.createServer();
+  return new Promise((done) => {
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as net.AddressInfo;
+      server.close(() => done(port));
+    });
+  });
 }
 
 /** A line between browser and server that can be cut. */

@@ -5,7 +5,7 @@ use crate::{ConfigError, File};
 use std::fmt::Display;
 use std::str::FromStr;
 use toml_span::Span;
-use toml_span::value::{Table, Value, ValueInner};
+use toml_span::value::{Key, Table, Value, ValueInner};
 use units::Duration;
 
 /// How alike two names are if one may be meant for the other (Jaro-Winkler, 0 to 1).
@@ -82,7 +82,9 @@ impl<'a, 'de> Section<'a, 'de> {
     }
 
     fn take(&mut self, key: &'static str) -> Option<Value<'de>> {
-        self.asked.push(key);
+        if !self.asked.contains(&key) {
+            self.asked.push(key);
+        }
         self.table.remove(key)
     }
 
@@ -435,12 +437,28 @@ impl<'a, 'de> Section<'a, 'de> {
         }
     }
 
+    /// Says all keys before any is read, so that one that is misspelt is told first, not what is
+    /// missing without it. Each is then to be taken or refused.
+    ///
+    /// # Errors
+    /// Another key is there.
+    pub fn knows(&mut self, keys: &[&'static str]) -> Result<(), ConfigError> {
+        self.asked.extend(keys);
+        self.check_known()
+    }
+
     /// Ends the table: what was not asked for is not known.
     ///
     /// # Errors
     /// Place, fault, and what is allowed.
     pub fn finish(self) -> Result<(), ConfigError> {
-        let Some(key) = self.table.keys().min_by_key(|key| key.span.start) else {
+        self.check_known()
+    }
+
+    fn check_known(&self) -> Result<(), ConfigError> {
+        let unknown = |key: &&Key<'_>| !self.asked.contains(&key.name.as_ref());
+        let keys = self.table.keys().filter(unknown);
+        let Some(key) = keys.min_by_key(|key| key.span.start) else {
             return Ok(());
         };
         let hint = match nearest(&self.asked, &key.name) {
@@ -549,6 +567,12 @@ mod tests {
             top.text("listen").map(drop)
         };
         assert!(said("listn = 'a'", read).ends_with("did you mean \"listen\"?"));
+        let read = |top: &mut Section<'_, '_>| {
+            top.knows(&["listen", "control"])?;
+            top.needed_text("listen", "\"a\"")
+        };
+        assert!(said("contorl = 'a'", read).ends_with("did you mean \"control\"?"));
+        assert!(said("control = 'a'", read).contains("no key \"listen\""));
         let read = |top: &mut Section<'_, '_>| top.text("listen").map(drop);
         assert!(said("z = 1", read).ends_with("known keys: listen"));
     }

@@ -201,40 +201,33 @@ impl Client {
         let mut reports = Reports::new(made.meter);
         progress.began = made.began;
         let handshake = progress.elapsed();
-        let (status, summary) = match target {
-            Target::Plain { size, rate, .. } => {
-                let (size, rate) = (*size, *rate);
-                reports.start(&connection);
-                let told = plain(&connection, Request { size, rate }, &mut progress).await?;
-                (None, told)
-            }
-            Target::Http(uri) => {
-                let status = http3(&connection, uri, &mut reports, &mut progress).await?;
-                (Some(status), None)
-            }
-        };
+        let done = exchange(&connection, target, &mut reports, &mut progress).await;
         let took = progress.elapsed();
-        let mut download = Download {
-            status,
-            bytes: Bytes::new(progress.received),
-            took,
-            handshake,
-            first_byte: progress.first_byte.unwrap_or(took),
-            seen_by: SeenBy::Client,
-            rtt: monitor.rtts(),
-            lost_packets: connection.stats().path.lost_packets,
-            congestion_events: monitor.totals().congestion_events,
-            silent_losses: 0,
-            reported: reports.told(),
-        };
-        if let Some(summary) = summary {
-            download.tell(&summary);
-        }
+        let done = done.map(|(status, summary)| {
+            let mut download = Download {
+                status,
+                bytes: Bytes::new(progress.received),
+                took,
+                handshake,
+                first_byte: progress.first_byte.unwrap_or(took),
+                seen_by: SeenBy::Client,
+                rtt: monitor.rtts(),
+                lost_packets: connection.stats().path.lost_packets,
+                congestion_events: monitor.totals().congestion_events,
+                silent_losses: 0,
+                reported: reports.told(),
+            };
+            if let Some(summary) = summary {
+                download.tell(&summary);
+            }
+            download
+        });
+        // after a refusal too: the server would keep the connection until it is idle for too long
         connection.close(VarInt::from_u32(0), b"");
         // the close is sent before the socket goes
         let parting = std::time::Duration::from_secs(1);
         let _ = tokio::time::timeout(parting, endpoint.wait_idle()).await;
-        Ok(download)
+        done
     }
 
     /// To the first of the host's addresses that answers. Each gets a little time before the next is
@@ -354,6 +347,27 @@ fn lost(connection: &Connection, problem: impl std::fmt::Display) -> QuicError {
     QuicError::Connection {
         address: connection.remote_address(),
         problem: problem.to_string(),
+    }
+}
+
+/// What is asked for: the status of HTTP, and what the server says of the download.
+async fn exchange(
+    connection: &Connection,
+    target: &Target,
+    reports: &mut Reports,
+    progress: &mut Progress<'_, '_>,
+) -> Result<(Option<u16>, Option<Value>), QuicError> {
+    match target {
+        Target::Plain { size, rate, .. } => {
+            let (size, rate) = (*size, *rate);
+            reports.start(connection);
+            let told = plain(connection, Request { size, rate }, progress).await?;
+            Ok((None, told))
+        }
+        Target::Http(uri) => {
+            let status = http3(connection, uri, reports, progress).await?;
+            Ok((Some(status), None))
+        }
     }
 }
 

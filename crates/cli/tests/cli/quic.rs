@@ -1,8 +1,11 @@
 //! `brimful quic`, as a process.
 
 use super::Place;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 /// A server that is ended with the test.
 struct Serving(Child);
@@ -15,8 +18,8 @@ impl Drop for Serving {
     }
 }
 
-/// Serves with more options; gives its port.
-fn serve(place: &Place, more: &[&str]) -> (Serving, u16) {
+/// Serves with more options; gives its port, and what it says before it listens and after.
+fn serve_and_hear(place: &Place, more: &[&str]) -> (Serving, u16, Receiver<String>) {
     let mut arguments = vec!["quic", "serve", "--listen", "127.0.0.1:0"];
     arguments.extend_from_slice(more);
     let mut child = place
@@ -31,9 +34,53 @@ fn serve(place: &Place, more: &[&str]) -> (Serving, u16) {
         let rest = line.split_once("listening on 127.0.0.1:")?.1;
         rest.split(' ').next()?.parse().ok()
     });
-    // what it says later must have somebody to read it
-    std::thread::spawn(move || lines.count());
-    (Serving(child), port.expect("it listens"))
+    // what it says must have somebody to read it
+    let (sender, said) = channel();
+    std::thread::spawn(move || {
+        for line in lines.map_while(Result::ok) {
+            // nobody listens any more
+            let _ = sender.send(line);
+        }
+    });
+    (Serving(child), port.expect("it listens"), said)
+}
+
+/// Serves with more options; gives its port.
+fn serve(place: &Place, more: &[&str]) -> (Serving, u16) {
+    let (serving, port, _) = serve_and_hear(place, more);
+    (serving, port)
+}
+
+/// What the server counts.
+fn status(address: &str) -> serde_json::Value {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    let request = format!("GET /status HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("asked");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    let begin = answer.find('{').expect("JSON");
+    let end = answer.rfind('}').expect("JSON");
+    serde_json::from_str(&answer[begin..=end]).expect("JSON")
+}
+
+/// Who is refused says goodbye; the server would keep the connection for as long as idle ones.
+#[test]
+fn a_client_that_is_refused_takes_its_leave() {
+    let place = Place::new();
+    let (_serving, port, said) = serve_and_hear(&place, &["--metrics", "127.0.0.1:0"]);
+    let line = said.recv().expect("it says where");
+    let (_, rest) = line.split_once("http://").expect("an address");
+    let metrics = rest.split('/').next().expect("an address");
+    let server = format!("localhost:{port}");
+    let got = place.run(&["quic", "get", &server, "--size", "1 TB", "--insecure"]);
+    assert_eq!(got.code, Some(1), "{got:?}");
+    assert!(got.stderr.contains("more than the server gives"), "{got:?}");
+    assert_eq!(status(metrics)["connections_total"], 1);
+    let gone = (0..250).any(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        status(metrics)["connections"] == 0
+    });
+    assert!(gone, "{}", status(metrics));
 }
 
 #[test]

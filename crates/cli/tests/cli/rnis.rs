@@ -249,7 +249,10 @@ fn what_cannot_be_used_at_all_is_bad_usage() {
         assert!(run.stderr.contains(words), "{run:?}");
     };
     refused(&["rnis"], "--config");
-    refused(&["rnis", "--config", "none.toml"], "none.toml: cannot read");
+    refused(
+        &["rnis", "--config", "none.toml"],
+        "none.toml: cannot be read",
+    );
     refused(&["rnis", "--config", "tls.toml", "--check"], "none.pem");
     refused(&["rnis", "watch"], "--socket");
     refused(&["rnis", "record", "--socket", "x"], "--out");

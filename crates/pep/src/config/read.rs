@@ -18,7 +18,31 @@ const CONTROLS: [(&str, Control); 3] = [
     ("split", Control::Split),
 ];
 
+const TOP: [&str; 20] = [
+    "mode",
+    "control",
+    "ue-prefixes",
+    "bypass",
+    "ran-interface",
+    "wan-interface",
+    "port",
+    "drop-privileges",
+    "explicit",
+    "reports",
+    "ues",
+    "admin",
+    "metrics",
+    "dashboard",
+    "limits",
+    "keepalive",
+    "relay",
+    "log",
+    "rapid",
+    "record",
+];
+
 pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
+    top.knows(&TOP)?;
     let modes = [("transparent", true), ("explicit", false)];
     let interception = match top.word("mode", &modes)? {
         None | Some(true) => Interception::Transparent(transparent(top)?),
