@@ -24,6 +24,12 @@ export function brimful(...args: string[]): void {
   if (done.status !== 0) throw new Error(`brimful ${args.join(" ")}: ${done.stderr}`);
 }
 
+/** What runs is ended with the tests, however they end. */
+const children = new Set<ChildProcess>();
+process.once("exit", () => {
+  for (const child of children) child.kill("SIGKILL");
+});
+
 /** The program, at work until it is ended. */
 export class Running {
   /** What was waited for. */
@@ -32,6 +38,8 @@ export class Running {
 
   private constructor(process: ChildProcess, said: string) {
     this.#process = process;
+    children.add(process);
+    process.once("exit", () => children.delete(process));
     this.said = said;
   }
 
@@ -45,10 +53,15 @@ export class Running {
     const child = spawn(BRIMFUL, args, { cwd });
     return new Promise((done, failed) => {
       let said = "";
+      let heard = false;
       const hear = (data: Buffer) => {
+        // what is not read any more would stop the child
+        if (heard) return;
         said += data.toString();
         const found = until.exec(said)?.[0];
-        if (found !== undefined) done(new Running(child, found));
+        if (found === undefined) return;
+        heard = true;
+        done(new Running(child, found));
       };
       child.stdout.on("data", hear);
       child.stderr.on("data", hear);
@@ -61,8 +74,6 @@ export class Running {
   /** Ends it, at once. */
   async stop(): Promise<void> {
     const gone = new Promise((done) => this.#process.once("exit", done));
-    this.#process.removeAllListeners("exit");
-    this.#process.once("exit", () => {});
     if (this.#process.exitCode === null && this.#process.kill("SIGKILL")) {
       await Promise.race([gone, new Promise((done) => setTimeout(done, 3000))]);
     }
