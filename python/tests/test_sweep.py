@@ -174,6 +174,27 @@ def test_points_whose_controller_raises_fail_and_the_others_do_not(
         sweep(few, grid, controllers={"brittle": brimful.Controller}, out=tmp_path / "s")
 
 
+class Thin(brimful.Queue):
+    """Drops at random, more where it is fuller: its draws are of the point's seed."""
+
+    def on_arrival(self, packet: brimful.Packet, state: brimful.QueueState) -> brimful.Verdict:
+        return "drop" if self.random.random() < state.bytes / 400_000 else "accept"
+
+
+def test_a_queue_in_python_gives_the_same_dataset_on_ray(ray_head: Any, tmp_path: Path) -> None:
+    grid = {"path.rtt": ["10 ms", "20 ms"], "link.queue": ["drop-tail", "python:thin"]}
+    few = {**SCENARIO, "sweep": {"sample": {"points": 4, "ranges": {"link.loss": [0.0, 0.01]}}}}
+    local, ray = (
+        sweep(few, grid, engine=engine, queues={"thin": Thin}, out=tmp_path / engine, progress=False)
+        for engine in ("local", "ray")
+    )
+    assert (ray.done, ray.failed) == (16, 0)
+    assert rows(ray) == rows(local)
+    frame = ray.to_pandas()
+    losses = frame.groupby("link.queue")["retransmits"].sum()
+    assert losses["python:thin"] > losses["drop-tail"]
+
+
 @pytest.mark.parametrize(
     ("address", "told"),
     [

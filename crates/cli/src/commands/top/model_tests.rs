@@ -10,7 +10,7 @@ fn hello(session: &str) -> News {
     })
 }
 
-fn series(all: &[(u64, &str, &str, Option<&str>, &str)]) -> News {
+pub(in super::super) fn series(all: &[(u64, &str, &str, Option<&str>, &str)]) -> News {
     let series = all
         .iter()
         .map(|(id, entity, kind, parent, metric)| SeriesInfo {
@@ -23,7 +23,7 @@ fn series(all: &[(u64, &str, &str, Option<&str>, &str)]) -> News {
     News::Said(Event::Series(series.collect()))
 }
 
-fn frame(t: f64, values: &[(u64, Option<f64>)]) -> News {
+pub(in super::super) fn frame(t: f64, values: &[(u64, Option<f64>)]) -> News {
     News::Said(Event::Frame {
         seq: 1,
         t,

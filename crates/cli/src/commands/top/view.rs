@@ -10,7 +10,7 @@ use ratatui::widgets::{Block, Clear, Paragraph, Table, Widget};
 /// Height of all sections together, if nothing is to be cut off.
 const WHOLE: u16 = 2_000;
 /// Narrower than this, histories are not shown.
-const FOR_HISTORY: u16 = 99;
+const FOR_HISTORY: u16 = 108;
 
 const HELP: &[&str] = &[
     "g       fastest first; again: last",
@@ -198,6 +198,11 @@ const RTT: Column = Column {
     })
 };
 
+/// What waits: in the proxy for a flow, at the base station for a UE, before a path.
+const fn queue(from: u16) -> Column {
+    column("queue", 8, from, |row| said(row, "queue_bytes", "B"))
+}
+
 const HISTORY: Column = column("goodput, 20 s", 20, FOR_HISTORY, |row| bars(&row.history));
 
 const FLOW: &[Column] = &[
@@ -218,6 +223,7 @@ const FLOW: &[Column] = &[
         let word = is_slow.map(|slow| if slow > 0.5 { "slow" } else { "fast" });
         word.unwrap_or_default().to_owned()
     }),
+    queue(87),
     HISTORY,
 ];
 
@@ -227,6 +233,7 @@ const UE: &[Column] = &[
     column("PRB", 5, 31, |row| whole(row, "prb")),
     column("MCS", 4, 36, |row| whole(row, "mcs")),
     column("CQI", 4, 41, |row| whole(row, "cqi")),
+    queue(63),
     HISTORY,
 ];
 
@@ -237,6 +244,7 @@ const PATH: &[Column] = &[
         let share = row.value("path_share");
         share.map_or_else(String::new, |share| format!("{:.0} %", 100.0 * share))
     }),
+    queue(59),
 ];
 
 const QUEUE: &[Column] = &[column("bytes", 12, 0, |row| said(row, "queue_bytes", "B"))];

@@ -1,4 +1,4 @@
-use super::super::model::tests::model;
+use super::super::model::tests::{frame, model, series};
 use super::super::model::{Key, News};
 use super::*;
 use proptest::prelude::*;
@@ -67,6 +67,24 @@ fn text_is_the_same_without_the_keys() {
         assert!(text.contains(word), "no {word}: {text}");
     }
     assert!(!text.contains("q end") && text.ends_with("kB\n"), "{text}");
+}
+
+#[test]
+fn what_waits_is_said_of_flows_ues_and_paths() {
+    let mut model = model();
+    model.take(series(&[
+        (9, "phone", "ue", Some("cell"), "queue_bytes"),
+        (10, "bulk", "flow", Some("phone"), "queue_bytes"),
+        (11, "wifi", "path", None, "queue_bytes"),
+    ]));
+    let waiting = [(9, Some(64_000.0)), (10, Some(3_000.0)), (11, Some(700.0))];
+    model.take(frame(1.6, &waiting));
+    let lines = screen(&model, 90, 14);
+    let line = |name: &str| lines.iter().find(|line| line.starts_with(name));
+    for (name, waits) in [("phone", "64.0 kB"), ("bulk", "3.00 kB"), ("wifi", "700 B")] {
+        let line = line(name).expect(name);
+        assert!(line.ends_with(waits), "{line}");
+    }
 }
 
 #[test]
