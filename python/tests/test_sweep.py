@@ -178,7 +178,7 @@ class Thin(brimful.Queue):
     """Drops at random, more where it is fuller: its draws are of the point's seed."""
 
     def on_arrival(self, packet: brimful.Packet, state: brimful.QueueState) -> brimful.Verdict:
-        return "drop" if self.random.random() < state.bytes / 400_000 else "accept"
+        return "drop" if self.random.random() < state.bytes / 40_000 else "accept"
 
 
 def test_a_queue_in_python_gives_the_same_dataset_on_ray(ray_head: Any, tmp_path: Path) -> None:
