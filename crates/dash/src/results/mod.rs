@@ -105,13 +105,18 @@ impl Library {
             root: root.to_owned(),
             kept: Mutex::default(),
         };
-        match library.folders().is_empty() {
-            false => Ok(library),
-            true => Err(wrong(
-                "holds no results: they are written by `brimful run` and `brimful compare`"
-                    .to_owned(),
-            )),
+        if !library.folders().is_empty() {
+            return Ok(library);
         }
+        let text = match root.join("_sweep.json").exists() {
+            // numbers without time series, perhaps millions of them
+            true => {
+                "is the dataset of a sweep, which has no page: read it by `brimful.Sweep` in Python \
+                 or by any reader of Parquet"
+            }
+            false => "holds no results: they are written by `brimful run` and `brimful compare`",
+        };
+        Err(wrong(text.to_owned()))
     }
 
     /// Its name.

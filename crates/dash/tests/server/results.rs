@@ -257,6 +257,8 @@ fn a_place_without_results_is_refused_at_the_start() {
     let problem = |path: &Path| Library::open(path).expect_err("refused").to_string();
     assert!(problem(folder.path()).contains("holds no results"));
     assert!(problem(&folder.path().join("none")).contains("cannot be read"));
+    fs::write(folder.path().join("_sweep.json"), "{}").expect("written");
+    assert!(problem(folder.path()).contains("the dataset of a sweep"));
     let file = folder.path().join("file");
     fs::write(&file, "").expect("written");
     assert!(problem(&file).contains("is no folder"));
