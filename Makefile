@@ -95,7 +95,7 @@ reproduce-lab: build  ## as root, half an hour: RAPID's testbed on the kernel, t
 properties: setup  ## the property tests, PROPTEST_CASES (2000) cases each, drawn anew
 	PROPTEST_CASES=$(or $(PROPTEST_CASES),2000) $(CARGO) test --workspace --locked --lib --bins
 	PROPTEST_CASES=$(or $(PROPTEST_CASES),2000) $(CARGO) test --locked \
-		$(addprefix -p ,units queue radio ran rnis multipath cc@0.1.0 sim scenario) --test '*'
+		$(addprefix -p ,queue radio ran rapid rnis cc@0.1.0 sim scenario) --test '*'
 
 fuzz: setup  ## every fuzz target for a minute (nightly features by RUSTC_BOOTSTRAP)
 	@scripts/fuzz

@@ -25,16 +25,16 @@ impl ConfigError {
 
 /// The file, to find lines in.
 #[derive(Clone, Copy, Debug)]
-pub struct File<'a> {
+pub(crate) struct File<'a> {
     /// As messages call it.
-    pub name: &'a str,
+    pub(crate) name: &'a str,
     /// All of it.
-    pub text: &'a str,
+    pub(crate) text: &'a str,
 }
 
 impl File<'_> {
     /// A fault at a place.
-    pub fn fault(&self, at: Span, message: impl Display) -> ConfigError {
+    pub(crate) fn fault(&self, at: Span, message: impl Display) -> ConfigError {
         let before = self.text.get(..at.start).unwrap_or(self.text);
         let line = before.matches('\n').count() + 1;
         let begun = before.rfind('\n').map_or(0, |i| i + 1);

@@ -10,7 +10,7 @@ mod file;
 mod interface;
 mod section;
 
-pub use file::{ConfigError, File, load, parse};
+pub use file::{ConfigError, load, parse};
 pub use interface::is_interface;
 pub use section::{Named, Section};
 pub use toml_span::Span;

@@ -1,7 +1,8 @@
 //! Tables of a TOML file, key by key: what is asked for is known, the rest is refused.
 
+use crate::ConfigError;
+use crate::file::File;
 use crate::interface::{LONGEST, is_interface};
-use crate::{ConfigError, File};
 use std::fmt::Display;
 use std::str::FromStr;
 use toml_span::Span;
@@ -42,7 +43,7 @@ impl<'a, 'de> Section<'a, 'de> {
     ///
     /// # Errors
     /// It is no table.
-    pub fn root(file: File<'a>, value: Value<'de>) -> Result<Self, ConfigError> {
+    pub(crate) fn root(file: File<'a>, value: Value<'de>) -> Result<Self, ConfigError> {
         Self::of(file, "", value)
     }
 
@@ -129,27 +130,19 @@ impl<'a, 'de> Section<'a, 'de> {
         key: &'static str,
         title: &'static str,
     ) -> Result<Vec<Named>, ConfigError> {
-        let Some(table) = self.table(key, title)? else {
-            return Ok(Vec::new());
-        };
-        let mut named = Vec::new();
-        for (key, mut value) in table.table {
-            let text = match value.take() {
-                ValueInner::String(text) => text.into_owned(),
-                other => {
-                    let kind = kind(&other);
-                    let text = format!("{title}: {} is {kind}, expected text in quotes", key.name);
-                    return Err(self.file.fault(value.span, text));
-                }
-            };
-            named.push(Named {
-                name: key.name.into_owned(),
-                name_at: key.span,
-                text,
-                text_at: value.span,
-            });
-        }
-        Ok(named)
+        let mut section = self.table_or_empty(key, title)?;
+        std::mem::take(&mut section.table)
+            .into_iter()
+            .map(|(key, value)| {
+                let text_at = value.span;
+                Ok(Named {
+                    text: section.text_of(&key.name, value)?,
+                    name: key.name.into_owned(),
+                    name_at: key.span,
+                    text_at,
+                })
+            })
+            .collect()
     }
 
     /// The key must not be there, and why.

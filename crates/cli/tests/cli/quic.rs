@@ -18,7 +18,7 @@ impl Drop for Serving {
     }
 }
 
-/// Serves with more options; gives its port, and what it says before it listens and after.
+/// Serves with more options; gives its port, and what it says from then on.
 fn serve_and_hear(place: &Place, more: &[&str]) -> (Serving, u16, Receiver<String>) {
     let mut arguments = vec!["quic", "serve", "--listen", "127.0.0.1:0"];
     arguments.extend_from_slice(more);
