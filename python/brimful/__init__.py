@@ -15,7 +15,7 @@ from brimful._queue import Band, Packet, Queue, QueueState, Slot, Verdict, queue
 from brimful._results import Comparison, Reproduction, Result
 from brimful._running import ScenarioWarning, compare, reproduce, run
 from brimful._sweep import Sweep, sweep
-from brimful.own import Ack, Controller, Loss, PathView, RecoveryEnd, Scheduler, controller
+from brimful.custom import Ack, Controller, Loss, PathView, RecoveryEnd, Scheduler, controller
 
 __all__ = [
     "Ack",

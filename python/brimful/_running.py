@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
-from brimful import _core, _queue, own
+from brimful import _core, _queue, custom
 from brimful._core import RunError, ScenarioError
 from brimful._document import NAME, Document, document
 from brimful._queue import QueueFactory
-from brimful.own import Factory, Scheduler, scheduler_factory
+from brimful.custom import Factory, Scheduler, scheduler_factory
 from brimful._results import Comparison, Reproduction, Result
 
 #: A file, or a dict with the same keys.
@@ -229,7 +229,7 @@ def given(
 ) -> dict[str, Any]:
     """What is written in Python, as the core takes it."""
     return {
-        "controllers": own.registered.with_(controllers),
+        "controllers": custom.registered.with_(controllers),
         "queues": _queue.registered.with_(queues),
         "scheduler": scheduler_factory(scheduler),
     }

@@ -18,7 +18,7 @@ from brimful import _ray
 from brimful._core import RunError, ScenarioError, SweepDataset, SweepPlan
 from brimful._running import Scenario, Source, Value, _note, _whole, given, text
 from brimful._queue import QueueFactory
-from brimful.own import Factory, Scheduler
+from brimful.custom import Factory, Scheduler
 
 if TYPE_CHECKING:
     import pandas

@@ -1,8 +1,8 @@
 //! Running, comparing and reproducing.
 
+use crate::custom::Given;
 use crate::errors::{ScenarioError, raised};
 use crate::outcome::{Claims, Compared, Outcome};
-use crate::own::Given;
 use crate::watching::Watching;
 use ::reproduce::{Choice, File, Plan, SYSTEMS};
 use pyo3::prelude::*;

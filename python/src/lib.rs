@@ -12,9 +12,9 @@
 //! What it is *not*: it decides nothing of an experiment, and reads neither arguments nor terminal.
 
 mod commands;
+mod custom;
 mod errors;
 mod outcome;
-mod own;
 mod sweep;
 mod tables;
 mod watching;

@@ -1,8 +1,8 @@
 //! Sweeps: plans that travel to workers, and datasets that take what comes back.
 
 use crate::commands::Source;
+use crate::custom::Given;
 use crate::errors::{RunError, ScenarioError, raised};
-use crate::own::Given;
 use ::sweep::{Dataset, Description, End, Local, Options, Outcome, Status, Unfinished, Watch};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;

@@ -12,7 +12,7 @@ from nbclient import NotebookClient
 FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
 
 
-@pytest.mark.parametrize("name", ["your-trace", "own-controller", "sweep-on-ray"])
+@pytest.mark.parametrize("name", ["your-trace", "custom-controller", "sweep-on-ray"])
 def test_it_runs(name: str) -> None:
     notebook: Any = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)  # type: ignore[no-untyped-call]
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
@@ -29,4 +29,4 @@ def test_it_runs(name: str) -> None:
 
 
 def test_all_notebooks_are_run() -> None:
-    assert {path.stem for path in FOLDER.glob("*.ipynb")} == {"your-trace", "own-controller", "sweep-on-ray"}
+    assert {path.stem for path in FOLDER.glob("*.ipynb")} == {"your-trace", "custom-controller", "sweep-on-ray"}

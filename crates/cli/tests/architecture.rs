@@ -31,7 +31,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "apparatus",
+        "network",
         &["units", "rnis", "queue", "radio", "ran", "scenario"],
     ),
     (
@@ -46,7 +46,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "rapid",
             "ran",
             "scenario",
-            "apparatus",
+            "network",
             "quinn-cc",
         ],
     ),
@@ -77,7 +77,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "multipath",
             "kernel-cc",
             "scenario",
-            "apparatus",
+            "network",
             "quic",
         ],
     ),
@@ -153,7 +153,7 @@ const CORES: &[&str] = &[
     "ran",
     "rapid",
     "multipath",
-    "apparatus",
+    "network",
     "sim",
 ];
 

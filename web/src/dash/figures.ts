@@ -22,9 +22,9 @@ export interface SeriesSet {
 }
 
 /** Most lines of one panel. */
-export const MOST_LINES = 10;
+export const MAX_LINES = 10;
 /** Most flows whose windows have a panel. */
-const MOST_PANELS = 6;
+const MAX_PANELS = 6;
 
 export interface Choice {
   /** Entities to draw of a kind, in their order; all where the kind is missing. */
@@ -78,7 +78,7 @@ function chosen(sets: SeriesSet[], choice: Choice, metric: string, kind: EntityK
   const names = [...new Set(of.map((s) => s.entity))].filter((n) => !isEmptyQueue(n));
   const wanted = choice.entities.get(kind);
   const kept = wanted ? wanted.filter((n) => names.includes(n)) : names;
-  return { names: kept.slice(0, MOST_LINES), count: names.length };
+  return { names: kept.slice(0, MAX_LINES), count: names.length };
 }
 
 const TIME = { title: "Time", unit: "s" } as const;
@@ -167,7 +167,7 @@ function capacity(sets: SeriesSet[]): Figure | null {
 /** The windows that bound each flow: a panel for each flow and result. */
 function windows(sets: SeriesSet[], choice: Choice): Figure | null {
   const names = WINDOWS.map(([metric]) => chosen(sets, choice, metric, "flow"));
-  const flows = [...new Set(names.flatMap((n) => n.names))].slice(0, MOST_PANELS);
+  const flows = [...new Set(names.flatMap((n) => n.names))].slice(0, MAX_PANELS);
   const panels = flows.flatMap((flow) =>
     sets.flatMap((set) => {
       const lines = WINDOWS.flatMap(([metric, name], colour): Line[] => {

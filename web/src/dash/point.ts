@@ -6,7 +6,7 @@ import { zoomBar } from "../chart/toolbar";
 import * as api from "./api";
 import { Board } from "./board";
 import { compareTable } from "./compare";
-import { type Choice, figures, MOST_LINES, type SeriesSet } from "./figures";
+import { type Choice, figures, MAX_LINES, type SeriesSet } from "./figures";
 import type { View } from "./page";
 import { type PointRef, pointPath } from "./route";
 import { flowTable, queueTable, tiles } from "./summary";
@@ -77,10 +77,10 @@ class PointView implements View {
       ...mine.point.seeds.map((s) => h("option", { value: s }, String(s))),
     );
     const summary = mine.point.summary;
-    const many = summary.flows.length > MOST_LINES;
-    const flows = flowTable(summary, MOST_LINES, many ? (names) => this.#draw(names) : undefined);
+    const many = summary.flows.length > MAX_LINES;
+    const flows = flowTable(summary, MAX_LINES, many ? (names) => this.#draw(names) : undefined);
     if (many) {
-      const first = summary.flows.slice(0, MOST_LINES).map((f) => f.name);
+      const first = summary.flows.slice(0, MAX_LINES).map((f) => f.name);
       flows.pick(first);
       this.#choice.entities.set("flow", first);
     }

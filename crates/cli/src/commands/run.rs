@@ -149,16 +149,16 @@ struct Kept {
 
 impl Kept {
     /// Most samples of time series that are kept in memory: about 2 GB.
-    const MOST_SAMPLES: usize = 100_000_000;
+    const MAX_SAMPLES: usize = 100_000_000;
 
     /// Keeps a point; without its time series if the points before have filled the memory.
     fn push(&mut self, mut finished: Finished) {
         let series = finished.runs.iter().flat_map(|r| &r.series);
         let before = self.samples;
         self.samples += series.map(|s| s.points.len()).sum::<usize>();
-        if self.samples > Self::MOST_SAMPLES {
+        if self.samples > Self::MAX_SAMPLES {
             finished.runs.iter_mut().for_each(|run| run.series.clear());
-            if before <= Self::MOST_SAMPLES {
+            if before <= Self::MAX_SAMPLES {
                 complain(&format!(
                     "the time series of {} and all later points are left out: too many to keep; \
                      a longer sample-interval makes fewer",

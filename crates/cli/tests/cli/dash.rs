@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long anything is waited for.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A command with a dashboard, until it ends.
 struct Served {
@@ -48,7 +48,7 @@ impl Served {
 
     /// Waits for its end; gives its exit code.
     fn end(mut self) -> Option<i32> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             if let Some(status) = self.child.try_wait().expect("a child") {
                 return status.code();
@@ -61,7 +61,7 @@ impl Served {
     /// Status and body of an answer.
     fn get(&self, path: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).expect("the dashboard listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("set");
+        stream.set_read_timeout(Some(TIMEOUT)).expect("set");
         let address = &self.address;
         write!(
             stream,
@@ -88,7 +88,7 @@ impl Served {
     fn watch(&self, mut is_enough: impl FnMut(&Event) -> bool) -> Vec<Event> {
         let target = Target::parse(&self.address).expect("an address");
         let mut client = Client::connect(target, None).expect("a connection");
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let mut events = Vec::new();
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -329,7 +329,7 @@ fn a_run_that_is_shown_ends_and_leaves_its_results() {
     // somebody looks for as long as it lasts; it may be over before
     let target = Target::parse(&run.address).expect("an address");
     if let Ok(mut client) = Client::connect(target, None) {
-        while let Ok(Some(_)) = client.next(PATIENCE) {}
+        while let Ok(Some(_)) = client.next(TIMEOUT) {}
     }
     assert_eq!(run.end(), Some(0));
     assert_eq!(names(&place.path("o")), super::folder::CONTENTS);

@@ -9,10 +9,10 @@ mod folder;
 mod help;
 mod json;
 mod pep;
-#[path = "../../../rnis-server/tests/service/processes.rs"]
+#[path = "../../../live/rnis-server/tests/service/processes.rs"]
 mod processes;
 mod quic;
-#[path = "../../../rnis-server/tests/service/recording.rs"]
+#[path = "../../../live/rnis-server/tests/service/recording.rs"]
 mod recording;
 mod replay;
 mod reproduce;

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use units::{Bytes, Cqi, Duration as Span, Hertz, Instant as Time, Prb, Slot};
 
 /// How long anything is waited for.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Report number so-and-so of one UE, so long after the first, on a clock of its own.
 fn report(n: u64, since: Duration) -> RadioReport {
@@ -143,7 +143,7 @@ fn control(place: &Place) -> Option<Value> {
 }
 
 fn until(place: &Place, what: &str, so: impl Fn(&Value) -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !control(place).is_some_and(|control| so(&control)) {
         let log = |name| std::fs::read_to_string(place.path(name)).unwrap_or_default();
         assert!(
@@ -223,7 +223,7 @@ fn a_daemons_dashboard_is_seen_in_the_terminal() {
     let place = Place::new().with("rnis.toml", service);
     let _cell = Cell::start(&place);
     let _service = Process::start(&place, &["rnis", "--config", "rnis.toml"]);
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     let address = loop {
         let log = std::fs::read_to_string(place.path("rnis")).unwrap_or_default();
         let said = log

@@ -4,10 +4,10 @@ use super::{Place, names};
 use serde_json::Value;
 
 /// The least that still runs something: both the 4G downloads of figure 9 in three modes.
-const LEAST: [&str; 6] = ["reproduce", "rapid", "--only", "fig9", "--repeats", "1"];
+const SHORT_RUN: [&str; 6] = ["reproduce", "rapid", "--only", "fig9", "--repeats", "1"];
 
 fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    let mut arguments = LEAST.to_vec();
+    let mut arguments = SHORT_RUN.to_vec();
     arguments.extend_from_slice(more);
     arguments
 }
@@ -53,7 +53,7 @@ fn what_there_is_not_is_refused_with_what_there_is() {
 #[test]
 fn claims_go_to_stdout_and_without_out_nothing_is_written() {
     let place = Place::new();
-    let run = place.run(&LEAST).succeeded();
+    let run = place.run(&SHORT_RUN).succeeded();
     assert!(place.names().is_empty(), "{:?}", place.names());
     let rows: Vec<&str> = run
         .stdout

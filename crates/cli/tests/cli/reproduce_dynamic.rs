@@ -2,7 +2,7 @@
 
 use super::{Place, Run, names};
 
-const LEAST: [&str; 7] = [
+const SHORT_RUN: [&str; 7] = [
     "reproduce",
     "dynamic-buffer",
     "--quick",
@@ -14,7 +14,7 @@ const LEAST: [&str; 7] = [
 
 /// With recorded traces in a folder, or without any.
 fn run(place: &Place, traces: Option<&str>) -> Run {
-    let mut command = place.command(&LEAST);
+    let mut command = place.command(&SHORT_RUN);
     match traces {
         Some(folder) => command.env("BRIMFUL_TRACES", folder),
         None => command.env_remove("BRIMFUL_TRACES"),

@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 /// How long anything is waited for.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 const SERVICE: &str = r#"[[source]]
 name = "cell"
@@ -65,7 +65,7 @@ impl Daemon {
 
     /// The next line of the log that holds `text`.
     fn says(&self, text: &str) -> String {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let mut said = String::new();
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -100,7 +100,7 @@ impl Drop for Daemon {
 }
 
 fn until(what: &str, mut so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !so() {
         assert!(Instant::now() < deadline, "waited in vain: {what}");
         std::thread::sleep(Duration::from_millis(5));

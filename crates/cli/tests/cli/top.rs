@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 /// For what has to happen on the other side.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A served flow of a UE, and what keeps it there.
 fn serve() -> (Feed, SocketAddr) {
@@ -102,7 +102,7 @@ fn a_key_ends_it_and_the_terminal_is_as_it_was() {
         let mut keys = terminal.stdin.take().expect("a pipe");
         let output = written(terminal.stdout.take().expect("a pipe"));
         let (mut screen, mut is_pressed) = (String::new(), false);
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         while let Ok(bytes) = output.recv_timeout(until.saturating_duration_since(Instant::now())) {
             screen.push_str(&String::from_utf8_lossy(&bytes));
             if screen.contains("bulk") && !is_pressed {
@@ -110,7 +110,7 @@ fn a_key_ends_it_and_the_terminal_is_as_it_was() {
                 keys.write_all(key.as_bytes()).expect("it listens");
             }
         }
-        assert!(is_pressed, "no flow in {PATIENCE:?}: {screen:?}");
+        assert!(is_pressed, "no flow in {TIMEOUT:?}: {screen:?}");
         if terminal.try_wait().expect("a child").is_none() && Instant::now() >= until {
             let _ = terminal.kill();
         }
@@ -140,7 +140,7 @@ fn it_ends_with_its_terminal() {
         .spawn()
         .expect("script, of the package bsdutils");
     let output = written(terminal.stdout.take().expect("a pipe"));
-    let (mut screen, until) = (String::new(), Instant::now() + PATIENCE);
+    let (mut screen, until) = (String::new(), Instant::now() + TIMEOUT);
     while !screen.contains("bulk") {
         let left = until.saturating_duration_since(Instant::now());
         let Ok(bytes) = output.recv_timeout(left) else {
@@ -154,9 +154,9 @@ fn it_ends_with_its_terminal() {
     terminal.wait().expect("an end");
     assert!(
         screen.contains("bulk"),
-        "no flow in {PATIENCE:?}: {screen:?}"
+        "no flow in {TIMEOUT:?}: {screen:?}"
     );
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TIMEOUT;
     while process.join("exe").exists() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(50));
     }

@@ -33,11 +33,11 @@ fn quoted_code_is_the_code() {
 fn the_example_is_shown_whole() {
     let chapter =
         fs::read_to_string(root().join("docs/how-to-add-an-algorithm.md")).expect("there");
-    let example =
-        fs::read_to_string(root().join("crates/cc/tests/new_algorithm/fast.rs")).expect("there");
+    let example = fs::read_to_string(root().join("crates/core/cc/tests/new_algorithm/fast.rs"))
+        .expect("there");
     assert!(
         chapter.contains(&example),
-        "crates/cc/tests/new_algorithm/fast.rs is not shown whole"
+        "crates/core/cc/tests/new_algorithm/fast.rs is not shown whole"
     );
 }
 

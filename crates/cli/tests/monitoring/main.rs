@@ -21,7 +21,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// For the last query to have data: rates need two rounds of questions, and connections must end.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn packaging(file: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -113,13 +113,13 @@ fn the_dashboard_and_the_alerts_show_what_daemons_measure() {
 
     let since = Instant::now();
     let mut without = wanted;
-    while !without.is_empty() && since.elapsed() < PATIENCE {
+    while !without.is_empty() && since.elapsed() < TIMEOUT {
         without.retain(|query| !prometheus.has_data(&query.text));
         std::thread::sleep(Duration::from_millis(500));
     }
     assert!(
         without.is_empty(),
-        "no data within {PATIENCE:?}: {without:#?}\ntargets: {}",
+        "no data within {TIMEOUT:?}: {without:#?}\ntargets: {}",
         prometheus.targets()
     );
 

@@ -7,7 +7,7 @@ import { zoomBar } from "../../chart/toolbar";
 import { DataTable } from "../../table/table";
 import * as api from "../api";
 import { Board } from "../board";
-import { type Choice, figures, MOST_LINES, type Series } from "../figures";
+import { type Choice, figures, MAX_LINES, type Series } from "../figures";
 import type { Page, View } from "../page";
 import { columns, rows } from "./rows";
 import { type Hello, LiveSocket, type Message, type State, type TableFlow } from "./socket";
@@ -273,10 +273,10 @@ class LiveView implements View {
     for (const kind of ["flow", "ue"] as const) {
       const table = this.#tables.get(kind)?.table;
       const names = new Set(this.#store.series.filter((s) => s.kind === kind).map((s) => s.entity));
-      if (names.size <= MOST_LINES || !table) {
+      if (names.size <= MAX_LINES || !table) {
         this.#choice.entities.delete(kind);
       } else if (!this.#choice.entities.has(kind) && !this.#picked) {
-        const first = table.order.slice(0, MOST_LINES);
+        const first = table.order.slice(0, MAX_LINES);
         this.#choice.entities.set(kind, first);
         table.pick(first);
       }
@@ -289,7 +289,7 @@ class LiveView implements View {
     if (series.length === 0 && flows.length === 0) return;
     const cols = columns(series, flows, head);
     const names = new Set(series.map((s) => s.entity));
-    const many = names.size > MOST_LINES;
+    const many = names.size > MAX_LINES;
     const shape = JSON.stringify([cols.map((c) => c.key), many]);
     let known = this.#tables.get(kind);
     if (!known || known.shape !== shape) {
@@ -297,7 +297,7 @@ class LiveView implements View {
         caption: title,
         columns: cols,
         sort: cols.some((c) => c.key === "goodput_bps") ? "goodput_bps" : "name",
-        mostPicked: MOST_LINES,
+        mostPicked: MAX_LINES,
         ...(many ? { onPick: (picked: string[]) => this.#pick(kind, picked) } : {}),
       });
       table.pick(this.#choice.entities.get(kind) ?? []);

@@ -154,8 +154,8 @@ fn tell_end(
             status.points
         ))?;
     }
-    const MOST_TOLD: usize = 3;
-    for failed in dataset.failed().take(MOST_TOLD) {
+    const MAX_TOLD: usize = 3;
+    for failed in dataset.failed().take(MAX_TOLD) {
         let error = failed.error.lines().last().unwrap_or_default();
         complain(&format!(
             "point {} failed: {error}\n  {}",

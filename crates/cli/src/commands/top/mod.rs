@@ -34,7 +34,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// What `--once` reads.
 const FOR_ONCE: Duration = Duration::from_secs(1);
 /// For the first values to come.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// Messages between the connection and the screen; a screen that is slower is waited for.
 const AHEAD: usize = 256;
 /// For the loop to end by a signal; a terminal that is gone is read from without end.
@@ -94,7 +94,7 @@ fn unreachable(error: ClientError) -> Failure {
 /// One table of what the first second brings.
 fn once(mut client: Client) -> Result<(), Failure> {
     let mut model = Model::default();
-    let mut until = Instant::now() + PATIENCE;
+    let mut until = Instant::now() + TIMEOUT;
     let mut has_begun = false;
     while Instant::now() < until {
         let left = until.saturating_duration_since(Instant::now());

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// Seconds of goodput that are kept, one value each.
 pub(super) const HISTORY: usize = 20;
 /// Most series that are kept; the server has no more either.
-const MOST_SERIES: usize = 20_000;
+const MAX_SERIES: usize = 20_000;
 /// Most characters of a filter.
-const MOST_FILTER: usize = 64;
+const MAX_FILTER: usize = 64;
 
 /// To what part of the screen an entity belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -147,7 +147,7 @@ impl Values {
     }
 
     fn announce(&mut self, info: SeriesInfo) {
-        if self.series.contains_key(&info.id) || self.series.len() >= MOST_SERIES {
+        if self.series.contains_key(&info.id) || self.series.len() >= MAX_SERIES {
             return;
         }
         let info = SeriesInfo {
@@ -184,7 +184,7 @@ impl Values {
     fn describe(&mut self, flow: &Map<String, Value>) {
         let text = |name| flow.get(name).and_then(Value::as_str);
         if let (Some(name), Some(cc)) = (text("name"), text("cc"))
-            && self.cc.len() < MOST_SERIES
+            && self.cc.len() < MAX_SERIES
         {
             self.cc.insert(plain(name), plain(cc));
         }
@@ -359,7 +359,7 @@ impl Model {
 
     fn type_filter(&mut self, key: Key) {
         match key {
-            Key::Char(c) if self.filter.chars().count() < MOST_FILTER => self.filter.push(c),
+            Key::Char(c) if self.filter.chars().count() < MAX_FILTER => self.filter.push(c),
             Key::Backspace => {
                 self.filter.pop();
             }

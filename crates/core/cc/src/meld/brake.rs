@@ -1,0 +1,192 @@
+//! Keeps the queue in the base station short: the window of [`super::Variant::Default`].
+//!
+//! A sender that no longer slows down for losses on the radio fills the base station's buffer, which
+//! is MELD-DE; one that slows down for them when the queue is long halves its window although it is too
+//! large by a few kilobytes only, which is MELD-ME, and leaves the link idle. The reports say by how
+//! much it is too large:
+//!
+//! ```text
+//!   standing = least queue that the reports of the last round trip tell      target = 3/4 Q_th
+//!   standing > 2 target:  limit = flight (1 - (standing - target) / (rate srtt)), once in a round trip
+//!   standing < target:    limit grows by (target - standing) a round trip
+//!   between:              limit stays, and so does the wrapped controller's window
+//! ```
+//!
+//! Bursts fill the queue too: acknowledgements come in groups, what waits for a HARQ retransmission
+//! arrives at once, and a short fade stops what leaves. They are gone within a round trip, so that the
+//! least queue of one is what stands there for no use (as CoDel has it, RFC 8289 3.2). The target is
+//! below Q_th, which is enough for full use of a link that varies (equation 2), and above what bursts
+//! leave behind.
+//!
+//! rate srtt is what the whole UE has in flight, so that each of its flows gives way by its share, and
+//! all grow alike: they converge as additive increase and multiplicative decrease do. A newcomer, in slow
+//! start with less than half of what the UE has in flight, is neither held nor limited until the standing
+//! queue is four targets long: else a flow that fills the link would keep out all that come after it.
+//!
+//! The window is the lesser of the limit and the wrapped controller's, which does not grow while the limit
+//! binds it. Without fresh reports there is no limit, and losses are congestion: what is left is the
+//! wrapped controller.
+
+use super::round_trips::RoundTrips;
+use super::{Config, paper};
+use crate::{AckSample, RadioState};
+use std::collections::VecDeque;
+use units::{BitRate, Bytes, Duration, Instant};
+
+/// The standing queue that is aimed at, as a share of Q_th.
+const TARGET: (u64, u64) = (3, 4);
+/// The standing queue that lowers the limit, as a multiple of the target.
+const MAX_PER_TARGET: u64 = 2;
+/// The standing queue that holds newcomers too, as a multiple of the target.
+const MAX_FOR_NEWCOMERS: u64 = 4;
+/// Reports kept for the least queue of a round trip.
+const MAX_REPORTS: usize = 256;
+/// Least limit, in packets.
+const MIN_PACKETS: u64 = 4;
+
+/// A limit of the window by the queue in the base station.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Brake {
+    limit: Option<Bytes>,
+    /// What the last report holds the window by.
+    hold: Option<Hold>,
+    /// Queues of the last round trip, and what left them, with the times at which they were heard of.
+    heard: VecDeque<Heard>,
+    bytes_in_flight: Bytes,
+    /// The most in flight.
+    peak: RoundTrips,
+    srtt: Duration,
+    /// No report lowers the limit before this time: what it said of the last one shows a round trip
+    /// later.
+    lowered_until: Instant,
+}
+
+/// What a report tells of the queue.
+#[derive(Clone, Copy, Debug)]
+struct Heard {
+    at: Instant,
+    queue: Bytes,
+    served: Bytes,
+    period: Duration,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Hold {
+    /// The queue is at its target or above.
+    is_filled: bool,
+    /// It is so long that newcomers must not grow either.
+    is_very_long: bool,
+    /// What the whole UE has in flight.
+    in_flight_of_ue: Bytes,
+    expires_at: Instant,
+}
+
+impl Brake {
+    /// A report arrived.
+    pub(super) fn on_radio(&mut self, now: Instant, state: &RadioState, config: Config) {
+        let expires_at = state.made_at + config.max_age;
+        if now > expires_at {
+            return; // too old as it came
+        }
+        let threshold = paper::queue_threshold(state);
+        let target = threshold * TARGET.0 / TARGET.1;
+        self.hear(now, state);
+        let standing = self.standing_queue();
+        let is_long = standing > target * MAX_PER_TARGET;
+        let in_flight_of_ue = self.in_flight_of_ue();
+        self.hold = Some(Hold {
+            is_filled: standing >= target,
+            is_very_long: standing > target * MAX_FOR_NEWCOMERS,
+            in_flight_of_ue,
+            expires_at,
+        });
+        if self.srtt.is_zero() {
+            return;
+        }
+        if is_long {
+            if now >= self.lowered_until {
+                let excess = standing.saturating_sub(target);
+                self.lower(in_flight_of_ue, excess, config.pdu * MIN_PACKETS);
+                self.lowered_until = now + self.srtt;
+            }
+        } else if let Some(limit) = &mut self.limit {
+            let missing = target.saturating_sub(standing).get();
+            let share = state.period.ratio(self.srtt).min(1.0);
+            *limit += Bytes::new((missing as f64 * share) as u64);
+        }
+    }
+
+    /// Keeps the reports of the last round trip.
+    fn hear(&mut self, now: Instant, state: &RadioState) {
+        let round_trip = self.srtt.max(state.period);
+        self.heard
+            .retain(|heard| now.saturating_since(heard.at) < round_trip);
+        if self.heard.len() == MAX_REPORTS {
+            self.heard.pop_front();
+        }
+        self.heard.push_back(Heard {
+            at: now,
+            queue: state.queue,
+            served: state.served,
+            period: state.period,
+        });
+    }
+
+    fn standing_queue(&self) -> Bytes {
+        let least = self.heard.iter().map(|heard| heard.queue).min();
+        least.unwrap_or_default()
+    }
+
+    /// What leaves the base station in a round trip, by the rate of the last one: so much was in flight as
+    /// it began. This flow's own, if that is more.
+    fn in_flight_of_ue(&self) -> Bytes {
+        let (mut served, mut period) = (Bytes::ZERO, Duration::ZERO);
+        for heard in &self.heard {
+            served += heard.served;
+            period += heard.period;
+        }
+        let rate = BitRate::from_bytes_per(served, period);
+        rate.bytes_in(self.srtt).max(self.peak())
+    }
+
+    /// The most that this flow had in flight in this round trip and the last.
+    fn peak(&self) -> Bytes {
+        self.peak.current.max(self.peak.before[0])
+    }
+
+    fn lower(&mut self, in_flight_of_ue: Bytes, excess: Bytes, least: Bytes) {
+        let in_flight_of_ue = in_flight_of_ue.get().max(1) as f64;
+        let kept = (1.0 - excess.get() as f64 / in_flight_of_ue).max(0.0);
+        let limit = Bytes::new((self.bytes_in_flight.get() as f64 * kept) as u64);
+        self.limit = Some(limit.max(least));
+    }
+
+    /// An acknowledgement arrived. Returns whether the wrapped controller's window must not grow.
+    pub(super) fn on_ack(
+        &mut self,
+        now: Instant,
+        ack: &AckSample,
+        inner_cwnd: Bytes,
+        is_slow_start: bool,
+    ) -> bool {
+        self.bytes_in_flight = ack.prior_in_flight;
+        self.srtt = ack.srtt;
+        self.peak.advance(now, ack.srtt);
+        self.peak.current = self.peak.current.max(ack.prior_in_flight);
+        let Some(hold) = self.hold.filter(|hold| now <= hold.expires_at) else {
+            self.limit = None;
+            return false;
+        };
+        let is_newcomer = is_slow_start && self.peak() * 2 < hold.in_flight_of_ue;
+        if is_newcomer && !hold.is_very_long {
+            self.limit = None;
+            return false;
+        }
+        hold.is_filled || self.limit.is_some_and(|limit| limit <= inner_cwnd)
+    }
+
+    /// Most payload in flight.
+    pub(super) fn limit(&self) -> Option<Bytes> {
+        self.limit
+    }
+}

@@ -1,0 +1,415 @@
+//! MELD: a sender that asks the radio whether a loss was congestion.
+//!
+//! Source: M. Diarra, W. Dabbous, A. Ismail, T. Turletti, "Cross-layer Loss Discrimination Algorithms
+//! for MEC in 4G networks", HPSR 2021: section 4, equations 1 and 2, algorithm 1.
+//!
+//! ```text
+//!   radio report ──> on_radio ─┐
+//!                              v
+//!   losses ──> is_congestion: [Meld] ── yes ──> on_loss ──> the wrapped controller
+//!                                    └─ no ───> the transport repeats the packets, silently
+//! ```
+//!
+//! | variant | a loss is congestion when | source |
+//! | --- | --- | --- |
+//! | [`Variant::DownloadEnhancement`] (MELD-DE) | TBS < S_TB | section 5.1 |
+//! | [`Variant::MixedEnhancement`] (MELD-ME) | TBS < S_TB, or S_TxQueue >= Q_th | algorithm 1, section 5.2 |
+//! | [`Variant::Default`] | TBS < S_TB, or the radio has not lost as many packets; see [`evidence`] | ours |
+//!
+//! S_TB = T_PDU / N_HARQ (equation 1), Q_th = S_TBm N_HARQ (equation 2).
+//!
+//! Whatever the variant, a loss is congestion
+//! - without a report, or when the last is older than [`Config::max_age`];
+//! - when more is in flight than three times what was acknowledged in a round trip (the better of the
+//!   last two), and what was in this one so far: however good the reports look, and whoever sent them, no window outgrows what is
+//!   delivered;
+//! - when it was found by a timeout, or is persistent congestion or a mark: those are not asked about.
+//!
+//! `Default` also reads from the reports how much waits in the base station, and keeps that short; see
+//! [`brake`].
+//!
+//! *Readings of the text*
+//! - Section 4.2.3 says "and" between its two conditions. Algorithm 1 and equations 1 and 2 make it an
+//!   "or".
+//! - D_TBS is the block that the UE's next slot would carry: [`crate::RadioState::tbs`]. The paper's
+//!   UE is alone and always sending, so that its allocated PRBs are all PRBs.
+//! - Q_th is in bytes, as equation 2 has it.
+//!
+//! *Deviations*
+//! - The bound by what is delivered is not in the paper. Without it MELD-DE repeats the losses of its
+//!   own overflow silently, and its window grows for ever.
+
+mod brake;
+mod evidence;
+mod paper;
+mod round_trips;
+#[cfg(test)]
+mod tests;
+
+use crate::{
+    AckSample, Allocation, CongestionControl, Ctx, Feedback, LossKind, LossSample, PacketStamp,
+    RadioState, RateView, RecoveryEnd, Sent,
+};
+pub use paper::{queue_threshold, tbs_threshold};
+
+use brake::Brake;
+use evidence::Evidence;
+use round_trips::RoundTrips;
+use units::{BitRate, Bytes, Duration, Instant};
+
+/// Most in flight for a silent repetition, as a multiple of what the last round trip delivered; what
+/// this one has delivered so far comes to it. Slow start adds to its flight what is acknowledged, so
+/// that it needs 2; HARQ and scheduling move some of a round trip's delivery into the next.
+const MAX_FLIGHT_PER_DELIVERED: u64 = 3;
+/// What may be in flight whatever was delivered, in segments: the initial window (RFC 6928).
+const MIN_BOUND_SEGMENTS: u64 = 10;
+
+/// How losses are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// MELD-DE, for downloads: by the transport block's size only.
+    DownloadEnhancement,
+    /// MELD-ME, for mixed flows: by the transport block's size and the queue in the base station.
+    MixedEnhancement,
+    /// By what the radio says that it lost, with a short queue in the base station.
+    Default,
+}
+
+impl Variant {
+    /// The names that scenario files use, in the order of the enum.
+    pub const NAMES: &'static [&'static str] = &["de", "me", "default"];
+
+    /// The variant of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "de" => Some(Self::DownloadEnhancement),
+            "me" => Some(Self::MixedEnhancement),
+            "default" => Some(Self::Default),
+            _ => None,
+        }
+    }
+
+    /// Its name in scenario files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::DownloadEnhancement => "de",
+            Self::MixedEnhancement => "me",
+            Self::Default => "default",
+        }
+    }
+}
+
+/// How MELD is set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// How losses are told apart.
+    pub variant: Variant,
+    /// T_PDU, the size of a packet; more than 0 (the paper: 1440).
+    pub pdu: Bytes,
+    /// Reports older than this explain nothing.
+    pub max_age: Duration,
+}
+
+impl Config {
+    /// Five CSI periods of 8 ms.
+    pub const MAX_AGE: Duration = Duration::from_millis(40);
+
+    /// A configuration for packets of this size.
+    pub fn new(variant: Variant, pdu: Bytes) -> Self {
+        Self {
+            variant,
+            pdu: pdu.max(Bytes::new(1)),
+            max_age: Self::MAX_AGE,
+        }
+    }
+}
+
+/// Why a loss is congestion, or is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Congestion: no report has come yet.
+    NoReport,
+    /// Congestion: the last report is too old.
+    Stale,
+    /// Congestion: more is in flight than what is delivered justifies.
+    BeyondDelivered,
+    /// Congestion: TBS < S_TB (equation 1).
+    SmallBlocks,
+    /// Congestion: S_TxQueue >= Q_th (equation 2).
+    LongQueue,
+    /// Congestion: the radio has not lost so many packets.
+    NotOnRadio,
+    /// Silent: equations 1 and, for MELD-ME, 2 hold.
+    GoodRadio,
+    /// Silent: the radio says that it lost as many packets.
+    LostOnRadio,
+    /// Silent: the radio had to repeat blocks, and nothing speaks of a queue elsewhere.
+    RepeatedOnRadio,
+}
+
+impl Reason {
+    /// All of them, in the order of their declaration.
+    pub const ALL: [Self; 9] = [
+        Self::NoReport,
+        Self::Stale,
+        Self::BeyondDelivered,
+        Self::SmallBlocks,
+        Self::LongQueue,
+        Self::NotOnRadio,
+        Self::GoodRadio,
+        Self::LostOnRadio,
+        Self::RepeatedOnRadio,
+    ];
+
+    /// True if the controller is told of the loss.
+    pub fn is_congestion(self) -> bool {
+        !matches!(
+            self,
+            Self::GoodRadio | Self::LostOnRadio | Self::RepeatedOnRadio
+        )
+    }
+
+    /// Who did it.
+    pub fn culprit(self) -> Culprit {
+        match self {
+            Self::NoReport | Self::Stale => Culprit::Unknown,
+            reason if reason.is_congestion() => Culprit::Congestion,
+            _ => Culprit::Radio,
+        }
+    }
+
+    /// Its name in logs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NoReport => "no-report",
+            Self::Stale => "stale",
+            Self::BeyondDelivered => "beyond-delivered",
+            Self::SmallBlocks => "small-blocks",
+            Self::LongQueue => "long-queue",
+            Self::NotOnRadio => "not-on-radio",
+            Self::GoodRadio => "good-radio",
+            Self::LostOnRadio => "lost-on-radio",
+            Self::RepeatedOnRadio => "repeated-on-radio",
+        }
+    }
+}
+
+/// What a loss is held to come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Culprit {
+    /// A queue, as reports say.
+    Congestion,
+    /// The radio.
+    Radio,
+    /// There was no fresh report: it counts as congestion.
+    Unknown,
+}
+
+/// A decision with all that it was made from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LossDecision {
+    /// The variant that decided.
+    pub variant: Variant,
+    /// What it decided, and why.
+    pub reason: Reason,
+    /// Payload found lost.
+    pub lost: Bytes,
+    /// Payload in flight.
+    pub bytes_in_flight: Bytes,
+    /// The most that may be in flight for a silent repetition.
+    pub most_in_flight: Bytes,
+    /// The last report, if any has come.
+    pub radio: Option<RadioState>,
+    /// Its age.
+    pub age: Option<Duration>,
+    /// S_TB.
+    pub tbs_threshold: Bytes,
+    /// Q_th; zero without a report.
+    pub queue_threshold: Bytes,
+}
+
+/// MELD round a congestion controller.
+#[derive(Clone, Debug)]
+pub struct Meld {
+    inner: Box<dyn CongestionControl>,
+    config: Config,
+    radio: Option<RadioState>,
+    /// Acknowledged.
+    delivered: RoundTrips,
+    evidence: Evidence,
+    /// [`Variant::Default`] only.
+    brake: Option<Brake>,
+    srtt: Duration,
+    min_rtt: Duration,
+}
+
+impl Meld {
+    /// MELD round `inner`.
+    pub fn new(inner: Box<dyn CongestionControl>, config: Config) -> Self {
+        let is_default = config.variant == Variant::Default;
+        Self {
+            inner,
+            config,
+            radio: None,
+            delivered: RoundTrips::default(),
+            evidence: Evidence::default(),
+            brake: is_default.then(Brake::default),
+            srtt: Duration::ZERO,
+            min_rtt: Duration::ZERO,
+        }
+    }
+
+    /// The most that may be in flight for a silent repetition.
+    fn most_in_flight(&self) -> Bytes {
+        // a radio link that stands still for a while delivers late, not less
+        let [last, earlier] = self.delivered.before;
+        let most = last.max(earlier) * MAX_FLIGHT_PER_DELIVERED + self.delivered.current;
+        most.max(self.config.pdu * MIN_BOUND_SEGMENTS)
+    }
+
+    fn judge(&mut self, now: Instant, loss: &LossSample) -> LossDecision {
+        let most_in_flight = self.most_in_flight();
+        let queue_threshold = self.radio.as_ref().map(queue_threshold);
+        LossDecision {
+            variant: self.config.variant,
+            reason: self.reason(now, loss, most_in_flight),
+            lost: loss.lost,
+            bytes_in_flight: loss.bytes_in_flight,
+            most_in_flight,
+            radio: self.radio,
+            age: self.radio.map(|radio| now.saturating_since(radio.made_at)),
+            tbs_threshold: self
+                .radio
+                .map_or(Bytes::ZERO, |radio| tbs_threshold(self.config.pdu, &radio)),
+            queue_threshold: queue_threshold.unwrap_or(Bytes::ZERO),
+        }
+    }
+
+    fn reason(&mut self, now: Instant, loss: &LossSample, most_in_flight: Bytes) -> Reason {
+        let Some(radio) = &self.radio else {
+            return Reason::NoReport;
+        };
+        if now.saturating_since(radio.made_at) > self.config.max_age {
+            return Reason::Stale;
+        }
+        if loss.bytes_in_flight > most_in_flight {
+            return Reason::BeyondDelivered;
+        }
+        if !paper::has_large_blocks(self.config.pdu, radio) {
+            return Reason::SmallBlocks;
+        }
+        match self.config.variant {
+            Variant::DownloadEnhancement => Reason::GoodRadio,
+            Variant::MixedEnhancement if paper::has_long_queue(radio) => Reason::LongQueue,
+            Variant::MixedEnhancement => Reason::GoodRadio,
+            Variant::Default => {
+                let path = evidence::Path {
+                    srtt: self.srtt,
+                    min_rtt: self.min_rtt,
+                };
+                self.evidence
+                    .explain(now, loss, self.config.pdu, radio, path)
+            }
+        }
+    }
+}
+
+impl CongestionControl for Meld {
+    fn name(&self) -> &'static str {
+        "meld"
+    }
+
+    fn on_sent(&mut self, cx: &mut Ctx<'_>, packet: &Sent) -> PacketStamp {
+        self.inner.on_sent(cx, packet)
+    }
+
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckSample) {
+        self.delivered.advance(cx.now, ack.srtt);
+        self.delivered.current += ack.newly_acked;
+        (self.srtt, self.min_rtt) = (ack.srtt, ack.min_rtt);
+        let Some(brake) = &mut self.brake else {
+            return self.inner.on_ack(cx, ack);
+        };
+        let cwnd = self.inner.cwnd();
+        let is_slow_start = self
+            .inner
+            .ssthresh()
+            .is_some_and(|ssthresh| cwnd < ssthresh);
+        let is_held = brake.on_ack(cx.now, ack, cwnd, is_slow_start);
+        let ack = AckSample {
+            is_cwnd_limited: ack.is_cwnd_limited && !is_held,
+            ..*ack
+        };
+        self.inner.on_ack(cx, &ack);
+    }
+
+    fn is_congestion(&mut self, cx: &mut Ctx<'_>, loss: &LossSample) -> bool {
+        if loss.kind != LossKind::Fast {
+            return true;
+        }
+        let decision = self.judge(cx.now, loss);
+        cx.trace.loss_decision(cx.now, &decision);
+        let is_congestion = decision.reason.is_congestion();
+        is_congestion && self.inner.is_congestion(cx, loss)
+    }
+
+    fn on_loss(&mut self, cx: &mut Ctx<'_>, loss: &LossSample) {
+        self.inner.on_loss(cx, loss);
+    }
+
+    fn on_recovery_end(&mut self, cx: &mut Ctx<'_>, end: RecoveryEnd) {
+        self.inner.on_recovery_end(cx, end);
+    }
+
+    fn on_app_limited(&mut self, cx: &mut Ctx<'_>, bytes_in_flight: Bytes) {
+        self.inner.on_app_limited(cx, bytes_in_flight);
+    }
+
+    fn on_restart_after_idle(&mut self, cx: &mut Ctx<'_>) {
+        self.inner.on_restart_after_idle(cx);
+    }
+
+    fn on_deadline(&mut self, cx: &mut Ctx<'_>) {
+        self.inner.on_deadline(cx);
+    }
+
+    fn on_feedback(&mut self, cx: &mut Ctx<'_>, feedback: &Feedback) {
+        self.inner.on_feedback(cx, feedback);
+    }
+
+    fn set_allocation(&mut self, cx: &mut Ctx<'_>, allocation: Allocation) {
+        self.inner.set_allocation(cx, allocation);
+    }
+
+    fn on_radio(&mut self, cx: &mut Ctx<'_>, state: &RadioState) {
+        self.radio = Some(*state);
+        self.evidence.on_radio(cx.now, state);
+        if let Some(brake) = &mut self.brake {
+            brake.on_radio(cx.now, state, self.config);
+        }
+        self.inner.on_radio(cx, state);
+    }
+
+    fn cwnd(&self) -> Bytes {
+        let cwnd = self.inner.cwnd();
+        match self.brake.as_ref().and_then(Brake::limit) {
+            Some(limit) => cwnd.min(limit),
+            None => cwnd,
+        }
+    }
+    fn ssthresh(&self) -> Option<Bytes> {
+        self.inner.ssthresh()
+    }
+    fn pacing_rate(&self) -> Option<BitRate> {
+        self.inner.pacing_rate()
+    }
+    fn rate_view(&self) -> Option<RateView> {
+        self.inner.rate_view()
+    }
+    fn governs_recovery(&self) -> bool {
+        self.inner.governs_recovery()
+    }
+    fn next_deadline(&self) -> Option<Instant> {
+        self.inner.next_deadline()
+    }
+}

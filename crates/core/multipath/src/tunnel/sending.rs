@@ -1,0 +1,315 @@
+//! What leaves: data by the scheduler's choice, acknowledgements when they are due.
+
+use super::path::{Path, Phase, Queued};
+use super::{PathSet, Transmit, Tunnel};
+use crate::Payload;
+use crate::ecn::encapsulated;
+use crate::packet::{DccpOption, Kind, MpOption, Options, Packet, PathRtt, RttKind};
+use crate::path::SentPacket;
+use crate::scheduler::{Waiting, keep_allowed};
+use crate::seq::{MpSeq, SeqNo};
+use units::{Bytes, Duration, Ecn, Instant, Packets};
+
+/// Bytes of a data packet's header with its number in the connection.
+const DATA_HEADER: usize = 28;
+/// Bytes of `MP_RTT`.
+const RTT_OPTION: usize = 12;
+/// What an acknowledgement adds beside its vector: its number, the head of the option, Elapsed Time
+/// and padding.
+const ACKNOWLEDGEMENT: usize = 8 + 2 + 6 + 3;
+/// Least room for a vector that is worth the option: that many runs are told.
+const MIN_VECTOR: usize = 4;
+/// A packet so much shorter than a full one carries whatever acknowledgement there is; a longer one
+/// only one that is due, as packets of one length leave together.
+const SHORT: usize = 400;
+/// The peer is told a path's round-trip time at most so often.
+const RTT_INTERVAL: Duration = Duration::from_millis(20);
+
+impl<P: Payload> Tunnel<P> {
+    /// The next packet that may leave now.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<P>> {
+        for index in 0..self.paths.len() {
+            if let Some(transmit) = self.control_packet(now, index) {
+                return Some(transmit);
+            }
+        }
+        // packets that leave change no choice: what they leave on the path they are in flight
+        if self.settled_at != Some(now) {
+            self.schedule(now);
+            self.settled_at = Some(now);
+        }
+        let paths = self.paths.len();
+        for offset in 0..paths {
+            let index = (self.turn + offset) % paths;
+            if let Some(transmit) = self.data_packet(now, index) {
+                // the path goes on while it may: consecutive packets leave in one burst
+                self.turn = index;
+                return Some(transmit);
+            }
+        }
+        self.turn = (self.turn + 1) % paths.max(1);
+        if self.waiting.is_empty() && self.again.is_empty() {
+            self.note_idle(now);
+        }
+        (0..paths).find_map(|index| self.acknowledgement(now, index))
+    }
+
+    /// Gives waiting packets to paths, as long as the scheduler has one for them.
+    fn schedule(&mut self, now: Instant) {
+        if self.waiting.is_empty() && self.again.is_empty() {
+            return;
+        }
+        let mut views = core::mem::take(&mut self.views);
+        views.clear();
+        let usable = self.paths.iter().filter(|path| path.is_usable());
+        views.extend(usable.map(|path| path.view(now)));
+        keep_allowed(&mut views);
+        while let Some(next) = self.next_size() {
+            let backlog = self.waiting.len() + self.again.len();
+            let waiting = Waiting {
+                packets: Packets::new(backlog as u64),
+                next,
+            };
+            let chosen = self.scheduler.choose(now, waiting, &views);
+            if chosen.is_empty() {
+                break;
+            }
+            self.assign(now, chosen);
+            for view in &mut views {
+                if chosen.contains(view.id) {
+                    view.queued += Packets::new(1);
+                }
+            }
+        }
+        self.views = views;
+    }
+
+    fn next_size(&self) -> Option<Bytes> {
+        let again = self.again.front().map(|queued| &queued.payload);
+        let next = again.or(self.waiting.front())?;
+        Some(Bytes::new(next.len() as u64))
+    }
+
+    /// The next waiting packet goes to these paths.
+    fn assign(&mut self, now: Instant, chosen: PathSet) {
+        let queued = match self.again.pop_front() {
+            Some(queued) => queued,
+            None => {
+                let Some(payload) = self.waiting.pop_front() else {
+                    return;
+                };
+                let mp_seq = self.next_mp_seq;
+                self.next_mp_seq = mp_seq.next();
+                Queued {
+                    mp_seq,
+                    payload,
+                    is_repeated: false,
+                }
+            }
+        };
+        self.remember(now, &queued, chosen);
+        let mut paths = chosen.iter();
+        let Some(first) = paths.next() else { return };
+        for other in paths {
+            let copy = Queued {
+                payload: queued.payload.clone(),
+                ..queued
+            };
+            self.paths[usize::from(other.0)].queue.push_back(copy);
+        }
+        self.paths[usize::from(first.0)].queue.push_back(queued);
+    }
+
+    /// Nothing waits: paths that could take more are limited by what there is to send. One that its
+    /// scheduler takes for full is not.
+    fn note_idle(&mut self, now: Instant) {
+        for path in &mut self.paths {
+            let is_open = path.phase == Phase::Open && !path.is_stream();
+            if is_open && path.queue.is_empty() && !self.scheduler.is_full(now, &path.view(now)) {
+                path.sender.on_app_limited(now);
+            }
+        }
+    }
+
+    /// The next data packet of a path.
+    fn data_packet(&mut self, now: Instant, index: usize) -> Option<Transmit<P>> {
+        let path = &mut self.paths[index];
+        if path.queue.is_empty() || !path.is_usable() {
+            return None;
+        }
+        if !path.is_stream() && (path.sender.room().is_zero() || path.sender.send_time(now) > now) {
+            return None;
+        }
+        let Queued {
+            mp_seq,
+            payload,
+            is_repeated,
+        } = path.queue.pop_front()?;
+        let mut options = Options {
+            mp_seq: Some(mp_seq),
+            ..Options::default()
+        };
+        if let Some(rtt) = path.take_rtt(now) {
+            options.list.push(rtt);
+        }
+        let seq = path.numbers.take();
+        let kind = match path.room_for_vector(now, payload.len(), &options) {
+            Some(room) => path
+                .add_acknowledgement(now, seq, room, &mut options)
+                .map_or(Kind::Data, |ack| Kind::DataAck { ack }),
+            None => Kind::Data,
+        };
+        let bytes = Bytes::new(payload.len() as u64);
+        path.counters.sent += Packets::new(1);
+        path.counters.sent_bytes += bytes;
+        path.counters.repeated += Packets::new(u64::from(is_repeated));
+        if path.is_stream() {
+            path.written += bytes;
+        } else {
+            path.note_sent(now, seq, bytes, Some(mp_seq));
+        }
+        let path = &self.paths[index];
+        Some(Transmit {
+            path: path.id,
+            packet: path.packet(seq, kind, options),
+            ecn: encapsulated(payload.ecn()),
+            payload: Some(payload),
+        })
+    }
+
+    /// An Ack by itself, if one is due.
+    fn acknowledgement(&mut self, now: Instant, index: usize) -> Option<Transmit<P>> {
+        let path = &mut self.paths[index];
+        if path.phase != Phase::Open && path.phase != Phase::PartOpen {
+            return None;
+        }
+        let is_due = path.must_ack || (path.receiver.is_ack_due(now) && !path.is_stream());
+        let has_signals = self.has_signals(now, index);
+        if !is_due && !has_signals {
+            return None;
+        }
+        let mut options = Options::default();
+        if has_signals {
+            self.attach_signals(now, index, &mut options);
+        }
+        let path = &mut self.paths[index];
+        if let Some(rtt) = path.take_rtt(now) {
+            options.list.push(rtt);
+        }
+        let seq = path.numbers.take();
+        let ack = path.add_acknowledgement(now, seq, usize::MAX, &mut options)?;
+        Some(self.numbered(now, index, seq, Kind::Ack { ack }, options))
+    }
+
+    /// A packet without data on a path.
+    pub(super) fn control(
+        &mut self,
+        now: Instant,
+        index: usize,
+        kind: Kind,
+        options: Options,
+    ) -> Transmit<P> {
+        let seq = self.paths[index].numbers.take();
+        self.numbered(now, index, seq, kind, options)
+    }
+
+    fn numbered(
+        &mut self,
+        now: Instant,
+        index: usize,
+        seq: SeqNo,
+        kind: Kind,
+        mut options: Options,
+    ) -> Transmit<P> {
+        let path = &mut self.paths[index];
+        path.features.attach(now, seq, kind, &mut options);
+        if !path.is_stream() {
+            path.note_sent(now, seq, Bytes::ZERO, options.mp_seq);
+        }
+        Transmit {
+            path: path.id,
+            packet: path.packet(seq, kind, options),
+            payload: None,
+            ecn: Ecn::NotEct,
+        }
+    }
+}
+
+impl<P> Path<P> {
+    fn packet(&self, seq: SeqNo, kind: Kind, options: Options) -> Packet {
+        Packet {
+            source: self.ports.0,
+            destination: self.ports.1,
+            ccval: 0,
+            seq,
+            kind,
+            options,
+        }
+    }
+
+    fn note_sent(&mut self, now: Instant, seq: SeqNo, bytes: Bytes, mp_seq: Option<MpSeq>) {
+        let packet = SentPacket {
+            seq,
+            bytes,
+            mp_seq,
+            is_data: !bytes.is_zero(),
+        };
+        self.sender.on_sent(now, &packet);
+    }
+
+    /// Bytes that an Ack Vector may take on a data packet that leaves now; none: it is to carry no
+    /// acknowledgement.
+    fn room_for_vector(&self, now: Instant, payload: usize, options: &Options) -> Option<usize> {
+        let is_wanted = match payload < SHORT {
+            _ if self.must_ack => true,
+            _ if self.is_stream() => false,
+            true => self.receiver.wants_piggyback(),
+            false => self.receiver.is_ack_due(now),
+        };
+        if !is_wanted {
+            return None;
+        }
+        let full = self.config.packet_size.get() as usize;
+        let lower = self.config.lower_headers.get() as usize;
+        let others = DATA_HEADER + RTT_OPTION * options.list.len() + ACKNOWLEDGEMENT;
+        full.checked_sub(lower + payload + others)
+            .filter(|&room| room >= MIN_VECTOR)
+    }
+
+    /// Puts an acknowledgement on the packet `carrier`; returns its number. None before anything was
+    /// received.
+    fn add_acknowledgement(
+        &mut self,
+        now: Instant,
+        carrier: SeqNo,
+        room: usize,
+        options: &mut Options,
+    ) -> Option<SeqNo> {
+        self.must_ack = false;
+        if self.is_stream() {
+            return self.numbers.greatest_received();
+        }
+        let parts = self.receiver.acknowledge(now, carrier, room)?;
+        options.ack_vector = Some(parts.vector);
+        options.elapsed = Some(parts.elapsed);
+        Some(parts.ack)
+    }
+
+    /// A round-trip time that the peer should know, for its reordering.
+    fn take_rtt(&mut self, now: Instant) -> Option<DccpOption> {
+        let rtt = self.untold_rtt?;
+        let is_due = self
+            .rtt_told_at
+            .is_none_or(|at| now.saturating_since(at) >= RTT_INTERVAL);
+        if !is_due {
+            return None;
+        }
+        self.untold_rtt = None;
+        self.rtt_told_at = Some(now);
+        Some(DccpOption::Multipath(MpOption::Rtt(PathRtt {
+            kind: RttKind::Raw,
+            rtt,
+            age: Duration::ZERO,
+        })))
+    }
+}

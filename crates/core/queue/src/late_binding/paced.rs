@@ -1,0 +1,309 @@
+//! The UPF's queue above late binding: flows apart, and a sender told early that its flow has more
+//! waiting than the radio can need.
+//!
+//! A flow needs enough in flight to fill the largest slot there may be, whatever the slot is now: a
+//! slot of the RAN's queue, and a little more here, the *allowance*: the largest slot's rate times a
+//! configured time, about the round trip between the sender and the radio. Beyond that its head packet
+//! is marked (RFC 3168), or dropped where the flow understands no marks. The head, not the tail: the news
+//! leave at once.
+//!
+//! A flow that is sparse by its tokens and has nothing waiting, and every flow of a named class, goes the
+//! express way: down at once, whatever room there is below.
+//!
+//! After a mark, the flow is left alone until a whole window has passed here: what waited of it in this
+//! queue and in the one below. Until then nothing that passes was sent in knowledge of the mark.
+
+use super::flows::{Flows, Place};
+use super::largest::Largest;
+use super::tokens::{Mint, Tokens, counted};
+use super::{MEMORY, check};
+use crate::codel::FRAME;
+use crate::fifo::told_by_mark;
+use crate::{Capacity, ConfigError, Dequeued, Occupancy, Packet, QueueManagement, Slot};
+use std::collections::{BTreeMap, VecDeque};
+use units::{Bytes, Duration, Instant};
+
+/// The allowance, if nothing else is said.
+const ALLOWANCE: Duration = Duration::from_millis(15);
+/// What a flow may always have waiting: enough for a loss to be found by duplicate acknowledgements.
+const MIN_PACKETS: u64 = 4;
+/// Notes about flows are looked through for old ones when there are more than so many.
+const TIDY_ABOVE: usize = 256;
+
+/// How the UPF's queue works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PacedConfig {
+    /// QoS flow identifiers in descending priority; all that are not named come last, together.
+    pub classes: Vec<Vec<u8>>,
+    /// Bytes that a flow may send in its turn, at least 64.
+    pub quantum: Bytes,
+    /// For how long the largest slot is remembered, above zero.
+    pub memory: Duration,
+    /// What a flow may keep waiting here, as time at the rate of the largest slot.
+    pub allowance: Duration,
+    /// Marks packets that allow it, instead of dropping them.
+    pub ecn: bool,
+}
+
+impl Default for PacedConfig {
+    /// No classes, RFC 8290's quantum, 10 s, 15 ms, marks.
+    fn default() -> Self {
+        Self {
+            classes: Vec::new(),
+            quantum: FRAME,
+            memory: MEMORY,
+            allowance: ALLOWANCE,
+            ecn: true,
+        }
+    }
+}
+
+impl PacedConfig {
+    /// # Errors
+    /// A quantum below 64 bytes, a memory of zero, a QFI above 63.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        check(&self.classes, self.quantum, self.memory)
+    }
+}
+
+/// The queue.
+#[derive(Debug)]
+pub struct Paced<P> {
+    config: PacedConfig,
+    capacity: Capacity,
+    /// Packets that go down whatever the room, in the order of their coming.
+    express: VecDeque<Dequeued<P>>,
+    /// Their bytes.
+    express_bytes: Bytes,
+    /// By flow: what may go the express way, for flows of no named class; without entry: all that can.
+    tokens: BTreeMap<u64, Tokens>,
+    mint: Mint,
+    flows: Flows<P>,
+    largest: Largest,
+    /// What a flow may have waiting here; none before the first slot.
+    allowed: Option<Bytes>,
+}
+
+impl<P: Packet> Paced<P> {
+    /// An empty queue.
+    ///
+    /// # Errors
+    /// As [`PacedConfig::check`]; a capacity of zero.
+    pub fn new(config: PacedConfig, capacity: Capacity) -> Result<Self, ConfigError> {
+        config.check()?;
+        capacity.check()?;
+        let mint = Mint::new(config.quantum);
+        Ok(Self {
+            flows: Flows::new(&config.classes, config.quantum),
+            largest: Largest::new(config.memory),
+            config,
+            capacity,
+            express: VecDeque::new(),
+            express_bytes: Bytes::ZERO,
+            tokens: BTreeMap::new(),
+            mint,
+            allowed: None,
+        })
+    }
+
+    /// Whether a packet of a flow that has nothing waiting goes the express way; if so, it is noted.
+    fn takes_express(&mut self, packet: &P) -> bool {
+        let (mint, bytes) = (self.mint, packet.bytes());
+        let tokens = self
+            .tokens
+            .entry(packet.flow())
+            .or_insert_with(|| Tokens::full(mint));
+        let is_little = tokens.count(mint) >= counted(bytes);
+        if is_little {
+            tokens.take(mint, bytes);
+        }
+        is_little
+    }
+
+    /// What a flow may have waiting here, after a slot.
+    fn allowed(&self, tti: Duration) -> Option<Bytes> {
+        let largest = self.largest.get();
+        if largest.is_zero() || tti.is_zero() {
+            return None;
+        }
+        let part = self.config.allowance.ratio(tti);
+        Some(largest.mul_f64(part).max(FRAME * MIN_PACKETS))
+    }
+
+    /// Whether a flow is to be told now that it sends too much, a packet of `bytes` at its head and
+    /// `behind` waiting after it.
+    fn tells(&mut self, flow: Place, bytes: Bytes, behind: Bytes) -> bool {
+        let quiet = self.flows.quiet(flow);
+        *quiet = quiet.saturating_sub(bytes);
+        let is_too_much = self.allowed.is_some_and(|allowed| bytes + behind > allowed);
+        if !quiet.is_zero() || !is_too_much {
+            return false;
+        }
+        *quiet = behind + self.largest.get();
+        true
+    }
+}
+
+impl<P: Packet + Send> QueueManagement<P> for Paced<P> {
+    fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
+        if !self.capacity.admits(self.occupancy(), packet.bytes()) {
+            return Err(packet);
+        }
+        let is_named = self.flows.is_named(packet.qfi());
+        let packet = if is_named {
+            packet
+        } else {
+            match self.flows.push_behind(now, packet) {
+                Ok(()) => return Ok(()),
+                Err(first) => first,
+            }
+        };
+        if is_named || self.takes_express(&packet) {
+            self.express_bytes += packet.bytes();
+            self.express.push_back(Dequeued {
+                packet,
+                enqueued_at: now,
+            });
+        } else {
+            self.flows.push(now, packet);
+        }
+        Ok(())
+    }
+
+    fn dequeue(
+        &mut self,
+        _now: Instant,
+        budget: Bytes,
+        dropped: &mut dyn FnMut(P),
+    ) -> Option<Dequeued<P>> {
+        if let Some(first) = self.express.front() {
+            let bytes = first.packet.bytes();
+            if bytes > budget {
+                return None;
+            }
+            self.express_bytes -= bytes;
+            return self.express.pop_front();
+        }
+        loop {
+            let mut taken = self.flows.pop(budget)?;
+            let bytes = taken.next.packet.bytes();
+            let is_told = self.tells(taken.flow, bytes, taken.behind);
+            if !is_told || (self.config.ecn && told_by_mark(&mut taken.next.packet)) {
+                return Some(taken.next);
+            }
+            dropped(taken.next.packet);
+        }
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        let waiting = self.flows.occupancy();
+        Occupancy {
+            packets: waiting.packets + self.express.len(),
+            bytes: waiting.bytes + self.express_bytes,
+        }
+    }
+
+    fn is_urgent(&mut self) -> bool {
+        !self.express.is_empty()
+    }
+
+    fn on_slot(&mut self, now: Instant, slot: Slot) {
+        self.flows.next_slot(slot.capacity);
+        self.mint.next_slot(slot.capacity);
+        if self.tokens.len() > TIDY_ABOVE {
+            let mint = self.mint;
+            self.tokens.retain(|_, tokens| !tokens.is_full(mint));
+        }
+        self.largest.add(now, slot.capacity);
+        self.allowed = self.allowed(slot.tti);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ecn;
+    use crate::test_packet::TestPacket;
+
+    /// Slots of 5 packets every 10 ms; 10 ms of that rate are 5 packets. Flow 1 has sent two quanta.
+    fn paced() -> Paced<TestPacket> {
+        let config = PacedConfig {
+            allowance: Duration::from_millis(10),
+            ..PacedConfig::default()
+        };
+        let mut paced = Paced::new(config, Capacity::Unlimited).unwrap();
+        let slot = Slot {
+            remaining: Occupancy::default(),
+            capacity: Bytes::new(7500),
+            tti: Duration::from_millis(10),
+        };
+        paced.on_slot(Instant::ZERO, slot);
+        push(&mut paced, 2, Ecn::NotEct);
+        for _ in 0..2 {
+            assert!(paced.is_urgent());
+            paced
+                .dequeue(Instant::ZERO, Bytes::MAX, &mut |_| ())
+                .unwrap();
+        }
+        paced
+    }
+
+    fn push(paced: &mut Paced<TestPacket>, packets: usize, ecn: Ecn) {
+        for _ in 0..packets {
+            let packet = TestPacket::new(1500).with_flow(1).with_ecn(ecn);
+            paced.enqueue(Instant::ZERO, packet).unwrap();
+        }
+    }
+
+    #[test]
+    fn beyond_the_allowance_the_head_is_marked_once_a_window() {
+        let mut paced = paced();
+        push(&mut paced, 5, Ecn::Ect0);
+        let mut marks = Vec::new();
+        // a packet comes for each that goes: 6 wait
+        for _ in 0..40 {
+            push(&mut paced, 1, Ecn::Ect0);
+            let out = paced.dequeue(Instant::ZERO, Bytes::MAX, &mut |_| unreachable!());
+            marks.push(out.unwrap().packet.ecn() == Ecn::Ce);
+        }
+        let told: Vec<usize> = (0..40).filter(|&at| marks[at]).collect();
+        // 5 behind the marked one, and 5 in the slot below
+        assert_eq!(told, [0, 10, 20, 30]);
+    }
+
+    #[test]
+    fn a_flow_that_sends_little_goes_the_express_way() {
+        let mut paced = paced();
+        push(&mut paced, 2, Ecn::Ect0);
+        assert!(!paced.is_urgent());
+        let game = TestPacket::new(100).with_flow(2);
+        paced.enqueue(Instant::ZERO, game).unwrap();
+        assert!(paced.is_urgent());
+        let mut flow = || {
+            let out = paced.dequeue(Instant::ZERO, Bytes::MAX, &mut |_| unreachable!());
+            out.unwrap().packet.flow()
+        };
+        assert_eq!([flow(), flow(), flow()], [2, 1, 1]);
+    }
+
+    #[test]
+    fn within_the_allowance_nothing_is_told() {
+        let mut paced = paced();
+        push(&mut paced, 4, Ecn::NotEct);
+        for _ in 0..40 {
+            push(&mut paced, 1, Ecn::NotEct);
+            let out = paced.dequeue(Instant::ZERO, Bytes::MAX, &mut |_| unreachable!());
+            assert!(out.is_some());
+        }
+    }
+
+    #[test]
+    fn what_understands_no_marks_is_dropped_from_the_head() {
+        let mut paced = paced();
+        push(&mut paced, 7, Ecn::NotEct);
+        let mut dropped = 0;
+        let out = paced.dequeue(Instant::ZERO, Bytes::MAX, &mut |_| dropped += 1);
+        assert!(out.is_some());
+        assert_eq!((dropped, paced.occupancy().packets), (1, 5));
+    }
+}

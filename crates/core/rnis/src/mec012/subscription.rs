@@ -1,0 +1,442 @@
+//! Subscriptions (clauses 6.3 and 7.7 to 7.8 of MEC 012, 6.12a of MEC 009).
+
+use super::kind::Kind;
+use super::types::{AssociateId, Ecgi, Nrcgi, Plmn, TimeStamp};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+const CALLBACK: &str = "callbackReference";
+/// What the published document's callback calls it.
+const CALLBACK_TOO: &str = "callbackUri";
+const WEBSOCKET: &str = "websockNotifConfig";
+const DEADLINE: &str = "expiryDeadline";
+/// Longest URI of a callback, in bytes.
+const LONGEST_URI: usize = 2048;
+/// Most entries of one list in a filter.
+const MAX_ENTRIES: usize = 256;
+/// `hoStatus` that stands for none given: completed.
+const COMPLETED: u8 = 3;
+
+/// Why a body is no subscription.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SubscriptionError {
+    /// Not of the right form: a client's programming error.
+    #[error("{0}")]
+    Malformed(String),
+    /// Of the right form, but it cannot be done.
+    #[error("{0}")]
+    Unprocessable(String),
+}
+
+fn malformed(what: impl Into<String>) -> SubscriptionError {
+    SubscriptionError::Malformed(what.into())
+}
+
+fn unprocessable(what: impl Into<String>) -> SubscriptionError {
+    SubscriptionError::Unprocessable(what.into())
+}
+
+/// How notifications are to be delivered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Delivery {
+    /// By POST to this URI.
+    pub callback: Option<String>,
+    /// A test notification is wanted first.
+    pub test: bool,
+    /// By WebSocket.
+    pub websocket: bool,
+}
+
+/// Which events are wanted; what is empty or absent filters nothing.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Filter {
+    /// UEs.
+    pub ues: Vec<AssociateId>,
+    /// Cells.
+    pub cells: Vec<Ecgi>,
+    /// NR cells.
+    pub nr_cells: Vec<Nrcgi>,
+    /// Quality class.
+    pub qci: Option<i64>,
+    /// Bearers.
+    pub erab_ids: Vec<i64>,
+    /// States of a handover.
+    pub handover_states: Vec<u8>,
+    /// Triggers of measurement reports.
+    pub triggers: Vec<u8>,
+    /// Changes of tunnels.
+    pub changes: Vec<u8>,
+}
+
+/// A subscription.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Subscription {
+    /// What is subscribed to.
+    pub kind: Kind,
+    /// How it is delivered.
+    pub delivery: Delivery,
+    /// Which events.
+    pub filter: Filter,
+    /// When it ends.
+    pub deadline: Option<TimeStamp>,
+    /// The client wrapped it in an object with one property, as the published document has it.
+    wrapped: bool,
+    /// As the client wrote it.
+    body: Map<String, Value>,
+}
+
+impl Subscription {
+    /// From the body of a request: the data type itself, or wrapped in an object with one property
+    /// of its name.
+    ///
+    /// # Errors
+    /// What is no subscription, and what cannot be done.
+    pub fn from_json(bytes: &[u8], now: TimeStamp) -> Result<Self, SubscriptionError> {
+        let value: Value = serde_json::from_slice(bytes).map_err(|error| {
+            malformed(format!(
+                "no JSON: {}",
+                crate::codec::shorten(&error.to_string())
+            ))
+        })?;
+        let Value::Object(fields) = value else {
+            return Err(malformed("a subscription is a JSON object"));
+        };
+        let (kind, mut body, wrapped) = unwrap(fields)?;
+        if let Some(callback) = body.remove(CALLBACK_TOO) {
+            body.entry(CALLBACK).or_insert(callback);
+        }
+        let delivery = delivery(&body)?;
+        let filter = filter(kind, &mut body)?;
+        let deadline: Option<TimeStamp> = object(&body, DEADLINE)?;
+        if let Some(deadline) = deadline
+            && deadline <= now
+        {
+            return Err(unprocessable(format!(
+                "{DEADLINE} {} s is in the past; it is {} s now",
+                deadline.seconds, now.seconds
+            )));
+        }
+        Ok(Self {
+            kind,
+            delivery,
+            filter,
+            deadline,
+            wrapped,
+            body,
+        })
+    }
+
+    /// As the service tells it: with its own link, and the delivery that was chosen (a WebSocket's
+    /// URI, or the callback).
+    pub fn to_json(&self, self_uri: &str, websocket_uri: Option<&str>) -> Value {
+        let mut body = self.body.clone();
+        body.insert("subscriptionType".into(), self.kind.type_name().into());
+        body.insert("_links".into(), json!({ "self": { "href": self_uri } }));
+        body.remove("requestTestNotification");
+        match websocket_uri {
+            Some(uri) => {
+                body.remove(CALLBACK);
+                let config = json!({ "websocketUri": uri, "requestWebsocketUri": true });
+                body.insert(WEBSOCKET.into(), config);
+            }
+            None => {
+                body.remove(WEBSOCKET);
+            }
+        }
+        match self.wrapped {
+            true => json!({ self.kind.type_name(): body }),
+            false => Value::Object(body),
+        }
+    }
+}
+
+/// Finds the data type and takes its wrapping off.
+fn unwrap(
+    mut object: Map<String, Value>,
+) -> Result<(Kind, Map<String, Value>, bool), SubscriptionError> {
+    let names = || {
+        Kind::all()
+            .map(Kind::type_name)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    if let Some(value) = object.get("subscriptionType") {
+        let Value::String(name) = value else {
+            return Err(malformed("subscriptionType is text"));
+        };
+        let kind = Kind::from_type_name(name).ok_or_else(|| {
+            let name = crate::codec::shorten(name);
+            unprocessable(format!(
+                "unknown subscriptionType \"{name}\"; expected {}",
+                names()
+            ))
+        })?;
+        return Ok((kind, object, false));
+    }
+    let wrapped = Kind::all().find(|kind| object.contains_key(kind.type_name()));
+    let Some(kind) = wrapped else {
+        return Err(unprocessable(format!(
+            "no subscriptionType; expected {}",
+            names()
+        )));
+    };
+    match object.remove(kind.type_name()) {
+        Some(Value::Object(body)) => {
+            let name = body.get("subscriptionType").and_then(Value::as_str);
+            match name {
+                Some(name) if name == kind.type_name() => Ok((kind, body, true)),
+                _ => Err(unprocessable(format!(
+                    "subscriptionType inside {} must be \"{0}\"",
+                    kind.type_name()
+                ))),
+            }
+        }
+        _ => Err(malformed(format!("{} is an object", kind.type_name()))),
+    }
+}
+
+/// A field of a known type, none if it is absent.
+fn field<T: DeserializeOwned>(
+    body: &Map<String, Value>,
+    name: &str,
+) -> Result<Option<T>, SubscriptionError> {
+    let Some(value) = body.get(name) else {
+        return Ok(None);
+    };
+    serde_json::from_value(whole_numbers(value))
+        .map(Some)
+        .map_err(|error| {
+            let problem = crate::codec::shorten(&error.to_string());
+            malformed(format!("{name}: {problem}"))
+        })
+}
+
+/// The same with every number that is whole as an integer: JSON does not tell 5 from 5.0. One that
+/// is larger than an integer can be is the largest: it matches nothing all the same.
+fn whole_numbers(value: &Value) -> Value {
+    match value {
+        Value::Number(number) if number.as_i64().is_none() => match number.as_f64() {
+            Some(float) if float.fract() == 0.0 => Value::from(float as i64),
+            _ => value.clone(),
+        },
+        Value::Array(values) => values.iter().map(whole_numbers).collect(),
+        Value::Object(fields) => {
+            let fields = fields
+                .iter()
+                .map(|(name, value)| (name.clone(), whole_numbers(value)));
+            Value::Object(fields.collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// As [`field`], of a type that is an object (a list of its values in order is not one).
+fn object<T: DeserializeOwned>(
+    body: &Map<String, Value>,
+    name: &str,
+) -> Result<Option<T>, SubscriptionError> {
+    match body.get(name) {
+        Some(Value::Object(_)) | None => field(body, name),
+        Some(_) => Err(malformed(format!("{name} is an object"))),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Websocket {
+    #[serde(default)]
+    request_websocket_uri: bool,
+    #[serde(default, rename = "websocketUri")]
+    _uri: Option<String>,
+}
+
+fn delivery(body: &Map<String, Value>) -> Result<Delivery, SubscriptionError> {
+    let callback: Option<String> = field(body, CALLBACK)?;
+    let websocket: Option<Websocket> = object(body, WEBSOCKET)?;
+    let test: Option<bool> = field(body, "requestTestNotification")?;
+    let delivery = Delivery {
+        callback,
+        test: test.unwrap_or(false),
+        websocket: websocket.is_some_and(|w| w.request_websocket_uri),
+    };
+    if let Some(uri) = &delivery.callback {
+        let http = uri.starts_with("http://") || uri.starts_with("https://");
+        if !http || uri.len() > LONGEST_URI {
+            let text = "must be an http or https URI of at most 2048 characters";
+            return Err(unprocessable(format!("{CALLBACK} {text}")));
+        }
+    } else if !delivery.websocket {
+        return Err(unprocessable(format!(
+            "neither {CALLBACK} nor {WEBSOCKET} with requestWebsocketUri: nowhere to notify"
+        )));
+    }
+    Ok(delivery)
+}
+
+/// The fields of all filters; those of a kind are checked by [`filter`].
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Criteria {
+    #[serde(rename = "appInstanceId")]
+    _app: Option<String>,
+    associate_id: Vec<AssociateId>,
+    ecgi: Vec<Ecgi>,
+    nrcgi: Vec<Nrcgi>,
+    qci: Option<i64>,
+    erab_id: Option<OneOrMore>,
+    ho_status: Vec<i64>,
+    trigger: Vec<i64>,
+    trigger_nr: Vec<i64>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMore {
+    One(i64),
+    More(Vec<i64>),
+}
+
+fn filter(kind: Kind, body: &mut Map<String, Value>) -> Result<Filter, SubscriptionError> {
+    let name = kind.filter_name();
+    let Some(criteria) = object::<Criteria>(body, name)? else {
+        return Err(unprocessable(format!("{} needs {name}", kind.type_name())));
+    };
+    let lists = [
+        criteria.associate_id.len(),
+        criteria.ecgi.len(),
+        criteria.nrcgi.len(),
+        criteria.trigger.len(),
+        criteria.trigger_nr.len(),
+    ];
+    if lists.into_iter().any(|length| length > MAX_ENTRIES) {
+        return Err(unprocessable(format!(
+            "{name}: at most {MAX_ENTRIES} entries in a list"
+        )));
+    }
+    known_plmns(&criteria)?;
+    let mut filter = Filter {
+        triggers: codes(name, "trigger", &criteria.trigger, 0..=61)?,
+        handover_states: codes(name, "hoStatus", &criteria.ho_status, 1..=5)?,
+        ues: criteria.associate_id,
+        cells: criteria.ecgi,
+        nr_cells: criteria.nrcgi,
+        qci: criteria.qci,
+        erab_ids: match criteria.erab_id {
+            Some(OneOrMore::One(id)) => vec![id],
+            Some(OneOrMore::More(ids)) => ids,
+            None => Vec::new(),
+        },
+        changes: Vec::new(),
+    };
+    match kind {
+        Kind::RabEst | Kind::RabMod | Kind::RabRel if filter.qci.is_none() => {
+            return Err(unprocessable(format!("{name} needs qci")));
+        }
+        Kind::RabMod | Kind::RabRel if filter.erab_ids.is_empty() => {
+            return Err(unprocessable(format!("{name} needs erabId")));
+        }
+        Kind::CellChange if filter.handover_states.is_empty() => {
+            filter.handover_states.push(COMPLETED);
+            body[name]["hoStatus"] = json!([COMPLETED]);
+        }
+        Kind::NrMeasRepUe => {
+            filter.triggers = codes(name, "triggerNr", &criteria.trigger_nr, 0..=31)?;
+        }
+        Kind::S1Bearer => {
+            let events: Option<Vec<i64>> = field(body, "eventType")?;
+            let events = events.unwrap_or_default();
+            if events.is_empty() {
+                return Err(unprocessable("S1BearerSubscription needs eventType"));
+            }
+            filter.changes = codes(kind.type_name(), "eventType", &events, 0..=3)?;
+        }
+        _ => {}
+    }
+    Ok(filter)
+}
+
+fn codes(
+    table: &str,
+    field: &str,
+    numbers: &[i64],
+    allowed: core::ops::RangeInclusive<i64>,
+) -> Result<Vec<u8>, SubscriptionError> {
+    let code = |number: &i64| match u8::try_from(*number) {
+        Ok(code) if allowed.contains(number) => Ok(code),
+        _ => Err(unprocessable(format!(
+            "{table}: {field} {number}; allowed is {} to {}",
+            allowed.start(),
+            allowed.end()
+        ))),
+    };
+    numbers.iter().map(code).collect()
+}
+
+/// Networks are told by digits; others can be no filter.
+fn known_plmns(criteria: &Criteria) -> Result<(), SubscriptionError> {
+    let cells = criteria.ecgi.iter().map(|cell| &cell.plmn);
+    let nr_cells = criteria.nrcgi.iter().map(|cell| &cell.plmn);
+    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    let wrong = |plmn: &&Plmn| !digits(&plmn.mcc) || !digits(&plmn.mnc);
+    match cells.chain(nr_cells).find(wrong) {
+        None => Ok(()),
+        Some(_) => Err(unprocessable("mcc and mnc are digits")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(body: &Value) -> Result<Subscription, SubscriptionError> {
+        Subscription::from_json(body.to_string().as_bytes(), TimeStamp::default())
+    }
+
+    fn good() -> Value {
+        json!({
+            "subscriptionType": "RabRelSubscription",
+            "callbackReference": "http://host/",
+            "filterCriteriaQci": { "qci": 9.0, "erabId": 1e300 },
+            "expiryDeadline": { "seconds": 5.0, "nanoSeconds": 0 },
+        })
+    }
+
+    #[test]
+    fn whole_numbers_may_be_written_with_a_fraction() {
+        let subscription = parse(&good()).expect("a subscription");
+        assert_eq!(subscription.filter.qci, Some(9));
+        assert_eq!(subscription.filter.erab_ids, vec![i64::MAX]);
+        let told = subscription.to_json("http://me/", None);
+        assert_eq!(
+            told["filterCriteriaQci"],
+            good()["filterCriteriaQci"],
+            "as the client wrote it"
+        );
+        let mut broken = good();
+        broken["filterCriteriaQci"]["qci"] = json!(9.5);
+        assert!(matches!(
+            parse(&broken),
+            Err(SubscriptionError::Malformed(_))
+        ));
+    }
+
+    #[test]
+    fn a_handover_subscription_without_states_is_for_completed_ones() {
+        let body = json!({
+            "subscriptionType": "CellChangeSubscription",
+            "callbackUri": "http://host/",
+            "filterCriteriaAssocHo": {},
+        });
+        let subscription = parse(&body).expect("a subscription");
+        assert_eq!(subscription.filter.handover_states, vec![COMPLETED]);
+        let told = subscription.to_json("http://me/", None);
+        assert_eq!(
+            told["filterCriteriaAssocHo"]["hoStatus"],
+            json!([3]),
+            "and it is told"
+        );
+        assert_eq!(told["callbackReference"], "http://host/");
+    }
+}

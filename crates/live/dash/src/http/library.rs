@@ -1,0 +1,159 @@
+//! Result folders.
+
+use super::{json_response, json_text, not_found, problem};
+use crate::dash::{Content, Dash};
+use crate::results::{Library, Range, ResultsError};
+use axum::extract::{Path, RawQuery, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Columns of a figure, if the page does not say.
+const WIDTH: usize = 1_200;
+/// Most columns.
+const MAX_WIDTH: usize = 10_000;
+
+/// Has the files read on a thread that may wait for them.
+async fn read<T: Send + 'static>(
+    dash: &Dash,
+    work: impl FnOnce(&Library) -> Result<T, ResultsError> + Send + 'static,
+) -> Result<T, Response> {
+    let Content::Results(library) = &dash.shared.content else {
+        return Err(not_found());
+    };
+    let library = Arc::clone(library);
+    match tokio::task::spawn_blocking(move || work(&library)).await {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(refused(&error)),
+        Err(_) => {
+            let text = "the results cannot be read: the folder is damaged";
+            Err(problem(StatusCode::UNPROCESSABLE_ENTITY, text))
+        }
+    }
+}
+
+fn refused(error: &ResultsError) -> Response {
+    let status = match error {
+        ResultsError::Unknown { .. } => StatusCode::NOT_FOUND,
+        _ => StatusCode::UNPROCESSABLE_ENTITY,
+    };
+    problem(status, &error.to_string())
+}
+
+/// `GET /dash/api/results`.
+pub(super) async fn list(State(dash): State<Dash>) -> Response {
+    let listed = read(&dash, |library| Ok(library.list())).await;
+    match listed {
+        Ok(results) => json_response(StatusCode::OK, &json!({ "results": results })),
+        Err(response) => response,
+    }
+}
+
+/// `GET /dash/api/results/{id}/points/{point}`.
+pub(super) async fn point(
+    State(dash): State<Dash>,
+    Path((id, point)): Path<(String, String)>,
+) -> Response {
+    let Ok(point) = point.parse() else {
+        return problem(StatusCode::BAD_REQUEST, "a point is a whole number");
+    };
+    match read(&dash, move |library| library.point(&id, point)).await {
+        Ok(value) => json_response(StatusCode::OK, &value),
+        Err(response) => response,
+    }
+}
+
+/// `GET /dash/api/results/{id}/points/{point}/series`.
+pub(super) async fn series(
+    State(dash): State<Dash>,
+    Path((id, point)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let Ok(point) = point.parse() else {
+        return problem(StatusCode::BAD_REQUEST, "a point is a whole number");
+    };
+    let wanted = match Wanted::parse(query.as_deref().unwrap_or_default()) {
+        Ok(wanted) => wanted,
+        Err(text) => return problem(StatusCode::BAD_REQUEST, &text),
+    };
+    let work = move |library: &Library| {
+        let decimated = library.series(&id, point, wanted.seed, wanted.range, wanted.width)?;
+        Ok(Value::to_string(&decimated))
+    };
+    match read(&dash, work).await {
+        Ok(text) => json_text(StatusCode::OK, text),
+        Err(response) => response,
+    }
+}
+
+/// What a query asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Wanted {
+    seed: Option<u64>,
+    range: Range,
+    width: usize,
+}
+
+impl Wanted {
+    fn parse(query: &str) -> Result<Self, String> {
+        let mut wanted = Self {
+            seed: None,
+            range: Range::default(),
+            width: WIDTH,
+        };
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            if value.is_empty() {
+                continue;
+            }
+            let wrong = |what: &str| format!("{name}={value}: expected {what}");
+            let seconds = || {
+                let number = value
+                    .parse::<f64>()
+                    .ok()
+                    .filter(|number| number.is_finite());
+                number.ok_or_else(|| wrong("a number of seconds"))
+            };
+            match &*name {
+                "seed" => wanted.seed = Some(value.parse().map_err(|_| wrong("a seed"))?),
+                "from" => wanted.range.from = Some(seconds()?),
+                "to" => wanted.range.to = Some(seconds()?),
+                "width" => {
+                    let width = value.parse().ok().filter(|w| (1..=MAX_WIDTH).contains(w));
+                    wanted.width = width.ok_or_else(|| wrong("a whole number from 1 to 10000"))?;
+                }
+                _ => {}
+            }
+        }
+        Ok(wanted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_query_says_what_is_wanted() {
+        let wanted = Wanted::parse("seed=7&from=1.5&to=&width=300").expect("a query");
+        assert_eq!((wanted.seed, wanted.width), (Some(7), 300));
+        assert_eq!(wanted.range.from, Some(1.5));
+        assert_eq!(wanted.range.to, None);
+        for bad in [
+            "seed=x",
+            "from=nan",
+            "width=0",
+            "width=99999999999999999999",
+        ] {
+            assert!(Wanted::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_query_is_read(query in ".{0,100}") {
+            let _ = Wanted::parse(&query);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The dashboard inside a daemon, beside what the daemon's server answers itself.
+
+use super::about;
+use super::asking::ask;
+use dash::{Access, Client, ClientError, Feed, Hosted, Kind, Sample, Target, View};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// A daemon's server, whose own answer is `mine`.
+fn daemon(measure: impl FnMut(&mut Sample) + Send + 'static) -> (Arc<Hosted>, SocketAddr) {
+    let access = Access::new(None, Vec::new());
+    let hosted = Hosted::start(Feed::new(about()), access, 50.0, measure);
+    let hosted = Arc::new(hosted.expect("threads"));
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("bound");
+    let offered = Arc::downgrade(&hosted);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Some(offered) = offered.upgrade() else {
+                return;
+            };
+            if let Some(mut stream) = offered.offer(stream.expect("a client"), TIMEOUT) {
+                let _ = stream.read(&mut [0; 1024]);
+                let head = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\n";
+                let _ = write!(stream, "{head}mine");
+            }
+        }
+    });
+    (hosted, address)
+}
+
+#[test]
+fn it_measures_while_somebody_watches_and_lets_them_go_at_its_end() {
+    let (count, mut total) = (Arc::new(AtomicU64::new(0)), 0);
+    let counted = Arc::clone(&count);
+    let (hosted, address) = daemon(move |sample| {
+        counted.fetch_add(1, Relaxed);
+        total += 10_000;
+        sample.put(Kind::Ue, "phone", Some("cell 1"), "cqi", 9.0);
+        sample.put_rate(Kind::Flow, "a", Some("phone"), "goodput_bps", total);
+        sample.describe("a", "cubic");
+    });
+    assert_eq!(ask(address, "GET", "/metrics", &[], "").body, "mine");
+    assert_eq!(ask(address, "GET", "/dash/", &[], "").status, 200);
+    assert_eq!(count.load(Relaxed), 0, "nobody watches");
+    let target = Target::parse(&address.to_string()).expect("an address");
+    let mut client = Client::connect(target, None).expect("a dashboard");
+    let seen = |view: &View| view.value("a", "goodput_bps").is_some_and(|bps| bps > 0.0);
+    let view = client.watch(TIMEOUT, seen).expect("it lives");
+    assert_eq!(view.entities("flow"), [("a", Some("phone"))].into());
+    assert_eq!(view.value("phone", "cqi"), Some(9.0));
+    let goodput = view.value("a", "goodput_bps").expect("a rate");
+    assert!(goodput > 0.0 && goodput < 8e7, "{goodput}");
+    // whoever watches is to look for a successor
+    drop(hosted);
+    let lost = loop {
+        match client.next(TIMEOUT) {
+            Ok(event) => assert!(event.is_some(), "nothing came"),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(lost, ClientError::Away { .. }), "{lost}");
+}

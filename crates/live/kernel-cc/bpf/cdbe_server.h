@@ -1,0 +1,453 @@
+/* What cc::cdbe::{clock, server} decide at a server. Included by cdbe_model.h. */
+#pragma once
+
+#include "cdbe_numbers.h"
+
+/* ---- cc::cdbe::clock ---- */
+
+#define OWN_TICK 1000LL
+#define WATCH 200000ULL
+#define TIMEOUT 1000000ULL
+#define COARSEST 10000ULL
+
+struct peer_clock {
+	u64 is_running;
+	u64 first_val;
+	u64 first_ecr;
+	u64 first_at;
+	u64 tick;
+};
+
+INLINE int is_tick(u64 tick, u64 ticks, u64 elapsed)
+{
+	u64 shown = ticks * tick;
+
+	return shown * 4 >= elapsed * 3 && shown * 4 <= elapsed * 5;
+}
+
+INLINE u64 tick_of(u64 ticks, u64 elapsed)
+{
+	if (elapsed < WATCH || !ticks)
+		return 0;
+	if (is_tick(1, ticks, elapsed))
+		return 1;
+	if (is_tick(1000, ticks, elapsed))
+		return 1000;
+	if (is_tick(4000, ticks, elapsed))
+		return 4000;
+	if (is_tick(10000, ticks, elapsed))
+		return 10000;
+	if (is_tick(100000, ticks, elapsed))
+		return 100000;
+	if (is_tick(500000, ticks, elapsed))
+		return 500000;
+	return 0;
+}
+
+/* The delay of a segment; false if there is none to be had. */
+INLINE int delay_of(struct peer_clock *st, u64 mode, u64 now, u32 stamp_val, u32 stamp_ecr, s64 *delay)
+{
+	u64 val, ecr;
+
+	if (mode == PAPER) {
+		*delay = (s64)(s32)(stamp_val - stamp_ecr) * OWN_TICK;
+		return 1;
+	}
+	if (!st->is_running) {
+		st->is_running = 1;
+		st->first_val = stamp_val;
+		st->first_ecr = stamp_ecr;
+		st->first_at = now;
+	}
+	val = (u32)(stamp_val - (u32)st->first_val);
+	if (!st->tick)
+		st->tick = tick_of(val, now - st->first_at);
+	if (!st->tick || st->tick > COARSEST)
+		return 0;
+	ecr = (u32)(stamp_ecr - (u32)st->first_ecr);
+	*delay = (s64)(val * st->tick) - (s64)(ecr * OWN_TICK);
+	return 1;
+}
+
+/* The peer's timestamps will tell no delay. */
+INLINE int is_hopeless(const struct peer_clock *st, u64 now)
+{
+	int is_unknown = !st->tick && st->is_running && now - st->first_at > TIMEOUT;
+
+	return is_unknown || st->tick > COARSEST;
+}
+
+/* ---- cc::cdbe::server ---- */
+
+#define ONE 1000ULL
+#define STARTUP_GAIN 2885ULL
+#define GROW_GAIN 1250ULL
+#define DRAIN_GAIN 750ULL
+#define CWND_GAIN 2000ULL
+#define ALPHA 100ULL
+#define BETA 250ULL
+#define MIN_WINDOW 4ULL
+#define PAPER_BOUND 4ULL
+#define DEFAULT_BOUND 2ULL
+#define DELIVERY_WINDOWS 10ULL
+#define LONGEST_TIME 60000000ULL
+#define LONGEST_DELAY (1LL << 42)
+#define MAX_REPORTED 0xffffffffULL
+#define TARGET_TIME 5000LL
+#define TARGET_SEGMENTS 8ULL
+#define TARGET_LIMIT 250ULL
+#define OUR_CWND_GAIN 1250ULL
+#define OUR_STARTUP_GAIN 2000ULL
+#define STUBBORN 4ULL
+
+/* As cc::cdbe::server::Phase. */
+enum { STARTUP, NORMAL, GROW, DRAIN };
+
+struct rules {
+	u64 mode;
+	u64 startup_rounds;
+	u64 ups;
+	u64 downs;
+	u64 inflight_share;
+	u64 mss;
+};
+
+struct acknowledged {
+	u64 at;
+	u64 has_report;
+	u64 report;
+	u64 has_delay;
+	s64 delay;
+	u64 min_rtt;
+	u64 in_flight;
+	u64 delivered;
+	u64 is_app_limited;
+};
+
+struct tally {
+	s64 count;
+	s64 sum;
+	s64 least;
+};
+
+struct decision {
+	u64 phase;
+	u64 report;
+	u64 told;
+	u64 bounded;
+	u64 min_rtt;
+	u64 is_running;
+	u64 window_at;
+	u64 windows;
+	struct tally tally;
+	s64 before;
+	u64 has_before;
+	s64 least;
+	u64 has_least;
+	u64 ups;
+	u64 downs;
+	s64 start;
+	u64 is_watching;
+	u64 rounds;
+	u64 report_before;
+	u64 stalls;
+	u64 delivered, delivered_before;
+	u64 is_app_limited;
+	u64 gain;
+	s64 queue;
+	s64 standing;
+	u64 stubborn;
+	s64 queue_before;
+};
+
+INLINE void begin_decision(struct decision *st)
+{
+	st->report = INITIAL_REPORT;
+	st->report_before = INITIAL_REPORT;
+	st->gain = STARTUP_GAIN;
+}
+
+/* Equation 8. */
+INLINE s64 mean_of(const struct tally *tally)
+{
+	return quotient(tally->sum, tally->count);
+}
+
+/* Equation 9. */
+INLINE s64 deviation_of(const struct tally *tally, s64 before)
+{
+	return tally->sum - tally->count * before;
+}
+
+INLINE s64 part_of(u64 part, s64 time)
+{
+	return quotient(time * (s64)part, ONE);
+}
+
+INLINE int is_queue_up(const struct tally *tally, s64 before, s64 least)
+{
+	s64 mean = mean_of(tally);
+
+	return (mean > part_of(ONE + ALPHA, before) && deviation_of(tally, before) > 0) ||
+	       mean > part_of(ONE + BETA, least);
+}
+
+INLINE int is_queue_down(const struct tally *tally, s64 before, s64 least)
+{
+	s64 mean = mean_of(tally);
+
+	return (mean < part_of(ONE - ALPHA, before) && deviation_of(tally, before) < 0) ||
+	       mean < part_of(ONE + ALPHA, least);
+}
+
+/* Equation 6, inverted. */
+INLINE u64 paced(u64 gain, u64 report)
+{
+	return gain * report / ONE;
+}
+
+/* Equation 7. */
+INLINE u64 windowed(u64 gain, u64 report, u64 min_rtt)
+{
+	return gain * (report * min_rtt / MILLION) / ONE;
+}
+
+INLINE void take_report(struct decision *st, const struct rules *rules, const struct acknowledged *ack)
+{
+	u64 proven = (rules->mode == PAPER ? PAPER_BOUND : DEFAULT_BOUND) *
+		     most_of(st->delivered, st->delivered_before);
+	u64 limit = most_of(proven, INITIAL_REPORT);
+	u64 believed;
+
+	if (ack->has_report)
+		st->told = ack->report;
+	if (!st->told)
+		return;
+	if (ack->has_report && st->told > limit)
+		st->bounded += 1;
+	believed = least_of(st->told, limit);
+	if (rules->mode == DEFAULT && st->is_app_limited)
+		st->report = most_of(st->report, believed);
+	else
+		st->report = believed;
+}
+
+INLINE void take_delay(struct decision *st, const struct rules *rules, s64 delay)
+{
+	st->tally.least = st->tally.count ? lesser(st->tally.least, delay) : delay;
+	st->tally.count += 1;
+	st->tally.sum += delay;
+	if (!st->has_least || delay < st->least) {
+		st->least = delay;
+		st->has_least = 1;
+	}
+	if (rules->mode == DEFAULT) {
+		st->queue += quotient((delay - st->least) - st->queue, 4);
+	}
+}
+
+INLINE int has_started(const struct decision *st, const struct rules *rules)
+{
+	return st->rounds >= rules->startup_rounds || st->stalls >= 2;
+}
+
+INLINE int restarts(const struct decision *st, const struct rules *rules, u64 in_flight)
+{
+	u64 bdp = st->report * st->min_rtt / MILLION;
+
+	return least_of(in_flight, bdp) * ONE < rules->inflight_share * bdp && st->rounds < rules->startup_rounds;
+}
+
+INLINE void enter(struct decision *st, u64 phase, s64 mean)
+{
+	if (st->phase == DRAIN)
+		st->is_watching = 1;
+	if (phase == STARTUP)
+		st->stalls = 0;
+	if (st->phase == NORMAL) {
+		st->ups = 0;
+		st->downs = 0;
+	}
+	st->phase = phase;
+	st->start = mean;
+	st->gain = phase == STARTUP ? STARTUP_GAIN :
+		   phase == NORMAL  ? ONE :
+		   phase == GROW    ? GROW_GAIN :
+				      DRAIN_GAIN;
+}
+
+INLINE u64 next_of_normal(const struct decision *st, const struct rules *rules, s64 mean, s64 before)
+{
+	if (mean >= part_of(ONE + BETA, before) || st->ups >= rules->ups)
+		return DRAIN;
+	if (mean < part_of(ONE - BETA, before) || st->downs >= rules->downs)
+		return GROW;
+	return NORMAL;
+}
+
+/* Mode paper, figure 4. */
+INLINE void judge(struct decision *st, const struct rules *rules, u64 in_flight)
+{
+	s64 mean, before;
+	int is_up, is_down;
+	u64 phase;
+
+	if (!st->tally.count)
+		return;
+	mean = mean_of(&st->tally);
+	before = st->has_before ? st->before : mean;
+	is_up = is_queue_up(&st->tally, before, st->least);
+	is_down = is_queue_down(&st->tally, before, st->least);
+	st->ups = is_up ? st->ups + 1 : 0;
+	st->downs = is_down ? st->downs + 1 : 0;
+	if (st->is_watching && mean >= before && mean > part_of(ONE + ALPHA, st->least))
+		st->least = mean;
+	st->is_watching = 0;
+	if (st->phase == STARTUP)
+		phase = has_started(st, rules) ? NORMAL : STARTUP;
+	else if (restarts(st, rules, in_flight))
+		phase = STARTUP;
+	else if (st->phase == NORMAL)
+		phase = next_of_normal(st, rules, mean, before);
+	else if (st->phase == GROW)
+		phase = is_up || mean >= part_of(ONE + BETA, st->start) ? NORMAL : GROW;
+	else
+		phase = is_down || mean <= part_of(ONE - BETA, st->start) ? NORMAL : DRAIN;
+	if (phase != st->phase)
+		enter(st, phase, mean);
+	st->before = mean;
+	st->has_before = 1;
+}
+
+/* Mode default: the queue that is aimed at. */
+INLINE s64 target_of(const struct decision *st, const struct rules *rules)
+{
+	u64 own = TARGET_SEGMENTS * rules->mss * MILLION / most_of(st->report, 1);
+	u64 limit = TARGET_LIMIT * st->min_rtt / ONE;
+
+	return TARGET_TIME + (s64)least_of(own, limit);
+}
+
+INLINE void find_standing_queue(struct decision *st, const struct rules *rules)
+{
+	s64 least = st->tally.least - st->least;
+	int is_shorter = least * (s64)ONE < st->queue_before * (s64)(ONE - ALPHA);
+	int is_long = least > st->standing + target_of(st, rules);
+
+	st->stubborn = is_long && !is_shorter ? st->stubborn + 1 : 0;
+	if (st->stubborn >= STUBBORN) {
+		st->standing = least;
+		st->stubborn = 0;
+	}
+	st->standing = greater(lesser(st->standing, least), 0);
+	st->queue_before = least;
+}
+
+INLINE void look_back(struct decision *st, const struct rules *rules, u64 in_flight)
+{
+	if (st->phase == STARTUP) {
+		if (has_started(st, rules))
+			st->phase = NORMAL;
+	} else if (restarts(st, rules, in_flight)) {
+		st->phase = STARTUP;
+		st->stalls = 0;
+	}
+	if (st->tally.count > 0)
+		find_standing_queue(st, rules);
+}
+
+INLINE void steer(struct decision *st, const struct rules *rules)
+{
+	s64 own = st->queue - st->standing;
+	s64 target = target_of(st, rules);
+	s64 gain;
+
+	if (st->phase == STARTUP) {
+		if (own <= 2 * target) {
+			st->gain = OUR_STARTUP_GAIN;
+			return;
+		}
+		st->phase = NORMAL;
+	}
+	gain = (s64)ONE + quotient((target - own) * (s64)ONE, st->min_rtt);
+	gain = greater(lesser(gain, GROW_GAIN), DRAIN_GAIN);
+	st->gain = gain;
+	if (st->gain > ONE + ALPHA)
+		st->phase = GROW;
+	else if (st->gain < ONE - ALPHA)
+		st->phase = DRAIN;
+	else
+		st->phase = NORMAL;
+}
+
+INLINE void end_window(struct decision *st, const struct rules *rules, u64 in_flight)
+{
+	st->windows += 1;
+	if (st->windows % DELIVERY_WINDOWS == 0) {
+		st->delivered_before = st->delivered;
+		st->delivered = 0;
+	}
+	if (st->phase == STARTUP) {
+		st->rounds += 1;
+		st->stalls = st->report * ONE >= st->report_before * (ONE + ALPHA) ? 0 : st->stalls + 1;
+	}
+	st->report_before = st->report;
+	if (rules->mode == PAPER)
+		judge(st, rules, in_flight);
+	else
+		look_back(st, rules, in_flight);
+	st->tally.count = 0;
+	st->tally.sum = 0;
+	st->tally.least = 0;
+	st->is_app_limited = 0;
+}
+
+/* An acknowledgement came. */
+INLINE void on_ack(struct decision *st, const struct rules *rules, const struct acknowledged *ack)
+{
+	st->min_rtt = most_of(least_of(ack->min_rtt, LONGEST_TIME), 1);
+	st->delivered = most_of(st->delivered, least_of(ack->delivered, MAX_REPORTED));
+	if (ack->is_app_limited)
+		st->is_app_limited = 1;
+	take_report(st, rules, ack);
+	if (ack->has_delay)
+		take_delay(st, rules, greater(lesser(ack->delay, LONGEST_DELAY), -LONGEST_DELAY));
+	if (!st->is_running) {
+		st->is_running = 1;
+		st->window_at = ack->at;
+	}
+	if (ack->at >= st->window_at + st->min_rtt) {
+		end_window(st, rules, ack->in_flight);
+		st->window_at = ack->at;
+	}
+	if (rules->mode == DEFAULT)
+		steer(st, rules);
+}
+
+/* Bytes a second. */
+INLINE u64 pacing_rate_of(const struct decision *st, const struct rules *rules)
+{
+	u64 least = MIN_WINDOW * rules->mss * MILLION / (st->min_rtt + 100000);
+
+	return most_of(most_of(paced(st->gain, st->report), least), 1);
+}
+
+/* Bytes. */
+INLINE u64 window_of(const struct decision *st, const struct rules *rules)
+{
+	u64 least = MIN_WINDOW * rules->mss;
+	u64 window;
+
+	if (rules->mode == PAPER) {
+		window = windowed(st->phase == STARTUP ? STARTUP_GAIN : CWND_GAIN, st->report,
+				  st->min_rtt);
+	} else if (st->phase == STARTUP) {
+		window = windowed(OUR_STARTUP_GAIN, st->report, st->min_rtt) + least;
+	} else {
+		s64 queue = st->standing + 2 * target_of(st, rules);
+
+		queue = greater(lesser(queue, LONGEST_TIME), 0);
+		window = windowed(OUR_CWND_GAIN, st->report, st->min_rtt + queue) + least;
+	}
+	return most_of(window, least);
+}

@@ -1,0 +1,152 @@
+/* A congestion control that follows the window that the proxy's control thread sets, and tells it
+ * what the connection does. It decides nothing.
+ *
+ * Each connection under control has a slot of two arrays that user space has mapped: `control`,
+ * which only user space writes, and `telemetry`, which only this program writes. Which slot is said
+ * in the socket's storage, with the number of times that the slot has been used: a socket whose
+ * slot has been given to another must neither read nor write it. */
+#include "kernel.h"
+
+#define SLOTS 16384
+
+struct place {
+	u32 slot;
+	u32 use;
+};
+
+struct control {
+	u64 window;      /* bytes; 0: not decided yet */
+	u64 pacing_rate; /* byte/s; 0: no pacing */
+	u64 use;
+	u64 unused;
+};
+
+struct telemetry {
+	u64 bytes_acked;
+	u64 updated_at; /* ns of the monotonic clock */
+	u32 srtt_us;
+	u32 min_rtt_us;
+	u32 cwnd_bytes;
+	u32 peer_window;
+	u32 mss;
+	u32 in_flight;
+	u64 use;
+	u64 unused[2];
+};
+
+struct {
+	NUMBER(type, BPF_MAP_TYPE_SK_STORAGE);
+	NUMBER(map_flags, BPF_F_NO_PREALLOC);
+	TYPE(key, int);
+	TYPE(value, struct place);
+} places SEC(".maps");
+
+struct {
+	NUMBER(type, BPF_MAP_TYPE_ARRAY);
+	NUMBER(map_flags, BPF_F_MMAPABLE);
+	NUMBER(max_entries, SLOTS);
+	TYPE(key, u32);
+	TYPE(value, struct control);
+} control SEC(".maps");
+
+struct {
+	NUMBER(type, BPF_MAP_TYPE_ARRAY);
+	NUMBER(map_flags, BPF_F_MMAPABLE);
+	NUMBER(max_entries, SLOTS);
+	TYPE(key, u32);
+	TYPE(value, struct telemetry);
+} telemetry SEC(".maps");
+
+/* What the kernel keeps at least, segments. */
+#define MIN_CWND 2
+/* No pacing. */
+#define UNPACED (~0UL)
+
+SEC("struct_ops")
+void follow_init(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+
+	sk->sk_pacing_rate = UNPACED;
+}
+
+/* A loss on the radio is repaired without slowing down. */
+SEC("struct_ops")
+u32 follow_ssthresh(u64 *ctx)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
+
+	return tp->snd_cwnd;
+}
+
+SEC("struct_ops")
+u32 follow_undo_cwnd(u64 *ctx)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
+
+	return tp->snd_cwnd;
+}
+
+static void obey(struct tcp_sock *tp, struct sock *sk, const struct control *wanted)
+{
+	u32 mss = tp->mss_cache;
+	u64 window = wanted->window;
+	u64 cwnd;
+
+	sk->sk_pacing_rate = wanted->pacing_rate ? wanted->pacing_rate : UNPACED;
+	if (!window || !mss)
+		return;
+	/* rounded to the nearest segment, so that the mean is what was wanted */
+	cwnd = (window + mss / 2) / mss;
+	if (cwnd < MIN_CWND)
+		cwnd = MIN_CWND;
+	if (cwnd > tp->snd_cwnd_clamp)
+		cwnd = tp->snd_cwnd_clamp;
+	tp->snd_cwnd = cwnd;
+}
+
+static void tell(const struct tcp_sock *tp, struct telemetry *told, u64 use)
+{
+	told->bytes_acked = tp->bytes_acked;
+	told->srtt_us = tp->srtt_us >> 3;
+	told->min_rtt_us = tp->rtt_min.s[0].v;
+	told->cwnd_bytes = tp->snd_cwnd * tp->mss_cache;
+	told->peer_window = tp->snd_wnd;
+	told->mss = tp->mss_cache;
+	told->in_flight = tp->snd_nxt - tp->snd_una;
+	told->use = use;
+	told->updated_at = now_ns();
+}
+
+SEC("struct_ops")
+void follow_cong_control(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
+	struct place *place = sk_storage_get(&places, sk, 0, 0);
+	struct control *wanted;
+	struct telemetry *told;
+	u32 slot;
+
+	if (!place)
+		return;
+	slot = place->slot;
+	wanted = map_lookup(&control, &slot);
+	told = map_lookup(&telemetry, &slot);
+	if (!wanted || !told || wanted->use != place->use)
+		return;
+	obey(tp, sk, wanted);
+	tell(tp, told, place->use);
+}
+
+/* The loader writes a name of its own here: names are global to the machine. */
+SEC(".struct_ops.link")
+struct tcp_congestion_ops follow = {
+	.init = (void *)follow_init,
+	.ssthresh = (void *)follow_ssthresh,
+	.undo_cwnd = (void *)follow_undo_cwnd,
+	.cong_control = (void *)follow_cong_control,
+	.name = "brimful",
+};
+
+char program_license[] SEC("license") = "Dual MIT/GPL";

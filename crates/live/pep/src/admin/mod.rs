@@ -1,0 +1,174 @@
+//! The admin socket: one JSON object a line asks, one answers.
+//!
+//! `{"command":"status"}`, `{"command":"flows"}`, and `{"command":"hand-over"}`, whose answer carries
+//! the listeners as descriptors. Only the owner of the socket's file may connect.
+
+mod client;
+mod report;
+
+pub(crate) use client::take_over;
+pub use client::{ask, flows, status};
+pub(crate) use report::{flow_reports, overview};
+
+use crate::daemon::Core;
+use crate::error::PepError;
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use serde::{Deserialize, Serialize};
+use std::io::{BufRead, BufReader, IoSlice, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Who asks for longer is dropped.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// The longest request, bytes.
+const MAX_REQUEST_BYTES: u64 = 4_096;
+/// Connections served at once.
+const AT_ONCE: usize = 8;
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "command", deny_unknown_fields)]
+enum Request {
+    Status,
+    Flows,
+    HandOver,
+}
+
+/// Reads a request of any bytes.
+fn parse(line: &[u8]) -> Result<Request, String> {
+    serde_json::from_slice(line).map_err(|error| {
+        format!("{error}; a request is {{\"command\":\"status\"}}, \"flows\" or \"hand-over\"")
+    })
+}
+
+/// Whether bytes are a request; if not, what the answer says.
+///
+/// # Errors
+/// They are none.
+pub fn check_request(line: &[u8]) -> Result<(), String> {
+    parse(line).map(|_| ())
+}
+
+/// The answer to a hand-over, beside the descriptors.
+#[derive(Debug, Deserialize, Serialize)]
+struct HandedOver {
+    /// Number of descriptors that come with it.
+    listeners: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct Refusal {
+    error: String,
+}
+
+/// Opens the socket under another name first, so that it replaces a predecessor's at once.
+pub(crate) fn open(path: &Path) -> Result<UnixListener, PepError> {
+    let what = || format!("cannot open the admin socket {}", path.display());
+    let system = |error| PepError::system(what(), error);
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}", std::process::id()));
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(system)?;
+    }
+    let _ = std::fs::remove_file(&beside);
+    let listener = UnixListener::bind(&beside).map_err(system)?;
+    let mode = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(&beside, mode).map_err(system)?;
+    std::fs::rename(&beside, path).map_err(system)?;
+    Ok(listener)
+}
+
+/// Serves until the process ends.
+pub(crate) fn serve(core: &Arc<Core>, listener: &UnixListener) {
+    let serving = Arc::new(AtomicUsize::new(0));
+    loop {
+        let Ok((stream, _)) = listener.accept() else {
+            std::thread::sleep(Duration::from_millis(100));
+            continue;
+        };
+        if serving.fetch_add(1, Relaxed) >= AT_ONCE {
+            serving.fetch_sub(1, Relaxed);
+            continue;
+        }
+        let (core, done) = (Arc::clone(core), Arc::clone(&serving));
+        std::thread::spawn(move || {
+            // whoever asked may have gone
+            let _ = answer(&core, stream);
+            done.fetch_sub(1, Relaxed);
+        });
+    }
+}
+
+fn answer(core: &Core, mut stream: UnixStream) -> std::io::Result<()> {
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
+    let line = read_line(&mut stream)?;
+    match parse(&line) {
+        Ok(Request::Status) => write_json(&mut stream, &overview(core)),
+        Ok(Request::Flows) => write_json(&mut stream, &flow_reports(core)),
+        Ok(Request::HandOver) => hand_over(core, &mut stream),
+        Err(error) => write_json(&mut stream, &Refusal { error }),
+    }
+}
+
+fn read_line(stream: &mut UnixStream) -> std::io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    BufReader::new(stream.take(MAX_REQUEST_BYTES)).read_until(b'\n', &mut line)?;
+    line.pop_if(|last| *last == b'\n');
+    Ok(line)
+}
+
+fn write_json(stream: &mut UnixStream, value: &impl Serialize) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    stream.write_all(&line)
+}
+
+fn hand_over(core: &Core, stream: &mut UnixStream) -> std::io::Result<()> {
+    let handed = core.hand_over(|listeners| {
+        let fds: Vec<BorrowedFd<'_>> = listeners.iter().map(|l| l.socket.as_fd()).collect();
+        let mut line = serde_json::to_vec(&HandedOver {
+            listeners: fds.len(),
+        })?;
+        line.push(b'\n');
+        let mut space = [std::mem::MaybeUninit::uninit(); 256];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        if !ancillary.push(SendAncillaryMessage::ScmRights(&fds)) {
+            return Err(std::io::Error::other("too many listeners to hand over"));
+        }
+        let flags = SendFlags::NOSIGNAL;
+        sendmsg(&*stream, &[IoSlice::new(&line)], &mut ancillary, flags)?;
+        Ok(())
+    });
+    if let Err(error) = &handed {
+        tracing::warn!(%error, "the listeners could not be handed over: going on");
+    }
+    handed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn only_what_is_known_is_a_request() {
+        assert!(check_request(b"{\"command\":\"status\"}").is_ok());
+        for bad in [&b""[..], b"status", b"{\"command\":\"stop\"}", b"\xff\x00"] {
+            let error = check_request(bad).expect_err("refused");
+            assert!(error.contains("a request is"), "{error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_answered(line in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = check_request(&line);
+            prop_assert!(crate::metrics::metrics_status(&line).len() > 3);
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! `/metrics` for Prometheus: its text format 0.0.4 over HTTP/1.1; what is for the dashboard is handed
+//! to it.
+
+use crate::admin::overview;
+use crate::control::{Snapshot, UeStatus};
+use crate::daemon::Core;
+use crate::error::PepError;
+use dash::Hosted;
+use std::fmt::Write as _;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+/// Who takes longer is dropped.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// The longest request head, bytes.
+const MAX_HEAD_BYTES: usize = 8_192;
+/// Between looks whether the address is to be given up.
+const POLL: Duration = Duration::from_millis(50);
+/// A predecessor needs that long to give its address up.
+const BIND_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Listens; waits a moment for a predecessor to give the address up.
+pub(crate) fn open(address: SocketAddr) -> Result<TcpListener, PepError> {
+    let began = Instant::now();
+    loop {
+        match TcpListener::bind(address) {
+            Ok(listener) => return Ok(listener),
+            Err(error)
+                if error.kind() == ErrorKind::AddrInUse && began.elapsed() < BIND_TIMEOUT =>
+            {
+                std::thread::sleep(POLL);
+            }
+            Err(error) => {
+                let what = format!("cannot listen for metrics at {address}");
+                return Err(PepError::system(what, error));
+            }
+        }
+    }
+}
+
+/// Serves until the listeners are handed over. One request at a time: each is bounded in time.
+pub(crate) fn serve(core: &Arc<Core>, listener: &TcpListener, dashboard: Option<&Hosted>) {
+    // only then can the thread notice that it is to give the address up
+    let _ = listener.set_nonblocking(true);
+    while !core.shared.is_draining.load(Relaxed) {
+        match listener.accept() {
+            // whoever asked may have gone
+            Ok((stream, _)) => drop(answer(core, stream, dashboard)),
+            Err(_) => std::thread::sleep(POLL),
+        }
+    }
+}
+
+fn answer(core: &Core, stream: TcpStream, dashboard: Option<&Hosted>) -> std::io::Result<()> {
+    stream.set_nonblocking(false)?;
+    let mine = match dashboard {
+        Some(dashboard) => dashboard.offer(stream, TIMEOUT),
+        None => Some(stream),
+    };
+    let Some(mut stream) = mine else {
+        return Ok(());
+    };
+    stream.set_write_timeout(Some(TIMEOUT))?;
+    let head = read_head(&mut stream)?;
+    let status = metrics_status(&head);
+    let body = match status {
+        OK => page(core),
+        NOT_FOUND if dashboard.is_some() => {
+            "the metrics are at /metrics, the dashboard at /dash/\n".to_owned()
+        }
+        NOT_FOUND => "the metrics are at /metrics\n".to_owned(),
+        NOT_ALLOWED => "GET only\n".to_owned(),
+        _ => "not understood\n".to_owned(),
+    };
+    let length = body.len();
+    write!(
+        stream,
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n\
+         Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    )
+}
+
+const OK: &str = "200 OK";
+const NOT_FOUND: &str = "404 Not Found";
+const NOT_ALLOWED: &str = "405 Method Not Allowed";
+
+/// What is answered to a request with this head, of any bytes.
+pub fn metrics_status(head: &[u8]) -> &'static str {
+    let head = String::from_utf8_lossy(head);
+    let line = head.lines().next().unwrap_or_default();
+    match line.split(' ').collect::<Vec<_>>()[..] {
+        ["GET", "/metrics", ..] => OK,
+        ["GET", ..] => NOT_FOUND,
+        [_, "/metrics", ..] => NOT_ALLOWED,
+        _ => "400 Bad Request",
+    }
+}
+
+/// The head of a request, as far as it came.
+fn read_head(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
+    let until = Instant::now() + TIMEOUT;
+    let mut head = Vec::new();
+    let mut buffer = [0; 1_024];
+    while head.len() < MAX_HEAD_BYTES && !head.windows(4).any(|w| w == b"\r\n\r\n") {
+        let left = until.saturating_duration_since(Instant::now());
+        stream.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
+        match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n) => head.extend_from_slice(&buffer[..n]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(head)
+}
+
+/// A page in the making.
+struct Page(String);
+
+impl Page {
+    /// The head of a metric.
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        // writing to a text cannot fail
+        let _ = writeln!(
+            self.0,
+            "# HELP brimful_pep_{name} {help}\n# TYPE brimful_pep_{name} {kind}"
+        );
+    }
+
+    fn value(&mut self, name: &str, labels: &str, value: f64) {
+        let braced = if labels.is_empty() {
+            String::new()
+        } else {
+            format!("{{{labels}}}")
+        };
+        let _ = writeln!(self.0, "brimful_pep_{name}{braced} {value}");
+    }
+
+    fn single(&mut self, name: &str, kind: &str, help: &str, value: f64) {
+        self.head(name, kind, help);
+        self.value(name, "", value);
+    }
+}
+
+fn page(core: &Core) -> String {
+    let mut page = Page(String::new());
+    let shared = &core.shared;
+    let connections = shared.registry.connections() as f64;
+    page.single("connections", "gauge", "Open connections.", connections);
+    let waiting = shared.registry.waiting.load(Relaxed) as f64;
+    page.single(
+        "waiting_bytes",
+        "gauge",
+        "Payload that waits in pipes.",
+        waiting,
+    );
+    let name = "events_total";
+    page.head(name, "counter", "What the data path has counted, by event.");
+    for (event, value) in shared.counters.named() {
+        page.value(name, &format!("event=\"{event}\""), value as f64);
+    }
+    ue_traffic(core, &mut page);
+    if let Some(snapshot) = overview(core).control {
+        control(&snapshot, &mut page);
+    }
+    page.0
+}
+
+fn ue_traffic(core: &Core, page: &mut Page) {
+    let ues = core.shared.registry.ues();
+    let mut family = |name: &str, kind: &str, help: &str, get: &dyn Fn(usize) -> u64| {
+        page.head(name, kind, help);
+        for (i, (ip, _)) in ues.iter().enumerate() {
+            page.value(name, &label(*ip), get(i) as f64);
+        }
+    };
+    family(
+        "ue_connections",
+        "gauge",
+        "Open connections of a UE.",
+        &|i| ues[i].1.connections.load(Relaxed) as u64,
+    );
+    let help = "Payload sent to a UE.";
+    family("ue_bytes_down_total", "counter", help, &|i| {
+        ues[i].1.bytes_down.load(Relaxed)
+    });
+    let help = "Payload received from a UE.";
+    family("ue_bytes_up_total", "counter", help, &|i| {
+        ues[i].1.bytes_up.load(Relaxed)
+    });
+    let help = "Connections of a UE that were beyond its bound.";
+    family("ue_refused_total", "counter", help, &|i| {
+        ues[i].1.refused.load(Relaxed)
+    });
+}
+
+fn label(ip: IpAddr) -> String {
+    format!("ue=\"{ip}\"")
+}
+
+fn control(snapshot: &Snapshot, page: &mut Page) {
+    page.head(
+        "actuator_info",
+        "gauge",
+        "How windows towards UEs are set: bpf, or pacing without the right to load it.",
+    );
+    let label = format!("actuator=\"{}\"", snapshot.actuator);
+    page.value("actuator_info", &label, 1.0);
+    page.single(
+        "reports_connected",
+        "gauge",
+        "1 if the source of radio reports is connected.",
+        f64::from(u8::from(snapshot.source_connected)),
+    );
+    let counts = &snapshot.reports;
+    page.head(
+        "reports_total",
+        "counter",
+        "Radio reports, by what became of them.",
+    );
+    for (fate, n) in [
+        ("believed", counts.believed),
+        ("absurd", counts.absurd),
+        ("repeated", counts.repeated),
+        ("out_of_order", counts.out_of_order),
+        ("old", counts.old),
+        ("dropped", counts.dropped),
+        ("unreadable", counts.unreadable),
+    ] {
+        page.value("reports_total", &format!("fate=\"{fate}\""), n as f64);
+    }
+    page.single(
+        "decisions_total",
+        "counter",
+        "Decisions of the allocator that were carried out.",
+        snapshot.decisions as f64,
+    );
+    page.single(
+        "control_busy_seconds_total",
+        "counter",
+        "CPU time of the control thread.",
+        snapshot.busy_seconds,
+    );
+    cells(snapshot, page);
+    ues(&snapshot.ues, page);
+}
+
+fn cells(snapshot: &Snapshot, page: &mut Page) {
+    page.head(
+        "cell_state",
+        "gauge",
+        "1 for the state that a cell's connections are in.",
+    );
+    for cell in &snapshot.cells {
+        for state in ["following", "decaying", "plain"] {
+            let labels = format!("cell=\"{}\",state=\"{state}\"", cell.cell);
+            let is_in = f64::from(u8::from(cell.state == state));
+            page.value("cell_state", &labels, is_in);
+        }
+    }
+    page.head(
+        "report_age_seconds",
+        "gauge",
+        "Since the last believed report of a cell.",
+    );
+    for cell in &snapshot.cells {
+        if let Some(age) = cell.silence_seconds {
+            let labels = format!("cell=\"{}\"", cell.cell);
+            page.value("report_age_seconds", &labels, age);
+        }
+    }
+}
+
+/// A gauge of a UE: name, help, value.
+type UeGauge = (&'static str, &'static str, fn(&UeStatus) -> Option<f64>);
+
+const UE_GAUGES: [UeGauge; 9] = [
+    (
+        "ue_capacity_bps",
+        "Rate that the UE could have, bit/s.",
+        |ue| ue.capacity_bps.map(|bps| bps as f64),
+    ),
+    ("ue_flows", "Flows under control.", |ue| {
+        Some(ue.flows as f64)
+    }),
+    ("ue_slow_flows", "Flows held for slow.", |ue| {
+        Some(ue.slow_flows as f64)
+    }),
+    (
+        "ue_wan_window_bytes",
+        "Windows shown to servers, all flows together.",
+        |ue| Some(ue.wan_window_bytes as f64),
+    ),
+    (
+        "ue_ran_window_bytes",
+        "Windows towards the UE, all flows together.",
+        |ue| Some(ue.ran_window_bytes as f64),
+    ),
+    ("ue_in_flight_bytes", "In flight towards the UE.", |ue| {
+        Some(ue.in_flight_bytes as f64)
+    }),
+    ("ue_buffered_bytes", "Waiting in the proxy.", |ue| {
+        Some(ue.buffered_bytes as f64)
+    }),
+    (
+        "ue_ran_rtt_seconds",
+        "Smoothed round-trip time towards the UE, mean of its flows.",
+        |ue| ue.ran_rtt_seconds,
+    ),
+    (
+        "ue_wan_rtt_seconds",
+        "Smoothed round-trip time towards servers, mean of the UE's flows.",
+        |ue| ue.wan_rtt_seconds,
+    ),
+];
+
+fn ues(ues: &[UeStatus], page: &mut Page) {
+    for (name, help, value) in UE_GAUGES {
+        page.head(name, "gauge", help);
+        for ue in ues {
+            if let Some(value) = value(ue) {
+                page.value(name, &label(ue.address), value);
+            }
+        }
+    }
+}

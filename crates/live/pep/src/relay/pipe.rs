@@ -1,0 +1,171 @@
+//! Pipes, which hold payload while it is on its way between two sockets.
+//!
+//! A pipe is two descriptors, so a connection has one only while data waits; the others lie in a
+//! pool.
+
+use rustix::io::{Errno, Result};
+use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
+use std::os::fd::{AsFd, OwnedFd};
+
+/// Idle pipes that a worker keeps.
+const POOLED: usize = 64;
+/// Slots of a pipe of the smallest size: a splice of fewer bytes cannot have filled them.
+const MIN_SLOTS: usize = 16;
+
+/// A pipe and what it holds.
+#[derive(Debug)]
+pub(crate) struct Pipe {
+    read_end: OwnedFd,
+    write_end: OwnedFd,
+    held: usize,
+}
+
+/// What came of moving bytes into a pipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Filled {
+    /// So many; the socket may have more.
+    Bytes(usize),
+    /// So many, and the socket has no more.
+    All(usize),
+    /// The far end has ended its direction.
+    End,
+    /// Nothing: the socket has none, or the pipe no room.
+    Nothing,
+}
+
+impl Pipe {
+    fn new(capacity: usize) -> Result<Self> {
+        let (read_end, write_end) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        // beyond the user's share of pipe memory the kernel refuses: a small pipe works too
+        match fcntl_setpipe_size(&write_end, capacity) {
+            Ok(_) | Err(Errno::PERM | Errno::BUSY | Errno::NOMEM) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(Self {
+            read_end,
+            write_end,
+            held: 0,
+        })
+    }
+
+    /// Bytes inside.
+    pub(crate) fn held(&self) -> usize {
+        self.held
+    }
+
+    /// Takes up to so many bytes from a socket.
+    pub(crate) fn fill(&mut self, from: impl AsFd, most: usize) -> Result<Filled> {
+        let was_empty = self.held == 0;
+        let flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
+        match splice(from, None, &self.write_end, None, most, flags) {
+            Ok(0) => Ok(Filled::End),
+            Ok(n) => {
+                self.held += n;
+                Ok(if was_empty && n < MIN_SLOTS.min(most) {
+                    Filled::All(n)
+                } else {
+                    Filled::Bytes(n)
+                })
+            }
+            Err(Errno::AGAIN) => Ok(Filled::Nothing),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Hands what it holds to a socket; 0 if that has no room.
+    pub(crate) fn drain(&mut self, to: impl AsFd) -> Result<usize> {
+        // never SPLICE_F_MORE: all that is here goes out, and the last piece must not be corked
+        let flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
+        match splice(&self.read_end, None, to, None, self.held, flags) {
+            Ok(n) => {
+                self.held -= n;
+                Ok(n)
+            }
+            Err(Errno::AGAIN) => Ok(0),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Idle pipes of one worker.
+#[derive(Debug)]
+pub(crate) struct PipePool {
+    idle: Vec<Pipe>,
+    capacity: usize,
+}
+
+impl PipePool {
+    /// Of pipes of this capacity, bytes.
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self {
+            idle: Vec::new(),
+            capacity,
+        }
+    }
+
+    /// An empty pipe.
+    pub(crate) fn take(&mut self) -> Result<Pipe> {
+        self.idle.pop().map_or_else(|| Pipe::new(self.capacity), Ok)
+    }
+
+    /// A pipe that is not used any more; one that holds data is closed.
+    pub(crate) fn give_back(&mut self, pipe: Pipe) {
+        if pipe.held == 0 && self.idle.len() < POOLED {
+            self.idle.push(pipe);
+        }
+    }
+
+    /// Capacity of its pipes, bytes.
+    pub(crate) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Pipes of another capacity from now on.
+    pub(crate) fn set_capacity(&mut self, capacity: usize) {
+        if capacity != self.capacity {
+            self.capacity = capacity;
+            self.idle.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn what_goes_in_comes_out() {
+        let (mut near, from) = UnixStream::pair().expect("a pair");
+        let (to, mut far) = UnixStream::pair().expect("a pair");
+        for socket in [&from, &to] {
+            socket.set_nonblocking(true).expect("nonblocking");
+        }
+        let mut pool = PipePool::new(65_536);
+        let mut pipe = pool.take().expect("a pipe");
+        assert_eq!(pipe.fill(&from, 100), Ok(Filled::Nothing));
+        near.write_all(b"hello").expect("written");
+        assert_eq!(pipe.fill(&from, 65_536), Ok(Filled::All(5)));
+        assert_eq!((pipe.held(), pipe.drain(&to)), (5, Ok(5)));
+        let mut got = [0; 5];
+        far.read_exact(&mut got).expect("read");
+        assert_eq!((&got, pipe.held()), (b"hello", 0));
+        near.shutdown(std::net::Shutdown::Write).expect("shut");
+        assert_eq!(pipe.fill(&from, 100), Ok(Filled::End));
+    }
+
+    #[test]
+    fn a_pipe_with_data_does_not_go_back_to_the_pool() {
+        let (mut near, from) = UnixStream::pair().expect("a pair");
+        near.write_all(b"x").expect("written");
+        let mut pool = PipePool::new(4_096);
+        let mut pipe = pool.take().expect("a pipe");
+        pipe.fill(&from, 10).expect("filled");
+        pool.give_back(pipe);
+        assert!(pool.idle.is_empty());
+        let pipe = pool.take().expect("a pipe");
+        pool.give_back(pipe);
+        assert_eq!(pool.idle.len(), 1);
+    }
+}

@@ -1,0 +1,537 @@
+//! One thread of the data path.
+
+use super::connection::{Connection, Next, Side, Why};
+use super::direction::Means;
+use super::pipe::PipePool;
+use super::slab::{Key, Slab};
+use super::upstream::{Opened, UNSPECIFIED, Upstream, canonical};
+use crate::clock;
+use crate::config::{Config, Interception};
+use crate::control::ControlEvent;
+use crate::error::PepError;
+use crate::flow::{Ends, Flow, Window};
+use crate::listener::Listener;
+use crate::registry::Full;
+use crate::shared::Shared;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{EventfdFlags, Timespec, eventfd};
+use rustix::io::Errno;
+use rustix::net::{SocketFlags, acceptfrom_with, getsockname, sockopt};
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, mpsc};
+use units::{Duration, Instant};
+
+/// Connections accepted before the others have their turn.
+const ACCEPT_BATCH: usize = 8;
+/// Between looks for connections that are silent for too long.
+const SWEEP: Duration = Duration::from_millis(500);
+/// Accepting rests for so long when descriptors or memory are used up.
+const ACCEPT_REST: Duration = Duration::from_millis(100);
+/// Window that a server is shown before the control thread has looked at the connection, bytes.
+const UNDECIDED: u32 = 65_535;
+/// Events taken from the kernel at once.
+const EVENTS: usize = 256;
+
+/// Tokens below a connection's, which have their lowest bit at least once set beyond these.
+const TOKEN_COMMAND: u64 = u64::MAX;
+const TOKEN_LISTENER: u64 = u64::MAX - 64;
+
+/// What a worker is told.
+#[derive(Debug)]
+pub(crate) enum WorkerCommand {
+    /// Accept here too.
+    Listen(Arc<Vec<Listener>>),
+    /// Accept nothing any more; end when the last connection has ended, or at this time.
+    Drain(Instant),
+    /// Close all and end.
+    Stop,
+}
+
+/// Tells a worker something.
+#[derive(Debug)]
+pub(crate) struct WorkerHandle {
+    sender: Sender<WorkerCommand>,
+    wake: Arc<OwnedFd>,
+}
+
+impl WorkerHandle {
+    /// Tells it.
+    pub(crate) fn tell(&self, command: WorkerCommand) {
+        // a worker that has ended need not be told anything
+        if self.sender.send(command).is_ok() {
+            let _ = rustix::io::write(&*self.wake, &1u64.to_ne_bytes());
+        }
+    }
+}
+
+/// One thread of the data path.
+pub(crate) struct Worker {
+    shared: Arc<Shared>,
+    config: Arc<Config>,
+    version: u64,
+    upstream: Upstream,
+    events: Option<Sender<ControlEvent>>,
+    epoll: OwnedFd,
+    wake: Arc<OwnedFd>,
+    commands: Receiver<WorkerCommand>,
+    listeners: Arc<Vec<Listener>>,
+    is_accepting: bool,
+    resume_at: Option<Instant>,
+    connections: Slab<Connection>,
+    pipes: PipePool,
+    queue: VecDeque<Key>,
+    now: Instant,
+    swept_at: Instant,
+    ends_at: Option<Instant>,
+}
+
+impl Worker {
+    /// A worker that accepts nothing yet.
+    pub(crate) fn new(shared: Arc<Shared>) -> Result<(Self, WorkerHandle), PepError> {
+        let system = |error: Errno| PepError::system("a worker cannot be made", error);
+        let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(system)?;
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(system)?;
+        let token = EventData::new_u64(TOKEN_COMMAND);
+        epoll::add(&epoll, &wake, token, EventFlags::IN).map_err(system)?;
+        let (sender, commands) = mpsc::channel();
+        let wake = Arc::new(wake);
+        let handle = WorkerHandle {
+            sender,
+            wake: Arc::clone(&wake),
+        };
+        let config = shared.config();
+        let worker = Self {
+            version: shared.version(),
+            upstream: Upstream::new(&config),
+            events: shared.events(),
+            pipes: PipePool::new(config.relay.pipe.get() as usize),
+            config,
+            shared,
+            epoll,
+            wake,
+            commands,
+            listeners: Arc::default(),
+            is_accepting: false,
+            resume_at: None,
+            connections: Slab::new(),
+            queue: VecDeque::new(),
+            now: clock::now(),
+            swept_at: clock::now(),
+            ends_at: None,
+        };
+        Ok((worker, handle))
+    }
+
+    /// Relays until told to stop.
+    pub(crate) fn run(mut self) {
+        let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
+        loop {
+            events.clear();
+            let timeout = self.timeout();
+            let spare = rustix::buffer::spare_capacity(&mut events);
+            if let Err(error) = epoll::wait(&self.epoll, spare, Some(&timeout))
+                && error != Errno::INTR
+            {
+                tracing::error!(%error, "a worker cannot wait for events and ends");
+                return;
+            }
+            self.now = clock::now();
+            for event in &events {
+                self.on_event(event.data.u64(), event.flags);
+            }
+            self.serve_queue();
+            if self.now.saturating_since(self.swept_at) >= SWEEP {
+                self.sweep();
+            }
+            if self.is_over() {
+                return;
+            }
+        }
+    }
+
+    fn timeout(&self) -> Timespec {
+        let nanos = if !self.queue.is_empty() {
+            0
+        } else if self.resume_at.is_some() {
+            ACCEPT_REST.as_nanos()
+        } else {
+            SWEEP.as_nanos()
+        };
+        Timespec {
+            tv_sec: 0,
+            tv_nsec: nanos as i64,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.ends_at
+            .is_some_and(|at| self.connections.len() == 0 || self.now >= at)
+    }
+
+    fn on_event(&mut self, token: u64, flags: EventFlags) {
+        if token == TOKEN_COMMAND {
+            self.take_commands();
+        } else if token >= TOKEN_LISTENER {
+            self.accept((token - TOKEN_LISTENER) as usize);
+        } else {
+            let (key, side) = untoken(token);
+            if let Some(connection) = self.connections.get_mut(key) {
+                match connection.on_event(side, flags) {
+                    Ok(()) => self.enqueue(key),
+                    Err(why) => self.end(key, Next::Reset(why)),
+                }
+            }
+        }
+    }
+
+    fn enqueue(&mut self, key: Key) {
+        if let Some(connection) = self.connections.get_mut(key)
+            && !connection.is_queued
+        {
+            connection.is_queued = true;
+            self.queue.push_back(key);
+        }
+    }
+
+    /// One turn for each connection that waits for one.
+    fn serve_queue(&mut self) {
+        for _ in 0..self.queue.len() {
+            let Some(key) = self.queue.pop_front() else {
+                return;
+            };
+            let Some(connection) = self.connections.get_mut(key) else {
+                continue;
+            };
+            connection.is_queued = false;
+            let mut means = Means {
+                pipes: &mut self.pipes,
+                registry: &self.shared.registry,
+                limits: &self.config.limits,
+            };
+            match connection.advance(&mut means, &self.shared.counters, self.now) {
+                Next::Wait => {}
+                Next::Again => self.enqueue(key),
+                Next::Established => self.on_established(key),
+                over @ (Next::Finished | Next::Reset(_)) => self.end(key, over),
+            }
+        }
+    }
+
+    fn on_established(&mut self, key: Key) {
+        if let Some(connection) = self.connections.get_mut(key) {
+            self.shared.counters.established.one();
+            if let Some(events) = &self.events {
+                let flow = &connection.flow;
+                flow.meters.wan_rtt.sample(&flow.wan);
+                // the control thread may have ended before the workers
+                let _ = events.send(ControlEvent::Opened(Arc::downgrade(flow)));
+            }
+        }
+        self.enqueue(key);
+    }
+
+    fn take_commands(&mut self) {
+        let mut word = [0; 8];
+        let _ = rustix::io::read(&*self.wake, &mut word);
+        while let Ok(command) = self.commands.try_recv() {
+            match command {
+                WorkerCommand::Listen(listeners) => {
+                    self.listeners = listeners;
+                    self.listen();
+                }
+                WorkerCommand::Drain(at) => {
+                    self.unlisten();
+                    self.listeners = Arc::default();
+                    self.resume_at = None;
+                    self.ends_at = Some(at);
+                }
+                WorkerCommand::Stop => {
+                    self.unlisten();
+                    self.ends_at = Some(self.now);
+                }
+            }
+        }
+    }
+
+    fn listen(&mut self) {
+        for (i, listener) in self.listeners.iter().enumerate() {
+            let token = EventData::new_u64(TOKEN_LISTENER + i as u64);
+            let flags = EventFlags::IN | EventFlags::EXCLUSIVE;
+            if let Err(error) = epoll::add(&self.epoll, &listener.socket, token, flags) {
+                tracing::error!(%error, "a worker cannot listen");
+            }
+        }
+        self.is_accepting = true;
+        self.resume_at = None;
+    }
+
+    fn unlisten(&mut self) {
+        if core::mem::take(&mut self.is_accepting) {
+            for listener in self.listeners.iter() {
+                let _ = epoll::delete(&self.epoll, &listener.socket);
+            }
+        }
+    }
+
+    fn accept(&mut self, index: usize) {
+        let listeners = Arc::clone(&self.listeners);
+        let Some(listener) = listeners.get(index) else {
+            return;
+        };
+        for _ in 0..ACCEPT_BATCH {
+            if !self.is_accepting {
+                return;
+            }
+            let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+            match acceptfrom_with(&listener.socket, flags) {
+                Ok((socket, address)) => {
+                    self.shared.counters.accepted.one();
+                    let address = address.and_then(|a| SocketAddr::try_from(a).ok());
+                    if let Some(client) = address {
+                        self.take(socket, canonical(client));
+                    }
+                }
+                Err(Errno::AGAIN) => return,
+                Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
+                    self.rest();
+                    return;
+                }
+                // the client has already gone, or its packets were refused: the next one may do
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Stops accepting for a moment.
+    fn rest(&mut self) {
+        self.shared.counters.accept_pauses.one();
+        self.unlisten();
+        self.resume_at = Some(self.now + ACCEPT_REST);
+    }
+
+    /// A client has connected: connects onward for it.
+    fn take(&mut self, socket: OwnedFd, client: SocketAddr) {
+        let counters = &self.shared.counters;
+        let server = match &self.config.interception {
+            Interception::Transparent(_) => {
+                let address = getsockname(&socket).ok();
+                let address = address.and_then(|a| SocketAddr::try_from(a).ok());
+                address.map_or(UNSPECIFIED, canonical)
+            }
+            Interception::Explicit(explicit) => {
+                if !explicit.allow.iter().any(|p| p.contains(client.ip())) {
+                    counters.refused_client.one();
+                    reset(socket);
+                    return;
+                }
+                explicit.upstream
+            }
+        };
+        let entered = self.shared.registry.enter(client.ip(), &self.config.limits);
+        let (id, ue) = match entered {
+            Ok(entered) => entered,
+            Err(full) => {
+                match full {
+                    Full::Total => counters.refused_total.one(),
+                    Full::Ue => counters.refused_ue.one(),
+                }
+                reset(socket);
+                return;
+            }
+        };
+        let opened = match self.upstream.open(client, server) {
+            Ok(opened) => opened,
+            Err(error) => {
+                tracing::debug!(%client, %server, %error, "no connection onward");
+                counters.upstream_failed.one();
+                self.shared.registry.leave(&ue);
+                reset(socket);
+                return;
+            }
+        };
+        if opened.has_other_port {
+            counters.port_changed.one();
+        }
+        let ends = Ends {
+            id,
+            client,
+            server,
+            opened_at: self.now,
+            ue,
+            most_unsent: u32::try_from(self.config.relay.unsent.get()).unwrap_or(u32::MAX),
+        };
+        self.begin(ends, socket, opened);
+    }
+
+    fn begin(&mut self, ends: Ends, ran: OwnedFd, opened: Opened) {
+        let window = self.initial_window(&ends, &opened);
+        let flow = Arc::new(Flow::new(ends, (ran, opened.socket), window));
+        self.shared.registry.add(&flow);
+        let connection = Connection::new(Arc::clone(&flow), self.now);
+        let key = self.connections.insert(connection);
+        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        for (side, socket) in [(Side::Ran, &flow.ran), (Side::Wan, &flow.wan)] {
+            let token = EventData::new_u64(token(key, side));
+            if let Err(error) = epoll::add(&self.epoll, socket, token, flags) {
+                self.end(key, Next::Reset(Why::Broken(error)));
+                return;
+            }
+        }
+    }
+
+    /// The receive window towards the server: less than its buffer where the bounds of memory,
+    /// divided by the connections there are, do not leave that much.
+    fn initial_window(&self, ends: &Ends, opened: &Opened) -> Window {
+        const MIN_BUFFER: u64 = 65_536;
+        let (limits, registry) = (&self.config.limits, &self.shared.registry);
+        let part =
+            |memory: units::Bytes, connections: usize| memory.get() / 2 / connections.max(1) as u64;
+        let of_ue = ends.ue.connections.load(Ordering::Relaxed);
+        let whole = self.config.relay.receive_buffer.get();
+        let most = whole
+            .min(part(limits.memory_per_ue, of_ue))
+            .min(part(limits.memory, registry.connections()))
+            .max(MIN_BUFFER);
+        let most = u32::try_from(most).unwrap_or(u32::MAX);
+        // what has been shown cannot be taken back: little, until somebody has decided
+        let shown = if self.events.is_some() {
+            most.min(UNDECIDED)
+        } else {
+            most
+        };
+        if opened.is_locked {
+            // a socket that has failed already may refuse
+            let _ = crate::sys::set_window_clamp(&opened.socket, shown);
+        }
+        Window::new(most, shown, crate::listener::USUAL_MSS)
+    }
+
+    /// Closes a connection.
+    fn end(&mut self, key: Key, how: Next) {
+        let Some(mut connection) = self.connections.remove(key) else {
+            return;
+        };
+        let mut means = Means {
+            pipes: &mut self.pipes,
+            registry: &self.shared.registry,
+            limits: &self.config.limits,
+        };
+        connection.abandon(&mut means);
+        let flow = &connection.flow;
+        self.shared.registry.remove(flow);
+        if let Some(events) = &self.events {
+            let _ = events.send(ControlEvent::Closed(flow.id));
+        }
+        match how {
+            Next::Reset(why) => {
+                count_reset(&self.shared, why);
+                tracing::debug!(
+                    flow = flow.id, client = %flow.client, server = %flow.server, ?why, "reset"
+                );
+                for socket in [&flow.ran, &flow.wan] {
+                    set_reset(socket);
+                }
+            }
+            _ => self.shared.counters.finished.one(),
+        }
+    }
+
+    /// Looks for silent connections, a new configuration, and whether to accept again.
+    fn sweep(&mut self) {
+        self.swept_at = self.now;
+        if self.version != self.shared.version() {
+            self.version = self.shared.version();
+            self.config = self.shared.config();
+            self.upstream = Upstream::new(&self.config);
+            self.pipes
+                .set_capacity(self.config.relay.pipe.get() as usize);
+        }
+        let limits = &self.config.limits;
+        let overdue: Vec<(Key, Why)> = self
+            .connections
+            .iter()
+            .filter_map(|(key, c)| c.overdue(self.now, limits).map(|why| (key, why)))
+            .collect();
+        for (key, why) in overdue {
+            self.end(key, Next::Reset(why));
+        }
+        if self.resume_at.is_some_and(|at| self.now >= at) {
+            self.listen();
+        }
+    }
+}
+
+impl Drop for Worker {
+    /// Connections that are still there end by a reset: their peers must not wait for them.
+    fn drop(&mut self) {
+        let keys: Vec<Key> = self.connections.iter().map(|(key, _)| key).collect();
+        for key in keys {
+            self.end(key, Next::Reset(Why::Stop));
+        }
+    }
+}
+
+fn count_reset(shared: &Shared, why: Why) {
+    let counters = &shared.counters;
+    match why {
+        Why::Upstream(_) => counters.upstream_failed.one(),
+        Why::Handshake => counters.handshake_timeouts.one(),
+        Why::Idle => counters.idle_timeouts.one(),
+        Why::Broken(_) | Why::Stop => counters.resets.one(),
+    }
+}
+
+/// Has a socket end by a reset when it is closed.
+fn set_reset(socket: &OwnedFd) {
+    // a socket whose connection has already gone may refuse
+    let _ = sockopt::set_socket_linger(socket, Some(std::time::Duration::ZERO));
+}
+
+/// Closes a socket by a reset.
+fn reset(socket: OwnedFd) {
+    set_reset(&socket);
+    drop(socket);
+}
+
+fn token(key: Key, side: Side) -> u64 {
+    u64::from(key.generation) << 33 | u64::from(key.index) << 1 | u64::from(side == Side::Wan)
+}
+
+fn untoken(token: u64) -> (Key, Side) {
+    let key = Key {
+        index: (token >> 1) as u32,
+        generation: (token >> 33) as u32,
+    };
+    let side = if token & 1 == 1 { Side::Wan } else { Side::Ran };
+    (key, side)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_tell_key_and_side_and_are_none_of_the_reserved() {
+        let last = Key {
+            index: 0x00ff_ffff,
+            generation: 0x7fff_ffff,
+        };
+        for key in [
+            Key {
+                index: 0,
+                generation: 0,
+            },
+            last,
+        ] {
+            for side in [Side::Ran, Side::Wan] {
+                let token = token(key, side);
+                assert_eq!(untoken(token), (key, side));
+                assert!(token < TOKEN_LISTENER);
+            }
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! Bounds hold, whatever clients and servers do.
+
+use crate::support::daemon::{Daemon, TRANSPARENT};
+use crate::support::radio::{Radio, report};
+use crate::support::traffic::{TIMEOUT, accept, connect, receive, send};
+use crate::support::{CLIENT, Hosts};
+use crate::{Test, server_at, split};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::Duration;
+
+pub const TESTS: &[Test] = &[
+    (
+        "a_client_that_never_reads_fills_nothing",
+        a_client_that_never_reads_fills_nothing,
+    ),
+    (
+        "slow_and_silent_servers_are_waited_for",
+        slow_and_silent_servers_are_waited_for,
+    ),
+    (
+        "silence_beyond_the_limit_ends",
+        silence_beyond_the_limit_ends,
+    ),
+    (
+        "connections_of_a_ue_are_bounded",
+        connections_of_a_ue_are_bounded,
+    ),
+    (
+        "connections_in_all_are_bounded",
+        connections_in_all_are_bounded,
+    ),
+    (
+        "a_client_that_vanishes_is_noticed",
+        a_client_that_vanishes_is_noticed,
+    ),
+    (
+        "a_radio_that_stalls_for_ten_seconds_goes_on",
+        a_radio_that_stalls_for_ten_seconds_goes_on,
+    ),
+    (
+        "a_storm_of_connections_passes",
+        a_storm_of_connections_passes,
+    ),
+];
+
+/// Resident memory of the daemon, bytes, of its own and as sockets' buffers cannot show.
+fn own_memory(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
+    let line = status.lines().find_map(|l| l.strip_prefix("RssAnon:"));
+    let kib = line.and_then(|l| l.trim().split(' ').next()?.parse::<u64>().ok());
+    kib.expect("a number") * 1_024
+}
+
+fn a_client_that_never_reads_fills_nothing() {
+    let Some(hosts) = Hosts::try_new("a_client_that_never_reads_fills_nothing") else {
+        return;
+    };
+    let daemon = Daemon::start(&hosts.proxy, &split("[limits]\nmemory-per-ue = \"2 MB\"\n"));
+    let (address, listener) = server_at(&hosts, 5_301);
+    let mut pairs = Vec::new();
+    let mut sent = Vec::new();
+    for _ in 0..8 {
+        let near = connect(&hosts.client, address).expect("connected");
+        let (far, _) = accept(&listener);
+        far.set_nonblocking(true).expect("set");
+        pairs.push((near, far));
+        sent.push(0);
+    }
+    // servers push until nothing moves for a second
+    let mut quiet = 0;
+    while quiet < 100 {
+        let before: usize = sent.iter().sum();
+        for ((_, far), sent) in pairs.iter().zip(&mut sent) {
+            let mut far: &TcpStream = far;
+            while let Ok(n) = far.write(&[0; 65_536]) {
+                *sent += n;
+            }
+        }
+        quiet = if sent.iter().sum::<usize>() == before {
+            quiet + 1
+        } else {
+            0
+        };
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let waiting = daemon.status()["waiting_bytes"].as_u64().expect("a number");
+    // each empty pipe may take a little whatever the bound
+    assert!(waiting <= 2_000_000 + 8 * 65_536, "{waiting} bytes wait");
+    assert!(
+        waiting > 100_000,
+        "{waiting} bytes wait: the test fills nothing"
+    );
+    assert!(own_memory(daemon.child.id()) < 40_000_000);
+    // a reader that comes late gets everything, in order of the flow it reads
+    let (near, far) = pairs.remove(0);
+    far.set_nonblocking(false).expect("set");
+    far.shutdown(Shutdown::Write).expect("shut");
+    let mut bytes = Vec::new();
+    (&near).read_to_end(&mut bytes).expect("received");
+    assert_eq!(bytes.len(), sent[0]);
+    drop(pairs);
+    daemon.wait_until("nothing waits", || daemon.status()["waiting_bytes"] == 0);
+}
+
+fn slow_and_silent_servers_are_waited_for() {
+    let Some(hosts) = Hosts::try_new("slow_and_silent_servers_are_waited_for") else {
+        return;
+    };
+    let daemon = Daemon::start(&hosts.proxy, &split("[limits]\nidle = \"3 s\"\n"));
+    let (address, listener) = server_at(&hosts, 5_302);
+    let near = connect(&hosts.client, address).expect("connected");
+    let (far, _) = accept(&listener);
+    // five bytes, each long after the last: together longer than the limit of silence
+    for _ in 0..5 {
+        std::thread::sleep(Duration::from_secs(1));
+        (&far).write_all(b"x").expect("sent");
+        (&near)
+            .read_exact(&mut [0])
+            .expect("it comes at once, uncorked");
+    }
+    assert_eq!(daemon.status()["connections"], 1);
+    assert_eq!(daemon.count("idle_timeouts"), 0);
+}
+
+fn silence_beyond_the_limit_ends() {
+    let Some(hosts) = Hosts::try_new("silence_beyond_the_limit_ends") else {
+        return;
+    };
+    let limits = "[limits]\nidle = \"60 s\"\nhalf-closed = \"700 ms\"\n";
+    let daemon = Daemon::start(&hosts.proxy, &split(limits));
+    let (address, listener) = server_at(&hosts, 5_303);
+    let open = connect(&hosts.client, address).expect("connected");
+    let _far_open = accept(&listener);
+    let near = connect(&hosts.client, address).expect("connected");
+    let (far, _) = accept(&listener);
+    near.shutdown(Shutdown::Write).expect("shut");
+    assert_eq!(receive(&far).expect("the end"), 0);
+    daemon.wait_until("the half-closed one ends", || {
+        daemon.count("idle_timeouts") == 1
+    });
+    assert_eq!(daemon.status()["connections"], 1, "the other has more time");
+    drop(open);
+}
+
+fn connections_of_a_ue_are_bounded() {
+    let Some(hosts) = Hosts::try_new("connections_of_a_ue_are_bounded") else {
+        return;
+    };
+    let daemon = Daemon::start(&hosts.proxy, &split("[limits]\nconnections-per-ue = 3\n"));
+    let (address, listener) = server_at(&hosts, 5_304);
+    let mut pairs = Vec::new();
+    for _ in 0..3 {
+        let near = connect(&hosts.client, address).expect("connected");
+        pairs.push((near, accept(&listener)));
+    }
+    let fourth = connect(&hosts.client, address);
+    let is_refused = fourth.is_err_and(|_| true) || daemon.count("refused_ue") == 1;
+    assert!(is_refused);
+    daemon.wait_until("it is counted", || daemon.count("refused_ue") == 1);
+    pairs.pop();
+    daemon.wait_until("one has gone", || daemon.status()["connections"] == 2);
+    let again = connect(&hosts.client, address).expect("connected");
+    let (far, _) = accept(&listener);
+    send(&far, 10_000).expect("sent");
+    drop(far);
+    assert_eq!(receive(&again).expect("received"), 10_000);
+}
+
+fn connections_in_all_are_bounded() {
+    let Some(hosts) = Hosts::try_new("connections_in_all_are_bounded") else {
+        return;
+    };
+    hosts.client.sh("ip addr add 10.45.0.3/24 dev c0");
+    let daemon = Daemon::start(&hosts.proxy, &split("[limits]\nconnections = 2\n"));
+    let (address, listener) = server_at(&hosts, 5_306);
+    let mut pairs: Vec<_> = (0..2)
+        .map(|_| {
+            let near = connect(&hosts.client, address).expect("connected");
+            (near, accept(&listener))
+        })
+        .collect();
+    // another UE's turn, which has none yet
+    let third = hosts.client.enter(|| {
+        use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+        let socket = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+        let other = std::net::SocketAddr::new([10, 45, 0, 3].into(), 0);
+        bind(&socket, &other).expect("bound");
+        connect(&socket, &address).map(|()| TcpStream::from(socket))
+    });
+    if let Ok(mut near) = third {
+        near.set_read_timeout(Some(TIMEOUT)).expect("set");
+        assert!(near.read(&mut [0]).is_err(), "it is reset");
+    }
+    daemon.wait_until("it is counted", || daemon.count("refused_total") == 1);
+    pairs.pop();
+    daemon.wait_until("one has gone", || daemon.status()["connections"] == 1);
+    let again = connect(&hosts.client, address).expect("connected");
+    let (far, _) = accept(&listener);
+    send(&far, 10_000).expect("sent");
+    drop(far);
+    assert_eq!(receive(&again).expect("received"), 10_000);
+}
+
+fn a_client_that_vanishes_is_noticed() {
+    let Some(hosts) = Hosts::try_new("a_client_that_vanishes_is_noticed") else {
+        return;
+    };
+    let keepalive = "[keepalive]\nidle = \"1 s\"\ninterval = \"1 s\"\nprobes = 1\n";
+    let daemon = Daemon::start(&hosts.proxy, &split(keepalive));
+    let (address, listener) = server_at(&hosts, 5_307);
+    let _near = connect(&hosts.client, address).expect("connected");
+    let (mut far, _) = accept(&listener);
+    hosts.client.sh("ip link set c0 down");
+    assert!(far.read(&mut [0]).is_err(), "the server is told");
+    daemon.wait_until("it is counted", || daemon.count("resets") == 1);
+    assert_eq!(daemon.status()["connections"], 0);
+}
+
+fn a_radio_that_stalls_for_ten_seconds_goes_on() {
+    const STALL: Duration = Duration::from_secs(10);
+    let Some(hosts) = Hosts::try_new("a_radio_that_stalls_for_ten_seconds_goes_on") else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    // it goes on to report the capacity that it will have again
+    let radio = Radio::start(&folder.path().join("radio"), |n, at| {
+        report(&[CLIENT.into()], n, at, 500_000_000)
+    });
+    let config = format!("{TRANSPARENT}[reports]\nsource = \"unix:{{dir}}/radio\"\n");
+    let daemon = Daemon::start_in(&hosts.proxy, folder, &config, &[]);
+    daemon.wait_until("it follows", || {
+        daemon.status()["control"]["cells"][0]["state"] == "following"
+    });
+    let (address, listener) = server_at(&hosts, 5_308);
+    let near = connect(&hosts.client, address).expect("connected");
+    let (far, _) = accept(&listener);
+    const BYTES: usize = 400_000_000;
+    let sender = std::thread::spawn(move || {
+        far.set_write_timeout(Some(TIMEOUT)).expect("set");
+        send(&far, BYTES)
+    });
+    let receiver = std::thread::spawn(move || receive(&near));
+    let state = || daemon.status();
+    daemon.wait_until("it is under way", || {
+        state()["counters"]["bytes_down"].as_u64() > Some(5_000_000)
+    });
+    // packets to the UE are lost, all of them
+    hosts.client.sh(
+        "nft 'add table inet stall; add chain inet stall every { type filter hook prerouting \
+         priority -300; policy drop; }'",
+    );
+    std::thread::sleep(Duration::from_secs(1));
+    let before = state();
+    std::thread::sleep(STALL - Duration::from_secs(1));
+    let after = state();
+    let down = |status: &Value| status["counters"]["bytes_down"].as_u64().expect("a number");
+    let still = down(&after) - down(&before);
+    assert!(
+        still < 2_000_000,
+        "{still} bytes went into a radio that stands still"
+    );
+    let waiting = after["waiting_bytes"].as_u64().expect("a number");
+    let buffered = after["control"]["ues"][0]["buffered_bytes"].as_u64();
+    // a pipe, what a socket takes and has not sent, and the receive buffer with what the kernel adds
+    assert!(
+        waiting < 2_000_000 && buffered < Some(11_000_000),
+        "{after}"
+    );
+    assert_eq!(after["connections"], 1);
+    hosts.client.sh("nft delete table inet stall");
+    assert_eq!(receiver.join().expect("an end").expect("received"), BYTES);
+    sender.join().expect("an end").expect("sent");
+    drop(radio);
+}
+
+fn a_storm_of_connections_passes() {
+    let Some(hosts) = Hosts::try_new("a_storm_of_connections_passes") else {
+        return;
+    };
+    const THREADS: usize = 16;
+    const EACH: usize = 150;
+    let daemon = Daemon::start(
+        &hosts.proxy,
+        &split("[limits]\nconnections-per-ue = 9000\n"),
+    );
+    let (address, listener) = server_at(&hosts, 5_305);
+    let server = std::thread::spawn(move || {
+        for _ in 0..THREADS * EACH {
+            let (far, _) = accept(&listener);
+            send(&far, 100).expect("sent");
+        }
+    });
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                for _ in 0..EACH {
+                    let near = connect(&hosts.client, address).expect("connected");
+                    near.set_read_timeout(Some(TIMEOUT)).expect("set");
+                    assert_eq!(receive(&near).expect("received"), 100);
+                }
+            });
+        }
+    });
+    server.join().expect("all were served");
+    let all = (THREADS * EACH) as u64;
+    daemon.wait_until("all have finished", || {
+        daemon.count("finished") + daemon.count("resets") == all
+    });
+    assert_eq!(daemon.count("established"), all);
+    assert_eq!(daemon.status()["connections"], 0);
+}

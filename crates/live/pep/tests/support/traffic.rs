@@ -1,0 +1,66 @@
+//! Servers and clients of tests.
+
+use super::Namespace;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+/// Nothing here waits longer: a hang is a failure.
+pub const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// A listener in a namespace.
+pub fn listen(host: &Namespace, address: SocketAddr) -> TcpListener {
+    host.enter(|| TcpListener::bind(address))
+        .expect("a listener")
+}
+
+/// A connection from a namespace, which does not wait for ever.
+pub fn connect(host: &Namespace, address: SocketAddr) -> std::io::Result<TcpStream> {
+    let stream = host.enter(|| TcpStream::connect_timeout(&address, TIMEOUT))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
+    Ok(stream)
+}
+
+/// The next connection to a listener.
+pub fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+    let (stream, peer) = listener.accept().expect("a connection");
+    stream.set_read_timeout(Some(TIMEOUT)).expect("set");
+    stream.set_write_timeout(Some(TIMEOUT)).expect("set");
+    (stream, peer)
+}
+
+/// Bytes that tell their place: what is lost, repeated or moved shows.
+pub fn pattern(start: usize, length: usize) -> Vec<u8> {
+    (start..start + length)
+        .map(|i| (i as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0])
+        .collect()
+}
+
+/// Sends so many bytes of the pattern.
+pub fn send(mut to: &TcpStream, bytes: usize) -> std::io::Result<()> {
+    let mut sent = 0;
+    while sent < bytes {
+        let n = (bytes - sent).min(65_536);
+        to.write_all(&pattern(sent, n))?;
+        sent += n;
+    }
+    Ok(())
+}
+
+/// Reads to the end; every byte must be the pattern's. Gives their number.
+pub fn receive(mut from: &TcpStream) -> std::io::Result<usize> {
+    let mut buffer = vec![0; 65_536];
+    let mut received = 0;
+    loop {
+        let n = from.read(&mut buffer)?;
+        if n == 0 {
+            return Ok(received);
+        }
+        assert!(
+            buffer[..n] == pattern(received, n)[..],
+            "other bytes than were sent, from {received} on"
+        );
+        received += n;
+    }
+}

@@ -1,0 +1,571 @@
+//! A client for downloads: by the plain protocol, or by HTTP/3.
+
+use crate::metered::{Meter, Metered, Reported, Reports};
+use crate::protocol::{MAX_TRAILER_BYTES, REPORTS_HEADER, Request, RequestError};
+use crate::server::H3;
+use crate::tls::{self, Trust};
+use crate::{ALPN, QuicError, content, epoch};
+use bytes::Buf;
+use cc::cdbe::estimator::{self, Estimator};
+use http::Uri;
+use quinn::{ClientConfig, Connection, Endpoint, EndpointConfig, TransportConfig, VarInt};
+use quinn_cc::{AdapterFactory, Monitor, Reporting, RttSummary, allow_reports};
+use serde_json::Value;
+use std::future::poll_fn;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::task::JoinSet;
+use units::{BitRate, Bytes, Duration};
+
+/// What a client takes ahead of its application: enough for 1 Gbit/s at 130 ms.
+const RECEIVE_WINDOW: u32 = 16 << 20;
+/// The port of a URL that names none (RFC 9114 3.1).
+const HTTPS: u16 = 443;
+
+/// Between the beginnings of two attempts (RFC 8305 8).
+const STAGGER: std::time::Duration = std::time::Duration::from_millis(250);
+/// Most addresses of a host that are tried.
+const MAX_ADDRESSES: usize = 8;
+
+/// How a client connects.
+#[derive(Clone, Debug)]
+pub struct ClientOptions {
+    /// Which servers it believes.
+    pub trust: Trust,
+    /// Where it sends from; none: any address, as the server's address needs.
+    pub bind: Option<SocketAddr>,
+    /// The path's MTU in bytes of UDP payload, 1200 to 65527, where it is known.
+    pub mtu: Option<u16>,
+    /// How it measures its bandwidth, which it reports to servers that take reports (CDBE); none: it
+    /// reports nothing.
+    pub report: Option<estimator::Config>,
+}
+
+impl Default for ClientOptions {
+    /// Believes the system's authorities.
+    fn default() -> Self {
+        Self {
+            trust: Trust::System,
+            bind: None,
+            mtu: None,
+            report: None,
+        }
+    }
+}
+
+/// What is downloaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// So much, by the plain protocol.
+    Plain {
+        /// The server: `HOST:PORT`.
+        server: String,
+        /// How much.
+        size: Bytes,
+        /// At most so fast.
+        rate: Option<BitRate>,
+    },
+    /// A URL, by HTTP/3.
+    Http(Uri),
+}
+
+/// Who measured round-trip times and losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeenBy {
+    /// The server, of what it sent: the plain protocol tells it.
+    Server,
+    /// The client, of the little that it sent itself.
+    Client,
+}
+
+impl SeenBy {
+    /// Its name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Client => "client",
+        }
+    }
+}
+
+/// A download that has succeeded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Download {
+    /// The status of HTTP; none by the plain protocol.
+    pub status: Option<u16>,
+    /// Payload that arrived.
+    pub bytes: Bytes,
+    /// From the first packet of the handshake to the last byte.
+    pub took: Duration,
+    /// Until the handshake was done.
+    pub handshake: Duration,
+    /// Until the first byte was there; the whole time if none came.
+    pub first_byte: Duration,
+    /// Who measured what follows.
+    pub seen_by: SeenBy,
+    /// Round-trip times; none if there was no sample.
+    pub rtt: Option<RttSummary>,
+    /// Packets lost.
+    pub lost_packets: u64,
+    /// Recovery episodes.
+    pub congestion_events: u64,
+    /// Losses that were repeated silently.
+    pub silent_losses: u64,
+    /// What was reported of the bandwidth; none if nothing was to be.
+    pub reported: Option<Reported>,
+}
+
+impl Download {
+    /// Payload over the time from the first packet to the last byte.
+    pub fn goodput(&self) -> BitRate {
+        match self.took.is_zero() {
+            true => BitRate::from_bps(0),
+            false => BitRate::from_bytes_per(self.bytes, self.took),
+        }
+    }
+}
+
+/// Downloads, each over a connection of its own. Works in the tokio runtime in which it is made.
+#[derive(Debug)]
+pub struct Client {
+    options: ClientOptions,
+}
+
+/// Takes what arrives, in order; an error ends the download.
+pub type Sink<'a> = dyn FnMut(&[u8]) -> io::Result<()> + Send + 'a;
+
+/// Downloads in a runtime of its own, for programs without one. Blocks.
+///
+/// # Errors
+/// As [`Client::get`].
+pub fn download(
+    client: &Client,
+    target: &Target,
+    sink: &mut Sink<'_>,
+) -> Result<Download, QuicError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(QuicError::System)?;
+    runtime.block_on(client.get(target, sink))
+}
+
+/// A download as it goes on.
+struct Progress<'a, 'b> {
+    began: Instant,
+    received: u64,
+    first_byte: Option<Duration>,
+    sink: &'a mut Sink<'b>,
+}
+
+impl Progress<'_, '_> {
+    fn elapsed(&self) -> Duration {
+        let nanos = self.began.elapsed().as_nanos();
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Result<(), QuicError> {
+        if self.first_byte.is_none() {
+            self.first_byte = Some(self.elapsed());
+        }
+        self.received += bytes.len() as u64;
+        (self.sink)(bytes).map_err(QuicError::Sink)
+    }
+}
+
+impl Client {
+    /// A client of these options.
+    pub fn new(options: ClientOptions) -> Self {
+        Self { options }
+    }
+
+    /// Downloads; what arrives goes to `sink`.
+    ///
+    /// # Errors
+    /// No connection, one that is lost, an answer that is none, or a sink that takes no more.
+    pub async fn get(&self, target: &Target, sink: &mut Sink<'_>) -> Result<Download, QuicError> {
+        let began = Instant::now();
+        let mut progress = Progress {
+            began,
+            received: 0,
+            first_byte: None,
+            sink,
+        };
+        let monitor = Monitor::new();
+        let (host, port, protocol) = target.server()?;
+        let made = self.connect(&host, port, protocol, &monitor).await?;
+        let (endpoint, connection) = (made.endpoint, made.connection);
+        let mut reports = Reports::new(made.meter);
+        progress.began = made.began;
+        let handshake = progress.elapsed();
+        let done = exchange(&connection, target, &mut reports, &mut progress).await;
+        let took = progress.elapsed();
+        let done = done.map(|(status, summary)| {
+            let mut download = Download {
+                status,
+                bytes: Bytes::new(progress.received),
+                took,
+                handshake,
+                first_byte: progress.first_byte.unwrap_or(took),
+                seen_by: SeenBy::Client,
+                rtt: monitor.rtts(),
+                lost_packets: connection.stats().path.lost_packets,
+                congestion_events: monitor.totals().congestion_events,
+                silent_losses: 0,
+                reported: reports.told(),
+            };
+            if let Some(summary) = summary {
+                download.tell(&summary);
+            }
+            download
+        });
+        // after a refusal too: the server would keep the connection until it is idle for too long
+        connection.close(VarInt::from_u32(0), b"");
+        // the close is sent before the socket goes
+        let parting = std::time::Duration::from_secs(1);
+        let _ = tokio::time::timeout(parting, endpoint.wait_idle()).await;
+        done
+    }
+
+    /// To the first of the host's addresses that answers. Each gets a little time before the next is
+    /// tried beside it (RFC 8305 5).
+    async fn connect(
+        &self,
+        host: &str,
+        port: u16,
+        protocol: &[u8],
+        monitor: &Monitor,
+    ) -> Result<Made, QuicError> {
+        let addresses = resolve(host, port, self.options.bind).await?;
+        let mut config = ClientConfig::new(Arc::new(tls::client(&self.options.trust, protocol)?));
+        let mut transport = TransportConfig::default();
+        transport.stream_receive_window(VarInt::from_u32(RECEIVE_WINDOW));
+        if let Some(mtu) = self.options.mtu {
+            transport.initial_mtu(mtu).mtu_discovery_config(None);
+        }
+        if self.options.report.is_some() {
+            allow_reports(&mut transport);
+        }
+        let factory = AdapterFactory::named(epoch(), "cubic", None)?.with_monitor(monitor.clone());
+        transport.congestion_controller_factory(Arc::new(factory));
+        config.transport_config(Arc::new(transport));
+        let mut attempts = JoinSet::new();
+        for (turn, address) in (0..).zip(addresses) {
+            let (config, host, bind) = (config.clone(), host.to_owned(), self.options.bind);
+            let meter = self.options.report.map(|config| {
+                let reporting = Reporting::new(Box::new(Estimator::new(config)));
+                Meter::new(reporting, address, monitor.clone())
+            });
+            attempts.spawn(async move {
+                tokio::time::sleep(STAGGER * turn).await;
+                attempt(address, bind, config, &host, meter).await
+            });
+        }
+        let mut fault = None;
+        while let Some(ended) = attempts.join_next().await {
+            match ended.map_err(|error| QuicError::System(error.into()))? {
+                Ok(made) => return Ok(made),
+                Err(error) => fault = fault.or(Some(error)),
+            }
+        }
+        Err(fault.unwrap_or_else(|| no_address(host, "has no address")))
+    }
+}
+
+/// A connection, and when its first packet left.
+struct Made {
+    endpoint: Endpoint,
+    connection: Connection,
+    meter: Option<Meter>,
+    began: Instant,
+}
+
+/// An endpoint whose socket tells the meter what arrives, if there is one.
+fn endpoint(bind: SocketAddr, meter: Option<&Meter>) -> io::Result<Endpoint> {
+    let Some(meter) = meter else {
+        return Endpoint::client(bind);
+    };
+    let runtime =
+        quinn::default_runtime().ok_or_else(|| io::Error::other("not in a tokio runtime"))?;
+    let socket = runtime.wrap_udp_socket(UdpSocket::bind(bind)?)?;
+    let socket = Arc::new(Metered::new(socket, meter.clone()));
+    Endpoint::new_with_abstract_socket(EndpointConfig::default(), None, socket, runtime)
+}
+
+async fn attempt(
+    address: SocketAddr,
+    bind: Option<SocketAddr>,
+    config: ClientConfig,
+    host: &str,
+    meter: Option<Meter>,
+) -> Result<Made, QuicError> {
+    let bind = bind.unwrap_or_else(|| any(address));
+    let endpoint = endpoint(bind, meter.as_ref()).map_err(|source| QuicError::Socket {
+        address: bind,
+        source,
+    })?;
+    let fault = |problem: String| QuicError::Connection { address, problem };
+    let began = Instant::now();
+    let connection = endpoint
+        .connect_with(config, address, host)
+        .map_err(|error| fault(error.to_string()))?
+        .await
+        .map_err(|error| fault(error.to_string()))?;
+    Ok(Made {
+        endpoint,
+        connection,
+        meter,
+        began,
+    })
+}
+
+impl Download {
+    /// What the server says that it saw.
+    fn tell(&mut self, summary: &Value) {
+        let time = |key: &str| summary[key].as_f64().map(Duration::from_secs_f64);
+        let count = |key: &str| summary[key].as_u64().unwrap_or(0);
+        let rtt = || {
+            Some(RttSummary {
+                samples: count("rtt_samples"),
+                min: time("rtt_min_seconds")?,
+                mean: time("rtt_mean_seconds")?,
+                p95: time("rtt_p95_seconds")?,
+            })
+        };
+        self.seen_by = SeenBy::Server;
+        self.rtt = rtt();
+        self.lost_packets = count("lost_packets");
+        self.congestion_events = count("congestion_events");
+        self.silent_losses = count("silent_losses");
+    }
+}
+
+fn lost(connection: &Connection, problem: impl std::fmt::Display) -> QuicError {
+    QuicError::Connection {
+        address: connection.remote_address(),
+        problem: problem.to_string(),
+    }
+}
+
+/// What is asked for: the status of HTTP, and what the server says of the download.
+async fn exchange(
+    connection: &Connection,
+    target: &Target,
+    reports: &mut Reports,
+    progress: &mut Progress<'_, '_>,
+) -> Result<(Option<u16>, Option<Value>), QuicError> {
+    match target {
+        Target::Plain { size, rate, .. } => {
+            let (size, rate) = (*size, *rate);
+            reports.start(connection);
+            let told = plain(connection, Request { size, rate }, progress).await?;
+            Ok((None, told))
+        }
+        Target::Http(uri) => {
+            let status = http3(connection, uri, reports, progress).await?;
+            Ok((Some(status), None))
+        }
+    }
+}
+
+/// A download by the plain protocol, and what the server says of it.
+async fn plain(
+    connection: &Connection,
+    request: Request,
+    progress: &mut Progress<'_, '_>,
+) -> Result<Option<Value>, QuicError> {
+    let fault = |error: &dyn std::fmt::Display| lost(connection, error);
+    let (mut send, mut receive) = connection.open_bi().await.map_err(|e| fault(&e))?;
+    let asked = send.write_all(request.encode().as_bytes()).await;
+    asked.map_err(|e| fault(&e))?;
+    // it has not been finished before
+    let _ = send.finish();
+    let size = request.size.get();
+    let mut trailer = Vec::new();
+    loop {
+        let chunk = match receive.read_chunk(usize::MAX, true).await {
+            Ok(Some(chunk)) => chunk.bytes,
+            Ok(None) => break,
+            Err(quinn::ReadError::Reset(code)) => {
+                return Err(match RequestError::from_code(code.into_inner()) {
+                    Some(error) => QuicError::Answer(format!("the server refuses: {error}")),
+                    None => fault(&format!("the server broke off with code {code}")),
+                });
+            }
+            Err(error) => return Err(fault(&error)),
+        };
+        let left = usize::try_from(size - progress.received).unwrap_or(usize::MAX);
+        let (body, more) = chunk.split_at(left.min(chunk.len()));
+        if !content::is_at(progress.received, body) {
+            let at = progress.received;
+            let text = format!("what came after {at} bytes is not what the protocol says");
+            return Err(QuicError::Answer(text));
+        }
+        if !body.is_empty() {
+            progress.take(body)?;
+        }
+        if trailer.len() + more.len() > MAX_TRAILER_BYTES {
+            let text = format!("more than {size} bytes came");
+            return Err(QuicError::Answer(text));
+        }
+        trailer.extend_from_slice(more);
+    }
+    if progress.received < size {
+        let text = format!("only {} of {size} bytes came", progress.received);
+        return Err(QuicError::Answer(text));
+    }
+    Ok(serde_json::from_slice(&trailer).ok())
+}
+
+/// A download by HTTP/3, and its status. A server that takes reports says so in its answer.
+async fn http3(
+    connection: &Connection,
+    uri: &Uri,
+    reports: &mut Reports,
+    progress: &mut Progress<'_, '_>,
+) -> Result<u16, QuicError> {
+    let fault = |error: &dyn std::fmt::Display| lost(connection, error);
+    let transport = h3_quinn::Connection::new(connection.clone());
+    let (mut driver, mut sender) = h3::client::new(transport).await.map_err(|e| fault(&e))?;
+    // ends with the connection; what it says comes through the request as well
+    let driving = tokio::spawn(async move { poll_fn(|cx| driver.poll_close(cx)).await });
+    let request = http::Request::get(uri.clone())
+        .header(http::header::USER_AGENT, "brimful")
+        .body(())
+        .map_err(|error| QuicError::Answer(error.to_string()))?;
+    let mut stream = sender.send_request(request).await.map_err(|e| fault(&e))?;
+    // a server may answer, and stop listening, before all of the request is there (RFC 9114 4.1)
+    let _ = stream.finish().await;
+    let response = stream.recv_response().await.map_err(|e| fault(&e))?;
+    if response.headers().contains_key(REPORTS_HEADER) {
+        reports.start(connection);
+    }
+    while let Some(mut data) = stream.recv_data().await.map_err(|e| fault(&e))? {
+        while data.has_remaining() {
+            let length = data.chunk().len();
+            progress.take(data.chunk())?;
+            data.advance(length);
+        }
+    }
+    driving.abort();
+    Ok(response.status().as_u16())
+}
+
+/// The address to send from that goes with this server's.
+fn any(server: SocketAddr) -> SocketAddr {
+    let ip: IpAddr = match server {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    SocketAddr::new(ip, 0)
+}
+
+fn no_address(host: &str, problem: impl std::fmt::Display) -> QuicError {
+    QuicError::Target {
+        target: host.to_owned(),
+        problem: problem.to_string(),
+    }
+}
+
+/// The addresses of a host, of the family that is sent from.
+async fn resolve(
+    host: &str,
+    port: u16,
+    bind: Option<SocketAddr>,
+) -> Result<Vec<SocketAddr>, QuicError> {
+    let found = tokio::net::lookup_host((host, port)).await;
+    let found = found.map_err(|error| no_address(host, error))?;
+    let fits = |address: &SocketAddr| bind.is_none_or(|bind| bind.is_ipv4() == address.is_ipv4());
+    Ok(found.filter(fits).take(MAX_ADDRESSES).collect())
+}
+
+impl Target {
+    /// Host, port and protocol.
+    fn server(&self) -> Result<(String, u16, &'static [u8]), QuicError> {
+        let fault = |target: &dyn std::fmt::Display, problem: &str| QuicError::Target {
+            target: target.to_string(),
+            problem: problem.to_owned(),
+        };
+        let bare = |host: &str| host.trim_matches(['[', ']']).to_owned();
+        match self {
+            Self::Plain { server, .. } => {
+                let expected = "expected HOST:PORT";
+                let split = server.rsplit_once(':');
+                let (host, port) = split.ok_or_else(|| fault(server, expected))?;
+                let port = port.parse().map_err(|_| fault(server, expected))?;
+                match host.is_empty() {
+                    true => Err(fault(server, expected)),
+                    false => Ok((bare(host), port, ALPN)),
+                }
+            }
+            Self::Http(uri) => match (uri.scheme_str(), uri.host()) {
+                (Some("https"), Some(host)) => {
+                    Ok((bare(host), uri.port_u16().unwrap_or(HTTPS), H3))
+                }
+                _ => Err(fault(uri, "expected https://HOST[:PORT]/PATH")),
+            },
+        }
+    }
+}
+
+/// A URL, or `HOST:PORT` for 20 MB by the plain protocol.
+impl FromStr for Target {
+    type Err = QuicError;
+    fn from_str(text: &str) -> Result<Self, QuicError> {
+        let target = match text.contains("://") {
+            true => {
+                let uri: Uri = text.parse().map_err(|error| QuicError::Target {
+                    target: text.to_owned(),
+                    problem: format!("{error}"),
+                })?;
+                Self::Http(uri)
+            }
+            false => Self::Plain {
+                server: text.to_owned(),
+                size: Bytes::new(20_000_000),
+                rate: None,
+            },
+        };
+        target.server()?;
+        Ok(target)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_urls_or_hosts_with_a_port() {
+        let server = |text: &str| text.parse::<Target>().map(|t| t.server().expect("checked"));
+        let of = |host: &str, port, protocol: &'static [u8]| (host.to_owned(), port, protocol);
+        assert_eq!(
+            server("https://a.example/x?y").ok(),
+            Some(of("a.example", 443, H3))
+        );
+        assert_eq!(
+            server("https://[::1]:4433/").ok(),
+            Some(of("::1", 4433, H3))
+        );
+        assert_eq!(
+            server("10.0.0.1:4433").ok(),
+            Some(of("10.0.0.1", 4433, ALPN))
+        );
+        assert_eq!(server("[::1]:4433").ok(), Some(of("::1", 4433, ALPN)));
+        for bad in [
+            "",
+            "host",
+            "host:",
+            ":1",
+            "host:99999",
+            "http://a/",
+            "ftp://a/",
+            "https://",
+        ] {
+            assert!(server(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The dashboard at the port of the metrics.
+
+use super::{config, get, plain, start};
+use dash::{Client, Target, View};
+use quic::Config;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_are_shown_with_melds_decisions_and_their_ue() {
+    let (local, ue): (IpAddr, IpAddr) = ([127, 0, 0, 1].into(), [10, 45, 0, 2].into());
+    let config = Config {
+        meld: cc::meld::Variant::from_name("default"),
+        addresses: [(local, ue)].into(),
+        metrics: Some(SocketAddr::new(local, 0)),
+        ..config()
+    };
+    let (server, address) = start(config).await;
+    let mut inlet = server.reporter().inlet(false);
+    let feeding = tokio::spawn(async move {
+        for n in 1.. {
+            inlet.report(super::radio::report(
+                n,
+                Some(ue),
+                rnis_server::monotonic_now(),
+            ));
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    });
+    let at = server.metrics_address().expect("it listens");
+    let target = Target::parse(&at.to_string()).expect("an address");
+    let watching = tokio::task::spawn_blocking(move || {
+        let mut client = Client::connect(target, None).expect("a dashboard");
+        let is_told = |view: &View| {
+            let flows = view.entities("flow");
+            let told = |metric| {
+                flows
+                    .iter()
+                    .all(|(flow, _)| view.value(flow, metric).is_some())
+            };
+            !flows.is_empty()
+                && told("goodput_bps")
+                && told("rtt_ms")
+                && view.value("10.45.0.2", "prb").is_some()
+        };
+        let view = client.watch(TIMEOUT, is_told).expect("it lives");
+        assert!(is_told(&view), "{view:#?}");
+        view
+    });
+    // a rate, so that it lasts
+    let quic::Target::Plain { server: name, .. } = plain(address, 0) else {
+        panic!("plain");
+    };
+    let target = quic::Target::Plain {
+        server: name,
+        size: units::Bytes::new(1_000_000_000),
+        rate: Some(units::BitRate::from_mbps(50)),
+    };
+    let downloading = tokio::spawn(async move { get(&target).await.map(drop) });
+    let view = watching.await.expect("it was told");
+    let flows = view.entities("flow");
+    let (flow, parent) = flows.first().expect("one flow");
+    assert!(
+        flow.starts_with("127.0.0.1:") && flow.ends_with(" #0"),
+        "{flow}"
+    );
+    assert_eq!((flows.len(), *parent), (1, Some("10.45.0.2")));
+    for metric in [
+        "cwnd_bytes",
+        "bytes_in_flight",
+        "loss_congestion",
+        "loss_radio",
+        "loss_unknown",
+    ] {
+        assert!(
+            view.value(flow, metric).is_some_and(|value| value >= 0.0),
+            "{metric}"
+        );
+    }
+    let goodput = view.value(flow, "goodput_bps").expect("checked");
+    assert!(goodput < 1e9, "{goodput}");
+    assert_eq!(view.value("10.45.0.2", "prb"), Some(25.0));
+    // 2292 bytes in a slot of 1 ms
+    assert_eq!(view.value("cell 1", "capacity_bps"), Some(18.336e6));
+    feeding.abort();
+    server.close().await;
+    downloading.abort();
+}

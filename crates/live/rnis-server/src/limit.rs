@@ -1,0 +1,107 @@
+//! Requests by rate: a bucket of tokens for each client, and for each address that has shown none.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// Buckets that are kept; full ones are thrown away first.
+const MAX_KEYS: usize = 10_000;
+
+/// A bucket: requests left, and when that was so.
+struct Bucket {
+    left: f64,
+    at: Instant,
+}
+
+/// Buckets by name.
+pub(crate) struct Limiter {
+    buckets: Mutex<HashMap<String, Bucket>>,
+    rate: f64,
+    burst: f64,
+}
+
+impl Limiter {
+    /// `rate` requests a second in the long run, `burst` at once.
+    pub(crate) fn new(rate: f64, burst: f64) -> Self {
+        Self {
+            buckets: Mutex::new(HashMap::new()),
+            rate,
+            burst,
+        }
+    }
+
+    /// Takes one request of this name.
+    ///
+    /// # Errors
+    /// None is left: the whole seconds until there is one, at least 1.
+    pub(crate) fn take(&self, name: &str, now: Instant) -> Result<(), u64> {
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let filled = |bucket: &Bucket| {
+            let waited = now.saturating_duration_since(bucket.at).as_secs_f64();
+            (bucket.left + waited * self.rate).min(self.burst)
+        };
+        if !buckets.contains_key(name) && buckets.len() >= MAX_KEYS {
+            buckets.retain(|_, bucket| filled(bucket) < self.burst);
+            if buckets.len() >= MAX_KEYS {
+                return Err(1);
+            }
+        }
+        let bucket = buckets.entry(name.to_owned()).or_insert(Bucket {
+            left: self.burst,
+            at: now,
+        });
+        let left = filled(bucket);
+        bucket.at = now;
+        if left < 1.0 {
+            bucket.left = left;
+            let seconds = ((1.0 - left) / self.rate).ceil();
+            return Err((seconds as u64).max(1));
+        }
+        bucket.left = left - 1.0;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_burst_passes_and_then_the_rate() {
+        let limiter = Limiter::new(2.0, 3.0);
+        let now = Instant::now();
+        for _ in 0..3 {
+            assert_eq!(limiter.take("a", now), Ok(()));
+        }
+        assert_eq!(limiter.take("a", now), Err(1));
+        assert_eq!(limiter.take("b", now), Ok(()), "another client's is full");
+        let later = now + Duration::from_millis(500);
+        assert_eq!(limiter.take("a", later), Ok(()));
+        assert_eq!(limiter.take("a", later), Err(1));
+    }
+
+    #[test]
+    fn a_slow_rate_says_how_long_to_wait() {
+        let limiter = Limiter::new(0.1, 1.0);
+        let now = Instant::now();
+        assert_eq!(limiter.take("a", now), Ok(()));
+        assert_eq!(limiter.take("a", now), Err(10));
+    }
+
+    #[test]
+    fn the_number_of_buckets_is_limited() {
+        let limiter = Limiter::new(1.0, 1.0);
+        let now = Instant::now();
+        for i in 0..MAX_KEYS {
+            assert_eq!(limiter.take(&i.to_string(), now), Ok(()));
+        }
+        assert_eq!(limiter.take("one more", now), Err(1));
+        let later = now + Duration::from_secs(2);
+        assert_eq!(
+            limiter.take("one more", later),
+            Ok(()),
+            "the others are full again"
+        );
+    }
+}

@@ -1,0 +1,249 @@
+//! How fast one path is, and what it costs: TCP through the tunnel, over a wire without limits
+//! between two namespaces, beside wireguard-go where it is installed.
+//!
+//! As root: `cargo bench -p tunnel --bench throughput [-- --record] [NAME...]`; `WIREGUARD_GO` names
+//! the program.
+//! `--record` writes the table into `docs/results/tunnel.md`. The program is also the daemon that it
+//! measures.
+#![allow(missing_docs, reason = "a bench")]
+
+#[path = "../tests/support/mod.rs"]
+#[allow(dead_code, reason = "shared with the tests, which use more of it")]
+mod support;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+use support::{Daemon, Hosts, Namespace, SERVER, client_config, one_path, server_config};
+
+/// How long one measurement takes, after a second to get going.
+const TIME: Duration = Duration::from_secs(6);
+/// Measurements of each.
+const REPEATS: usize = 3;
+
+/// What one measurement showed.
+#[derive(Clone, Copy)]
+struct Measured {
+    gbps: f64,
+    /// CPU time of both daemons, seconds a GB.
+    daemons: f64,
+    /// CPU time of the whole machine, seconds a GB.
+    machine: f64,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|a| a == "daemon") {
+        return support::run_daemon(&arguments[1..]);
+    }
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: the bench of the tunnel needs root");
+        return ExitCode::SUCCESS;
+    }
+    let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with('-')).collect();
+    let is_wanted = |name: &str| filters.is_empty() || filters.iter().any(|f| name.contains(*f));
+    let mut rows = Vec::new();
+    for (name, more) in [
+        ("brimful, carrier dccp, bbr2", "controller = \"bbr2\"\n"),
+        (
+            "brimful, carrier dccp, newreno",
+            "controller = \"newreno\"\n",
+        ),
+        ("brimful, carrier tcp, cubic", "carrier = \"tcp\"\n"),
+    ] {
+        if is_wanted(name) {
+            rows.push((name.to_owned(), repeat(|| ours(more))));
+        }
+    }
+    match wireguard_go().filter(|_| is_wanted("wireguard-go")) {
+        Some(program) => rows.push(("wireguard-go".to_owned(), repeat(|| wireguard(&program)))),
+        None => eprintln!("without wireguard-go: WIREGUARD_GO names the program"),
+    }
+    let table = table(&rows);
+    print!("{table}");
+    if arguments.iter().any(|a| a == "--record") {
+        record(&table);
+    }
+    ExitCode::SUCCESS
+}
+
+fn repeat(measure: impl Fn() -> Measured) -> Vec<Measured> {
+    (0..REPEATS).map(|_| measure()).collect()
+}
+
+fn ours(more: &str) -> Measured {
+    let hosts = Hosts::new();
+    let controller = more.lines().find(|line| line.starts_with("controller"));
+    let server = server_config(controller.unwrap_or_default()).replace("debug", "info");
+    let client = client_config("", &one_path(more)).replace("debug", "info");
+    let server = Daemon::start(&hosts.server, "server", &server);
+    let client = Daemon::start(&hosts.client, "client", &client);
+    client.wait_for_paths(1);
+    measure(&hosts, SERVER, &[server.child.id(), client.child.id()])
+}
+
+fn wireguard_go() -> Option<PathBuf> {
+    let named = std::env::var_os("WIREGUARD_GO").map(PathBuf::from);
+    let known = || Some(PathBuf::from("/usr/bin/wireguard-go")).filter(|path| path.exists());
+    named.or_else(known)
+}
+
+/// Keys and addresses of the two ends of a WireGuard tunnel.
+fn wireguard(program: &PathBuf) -> Measured {
+    let hosts = Hosts::new();
+    let mut daemons: Vec<Child> = Vec::new();
+    let keys: Vec<(String, String)> = (0..2)
+        .map(|_| {
+            let key = hosts.server.sh("wg genkey").trim().to_owned();
+            let public = hosts.server.sh(&format!("echo {key} | wg pubkey"));
+            (key, public.trim().to_owned())
+        })
+        .collect();
+    // names of its devices are those of its control sockets, which all namespaces share
+    let names = ["s", "c"].map(|end| format!("wg{end}{}", std::process::id()));
+    for (own, (host, name)) in [(&hosts.server, &names[0]), (&hosts.client, &names[1])]
+        .into_iter()
+        .enumerate()
+    {
+        let child = host.enter(|| {
+            Command::new(program)
+                .args(["-f", name])
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+        });
+        daemons.push(child.expect("wireguard-go can be run"));
+        std::thread::sleep(Duration::from_millis(500));
+        let (peer, address) = (&keys[1 - own].1, own + 1);
+        let key = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(key.path(), &keys[own].0).expect("written");
+        let endpoint = if own == 1 {
+            "endpoint 10.1.0.1:51820"
+        } else {
+            ""
+        };
+        host.sh(&format!(
+            "wg set {name} listen-port 51820 private-key {} peer {peer} allowed-ips 0.0.0.0/0 {endpoint}\n\
+             ip address add 10.99.0.{address}/24 dev {name}; ip link set dev {name} mtu 1420 up",
+            key.path().display()
+        ));
+    }
+    let pids: Vec<u32> = daemons.iter().map(Child::id).collect();
+    let measured = measure(&hosts, SERVER, &pids);
+    for mut daemon in daemons {
+        let _ = daemon.kill();
+        let _ = daemon.wait();
+    }
+    measured
+}
+
+/// One TCP connection from the server to the client, for [`TIME`].
+fn measure(hosts: &Hosts, address: &str, daemons: &[u32]) -> Measured {
+    let address: SocketAddr = format!("{address}:5001").parse().expect("an address");
+    let sender = send_for_ever(&hosts.server, address);
+    let (bytes, seconds, used, all) = hosts.client.enter(move || {
+        let mut stream = TcpStream::connect(address).expect("connected");
+        let mut buffer = vec![0; 1 << 20];
+        let mut read = |until: Instant| {
+            let mut bytes = 0u64;
+            while Instant::now() < until {
+                bytes += stream.read(&mut buffer).expect("bytes keep coming") as u64;
+            }
+            bytes
+        };
+        read(Instant::now() + Duration::from_secs(1));
+        let before = (cpu_of(daemons), cpu_of_machine());
+        let began = Instant::now();
+        let bytes = read(began + TIME);
+        let seconds = began.elapsed().as_secs_f64();
+        (
+            bytes,
+            seconds,
+            cpu_of(daemons) - before.0,
+            cpu_of_machine() - before.1,
+        )
+    });
+    drop(sender);
+    let gigabytes = bytes as f64 / 1e9;
+    Measured {
+        gbps: gigabytes * 8.0 / seconds,
+        daemons: used / gigabytes,
+        machine: all / gigabytes,
+    }
+}
+
+fn send_for_ever(host: &Namespace, address: SocketAddr) -> std::thread::JoinHandle<()> {
+    let listener = host.enter(|| TcpListener::bind(address)).expect("bound");
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("accepted");
+        let block = vec![7; 1 << 20];
+        while stream.write_all(&block).is_ok() {}
+    })
+}
+
+/// CPU time of processes so far, seconds.
+fn cpu_of(processes: &[u32]) -> f64 {
+    let of = |pid: &u32| {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
+        let fields: Vec<&str> = text.rsplit(") ").next().unwrap_or("").split(' ').collect();
+        let ticks = |at: usize| fields[at].parse::<f64>().expect("a number");
+        ticks(11) + ticks(12)
+    };
+    processes.iter().map(of).sum::<f64>() / 100.0
+}
+
+/// CPU time of the machine so far, seconds, all but idle.
+fn cpu_of_machine() -> f64 {
+    let text = std::fs::read_to_string("/proc/stat").expect("readable");
+    let line = text.lines().next().unwrap_or("");
+    let fields = line
+        .split_whitespace()
+        .skip(1)
+        .map(|f| f.parse::<f64>().unwrap_or(0.0));
+    // user, nice, system, idle, iowait, irq, softirq, steal
+    let used = fields
+        .take(7)
+        .enumerate()
+        .filter(|(i, _)| *i != 3 && *i != 4);
+    used.map(|(_, ticks)| ticks).sum::<f64>() / 100.0
+}
+
+fn table(rows: &[(String, Vec<Measured>)]) -> String {
+    let mut text = String::from(
+        "| tunnel, one path | Gbit/s | CPU-s a GB, both daemons | CPU-s a GB, whole machine |\n\
+         | --- | --- | --- | --- |\n",
+    );
+    for (name, measured) in rows {
+        let median = |get: fn(&Measured) -> f64| {
+            let mut values: Vec<f64> = measured.iter().map(get).collect();
+            values.sort_by(f64::total_cmp);
+            values[values.len() / 2]
+        };
+        text.push_str(&format!(
+            "| {name} | {:.2} | {:.2} | {:.2} |\n",
+            median(|m| m.gbps),
+            median(|m| m.daemons),
+            median(|m| m.machine)
+        ));
+    }
+    text
+}
+
+/// Where the table stands.
+fn record(table: &str) {
+    const BEGIN: &str = "<!-- measured: begin -->\n";
+    const END: &str = "<!-- measured: end -->";
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../../docs/results/tunnel.md"
+    );
+    let text = std::fs::read_to_string(path).expect("the page is there");
+    let (before, rest) = text
+        .split_once(BEGIN)
+        .expect("it has a place for the table");
+    let (_, after) = rest.split_once(END).expect("the place has an end");
+    std::fs::write(path, format!("{before}{BEGIN}{table}{END}{after}")).expect("written");
+}

@@ -1,0 +1,178 @@
+//! The admin socket: one JSON object a line asks, one answers.
+//!
+//! `{"command":"status"}`, `{"command":"path-add","path":"NAME,interface=wlan0"}`,
+//! `{"command":"path-remove","name":"..."}`, `{"command":"path-priority","name":"...","priority":"standby"}`.
+//! Only the owner of the socket's file may connect.
+
+use crate::config::{Config, PathConfig, parse_priority};
+use crate::daemon::Handle;
+use crate::engine::Change;
+use crate::error::TunnelError;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::time::Duration;
+
+/// Who asks for longer is dropped.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// The longest request, bytes.
+const MAX_REQUEST_BYTES: u64 = 4_096;
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "command", deny_unknown_fields)]
+enum Request {
+    Status,
+    PathAdd { path: String },
+    PathRemove { name: String },
+    PathPriority { name: String, priority: String },
+}
+
+/// Reads a request of any bytes.
+fn parse(line: &[u8]) -> Result<Request, String> {
+    serde_json::from_slice(line).map_err(|error| {
+        format!(
+            "{error}; a request is {{\"command\":\"status\"}}, \"path-add\", \"path-remove\" or \
+             \"path-priority\""
+        )
+    })
+}
+
+/// Whether bytes are a request; if not, what the answer says.
+///
+/// # Errors
+/// They are none.
+pub fn check_request(line: &[u8]) -> Result<(), String> {
+    parse(line).map(drop)
+}
+
+/// Opens the socket; one that a predecessor left behind is replaced.
+pub(crate) fn open(path: &Path) -> Result<UnixListener, TunnelError> {
+    let system = |error| {
+        TunnelError::system(
+            format!("cannot open the admin socket {}", path.display()),
+            error,
+        )
+    };
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(system)?;
+    }
+    if UnixStream::connect(path).is_ok() {
+        return Err(system(std::io::ErrorKind::AddrInUse.into()));
+    }
+    let _ = std::fs::remove_file(path);
+    let listener = UnixListener::bind(path).map_err(system)?;
+    let mode = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(path, mode).map_err(system)?;
+    Ok(listener)
+}
+
+/// Serves until the process ends, one request at a time: each is bounded in time.
+pub(crate) fn serve(handle: &Handle, listener: &UnixListener) {
+    for stream in listener.incoming() {
+        match stream {
+            // whoever asked may have gone
+            Ok(stream) => drop(answer(handle, stream)),
+            Err(_) => std::thread::sleep(Duration::from_millis(100)),
+        }
+    }
+}
+
+fn answer(handle: &Handle, mut stream: UnixStream) -> std::io::Result<()> {
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
+    let mut line = Vec::new();
+    BufReader::new((&mut stream).take(MAX_REQUEST_BYTES)).read_until(b'\n', &mut line)?;
+    let value = match parse(&line) {
+        Err(error) => json!({ "error": error }),
+        Ok(Request::Status) => match handle.status() {
+            Some(status) => serde_json::to_value(status)?,
+            None => json!({ "error": "the tunnel does not answer" }),
+        },
+        Ok(change) => match change_of(handle, change).and_then(|change| handle.change(change)) {
+            Ok(done) => json!({ "done": done }),
+            Err(error) => json!({ "error": error }),
+        },
+    };
+    let mut line = serde_json::to_vec(&value)?;
+    line.push(b'\n');
+    stream.write_all(&line)
+}
+
+fn change_of(handle: &Handle, request: Request) -> Result<Change, String> {
+    Ok(match request {
+        Request::Status => return Err("no change".to_owned()),
+        Request::PathAdd { path } => {
+            let path = PathConfig::parse(&path, handle.remote)?;
+            Change::AddPath(Box::new(path))
+        }
+        Request::PathRemove { name } => Change::RemovePath(name),
+        Request::PathPriority { name, priority } => {
+            Change::SetPriority(name, parse_priority(&priority)?)
+        }
+    })
+}
+
+/// Where paths go that say nothing else: as the first that is configured.
+pub(crate) fn default_remote(config: &Config) -> Option<SocketAddr> {
+    match &config.end {
+        crate::End::Client(client) => client.paths.first().map(|path| path.remote),
+        crate::End::Server(_) => None,
+    }
+}
+
+/// Asks the tunnel at this admin socket, as JSON.
+///
+/// # Errors
+/// Nobody is there, answers otherwise, or refuses.
+pub fn ask(socket: &Path, request: &Value) -> Result<Value, TunnelError> {
+    let peer = |message: String| TunnelError::Peer {
+        socket: socket.to_owned(),
+        message,
+    };
+    let away = |error: std::io::Error| {
+        peer(format!(
+            "does not answer ({error}): is it running, and with this configuration?"
+        ))
+    };
+    let mut stream = UnixStream::connect(socket).map_err(away)?;
+    stream.set_read_timeout(Some(TIMEOUT * 2)).map_err(away)?;
+    stream
+        .write_all(format!("{request}\n").as_bytes())
+        .map_err(away)?;
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).map_err(away)?;
+    let value: Value =
+        serde_json::from_str(&line).map_err(|error| peer(format!("answers no JSON: {error}")))?;
+    match value.get("error").and_then(Value::as_str) {
+        Some(error) => Err(peer(format!("refuses: {error}"))),
+        None => Ok(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn only_what_is_known_is_a_request() {
+        assert!(check_request(b"{\"command\":\"status\"}").is_ok());
+        assert!(check_request(b"{\"command\":\"path-remove\",\"name\":\"wifi\"}").is_ok());
+        for bad in [&b""[..], b"status", b"{\"command\":\"stop\"}", b"\xff\x00"] {
+            let error = check_request(bad).expect_err("refused");
+            assert!(error.contains("a request is"), "{error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_answered(line in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = check_request(&line);
+            prop_assert!(crate::metrics::metrics_status(&line).len() > 3);
+        }
+    }
+}

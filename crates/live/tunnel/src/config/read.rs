@@ -1,0 +1,450 @@
+//! From the text of a file to a [`Config`].
+
+use super::{
+    Carrier, ClientConfig, ClientEnd, Config, End, LogConfig, PathConfig, Role, ServerConfig,
+};
+use config_file::{ConfigError, Section, Span};
+use multipath::packet::PathPriority;
+use multipath::reorder::{Late, ReorderConfig, WaitRule};
+use multipath::scheduler;
+use rnis_server::reporting::{read_addresses, read_source, read_ues};
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use units::{Duration, Packets};
+
+/// Least and most MTU of the device: IPv6 needs the least.
+pub(crate) const MTU: std::ops::RangeInclusive<i64> = 1_280..=65_000;
+/// Least and most packets of a buffer.
+const BUFFER: std::ops::RangeInclusive<i64> = 1..=100_000;
+/// Most paths of a connection (RFC 9897's address identifiers, and our scheduler's sets).
+const MAX_PATHS: usize = 32;
+/// Priorities by name (RFC 9897 3.2.10).
+const PRIORITIES: [(&str, u8); 4] = [
+    ("never", 0),
+    ("standby", 1),
+    ("secondary", 2),
+    ("primary", 3),
+];
+
+pub(super) fn config(top: &mut Section<'_, '_>, role: Role) -> Result<Config, ConfigError> {
+    if let Some((told, at)) = top.text("role")?
+        && told != role.name()
+    {
+        let text = format!(
+            "role = {told:?}, but this is \"brimful tunnel {}\"",
+            role.name()
+        );
+        return Err(top.fault_at(at, text));
+    }
+    let end = match role {
+        Role::Client => End::Client(client(top)?),
+        Role::Server => End::Server(server(top)?),
+    };
+    let mut config = Config::new(end);
+    tun(top, &mut config)?;
+    shared(top, &mut config)?;
+    Ok(config)
+}
+
+fn tun(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), ConfigError> {
+    let Some(mut table) = top.table("tun", "[tun]")? else {
+        return Ok(());
+    };
+    if let Some(name) = table.interface("name")? {
+        config.tun.name = name;
+    }
+    config.tun.addresses = table.parsed_list("addresses")?;
+    config.tun.mtu = table.whole("mtu", MTU)?;
+    config.tun.routes = table.parsed_list("routes")?;
+    table.finish()
+}
+
+fn shared(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), ConfigError> {
+    if let Some((name, at)) = top.text("scheduler")? {
+        scheduler::build(&name).map_err(|error| top.fault_at(at, error))?;
+        config.scheduler = name;
+    }
+    if let Some(packets) = top.whole::<u32>("scheduler-buffer", BUFFER)? {
+        config.scheduler_buffer = Packets::new(u64::from(packets));
+    }
+    config.deadline = top.parsed::<Duration>("deadline")?;
+    if let Some(mut table) = top.table("reorder", "[reorder]")? {
+        config.reorder = reorder(&mut table)?;
+        table.finish()?;
+    }
+    if let Some(mut table) = top.table("admin", "[admin]")? {
+        config.admin = Some(
+            table
+                .needed_text("socket", "\"/run/brimful/tunnel.sock\"")?
+                .0
+                .into(),
+        );
+        table.finish()?;
+    }
+    if let Some(mut table) = top.table("metrics", "[metrics]")? {
+        let text = "\"127.0.0.1:9466\"";
+        config.metrics = Some(table.needed_parsed::<SocketAddr>("listen", text)?);
+        table.finish()?;
+    }
+    config.dashboard = dash::Settings::read(top, config.metrics.is_some())?;
+    if let Some(mut table) = top.table("log", "[log]")? {
+        config.log = LogConfig {
+            json: table
+                .word("format", &[("text", false), ("json", true)])?
+                .unwrap_or(false),
+            debug: table
+                .word("level", &[("info", false), ("debug", true)])?
+                .unwrap_or(false),
+        };
+        table.finish()?;
+    }
+    Ok(())
+}
+
+fn reorder(table: &mut Section<'_, '_>) -> Result<ReorderConfig, ConfigError> {
+    let rule = table
+        .parsed::<WaitRule>("mode")?
+        .unwrap_or(WaitRule::Adaptive);
+    let wait = table.parsed::<Duration>("wait")?;
+    let rule = match (rule, wait) {
+        (WaitRule::Fixed(_), Some(wait)) => WaitRule::Fixed(wait),
+        (_, Some(_)) => return Err(table.fault("wait is for mode = \"fixed\"")),
+        (rule, None) => rule,
+    };
+    let mut reorder = ReorderConfig::new(rule);
+    if let Some(margin) = table.parsed("margin")? {
+        reorder.margin = margin;
+    }
+    if let Some(most) = table.parsed("max-wait")? {
+        reorder.max_wait = most;
+    }
+    if let Some(packets) = table.whole::<u32>("buffer", BUFFER)? {
+        reorder.buffer = Packets::new(u64::from(packets));
+    }
+    let late = table.word("late", &[("forward", Late::Forward), ("drop", Late::Drop)])?;
+    reorder.late = late.unwrap_or(reorder.late);
+    if let Some(detects) = table.truth("fast-loss-detection")? {
+        reorder.has_fast_loss_detection = detects;
+    }
+    if let Some(equalises) = table.truth("delay-equalisation")? {
+        reorder.has_delay_equalisation = equalises;
+    }
+    Ok(reorder)
+}
+
+fn client(top: &mut Section<'_, '_>) -> Result<ClientEnd, ConfigError> {
+    let key_file = needed_path(top, "key-file")?;
+    let remote = top.parsed::<SocketAddr>("remote")?;
+    let mut paths: Vec<PathConfig> = Vec::new();
+    for mut table in top.tables("path", "[[path]]")? {
+        let (path, at) = path(&mut table, remote)?;
+        if paths.iter().any(|other| other.name == path.name) {
+            return Err(table.fault_at(at, format!("there are two paths {:?}", path.name)));
+        }
+        table.finish()?;
+        paths.push(path);
+    }
+    match paths.len() {
+        0 => {
+            Err(top
+                .fault("no path; for example [[path]] with name = \"wifi\", interface = \"wlan0\""))
+        }
+        n if n > MAX_PATHS => Err(top.fault(format!("{n} paths; allowed are {MAX_PATHS}"))),
+        _ => Ok(ClientEnd { key_file, paths }),
+    }
+}
+
+fn path(
+    table: &mut Section<'_, '_>,
+    remote: Option<SocketAddr>,
+) -> Result<(PathConfig, Span), ConfigError> {
+    let (name, at) = table.needed_text("name", "\"wifi\"")?;
+    check_label(table, &name, at)?;
+    let interface = table.interface("interface")?;
+    let local = table.parsed::<IpAddr>("local")?;
+    let remote = match (table.parsed::<SocketAddr>("remote")?, remote) {
+        (Some(own), _) => own,
+        (None, Some(all)) => all,
+        (None, None) => return Err(table.missing("remote", "\"192.0.2.1:6511\"")),
+    };
+    if local.is_some_and(|local| local.is_ipv4() != remote.is_ipv4()) {
+        return Err(table.fault("local and remote must be of one address family"));
+    }
+    let carrier = table
+        .word("carrier", &Carrier::NAMES)?
+        .unwrap_or(Carrier::Dccp);
+    let config = PathConfig {
+        name,
+        interface,
+        local,
+        remote,
+        priority: priority(table)?,
+        carrier,
+        controller: controller(table, carrier)?,
+    };
+    Ok((config, at))
+}
+
+/// Names are labels of metrics and words of commands.
+fn check_label(table: &Section<'_, '_>, name: &str, at: Span) -> Result<(), ConfigError> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if name.is_empty() || name.len() > 32 || !name.chars().all(is_plain) {
+        let text = format!("{name:?} is no name; expected 1 to 32 letters, digits, and any of -_.");
+        return Err(table.fault_at(at, text));
+    }
+    Ok(())
+}
+
+/// By name, or by number as the option has it.
+pub(crate) fn parse_priority(text: &str) -> Result<PathPriority, String> {
+    let number = match PRIORITIES.iter().find(|(name, _)| *name == text) {
+        Some((_, number)) => Some(*number),
+        None => text.parse().ok().filter(|number| *number <= 15),
+    };
+    number.map(PathPriority::from_bits).ok_or_else(|| {
+        let names: Vec<&str> = PRIORITIES.iter().map(|(name, _)| *name).collect();
+        format!("expected {}, or \"0\" to \"15\"", names.join(", "))
+    })
+}
+
+fn priority(table: &mut Section<'_, '_>) -> Result<PathPriority, ConfigError> {
+    match table.text("priority")? {
+        None => Ok(PathPriority::from_bits(3)),
+        Some((text, at)) => parse_priority(&text)
+            .map_err(|error| table.fault_at(at, format!("priority = {text:?}: {error}"))),
+    }
+}
+
+/// Controllers of a carrier, the default first.
+pub(crate) fn controllers(carrier: Carrier) -> &'static [&'static str] {
+    match carrier {
+        // those of `cc` that a path can have without a report of its peer
+        Carrier::Dccp => &["bbr2", "newreno", "cubic", "bbr", "bbr3"],
+        Carrier::Tcp => &["cubic", "reno", "bbr"],
+    }
+}
+
+fn controller(table: &mut Section<'_, '_>, carrier: Carrier) -> Result<String, ConfigError> {
+    let all = controllers(carrier);
+    match table.text("controller")? {
+        None => Ok(all[0].to_owned()),
+        Some((name, _)) if all.contains(&name.as_str()) => Ok(name),
+        Some((name, at)) => {
+            let (carrier, all) = (carrier.name(), all.join(", "));
+            let text = format!("controller = {name:?}; carrier \"{carrier}\" has {all}");
+            Err(table.fault_at(at, text))
+        }
+    }
+}
+
+fn server(top: &mut Section<'_, '_>) -> Result<ServerConfig, ConfigError> {
+    let listen = top.parsed_list::<SocketAddr>("listen")?;
+    if listen.is_empty() {
+        return Err(top.missing("listen", "[\"0.0.0.0:6511\", \"[::]:6511\"]"));
+    }
+    let controller = controller(top, Carrier::Dccp)?;
+    let mut clients: Vec<ClientConfig> = Vec::new();
+    for mut table in top.tables("client", "[[client]]")? {
+        let (name, at) = table.needed_text("name", "\"car\"")?;
+        check_label(&table, &name, at)?;
+        let client = ClientConfig {
+            name,
+            key_file: needed_path(&mut table, "key-file")?,
+            addresses: table.parsed_list("addresses")?,
+        };
+        if client.addresses.is_empty() {
+            return Err(table.missing("addresses", "[\"10.99.0.2/32\", \"fd00:99::2/128\"]"));
+        }
+        for other in &clients {
+            if other.name == client.name {
+                return Err(table.fault_at(at, format!("there are two clients {:?}", client.name)));
+            }
+            let shared = |a| other.addresses.iter().any(|b| b.overlaps(a));
+            if let Some(address) = client.addresses.iter().find(|a| shared(a)) {
+                let text = format!("{address} is of the client {:?} too", other.name);
+                return Err(table.fault(text));
+            }
+        }
+        table.finish()?;
+        clients.push(client);
+    }
+    if clients.is_empty() {
+        return Err(top.fault(
+            "no client; for example [[client]] with name = \"car\", key-file = \
+             \"/etc/brimful/car.key\", addresses = [\"10.99.0.2/32\"]",
+        ));
+    }
+    let mut half_open = ServerConfig::default().half_open;
+    if let Some(mut table) = top.table("limits", "[limits]")? {
+        half_open = table.whole("half-open", 1..=65_536)?.unwrap_or(half_open);
+        table.finish()?;
+    }
+    let reports = match top.table("reports", "[reports]")? {
+        Some(mut table) => {
+            let source = read_source(&mut table)?;
+            table.finish()?;
+            Some(crate::ReportsConfig {
+                source,
+                ues: read_ues(top)?,
+                addresses: read_addresses(top)?,
+            })
+        }
+        None => None,
+    };
+    Ok(ServerConfig {
+        listen,
+        reports,
+        clients,
+        controller,
+        half_open,
+    })
+}
+
+fn needed_path(table: &mut Section<'_, '_>, key: &'static str) -> Result<PathBuf, ConfigError> {
+    Ok(table
+        .needed_text(key, "\"/etc/brimful/tunnel.key\"")?
+        .0
+        .into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const CLIENT: &str = r#"
+key-file = "/etc/brimful/tunnel.key"
+remote = "192.0.2.1:6511"
+scheduler = "cpf"
+deadline = "80 ms"
+[tun]
+addresses = ["10.99.0.2/24", "fd00:99::2/64"]
+routes = ["0.0.0.0/0"]
+[reorder]
+mode = "equalised"
+margin = "5 ms"
+[[path]]
+name = "wifi"
+interface = "wlan0"
+priority = "primary"
+[[path]]
+name = "lte"
+interface = "wwan0"
+remote = "[2001:db8::1]:443"
+priority = "secondary"
+carrier = "tcp"
+controller = "bbr"
+"#;
+    const SERVER: &str = r#"
+role = "server"
+listen = ["0.0.0.0:6511", "[::]:6511"]
+[tun]
+addresses = ["10.99.0.1/24"]
+[[client]]
+name = "car"
+key-file = "/etc/brimful/car.key"
+addresses = ["10.99.0.2/32", "fd00:99::2/128"]
+[limits]
+half-open = 16
+"#;
+
+    fn message(text: &str, role: Role) -> String {
+        Config::parse("t.toml", text, role)
+            .expect_err("refused")
+            .to_string()
+    }
+
+    #[test]
+    fn a_whole_client() {
+        let config = Config::parse("t.toml", CLIENT, Role::Client).expect("valid");
+        let End::Client(client) = &config.end else {
+            panic!("a client")
+        };
+        let [wifi, lte] = &client.paths[..] else {
+            panic!("two paths")
+        };
+        assert_eq!(
+            (wifi.carrier, wifi.controller.as_str()),
+            (Carrier::Dccp, "bbr2")
+        );
+        assert_eq!(wifi.remote.to_string(), "192.0.2.1:6511");
+        assert_eq!(
+            (lte.carrier, lte.controller.as_str()),
+            (Carrier::Tcp, "bbr")
+        );
+        assert!(lte.remote.is_ipv6() && lte.priority < wifi.priority);
+        assert_eq!(config.reorder.rule, WaitRule::Equalised);
+        assert_eq!(config.reorder.margin, Duration::from_millis(5));
+        assert_eq!(config.deadline, Some(Duration::from_millis(80)));
+        assert_eq!(config.scheduler, "cpf");
+        assert_eq!(config.tun.addresses[1].to_string(), "fd00:99::2/64");
+    }
+
+    #[test]
+    fn a_whole_server() {
+        let config = Config::parse("t.toml", SERVER, Role::Server).expect("valid");
+        let End::Server(server) = &config.end else {
+            panic!("a server")
+        };
+        assert_eq!((server.listen.len(), server.half_open), (2, 16));
+        assert_eq!(server.clients[0].addresses.len(), 2);
+        assert_eq!(config.tun.name, "brimful0");
+    }
+
+    #[test]
+    fn faults_say_where_what_and_what_is_allowed() {
+        for (from, to, said) in [
+            (
+                "remote = \"192.0.2.1:6511\"",
+                "remote = \"192.0.2.1\"",
+                "t.toml:3:11",
+            ),
+            ("\"cpf\"", "\"minrtt\"", "known are cpf, srtt"),
+            (
+                "interface = \"wlan0\"",
+                "interfaec = \"wlan0\"",
+                "did you mean \"interface\"?",
+            ),
+            ("\"wlan0\"", "\"wlan0; reboot\"", "no name of an interface"),
+            (
+                "\"primary\"",
+                "\"frist\"",
+                "never, standby, secondary, primary",
+            ),
+            (
+                "\"bbr\"",
+                "\"vegas\"",
+                "carrier \"tcp\" has cubic, reno, bbr",
+            ),
+            ("\"80 ms\"", "\"80\"", "t.toml:5:"),
+            ("\"equalised\"", "\"equal\"", "known are none, fixed"),
+            ("\"lte\"", "\"wifi\"", "two paths \"wifi\""),
+            ("\"10.99.0.2/24\"", "\"10.99.0.2\"", "length of its network"),
+            ("margin", "wait", "mode = \"fixed\""),
+            (
+                "scheduler =",
+                "role = \"server\"\nscheduler =",
+                "this is \"brimful tunnel client\"",
+            ),
+        ] {
+            let text = CLIENT.replacen(from, to, 1);
+            let said_was = message(&text, Role::Client);
+            assert!(said_was.contains(said), "{to}: {said_was}");
+        }
+        assert!(message(SERVER, Role::Client).contains("role"));
+        let twice = format!(
+            "{SERVER}[[client]]\nname = \"van\"\nkey-file = \"/k\"\naddresses = [\"10.99.0.0/24\"]\n"
+        );
+        assert!(message(&twice, Role::Server).contains("is of the client \"car\" too"));
+        assert!(message("listen = [\"0.0.0.0:1\"]", Role::Server).contains("no client"));
+        assert!(message("key-file = \"/k\"", Role::Client).contains("no path"));
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(text in "[a-z=\\[\\]\" \n0-9.-]{0,200}", is_server: bool) {
+            let role = if is_server { Role::Server } else { Role::Client };
+            let _ = Config::parse("f", &text, role);
+        }
+    }
+}

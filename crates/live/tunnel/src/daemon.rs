@@ -1,0 +1,177 @@
+//! The daemon as a whole: it starts the parts, reloads, and stops.
+
+use crate::client::Client;
+use crate::config::{Config, End};
+use crate::dashboard;
+use crate::engine::{Change, Command, Engine, Outside};
+use crate::error::TunnelError;
+use crate::inside::Inside;
+use crate::poller::{Poller, Waker};
+use crate::server::Server;
+use crate::status::Status;
+use crate::{admin, limits, metrics, radio};
+use rnis_server::{Log, monotonic_now, notify, start_log};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::Duration;
+
+/// The thread that moves packets must have answered by then.
+const TIMEOUT: Duration = Duration::from_millis(1_000);
+
+/// How the daemon is started.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// Its configuration.
+    pub config: Config,
+    /// The file that it came from, which SIGHUP has read again.
+    pub file: Option<PathBuf>,
+}
+
+/// How other threads reach the one that moves packets.
+#[derive(Clone, Debug)]
+pub(crate) struct Handle {
+    commands: Sender<Command>,
+    waker: Waker,
+    /// Where paths go that say nothing else.
+    pub(crate) remote: Option<SocketAddr>,
+}
+
+impl Handle {
+    pub(crate) fn tell(&self, command: Command) -> bool {
+        let told = self.commands.send(command).is_ok();
+        self.waker.wake();
+        told
+    }
+
+    /// How the tunnel stands; none if it does not answer.
+    pub(crate) fn status(&self) -> Option<Status> {
+        let (to, answer) = mpsc::channel();
+        self.tell(Command::Status(to));
+        answer.recv_timeout(TIMEOUT).ok()
+    }
+
+    /// Changes something; says what was done.
+    pub(crate) fn change(&self, change: Change) -> Result<String, String> {
+        let (to, answer) = mpsc::channel();
+        self.tell(Command::Change(change, to));
+        let no_answer = |_| "the tunnel does not answer".to_owned();
+        answer.recv_timeout(TIMEOUT).map_err(no_answer)?
+    }
+}
+
+/// Runs the tunnel until it is told to stop.
+///
+/// # Errors
+/// A key that cannot be used, or a system that lacks what it needs.
+pub fn run(start: &Start) -> Result<(), TunnelError> {
+    let config = &start.config;
+    config.check_keys()?;
+    let shown = dashboard::prepare(config)?;
+    let meter = shown.as_ref().map(dash::Prepared::meter);
+    start_log(Log {
+        json: config.log.json,
+        debug: config.log.debug,
+    });
+    let system = |error| TunnelError::system("the event loop cannot be set up", error);
+    let poller = Poller::new().map_err(system)?;
+    let waker = Waker::new().map_err(system)?;
+    let (commands, received) = mpsc::channel();
+    let handle = Handle {
+        commands,
+        waker: waker.clone(),
+        remote: admin::default_remote(config),
+    };
+    let signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
+        .map_err(|error| TunnelError::system("signals cannot be received", error))?;
+    match &config.end {
+        End::Client(_) => {
+            let mtu = Client::first_mtu(config);
+            let client = Client::new(config.clone(), mtu, monotonic_now())?;
+            let inside = Inside::open(&config.tun, mtu)?;
+            serve(start, &handle, signals, shown)?;
+            go(poller, waker, received, inside, client)
+        }
+        End::Server(end) => {
+            let mtu = config.tun.mtu.unwrap_or(limits::USUAL_MTU);
+            let server = Server::new(config.clone(), mtu, &poller)?;
+            let inside = Inside::open(&config.tun, mtu)?;
+            serve(start, &handle, signals, shown)?;
+            if let Some(reports) = end.reports.clone() {
+                let (handle, counts) = (handle.clone(), server.report_counts().clone());
+                spawn("radio-reports", move || {
+                    radio::read(&reports, handle, counts, meter);
+                })?;
+            }
+            go(poller, waker, received, inside, server)
+        }
+    }
+}
+
+fn go<O: Outside>(
+    poller: Poller,
+    waker: Waker,
+    commands: Receiver<Command>,
+    inside: Inside,
+    outside: O,
+) -> Result<(), TunnelError> {
+    let (device, mtu) = (inside.name().to_owned(), inside.mtu());
+    let engine = Engine::new(poller, waker, commands, inside, outside)?;
+    tracing::info!(device, mtu, "running");
+    notify("READY=1");
+    let result = engine.run();
+    tracing::info!("stopped");
+    result
+}
+
+/// The threads beside the one that moves packets; they end with the process.
+fn serve(
+    start: &Start,
+    handle: &Handle,
+    signals: Signals,
+    shown: Option<dash::Prepared>,
+) -> Result<(), TunnelError> {
+    if let Some(path) = &start.config.admin {
+        let (listener, handle) = (admin::open(path)?, handle.clone());
+        spawn("admin", move || admin::serve(&handle, &listener))?;
+    }
+    if let Some(address) = start.config.metrics {
+        let (listener, handle) = (metrics::open(address)?, handle.clone());
+        let dashboard = shown
+            .map(|shown| dashboard::start(shown, &handle))
+            .transpose()?;
+        spawn("metrics", move || {
+            metrics::serve(&handle, &listener, dashboard.as_ref());
+        })?;
+    }
+    let (start, handle) = (start.clone(), handle.clone());
+    spawn("signals", move || on_signals(&start, &handle, signals))
+}
+
+fn on_signals(start: &Start, handle: &Handle, mut signals: Signals) {
+    for signal in signals.forever() {
+        if signal != SIGHUP {
+            handle.tell(Command::Stop);
+            continue;
+        }
+        let Some(file) = &start.file else {
+            tracing::warn!("there is no configuration file to be read again");
+            continue;
+        };
+        match Config::load(file, start.config.role()) {
+            // what became of it is in the log already
+            Ok(config) => drop(handle.change(Change::Configure(Box::new(config)))),
+            Err(error) => tracing::error!(%error, "the configuration is not reloaded"),
+        }
+    }
+}
+
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), TunnelError> {
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(run)
+        .map(drop)
+        .map_err(|error| TunnelError::system(format!("the thread {name} cannot be started"), error))
+}

@@ -1,0 +1,208 @@
+//! What carries the packets of one path: datagrams of a socket, or a TCP connection.
+
+use crate::arena::Arena;
+use crate::batch::Batch;
+use crate::inner::Inner;
+use crate::stream::Stream;
+use crate::udp::{MAX_BYTES, Outgoing, UdpSocket};
+use bytes::Bytes;
+use multipath::packet::{Packet, decode};
+use multipath::tunnel::Transmit;
+use serde::Serialize;
+use std::cell::RefCell;
+use std::io::{self, ErrorKind, IoSlice};
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use units::Ecn;
+
+/// Calls that receive before what came is handled.
+const RECEIVES: usize = 16;
+
+/// Where packets of a path go.
+#[derive(Clone, Debug)]
+pub(crate) enum Way {
+    /// In datagrams.
+    Udp {
+        /// Through this socket.
+        socket: Rc<UdpSocket>,
+        /// To whom; none: to the one that the socket is connected to.
+        to: Option<SocketAddr>,
+        /// From which address; none: from that of the socket.
+        from: Option<IpAddr>,
+    },
+    /// In a TCP connection.
+    Tcp(Rc<RefCell<Stream>>),
+}
+
+/// What a path's socket has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct LinkCounters {
+    /// Packets sent.
+    pub(crate) packets: u64,
+    /// Calls that sent them.
+    pub(crate) calls: u64,
+    /// Packets that the kernel did not take.
+    pub(crate) refused: u64,
+}
+
+/// A path's way, and what is about to leave on it.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) way: Way,
+    batch: Batch,
+    pub(crate) counters: LinkCounters,
+    /// A packet was larger than the way takes.
+    pub(crate) is_too_big: bool,
+    /// What the kernel said last, if not yet told.
+    pub(crate) fault: Option<io::Error>,
+}
+
+impl Link {
+    /// Of a way.
+    pub(crate) fn new(way: Way) -> Self {
+        Self {
+            way,
+            batch: Batch::default(),
+            counters: LinkCounters::default(),
+            is_too_big: false,
+            fault: None,
+        }
+    }
+
+    /// Takes a packet, which leaves at the latest with [`Self::flush`].
+    pub(crate) fn push(&mut self, transmit: Transmit<Inner>) {
+        let Transmit {
+            packet,
+            payload,
+            ecn,
+            ..
+        } = transmit;
+        if let Err(payload) = self.batch.push(&packet, payload, ecn) {
+            self.flush();
+            // an empty batch takes everything
+            let _ = self.batch.push(&packet, payload, ecn);
+        }
+    }
+
+    /// Sends what was pushed.
+    pub(crate) fn flush(&mut self) {
+        if self.batch.is_empty() {
+            return;
+        }
+        self.counters.calls += 1;
+        self.counters.packets += self.batch.len() as u64;
+        let result = match &self.way {
+            Way::Udp { socket, to, from } => send_batch(&self.batch, socket, *to, *from),
+            Way::Tcp(stream) => {
+                let mut stream = stream.borrow_mut();
+                self.batch.each(|header, data| stream.push(header, data));
+                // what the socket does not take now waits for it
+                stream.flush().map(drop)
+            }
+        };
+        if let Err(error) = result {
+            self.counters.refused += self.batch.len() as u64;
+            match error.raw_os_error() {
+                Some(libc::EMSGSIZE) => self.is_too_big = true,
+                // a full queue: as lost as in any other queue
+                Some(libc::EAGAIN | libc::ENOBUFS) => {}
+                _ => self.fault = Some(error),
+            }
+        }
+        self.batch.clear();
+    }
+}
+
+fn send_batch(
+    batch: &Batch,
+    socket: &UdpSocket,
+    to: Option<SocketAddr>,
+    from: Option<IpAddr>,
+) -> io::Result<()> {
+    let out = |pieces: &[IoSlice<'_>], segment| {
+        socket
+            .send(&Outgoing {
+                to,
+                from,
+                pieces,
+                segment,
+                ecn: batch.ecn().bits(),
+            })
+            .map(drop)
+    };
+    let segment = batch.segment();
+    if segment.is_none() || socket.cuts() {
+        let result = batch.with_pieces(|pieces| out(pieces, segment));
+        match &result {
+            // a device or a kernel that cannot cut datagrams
+            Err(error)
+                if segment.is_some()
+                    && matches!(error.raw_os_error(), Some(libc::EIO | libc::EINVAL)) =>
+            {
+                socket.stop_cutting();
+            }
+            _ => return result,
+        }
+    }
+    let mut result = Ok(());
+    batch.each(|header, data| {
+        let sent = out(&[IoSlice::new(header), IoSlice::new(data)], None);
+        if sent.is_err() {
+            result = sent;
+        }
+    });
+    result
+}
+
+/// One packet that came.
+#[derive(Debug)]
+pub(crate) struct Arrived {
+    pub(crate) packet: Packet,
+    pub(crate) payload: Option<Inner>,
+    pub(crate) ecn: Ecn,
+}
+
+/// Reads a packet. None if it is none.
+pub(crate) fn read_packet(data: &Bytes, ecn: Ecn) -> Option<Arrived> {
+    let (packet, header) = decode(data).ok()?;
+    let has_payload = packet.kind.carries_data() && data.len() > header;
+    Some(Arrived {
+        packet,
+        payload: has_payload.then(|| Inner(data.slice(header..))),
+        ecn,
+    })
+}
+
+/// Hands what has come to a socket to `take`: from whom, to which address, and the packet. Gives the
+/// number of datagrams that were none.
+///
+/// # Errors
+/// The kernel's: for a connected socket e.g. that the peer's host has nobody at that port.
+pub(crate) fn receive_datagrams(
+    socket: &UdpSocket,
+    arena: &mut Arena,
+    mut take: impl FnMut(SocketAddr, Option<IpAddr>, Arrived),
+) -> io::Result<u64> {
+    let mut unreadable = 0;
+    for _ in 0..RECEIVES {
+        let room = arena.room(MAX_BYTES + 1);
+        let incoming = match socket.receive(room) {
+            Ok(incoming) => incoming,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let all = arena.take(incoming.length);
+        let ecn = Ecn::from_bits(incoming.ecn);
+        let mut begin = 0;
+        while begin < all.len() {
+            let end = (begin + incoming.segment).min(all.len());
+            match read_packet(&all.slice(begin..end), ecn) {
+                Some(arrived) => take(incoming.from, incoming.to, arrived),
+                None => unreadable += 1,
+            }
+            begin = end;
+        }
+    }
+    Ok(unreadable)
+}

@@ -1,0 +1,338 @@
+//! `/metrics` for Prometheus: its text format 0.0.4 over HTTP/1.1, and `/status` as JSON; what is for the
+//! dashboard is handed to it.
+
+use crate::daemon::Handle;
+use crate::error::TunnelError;
+use crate::status::{PathStatus, Status};
+use dash::Hosted;
+use std::fmt::Write as _;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+/// Who takes longer is dropped.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// The longest request head, bytes.
+const MAX_HEAD_BYTES: usize = 8_192;
+
+/// Listens.
+pub(crate) fn open(address: SocketAddr) -> Result<TcpListener, TunnelError> {
+    TcpListener::bind(address).map_err(|error| {
+        TunnelError::system(format!("cannot listen for metrics at {address}"), error)
+    })
+}
+
+/// Serves until the process ends. One request at a time: each is bounded in time.
+pub(crate) fn serve(handle: &Handle, listener: &TcpListener, dashboard: Option<&Hosted>) {
+    for stream in listener.incoming() {
+        match stream {
+            // whoever asked may have gone
+            Ok(stream) => drop(answer(handle, stream, dashboard)),
+            Err(_) => std::thread::sleep(Duration::from_millis(100)),
+        }
+    }
+}
+
+fn answer(handle: &Handle, stream: TcpStream, dashboard: Option<&Hosted>) -> std::io::Result<()> {
+    let mine = match dashboard {
+        Some(dashboard) => dashboard.offer(stream, TIMEOUT),
+        None => Some(stream),
+    };
+    let Some(mut stream) = mine else {
+        return Ok(());
+    };
+    stream.set_write_timeout(Some(TIMEOUT))?;
+    let head = read_head(&mut stream)?;
+    let mut status = metrics_status(&head);
+    let mut kind = "text/plain; version=0.0.4; charset=utf-8";
+    let body = match (status, handle.status()) {
+        (OK, Some(all)) if is_for_status(&head) => {
+            kind = "application/json";
+            serde_json::to_string(&all)?
+        }
+        (OK, Some(all)) => page(&all),
+        (OK, None) => {
+            status = "503 Service Unavailable";
+            "the tunnel does not answer\n".to_owned()
+        }
+        (NOT_FOUND, _) => "the metrics are at /metrics, the state at /status\n".to_owned(),
+        (NOT_ALLOWED, _) => "GET only\n".to_owned(),
+        _ => "not understood\n".to_owned(),
+    };
+    let length = body.len();
+    write!(
+        stream,
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
+         Connection: close\r\n\r\n{body}"
+    )
+}
+
+const OK: &str = "200 OK";
+const NOT_FOUND: &str = "404 Not Found";
+const NOT_ALLOWED: &str = "405 Method Not Allowed";
+
+/// What is answered to a request with this head, of any bytes.
+pub fn metrics_status(head: &[u8]) -> &'static str {
+    let head = String::from_utf8_lossy(head);
+    let line = head.lines().next().unwrap_or_default();
+    match line.split(' ').collect::<Vec<_>>()[..] {
+        ["GET", "/metrics" | "/status", ..] => OK,
+        ["GET", ..] => NOT_FOUND,
+        [_, "/metrics" | "/status", ..] => NOT_ALLOWED,
+        _ => "400 Bad Request",
+    }
+}
+
+fn is_for_status(head: &[u8]) -> bool {
+    head.starts_with(b"GET /status")
+}
+
+/// The head of a request, as far as it came.
+fn read_head(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
+    let until = Instant::now() + TIMEOUT;
+    let mut head = Vec::new();
+    let mut buffer = [0; 1_024];
+    while head.len() < MAX_HEAD_BYTES && !head.windows(4).any(|w| w == b"\r\n\r\n") {
+        let left = until.saturating_duration_since(Instant::now());
+        stream.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
+        match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n) => head.extend_from_slice(&buffer[..n]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(head)
+}
+
+/// A page in the making.
+struct Page(String);
+
+impl Page {
+    /// The head of a metric.
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        // writing to a text cannot fail
+        let _ = writeln!(
+            self.0,
+            "# HELP brimful_tunnel_{name} {help}\n# TYPE brimful_tunnel_{name} {kind}"
+        );
+    }
+
+    fn value(&mut self, name: &str, labels: &str, value: f64) {
+        let braced = if labels.is_empty() {
+            String::new()
+        } else {
+            format!("{{{labels}}}")
+        };
+        let _ = writeln!(self.0, "brimful_tunnel_{name}{braced} {value}");
+    }
+}
+
+/// A metric of a path: name, type, help, value.
+type PathMetric = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&PathStatus) -> Option<f64>,
+);
+
+const PATHS: [PathMetric; 15] = [
+    ("path_up", "gauge", "1 while the path answers.", |p| {
+        Some(f64::from(u8::from(p.state == "up")))
+    }),
+    ("path_priority", "gauge", "Priority, 0 to 15.", |p| {
+        Some(f64::from(p.priority))
+    }),
+    ("path_cwnd_packets", "gauge", "Congestion window.", |p| {
+        Some(p.cwnd_packets as f64)
+    }),
+    (
+        "path_in_flight_packets",
+        "gauge",
+        "Packets in flight.",
+        |p| Some(p.in_flight_packets as f64),
+    ),
+    (
+        "path_rtt_seconds",
+        "gauge",
+        "Smoothed round-trip time.",
+        |p| p.rtt_seconds,
+    ),
+    (
+        "path_min_rtt_seconds",
+        "gauge",
+        "Least round-trip time.",
+        |p| p.min_rtt_seconds,
+    ),
+    (
+        "path_delivery_rate_bps",
+        "gauge",
+        "Rate of delivery, bit/s.",
+        |p| p.delivery_rate_bps.map(|rate| rate as f64),
+    ),
+    (
+        "path_radio_rate_bps",
+        "gauge",
+        "What the radio can carry by a fresh report, bit/s.",
+        |p| p.radio_rate_bps.map(|rate| rate as f64),
+    ),
+    (
+        "path_sent_packets_total",
+        "counter",
+        "Data packets sent.",
+        |p| Some(p.sent_packets as f64),
+    ),
+    (
+        "path_sent_bytes_total",
+        "counter",
+        "Bytes of packets inside sent.",
+        |p| Some(p.sent_bytes as f64),
+    ),
+    (
+        "path_repeated_packets_total",
+        "counter",
+        "Data packets sent again.",
+        |p| Some(p.repeated_packets as f64),
+    ),
+    (
+        "path_lost_packets_total",
+        "counter",
+        "Data packets found lost.",
+        |p| Some(p.lost_packets as f64),
+    ),
+    (
+        "path_received_bytes_total",
+        "counter",
+        "Bytes of packets inside received.",
+        |p| Some(p.received_bytes as f64),
+    ),
+    (
+        "path_invalid_packets_total",
+        "counter",
+        "Packets outside the sequence windows.",
+        |p| Some(p.invalid_packets as f64),
+    ),
+    (
+        "path_refused_packets_total",
+        "counter",
+        "Packets that the kernel did not take.",
+        |p| Some(p.socket.refused as f64),
+    ),
+];
+
+fn page(status: &Status) -> String {
+    let mut page = Page(String::new());
+    let c = &status.device.counters;
+    for (name, help, value) in [
+        (
+            "device_read_packets_total",
+            "Packets out of the device.",
+            c.read_packets,
+        ),
+        ("device_read_bytes_total", "Their bytes.", c.read_bytes),
+        (
+            "device_written_packets_total",
+            "Packets into the device.",
+            c.written_packets,
+        ),
+        (
+            "device_written_bytes_total",
+            "Their bytes.",
+            c.written_bytes,
+        ),
+        (
+            "device_too_big_total",
+            "Packets larger than the paths take.",
+            c.too_big,
+        ),
+        (
+            "device_failed_writes_total",
+            "Writes that failed.",
+            c.failed_writes,
+        ),
+        ("accepted_total", "Connections accepted.", status.accepted),
+        (
+            "moved_total",
+            "Paths that moved to another address.",
+            status.moved,
+        ),
+    ] {
+        page.head(name, "counter", help);
+        page.value(name, "", value as f64);
+    }
+    page.head("mtu_bytes", "gauge", "MTU of the device.");
+    page.value("mtu_bytes", "", status.device.mtu as f64);
+    page.head(
+        "refused_total",
+        "counter",
+        "What belonged to no connection, by reason.",
+    );
+    for (reason, count) in &status.refused {
+        page.value(
+            "refused_total",
+            &format!("reason=\"{reason}\""),
+            *count as f64,
+        );
+    }
+    if let Some(is_connected) = status.reports_connected {
+        page.head(
+            "reports_connected",
+            "gauge",
+            "1 while the source of radio reports is connected.",
+        );
+        page.value("reports_connected", "", f64::from(u8::from(is_connected)));
+        let help = "Radio reports, and UEs in them (unmapped, told, unconnected), by outcome.";
+        page.head("reports_total", "counter", help);
+        for (outcome, count) in &status.reports {
+            let labels = format!("outcome=\"{outcome}\"");
+            page.value("reports_total", &labels, *count as f64);
+        }
+    }
+    connections(status, &mut page);
+    for (name, kind, help, get) in PATHS {
+        page.head(name, kind, help);
+        for connection in &status.connections {
+            for path in &connection.paths {
+                if let Some(value) = get(path) {
+                    let labels = format!("peer=\"{}\",path=\"{}\"", connection.peer, path.name);
+                    page.value(name, &labels, value);
+                }
+            }
+        }
+    }
+    page.0
+}
+
+fn connections(status: &Status, page: &mut Page) {
+    page.head(
+        "connected",
+        "gauge",
+        "1 while a path of the connection is open.",
+    );
+    for connection in &status.connections {
+        let labels = format!("peer=\"{}\"", connection.peer);
+        page.value(
+            "connected",
+            &labels,
+            f64::from(u8::from(connection.established)),
+        );
+    }
+    page.head(
+        "packets_total",
+        "counter",
+        "Packets of a connection, by what became of them.",
+    );
+    for connection in &status.connections {
+        for (fate, count) in [
+            ("refused", connection.refused_packets),
+            ("late", connection.late_packets),
+            ("lost", connection.lost_packets),
+            ("duplicate", connection.duplicate_packets),
+            ("marked-drop", connection.marked_drops),
+            ("spoofed", connection.spoofed_packets),
+        ] {
+            let labels = format!("peer=\"{}\",fate=\"{fate}\"", connection.peer);
+            page.value("packets_total", &labels, count as f64);
+        }
+    }
+}

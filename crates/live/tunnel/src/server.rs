@@ -1,0 +1,586 @@
+//! The server's side of the paths: it hears everybody, and knows which addresses are whose.
+
+use crate::arena::Arena;
+use crate::config::{ClientConfig, Config, End, ServerConfig};
+use crate::engine::{Change, FIRST, Outside};
+use crate::error::TunnelError;
+use crate::inner::{self, Inner};
+use crate::inside::Inside;
+use crate::key::Key;
+use crate::link::{Link, Way, read_packet, receive_datagrams};
+use crate::poller::{Poller, Token};
+use crate::radio::{Counts, ReportsConfig, UeState};
+use crate::status::{ConnectionStatus, PathStatus, Status};
+use crate::stream::Stream;
+use crate::udp::UdpSocket;
+use crate::{limits, random};
+use multipath::PathId;
+use multipath::packet::PathPriority;
+use multipath::server::{self, ConnectionKey, Flow, ServerTransmit};
+use multipath::tunnel::{Event, PathConfig, Transmit};
+use rustix::net::{
+    AddressFamily, SocketFlags, SocketType, accept_with, bind, ipproto, listen, socket_with,
+    sockopt,
+};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use units::{Bytes, Duration, Ecn, Instant, Packets};
+
+/// TCP connections at once; one that carries no path within [`STREAM_TIME`] is closed.
+const MAX_STREAMS: usize = 1_024;
+/// How long a TCP connection may carry nothing of a connection.
+const STREAM_TIME: Duration = Duration::from_secs(10);
+/// While packets wait for the window of a TCP connection, its state is looked at so often.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// Something that packets come in by.
+enum Socket {
+    Udp(Rc<UdpSocket>),
+    Listener(OwnedFd),
+    Tcp {
+        stream: Rc<RefCell<Stream>>,
+        remote: SocketAddr,
+        since: Instant,
+    },
+}
+
+/// A server.
+pub(crate) struct Server {
+    config: Config,
+    clients: Vec<ClientConfig>,
+    core: server::Server<Inner>,
+    sockets: BTreeMap<u64, Socket>,
+    links: BTreeMap<Flow, Link>,
+    /// Who holds which client's place: the last of its connections that was established.
+    current: Vec<Option<ConnectionKey>>,
+    spoofed: Vec<u64>,
+    arena: Arena,
+    next_token: u64,
+    /// The client to which the last packet went.
+    last: usize,
+    unroutable: u64,
+    unreadable: u64,
+    /// Radio reports that came in, and UEs in them that a path was told of, and that have none.
+    reports: Counts,
+    radio_told: u64,
+    radio_unconnected: u64,
+    is_ending: bool,
+}
+
+impl Server {
+    /// Opens all sockets.
+    pub(crate) fn new(config: Config, mtu: usize, poller: &Poller) -> Result<Self, TunnelError> {
+        let End::Server(end) = config.end.clone() else {
+            return Err(TunnelError::system("a server", io::ErrorKind::InvalidInput));
+        };
+        let shared = end
+            .clients
+            .iter()
+            .map(|client| limits::pre_shared(&Key::load(&client.key_file)?))
+            .collect::<Result<Vec<_>, TunnelError>>()?;
+        let core_config = server::ServerConfig {
+            tunnel: limits::tunnel_config(&config, mtu),
+            scheduler: config.scheduler.clone(),
+            path: PathConfig {
+                controller: limits::controller(&end.controller),
+                priority: PathPriority::from_bits(15),
+                packet_size: Bytes::new((mtu + limits::OVERHEAD) as u64),
+                ..PathConfig::default()
+            },
+            shared,
+            connections: end.clients.len() * 4 + end.half_open,
+            half_open: end.half_open,
+        };
+        let seed = random::seed().map_err(|error| TunnelError::system("no randomness", error))?;
+        let core = server::Server::new(core_config, seed)
+            .map_err(|error| TunnelError::system("a scheduler", io::Error::other(error)))?;
+        let mut server = Self {
+            current: vec![None; end.clients.len()],
+            spoofed: vec![0; end.clients.len()],
+            clients: end.clients.clone(),
+            core,
+            sockets: BTreeMap::new(),
+            links: BTreeMap::new(),
+            arena: Arena::new(),
+            next_token: FIRST,
+            last: 0,
+            unroutable: 0,
+            unreadable: 0,
+            reports: Counts::default(),
+            radio_told: 0,
+            radio_unconnected: 0,
+            is_ending: false,
+            config,
+        };
+        server.listen(&end, poller)?;
+        Ok(server)
+    }
+
+    /// What came in of reports, for the thread that reads them.
+    pub(crate) fn report_counts(&self) -> &Counts {
+        &self.reports
+    }
+
+    fn listen(&mut self, end: &ServerConfig, poller: &Poller) -> Result<(), TunnelError> {
+        for address in &end.listen {
+            let failed = |error: io::Error| {
+                TunnelError::system(format!("cannot listen at {address}"), error)
+            };
+            let udp = UdpSocket::listening(*address).map_err(failed)?;
+            let token = self.token();
+            poller.add(&udp, token, false).map_err(failed)?;
+            self.sockets.insert(token.0, Socket::Udp(Rc::new(udp)));
+            let tcp = listener(*address).map_err(failed)?;
+            let token = self.token();
+            poller.add(&tcp, token, false).map_err(failed)?;
+            self.sockets.insert(token.0, Socket::Listener(tcp));
+            tracing::info!(%address, "hearing");
+        }
+        Ok(())
+    }
+
+    fn token(&mut self) -> Token {
+        self.next_token += 1;
+        Token(self.next_token - 1)
+    }
+
+    fn on_datagrams(&mut self, now: Instant, token: Token, socket: &Rc<UdpSocket>) {
+        let (core, links) = (&mut self.core, &mut self.links);
+        let result = receive_datagrams(socket, &mut self.arena, |remote, to, arrived| {
+            let flow = Flow {
+                socket: token.0 as u32,
+                remote,
+            };
+            let ecn = arrived.ecn;
+            let known = core.receive(now, flow, &arrived.packet, arrived.payload, ecn);
+            if known.is_some() {
+                links
+                    .entry(flow)
+                    .or_insert_with(|| link(socket, remote, to));
+            } else {
+                // an answer to a stranger goes out from the address that was called, and is forgotten
+                while let Some(out) = core.poll_answer() {
+                    let mut link = link(socket, remote, to);
+                    link.push(transmit(out));
+                    link.flush();
+                }
+            }
+        });
+        match result {
+            Ok(unreadable) => self.unreadable += unreadable,
+            // what ICMP says of one peer is no fault of the socket
+            Err(error) => tracing::debug!(%error, "receiving"),
+        }
+    }
+
+    fn on_connections(&mut self, now: Instant, poller: &Poller, token: Token) {
+        loop {
+            let Some(Socket::Listener(fd)) = self.sockets.get(&token.0) else {
+                return;
+            };
+            let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+            let Ok(fd) = accept_with(fd, flags) else {
+                return;
+            };
+            if self.sockets.len() >= MAX_STREAMS {
+                continue;
+            }
+            if let Err(error) = self.take_stream(now, poller, fd) {
+                tracing::debug!(%error, "a TCP connection");
+            }
+        }
+    }
+
+    fn take_stream(&mut self, now: Instant, poller: &Poller, fd: OwnedFd) -> io::Result<()> {
+        let remote = rustix::net::getpeername(&fd)?.ok_or(io::ErrorKind::NotConnected)?;
+        let remote = SocketAddr::try_from(remote)?;
+        let stream = Stream::new(fd, limits::STREAM_CONTROLLER)?;
+        let token = self.token();
+        poller.add(&stream, token, false)?;
+        let stream = Rc::new(RefCell::new(stream));
+        self.core.add_stream(token.0 as u32);
+        let flow = Flow {
+            socket: token.0 as u32,
+            remote,
+        };
+        self.links
+            .insert(flow, Link::new(Way::Tcp(Rc::clone(&stream))));
+        let socket = Socket::Tcp {
+            stream,
+            remote,
+            since: now,
+        };
+        self.sockets.insert(token.0, socket);
+        Ok(())
+    }
+
+    fn on_stream(&mut self, now: Instant, token: Token) {
+        let Some(Socket::Tcp { stream, remote, .. }) = self.sockets.get(&token.0) else {
+            return;
+        };
+        let flow = Flow {
+            socket: token.0 as u32,
+            remote: *remote,
+        };
+        let stream = Rc::clone(stream);
+        let (core, unreadable) = (&mut self.core, &mut self.unreadable);
+        let flushed = stream.borrow_mut().flush();
+        let read = stream.borrow_mut().read(&mut self.arena, |data| {
+            match read_packet(&data, Ecn::NotEct) {
+                Some(got) => {
+                    core.receive(now, flow, &got.packet, got.payload, got.ecn);
+                }
+                None => *unreadable += 1,
+            }
+        });
+        if !matches!((flushed, read), (Ok(_), Ok(false))) {
+            self.drop_stream(now, token.0, flow);
+        }
+    }
+
+    fn drop_stream(&mut self, now: Instant, socket: u64, flow: Flow) {
+        self.sockets.remove(&socket);
+        self.links.remove(&flow);
+        self.core.remove_stream(now, socket as u32);
+    }
+
+    /// The client that an address is of.
+    fn client_of(&mut self, address: IpAddr) -> Option<usize> {
+        let has = |client: &ClientConfig| client.addresses.iter().any(|n| n.contains(address));
+        if self.clients.get(self.last).is_some_and(has) {
+            return Some(self.last);
+        }
+        self.last = self.clients.iter().position(has)?;
+        Some(self.last)
+    }
+
+    fn on_event(&mut self, now: Instant, key: ConnectionKey, event: &Event) {
+        let client = self.client(key);
+        let name = client.map_or("?", |index| self.clients[index].name.as_str());
+        match event {
+            Event::Established => {
+                tracing::info!(client = name, connection = key.0, "connected");
+                let Some(index) = client else { return };
+                let old = self.current[index].replace(key);
+                // a client that comes anew has forgotten what it had
+                if let Some(tunnel) = old.and_then(|old| self.core.tunnel(old)) {
+                    tunnel.fast_close(now);
+                }
+            }
+            Event::PathUp(path) => tracing::info!(client = name, path = path.0, "path up"),
+            Event::PathDown(path) => tracing::info!(client = name, path = path.0, "path down"),
+            Event::PathClosed(path) => tracing::info!(client = name, path = path.0, "path closed"),
+            Event::Closed => {
+                tracing::info!(client = name, connection = key.0, "disconnected");
+                if let Some(index) = client
+                    && self.current[index] == Some(key)
+                {
+                    self.current[index] = None;
+                }
+            }
+            // further addresses of the client: it opens its paths itself
+            _ => {}
+        }
+    }
+
+    fn reports_config(&self) -> Option<&ReportsConfig> {
+        match &self.config.end {
+            End::Server(end) => end.reports.as_ref(),
+            End::Client(_) => None,
+        }
+    }
+
+    fn client(&self, key: ConnectionKey) -> Option<usize> {
+        let mut all = self.core.connections();
+        all.find(|(own, _)| *own == key)
+            .and_then(|(_, client)| client)
+    }
+
+    fn transmit(&mut self, now: Instant, poller: &Poller) {
+        self.tell_streams(now);
+        while let Some(out) = self.core.poll_transmit(now) {
+            // a flow whose socket is gone loses what it sends
+            if let Some(link) = self.links.get_mut(&out.flow) {
+                link.push(transmit(out));
+            }
+        }
+        for (flow, link) in &mut self.links {
+            link.flush();
+            if let Way::Tcp(stream) = &link.way {
+                let mut stream = stream.borrow_mut();
+                let waits = stream.is_waiting();
+                let token = Token(u64::from(flow.socket));
+                if waits != stream.is_watched && poller.change(&*stream, token, waits).is_ok() {
+                    stream.is_watched = waits;
+                }
+            }
+        }
+    }
+
+    fn tell_streams(&mut self, now: Instant) {
+        for (flow, link) in &self.links {
+            if let Way::Tcp(stream) = &link.way
+                && let Ok(state) = stream.borrow().state()
+                && let Some((key, path)) = self.core.path_of(*flow)
+                && let Some(tunnel) = self.core.tunnel(key)
+            {
+                tunnel.on_stream(now, path, state);
+            }
+        }
+    }
+
+    fn deliver(&mut self, now: Instant, inside: &mut Inside) {
+        let keys: Vec<_> = self.core.connections().collect();
+        for (key, client) in keys {
+            let Some(tunnel) = self.core.tunnel(key) else {
+                continue;
+            };
+            while let Some(packet) = tunnel.poll_delivery(now) {
+                let Some(index) = client else { continue };
+                let source = inner::addresses(&packet.0).map(|(source, _)| source);
+                let has = |source| {
+                    let own = &self.clients[index].addresses;
+                    own.iter().any(|network| network.contains(source))
+                };
+                if source.is_some_and(has) {
+                    inside.push(packet);
+                } else {
+                    self.spoofed[index] += 1;
+                }
+            }
+        }
+    }
+
+    fn status_of(
+        &mut self,
+        now: Instant,
+        key: ConnectionKey,
+        client: Option<usize>,
+    ) -> Option<ConnectionStatus> {
+        let flows: Vec<_> = (0..32).map(|i| self.core.flow(key, PathId(i))).collect();
+        let name = client.map_or("?", |index| self.clients[index].name.as_str());
+        let tunnel = self.core.tunnel(key)?;
+        let mut status =
+            ConnectionStatus::new(name.to_owned(), tunnel.is_established(), &tunnel.stats());
+        status.spoofed_packets = client.map_or(0, |index| self.spoofed[index]);
+        let paths: Vec<_> = tunnel.path_ids().collect();
+        for path in paths {
+            let stats = tunnel.path_stats(now, path);
+            let Some(flow) = flows[usize::from(path.0)] else {
+                continue;
+            };
+            let counters = self.links.get(&flow).map(|link| link.counters);
+            status.paths.push(PathStatus::new(
+                path.0.to_string(),
+                flow.remote.to_string(),
+                stats.as_ref(),
+                counters.unwrap_or_default(),
+            ));
+        }
+        Some(status)
+    }
+}
+
+impl Outside for Server {
+    fn on_ready(&mut self, now: Instant, token: Token, poller: &Poller) {
+        match self.sockets.get(&token.0) {
+            Some(Socket::Udp(socket)) => {
+                let socket = Rc::clone(socket);
+                self.on_datagrams(now, token, &socket);
+            }
+            Some(Socket::Listener(_)) => self.on_connections(now, poller, token),
+            Some(Socket::Tcp { .. }) => self.on_stream(now, token),
+            None => {}
+        }
+    }
+
+    fn submit(&mut self, now: Instant, packet: Inner) {
+        let address = inner::addresses(&packet.0).map(|(_, destination)| destination);
+        let client = address.and_then(|address| self.client_of(address));
+        let key = client.and_then(|index| self.current[index]);
+        match key.and_then(|key| self.core.tunnel(key)) {
+            // refused packets are counted by the tunnel
+            Some(tunnel) => drop(tunnel.send(now, packet)),
+            None => self.unroutable += 1,
+        }
+    }
+
+    fn next_deadline(&mut self, now: Instant) -> Option<Instant> {
+        let waits = self
+            .links
+            .values()
+            .any(|link| matches!(link.way, Way::Tcp(_)))
+            && self.current.iter().flatten().any(|key| {
+                let tunnel = self.core.tunnel(*key);
+                tunnel.is_some_and(|tunnel| tunnel.stats().waiting > Packets::ZERO)
+            });
+        let look = waits.then(|| now + LOOK);
+        [self.core.next_deadline(now), look]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    fn on_deadline(&mut self, now: Instant) {
+        self.core.on_deadline(now);
+    }
+
+    fn pump(&mut self, now: Instant, poller: &Poller, inside: &mut Inside) {
+        self.transmit(now, poller);
+        self.deliver(now, inside);
+        while let Some((key, event)) = self.core.poll_event() {
+            self.on_event(now, key, &event);
+        }
+    }
+
+    fn on_chores(&mut self, now: Instant, _poller: &Poller, _inside: &mut Inside) {
+        // links of flows that are no path's any more
+        let core = &self.core;
+        let sockets = &self.sockets;
+        self.links.retain(|flow, _| {
+            core.path_of(*flow).is_some()
+                || matches!(
+                    sockets.get(&u64::from(flow.socket)),
+                    Some(Socket::Tcp { .. })
+                )
+        });
+        let silent: Vec<(u64, Flow)> = self
+            .sockets
+            .iter()
+            .filter_map(|(token, socket)| match socket {
+                Socket::Tcp { remote, since, .. } => {
+                    let flow = Flow {
+                        socket: *token as u32,
+                        remote: *remote,
+                    };
+                    let is_old = now.saturating_since(*since) > STREAM_TIME;
+                    (is_old && core.path_of(flow).is_none()).then_some((*token, flow))
+                }
+                _ => None,
+            })
+            .collect();
+        for (token, flow) in silent {
+            self.drop_stream(now, token, flow);
+        }
+        for (flow, link) in &mut self.links {
+            if let Some(error) = link.fault.take() {
+                tracing::debug!(remote = %flow.remote, %error, "packets were not sent");
+            }
+        }
+    }
+
+    fn status(&mut self, now: Instant, status: &mut Status) {
+        status.role = "server";
+        let keys: Vec<_> = self.core.connections().collect();
+        for (key, client) in keys {
+            status.connections.extend(self.status_of(now, key, client));
+        }
+        let counters = self.core.counters();
+        status.refused = BTreeMap::from([
+            ("unreadable", self.unreadable),
+            ("unroutable", self.unroutable),
+            ("handshake", counters.refused),
+            ("forgotten", counters.forgotten),
+            ("stranger", counters.strangers),
+        ]);
+        if self.reports_config().is_some() {
+            let mut reports = self.reports.by_outcome();
+            reports.insert("told", self.radio_told);
+            reports.insert("unconnected", self.radio_unconnected);
+            status.reports = reports;
+            status.reports_connected = Some(self.reports.is_connected());
+        }
+        status.accepted = counters.accepted;
+        status.moved = counters.moved;
+    }
+
+    fn change(&mut self, _now: Instant, change: Change) -> Result<String, String> {
+        match change {
+            Change::Configure(new) if *new == self.config => {
+                Ok("configuration reloaded: no change".to_owned())
+            }
+            Change::Configure(_) => {
+                Err("a server's configuration needs a restart; its clients come back".to_owned())
+            }
+            _ => Err("paths are the client's to change".to_owned()),
+        }
+    }
+
+    fn on_radio(&mut self, now: Instant, states: &[UeState]) {
+        self.reports.taken();
+        let Some(config) = self.reports_config() else {
+            return;
+        };
+        let flows = self.links.keys();
+        let ues: Vec<(Flow, IpAddr)> = flows
+            .map(|flow| (*flow, config.ue_of(flow.remote.ip())))
+            .collect();
+        for state in states {
+            let mut is_told = false;
+            for (flow, _) in ues.iter().filter(|(_, ue)| *ue == state.ue) {
+                if let Some((key, path)) = self.core.path_of(*flow)
+                    && let Some(tunnel) = self.core.tunnel(key)
+                {
+                    tunnel.on_radio(now, path, &state.radio, state.slot);
+                    is_told = true;
+                }
+            }
+            match is_told {
+                true => self.radio_told += 1,
+                false => self.radio_unconnected += 1,
+            }
+        }
+    }
+
+    fn close(&mut self, now: Instant) -> bool {
+        let keys: Vec<_> = self.core.connections().map(|(key, _)| key).collect();
+        if !self.is_ending {
+            self.is_ending = true;
+            for key in &keys {
+                if let Some(tunnel) = self.core.tunnel(*key) {
+                    tunnel.close(now);
+                }
+            }
+        }
+        keys.is_empty()
+    }
+}
+
+/// As a link takes it, which is of one path.
+fn transmit(out: ServerTransmit<Inner>) -> Transmit<Inner> {
+    Transmit {
+        path: PathId(0),
+        packet: out.packet,
+        payload: out.payload,
+        ecn: out.ecn,
+    }
+}
+
+fn link(socket: &Rc<UdpSocket>, remote: SocketAddr, to: Option<IpAddr>) -> Link {
+    Link::new(Way::Udp {
+        socket: Rc::clone(socket),
+        to: Some(remote),
+        from: to,
+    })
+}
+
+fn listener(address: SocketAddr) -> io::Result<OwnedFd> {
+    let family = if address.is_ipv6() {
+        AddressFamily::INET6
+    } else {
+        AddressFamily::INET
+    };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let fd = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
+    sockopt::set_socket_reuseaddr(&fd, true)?;
+    if address.is_ipv6() {
+        sockopt::set_ipv6_v6only(&fd, true)?;
+    }
+    bind(&fd, &address)?;
+    listen(&fd, 128)?;
+    Ok(fd)
+}

@@ -1,0 +1,477 @@
+//! Which figures a report has, made from the time series and distributions of its variants.
+
+use super::chart::{Axis, Figure, Panel};
+use super::line::{Line, Stroke};
+use super::scale::{Scale, Unit};
+use crate::Variant;
+use scenario::{Metric, RunResult, Series};
+
+/// Most lines of one panel; the rest is in the result files.
+const MAX_LINES: usize = 10;
+/// Most variants that are drawn; the tables have all.
+pub(crate) const MAX_VARIANTS: usize = 9;
+/// Intervals of time that all lines together may tell apart: up to 30 bytes each.
+const MAX_POINTS: usize = 40_000;
+/// The most and the fewest of one line.
+const MAX_BUCKETS: usize = 400;
+const MIN_BUCKETS: usize = 20;
+/// Above this ratio of greatest to least value an axis is logarithmic.
+const LOG_ABOVE: f64 = 40.0;
+
+/// A figure of one metric over time: a panel for each variant, a line for each flow, queue or UE.
+struct Spec {
+    id: &'static str,
+    title: &'static str,
+    axis: &'static str,
+    unit: Unit,
+    metric: Metric,
+    /// Drawn behind.
+    bound: Option<Metric>,
+    stroke: Stroke,
+    may_be_log: bool,
+    caption: &'static str,
+}
+
+const OVER_TIME: [Spec; 8] = [
+    Spec {
+        id: "goodput",
+        title: "Goodput and capacity",
+        axis: "Goodput",
+        unit: Unit::BitRate,
+        metric: Metric::Goodput,
+        bound: Some(Metric::Capacity),
+        stroke: Stroke::Rate,
+        may_be_log: false,
+        caption: "Payload delivered to each flow's receiver; behind it, what the bottleneck could \
+                  have carried.",
+    },
+    Spec {
+        id: "paths",
+        title: "Paths of the tunnel",
+        axis: "Rate",
+        unit: Unit::BitRate,
+        metric: Metric::PathRate,
+        bound: None,
+        stroke: Stroke::Rate,
+        may_be_log: false,
+        caption: "What each path of the tunnel delivers to its end at the user, packets inside \
+                  with their headers.",
+    },
+    Spec {
+        id: "path-windows",
+        title: "Windows of the tunnel's paths",
+        axis: "cwnd",
+        unit: Unit::Bytes,
+        metric: Metric::PathCwnd,
+        bound: None,
+        stroke: Stroke::Line,
+        may_be_log: true,
+        caption: "Congestion window of each path of the tunnel, at the edge.",
+    },
+    Spec {
+        id: "rtt",
+        title: "Round-trip time",
+        axis: "RTT",
+        unit: Unit::Milliseconds,
+        metric: Metric::Rtt,
+        bound: None,
+        stroke: Stroke::Line,
+        may_be_log: true,
+        caption: "Mean of each step, end to end.",
+    },
+    Spec {
+        id: "in-flight",
+        title: "Bytes in flight",
+        axis: "In flight",
+        unit: Unit::Bytes,
+        metric: Metric::BytesInFlight,
+        bound: None,
+        stroke: Stroke::Line,
+        may_be_log: true,
+        caption: "Payload that the data's sender has sent and that is not acknowledged yet.",
+    },
+    Spec {
+        id: "queues",
+        title: "Queues",
+        axis: "Waiting",
+        unit: Unit::Bytes,
+        metric: Metric::QueueBytes,
+        bound: None,
+        stroke: Stroke::Line,
+        may_be_log: true,
+        caption: "Bytes waiting in each queue; queues that stayed empty are not drawn.",
+    },
+    Spec {
+        id: "prb",
+        title: "Physical resource blocks",
+        axis: "PRBs per slot",
+        unit: Unit::Count(""),
+        metric: Metric::Prb,
+        bound: None,
+        stroke: Stroke::Rate,
+        may_be_log: false,
+        caption: "Allocated to each UE, mean per slot.",
+    },
+    Spec {
+        id: "cqi",
+        title: "Channel quality indicator",
+        axis: "CQI",
+        unit: Unit::Count(""),
+        metric: Metric::Cqi,
+        bound: None,
+        stroke: Stroke::Step,
+        may_be_log: false,
+        caption: "As each UE reports it, 0 (out of range) to 15.",
+    },
+];
+
+/// All figures that the variants have data for, in the order of the page. Each shows the first
+/// repeat of its variant.
+pub(crate) fn figures(variants: &[Variant<'_>]) -> Vec<Figure> {
+    let runs: Vec<(&str, &RunResult)> = variants
+        .iter()
+        .filter_map(|v| Some((v.label.as_str(), v.runs.first()?)))
+        .collect();
+    let end = runs.iter().map(|(_, r)| series_end(r)).fold(0.0, f64::max);
+    let buckets = buckets(&runs);
+    let [
+        goodput,
+        paths,
+        path_windows,
+        rtt,
+        in_flight,
+        queues,
+        prb,
+        cqi,
+    ] = &OVER_TIME;
+    let over_time = |spec| over_time(spec, &runs, end, buckets);
+    [
+        over_time(goodput),
+        over_time(paths),
+        rtt_cdf(&runs),
+        over_time(rtt),
+        over_time(in_flight),
+        windows(&runs, end, buckets),
+        over_time(path_windows),
+        over_time(queues),
+        classification(&runs, end, buckets),
+        over_time(prb),
+        over_time(cqi),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Intervals of time that each line tells apart, so that the page stays small.
+fn buckets(runs: &[(&str, &RunResult)]) -> usize {
+    /// Metrics of which there are figures.
+    const METRICS: usize = 13;
+    let of_run = |run: &RunResult| run.series.len().min(METRICS * MAX_LINES);
+    let lines: usize = runs.iter().map(|(_, run)| of_run(run)).sum();
+    (MAX_POINTS / lines.max(1)).clamp(MIN_BUCKETS, MAX_BUCKETS)
+}
+
+fn series_end(run: &RunResult) -> f64 {
+    let ends = run.series.iter().filter_map(|s| s.points.last());
+    ends.map(|p| p.0.as_secs_f64())
+        .fold(run.elapsed.as_secs_f64(), f64::max)
+}
+
+fn points(series: &Series) -> Vec<(f64, f64)> {
+    series
+        .points
+        .iter()
+        .map(|(t, v)| (t.as_secs_f64(), *v))
+        .collect()
+}
+
+fn time_axis(end: f64) -> Axis {
+    let end = if end > 0.0 { end } else { 1.0 };
+    Axis {
+        title: "Time",
+        unit: Unit::Seconds,
+        scale: Scale::Linear(0.0, end),
+        lanes: Vec::new(),
+    }
+}
+
+fn value_axis(title: &'static str, unit: Unit, may_be_log: bool, panels: &[Panel]) -> Axis {
+    let values = || {
+        let lines = panels.iter().flat_map(|p| &p.lines);
+        lines.flat_map(Line::extent)
+    };
+    let max = values().fold(0.0, f64::max);
+    // single very small values must not stretch the axis: one in fifty may fall off its end
+    let mut positive: Vec<f64> = values().filter(|v| *v > 0.0).collect();
+    let low = positive.len() / 50;
+    let min = match positive.len() {
+        0 => 0.0,
+        _ => *positive.select_nth_unstable_by(low, f64::total_cmp).1,
+    };
+    let scale = if may_be_log && max > LOG_ABOVE * min && min > 0.0 {
+        // what is four decades below the top is next to nothing
+        Scale::logarithmic(min.max(max / 1e4), max)
+    } else {
+        Scale::from_zero(max)
+    };
+    Axis {
+        title,
+        unit,
+        scale,
+        lanes: Vec::new(),
+    }
+}
+
+/// The names that occur for a metric, in the order of first appearance: their colours.
+fn names(runs: &[(&str, &RunResult)], metric: Metric) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for series in runs
+        .iter()
+        .flat_map(|(_, r)| &r.series)
+        .filter(|s| s.metric == metric)
+    {
+        if !names.contains(&series.entity) {
+            names.push(series.entity.clone());
+        }
+    }
+    names
+}
+
+fn over_time(spec: &Spec, runs: &[(&str, &RunResult)], end: f64, buckets: usize) -> Option<Figure> {
+    let mut names = names(runs, spec.metric);
+    let is_empty = |name: &String| {
+        spec.metric == Metric::QueueBytes
+            && runs
+                .iter()
+                .flat_map(|(_, r)| &r.series)
+                .filter(|s| s.metric == spec.metric && s.entity == *name)
+                .all(|s| s.points.iter().all(|p| p.1 <= 0.0))
+    };
+    names.retain(|name| !is_empty(name));
+    let found = names.len();
+    names.truncate(MAX_LINES);
+    if names.is_empty() {
+        return None;
+    }
+    let panels: Vec<Panel> = runs
+        .iter()
+        .map(|(label, run)| Panel {
+            title: (*label).to_owned(),
+            lines: panel_lines(spec, run, &names, buckets),
+        })
+        .filter(|panel| !panel.lines.is_empty())
+        .collect();
+    let mut caption = spec.caption.to_owned();
+    if found > names.len() {
+        caption +=
+            &format!(" The first {MAX_LINES} of {found} are drawn; all are in samples.parquet.");
+    }
+    let y = value_axis(spec.axis, spec.unit, spec.may_be_log, &panels);
+    let columns = runs.len();
+    Some(Figure {
+        id: spec.id,
+        title: spec.title,
+        caption,
+        columns,
+        x: time_axis(end),
+        y,
+        panels,
+    })
+}
+
+fn panel_lines(spec: &Spec, run: &RunResult, names: &[String], buckets: usize) -> Vec<Line> {
+    let of_bound = run.series.iter().filter(|s| Some(s.metric) == spec.bound);
+    let mut bounds: Vec<&Series> = of_bound.collect();
+    // the whole bottleneck rather than each user's share of it
+    if bounds.iter().any(|s| s.entity == "link") {
+        bounds.retain(|s| s.entity == "link");
+    }
+    let one = bounds.len() == 1;
+    let bounds = bounds.into_iter().take(MAX_LINES).map(|s| {
+        let name = match one {
+            true => "capacity".to_owned(),
+            false => format!("capacity {}", s.entity),
+        };
+        Line::new((name, 0), Stroke::Area, points(s), buckets)
+    });
+    let of_metric = run.series.iter().filter(|s| s.metric == spec.metric);
+    let lines = of_metric.filter_map(|s| {
+        let colour = names.iter().position(|n| *n == s.entity)?;
+        Some(Line::new(
+            (s.entity.clone(), colour),
+            spec.stroke,
+            points(s),
+            buckets,
+        ))
+    });
+    bounds.chain(lines).collect()
+}
+
+/// Distribution functions of the round-trip time: a panel for each flow, a line for each variant;
+/// of one variant, a single panel with all flows.
+fn rtt_cdf(runs: &[(&str, &RunResult)]) -> Option<Figure> {
+    let mut flows: Vec<&str> = Vec::new();
+    for flow in runs
+        .iter()
+        .flat_map(|(_, r)| &r.flows)
+        .filter(|f| f.rtt.cdf.len() > 1)
+    {
+        if !flows.contains(&flow.name.as_str()) {
+            flows.push(&flow.name);
+        }
+    }
+    flows.truncate(MAX_LINES);
+    let line = |run: &RunResult, flow: &str, name: &str, colour| {
+        let found = run
+            .flows
+            .iter()
+            .find(|f| f.name == flow && f.rtt.cdf.len() > 1)?;
+        let points = found
+            .rtt
+            .cdf
+            .iter()
+            .filter(|p| p.0 > 0.0)
+            .copied()
+            .collect();
+        // a distribution has few points, all of which are drawn
+        let name = (name.to_owned(), colour);
+        Some(Line::new(name, Stroke::Line, points, usize::MAX).unbroken())
+    };
+    let panels: Vec<Panel> = match runs {
+        [] => Vec::new(),
+        [(label, run)] => vec![Panel {
+            title: (*label).to_owned(),
+            lines: flows
+                .iter()
+                .enumerate()
+                .filter_map(|(i, f)| line(run, f, f, i))
+                .collect(),
+        }],
+        _ => flows
+            .iter()
+            .map(|flow| Panel {
+                title: (*flow).to_owned(),
+                lines: runs
+                    .iter()
+                    .enumerate()
+                    .filter_map(|(i, (label, run))| line(run, flow, label, i))
+                    .collect(),
+            })
+            .collect(),
+    };
+    let all = || {
+        panels
+            .iter()
+            .flat_map(|p| &p.lines)
+            .flat_map(|l| &l.points)
+            .map(|p| p.0)
+    };
+    let (min, max) = (all().reduce(f64::min)?, all().reduce(f64::max)?);
+    Some(Figure {
+        id: "rtt-cdf",
+        title: "Distribution of the round-trip time",
+        caption: "Share of the round trips that took at most so long.".to_owned(),
+        columns: panels.len(),
+        x: Axis {
+            title: "RTT",
+            unit: Unit::Milliseconds,
+            scale: Scale::logarithmic(min, max),
+            lanes: Vec::new(),
+        },
+        y: Axis {
+            title: "Share",
+            unit: Unit::Share,
+            scale: Scale::Linear(0.0, 1.0),
+            lanes: Vec::new(),
+        },
+        panels,
+    })
+}
+
+/// The windows that bound each flow: a panel for each flow and variant.
+fn windows(runs: &[(&str, &RunResult)], end: f64, buckets: usize) -> Option<Figure> {
+    const WINDOWS: [(Metric, &str); 3] = [
+        (Metric::Cwnd, "congestion window"),
+        (Metric::ReceiveWindow, "receive window"),
+        (Metric::RanWindow, "RAN window"),
+    ];
+    let mut panels = Vec::new();
+    for name in names(runs, Metric::Cwnd).iter().take(MAX_LINES) {
+        for (label, run) in runs {
+            let of_flow = run.series.iter().filter(|s| s.entity == *name);
+            let lines: Vec<Line> = of_flow
+                .filter_map(|s| {
+                    let colour = WINDOWS.iter().position(|(metric, _)| *metric == s.metric)?;
+                    let name = WINDOWS[colour].1.to_owned();
+                    Some(Line::new((name, colour), Stroke::Line, points(s), buckets))
+                })
+                .collect();
+            if !lines.is_empty() {
+                let separator = if label.is_empty() { "" } else { ", " };
+                panels.push(Panel {
+                    title: format!("{name}{separator}{label}"),
+                    lines,
+                });
+            }
+        }
+    }
+    if panels.is_empty() {
+        return None;
+    }
+    let y = value_axis("Window", Unit::Bytes, true, &panels);
+    Some(Figure {
+        id: "windows",
+        title: "Windows",
+        caption: "Congestion window of the data's sender, the receive window that it sees, and \
+                  towards the UE the window that the allocator set."
+            .to_owned(),
+        columns: match runs.len() {
+            1 => panels.len(),
+            variants => variants,
+        },
+        x: time_axis(end),
+        y,
+        panels,
+    })
+}
+
+/// When the allocator held each flow for slow.
+fn classification(runs: &[(&str, &RunResult)], end: f64, buckets: usize) -> Option<Figure> {
+    let mut lanes = names(runs, Metric::IsSlow);
+    lanes.truncate(MAX_LINES);
+    let panels: Vec<Panel> = runs
+        .iter()
+        .map(|(label, run)| Panel {
+            title: (*label).to_owned(),
+            lines: run
+                .series
+                .iter()
+                .filter(|s| s.metric == Metric::IsSlow)
+                .filter_map(|s| {
+                    let lane = lanes.iter().position(|n| *n == s.entity)?;
+                    let name = (s.entity.clone(), lane);
+                    Some(Line::new(name, Stroke::Lane(lane), points(s), buckets))
+                })
+                .collect(),
+        })
+        .filter(|panel| !panel.lines.is_empty())
+        .collect();
+    if panels.is_empty() {
+        return None;
+    }
+    Some(Figure {
+        id: "slow",
+        title: "Flows held for slow",
+        caption: "A bar stands where the allocator held the flow for slow.".to_owned(),
+        columns: runs.len(),
+        x: time_axis(end),
+        y: Axis {
+            title: "Flow",
+            unit: Unit::Share,
+            scale: Scale::Linear(0.0, 1.0),
+            lanes,
+        },
+        panels,
+    })
+}

@@ -1,0 +1,167 @@
+//! The report as one HTML file that needs nothing else.
+
+mod chart;
+mod data;
+mod decimate;
+mod figures;
+mod line;
+mod scale;
+
+use crate::table::Table;
+use crate::text::escape;
+use crate::{Report, tables};
+use core::fmt::Write;
+
+/// Style and script of the page, from `web/` (see `build.rs`).
+const STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/report.css"));
+const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/report.js"));
+
+/// The page. It holds everything that it shows, asks for nothing from elsewhere (its own policy
+/// forbids that), and is the same for the same results.
+pub fn html(report: &Report<'_>) -> String {
+    let figures = figures::figures(&report.variants);
+    let mut out = String::with_capacity(256 * 1024);
+    head(&mut out, report);
+    header(&mut out, report, &figures);
+    out.push_str("<main><h2 id=\"summary\">Summary</h2>");
+    for table in tables::report_tables(report) {
+        html_table(&mut out, &table);
+    }
+    out.push_str("<h2 id=\"series\">Figures</h2>");
+    let _ = write!(
+        out,
+        "<p class=\"caption\">{}Drag across a chart to zoom into a span of time, double-click to \
+         leave it; a name in a legend hides its line. With the keyboard: arrow keys read values, \
+         plus and minus zoom, Escape leaves. Long runs are drawn by the means of short steps, with a \
+         band from the least to the greatest value in each.</p><noscript><p class=\"caption\">The \
+         charts are drawn by a script, which is switched off here; the numbers below each figure are \
+         not.</p></noscript>",
+        figures_note(report)
+    );
+    for figure in &figures {
+        out.push_str(&figure.html());
+    }
+    if figures.is_empty() {
+        out.push_str("<p>The run recorded no time series.</p>");
+    }
+    let _ = writeln!(
+        out,
+        "</main><footer>Brimful {}. The numbers of all figures are in <code>samples.parquet</code> \
+         beside this file.</footer><script type=\"application/json\" id=\"report-data\">{data}</script>\
+         <script>{SCRIPT}</script></body></html>",
+        escape(report.version),
+        data = data::json(&figures),
+    );
+    out
+}
+
+fn head(out: &mut String, report: &Report<'_>) {
+    let _ = write!(
+        out,
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+         style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\
+         <link rel=\"icon\" href=\"data:,\"><meta name=\"generator\" content=\"Brimful {}\">\
+         <title>{} - Brimful</title><style>{STYLE}</style></head><body>",
+        escape(report.version),
+        escape(report.title)
+    );
+}
+
+fn header(out: &mut String, report: &Report<'_>, figures: &[chart::Figure]) {
+    let _ = write!(
+        out,
+        "<header><h1>{}</h1><p class=\"lead\">{}</p><ul class=\"facts\">",
+        escape(report.title),
+        escape(report.description)
+    );
+    let seeds = match report.repeats {
+        0 | 1 => report.seed.to_string(),
+        n => format!(
+            "{} to {}",
+            report.seed,
+            report.seed.saturating_add(u64::from(n) - 1)
+        ),
+    };
+    let facts = [("world", report.world), ("seed", seeds.as_str())];
+    let settings = report
+        .settings
+        .iter()
+        .map(|(k, v)| (k.as_str(), v.as_str()));
+    for (name, value) in facts.into_iter().chain(settings) {
+        let _ = write!(out, "<li><b>{}</b>{}</li>", escape(name), escape(value));
+    }
+    out.push_str("</ul><nav aria-label=\"Contents\"><a href=\"#summary\">Summary</a>");
+    for figure in figures {
+        let _ = write!(
+            out,
+            "<a href=\"#{}\">{}</a>",
+            figure.id,
+            escape(figure.title)
+        );
+    }
+    out.push_str("</nav></header>");
+}
+
+/// What of the results the figures show, if not all.
+fn figures_note(report: &Report<'_>) -> String {
+    let mut note = String::new();
+    if report.repeats > 1 {
+        let _ = write!(
+            note,
+            "The figures show the first of {} repeats (seed {}); the tables are means over all. ",
+            report.repeats, report.seed
+        );
+    }
+    let variants = report.variants.len();
+    if variants > figures::MAX_VARIANTS {
+        let _ = write!(
+            note,
+            "The first {} of {variants} are drawn. ",
+            figures::MAX_VARIANTS
+        );
+    }
+    note
+}
+
+fn html_table(out: &mut String, table: &Table) {
+    if table.rows.is_empty() {
+        return;
+    }
+    let align = |numeric| if numeric { "" } else { " class=\"t\"" };
+    let _ = write!(
+        out,
+        "<div class=\"scroll\" role=\"region\" aria-label=\"{title}\" tabindex=\"0\">\
+         <table><caption>{title}</caption><thead><tr>",
+        title = escape(&table.title)
+    );
+    for c in &table.columns {
+        let unit = if c.unit.is_empty() {
+            String::new()
+        } else {
+            format!("<small>{}</small>", c.unit)
+        };
+        let _ = write!(
+            out,
+            "<th scope=\"col\"{}>{}{unit}</th>",
+            align(c.numeric),
+            escape(&c.title)
+        );
+    }
+    out.push_str("</tr></thead><tbody>");
+    for row in &table.rows {
+        out.push_str("<tr>");
+        for (i, (cell, column)) in row.iter().zip(&table.columns).enumerate() {
+            let _ = match i {
+                0 => write!(out, "<th scope=\"row\">{}</th>", escape(cell)),
+                _ => write!(out, "<td{}>{}</td>", align(column.numeric), escape(cell)),
+            };
+        }
+        out.push_str("</tr>");
+    }
+    out.push_str("</tbody></table></div>");
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,278 @@
+//! 25 Cubic flows of one user (4.3, figure 6) at 2 and 8 ms.
+
+use super::{Mode, Modes, at_rtt, tables};
+use crate::claim::{Cell, Claim, Verdict};
+use crate::experiment::Experiment;
+use crate::figure::{Axis, Figure, Panel, Shape, Trace};
+use crate::markdown;
+use crate::measure::{jain, rlc_drops, total_goodput};
+use crate::results::Results;
+use crate::section::{Extent, Part, Section};
+use scenario::{Distribution, RunResult};
+
+const SCENARIO: &str = "rapid/scalability";
+
+/// Round-trip times, ms.
+const fn rtts(extent: &Extent) -> &'static [u32] {
+    match extent.quick {
+        true => &[2],
+        false => &[2, 8],
+    }
+}
+
+pub(super) const SECTION: Section = Section {
+    id: "fig6",
+    title: "25 Cubic flows (figure 6)",
+    experiments,
+    report,
+};
+
+/// Without time series to speak of: those of 25 flows take memory, and nothing here needs them.
+fn at(mode: Mode, rtt: u32) -> Experiment {
+    at_rtt(SCENARIO, mode, rtt).set("sample-interval", "1 s")
+}
+
+fn experiments(extent: &Extent) -> Vec<Experiment> {
+    let rtts = rtts(extent).iter();
+    rtts.flat_map(|rtt| Mode::ALL.map(|mode| at(mode, *rtt)))
+        .collect()
+}
+
+fn report(extent: &Extent, results: &Results) -> Part {
+    let rtts = rtts(extent);
+    Part {
+        claims: claims(results, rtts),
+        text: table(results, rtts),
+        figures: vec![figure(results, rtts)],
+    }
+}
+
+fn claims(results: &Results, rtts: &[u32]) -> Vec<Claim> {
+    let span = |measure: fn(&RunResult) -> Option<f64>| {
+        Modes::of(|mode| {
+            let span = |rtt: &u32| results.mean(&at(mode, *rtt), measure);
+            Cell::span(rtts.iter().map(span))
+        })
+    };
+    let index = span(jain);
+    let drops = span(rlc_drops);
+    vec![
+        Claim::new(
+            "figure 6",
+            "without: Jain's index of 25 Cubic flows",
+            "unequal",
+        )
+        .measured(&index.without(), Verdict::of(index.none.least() < 0.9))
+        .note("unequal is taken as below 0.9, over the whole run")
+        .decimals(4),
+        Claim::new("figure 6", "with: the same", "equal")
+            .measured(&index.with(), Verdict::of(index.default.least() >= 0.99))
+            .note("equal is taken as from 0.99 on")
+            .decimals(4),
+        Claim::new(
+            "figure 6",
+            "packets that the RLC buffer dropped",
+            "some -> none",
+        )
+        .measured(
+            &drops.row(),
+            Verdict::of(drops.none.least() > 0.0 && drops.default.most() == 0.0),
+        ),
+    ]
+}
+
+fn table(results: &Results, rtts: &[u32]) -> String {
+    let head = [
+        "RTT",
+        "pep",
+        "all flows Mbit/s",
+        "least flow Mbit/s",
+        "greatest flow Mbit/s",
+        "Jain's index",
+        "RTT mean ms",
+        "RTT p95 ms",
+        "utilisation %",
+        "RLC drops",
+    ];
+    let rows = rtts.iter().flat_map(|rtt| {
+        Mode::ALL.map(|mode| {
+            let at = at(mode, *rtt);
+            let mean = |measure: &dyn Fn(&RunResult) -> Option<f64>| {
+                tables::shown(results.mean(&at, measure))
+            };
+            vec![
+                format!("{rtt} ms"),
+                mode.name().to_owned(),
+                mean(&total_goodput),
+                mean(&|run| rates(run).into_iter().reduce(f64::min)),
+                mean(&|run| rates(run).into_iter().reduce(f64::max)),
+                format!("{:.4}", results.mean(&at, jain).mean),
+                mean(&|run| over_flows(run, |rtt| rtt.mean)),
+                mean(&|run| over_flows(run, |rtt| rtt.p95)),
+                mean(&crate::measure::utilisation),
+                mean(&rlc_drops),
+            ]
+        })
+    });
+    markdown::table(&head, rows)
+}
+
+/// Goodputs of all flows, Mbit/s.
+fn rates(run: &RunResult) -> Vec<f64> {
+    let flows = run.flows.iter();
+    flows.map(|f| f.goodput.as_bps() as f64 / 1e6).collect()
+}
+
+/// The mean over all flows of something of their round-trip times.
+fn over_flows(run: &RunResult, value: fn(&Distribution) -> f64) -> Option<f64> {
+    let flows = run.flows.len();
+    (flows > 0).then(|| run.flows.iter().map(|f| value(&f.rtt)).sum::<f64>() / flows as f64)
+}
+
+/// What a row of the figure shows.
+struct Shown {
+    what: &'static str,
+    letters: [&'static str; 2],
+    axis: Axis,
+    points: fn(&[RunResult]) -> Vec<(f64, f64)>,
+}
+
+static SHOWN: [Shown; 2] = [
+    Shown {
+        what: "goodput of the flows",
+        letters: ["a", "b"],
+        axis: Axis::linear("goodput of a flow (Mbit/s)"),
+        points: goodputs,
+    },
+    Shown {
+        what: "RTT of the flows",
+        letters: ["c", "d"],
+        axis: Axis::logarithmic("RTT (ms)"),
+        points: delays,
+    },
+];
+
+fn figure(results: &Results, rtts: &[u32]) -> Figure {
+    let panel = |shown: &Shown, rtt: u32, letter: &str| {
+        let trace = |mode: Mode| Trace {
+            name: mode.name().to_owned(),
+            points: (shown.points)(results.runs(&at(mode, rtt))),
+        };
+        Panel {
+            title: format!("({letter}) {}, base RTT {rtt} ms", shown.what),
+            x: shown.axis,
+            y: Axis::share("share at most that"),
+            shape: Shape::Lines(Mode::ALL.map(trace).to_vec()),
+        }
+    };
+    let row = |shown: &'static Shown| {
+        let columns = rtts.iter().zip(shown.letters);
+        columns.map(move |(rtt, letter)| (shown, *rtt, letter))
+    };
+    let panels = SHOWN.iter().flat_map(row);
+    Figure {
+        name: "fig6",
+        title: "25 Cubic flows of one user: distribution over the flows and repeats".to_owned(),
+        columns: rtts.len(),
+        panels: panels
+            .map(|(shown, rtt, letter)| panel(shown, rtt, letter))
+            .collect(),
+    }
+}
+
+/// The distribution function of the goodputs of all flows in all repeats, as steps.
+fn goodputs(runs: &[RunResult]) -> Vec<(f64, f64)> {
+    let mut all: Vec<f64> = runs.iter().flat_map(rates).collect();
+    all.sort_by(f64::total_cmp);
+    steps(&all)
+}
+
+fn steps(sorted: &[f64]) -> Vec<(f64, f64)> {
+    let share = |count: usize| count as f64 / sorted.len() as f64;
+    let both = |(i, value): (usize, &f64)| [(*value, share(i)), (*value, share(i + 1))];
+    sorted.iter().enumerate().flat_map(both).collect()
+}
+
+/// The distribution function of the round-trip times of all flows in all repeats, each flow counted
+/// alike.
+fn delays(runs: &[RunResult]) -> Vec<(f64, f64)> {
+    let flows = || {
+        runs.iter()
+            .flat_map(|run| &run.flows)
+            .map(|flow| &flow.rtt.cdf)
+    };
+    let count = flows().count().max(1) as f64;
+    let mut jumps: Vec<(f64, f64)> = flows()
+        .flat_map(|cdf| {
+            let before = core::iter::once(0.0).chain(cdf.iter().map(|(_, share)| *share));
+            cdf.iter()
+                .zip(before)
+                .map(|((ms, share), before)| (*ms, share - before))
+        })
+        .collect();
+    jumps.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut sum = 0.0;
+    let points = jumps.iter().map(|(ms, jump)| {
+        sum += jump / count;
+        (*ms, sum)
+    });
+    thinned(points.collect())
+}
+
+/// Every so many points, and the last, so that there are at most about 400.
+fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    const MAX_FLOWS: usize = 400;
+    let every = points.len().div_ceil(MAX_FLOWS).max(1);
+    let last = points.len().saturating_sub(1);
+    let kept = points.into_iter().enumerate();
+    kept.filter(|(i, _)| i % every == 0 || *i == last)
+        .map(|(_, point)| point)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scenario::FlowResult;
+
+    fn run(cdfs: &[&[(f64, f64)]]) -> RunResult {
+        let flows = cdfs.iter().map(|cdf| FlowResult {
+            rtt: Distribution {
+                cdf: cdf.to_vec(),
+                ..Distribution::default()
+            },
+            ..FlowResult::default()
+        });
+        RunResult {
+            flows: flows.collect(),
+            ..RunResult::default()
+        }
+    }
+
+    #[test]
+    fn delays_of_all_flows_count_alike() {
+        // half of the first flow's at 1 ms, the rest at 3 ms; all of the second's at 2 ms
+        let run = run(&[&[(1.0, 0.5), (3.0, 1.0)], &[(2.0, 1.0)]]);
+        assert_eq!(delays(&[run]), [(1.0, 0.25), (2.0, 0.75), (3.0, 1.0)]);
+        assert_eq!(delays(&[]), []);
+    }
+
+    #[test]
+    fn goodputs_are_steps() {
+        assert_eq!(
+            steps(&[1.0, 4.0]),
+            [(1.0, 0.0), (1.0, 0.5), (4.0, 0.5), (4.0, 1.0)]
+        );
+    }
+
+    #[test]
+    fn thinning_keeps_the_last_point() {
+        let points: Vec<(f64, f64)> = (0..1000).map(|i| (f64::from(i), 0.0)).collect();
+        let kept = thinned(points);
+        assert!(
+            kept.len() <= 401 && kept.last() == Some(&(999.0, 0.0)),
+            "{}",
+            kept.len()
+        );
+    }
+}

@@ -1,0 +1,39 @@
+//! Runs experiments with all their repeats, and keeps what became of them: what the `brimful`
+//! command and the Python package have in common.
+//!
+//! ```text
+//!   [Point] --Engine, threads--> Runner::run_one (the simulator here; the lab is the command's)
+//!                 |                         |
+//!        Watch: progress,             [RunResult] --> Finished: summary
+//!        interruption                                    |-> Comparison (variants, seed by seed)
+//!                                                        '-> Results: manifest, tables, report
+//! ```
+//!
+//! It is a shell: it has threads, reads the clock and writes files. What a run is, it leaves to a
+//! [`Runner`].
+//!
+//! What this crate is *not*: it reads no arguments, no environment and no terminal, prints nothing,
+//! and decides nothing of an experiment.
+#![forbid(unsafe_code)]
+
+mod comparison;
+mod engine;
+mod error;
+mod folder;
+mod record;
+mod results;
+mod simulator;
+
+pub use comparison::{Comparison, MAX_VARIANTS, Variant, check_seeds, combinations, single};
+pub use engine::{Engine, Quiet, RUN_THREAD, Runner, Stop, Watch};
+pub use error::{Error, message};
+pub use folder::{Results, default_path};
+pub use record::Recorder;
+pub use results::{Finished, Origin, World, axes_json, json, label, line, pretty, report, write};
+pub use simulator::{Simulator, drive};
+
+/// A key with its value, as written.
+pub type Setting = (String, String);
+
+/// The version, in every result.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

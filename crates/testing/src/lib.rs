@@ -1,0 +1,16 @@
+//! What the tests of all crates share.
+//!
+//! ```text
+//!   skip     a test that cannot run here: printed, recorded for the summary, a failure under CI
+//!   wait     polls a condition up to a hang limit
+//! ```
+//!
+//! What this crate is *not*: no shipped crate depends on it (it is a dev-dependency only), and it
+//! asserts nothing about how fast anything is.
+#![forbid(unsafe_code)]
+
+mod skip;
+mod wait;
+
+pub use skip::{Missing, has_root, skip};
+pub use wait::{HANG_LIMIT, wait_for, wait_until};

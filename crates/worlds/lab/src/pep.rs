@@ -1,0 +1,116 @@
+//! The proxy at the edge: `brimful pep`, as an operator would run it.
+
+use crate::Error;
+use crate::child::Daemon;
+use crate::cleanup::Folder;
+use crate::names::{RAN_DEVICE, UE_PREFIX, WAN_DEVICE};
+use crate::namespace::Namespace;
+use rapid::{AllocatorConfig, Mode};
+use scenario::{AccessSpec, PepMode, PepSpec};
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+/// That the lab can run this proxy.
+///
+/// # Errors
+/// If it needs reports that there are not.
+pub(crate) fn check(pep: &PepSpec, access: &AccessSpec) -> Result<(), Error> {
+    match (&pep.mode, access) {
+        (PepMode::Rapid(_), AccessSpec::Link(_)) => Err(network::Error::NoReports.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Starts the proxy at the edge, and waits until it is ready.
+pub(crate) fn start(
+    pep: &PepSpec,
+    edge: &Namespace,
+    folder: &Folder,
+    program: &Path,
+    record: Option<&Path>,
+) -> Result<Daemon, Error> {
+    let config = folder.path().join("pep.toml");
+    let admin = folder.path().join("pep.sock");
+    let failed = |path: &Path| Error::system(format!("write {}", path.display()));
+    fs::write(&config, configuration(pep, folder.path(), record)).map_err(failed(&config))?;
+    let mut command = Command::new(program);
+    command.arg("pep").arg("--config").arg(&config);
+    Daemon::start("brimful pep", command, edge, folder, "pep.log", |_| {
+        answers(&admin)
+    })
+}
+
+/// Whether the proxy is asked at its admin socket and answers: then connections are intercepted.
+fn answers(admin: &Path) -> bool {
+    let ask = || -> std::io::Result<()> {
+        let mut stream = UnixStream::connect(admin)?;
+        stream.set_read_timeout(Some(Duration::from_millis(500)))?;
+        stream.write_all(b"{\"command\":\"status\"}\n")?;
+        stream.read_exact(&mut [0])
+    };
+    ask().is_ok()
+}
+
+/// What `brimful pep` is told.
+fn configuration(pep: &PepSpec, folder: &Path, record: Option<&Path>) -> String {
+    let (control, rapid) = match &pep.mode {
+        PepMode::None | PepMode::Split => ("split", String::new()),
+        PepMode::Rapid(config) => (control(config.mode), settings(config)),
+    };
+    let record = record.map_or_else(String::new, |file| {
+        format!(
+            "[record]\nfile = {:?}\nlimit = \"100 GB\"\n",
+            file.display().to_string()
+        )
+    });
+    let max_age = match &pep.mode {
+        PepMode::Rapid(config) => {
+            let age = config.report_max_age;
+            // no shorter than the age from which on windows decay
+            let plain_after = age.max(units::Duration::from_secs(2));
+            format!(
+                "max-age = \"{} ns\"\nplain-after = \"{} ns\"\n",
+                age.as_nanos(),
+                plain_after.as_nanos()
+            )
+        }
+        _ => String::new(),
+    };
+    let folder = folder.display();
+    format!(
+        "mode = \"transparent\"\ncontrol = \"{control}\"\nue-prefixes = [\"{UE_PREFIX}\"]\n\
+         ran-interface = \"{RAN_DEVICE}\"\nwan-interface = \"{WAN_DEVICE}\"\n\
+         [reports]\nsource = \"unix:{folder}/radio.sock\"\n\
+         {max_age}[admin]\nsocket = \"{folder}/pep.sock\"\n\
+         [metrics]\nlisten = \"127.0.0.1:9464\"\n{rapid}{record}"
+    )
+}
+
+fn control(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Paper => "paper",
+        Mode::Default => "default",
+    }
+}
+
+/// The tables of what the allocator is to do, all keys said.
+fn settings(config: &AllocatorConfig) -> String {
+    let without: Vec<String> = config
+        .without
+        .iter()
+        .map(|part| format!("\"{}\"", part.name()))
+        .collect();
+    format!(
+        "[rapid]\nslow-threshold = {:?}\narrival-alpha = {:?}\ninitial-ran-window = \"{} B\"\n\
+         target-queue = \"{} ns\"\nwithout = [{}]\n",
+        config.slow_threshold,
+        config.arrival_alpha,
+        config.initial_ran_window.get(),
+        config.target_queue.as_nanos(),
+        without.join(", "),
+    )
+}

@@ -1,0 +1,417 @@
+//! The real-time loop: one thread that owns the wires and the cell, and keeps time.
+//!
+//! ```text
+//!   loop  { run what is due -> write to the devices -> read from the devices -> sleep }
+//!             wires, cell        UEs, edge, servers                      until the next deadline
+//!                                                                        or packet
+//! ```
+//!
+//! The cell is the crate `ran`, unchanged: slot k is run when the clock shows its beginning. Slots
+//! shorter than [`BATCH`] are run several at a time, which the sleep could not tell apart. Under
+//! load, packets of one [`BREATH`] are handled together.
+
+mod forwarding;
+
+pub(crate) use forwarding::Network;
+
+use crate::clock::{Clock, timespec};
+use crate::measure::{Event, Lateness};
+use crate::packet::Packet;
+use crate::reports::ReportSink;
+use crate::topology::Devices;
+use crate::traffic::SenderStates;
+use crate::tun::Tun;
+use crate::{Error, sys};
+use rustix::event::epoll;
+use rustix::io::Errno;
+use scenario::{Distribution, Metric, RealTime};
+use std::num::NonZeroU64;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+use units::{Bytes, Duration, Instant};
+
+/// Slots shorter than this are run together.
+const BATCH: Duration = Duration::from_micros(250);
+/// The least time from one turn of the loop to the next.
+const BREATH: Duration = Duration::from_micros(50);
+/// The longest sleep: after it, whether to stop is looked at.
+const LONGEST_SLEEP: Duration = Duration::from_millis(20);
+/// Most turns of reading from one device before the wires and the cell are looked at again.
+const MAX_READS: usize = 16;
+
+/// The devices by what epoll says of them.
+const SERVER: u64 = 0;
+const WAN: u64 = 1;
+const FIRST_UE: u64 = 1 << 16;
+/// The edge's towards the UEs; with a tunnel its end of each path, from here on.
+const RAN: u64 = 2 << 16;
+/// The gateway's end of each path of a tunnel.
+const GATEWAY: u64 = 3 << 16;
+/// The gateway's towards its UE.
+const LAN: u64 = 4 << 16;
+
+/// When what is to be done beside the network.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    /// The end, at the latest.
+    pub(crate) end: Instant,
+    /// Whether it also ends when all flows have.
+    pub(crate) ends_with_flows: bool,
+    /// Step of the time series; zero for none.
+    pub(crate) sample_interval: Duration,
+    /// Period of radio reports.
+    pub(crate) report_period: Duration,
+}
+
+/// What a run gives beside the network's records.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    /// When it ended.
+    pub(crate) end: Instant,
+    /// How late slots were.
+    pub(crate) lateness: Distribution,
+    /// Packets that a host's kernel did not take.
+    pub(crate) refused: u64,
+    /// Turns of the loop.
+    pub(crate) turns: u64,
+    /// What the applications report from now on.
+    pub(crate) events: Receiver<(usize, Event)>,
+}
+
+impl Outcome {
+    /// What is told of it, for an experiment of this scale and with these notes.
+    pub(crate) fn real_time(&self, scale: f64, notes: Vec<String>) -> RealTime {
+        RealTime {
+            lateness: self.lateness.clone(),
+            scale,
+            refused: self.refused,
+            notes,
+        }
+    }
+}
+
+/// The loop with all that it drives.
+pub(crate) struct Radio {
+    pub(crate) clock: Clock,
+    pub(crate) network: Network,
+    pub(crate) devices: Devices,
+    pub(crate) plan: Plan,
+    /// From the applications.
+    pub(crate) events: Receiver<(usize, Event)>,
+    /// Where radio reports go.
+    pub(crate) reports: Vec<ReportSink>,
+    /// What the senders' kernels say, for the time series.
+    pub(crate) senders: Arc<SenderStates>,
+    /// Set by the lab's user to end it.
+    pub(crate) stop: Arc<AtomicBool>,
+    /// Set by the lab itself.
+    pub(crate) end: Arc<AtomicBool>,
+}
+
+impl Radio {
+    /// Runs until the end, or until told to stop.
+    pub(crate) fn run(mut self) -> Result<(Network, Outcome), Error> {
+        // without the right to it the loop is only a little later
+        let _ = sys::run_before_others();
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        let poll = self.watch()?;
+        let mut turn = Turn::new(&self.plan);
+        let mut lateness = Lateness::default();
+        let mut turns = 0;
+        let end = loop {
+            let now = self.clock.now();
+            turns += 1;
+            self.take_events(now);
+            let is_done = self.plan.ends_with_flows && self.network.flows.running() == 0;
+            let is_told = [&self.stop, &self.end]
+                .iter()
+                .any(|flag| flag.load(Ordering::Relaxed));
+            if now >= self.plan.end || is_done || is_told {
+                break now.min(self.plan.end);
+            }
+            if let Some(due) = self.network.next_in_cell().filter(|&due| due <= now) {
+                lateness.record(due, now);
+            }
+            self.network.run(now, &mut self.devices);
+            self.exchange(&mut turn)?;
+            self.do_periodic(now, &mut turn);
+            self.sleep(now, &poll, &mut turn)?;
+        };
+        let refused = numbered(&self.devices).map(|(_, tun)| tun.refused());
+        let outcome = Outcome {
+            end,
+            lateness: lateness.distribution(),
+            refused: refused.sum(),
+            turns,
+            events: self.events,
+        };
+        Ok((self.network, outcome))
+    }
+
+    /// An epoll instance over all devices.
+    fn watch(&self) -> Result<OwnedFd, Error> {
+        let failed = || Error::system("watch the devices");
+        let poll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed())?;
+        for (number, tun) in numbered(&self.devices) {
+            let data = epoll::EventData::new_u64(number);
+            epoll::add(&poll, tun, data, epoll::EventFlags::IN).map_err(failed())?;
+        }
+        Ok(poll)
+    }
+
+    /// What the applications have reported.
+    fn take_events(&mut self, now: Instant) {
+        while let Ok((flow, event)) = self.events.try_recv() {
+            if matches!(event, Event::Started) {
+                self.network.flow_starts(now);
+            }
+            if self.network.flows.on_event(now, flow, event) {
+                self.network.flow_ends(now);
+            }
+        }
+    }
+
+    /// Gives the kernel what has arrived, and takes what hosts have sent, also in answer to that.
+    fn exchange(&mut self, turn: &mut Turn) -> Result<(), Error> {
+        if self.devices.server.flush() {
+            turn.ready.push(SERVER);
+        }
+        // what comes to the edge is forwarded at once, and can be read at its other side
+        if self.devices.wan.flush() {
+            turn.ready.extend([WAN, RAN]);
+        }
+        for (number, device) in (RAN..).zip(&mut self.devices.ran) {
+            if device.flush() {
+                turn.ready.extend([number, WAN]);
+            }
+        }
+        if let Some(gateway) = &mut self.devices.gateway {
+            for (number, device) in (GATEWAY..).zip(&mut gateway.paths) {
+                if device.flush() {
+                    turn.ready.extend([number, LAN]);
+                }
+            }
+        }
+        for (ue, device) in self.devices.ues.iter_mut().enumerate() {
+            if device.flush() {
+                turn.ready.push(FIRST_UE + ue as u64);
+            }
+        }
+        turn.ready.sort_unstable();
+        turn.ready.dedup();
+        let mut packets = core::mem::take(&mut turn.packets);
+        for device in turn.ready.drain(..) {
+            self.read(device, &mut packets)?;
+        }
+        turn.packets = packets;
+        Ok(())
+    }
+
+    fn read(&mut self, number: u64, packets: &mut Vec<Packet>) -> Result<(), Error> {
+        let devices = &mut self.devices;
+        let Some(device) = device(devices, number) else {
+            return Ok(());
+        };
+        for _ in 0..MAX_READS {
+            if !device.read(packets)? {
+                break;
+            }
+        }
+        let now = self.clock.now();
+        let index = (number & 0xffff) as usize;
+        for packet in packets.drain(..) {
+            match (number & !0xffff, &mut devices.gateway) {
+                (0, _) if number == SERVER => self.network.sent_by_server(now, packet),
+                (0, _) => self.network.sent_up_by_edge(now, packet),
+                (FIRST_UE, None) => self.network.sent_by_ue(now, index, packet),
+                (FIRST_UE, Some(gateway)) => {
+                    self.network.passed_up(now, &packet);
+                    gateway.lan.push(packet);
+                }
+                (LAN, _) => {
+                    self.network.passed_down(now, &packet);
+                    if let Some(ue) = devices.ues.first_mut() {
+                        ue.push(packet);
+                    }
+                }
+                (RAN, None) => self.network.sent_down_by_edge(now, packet),
+                (RAN, Some(_)) => self.network.sent_down_on_path(now, index, packet),
+                _ => self.network.sent_up_on_path(now, index, packet),
+            }
+        }
+        // between the UE and its gateway there is nothing to wait for
+        if let Some(gateway) = &mut devices.gateway {
+            gateway.lan.flush();
+            devices.ues.iter_mut().for_each(|ue| {
+                ue.flush();
+            });
+        }
+        Ok(())
+    }
+
+    fn do_periodic(&mut self, now: Instant, turn: &mut Turn) {
+        if turn.report_at <= now {
+            if let Some(report) = self.network.report(now) {
+                for sink in &self.reports {
+                    sink.send(now, report.clone());
+                }
+            }
+            turn.report_at = next_after(turn.report_at, self.plan.report_period, now);
+        }
+        if turn.sample_at <= now {
+            self.sample(turn.sample_at);
+            turn.sample_at = next_after(turn.sample_at, self.plan.sample_interval, now);
+        }
+    }
+
+    fn sample(&mut self, at: Instant) {
+        let step = self.plan.sample_interval;
+        self.network.series.begin_step();
+        let states = self.senders.get();
+        for flow in 0..self.network.flows.count() {
+            self.network.sample_flow(at, step, flow);
+            let Some(state) = states.get(flow) else {
+                continue;
+            };
+            self.network.sample_reports(at, flow, state);
+            let Some(info) = state.sender else {
+                continue;
+            };
+            let segments = (info.unacked + info.retrans).saturating_sub(info.sacked + info.lost);
+            let mss = Bytes::new(info.mss.into());
+            let name = self.network.flows.name(flow).to_owned();
+            let mut push = |metric, bytes: Bytes| {
+                self.network
+                    .series
+                    .push(&name, metric, at, bytes.get() as f64);
+            };
+            push(Metric::BytesInFlight, mss * u64::from(segments));
+            push(Metric::Cwnd, mss * u64::from(info.cwnd));
+            push(Metric::ReceiveWindow, Bytes::new(info.peer_window.into()));
+        }
+        self.network.sample_links(at);
+        self.network.series.end_step(at);
+    }
+
+    /// Sleeps until something is due or a packet comes, but for a breath at least.
+    fn sleep(&mut self, began: Instant, poll: &OwnedFd, turn: &mut Turn) -> Result<(), Error> {
+        let in_cell = self.network.next_in_cell().map(batched);
+        let due = [self.network.next_on_wires(), in_cell]
+            .into_iter()
+            .flatten()
+            .chain([
+                turn.report_at,
+                turn.sample_at,
+                self.plan.end,
+                began + LONGEST_SLEEP,
+            ])
+            .min()
+            .unwrap_or(began);
+        let earliest = began + BREATH;
+        let wait = due.max(earliest).saturating_since(self.clock.now());
+        turn.events.clear();
+        let timeout = timespec(wait.as_nanos());
+        match epoll::wait(
+            poll,
+            rustix::buffer::spare_capacity(&mut turn.events),
+            Some(&timeout),
+        ) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(Error::system("wait for packets")(error)),
+        }
+        turn.ready
+            .extend(turn.events.iter().map(|event| event.data.u64()));
+        if self.clock.now() < earliest {
+            self.clock.sleep_until(earliest);
+        }
+        Ok(())
+    }
+}
+
+/// All devices with their numbers.
+fn numbered(devices: &Devices) -> impl Iterator<Item = (u64, &Tun)> {
+    let gateway = devices.gateway.iter();
+    let of_gateway = gateway.flat_map(|gateway| {
+        let paths = (GATEWAY..).zip(&gateway.paths);
+        paths.chain([(LAN, &gateway.lan)])
+    });
+    [(SERVER, &devices.server), (WAN, &devices.wan)]
+        .into_iter()
+        .chain((RAN..).zip(&devices.ran))
+        .chain((FIRST_UE..).zip(&devices.ues))
+        .chain(of_gateway)
+}
+
+/// The device of this number.
+fn device(devices: &mut Devices, number: u64) -> Option<&mut Tun> {
+    let index = (number & 0xffff) as usize;
+    match number & !0xffff {
+        0 if number == SERVER => Some(&mut devices.server),
+        0 => Some(&mut devices.wan),
+        RAN => devices.ran.get_mut(index),
+        FIRST_UE => devices.ues.get_mut(index),
+        GATEWAY => devices.gateway.as_mut()?.paths.get_mut(index),
+        _ => Some(&mut devices.gateway.as_mut()?.lan),
+    }
+}
+
+/// What the loop keeps from turn to turn.
+struct Turn {
+    report_at: Instant,
+    sample_at: Instant,
+    /// Devices to be read.
+    ready: Vec<u64>,
+    // kept for their memory
+    events: Vec<epoll::Event>,
+    packets: Vec<Packet>,
+}
+
+impl Turn {
+    fn new(plan: &Plan) -> Self {
+        let first = |period: Duration| match period {
+            Duration::ZERO => Instant::MAX,
+            period => Instant::ZERO + period,
+        };
+        Self {
+            report_at: first(plan.report_period),
+            sample_at: first(plan.sample_interval),
+            ready: Vec::new(),
+            events: Vec::with_capacity(64),
+            packets: Vec::new(),
+        }
+    }
+}
+
+/// When a cell that wants to run at `due` is run.
+fn batched(due: Instant) -> Instant {
+    let batches = due.since_start().as_nanos().div_ceil(BATCH.as_nanos());
+    Instant::ZERO + BATCH * batches
+}
+
+/// The next of `at`, `at + period` ... that is after `now`.
+fn next_after(at: Instant, period: Duration, now: Instant) -> Instant {
+    let passed = now.saturating_since(at).as_nanos() / period.as_nanos().max(1);
+    at + period * (passed + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_of_a_millisecond_are_run_on_time_and_short_ones_together() {
+        let us = |n| Instant::ZERO + Duration::from_micros(n);
+        assert_eq!(batched(us(3_000)), us(3_000));
+        assert_eq!(batched(us(3_125)), us(3_250));
+        assert_eq!(
+            next_after(us(1_000), Duration::from_millis(1), us(1_050)),
+            us(2_000)
+        );
+        assert_eq!(
+            next_after(us(1_000), Duration::from_millis(1), us(4_000)),
+            us(5_000)
+        );
+    }
+}

@@ -1,0 +1,185 @@
+//! Radio reports for other processes (a Unix socket, one report as a line of JSON) and for the kernel.
+//!
+//! Reports are delayed and lost as the scenario says. A reader that does not keep up loses reports;
+//! it never holds up the radio.
+
+use crate::Error;
+use crate::clock::Clock;
+use crate::meld::Programs;
+use network::ReportChannel;
+use rnis::RadioReport;
+use scenario::ReportSpec;
+use std::io::{ErrorKind, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use units::{Duration, Instant, Streams};
+
+/// Reports under way from the radio to the thread that sends them.
+const UNDER_WAY: usize = 1024;
+/// How long new readers and the end wait at most.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Where the radio puts its reports.
+#[derive(Clone, Debug)]
+pub(crate) struct ReportSink {
+    sender: SyncSender<(Instant, RadioReport)>,
+}
+
+impl ReportSink {
+    /// Takes a report; one that finds no room is lost.
+    pub(crate) fn send(&self, now: Instant, report: RadioReport) {
+        let _ = self.sender.try_send((now, report));
+    }
+}
+
+/// A reader with what it has not taken of a report.
+struct Reader {
+    stream: UnixStream,
+    rest: Vec<u8>,
+}
+
+impl Reader {
+    /// Sends a line, unless the rest of an earlier one is still waiting. False if nobody reads.
+    fn send(&mut self, line: &[u8]) -> bool {
+        if !self.push() {
+            return false;
+        }
+        if self.rest.is_empty() {
+            self.rest.extend_from_slice(line);
+            return self.push();
+        }
+        true
+    }
+
+    fn push(&mut self) -> bool {
+        while !self.rest.is_empty() {
+            match self.stream.write(&self.rest) {
+                Ok(0) => return false,
+                Ok(written) => {
+                    self.rest.drain(..written);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return true,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+}
+
+/// Listens at `path`; readers are served once [`serve`] runs.
+pub(crate) fn listen(path: &Path) -> Result<UnixListener, Error> {
+    let failed = || Error::system(format!("listen at {}", path.display()));
+    let listener = UnixListener::bind(path).map_err(failed())?;
+    listener.set_nonblocking(true).map_err(failed())?;
+    Ok(listener)
+}
+
+/// Who reads reports.
+pub(crate) enum Readers {
+    /// Programs, at a socket: each report is a line of JSON.
+    Socket(UnixListener),
+    /// The kernel of the servers.
+    Kernel(Programs),
+}
+
+/// Sends reports to readers from a thread of its own until `stop`. `name` is that of the random stream
+/// of their losses.
+pub(crate) fn serve(
+    readers: Readers,
+    spec: &ReportSpec,
+    seed: u64,
+    name: &str,
+    clock: Clock,
+    stop: Arc<AtomicBool>,
+) -> Result<(ReportSink, JoinHandle<()>), Error> {
+    let rng = Streams::new(seed).child(name).stream("report-loss");
+    let channel = ReportChannel::new(spec, rng);
+    let (sender, receiver) = sync_channel(UNDER_WAY);
+    let mut readers = match readers {
+        Readers::Socket(listener) => Open::Socket(listener, Vec::new()),
+        Readers::Kernel(programs) => Open::Kernel(programs),
+    };
+    let work = move || {
+        send_all(&mut readers, channel, &receiver, clock, &stop);
+        if let Open::Kernel(programs) = &readers {
+            for line in programs.decisions() {
+                eprintln!("lab: {line}");
+            }
+        }
+    };
+    let thread = std::thread::Builder::new()
+        .name("reports".to_owned())
+        .spawn(work)
+        .map_err(Error::system("start a thread"))?;
+    Ok((ReportSink { sender }, thread))
+}
+
+/// Readers that are served.
+enum Open {
+    Socket(UnixListener, Vec<Reader>),
+    Kernel(Programs),
+}
+
+impl Open {
+    /// Lets in who has come.
+    fn accept(&mut self) {
+        let Self::Socket(listener, readers) = self else {
+            return;
+        };
+        while let Ok((stream, _)) = listener.accept() {
+            if stream.set_nonblocking(true).is_ok() {
+                let rest = Vec::new();
+                readers.push(Reader { stream, rest });
+            }
+        }
+    }
+
+    /// Sends a report, made at a time of the run.
+    fn send(&mut self, clock: Clock, mut report: RadioReport) {
+        match self {
+            Self::Socket(_, readers) if readers.is_empty() => {}
+            Self::Socket(_, readers) => {
+                for ue in &mut report.ues {
+                    ue.timestamp = Instant::from_nanos(clock.monotonic(ue.timestamp));
+                }
+                let mut line = rnis::codec::encode_json(&report);
+                line.push(b'\n');
+                readers.retain_mut(|reader| reader.send(&line));
+            }
+            Self::Kernel(programs) => {
+                let Some(ue) = report.ues.first() else { return };
+                let made_at = Instant::from_nanos(clock.monotonic(ue.timestamp));
+                if let Err(error) = programs.tell(&report, made_at) {
+                    eprintln!("lab: a radio report did not reach the kernel: {error}");
+                }
+            }
+        }
+    }
+}
+
+fn send_all(
+    readers: &mut Open,
+    mut channel: ReportChannel,
+    receiver: &Receiver<(Instant, RadioReport)>,
+    clock: Clock,
+    stop: &AtomicBool,
+) {
+    while !stop.load(Ordering::Relaxed) {
+        let arrival = channel.next_arrival();
+        let wait = arrival.map_or(TICK, |at| at.saturating_since(clock.now()).min(TICK));
+        match receiver.recv_timeout(core::time::Duration::from_nanos(wait.as_nanos())) {
+            Ok((made_at, report)) => channel.send(made_at, report),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        readers.accept();
+        while let Some(report) = channel.take_arrived(clock.now()) {
+            readers.send(clock, report);
+        }
+    }
+}

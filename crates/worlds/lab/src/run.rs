@@ -1,0 +1,449 @@
+//! A run of an experiment in real time.
+
+use crate::cdbe;
+use crate::child::Daemon;
+use crate::cleanup::{self, Folder};
+use crate::clock::Clock;
+use crate::fit::{Fitted, fit};
+use crate::meld::Programs;
+use crate::namespace::Namespace;
+use crate::pep;
+use crate::quic;
+use crate::radio::{Network, Outcome, Plan, Radio};
+use crate::reports::Readers;
+use crate::topology::{self, Devices, Hosts, RouteOptions};
+use crate::traffic::{self, SenderStates, Shared};
+use crate::tunnel::{self, Tunnel};
+use crate::{Error, reports};
+use kernel_cc::cdbe::Attached;
+use scenario::{EcnSpec, Experiment, FlowSpec, Observers, PepMode, RunResult, Transport};
+use std::num::NonZeroU32;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::thread::{JoinHandle, Thread};
+use units::{Duration, Instant};
+
+/// From the hosts' being there to the beginning of the run: all threads have to be up.
+const LEAD: Duration = Duration::from_millis(150);
+
+/// How long the end of the radio or of the proxy may go unnoticed.
+const TICK: core::time::Duration = core::time::Duration::from_millis(100);
+
+/// Name of the socket of the radio reports, in the lab's folder.
+pub(crate) const REPORTS: &str = "radio.sock";
+
+/// What a lab needs to know beside the experiment.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The `brimful` program, of which `brimful pep` is run at the edge.
+    pub program: PathBuf,
+    /// Set to end the run before its time.
+    pub stop: Arc<AtomicBool>,
+    /// Where the proxy records what its allocator was told and what it answered.
+    pub record: Option<PathBuf>,
+    /// Divide the experiment by this; none: by what this machine needs ([`fit::fit`]).
+    pub scale: Option<NonZeroU32>,
+    /// Who hears of a run's samples.
+    pub observers: Observers,
+}
+
+/// Runs an experiment once, with this machine's kernel and in real time.
+///
+/// # Errors
+/// What the lab cannot do (before anything runs), or what the kernel refused.
+pub fn run(experiment: &Experiment, seed: u64, options: &Options) -> Result<RunResult, Error> {
+    let fitted = check(experiment, options.scale)?;
+    let experiment = &fitted.experiment;
+    let mut lab = Lab::build(experiment, options, None)?;
+    let mut radio = lab.radio(experiment, seed, options, Purpose::Measure)?;
+    lab.start_flows(experiment, seed, &mut radio)?;
+    let end = Arc::clone(&radio.end);
+    let (mut network, outcome, proxy) = run_radio(radio, |has_ended| {
+        while !has_ended() {
+            std::thread::park_timeout(TICK);
+            if let Err(error) = lab.check_proxy() {
+                end.store(true, Ordering::Relaxed);
+                return Err(error);
+            }
+        }
+        Ok(())
+    })?;
+    lab.end();
+    let tunnel = experiment.tunnel.as_ref();
+    let tunnel = tunnel.and_then(|spec| tunnel::result(spec, &lab.folder));
+    proxy?;
+    if options.stop.load(Ordering::Relaxed) {
+        return Err(Error::Interrupted);
+    }
+    while let Ok((flow, event)) = outcome.events.try_recv() {
+        network.flows.on_event(outcome.end, flow, event);
+    }
+    let mut result = network.finish(outcome.end, seed);
+    result.events = outcome.turns;
+    result.tunnel = tunnel;
+    result.real_time = Some(outcome.real_time(fitted.scale, fitted.notes));
+    Ok(result)
+}
+
+/// The experiment as the lab runs it here, divided by `scale` if that is given.
+///
+/// # Errors
+/// The first thing that the lab cannot do.
+pub fn check(experiment: &Experiment, scale: Option<NonZeroU32>) -> Result<Fitted, Error> {
+    let available = check_network(experiment)?;
+    let fitted = fit(experiment, scale, &available);
+    for flow in &fitted.experiment.flows {
+        traffic::check_flow(flow, &available)?;
+    }
+    cdbe::check(&fitted.experiment)?;
+    route_options(&fitted.experiment)?;
+    Ok(fitted)
+}
+
+/// That the lab can make the network, the cell and the proxy of an experiment, whatever its flows.
+/// Returns the kernel's congestion controls.
+pub(crate) fn check_network(experiment: &Experiment) -> Result<String, Error> {
+    network::check(experiment)?;
+    if !rustix::process::geteuid().is_root() {
+        return Err(Error::NeedsRoot);
+    }
+    network::path_delay(&experiment.path, network::first_rtt(experiment))?;
+    pep::check(&experiment.pep, &experiment.access)?;
+    let available = Namespace::create()?.get("net/ipv4/tcp_available_congestion_control")?;
+    tunnel::check(experiment, &available)?;
+    Ok(available)
+}
+
+/// The routes' options, which all TCP flows share.
+fn route_options(experiment: &Experiment) -> Result<RouteOptions, Error> {
+    let mut common: Option<RouteOptions> = None;
+    let tcp = experiment
+        .flows
+        .iter()
+        .filter(|flow| flow.transport == Transport::Tcp);
+    for flow in tcp {
+        let own = RouteOptions {
+            initial_window: flow.tcp.initial_window,
+            quick_ack: !flow.tcp.delayed_ack,
+            has_ecn: false,
+        };
+        if common.is_some_and(|common| common != own) {
+            return Err(Error::Unsupported {
+                what: format!("flow {:?}", flow.name),
+                why: "in the lab all flows have the same tcp.initial-window and tcp.delayed-ack: \
+                      the kernel keeps them with the route"
+                    .to_owned(),
+            });
+        }
+        common = Some(own);
+    }
+    let common = common.unwrap_or(RouteOptions {
+        initial_window: 10,
+        quick_ack: false,
+        has_ecn: false,
+    });
+    Ok(RouteOptions {
+        has_ecn: has_ecn(experiment),
+        ..common
+    })
+}
+
+/// Whether any TCP flow asks for ECN.
+fn has_ecn(experiment: &Experiment) -> bool {
+    let mut flows = experiment.flows.iter();
+    flows.any(|flow| flow.transport == Transport::Tcp && flow.ecn != EcnSpec::Off)
+}
+
+/// ECN of the proxy's host, as of the simulator's proxy: it asks servers for it; RAPID, whose window
+/// follows the allocator and no mark, agrees to none.
+fn prepare_edge(experiment: &Experiment, hosts: &Hosts) -> Result<(), Error> {
+    let ecn = match experiment.pep.mode {
+        _ if !has_ecn(experiment) => return Ok(()),
+        PepMode::None => return Ok(()),
+        PepMode::Split => "1",
+        PepMode::Rapid(_) => "0",
+    };
+    hosts.edge.set("net/ipv4/tcp_ecn", ecn)
+}
+
+/// What a lab is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// The experiment's flows, until they or its time have ended.
+    Measure,
+    /// Whatever program, for as long as it takes.
+    Shell,
+}
+
+/// A lab that stands. Dropped, it is gone.
+pub(crate) struct Lab {
+    pub(crate) hosts: Arc<Hosts>,
+    pub(crate) folder: Folder,
+    pub(crate) clock: Clock,
+    /// Ends its threads.
+    pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) threads: Vec<JoinHandle<()>>,
+    /// For each flow, the kernel's name of its server's congestion control.
+    congestion: Vec<String>,
+    /// CDBE in the kernel, if any flow needs it.
+    cdbe: Option<Arc<Attached>>,
+    devices: Option<Devices>,
+    /// Where reports are asked for: by the proxy and other programs, and by the servers.
+    listeners: Option<(UnixListener, UnixListener)>,
+    proxy: Option<Daemon>,
+    /// Both ends of the tunnel, if there is one.
+    tunnel: Option<Tunnel>,
+    /// The servers of QUIC flows.
+    quic: Vec<Daemon>,
+    _presence: Presence,
+}
+
+/// Labs of this process that stand.
+static STANDING: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether a lab of this process stands.
+pub fn is_running() -> bool {
+    STANDING.load(Ordering::Relaxed) > 0
+}
+
+/// Counts a lab while it stands.
+struct Presence;
+
+impl Presence {
+    fn begin() -> Self {
+        STANDING.fetch_add(1, Ordering::Relaxed);
+        Self
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        STANDING.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Lab {
+    /// Hosts, and the proxy if there is one.
+    ///
+    /// `files` is the folder that the servers of QUIC flows have for HTTP/3.
+    pub(crate) fn build(
+        experiment: &Experiment,
+        options: &Options,
+        files: Option<&Path>,
+    ) -> Result<Self, Error> {
+        let presence = Presence::begin();
+        let (hosts, devices) = topology::build(
+            experiment.ues.len(),
+            tunnel::paths(experiment),
+            route_options(experiment)?,
+        )?;
+        prepare_edge(experiment, &hosts)?;
+        let folder = Folder::create(&hosts)?;
+        let listener = reports::listen(&folder.path().join(REPORTS))?;
+        let servers_listener = reports::listen(&folder.path().join(quic::REPORTS))?;
+        let proxy = match experiment.pep.mode {
+            PepMode::None => None,
+            _ => Some(pep::start(
+                &experiment.pep,
+                &hosts.edge,
+                &folder,
+                &options.program,
+                options.record.as_deref(),
+            )?),
+        };
+        let tunnel = match &experiment.tunnel {
+            None => None,
+            Some(spec) => Some(Tunnel::start(spec, &hosts, &folder, &options.program)?),
+        };
+        let quic_flows = experiment.flows.iter().enumerate();
+        let quic_flows = quic_flows.filter(|(_, flow)| flow.transport == Transport::Quic);
+        let quic = quic_flows
+            .map(|(index, _)| {
+                let site = quic::Site {
+                    servers: &hosts.servers,
+                    folder: &folder,
+                    program: &options.program,
+                    files,
+                };
+                quic::start(experiment, index, &site)
+            })
+            .collect::<Result<_, _>>()?;
+        // the kernel takes its time to check the programs: before time begins
+        let cdbe = cdbe::attach(experiment, &hosts)?;
+        Ok(Self {
+            hosts: Arc::new(hosts),
+            cdbe,
+            folder,
+            clock: Clock::starting_in(LEAD),
+            stop: Arc::new(AtomicBool::new(false)),
+            threads: Vec::new(),
+            congestion: Vec::new(),
+            quic,
+            devices: Some(devices),
+            listeners: Some((listener, servers_listener)),
+            proxy,
+            tunnel,
+            _presence: presence,
+        })
+    }
+
+    /// The wires and the cell between the hosts, and the reports.
+    pub(crate) fn radio(
+        &mut self,
+        experiment: &Experiment,
+        seed: u64,
+        options: &Options,
+        purpose: Purpose,
+    ) -> Result<Radio, Error> {
+        let taken = self.devices.take().zip(self.listeners.take());
+        let (devices, (listener, servers_listener)) = taken.expect("a lab has one radio");
+        let stop = Arc::clone(&self.stop);
+        let has_meld = experiment.flows.iter().any(|flow| flow.meld.is_some());
+        let programs = Programs::load(experiment)?;
+        let congestion = |flow: &FlowSpec| match &self.cdbe {
+            Some(cdbe) if cdbe::is_server(&flow.cc.name) => cdbe.name().to_owned(),
+            _ => programs.congestion(flow),
+        };
+        self.congestion = experiment.flows.iter().map(congestion).collect();
+        let mut outlets = vec![(Readers::Socket(listener), &experiment.pep.reports, "pep")];
+        if has_meld {
+            // two channels that lose the same reports
+            let spec = &experiment.meld.reports;
+            if !programs.is_empty() {
+                outlets.push((Readers::Kernel(programs), spec, "meld"));
+            }
+            outlets.push((Readers::Socket(servers_listener), spec, "meld"));
+        }
+        let mut sinks = Vec::new();
+        for (readers, spec, name) in outlets {
+            let stop = Arc::clone(&stop);
+            let (sink, thread) = reports::serve(readers, spec, seed, name, self.clock, stop)?;
+            self.threads.push(thread);
+            sinks.push(sink);
+        }
+        let is_shell = purpose == Purpose::Shell;
+        let end = if is_shell {
+            Instant::MAX
+        } else {
+            Instant::ZERO + experiment.duration
+        };
+        let interval = if is_shell {
+            Duration::ZERO
+        } else {
+            experiment.sample_interval
+        };
+        let plan = Plan {
+            end,
+            ends_with_flows: !is_shell,
+            sample_interval: interval,
+            report_period: match experiment.pep.mode {
+                // where only the servers read them, as they want them
+                PepMode::None | PepMode::Split if has_meld => experiment.meld.reports.period,
+                _ => experiment.pep.reports.period,
+            },
+        };
+        let (_, events) = channel();
+        let mut network = Network::new(experiment, seed)?;
+        if !is_shell {
+            network
+                .series
+                .observe(options.observers.of(experiment, seed));
+        }
+        Ok(Radio {
+            clock: self.clock,
+            network,
+            devices,
+            plan,
+            events,
+            reports: sinks,
+            senders: Arc::new(SenderStates::new(experiment.flows.len(), self.cdbe.clone())),
+            stop: Arc::clone(&options.stop),
+            end: Arc::new(AtomicBool::new(false)),
+        })
+    }
+
+    fn start_flows(
+        &mut self,
+        experiment: &Experiment,
+        seed: u64,
+        radio: &mut Radio,
+    ) -> Result<(), Error> {
+        let (sender, receiver) = channel();
+        radio.events = receiver;
+        let shared = Shared {
+            folder: self.folder.path().to_owned(),
+            clock: self.clock,
+            congestion: self.congestion.clone(),
+            senders: Arc::clone(&radio.senders),
+            events: sender,
+            stop: Arc::clone(&self.stop),
+        };
+        let threads = traffic::start(experiment, seed, &self.hosts, shared)?;
+        self.threads.extend(threads);
+        Ok(())
+    }
+
+    /// That the proxy and the tunnel, if there is one, and the servers of QUIC still run.
+    ///
+    /// # Errors
+    /// What it said as it ended.
+    pub(crate) fn check_proxy(&mut self) -> Result<(), Error> {
+        let mut daemons = self.proxy.iter_mut().chain(&mut self.quic);
+        daemons.try_for_each(Daemon::check)?;
+        self.tunnel.as_mut().map_or(Ok(()), Tunnel::check)
+    }
+
+    /// Ends all threads.
+    fn end(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // a thread that panicked has said so
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        self.end();
+        self.proxy = None;
+        self.tunnel = None;
+        self.quic.clear();
+        cleanup::end_programs(&self.hosts.inodes());
+    }
+}
+
+/// Runs the loop in a thread of its own, which takes precedence, and does something `beside` it. That
+/// is told whether the loop has ended, and its thread is unparked then.
+pub(crate) fn run_radio<T>(
+    radio: Radio,
+    beside: impl FnOnce(&dyn Fn() -> bool) -> T,
+) -> Result<(Network, Outcome, T), Error> {
+    std::thread::scope(|scope| {
+        let waiting = Unpark(std::thread::current());
+        let work = || {
+            let _unparks_at_the_end = waiting;
+            radio.run()
+        };
+        let thread = std::thread::Builder::new().name("radio".to_owned());
+        let thread = thread.spawn_scoped(scope, work);
+        let thread = thread.map_err(Error::system("start a thread"))?;
+        let done = beside(&|| thread.is_finished());
+        match thread.join() {
+            Ok(result) => result.map(|(network, outcome)| (network, outcome, done)),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+/// Dropped, it wakes a thread.
+struct Unpark(Thread);
+
+impl Drop for Unpark {
+    fn drop(&mut self) {
+        self.0.unpark();
+    }
+}

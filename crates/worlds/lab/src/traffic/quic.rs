@@ -1,0 +1,97 @@
+//! Downloads over QUIC: the client is that of `brimful quic get`.
+
+use super::connection::Ended;
+use super::{FlowContext, TICK};
+use crate::Error;
+use crate::measure::Event;
+use crate::names::{SERVER_ADDRESS, flow_port};
+use crate::quic::ENDLESS;
+use network::app::Objects;
+use quic::{Client, ClientOptions, Target, Trust, download};
+use scenario::AppSpec;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use units::{Bytes, Instant};
+
+/// What the UE's application does from beginning to end.
+pub(crate) fn fetch_all(context: &FlowContext) -> Result<(), Error> {
+    let start = Instant::ZERO + context.spec.start;
+    let Some(mut objects) = Objects::new(&context.spec.app, start) else {
+        return Ok(());
+    };
+    if !context.sleep_until(start) {
+        return Ok(());
+    }
+    context.report(Event::Started);
+    let mut is_whole = true;
+    std::thread::scope(|scope| {
+        let (sender, done) = channel();
+        while !objects.is_complete() && !context.has_stopped() {
+            let now = context.clock.now();
+            if objects.begin(now).is_some() {
+                let (sender, target) = (sender.clone(), target(context, &objects));
+                scope.spawn(move || sender.send(fetch(context, &target)));
+            } else if let Some(ended) = wait(context, &objects, &done) {
+                is_whole &= ended == Ended::Whole;
+                objects.on_object_done();
+            }
+        }
+    });
+    if objects.is_complete() {
+        context.report(Event::Ended(is_whole));
+    }
+    Ok(())
+}
+
+/// Until an object is due or one has ended.
+fn wait(context: &FlowContext, objects: &Objects, done: &Receiver<Ended>) -> Option<Ended> {
+    let now = context.clock.now();
+    let due = objects
+        .next_deadline()
+        .unwrap_or(now + TICK)
+        .min(now + TICK);
+    let time = core::time::Duration::from_nanos(due.saturating_since(now).as_nanos());
+    match done.recv_timeout(time) {
+        Ok(ended) => Some(ended).filter(|ended| *ended != Ended::Stopped),
+        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
+    }
+}
+
+fn target(context: &FlowContext, objects: &Objects) -> Target {
+    Target::Plain {
+        server: format!("{SERVER_ADDRESS}:{}", flow_port(context.index)),
+        size: objects.size().unwrap_or(ENDLESS),
+        rate: objects.rate(),
+    }
+}
+
+/// One object on a connection of its own, from the calling thread's namespace.
+fn fetch(context: &FlowContext, target: &Target) -> Ended {
+    let began = context.clock.now();
+    let client = Client::new(ClientOptions {
+        trust: Trust::Anybody,
+        mtu: u16::try_from(context.spec.tcp.mss.get()).ok(),
+        report: context.estimator,
+        ..ClientOptions::default()
+    });
+    let mut take = |bytes: &[u8]| {
+        if context.has_stopped() {
+            return Err(std::io::Error::other("the run is over"));
+        }
+        context.report(Event::Delivered(Bytes::new(bytes.len() as u64)));
+        Ok(())
+    };
+    match download(&client, target, &mut take) {
+        Ok(_) => {
+            if matches!(context.spec.app, AppSpec::Short { .. }) {
+                let took = context.clock.now().saturating_since(began);
+                context.report(Event::Loaded(took));
+            }
+            Ended::Whole
+        }
+        Err(_) if context.has_stopped() => Ended::Stopped,
+        Err(error) => {
+            eprintln!("lab: flow {:?}: {error}", context.spec.name);
+            Ended::Broken
+        }
+    }
+}

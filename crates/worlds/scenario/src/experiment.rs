@@ -1,0 +1,443 @@
+//! A typed experiment: what a scenario file says once it has been read, extended, overridden and
+//! checked. Both worlds run it.
+
+use crate::moving::MovingSpec;
+use crate::tunnel::TunnelSpec;
+use cc::{BuildConfig, RateReport, cdbe, meld};
+use queue::{Capacity, CustomConfig};
+use ran::{BearerConfig, CellConfig};
+use rapid::AllocatorConfig;
+use std::path::PathBuf;
+use std::sync::Arc;
+use units::{BitRate, Bytes, Cqi, Decibel, Duration, Mcs, Prb};
+
+/// One experiment, with all knobs set: a point of a sweep, to be repeated with several seeds.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// Name of the scenario.
+    pub name: String,
+    /// One line about it.
+    pub description: String,
+    /// Seed of the first repeat; repeat k uses seed + k.
+    pub seed: u64,
+    /// Number of repeats, at least 1.
+    pub repeats: u32,
+    /// The run ends at this time at the latest, and before if every finite flow is complete and no
+    /// other flow is left running.
+    pub duration: Duration,
+    /// Step of the time series.
+    pub sample_interval: Duration,
+    /// The way from the servers to the edge.
+    pub path: PathSpec,
+    /// The bottleneck. With a tunnel: the radio cell if one of its paths has it, else the first
+    /// path's link.
+    pub access: AccessSpec,
+    /// The users, at least one.
+    pub ues: Vec<UeSpec>,
+    /// The flows, at least one, in the file's order.
+    pub flows: Vec<FlowSpec>,
+    /// The proxy.
+    pub pep: PepSpec,
+    /// The radio as servers with MELD see it.
+    pub meld: MeldSpec,
+    /// Flows whose clients report the bandwidth that they measure.
+    pub cdbe: CdbeSpec,
+    /// The multipath tunnel between the edge and the users, if there is one.
+    pub tunnel: Option<TunnelSpec>,
+}
+
+/// The way between the servers and the edge.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathSpec {
+    /// End-to-end base round-trip time, the access included. The path's own delay is what the
+    /// access leaves of it.
+    pub rtt: Duration,
+    /// Rate of each direction.
+    pub rate: BitRate,
+    /// Buffer of each direction.
+    pub buffer: Capacity,
+    /// Random loss of each packet and direction, 0 to 1.
+    pub loss: f64,
+    /// Largest extra delay, uniform for each packet; packets stay in order.
+    pub jitter: Duration,
+}
+
+/// The bottleneck.
+#[derive(Clone, Debug)]
+pub enum AccessSpec {
+    /// A radio cell.
+    Cell(Box<CellSpec>),
+    /// A wired link: the dumbbell.
+    Link(LinkSpec),
+}
+
+/// A radio cell.
+#[derive(Clone, Debug)]
+pub struct CellSpec {
+    /// The cell.
+    pub config: CellConfig,
+    /// Load that belongs to no UE.
+    pub background: LoadSpec,
+}
+
+/// A wired bottleneck.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkSpec {
+    /// Rate towards the UE, until the first step.
+    pub rate: BitRate,
+    /// From when on it is which other, in order.
+    pub rate_steps: Vec<(Duration, BitRate)>,
+    /// Rate from the UE.
+    pub uplink_rate: BitRate,
+    /// One-way delay of the link itself.
+    pub delay: Duration,
+    /// Buffer.
+    pub buffer: Capacity,
+    /// How the buffer of each direction is managed.
+    pub queue: LinkQueue,
+    /// Random loss towards the UE, 0 to 1.
+    pub loss: f64,
+    /// When it carries nothing, if ever.
+    pub outage: Option<OutageSpec>,
+}
+
+/// How the buffer of a wire is managed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum LinkQueue {
+    /// First in, first out; what does not fit is dropped.
+    #[default]
+    DropTail,
+    /// CoDel (RFC 8289) with its own constants.
+    CoDel,
+    /// One that the caller brings along.
+    Custom(CustomConfig),
+}
+
+/// A time during which a wire carries nothing: what is sent into it is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutageSpec {
+    /// It begins.
+    pub from: Duration,
+    /// It ends, later; never if none.
+    pub until: Option<Duration>,
+}
+
+/// Load of a cell by others.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LoadSpec {
+    /// None.
+    None,
+    /// A fixed number of PRBs in every slot.
+    Constant(Prb),
+    /// So many PRBs in a random share of the slots.
+    Random {
+        /// PRBs when active.
+        prb: Prb,
+        /// Share of active slots, 0 to 1.
+        share: f64,
+    },
+    /// What the DCI trace that also drives the UE shows others to use.
+    Trace(Arc<radio::trace::Trace>),
+}
+
+/// A user.
+#[derive(Clone, Debug)]
+pub struct UeSpec {
+    /// Name, as flows refer to it.
+    pub name: String,
+    /// Channel.
+    pub channel: ChannelSpec,
+    /// Bearers; empty for a wired access.
+    pub bearers: Vec<BearerConfig>,
+}
+
+/// A UE's channel.
+#[derive(Clone, Debug)]
+pub enum ChannelSpec {
+    /// Always this MCS.
+    ConstantMcs {
+        /// Index into the cell's table.
+        mcs: Mcs,
+        /// First-transmission block error rate, 0 to 1.
+        bler: f64,
+    },
+    /// Always this CQI, mapped by the policy.
+    ConstantCqi {
+        /// The CQI, 1 to 15.
+        cqi: Cqi,
+        /// Policy.
+        policy: radio::CqiToMcs,
+        /// First-transmission block error rate, 0 to 1.
+        bler: f64,
+    },
+    /// This SINR, but for fades; CQI, MCS and BLER follow.
+    ConstantSinr {
+        /// The SINR.
+        sinr: Decibel,
+        /// Link adaptation.
+        adaptation: radio::LinkAdaptationConfig,
+        /// What an interferer that comes and goes does to it.
+        fades: Option<radio::FadeConfig>,
+    },
+    /// Driven by a trace, already read.
+    Trace {
+        /// Its file.
+        path: PathBuf,
+        /// Its contents.
+        trace: Arc<radio::trace::Trace>,
+        /// How it is played.
+        playback: radio::trace::Playback,
+    },
+    /// Worked out from place and movement.
+    Moving(Arc<MovingSpec>),
+    /// A wired access has no channel.
+    Wired,
+}
+
+/// Transport of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+    /// QUIC.
+    Quic,
+}
+
+/// Which way a flow's data goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// To the UE.
+    Down,
+    /// From the UE.
+    Up,
+}
+
+/// Explicit congestion notification of a flow, both ways.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EcnSpec {
+    /// None: its packets are not ECN-capable.
+    #[default]
+    Off,
+    /// RFC 3168: ECT(0). TCP answers a mark as a loss (DCTCP: by the share of marked data, RFC 8257).
+    Classic,
+    /// RFC 9331: ECT(1), for queues of low latency. TCP needs a scalable congestion control.
+    L4s,
+}
+
+/// A flow: one application over one connection (or several, one after the other).
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowSpec {
+    /// Name; says the role.
+    pub name: String,
+    /// Index into [`Experiment::ues`].
+    pub ue: usize,
+    /// Transport.
+    pub transport: Transport,
+    /// Direction of the data.
+    pub direction: Direction,
+    /// Congestion control of the data's sender (TCP, QUIC).
+    pub cc: CcSpec,
+    /// MELD round it, if the sender asks the radio about losses.
+    pub meld: Option<meld::Variant>,
+    /// What its client measures, if anything.
+    pub report: Option<ReporterSpec>,
+    /// Explicit congestion notification. UDP only has its packets say so: nobody answers marks.
+    pub ecn: EcnSpec,
+    /// QoS flow identifier, 0 to 63.
+    pub qfi: u8,
+    /// Time of the first request or packet.
+    pub start: Duration,
+    /// What it does.
+    pub app: AppSpec,
+    /// Sizes and buffers of both ends (TCP, QUIC).
+    pub tcp: TcpSpec,
+    /// True if the proxy takes this flow (TCP only).
+    pub intercepted: bool,
+}
+
+/// What a client measures of its bandwidth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReporterSpec {
+    /// At what rate data arrives (CDBE).
+    Cdbe,
+    /// What its modem's link could carry (CQIC).
+    Cqic,
+}
+
+/// How clients report, and servers use it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CdbeSpec {
+    /// Whose equations.
+    pub mode: cdbe::Mode,
+    /// StartupCount, at least 1.
+    pub startup_rounds: u32,
+    /// n, at least 1.
+    pub queue_up_windows: u32,
+    /// m, at least 1.
+    pub queue_down_windows: u32,
+    /// gamma, 0 to 1.
+    pub inflight_share: f64,
+    /// What clients report before they have measured.
+    pub initial_report: RateReport,
+    /// What the clients' timestamps count in, above zero.
+    pub timestamp_tick: Duration,
+    /// How often a modem tells its client of the link, above zero.
+    pub radio_period: Duration,
+    /// Round-trip time that clients of UDP flows reckon with, above zero.
+    pub udp_rtt: Duration,
+}
+
+impl CdbeSpec {
+    /// The client of CDBE, as configured.
+    pub fn estimator(&self) -> cdbe::estimator::Config {
+        cdbe::estimator::Config {
+            mode: self.mode,
+            initial_report: self.initial_report,
+        }
+    }
+
+    /// The server of CDBE, as configured.
+    pub fn server(&self, build: BuildConfig) -> cdbe::Config {
+        let mut config = cdbe::Config::new(self.mode, build);
+        config.server.startup_rounds = u64::from(self.startup_rounds);
+        config.server.ups = u64::from(self.queue_up_windows);
+        config.server.downs = u64::from(self.queue_down_windows);
+        config.server.inflight_share = (self.inflight_share * 1_000.0).round() as u64;
+        config
+    }
+}
+
+/// A congestion control by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CcSpec {
+    /// As [`cc::build`] takes it, or behind [`CUSTOM_PREFIX`] that of one which the caller brings along.
+    pub name: String,
+}
+
+/// What names of controllers and queue managements begin with that are written in Python.
+pub const CUSTOM_PREFIX: &str = "python:";
+
+/// Whether a name is that of a mechanism which the caller brings along.
+pub fn is_custom(name: &str) -> bool {
+    let own = name.strip_prefix(CUSTOM_PREFIX);
+    own.is_some_and(|own| !own.is_empty())
+}
+
+/// What an application does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppSpec {
+    /// So many bytes, then done.
+    Bulk {
+        /// Size.
+        size: Bytes,
+    },
+    /// Data without end.
+    Continuous,
+    /// A page of `size` every `interval`, on one connection; the load time of each is measured. A
+    /// page whose predecessor is still loading waits for it.
+    Web {
+        /// Bytes of a page.
+        size: Bytes,
+        /// From one request to the next.
+        interval: Duration,
+        /// The server sends a page no faster than this, if set.
+        rate: Option<BitRate>,
+    },
+    /// Transfers of `size`, each on a new connection, one every `interval`.
+    Short {
+        /// Bytes of a transfer.
+        size: Bytes,
+        /// From one start to the next.
+        interval: Duration,
+        /// How many.
+        count: u32,
+    },
+    /// UDP at a constant rate.
+    Cbr {
+        /// Rate of the payload.
+        rate: BitRate,
+        /// Payload of a packet.
+        packet: Bytes,
+        /// Ends after this time, if set.
+        stop: Option<Duration>,
+    },
+    /// UDP voice: `packet` every `interval`.
+    Voip {
+        /// Payload of a packet.
+        packet: Bytes,
+        /// Interval.
+        interval: Duration,
+    },
+    /// UDP gaming: normally distributed intervals (cut at zero).
+    Gaming {
+        /// Payload of a packet.
+        packet: Bytes,
+        /// Mean interval.
+        interval: Duration,
+        /// Standard deviation of the interval.
+        deviation: Duration,
+    },
+}
+
+/// TCP parameters of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpSpec {
+    /// Maximum segment size (payload).
+    pub mss: Bytes,
+    /// Initial window in segments (RFC 6928: 10).
+    pub initial_window: u32,
+    /// Largest receive buffer.
+    pub receive_buffer: Bytes,
+    /// Largest send buffer.
+    pub send_buffer: Bytes,
+    /// Delayed acknowledgements (RFC 1122 4.2.3.2).
+    pub delayed_ack: bool,
+}
+
+/// Radio reports on their way to whoever reads them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReportSpec {
+    /// From one report to the next, above zero.
+    pub period: Duration,
+    /// Age of a report when it reaches its reader.
+    pub delay: Duration,
+    /// Probability that a report is lost, 0 to 1.
+    pub loss: f64,
+    /// All reports made during so long are lost, at the end of every `gap_interval`; less than that.
+    pub gap: Duration,
+    /// From the end of one gap to the end of the next, above zero.
+    pub gap_interval: Duration,
+}
+
+/// What servers whose flows use MELD are told of the radio.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeldSpec {
+    /// Radio reports to the servers.
+    pub reports: ReportSpec,
+    /// Reports older than this explain no loss.
+    pub max_age: Duration,
+}
+
+/// The proxy at the edge.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PepSpec {
+    /// What it does.
+    pub mode: PepMode,
+    /// Radio reports to it.
+    pub reports: ReportSpec,
+    /// Most bytes that the proxy buffers for one flow and direction.
+    pub buffer: Bytes,
+}
+
+/// What the proxy does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PepMode {
+    /// There is none: connections run end to end.
+    None,
+    /// It splits connections, without looking at the radio (Cubic towards the UE).
+    Split,
+    /// RAPID.
+    Rapid(AllocatorConfig),
+}

@@ -1,0 +1,271 @@
+//! Keys of the multipath tunnel.
+
+use super::Fallback::{Absent, Required, Value};
+use super::Kind::{
+    BitRate, Bytes, Capacity, Choice, Count, Duration, Flag, List, Number, Table, Text,
+};
+use super::Range::{Any, Positive, Within};
+use super::top::{FASTEST, LONGEST, REPORT_DELAY, REPORT_GAP, REPORT_GAP_INTERVAL, REPORT_LOSS};
+use super::{Key, Section, key};
+
+/// Most packets of a buffer of the tunnel.
+const MAX_PACKETS: f64 = 1e6;
+
+const CC: &str = "Congestion control of the paths: a name that flows may have, or one of the \
+                  paper's: `bbrv2` and `bbrv3`, `ccid2` (NewReno over DCCP), `ccid5` (BBR over DCCP).";
+
+const PATH_KEYS: &[Key] = &[
+    key(
+        "access",
+        Choice(&["link", "cell"]),
+        Value("link"),
+        Any,
+        "`link`: a wire of its own, as the keys below say; `cell`: the scenario's `[cell]`.",
+    ),
+    key(
+        "rate",
+        BitRate,
+        Absent("required of a `link`"),
+        Within(1.0, FASTEST),
+        "Rate towards the user.",
+    ),
+    key(
+        "rate-steps",
+        List("times, each with a rate"),
+        Absent("`rate` for good"),
+        Any,
+        "From when on the rate towards the user is another, as of `[link]`.",
+    ),
+    key(
+        "uplink-rate",
+        BitRate,
+        Absent("`rate`"),
+        Within(1.0, FASTEST),
+        "Rate from the user.",
+    ),
+    key(
+        "rtt",
+        Duration,
+        Absent("`tunnel.share` of `path.rtt`, and `tunnel.asymmetry` for each path before it"),
+        Within(0.0, 100.0),
+        "Base round-trip time of the path, between the tunnel's two ends.",
+    ),
+    key(
+        "buffer",
+        Capacity,
+        Value("500 packets"),
+        Positive,
+        "Buffer of each direction.",
+    ),
+    key(
+        "queue",
+        Choice(&["drop-tail", "codel"]),
+        Value("drop-tail"),
+        Any,
+        "How that buffer is managed; `python:NAME`: by a class in Python.",
+    ),
+    key(
+        "loss",
+        Number,
+        Value("0"),
+        Within(0.0, 1.0),
+        "Random loss towards the user.",
+    ),
+    key(
+        "down-at",
+        Duration,
+        Absent("never"),
+        Within(0.0, LONGEST),
+        "From then on the path carries nothing, either way.",
+    ),
+    key(
+        "up-at",
+        Duration,
+        Absent("never"),
+        Within(0.0, LONGEST),
+        "From then on it carries again; after `down-at`.",
+    ),
+    key(
+        "priority",
+        Count,
+        Absent("3 of the first path, 2 of all others"),
+        Within(0.0, 15.0),
+        "Priority as RFC 9897 numbers them: 0 never, 1 standby, 2 secondary, 3 to 15 primary.",
+    ),
+    key(
+        "cc",
+        Text,
+        Absent("`tunnel.cc`"),
+        Any,
+        "Congestion control of this path, as of `[tunnel]`.",
+    ),
+    key(
+        "carrier",
+        Choice(&["dccp", "tcp"]),
+        Absent("`dccp` for `ccid2` and `ccid5`, else that of the tunnel"),
+        Any,
+        "What carries this path.",
+    ),
+];
+
+pub(super) static SECTIONS: &[Section] = &[
+    Section {
+        path: "tunnel",
+        kind: None,
+        meaning: "A multipath tunnel between the edge and each user, instead of a `[link]`: all \
+                  packets of the flows go through it, both ways.",
+        keys: &[
+            key(
+                "mode",
+                Choice(&["on", "off"]),
+                Value("on"),
+                Any,
+                "`off`: no tunnel; the first path is the access, alone.",
+            ),
+            key("cc", Text, Value("bbrv2"), Any, CC),
+            key(
+                "carrier",
+                Choice(&["dccp", "tcp"]),
+                Absent("`dccp` for `ccid2` and `ccid5`, else `tcp`"),
+                Any,
+                "What carries a path: `dccp` in UDP, unreliable; or a `tcp` connection.",
+            ),
+            key(
+                "scheduler",
+                Choice(&["cpf", "srtt", "rr", "redundant", "otias", "aware"]),
+                Value("cpf"),
+                Any,
+                "Which path a packet takes: the cheapest with room (`cpf`), that with the lowest \
+                 round-trip time (`srtt`), each in turn (`rr`), all (`redundant`), the one on which \
+                 it arrives first (`otias`), or the cheapest by what paths carry and flows need \
+                 (`aware`).",
+            ),
+            key(
+                "reorder",
+                Choice(&["none", "fixed", "adaptive", "equalised", "static"]),
+                Value("adaptive"),
+                Any,
+                "How packets are put back in order: not at all (`none`); one waits for those before \
+                 it a fixed time (`fixed`), as long as the paths' latencies differ and `margin` \
+                 (`adaptive`), as long as its own is below the slowest and `margin` (`equalised`), or \
+                 as `adaptive` with a margin for retransmissions (`static`).",
+            ),
+            key(
+                "margin",
+                Duration,
+                Absent("10 ms (table 1), 150 ms of `static` (section 5.2)"),
+                Within(0.0, 10.0),
+                "Added to the paths' difference; nothing of `fixed`.",
+            ),
+            key(
+                "max-wait",
+                Duration,
+                Value("100 ms"),
+                Within(0.0, 10.0),
+                "No packet waits longer for those before it, but with `static`.",
+            ),
+            key(
+                "wait",
+                Duration,
+                Value("50 ms"),
+                Within(0.0, 10.0),
+                "What a packet waits with `fixed`.",
+            ),
+            key(
+                "late",
+                Choice(&["forward", "drop"]),
+                Value("forward"),
+                Any,
+                "What happens to a packet that comes after its place was given up.",
+            ),
+            key(
+                "fast-loss-detection",
+                Flag,
+                Absent("`false` of `static`, else `true`"),
+                Any,
+                "Packets are known lost from the paths' own sequence numbers, and not waited for.",
+            ),
+            key(
+                "delay-equalisation",
+                Flag,
+                Value("false"),
+                Any,
+                "Packets of faster paths are held by what the slowest takes longer.",
+            ),
+            key(
+                "scheduler-buffer",
+                Count,
+                Value("1500"),
+                Within(1.0, MAX_PACKETS),
+                "Packets that wait for a path, at most (table 1).",
+            ),
+            key(
+                "reorder-buffer",
+                Count,
+                Value("1500"),
+                Within(1.0, MAX_PACKETS),
+                "Packets that wait for those before them, at most (table 1).",
+            ),
+            key(
+                "mtu",
+                Bytes,
+                Value("1400 B"),
+                Within(576.0, 1500.0),
+                "Longest packet inside: the connections' segments are kept to it.",
+            ),
+            key(
+                "reliability",
+                Duration,
+                Absent("lost packets are not sent again"),
+                Within(1e-3, 10.0),
+                "A packet that a `dccp` path lost is sent again up to this age.",
+            ),
+            key(
+                "share",
+                Number,
+                Value("0.5"),
+                Within(0.0, 1.0),
+                "The part of `path.rtt` that is inside the tunnel, on its first path.",
+            ),
+            key(
+                "asymmetry",
+                Duration,
+                Value("0 s"),
+                Within(0.0, 100.0),
+                "What the round-trip time of each further path is above that of the one before it.",
+            ),
+            key(
+                "radio",
+                Flag,
+                Value("false"),
+                Any,
+                "The tunnel's end at the edge is told of the radio of a path through the `[cell]`.",
+            ),
+            key(
+                "report-period",
+                Duration,
+                Value("5 ms"),
+                Within(1e-5, 100.0),
+                "Period of those reports.",
+            ),
+            REPORT_DELAY,
+            REPORT_LOSS,
+            REPORT_GAP,
+            REPORT_GAP_INTERVAL,
+            key(
+                "path",
+                Table,
+                Required,
+                Any,
+                "The paths, in the file's order: the first is the cheapest, unless `priority` says \
+                 otherwise.",
+            ),
+        ],
+    },
+    Section {
+        path: "tunnel.path.<name>",
+        kind: None,
+        meaning: "A path of the tunnel.",
+        keys: PATH_KEYS,
+    },
+];

@@ -1,0 +1,68 @@
+//! Scenario files in, typed experiments; results in, summaries and result folders out.
+//!
+//! ```text
+//!   file.toml --extends--> document --knobs, options, sweep--> variants --keys--> [Point]
+//!     (every fault: file:line:column: what; what is allowed; what to do)           Experiment
+//!                                                                                     |
+//!   summary.json, manifest.json, *.parquet <-- Summary, output <-- [RunResult] <-- a world
+//! ```
+//!
+//! A sweep too large to be held at once is a [`Plan`], whose points are made one by one, here or, from
+//! a [`Bundle`], on another machine.
+//!
+//! [`load`] refuses everything that cannot be run before anything runs. The table behind [`keys()`]
+//! holds all keys with units, defaults and ranges; the reader and `docs/scenario-keys.md` are made
+//! from it.
+//!
+//! What this crate is *not*: it runs nothing, and draws no tables or figures.
+#![forbid(unsafe_code)]
+
+mod comparison;
+mod document;
+mod error;
+mod experiment;
+mod keys;
+mod load;
+mod moving;
+mod observer;
+mod output;
+mod plan;
+mod point;
+mod reader;
+mod resolve;
+mod resolved;
+mod result;
+mod source;
+mod statistics;
+mod summary;
+mod tunnel;
+mod variants;
+
+pub use comparison::{CompareError, Compared, Labelled, compare};
+pub use error::{Problem, ScenarioError};
+pub use experiment::{
+    AccessSpec, AppSpec, CUSTOM_PREFIX, CcSpec, CdbeSpec, CellSpec, ChannelSpec, Direction,
+    EcnSpec, Experiment, FlowSpec, LinkQueue, LinkSpec, LoadSpec, MeldSpec, OutageSpec, PathSpec,
+    PepMode, PepSpec, ReportSpec, ReporterSpec, TcpSpec, Transport, UeSpec, is_custom,
+};
+pub use keys::{Fallback, Key, Kind, Range, Section, keys, markdown};
+pub use load::Embedded;
+pub use moving::{MovingSpec, Placement};
+pub use observer::{Observer, Observers};
+pub use output::{Manifest, ManifestPoint, OutputError, ResultFolder};
+#[cfg(feature = "parquet")]
+pub use output::{decision_table, flow_table, queue_table, sample_table};
+pub use plan::{Bundle, Plan};
+pub use point::{Point, knobs, load, load_embedded, load_str, load_text};
+pub use resolved::{Resolved, ResolvedValue};
+pub use result::{
+    Distribution, FlowResult, LinkResult, LossBursts, Metric, QueueResult, RealTime, RunResult,
+    Series, TunnelPathResult, TunnelResult,
+};
+pub use statistics::{Estimate, estimate, paired_ratio};
+pub use summary::{
+    BurstSummary, BurstsOfLength, FlowSummary, LinkSummary, QueueBytes, QueueSummary,
+    RealTimeSummary, Spread, Summary, TunnelPathSummary, TunnelSummary,
+};
+pub use tunnel::{Carrier, TunnelAccess, TunnelPathSpec, TunnelSpec};
+pub use variants::{KnobInfo, MAX_PLANNED_POINTS, MAX_POINTS, Overrides, SampleRange, SweepAxis};

@@ -1,0 +1,181 @@
+//! Loading: from a file and options to the points of a sweep.
+
+use crate::Experiment;
+use crate::error::{Checked, ScenarioError, fault};
+use crate::load::{self, Document, Embedded};
+use crate::moving::{is_same, merge};
+use crate::resolve::{self, Context, Traces};
+use crate::resolved::Resolved;
+use crate::source::Position;
+use crate::variants::{self, KnobInfo, MAX_POINTS, Overrides, Variant, Variants};
+use radio::moving::RangeWarning;
+use std::path::Path;
+use units::Duration;
+
+/// Most users and flows of all points together.
+const MAX_PARTS: usize = 1_000_000;
+
+/// A point of a sweep; a scenario without sweep has one.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// What is run, with several seeds.
+    pub experiment: Experiment,
+    /// Names and values of the sweep's axes, in the file's order; empty without a sweep.
+    pub axes: Vec<(String, String)>,
+    /// Every key with its value as it was understood, defaults included.
+    pub resolved: Resolved,
+    /// What was done otherwise than was asked for, one sentence each; to be shown to the user.
+    pub notes: Vec<String>,
+}
+
+impl Point {
+    /// What tells this point from the others, e.g. `rtt=1 ms pep=paper`; empty without a sweep.
+    pub fn label(&self) -> String {
+        let parts: Vec<String> = self.axes.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        parts.join(" ")
+    }
+}
+
+/// Reads a scenario file with all that it extends and all traces that it names, and checks it whole.
+/// Gives the points of its sweep, the last axis varying fastest.
+///
+/// # Errors
+/// [`ScenarioError`]: the first fault, with its place. Nothing has been written then.
+pub fn load(path: &Path, overrides: &Overrides) -> Result<Vec<Point>, ScenarioError> {
+    points(load::file(path, None)?, overrides)
+}
+
+/// As [`load`], of a text. It must not name files: neither `extends` nor traces.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_str(text: &str, overrides: &Overrides) -> Result<Vec<Point>, ScenarioError> {
+    points(load::string(text)?, overrides)
+}
+
+/// As [`load`], of a text that stands for a file in the working directory: what it names is looked for
+/// there. Messages say `name` where they would name the file.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_text(
+    name: &str,
+    text: &str,
+    overrides: &Overrides,
+) -> Result<Vec<Point>, ScenarioError> {
+    points(load::text(name, text, None)?, overrides)
+}
+
+/// As [`load`], of one of the files that are part of a program. What it extends and the traces that it
+/// names must be among them; a trace of `overrides` is read from the disk.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_embedded(
+    files: Embedded,
+    name: &str,
+    overrides: &Overrides,
+) -> Result<Vec<Point>, ScenarioError> {
+    points(load::embedded(files, name)?, overrides)
+}
+
+/// The knobs of a scenario file, those of the files that it extends included.
+///
+/// # Errors
+/// As [`load`]; only the knobs themselves are checked.
+pub fn knobs(path: &Path) -> Result<Vec<KnobInfo>, ScenarioError> {
+    let mut document = load::file(path, None)?;
+    variants::knobs(&mut document).map_err(|fault| fault.locate(&document.sources))
+}
+
+fn points(mut document: Document, overrides: &Overrides) -> Result<Vec<Point>, ScenarioError> {
+    resolved(&mut document, overrides).map_err(|fault| fault.locate(&document.sources))
+}
+
+fn resolved(document: &mut Document, overrides: &Overrides) -> Checked<Vec<Point>> {
+    let variants = Variants::new(document, overrides, MAX_POINTS)?;
+    let mut traces = traces(document, overrides);
+    let (mut points, mut parts) = (Vec::new(), 0);
+    let (mut warnings, mut warned) = (Vec::new(), Vec::new());
+    for variant in variants.iter() {
+        let (point, own) = one(document, &mut traces, variant?)?;
+        for warning in &own {
+            merge(&mut warnings, *warning);
+        }
+        warned.push(own);
+        parts += point.experiment.ues.len() + point.experiment.flows.len();
+        if parts > MAX_PARTS {
+            return Err(fault(
+                Position {
+                    source: 0,
+                    offset: 0,
+                },
+                format!("all points together have more than {MAX_PARTS} users and flows"),
+            )
+            .hint("shorten the sweep, or lower a \"count\""));
+        }
+        points.push(point);
+    }
+    note_warnings(&mut points, &warned, &warnings);
+    check_instead(&traces)?;
+    Ok(points)
+}
+
+/// No traces yet, and that of the command line if there is one.
+pub(crate) fn traces(document: &mut Document, overrides: &Overrides) -> Traces {
+    let mut traces = Traces::default();
+    if let Some(trace) = &overrides.trace {
+        let text = trace.display().to_string();
+        let source = document.add_option(format!("--trace {text}"), text);
+        traces.instead = Some((trace.clone(), Position { source, offset: 0 }));
+    }
+    traces
+}
+
+/// The point of a variant, and what radio models are extrapolated to in it.
+pub(crate) fn one(
+    document: &Document,
+    traces: &mut Traces,
+    variant: Variant,
+) -> Checked<(Point, Vec<RangeWarning>)> {
+    let mut cx = Context {
+        document,
+        traces,
+        duration: Duration::ZERO,
+        notes: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let made = resolve::experiment(&mut cx, &variant.root)?;
+    let point = Point {
+        experiment: made.experiment,
+        axes: variant.axes,
+        resolved: made.resolved,
+        notes: cx.notes,
+    };
+    Ok((point, cx.warnings))
+}
+
+/// That a trace of the command line was taken by somebody.
+pub(crate) fn check_instead(traces: &Traces) -> Checked<()> {
+    match &traces.instead {
+        Some((_, at)) if !traces.instead_used => {
+            Err(fault(*at, "no user of this scenario is driven by a trace")
+                .hint("take a scenario with a channel of kind \"trace\""))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Adds the warnings of each point to its notes. Where several points have one about the same
+/// quantity, all have that which covers all: it is told once.
+pub(crate) fn note_warnings(
+    points: &mut [Point],
+    warned: &[Vec<RangeWarning>],
+    all: &[RangeWarning],
+) {
+    for (point, own) in points.iter_mut().zip(warned) {
+        let covering = |own| all.iter().find(|one| is_same(one, own));
+        let told = own.iter().filter_map(covering);
+        point.notes.extend(told.map(ToString::to_string));
+    }
+}

@@ -1,0 +1,323 @@
+//! The radio cell.
+
+use super::{Access, queues, site};
+use crate::document::Node;
+use crate::error::{Checked, fault};
+use crate::experiment::{CellSpec, LoadSpec};
+use crate::reader::{Frequency, Reader};
+use crate::resolved::ResolvedValue;
+use crate::source::Position;
+use radio::{BandwidthError, Carrier, FrequencyRange, McsTable};
+use ran::{CellConfig, Combining, HarqConfig, Rat, SchedulerKind, UplinkConfig};
+use rnis::CellId;
+use units::{BitRate, Hertz, Mcs, Prb};
+
+/// Most data resource elements of a PRB and slot (TS 38.214 5.1.3.2).
+const MAX_DATA_RE: u64 = 156;
+
+/// Reads `[cell]`.
+pub(super) fn read(top: &mut Reader<'_>, node: &Node) -> Checked<Access> {
+    let mut reader = Reader::open("cell", "[cell]", Some(node), node.at)?;
+    let is_lte = reader.choice("rat")? == "lte";
+    let mut reader = reader.for_lte(is_lte);
+    let rat = rat(&mut reader, is_lte)?;
+    let (n_prb, carrier) = n_prb(&mut reader, rat)?;
+    let mut config = match rat {
+        Rat::Lte => CellConfig::lte(n_prb),
+        Rat::Nr { numerology } => CellConfig::nr(numerology, n_prb),
+    };
+    config.id = CellId(reader.count("id")?);
+    config.mcs_table = mcs_table(&mut reader, is_lte)?;
+    layers(&mut reader, &mut config)?;
+    if !is_lte {
+        config.data_re_per_prb = data_re(&mut reader)?;
+    }
+    config.scheduler = scheduler(&mut reader)?;
+    config.tdd_pattern = reader.text("tdd-pattern")?;
+    config.bler = bler(&mut reader, config.mcs_table)?;
+    config.downlink_processing =
+        reader.quantity_or("downlink-processing", config.downlink_processing)?;
+    config.receive_processing =
+        reader.quantity_or("receive-processing", config.receive_processing)?;
+    config.harq_feedback_error = reader.number("harq-feedback-error")?;
+    config.n3_rate = reader.optional::<BitRate>("n3-rate")?;
+    config.harq = harq(&mut reader, config.harq)?;
+    config.uplink = uplink(&mut reader, &config)?;
+    config.queues = queues::read(&mut reader, &config)?;
+    if let Err(error) = config.check() {
+        return Err(fault(node.at, error.to_string()));
+    }
+    let site = site::read(&mut reader, &config, carrier)?;
+    let (background, background_trace) = background(&mut reader, n_prb)?;
+    top.put("cell", ResolvedValue::Table(reader.finish()));
+    Ok(Access::Cell {
+        spec: Box::new(CellSpec { config, background }),
+        at: node.at,
+        site: Box::new(site),
+        background_trace,
+    })
+}
+
+fn rat(reader: &mut Reader<'_>, is_lte: bool) -> Checked<Rat> {
+    let numerology = reader.count("numerology")?;
+    match (is_lte, numerology) {
+        (false, numerology) => Ok(Rat::Nr { numerology }),
+        (true, 0) => Ok(Rat::Lte),
+        (true, _) => Err(fault(reader.place("numerology"), "LTE has no numerology")
+            .hint("remove the line, or take rat = \"nr\"")),
+    }
+}
+
+/// PRBs: as given, or as many as the bandwidth has, never more than that; and the carrier's frequency.
+fn n_prb(reader: &mut Reader<'_>, rat: Rat) -> Checked<(Prb, Option<Frequency>)> {
+    let frequency = reader.optional::<Frequency>("frequency")?;
+    let bandwidth = reader.optional::<Frequency>("bandwidth")?;
+    let given = reader.optional_count::<u16>("n-prb")?;
+    let most = match bandwidth {
+        Some(bandwidth) => Some(bandwidth_prb(reader, rat, frequency, bandwidth.0)?),
+        None => None,
+    };
+    let n_prb = match (given, most) {
+        (Some(given), Some((most, carrier))) if given > most.get() => {
+            return Err(
+                fault(reader.place("n-prb"), format!("{given} PRBs are too many"))
+                    .allowed(format!("{carrier} of this bandwidth has {most} PRBs"))
+                    .hint("remove \"n-prb\" to take all that the bandwidth has"),
+            );
+        }
+        (Some(given), _) => Prb::new(given),
+        (None, Some((most, _))) => most,
+        (None, None) => {
+            return Err(fault(
+                reader.at(),
+                "[cell] says neither \"bandwidth\" nor \"n-prb\"",
+            )
+            .hint("give one of them, for example bandwidth = \"20 MHz\""));
+        }
+    };
+    reader.put("n-prb", ResolvedValue::Count(u64::from(n_prb.get())));
+    Ok((n_prb, frequency))
+}
+
+/// Most PRBs of a bandwidth, and the carrier that says so.
+fn bandwidth_prb(
+    reader: &Reader<'_>,
+    rat: Rat,
+    frequency: Option<Frequency>,
+    bandwidth: Hertz,
+) -> Checked<(Prb, Carrier)> {
+    let carriers = match (rat, frequency) {
+        (Rat::Lte, _) => vec![Carrier::Lte],
+        (Rat::Nr { .. }, None) => [FrequencyRange::Fr1, FrequencyRange::Fr2_1]
+            .map(|range| Carrier::Nr {
+                range,
+                scs: rat.sub_carrier_spacing(),
+            })
+            .to_vec(),
+        (Rat::Nr { .. }, Some(frequency)) => {
+            let Some(range) = FrequencyRange::of(frequency.0) else {
+                return Err(fault(
+                    reader.place("frequency"),
+                    format!("{frequency} is in no frequency range of NR"),
+                )
+                .allowed("410 MHz to 7.125 GHz (FR1), 24.25 to 71 GHz (FR2)"));
+            };
+            vec![Carrier::Nr {
+                range,
+                scs: rat.sub_carrier_spacing(),
+            }]
+        }
+    };
+    let mut errors = Vec::new();
+    for carrier in carriers {
+        match radio::max_prb(carrier, bandwidth) {
+            Ok(prb) => return Ok((prb, carrier)),
+            Err(error) => errors.push(error),
+        }
+    }
+    // the range that has this spacing at all knows better which bandwidths there are
+    let better = |e: &BandwidthError| matches!(e, BandwidthError::NoSuchBandwidth { .. });
+    let error = errors.iter().find(|e| better(e)).or(errors.first());
+    let what = error.map_or(String::new(), ToString::to_string);
+    Err(fault(reader.place("bandwidth"), what))
+}
+
+fn mcs_table(reader: &mut Reader<'_>, is_lte: bool) -> Checked<McsTable> {
+    match (is_lte, reader.choice("mcs-table")?) {
+        (true, "qam64") => Ok(McsTable::LteQam64),
+        (true, "qam256") => Ok(McsTable::LteQam256),
+        (false, "qam64") => Ok(McsTable::NrQam64),
+        (false, "qam256") => Ok(McsTable::NrQam256),
+        (false, _) => Ok(McsTable::NrLowSe),
+        (true, other) => Err(fault(
+            reader.place("mcs-table"),
+            format!("LTE has no MCS table \"{other}\""),
+        )
+        .allowed("expected \"qam64\" or \"qam256\"")),
+    }
+}
+
+fn layers(reader: &mut Reader<'_>, config: &mut CellConfig) -> Checked<()> {
+    config.layers = reader.count("layers")?;
+    if config.rat == Rat::Lte && config.layers > 1 {
+        let at = reader.place("layers");
+        return Err(fault(at, format!("{} layers with LTE", config.layers))
+            .allowed("LTE has one layer here"));
+    }
+    Ok(())
+}
+
+/// Data resource elements of a PRB and slot (TS 38.214 5.1.3.2 step 1).
+fn data_re(reader: &mut Reader<'_>) -> Checked<u16> {
+    if let Some(given) = reader.optional_count::<u16>("data-re-per-prb")? {
+        let twice = ["symbols", "dmrs-re"]
+            .iter()
+            .find_map(|key| reader.given(key));
+        return match twice {
+            None => Ok(given),
+            Some(node) => Err(fault(node.at, "\"data-re-per-prb\" is given too")
+                .hint("remove it, or \"symbols\" and \"dmrs-re\"")),
+        };
+    }
+    let symbols = reader.count::<u64>("symbols")?;
+    let dmrs = reader.count::<u64>("dmrs-re")?;
+    let elements = 12 * symbols;
+    if dmrs >= elements {
+        return Err(fault(
+            reader.place("dmrs-re"),
+            format!("{symbols} symbols have {elements} resource elements, {dmrs} are taken"),
+        )
+        .allowed("some must be left for data"));
+    }
+    let elements = (elements - dmrs).min(MAX_DATA_RE);
+    reader.put("data-re-per-prb", ResolvedValue::Count(elements));
+    Ok(elements as u16)
+}
+
+fn scheduler(reader: &mut Reader<'_>) -> Checked<SchedulerKind> {
+    let kind = reader.choice("scheduler")?;
+    if kind == "proportional-fair" {
+        let time_constant = reader.quantity("pf-time-constant")?;
+        return Ok(SchedulerKind::ProportionalFair { time_constant });
+    }
+    if let Some(node) = reader.given("pf-time-constant") {
+        return Err(fault(
+            node.at,
+            format!("the scheduler \"{kind}\" has no time constant"),
+        )
+        .hint("remove the line, or take scheduler = \"proportional-fair\""));
+    }
+    Ok(if kind == "round-robin" {
+        SchedulerKind::RoundRobin
+    } else {
+        SchedulerKind::MaximumRate
+    })
+}
+
+fn bler(reader: &mut Reader<'_>, table: McsTable) -> Checked<radio::BlerFamily> {
+    let name = reader.choice("bler-family")?;
+    let family = radio::BlerFamily::ALL
+        .into_iter()
+        .zip(radio::BlerFamily::NAMES)
+        .find(|(_, n)| *n == name)
+        .map_or(radio::BlerFamily::None, |(family, _)| family);
+    if family.tables().contains(&table) {
+        return Ok(family);
+    }
+    let fitting = radio::BlerFamily::ALL
+        .into_iter()
+        .zip(radio::BlerFamily::NAMES)
+        .filter(|(family, _)| family.tables().contains(&table))
+        .map(|(_, name)| name);
+    Err(fault(
+        reader.place("bler-family"),
+        format!("\"{name}\" has no curves for the cell's MCS table"),
+    )
+    .allowed(format!(
+        "those that have are {}",
+        crate::error::either(fitting)
+    )))
+}
+
+fn harq(cell: &mut Reader<'_>, preset: HarqConfig) -> Checked<HarqConfig> {
+    let mut reader = Reader::open("cell.harq", "[cell.harq]", cell.given("harq"), cell.at())?;
+    let combining = match reader.optional_choice("combining")? {
+        None => preset.combining,
+        Some("none") => Combining::None,
+        Some("chase") => Combining::Chase,
+        Some(_) => Combining::IncrementalRedundancy,
+    };
+    let name = match combining {
+        Combining::None => "none",
+        Combining::Chase => "chase",
+        Combining::IncrementalRedundancy => "incremental-redundancy",
+    };
+    reader.put("combining", ResolvedValue::Text(name.to_owned()));
+    let harq = HarqConfig {
+        processes: reader.count_or("processes", preset.processes)?,
+        round_trip_slots: reader.count_or("round-trip-slots", preset.round_trip_slots)?,
+        max_transmissions: reader.count_or("max-transmissions", preset.max_transmissions)?,
+        combining,
+    };
+    cell.put("harq", ResolvedValue::Table(reader.finish()));
+    Ok(harq)
+}
+
+fn uplink(cell: &mut Reader<'_>, config: &CellConfig) -> Checked<UplinkConfig> {
+    let preset = config.uplink;
+    let mut reader = Reader::open(
+        "cell.uplink",
+        "[cell.uplink]",
+        cell.given("uplink"),
+        cell.at(),
+    )?;
+    let uplink = UplinkConfig {
+        n_prb: Prb::new(reader.count_or("n-prb", preset.n_prb.get())?),
+        mcs: Mcs::new(reader.count_or("mcs", preset.mcs.get())?),
+        sr_period: reader.quantity_or("sr-period", preset.sr_period)?,
+        grant_delay: reader.quantity_or("grant-delay", preset.grant_delay)?,
+        inactivity: reader.quantity_or("inactivity", preset.inactivity)?,
+    };
+    check_mcs(uplink.mcs, config.mcs_table, reader.place("mcs"))?;
+    cell.put("uplink", ResolvedValue::Table(reader.finish()));
+    Ok(uplink)
+}
+
+/// That an MCS is in the table.
+pub(super) fn check_mcs(mcs: Mcs, table: McsTable, at: Position) -> Checked<()> {
+    let highest = radio::max_mcs(table);
+    if mcs <= highest {
+        return Ok(());
+    }
+    Err(fault(at, format!("MCS {mcs} is not in the cell's table"))
+        .allowed(format!("the table has 0 to {highest}")))
+}
+
+/// The load, and the place of a load that waits for the users' traces.
+fn background(cell: &mut Reader<'_>, n_prb: Prb) -> Checked<(LoadSpec, Option<Position>)> {
+    let Some(node) = cell.given("background") else {
+        return Ok((LoadSpec::None, None));
+    };
+    let (mut reader, kind) = Reader::open_kind("cell.background", "[cell.background]", node)?;
+    let prb = |reader: &mut Reader<'_>| {
+        let prb = Prb::new(reader.count("prb")?);
+        if prb > n_prb {
+            return Err(
+                fault(reader.place("prb"), format!("{prb} PRBs are too many"))
+                    .allowed(format!("the cell has {n_prb}")),
+            );
+        }
+        Ok(prb)
+    };
+    let load = match kind {
+        "constant" => LoadSpec::Constant(prb(&mut reader)?),
+        "random" => LoadSpec::Random {
+            prb: prb(&mut reader)?,
+            share: reader.number("share")?,
+        },
+        _ => LoadSpec::None,
+    };
+    let waits = (kind == "trace").then_some(node.at);
+    cell.put("background", ResolvedValue::Table(reader.finish()));
+    Ok((load, waits))
+}

@@ -1,0 +1,362 @@
+//! The multipath tunnel.
+
+use super::{Access, MAX_RATE_STEPS, check_name, reports};
+use crate::document::Node;
+use crate::error::{Checked, either, fault};
+use crate::experiment::{ChannelSpec, LinkQueue, LinkSpec, OutageSpec, UeSpec, is_custom};
+use crate::reader::Reader;
+use crate::resolved::{Resolved, ResolvedValue};
+use crate::tunnel::{Carrier, TunnelAccess, TunnelPathSpec, TunnelSpec};
+use crate::{PepMode, PepSpec};
+use multipath::reorder::{Late, ReorderConfig, WaitRule};
+use multipath::scheduler::PathSet;
+use queue::CustomConfig;
+use units::{BitRate, Duration, Packets};
+
+/// Most paths.
+const MAX_PATHS: usize = PathSet::MAX_PATHS as usize;
+
+/// Priority of the first path, and of all others, where the file gives none.
+const PRIORITIES: [u8; 2] = [3, 2];
+
+/// What the paper calls a path's congestion control, with ours, and what carries it if that is said.
+const PAPER_NAMES: &[(&str, &str, Option<Carrier>)] = &[
+    ("ccid2", "newreno", Some(Carrier::Dccp)),
+    ("ccid5", "bbr", Some(Carrier::Dccp)),
+    ("bbrv2", "bbr2", None),
+    ("bbrv3", "bbr3", None),
+];
+
+/// A tunnel that has been read.
+pub(super) struct Tunnel {
+    pub(super) spec: TunnelSpec,
+    is_on: bool,
+}
+
+impl Tunnel {
+    /// The tunnel, unless it is off.
+    pub(super) fn into_spec(self) -> Option<TunnelSpec> {
+        self.is_on.then_some(self.spec)
+    }
+}
+
+/// Reads `[tunnel]`, if there is one.
+pub(super) fn read(top: &mut Reader<'_>) -> Checked<Option<Tunnel>> {
+    let Some(node) = top.given("tunnel") else {
+        return Ok(None);
+    };
+    if let Some(link) = top.given("link") {
+        return Err(fault(link.at, "both [link] and [tunnel] are given")
+            .allowed("the links of a tunnel are its paths")
+            .hint("move it to a [tunnel.path.<name>]"));
+    }
+    let rtt = base_rtt(top)?;
+    let mut reader = Reader::open("tunnel", "[tunnel]", Some(node), node.at)?;
+    let is_on = reader.choice("mode")? == "on";
+    let (share, asymmetry) = (reader.number("share")?, reader.quantity("asymmetry")?);
+    let defaults = Defaults {
+        rtt: rtt.mul_f64(share),
+        asymmetry,
+        controller: controller(&mut reader, None)?,
+    };
+    let paths = paths(&mut reader, &defaults)?;
+    check_cell(&paths, &reader, top.given("cell"))?;
+    let spec = TunnelSpec {
+        paths,
+        scheduler: reader.choice("scheduler")?,
+        reorder: reorder(&mut reader)?,
+        mtu: reader.quantity("mtu")?,
+        scheduler_buffer: Packets::new(reader.count("scheduler-buffer")?),
+        reliability: reader.optional("reliability")?,
+        uses_radio: reader.flag("radio")?,
+        reports: reports::read(&mut reader)?,
+    };
+    let has_cell = spec
+        .paths
+        .iter()
+        .any(|path| path.access == TunnelAccess::Cell);
+    if spec.uses_radio && !has_cell {
+        return Err(fault(reader.place("radio"), "no path goes through a cell")
+            .allowed("wires give no radio reports")
+            .hint("set radio = false, or give a path access = \"cell\""));
+    }
+    top.put("tunnel", ResolvedValue::Table(reader.finish()));
+    Ok(Some(Tunnel { spec, is_on }))
+}
+
+fn reorder(reader: &mut Reader<'_>) -> Checked<ReorderConfig> {
+    let wait = reader.quantity("wait")?;
+    let rule = match reader.choice("reorder")? {
+        "none" => WaitRule::Off,
+        "fixed" => WaitRule::Fixed(wait),
+        "equalised" => WaitRule::Equalised,
+        "static" => WaitRule::Static,
+        _ => WaitRule::Adaptive,
+    };
+    let preset = ReorderConfig::new(rule);
+    let detects = reader.optional_flag("fast-loss-detection")?;
+    let detects = detects.unwrap_or(preset.has_fast_loss_detection);
+    reader.put("fast-loss-detection", ResolvedValue::Flag(detects));
+    Ok(ReorderConfig {
+        margin: reader.quantity_or("margin", preset.margin)?,
+        max_wait: reader.quantity("max-wait")?,
+        buffer: Packets::new(reader.count("reorder-buffer")?),
+        late: match reader.choice("late")? {
+            "drop" => Late::Drop,
+            _ => Late::Forward,
+        },
+        has_fast_loss_detection: detects,
+        has_delay_equalisation: reader.flag("delay-equalisation")?,
+        ..preset
+    })
+}
+
+/// What `[path]` says of the round-trip time; that section is read, and refused, by itself.
+fn base_rtt(top: &Reader<'_>) -> Checked<Duration> {
+    let mut reader = Reader::open("path", "[path]", top.given("path"), top.at())?;
+    reader.quantity("rtt")
+}
+
+/// That the cell is a path's, and one path's.
+fn check_cell(paths: &[TunnelPathSpec], tunnel: &Reader<'_>, cell: Option<&Node>) -> Checked<()> {
+    let through = paths
+        .iter()
+        .filter(|path| path.access == TunnelAccess::Cell);
+    match (through.count(), cell) {
+        (0, None) | (1, Some(_)) => Ok(()),
+        (0, Some(cell)) => Err(
+            fault(cell.at, "no path of the tunnel goes through the [cell]")
+                .hint("give one access = \"cell\", or remove the cell"),
+        ),
+        (_, None) => Err(fault(
+            tunnel.place("path"),
+            "a path goes through a cell, and there is none",
+        )
+        .hint("describe a [cell]")),
+        (_, Some(_)) => Err(fault(
+            tunnel.place("path"),
+            "two paths of the tunnel go through the [cell]",
+        )
+        .allowed("one may")),
+    }
+}
+
+/// What holds for paths that do not say otherwise.
+struct Defaults {
+    /// Of the first path.
+    rtt: Duration,
+    asymmetry: Duration,
+    controller: (String, Carrier),
+}
+
+fn paths(tunnel: &mut Reader<'_>, defaults: &Defaults) -> Checked<Vec<TunnelPathSpec>> {
+    let none = |at| {
+        fault(at, "the tunnel has no path")
+            .hint("add one, for example [tunnel.path.wifi] with rate = \"50 Mbit/s\"")
+    };
+    let Some(node) = tunnel.given("path") else {
+        return Err(none(tunnel.at()));
+    };
+    let Some(table) = node.table() else {
+        return Err(
+            fault(node.at, format!("\"path\" of [tunnel] is {}", node.kind()))
+                .allowed("expected tables such as [tunnel.path.wifi]"),
+        );
+    };
+    if table.entries.len() > MAX_PATHS {
+        return Err(fault(node.at, format!("{} paths", table.entries.len()))
+            .allowed(format!("a tunnel has at most {MAX_PATHS}")));
+    }
+    let (mut paths, mut resolved) = (Vec::new(), Resolved::default());
+    for entry in &table.entries {
+        check_name(&entry.key, entry.at, "path")?;
+        let (path, read) = path(&entry.key, &entry.node, paths.len(), defaults)?;
+        paths.push(path);
+        resolved.put(&entry.key, ResolvedValue::Table(read));
+    }
+    if paths.is_empty() {
+        return Err(none(node.at));
+    }
+    tunnel.put("path", ResolvedValue::Table(resolved));
+    Ok(paths)
+}
+
+fn path(
+    name: &str,
+    node: &Node,
+    index: usize,
+    defaults: &Defaults,
+) -> Checked<(TunnelPathSpec, Resolved)> {
+    let title = format!("[tunnel.path.{name}]");
+    let mut reader = Reader::open("tunnel.path.<name>", title, Some(node), node.at)?;
+    let (cc, carrier) = controller(&mut reader, Some(&defaults.controller))?;
+    let priority = reader.count_or("priority", PRIORITIES[index.min(1)])?;
+    let access = match reader.choice("access")? {
+        "cell" => cell(&reader)?,
+        _ => TunnelAccess::Link(link(&mut reader, index, defaults)?),
+    };
+    let spec = TunnelPathSpec {
+        name: name.to_owned(),
+        access,
+        carrier,
+        cc,
+        priority,
+    };
+    Ok((spec, reader.finish()))
+}
+
+/// A path through the cell says nothing of a wire.
+fn cell(reader: &Reader<'_>) -> Checked<TunnelAccess> {
+    let of_wires = [
+        "rate",
+        "rate-steps",
+        "uplink-rate",
+        "rtt",
+        "buffer",
+        "queue",
+        "loss",
+        "down-at",
+        "up-at",
+    ];
+    match of_wires
+        .iter()
+        .find_map(|key| Some((key, reader.given(key)?)))
+    {
+        None => Ok(TunnelAccess::Cell),
+        Some((key, node)) => Err(fault(
+            node.at,
+            format!("a path through the cell has no \"{key}\""),
+        )
+        .allowed("the [cell] and the users' channels say it")
+        .hint("remove the line, or set access = \"link\"")),
+    }
+}
+
+fn link(reader: &mut Reader<'_>, index: usize, defaults: &Defaults) -> Checked<LinkSpec> {
+    let Some(rate) = reader.optional::<BitRate>("rate")? else {
+        return Err(fault(reader.at(), "this path has no key \"rate\"")
+            .allowed("a wire needs one, for example \"50 Mbit/s\""));
+    };
+    let further = u64::try_from(index).unwrap_or(u64::MAX);
+    let rtt = reader.quantity_or("rtt", defaults.rtt + defaults.asymmetry * further)?;
+    Ok(LinkSpec {
+        rate,
+        rate_steps: reader.rate_steps("rate-steps", MAX_RATE_STEPS)?,
+        uplink_rate: reader.quantity_or("uplink-rate", rate)?,
+        delay: rtt / 2,
+        buffer: reader.capacity("buffer")?,
+        queue: queue(reader)?,
+        loss: reader.number("loss")?,
+        outage: outage(reader)?,
+    })
+}
+
+/// The key `queue` of a wire.
+pub(super) fn queue(reader: &mut Reader<'_>) -> Checked<LinkQueue> {
+    Ok(match reader.choice_or_own("queue")? {
+        "codel" => LinkQueue::CoDel,
+        own if is_custom(own) => LinkQueue::Custom(CustomConfig::new(own)),
+        _ => LinkQueue::DropTail,
+    })
+}
+
+fn outage(reader: &mut Reader<'_>) -> Checked<Option<OutageSpec>> {
+    let from: Option<Duration> = reader.optional("down-at")?;
+    let until: Option<Duration> = reader.optional("up-at")?;
+    match (from, until) {
+        (None, None) => Ok(None),
+        (None, Some(_)) => Err(fault(reader.place("up-at"), "the path never goes down")
+            .hint("give it \"down-at\" too, or remove the line")),
+        (Some(from), Some(until)) if until <= from => Err(fault(
+            reader.place("up-at"),
+            format!("\"up-at\" = {until} is not after \"down-at\" = {from}"),
+        )),
+        (Some(from), until) => Ok(Some(OutageSpec { from, until })),
+    }
+}
+
+/// Congestion control and carrier: of the tunnel, or of a path whose tunnel has these.
+fn controller(
+    reader: &mut Reader<'_>,
+    inherited: Option<&(String, Carrier)>,
+) -> Checked<(String, Carrier)> {
+    let (name, implied) = match (reader.optional_text("cc")?, inherited) {
+        (None, Some((name, _))) => (name.clone(), None),
+        (given, _) => named(&given.unwrap_or_default(), reader)?,
+    };
+    let carrier = match reader.optional_choice("carrier")? {
+        Some("dccp") => Carrier::Dccp,
+        Some(_) => Carrier::Tcp,
+        None => {
+            let inherited = inherited.map(|(_, carrier)| *carrier);
+            implied.or(inherited).unwrap_or(Carrier::Tcp)
+        }
+    };
+    reader.put("cc", ResolvedValue::Text(name.clone()));
+    reader.put("carrier", ResolvedValue::Text(carrier.name().to_owned()));
+    Ok((name, carrier))
+}
+
+/// A congestion control by our name or the paper's, and what carries it if the name says it.
+fn named(given: &str, reader: &Reader<'_>) -> Checked<(String, Option<Carrier>)> {
+    if let Some((_, name, carrier)) = PAPER_NAMES.iter().find(|(paper, ..)| *paper == given) {
+        return Ok(((*name).to_owned(), *carrier));
+    }
+    if cc::names().contains(&given) {
+        return Ok((given.to_owned(), None));
+    }
+    let known = || {
+        let papers = PAPER_NAMES.iter().map(|(paper, ..)| *paper);
+        cc::names().iter().copied().chain(papers)
+    };
+    Err(fault(
+        reader.place("cc"),
+        format!("there is no congestion control \"{given}\""),
+    )
+    .allowed(format!("expected {}", either(known())))
+    .nearest(given, known()))
+}
+
+/// The access where there is no `[link]`: that of the first path.
+pub(super) fn first_access(tunnel: &Tunnel, cell: Option<Access>) -> Option<Access> {
+    match (cell, tunnel.spec.paths.first().map(|path| &path.access)) {
+        (Some(cell), _) => Some(cell),
+        (None, Some(TunnelAccess::Link(link))) => Some(Access::Link(link.clone())),
+        (None, _) => None,
+    }
+}
+
+/// With the tunnel off its first path is the access; the users of a wire have no radio.
+pub(super) fn turned_off(tunnel: &Tunnel, access: Access, ues: &mut [UeSpec]) -> Access {
+    match tunnel.spec.paths.first().map(|path| &path.access) {
+        Some(TunnelAccess::Link(link)) if !tunnel.is_on => {
+            for ue in ues {
+                ue.channel = ChannelSpec::Wired;
+                ue.bearers.clear();
+            }
+            Access::Link(link.clone())
+        }
+        _ => access,
+    }
+}
+
+/// What the path from the servers must leave: the first path's own round-trip time.
+pub(super) fn first_rtt(tunnel: &Tunnel) -> Option<Duration> {
+    match tunnel.spec.paths.first().map(|path| &path.access) {
+        Some(TunnelAccess::Link(link)) => Some(link.delay * 2),
+        _ => None,
+    }
+}
+
+/// That nothing else wants to stand at the edge.
+pub(super) fn check_proxy(tunnel: &Tunnel, pep: &PepSpec, top: &Reader<'_>) -> Checked<()> {
+    if !tunnel.is_on || pep.mode == PepMode::None {
+        return Ok(());
+    }
+    Err(fault(
+        top.place("pep"),
+        "both a proxy and a tunnel are at the edge",
+    )
+    .allowed("connections through a tunnel run end to end")
+    .hint("set pep.mode = \"none\", or tunnel.mode = \"off\""))
+}

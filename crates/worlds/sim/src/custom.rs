@@ -1,0 +1,121 @@
+//! Mechanisms that the caller brings along, beside those of the crates `cc`, `multipath` and `queue`.
+
+use cc::{BuildConfig, CongestionControl, UnknownController};
+use multipath::scheduler::{self, Scheduler, UnknownScheduler};
+use queue::{CustomConfig, DisciplineConfig, Docket, Judge, Judges};
+use scenario::{AccessSpec, Experiment, LinkQueue, TunnelAccess};
+use std::sync::Arc;
+
+/// Makes mechanisms for [`crate::Simulation::with_mechanisms`]. A run is as deterministic as what it
+/// makes.
+pub trait Mechanisms: Send + Sync {
+    /// A new congestion controller of that name, as scenario files say it (`python:mine`); none if it
+    /// has none. Asked once for each end of a connection, and once more to check the name.
+    fn controller(&self, _name: &str, _config: BuildConfig) -> Option<Box<dyn CongestionControl>> {
+        None
+    }
+
+    /// A new scheduler for an end of a tunnel, instead of the one that the scenario names; none leaves
+    /// that.
+    fn scheduler(&self) -> Option<Box<dyn Scheduler>> {
+        None
+    }
+
+    /// What decides in a queue whose management has that name (`python:mine`); none if it is not
+    /// known. Asked once for each such queue.
+    fn queue(&self, _name: &str, _queue: Docket) -> Option<Box<dyn Judge>> {
+        None
+    }
+}
+
+/// None.
+impl Mechanisms for () {}
+
+/// The caller's mechanisms as the queues ask them.
+struct Queues(Arc<dyn Mechanisms>);
+
+impl Judges for Queues {
+    fn judge(&self, name: &str, queue: Docket) -> Option<Box<dyn Judge>> {
+        self.0.queue(name, queue)
+    }
+}
+
+/// All mechanisms of a run: the caller's, and those of the crates.
+#[derive(Clone)]
+pub(crate) struct Registry {
+    own: Arc<dyn Mechanisms>,
+}
+
+impl Registry {
+    /// With these of the caller.
+    pub(crate) fn new(own: Arc<dyn Mechanisms>) -> Self {
+        Self { own }
+    }
+
+    /// A controller of that name; the caller's go first.
+    pub(crate) fn controller(
+        &self,
+        name: &str,
+        config: BuildConfig,
+    ) -> Result<Box<dyn CongestionControl>, UnknownController> {
+        match self.own.controller(name, config) {
+            Some(own) => Ok(own),
+            None => cc::build(name, config),
+        }
+    }
+
+    /// Tells the queues of an experiment that are the caller's whom to ask.
+    pub(crate) fn find_queues(&self, experiment: &mut Experiment) {
+        let judges: Arc<dyn Judges> = Arc::new(Queues(Arc::clone(&self.own)));
+        each_own(experiment, &mut |own| own.judged_by(&judges));
+    }
+
+    /// The caller's scheduler, or that of this name.
+    pub(crate) fn scheduler(&self, name: &str) -> Result<Box<dyn Scheduler>, UnknownScheduler> {
+        match self.own.scheduler() {
+            Some(own) => Ok(own),
+            None => scheduler::build(name),
+        }
+    }
+}
+
+/// Visits every queue management of an experiment that is the caller's.
+fn each_own(experiment: &mut Experiment, visit: &mut dyn FnMut(&mut CustomConfig)) {
+    let mut links = Vec::new();
+    match &mut experiment.access {
+        AccessSpec::Link(link) => links.push(link),
+        AccessSpec::Cell(cell) => {
+            for queues in cell.config.queues.iter_mut() {
+                of_discipline(&mut queues.upf.discipline, visit);
+                of_discipline(&mut queues.rlc.discipline, visit);
+                for sdap in queues.sdap.iter_mut() {
+                    of_discipline(&mut sdap.discipline, visit);
+                }
+            }
+        }
+    }
+    for tunnel in experiment.tunnel.iter_mut() {
+        let paths = tunnel.paths.iter_mut();
+        links.extend(paths.filter_map(|path| match &mut path.access {
+            TunnelAccess::Link(link) => Some(link),
+            TunnelAccess::Cell => None,
+        }));
+    }
+    for link in links {
+        if let LinkQueue::Custom(own) = &mut link.queue {
+            visit(own);
+        }
+    }
+}
+
+fn of_discipline(discipline: &mut DisciplineConfig, visit: &mut dyn FnMut(&mut CustomConfig)) {
+    match discipline {
+        DisciplineConfig::Custom(own) => visit(own),
+        DisciplineConfig::Classes(classes) => {
+            for class in &mut classes.classes {
+                of_discipline(&mut class.discipline, visit);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,419 @@
+//! Builds the world of an experiment. Everything that can be wrong with it is found here.
+
+use super::connections::new_reporter;
+use super::meld::Recorder;
+use super::tunnel::{self, UeTunnel};
+use super::{App, Entity, Flow, World};
+use crate::Error;
+use crate::carried::Ledger;
+use crate::control::{Control, ServerReports};
+use crate::custom::Registry;
+use crate::forwarding::{Access, Link, LinkId, Links, Network, Route, TunnelParts};
+use crate::schedule::{EntityId, Schedule};
+use network::app::{Datagrams, Objects};
+use network::measure::{Bottleneck, FlowMeter, QueueMeter, SeriesSet};
+use network::{
+    CellAccess, CellRoute, ReportChannel, WireSpec, check_share, first_rtt, path_delay, rnti,
+};
+use queue::Capacity;
+use rapid::Allocator;
+use scenario::{
+    AccessSpec, Direction, Experiment, FlowSpec, LinkQueue, LinkSpec, PepMode, ReportSpec,
+    ReporterSpec, Transport, TunnelAccess,
+};
+use std::rc::Rc;
+use units::{BitRate, Bytes, Duration, Instant, Streams};
+
+/// QoS flow of a tunnel's packets: the UE's first bearer, unless another claims it.
+const TUNNEL_QFI: u8 = 0;
+
+/// Headers of a full segment inside a tunnel: IPv4, TCP and timestamps.
+const SEGMENT_HEADERS: Bytes = Bytes::new(52);
+
+/// A server's own link is so many times as fast as the path, so that the path and not the server is
+/// where packets wait.
+const HOST_LINK_SPEEDUP: u64 = 10;
+
+/// The parts of a world that are made one after the other.
+struct Builder<'a> {
+    experiment: &'a Experiment,
+    streams: Streams,
+    schedule: Schedule,
+    entities: Vec<Entity>,
+    links: Links,
+    /// When the first flow starts: queues are watched from then on.
+    first_start: Instant,
+}
+
+/// The world of an experiment with this seed, before it runs.
+///
+/// # Errors
+/// The first thing that is wrong with the experiment.
+pub(crate) fn build(
+    experiment: &Experiment,
+    seed: u64,
+    mechanisms: Registry,
+) -> Result<World, Error> {
+    network::check(experiment)?;
+    experiment
+        .flows
+        .iter()
+        .try_for_each(|flow| check_flow(experiment, flow, &mechanisms))?;
+    let first_start = experiment.flows.iter().map(|flow| flow.start).min();
+    let mut builder = Builder {
+        experiment,
+        streams: Streams::new(seed),
+        schedule: Schedule::default(),
+        entities: Vec::new(),
+        links: Links::default(),
+        first_start: Instant::ZERO + first_start.unwrap_or_default(),
+    };
+    let access_rtt = first_rtt(experiment);
+    let path_delay = path_delay(&experiment.path, access_rtt)?;
+    let control = builder.control()?;
+    let accesses = builder.accesses()?;
+    let path = builder.path(path_delay)?;
+    let mut routes = Vec::with_capacity(experiment.flows.len());
+    let mut flows = Vec::with_capacity(experiment.flows.len());
+    for (index, spec) in experiment.flows.iter().enumerate() {
+        routes.push(builder.route(index as u32, spec)?);
+        flows.push(builder.flow(index as u32, spec, path_delay, access_rtt)?);
+    }
+    let server_reports = builder.server_reports()?;
+    let ledgers = tunnel::ledgers(experiment);
+    let tunnels = builder.tunnels(&ledgers, &mechanisms)?;
+    let sample_entity = builder.entity(Entity::Sample);
+    let Builder {
+        mut schedule,
+        entities,
+        links,
+        ..
+    } = builder;
+    for flow in &flows {
+        schedule.set(flow.entity, Some(Instant::ZERO + flow.spec.start));
+    }
+    if !experiment.sample_interval.is_zero() {
+        let first = Instant::ZERO + experiment.sample_interval;
+        schedule.set(sample_entity, Some(first));
+    }
+    if let Some(control) = &control {
+        schedule.set(control.report_entity, Some(control.reports.next_report()));
+    } else if let Some(servers) = &server_reports {
+        schedule.set(servers.report_entity, Some(servers.reports.next_report()));
+    }
+    for tunnel in &tunnels {
+        schedule.set(tunnel.first_timer(), Some(Instant::ZERO));
+    }
+    let tunnel_parts = TunnelParts {
+        routes: match experiment.tunnel {
+            Some(_) => tunnel_routes(experiment),
+            None => Vec::new(),
+        },
+        ledgers,
+    };
+    let mut net = Network::new(schedule, links, accesses, path, routes, tunnel_parts);
+    net.start_cell();
+    Ok(World {
+        now: Instant::ZERO,
+        end: Instant::ZERO + experiment.duration,
+        seed,
+        sample_interval: experiment.sample_interval,
+        net,
+        entities,
+        running: flows.len(),
+        flows,
+        sessions: Vec::new(),
+        pep: experiment.pep.clone(),
+        mechanisms,
+        cdbe: experiment.cdbe,
+        control,
+        tunnels,
+        server_reports,
+        meld_max_age: experiment.meld.max_age,
+        bottleneck: Bottleneck::default(),
+        has_only_uploads: experiment
+            .flows
+            .iter()
+            .all(|flow| flow.direction == Direction::Up),
+        series: SeriesSet::default(),
+        events: 0,
+    })
+}
+
+impl Builder<'_> {
+    fn entity(&mut self, entity: Entity) -> EntityId {
+        self.entities.push(entity);
+        self.schedule.add_entity()
+    }
+
+    /// A link with its entity; `add` says where it ends.
+    fn link(
+        &mut self,
+        spec: &WireSpec<'_>,
+        add: fn(&mut Links, Link, EntityId) -> LinkId,
+    ) -> Result<LinkId, Error> {
+        let link = spec.build(&self.streams, self.first_start)?;
+        // links are numbered as they are made, so the entity's link is known before it exists
+        let entity = self.entity(Entity::Link(self.links.next_id()));
+        Ok(add(&mut self.links, link, entity))
+    }
+
+    fn path(&mut self, delay: Duration) -> Result<(LinkId, LinkId), Error> {
+        let path = &self.experiment.path;
+        let wire = |name| WireSpec::of_path(name, path, delay);
+        let down = self.link(&wire("wan/down"), Links::path_down)?;
+        let up = self.link(&wire("wan/up"), Links::path_up)?;
+        Ok((down, up))
+    }
+
+    /// The access; with a tunnel those of its paths.
+    fn accesses(&mut self) -> Result<Vec<Access>, Error> {
+        let experiment = self.experiment;
+        let Some(tunnel) = &experiment.tunnel else {
+            return Ok(vec![self.access()?]);
+        };
+        let paths = tunnel.paths.iter();
+        let accesses = paths.map(|path| match &path.access {
+            TunnelAccess::Link(link) => self.tunnel_path(&path.name, link),
+            TunnelAccess::Cell => self.access(),
+        });
+        accesses.collect()
+    }
+
+    fn tunnel_path(&mut self, name: &str, link: &LinkSpec) -> Result<Access, Error> {
+        let names = [format!("path/{name}/down"), format!("path/{name}/up")];
+        let (down, up) = WireSpec::of_link(link, [&names[0], &names[1]]);
+        let down = self.link(&down, Links::tunnel_down)?;
+        let up = self.link(&up, Links::tunnel_up)?;
+        Ok(Access::Wired { down, up })
+    }
+
+    fn tunnels(
+        &mut self,
+        ledgers: &[Rc<Ledger>],
+        mechanisms: &Registry,
+    ) -> Result<Vec<UeTunnel>, Error> {
+        let (experiment, streams, began) = (self.experiment, self.streams, self.first_start);
+        let entity = |entity| self.entity(entity);
+        tunnel::build(experiment, &streams, ledgers, began, mechanisms, entity)
+    }
+
+    fn access(&mut self) -> Result<Access, Error> {
+        match &self.experiment.access {
+            AccessSpec::Link(link) => self.wired(link),
+            AccessSpec::Cell(cell) => {
+                let entity = self.entity(Entity::Cell);
+                let (experiment, began) = (self.experiment, self.first_start);
+                let cell = CellAccess::new(cell, experiment, |_| None, self.streams, began)?;
+                Ok(Access::Cell(Box::new(cell), entity))
+            }
+        }
+    }
+
+    fn wired(&mut self, link: &LinkSpec) -> Result<Access, Error> {
+        let (down, up) = WireSpec::of_access(link);
+        let down = self.link(&down, Links::access_down)?;
+        let up = self.link(&up, Links::access_up)?;
+        Ok(Access::Wired { down, up })
+    }
+
+    fn route(&mut self, index: u32, spec: &FlowSpec) -> Result<Route, Error> {
+        let name = format!("host/{}", spec.name);
+        let rate = self.experiment.path.rate;
+        let wire = WireSpec {
+            name: &name,
+            rate: BitRate::from_bps(rate.as_bps().saturating_mul(HOST_LINK_SPEEDUP)),
+            rate_steps: &[],
+            delay: Duration::ZERO,
+            buffer: Capacity::Unlimited,
+            queue: &LinkQueue::DropTail,
+            loss: 0.0,
+            outage: None,
+            jitter: Duration::ZERO,
+            is_measured: false,
+        };
+        let host_down = self.link(&wire, Links::host_down)?;
+        let host_up = self.link(&wire, Links::host_up)?;
+        let cell = CellRoute::new(index as usize, spec, &self.experiment.ues[spec.ue].bearers);
+        Ok(Route {
+            host_down,
+            host_up,
+            cell,
+        })
+    }
+
+    fn flow(
+        &mut self,
+        index: u32,
+        spec: &FlowSpec,
+        path_delay: Duration,
+        access_rtt: Duration,
+    ) -> Result<Flow, Error> {
+        let start = Instant::ZERO + spec.start;
+        let streams = self.streams.child("flow").child(&spec.name);
+        let app = match Objects::new(&spec.app, start) {
+            Some(objects) => Some(App::Objects(objects)),
+            None => Datagrams::new(&spec.app, start, streams.stream("application")).map(|source| {
+                App::Datagrams {
+                    source,
+                    arrived: 0,
+                    sent: 0,
+                }
+            }),
+        };
+        let has_objects = matches!(app, Some(App::Objects(_)));
+        let is_tcp = spec.transport == Transport::Tcp;
+        let app = app.filter(|_| has_objects == (spec.transport != Transport::Udp));
+        let app = app.ok_or_else(|| network::Error::Transport {
+            flow: spec.name.clone(),
+            expected: if has_objects { "TCP or QUIC" } else { "UDP" },
+        })?;
+        let is_intercepted =
+            is_tcp && spec.intercepted && self.experiment.pep.mode != PepMode::None;
+        Ok(Flow {
+            app,
+            meter: FlowMeter::new(start),
+            streams,
+            entity: self.entity(Entity::Flow(index)),
+            decisions: Recorder::default(),
+            reporter: spec
+                .report
+                .filter(|_| spec.transport == Transport::Udp)
+                .map(|kind| new_reporter(kind, &self.experiment.cdbe)),
+            rnti: rnti(spec.ue),
+            is_intercepted,
+            return_delay: match spec.direction {
+                Direction::Down => path_delay,
+                Direction::Up => access_rtt / 2,
+            },
+            proxy_queue: is_intercepted
+                .then(|| QueueMeter::new(format!("pep/{}", spec.name), start)),
+            sessions: 0,
+            latest: None,
+            has_started: false,
+            has_failed: false,
+            spec: self.clamped(spec),
+        })
+    }
+
+    /// A flow through a tunnel has segments that fit into it (MSS clamping).
+    fn clamped(&self, spec: &FlowSpec) -> FlowSpec {
+        let mut spec = spec.clone();
+        if let Some(tunnel) = &self.experiment.tunnel {
+            let most = tunnel.mtu.saturating_sub(SEGMENT_HEADERS);
+            spec.tcp.mss = spec.tcp.mss.min(most);
+        }
+        spec
+    }
+
+    /// The reports to the servers, for MELD, and to the clients, for CQIC.
+    fn server_reports(&mut self) -> Result<Option<ServerReports>, Error> {
+        let experiment = self.experiment;
+        let has_modem = |flow: &FlowSpec| flow.report == Some(ReporterSpec::Cqic);
+        let is_for_clients = experiment.flows.iter().any(has_modem);
+        let is_for_servers = experiment.flows.iter().any(|flow| flow.meld.is_some());
+        let for_tunnels = experiment
+            .tunnel
+            .as_ref()
+            .filter(|tunnel| tunnel.uses_radio);
+        if !is_for_clients && !is_for_servers && for_tunnels.is_none() {
+            return Ok(None);
+        }
+        let AccessSpec::Cell(_) = &experiment.access else {
+            return Err(network::Error::NoReports.into());
+        };
+        let mut reports = experiment.meld.reports;
+        match for_tunnels {
+            Some(tunnel) if !is_for_servers => reports = tunnel.reports,
+            _ if !is_for_servers => reports.period = experiment.cdbe.radio_period,
+            _ => {}
+        }
+        check_reports("meld", &reports)?;
+        let rng = self.streams.child("meld").stream("report-loss");
+        Ok(Some(ServerReports {
+            reports: ReportChannel::new(&reports, rng),
+            is_for_clients,
+            report_entity: self.entity(Entity::ServerReport),
+            arrival_entity: self.entity(Entity::ServerReportArrival),
+        }))
+    }
+
+    /// The control plane, for RAPID.
+    fn control(&mut self) -> Result<Option<Control>, Error> {
+        let pep = &self.experiment.pep;
+        let PepMode::Rapid(config) = &pep.mode else {
+            return Ok(None);
+        };
+        let AccessSpec::Cell(cell) = &self.experiment.access else {
+            return Err(network::Error::NoReports.into());
+        };
+        check_reports("pep", &pep.reports)?;
+        let rng = self.streams.child("pep").stream("report-loss");
+        Ok(Some(Control {
+            cell: cell.config.id,
+            allocator: Allocator::new(config.clone())?,
+            reports: ReportChannel::new(&pep.reports, rng),
+            report_entity: self.entity(Entity::Report),
+            arrival_entity: self.entity(Entity::ReportArrival),
+            allocator_entity: self.entity(Entity::Allocator),
+            flows: Vec::new(),
+            decisions: Vec::new(),
+        }))
+    }
+}
+
+/// Where each UE's tunnel goes in the cell.
+fn tunnel_routes(experiment: &Experiment) -> Vec<CellRoute> {
+    let ues = experiment.ues.iter().enumerate();
+    ues.map(|(ue, of)| CellRoute::of(ue, TUNNEL_QFI, &of.bearers))
+        .collect()
+}
+
+/// That reports can be made and sent.
+fn check_reports(section: &str, reports: &ReportSpec) -> Result<(), Error> {
+    if reports.period.is_zero() {
+        return Err(network::Error::OutOfRange {
+            field: format!("{section}.report-period"),
+            value: reports.period.to_string(),
+            expected: "more than 0 s",
+        }
+        .into());
+    }
+    Ok(check_share(
+        &format!("{section}.report-loss"),
+        reports.loss,
+    )?)
+}
+
+fn check_flow(
+    experiment: &Experiment,
+    flow: &FlowSpec,
+    mechanisms: &Registry,
+) -> Result<(), Error> {
+    if flow.transport == Transport::Udp {
+        return Ok(());
+    }
+    let config = cc::BuildConfig {
+        mss: flow.tcp.mss,
+        initial_window: flow.tcp.mss,
+    };
+    mechanisms
+        .controller(&flow.cc.name, config)
+        .map_err(|source| Error::CongestionControl {
+            flow: flow.name.clone(),
+            source,
+        })?;
+    if flow.transport == Transport::Quic {
+        return super::connections::check_quic(flow).map_err(|source| Error::Quic {
+            flow: flow.name.clone(),
+            source,
+        });
+    }
+    super::connections::host_config(flow)
+        .check()
+        .and_then(|()| super::connections::relay_config(flow, &experiment.pep).check())
+        .map_err(|source| Error::Tcp {
+            flow: flow.name.clone(),
+            source,
+        })
+}

@@ -1,0 +1,313 @@
+//! The world of one run: the network, the hosts, the proxy, and the loop that moves time on.
+//!
+//! The loop takes the earliest entity of the [`crate::schedule::Schedule`], tells it the time, and
+//! moves what comes of it. What an entity hands on without delay is carried on at once; everything
+//! else goes through the schedule.
+
+mod build;
+mod connections;
+mod hosts;
+mod meld;
+mod proxy;
+mod sampling;
+mod tunnel;
+
+use crate::control::{Control, ServerReports};
+use crate::custom::Registry;
+use crate::forwarding::{LinkId, Network, Place, TunnelEnd};
+use crate::packet::{Body, Packet};
+use crate::pool::Handle;
+use crate::schedule::EntityId;
+use crate::session::{Session, Side};
+use cc::RateReporter;
+use meld::Recorder;
+use network::app::{Datagrams, Objects};
+use network::measure::{Bottleneck, FlowMeter, QueueMeter, SeriesSet};
+use rapid::recording::Record;
+use rnis::Rnti;
+use scenario::{CdbeSpec, FlowResult, FlowSpec, Observer, PepSpec, RunResult};
+use tunnel::UeTunnel;
+use units::{Duration, Instant, Streams};
+
+pub(crate) use build::build;
+
+/// What an entry of the schedule belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Entity {
+    /// A radio report is made.
+    Report,
+    /// A radio report reaches the proxy.
+    ReportArrival,
+    /// A radio report for the servers is made.
+    ServerReport,
+    /// A radio report reaches the servers.
+    ServerReportArrival,
+    /// The allocator's own deadline.
+    Allocator,
+    /// The cell.
+    Cell,
+    /// A link.
+    Link(LinkId),
+    /// A flow's application.
+    Flow(u32),
+    /// A step of the time series.
+    Sample,
+    /// The timer of one end of a session.
+    Timer { session: u32, side: Side },
+    /// The timer of one end of a UE's tunnel.
+    TunnelTimer { ue: usize, end: TunnelEnd },
+    /// The timer of one end of the connection that carries a path of a tunnel.
+    StreamTimer { ue: usize, end: TunnelEnd, path: u8 },
+}
+
+/// What a flow does.
+#[derive(Debug)]
+pub(crate) enum App {
+    /// Objects over TCP or QUIC.
+    Objects(Objects),
+    /// Datagrams over UDP.
+    Datagrams {
+        /// What leaves.
+        source: Datagrams,
+        /// Datagrams that arrived.
+        arrived: u64,
+        /// Datagrams that left.
+        sent: u64,
+    },
+}
+
+/// A flow.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    spec: FlowSpec,
+    app: App,
+    meter: FlowMeter,
+    /// Its own random streams.
+    streams: Streams,
+    /// What MELD decides of its losses.
+    decisions: Recorder,
+    /// What the client of a UDP flow measures.
+    reporter: Option<Box<dyn RateReporter>>,
+    entity: EntityId,
+    /// Its UE's identity in radio reports.
+    rnti: Rnti,
+    /// True if the proxy takes its connections.
+    is_intercepted: bool,
+    /// From the proxy back to the sending host, without queues.
+    return_delay: Duration,
+    /// What waits in the proxy.
+    proxy_queue: Option<QueueMeter>,
+    /// Sessions opened.
+    sessions: u32,
+    /// The session opened last.
+    latest: Option<u32>,
+    /// True once its application has begun.
+    has_started: bool,
+    /// True if a session ended before its object was whole.
+    has_failed: bool,
+}
+
+/// Everything in a run.
+pub(crate) struct World {
+    now: Instant,
+    end: Instant,
+    seed: u64,
+    sample_interval: Duration,
+    net: Network,
+    entities: Vec<Entity>,
+    flows: Vec<Flow>,
+    sessions: Vec<Option<Box<Session>>>,
+    pep: PepSpec,
+    mechanisms: Registry,
+    cdbe: CdbeSpec,
+    control: Option<Control>,
+    /// The tunnel of each UE, if there is one.
+    tunnels: Vec<UeTunnel>,
+    /// Radio reports to the servers.
+    server_reports: Option<ServerReports>,
+    /// What MELD takes for a fresh report.
+    meld_max_age: Duration,
+    bottleneck: Bottleneck,
+    /// The bottleneck is the one from the UEs.
+    has_only_uploads: bool,
+    series: SeriesSet,
+    /// Flows that have not ended.
+    running: usize,
+    events: u64,
+}
+
+impl World {
+    /// Handles so many events at most; true if that was the end.
+    pub(crate) fn advance(&mut self, events: u64) -> bool {
+        for _ in 0..events {
+            if self.running == 0 {
+                break;
+            }
+            match self.net.schedule.first() {
+                Some((at, entity)) if at <= self.end => {
+                    self.now = at;
+                    self.events += 1;
+                    self.dispatch(entity);
+                }
+                _ => {
+                    self.now = self.end;
+                    self.running = 0;
+                }
+            }
+        }
+        if self.running == 0 {
+            self.net.settle(self.now);
+        }
+        self.running == 0
+    }
+
+    /// Records the allocator's calls and answers, if there is one.
+    pub(crate) fn record(&mut self, sink: Box<dyn Record>) -> bool {
+        let now = self.now;
+        let Some(control) = &mut self.control else {
+            return false;
+        };
+        control.allocator.record(control.cell, now, sink);
+        true
+    }
+
+    /// Tells somebody of all samples.
+    pub(crate) fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.series.observe(Some(observer));
+    }
+
+    /// The network, for its counts.
+    pub(crate) fn network(&self) -> &Network {
+        &self.net
+    }
+
+    fn dispatch(&mut self, id: EntityId) {
+        match self.entities[id.0 as usize] {
+            Entity::Link(link) => {
+                while let Some((place, handle)) = self.net.poll_link(self.now, link) {
+                    self.arrive(place, handle);
+                }
+            }
+            Entity::Cell => {
+                self.net.run_cell(self.now);
+                while let Some((place, handle)) = self.net.poll_cell() {
+                    self.arrive(place, handle);
+                }
+            }
+            Entity::Timer { session, side } => {
+                self.net.schedule.set(id, None);
+                self.on_timer(session, side);
+            }
+            Entity::TunnelTimer { ue, end } => {
+                self.net.schedule.set(id, None);
+                self.on_tunnel_timer(ue, end);
+            }
+            Entity::StreamTimer { ue, end, path } => {
+                self.net.schedule.set(id, None);
+                self.on_stream_timer(ue, end, usize::from(path));
+            }
+            Entity::Flow(flow) => {
+                self.net.schedule.set(id, None);
+                self.on_flow(flow);
+            }
+            Entity::Report => self.make_report(id),
+            Entity::ReportArrival => self.on_report_arrival(id),
+            Entity::ServerReport => self.make_server_report(),
+            Entity::ServerReportArrival => self.on_server_report_arrival(),
+            Entity::Allocator => {
+                self.net.schedule.set(id, None);
+                self.on_allocator_deadline();
+            }
+            Entity::Sample => self.sample(id),
+        }
+    }
+
+    /// A packet came out of the network.
+    fn arrive(&mut self, place: Place, handle: Handle) {
+        let side = match place {
+            Place::Ue => Side::Client,
+            Place::Server => Side::Server,
+            Place::Tunnel(end) => {
+                let packet = self.net.receive(handle);
+                return self.on_tunnel_packet(end, packet);
+            }
+            Place::EdgeDown if !self.tunnels.is_empty() => return self.enter_at_edge(handle),
+            Place::EdgeDown | Place::EdgeUp => {
+                let packet = self.net.peek(handle);
+                let is_taken = matches!(packet.body, Body::Segment { .. })
+                    && self.flows[packet.flow as usize].is_intercepted;
+                match (place, is_taken) {
+                    (Place::EdgeDown, false) => return self.net.enter_access(self.now, handle),
+                    (_, false) => return self.net.enter_path(self.now, handle),
+                    (Place::EdgeDown, true) => Side::ProxyWan,
+                    (_, true) => Side::ProxyRan,
+                }
+            }
+        };
+        let packet = self.net.receive(handle);
+        self.hand_over(side, packet);
+    }
+
+    /// A packet reaches a host or the proxy.
+    fn hand_over(&mut self, side: Side, packet: Packet) {
+        let Packet { flow, body } = packet;
+        match body {
+            Body::Segment { session, segment } => self.on_segment(session, side, &segment),
+            Body::Quic { session, datagram } => self.on_quic(session, side, datagram),
+            Body::Datagram(datagram) => self.on_datagram(flow, datagram),
+            // a tunnel's own packets come out at its ends only
+            Body::Dccp(_) | Body::Stream { .. } => {}
+        }
+    }
+
+    /// A new entity.
+    fn add_entity(&mut self, entity: Entity) -> EntityId {
+        self.entities.push(entity);
+        self.net.schedule.add_entity()
+    }
+
+    /// Ends measuring.
+    pub(crate) fn finish(mut self) -> RunResult {
+        let end = self.now;
+        let totals = self.totals(end);
+        self.bottleneck.stop(end, totals);
+        for index in 0..self.sessions.len() {
+            if let Some(session) = self.sessions[index].take() {
+                self.count_retransmits(&session);
+            }
+        }
+        let link = self.bottleneck.result();
+        let (hops, events) = (self.net.hops(), self.events);
+        let lost: Vec<u64> = (0..self.flows.len())
+            .map(|f| self.net.lost(f as u32))
+            .collect();
+        let (tunnel, of_tunnel) = self.take_tunnel_results();
+        let mut queues = sampling::queue_results(self.net, end);
+        queues.extend(of_tunnel);
+        let mut flows = Vec::with_capacity(self.flows.len());
+        for (flow, lost) in self.flows.into_iter().zip(lost) {
+            queues.extend(flow.proxy_queue.map(|queue| queue.finish(end)));
+            let cc = match flow.app {
+                App::Objects(_) => flow.spec.cc.name,
+                App::Datagrams { .. } => "udp".to_owned(),
+            };
+            flows.push(FlowResult {
+                loss_decisions: flow.decisions.take(),
+                ..flow.meter.finish(flow.spec.name, cc, end, lost)
+            });
+        }
+        RunResult {
+            seed: self.seed,
+            elapsed: end.since_start(),
+            flows,
+            queues,
+            link,
+            series: self.series.finish(),
+            events,
+            packet_hops: hops,
+            wall: core::time::Duration::ZERO,
+            real_time: None,
+            tunnel,
+        }
+    }
+}

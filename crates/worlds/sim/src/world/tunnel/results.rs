@@ -1,0 +1,136 @@
+//! What is measured of tunnels.
+
+use super::super::World;
+use super::UeTunnel;
+use crate::forwarding::TunnelEnd;
+use cc::RadioState;
+use rnis::RadioReport;
+use scenario::{Metric, QueueResult, TunnelAccess, TunnelPathResult, TunnelResult};
+use units::{BitRate, Bytes, Instant};
+
+impl World {
+    /// A step of the time series: what each path delivered, and its window.
+    pub(in super::super) fn sample_tunnels(&mut self) {
+        let (now, interval) = (self.now, self.sample_interval);
+        for state in &mut self.tunnels {
+            let delivered = state.paths.iter().map(|path| path.step);
+            let all = delivered.fold(Bytes::ZERO, |all, bytes| all + bytes);
+            for index in 0..state.paths.len() {
+                let cwnd = cwnd(state, index, now);
+                let path = &mut state.paths[index];
+                let delivered = core::mem::take(&mut path.step);
+                let rate = BitRate::from_bytes_per(delivered, interval).as_bps() as f64;
+                self.series.push(&path.entity, Metric::PathRate, now, rate);
+                if !all.is_zero() {
+                    let share = delivered.get() as f64 / all.get() as f64;
+                    self.series
+                        .tell(&path.entity, Metric::PathShare, now, share);
+                }
+                if let Some(cwnd) = cwnd {
+                    let cwnd = cwnd.get() as f64;
+                    self.series.push(&path.entity, Metric::PathCwnd, now, cwnd);
+                }
+            }
+            for end in &state.ends {
+                for queue in [&end.scheduler, &end.reorder] {
+                    let bytes = queue.bytes().get() as f64;
+                    self.series
+                        .push(queue.name(), Metric::QueueBytes, now, bytes);
+                }
+            }
+        }
+    }
+
+    /// A radio report reaches the edge: its ends are told of their UEs.
+    pub(in super::super) fn tell_tunnels(&mut self, report: &RadioReport) {
+        let now = self.now;
+        let share = report.cell.downlink_share.max(f64::EPSILON);
+        let slot = report.cell.slot_duration.mul_f64(1.0 / share);
+        for ue in 0..self.tunnels.len() {
+            let state = &mut self.tunnels[ue];
+            let rnti = network::rnti(ue);
+            let of_ue = report.ues.iter().find(|of_ue| of_ue.rnti == rnti);
+            let (true, Some(of_ue)) = (state.spec.uses_radio, of_ue) else {
+                continue;
+            };
+            let radio = RadioState::of(report, of_ue, of_ue.timestamp);
+            let is_cell = |index: &usize| state.spec.paths[*index].access == TunnelAccess::Cell;
+            let path = (0..state.paths.len()).find(is_cell);
+            let id = path.and_then(|path| state.paths[path].ids[TunnelEnd::Edge as usize]);
+            if let (Some(id), Some(tunnel)) = (id, &mut state.end(TunnelEnd::Edge).tunnel) {
+                tunnel.on_radio(now, id, &radio, slot);
+                self.transmit_tunnel(ue, TunnelEnd::Edge);
+            }
+        }
+    }
+
+    /// What the tunnels did, all UEs' together, and the records of their queues.
+    pub(in super::super) fn take_tunnel_results(
+        &mut self,
+    ) -> (Option<TunnelResult>, Vec<QueueResult>) {
+        let now = self.now;
+        let mut total: Option<TunnelResult> = None;
+        let mut queues = Vec::new();
+        for state in core::mem::take(&mut self.tunnels) {
+            let total = total.get_or_insert_default();
+            add(total, &state, now);
+            for end in state.ends {
+                queues.extend([end.scheduler, end.reorder].map(|queue| queue.finish(now)));
+            }
+        }
+        (total, queues)
+    }
+}
+
+/// Window of a path, at the edge.
+fn cwnd(state: &UeTunnel, index: usize, now: Instant) -> Option<Bytes> {
+    let path = &state.paths[index];
+    let edge = TunnelEnd::Edge as usize;
+    if let Some(stream) = &path.stream {
+        return Some(stream[edge].cwnd());
+    }
+    let stats = (state.ends[edge].tunnel.as_ref()?).path_stats(now, path.ids[edge]?)?;
+    Some(super::build::path_config(&state.spec, index).packet_size * stats.cwnd.get())
+}
+
+/// Adds what one tunnel did.
+fn add(total: &mut TunnelResult, state: &UeTunnel, now: Instant) {
+    let [edge, ue] = &state.ends;
+    if let Some(tunnel) = &ue.tunnel {
+        let stats = tunnel.stats();
+        total.in_order += stats.reorder.in_order.get();
+        total.held += stats.reorder.held.get();
+        total.timed_out += stats.reorder.timed_out.get();
+        total.given_up += stats.reorder.given_up.get();
+        total.late += stats.reorder.late.get();
+        total.duplicates += stats.reorder.duplicates.get() + stats.duplicates.get();
+    }
+    if let Some(tunnel) = &edge.tunnel {
+        total.refused += tunnel.stats().refused.get();
+    }
+    total
+        .paths
+        .resize_with(state.paths.len(), TunnelPathResult::default);
+    for (index, path) in state.paths.iter().enumerate() {
+        let sum = &mut total.paths[index];
+        state.spec.paths[index].name.clone_into(&mut sum.name);
+        sum.carried += path.carried.0;
+        sum.packets += path.carried.1;
+        let id = path.ids[TunnelEnd::Edge as usize];
+        let stats = (edge.tunnel.as_ref().zip(id)).and_then(|(edge, id)| edge.path_stats(now, id));
+        let (retransmits, lost) = match (&path.stream, stats) {
+            (Some([stream, _]), _) => stream.repairs(),
+            (None, Some(stats)) => {
+                let lost = stats
+                    .sender
+                    .lost
+                    .get()
+                    .saturating_sub(stats.sender.late.get());
+                (stats.counters.repeated.get(), lost)
+            }
+            (None, None) => (0, 0),
+        };
+        sum.retransmits += retransmits;
+        sum.lost += lost;
+    }
+}

@@ -1,0 +1,89 @@
+//! The TCP connections under paths of a tunnel.
+
+use super::super::World;
+use crate::forwarding::TunnelEnd;
+use crate::packet::{Body, Packet};
+use crate::tcp::Segment;
+use queue::Ecn;
+
+impl World {
+    /// A segment of a path's connection arrived at one end: what is whole now is received.
+    pub(super) fn on_stream_segment(
+        &mut self,
+        ue: usize,
+        end: TunnelEnd,
+        path: usize,
+        segment: &Segment,
+    ) {
+        let now = self.now;
+        if let Some(stream) = &mut self.tunnels[ue].paths[path].stream {
+            stream[end as usize].on_segment(now, segment);
+        }
+        if end == TunnelEnd::Ue {
+            self.open_paths(ue);
+        }
+        while let Some((packet, payload)) = self.next_read(ue, end, path) {
+            // a stream tells nothing of the ECN field of its segments
+            self.receive_tunnel(ue, end, path, &packet, payload, Ecn::NotEct);
+        }
+        self.tell_stream(ue, end, path);
+    }
+
+    /// The timer of an end of a path's connection fired.
+    pub(in super::super) fn on_stream_timer(&mut self, ue: usize, end: TunnelEnd, path: usize) {
+        let now = self.now;
+        if let Some(stream) = &mut self.tunnels[ue].paths[path].stream {
+            stream[end as usize].on_deadline(now);
+        }
+        self.transmit_stream(ue, end, path);
+        self.settle_tunnel(ue, end);
+    }
+
+    fn next_read(
+        &mut self,
+        ue: usize,
+        end: TunnelEnd,
+        path: usize,
+    ) -> Option<(multipath::packet::Packet, Option<crate::carried::Carried>)> {
+        let [edge, at_ue] = self.tunnels[ue].paths[path].stream.as_mut()?;
+        match end {
+            TunnelEnd::Edge => at_ue.take_read(edge),
+            TunnelEnd::Ue => edge.take_read(at_ue),
+        }
+    }
+
+    /// Segments of a path's connection leave, its timer is set, and the tunnel is told how it stands.
+    pub(super) fn transmit_stream(&mut self, ue: usize, end: TunnelEnd, path: usize) {
+        let now = self.now;
+        while let Some(stream) = &mut self.tunnels[ue].paths[path].stream
+            && let Some(segment) = stream[end as usize].poll_transmit(now)
+        {
+            let body = Body::Stream {
+                path: path as u8,
+                segment,
+            };
+            let flow = ue as u32;
+            self.net
+                .send_from_tunnel(now, end, path, Packet { flow, body });
+        }
+        if let Some(stream) = &self.tunnels[ue].paths[path].stream {
+            let stream = &stream[end as usize];
+            let deadline = stream.next_deadline();
+            self.net.schedule.set_no_later(stream.timer, deadline);
+        }
+        self.tell_stream(ue, end, path);
+    }
+
+    fn tell_stream(&mut self, ue: usize, end: TunnelEnd, path: usize) {
+        let now = self.now;
+        let state = &mut self.tunnels[ue];
+        let at = &mut state.paths[path];
+        let (Some(stream), Some(id)) = (&mut at.stream, at.ids[end as usize]) else {
+            return;
+        };
+        let told = stream[end as usize].state(now);
+        if let Some(tunnel) = &mut state.end(end).tunnel {
+            tunnel.on_stream(now, id, told);
+        }
+    }
+}

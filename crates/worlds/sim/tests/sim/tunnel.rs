@@ -1,0 +1,202 @@
+//! Multipath tunnels against what is known of them.
+
+use scenario::{Experiment, Overrides, RunResult, TunnelResult};
+use sim::Simulation;
+use std::path::Path;
+
+/// Payload of a packet of `udp.toml`, and with its headers.
+const PAYLOAD: f64 = 1_372.0;
+const INSIDE: f64 = PAYLOAD + 28.0;
+
+/// A shipped scenario with some of its knobs turned.
+fn shipped(name: &str, set: &[(&str, &str)]) -> Experiment {
+    let file = format!(
+        "{}/../../../scenarios/nested-cc/{name}.toml",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let owned = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
+    let overrides = Overrides {
+        set: set.iter().map(owned).collect(),
+        ..Overrides::default()
+    };
+    match scenario::load(Path::new(&file), &overrides) {
+        Ok(mut points) => points.remove(0).experiment,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn run(name: &str, set: &[(&str, &str)]) -> RunResult {
+    let experiment = shipped(name, set);
+    sim::run(&experiment, experiment.seed).unwrap()
+}
+
+fn tunnel(run: &RunResult) -> &TunnelResult {
+    run.tunnel.as_ref().expect("a tunnel")
+}
+
+fn megabits(run: &RunResult) -> f64 {
+    run.flows[0].goodput.as_bps() as f64 / 1e6
+}
+
+/// Every packet is delivered, dropped, in the network or in a tunnel, whatever carries it, loses it or
+/// doubles it.
+#[test]
+fn no_packet_appears_or_vanishes() {
+    let cases: [&[(&str, &str)]; 6] = [
+        &[("tunnel-cc", "ccid2")],
+        &[("tunnel-cc", "newreno"), ("tunnel.path.path1.loss", "0.01")],
+        &[("tunnel-cc", "ccid5"), ("reliability", "100 ms")],
+        &[("tunnel-cc", "ccid5"), ("scheduler", "redundant")],
+        &[("tunnel-cc", "bbrv2"), ("tunnel.late", "drop")],
+        &[("tunnel-cc", "ccid2"), ("buffer", "20 packets")],
+    ];
+    for set in cases {
+        let mut with = vec![("file", "5 MB"), ("tunnel.path.path2.loss", "0.01")];
+        with.extend_from_slice(set);
+        let experiment = shipped("default", &with);
+        let mut simulation = Simulation::new(&experiment, 3).unwrap();
+        simulation.run();
+        let counts = simulation.packet_counts();
+        let accounted = counts.delivered + counts.dropped + counts.in_network;
+        assert_eq!(counts.sent, accounted, "{set:?}: {counts:?}");
+        let run = simulation.finish();
+        assert!(run.flows[0].completion.is_some(), "{set:?}");
+    }
+}
+
+#[test]
+fn a_run_is_the_same_bit_for_bit() {
+    for set in [
+        [("tunnel-cc", "ccid5"), ("scheduler", "aware")],
+        [("tunnel-cc", "bbrv2"), ("scheduler", "srtt")],
+    ] {
+        let mut with = vec![("file", "10 MB"), ("tunnel.path.path2.loss", "0.005")];
+        with.extend(set);
+        let text = || format!("{:?}", run("default", &with));
+        assert!(text() == text(), "{set:?}");
+    }
+}
+
+/// 20 of 50 Mbit/s fit into the first path's window, once that has grown: nothing more goes on the
+/// second.
+#[test]
+fn the_dear_path_is_used_only_when_the_cheap_one_is_full() {
+    for cc in ["ccid2", "bbr"] {
+        let set = [
+            ("tunnel-cc", cc),
+            ("rate", "20 Mbit/s"),
+            ("duration", "8 s"),
+        ];
+        let run = run("udp", &set);
+        let paths = &tunnel(&run).paths;
+        assert!(paths[0].packets > 10_000, "{cc}: {paths:?}");
+        assert!(paths[1].packets < 50, "{cc}: {paths:?}");
+    }
+}
+
+/// Two paths of 50 Mbit/s carry what one could not, nearly all that headers leave of them.
+#[test]
+fn end_to_end_udp_aggregates() {
+    // each packet inside has the headers of DCCP, UDP and IP, or of TCP and IP, about 60 B more
+    let most = 100.0 * PAYLOAD / (INSIDE + 56.0);
+    for cc in ["ccid2", "ccid5", "bbrv2"] {
+        let set = [
+            ("tunnel-cc", cc),
+            ("rate", "90 Mbit/s"),
+            ("duration", "12 s"),
+        ];
+        let run = run("udp", &set);
+        let goodput = megabits(&run);
+        assert!((82.0..=most).contains(&goodput), "{cc}: {goodput}");
+    }
+}
+
+/// Every packet goes on both paths, and comes out once.
+#[test]
+fn redundant_packets_come_twice_and_are_given_out_once() {
+    let set = [
+        ("scheduler", "redundant"),
+        ("tunnel-cc", "ccid5"),
+        ("rate", "20 Mbit/s"),
+        ("tunnel.path.path1.loss", "0.02"),
+        ("duration", "8 s"),
+    ];
+    let run = run("udp", &set);
+    let sent = 6.0 * 20e6 / 8.0 / PAYLOAD;
+    let (tunnel, paths) = (tunnel(&run), &tunnel(&run).paths);
+    let share = |packets: u64| packets as f64 / sent;
+    // one has lost 2 %, both together next to nothing
+    assert!((0.96..0.99).contains(&share(paths[0].packets)), "{paths:?}");
+    assert!(share(paths[1].packets) > 0.985, "{paths:?}");
+    assert!(share(tunnel.duplicates) > 0.95, "{tunnel:?}");
+    assert!(
+        (19.7..=20.01).contains(&megabits(&run)),
+        "{}",
+        megabits(&run)
+    );
+    assert_eq!(run.flows[0].lost, 0);
+}
+
+/// A lossy path: DCCP loses what its wire loses; with a TCP carrier all comes, later; partial
+/// reliability sends most of it again.
+#[test]
+fn carriers_and_reliability_repair_what_a_wire_loses() {
+    let lossy = |more: &[(&str, &str)]| {
+        let mut set = vec![
+            ("rate", "10 Mbit/s"),
+            ("tunnel.path.path1.loss", "0.01"),
+            ("duration", "12 s"),
+        ];
+        set.extend_from_slice(more);
+        let run = run("udp", &set);
+        let path = tunnel(&run).paths[0].clone();
+        (run.flows[0].lost as f64, path)
+    };
+    // 10 s of 911 packets a second
+    let expected = 9_111.0 * 0.01;
+    let (lost, path) = lossy(&[("tunnel-cc", "ccid5")]);
+    assert!((expected * 0.6..expected * 1.4).contains(&lost), "{lost}");
+    assert_eq!(path.retransmits, 0);
+    let (lost, path) = lossy(&[("tunnel-cc", "bbr")]);
+    assert!(lost < 1.0, "{lost}");
+    assert!(path.retransmits as f64 > expected * 0.6, "{path:?}");
+    let (lost, path) = lossy(&[("tunnel-cc", "ccid5"), ("reliability", "200 ms")]);
+    assert!(lost < expected * 0.2, "{lost}");
+    assert!(path.retransmits as f64 > expected * 0.6, "{path:?}");
+}
+
+/// Wi-Fi disappears under a download: it goes on, and Wi-Fi is used again when it is back.
+#[test]
+fn a_path_that_disappears_costs_less_than_a_second() {
+    for cc in ["ccid2", "ccid5"] {
+        let run = run("walkaway", &[("tunnel-cc", cc)]);
+        let goodput = run.series.iter().find(|series| {
+            series.entity == "download" && series.metric == scenario::Metric::Goodput
+        });
+        let points = &goodput.expect("measured").points;
+        let mean = |from: f64, to: f64| {
+            let within = |at: &f64| (from..to).contains(at);
+            let values = points.iter().filter(|(at, _)| within(&at.as_secs_f64()));
+            let values: Vec<f64> = values.map(|(_, value)| value / 1e6).collect();
+            values.iter().sum::<f64>() / values.len() as f64
+        };
+        let (before, during, after) = (mean(10.0, 15.0), mean(16.0, 25.0), mean(28.0, 38.0));
+        assert!(before > 40.0, "{cc}: {before}");
+        // the cellular path has 30 Mbit/s
+        assert!(during > 20.0, "{cc}: {during}");
+        assert!(after > 40.0, "{cc}: {after}");
+    }
+}
+
+/// Without the tunnel the first path is an ordinary access.
+#[test]
+fn without_the_tunnel_one_path_is_all_there_is() {
+    let run = run("default", &[("tunnel", "off"), ("file", "20 MB")]);
+    assert!(run.tunnel.is_none());
+    let most = 50.0 * 1_448.0 / 1_500.0;
+    assert!(
+        (42.0..=most).contains(&megabits(&run)),
+        "{}",
+        megabits(&run)
+    );
+}
