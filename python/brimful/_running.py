@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TypeAlias
 from brimful import _core, _queue, custom
 from brimful._core import RunError, ScenarioError
 from brimful._document import NAME, Document, document
+from brimful._lab import lab_program
 from brimful._queue import QueueFactory
 from brimful.custom import Factory, Scheduler, scheduler_factory
 from brimful._results import Comparison, Reproduction, Result
@@ -43,6 +44,8 @@ def run(
     controllers: Mapping[str, Factory] | None = None,
     queues: Mapping[str, QueueFactory] | None = None,
     scheduler: type[Scheduler] | None = None,
+    world: str = "sim",
+    lab_scale: int | None = None,
 ) -> Result | list[Result]:
     """Runs a scenario with all its repeats; a list of results if it has a sweep.
 
@@ -52,12 +55,16 @@ def run(
     shows a bar: always, never, or (None) on a terminal; `controllers` are classes derived from
     `Controller` by name, for flows with `cc = "python:NAME"`; `queues` are classes derived from
     `Queue`, for links with `queue = "python:NAME"` and layers of a cell with such an `algorithm`;
-    `scheduler` is a class derived from `Scheduler`, for the scenario's tunnel instead of its own.
+    `scheduler` is a class derived from `Scheduler`, for the scenario's tunnel instead of its own;
+    `world` is "sim" or "lab", this machine's kernel behind an emulated radio, in real time, which needs
+    root and the program brimful (in PATH, or by the variable BRIMFUL) and takes no mechanism written in
+    Python; `lab_scale` divides the lab's rates, sizes and buffers (None: by what this machine needs to
+    keep up).
 
     Raises `ScenarioError` for what the command line refuses, `RunError` for a run that fails.
     """
     source = Source.of(scenario, set, seed, repeats, trace)
-    outcomes = source.told(lambda: _core.run(source.settings, how(threads, out, progress, controllers, queues, scheduler)))
+    outcomes = source.told(lambda: _core.run(source.settings, how(threads, out, progress, controllers, queues, scheduler, world, lab_scale)))
     results = [Result(outcome) for outcome in outcomes]
     return results[0] if len(results) == 1 and not results[0].axes else results
 
@@ -76,6 +83,8 @@ def compare(
     controllers: Mapping[str, Factory] | None = None,
     queues: Mapping[str, QueueFactory] | None = None,
     scheduler: type[Scheduler] | None = None,
+    world: str = "sim",
+    lab_scale: int | None = None,
 ) -> Comparison:
     """Runs all combinations of the values of `vary`, with the same seeds.
 
@@ -86,7 +95,7 @@ def compare(
     if not axes:
         raise ScenarioError("nothing to compare: give vary={KEY: [A, B, ...]}")
     compared = source.told(
-        lambda: _core.compare(source.settings, axes, how(threads, out, progress, controllers, queues, scheduler))
+        lambda: _core.compare(source.settings, axes, how(threads, out, progress, controllers, queues, scheduler, world, lab_scale))
     )
     return Comparison(compared)
 
@@ -210,10 +219,14 @@ def how(
     controllers: Mapping[str, Factory] | None = None,
     queues: Mapping[str, QueueFactory] | None = None,
     scheduler: type[Scheduler] | None = None,
+    world: str = "sim",
+    lab_scale: int | None = None,
 ) -> dict[str, Any]:
     """How runs are made, as the core takes it."""
     return {
         "threads": _whole("threads", threads, 1, 2**32),
+        "lab": lab_program(world, controllers, queues, scheduler),
+        "lab_scale": _whole("lab_scale", lab_scale, 1, 2**32 - 1),
         "out": None if out is None else os.fspath(out),
         "command": ["python", *sys.argv],
         "note": _note,

@@ -7,12 +7,13 @@ use crate::watching::Watching;
 use ::reproduce::{Choice, File, Plan, SYSTEMS};
 use pyo3::prelude::*;
 use runner::{
-    Engine, Error, Finished, Origin, Results, Setting, Stop, VERSION, World, check_seeds,
-    combinations, label, single, write,
+    Engine, Error, Finished, Lab, Origin, OutputFolder, Runner, Setting, Stop, VERSION, World,
+    check_seeds, combinations, label, single, write,
 };
 use scenario::{Overrides, Point, RunResult, Summary};
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A scenario and what is changed of it.
 #[derive(FromPyObject)]
@@ -73,28 +74,54 @@ impl Source {
 #[pyo3(from_item_all)]
 pub(crate) struct How {
     threads: Option<NonZeroUsize>,
+    /// The `brimful` program for runs in the lab; none: the simulator.
+    lab: Option<PathBuf>,
+    /// What the lab divides rates, sizes and buffers by; none: what this machine needs.
+    lab_scale: Option<NonZeroU32>,
     out: Option<PathBuf>,
     /// What the manifest says was called.
     command: Vec<String>,
-    /// Called with each note on what is done otherwise than was asked for.
+    /// Called with each note on what is done otherwise than requested.
     note: Py<PyAny>,
     /// What is written in Python.
     own: Given,
-    /// Called with the number of runs; gives a callable that is told of each run that has ended.
+    /// Called with the number of runs; gives a callable that is called for each run that has ended.
     progress: Option<Py<PyAny>>,
 }
 
 impl How {
-    /// Tells notes once each, before anything runs.
-    fn tell(&self, py: Python<'_>, points: &[Point]) -> PyResult<()> {
-        let mut told: Vec<&str> = Vec::new();
-        for note in points.iter().flat_map(|point| &point.notes) {
-            if !told.contains(&note.as_str()) {
+    const fn world(&self) -> World {
+        match self.lab {
+            None => World::Sim,
+            Some(_) => World::Lab,
+        }
+    }
+
+    /// Checks that the lab can run the points, and passes the notes on once each, before anything runs.
+    fn check(&self, py: Python<'_>, points: &[Point]) -> PyResult<()> {
+        let fitted = match self.lab {
+            None => Vec::new(),
+            Some(_) => py
+                .detach(|| Lab::fitted(self.lab_scale, points))
+                .map_err(raised)?,
+        };
+        let of_lab = fitted.iter().flat_map(|fitted| &fitted.notes);
+        let mut passed: Vec<&str> = Vec::new();
+        for note in points.iter().flat_map(|point| &point.notes).chain(of_lab) {
+            if !passed.contains(&note.as_str()) {
                 self.note.call1(py, (note,))?;
-                told.push(note);
+                passed.push(note);
             }
         }
         Ok(())
+    }
+
+    /// Makes the runs.
+    fn runner(&self, py: Python<'_>) -> Arc<dyn Runner> {
+        match &self.lab {
+            None => self.own.runner(py),
+            Some(program) => Arc::new(Lab::new(program).scaled(self.lab_scale)),
+        }
     }
 
     /// Runs all points without the interpreter; `keep` makes of the results what is asked for,
@@ -103,7 +130,7 @@ impl How {
         &self,
         py: Python<'_>,
         points: &[Point],
-        keep: impl FnOnce(Vec<Vec<RunResult>>, Option<Results>) -> Result<T, Error> + Send,
+        keep: impl FnOnce(Vec<Vec<RunResult>>, Option<OutputFolder>) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
         let runs: u64 = points.iter().map(|p| u64::from(p.experiment.repeats)).sum();
         let progress = match &self.progress {
@@ -111,13 +138,13 @@ impl How {
             None => None,
         };
         let watching = Watching::new(progress);
-        let simulator = self.own.runner(py);
+        let runner = self.runner(py);
         // the callable belongs to this thread, which waits without the interpreter
         py.detach(move || {
             let work = || {
-                let folder = self.out.as_deref().map(Results::create).transpose()?;
+                let folder = self.out.as_deref().map(OutputFolder::create).transpose()?;
                 let engine = Engine::new(self.threads, Stop::default());
-                let runs = engine.run(&simulator, points, &watching)?;
+                let runs = engine.run(&runner, points, &watching)?;
                 watching.check()?;
                 keep(runs, folder)
             };
@@ -126,7 +153,7 @@ impl How {
     }
 
     /// Names a folder that was asked for.
-    fn finish(folder: Results) -> Result<(), Error> {
+    fn finish(folder: OutputFolder) -> Result<(), Error> {
         folder.finish().map(drop)
     }
 }
@@ -135,12 +162,14 @@ impl How {
 #[pyfunction]
 pub(crate) fn run(py: Python<'_>, source: Source, how: How) -> PyResult<Vec<Outcome>> {
     let points = py.detach(|| source.load(&[])).map_err(raised)?;
-    how.tell(py, &points)?;
+    how.check(py, &points)?;
     how.make(py, &points, |runs, folder| {
         let finished: Vec<Finished> = points
             .iter()
             .zip(runs)
-            .map(|(point, runs)| Finished::new(label(&point.axes), World::Sim, point.clone(), runs))
+            .map(|(point, runs)| {
+                Finished::new(label(&point.axes), how.world(), point.clone(), runs)
+            })
             .collect();
         if let Some(folder) = folder {
             let settings = source.changes();
@@ -179,14 +208,14 @@ pub(crate) fn compare(
         Ok((variants, points))
     };
     let (variants, points) = py.detach(load).map_err(raised)?;
-    how.tell(py, &points)?;
+    how.check(py, &points)?;
     how.make(py, &points, |runs, folder| {
         let finished: Vec<Finished> = variants
             .iter()
             .zip(&points)
             .zip(runs)
             .map(|((settings, point), runs)| {
-                Finished::new(label(settings), World::Sim, point.clone(), runs)
+                Finished::new(label(settings), how.world(), point.clone(), runs)
             })
             .collect();
         if let Some(folder) = folder {
@@ -240,7 +269,7 @@ pub(crate) fn reproduce(py: Python<'_>, selection: Selection, how: How) -> PyRes
     let plan = py.detach(|| Plan::new(system, &choice));
     let plan = plan.map_err(|error| raised(Error::input(&error)))?;
     let points = plan.points().to_vec();
-    how.tell(py, &points)?;
+    how.check(py, &points)?;
     how.make(py, &points, |runs, folder| {
         let outcome = plan.finish(runs, VERSION);
         if let Some(folder) = folder {
@@ -251,7 +280,7 @@ pub(crate) fn reproduce(py: Python<'_>, selection: Selection, how: How) -> PyRes
     })
 }
 
-fn add(folder: &Results, files: Vec<File>) -> Result<(), Error> {
+fn add(folder: &OutputFolder, files: Vec<File>) -> Result<(), Error> {
     folder.add(|folder| {
         let mut files = files.into_iter();
         files.try_for_each(|file| folder.write(&file.name, &file.bytes))

@@ -238,7 +238,7 @@ impl SweepDataset {
         let ended = AtomicBool::new(false);
         let end = py.detach(|| {
             let local = Local {
-                workers: workers.unwrap_or_else(|| Simulator::default().side_by_side()),
+                workers: workers.unwrap_or_else(|| Simulator::default().concurrent_runs()),
                 version: VERSION,
                 run: &run,
                 stop: &ended,

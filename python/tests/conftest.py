@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-BRIMFUL = ROOT / "target" / "debug" / "brimful"
+BRIMFUL = Path(os.environ.get("BRIMFUL") or ROOT / "target" / "ci" / "brimful")
 
 
 @pytest.fixture

@@ -20,8 +20,9 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.patches import PathPatch, Rectangle
 
+from tests.conftest import BRIMFUL
+
 ROOT = Path(__file__).resolve().parents[2]
-BRIMFUL = ROOT / "target" / "debug" / "brimful"
 
 DELAYS: dict[str, list[Any]] = {
     "cc": ["cubic"] * 4 + ["bbr"] * 4,

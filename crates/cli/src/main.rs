@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   args -> commands::{run, compare, reproduce, replay, pep, trace, list, scenario}
-//!             |-> scenario (files -> experiments)  -> engine (crate runner: all cores)
-//!             '-> output (stdout, exit codes), results (folder, report.html)
+//!             |-> scenario (files -> experiments)  -> execution (crate runner: all cores)
+//!             '-> output (stdout, tables, result folders), failure (exit codes)
 //! ```
 //!
 //! This is the shell: it alone reads the clock, the environment and the terminal. It decides
@@ -11,15 +11,14 @@
 
 mod args;
 mod commands;
-mod engine;
+mod execution;
 mod failure;
-mod folder;
 mod live;
 mod matplotlib;
 mod output;
 mod recording;
-mod results;
 mod settings;
+mod single_file;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -27,9 +26,9 @@ use std::process::ExitCode;
 /// A panic ends the process, whatever thread it is in: half a daemon is worse than one that is started
 /// again. Runs of the simulator fail alone.
 fn abort_on_panic() {
-    let tell = std::panic::take_hook();
+    let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        tell(panic);
+        print(panic);
         if std::thread::current().name() != Some(runner::RUN_THREAD) {
             std::process::abort();
         }

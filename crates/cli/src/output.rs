@@ -1,8 +1,12 @@
-//! Standard output and error: who reads them, and how they are written.
+//! What the command prints and keeps: standard output and error, tables, result folders.
 
 use crate::failure::Failure;
+use crate::settings::Setting;
 use report::TextStyle;
+use runner::{Finished, Origin, OutputFolder};
+use serde::Serialize;
 use std::io::{IsTerminal, Write, stderr, stdout};
+use std::path::Path;
 
 /// Writes to stdout.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
@@ -33,7 +37,7 @@ impl Stdout {
             done => done,
         }
     }
-    /// True if nobody reads any more.
+    /// True once the reader has closed it.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed
     }
@@ -44,8 +48,8 @@ pub(crate) fn complain(line: &str) {
     let _ = writeln!(stderr(), "{line}");
 }
 
-/// The width of a terminal that does not say it.
-const USUAL_WIDTH: u16 = 80;
+/// The width of a terminal that does not report it.
+const DEFAULT_WIDTH: u16 = 80;
 
 /// The width by the variable `COLUMNS`.
 fn columns() -> Option<u16> {
@@ -65,19 +69,46 @@ pub(crate) fn text_style() -> TextStyle {
     let width = size
         .filter(|w| *w > 0)
         .or_else(columns)
-        .or(Some(USUAL_WIDTH));
+        .or(Some(DEFAULT_WIDTH));
     TextStyle {
         width,
         borders: true,
-        colour: colour_wanted(|name| std::env::var_os(name)),
+        colour: is_colour_allowed(|name| std::env::var_os(name)),
     }
 }
 
 /// <https://no-color.org>: a variable `NO_COLOR` that is not empty forbids colour.
-fn colour_wanted(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> bool {
+fn is_colour_allowed(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> bool {
     let forbidden = variable("NO_COLOR").is_some_and(|v| !v.is_empty());
     let dumb = variable("TERM").is_some_and(|v| v == "dumb");
     !forbidden && !dumb
+}
+
+/// The tables of these results, for stdout.
+pub(crate) fn tables(finished: &[Finished]) -> String {
+    let report = runner::report(finished, &[]);
+    report.map_or(String::new(), |r| {
+        report::text(&report::report_tables(&r), text_style())
+    })
+}
+
+/// Writes everything into the folder; `file` is the scenario, `settings` what the command line set.
+pub(crate) fn write_results(
+    folder: &OutputFolder,
+    finished: &[Finished],
+    summary: &impl Serialize,
+    file: &Path,
+    settings: &[Setting],
+) -> Result<(), Failure> {
+    let command: Vec<String> = std::env::args_os()
+        .map(|a| a.to_string_lossy().into_owned())
+        .collect();
+    let origin = Origin {
+        file,
+        settings,
+        command: &command,
+    };
+    Ok(runner::write(folder, finished, summary, &origin)?)
 }
 
 #[cfg(test)]
@@ -87,7 +118,7 @@ mod tests {
     #[test]
     fn no_color_and_dumb_terminals_get_none() {
         let with = |set: &'static str, value: &'static str| {
-            colour_wanted(move |name| (name == set).then(|| value.into()))
+            is_colour_allowed(move |name| (name == set).then(|| value.into()))
         };
         assert!(with("TERM", "xterm-256color"));
         assert!(with("NO_COLOR", ""));

@@ -3,10 +3,9 @@
 use super::run::begin;
 use super::{changes, load, tell_notes};
 use crate::args::{CompareArgs, ExperimentArgs, World};
-use crate::engine::Engine;
+use crate::execution::Execution;
 use crate::failure::Failure;
-use crate::output::{Stdout, complain};
-use crate::results;
+use crate::output::{self, Stdout, complain};
 use crate::settings::{Setting, combinations, label};
 use anyhow::anyhow;
 use runner::{Comparison, Finished, check_seeds, single};
@@ -25,7 +24,7 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     check_seeds(&points, &combinations)?;
     tell_notes(&points);
     // interruptions are listened for before there is anything to put away
-    let engine = Engine::new(options.threads, &points).with_lab_scale(options.lab_scale);
+    let engine = Execution::new(options.threads, &points).with_lab_scale(options.lab_scale);
     worlds
         .iter()
         .try_for_each(|&world| engine.check(world, &points))?;
@@ -59,12 +58,12 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     let comparison = Comparison::of(&finished, &variants)?;
     let text = match options.json {
         true => runner::line(&comparison)?,
-        false => results::tables(&finished),
+        false => output::tables(&finished),
     };
     Stdout::default().print(&text)?;
     let Some(folder) = folder else { return Ok(()) };
     let settings = changes(options);
-    results::write(&folder, &finished, &comparison, &options.file, &settings)?;
+    output::write_results(&folder, &finished, &comparison, &options.file, &settings)?;
     let path = folder.finish()?;
     if !options.json {
         complain(&format!("results are in {}", path.display()));

@@ -205,7 +205,7 @@ fn failure(error: lab::Error, experiment: &Experiment) -> Failure {
             complain(&format!("error: {error}"));
             Failure::Command(code)
         }
-        None => crate::engine::lab_error(error, experiment).into(),
+        None => runner::lab_error(&error, experiment).into(),
     }
 }
 

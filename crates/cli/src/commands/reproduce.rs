@@ -2,13 +2,13 @@
 
 use super::tell_notes;
 use crate::args::{Figures, ReproduceArgs, World};
-use crate::engine::Engine;
+use crate::execution::Execution;
 use crate::failure::Failure;
 use crate::matplotlib::Matplotlib;
 use crate::output::{Stdout, complain, text_style};
 use anyhow::anyhow;
 use reproduce::{Choice, File, Outcome, Plan, SYSTEMS};
-use runner::{Results, VERSION, line};
+use runner::{OutputFolder, VERSION, line};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -34,9 +34,13 @@ fn claims(arguments: &ReproduceArgs, world: World) -> Result<(), Failure> {
     };
     tell_notes(plan.points());
     // interruptions are listened for before there is anything to put away
-    let engine = Engine::new(arguments.threads, plan.points());
+    let engine = Execution::new(arguments.threads, plan.points());
     engine.check(world, plan.points())?;
-    let folder = arguments.out.as_deref().map(Results::create).transpose()?;
+    let folder = arguments
+        .out
+        .as_deref()
+        .map(OutputFolder::create)
+        .transpose()?;
     let begin = Instant::now();
     let runs = engine.run(world, plan.points())?;
     drop(engine);
@@ -65,9 +69,13 @@ fn agreement(arguments: &ReproduceArgs) -> Result<(), Failure> {
     }
     let plan = plan(arguments, World::Lab)?;
     tell_notes(plan.points());
-    let engine = Engine::new(arguments.threads, plan.points());
+    let engine = Execution::new(arguments.threads, plan.points());
     engine.check(World::Lab, plan.points())?;
-    let folder = arguments.out.as_deref().map(Results::create).transpose()?;
+    let folder = arguments
+        .out
+        .as_deref()
+        .map(OutputFolder::create)
+        .transpose()?;
     let points = engine.in_lab(plan.points())?;
     let sim = engine.run(World::Sim, &points)?;
     let lab = engine.run(World::Lab, &points)?;
@@ -90,7 +98,7 @@ fn agreement(arguments: &ReproduceArgs) -> Result<(), Failure> {
     write(folder, files)
 }
 
-fn write(folder: Results, files: Vec<File>) -> Result<(), Failure> {
+fn write(folder: OutputFolder, files: Vec<File>) -> Result<(), Failure> {
     folder.add(|folder| {
         let mut files = files.into_iter();
         files.try_for_each(|file| folder.write(&file.name, &file.bytes))

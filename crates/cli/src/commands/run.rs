@@ -2,15 +2,14 @@
 
 use super::{changes, dash, load, tell_notes};
 use crate::args::{ExperimentArgs, RunArgs, World};
-use crate::engine::Engine;
+use crate::execution::Execution;
 use crate::failure::Failure;
 use crate::live;
-use crate::output::{Stdout, complain};
-use crate::results;
+use crate::output::{self, Stdout, complain};
 use crate::settings::label;
 use ::dash::{Access, Dash, Feed, Server};
 use anyhow::anyhow;
-use runner::{Finished, Results, default_path};
+use runner::{Finished, OutputFolder, default_path};
 use scenario::{PepMode, Point, Summary};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -26,7 +25,7 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     }
     tell_notes(&points);
     // interruptions are listened for before there is anything to put away
-    let mut engine = Engine::new(arguments.threads, &points).with_lab_scale(arguments.lab_scale);
+    let mut engine = Execution::new(arguments.threads, &points).with_lab_scale(arguments.lab_scale);
     engine.check(world, &points)?;
     let folder = begin(arguments, &points)?;
     if let Some(record) = record {
@@ -72,7 +71,7 @@ impl Drop for Shown {
 
 /// Serves a dashboard of the engine's runs.
 fn show(
-    engine: &mut Engine,
+    engine: &mut Execution,
     world: World,
     listen: SocketAddr,
     points: &[Point],
@@ -116,7 +115,7 @@ fn only_world(arguments: &ExperimentArgs) -> Result<World, Failure> {
 pub(super) fn begin(
     arguments: &ExperimentArgs,
     points: &[Point],
-) -> Result<Option<Results>, Failure> {
+) -> Result<Option<OutputFolder>, Failure> {
     let name = points
         .first()
         .map_or("scenario", |p| p.experiment.name.as_str());
@@ -125,7 +124,7 @@ pub(super) fn begin(
         (None, false) => default_path(name),
         (None, true) => return Ok(None),
     };
-    Ok(Some(Results::create(&path)?))
+    Ok(Some(OutputFolder::create(&path)?))
 }
 
 /// What a point looks like on stdout.
@@ -133,7 +132,7 @@ fn shown(finished: &Finished, json: bool, is_sweep: bool) -> Result<String, Fail
     if json {
         return Ok(runner::line(&finished.summary)?);
     }
-    let tables = results::tables(core::slice::from_ref(finished));
+    let tables = output::tables(core::slice::from_ref(finished));
     Ok(match is_sweep {
         true => format!("== {} ==\n{tables}\n", finished.label),
         false => tables,
@@ -171,13 +170,13 @@ impl Kept {
 }
 
 /// `summary.json` is what `--json` prints; of a sweep, a list of that.
-fn finish(folder: Results, kept: &Kept, arguments: &ExperimentArgs) -> Result<(), Failure> {
+fn finish(folder: OutputFolder, kept: &Kept, arguments: &ExperimentArgs) -> Result<(), Failure> {
     let settings = changes(arguments);
     let file = &arguments.file;
     let summaries: Vec<&Summary> = kept.finished.iter().map(|f| &f.summary).collect();
     match summaries.as_slice() {
-        [one] => results::write(&folder, &kept.finished, one, file, &settings)?,
-        several => results::write(&folder, &kept.finished, &several, file, &settings)?,
+        [one] => output::write_results(&folder, &kept.finished, one, file, &settings)?,
+        several => output::write_results(&folder, &kept.finished, &several, file, &settings)?,
     }
     let path = folder.finish()?;
     if !arguments.json {

@@ -5,8 +5,8 @@ use crate::args::{
     TraceReadArgs,
 };
 use crate::failure::Failure;
-use crate::folder::replace_file;
 use crate::output::print;
+use crate::single_file::replace_file;
 use anyhow::{Context, anyhow};
 use radio::McsTable;
 use radio::trace::{

@@ -1,8 +1,8 @@
 //! Threads that make runs. Which thread makes which run, and when, changes no simulated result: such
 //! a run is a function of its experiment and seed.
 //!
-//! The thread that asks for the runs only waits, so that an interruption is heard at once, and
-//! whatever it holds, as an unfinished result folder, is put away in the usual manner.
+//! The thread that starts the runs only waits, so that an interruption is handled immediately, and
+//! what it holds, such as an unfinished result folder, is dropped in order.
 
 use crate::Error;
 use scenario::{Experiment, Point, RunResult};
@@ -16,15 +16,15 @@ use std::time::{Duration, Instant};
 
 /// How one run is made.
 pub trait Runner: Send + Sync {
-    /// Makes one run. Called from several threads at once.
+    /// Makes one run. Called from several threads concurrently.
     ///
     /// # Errors
     /// [`Error::Input`] if the experiment cannot be run, [`Error::Run`] if the run failed,
     /// [`Error::Interrupted`] if `stop` ended it.
     fn run_one(&self, experiment: &Experiment, seed: u64, stop: &Stop) -> Result<RunResult, Error>;
 
-    /// How many are made at the same time unless the user says otherwise: one for each core.
-    fn side_by_side(&self) -> NonZeroUsize {
+    /// How many are made at the same time by default: one for each core.
+    fn concurrent_runs(&self) -> NonZeroUsize {
         thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
     }
 }
@@ -42,13 +42,13 @@ impl Stop {
     pub fn is_stopped(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
-    /// The same, for whoever takes a plain flag.
+    /// The same as a plain flag.
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0)
     }
 }
 
-/// Who watches the runs, on the thread that waits for them.
+/// Observes the runs, on the thread that waits for them.
 pub trait Watch {
     /// One more run has ended.
     fn finished(&self) {}
@@ -58,7 +58,7 @@ pub trait Watch {
     }
 }
 
-/// Nobody watches.
+/// Observes nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Quiet;
 
@@ -67,11 +67,11 @@ impl Watch for Quiet {}
 /// The name of threads that make runs, on which a panic is a run that failed.
 pub const RUN_THREAD: &str = "run";
 
-/// How often interruptions are looked for.
-const LOOKS_A_SECOND: u32 = 20;
+/// How often a second interruptions are polled.
+const POLLS_PER_SECOND: u32 = 20;
 
 /// How long runs may take to end after an interruption.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+const GRACE_PERIOD: Duration = Duration::from_secs(5);
 
 /// The results of a point, in the order of their seeds.
 type OfPoint<T> = Vec<T>;
@@ -116,7 +116,7 @@ impl Engine {
         points.collect()
     }
 
-    /// As [`Self::run`], but a run that fails ends nothing: what became of each is said.
+    /// As [`Self::run`], but a run that fails ends no other: the outcome of each is returned.
     ///
     /// # Errors
     /// [`Error::Interrupted`]; no other.
@@ -128,7 +128,7 @@ impl Engine {
     ) -> Result<Vec<OfPoint<Result<RunResult, Error>>>, Error> {
         let jobs = jobs(points);
         let count = jobs.len();
-        let threads = self.threads.unwrap_or_else(|| runner.side_by_side());
+        let threads = self.threads.unwrap_or_else(|| runner.concurrent_runs());
         let jobs = Arc::new(Mutex::new(jobs.into_iter()));
         let (sender, ended) = channel();
         for _ in 0..threads.get().min(count) {
@@ -162,10 +162,10 @@ impl Engine {
         let mut results: Vec<Option<Result<RunResult, Error>>> = Vec::new();
         results.resize_with(jobs, || None);
         let mut missing = jobs;
-        let look = Duration::from_secs(1) / LOOKS_A_SECOND;
-        let mut looked = Instant::now();
+        let poll = Duration::from_secs(1) / POLLS_PER_SECOND;
+        let mut polled = Instant::now();
         while missing > 0 {
-            match ended.recv_timeout(look) {
+            match ended.recv_timeout(poll) {
                 Ok((job, result)) => {
                     results[job] = Some(result);
                     missing -= 1;
@@ -175,8 +175,8 @@ impl Engine {
                 // no worker ends before its jobs do, unless it is stopped
                 Err(RecvTimeoutError::Disconnected) => return Err(Error::Interrupted),
             }
-            if looked.elapsed() >= look {
-                looked = Instant::now();
+            if polled.elapsed() >= poll {
+                polled = Instant::now();
                 if watch.is_interrupted() {
                     self.stop.stop();
                 }
@@ -184,10 +184,10 @@ impl Engine {
             if self.stop.is_stopped() {
                 let since = Instant::now();
                 let is_over = || {
-                    let last = ended.recv_timeout(LAST_WORDS / 100);
+                    let last = ended.recv_timeout(GRACE_PERIOD / 100);
                     matches!(last, Err(RecvTimeoutError::Disconnected))
                 };
-                while since.elapsed() < LAST_WORDS && !is_over() {}
+                while since.elapsed() < GRACE_PERIOD && !is_over() {}
                 return Err(Error::Interrupted);
             }
         }
@@ -196,9 +196,9 @@ impl Engine {
 
     /// Points that are run together: enough for all threads, few enough for the memory.
     pub fn batch(&self, runner: &dyn Runner, repeats: u32) -> usize {
-        const RUNS_OF_A_THREAD: usize = 16;
-        let threads = self.threads.unwrap_or_else(|| runner.side_by_side());
-        let runs = threads.get().saturating_mul(RUNS_OF_A_THREAD);
+        const RUNS_PER_THREAD: usize = 16;
+        let threads = self.threads.unwrap_or_else(|| runner.concurrent_runs());
+        let runs = threads.get().saturating_mul(RUNS_PER_THREAD);
         runs.div_ceil(repeats.max(1) as usize)
     }
 }
@@ -242,7 +242,7 @@ impl Worker {
                     "{name}: the run with seed {seed} panicked: {what}"
                 )))
             });
-            // nobody listens any more after an interruption
+            // the receiver is gone after an interruption
             if self.ended.send((job, result)).is_err() {
                 return;
             }

@@ -25,14 +25,14 @@ impl Error {
     }
 }
 
-/// An error with its causes, except those that it has already told itself.
+/// An error with its causes, except those that its own text contains.
 pub fn message(error: &(dyn core::error::Error + 'static)) -> String {
     let mut message = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        let told = error.to_string();
-        if !message.contains(&told) {
-            message = format!("{message}: {told}");
+        let text = error.to_string();
+        if !message.contains(&text) {
+            message = format!("{message}: {text}");
         }
         cause = error.source();
     }
@@ -45,16 +45,16 @@ mod tests {
     use std::io;
 
     #[derive(Debug, thiserror::Error)]
-    #[error("{told}")]
+    #[error("{text}")]
     struct Outer {
-        told: &'static str,
+        text: &'static str,
         source: io::Error,
     }
 
     #[test]
-    fn a_cause_is_told_once() {
-        let of = |told| Outer {
-            told,
+    fn a_cause_is_printed_once() {
+        let of = |text| Outer {
+            text,
             source: io::Error::other("no space left"),
         };
         assert_eq!(

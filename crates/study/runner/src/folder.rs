@@ -1,22 +1,22 @@
-//! Where results go. `scenario::ResultFolder` sees to it that a folder is whole or not there; here
-//! are its default name and the folders above it.
+//! Where results go. `scenario::ResultFolder` writes a folder whole or not at all; here are its
+//! default name and the folders above it.
 
 use crate::Error;
 use scenario::{OutputError, ResultFolder};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A result folder that is being filled. Dropped without [`Results::finish`], it leaves nothing,
+/// A result folder that is being filled. Dropped without [`OutputFolder::finish`], it leaves nothing,
 /// nor do the folders that were made above it.
 #[derive(Debug)]
-pub struct Results {
+pub struct OutputFolder {
     folder: Option<ResultFolder>,
     path: PathBuf,
     made: Vec<PathBuf>,
 }
 
-impl Results {
-    /// Begins, before anything runs: a place that cannot be written shows at once.
+impl OutputFolder {
+    /// Begins, before anything runs: a place that cannot be written is an error here.
     ///
     /// # Errors
     /// [`Error::Run`] if it cannot.
@@ -27,13 +27,13 @@ impl Results {
             .take_while(missing)
             .map(Path::to_owned)
             .collect();
-        let mut results = Self {
+        let mut output = Self {
             folder: None,
             path: path.to_owned(),
             made: above,
         };
-        results.folder = Some(ResultFolder::create(path).map_err(|error| failed(&error))?);
-        Ok(results)
+        output.folder = Some(ResultFolder::create(path).map_err(|error| failed(&error))?);
+        Ok(output)
     }
 
     /// Lets `write` add files.
@@ -50,7 +50,7 @@ impl Results {
             .map_err(|error| failed(&error))
     }
 
-    /// Gives the folder its name; says where it is.
+    /// Gives the folder its name, and returns its path.
     ///
     /// # Errors
     /// [`Error::Run`] if it cannot be named.
@@ -63,7 +63,7 @@ impl Results {
     }
 }
 
-impl Drop for Results {
+impl Drop for OutputFolder {
     fn drop(&mut self) {
         drop(self.folder.take());
         for folder in &self.made {
@@ -81,7 +81,7 @@ fn parent(path: &Path) -> &Path {
     }
 }
 
-/// What `scenario` says, as a failed run.
+/// An error of writing, as a failed run.
 fn failed(error: &OutputError) -> Error {
     Error::run(error)
 }
@@ -122,14 +122,14 @@ mod tests {
     fn an_unfinished_folder_leaves_nothing_above_it_either() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let path = scratch.path().join("a/b/c");
-        let results = Results::create(&path).expect("can be written");
+        let results = OutputFolder::create(&path).expect("can be written");
         results
             .add(|folder| folder.write("x", b"x"))
             .expect("written");
         assert_eq!(entries(scratch.path()), 1);
         drop(results);
         assert_eq!(entries(scratch.path()), 0);
-        let results = Results::create(&path).expect("can be written");
+        let results = OutputFolder::create(&path).expect("can be written");
         results
             .add(|folder| folder.write("x", b"x"))
             .expect("written");
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_files_are_tame() {
+    fn names_of_files_have_safe_characters_only() {
         assert_eq!(file_name("fast-embb-los"), "fast-embb-los");
         assert_eq!(file_name("rtt=1 ms, pep=none"), "rtt=1-ms-pep=none");
         assert_eq!(file_name("../../etc/passwd"), "etc-passwd");

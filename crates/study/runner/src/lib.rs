@@ -1,16 +1,15 @@
-//! Runs experiments with all their repeats, and keeps what became of them: what the `brimful`
-//! command and the Python package have in common.
+//! Runs experiments with all their repeats, and keeps their results: what the `brimful` command and
+//! the Python package have in common.
 //!
 //! ```text
-//!   [Point] --Engine, threads--> Runner::run_one (the simulator here; the lab is the command's)
+//!   [Point] --Engine, threads--> Runner::run_one (Simulator, Lab, or the caller's)
 //!                 |                         |
 //!        Watch: progress,             [RunResult] --> Finished: summary
 //!        interruption                                    |-> Comparison (variants, seed by seed)
-//!                                                        '-> Results: manifest, tables, report
+//!                                                        '-> OutputFolder: manifest, tables, report
 //! ```
 //!
-//! It is a shell: it has threads, reads the clock and writes files. What a run is, it leaves to a
-//! [`Runner`].
+//! It is a shell: it has threads, reads the clock and writes files. A [`Runner`] makes a run.
 //!
 //! What this crate is *not*: it reads no arguments, no environment and no terminal, prints nothing,
 //! and decides nothing of an experiment.
@@ -20,6 +19,7 @@ mod comparison;
 mod engine;
 mod error;
 mod folder;
+mod lab;
 mod record;
 mod results;
 mod simulator;
@@ -27,7 +27,8 @@ mod simulator;
 pub use comparison::{Comparison, MAX_VARIANTS, Variant, check_seeds, combinations, single};
 pub use engine::{Engine, Quiet, RUN_THREAD, Runner, Stop, Watch};
 pub use error::{Error, message};
-pub use folder::{Results, default_path};
+pub use folder::{OutputFolder, default_path};
+pub use lab::{Lab, lab_error};
 pub use record::Recorder;
 pub use results::{Finished, Origin, World, axes_json, json, label, line, pretty, report, write};
 pub use simulator::{Simulator, drive};

@@ -1,4 +1,4 @@
-//! Recordings of the allocator's calls and answers, as a run writes them.
+//! Recordings of the allocator's inputs and decisions, as a run writes them.
 
 use crate::Error;
 use rapid::recording::{Entry, Record};
@@ -7,7 +7,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A file in the making; what could not be written is told at the end.
+/// A file that is being written; a failed write is reported at the end.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     file: Arc<Mutex<io::Result<BufWriter<File>>>>,

@@ -1,6 +1,6 @@
-//! What became of the points of a run or the variants of a comparison: JSON, report, folder.
+//! The results of the points of a run or of the variants of a comparison: JSON, report, folder.
 
-use crate::{Error, Results, Setting, VERSION};
+use crate::{Error, OutputFolder, Setting, VERSION};
 use report::{Report, Variant};
 use scenario::{
     Labelled, Manifest, ManifestPoint, OutputError, Point, ResultFolder, RunResult, Summary,
@@ -32,7 +32,7 @@ impl World {
 /// A point that has run, with all its repeats.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// What tells it from the others; empty if it is the only one.
+    /// What distinguishes it from the others; empty if it is the only one.
     pub label: String,
     /// Where it ran.
     pub world: World,
@@ -149,7 +149,7 @@ pub fn report<'a>(finished: &'a [Finished], settings: &[Setting]) -> Option<Repo
     })
 }
 
-/// How the results came about.
+/// Where the results come from.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'a> {
     /// The scenario file.
@@ -165,7 +165,7 @@ pub struct Origin<'a> {
 /// # Errors
 /// [`Error::Run`] if that fails; the folder is then not to be finished.
 pub fn write(
-    results: &Results,
+    folder: &OutputFolder,
     finished: &[Finished],
     summary: &impl Serialize,
     origin: &Origin<'_>,
@@ -192,5 +192,5 @@ pub fn write(
         folder.tables(&labelled)?;
         folder.write("report.html", page.as_bytes())
     };
-    results.add(fill)
+    folder.add(fill)
 }

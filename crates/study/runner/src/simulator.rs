@@ -13,7 +13,7 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// Records what the allocator of the one run is told, and what it answers. Several runs would
+    /// Records the inputs and decisions of the proxy's allocator in the one run. Several runs would
     /// write over one another.
     pub fn recording(file: &Path) -> Self {
         Self {
@@ -22,18 +22,18 @@ impl Simulator {
         }
     }
 
-    /// Tells these of the runs' samples as they are made.
+    /// Passes the runs' samples to these observers as they are made.
     #[must_use]
     pub fn observed(self, observers: Observers) -> Self {
         Self { observers, ..self }
     }
 }
 
-/// Events between two looks at whether the run is still wanted: some 10 ms of a core.
-const EVENTS_AT_A_TIME: u64 = 20_000;
+/// Events between two polls of the stop flag: some 10 ms of a core.
+const EVENTS_PER_POLL: u64 = 20_000;
 
 impl Runner for Simulator {
-    /// What the simulator refuses, it refuses before anything runs.
+    /// What the simulator rejects, it rejects before anything runs.
     fn run_one(&self, experiment: &Experiment, seed: u64, stop: &Stop) -> Result<RunResult, Error> {
         let start = Instant::now();
         let mut simulation = sim::Simulation::new(experiment, seed)
@@ -55,18 +55,18 @@ impl Runner for Simulator {
     }
 }
 
-/// Runs a simulation to its end, for those that put it together themselves. `look` is asked every
-/// few milliseconds whether it is to go on.
+/// Runs a simulation to its end, for those that put it together themselves. `check` is called every
+/// few milliseconds; an error of it ends the run.
 ///
 /// # Errors
-/// What `look` says, or [`Error::Interrupted`].
+/// Those of `check`, or [`Error::Interrupted`].
 pub fn drive(
     simulation: &mut sim::Simulation,
     stop: &Stop,
-    look: impl Fn() -> Result<(), Error>,
+    check: impl Fn() -> Result<(), Error>,
 ) -> Result<(), Error> {
-    while !simulation.advance(EVENTS_AT_A_TIME) {
-        look()?;
+    while !simulation.advance(EVENTS_PER_POLL) {
+        check()?;
         if stop.is_stopped() {
             return Err(Error::Interrupted);
         }
@@ -92,7 +92,7 @@ mod tests {
         let mut whole = sim::run(&experiment, 3).expect("runs");
         let pieces = Simulator::default().run_one(&experiment, 3, &Stop::default());
         let pieces = pieces.expect("runs");
-        assert!(pieces.events > 2 * EVENTS_AT_A_TIME, "{}", pieces.events);
+        assert!(pieces.events > 2 * EVENTS_PER_POLL, "{}", pieces.events);
         whole.wall = pieces.wall;
         assert_eq!(format!("{whole:?}"), format!("{pieces:?}"));
     }

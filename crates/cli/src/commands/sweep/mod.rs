@@ -4,7 +4,7 @@ mod ray;
 
 use super::tell;
 use crate::args::{SweepArgs, SweepEngine};
-use crate::engine::listen_for_interruptions;
+use crate::execution::listen_for_interruptions;
 use crate::failure::Failure;
 use crate::output::{complain, print};
 use crate::settings;
@@ -104,7 +104,9 @@ fn run_here(
     };
     let ended = AtomicBool::new(false);
     let local = Local {
-        workers: arguments.workers.unwrap_or_else(|| runner.side_by_side()),
+        workers: arguments
+            .workers
+            .unwrap_or_else(|| runner.concurrent_runs()),
         version: VERSION,
         run: &run,
         stop: &ended,

@@ -1,32 +1,31 @@
-//! The engine as the command line uses it: a progress bar, Ctrl-C, and the lab beside the simulator.
-//! In the simulator experiments run on all cores, in the lab one after the other unless more are
-//! asked for, since a large one needs the machine for itself.
+//! Runs as the command line makes them: on crate `runner`'s engine, with a progress bar and Ctrl-C, in
+//! the simulator or in the lab.
 
 use crate::args::World;
 use crate::commands::tell;
 use crate::failure::Failure;
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
-use runner::{Error, Runner, Simulator, Stop, Watch};
-use scenario::{Experiment, Observers, Point, RunResult};
+use runner::{Engine, Lab, Runner, Simulator, Stop, Watch};
+use scenario::{Observers, Point, RunResult};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Worker threads and a progress bar. There is one in a process.
-pub(crate) struct Engine {
-    engine: runner::Engine,
+pub(crate) struct Execution {
+    engine: Engine,
     bar: ProgressBar,
     /// Where the one run is recorded.
     record: Option<PathBuf>,
     /// What experiments in the lab are divided by, if the user says so.
     lab_scale: Option<NonZeroU32>,
-    /// Who hears of the runs' samples.
+    /// Observers of the runs' samples.
     observers: Observers,
 }
 
-impl Engine {
+impl Execution {
     /// With so many threads, or one for each core, for these points. No more threads are started
     /// than there are runs.
     pub(crate) fn new(threads: Option<NonZeroUsize>, points: &[Point]) -> Self {
@@ -34,7 +33,7 @@ impl Engine {
         let stop = Stop::default();
         listen_for_interruptions(stop.clone());
         Self {
-            engine: runner::Engine::new(threads, stop),
+            engine: Engine::new(threads, stop),
             bar: progress(runs),
             record: None,
             lab_scale: None,
@@ -48,18 +47,18 @@ impl Engine {
         self
     }
 
-    /// Records what the allocator of the one run is told, and what it answers.
+    /// Records the inputs and decisions of the allocator in the one run.
     pub(crate) fn record(&mut self, file: &Path) {
         self.record = Some(file.to_owned());
     }
 
-    /// Tells these of the runs' samples.
+    /// Passes the runs' samples to these.
     pub(crate) fn observe(&mut self, observers: Observers) {
         self.observers = observers;
     }
 
-    /// That a world can run these points, before anything is written. (The simulator says so as it
-    /// begins.) Says on stderr what the lab will run otherwise than the scenario says.
+    /// Checks that a world can run these points, before anything is written. (The simulator checks as it
+    /// begins.) Prints on stderr what the lab will run otherwise than the scenario states.
     pub(crate) fn check(&self, world: World, points: &[Point]) -> Result<(), Failure> {
         if world == World::Lab {
             let fitted = self.fitted(points)?;
@@ -83,27 +82,27 @@ impl Engine {
     }
 
     fn fitted(&self, points: &[Point]) -> Result<Vec<lab::Fitted>, Failure> {
-        let experiments = points.iter().map(|point| &point.experiment);
-        experiments
-            .map(|e| Ok(lab::check(e, self.lab_scale).map_err(|error| lab_error(error, e))?))
-            .collect()
+        Ok(Lab::fitted(self.lab_scale, points)?)
     }
 
-    /// How a run is made in a world.
+    /// Makes the runs of a world.
     fn runner(&self, world: World) -> Result<Arc<dyn Runner>, Failure> {
         Ok(match (world, &self.record) {
             (World::Sim, None) => Arc::new(Simulator::default().observed(self.observers.clone())),
             (World::Sim, Some(file)) => {
                 Arc::new(Simulator::recording(file).observed(self.observers.clone()))
             }
-            (World::Lab, record) => Arc::new(Lab {
-                program: std::env::current_exe()
+            (World::Lab, record) => {
+                let program = std::env::current_exe()
                     .context("this program cannot be found")
-                    .map_err(Failure::Run)?,
-                record: record.clone(),
-                scale: self.lab_scale,
-                observers: self.observers.clone(),
-            }),
+                    .map_err(Failure::Run)?;
+                let lab = Lab::new(program).scaled(self.lab_scale);
+                let lab = lab.observed(self.observers.clone());
+                Arc::new(match record {
+                    Some(file) => lab.recording(file),
+                    None => lab,
+                })
+            }
         })
     }
 
@@ -128,46 +127,15 @@ impl Engine {
     }
 }
 
-impl Watch for Engine {
+impl Watch for Execution {
     fn finished(&self) {
         self.bar.inc(1);
     }
 }
 
-impl Drop for Engine {
+impl Drop for Execution {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
-    }
-}
-
-/// Makes runs on this machine's kernel.
-struct Lab {
-    program: PathBuf,
-    record: Option<PathBuf>,
-    scale: Option<NonZeroU32>,
-    observers: Observers,
-}
-
-impl Runner for Lab {
-    fn run_one(&self, experiment: &Experiment, seed: u64, stop: &Stop) -> Result<RunResult, Error> {
-        let options = lab::Options {
-            program: self.program.clone(),
-            stop: stop.flag(),
-            record: self.record.clone(),
-            scale: self.scale,
-            observers: self.observers.clone(),
-        };
-        let start = Instant::now();
-        let run = lab::run(experiment, seed, &options);
-        let run = run.map_err(|error| lab_error(error, experiment))?;
-        Ok(RunResult {
-            wall: start.elapsed(),
-            ..run
-        })
-    }
-
-    fn side_by_side(&self) -> NonZeroUsize {
-        NonZeroUsize::MIN
     }
 }
 
@@ -190,16 +158,6 @@ pub(crate) fn listen_for_interruptions(stop: Stop) {
     };
     // without a handler an interruption ends the process all the same, only less tidily
     let _ = ctrlc::set_handler(handler);
-}
-
-/// What the lab says, as bad input or a failed run.
-pub(crate) fn lab_error(error: lab::Error, experiment: &Experiment) -> Error {
-    let is_input = error.is_input();
-    let error = anyhow!(error).context(experiment.name.clone());
-    match is_input {
-        true => Error::input(error.as_ref()),
-        false => Error::run(error.as_ref()),
-    }
 }
 
 /// A bar on stderr if that is a terminal, else nothing.
