@@ -1,9 +1,32 @@
-//! The direction in which knowledge flows, and the purity of the cores, as `docs/architecture.md`
-//! describes them.
+//! The layers of the tree, the direction of dependencies, and the purity of the cores, as
+//! `docs/architecture.md` describes them.
 #![allow(missing_docs, reason = "a test")]
 
+mod source;
+
+use source::{Shipped, names, tokens_of};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// The layers, and those that a crate of each may depend on.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("core", &["core"]),
+    ("worlds", &["core", "worlds"]),
+    ("live", &["core", "live"]),
+    ("study", &["core", "worlds", "study"]),
+    // the command and the crate for tests are layers of one crate
+    ("cli", &["core", "worlds", "live", "study"]),
+    ("testing", &[]),
+];
+
+/// Dependencies across layers that are meant: simulator and lab run the same adapters to quinn, to the
+/// kernel and to TUN devices as the daemons.
+const ACROSS: &[(&str, &str)] = &[
+    ("sim", "quinn-cc"),
+    ("lab", "kernel-cc"),
+    ("lab", "quic"),
+    ("lab", "tun"),
+];
 
 /// For each crate, the crates of ours that it may depend on.
 const MAY_DEPEND: &[(&str, &[&str])] = &[
@@ -85,7 +108,8 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("dash", &["rnis", "radio", "config-file"]),
     ("report", &["units", "scenario"]),
     ("reproduce", &["units", "rnis", "rapid", "scenario"]),
-    ("runner", &["rapid", "report", "scenario", "sim"]),
+    ("runner", &["rapid", "report", "scenario", "sim", "lab"]),
+    ("testing", &[]),
     (
         "rnis-server",
         &["units", "rnis", "radio", "config-file", "dash"],
@@ -143,19 +167,8 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ),
 ];
 
-const CORES: &[&str] = &[
-    "units",
-    "rnis",
-    "radio",
-    "cc",
-    "quinn-cc",
-    "queue",
-    "ran",
-    "rapid",
-    "multipath",
-    "network",
-    "sim",
-];
+/// Crates outside of `crates/core` that are as pure as those in it.
+const ALSO_PURE: &[&str] = &["quinn-cc", "network", "sim"];
 
 /// What no core may name.
 const IMPURE: &[&str] = &[
@@ -180,98 +193,139 @@ const IMPURE: &[&str] = &[
 
 /// Files that may name one of them after all, and why.
 const EXCUSED: &[(&str, &str)] = &[
-    // the zero of the simulated axis of `std::time::Instant`, which quinn asks for
+    // the zero of the simulated axis of `std::time::Instant`, which quinn takes
     ("sim/src/quic/clock.rs", "Instant::now"),
 ];
 
-fn crates() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("crates/")
-        .to_owned()
+/// A crate of ours.
+struct Crate {
+    name: String,
+    layer: String,
+    folder: PathBuf,
 }
 
-fn dependencies(name: &str) -> Vec<String> {
-    let manifest = fs::read_to_string(crates().join(name).join("Cargo.toml")).expect("a manifest");
+fn crates() -> Vec<Crate> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    let root = root.expect("crates/");
+    let mut found = Vec::new();
+    for layer in folders(root) {
+        let layer_name = name_of(&layer);
+        let folders = match layer.join("Cargo.toml").exists() {
+            true => vec![layer],
+            false => folders(&layer),
+        };
+        for folder in folders {
+            found.push(Crate {
+                name: name_of(&folder),
+                layer: layer_name.clone(),
+                folder,
+            });
+        }
+    }
+    found
+}
+
+fn folders(path: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(path).expect("a folder");
+    let mut folders: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.is_dir())
+        .collect();
+    folders.sort();
+    folders
+}
+
+fn name_of(path: &Path) -> String {
+    let name = path.file_name().expect("a name");
+    name.to_str().expect("UTF-8").to_owned()
+}
+
+/// The crates of ours that one depends on, for its tests left out.
+fn dependencies(of: &Crate, all: &[Crate]) -> Vec<String> {
+    let manifest = fs::read_to_string(of.folder.join("Cargo.toml")).expect("a manifest");
     manifest
         .lines()
         .skip_while(|line| line.trim() != "[dependencies]")
         .skip(1)
         .take_while(|line| !line.starts_with('['))
         .filter_map(|line| line.split(['.', ' ', '=']).next())
-        .filter(|dependency| crates().join(dependency).is_dir() && !dependency.is_empty())
+        .filter(|dependency| all.iter().any(|c| c.name == *dependency))
         .map(str::to_owned)
         .collect()
 }
 
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            found.push(path);
-        }
-    }
-}
-
-/// The part of a file before its tests, without comments.
-fn code(text: &str) -> String {
-    let shipped = text.split("#[cfg(test)]").next().unwrap_or(text);
-    shipped
-        .lines()
-        .filter(|line| !line.trim_start().starts_with("//"))
-        .collect::<Vec<_>>()
-        .join("\n")
-}
-
 #[test]
 fn every_crate_is_in_the_table_and_depends_only_downwards() {
-    let mut found = 0;
-    for entry in fs::read_dir(crates()).expect("crates/") {
-        let name = entry
-            .expect("an entry")
-            .file_name()
-            .into_string()
-            .expect("a name");
-        if !crates().join(&name).join("Cargo.toml").exists() {
-            continue;
-        }
-        found += 1;
+    let all = crates();
+    for each in &all {
+        let name = each.name.as_str();
         let (_, allowed) = MAY_DEPEND
             .iter()
-            .find(|(known, _)| *known == name)
+            .find(|(listed, _)| *listed == name)
             .unwrap_or_else(|| panic!("crate {name} is not in the table of this test"));
-        for dependency in dependencies(&name) {
+        for dependency in dependencies(each, &all) {
             assert!(
                 allowed.contains(&dependency.as_str()),
                 "{name} must not depend on {dependency}"
             );
         }
     }
-    assert_eq!(found, MAY_DEPEND.len());
+    assert_eq!(all.len(), MAY_DEPEND.len());
+}
+
+#[test]
+fn layers_depend_only_downwards() {
+    let all = crates();
+    let mut across = Vec::new();
+    for each in &all {
+        let (_, allowed) = LAYERS
+            .iter()
+            .find(|(layer, _)| *layer == each.layer)
+            .unwrap_or_else(|| panic!("crates/{} is no layer", each.layer));
+        for dependency in dependencies(each, &all) {
+            let below = all.iter().find(|c| c.name == dependency).expect("ours");
+            if allowed.contains(&below.layer.as_str()) {
+                continue;
+            }
+            let pair = (each.name.as_str(), below.name.as_str());
+            let is_meant = ACROSS.iter().find(|across| **across == pair);
+            across.push(is_meant.unwrap_or_else(|| {
+                panic!(
+                    "{} ({}) must not depend on {} ({})",
+                    each.name, each.layer, below.name, below.layer
+                )
+            }));
+        }
+    }
+    assert_eq!(
+        across.len(),
+        ACROSS.len(),
+        "the list has more than there is"
+    );
+}
+
+#[test]
+fn no_shipped_crate_depends_on_the_crate_for_tests() {
+    let all = crates();
+    let depends = |c: &&Crate| dependencies(c, &all).iter().any(|name| name == "testing");
+    let found = all.iter().find(depends).map(|c| &c.name);
+    assert_eq!(found, None);
 }
 
 #[test]
 fn cores_name_no_clock_socket_environment_or_global_randomness() {
-    let mut read = 0;
-    for core in CORES {
-        let mut files = Vec::new();
-        sources(&crates().join(core).join("src"), &mut files);
-        let root = fs::read_to_string(crates().join(core).join("src/lib.rs")).expect("lib.rs");
+    let all = crates();
+    let is_core = |c: &&Crate| c.layer == "core" || ALSO_PURE.contains(&c.name.as_str());
+    let mut files = 0;
+    for core in all.iter().filter(is_core) {
+        let name = &core.name;
+        let root = fs::read_to_string(core.folder.join("src/lib.rs")).expect("lib.rs");
         assert!(
             root.contains("#![forbid(unsafe_code)]"),
-            "{core} does not forbid unsafe code"
+            "{name} does not forbid unsafe code"
         );
-        for file in files {
-            let text = fs::read_to_string(&file).expect("a source file");
-            if file
-                .file_name()
-                .is_some_and(|name| name == "tests.rs" || name == "test_support.rs")
-            {
-                continue;
-            }
-            read += 1;
+        for (file, tokens) in Shipped::read(&core.folder.join("src")).files {
+            files += 1;
             for word in IMPURE {
                 let is_excused =
                     |(excused, of): &(&str, &str)| file.ends_with(excused) && word == of;
@@ -279,12 +333,12 @@ fn cores_name_no_clock_socket_environment_or_global_randomness() {
                     continue;
                 }
                 assert!(
-                    !code(&text).contains(word),
+                    !names(&tokens, &tokens_of(word)),
                     "{} names {word}",
                     file.display()
                 );
             }
         }
     }
-    assert!(read > 30, "only {read} files were read");
+    assert!(files > 300, "only {files} files were read");
 }
