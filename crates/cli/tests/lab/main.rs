@@ -1,5 +1,5 @@
 //! `brimful` in the lab, with this machine's kernel: `lab shell`, `run --world lab`, and what they leave
-//! behind. All of it needs root; without, each test says on stderr that it is skipped.
+//! behind. All of it needs root.
 #![allow(missing_docs, reason = "tests")]
 
 mod capture;
@@ -17,16 +17,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
-
-/// False, and said, where this user cannot make namespaces.
-fn is_root(test: &str) -> bool {
-    let is_root = rustix::process::geteuid().is_root();
-    if !is_root {
-        eprintln!("skipped: {test} needs root");
-    }
-    is_root
-}
+use testing::{has_root, wait_for, wait_until};
 
 fn scenario(name: &str) -> PathBuf {
     scenario_of("rapid", name)
@@ -62,18 +53,6 @@ fn stdout(output: &Output) -> String {
 
 fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// Waits until something is there.
-fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let since = Instant::now();
-    while since.elapsed() < Duration::from_secs(20) {
-        if let Some(found) = look() {
-            return found;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    panic!("no {what} within 20 s");
 }
 
 /// A `brimful` in the background. Dropped, it is killed.

@@ -1,12 +1,11 @@
 //! Programs on the UE.
 
-use crate::{Running, brimful, is_root, output, scenario, shell, stderr, stdout};
+use crate::{Running, brimful, has_root, output, scenario, shell, stderr, stdout};
 use rustix::process::Signal;
-use std::time::Duration;
 
 #[test]
-fn a_program_meets_its_hosts_and_its_exit_code_is_ours() {
-    if !is_root("a_program_meets_its_hosts_and_its_exit_code_is_ours") {
+fn a_program_reaches_its_hosts_and_its_exit_code_is_returned() {
+    if !has_root("a_program_reaches_its_hosts_and_its_exit_code_is_returned") {
         return;
     }
     let script = "grep -c -e ' server$' -e ' edge$' -e ' ue$' /etc/hosts
@@ -18,8 +17,8 @@ fn a_program_meets_its_hosts_and_its_exit_code_is_ours() {
     let mut command = shell(&[], script);
     command.env("http_proxy", "http://127.0.0.1:1");
     let done = output(command);
-    let told = stdout(&done);
-    let lines: Vec<&str> = told.lines().collect();
+    let printed = stdout(&done);
+    let lines: Vec<&str> = printed.lines().collect();
     assert_eq!(
         lines,
         ["3", "200 300000", "70000 bytes received", "404", "none"],
@@ -35,8 +34,8 @@ fn a_program_meets_its_hosts_and_its_exit_code_is_ours() {
 }
 
 #[test]
-fn folders_are_served_and_the_quiet_are_quiet() {
-    if !is_root("folders_are_served_and_the_quiet_are_quiet") {
+fn folders_are_served_and_quiet_prints_nothing() {
+    if !has_root("folders_are_served_and_quiet_prints_nothing") {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -50,8 +49,8 @@ fn folders_are_served_and_the_quiet_are_quiet() {
 }
 
 #[test]
-fn what_cannot_be_run_is_said_in_a_line() {
-    if !is_root("what_cannot_be_run_is_said_in_a_line") {
+fn what_cannot_be_run_is_an_error_of_one_line() {
+    if !has_root("what_cannot_be_run_is_an_error_of_one_line") {
         return;
     }
     let file = scenario("oai-fast.toml").display().to_string();
@@ -79,15 +78,18 @@ fn what_cannot_be_run_is_said_in_a_line() {
     ];
     for (arguments, code, word) in cases {
         let done = output(brimful(arguments));
-        let told = stderr(&done);
-        assert_eq!(done.status.code(), Some(code), "{arguments:?}: {told}");
-        assert!(told.contains(word) && told.lines().count() == 1, "{told}");
+        let errors = stderr(&done);
+        assert_eq!(done.status.code(), Some(code), "{arguments:?}: {errors}");
+        assert!(
+            errors.contains(word) && errors.lines().count() == 1,
+            "{errors}"
+        );
     }
 }
 
 #[test]
-fn others_than_root_are_told_so_in_a_line() {
-    if !is_root("others_than_root_are_told_so_in_a_line") {
+fn without_root_the_error_is_one_line() {
+    if !has_root("without_root_the_error_is_one_line") {
         return;
     }
     // the program itself may lie where nobody may look: a copy
@@ -104,29 +106,31 @@ fn others_than_root_are_told_so_in_a_line() {
         .arg(&copy)
         .args(["lab", "shell", "d.toml", "--", "true"]);
     let done = output(command);
-    let told = stderr(&done);
-    assert_eq!(done.status.code(), Some(2), "{told}");
+    let errors = stderr(&done);
+    assert_eq!(done.status.code(), Some(2), "{errors}");
     assert!(
-        told.contains("needs root") && told.lines().count() == 1,
-        "{told}"
+        errors.contains("needs root") && errors.lines().count() == 1,
+        "{errors}"
     );
 }
 
 #[test]
-fn a_signal_is_handed_on_to_the_program() {
-    if !is_root("a_signal_is_handed_on_to_the_program") {
+fn a_signal_is_passed_on_to_the_program() {
+    if !has_root("a_signal_is_passed_on_to_the_program") {
         return;
     }
-    let script = "trap 'echo told; exit 5' TERM; echo ready; while :; do sleep 0.05; done";
-    let running = Running::start(shell(&["--quiet"], script));
+    let scratch = tempfile::tempdir().expect("a folder");
+    let ready = scratch.path().join("ready");
+    let script = format!(
+        "trap 'echo caught; exit 5' TERM; echo ready; touch {}; while :; do sleep 0.05; done",
+        ready.display()
+    );
+    let running = Running::start(shell(&["--quiet"], &script));
     let (folder, networks) = (running.folder(), running.networks());
-    crate::wait_for("program", || {
-        (crate::inhabitants(&networks).len() >= 2).then_some(())
-    });
-    std::thread::sleep(Duration::from_millis(200));
+    crate::wait_until("the program is ready", || ready.exists());
     running.signal(Signal::TERM);
     let done = running.wait();
-    assert_eq!(stdout(&done), "ready\ntold\n");
+    assert_eq!(stdout(&done), "ready\ncaught\n");
     assert_eq!(done.status.code(), Some(5));
     crate::assert_gone(&folder, &networks);
 }

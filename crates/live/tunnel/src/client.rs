@@ -37,8 +37,8 @@ const NEW_CONNECTION: Duration = Duration::from_secs(12);
 struct ClientPath {
     config: PathConfig,
     state: State,
-    /// Whether it is told that the path cannot be opened: once until it can.
-    is_told: bool,
+    /// Whether it has been logged that the path cannot be opened: once until it can.
+    is_logged: bool,
 }
 
 enum State {
@@ -142,11 +142,13 @@ impl Client {
         Ok((way, token))
     }
 
-    /// Says that a path cannot be opened, and why; not again until it could.
-    fn tell_closed(&mut self, index: usize, error: &dyn std::fmt::Display) {
+    /// Logs that a path cannot be opened, and why: as a warning once, until it could be opened.
+    fn log_closed(&mut self, index: usize, error: &dyn std::fmt::Display) {
         let path = &mut self.paths[index];
-        if !std::mem::replace(&mut path.is_told, true) {
-            let name = &path.config.name;
+        let name = &path.config.name;
+        if std::mem::replace(&mut path.is_logged, true) {
+            tracing::debug!(path = name, %error, "path still cannot be opened");
+        } else {
             tracing::warn!(path = name, %error, "path cannot be opened, trying on");
         }
     }
@@ -156,7 +158,7 @@ impl Client {
         let (way, token) = match self.open_way(poller, &config) {
             Ok(opened) => opened,
             Err(error) => {
-                self.tell_closed(index, &error);
+                self.log_closed(index, &error);
                 self.paths[index].state = State::Closed {
                     try_at: now + TRY_AGAIN,
                 };
@@ -177,7 +179,7 @@ impl Client {
         match self.connection.tunnel.open_path(now, path_config, ports) {
             Ok(path) => {
                 self.next_address = self.next_address.wrapping_add(1);
-                self.paths[index].is_told = false;
+                self.paths[index].is_logged = false;
                 self.paths[index].state = State::Open {
                     path,
                     silent_since: Some(now),
@@ -187,7 +189,7 @@ impl Client {
                     .set_link(path, named(way, token, &config.name, remote));
             }
             Err(error) => {
-                self.tell_closed(index, &error);
+                self.log_closed(index, &error);
                 self.paths[index].state = State::Closed {
                     try_at: now + TRY_AGAIN,
                 };
@@ -555,7 +557,7 @@ fn new_path(config: &PathConfig, now: Instant) -> ClientPath {
     ClientPath {
         config: config.clone(),
         state: State::Closed { try_at: now },
-        is_told: false,
+        is_logged: false,
     }
 }
 

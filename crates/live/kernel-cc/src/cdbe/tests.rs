@@ -154,14 +154,10 @@ fn when_reports_stop_bbr_takes_over_and_the_connection_goes_on() {
     };
     assert!(is_deciding());
     drop(client);
-    // the server waits for two seconds at least
-    for _ in 0..60 {
+    testing::wait_until("the server falls back", || {
         pair.send(100_000);
-        if server.counts().expect("readable").fallbacks > 0 {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(100));
-    }
+        server.counts().expect("readable").fallbacks > 0
+    });
     assert_eq!(server.counts().expect("readable").fallbacks, 1);
     let decision = server.decision(pair.server.as_fd()).expect("readable");
     assert!(!decision.expect("it is served").is_deciding);

@@ -2,13 +2,12 @@
 
 use crate::support::Hosts;
 use crate::support::daemon::{Daemon, write_config};
-use crate::support::traffic::{TIMEOUT, accept, connect, receive, send};
+use crate::support::traffic::{accept, connect, receive, send};
 use crate::{Test, server_at, split};
 use rustix::process::Signal;
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, Instant};
 
 pub const TESTS: &[Test] = &[
     (
@@ -23,15 +22,21 @@ pub const TESTS: &[Test] = &[
         "a_start_breaks_no_connection_that_was_there",
         a_start_breaks_no_connection_that_was_there,
     ),
-    ("two_at_once_are_told", two_at_once_are_told),
+    (
+        "a_second_proxy_of_an_interface_is_rejected",
+        a_second_proxy_of_an_interface_is_rejected,
+    ),
     (
         "of_two_started_together_one_serves",
         of_two_started_together_one_serves,
     ),
-    ("an_upgrade_refuses_nobody", an_upgrade_refuses_nobody),
     (
-        "a_reload_changes_rules_and_refuses_nonsense",
-        a_reload_changes_rules_and_refuses_nonsense,
+        "an_upgrade_refuses_no_connection",
+        an_upgrade_refuses_no_connection,
+    ),
+    (
+        "a_reload_changes_rules_and_rejects_invalid_files",
+        a_reload_changes_rules_and_rejects_invalid_files,
     ),
     ("privileges_are_given_up", privileges_are_given_up),
 ];
@@ -65,7 +70,7 @@ fn a_stop_leaves_nothing_and_lets_pass() {
     let (far, _) = accept(&listener);
     assert!(daemon.stop().success());
     assert_eq!(traces(&hosts), "");
-    // who was connected is told
+    // both ends of a connection that was there are reset
     assert!((&near).read(&mut [0]).is_err() && (&far).read(&mut [0]).is_err());
     transfer(&hosts, 5_402);
 }
@@ -131,8 +136,8 @@ fn receive_rest(mut near: &std::net::TcpStream) -> bool {
     }
 }
 
-fn two_at_once_are_told() {
-    let Some(hosts) = Hosts::try_new("two_at_once_are_told") else {
+fn a_second_proxy_of_an_interface_is_rejected() {
+    let Some(hosts) = Hosts::try_new("a_second_proxy_of_an_interface_is_rejected") else {
         return;
     };
     let first = Daemon::start(&hosts.proxy, &split(""));
@@ -160,15 +165,10 @@ fn of_two_started_together_one_serves() {
                 Daemon::spawn(&hosts.proxy, folder, &split(""), &[])
             })
             .collect();
-        let until = Instant::now() + TIMEOUT;
-        let loser = loop {
-            let ended = |d: &mut Daemon| d.child.try_wait().expect("known").is_some();
-            if let Some(i) = both.iter_mut().position(ended) {
-                break i;
-            }
-            assert!(Instant::now() < until, "both go on");
-            std::thread::sleep(Duration::from_millis(5));
-        };
+        let loser = testing::wait_for("the end of one", || {
+            let ended = |d: &mut Daemon| d.child.try_wait().expect("a child").is_some();
+            both.iter_mut().position(ended)
+        });
         let loser = both.remove(loser);
         let mut winner = both.remove(0);
         assert!(
@@ -185,8 +185,8 @@ fn of_two_started_together_one_serves() {
     }
 }
 
-fn an_upgrade_refuses_nobody() {
-    let Some(hosts) = Hosts::try_new("an_upgrade_refuses_nobody") else {
+fn an_upgrade_refuses_no_connection() {
+    let Some(hosts) = Hosts::try_new("an_upgrade_refuses_no_connection") else {
         return;
     };
     let mut old = Daemon::start(&hosts.proxy, &split(""));
@@ -256,8 +256,8 @@ fn an_upgrade_refuses_nobody() {
     assert!(status["counters"]["accepted"].as_u64() > before);
 }
 
-fn a_reload_changes_rules_and_refuses_nonsense() {
-    let Some(hosts) = Hosts::try_new("a_reload_changes_rules_and_refuses_nonsense") else {
+fn a_reload_changes_rules_and_rejects_invalid_files() {
+    let Some(hosts) = Hosts::try_new("a_reload_changes_rules_and_rejects_invalid_files") else {
         return;
     };
     let daemon = Daemon::start(&hosts.proxy, &split(""));
@@ -287,7 +287,7 @@ fn a_reload_changes_rules_and_refuses_nonsense() {
     ] {
         write_config(&daemon.folder, &nonsense);
         daemon.signal(Signal::HUP);
-        daemon.wait_until("it has said so", || daemon.log().contains(said));
+        daemon.wait_until("it has logged that", || daemon.log().contains(said));
     }
     assert_eq!(daemon.status()["state"], "running");
 }
@@ -316,7 +316,6 @@ fn privileges_are_given_up() {
         assert_eq!(field(set), kept & own, "{set}");
     }
     assert_eq!(field("NoNewPrivs:"), 1);
-    std::thread::sleep(Duration::from_millis(10));
     transfer(&hosts, 5_422);
     assert_eq!(daemon.count("accepted"), 1);
 }

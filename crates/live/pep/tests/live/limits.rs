@@ -5,10 +5,9 @@ use crate::support::radio::{Radio, report};
 use crate::support::traffic::{TIMEOUT, accept, connect, receive, send};
 use crate::support::{CLIENT, Hosts};
 use crate::{Test, server_at, split};
-use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub const TESTS: &[Test] = &[
     (
@@ -35,18 +34,15 @@ pub const TESTS: &[Test] = &[
         "a_client_that_vanishes_is_noticed",
         a_client_that_vanishes_is_noticed,
     ),
-    (
-        "a_radio_that_stalls_for_ten_seconds_goes_on",
-        a_radio_that_stalls_for_ten_seconds_goes_on,
-    ),
+    ("a_radio_that_stalls_goes_on", a_radio_that_stalls_goes_on),
     (
         "a_storm_of_connections_passes",
         a_storm_of_connections_passes,
     ),
 ];
 
-/// Resident memory of the daemon, bytes, of its own and as sockets' buffers cannot show.
-fn own_memory(pid: u32) -> u64 {
+/// Resident anonymous memory of the daemon, bytes: without sockets' buffers.
+fn anonymous_memory(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
     let line = status.lines().find_map(|l| l.strip_prefix("RssAnon:"));
     let kib = line.and_then(|l| l.trim().split(' ').next()?.parse::<u64>().ok());
@@ -68,31 +64,25 @@ fn a_client_that_never_reads_fills_nothing() {
         pairs.push((near, far));
         sent.push(0);
     }
-    // servers push until nothing moves for a second
-    let mut quiet = 0;
-    while quiet < 100 {
-        let before: usize = sent.iter().sum();
+    // servers push: what waits grows, up to the bound and never beyond; each empty pipe may take a little
+    // whatever the bound
+    let (mut looks, mut is_filled) = (0, false);
+    testing::wait_until("something waits, and nothing more is taken", || {
+        let mut moved = 0;
         for ((_, far), sent) in pairs.iter().zip(&mut sent) {
             let mut far: &TcpStream = far;
             while let Ok(n) = far.write(&[0; 65_536]) {
                 *sent += n;
+                moved += n;
             }
         }
-        quiet = if sent.iter().sum::<usize>() == before {
-            quiet + 1
-        } else {
-            0
-        };
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let waiting = daemon.status()["waiting_bytes"].as_u64().expect("a number");
-    // each empty pipe may take a little whatever the bound
-    assert!(waiting <= 2_000_000 + 8 * 65_536, "{waiting} bytes wait");
-    assert!(
-        waiting > 100_000,
-        "{waiting} bytes wait: the test fills nothing"
-    );
-    assert!(own_memory(daemon.child.id()) < 40_000_000);
+        let waiting = daemon.status()["waiting_bytes"].as_u64().expect("a number");
+        assert!(waiting <= 2_000_000 + 8 * 65_536, "{waiting} bytes wait");
+        is_filled |= waiting > 100_000;
+        looks = if moved == 0 { looks + 1 } else { 0 };
+        is_filled && looks >= 100
+    });
+    assert!(anonymous_memory(daemon.child.id()) < 40_000_000);
     // a reader that comes late gets everything, in order of the flow it reads
     let (near, far) = pairs.remove(0);
     far.set_nonblocking(false).expect("set");
@@ -108,20 +98,31 @@ fn slow_and_silent_servers_are_waited_for() {
     let Some(hosts) = Hosts::try_new("slow_and_silent_servers_are_waited_for") else {
         return;
     };
-    let daemon = Daemon::start(&hosts.proxy, &split("[limits]\nidle = \"3 s\"\n"));
+    const LIMIT: Duration = Duration::from_secs(4);
+    let daemon = Daemon::start(&hosts.proxy, &split("[limits]\nidle = \"4 s\"\n"));
     let (address, listener) = server_at(&hosts, 5_302);
-    let near = connect(&hosts.client, address).expect("connected");
-    let (far, _) = accept(&listener);
-    // five bytes, each long after the last: together longer than the limit of silence
-    for _ in 0..5 {
-        std::thread::sleep(Duration::from_secs(1));
-        (&far).write_all(b"x").expect("sent");
-        (&near)
-            .read_exact(&mut [0])
-            .expect("it comes at once, uncorked");
+    // a byte now and then, together for longer than the limit of silence; where this machine itself is
+    // silent for half of it, the connection may rightly have ended: once more
+    loop {
+        let near = connect(&hosts.client, address).expect("connected");
+        let (far, _) = accept(&listener);
+        let timeouts = daemon.count("idle_timeouts");
+        let (start, mut last, mut longest) = (Instant::now(), Instant::now(), Duration::ZERO);
+        let mut is_open = true;
+        while is_open && start.elapsed() < LIMIT + LIMIT / 4 {
+            std::thread::sleep(LIMIT / 16);
+            // a byte arrives by itself, uncorked
+            is_open = (&far).write_all(b"x").is_ok() && (&near).read_exact(&mut [0]).is_ok();
+            longest = longest.max(last.elapsed());
+            last = Instant::now();
+        }
+        if longest < LIMIT / 2 {
+            assert!(is_open, "silent for at most {longest:?}");
+            assert_eq!(daemon.status()["connections"], 1);
+            assert_eq!(daemon.count("idle_timeouts"), timeouts);
+            return;
+        }
     }
-    assert_eq!(daemon.status()["connections"], 1);
-    assert_eq!(daemon.count("idle_timeouts"), 0);
 }
 
 fn silence_beyond_the_limit_ends() {
@@ -213,14 +214,13 @@ fn a_client_that_vanishes_is_noticed() {
     let _near = connect(&hosts.client, address).expect("connected");
     let (mut far, _) = accept(&listener);
     hosts.client.sh("ip link set c0 down");
-    assert!(far.read(&mut [0]).is_err(), "the server is told");
+    assert!(far.read(&mut [0]).is_err(), "the server's connection ends");
     daemon.wait_until("it is counted", || daemon.count("resets") == 1);
     assert_eq!(daemon.status()["connections"], 0);
 }
 
-fn a_radio_that_stalls_for_ten_seconds_goes_on() {
-    const STALL: Duration = Duration::from_secs(10);
-    let Some(hosts) = Hosts::try_new("a_radio_that_stalls_for_ten_seconds_goes_on") else {
+fn a_radio_that_stalls_goes_on() {
+    let Some(hosts) = Hosts::try_new("a_radio_that_stalls_goes_on") else {
         return;
     };
     let folder = tempfile::tempdir().expect("a folder");
@@ -251,24 +251,23 @@ fn a_radio_that_stalls_for_ten_seconds_goes_on() {
         "nft 'add table inet stall; add chain inet stall every { type filter hook prerouting \
          priority -300; policy drop; }'",
     );
-    std::thread::sleep(Duration::from_secs(1));
-    let before = state();
-    std::thread::sleep(STALL - Duration::from_secs(1));
-    let after = state();
-    let down = |status: &Value| status["counters"]["bytes_down"].as_u64().expect("a number");
-    let still = down(&after) - down(&before);
-    assert!(
-        still < 2_000_000,
-        "{still} bytes went into a radio that stands still"
-    );
-    let waiting = after["waiting_bytes"].as_u64().expect("a number");
-    let buffered = after["control"]["ues"][0]["buffered_bytes"].as_u64();
-    // a pipe, what a socket takes and has not sent, and the receive buffer with what the kernel adds
-    assert!(
-        waiting < 2_000_000 && buffered < Some(11_000_000),
-        "{after}"
-    );
-    assert_eq!(after["connections"], 1);
+    // until nothing moves for 200 looks: a pipe, what a socket takes and has not sent, and the receive
+    // buffer with what the kernel adds are full then, and never hold more
+    let (mut looks, mut last) = (0, 0);
+    testing::wait_until("nothing moves", || {
+        let status = state();
+        let waiting = status["waiting_bytes"].as_u64().expect("a number");
+        let buffered = status["control"]["ues"][0]["buffered_bytes"].as_u64();
+        assert!(
+            waiting < 2_000_000 && buffered < Some(11_000_000),
+            "{status}"
+        );
+        let down = status["counters"]["bytes_down"].as_u64().expect("a number");
+        looks = if down == last { looks + 1 } else { 0 };
+        last = down;
+        looks >= 200
+    });
+    assert_eq!(state()["connections"], 1);
     hosts.client.sh("nft delete table inet stall");
     assert_eq!(receiver.join().expect("an end").expect("received"), BYTES);
     sender.join().expect("an end").expect("sent");

@@ -14,12 +14,9 @@ mod lifecycle;
 mod limits;
 mod transparent;
 
+use libtest_mimic::{Arguments, Trial};
 use std::net::{SocketAddr, TcpListener};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::time::Instant;
 
 /// A test's name and body.
 type Test = (&'static str, fn());
@@ -36,7 +33,7 @@ fn tests() -> Vec<Test> {
     .concat()
 }
 
-/// A configuration of the transparent mode without a look at the radio.
+/// A configuration of the transparent mode without radio reports.
 fn split(more: &str) -> String {
     format!(
         "control = \"split\"\n{}{more}",
@@ -55,49 +52,12 @@ fn main() -> ExitCode {
     if arguments.first().is_some_and(|a| a == "daemon") {
         return support::run_daemon(&arguments[1..]);
     }
-    let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with('-')).collect();
-    let is_wanted = |name: &str| filters.is_empty() || filters.iter().any(|f| name.contains(*f));
-    let wanted: Vec<Test> = tests()
-        .into_iter()
-        .filter(|(name, _)| is_wanted(name))
-        .collect();
-    if arguments.iter().any(|a| a == "--list") {
-        for (name, _) in wanted {
-            println!("{name}: test");
-        }
-        return ExitCode::SUCCESS;
-    }
-    match run(wanted) {
-        0 => ExitCode::SUCCESS,
-        failed => {
-            eprintln!("{failed} tests failed");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-/// Tests at the same time: most of them wait for something.
-const AT_ONCE: usize = 3;
-
-/// Gives the number of those that failed.
-fn run(tests: Vec<Test>) -> usize {
-    let (queue, failed) = (Mutex::new(tests.into_iter()), AtomicUsize::new(0));
-    let next = || queue.lock().expect("no panic").next();
-    std::thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
-            scope.spawn(|| {
-                while let Some((name, test)) = next() {
-                    let began = Instant::now();
-                    let is_ok = catch_unwind(AssertUnwindSafe(test)).is_ok();
-                    let said = if is_ok { "ok" } else { "FAILED" };
-                    println!(
-                        "test {name} ... {said} ({:.1} s)",
-                        began.elapsed().as_secs_f64()
-                    );
-                    failed.fetch_add(usize::from(!is_ok), Relaxed);
-                }
-            });
-        }
-    });
-    failed.into_inner()
+    let trial = |(name, test): Test| {
+        Trial::test(name, move || {
+            test();
+            Ok(())
+        })
+    };
+    let trials = tests().into_iter().map(trial).collect();
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

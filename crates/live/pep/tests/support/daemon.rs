@@ -4,7 +4,6 @@ use super::Namespace;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A running proxy.
@@ -118,17 +117,9 @@ impl Daemon {
             .unwrap_or_else(|| panic!("no counter {counter}"))
     }
 
-    /// Waits for something that must come.
+    /// Waits for a condition; what the daemon has logged is printed where it does not come about.
     pub fn wait_until(&self, what: &str, condition: impl Fn() -> bool) {
-        let until = Instant::now() + Duration::from_secs(20);
-        while !condition() {
-            assert!(
-                Instant::now() < until,
-                "waited in vain until {what}\n{}",
-                self.log()
-            );
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        testing::wait_until(what, condition);
     }
 
     /// Sends a signal.

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 /// Nothing here waits longer: a hang is a failure.
-pub const TIMEOUT: Duration = Duration::from_secs(20);
+pub const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// A listener in a namespace.
 pub fn listen(host: &Namespace, address: SocketAddr) -> TcpListener {
@@ -30,7 +30,7 @@ pub fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     (stream, peer)
 }
 
-/// Bytes that tell their place: what is lost, repeated or moved shows.
+/// Bytes that depend on their position: what is lost, repeated or moved is detected.
 pub fn pattern(start: usize, length: usize) -> Vec<u8> {
     (start..start + length)
         .map(|i| (i as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0])

@@ -7,7 +7,6 @@ use crate::support::{
 };
 use serde_json::{Value, json};
 use std::net::{TcpStream, UdpSocket};
-use std::time::Duration;
 
 pub const TESTS: &[Test] = &[
     (
@@ -20,8 +19,8 @@ pub const TESTS: &[Test] = &[
         bad_configurations_end_with_2,
     ),
     (
-        "a_path_without_its_interface_is_told_once",
-        a_path_without_its_interface_is_told_once,
+        "a_path_without_its_interface_is_logged_once",
+        a_path_without_its_interface_is_logged_once,
     ),
     (
         "the_server_follows_a_new_address",
@@ -77,7 +76,7 @@ fn several_clients_have_addresses_of_their_own() {
         all.iter().any(|connection| connection["peer"] == name)
     };
     server.wait_until("both are there", || named("one") && named("two"));
-    hosts.server.sh("ping -c 2 -i 0.2 -W 2 10.99.0.2");
+    hosts.server.sh("ping -c 2 -i 0.2 -W 60 10.99.0.2");
     // a client's kernel sends some by itself, from link-local addresses
     let before = total(&server.status(), "spoofed_packets");
     // the second client's address through the first one's tunnel, which has the route
@@ -103,8 +102,11 @@ fn a_wrong_key_is_refused() {
     assert_eq!(server.status()["connections"], json!([]));
     for daemon in [&server, &client] {
         let said = format!("{}{}", daemon.log(), daemon.status());
-        assert!(!said.contains(crate::support::KEY), "a key was told");
-        assert!(!said.contains(crate::support::OTHER_KEY), "a key was told");
+        assert!(!said.contains(crate::support::KEY), "a key was printed");
+        assert!(
+            !said.contains(crate::support::OTHER_KEY),
+            "a key was printed"
+        );
     }
 }
 
@@ -135,17 +137,16 @@ fn bad_configurations_end_with_2() {
     assert!(!left.contains("t0"), "nothing was changed: {left}");
 }
 
-fn a_path_without_its_interface_is_told_once() {
-    let Some(hosts) = Hosts::try_new("a_path_without_its_interface_is_told_once") else {
+fn a_path_without_its_interface_is_logged_once() {
+    let Some(hosts) = Hosts::try_new("a_path_without_its_interface_is_logged_once") else {
         return;
     };
     let config = client_config("", &one_path("")).replace("\"a\"\nremote", "\"a9\"\nremote");
     let client = Daemon::start(&hosts.client, "client", &config);
-    let told = || client.log().matches("path cannot be opened").count();
-    client.wait_until("it is told", || told() > 0);
-    // it is tried every 2 s
-    std::thread::sleep(Duration::from_secs(3));
-    assert_eq!(told(), 1, "{}", client.log());
+    let again = || client.log().matches("path still cannot be opened").count();
+    client.wait_until("two further attempts", || again() >= 2);
+    let warnings = client.log().matches("path cannot be opened").count();
+    assert_eq!(warnings, 1, "{}", client.log());
     assert!(client.log().contains("No such device"), "{}", client.log());
 }
 
@@ -158,7 +159,7 @@ fn the_server_follows_a_new_address() {
     let client = Daemon::start(&hosts.client, "client", &client_config("", &one_path("")));
     client.wait_for_paths(1);
     let address = format!("{SERVER}:5001");
-    let bytes = 100_000_000;
+    let bytes = 30_000_000;
     hosts.shape("a", 200);
     let _sender = serve(&hosts.server, &address, bytes);
     let before = server.path(0)["remote"].clone();
@@ -175,10 +176,9 @@ fn the_server_follows_a_new_address() {
          add chain ip nat o {{ type filter hook output priority -300; }}; \
          add rule ip nat o oifname a udp dport 45000 udp dport set {port}'"
     );
-    let got = download(&hosts.client, &address, bytes, || {
+    download(&hosts.client, &address, bytes, || {
         hosts.server.sh(&forget);
     });
-    println!("a new address: longest gap {:?}", got.gap);
     let after = server.path(0)["remote"].clone();
     assert_ne!(before, after);
     assert!(
@@ -232,9 +232,11 @@ fn marks_go_through() {
         "nft 'add table ip seen; add chain ip seen i { type filter hook input priority 0; }; \
          add rule ip seen i iifname t0 ip ecn ce counter'",
     );
-    hosts.client.sh("ping -Q 2 -c 3 -i 0.2 -W 2 10.99.0.1");
-    let seen = hosts.server.sh("nft list table ip seen");
-    assert!(seen.contains("packets 3 "), "{seen}");
+    hosts.client.sh("ping -Q 2 -c 3 -i 0.2 -W 60 10.99.0.1");
+    testing::wait_until("all three are marked inside too", || {
+        let seen = hosts.server.sh("nft list table ip seen");
+        seen.contains("packets 3 ")
+    });
 }
 
 fn paths_may_be_ipv6() {
@@ -302,7 +304,7 @@ fn a_server_that_comes_back_is_found() {
     download(&hosts.client, &address, 1_000_000, || {});
     let tcp = hosts.client.enter(|| {
         let at = "10.1.0.1:6511".parse().expect("an address");
-        TcpStream::connect_timeout(&at, Duration::from_secs(2))
+        TcpStream::connect_timeout(&at, testing::HANG_LIMIT)
     });
-    assert!(tcp.is_ok(), "TCP carriers are heard at the same port");
+    assert!(tcp.is_ok(), "TCP carriers are accepted at the same port");
 }

@@ -76,7 +76,7 @@ fn radio_reports_reach_the_path_of_their_ue() {
     let client = Daemon::start(&hosts.client, "client", &client_config("", &two_paths("")));
     client.wait_for_paths(2);
     // nobody is there to report yet, and the tunnel works
-    hosts.client.sh("ping -c 1 -W 2 10.99.0.1");
+    hosts.client.sh("ping -c 1 -W 60 10.99.0.1");
     assert_eq!(server.status()["reports_connected"], false);
 
     let listener = UnixListener::bind(&socket).expect("bound");

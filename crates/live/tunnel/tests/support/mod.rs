@@ -120,14 +120,9 @@ impl Hosts {
         hosts
     }
 
-    /// None, with a word on stderr, where this process may not make any.
+    /// None, and the test recorded as skipped, where this process may not make any.
     pub fn try_new(test: &str) -> Option<Self> {
-        if rustix::process::geteuid().is_root() {
-            Some(Self::new())
-        } else {
-            eprintln!("skipped: {test} needs root");
-            None
-        }
+        testing::has_root(test).then(Self::new)
     }
 
     /// Gives both directions of a wire a rate in Mbit/s.
@@ -139,7 +134,7 @@ impl Hosts {
         }
     }
 
-    /// Cuts a wire without a word: nothing arrives any more.
+    /// Cuts a wire: nothing arrives any more, and no error is sent.
     pub fn cut(&self, wire: &str) {
         for host in [&self.client, &self.server] {
             host.sh(&format!(
@@ -229,15 +224,7 @@ impl Daemon {
     }
 
     pub fn wait_until(&self, what: &str, is_so: impl Fn() -> bool) {
-        let until = Instant::now() + Duration::from_secs(20);
-        while !is_so() {
-            assert!(
-                Instant::now() < until,
-                "{what}: not within 20 s\n{}",
-                self.log()
-            );
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        testing::wait_until(what, is_so);
     }
 
     /// Waits until so many paths of its first connection are up.
@@ -261,7 +248,7 @@ impl Drop for Daemon {
     }
 }
 
-/// A server that hears at both wires, in IPv4 and IPv6.
+/// A server that listens at both wires, in IPv4 and IPv6.
 pub fn server_config(more: &str) -> String {
     format!(
         "listen = [\"0.0.0.0:6511\", \"[::]:6511\"]\n{more}\n\
@@ -307,7 +294,7 @@ pub struct Download {
     pub gap: Duration,
 }
 
-/// A TCP server that sends so many bytes to whoever connects.
+/// A TCP server that sends so many bytes to the first client.
 pub fn serve(host: &Namespace, address: &str, bytes: usize) -> std::thread::JoinHandle<()> {
     let address: SocketAddr = address.parse().expect("an address");
     let listener = host.enter(|| TcpListener::bind(address)).expect("bound");
@@ -339,7 +326,7 @@ pub fn download(
     host.enter(move || {
         let mut stream = connect(address);
         stream
-            .set_read_timeout(Some(Duration::from_secs(20)))
+            .set_read_timeout(Some(testing::HANG_LIMIT))
             .expect("set");
         let (mut got, mut gap, mut half) = (0, Duration::ZERO, Some(at));
         let mut buffer = vec![0; 65_536];
@@ -365,16 +352,11 @@ pub fn download(
     })
 }
 
-/// Connects, patiently.
+/// Connects, as soon as the address can be reached.
 fn connect(address: SocketAddr) -> TcpStream {
-    let until = Instant::now() + Duration::from_secs(10);
-    loop {
-        match TcpStream::connect_timeout(&address, Duration::from_secs(3)) {
-            Ok(stream) => return stream,
-            Err(error) => assert!(Instant::now() < until, "{address}: {error}"),
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    testing::wait_for("a connection", || {
+        TcpStream::connect_timeout(&address, Duration::from_secs(3)).ok()
+    })
 }
 
 /// What this program does as `PROGRAM daemon ROLE FILE`: it is an end of the tunnel.
