@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   skip     a test that cannot run here: printed, recorded for the summary, a failure under CI
+//!   port     a free port that stays free until a server listens there
 //!   wait     polls a condition up to a hang limit
 //! ```
 //!
@@ -9,8 +10,10 @@
 //! asserts nothing about how fast anything is.
 #![forbid(unsafe_code)]
 
+mod port;
 mod skip;
 mod wait;
 
+pub use port::free_port;
 pub use skip::{Missing, has_root, skip};
 pub use wait::{HANG_LIMIT, wait_for, wait_until};

@@ -15,6 +15,8 @@ pub enum Missing<'a> {
     Root,
     /// A program that `make setup` installs, by its name.
     Program(&'a str),
+    /// A program that `make setup` does not install, by its name.
+    Optional(&'a str),
     /// A feature of the kernel, by its name.
     Kernel(&'a str),
     /// Files that the repository does not contain, by what names them.
@@ -34,6 +36,7 @@ impl fmt::Display for Missing<'_> {
         match self {
             Self::Root => f.write_str("needs root"),
             Self::Program(name) => write!(f, "needs the program {name} (make setup installs it)"),
+            Self::Optional(name) => write!(f, "needs the program {name} (optional)"),
             Self::Kernel(feature) => write!(f, "needs a kernel with {feature}"),
             Self::Data(name) => write!(f, "needs {name}"),
         }
@@ -80,6 +83,7 @@ mod tests {
     fn ci_has_to_provide_root_and_programs() {
         assert!(Missing::Root.is_required_in_ci());
         assert!(Missing::Program("tshark").is_required_in_ci());
+        assert!(!Missing::Optional("helm").is_required_in_ci());
         assert!(!Missing::Kernel("struct_ops").is_required_in_ci());
         assert!(!Missing::Data("BRIMFUL_TRACES").is_required_in_ci());
     }

@@ -31,8 +31,7 @@ fn what_cannot_be_attached_is_told_in_a_line() {
 
 #[test]
 fn it_is_attached_until_a_signal_detaches_it() {
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: attaching needs root");
+    if !testing::has_root("it_is_attached_until_a_signal_detaches_it") {
         return;
     }
     let place = Place::new();

@@ -120,7 +120,10 @@ fn a_full_disk_ends_in_an_error_and_leaves_nothing() {
     let place = Place::new().with("s.toml", WIRE);
     let disk = place.path("disk");
     let Some(_mount) = Mount::new(&disk, "16k") else {
-        eprintln!("SKIPPED: a file system cannot be mounted here (needs root)");
+        testing::skip(
+            "a_full_disk_ends_in_an_error_and_leaves_nothing",
+            testing::Missing::Root,
+        );
         return;
     };
     for command in [
@@ -142,7 +145,7 @@ fn a_trace_is_whole_or_not_there() {
     let place = Place::new();
     let disk = place.path("disk");
     let Some(_mount) = Mount::new(&disk, "8k") else {
-        eprintln!("SKIPPED: a file system cannot be mounted here (needs root)");
+        testing::skip("a_trace_is_whole_or_not_there", testing::Missing::Root);
         return;
     };
     let run = place.run(&super::trace::generate("disk/t.trace", "600 s"));
@@ -162,7 +165,7 @@ fn an_interrupted_run_leaves_nothing() {
         .command(&["run", "s.toml", "--repeats", "50", "--out", "o"])
         .spawn()
         .expect("the command starts");
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    testing::wait_until("the folder is begun", || place.names().len() > 1);
     let id = child.id().to_string();
     let status = Command::new("kill")
         .args(["-INT", &id])
@@ -182,7 +185,7 @@ fn an_interruption_that_comes_twice_at_once_leaves_nothing_either() {
         .command(&["run", "s.toml", "--repeats", "50", "--out", "o"])
         .spawn()
         .expect("the command starts");
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    testing::wait_until("the folder is begun", || place.names().len() > 1);
     let id = child.id().to_string();
     // two different signals, because two equal ones may be merged into one
     let status = Command::new("sh")

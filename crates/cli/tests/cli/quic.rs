@@ -5,7 +5,6 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
 
 /// A server that is ended with the test.
 struct Serving(Child);
@@ -76,11 +75,9 @@ fn a_client_that_is_refused_takes_its_leave() {
     assert_eq!(got.code, Some(1), "{got:?}");
     assert!(got.stderr.contains("more than the server gives"), "{got:?}");
     assert_eq!(status(metrics)["connections_total"], 1);
-    let gone = (0..250).any(|_| {
-        std::thread::sleep(Duration::from_millis(20));
+    testing::wait_until("the connection is closed", || {
         status(metrics)["connections"] == 0
     });
-    assert!(gone, "{}", status(metrics));
 }
 
 #[test]

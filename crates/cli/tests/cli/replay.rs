@@ -55,9 +55,8 @@ fn recording_changes_no_result() {
 }
 
 #[test]
-fn what_the_kernel_was_told_in_the_lab_the_cores_decide_the_same_in_the_simulator() {
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: a recording of the lab needs root");
+fn a_recording_of_the_lab_is_decided_alike_in_the_simulator() {
+    if !testing::has_root("a_recording_of_the_lab_is_decided_alike_in_the_simulator") {
         return;
     }
     let place = place();

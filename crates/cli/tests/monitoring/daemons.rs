@@ -2,12 +2,14 @@
 
 use crate::namespaces::{Namespace, forward};
 use std::fs;
-use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+pub use testing::free_port;
+use testing::wait_for;
 
 /// A program that ends with the test.
 pub struct Process {
@@ -50,30 +52,12 @@ pub struct Target {
     pub address: String,
 }
 
-/// A TCP port that is free now.
-pub fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("its address").port()
-}
-
 fn brimful() -> Command {
     Command::new(env!("CARGO_BIN_EXE_brimful"))
 }
 
 fn quiet(command: &mut Command) -> &mut Command {
     command.stdout(Stdio::null()).stderr(Stdio::null())
-}
-
-/// Waits until something is there.
-fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let since = Instant::now();
-    while since.elapsed() < Duration::from_secs(30) {
-        if let Some(found) = look() {
-            return found;
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
-    panic!("no {what} within 30 s");
 }
 
 /// A cell, its proxy, and downloads by curl on its UE.

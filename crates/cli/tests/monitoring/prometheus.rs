@@ -24,7 +24,9 @@ pub fn program(name: &str) -> Option<PathBuf> {
 /// GET of a path at an address; `None` if nothing answers, or not with 200.
 pub fn get(address: &str, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
-    stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+    stream
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .ok()?;
     write!(
         stream,
         "GET {path} HTTP/1.0\r\nHost: {address}\r\nConnection: close\r\n\r\n"
@@ -76,7 +78,7 @@ impl Prometheus {
         let process = Process::start(&mut command);
         let since = Instant::now();
         while get(&address, "/-/ready").is_none_or(|body| !body.contains("Ready")) {
-            assert!(since.elapsed() < Duration::from_secs(30), "no Prometheus");
+            assert!(since.elapsed() < Duration::from_secs(120), "no Prometheus");
             std::thread::sleep(Duration::from_millis(50));
         }
         Self {

@@ -26,13 +26,18 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Whether a program is there; says that the test is skipped if not.
+/// Whether a program is there; records that the test is skipped if not.
 fn has(program: &str, test: &str) -> bool {
     let found = std::env::var_os("PATH").is_some_and(|path| {
         std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
     });
     if !found {
-        eprintln!("skipped: {test} needs {program}");
+        // the others are installed by `make setup`
+        let missing = match program {
+            "cargo-deb" | "helm" | "systemd-analyze" => testing::Missing::Optional(program),
+            _ => testing::Missing::Program(program),
+        };
+        testing::skip(test, missing);
     }
     found
 }
@@ -216,8 +221,7 @@ fn units_are_good() {
 #[test]
 fn the_package_installs_upgrades_and_purges() {
     let test = "the_package_installs_upgrades_and_purges";
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: {test} needs root");
+    if !testing::has_root(test) {
         return;
     }
     if !has("cargo-deb", test) || !has("dpkg-deb", test) || !has("unshare", test) {

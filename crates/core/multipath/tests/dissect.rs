@@ -257,7 +257,8 @@ fn hex(bytes: &[u8]) -> String {
 /// Both readings of each packet are the same.
 fn compare(name: &str, packets: &[Sent]) {
     if let Some(why) = tshark_is_missing() {
-        println!("SKIPPED: {name}: {why}");
+        eprintln!("{why}");
+        testing::skip(name, testing::Missing::Program("tshark 4.4"));
         return;
     }
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);

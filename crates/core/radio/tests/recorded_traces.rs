@@ -14,13 +14,19 @@ use units::{BitRate, Bytes, Duration, Instant, Prb};
 /// changes). A relative one counts from the workspace.
 fn folder() -> Option<PathBuf> {
     let Some(named) = option_env!("BRIMFUL_TRACES") else {
-        eprintln!("SKIPPED: BRIMFUL_TRACES is not set to the folder of recorded traces");
+        testing::skip(
+            "the tests of recorded traces",
+            testing::Missing::Data("BRIMFUL_TRACES"),
+        );
         return None;
     };
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let folder = workspace.join(named);
     if !folder.is_dir() {
-        eprintln!("SKIPPED: BRIMFUL_TRACES is {named}, which is no folder");
+        testing::skip(
+            "the tests of recorded traces",
+            testing::Missing::Data("BRIMFUL_TRACES"),
+        );
         return None;
     }
     Some(folder)

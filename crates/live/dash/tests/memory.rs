@@ -4,7 +4,7 @@
 use dash::{About, Access, Client, Dash, Event, Feed, Kind, Server, Source, Target, World};
 use std::time::Duration;
 
-const TIMEOUT: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Bytes of memory that this process has in use.
 fn memory() -> u64 {

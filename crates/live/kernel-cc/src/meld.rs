@@ -194,7 +194,7 @@ mod tests {
         match Meld::load(Config::new(variant, Bytes::new(1_448))) {
             Ok(meld) => Some(meld),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                eprintln!("skipped: loading a congestion control needs root: {error}");
+                testing::skip("loading a BPF congestion control", testing::Missing::Root);
                 None
             }
             Err(error) => panic!("{error}"),

@@ -249,12 +249,18 @@ fn trace_drive_runs_on_the_traces_that_come_with_brimful() {
 fn trace_drive_runs_on_recorded_traces_of_every_format() {
     // as the variable was when the tests were built; a relative path counts from the workspace
     let Some(named) = option_env!("BRIMFUL_TRACES") else {
-        eprintln!("SKIPPED: BRIMFUL_TRACES is not set to the folder of recorded traces");
+        testing::skip(
+            "trace_drive_runs_on_recorded_traces_of_every_format",
+            testing::Missing::Data("BRIMFUL_TRACES"),
+        );
         return;
     };
     let folder = root().join(named);
     if !folder.is_dir() {
-        eprintln!("SKIPPED: BRIMFUL_TRACES is {named}, which is no folder");
+        testing::skip(
+            "trace_drive_runs_on_recorded_traces_of_every_format",
+            testing::Missing::Data("BRIMFUL_TRACES"),
+        );
         return;
     }
     for (name, is_log) in [

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-const TIMEOUT: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// A daemon's server, whose own answer is `mine`.
 fn daemon(measure: impl FnMut(&mut Sample) + Send + 'static) -> (Arc<Hosted>, SocketAddr) {

@@ -41,7 +41,7 @@ impl Kernel {
         let object = match open.load() {
             Ok(object) => object,
             Err(error) if error.kind() == libbpf_rs::ErrorKind::PermissionDenied => {
-                eprintln!("skipped: loading a program needs root: {error}");
+                testing::skip("loading a BPF program", testing::Missing::Root);
                 return None;
             }
             Err(error) => panic!("{error:#}"),

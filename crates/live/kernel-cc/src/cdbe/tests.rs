@@ -13,10 +13,9 @@ fn unique() -> String {
     format!("bcdbe_{:x}_{number}", std::process::id())
 }
 
-/// An address that nobody listens at.
+/// An address without a listener.
 fn free_address() -> SocketAddr {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a listener");
-    listener.local_addr().expect("bound")
+    (Ipv4Addr::LOCALHOST, testing::free_port()).into()
 }
 
 /// Attached to this process's cgroup for one port; none, and said so, without the rights.
@@ -33,7 +32,7 @@ fn attached(roles: Roles, port: u16, mode: Mode, name: &str) -> Option<Attached>
     match Attached::attach(&plan) {
         Ok(attached) => Some(attached),
         Err(AttachError::NotPermitted) => {
-            eprintln!("skipped: attaching programs needs root");
+            testing::skip("attaching BPF programs", testing::Missing::Root);
             None
         }
         Err(error) => panic!("{error}"),

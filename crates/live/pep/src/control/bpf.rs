@@ -207,7 +207,7 @@ mod tests {
         match Kernel::load() {
             Ok(kernel) => Some(kernel),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                eprintln!("skipped: loading a congestion control needs root: {error}");
+                testing::skip("loading a BPF congestion control", testing::Missing::Root);
                 None
             }
             Err(error) => panic!("{error}"),

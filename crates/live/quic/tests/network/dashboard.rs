@@ -6,7 +6,7 @@ use quic::Config;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-const TIMEOUT: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_are_shown_with_melds_decisions_and_their_ue() {

@@ -145,10 +145,9 @@ async fn samples_and_qlog_tell_of_the_connection() {
     server.close().await;
     // the last line is written when the connection has ended
     let lines = || std::fs::read_to_string(&stats).expect("the samples");
-    for _ in 0..100 {
-        if lines().contains("\"closed\"") {
-            break;
-        }
+    let start = std::time::Instant::now();
+    while !lines().contains("\"closed\"") {
+        assert!(start.elapsed() < testing::HANG_LIMIT, "{}", lines());
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     let last: Value = lines()

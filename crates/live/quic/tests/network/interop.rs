@@ -12,7 +12,10 @@ async fn aioquic_downloads_from_a_meld_server_what_is_there() {
         "/../../../target/aioquic/bin/python"
     );
     if !Path::new(python).exists() {
-        eprintln!("SKIPPED: {python} is missing; `make setup` installs aioquic");
+        testing::skip(
+            "aioquic_downloads_from_a_meld_server_what_is_there",
+            testing::Missing::Program("aioquic"),
+        );
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");

@@ -5,7 +5,7 @@ use super::recording::reports;
 use dash::{Client, Target, View};
 use std::time::Duration;
 
-const TIMEOUT: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cells_and_ues_are_shown_as_reports_tell_of_them() {
@@ -27,7 +27,8 @@ async fn cells_and_ues_are_shown_as_reports_tell_of_them() {
         assert!(is_told(&view), "{view:#?}");
         view
     });
-    for report in reports(3_000) {
+    // as many as it takes until the viewer has everything
+    for report in reports(30_000) {
         if watching.is_finished() {
             break;
         }
@@ -39,9 +40,11 @@ async fn cells_and_ues_are_shown_as_reports_tell_of_them() {
     assert_eq!(view.entities("ue"), ues.into());
     let used = view.value("cell 1", "utilisation").expect("a share");
     assert!((0.0..=1.0).contains(&used), "{used}");
-    // an NR carrier of 51 PRBs, 30 kHz, one layer
+    // an NR carrier of 51 PRBs, 30 kHz, one layer: at most 14 symbols of 12 subcarriers a PRB and slot, 8 bits
+    // each at a code rate of 948/1024
+    let most = 51.0 * 14.0 * 12.0 * 8.0 * 948.0 / 1024.0 * 2_000.0;
     let capacity = view.value("cell 1", "capacity_bps").expect("checked");
-    assert!((1e6..200e6).contains(&capacity), "{capacity}");
+    assert!(capacity > 0.0 && capacity <= most, "{capacity} of {most}");
     for (metric, most) in [("prb", 51.0), ("cqi", 15.0), ("queue_bytes", 1e6)] {
         let value = view.value("10.45.0.2", metric).expect(metric);
         assert!((0.0..=most).contains(&value), "{metric} {value}");

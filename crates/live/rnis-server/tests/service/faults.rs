@@ -3,7 +3,7 @@
 use crate::common::{NETWORK, report, rest, secure_rest, until, usual, world};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::{TcpSocket, TcpStream};
 use units::Streams;
 
 /// How long the end of a connection is waited for.
@@ -12,9 +12,7 @@ const TIMEOUT: Duration = Duration::from_secs(90);
 #[tokio::test(flavor = "multi_thread")]
 async fn random_bytes_to_every_port_change_nothing() {
     // a port that is free now, for the source that listens
-    let free = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let bridge = free.local_addr().expect("its address");
-    drop(free);
+    let bridge = std::net::SocketAddr::from(([127, 0, 0, 1], testing::free_port()));
     let tables = format!(
         "[[source]]\nname = \"bridge\"\nkind = \"flexric\"\nurl = \"tcp:{bridge}\"\nlisten = true\n\
          [[cell]]\nid = 1\nprb = 106\n[unix]\npath = \"{{folder}}/radio.sock\"\n\

@@ -6,16 +6,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
+use testing::free_port;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep};
 
 const TIMEOUT: Duration = Duration::from_secs(120);
-
-/// A port that is free now.
-fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("its address").port()
-}
 
 /// A process with all that it starts, in a process group that ends with it.
 struct Group(Child);

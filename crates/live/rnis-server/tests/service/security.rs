@@ -158,16 +158,23 @@ async fn tokens_are_given_for_credentials_only() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_ends() {
-    let rest = rest().replace("[http]", "[http]\ntoken-lifetime = \"1 s\"");
+    let rest = rest().replace("[http]", "[http]\ntoken-lifetime = \"4 s\"");
     let world = world("", &rest).await;
     let client = world.client("all").await;
     assert_eq!(client.get("/rni/v2/subscriptions").await.status, 200);
-    tokio::time::sleep(std::time::Duration::from_millis(1_010)).await;
-    client.get("/rni/v2/subscriptions").await.problem(401);
+    let start = std::time::Instant::now();
+    loop {
+        let answer = client.get("/rni/v2/subscriptions").await;
+        if answer.status == 401 {
+            break;
+        }
+        assert!(start.elapsed() < testing::HANG_LIMIT, "still valid");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn too_many_requests_are_told_when_to_come_back() {
+async fn too_many_requests_get_a_retry_after() {
     let rest = rest().replace("rate = 100000", "rate = 0.5\nburst = 3");
     let world = world("", &rest).await;
     // the token took one of the address's three

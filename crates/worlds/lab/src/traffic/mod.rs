@@ -225,9 +225,8 @@ app = { kind = "continuous" }
     }
 
     #[test]
-    fn a_connection_has_the_ecn_that_its_flow_asks_for() {
-        if !rustix::process::geteuid().is_root() {
-            eprintln!("skipped: needs root");
+    fn a_connection_has_the_ecn_of_its_flow() {
+        if !testing::has_root("a_connection_has_the_ecn_of_its_flow") {
             return;
         }
         let experiment = experiment(TWO);
