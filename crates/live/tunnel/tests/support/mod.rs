@@ -17,7 +17,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::TempDir;
 use tunnel::{Config, Role, Start, TunnelError};
 
@@ -287,13 +287,6 @@ fn byte(at: usize) -> u8 {
     (at as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0]
 }
 
-/// What a download showed.
-pub struct Download {
-    pub mbps: f64,
-    /// Longest time without a byte.
-    pub gap: Duration,
-}
-
 /// A TCP server that sends so many bytes to the first client.
 pub fn serve(host: &Namespace, address: &str, bytes: usize) -> std::thread::JoinHandle<()> {
     let address: SocketAddr = address.parse().expect("an address");
@@ -316,26 +309,18 @@ pub fn serve(host: &Namespace, address: &str, bytes: usize) -> std::thread::Join
 }
 
 /// Downloads so many bytes and compares each; `at` is called once when half has come.
-pub fn download(
-    host: &Namespace,
-    address: &str,
-    bytes: usize,
-    at: impl FnOnce() + Send,
-) -> Download {
+pub fn download(host: &Namespace, address: &str, bytes: usize, at: impl FnOnce() + Send) {
     let address: SocketAddr = address.parse().expect("an address");
     host.enter(move || {
         let mut stream = connect(address);
         stream
             .set_read_timeout(Some(testing::HANG_LIMIT))
             .expect("set");
-        let (mut got, mut gap, mut half) = (0, Duration::ZERO, Some(at));
+        let (mut got, mut half) = (0, Some(at));
         let mut buffer = vec![0; 65_536];
-        let began = Instant::now();
-        let mut last = began;
         while got < bytes {
             let n = stream.read(&mut buffer).expect("bytes keep coming");
             assert!(n > 0, "it ended after {got} of {bytes} bytes");
-            gap = gap.max(last.elapsed());
             for (i, value) in buffer[..n].iter().enumerate() {
                 assert_eq!(*value, byte(got + i), "byte {}", got + i);
             }
@@ -345,11 +330,8 @@ pub fn download(
             {
                 at();
             }
-            last = Instant::now();
         }
-        let mbps = bytes as f64 * 8.0 / began.elapsed().as_secs_f64() / 1e6;
-        Download { mbps, gap }
-    })
+    });
 }
 
 /// Connects, as soon as the address can be reached.
