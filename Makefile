@@ -1,6 +1,6 @@
 # Two commands do everything: `make demo` and `make test`. Both install what is missing.
 .DEFAULT_GOAL := help
-.PHONY: help setup build web web-test python python-test wheel demo lab-demo tunnel-demo test fmt-check lint bench soak reproduce reproduce-lab properties fuzz traces book clean
+.PHONY: help setup build web web-test python python-test wheel demo lab-demo tunnel-demo test fmt-check lint doc deny bench bench-lab soak reproduce reproduce-lab properties fuzz traces book clean
 
 CARGO ?= cargo
 BRIMFUL := target/release/brimful
@@ -16,7 +16,14 @@ export PATH := $(CALLER_HOME)/.cargo/bin:$(PATH)
 AS_CALLER := sudo -u $(SUDO_USER) -H env PATH="$(PATH)"
 endif
 endif
-# Real radio traces for the tests that use them; they are skipped, aloud, where unset.
+# The compiler that rust-toolchain.toml pins; where that one is not installed and a stable one is, the latter.
+PINNED := $(shell sed -n 's/^channel = "\(.*\)"/\1/p' rust-toolchain.toml)
+ifeq ($(shell rustup toolchain list 2>/dev/null | grep -c '^$(PINNED)'),0)
+ifneq ($(shell rustup toolchain list 2>/dev/null | grep -c '^stable'),0)
+export RUSTUP_TOOLCHAIN ?= stable
+endif
+endif
+# Real radio traces for the tests that use them; they are skipped, with the reason in the summary, where unset.
 ifneq ($(wildcard ../shared/traces),)
 export BRIMFUL_TRACES ?= $(abspath ../shared/traces)
 endif
@@ -49,17 +56,21 @@ build: web  ## the program: target/release/brimful
 demo: build  ## the main job on a shipped trace: without and with RAN-aware flow control
 	@scripts/demo
 
-test: setup web fmt-check lint  ## all tests
-	$(CARGO) test --workspace --locked
-	@scripts/web test
-	@scripts/web browser
-	@scripts/python test-built
+test: setup web fmt-check  ## all tests, with clippy: prints the slowest and what was skipped
+	@scripts/test
+
+lint: setup web  ## clippy, warnings denied, without tests (make test lints what it compiles)
+	$(CARGO) clippy --workspace --no-deps --all-targets --locked -- -D warnings
+
+doc: setup web  ## the API documentation of our crates, warnings denied
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --document-private-items
+
+deny: setup  ## licences, bans and sources of all dependencies by cargo-deny (advisories: CONTRIBUTING.md)
+	@scripts/setup --deny
+	cargo-deny --all-features check licenses bans sources
 
 fmt-check: setup
 	$(CARGO) fmt --all --check
-
-lint: setup
-	$(CARGO) clippy --workspace --no-deps --all-targets --locked -- -D warnings
 
 lab-demo: build  ## as root: curl and ping through an emulated 4G cell, without and with the proxy
 	@BRIMFUL=$(BRIMFUL) scripts/lab-demo
@@ -75,6 +86,9 @@ bench: build  ## speed on this machine: the simulator, the queues, and as root t
 	$(CARGO) bench --locked -p lab --bench real_time
 	$(CARGO) bench --locked -p pep --bench relay -- --record
 	$(CARGO) bench --locked -p tunnel --bench throughput -- --record
+
+bench-lab: build  ## as root: what the real kernel does in real time, with intervals: docs/results/lab-claims.md
+	@scripts/bench-lab $(BENCH_LAB_ARGS)
 
 soak: setup  ## as root: the proxy under all kinds of traffic for SOAK_MINUTES (30); nothing may grow
 	SOAK_MINUTES=$(or $(SOAK_MINUTES),30) $(CARGO) bench --locked -p pep --bench relay -- --soak
@@ -95,7 +109,7 @@ reproduce-lab: build  ## as root, half an hour: RAPID's testbed on the kernel, t
 properties: setup  ## the property tests, PROPTEST_CASES (2000) cases each, drawn anew
 	PROPTEST_CASES=$(or $(PROPTEST_CASES),2000) $(CARGO) test --workspace --locked --lib --bins
 	PROPTEST_CASES=$(or $(PROPTEST_CASES),2000) $(CARGO) test --locked \
-		$(addprefix -p ,queue radio ran rapid rnis cc@0.1.0 sim scenario) --test '*'
+		$(addprefix -p ,queue radio ran rapid rnis cc@0.2.0 sim scenario) --test '*'
 
 fuzz: setup  ## every fuzz target for a minute (nightly features by RUSTC_BOOTSTRAP)
 	@scripts/fuzz

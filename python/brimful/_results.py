@@ -6,15 +6,22 @@ import html
 import json
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import pyarrow as pa
 
 from brimful import _core
+from brimful._lab import FolderComparison, FolderOutcome
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
+
+#: A point that has run: here, or in the lab by the program.
+Outcome: TypeAlias = "_core.Outcome | FolderOutcome"
+#: Variants that have run, likewise.
+Compared: TypeAlias = "_core.Compared | FolderComparison"
 
 
 def _frame_pandas(table: pa.Table) -> pd.DataFrame:
@@ -33,7 +40,7 @@ class Result:
     Tables are made when they are first asked for, and share their memory with Arrow.
     """
 
-    def __init__(self, outcome: _core.Outcome) -> None:
+    def __init__(self, outcome: Outcome) -> None:
         self._outcome = outcome
 
     @cached_property
@@ -148,7 +155,7 @@ def _html_table(title: str, head: tuple[str, ...], rows: Iterable[tuple[str, ...
 class Comparison:
     """Variants of a scenario with the same seeds; ratios refer to the first."""
 
-    def __init__(self, compared: _core.Compared) -> None:
+    def __init__(self, compared: Compared) -> None:
         self._compared = compared
 
     @cached_property

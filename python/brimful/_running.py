@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
-from brimful import _core, _queue, custom
+from brimful import _core, _lab, _queue, custom
 from brimful._core import RunError, ScenarioError
 from brimful._document import NAME, Document, document
-from brimful._lab import lab_program
 from brimful._queue import QueueFactory
 from brimful.custom import Factory, Scheduler, scheduler_factory
-from brimful._results import Comparison, Reproduction, Result
+from brimful._results import Compared, Comparison, Outcome, Reproduction, Result
 
 #: A file, or a dict with the same keys.
 Scenario: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any]"
@@ -64,7 +63,13 @@ def run(
     Raises `ScenarioError` for what the command line refuses, `RunError` for a run that fails.
     """
     source = Source.of(scenario, set, seed, repeats, trace)
-    outcomes = source.told(lambda: _core.run(source.settings, how(threads, out, progress, controllers, queues, scheduler, world, lab_scale)))
+    scale = _whole("lab_scale", lab_scale, 1, 2**32 - 1)
+    made = how(threads, out, progress, controllers, queues, scheduler)
+    outcomes: Sequence[Outcome]
+    if _lab.is_lab(world, controllers, queues, scheduler):
+        outcomes = source.told(lambda: _lab.run(source.settings, made, scale))
+    else:
+        outcomes = source.told(lambda: _core.run(source.settings, made))
     results = [Result(outcome) for outcome in outcomes]
     return results[0] if len(results) == 1 and not results[0].axes else results
 
@@ -94,9 +99,13 @@ def compare(
     axes = [(key, [text(value, key) for value in _values(key, vary[key])]) for key in vary]
     if not axes:
         raise ScenarioError("nothing to compare: give vary={KEY: [A, B, ...]}")
-    compared = source.told(
-        lambda: _core.compare(source.settings, axes, how(threads, out, progress, controllers, queues, scheduler, world, lab_scale))
-    )
+    scale = _whole("lab_scale", lab_scale, 1, 2**32 - 1)
+    made = how(threads, out, progress, controllers, queues, scheduler)
+    compared: Compared
+    if _lab.is_lab(world, controllers, queues, scheduler):
+        compared = source.told(lambda: _lab.compare(source.settings, axes, made, scale))
+    else:
+        compared = source.told(lambda: _core.compare(source.settings, axes, made))
     return Comparison(compared)
 
 
@@ -219,14 +228,10 @@ def how(
     controllers: Mapping[str, Factory] | None = None,
     queues: Mapping[str, QueueFactory] | None = None,
     scheduler: type[Scheduler] | None = None,
-    world: str = "sim",
-    lab_scale: int | None = None,
 ) -> dict[str, Any]:
     """How runs are made, as the core takes it."""
     return {
         "threads": _whole("threads", threads, 1, 2**32),
-        "lab": lab_program(world, controllers, queues, scheduler),
-        "lab_scale": _whole("lab_scale", lab_scale, 1, 2**32 - 1),
         "out": None if out is None else os.fspath(out),
         "command": ["python", *sys.argv],
         "note": _note,

@@ -7,13 +7,12 @@ use crate::watching::Watching;
 use ::reproduce::{Choice, File, Plan, SYSTEMS};
 use pyo3::prelude::*;
 use runner::{
-    Engine, Error, Finished, Lab, Origin, OutputFolder, Runner, Setting, Stop, VERSION, World,
-    check_seeds, combinations, label, single, write,
+    Engine, Error, Finished, Origin, OutputFolder, Setting, Stop, VERSION, World, check_seeds,
+    combinations, label, single, write,
 };
 use scenario::{Overrides, Point, RunResult, Summary};
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// A scenario and what is changed of it.
 #[derive(FromPyObject)]
@@ -74,10 +73,6 @@ impl Source {
 #[pyo3(from_item_all)]
 pub(crate) struct How {
     threads: Option<NonZeroUsize>,
-    /// The `brimful` program for runs in the lab; none: the simulator.
-    lab: Option<PathBuf>,
-    /// What the lab divides rates, sizes and buffers by; none: what this machine needs.
-    lab_scale: Option<NonZeroU32>,
     out: Option<PathBuf>,
     /// What the manifest says was called.
     command: Vec<String>,
@@ -90,38 +85,16 @@ pub(crate) struct How {
 }
 
 impl How {
-    const fn world(&self) -> World {
-        match self.lab {
-            None => World::Sim,
-            Some(_) => World::Lab,
-        }
-    }
-
-    /// Checks that the lab can run the points, and passes the notes on once each, before anything runs.
-    fn check(&self, py: Python<'_>, points: &[Point]) -> PyResult<()> {
-        let fitted = match self.lab {
-            None => Vec::new(),
-            Some(_) => py
-                .detach(|| Lab::fitted(self.lab_scale, points))
-                .map_err(raised)?,
-        };
-        let of_lab = fitted.iter().flat_map(|fitted| &fitted.notes);
+    /// Passes the notes on once each, before anything runs.
+    fn pass_notes(&self, py: Python<'_>, points: &[Point]) -> PyResult<()> {
         let mut passed: Vec<&str> = Vec::new();
-        for note in points.iter().flat_map(|point| &point.notes).chain(of_lab) {
+        for note in points.iter().flat_map(|point| &point.notes) {
             if !passed.contains(&note.as_str()) {
                 self.note.call1(py, (note,))?;
                 passed.push(note);
             }
         }
         Ok(())
-    }
-
-    /// Makes the runs.
-    fn runner(&self, py: Python<'_>) -> Arc<dyn Runner> {
-        match &self.lab {
-            None => self.own.runner(py),
-            Some(program) => Arc::new(Lab::new(program).scaled(self.lab_scale)),
-        }
     }
 
     /// Runs all points without the interpreter; `keep` makes of the results what is asked for,
@@ -138,7 +111,7 @@ impl How {
             None => None,
         };
         let watching = Watching::new(progress);
-        let runner = self.runner(py);
+        let runner = self.own.runner(py);
         // the callable belongs to this thread, which waits without the interpreter
         py.detach(move || {
             let work = || {
@@ -162,14 +135,12 @@ impl How {
 #[pyfunction]
 pub(crate) fn run(py: Python<'_>, source: Source, how: How) -> PyResult<Vec<Outcome>> {
     let points = py.detach(|| source.load(&[])).map_err(raised)?;
-    how.check(py, &points)?;
+    how.pass_notes(py, &points)?;
     how.make(py, &points, |runs, folder| {
         let finished: Vec<Finished> = points
             .iter()
             .zip(runs)
-            .map(|(point, runs)| {
-                Finished::new(label(&point.axes), how.world(), point.clone(), runs)
-            })
+            .map(|(point, runs)| Finished::new(label(&point.axes), World::Sim, point.clone(), runs))
             .collect();
         if let Some(folder) = folder {
             let settings = source.changes();
@@ -208,14 +179,14 @@ pub(crate) fn compare(
         Ok((variants, points))
     };
     let (variants, points) = py.detach(load).map_err(raised)?;
-    how.check(py, &points)?;
+    how.pass_notes(py, &points)?;
     how.make(py, &points, |runs, folder| {
         let finished: Vec<Finished> = variants
             .iter()
             .zip(&points)
             .zip(runs)
             .map(|((settings, point), runs)| {
-                Finished::new(label(settings), how.world(), point.clone(), runs)
+                Finished::new(label(settings), World::Sim, point.clone(), runs)
             })
             .collect();
         if let Some(folder) = folder {
@@ -269,7 +240,7 @@ pub(crate) fn reproduce(py: Python<'_>, selection: Selection, how: How) -> PyRes
     let plan = py.detach(|| Plan::new(system, &choice));
     let plan = plan.map_err(|error| raised(Error::input(&error)))?;
     let points = plan.points().to_vec();
-    how.check(py, &points)?;
+    how.pass_notes(py, &points)?;
     how.make(py, &points, |runs, folder| {
         let outcome = plan.finish(runs, VERSION);
         if let Some(folder) = folder {

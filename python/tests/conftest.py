@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,27 @@ def wired() -> dict[str, Any]:
         "link": {"rate": "20 Mbit/s", "buffer": "100 kB"},
         "flow": {"bulk": {"app": {"kind": "continuous"}}},
     }
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Records a skipped test in the file that BRIMFUL_SKIPPED names."""
+    record = os.environ.get("BRIMFUL_SKIPPED")
+    if report.skipped and record and isinstance(report.longrepr, tuple):
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        with open(record, "a") as file:
+            file.write(f"{report.nodeid}\t{reason}\n")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Under CI=true a skip of a test that could have run is a failure."""
+    report = yield
+    if report.skipped and os.environ.get("CI") == "true" and isinstance(report.longrepr, tuple):
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        if not reason.startswith(("needs data", "needs a kernel", "Python 3.10 ")):
+            report.outcome = "failed"
+            report.longrepr = f"{reason}: CI=true does not allow that skip"
+    return report
 
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -17,7 +17,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def short(wired: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """A download that ends by itself, and the program beside this package."""
     monkeypatch.setenv("BRIMFUL", str(BRIMFUL))
-    flow = {"bulk": {"app": {"kind": "download", "size": "500 kB"}}}
+    flow = {"bulk": {"app": {"kind": "bulk", "size": "500 kB"}}}
     return {**wired, "duration": "60 s", "repeats": 1, "flow": flow}
 
 
@@ -27,6 +27,7 @@ def test_a_run_in_the_lab_has_the_form_of_one_in_the_simulator(short: dict[str, 
     sim = brimful.run(short)
     assert isinstance(lab, brimful.Result) and isinstance(sim, brimful.Result)
     assert lab.summary["world"] == "lab" and sim.summary["world"] == "sim"
+    assert lab.summary["scenario"] == sim.summary["scenario"]
     assert set(sim.summary) <= set(lab.summary)
     assert lab.flows.schema == sim.flows.schema
     # every byte of the download has arrived, however long it took
@@ -46,6 +47,8 @@ def test_what_the_lab_cannot_do_is_rejected_before_anything_runs(
 ) -> None:
     with pytest.raises(brimful.ScenarioError, match="expected 'sim' or 'lab'"):
         brimful.run(short, world="live")
+    with pytest.raises(brimful.ScenarioError, match="<scenario>|rttt"):
+        brimful.run({**short, "path": {"rttt": "20 ms"}}, world="lab")
     with pytest.raises(brimful.ScenarioError, match="takes no controllers"):
         brimful.run(short, world="lab", controllers={"fast": brimful.Controller})
     monkeypatch.setenv("BRIMFUL", "/bin/true")

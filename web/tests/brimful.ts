@@ -11,7 +11,7 @@ export const ROOT = resolve(import.meta.dirname ?? new URL(".", import.meta.url)
 export const WORK = join(ROOT, "web/test-results/work");
 export const RESULTS = join(WORK, "results");
 
-export const BRIMFUL = process.env.BRIMFUL ?? join(ROOT, "target/debug/brimful");
+export const BRIMFUL = process.env.BRIMFUL ?? join(ROOT, "target/ci/brimful");
 
 /** 200 flows of 100 users. */
 export const MANY = join(ROOT, "scenarios/rapid/many-ues.toml");

@@ -4,9 +4,10 @@
 use crate::args::World;
 use crate::commands::tell;
 use crate::failure::Failure;
+use crate::lab_runner::Lab;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
-use runner::{Engine, Lab, Runner, Simulator, Stop, Watch};
+use runner::{Engine, Runner, Simulator, Stop, Watch};
 use scenario::{Observers, Point, RunResult};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};

@@ -205,7 +205,7 @@ fn failure(error: lab::Error, experiment: &Experiment) -> Failure {
             complain(&format!("error: {error}"));
             Failure::Command(code)
         }
-        None => runner::lab_error(&error, experiment).into(),
+        None => crate::lab_runner::lab_error(&error, experiment).into(),
     }
 }
 

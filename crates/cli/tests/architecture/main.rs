@@ -108,7 +108,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("dash", &["rnis", "radio", "config-file"]),
     ("report", &["units", "scenario"]),
     ("reproduce", &["units", "rnis", "rapid", "scenario"]),
-    ("runner", &["rapid", "report", "scenario", "sim", "lab"]),
+    ("runner", &["rapid", "report", "scenario", "sim"]),
     ("testing", &[]),
     (
         "rnis-server",
@@ -341,4 +341,20 @@ fn cores_name_no_clock_socket_environment_or_global_randomness() {
         }
     }
     assert!(files > 300, "only {files} files were read");
+}
+
+/// The compiler that the workspace is built and tested with is the oldest that it promises to build with
+/// (docs/semver.md): a test run is the test of that promise.
+#[test]
+fn the_pinned_compiler_is_the_stated_msrv() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let value_of = |file: &str, key: &str| {
+        let text = fs::read_to_string(root.join(file)).expect(file);
+        let line = text.lines().find_map(|line| line.strip_prefix(key));
+        let value = line.unwrap_or_else(|| panic!("no {key} in {file}"));
+        value.trim_matches(|c: char| " =\"".contains(c)).to_owned()
+    };
+    let stated = value_of("Cargo.toml", "rust-version");
+    let pinned = value_of("rust-toolchain.toml", "channel");
+    assert_eq!(pinned, format!("{stated}.0"));
 }

@@ -2,7 +2,7 @@
 //! the Python package have in common.
 //!
 //! ```text
-//!   [Point] --Engine, threads--> Runner::run_one (Simulator, Lab, or the caller's)
+//!   [Point] --Engine, threads--> Runner::run_one (Simulator here; the lab is the command's)
 //!                 |                         |
 //!        Watch: progress,             [RunResult] --> Finished: summary
 //!        interruption                                    |-> Comparison (variants, seed by seed)
@@ -19,7 +19,6 @@ mod comparison;
 mod engine;
 mod error;
 mod folder;
-mod lab;
 mod record;
 mod results;
 mod simulator;
@@ -28,7 +27,6 @@ pub use comparison::{Comparison, MAX_VARIANTS, Variant, check_seeds, combination
 pub use engine::{Engine, Quiet, RUN_THREAD, Runner, Stop, Watch};
 pub use error::{Error, message};
 pub use folder::{OutputFolder, default_path};
-pub use lab::{Lab, lab_error};
 pub use record::Recorder;
 pub use results::{Finished, Origin, World, axes_json, json, label, line, pretty, report, write};
 pub use simulator::{Simulator, drive};

@@ -1,7 +1,7 @@
 //! One run in the lab: this machine's kernel and real programs behind an emulated radio.
 
-use crate::{Error, Runner, Stop, message};
 use lab::Fitted;
+use runner::{Error, Runner, Stop, message};
 use scenario::{Experiment, Observers, Point, RunResult};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::time::Instant;
 /// Makes runs in the lab, one after the other unless the user asks for more: a large experiment needs
 /// the machine for itself. It needs root.
 #[derive(Clone, Debug)]
-pub struct Lab {
+pub(crate) struct Lab {
     program: PathBuf,
     record: Option<PathBuf>,
     scale: Option<NonZeroU32>,
@@ -18,9 +18,8 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// `program` is the `brimful` program, whose daemons run in the lab's hosts. A bare name is looked up
-    /// in `PATH`.
-    pub fn new(program: impl Into<PathBuf>) -> Self {
+    /// `program` is the `brimful` program, whose daemons run in the lab's hosts.
+    pub(crate) fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
             record: None,
@@ -31,14 +30,14 @@ impl Lab {
 
     /// Divides rates, sizes and buffers by `scale`, or (none) by what this machine needs to keep up.
     #[must_use]
-    pub fn scaled(self, scale: Option<NonZeroU32>) -> Self {
+    pub(crate) fn scaled(self, scale: Option<NonZeroU32>) -> Self {
         Self { scale, ..self }
     }
 
     /// Records the inputs and decisions of the proxy's allocator in the one run. Several runs would
     /// write over one another.
     #[must_use]
-    pub fn recording(self, file: &Path) -> Self {
+    pub(crate) fn recording(self, file: &Path) -> Self {
         Self {
             record: Some(file.to_owned()),
             ..self
@@ -47,7 +46,7 @@ impl Lab {
 
     /// Passes the runs' samples to these observers as they are made.
     #[must_use]
-    pub fn observed(self, observers: Observers) -> Self {
+    pub(crate) fn observed(self, observers: Observers) -> Self {
         Self { observers, ..self }
     }
 
@@ -56,7 +55,10 @@ impl Lab {
     ///
     /// # Errors
     /// [`Error::Input`] for the first that the lab cannot run: nothing has run then.
-    pub fn fitted(scale: Option<NonZeroU32>, points: &[Point]) -> Result<Vec<Fitted>, Error> {
+    pub(crate) fn fitted(
+        scale: Option<NonZeroU32>,
+        points: &[Point],
+    ) -> Result<Vec<Fitted>, Error> {
         let experiments = points.iter().map(|point| &point.experiment);
         experiments
             .map(|experiment| lab::check(experiment, scale).map_err(|e| lab_error(&e, experiment)))
@@ -88,7 +90,7 @@ impl Runner for Lab {
 }
 
 /// An error of the lab as bad input or a failed run, with the experiment's name.
-pub fn lab_error(error: &lab::Error, experiment: &Experiment) -> Error {
+pub(crate) fn lab_error(error: &lab::Error, experiment: &Experiment) -> Error {
     let text = format!("{}: {}", experiment.name, message(error));
     match error.is_input() {
         true => Error::Input(text),
