@@ -88,7 +88,7 @@ fn shell(arguments: &ShellArgs) -> Result<(), Failure> {
         let problem = format!("--server: {} is not a folder", folder.display());
         return Err(Failure::Input(anyhow!(problem)));
     }
-    let failed = |error| failure(error, &experiment);
+    let failed = |error: lab::Error| failure(&error, &experiment);
     let fitted = lab::check_shell(&experiment, arguments.lab_scale).map_err(failed)?;
     if !arguments.quiet {
         tell(fitted.notes.iter());
@@ -192,8 +192,8 @@ fn exit_code(status: ExitStatus) -> u8 {
     u8::try_from(code.unwrap_or(1)).unwrap_or(1)
 }
 
-fn failure(error: lab::Error, experiment: &Experiment) -> Failure {
-    let code = match &error {
+fn failure(error: &lab::Error, experiment: &Experiment) -> Failure {
+    let code = match error {
         lab::Error::Command { source, .. } => match source.kind() {
             io::ErrorKind::NotFound => Some(127),
             _ => Some(126),
@@ -205,7 +205,7 @@ fn failure(error: lab::Error, experiment: &Experiment) -> Failure {
             complain(&format!("error: {error}"));
             Failure::Command(code)
         }
-        None => crate::lab_runner::lab_error(&error, experiment).into(),
+        None => crate::lab_runner::lab_error(error, experiment).into(),
     }
 }
 
