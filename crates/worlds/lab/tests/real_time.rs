@@ -103,7 +103,7 @@ fn every_application_does_its_part() {
     assert_eq!(delivered("up"), 2_000_000);
     assert_eq!(delivered("short"), 4 * 20_000);
     // a page a second, and as many whole ones as were loaded
-    let pages = flow(&result, "web").load_time.count as u64;
+    let pages = flow(&result, "web").load_time.count;
     assert!((1..=10).contains(&pages), "{pages} pages");
     assert!(delivered("web") >= pages * 100_000);
     assert_eq!(flow(&result, "short").load_time.count, 4);
