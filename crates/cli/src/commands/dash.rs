@@ -124,10 +124,10 @@ pub(crate) fn run(arguments: &DashArgs) -> Result<(), Failure> {
 
 /// That nothing is said of a scenario where there is none.
 fn check_unused(arguments: &DashArgs) -> Result<(), Failure> {
-    let is_said =
+    let is_given =
         !arguments.set.is_empty() || arguments.seed.is_some() || arguments.trace.is_some();
-    // what is missing is told by whoever opens it
-    match is_said && arguments.path.exists() {
+    // what is missing is printed by whoever opens it
+    match is_given && arguments.path.exists() {
         false => Ok(()),
         true => Err(Failure::Input(anyhow!(
             "{}: --set, --seed and --trace are for a scenario file, and this is none",

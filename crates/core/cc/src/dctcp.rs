@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn rfc_8257_3_3_step_6_alpha_forgets_a_sixteenth_each_round_trip() {
+    fn rfc_8257_3_3_step_6_alpha_decays_by_a_sixteenth_each_round_trip() {
         let mut bench = Bench::new(INITIAL_ALPHA);
         for k in 1..=40 {
             bench.round(0);

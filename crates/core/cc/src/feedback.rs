@@ -58,7 +58,7 @@ pub struct Feedback {
 pub struct RateView {
     /// The report as it is used.
     pub used: RateReport,
-    /// Reports that were beyond what is believed of one.
+    /// Reports that were beyond what is accepted of one.
     pub bounded: u64,
     /// The pacing gain.
     pub gain: f64,

@@ -1,10 +1,10 @@
-//! What a congestion controller is told of the radio: one UE's part of a radio report, in the terms
+//! What a congestion controller is reported of the radio: one UE's part of a radio report, in the terms
 //! that transports reckon in.
 
 use rnis::{LinkQuality, McsTable, RadioReport, UeReport};
 use units::{Bytes, Duration, Instant, Prb};
 
-/// HARQ processes of LTE FDD (TS 36.213 table 7-1), and of sources that do not tell the radio
+/// HARQ processes of LTE FDD (TS 36.213 table 7-1), and of sources that do not send_report the radio
 /// technology: fewer processes make consumers more careful.
 const LTE_HARQ_PROCESSES: u8 = 8;
 /// HARQ processes of NR (TS 38.214 5.1: up to 16).

@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_no_entries_say_where() {
+    fn errors_of_lines_name_the_line() {
         let error = Entry::decode(b"{\"cell\":1,\"at\":5,\"event\":\"no\"}").expect_err("unknown");
         assert!(error.to_string().contains("unknown variant"), "{error}");
         let long = vec![b' '; MAX_LINE_BYTES + 1];

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_and_late_reports_are_refused_and_a_restart_is_told() {
+    fn repeated_and_late_reports_are_rejected_and_a_restart_is_detected() {
         let mut vetter = vetter();
         assert!(vetter.vet(report(1_000_000)).is_ok());
         assert!(matches!(

@@ -1,4 +1,4 @@
-//! Writes what the allocators are told and what they answer to a file ([`rapid::recording`]).
+//! Writes what the allocators are measured and what they answer to a file ([`rapid::recording`]).
 //!
 //! The control thread hands entries over and never waits for the disk: a recording that cannot keep
 //! up, or has reached its limit, ends, and the log says so. What was written until then is whole and

@@ -88,19 +88,19 @@ pub(crate) fn read(source: &Source, brokers: Option<BrokerReader>, sink: &Report
 
 fn read_socket(path: &Path, sink: &ReportSink) {
     let source = path.display();
-    let mut was_told = false;
+    let mut was_logged = false;
     while !sink.is_closed() {
         match UnixStream::connect(path) {
             Ok(stream) => {
                 tracing::info!(%source, "radio reports: connected");
-                was_told = false;
+                was_logged = false;
                 sink.connected(true);
                 read_stream(stream, sink);
                 sink.connected(false);
                 tracing::warn!(%source, "radio reports: lost");
             }
-            Err(error) if !was_told => {
-                was_told = true;
+            Err(error) if !was_logged => {
+                was_logged = true;
                 tracing::warn!(%source, %error, "radio reports: no source yet, trying on");
             }
             Err(_) => {}

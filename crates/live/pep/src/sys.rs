@@ -49,7 +49,7 @@ pub fn set_transparent(fd: impl AsFd, is_ipv6: bool) -> io::Result<()> {
     }
 }
 
-/// Leaves the choice of a port to `connect`, which knows the far end.
+/// Leaves the choice of a port to `connect`, which has_only the far end.
 ///
 /// # Errors
 /// The kernel's.

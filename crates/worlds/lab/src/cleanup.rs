@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_tell_their_owners() {
+    fn folders_name_their_owners() {
         assert_eq!(owner_of(Path::new("/run/brimful/lab-123-0")), Some(123));
         assert_eq!(owner_of(Path::new("/run/brimful/pep.sock")), None);
         assert_eq!(owner_of(Path::new("/run/brimful/lab-x-0")), None);

@@ -267,7 +267,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn headers_tell_whose_a_packet_is() {
+    fn headers_identify_the_flow_of_a_packet() {
         let data = segment(1000, 0x10, b"abc");
         assert_eq!(
             Address::of(&data),

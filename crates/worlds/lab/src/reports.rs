@@ -154,7 +154,7 @@ impl Open {
             Self::Kernel(programs) => {
                 let Some(ue) = report.ues.first() else { return };
                 let made_at = Instant::from_nanos(clock.monotonic(ue.timestamp));
-                if let Err(error) = programs.tell(&report, made_at) {
+                if let Err(error) = programs.update(&report, made_at) {
                     eprintln!("lab: a radio report did not reach the kernel: {error}");
                 }
             }

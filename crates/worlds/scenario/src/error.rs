@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_word_is_proposed_and_a_far_one_is_not() {
+    fn the_nearest_word_is_proposed_and_a_distant_one_is_not() {
         assert_eq!(nearest("rttt", ["rate", "rtt", "buffer"]), Some("rtt"));
         assert_eq!(nearest("MiB", ["kB", "MB", "GB"]), Some("MB"));
         assert_eq!(nearest("Cubik", ["cubic", "bbr"]), Some("cubic"));
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn words_make_a_sentence() {
+    fn words_make_one_sentence() {
         assert_eq!(either([]), "nothing");
         assert_eq!(either(["a"]), "\"a\"");
         assert_eq!(either(["a", "b", "c"]), "\"a\", \"b\" or \"c\"");

@@ -360,7 +360,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_full_disk_is_told_and_leaves_nothing() {
+    fn a_full_disk_is_an_error_and_leaves_nothing() {
         let place = tempfile::tempdir().expect("a folder");
         let target = place.path().join("result");
         let folder = ResultFolder::create(&target).expect("writable");

@@ -61,7 +61,7 @@ fn the_good_one_is_accepted() {
 }
 
 #[test]
-fn a_knob_that_sets_an_unknown_key_although_nobody_turns_it() {
+fn a_knob_that_sets_an_unknown_key_is_an_error_unused() {
     let with_knob = |key: &str| refused(&format!("{GOOD}[knobs.x]\nsets = [\"{key}\"]\n"));
     says(
         &with_knob("path.rt"),
@@ -76,7 +76,7 @@ fn a_knob_that_sets_an_unknown_key_although_nobody_turns_it() {
 }
 
 #[test]
-fn a_kind_without_keys_says_so() {
+fn a_kind_without_keys_is_named_in_the_error() {
     says(
         &with_line(16, "app = { kind = \"continuous\", size = \"1 MB\" }"),
         "16:30",
@@ -271,7 +271,7 @@ fn unknown_names() {
 }
 
 #[test]
-fn ecn_is_off_unless_the_flow_says_otherwise() {
+fn ecn_is_off_unless_the_flow_sets_it() {
     let ecn = |lines: &str| {
         let text = GOOD.replace("cc = \"cubic\"", lines);
         let points = load_str(&text, &Overrides::default()).expect("valid");

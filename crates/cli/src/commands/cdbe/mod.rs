@@ -111,7 +111,7 @@ fn attach(arguments: &AttachArgs) -> Result<(), Failure> {
     served?;
     complain(&format!(
         "detached; {}",
-        told(&counts.map_err(Failure::run)?)
+        printed(&counts.map_err(Failure::run)?)
     ));
     Ok(())
 }
@@ -168,7 +168,7 @@ fn serve(
     let wait = core::time::Duration::from_nanos(every.map_or(u64::MAX, Duration::as_nanos).max(1));
     loop {
         match signals.recv_timeout(wait) {
-            Ok(SIGUSR1) => complain(&told(&attached.counts().map_err(Failure::run)?)),
+            Ok(SIGUSR1) => complain(&printed(&attached.counts().map_err(Failure::run)?)),
             Ok(_) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
             Err(RecvTimeoutError::Timeout) => {
                 let counts = attached.counts().map_err(Failure::run)?;
@@ -178,7 +178,7 @@ fn serve(
     }
 }
 
-fn told(counts: &Counts) -> String {
+fn printed(counts: &Counts) -> String {
     format!(
         "clients: {} connections ({} to servers without CDBE), {} reports ({} found no room); \
          servers: {} connections, {} reports ({} beyond what was delivered), {} fell back to BBR",

@@ -64,7 +64,7 @@ const MAX_FLIGHT_PER_DELIVERED: u64 = 3;
 /// What may be in flight whatever was delivered, in segments: the initial window (RFC 6928).
 const MIN_BOUND_SEGMENTS: u64 = 10;
 
-/// How losses are told apart.
+/// How losses are reported apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     /// MELD-DE, for downloads: by the transport block's size only.
@@ -102,7 +102,7 @@ impl Variant {
 /// How MELD is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// How losses are told apart.
+    /// How losses are reported apart.
     pub variant: Variant,
     /// T_PDU, the size of a packet; more than 0 (the paper: 1440).
     pub pdu: Bytes,
@@ -161,7 +161,7 @@ impl Reason {
         Self::RepeatedOnRadio,
     ];
 
-    /// True if the controller is told of the loss.
+    /// True if the controller is reported of the loss.
     pub fn is_congestion(self) -> bool {
         !matches!(
             self,

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_counts_on_less_than_an_equal_part() {
+    fn every_flow_counts_on_at_least_an_equal_part() {
         assert_eq!(
             expected(&[132, 0, 0, 0], true, true),
             [132.0, 33.0, 33.0, 33.0]

@@ -312,7 +312,7 @@ impl Adapter for FlexRan {
         "flexran"
     }
 
-    fn cannot_know(&self) -> &'static [&'static str] {
+    fn unavailable_fields(&self) -> &'static [&'static str] {
         &[
             "ip: by mapping only",
             "harq_retx: 1 where PRBs were retransmitted",

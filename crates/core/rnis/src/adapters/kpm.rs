@@ -168,7 +168,7 @@ impl Adapter for Kpm {
         "e2sm-kpm"
     }
 
-    fn cannot_know(&self) -> &'static [&'static str] {
+    fn unavailable_fields(&self) -> &'static [&'static str] {
         &[
             "quality: from throughput and PRBs; no MCS",
             "cqi: 0",

@@ -50,7 +50,7 @@ impl Adapter for LegacyCsv {
         "legacy-csv"
     }
 
-    fn cannot_know(&self) -> &'static [&'static str] {
+    fn unavailable_fields(&self) -> &'static [&'static str] {
         &[
             "which UE: as configured",
             "repeated and late messages: there is no time in them",

@@ -209,7 +209,7 @@ impl Adapter for OaiXapp {
         "oai-xapp"
     }
 
-    fn cannot_know(&self) -> &'static [&'static str] {
+    fn unavailable_fields(&self) -> &'static [&'static str] {
         &[
             "rnti, ip: by mapping of the AMF UE NGAP id only",
             "prb_dl: where no KPI tells, worked out from throughput and MCS",

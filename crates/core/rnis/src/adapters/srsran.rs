@@ -195,7 +195,7 @@ impl Adapter for SrsRan {
         "srsran"
     }
 
-    fn cannot_know(&self) -> &'static [&'static str] {
+    fn unavailable_fields(&self) -> &'static [&'static str] {
         &[
             "prb_dl: worked out from rate, retransmissions and MCS",
             "served_bytes: those of acknowledged blocks, with headers",

@@ -254,7 +254,7 @@ impl Query {
         asked.is_empty() || asked.iter().any(|id| id.is(Some(ip), teid))
     }
 
-    fn asks_for_ue(&self) -> bool {
+    fn requires_ue(&self) -> bool {
         [IPV4, IPV6, NATED, TEID]
             .iter()
             .any(|name| self.values(name).is_some())
@@ -360,7 +360,7 @@ impl Query {
                 continue;
             }
             let measured = cell_measurements(cell, at.network);
-            if !self.asks_for_ue() && self.agrees(&CELL_MEASUREMENTS, &measured) {
+            if !self.requires_ue() && self.agrees(&CELL_MEASUREMENTS, &measured) {
                 cells.push(with(
                     json!({ "ecgi": at.network.ecgi(cell.report.id) }),
                     measured,

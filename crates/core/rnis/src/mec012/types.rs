@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn an_associate_id_tells_one_ue() {
+    fn an_associate_id_identifies_one_ue() {
         let ip: IpAddr = "2001:db8::1".parse().expect("an address");
         assert_eq!(AssociateId::address(ip).kind, 2);
         let written = AssociateId {

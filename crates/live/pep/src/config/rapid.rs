@@ -1,4 +1,4 @@
-//! The tables of what decides: `[rapid]`, and `[record]`, which keeps what it was told.
+//! The tables of what decides: `[rapid]`, and `[record]`, which keeps what it was measured.
 
 use super::{ConfigError, Control, Recording};
 use config_file::Section;

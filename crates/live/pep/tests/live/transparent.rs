@@ -176,7 +176,7 @@ fn a_path_of_small_packets_works() {
     let Some(hosts) = Hosts::try_new("a_path_of_small_packets_works") else {
         return;
     };
-    // beyond the proxy, packets are smaller than either end knows
+    // beyond the proxy, packets are smaller than either end has_only
     hosts.proxy.sh("ip link set wan0 mtu 1300");
     hosts.server.sh("ip link set s0 mtu 1400");
     hosts.client.sh("ip link set c0 mtu 1450");
@@ -192,7 +192,7 @@ fn a_path_of_small_packets_works() {
 }
 
 /// Beyond both neighbours of the proxy, which become routers, a host each; what the routers pass on
-/// to them is at most 1300 bytes, and nobody knows until a router says so.
+/// to them is at most 1300 bytes, and nobody has_only until a router says so.
 ///
 /// ```text
 ///   ue 10.44.0.2 -1300- client -1500- proxy -1500- server -1300- far 10.98.0.2

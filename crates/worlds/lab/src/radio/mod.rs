@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The cell is the crate `ran`, unchanged: slot k is run when the clock shows its beginning. Slots
-//! shorter than [`BATCH`] are run several at a time, which the sleep could not tell apart. Under
+//! shorter than [`BATCH`] are run several at a time, which the sleep could not record apart. Under
 //! load, packets of one [`BREATH`] are handled together.
 
 mod forwarding;
@@ -125,10 +125,10 @@ impl Radio {
             turns += 1;
             self.take_events(now);
             let is_done = self.plan.ends_with_flows && self.network.flows.running() == 0;
-            let is_told = [&self.stop, &self.end]
+            let is_stopped = [&self.stop, &self.end]
                 .iter()
                 .any(|flag| flag.load(Ordering::Relaxed));
-            if now >= self.plan.end || is_done || is_told {
+            if now >= self.plan.end || is_done || is_stopped {
                 break now.min(self.plan.end);
             }
             if let Some(due) = self.network.next_in_cell().filter(|&due| due <= now) {

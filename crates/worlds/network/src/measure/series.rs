@@ -45,7 +45,7 @@ impl SeriesSet {
     }
 
     /// A point that is for whoever observes, and is not kept.
-    pub fn tell(&mut self, entity: &str, metric: Metric, now: Instant, value: f64) {
+    pub fn record(&mut self, entity: &str, metric: Metric, now: Instant, value: f64) {
         if let Some(observer) = &mut self.observer {
             observer.sample(entity, metric, now, value);
         }

@@ -482,7 +482,7 @@ impl Connection {
     /// Limits the advertised window (`None` lifts the limit): it becomes the least of buffer space
     /// and limit, rounded up to the scaling granularity.
     ///
-    /// A lower limit comes into force as data arrives and uses up what was promised: the right edge
+    /// A lower limit comes into force as data arrives and uses up what was advertised: the right edge
     /// never moves back. A higher one is told at once by a window update if it opens the window by a
     /// segment or more, else with the next acknowledgement.
     pub fn set_receive_window(&mut self, _now: Instant, limit: Option<Bytes>) {

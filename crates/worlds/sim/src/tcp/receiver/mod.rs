@@ -283,7 +283,7 @@ impl Receiver {
     /// What a SYN or SYN-ACK says.
     pub(super) fn syn_fields(&mut self) -> AckFields {
         let window = self.window.offer_unscaled();
-        self.window.promise(1, window);
+        self.window.advertise(1, window);
         self.last_ack_sent = self.next;
         AckFields {
             ack: self.next,
@@ -299,7 +299,7 @@ impl Receiver {
     fn former_ack_fields(&mut self) -> Option<AckFields> {
         let former = self.former_ack.take()?;
         let window = self.window.offer(former.ack, self.buffered());
-        self.window.promise(former.ack, window);
+        self.window.advertise(former.ack, window);
         self.last_ack_sent = former.ack;
         Some(AckFields {
             ack: former.ack,
@@ -318,7 +318,7 @@ impl Receiver {
             return former;
         }
         let window = self.window.offer(self.next, self.buffered());
-        self.window.promise(self.next, window);
+        self.window.advertise(self.next, window);
         self.last_ack_sent = self.next;
         self.acks.on_acknowledged();
         let mut sack = SackBlocks::NONE;

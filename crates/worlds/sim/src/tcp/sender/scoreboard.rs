@@ -64,7 +64,7 @@ impl Record {
 /// What one acknowledgement newly delivered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delivery {
-    /// Echoed timestamp, to tell which transmission of a segment was received.
+    /// Echoed timestamp, to record which transmission of a segment was received.
     ts_ecr: Instant,
     /// The acknowledgement moved SND.UNA.
     is_advance: bool,

@@ -304,7 +304,7 @@ impl Sender {
         }
     }
 
-    /// RFC 9293 3.8.6.1: with nothing in flight, nothing would tell that the window opened.
+    /// RFC 9293 3.8.6.1: with nothing in flight, nothing would record that the window opened.
     fn start_persisting(&mut self, now: Instant) {
         if self.board.is_empty() && self.timers.persist == Instant::MAX {
             self.timers.persist = now + self.rtt.backed_off(self.window_probes);
