@@ -14,7 +14,7 @@ const NR_HARQ_PROCESSES: u8 = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RadioState {
     /// The transport block that a slot would carry for the UE: its present MCS on the PRBs that it was
-    /// given and those that nobody was (RAPID's equation 2: a UE with nothing to receive is not given
+    /// given and those that are not assigned (RAPID's equation 2: a UE with nothing to receive is not given
     /// any, and lacks none).
     pub tbs: Bytes,
     /// The same at the best MCS of its table (CQI 15).
@@ -33,7 +33,7 @@ pub struct RadioState {
     pub period: Duration,
     /// Its number.
     pub seq: u64,
-    /// When the period ended, by the clock of whoever passes it on (see [`Self::of`]).
+    /// When the period ended, by the clock of the process that passes it on (see [`Self::of`]).
     pub made_at: Instant,
 }
 

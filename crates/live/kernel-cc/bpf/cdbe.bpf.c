@@ -410,7 +410,7 @@ static u32 in_flight(const struct tcp_sock *tp)
 	return tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out;
 }
 
-/* The delay of the acknowledged segment: from timestamps; without, or with a tick that tells nothing, what
+/* The delay of the acknowledged segment: from timestamps; without, or with a tick that shows nothing, what
  * the round trip is longer than the least one. */
 static int delay(struct server *server, const struct tcp_sock *tp, const struct settings *set, u64 now,
 		 long rtt, s64 *found)

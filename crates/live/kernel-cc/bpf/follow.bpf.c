@@ -1,4 +1,4 @@
-/* A congestion control that follows the window that the proxy's control thread sets, and tells it
+/* A congestion control that follows the window that the proxy's control thread sets, and reports it
  * what the connection does. It decides nothing.
  *
  * Each connection under control has a slot of two arrays that user space has mapped: `control`,

@@ -150,7 +150,7 @@ struct ControlParts {
 }
 
 impl ControlParts {
-    /// None where nobody decides.
+    /// None without an allocator.
     fn new(config: &Arc<Config>, shown: Option<&dash::Prepared>) -> Result<Option<Self>, PepError> {
         let Some(allocator) = config.allocator.clone() else {
             return Ok(None);
@@ -220,7 +220,7 @@ pub fn run(start: &Start) -> Result<(), PepError> {
     let all = core.listeners();
     core.command_workers(|| WorkerCommand::Listen(Arc::clone(&all)));
     install(&core)?;
-    // whoever is answered may rely on what has been set up
+    // after the answer the set-up is complete
     serve(&core, admin_listener, metrics_listener, shown)?;
     announce(&all);
     drop(all);
@@ -376,7 +376,7 @@ impl Threads {
     }
 }
 
-/// Whoever comes first waits for them, the other for it.
+/// The first one waits for them, the other for the first.
 fn join_workers(workers: &Mutex<Vec<JoinHandle<()>>>) {
     let mut threads = lock(workers);
     for thread in threads.drain(..) {

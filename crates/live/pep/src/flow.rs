@@ -188,7 +188,7 @@ impl Flow {
         }
     }
 
-    /// Nobody decides any more: the server is shown all that there is.
+    /// There is no decision any more: the server is shown all that there is.
     pub(crate) fn release(&self) {
         self.window.decided.store(NO_WINDOW, Relaxed);
         self.is_slow.store(false, Relaxed);

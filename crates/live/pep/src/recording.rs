@@ -76,7 +76,7 @@ pub(crate) fn begin(place: &Place) -> Result<(Recording, Writer), PepError> {
 }
 
 impl Writer {
-    /// Writes until nobody records any more.
+    /// Writes until all recorders are gone.
     pub(crate) fn run(mut self) {
         if let Err(error) = self.write_all() {
             self.has_ended.store(true, Relaxed);

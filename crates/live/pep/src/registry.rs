@@ -123,7 +123,7 @@ impl Registry {
     }
 
     /// Bytes that may be read into a pipe that holds so many already: what the bounds of memory
-    /// leave, but a pipe that is empty may always be filled a little, so that nobody starves.
+    /// leave, but a pipe that is empty may always be filled a little, so that no flow starves.
     pub(crate) fn room(&self, ue: &UeCounters, limits: &Limits, held: usize) -> usize {
         const ALWAYS: u64 = 65_536;
         let of_ue = limits.memory_per_ue.get();

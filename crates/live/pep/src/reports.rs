@@ -36,7 +36,7 @@ pub struct ReportSink {
 }
 
 impl ReportSink {
-    /// Closed by `stop`; `pending` is counted down by whoever takes reports out of the channel.
+    /// Closed by `stop`; `pending` is decremented when reports are taken reports out of the channel.
     pub(crate) fn new(
         to: Sender<ControlEvent>,
         pending: Arc<AtomicUsize>,
@@ -63,7 +63,7 @@ impl ReportSink {
         });
     }
 
-    /// Nobody wants reports any more.
+    /// The receiver of reports is gone.
     pub fn is_closed(&self) -> bool {
         self.stop.load(Relaxed)
     }

@@ -139,7 +139,7 @@ fn configuration(flow: &FlowSpec, index: usize, experiment: &Experiment, folder:
     )
 }
 
-/// Follows what the server tells of a flow's connections, until the run is over.
+/// Follows what the server reports of a flow's connections, until the run is over.
 ///
 /// # Errors
 /// If its file cannot be read.

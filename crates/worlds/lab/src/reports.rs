@@ -43,7 +43,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Sends a line, unless the rest of an earlier one is still waiting. False if nobody reads.
+    /// Sends a line, unless the rest of an earlier one is still waiting. False if the reader is gone.
     fn send(&mut self, line: &[u8]) -> bool {
         if !self.push() {
             return false;

@@ -234,7 +234,7 @@ impl<P: Packet + Send> CellAccess<P> {
     }
 
     /// How far the cell was used, and what it could have carried, since the run began. What was
-    /// used is counted by PRBs: a retransmission on the radio leaves its PRBs to nobody.
+    /// used is counted by PRBs: a retransmission on the radio leaves its PRBs to no UE.
     pub fn totals(&mut self, now: Instant) -> Totals {
         self.cell.advance(now);
         let stats = self.cell.stats();

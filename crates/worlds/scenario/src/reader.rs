@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
         Self::checked(section(path, None), title, table, at)
     }
 
-    /// Of a table whose form is told by its key `kind`. Gives the form too.
+    /// Of a table whose form is given by its key `kind`. Gives the form too.
     pub(crate) fn open_kind(
         path: &'static str,
         title: impl Into<String>,

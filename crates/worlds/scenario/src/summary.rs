@@ -123,7 +123,7 @@ pub struct BurstSummary {
 /// Bursts of one length.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BurstsOfLength {
-    /// Packets lost in a row; of the last length that is told apart, or more.
+    /// Packets lost in a row; of the last length that is distinguished, or more.
     pub length: usize,
     /// Such bursts of a repeat.
     pub bursts: f64,

@@ -13,7 +13,7 @@ fn docs(name: &str) -> PathBuf {
 fn the_reference_of_keys_is_in_step() {
     let path = docs("scenario-keys.md");
     let text = std::fs::read_to_string(&path).unwrap_or_default();
-    // not assert_eq: two pages of text help nobody
+    // not assert_eq: two pages of text do not help
     assert!(
         text == markdown(),
         "{} differs from the table of keys: write it anew with `brimful scenario keys > {}`",

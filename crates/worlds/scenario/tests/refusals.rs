@@ -281,7 +281,7 @@ fn ecn_is_off_unless_the_flow_sets_it() {
     assert_eq!(ecn("ecn = \"classic\""), EcnSpec::Classic);
     assert_eq!(ecn("cc = \"dctcp\"\necn = \"classic\""), EcnSpec::Classic);
     assert_eq!(ecn("cc = \"dctcp\"\necn = \"l4s\""), EcnSpec::L4s);
-    // nobody answers marks of datagrams: any codepoint will do
+    // marks are not answered of datagrams: any codepoint will do
     let voip = GOOD.replace("cc = \"cubic\"", "ecn = \"l4s\"").replace(
         "{ kind = \"bulk\", size = \"1 MB\" }",
         "{ kind = \"voip\" }",

@@ -82,7 +82,7 @@ pub(crate) struct AttachArgs {
     /// Name of the congestion control, at most 15 characters [default: brimful_cdbe]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Tell what has been counted, one JSON object a line on stdout, so often
+    /// Report what has been counted, one JSON object a line on stdout, so often
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     stats: Option<Duration>,
 }
@@ -158,7 +158,7 @@ fn signals() -> Result<Receiver<i32>, Failure> {
     Ok(receiver)
 }
 
-/// Tells what is counted until a signal says that it is enough.
+/// Reports what is counted until a signal says that it is enough.
 fn serve(
     attached: &Attached,
     signals: &Receiver<i32>,

@@ -77,7 +77,7 @@ fn token(file: Option<&Path>) -> Result<Option<String>, Failure> {
     Ok(Some(text.to_owned()))
 }
 
-/// Why nobody is watched.
+/// Why nothing is watched.
 fn unreachable(error: ClientError) -> Failure {
     let hint = match error {
         ClientError::Url { .. } => return Failure::Input(anyhow!(error)),
@@ -221,7 +221,7 @@ fn pressed(key: KeyEvent, flows: usize) -> Option<Pressed> {
     }))
 }
 
-/// Reads, and connects again, until nobody listens.
+/// Reads, and connects again, until the receiver is gone.
 fn read(mut client: Client, sender: &SyncSender<Update>) {
     loop {
         let updates = match client.next(PAUSE) {
@@ -240,7 +240,7 @@ fn read(mut client: Client, sender: &SyncSender<Update>) {
     }
 }
 
-/// Tries until there is a connection again; false if nobody listens any more.
+/// Tries until there is a connection again; false once the receiver is gone.
 fn reconnect(client: &mut Client, error: ClientError, sender: &SyncSender<Update>) -> bool {
     let mut error = error;
     loop {

@@ -46,7 +46,7 @@ pub(super) struct Row {
     pub(super) name: String,
     /// The UE of a flow.
     pub(super) parent: String,
-    /// Congestion control of a flow; empty if nobody has said.
+    /// Congestion control of a flow; empty if it is not given.
     pub(super) cc: String,
     /// Last values by the names of their metrics.
     pub(super) values: BTreeMap<String, f64>,

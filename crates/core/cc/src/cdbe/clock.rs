@@ -20,7 +20,7 @@ const KNOWN_TICKS: [u64; 6] = [1, 1_000, 4_000, 10_000, 100_000, 500_000];
 const WATCH: u64 = 200_000;
 /// A tick that is not known after this time will not be, us.
 const TIMEOUT: u64 = 1_000_000;
-/// A coarser tick than this tells nothing of a queue, us.
+/// A coarser tick than this shows nothing of a queue, us.
 const COARSEST: u64 = 10_000;
 
 /// What is known of the peer's clock.

@@ -263,7 +263,7 @@ pub struct State {
     pub gain: u64,
     /// Mode `default`: the queueing delay, smoothed, us.
     pub queue: i64,
-    /// Mode `default`: that part of it that is somebody else's, us.
+    /// Mode `default`: the part of it caused by other flows, us.
     pub standing: i64,
     /// Mode `default`: windows of draining that did not shorten the queue.
     pub stubborn: u64,
@@ -305,7 +305,7 @@ impl State {
         }
     }
 
-    /// What is accepted of a report: a receiver must not make a server send to it, or to whoever's
+    /// What is accepted of a report: a receiver must not make a server send to it, or to the owner of any
     /// address it uses, much faster than its data arrives. While the application limits, a lower report
     /// says nothing of the path (mode `default`).
     fn take_report(&mut self, config: &Config, event: &Event) {
@@ -482,7 +482,7 @@ impl State {
         }
     }
 
-    /// A queue that stays although this sender drains it is somebody else's, or the path has become longer:
+    /// A queue that stays although this sender drains it is of other flows, or the path has become longer:
     /// as the paper renews DSDL_min, its least becomes the ground that the own queue stands on, until it
     /// falls.
     fn find_standing_queue(&mut self, config: &Config) {

@@ -20,7 +20,7 @@
 //! - The share of scheduled slots and the PRBs in a slot are one quantity: PRBs a slot, mean over the
 //!   window.
 //! - A UE with little to receive is given little. ns-3, in which the authors measured, gives whole
-//!   resource block groups to whoever has anything, so that blocks show the capacity; here, as in real
+//!   resource block groups to any UE that has data, so that blocks show the capacity; here, as in real
 //!   base stations, blocks are as large as is needed. So idle PRBs of the cell count as the UE's (RAPID,
 //!   equation 2), and a UE counts for no less than an equal share among those that were given any. A
 //!   modem learns both from the downlink control channel.
@@ -67,7 +67,7 @@ pub struct Period {
     pub time: u64,
     /// PRBs given to the UE, mean per slot.
     pub own_prb: u64,
-    /// PRBs given to nobody, mean per slot.
+    /// PRBs not assigned, mean per slot.
     pub idle_prb: u64,
     /// PRBs that background load left to UEs, mean per slot.
     pub open_prb: u64,
@@ -110,7 +110,7 @@ fn carried(quality: LinkQuality, prb: Prb, n_prb: Prb) -> u64 {
     radio::transport_block_bytes(quality, prb, n_prb).map_or(0, Bytes::get)
 }
 
-/// PRBs a slot that the UE can have: what it was given and what nobody was, and no less than an equal
+/// PRBs a slot that the UE can have: what it was given and what is not assigned, and no less than an equal
 /// share among the UEs of the period with the most of them.
 pub fn attainable_prb<'a>(periods: impl Iterator<Item = &'a Period> + Clone) -> u64 {
     let slots = total(periods.clone().map(|p| p.slots)).max(1);

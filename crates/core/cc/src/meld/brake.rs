@@ -61,7 +61,7 @@ pub(super) struct Brake {
     lowered_until: Instant,
 }
 
-/// What a report tells of the queue.
+/// What a report contains of the queue.
 #[derive(Clone, Copy, Debug)]
 struct ReceivedState {
     at: Instant,

@@ -21,7 +21,7 @@
 //! Whatever the variant, a loss is congestion
 //! - without a report, or when the last is older than [`Config::max_age`];
 //! - when more is in flight than three times what was acknowledged in a round trip (the better of the
-//!   last two), and what was in this one so far: however good the reports look, and whoever sent them, no window outgrows what is
+//!   last two), and what was in this one so far: however good the reports look, and whatever their sender, no window outgrows what is
 //!   delivered;
 //! - when it was found by a timeout, or is persistent congestion or a mark: those are not asked about.
 //!

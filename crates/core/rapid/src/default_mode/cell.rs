@@ -10,7 +10,7 @@ pub(super) struct CellLoad {
     active: u32,
     /// UEs that send or have a connection through us.
     connected: u32,
-    /// PRBs that nobody was given.
+    /// PRBs that are not assigned.
     unused: u32,
     /// PRBs that background load leaves.
     free: u32,

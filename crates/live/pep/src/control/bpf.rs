@@ -115,7 +115,7 @@ impl Kernel {
             usage: *usage,
         };
         self.clear(slot);
-        // what the program will tell, until it does: a connection may stand still for long
+        // what the program will report, until it does: a connection may stand still for long
         if let Ok(info) = tcp_info(socket) {
             self.foretell(slot, &info);
         }

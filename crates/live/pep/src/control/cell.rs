@@ -93,7 +93,7 @@ impl Cell {
         self.flows.keys().copied().collect()
     }
 
-    /// A believed report. Gives the number of decisions carried out.
+    /// A accepted report. Gives the number of decisions carried out.
     pub(super) fn on_report(&mut self, now: Instant, report: &RadioReport, by: &Actuator) -> u64 {
         self.apply_telemetry(now, by);
         self.allocator.on_report(now, report);
@@ -115,7 +115,7 @@ impl Cell {
         self.carry_out(by)
     }
 
-    /// Tells the allocator what has changed.
+    /// Reports the allocator what has changed.
     fn apply_telemetry(&mut self, now: Instant, by: &Actuator) {
         for (id, held) in &mut self.flows {
             let measured = by.measured(now, &held.flow, &mut held.handle);

@@ -1,4 +1,4 @@
-//! Which reports are believed, and what a cell's silence means.
+//! Which reports are accepted, and what a cell's silence means.
 
 use rnis::RadioReport;
 use units::{Duration, Instant};
@@ -64,9 +64,9 @@ const DRIFT: i128 = 5_000;
 pub(crate) struct Watch {
     /// The source is on another machine: its clock is never taken for ours.
     is_foreign: bool,
-    /// Time of the last believed report, as its source says it.
+    /// Time of the last accepted report, as its source says it.
     newest: Option<Instant>,
-    /// When a report was last believed, on our clock.
+    /// When a report was last accepted, on our clock.
     accepted_at: Option<Instant>,
     /// Added to a source's time to be ours: 0 for a source on this machine's clock.
     offset: Option<i128>,
@@ -114,7 +114,7 @@ impl Watch {
         max_age: Duration,
     ) -> Result<(), Refused> {
         let Some(time) = time_of(report) else {
-            // nobody is connected: nothing to be late with
+            // nothing is connected: nothing to be late with
             self.accepted_at = Some(now);
             return Ok(());
         };
@@ -152,7 +152,7 @@ impl Watch {
         Ok(())
     }
 
-    /// How long no report has been believed; none if there never was one.
+    /// How long no report has been accepted; none if there never was one.
     pub(crate) fn silence(&self, now: Instant) -> Option<Duration> {
         self.accepted_at.map(|at| now.saturating_since(at))
     }

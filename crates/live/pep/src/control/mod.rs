@@ -69,7 +69,7 @@ pub(crate) enum ControlEvent {
     Dropped(u64),
     /// A new configuration.
     Configure(Arc<Config>),
-    /// Somebody wants to know.
+    /// A snapshot is requested.
     Snapshot(SyncSender<Snapshot>),
     /// The daemon stops: all flows become plain.
     Stop,
@@ -214,7 +214,7 @@ impl Control {
                 self.config = config;
             }
             ControlEvent::Snapshot(to) => {
-                // whoever asked may have given up
+                // the requester may have given up
                 let _ = to.try_send(self.snapshot(now));
             }
             ControlEvent::Stop => {}
@@ -357,7 +357,7 @@ impl Control {
         }
     }
 
-    /// States follow the age of reports; UEs that nobody names any more are let go.
+    /// States follow the age of reports; UEs that are not named any more are released.
     fn housekeeping(&mut self, now: Instant) {
         let reports = &self.config.reports;
         let (max_age, plain_after) = (reports.max_age, reports.plain_after);

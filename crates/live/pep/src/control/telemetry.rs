@@ -29,7 +29,7 @@ fn measured_of(info: &TcpInfo) -> Measured {
     }
 }
 
-/// Puts both together, and tells the data path what the socket has not sent yet.
+/// Puts both together, and passes to the data path what the socket has not sent yet.
 ///
 /// What the socket towards the UE holds is what was handed to it less what has been acknowledged;
 /// of that, as much as both windows allow is in flight, for the kernel sends at once what it may.

@@ -10,7 +10,7 @@ use rustix::net::sockopt;
 use std::sync::Weak;
 use units::{Duration, Instant};
 
-/// Between `TCP_INFO`s of a flow where the program cannot tell.
+/// Between `TCP_INFO`s of a flow where the program cannot determine it.
 const SAMPLE_PERIOD: Duration = Duration::from_millis(20);
 /// A pace that differs by less than this share from the last is not worth a system call.
 const WORTH_PACING: f64 = 0.05;
@@ -91,7 +91,7 @@ impl Actuator {
         }
     }
 
-    /// What the kernel tells of the connection towards the UE.
+    /// What the kernel reports of the connection towards the UE.
     pub(super) fn measured(
         &self,
         now: Instant,

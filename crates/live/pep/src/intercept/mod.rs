@@ -2,7 +2,7 @@
 //!
 //! All that is made carries the listener's port in its name, which is unique in a network
 //! namespace: instances do not disturb each other, and what a dead one left is recognised by a port
-//! at which nobody holds the lock any more.
+//! at which the lock is released.
 
 mod rules;
 
@@ -147,7 +147,7 @@ fn remove(names: &Names) {
     }
 }
 
-/// Removes what instances left whose lock nobody holds any more.
+/// Removes what instances left whose lock is released.
 fn clear_dead() -> Result<(), PepError> {
     let listed = run("nft", &["list", "tables"], "")?;
     for name in listed.lines().filter_map(|l| l.strip_prefix("table inet ")) {

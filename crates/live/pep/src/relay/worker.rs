@@ -51,7 +51,7 @@ pub(crate) enum WorkerCommand {
     Stop,
 }
 
-/// Tells a worker something.
+/// Reports a worker something.
 #[derive(Debug)]
 pub(crate) struct WorkerHandle {
     sender: Sender<WorkerCommand>,
@@ -59,7 +59,7 @@ pub(crate) struct WorkerHandle {
 }
 
 impl WorkerHandle {
-    /// Tells it.
+    /// Reports it.
     pub(crate) fn send(&self, command: WorkerCommand) {
         // a worker that has ended need not be measured anything
         if self.sender.send(command).is_ok() {
@@ -397,7 +397,7 @@ impl Worker {
             .min(part(limits.memory, registry.connections()))
             .max(MIN_BUFFER);
         let most = u32::try_from(most).unwrap_or(u32::MAX);
-        // what has been shown cannot be taken back: little, until somebody has decided
+        // what has been shown cannot be taken back: little, until there is a decision
         let shown = if self.events.is_some() {
             most.min(UNDECIDED)
         } else {

@@ -81,7 +81,7 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// What is told of it, for an experiment of this scale and with these notes.
+    /// What receives reports on it, for an experiment of this scale and with these notes.
     pub(crate) fn real_time(&self, scale: f64, notes: Vec<String>) -> RealTime {
         RealTime {
             lateness: self.lateness.clone(),
@@ -111,7 +111,7 @@ pub(crate) struct Radio {
 }
 
 impl Radio {
-    /// Runs until the end, or until told to stop.
+    /// Runs until the end, or until it is stopped.
     pub(crate) fn run(mut self) -> Result<(Network, Outcome), Error> {
         // without the right to it the loop is only a little later
         let _ = sys::run_before_others();

@@ -33,7 +33,7 @@ use units::Instant;
 
 /// How long what happens meanwhile may go unnoticed.
 const TICK: Duration = Duration::from_millis(100);
-/// How long a program that was told to end may take.
+/// How long a program that was stopped may take.
 const TIMEOUT: Duration = Duration::from_secs(3);
 /// Variables that would lead programs to a proxy outside of the lab.
 const PROXIES: [&str; 4] = ["http_proxy", "https_proxy", "ftp_proxy", "all_proxy"];

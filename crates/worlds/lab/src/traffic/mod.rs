@@ -53,9 +53,9 @@ pub(crate) struct FlowContext {
 }
 
 impl FlowContext {
-    /// Tells the radio.
+    /// Reports the radio.
     pub(crate) fn report(&self, event: Event) {
-        // nobody listens any more after the end
+        // the receiver is gone after the end
         let _ = self.events.send((self.index, event));
     }
 

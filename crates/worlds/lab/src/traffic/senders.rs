@@ -65,7 +65,7 @@ impl SenderStates {
         lock(&self.clients)[flow] = Arc::downgrade(socket);
     }
 
-    /// A server over QUIC tells what it has been reported; nothing any more with `None`.
+    /// A server over QUIC reports what it has been reported; nothing any more with `None`.
     pub(crate) fn set(&self, flow: usize, reported: Option<Reported>) {
         lock(&self.reported)[flow] = reported;
     }
@@ -126,7 +126,7 @@ impl SenderStates {
         let Some(cdbe) = &self.cdbe else {
             return state;
         };
-        // a connection that is not served, or has just ended, tells nothing
+        // a connection that is not served, or has just ended, shows nothing
         let estimate = client.and_then(|end| cdbe.estimate(end.as_fd()).ok().flatten());
         state.report = estimate.map(|estimate| RateReport::saturating(estimate.rate));
         let decision = server.and_then(|end| cdbe.decision(end.as_fd()).ok().flatten());

@@ -86,7 +86,7 @@ impl World {
         }
     }
 
-    /// Radio reports reach the servers: each connection is told of its UE.
+    /// Radio reports reach the servers: each connection receives reports on its UE.
     pub(super) fn on_server_report_arrival(&mut self) {
         let now = self.now;
         while let Some(servers) = &mut self.server_reports
@@ -103,7 +103,7 @@ impl World {
         }
     }
 
-    /// Each client is told by its own modem, which knows at once.
+    /// Each client gets it from its own modem, without delay.
     fn report_to_clients(&mut self, report: &RadioReport) {
         let now = self.now;
         for flow in &mut self.flows {

@@ -73,7 +73,7 @@ impl FromStr for Screen {
     }
 }
 
-/// Somebody or something in the street.
+/// A person or a thing in the street.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Blocker {
     /// What it is.

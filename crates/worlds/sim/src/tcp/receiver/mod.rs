@@ -47,7 +47,7 @@ pub(super) struct Receiver {
     auto_read: bool,
     /// RCV.NXT: the next position expected; the peer's FIN counts.
     next: u64,
-    /// RCV.NXT as last told to the peer (Last.ACK.sent of RFC 7323 4.3).
+    /// RCV.NXT as last advertised to the peer (Last.ACK.sent of RFC 7323 4.3).
     last_ack_sent: u64,
     /// TS.Recent of RFC 7323 4.3.
     ts_recent: Instant,
@@ -105,7 +105,7 @@ impl Receiver {
         self.reporting.as_ref().map(Reporting::rate)
     }
 
-    /// The modem tells of its link.
+    /// The modem reports its link.
     pub(super) fn on_modem(&mut self, now: Instant, report: &RadioReport, ue: &UeReport) {
         if let Some(reporting) = &mut self.reporting {
             reporting.on_radio(now, report, ue);
@@ -179,7 +179,7 @@ impl Receiver {
             self.duplicate = Some(span);
             self.acks.on_duplicate();
         } else if span.end > self.window.edge() {
-            // outside of the window: dropped, and the sender is told what it missed
+            // outside of the window: dropped, and the sender is notified of what it missed
             self.acks.require();
         } else if span.start > self.next {
             if !self.reassembly.insert(span, segment.origin) {

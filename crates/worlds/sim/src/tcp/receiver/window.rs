@@ -94,7 +94,7 @@ impl Window {
         self.edge = self.edge.max(next + window);
     }
 
-    /// True if the window would open so much that the sender should be told at once: twice what it
+    /// True if the window would open so much that the sender should be notified immediately: twice what it
     /// has left (Linux `tcp_cleanup_rbuf`).
     pub(super) fn deserves_update(&self, next: u64, buffered: u64) -> bool {
         let advertised = self.edge.saturating_sub(next);

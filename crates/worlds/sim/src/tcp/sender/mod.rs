@@ -94,7 +94,7 @@ struct AckFacts {
     is_advance: bool,
     /// What it reports as received twice.
     dsack: Option<Span>,
-    /// It tells of a mark.
+    /// It reports a mark.
     is_echo: bool,
     /// Payload in flight before it.
     prior_in_flight: u64,

@@ -176,7 +176,7 @@ fn rfc_3168_6_1_5_what_is_sent_again_is_not_ecn_capable() {
     assert_eq!(having(&p.data(SERVER), Flags::CWR), 1);
 }
 
-/// 6.1.5: a mark on data that has arrived before, which somebody may have forged, is not echoed.
+/// 6.1.5: a mark on data that has arrived before, which may be forged, is not echoed.
 #[test]
 fn rfc_3168_6_1_5_marks_outside_of_the_window_are_ignored() {
     let (mut p, events) = reducing(EcnConfig::CLASSIC);

@@ -62,7 +62,7 @@ fn a_lost_syn_is_repeated_after_one_second_then_two() {
         .collect();
     assert_eq!(sent, [at(0), at(1_000), at(3_000)]);
     assert!(p.ends.iter().all(Connection::is_established));
-    // RFC 7323 4.1: the echo tells which of them was answered
+    // RFC 7323 4.1: the echo reports which of them was answered
     assert!(p.stats(CLIENT).srtt.unwrap() < ms(21));
     assert_eq!(p.stats(CLIENT).retransmits.get(), 2);
 }

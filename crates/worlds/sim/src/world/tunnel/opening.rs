@@ -85,7 +85,7 @@ impl World {
         }
     }
 
-    /// What an end tells.
+    /// What an end reports.
     pub(super) fn take_tunnel_events(&mut self, ue: usize, end: TunnelEnd) {
         while let Some(tunnel) = &mut self.tunnels[ue].end(end).tunnel
             && let Some(event) = tunnel.poll_event()

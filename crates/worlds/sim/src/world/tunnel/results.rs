@@ -41,7 +41,7 @@ impl World {
         }
     }
 
-    /// A radio report reaches the edge: its ends are told of their UEs.
+    /// A radio report reaches the edge: its ends receive reports on their UEs.
     pub(in super::super) fn report_to_tunnels(&mut self, report: &RadioReport) {
         let now = self.now;
         let share = report.cell.downlink_share.max(f64::EPSILON);

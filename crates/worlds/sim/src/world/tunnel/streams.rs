@@ -23,7 +23,7 @@ impl World {
             self.open_paths(ue);
         }
         while let Some((packet, payload)) = self.next_read(ue, end, path) {
-            // a stream tells nothing of the ECN field of its segments
+            // a stream shows nothing of the ECN field of its segments
             self.receive_tunnel(ue, end, path, &packet, payload, Ecn::NotEct);
         }
         self.report_to_stream(ue, end, path);
@@ -52,7 +52,7 @@ impl World {
         }
     }
 
-    /// Segments of a path's connection leave, its timer is set, and the tunnel is told how it stands.
+    /// Segments of a path's connection leave, its timer is set, and the tunnel is reported how it stands.
     pub(super) fn transmit_stream(&mut self, ue: usize, end: TunnelEnd, path: usize) {
         let now = self.now;
         while let Some(stream) = &mut self.tunnels[ue].paths[path].stream
