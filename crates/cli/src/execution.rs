@@ -2,7 +2,7 @@
 //! the simulator or in the lab.
 
 use crate::args::World;
-use crate::commands::tell;
+use crate::commands::print_notes;
 use crate::failure::Failure;
 use crate::lab_runner::Lab;
 use anyhow::Context;
@@ -63,7 +63,7 @@ impl Execution {
     pub(crate) fn check(&self, world: World, points: &[Point]) -> Result<(), Failure> {
         if world == World::Lab {
             let fitted = self.fitted(points)?;
-            tell(fitted.iter().flat_map(|fitted| &fitted.notes));
+            print_notes(fitted.iter().flat_map(|fitted| &fitted.notes));
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ pub(crate) enum Failure {
     Input(anyhow::Error),
     /// The run or the writing of its results failed. Exit code 1.
     Run(anyhow::Error),
-    /// Whoever read the output has closed it. Nobody is left to be told.
+    /// The reader of the output has closed it: there is nothing left to print to.
     Closed,
     /// The user, or the system, has ended it. Exit code 130, as shells expect.
     Interrupted,

@@ -1,7 +1,7 @@
 //! `brimful compare`: variants of a scenario with the same seeds.
 
 use super::run::begin;
-use super::{changes, load, tell_notes};
+use super::{changes, load, print_notes_of};
 use crate::args::{CompareArgs, ExperimentArgs, World};
 use crate::execution::Execution;
 use crate::failure::Failure;
@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
         .collect();
     let points = points?;
     check_seeds(&points, &combinations)?;
-    tell_notes(&points);
+    print_notes_of(&points);
     // interruptions are listened for before there is anything to put away
     let engine = Execution::new(options.threads, &points).with_lab_scale(options.lab_scale);
     worlds

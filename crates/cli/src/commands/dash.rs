@@ -124,10 +124,10 @@ pub(crate) fn run(arguments: &DashArgs) -> Result<(), Failure> {
 
 /// That nothing is said of a scenario where there is none.
 fn check_unused(arguments: &DashArgs) -> Result<(), Failure> {
-    let is_said =
+    let is_given =
         !arguments.set.is_empty() || arguments.seed.is_some() || arguments.trace.is_some();
-    // what is missing is told by whoever opens it
-    match is_said && arguments.path.exists() {
+    // what is missing is printed by the process that opens it
+    match is_given && arguments.path.exists() {
         false => Ok(()),
         true => Err(Failure::Input(anyhow!(
             "{}: --set, --seed and --trace are for a scenario file, and this is none",
@@ -159,7 +159,7 @@ fn simulate(arguments: &DashArgs) -> Result<Feed, Failure> {
     let (sender, begun) = channel();
     let (shown, has_begun) = (feed.clone(), sender.clone());
     let observers = Observers::new(move |experiment, _| {
-        // whoever waits for it is there
+        // the waiting process is there
         let _ = has_begun.send(Ok(()));
         let shown = live::Shown::new(shown.clone(), experiment, pace);
         Some(Box::new(shown))
@@ -229,7 +229,7 @@ pub(crate) fn failure(error: DashError) -> Failure {
     }
 }
 
-/// Whether somebody sits before this.
+/// Whether a user sits before this.
 fn has_desktop() -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     stdout().is_terminal() && (is_set("DISPLAY") || is_set("WAYLAND_DISPLAY"))

@@ -1,6 +1,6 @@
 //! `brimful lab`: programs behind the emulated radio.
 
-use super::{tell, tell_notes};
+use super::{print_notes, print_notes_of};
 use crate::failure::Failure;
 use crate::output::complain;
 use crate::settings;
@@ -91,7 +91,7 @@ fn shell(arguments: &ShellArgs) -> Result<(), Failure> {
     let failed = |error: lab::Error| failure(&error, &experiment);
     let fitted = lab::check_shell(&experiment, arguments.lab_scale).map_err(failed)?;
     if !arguments.quiet {
-        tell(fitted.notes.iter());
+        print_notes(fitted.notes.iter());
     }
     let program = std::env::current_exe()
         .context("this program cannot be found")
@@ -103,7 +103,7 @@ fn shell(arguments: &ShellArgs) -> Result<(), Failure> {
         scale: arguments.lab_scale,
         observers: scenario::Observers::default(),
     };
-    let visit = lab::Visit {
+    let visit = lab::ShellSession {
         command: arguments.command.clone(),
         ue,
         files: arguments.server.clone(),
@@ -135,7 +135,7 @@ fn load(arguments: &ShellArgs) -> Result<Experiment, Failure> {
         )));
     }
     if !arguments.quiet {
-        tell_notes(&points);
+        print_notes_of(&points);
     }
     let point = points.pop();
     point

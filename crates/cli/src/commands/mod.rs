@@ -67,17 +67,17 @@ fn load(arguments: &ExperimentArgs, more: &[Setting]) -> Result<Vec<Point>, Fail
 }
 
 /// Says on stderr, once each, what will be done otherwise than was asked for.
-fn tell_notes(points: &[Point]) {
-    tell(points.iter().flat_map(|point| &point.notes));
+fn print_notes_of(points: &[Point]) {
+    print_notes(points.iter().flat_map(|point| &point.notes));
 }
 
 /// Says notes on stderr, once each.
-pub(crate) fn tell<'a>(notes: impl Iterator<Item = &'a String>) {
-    let mut told: Vec<&str> = Vec::new();
+pub(crate) fn print_notes<'a>(notes: impl Iterator<Item = &'a String>) {
+    let mut printed: Vec<&str> = Vec::new();
     for note in notes {
-        if !told.contains(&note.as_str()) {
+        if !printed.contains(&note.as_str()) {
             complain(&format!("note: {note}"));
-            told.push(note);
+            printed.push(note);
         }
     }
 }

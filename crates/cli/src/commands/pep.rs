@@ -44,14 +44,14 @@ pub(crate) struct PepArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum PepCommand {
     /// Say what state the running proxy is in
-    Status(AskArgs),
+    Status(SocketArgs),
     /// List the connections of the running proxy
-    Flows(AskArgs),
+    Flows(SocketArgs),
 }
 
 /// Whom to ask, and how to answer.
 #[derive(Debug, Args)]
-pub(crate) struct AskArgs {
+pub(crate) struct SocketArgs {
     /// The proxy's configuration file, which names its admin socket
     #[arg(long, value_name = "FILE", required_unless_present = "socket")]
     config: Option<PathBuf>,
@@ -118,7 +118,7 @@ fn check(file: &Path) -> Result<(), Failure> {
     print(&format!("{}: valid\n", file.display()))
 }
 
-fn socket(ask: &AskArgs) -> Result<PathBuf, Failure> {
+fn socket(ask: &SocketArgs) -> Result<PathBuf, Failure> {
     if let Some(socket) = &ask.socket {
         return Ok(socket.clone());
     }
@@ -132,7 +132,7 @@ fn socket(ask: &AskArgs) -> Result<PathBuf, Failure> {
     })
 }
 
-fn answer(ask: &AskArgs, value: &Value, text: fn(&Value) -> String) -> Result<(), Failure> {
+fn answer(ask: &SocketArgs, value: &Value, text: fn(&Value) -> String) -> Result<(), Failure> {
     if ask.json {
         print(&format!("{value}\n"))
     } else {
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_is_told_with_and_without_the_radio() {
+    fn a_status_is_printed_with_and_without_the_radio() {
         let split = serde_json::json!({
             "version": "0.1.0", "pid": 1, "state": "running", "uptime_seconds": 2.0,
             "listeners": ["0.0.0.0:40001"], "connections": 3, "waiting_bytes": 1500,

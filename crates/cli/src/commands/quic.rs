@@ -47,7 +47,7 @@ pub(crate) enum QuicCommand {
     /// Serve HTTP/3 and plain downloads; losses that the radio explains do not slow it down
     #[command(after_help = SERVE_HELP)]
     Serve(Box<ServeArgs>),
-    /// Download, and tell how it went
+    /// Download, and print_notes how it went
     #[command(after_help = GET_HELP)]
     Get(GetArgs),
 }
@@ -203,11 +203,11 @@ fn serve(arguments: &ServeArgs) -> Result<(), Failure> {
         let name = name.map_or_else(|| "options".to_owned(), |file| file.display().to_string());
         return print(&format!("{name}: valid\n"));
     }
-    quic::run(config, told).map_err(failure)
+    quic::run(config, printed).map_err(failure)
 }
 
 /// Says where the server listens.
-fn told(server: &Server) {
+fn printed(server: &Server) {
     for address in server.addresses() {
         complain(&format!("listening on {address} (UDP)"));
     }

@@ -1,6 +1,6 @@
 //! `brimful reproduce`: a paper's experiments, its claims beside ours.
 
-use super::tell_notes;
+use super::print_notes_of;
 use crate::args::{Figures, ReproduceArgs, World};
 use crate::execution::Execution;
 use crate::failure::Failure;
@@ -32,7 +32,7 @@ fn claims(arguments: &ReproduceArgs, world: World) -> Result<(), Failure> {
         Figures::Plain => None,
         Figures::Matplotlib => Some(Matplotlib::find()?),
     };
-    tell_notes(plan.points());
+    print_notes_of(plan.points());
     // interruptions are listened for before there is anything to put away
     let engine = Execution::new(arguments.threads, plan.points());
     engine.check(world, plan.points())?;
@@ -68,7 +68,7 @@ fn agreement(arguments: &ReproduceArgs) -> Result<(), Failure> {
         return Err(Failure::Input(anyhow!(message)));
     }
     let plan = plan(arguments, World::Lab)?;
-    tell_notes(plan.points());
+    print_notes_of(plan.points());
     let engine = Execution::new(arguments.threads, plan.points());
     engine.check(World::Lab, plan.points())?;
     let folder = arguments

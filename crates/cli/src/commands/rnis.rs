@@ -150,10 +150,10 @@ fn record(arguments: &RecordArgs) -> Result<(), Failure> {
         0 => String::new(),
         n => format!("; {n} lines were no reports"),
     };
-    let told = format!("{reports} reports of {} cells{refused}", cells.len());
+    let printed = format!("{reports} reports of {} cells{refused}", cells.len());
     match followed.end {
         End::Closed if arguments.duration.is_some() => Err(Failure::Run(anyhow!(
-            "{}: closed before the time was over, after {told}",
+            "{}: closed before the time was over, after {printed}",
             arguments.socket.display()
         ))),
         _ if reports == 0 => Err(Failure::Run(anyhow!(
@@ -161,7 +161,7 @@ fn record(arguments: &RecordArgs) -> Result<(), Failure> {
             arguments.socket.display()
         ))),
         _ => {
-            complain(&format!("recorded {told}"));
+            complain(&format!("recorded {printed}"));
             Ok(())
         }
     }

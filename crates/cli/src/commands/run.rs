@@ -1,6 +1,6 @@
 //! `brimful run`: a scenario, all points of its sweep.
 
-use super::{changes, dash, load, tell_notes};
+use super::{changes, dash, load, print_notes_of};
 use crate::args::{ExperimentArgs, RunArgs, World};
 use crate::execution::Execution;
 use crate::failure::Failure;
@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     if record.is_some() {
         check_recorded(&points)?;
     }
-    tell_notes(&points);
+    print_notes_of(&points);
     // interruptions are listened for before there is anything to put away
     let mut engine = Execution::new(arguments.threads, &points).with_lab_scale(arguments.lab_scale);
     engine.check(world, &points)?;

@@ -54,7 +54,7 @@ pub(crate) enum TunnelCommand {
         file: PathBuf,
     },
     /// Say how a running tunnel and its paths stand
-    Status(AskArgs),
+    Status(SocketArgs),
     /// Change the paths of a running client
     #[command(subcommand)]
     Path(PathCommand),
@@ -149,7 +149,7 @@ pub(crate) struct ServerArgs {
 
 /// Whom to ask.
 #[derive(Debug, Args)]
-pub(crate) struct AskArgs {
+pub(crate) struct SocketArgs {
     /// The tunnel's admin socket
     #[arg(long, value_name = "PATH", default_value = "/run/brimful/tunnel.sock")]
     socket: PathBuf,
@@ -167,7 +167,7 @@ pub(crate) enum PathCommand {
         #[arg(value_name = "PATH")]
         path: String,
         #[command(flatten)]
-        ask: AskArgs,
+        ask: SocketArgs,
     },
     /// Close a path
     Remove {
@@ -175,7 +175,7 @@ pub(crate) enum PathCommand {
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
-        ask: AskArgs,
+        ask: SocketArgs,
     },
     /// Give a path another priority
     Priority {
@@ -186,7 +186,7 @@ pub(crate) enum PathCommand {
         #[arg(value_name = "PRIORITY")]
         priority: String,
         #[command(flatten)]
-        ask: AskArgs,
+        ask: SocketArgs,
     },
 }
 
@@ -377,7 +377,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_tells_each_path() {
+    fn a_status_lists_each_path() {
         let status = json!({
             "version": "0.1.0", "pid": 1, "role": "client", "uptime_seconds": 2.0,
             "device": { "name": "brimful0", "mtu": 1424, "read_bytes": 1500, "written_bytes": 3000 },

@@ -13,7 +13,7 @@ fn the_shipped_configuration_is_good() {
 }
 
 #[test]
-fn what_cannot_be_attached_is_told_in_a_line() {
+fn what_cannot_be_attached_is_an_error_of_one_line() {
     let place = Place::new().with("bad.toml", "role = \"client\"\nmode = \"fast\"\n");
     for (arguments, expected) in [
         (vec!["--config", "bad.toml", "--check"], "bad.toml:2:"),

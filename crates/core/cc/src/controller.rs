@@ -59,7 +59,7 @@ pub struct PacketStamp {
     pub is_app_limited: bool,
 }
 
-/// What one incoming acknowledgement told the transport.
+/// What one incoming acknowledgement reported the transport.
 #[derive(Clone, Copy, Debug)]
 pub struct AckSample {
     /// Payload newly acknowledged, cumulatively or selectively.
@@ -168,14 +168,14 @@ impl core::fmt::Debug for Box<dyn CongestionControl> {
 /// [`Self::on_recovery_end`] before the next begins, except that a timeout may come within one; that
 /// is the same episode, and ssthresh is not reduced again. A loss found by acknowledgements within
 /// an episode of [`LossKind::Ecn`] is of the same window: unless [`Self::governs_recovery`], the
-/// controller is not told of it.
+/// controller is not reported of it.
 /// After a timeout the window grows by slow start from one segment while
 /// [`AckSample::is_recovering`] is still true, so PRR is for [`LossKind::Fast`] and
 /// [`LossKind::Ecn`] only.
 ///
 /// Outside an episode the transport first asks [`Self::is_congestion`] of losses that
 /// acknowledgements show. If the answer is no, it repeats what was lost and does nothing else: no
-/// episode begins, the controller is not told, and the next loss is asked about again.
+/// episode begins, the controller is not reported, and the next loss is asked about again.
 pub trait CongestionControl: CloneController + Send {
     /// The name that scenario files use, e.g. `"cubic"`.
     fn name(&self) -> &'static str;

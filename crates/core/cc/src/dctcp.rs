@@ -12,7 +12,7 @@
 //! | 3.4: growth, slow start and restart as Reno | `reno.rs` |
 //! | 3.5: a loss halves, whatever alpha is; one reduction a window of data | `on_loss` |
 //!
-//! The receiver's half, an echo that tells of each packet whether it was marked (3.2), and the rule
+//! The receiver's half, an echo that reports of each packet whether it was marked (3.2), and the rule
 //! that a window is reduced once for each window of data are the transport's. Without marks (ECN is
 //! off, or the queues do not mark) it is NewReno, as in Linux.
 //!
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn rfc_8257_3_3_step_6_alpha_forgets_a_sixteenth_each_round_trip() {
+    fn rfc_8257_3_3_step_6_alpha_decays_by_a_sixteenth_each_round_trip() {
         let mut bench = Bench::new(INITIAL_ALPHA);
         for k in 1..=40 {
             bench.round(0);

@@ -1,4 +1,4 @@
-//! What a receiver tells its sender beyond acknowledgements: the bandwidth that it measures (CDBE,
+//! What a receiver reports to its sender beyond acknowledgements: the bandwidth that it measures (CDBE,
 //! CQIC), and the timestamps from which one-way delays follow.
 //!
 //! ```text
@@ -58,7 +58,7 @@ pub struct Feedback {
 pub struct RateView {
     /// The report as it is used.
     pub used: RateReport,
-    /// Reports that were beyond what is believed of one.
+    /// Reports that were beyond what is accepted of one.
     pub bounded: u64,
     /// The pacing gain.
     pub gain: f64,
@@ -88,7 +88,7 @@ pub trait RateReporter: core::fmt::Debug + Send {
     fn name(&self) -> &'static str;
     /// Data arrived, in order or not.
     fn on_data(&mut self, arrival: &Arrival);
-    /// The client's modem tells of its radio link. All but reporters that know the radio ignore it.
+    /// The client's modem reports its radio link. All but reporters that know the radio ignore it.
     fn on_radio(&mut self, _now: Instant, _report: &RadioReport, _ue: &UeReport) {}
     /// The present estimate.
     fn rate(&self) -> RateReport;

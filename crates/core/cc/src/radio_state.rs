@@ -1,10 +1,10 @@
-//! What a congestion controller is told of the radio: one UE's part of a radio report, in the terms
+//! What a congestion controller is reported of the radio: one UE's part of a radio report, in the terms
 //! that transports reckon in.
 
 use rnis::{LinkQuality, McsTable, RadioReport, UeReport};
 use units::{Bytes, Duration, Instant, Prb};
 
-/// HARQ processes of LTE FDD (TS 36.213 table 7-1), and of sources that do not tell the radio
+/// HARQ processes of LTE FDD (TS 36.213 table 7-1), and of sources that do not send_report the radio
 /// technology: fewer processes make consumers more careful.
 const LTE_HARQ_PROCESSES: u8 = 8;
 /// HARQ processes of NR (TS 38.214 5.1: up to 16).
@@ -14,7 +14,7 @@ const NR_HARQ_PROCESSES: u8 = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RadioState {
     /// The transport block that a slot would carry for the UE: its present MCS on the PRBs that it was
-    /// given and those that nobody was (RAPID's equation 2: a UE with nothing to receive is not given
+    /// given and those that are not assigned (RAPID's equation 2: a UE with nothing to receive is not given
     /// any, and lacks none).
     pub tbs: Bytes,
     /// The same at the best MCS of its table (CQI 15).
@@ -33,7 +33,7 @@ pub struct RadioState {
     pub period: Duration,
     /// Its number.
     pub seq: u64,
-    /// When the period ended, by the clock of whoever passes it on (see [`Self::of`]).
+    /// When the period ended, by the clock of the process that passes it on (see [`Self::of`]).
     pub made_at: Instant,
 }
 

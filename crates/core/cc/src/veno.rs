@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_loss_forgets_base_rtt_and_a_mark_does_not() {
+    fn a_packet_loss_resets_base_rtt_and_a_mark_does_not() {
         // 24 segments, RTT 110 ms: with BaseRTT 90 ms 24 * 20 / 110 = 4.4 are queued, with 100 ms
         // 2.2
         for (kind, is_congested) in [(LossKind::Fast, false), (LossKind::Ecn, true)] {

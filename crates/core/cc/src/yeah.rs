@@ -147,7 +147,7 @@ impl YeAh {
         self.slow_rounds = self.slow_rounds.saturating_add(1);
     }
 
-    /// A round without a queue: after enough of them nobody competes.
+    /// A round without a queue: after enough of them no other flow competes.
     fn fast_round(&mut self) {
         self.slow_rounds = 0;
         self.fast_rounds += 1;
@@ -323,7 +323,7 @@ mod tests {
         }
         yeah.lose();
         assert_eq!(yeah.reno_count, Bytes::new(24_500));
-        // fifty-one rounds of fast mode: nobody competes
+        // fifty-one rounds of fast mode: no other flow competes
         for _ in 0..50 {
             yeah.judge_rtt(ms(40), ms(40));
         }

@@ -15,7 +15,7 @@ fn ms(n: u64) -> Duration {
 fn minute(name: &str, path: Path) -> (f64, Flow) {
     let mut flow = Flow::new(name, path, 1);
     flow.run_until(at(3));
-    flow.forget();
+    flow.reset_statistics();
     let goodput = flow.run_until(at(63));
     (goodput.as_bps() as f64 / path.rate.as_bps() as f64, flow)
 }

@@ -22,7 +22,7 @@ fn bbr_fills_the_pipe_and_keeps_the_queue_short() {
     ] {
         let mut flow = Flow::new("bbr", path, 1);
         flow.run_until(at(3));
-        flow.forget();
+        flow.reset_statistics();
         let used = share(flow.run_until(at(33)), &path);
         assert!((0.95..=1.0001).contains(&used), "{used} of {}", path.rate);
         // A probe queues a quarter of the BDP and the three quanta budgeted for the hosts, each
@@ -74,7 +74,7 @@ fn bbr_passes_startup_drain_probe_bw_in_the_time_that_doubling_takes() {
 fn bbr_measures_a_longer_path_afresh_after_ten_seconds() {
     let mut flow = Flow::new("bbr", Path::new(50, ms(20), 10.0), 1);
     flow.run_until(at(5));
-    flow.forget();
+    flow.reset_statistics();
     flow.path.base_rtt = ms(25);
     flow.run_until(at(19));
     // the minimum of 20 ms was last seen in the first rounds
@@ -124,7 +124,7 @@ fn bbr_finds_more_bandwidth_in_a_few_cycles_and_less_in_ten_rounds() {
     // to what the window of twice the old BDP allows.
     flow.path.rate = BitRate::from_mbps(50);
     flow.run_until(at(10));
-    flow.forget();
+    flow.reset_statistics();
     let used = share(flow.run_until(at(15)), &flow.path);
     assert!((0.95..=1.0001).contains(&used), "{used}");
     assert!(
@@ -161,7 +161,7 @@ fn cubic_swings_between_beta_w_max_and_w_max() {
     let path = Path::new(50, ms(40), 1.0);
     let mut flow = Flow::new("cubic", path, 1);
     flow.run_until(at(20));
-    flow.forget();
+    flow.reset_statistics();
     let used = share(flow.run_until(at(120)), &path);
     assert!((0.97..=1.0001).contains(&used), "{used}");
     let w_max = path.bdp() + path.buffer;
@@ -192,7 +192,7 @@ fn cubic_is_reno_friendly_on_a_short_path() {
     let path = Path::new(60, ms(10), 1.0);
     let mut flow = Flow::new("cubic-hystart++", path, 1);
     flow.run_until(at(10));
-    flow.forget();
+    flow.reset_statistics();
     flow.run_until(at(30));
     let steps: Vec<_> = flow
         .rounds
@@ -210,7 +210,7 @@ fn newreno_adds_a_segment_a_round_and_halves() {
     let path = Path::new(20, ms(40), 1.0);
     let mut flow = Flow::new("newreno", path, 1);
     flow.run_until(at(10));
-    flow.forget();
+    flow.reset_statistics();
     let used = share(flow.run_until(at(70)), &path);
     // with a BDP of buffer the pipe never empties
     assert!((0.99..=1.0001).contains(&used), "{used}");
@@ -321,7 +321,7 @@ fn vegas_keeps_alpha_to_beta_packets_queued() {
         ] {
             let mut flow = Flow::new(name, path, 1);
             flow.run_until(Instant::ZERO + path.base_rtt * rounds);
-            flow.forget();
+            flow.reset_statistics();
             let used = share(flow.run_until(flow.now + Duration::from_secs(20)), &path);
             assert!((0.999..=1.0001).contains(&used), "{used} of {}", path.rate);
             // The least round-trip time has one packet's transmission in it, so the window is the
@@ -371,7 +371,7 @@ fn westwood_keeps_the_window_near_the_bdp_under_random_loss() {
     let run = |name: &str| {
         let mut flow = Flow::new(name, path, 5);
         flow.run_until(at(10));
-        flow.forget();
+        flow.reset_statistics();
         let used = share(flow.run_until(at(70)), &path);
         (used, flow)
     };
@@ -398,7 +398,7 @@ fn westwood_fills_the_pipe_after_a_drop_tail_loss() {
     let path = Path::new(50, ms(20), 0.25);
     let mut flow = Flow::new("westwood", path, 1);
     flow.run_until(at(20));
-    flow.forget();
+    flow.reset_statistics();
     let used = share(flow.run_until(at(80)), &path);
     // a loss leaves the BDP, where half of 1.25 BDP would leave the pipe empty for a third of it
     assert!((0.985..=1.0001).contains(&used), "{used}");
@@ -414,7 +414,7 @@ fn yeah_keeps_the_queue_below_q_max_and_decongests() {
     for path in [Path::new(500, ms(20), 1.0), Path::new(500, ms(40), 1.0)] {
         let mut flow = Flow::new("yeah", path, 1);
         flow.run_until(at(20));
-        flow.forget();
+        flow.reset_statistics();
         let used = share(flow.run_until(at(60)), &path);
         assert!((0.98..=1.0001).contains(&used), "{used} of {}", path.rate);
         assert_eq!(flow.drops, 0);
@@ -477,7 +477,7 @@ fn veno_takes_random_losses_for_what_they_are() {
     let run = |name: &str| {
         let mut flow = Flow::new(name, path, 7);
         flow.run_until(at(10));
-        flow.forget();
+        flow.reset_statistics();
         let used = share(flow.run_until(at(210)), &path);
         used / MSS.ratio(path.bdp())
     };
@@ -495,7 +495,7 @@ fn veno_halves_where_a_queue_shows_congestion() {
     let path = Path::new(20, ms(40), 1.0);
     let mut flow = Flow::new("veno", path, 1);
     flow.run_until(at(20));
-    flow.forget();
+    flow.reset_statistics();
     let used = share(flow.run_until(at(120)), &path);
     assert!((0.98..=1.0001).contains(&used), "{used}");
     let full = (path.bdp() + path.buffer).ratio(MSS);

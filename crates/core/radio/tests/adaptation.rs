@@ -85,7 +85,7 @@ fn constant_sinr_holds_for_ever() {
 }
 
 #[test]
-fn cqi_0_is_an_outage_or_mcs_0_as_the_policy_says() {
+fn cqi_0_is_an_outage_or_mcs_0_by_the_policy() {
     let state = |policy| {
         let config = LinkAdaptationConfig { policy, ..lte() };
         LinkAdaptation::constant(Decibel::new(-15.0), config)
@@ -310,7 +310,7 @@ proptest! {
 /// every family, policy and target: over the whole range, and at the last bit on both sides of each
 /// SINR where the answer changes.
 #[test]
-fn thresholds_say_what_a_search_over_the_curves_says() {
+fn thresholds_agree_with_a_search_over_the_curves() {
     let policies = [
         (CqiToMcs::OaiLte, McsTable::LteQam64),
         (CqiToMcs::Ns3Lte, McsTable::LteQam64),

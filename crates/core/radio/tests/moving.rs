@@ -155,7 +155,7 @@ fn walking_away_lowers_the_cqi() {
 /// Five UEs in one cell with the streams of their names: different fading, the same statistics; and
 /// the same again.
 #[test]
-fn streams_tell_ues_apart() {
+fn streams_of_ues_differ() {
     let config = MovingRadioConfig {
         fading: Fading::Epa,
         doppler: Doppler::Fixed(Hertz::new(5)),

@@ -88,7 +88,7 @@ fn regenerating_gives_the_same_bytes() {
 }
 
 #[test]
-fn the_readme_says_the_commands_and_no_other_trace_is_there() {
+fn the_readme_has_the_commands_and_no_other_trace_is_there() {
     let readme = fs::read_to_string(folder().join("README.md")).unwrap();
     for shipped in &SHIPPED {
         assert!(readme.contains(&shipped.command()), "{}", shipped.command());

@@ -93,8 +93,8 @@ pub(crate) trait Policy: std::fmt::Debug + Send {
 /// Call [`Self::on_telemetry`] for every flow before [`Self::on_report`] and before
 /// [`Self::on_deadline`]; take decisions by [`Self::poll_decision`] after each call.
 ///
-/// A report that contradicts itself ([`RadioReport::check`]) is counted and not believed; a UE or
-/// flow that nobody announced is ignored.
+/// A report that contradicts itself ([`RadioReport::check`]) is counted and not accepted; a UE or
+/// flow that was not announced is ignored.
 #[derive(Debug)]
 pub struct Allocator {
     config: AllocatorConfig,
@@ -200,7 +200,7 @@ impl Allocator {
     pub fn capacity(&self, ue: Rnti) -> Option<BitRate> {
         self.policy.capacity(ue)
     }
-    /// Reports that contradicted themselves and were not believed.
+    /// Reports that contradicted themselves and were not accepted.
     pub fn refused_reports(&self) -> u64 {
         self.refused_reports
     }

@@ -33,7 +33,7 @@ pub enum Part {
     Unintercepted,
     /// UEs that send share the unused PRBs; without: each counts on all (equation 2).
     CellSharing,
-    /// Old reports are not believed; without: the last one holds for ever.
+    /// Old reports are not accepted; without: the last one holds for ever.
     Staleness,
 }
 
@@ -84,7 +84,7 @@ pub struct AllocatorConfig {
     pub arrival_alpha: f64,
     /// Window towards the UE before the first round trip has been measured there (section 5.3).
     pub initial_ran_window: Bytes,
-    /// A radio report older than this is not believed any more.
+    /// A radio report older than this is not accepted any more.
     pub report_max_age: Duration,
     /// Standing queue that mode `default` aims at in the RLC, as time at the UE's rate.
     pub target_queue: Duration,

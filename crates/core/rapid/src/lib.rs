@@ -6,7 +6,7 @@
 //!   FlowTelemetry -> demand of each flow -> share -> Decision { wan_window, ran allocation }
 //! ```
 //!
-//! A proxy at the edge splits each TCP connection. The allocator tells it, for every flow, which
+//! A proxy at the edge splits each TCP connection. The allocator gives it, for every flow, which
 //! receive window to show the server and which congestion window to keep towards the UE.
 //!
 //! All that goes in and comes out can be recorded and replayed ([`recording`]).

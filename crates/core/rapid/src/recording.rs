@@ -1,4 +1,4 @@
-//! Recordings: what an allocator was told and what it answered, one entry a line of JSON, and their
+//! Recordings: what an allocator received and what it decided, one entry a line of JSON, and their
 //! replay.
 //!
 //! ```text
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The allocator reads no clock and draws no random number, so its answers are a function of what it
-//! is told. A replay feeds a recording to allocators of its own, one for each cell, and compares
-//! every decision with the recorded one. Whoever wrote the recording, the simulator or the proxy on
+//! is reported. A replay feeds a recording to allocators of its own, one for each cell, and compares
+//! every decision with the recorded one. Whichever world wrote the recording, the simulator or the proxy on
 //! a live network, the decisions must be identical.
 //!
 //! Times are nanoseconds, amounts bytes, rates bit/s. The first entry of a cell is its
@@ -209,7 +209,7 @@ pub struct Summary {
     pub length: Duration,
 }
 
-/// An allocator that is told what another was told.
+/// An allocator that receives what another received.
 #[derive(Debug)]
 struct Twin {
     allocator: Allocator,
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_no_entries_say_where() {
+    fn errors_of_lines_name_the_line() {
         let error = Entry::decode(b"{\"cell\":1,\"at\":5,\"event\":\"no\"}").expect_err("unknown");
         assert!(error.to_string().contains("unknown variant"), "{error}");
         let long = vec![b' '; MAX_LINE_BYTES + 1];

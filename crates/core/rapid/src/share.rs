@@ -1,6 +1,6 @@
 //! Max-min fair sharing of a rate between flows of known demand.
 
-/// Shares `capacity` between flows: nobody gets more than it asks for, and what it leaves is divided
+/// Shares `capacity` between flows: no flow gets more than it requests, and what it leaves is divided
 /// equally among those that ask for more (max-min fairness; Bertsekas and Gallager, Data Networks,
 /// 6.5.2). `f64::INFINITY` asks for all. Units are the caller's. The shares are written to `shares`.
 pub(crate) fn max_min(capacity: f64, demands: &[f64], shares: &mut Vec<f64>) {
@@ -59,7 +59,7 @@ mod tests {
             let level = shares.iter().cloned().fold(0.0, f64::max);
             for (share, demand) in shares.iter().zip(&demands) {
                 prop_assert!(share <= demand);
-                // whoever gets less than he asks for gets as much as anybody
+                // a flow that gets less than it requests gets as much as any
                 prop_assert!(*share >= demand - 1e-6 || *share >= level - 1e-3);
             }
         }

@@ -197,7 +197,7 @@ fn default_two_greedy_flows_share_equally_fill_the_radio_and_keep_it_short() {
 }
 
 #[test]
-fn default_a_slow_flow_gets_all_it_asks_for_and_the_rest_is_used() {
+fn default_a_slow_flow_gets_its_whole_demand_and_the_rest_is_used() {
     let web = 2_000_000.0;
     let mut model = Model::new(Mode::Default, &[f64::INFINITY, web]);
     model.run(0.5);

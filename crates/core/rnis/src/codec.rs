@@ -3,7 +3,7 @@
 //! ```text
 //!   RadioReport --encode_json--> {"cell":{...},"ues":[...]}   one line, no line end of its own
 //!   RadioReport --encode_binary-> 01 ...                      about 45 bytes and 25 for each UE
-//!   bytes --decode--> RadioReport | DecodeError               told apart by the first byte
+//!   bytes --decode--> RadioReport | DecodeError               distinguished by the first byte
 //! ```
 //!
 //! JSON is the form of the Unix socket and of recordings (one report a line); numbers are in the

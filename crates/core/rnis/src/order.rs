@@ -30,7 +30,7 @@ pub enum Arrival {
 
 impl Arrival {
     /// Whether the message is to be used.
-    pub fn is_news(self) -> bool {
+    pub fn is_new(self) -> bool {
         matches!(self, Self::First | Self::Next(_) | Self::Restarted)
     }
 }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_repeats_and_latecomers_are_told_apart() {
+    fn restarts_repeats_and_late_reports_are_distinguished() {
         let mut order = Order::default();
         assert_eq!(order.on_message(100), Arrival::First);
         assert_eq!(

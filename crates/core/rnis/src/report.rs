@@ -146,7 +146,7 @@ pub enum ReportError {
 }
 
 impl RadioReport {
-    /// PRBs of the cell that nobody was given, mean per slot (RAPID, equation 1).
+    /// PRBs of the cell that are not assigned, mean per slot (RAPID, equation 1).
     pub fn unused_prb(&self) -> Prb {
         let used: u32 = self.ues.iter().map(|ue| u32::from(ue.prb_dl.get())).sum();
         let used = used.saturating_add(u32::from(self.cell.prb_background.get()));

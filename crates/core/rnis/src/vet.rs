@@ -2,7 +2,7 @@
 //!
 //! A report is refused if it contradicts itself or holds a value that no base station can have, if
 //! it repeats the last one of its cell, or is older. A UE without an address gets the mapping's; if
-//! there is none it stays in the report (its PRBs are taken) and is told.
+//! there is none it stays in the report (its PRBs are taken) and is reported.
 
 use crate::identity::{MissingMapping, UeId, UeMap};
 use crate::order::{Arrival, Order};
@@ -14,9 +14,9 @@ use units::{Bytes, Duration, Prb};
 pub const MAX_CELLS: usize = 1024;
 /// Largest carrier of NR, in PRBs (TS 38.101-1 5.3.2).
 pub(crate) const MAX_PRB: u16 = 275;
-/// Longest slot that is believed (LTE's subframe is 1 ms).
+/// Longest slot that is accepted (LTE's subframe is 1 ms).
 const MAX_SLOT: Duration = Duration::from_millis(10);
-/// Largest amount of one UE and report that is believed.
+/// Largest amount of one UE and report that is accepted.
 const MAX_BYTES: Bytes = Bytes::new(1 << 40);
 const MAX_CQI: u8 = 15;
 const MAX_MCS: u8 = 31;
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_and_late_reports_are_refused_and_a_restart_is_told() {
+    fn repeated_and_late_reports_are_rejected_and_a_restart_is_detected() {
         let mut vetter = vetter();
         assert!(vetter.vet(report(1_000_000)).is_ok());
         assert!(matches!(

@@ -122,7 +122,7 @@ fn srsran_metrics_become_reports_with_prbs_worked_out() {
         said[2].events[0].kind,
         EventKind::TimingAdvance { steps: 1 }
     ));
-    assert!(!adapter.cannot_know().is_empty());
+    assert!(!adapter.unavailable_fields().is_empty());
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn flexran_statistics_as_recorded_from_its_l2_simulator() {
 }
 
 #[test]
-fn flexran_names_the_identities_of_a_ue_that_no_mapping_knows() {
+fn flexran_names_the_identities_of_an_unmapped_ue() {
     let mut adapter = FlexRan::new(profile(), UeMap::default(), Some(10_000));
     let said = adapter
         .on_message(Instant::ZERO, FLEXRAN.as_bytes())
@@ -305,7 +305,7 @@ fn oai_kpis_of_one_time_become_one_report() {
 }
 
 #[test]
-fn legacy_messages_tell_of_the_configured_ue() {
+fn legacy_messages_are_of_the_configured_ue() {
     let lte = CellProfile {
         n_prb: Prb::new(25),
         slot_duration: Duration::from_millis(1),
@@ -374,7 +374,7 @@ fn kpm_shares_the_cells_prbs_where_ues_have_none() {
 }
 
 #[test]
-fn absurd_values_leave_one_ue_out_and_are_told() {
+fn absurd_values_exclude_one_ue_and_are_reported() {
     let mut adapter = FlexRic::new(profile(), ues());
     let text = r#"{"tstamp":5,"ue_stats":[
         {"rnti":1,"dl_aggr_tbs":1e300,"dl_aggr_prb":5,"dl_mcs1":3},

@@ -3,7 +3,7 @@
 /// Explicit congestion notification (RFC 3168 section 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
-    /// The transport does not understand marks: congestion is told by dropping.
+    /// The transport does not understand marks: congestion is signalled by drops.
     #[default]
     NotEct,
     /// ECT(0): a classic transport, which takes a mark as it takes a loss.

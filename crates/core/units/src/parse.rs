@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn each_fault_is_told_apart() {
+    fn each_fault_is_distinguished() {
         let problem = |t: &str| t.parse::<BitRate>().unwrap_err().problem;
         assert_eq!(problem("15"), UnitProblem::NoUnit);
         assert_eq!(problem("Mbit/s"), UnitProblem::NoNumber);

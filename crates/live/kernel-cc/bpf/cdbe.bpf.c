@@ -18,7 +18,7 @@
 #define KIND 254
 #define EXPERIMENT 0xCDBE
 #define LENGTH 8
-/* What a search for the option is told of its length: kind, length, experiment. */
+/* What a search for the option is reported of its length: kind, length, experiment. */
 #define SOUGHT 4
 #define PORTS 1024
 #define NETWORKS 256
@@ -303,7 +303,7 @@ static void reserve(struct bpf_sock_ops *ctx, const struct settings *set)
 	if (!client)
 		return;
 	next = client->cadence;
-	if (!is_told(&next, set->rules.mode, client->estimate.rate))
+	if (!is_due(&next, set->rules.mode, client->estimate.rate))
 		return;
 	if (reserve_hdr_opt(ctx, LENGTH, 0))
 		count(UNFIT, 1);
@@ -410,7 +410,7 @@ static u32 in_flight(const struct tcp_sock *tp)
 	return tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out;
 }
 
-/* The delay of the acknowledged segment: from timestamps; without, or with a tick that tells nothing, what
+/* The delay of the acknowledged segment: from timestamps; without, or with a tick that shows nothing, what
  * the round trip is longer than the least one. */
 static int delay(struct server *server, const struct tcp_sock *tp, const struct settings *set, u64 now,
 		 long rtt, s64 *found)
@@ -419,11 +419,11 @@ static int delay(struct server *server, const struct tcp_sock *tp, const struct 
 	u32 ecr = tp->rx_opt.rcv_tsecr;
 
 	if (ecr) {
-		int is_told = delay_of(&server->clock, set->rules.mode, now, tp->rx_opt.rcv_tsval, ecr,
+		int is_due = delay_of(&server->clock, set->rules.mode, now, tp->rx_opt.rcv_tsval, ecr,
 				       found);
 
 		if (set->rules.mode == PAPER || !is_hopeless(&server->clock, now))
-			return is_told;
+			return is_due;
 	}
 	if (rtt < 0)
 		return 0;

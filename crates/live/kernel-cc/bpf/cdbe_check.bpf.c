@@ -13,7 +13,7 @@ struct check {
 	} segment;
 	struct estimate estimate;
 	struct cadence cadence;
-	u64 is_told;
+	u64 is_due;
 	/* acknowledgement; ack.has_delay: it has timestamps */
 	u64 val, ecr;
 	struct peer_clock clock;
@@ -40,7 +40,7 @@ static void arrive(struct check *check)
 	};
 
 	on_segment(&check->estimate, check->rules.mode, &segment);
-	check->is_told = is_told(&check->cadence, check->rules.mode, check->estimate.rate);
+	check->is_due = is_due(&check->cadence, check->rules.mode, check->estimate.rate);
 }
 
 static void acknowledge(struct check *check)

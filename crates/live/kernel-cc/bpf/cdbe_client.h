@@ -124,7 +124,7 @@ INLINE void begin_sample(struct estimate *st, u64 mode, const struct segment *se
 	pass_by(st, segment);
 }
 
-/* The report out of the last sample windows, unless too little of them was filled to tell. */
+/* The report out of the last sample windows, unless too little of them was filled to update. */
 INLINE void renew(struct estimate *st)
 {
 	u64 bytes = 0, time = 0;
@@ -206,7 +206,7 @@ struct cadence {
 };
 
 /* Whether the acknowledgement that leaves carries the report. */
-INLINE int is_told(struct cadence *st, u64 mode, u64 report)
+INLINE int is_due(struct cadence *st, u64 mode, u64 report)
 {
 	if (mode == PAPER)
 		return 1;

@@ -1,5 +1,5 @@
 /* CDBE's client and server in whole numbers: what cc::cdbe::{estimator, cadence, clock, server} decide,
- * function by function and to the bit. Equations, sources and readings are told there; the constants
+ * function by function and to the bit. Equations, sources and readings are reported there; the constants
  * come from there too (src/cdbe/words.rs hands the configuration over, src/cdbe/differential.rs
  * compares all of it with the Rust).
  *

@@ -69,7 +69,7 @@ INLINE int delay_of(struct peer_clock *st, u64 mode, u64 now, u32 stamp_val, u32
 	return 1;
 }
 
-/* The peer's timestamps will tell no delay. */
+/* The peer's timestamps will update no delay. */
 INLINE int is_hopeless(const struct peer_clock *st, u64 now)
 {
 	int is_unknown = !st->tick && st->is_running && now - st->first_at > TIMEOUT;
@@ -133,7 +133,7 @@ struct tally {
 struct decision {
 	u64 phase;
 	u64 report;
-	u64 told;
+	u64 reported;
 	u64 bounded;
 	u64 min_rtt;
 	u64 is_running;
@@ -217,19 +217,19 @@ INLINE void take_report(struct decision *st, const struct rules *rules, const st
 	u64 proven = (rules->mode == PAPER ? PAPER_BOUND : DEFAULT_BOUND) *
 		     most_of(st->delivered, st->delivered_before);
 	u64 limit = most_of(proven, INITIAL_REPORT);
-	u64 believed;
+	u64 accepted;
 
 	if (ack->has_report)
-		st->told = ack->report;
-	if (!st->told)
+		st->reported = ack->report;
+	if (!st->reported)
 		return;
-	if (ack->has_report && st->told > limit)
+	if (ack->has_report && st->reported > limit)
 		st->bounded += 1;
-	believed = least_of(st->told, limit);
+	accepted = least_of(st->reported, limit);
 	if (rules->mode == DEFAULT && st->is_app_limited)
-		st->report = most_of(st->report, believed);
+		st->report = most_of(st->report, accepted);
 	else
-		st->report = believed;
+		st->report = accepted;
 }
 
 INLINE void take_delay(struct decision *st, const struct rules *rules, s64 delay)

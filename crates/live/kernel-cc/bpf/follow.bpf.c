@@ -1,4 +1,4 @@
-/* A congestion control that follows the window that the proxy's control thread sets, and tells it
+/* A congestion control that follows the window that the proxy's control thread sets, and reports it
  * what the connection does. It decides nothing.
  *
  * Each connection under control has a slot of two arrays that user space has mapped: `control`,
@@ -105,17 +105,17 @@ static void obey(struct tcp_sock *tp, struct sock *sk, const struct control *wan
 	tp->snd_cwnd = cwnd;
 }
 
-static void tell(const struct tcp_sock *tp, struct telemetry *told, u64 use)
+static void update(const struct tcp_sock *tp, struct telemetry *reported, u64 use)
 {
-	told->bytes_acked = tp->bytes_acked;
-	told->srtt_us = tp->srtt_us >> 3;
-	told->min_rtt_us = tp->rtt_min.s[0].v;
-	told->cwnd_bytes = tp->snd_cwnd * tp->mss_cache;
-	told->peer_window = tp->snd_wnd;
-	told->mss = tp->mss_cache;
-	told->in_flight = tp->snd_nxt - tp->snd_una;
-	told->use = use;
-	told->updated_at = now_ns();
+	reported->bytes_acked = tp->bytes_acked;
+	reported->srtt_us = tp->srtt_us >> 3;
+	reported->min_rtt_us = tp->rtt_min.s[0].v;
+	reported->cwnd_bytes = tp->snd_cwnd * tp->mss_cache;
+	reported->peer_window = tp->snd_wnd;
+	reported->mss = tp->mss_cache;
+	reported->in_flight = tp->snd_nxt - tp->snd_una;
+	reported->use = use;
+	reported->updated_at = now_ns();
 }
 
 SEC("struct_ops")
@@ -125,18 +125,18 @@ void follow_cong_control(u64 *ctx)
 	struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
 	struct place *place = sk_storage_get(&places, sk, 0, 0);
 	struct control *wanted;
-	struct telemetry *told;
+	struct telemetry *reported;
 	u32 slot;
 
 	if (!place)
 		return;
 	slot = place->slot;
 	wanted = map_lookup(&control, &slot);
-	told = map_lookup(&telemetry, &slot);
-	if (!wanted || !told || wanted->use != place->use)
+	reported = map_lookup(&telemetry, &slot);
+	if (!wanted || !reported || wanted->use != place->use)
 		return;
 	obey(tp, sk, wanted);
-	tell(tp, told, place->use);
+	update(tp, reported, place->use);
 }
 
 /* The loader writes a name of its own here: names are global to the machine. */

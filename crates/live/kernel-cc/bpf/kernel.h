@@ -21,7 +21,7 @@ typedef unsigned long long u64;
 #define BPF_F_MMAPABLE 1024
 #define BPF_SK_STORAGE_GET_F_CREATE 1
 
-/* How a map's definition tells libbpf numbers and types. */
+/* How a map's definition reports libbpf numbers and types. */
 #define NUMBER(name, value) int(*name)[value]
 #define TYPE(name, value) value *name
 

@@ -13,7 +13,7 @@
 
 #define UES 65536
 /* Reports with losses that are remembered for a UE. */
-#define REMEMBERED 16
+#define MAX_LOSSES 16
 #define REASONS 9
 #define OPEN 0
 #define MIN_CWND 4
@@ -57,7 +57,7 @@ struct radio {
 	u64 queue_threshold;
 	u64 lost; /* packets, since the first report; all ones: not counted */
 	u64 repeated_at; /* ns; when a block was last repeated */
-	struct loss losses[REMEMBERED]; /* in no order; at = 0: unused */
+	struct loss losses[MAX_LOSSES]; /* in no order; at = 0: unused */
 };
 
 /* What a connection remembers. */
@@ -146,7 +146,7 @@ static int is_explained(const struct radio *radio, struct state *st, u64 lost, u
 	u64 from = radio->lost;
 	int i;
 
-	for (i = 0; i < REMEMBERED; i++) {
+	for (i = 0; i < MAX_LOSSES; i++) {
 		const struct loss *loss = &radio->losses[i];
 
 		if (loss->at && now - loss->at <= oldest && loss->before < from)

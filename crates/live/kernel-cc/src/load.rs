@@ -57,7 +57,7 @@ impl Loaded {
         without: &[&str],
         prepare: impl FnOnce(&Object) -> io::Result<()>,
     ) -> io::Result<Self> {
-        set_print(Some((PrintLevel::Info, told_by_libbpf)));
+        set_print(Some((PrintLevel::Info, log_of_libbpf)));
         let mut open = ObjectBuilder::default()
             .open_memory(program)
             .map_err(|e| error_of(&e))?;
@@ -118,7 +118,7 @@ pub(crate) fn map_of(object: &Object, name: &str) -> io::Result<MapHandle> {
     MapHandle::try_from(&map).map_err(|e| error_of(&e))
 }
 
-fn told_by_libbpf(level: PrintLevel, mut message: String) {
+fn log_of_libbpf(level: PrintLevel, mut message: String) {
     message.truncate(message.trim_end().len());
     match level {
         PrintLevel::Debug => tracing::trace!(target: "libbpf", "{message}"),

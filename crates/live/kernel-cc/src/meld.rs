@@ -18,7 +18,7 @@ use units::Bytes;
 const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/meld.bpf.o"));
 
 /// Reports with losses that the program remembers for a UE.
-const REMEMBERED: usize = 16;
+const MAX_LOSSES: usize = 16;
 /// The program's word for losses that are not counted.
 const NOT_COUNTED: u64 = u64::MAX;
 /// 8-byte words of the program's `struct radio` before its losses.
@@ -48,7 +48,7 @@ struct Losses {
     /// When a block was last repeated, ns.
     repeated_at: u64,
     /// Times of reports with losses (ns; 0: none) and what had been lost before.
-    recent: [(u64, u64); REMEMBERED],
+    recent: [(u64, u64); MAX_LOSSES],
     next: usize,
 }
 
@@ -112,12 +112,12 @@ impl Meld {
     ///
     /// # Errors
     /// The kernel's: that its memory is full.
-    pub fn tell(&mut self, ue: Ipv4Addr, state: &RadioState) -> io::Result<()> {
+    pub fn update(&mut self, ue: Ipv4Addr, state: &RadioState) -> io::Result<()> {
         let losses = self.losses.entry(ue).or_default();
         let made_at = state.made_at.as_nanos();
         if let Some(lost @ 1..) = state.lost_packets {
             losses.recent[losses.next] = (made_at.max(1), losses.total);
-            losses.next = (losses.next + 1) % REMEMBERED;
+            losses.next = (losses.next + 1) % MAX_LOSSES;
             losses.total += u64::from(lost);
         }
         if state.harq_retx > 0 {
@@ -146,9 +146,9 @@ impl Meld {
     }
 
     /// A UE is gone, or its address is another's: what it lost explains nothing any more.
-    pub fn forget(&mut self, ue: Ipv4Addr) {
+    pub fn remove(&mut self, ue: Ipv4Addr) {
         self.losses.remove(&ue);
-        // it is not there if it was never told of
+        // it is not there if it was never reported of
         let _ = self.radios.delete(&ue.octets());
     }
 
@@ -223,7 +223,7 @@ mod tests {
                 seq: 1,
                 made_at: Instant::from_nanos(1),
             };
-            meld.tell(Ipv4Addr::LOCALHOST, &state).expect("told");
+            meld.update(Ipv4Addr::LOCALHOST, &state).expect("told");
             for wrapped in ["newreno", "cubic"] {
                 let name = meld.name(wrapped).expect("it has one").to_owned();
                 let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
@@ -241,7 +241,7 @@ mod tests {
             }
             let decided = meld.decisions().expect("readable");
             assert_eq!(decided.len(), 9);
-            meld.forget(Ipv4Addr::LOCALHOST);
+            meld.remove(Ipv4Addr::LOCALHOST);
             assert_eq!(meld.name("bbr"), None);
         }
     }

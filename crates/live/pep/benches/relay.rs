@@ -4,7 +4,7 @@
 //! `cargo bench -p pep --bench relay` prints a table; `-- --record` also writes
 //! `docs/results/proxy.md`. `--only streams`, `connections` or `deciding` measures that alone;
 //! `--soak` runs all kinds of traffic for half an hour instead. Needs root; without haproxy its
-//! columns are left out, aloud.
+//! columns are left out, with a note.
 #![allow(missing_docs, reason = "a bench")]
 
 #[path = "../tests/support/mod.rs"]

@@ -55,7 +55,10 @@ impl Core {
     /// The state of the control thread.
     pub(crate) fn snapshot(&self) -> Option<Snapshot> {
         let (to, answer) = mpsc::sync_channel(1);
-        self.control.as_ref()?.send(ControlEvent::Ask(to)).ok()?;
+        self.control
+            .as_ref()?
+            .send(ControlEvent::Snapshot(to))
+            .ok()?;
         answer.recv_timeout(SNAPSHOT_TIMEOUT).ok()
     }
 
@@ -84,13 +87,13 @@ impl Core {
         self.shared.is_draining.store(true, Relaxed);
         *lock(&self.listeners) = Arc::default();
         let until = clock::now() + self.shared.config().limits.drain;
-        self.tell_workers(|| WorkerCommand::Drain(until));
+        self.command_workers(|| WorkerCommand::Drain(until));
         Ok(())
     }
 
-    fn tell_workers(&self, command: impl Fn() -> WorkerCommand) {
+    fn command_workers(&self, command: impl Fn() -> WorkerCommand) {
         for worker in &self.workers {
-            worker.tell(command());
+            worker.send(command());
         }
     }
 
@@ -132,7 +135,7 @@ impl Core {
         if let Some(interception) = lock(&self.interception).take() {
             interception.remove();
         }
-        self.tell_workers(|| WorkerCommand::Stop);
+        self.command_workers(|| WorkerCommand::Stop);
     }
 }
 
@@ -147,7 +150,7 @@ struct ControlParts {
 }
 
 impl ControlParts {
-    /// None where nobody decides.
+    /// None without an allocator.
     fn new(config: &Arc<Config>, shown: Option<&dash::Prepared>) -> Result<Option<Self>, PepError> {
         let Some(allocator) = config.allocator.clone() else {
             return Ok(None);
@@ -176,7 +179,7 @@ impl ControlParts {
     }
 }
 
-/// Runs the proxy until it is told to stop, or has handed over and drained.
+/// Runs the proxy until it is measured to stop, or has handed over and drained.
 ///
 /// # Errors
 /// A configuration that cannot be used, a system that lacks what it needs, or another instance.
@@ -215,9 +218,9 @@ pub fn run(start: &Start) -> Result<(), PepError> {
         control,
     });
     let all = core.listeners();
-    core.tell_workers(|| WorkerCommand::Listen(Arc::clone(&all)));
+    core.command_workers(|| WorkerCommand::Listen(Arc::clone(&all)));
     install(&core)?;
-    // whoever is answered may rely on what has been set up
+    // after the answer the set-up is complete
     serve(&core, admin_listener, metrics_listener, shown)?;
     announce(&all);
     drop(all);
@@ -373,11 +376,11 @@ impl Threads {
     }
 }
 
-/// Whoever comes first waits for them, the other for it.
+/// The first one waits for them, the other for the first.
 fn join_workers(workers: &Mutex<Vec<JoinHandle<()>>>) {
     let mut threads = lock(workers);
     for thread in threads.drain(..) {
-        // a panic has been told by the thread itself
+        // a panic has been measured by the thread itself
         let _ = thread.join();
     }
 }

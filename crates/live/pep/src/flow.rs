@@ -188,7 +188,7 @@ impl Flow {
         }
     }
 
-    /// Nobody decides any more: the server is shown all that there is.
+    /// There is no decision any more: the server is shown all that there is.
     pub(crate) fn release(&self) {
         self.window.decided.store(NO_WINDOW, Relaxed);
         self.is_slow.store(false, Relaxed);
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn never_more_than_the_receive_buffer_and_all_of_it_when_nobody_decides() {
+    fn never_more_than_the_receive_buffer_and_all_of_it_without_a_decision() {
         let window = decided(100_000_000, false);
         window.shown.store(10_000, Relaxed);
         assert_eq!(window.wanted(0), Some(4_000_000));

@@ -99,7 +99,7 @@ fn open_explicit(explicit: &Explicit, config: &Config) -> Result<Vec<Listener>, 
     Ok(vec![Listener::open(explicit.listen, config)?])
 }
 
-/// One for each address family that a prefix is of, all at the same port. Nobody but the rules of
+/// One for each address family that a prefix is of, all at the same port. Only the rules of
 /// the interception reaches them: see there.
 fn open_transparent(transparent: &Transparent, config: &Config) -> Result<Vec<Listener>, PepError> {
     let any = |is_ipv6| -> IpAddr {

@@ -47,7 +47,7 @@ pub(crate) fn serve(core: &Arc<Core>, listener: &TcpListener, dashboard: Option<
     let _ = listener.set_nonblocking(true);
     while !core.shared.is_draining.load(Relaxed) {
         match listener.accept() {
-            // whoever asked may have gone
+            // the requester may have gone
             Ok((stream, _)) => drop(answer(core, stream, dashboard)),
             Err(_) => std::thread::sleep(POLL),
         }

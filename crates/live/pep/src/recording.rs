@@ -1,4 +1,4 @@
-//! Writes what the allocators are told and what they answer to a file ([`rapid::recording`]).
+//! Writes what the allocators are measured and what they answer to a file ([`rapid::recording`]).
 //!
 //! The control thread hands entries over and never waits for the disk: a recording that cannot keep
 //! up, or has reached its limit, ends, and the log says so. What was written until then is whole and
@@ -76,7 +76,7 @@ pub(crate) fn begin(place: &Place) -> Result<(Recording, Writer), PepError> {
 }
 
 impl Writer {
-    /// Writes until nobody records any more.
+    /// Writes until all recorders are gone.
     pub(crate) fn run(mut self) {
         if let Err(error) = self.write_all() {
             self.has_ended.store(true, Relaxed);

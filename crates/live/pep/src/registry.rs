@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// UEs without connections that are remembered for their counters.
-const REMEMBERED: usize = 4_096;
+const MAX_RELEASED: usize = 4_096;
 
 /// What is counted of a UE.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ pub(crate) struct UeCounters {
     pub(crate) bytes_up: AtomicU64,
 }
 
-/// Why a connection is not taken.
+/// ResetReason a connection is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Full {
     /// As many as there may be in all.
@@ -84,7 +84,7 @@ impl Registry {
         if let Some(counters) = ues.get(&ue) {
             return Arc::clone(counters);
         }
-        if ues.len() >= REMEMBERED {
+        if ues.len() >= MAX_RELEASED {
             ues.retain(|_, counters| counters.connections.load(Relaxed) > 0);
         }
         Arc::clone(ues.entry(ue).or_default())
@@ -123,7 +123,7 @@ impl Registry {
     }
 
     /// Bytes that may be read into a pipe that holds so many already: what the bounds of memory
-    /// leave, but a pipe that is empty may always be filled a little, so that nobody starves.
+    /// leave, but a pipe that is empty may always be filled a little, so that no flow starves.
     pub(crate) fn room(&self, ue: &UeCounters, limits: &Limits, held: usize) -> usize {
         const ALWAYS: u64 = 65_536;
         let of_ue = limits.memory_per_ue.get();
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_and_nobody_starves() {
+    fn memory_is_bounded_and_no_flow_starves() {
         let registry = Registry::default();
         let ue = UeCounters::default();
         assert_eq!(registry.room(&ue, &limits(), 0), 200_000);

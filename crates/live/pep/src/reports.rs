@@ -36,7 +36,7 @@ pub struct ReportSink {
 }
 
 impl ReportSink {
-    /// Closed by `stop`; `pending` is counted down by whoever takes reports out of the channel.
+    /// Closed by `stop`; `pending` is decremented when reports are taken reports out of the channel.
     pub(crate) fn new(
         to: Sender<ControlEvent>,
         pending: Arc<AtomicUsize>,
@@ -63,7 +63,7 @@ impl ReportSink {
         });
     }
 
-    /// Nobody wants reports any more.
+    /// The receiver of reports is gone.
     pub fn is_closed(&self) -> bool {
         self.stop.load(Relaxed)
     }
@@ -88,19 +88,19 @@ pub(crate) fn read(source: &Source, brokers: Option<BrokerReader>, sink: &Report
 
 fn read_socket(path: &Path, sink: &ReportSink) {
     let source = path.display();
-    let mut was_told = false;
+    let mut was_logged = false;
     while !sink.is_closed() {
         match UnixStream::connect(path) {
             Ok(stream) => {
                 tracing::info!(%source, "radio reports: connected");
-                was_told = false;
+                was_logged = false;
                 sink.connected(true);
                 read_stream(stream, sink);
                 sink.connected(false);
                 tracing::warn!(%source, "radio reports: lost");
             }
-            Err(error) if !was_told => {
-                was_told = true;
+            Err(error) if !was_logged => {
+                was_logged = true;
                 tracing::warn!(%source, %error, "radio reports: no source yet, trying on");
             }
             Err(_) => {}

@@ -15,7 +15,7 @@ pub(crate) struct Shared {
     pub(crate) registry: Registry,
     /// What the data path counts.
     pub(crate) counters: Counters,
-    /// Where the control thread hears of flows; none where nobody decides.
+    /// Where the control thread hears of flows; none without an allocator.
     events: Mutex<Option<Sender<ControlEvent>>>,
     has_control: AtomicBool,
     config: Mutex<Arc<Config>>,

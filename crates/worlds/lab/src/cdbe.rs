@@ -1,7 +1,7 @@
 //! CDBE in the kernel: the programs at the lab's sockets.
 //!
 //! The lab's traffic runs on threads of this process, so that all its sockets are of one cgroup, this
-//! process's own. The programs are attached there and told the lab's network namespaces: of all other
+//! process's own. The programs are attached there and reported the lab's network namespaces: of all other
 //! sockets of the cgroup they let go. They end with the lab.
 
 use crate::Error;
@@ -116,7 +116,7 @@ const NOMINAL: cc::BuildConfig = cc::BuildConfig {
     initial_window: units::Bytes::new(14_480),
 };
 
-/// A name that nobody else has, 15 characters at most.
+/// A name that is unique, 15 characters at most.
 fn name() -> String {
     // 22 bits of process id and 6 of its attachments are seven digits
     let number = ATTACHED.fetch_add(1, Ordering::Relaxed) % 64;

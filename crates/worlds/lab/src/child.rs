@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long it may take to end.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const GRACE_PERIOD: Duration = Duration::from_secs(2);
 
 /// Has a command run in a namespace.
 ///
@@ -136,7 +136,7 @@ impl Drop for Daemon {
             let _ = kill_process(pid, Signal::TERM);
         }
         let since = Instant::now();
-        while matches!(self.child.try_wait(), Ok(None)) && since.elapsed() < LAST_WORDS {
+        while matches!(self.child.try_wait(), Ok(None)) && since.elapsed() < GRACE_PERIOD {
             std::thread::sleep(Duration::from_millis(2));
         }
         let _ = self.child.kill();

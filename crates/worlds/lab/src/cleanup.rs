@@ -75,7 +75,7 @@ fn make(path: &Path) -> io::Result<()> {
     result.unwrap_or(Err(io::ErrorKind::NotFound.into()))
 }
 
-/// When its owner began; then, for whoever wants to look into them, the lab's network namespaces by
+/// When its owner began; then, for inspection, the lab's network namespaces by
 /// the kernel's numbers.
 const OWNER: &str = "owner";
 /// The variable in the environment of a lab's programs that names its folder. A namespace's number
@@ -110,7 +110,7 @@ fn owner_of(path: &Path) -> Option<u32> {
 }
 
 /// Ends every other process whose network is one of these namespaces, which are this lab's and still
-/// stand: nobody else has ever been in them.
+/// stand: no other process has been in them.
 pub(crate) fn end_programs(networks: &BTreeSet<u64>) {
     end_all(|process| {
         let network = fs::metadata(process.join("ns/net"));
@@ -151,7 +151,7 @@ fn is_alive(pid: u32) -> bool {
     pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
-/// When a process began (field 22 of `/proc/PID/stat`): tells it from a later one of the same number.
+/// When a process began (field 22 of `/proc/PID/stat`): distinguishes it from a later one of the same number.
 fn began(pid: u32) -> Option<String> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // the name, in parentheses, may hold spaces
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_tell_their_owners() {
+    fn folders_name_their_owners() {
         assert_eq!(owner_of(Path::new("/run/brimful/lab-123-0")), Some(123));
         assert_eq!(owner_of(Path::new("/run/brimful/pep.sock")), None);
         assert_eq!(owner_of(Path::new("/run/brimful/lab-x-0")), None);

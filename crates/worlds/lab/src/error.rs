@@ -47,7 +47,7 @@ pub enum Error {
         /// What the kernel said.
         source: io::Error,
     },
-    /// The run was told to stop.
+    /// The run was stopped.
     #[error("the run was interrupted")]
     Interrupted,
 }

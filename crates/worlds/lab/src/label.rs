@@ -93,7 +93,7 @@ pub(crate) fn flow(data: &[u8]) -> u64 {
 }
 
 /// FNV-1a of 64 bits (RFC 9923): the same in every run. What a sender could choose to collide hurts
-/// nobody but its own flows within a lab.
+/// only its own flows within a lab.
 fn hash<'a>(bytes: impl Iterator<Item = &'a u8>) -> u64 {
     const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0000_0100_0000_01b3;

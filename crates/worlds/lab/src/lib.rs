@@ -43,4 +43,4 @@ mod tunnel;
 pub use error::Error;
 pub use fit::{Fitted, MAX_DATAGRAMS, MAX_RATE, fit, scaled};
 pub use run::{Options, check, is_running, run};
-pub use shell::{Visit, Visited, check_shell, shell};
+pub use shell::{ShellOutcome, ShellSession, check_shell, shell};

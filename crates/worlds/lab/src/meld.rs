@@ -60,11 +60,11 @@ impl Programs {
     ///
     /// # Errors
     /// The kernel's.
-    pub(crate) fn tell(&mut self, report: &RadioReport, made_at: Instant) -> std::io::Result<()> {
+    pub(crate) fn update(&mut self, report: &RadioReport, made_at: Instant) -> std::io::Result<()> {
         for (_, _, meld) in &mut self.loaded {
             for (index, ue) in report.ues.iter().enumerate() {
                 let state = RadioState::of(report, ue, made_at);
-                meld.tell(names::ue_address(index), &state)?;
+                meld.update(names::ue_address(index), &state)?;
             }
         }
         Ok(())

@@ -11,7 +11,7 @@ pub(crate) const TCP: u8 = 6;
 pub(crate) const UDP: u8 = 17;
 
 /// The kernel has left a checksum to be completed: the sum from `start` on goes to `start + offset`.
-/// (Packets stay within this machine, so nobody ever does: the kernel that reads them knows.)
+/// (Packets stay within this machine, so that is never noticed.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PartialChecksum {
     /// Where the sum begins, bytes from the IP header's beginning.
@@ -47,7 +47,7 @@ impl QueuePacket for Packet {
 }
 
 impl Packet {
-    /// A packet, with what its headers tell.
+    /// A packet, with what its headers report.
     pub(crate) fn new(data: Box<[u8]>, checksum: Option<PartialChecksum>) -> Self {
         let address = Address::of(&data);
         Self {
@@ -267,7 +267,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn headers_tell_whose_a_packet_is() {
+    fn headers_identify_the_flow_of_a_packet() {
         let data = segment(1000, 0x10, b"abc");
         assert_eq!(
             Address::of(&data),

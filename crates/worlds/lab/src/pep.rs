@@ -55,7 +55,7 @@ fn answers(admin: &Path) -> bool {
     ask().is_ok()
 }
 
-/// What `brimful pep` is told.
+/// What `brimful pep` is reported.
 fn configuration(pep: &PepSpec, folder: &Path, record: Option<&Path>) -> String {
     let (control, rapid) = match &pep.mode {
         PepMode::None | PepMode::Split => ("split", String::new()),

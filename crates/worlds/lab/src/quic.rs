@@ -6,7 +6,7 @@ use crate::cleanup::Folder;
 use crate::measure::Event;
 use crate::names::{SERVER_ADDRESS, flow_port};
 use crate::namespace::Namespace;
-use crate::traffic::{FlowContext, Told};
+use crate::traffic::{FlowContext, Reported};
 use cc::{RateReport, RateView};
 use scenario::{AppSpec, Direction, EcnSpec, Experiment, FlowSpec, ReporterSpec};
 use std::fs;
@@ -139,7 +139,7 @@ fn configuration(flow: &FlowSpec, index: usize, experiment: &Experiment, folder:
     )
 }
 
-/// Follows what the server tells of a flow's connections, until the run is over.
+/// Follows what the server reports of a flow's connections, until the run is over.
 ///
 /// # Errors
 /// If its file cannot be read.
@@ -171,7 +171,7 @@ pub(crate) fn follow(context: &FlowContext, folder: &Path) -> Result<JoinHandle<
     thread.spawn(work).map_err(Error::system("start a thread"))
 }
 
-/// What has been told of the latest connection.
+/// What has been reported of the latest connection.
 #[derive(Debug, Default)]
 struct Seen {
     connection: u64,
@@ -201,7 +201,7 @@ impl Seen {
         let lost = count("lost_packets");
         context.report(Event::Retransmits(lost.saturating_sub(self.lost_packets)));
         self.lost_packets = self.lost_packets.max(lost);
-        context.senders.tell(context.index, told(&sample));
+        context.senders.set(context.index, reported(&sample));
         context.report(Event::Sender {
             cwnd: Bytes::new(count("cwnd_bytes")),
             in_flight: Bytes::new(count("in_flight_bytes")),
@@ -210,11 +210,11 @@ impl Seen {
 }
 
 /// What the server of a connection that goes on has been reported, if it has been, and makes of it.
-fn told(sample: &serde_json::Value) -> Option<Told> {
+fn reported(sample: &serde_json::Value) -> Option<Reported> {
     let number = |field: &str| sample[field].as_f64();
     let report = sample["client_report_bytes_per_second"].as_u64()?;
     let is_open = sample["event"] == "sample";
-    is_open.then_some(Told {
+    is_open.then_some(Reported {
         report: RateReport::saturating(report),
         view: RateView {
             used: RateReport::saturating(sample["used_bytes_per_second"].as_u64()?),

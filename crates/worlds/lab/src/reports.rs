@@ -43,7 +43,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Sends a line, unless the rest of an earlier one is still waiting. False if nobody reads.
+    /// Sends a line, unless the rest of an earlier one is still waiting. False if the reader is gone.
     fn send(&mut self, line: &[u8]) -> bool {
         if !self.push() {
             return false;
@@ -154,7 +154,7 @@ impl Open {
             Self::Kernel(programs) => {
                 let Some(ue) = report.ues.first() else { return };
                 let made_at = Instant::from_nanos(clock.monotonic(ue.timestamp));
-                if let Err(error) = programs.tell(&report, made_at) {
+                if let Err(error) = programs.update(&report, made_at) {
                     eprintln!("lab: a radio report did not reach the kernel: {error}");
                 }
             }

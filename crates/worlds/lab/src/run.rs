@@ -42,7 +42,7 @@ pub struct Options {
     pub program: PathBuf,
     /// Set to end the run before its time.
     pub stop: Arc<AtomicBool>,
-    /// Where the proxy records what its allocator was told and what it answered.
+    /// Where the proxy records what its allocator received and what it decided.
     pub record: Option<PathBuf>,
     /// Divide the experiment by this; none: by what this machine needs ([`fit::fit`]).
     pub scale: Option<NonZeroU32>,
@@ -417,7 +417,7 @@ impl Drop for Lab {
 }
 
 /// Runs the loop in a thread of its own, which takes precedence, and does something `beside` it. That
-/// is told whether the loop has ended, and its thread is unparked then.
+/// is reported whether the loop has ended, and its thread is unparked then.
 pub(crate) fn run_radio<T>(
     radio: Radio,
     beside: impl FnOnce(&dyn Fn() -> bool) -> T,

@@ -27,7 +27,7 @@ pub(crate) fn set_int(fd: impl AsFd, level: i32, name: i32, value: i32) -> io::R
     })
 }
 
-/// What the kernel tells of a TCP connection (the beginning of its `struct tcp_info`).
+/// What the kernel reports of a TCP connection (the beginning of its `struct tcp_info`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TcpInfo {
     /// Payload of a segment, bytes.

@@ -228,7 +228,7 @@ pub(crate) fn result(spec: &TunnelSpec, folder: &Folder) -> Option<TunnelResult>
     })
 }
 
-/// What `brimful tunnel server` is told.
+/// What `brimful tunnel server` is reported.
 fn server(spec: &TunnelSpec, folder: &Folder) -> String {
     let listen = (0..spec.paths.len()).map(|path| format!("\"{}:{PORT}\"", names::path_edge(path)));
     let listen: Vec<String> = listen.collect();
@@ -253,7 +253,7 @@ fn server(spec: &TunnelSpec, folder: &Folder) -> String {
     )
 }
 
-/// What `brimful tunnel client` is told.
+/// What `brimful tunnel client` is reported.
 fn client(spec: &TunnelSpec, folder: &Folder) -> String {
     let mut text = format!(
         "key-file = \"{}/tunnel.key\"\n{}",

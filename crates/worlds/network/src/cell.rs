@@ -234,7 +234,7 @@ impl<P: Packet + Send> CellAccess<P> {
     }
 
     /// How far the cell was used, and what it could have carried, since the run began. What was
-    /// used is counted by PRBs: a retransmission on the radio leaves its PRBs to nobody.
+    /// used is counted by PRBs: a retransmission on the radio leaves its PRBs to no UE.
     pub fn totals(&mut self, now: Instant) -> Totals {
         self.cell.advance(now);
         let stats = self.cell.stats();
@@ -366,14 +366,14 @@ impl<P: Packet + Send> CellAccess<P> {
             );
             series.push(name, Metric::Cqi, now, f64::from(self.cqis[index].get()));
             if let Some(mcs) = self.mcs[index] {
-                series.tell(name, Metric::Mcs, now, f64::from(mcs.get()));
+                series.record(name, Metric::Mcs, now, f64::from(mcs.get()));
             }
         }
         let capacity = stats.capacity - before.capacity;
         if !capacity.is_zero() {
             let used = stats.capacity_used - before.capacity_used;
             let share = used.get() as f64 / capacity.get() as f64;
-            series.tell("link", Metric::Utilisation, now, share);
+            series.record("link", Metric::Utilisation, now, share);
         }
         self.sampled.clone_from(stats);
     }

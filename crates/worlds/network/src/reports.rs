@@ -1,4 +1,4 @@
-//! Radio reports on their way from the cell to whoever reads them.
+//! Radio reports on their way from the cell to their readers.
 //!
 //! A report is made every period, is lost with a probability or in a gap, and arrives after a delay.
 

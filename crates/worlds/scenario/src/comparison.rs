@@ -7,7 +7,7 @@ use serde::Serialize;
 /// A variant and its repeats.
 #[derive(Clone, Copy, Debug)]
 pub struct Labelled<'a> {
-    /// What tells it from the others, e.g. `pep=default`.
+    /// What distinguishes it from the others, e.g. `pep=default`.
     pub label: &'a str,
     /// Its repeats.
     pub runs: &'a [RunResult],

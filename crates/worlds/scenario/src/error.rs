@@ -18,7 +18,7 @@ pub enum ScenarioError {
     /// Something in it, in a file that it extends, or in an option is wrong.
     #[error(transparent)]
     Invalid(Box<Problem>),
-    /// A trace that it names is wrong. The error tells the place inside the trace.
+    /// A trace that it names is wrong. The error reports the place inside the trace.
     #[error("{error} (the trace that {used_at} names)")]
     Trace {
         /// Why the trace is refused.
@@ -163,7 +163,7 @@ fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Op
 
 /// Jaro-Winkler's; but a single slip of the keyboard is near in a short word too.
 fn similarity(given: &str, candidate: &str) -> f64 {
-    /// Similarity of words that one insertion, removal, change or swap tells apart.
+    /// Similarity of words that one insertion, removal, change or swap distinguishes.
     const ONE_SLIP: f64 = 0.9;
     let by_letters = strsim::jaro_winkler(given, candidate);
     let short = given.len().min(candidate.len()) < 2;
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_word_is_proposed_and_a_far_one_is_not() {
+    fn the_nearest_word_is_proposed_and_a_distant_one_is_not() {
         assert_eq!(nearest("rttt", ["rate", "rtt", "buffer"]), Some("rtt"));
         assert_eq!(nearest("MiB", ["kB", "MB", "GB"]), Some("MB"));
         assert_eq!(nearest("Cubik", ["cubic", "bbr"]), Some("cubic"));
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn words_make_a_sentence() {
+    fn words_make_one_sentence() {
         assert_eq!(either([]), "nothing");
         assert_eq!(either(["a"]), "\"a\"");
         assert_eq!(either(["a", "b", "c"]), "\"a\", \"b\" or \"c\"");

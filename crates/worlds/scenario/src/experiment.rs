@@ -243,7 +243,7 @@ pub struct FlowSpec {
     pub meld: Option<meld::Variant>,
     /// What its client measures, if anything.
     pub report: Option<ReporterSpec>,
-    /// Explicit congestion notification. UDP only has its packets say so: nobody answers marks.
+    /// Explicit congestion notification. UDP only has its packets say so: marks are not answered.
     pub ecn: EcnSpec,
     /// QoS flow identifier, 0 to 63.
     pub qfi: u8,
@@ -283,7 +283,7 @@ pub struct CdbeSpec {
     pub initial_report: RateReport,
     /// What the clients' timestamps count in, above zero.
     pub timestamp_tick: Duration,
-    /// How often a modem tells its client of the link, above zero.
+    /// How often a modem reports its client of the link, above zero.
     pub radio_period: Duration,
     /// Round-trip time that clients of UDP flows reckon with, above zero.
     pub udp_rtt: Duration,
@@ -396,7 +396,7 @@ pub struct TcpSpec {
     pub delayed_ack: bool,
 }
 
-/// Radio reports on their way to whoever reads them.
+/// Radio reports on their way to their readers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReportSpec {
     /// From one report to the next, above zero.
@@ -411,7 +411,7 @@ pub struct ReportSpec {
     pub gap_interval: Duration,
 }
 
-/// What servers whose flows use MELD are told of the radio.
+/// What servers whose flows use MELD receive reports on the radio.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeldSpec {
     /// Radio reports to the servers.

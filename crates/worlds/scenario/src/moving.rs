@@ -10,7 +10,7 @@ use radio::moving::{
 };
 use units::{Duration, Rng};
 
-/// Places that are drawn before a user is told to have none.
+/// Places that are drawn before a user is without one.
 const MAX_DRAWS: u32 = 1_000;
 
 /// The channel of a user that moves.

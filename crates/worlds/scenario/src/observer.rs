@@ -10,14 +10,14 @@ use units::Instant;
 pub trait Observer: Send + fmt::Debug {
     /// A point of a time series.
     fn sample(&mut self, entity: &str, metric: Metric, at: Instant, value: f64);
-    /// All points of a moment have been told.
+    /// All points of a moment have been reported.
     fn step(&mut self, at: Instant);
 }
 
 /// Makes the observer of a run from its experiment and seed, if it is to have one.
 type Make = dyn Fn(&Experiment, u64) -> Option<Box<dyn Observer>> + Send + Sync;
 
-/// Observers of runs to come; nobody by default.
+/// Observers of runs to come; none by default.
 #[derive(Clone, Default)]
 pub struct Observers {
     make: Option<Arc<Make>>,

@@ -96,7 +96,7 @@ pub struct Manifest<'a> {
 /// A point of a sweep, or a variant of a comparison.
 #[derive(Clone, Debug, Serialize)]
 pub struct ManifestPoint<'a> {
-    /// What tells it from the others; empty if there is only one.
+    /// What distinguishes it from the others; empty if there is only one.
     pub label: String,
     /// Seeds of its repeats.
     pub seeds: Vec<u64>,
@@ -111,7 +111,7 @@ pub struct ManifestPoint<'a> {
 }
 
 impl<'a> ManifestPoint<'a> {
-    /// Of a point and its repeats; `label` tells it from the others.
+    /// Of a point and its repeats; `label` distinguishes it from the others.
     pub fn of(point: &'a Point, label: impl Into<String>, runs: &[RunResult]) -> Self {
         let real_time = runs.iter().find_map(|run| run.real_time.as_ref());
         Self {
@@ -360,7 +360,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_full_disk_is_told_and_leaves_nothing() {
+    fn a_full_disk_is_an_error_and_leaves_nothing() {
         let place = tempfile::tempdir().expect("a folder");
         let target = place.path().join("result");
         let folder = ResultFolder::create(&target).expect("writable");

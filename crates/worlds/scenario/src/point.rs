@@ -29,7 +29,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// What tells this point from the others, e.g. `rtt=1 ms pep=paper`; empty without a sweep.
+    /// What distinguishes this point from the others, e.g. `rtt=1 ms pep=paper`; empty without a sweep.
     pub fn label(&self) -> String {
         let parts: Vec<String> = self.axes.iter().map(|(k, v)| format!("{k}={v}")).collect();
         parts.join(" ")
@@ -155,7 +155,7 @@ pub(crate) fn one(
     Ok((point, cx.warnings))
 }
 
-/// That a trace of the command line was taken by somebody.
+/// That a trace of the command line was used.
 pub(crate) fn check_instead(traces: &Traces) -> Checked<()> {
     match &traces.instead {
         Some((_, at)) if !traces.instead_used => {
@@ -167,7 +167,7 @@ pub(crate) fn check_instead(traces: &Traces) -> Checked<()> {
 }
 
 /// Adds the warnings of each point to its notes. Where several points have one about the same
-/// quantity, all have that which covers all: it is told once.
+/// quantity, all have that which covers all: it is noted once.
 pub(crate) fn note_warnings(
     points: &mut [Point],
     warned: &[Vec<RangeWarning>],

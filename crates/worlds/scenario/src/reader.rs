@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
         Self::checked(section(path, None), title, table, at)
     }
 
-    /// Of a table whose form is told by its key `kind`. Gives the form too.
+    /// Of a table whose form is given by its key `kind`. Gives the form too.
     pub(crate) fn open_kind(
         path: &'static str,
         title: impl Into<String>,
@@ -594,7 +594,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_unit_is_told() {
+    fn a_missing_unit_is_an_error() {
         let rtt = |r: &mut Reader<'_>| r.quantity::<Duration>("rtt");
         assert_eq!(
             message("[path]\nrtt = 10\n", rtt),
@@ -614,7 +614,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_and_missing_keys_are_told() {
+    fn unknown_and_missing_keys_are_errors() {
         let rtt = |r: &mut Reader<'_>| r.quantity::<Duration>("rtt");
         assert_eq!(
             message("[path]\nrttt = \"10 ms\"\n", rtt),
@@ -628,7 +628,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_and_types_are_told() {
+    fn ranges_and_types_are_named() {
         let rate = |r: &mut Reader<'_>| r.quantity::<BitRate>("rate");
         let negative = message("[path]\nrate = \"-1 Mbit/s\"\n", rate);
         assert_eq!(

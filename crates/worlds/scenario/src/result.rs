@@ -115,7 +115,7 @@ pub struct LossBursts {
 }
 
 impl LossBursts {
-    /// Bursts are told apart up to this length.
+    /// Bursts are distinguished up to this length.
     pub const LONGEST: usize = 10;
 
     /// One more burst of `length` packets.

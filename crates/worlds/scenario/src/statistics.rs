@@ -13,7 +13,7 @@ pub struct Estimate {
     /// The mean. Not a number if there was nothing to average.
     pub mean: f64,
     /// The mean lies within plus or minus this with 95 % confidence. Zero for a single value, of
-    /// which no interval can be told.
+    /// which no interval can be stated.
     pub ci95: f64,
 }
 

@@ -123,7 +123,7 @@ pub struct BurstSummary {
 /// Bursts of one length.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BurstsOfLength {
-    /// Packets lost in a row; of the last length that is told apart, or more.
+    /// Packets lost in a row; of the last length that is distinguished, or more.
     pub length: usize,
     /// Such bursts of a repeat.
     pub bursts: f64,
@@ -146,8 +146,8 @@ impl BurstSummary {
         let bursts = all.bursts();
         let ratio = |of: u64, to: u64| if to == 0 { 0.0 } else { of as f64 / to as f64 };
         let longest = all.by_length.iter().rposition(|&count| count > 0);
-        let told_apart = longest.map_or(0, |index| index + 1);
-        let by_length = all.by_length.iter().zip(1..).take(told_apart);
+        let listed = longest.map_or(0, |index| index + 1);
+        let by_length = all.by_length.iter().zip(1..).take(listed);
         (measured > 0).then(|| Self {
             loss_rate: ratio(all.lost, all.packets),
             bursts: bursts as f64 / f64::from(measured),
@@ -538,7 +538,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_without_samples_says_so() {
+    fn a_flow_without_samples_is_marked() {
         let s = summary(&[run(5, 10, None, 20.0)]);
         assert_eq!(s["flows"][1]["rtt_ms"]["samples"], 0.0);
         assert_eq!(s["flows"][1]["rtt_ms"]["mean"], 0.0);

@@ -22,7 +22,7 @@ pub struct TunnelSpec {
     pub scheduler_buffer: Packets,
     /// Packets that a path lost are sent again up to this age; never if none.
     pub reliability: Option<Duration>,
-    /// Schedulers and controllers of a cellular path are told of its radio.
+    /// Schedulers and controllers of a cellular path receive reports on its radio.
     pub uses_radio: bool,
     /// How those reports travel.
     pub reports: ReportSpec,

@@ -155,7 +155,7 @@ fn the_command_lines_trace_replaces_it_and_its_format() {
 }
 
 #[test]
-fn a_bad_trace_is_told_with_its_own_line_and_who_names_it() {
+fn a_bad_trace_is_reported_with_its_line_and_the_key_that_names_it() {
     let folder = folder(&[
         ("a.toml", &trace_driven()),
         ("traces/one", "1\n2\nthree\n"),

@@ -109,7 +109,7 @@ fn a_path_loss_without_sight_changes_the_defaults() {
 }
 
 #[test]
-fn all_that_a_file_may_say() {
+fn all_that_a_file_may_contain() {
     let text = format!(
         "{CELL}{}",
         r#"[cell.site]

@@ -13,7 +13,7 @@ fn docs(name: &str) -> PathBuf {
 fn the_reference_of_keys_is_in_step() {
     let path = docs("scenario-keys.md");
     let text = std::fs::read_to_string(&path).unwrap_or_default();
-    // not assert_eq: two pages of text help nobody
+    // not assert_eq: two pages of text do not help
     assert!(
         text == markdown(),
         "{} differs from the table of keys: write it anew with `brimful scenario keys > {}`",
@@ -37,7 +37,7 @@ fn every_example_of_the_guide_can_be_read() {
 }
 
 #[test]
-fn presets_are_as_the_reference_says() {
+fn presets_are_as_in_the_reference() {
     let text = "[path]\nrtt = \"50 ms\"\n[cell]\nrat = \"lte\"\nbandwidth = \"5 MHz\"\n\
         [ue.phone]\nchannel = { kind = \"constant-cqi\", cqi = 14 }\n\
         [flow.bulk]\napp = { kind = \"bulk\", size = \"1 MB\" }\n";

@@ -61,7 +61,7 @@ fn the_good_one_is_accepted() {
 }
 
 #[test]
-fn a_knob_that_sets_an_unknown_key_although_nobody_turns_it() {
+fn a_knob_that_sets_an_unknown_key_is_an_error_unused() {
     let with_knob = |key: &str| refused(&format!("{GOOD}[knobs.x]\nsets = [\"{key}\"]\n"));
     says(
         &with_knob("path.rt"),
@@ -76,7 +76,7 @@ fn a_knob_that_sets_an_unknown_key_although_nobody_turns_it() {
 }
 
 #[test]
-fn a_kind_without_keys_says_so() {
+fn a_kind_without_keys_is_named_in_the_error() {
     says(
         &with_line(16, "app = { kind = \"continuous\", size = \"1 MB\" }"),
         "16:30",
@@ -271,7 +271,7 @@ fn unknown_names() {
 }
 
 #[test]
-fn ecn_is_off_unless_the_flow_says_otherwise() {
+fn ecn_is_off_unless_the_flow_sets_it() {
     let ecn = |lines: &str| {
         let text = GOOD.replace("cc = \"cubic\"", lines);
         let points = load_str(&text, &Overrides::default()).expect("valid");
@@ -281,7 +281,7 @@ fn ecn_is_off_unless_the_flow_says_otherwise() {
     assert_eq!(ecn("ecn = \"classic\""), EcnSpec::Classic);
     assert_eq!(ecn("cc = \"dctcp\"\necn = \"classic\""), EcnSpec::Classic);
     assert_eq!(ecn("cc = \"dctcp\"\necn = \"l4s\""), EcnSpec::L4s);
-    // nobody answers marks of datagrams: any codepoint will do
+    // marks are not answered of datagrams: any codepoint will do
     let voip = GOOD.replace("cc = \"cubic\"", "ecn = \"l4s\"").replace(
         "{ kind = \"bulk\", size = \"1 MB\" }",
         "{ kind = \"voip\" }",

@@ -26,7 +26,7 @@ fn refused(access: &str, flow: &str, rest: &str, parts: &[&str]) {
 }
 
 #[test]
-fn the_controller_says_what_its_client_reports() {
+fn the_controller_decides_what_its_client_reports() {
     let report = |access, lines: &str| {
         let flow = format!("{lines}\n{BULK}");
         read(access, &flow, "").expect("valid").flows[0].report
@@ -84,7 +84,7 @@ fn numbers_out_of_range_are_refused_where_they_stand() {
 }
 
 #[test]
-fn clients_of_udp_reckon_with_the_path_unless_told() {
+fn clients_of_udp_assume_the_path_unless_configured() {
     let flow = format!("report = \"cdbe\"\n{UDP}");
     let of = |rest| read(LINK, &flow, rest).expect("valid").cdbe;
     assert_eq!(of("").udp_rtt, Duration::from_millis(50));

@@ -73,7 +73,7 @@ fn static_reordering_waits_for_retransmissions() {
 }
 
 #[test]
-fn names_of_the_paper_say_controller_and_carrier() {
+fn names_of_the_paper_give_controller_and_carrier() {
     let of = |lines: &str| {
         let experiment = read(&format!("[tunnel]\n{lines}\n{PATHS}")).unwrap();
         let path = &experiment.tunnel.unwrap().paths[1];

@@ -47,7 +47,7 @@ impl Control {
 /// Radio reports for the servers whose flows use MELD, and for the clients that report as CQIC.
 #[derive(Debug)]
 pub(crate) struct ServerReports {
-    /// Clients' modems tell them as a report is made.
+    /// Clients' modems record them as a report is made.
     pub(crate) is_for_clients: bool,
     /// Reports on their way.
     pub(crate) reports: ReportChannel,

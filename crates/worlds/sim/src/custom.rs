@@ -64,7 +64,7 @@ impl Registry {
         }
     }
 
-    /// Tells the queues of an experiment that are the caller's whom to ask.
+    /// Reports the queues of an experiment that are the caller's whom to ask.
     pub(crate) fn find_queues(&self, experiment: &mut Experiment) {
         let judges: Arc<dyn Judges> = Arc::new(Queues(Arc::clone(&self.own)));
         each_own(experiment, &mut |own| own.judged_by(&judges));

@@ -124,7 +124,7 @@ impl Host {
         }
     }
 
-    /// The modem of the host tells of its radio link.
+    /// The modem of the host reports its radio link.
     pub(crate) fn on_modem(&mut self, now: Instant, report: &RadioReport, ue: &UeReport) {
         match self {
             Self::Tcp(connection) => connection.on_modem(now, report, ue),

@@ -43,13 +43,13 @@ impl Simulation {
         })
     }
 
-    /// Records what the proxy's allocator is told and what it answers. To be called before
+    /// Records what the proxy's allocator receives and what it decides. To be called before
     /// [`Self::run`]. False if there is no allocator.
     pub fn record(&mut self, sink: Box<dyn Record>) -> bool {
         self.world.record(sink)
     }
 
-    /// Tells somebody of all samples of time series as they are made. To be called before
+    /// Passes all samples to an observer of time series as they are made. To be called before
     /// [`Self::run`]; changes no result.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.world.observe(observer);

@@ -157,7 +157,7 @@ impl Session {
         }
     }
 
-    /// The end whose acknowledgements tell the round-trip time of the data: the last sender before
+    /// The end whose acknowledgements record the round-trip time of the data: the last sender before
     /// its receiver.
     pub(crate) fn rtt_side(&self) -> Side {
         match (self.direction, self.relay.is_some()) {

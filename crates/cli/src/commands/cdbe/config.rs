@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
+    fn errors_have_their_place() {
         for (text, expected) in [
             ("rol = \"client\"", "did you mean \"role\""),
             ("role = \"clint\"", "client, server or both"),

@@ -82,7 +82,7 @@ pub(crate) struct AttachArgs {
     /// Name of the congestion control, at most 15 characters [default: brimful_cdbe]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Tell what has been counted, one JSON object a line on stdout, so often
+    /// Report what has been counted, one JSON object a line on stdout, so often
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     stats: Option<Duration>,
 }
@@ -111,7 +111,7 @@ fn attach(arguments: &AttachArgs) -> Result<(), Failure> {
     served?;
     complain(&format!(
         "detached; {}",
-        told(&counts.map_err(Failure::run)?)
+        printed(&counts.map_err(Failure::run)?)
     ));
     Ok(())
 }
@@ -158,7 +158,7 @@ fn signals() -> Result<Receiver<i32>, Failure> {
     Ok(receiver)
 }
 
-/// Tells what is counted until a signal says that it is enough.
+/// Reports what is counted until a signal says that it is enough.
 fn serve(
     attached: &Attached,
     signals: &Receiver<i32>,
@@ -168,7 +168,7 @@ fn serve(
     let wait = core::time::Duration::from_nanos(every.map_or(u64::MAX, Duration::as_nanos).max(1));
     loop {
         match signals.recv_timeout(wait) {
-            Ok(SIGUSR1) => complain(&told(&attached.counts().map_err(Failure::run)?)),
+            Ok(SIGUSR1) => complain(&printed(&attached.counts().map_err(Failure::run)?)),
             Ok(_) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
             Err(RecvTimeoutError::Timeout) => {
                 let counts = attached.counts().map_err(Failure::run)?;
@@ -178,7 +178,7 @@ fn serve(
     }
 }
 
-fn told(counts: &Counts) -> String {
+fn printed(counts: &Counts) -> String {
     format!(
         "clients: {} connections ({} to servers without CDBE), {} reports ({} found no room); \
          servers: {} connections, {} reports ({} beyond what was delivered), {} fell back to BBR",

@@ -1,4 +1,4 @@
-//! Radio reports from a Unix socket, until somebody ends it.
+//! Radio reports from a Unix socket, until it is interrupted.
 
 use crate::failure::Failure;
 use anyhow::anyhow;

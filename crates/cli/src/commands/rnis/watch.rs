@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use units::BitRate;
 
-/// Prints reports until somebody ends it.
+/// Prints reports until it is interrupted.
 pub(super) fn run(socket: &Path, every: Option<units::Duration>) -> Result<(), Failure> {
     let every = every.map(|time| Duration::from_nanos(time.as_nanos()));
     let mut printed: BTreeMap<CellId, Instant> = BTreeMap::new();

@@ -2,7 +2,7 @@
 
 mod ray;
 
-use super::tell;
+use super::print_notes;
 use crate::args::{SweepArgs, SweepEngine};
 use crate::execution::listen_for_interruptions;
 use crate::failure::Failure;
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &SweepArgs) -> Result<(), Failure> {
         SweepEngine::Local => run_here(arguments, &plan, &description, &folder),
         SweepEngine::Ray => {
             ray::run(arguments, &folder)?;
-            // those that have failed are told, not run again
+            // those that have failed are printed, not run again
             let options = Options::default();
             let dataset = Dataset::open(&folder, &description, options).map_err(failure)?;
             tell_end(arguments, &description, &dataset)
@@ -85,12 +85,12 @@ fn run_here(
             "--address is that of a Ray cluster: add --engine ray"
         )));
     }
-    tell(plan.point(0).map_err(Failure::input)?.notes.iter());
+    print_notes(plan.point(0).map_err(Failure::input)?.notes.iter());
     let options = Options {
         retry_failed: arguments.retry_failed,
     };
     let mut dataset = Dataset::open(folder, description, options).map_err(failure)?;
-    tell(dataset.notes().iter());
+    print_notes(dataset.notes().iter());
     let stop = Stop::default();
     listen_for_interruptions(stop.clone());
     let runner = Simulator::default();
@@ -156,8 +156,8 @@ fn tell_end(
             status.points
         ))?;
     }
-    const MAX_TOLD: usize = 3;
-    for failed in dataset.failed().take(MAX_TOLD) {
+    const MAX_PRINTED: usize = 3;
+    for failed in dataset.failed().take(MAX_PRINTED) {
         let error = failed.error.lines().last().unwrap_or_default();
         complain(&format!(
             "point {} failed: {error}\n  {}",

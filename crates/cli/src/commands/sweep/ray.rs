@@ -59,15 +59,15 @@ pub(super) fn run(arguments: &SweepArgs, folder: &Path) -> Result<(), Failure> {
 }
 
 /// Runs a program to its end, and whether it was interrupted. Each interruption and request to end
-/// reaches it once, be it from a terminal, which would tell both, or by a signal to this process
+/// reaches it once, be it from a terminal, which would print_notes both, or by a signal to this process
 /// alone: the program puts things away.
 fn passing_interruptions_on(mut command: Command) -> std::io::Result<(ExitStatus, bool)> {
     let is_interrupted = Arc::new(AtomicBool::new(false));
     let child = Arc::new(OnceLock::new());
-    let (flag, told) = (Arc::clone(&is_interrupted), Arc::clone(&child));
+    let (flag, printed) = (Arc::clone(&is_interrupted), Arc::clone(&child));
     let _ = ctrlc::set_handler(move || {
         flag.store(true, Ordering::SeqCst);
-        if let Some(child) = told.get() {
+        if let Some(child) = printed.get() {
             interrupt(*child);
         }
     });

@@ -1,7 +1,7 @@
 //! `brimful top`: live values in a terminal.
 //!
 //! ```text
-//!   server --dash::Client--> thread --News--> Model --> view --> terminal, or text (--once)
+//!   server --dash::Client--> thread --Update--> Model --> view --> terminal, or text (--once)
 //!                                               ^
 //!                                             keys
 //! ```
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::output::{print, text_style};
 use anyhow::{Context, anyhow};
 use dash::{Client, ClientError, Event, Target, Token};
-use model::{Key, Link, Model, News};
+use model::{Key, Link, Model, Update};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{
     self, Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModifiers,
@@ -77,7 +77,7 @@ fn token(file: Option<&Path>) -> Result<Option<String>, Failure> {
     Ok(Some(text.to_owned()))
 }
 
-/// Why nobody is watched.
+/// Why nothing is watched.
 fn unreachable(error: ClientError) -> Failure {
     let hint = match error {
         ClientError::Url { .. } => return Failure::Input(anyhow!(error)),
@@ -109,7 +109,7 @@ fn once(mut client: Client) -> Result<(), Failure> {
             matches!(event, Event::Frame { .. }),
             matches!(event, Event::End(_)),
         );
-        model.take(News::Said(event));
+        model.take(Update::Event(event));
         if is_end {
             break;
         }
@@ -128,7 +128,7 @@ fn once(mut client: Client) -> Result<(), Failure> {
 
 /// Draws until a key or a signal ends it. The terminal is restored however it ends.
 fn watch(client: Client) -> Result<(), Failure> {
-    let (sender, news) = sync_channel(AHEAD);
+    let (sender, updates) = sync_channel(AHEAD);
     std::thread::spawn(move || read(client, &sender));
     let ends = Arc::new(AtomicBool::new(false));
     let is_over = Arc::clone(&ends);
@@ -144,14 +144,14 @@ fn watch(client: Client) -> Result<(), Failure> {
     let terminal = ratatui::try_init()
         .context("the terminal cannot be used")
         .map_err(Failure::Run);
-    let ended = terminal.and_then(|mut terminal| show(&mut terminal, &news, &ends));
+    let ended = terminal.and_then(|mut terminal| show(&mut terminal, &updates, &ends));
     let restored = ratatui::try_restore().context("the terminal cannot be restored");
     ended.and(restored.map_err(Failure::Run))
 }
 
 fn show(
     terminal: &mut DefaultTerminal,
-    news: &Receiver<News>,
+    updates: &Receiver<Update>,
     ends: &AtomicBool,
 ) -> Result<(), Failure> {
     let failed = |error| Failure::Run(anyhow!("the terminal is gone: {error}"));
@@ -159,7 +159,7 @@ fn show(
     while !ends.load(Ordering::Acquire) {
         // no more at a time than can wait, so that keys are heard
         for _ in 0..AHEAD {
-            match news.try_recv() {
+            match updates.try_recv() {
                 Ok(one) => model.take(one),
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => {
@@ -221,31 +221,31 @@ fn pressed(key: KeyEvent, flows: usize) -> Option<Pressed> {
     }))
 }
 
-/// Reads, and connects again, until nobody listens.
-fn read(mut client: Client, sender: &SyncSender<News>) {
+/// Reads, and connects again, until the receiver is gone.
+fn read(mut client: Client, sender: &SyncSender<Update>) {
     loop {
-        let news = match client.next(PAUSE) {
+        let updates = match client.next(PAUSE) {
             Ok(None) => continue,
-            Ok(Some(event)) => News::Said(event),
+            Ok(Some(event)) => Update::Event(event),
             Err(error) => {
                 if !reconnect(&mut client, error, sender) {
                     return;
                 }
-                News::Link(Link::Up)
+                Update::Link(Link::Up)
             }
         };
-        if sender.send(news).is_err() {
+        if sender.send(updates).is_err() {
             return;
         }
     }
 }
 
-/// Tries until there is a connection again; false if nobody listens any more.
-fn reconnect(client: &mut Client, error: ClientError, sender: &SyncSender<News>) -> bool {
+/// Tries until there is a connection again; false once the receiver is gone.
+fn reconnect(client: &mut Client, error: ClientError, sender: &SyncSender<Update>) -> bool {
     let mut error = error;
     loop {
         let lost = Link::Lost(error.to_string());
-        if sender.send(News::Link(lost)).is_err() {
+        if sender.send(Update::Link(lost)).is_err() {
             return false;
         }
         std::thread::sleep(PAUSE);

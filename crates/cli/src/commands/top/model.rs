@@ -46,7 +46,7 @@ pub(super) struct Row {
     pub(super) name: String,
     /// The UE of a flow.
     pub(super) parent: String,
-    /// Congestion control of a flow; empty if nobody has said.
+    /// Congestion control of a flow; empty if it is not given.
     pub(super) cc: String,
     /// Last values by the names of their metrics.
     pub(super) values: BTreeMap<String, f64>,
@@ -199,7 +199,7 @@ impl Values {
             let Some(value) = series.value else { continue };
             let info = &series.info;
             let section = match Section::of(&info.kind) {
-                // what a cell could give to one UE is told like the cell's own
+                // what a cell could give to one UE is printed like the cell's own
                 Section::Cell if ues.contains(info.entity.as_str()) => Section::Ue,
                 section => section,
             };
@@ -250,9 +250,9 @@ pub(super) enum Link {
 
 /// What the one who reads has to say.
 #[derive(Clone, Debug)]
-pub(super) enum News {
+pub(super) enum Update {
     /// The server has said something.
-    Said(Event),
+    Event(Event),
     /// The connection has changed.
     Link(Link),
 }
@@ -300,10 +300,10 @@ pub(super) struct Model {
 
 impl Model {
     /// Takes what came.
-    pub(super) fn take(&mut self, news: News) {
-        match news {
-            News::Said(event) => self.values.apply(event),
-            News::Link(link) => self.link = link,
+    pub(super) fn take(&mut self, updates: Update) {
+        match updates {
+            Update::Event(event) => self.values.apply(event),
+            Update::Link(link) => self.link = link,
         }
     }
 

@@ -1,8 +1,8 @@
 use super::*;
 use proptest::prelude::*;
 
-fn hello(session: &str) -> News {
-    News::Said(Event::Hello {
+fn hello(session: &str) -> Update {
+    Update::Event(Event::Hello {
         session: session.into(),
         title: "drive".into(),
         world: "sim".into(),
@@ -10,7 +10,7 @@ fn hello(session: &str) -> News {
     })
 }
 
-pub(in super::super) fn series(all: &[(u64, &str, &str, Option<&str>, &str)]) -> News {
+pub(in super::super) fn series(all: &[(u64, &str, &str, Option<&str>, &str)]) -> Update {
     let series = all
         .iter()
         .map(|(id, entity, kind, parent, metric)| SeriesInfo {
@@ -20,11 +20,11 @@ pub(in super::super) fn series(all: &[(u64, &str, &str, Option<&str>, &str)]) ->
             parent: parent.map(str::to_owned),
             metric: (*metric).into(),
         });
-    News::Said(Event::Series(series.collect()))
+    Update::Event(Event::Series(series.collect()))
 }
 
-pub(in super::super) fn frame(t: f64, values: &[(u64, Option<f64>)]) -> News {
-    News::Said(Event::Frame {
+pub(in super::super) fn frame(t: f64, values: &[(u64, Option<f64>)]) -> Update {
+    Update::Event(Event::Frame {
         seq: 1,
         t,
         values: values.to_vec(),
@@ -48,7 +48,7 @@ pub(in super::super) fn model() -> Model {
     ]));
     let flow = serde_json::json!({"name": "bulk", "cc": "cubic"});
     let flow = flow.as_object().cloned().unwrap_or_default();
-    model.take(News::Said(Event::Table(vec![flow])));
+    model.take(Update::Event(Event::Table(vec![flow])));
     model.take(frame(
         1.5,
         &[

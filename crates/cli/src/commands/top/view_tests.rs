@@ -1,5 +1,5 @@
 use super::super::model::tests::{frame, model, series};
-use super::super::model::{Key, News};
+use super::super::model::{Key, Update};
 use super::*;
 use proptest::prelude::*;
 use ratatui::Terminal;
@@ -70,7 +70,7 @@ fn text_is_the_same_without_the_keys() {
 }
 
 #[test]
-fn what_waits_is_said_of_flows_ues_and_paths() {
+fn queued_bytes_are_shown_of_flows_ues_and_paths() {
     let mut model = model();
     model.take(series(&[
         (9, "phone", "ue", Some("cell"), "queue_bytes"),
@@ -88,15 +88,15 @@ fn what_waits_is_said_of_flows_ues_and_paths() {
 }
 
 #[test]
-fn the_head_says_what_happens_to_the_connection() {
+fn the_head_shows_the_state_of_the_connection() {
     let mut model = model();
-    model.take(News::Link(Link::Lost("refused".into())));
+    model.take(Update::Link(Link::Lost("refused".into())));
     let first = screen(&model, 90, 6).remove(0);
     assert!(
         first.ends_with("connection lost, trying again: refused"),
         "{first}"
     );
-    model.take(News::Link(Link::Up));
+    model.take(Update::Link(Link::Up));
     model.press(Key::Char(' '));
     let first = screen(&model, 90, 6).remove(0);
     assert!(first.ends_with("paused"), "{first}");

@@ -39,7 +39,7 @@ impl Bbr {
         self.cwnd = self.cwnd.min(one_more);
         if loss.kind == LossKind::Timeout {
             self.recovery = Recovery::Repairing;
-            self.full_pipe.forget_bandwidth();
+            self.full_pipe.reset_bandwidth();
             // a timeout counts as the end of a round
             self.round.is_start = true;
             self.sample_policer(loss.lost.max(Bytes::new(1)), false);

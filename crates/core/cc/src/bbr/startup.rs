@@ -41,7 +41,7 @@ impl FullPipe {
     }
 
     /// After a timeout Linux forgets the bandwidth, but keeps the count.
-    pub(super) fn forget_bandwidth(&mut self) {
+    pub(super) fn reset_bandwidth(&mut self) {
         self.full_bw = 0;
     }
 }

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_longer_than_the_window_forgets_all() {
+    fn silence_longer_than_the_window_expires_all() {
         let mut filter = WindowedMax::new(10);
         filter.update(0, 100);
         filter.update(11, 1);

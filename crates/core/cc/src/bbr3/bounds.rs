@@ -55,7 +55,7 @@ impl Latest {
         self.flight = Bytes::ZERO;
     }
 
-    pub(super) fn forget_losses(&mut self) {
+    pub(super) fn reset_losses(&mut self) {
         self.is_loss_in_round = false;
     }
 }

@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn section_5_5_6_a_rate_is_remembered_for_two_cycles() {
+    fn section_5_5_6_a_rate_is_kept_for_two_cycles() {
         let mut max_bw = MaxBw::default();
         max_bw.update(BitRate::from_mbps(50));
         max_bw.advance();

@@ -33,7 +33,7 @@ impl Bbr3 {
 
     /// 5.5.11.2 HandleSpuriousLossDetection, but for the window.
     pub(super) fn undo_losses(&mut self, cx: &mut Ctx<'_>) {
-        self.latest.forget_losses();
+        self.latest.reset_losses();
         self.full_pipe.restart(BitRate::ZERO);
         let before = self.undo.short_term;
         self.short_term = ShortTerm {

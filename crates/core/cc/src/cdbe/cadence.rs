@@ -69,13 +69,13 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_told_three_times_and_then_now_and_again() {
+    fn a_change_is_reported_three_times_and_then_periodically() {
         let mut cadence = Cadence::new(Mode::Default);
-        let mut told = |rate| cadence.on_ack(RateReport::new(rate)).is_some();
-        let first: Vec<_> = (0..5).map(|_| told(7)).collect();
+        let mut reported = |rate| cadence.on_ack(RateReport::new(rate)).is_some();
+        let first: Vec<_> = (0..5).map(|_| reported(7)).collect();
         assert_eq!(first, [true, true, true, false, false]);
-        assert!(told(8) && told(9) && told(9) && told(9) && !told(9));
-        let later: Vec<_> = (0..15).map(|_| told(9)).collect();
+        assert!(reported(8) && reported(9) && reported(9) && reported(9) && !reported(9));
+        let later: Vec<_> = (0..15).map(|_| reported(9)).collect();
         let at: Vec<_> = (0..15).filter(|&k| later[k]).collect();
         assert_eq!(at, [6, 14], "every eighth");
     }

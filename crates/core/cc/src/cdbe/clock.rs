@@ -16,11 +16,11 @@ pub const OWN_TICK: u64 = 1_000;
 /// Ticks that hosts are known to have, us: 1 us (Linux since 6.7, on request), 1 ms, 4 ms and 10 ms
 /// (kernels of 250 and 100 Hz), 100 ms, 500 ms.
 const KNOWN_TICKS: [u64; 6] = [1, 1_000, 4_000, 10_000, 100_000, 500_000];
-/// The peer's clock is watched for so long before its tick is believed, us.
+/// The peer's clock is watched for so long before its tick is accepted, us.
 const WATCH: u64 = 200_000;
 /// A tick that is not known after this time will not be, us.
 const TIMEOUT: u64 = 1_000_000;
-/// A coarser tick than this tells nothing of a queue, us.
+/// A coarser tick than this shows nothing of a queue, us.
 const COARSEST: u64 = 10_000;
 
 /// What is known of the peer's clock.
@@ -63,7 +63,7 @@ impl PeerClock {
         Some((val * self.tick).cast_signed() - (ecr * OWN_TICK).cast_signed())
     }
 
-    /// The peer's timestamps will tell no delay.
+    /// The peer's timestamps will send_report no delay.
     pub fn is_hopeless(&self, now: u64) -> bool {
         let is_unknown = self.tick == 0 && self.is_running && now - self.first_at > TIMEOUT;
         is_unknown || self.tick > COARSEST
@@ -71,7 +71,7 @@ impl PeerClock {
 }
 
 /// The known tick that is nearest to so many ticks in so many microseconds, within a quarter; 0 if there
-/// is none, or it is too early to tell.
+/// is none, or it is too early to send_report.
 pub fn tick_of(ticks: u64, elapsed: u64) -> u64 {
     if elapsed < WATCH || ticks == 0 {
         return 0;
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_coarse_clock_tells_no_delay() {
+    fn a_coarse_clock_gives_no_delay() {
         let mut clock = PeerClock::default();
         for k in 0..20u32 {
             let delay = clock.delay(Mode::Default, u64::from(k) * 100_000, stamps(k, k * 100));

@@ -131,7 +131,7 @@ impl Cdbe {
             .is_some_and(|at| now.saturating_since(at) <= silence)
     }
 
-    /// DSDL of the acknowledgement: from its timestamps; without any, or with a tick that tells nothing, what
+    /// DSDL of the acknowledgement: from its timestamps; without any, or with a tick that shows nothing, what
     /// the round trip is longer than the least one (the way back is then taken to be constant).
     fn delay(&mut self, now: Instant, ack: &AckSample) -> Option<i64> {
         let mode = self.config.server.mode;

@@ -22,7 +22,7 @@
 //! the bytes of the last five sample windows over their time, anew with each of them: a window in which a
 //! retransmission held everything up and the one in which it all arrives weigh as much as they lasted (a
 //! pause of the sender, which its timestamps show, is left out unless segments come as far apart all the
-//! time), and the report is as old as a sample window, where equation 4 needs five long windows to forget
+//! time), and the report is as old as a sample window, where equation 4 needs five long windows to reset_statistics
 //! 99 % of the past.
 
 use super::{INITIAL_REPORT, Mode};
@@ -267,7 +267,7 @@ impl State {
     }
 
     /// Mode `default`: the report out of the last sample windows, unless too little of them was filled to
-    /// tell.
+    /// send_report.
     fn renew(&mut self) {
         let time = self.past_time.iter().sum::<u64>();
         if time >= self.window / SAMPLES {

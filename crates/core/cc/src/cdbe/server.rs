@@ -46,7 +46,7 @@ pub const ALPHA: u64 = 100;
 pub const BETA: u64 = 250;
 /// Least window, segments: keeps delayed acknowledgements coming.
 pub const MIN_WINDOW: u64 = 4;
-/// What is believed of a report in mode `paper`: so many times what was delivered.
+/// What is accepted of a report in mode `paper`: so many times what was delivered.
 pub const PAPER_BOUND: u64 = 4;
 /// The same in mode `default`.
 pub const DEFAULT_BOUND: u64 = 2;
@@ -220,7 +220,7 @@ pub struct State {
     /// The report that is used, bytes a second: the client's, but never beyond its bound.
     pub report: u64,
     /// What the client last reported, bytes a second.
-    pub told: u64,
+    pub reported: u64,
     /// Reports that were beyond the bound.
     pub bounded: u64,
     /// RTT_min, us.
@@ -263,7 +263,7 @@ pub struct State {
     pub gain: u64,
     /// Mode `default`: the queueing delay, smoothed, us.
     pub queue: i64,
-    /// Mode `default`: that part of it that is somebody else's, us.
+    /// Mode `default`: the part of it caused by other flows, us.
     pub standing: i64,
     /// Mode `default`: windows of draining that did not shorten the queue.
     pub stubborn: u64,
@@ -305,14 +305,14 @@ impl State {
         }
     }
 
-    /// What is believed of a report: a receiver must not make a server send to it, or to whoever's
+    /// What is accepted of a report: a receiver must not make a server send to it, or to the owner of any
     /// address it uses, much faster than its data arrives. While the application limits, a lower report
     /// says nothing of the path (mode `default`).
     fn take_report(&mut self, config: &Config, event: &Event) {
         if let Some(report) = event.report {
-            self.told = u64::from(report);
+            self.reported = u64::from(report);
         }
-        if self.told == 0 {
+        if self.reported == 0 {
             return;
         }
         let times = match config.mode {
@@ -321,14 +321,14 @@ impl State {
         };
         let proven = times * self.delivered[0].max(self.delivered[1]);
         let limit = proven.max(u64::from(INITIAL_REPORT));
-        if event.report.is_some() && self.told > limit {
+        if event.report.is_some() && self.reported > limit {
             self.bounded += 1;
         }
-        let believed = self.told.min(limit);
+        let accepted = self.reported.min(limit);
         if config.mode == Mode::Default && self.is_app_limited {
-            self.report = self.report.max(believed);
+            self.report = self.report.max(accepted);
         } else {
-            self.report = believed;
+            self.report = accepted;
         }
     }
 
@@ -482,7 +482,7 @@ impl State {
         }
     }
 
-    /// A queue that stays although this sender drains it is somebody else's, or the path has become longer:
+    /// A queue that stays although this sender drains it is of other flows, or the path has become longer:
     /// as the paper renews DSDL_min, its least becomes the ground that the own queue stands on, until it
     /// falls.
     fn find_standing_queue(&mut self, config: &Config) {

@@ -20,7 +20,7 @@
 //! - The share of scheduled slots and the PRBs in a slot are one quantity: PRBs a slot, mean over the
 //!   window.
 //! - A UE with little to receive is given little. ns-3, in which the authors measured, gives whole
-//!   resource block groups to whoever has anything, so that blocks show the capacity; here, as in real
+//!   resource block groups to any UE that has data, so that blocks show the capacity; here, as in real
 //!   base stations, blocks are as large as is needed. So idle PRBs of the cell count as the UE's (RAPID,
 //!   equation 2), and a UE counts for no less than an equal share among those that were given any. A
 //!   modem learns both from the downlink control channel.
@@ -35,7 +35,7 @@ use units::{Bytes, Duration, Instant, Prb};
 
 /// Microseconds in a second.
 const SECOND: u64 = 1_000_000;
-/// Block errors are counted in thousandths; more than this many are not believed.
+/// Block errors are counted in thousandths; more than this many are not accepted.
 const MAX_ERRORS: u64 = 500;
 /// Most reports in a window, however short their periods are.
 const MAX_PERIODS: usize = 256;
@@ -43,7 +43,7 @@ const MAX_PERIODS: usize = 256;
 /// How a client computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The report before the modem has told anything.
+    /// The report before the modem has reported anything.
     pub initial_report: RateReport,
     /// Time over which PRBs and block errors are averaged; > 0.
     pub window: Duration,
@@ -58,7 +58,7 @@ impl Default for Config {
     }
 }
 
-/// What the modem told of one period.
+/// What the modem reported of one period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Period {
     /// Downlink slots.
@@ -67,7 +67,7 @@ pub struct Period {
     pub time: u64,
     /// PRBs given to the UE, mean per slot.
     pub own_prb: u64,
-    /// PRBs given to nobody, mean per slot.
+    /// PRBs not assigned, mean per slot.
     pub idle_prb: u64,
     /// PRBs that background load left to UEs, mean per slot.
     pub open_prb: u64,
@@ -110,7 +110,7 @@ fn carried(quality: LinkQuality, prb: Prb, n_prb: Prb) -> u64 {
     radio::transport_block_bytes(quality, prb, n_prb).map_or(0, Bytes::get)
 }
 
-/// PRBs a slot that the UE can have: what it was given and what nobody was, and no less than an equal
+/// PRBs a slot that the UE can have: what it was given and what is not assigned, and no less than an equal
 /// share among the UEs of the period with the most of them.
 pub fn attainable_prb<'a>(periods: impl Iterator<Item = &'a Period> + Clone) -> u64 {
     let slots = total(periods.clone().map(|p| p.slots)).max(1);
@@ -151,7 +151,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client whose modem has told nothing yet.
+    /// A client whose modem has reported nothing yet.
     pub fn new(config: Config) -> Self {
         Self {
             config,
@@ -291,7 +291,7 @@ mod tests {
         let mut client = Client::new(Config::default());
         let small = report(&[1, 49, 50], 0);
         let third = carried(small.ues[0].quality, Prb::new(33), Prb::new(100));
-        // nothing of its PRB carried a new block: half is the most that is believed
+        // nothing of its PRB carried a new block: half is the most that is accepted
         assert_eq!(u64::from(rate_of(&mut client, &small)), third * 1_000 / 2);
     }
 
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_forgets() {
+    fn the_window_expires() {
         let mut client = Client::new(Config::default());
         for _ in 0..50 {
             rate_of(&mut client, &report(&[0], 0));

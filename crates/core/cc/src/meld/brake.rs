@@ -6,7 +6,7 @@
 //! much it is too large:
 //!
 //! ```text
-//!   standing = least queue that the reports of the last round trip tell      target = 3/4 Q_th
+//!   standing = least queue that the reports of the last round trip send_report      target = 3/4 Q_th
 //!   standing > 2 target:  limit = flight (1 - (standing - target) / (rate srtt)), once in a round trip
 //!   standing < target:    limit grows by (target - standing) a round trip
 //!   between:              limit stays, and so does the wrapped controller's window
@@ -50,8 +50,8 @@ pub(super) struct Brake {
     limit: Option<Bytes>,
     /// What the last report holds the window by.
     hold: Option<Hold>,
-    /// Queues of the last round trip, and what left them, with the times at which they were heard of.
-    heard: VecDeque<Heard>,
+    /// Queues of the last round trip, and what left them, with the times at which they were received of.
+    received: VecDeque<ReceivedState>,
     bytes_in_flight: Bytes,
     /// The most in flight.
     peak: RoundTrips,
@@ -61,9 +61,9 @@ pub(super) struct Brake {
     lowered_until: Instant,
 }
 
-/// What a report tells of the queue.
+/// What a report contains of the queue.
 #[derive(Clone, Copy, Debug)]
-struct Heard {
+struct ReceivedState {
     at: Instant,
     queue: Bytes,
     served: Bytes,
@@ -90,7 +90,7 @@ impl Brake {
         }
         let threshold = paper::queue_threshold(state);
         let target = threshold * TARGET.0 / TARGET.1;
-        self.hear(now, state);
+        self.receive(now, state);
         let standing = self.standing_queue();
         let is_long = standing > target * MAX_PER_TARGET;
         let in_flight_of_ue = self.in_flight_of_ue();
@@ -117,14 +117,14 @@ impl Brake {
     }
 
     /// Keeps the reports of the last round trip.
-    fn hear(&mut self, now: Instant, state: &RadioState) {
+    fn receive(&mut self, now: Instant, state: &RadioState) {
         let round_trip = self.srtt.max(state.period);
-        self.heard
-            .retain(|heard| now.saturating_since(heard.at) < round_trip);
-        if self.heard.len() == MAX_REPORTS {
-            self.heard.pop_front();
+        self.received
+            .retain(|received| now.saturating_since(received.at) < round_trip);
+        if self.received.len() == MAX_REPORTS {
+            self.received.pop_front();
         }
-        self.heard.push_back(Heard {
+        self.received.push_back(ReceivedState {
             at: now,
             queue: state.queue,
             served: state.served,
@@ -133,7 +133,7 @@ impl Brake {
     }
 
     fn standing_queue(&self) -> Bytes {
-        let least = self.heard.iter().map(|heard| heard.queue).min();
+        let least = self.received.iter().map(|received| received.queue).min();
         least.unwrap_or_default()
     }
 
@@ -141,9 +141,9 @@ impl Brake {
     /// it began. This flow's own, if that is more.
     fn in_flight_of_ue(&self) -> Bytes {
         let (mut served, mut period) = (Bytes::ZERO, Duration::ZERO);
-        for heard in &self.heard {
-            served += heard.served;
-            period += heard.period;
+        for received in &self.received {
+            served += received.served;
+            period += received.period;
         }
         let rate = BitRate::from_bytes_per(served, period);
         rate.bytes_in(self.srtt).max(self.peak())

@@ -13,9 +13,9 @@
 //!
 //! *Where they do not count them*, blocks that HARQ repeated in that time are taken for the cause, unless
 //! more time is lost in queues than the queue in the base station accounts for. A WAN bottleneck with
-//! a buffer too short to be seen in the round-trip time is then not told from the radio.
+//! a buffer too short to be seen in the round-trip time is then not reported from the radio.
 //!
-//! *Where they tell neither*, every loss is congestion.
+//! *Where they send_report neither*, every loss is congestion.
 
 use super::{LossSample, Reason, paper};
 use crate::RadioState;

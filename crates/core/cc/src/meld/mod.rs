@@ -21,7 +21,7 @@
 //! Whatever the variant, a loss is congestion
 //! - without a report, or when the last is older than [`Config::max_age`];
 //! - when more is in flight than three times what was acknowledged in a round trip (the better of the
-//!   last two), and what was in this one so far: however good the reports look, and whoever sent them, no window outgrows what is
+//!   last two), and what was in this one so far: however good the reports look, and whatever their sender, no window outgrows what is
 //!   delivered;
 //! - when it was found by a timeout, or is persistent congestion or a mark: those are not asked about.
 //!
@@ -64,7 +64,7 @@ const MAX_FLIGHT_PER_DELIVERED: u64 = 3;
 /// What may be in flight whatever was delivered, in segments: the initial window (RFC 6928).
 const MIN_BOUND_SEGMENTS: u64 = 10;
 
-/// How losses are told apart.
+/// How losses are reported apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     /// MELD-DE, for downloads: by the transport block's size only.
@@ -102,7 +102,7 @@ impl Variant {
 /// How MELD is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// How losses are told apart.
+    /// How losses are reported apart.
     pub variant: Variant,
     /// T_PDU, the size of a packet; more than 0 (the paper: 1440).
     pub pdu: Bytes,
@@ -161,7 +161,7 @@ impl Reason {
         Self::RepeatedOnRadio,
     ];
 
-    /// True if the controller is told of the loss.
+    /// True if the controller is reported of the loss.
     pub fn is_congestion(self) -> bool {
         !matches!(
             self,

@@ -142,7 +142,7 @@ fn names_are_read_back() {
 }
 
 #[test]
-fn equation_1_tells_small_blocks_from_large_ones() {
+fn equation_1_distinguishes_small_blocks_from_large_ones() {
     let of = |tbs: u64| {
         VARIANTS.map(|variant| {
             let mut bench = Bench::new(variant);

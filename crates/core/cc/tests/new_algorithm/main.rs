@@ -48,7 +48,7 @@ fn the_pipe_is_full_and_alpha_waits() {
     for path in [Path::new(20, ms(40), 4.0), Path::new(100, ms(20), 4.0)] {
         let mut flow = flow(path);
         flow.run_until(at(10));
-        flow.forget();
+        flow.reset_statistics();
         let goodput = flow.run_until(at(30));
         let used = goodput.as_bps() as f64 / path.rate.as_bps() as f64;
         assert!((0.99..=1.0001).contains(&used), "{used} of {}", path.rate);

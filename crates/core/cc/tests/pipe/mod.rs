@@ -35,7 +35,7 @@ impl Path {
     }
 }
 
-/// What a controller told its trace.
+/// What a controller reported its trace.
 #[derive(Default)]
 pub struct Log(pub Vec<(Instant, &'static str, u64)>);
 
@@ -133,7 +133,7 @@ impl Flow {
     }
 
     /// Begins a new measurement: counts from now on.
-    pub fn forget(&mut self) {
+    pub fn reset_statistics(&mut self) {
         self.delivered = Bytes::ZERO;
         self.max_queue = Bytes::ZERO;
         self.queue_sum = 0;

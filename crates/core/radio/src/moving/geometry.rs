@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn each_fault_is_told_apart() {
+    fn each_fault_is_distinguished() {
         let problem = |text: &str| text.parse::<Speed>().unwrap_err().problem;
         assert_eq!(problem("1"), UnitProblem::NoUnit);
         assert_eq!(problem("m/s"), UnitProblem::NoNumber);

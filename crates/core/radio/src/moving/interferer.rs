@@ -14,7 +14,7 @@ use units::{Duration, Instant, Rng};
 pub enum InterfererPower {
     /// So much in the UE's bandwidth, wherever the UE is.
     Received(Dbm),
-    /// A transmitter at a place, heard over the UE's path loss model with line of sight.
+    /// A transmitter at a place, in_range over the UE's path loss model with line of sight.
     Transmitted {
         /// Its place.
         place: Position,

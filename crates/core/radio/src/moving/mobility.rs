@@ -10,7 +10,7 @@ use super::geometry::{Metres, Position, Speed};
 use core::f64::consts::TAU;
 use units::{Duration, Instant, Rng};
 
-/// Greatest speed that is believed: 500 m/s (TR 38.901 goes to 500 km/h, 139 m/s).
+/// Greatest speed that is is_plausible: 500 m/s (TR 38.901 goes to 500 km/h, 139 m/s).
 pub const MAX_SPEED: Speed = Speed::new(500.0);
 /// A walker keeps this distance from walls and edges, m.
 const CLEARANCE: f64 = 0.05;
@@ -147,14 +147,14 @@ impl Mobility {
     }
 
     pub(super) fn check(&self) -> Result<(), MobilityError> {
-        let believed = |speed: Speed| {
+        let is_plausible = |speed: Speed| {
             if (0.0..=MAX_SPEED.get()).contains(&speed.get()) {
                 Ok(())
             } else {
                 Err(MobilityError::Speed { speed })
             }
         };
-        believed(self.speed())?;
+        is_plausible(self.speed())?;
         let finite = |place: Position| {
             if place.is_finite() {
                 Ok(())
@@ -193,7 +193,7 @@ impl Mobility {
             }
             Self::Waypoints { points, .. } => points.iter().try_for_each(|point| {
                 finite(point.place)?;
-                point.speed.map_or(Ok(()), believed)
+                point.speed.map_or(Ok(()), is_plausible)
             }),
         }
     }

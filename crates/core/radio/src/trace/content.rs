@@ -178,7 +178,7 @@ pub enum DciDirection {
     Downlink,
     /// From the UE (format 0_0, 0_1).
     Uplink,
-    /// The sniffer could not tell.
+    /// The sniffer could not determine it.
     Unknown,
 }
 

@@ -56,7 +56,7 @@ pub enum TraceError {
     Unrecognised {
         /// The file.
         file: Box<str>,
-        /// The line that told.
+        /// The line at fault.
         line: usize,
         /// Its text, shortened.
         found: Box<str>,

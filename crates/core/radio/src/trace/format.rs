@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_told_apart() {
+    fn numbers_are_distinguished() {
         assert_eq!(detect("f", "3\n4\n2\n4\n"), Ok(Format::PacketsPerTick));
         assert_eq!(detect("f", "0\n0\n1\n5\n"), Ok(Format::Mahimahi));
         assert_eq!(detect("f", "1\n"), Ok(Format::Mahimahi));
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_are_told_apart() {
+    fn headers_are_distinguished() {
         let cases = [
             ("Timestamp,Speed,NetworkMode,CQI\n", Format::Ucc),
             (

@@ -29,7 +29,7 @@ pub struct TraceInfo {
     /// Rows, values, opportunities (instants) or DCIs.
     pub samples: u64,
     /// Share of time in which nothing can be sent, 0 to 1: CQI 0 or an older network; rate 0; 100 ms
-    /// without an opportunity. A DCI log does not tell: 0.
+    /// without an opportunity. A DCI log does not contain it: 0.
     pub outage_share: f64,
     /// The values; `None` if nothing is known outside outages.
     pub values: Option<Values>,

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_know_their_columns() {
+    fn fields_have_their_columns() {
         assert_eq!(
             texts("a,, b ,\"c,d\""),
             [(1, "a"), (3, ""), (5, "b"), (8, "c,d")]

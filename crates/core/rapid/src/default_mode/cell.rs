@@ -10,7 +10,7 @@ pub(super) struct CellLoad {
     active: u32,
     /// UEs that send or have a connection through us.
     connected: u32,
-    /// PRBs that nobody was given.
+    /// PRBs that are not assigned.
     unused: u32,
     /// PRBs that background load leaves.
     free: u32,
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_counts_on_less_than_an_equal_part() {
+    fn every_flow_counts_on_at_least_an_equal_part() {
         assert_eq!(
             expected(&[132, 0, 0, 0], true, true),
             [132.0, 33.0, 33.0, 33.0]

@@ -191,10 +191,10 @@ impl Flow {
             },
             is_slow: self.is_slow,
         };
-        let is_news = self
+        let is_new = self
             .last
             .is_none_or(|last| is_material(&last, &decision, self.mss));
-        is_news.then(|| *self.last.insert(decision))
+        is_new.then(|| *self.last.insert(decision))
     }
 }
 

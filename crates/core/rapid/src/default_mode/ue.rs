@@ -36,7 +36,7 @@ const GONE_TIME: f64 = 10.0;
 #[derive(Debug)]
 pub(super) struct Ue {
     pub(super) flows: BTreeMap<FlowId, Flow>,
-    /// When the last believed report was made.
+    /// When the last accepted report was made.
     reported_at: Instant,
     /// When the loops last ran.
     ran_at: Instant,
@@ -324,7 +324,7 @@ impl Ue {
             } else {
                 fair
             };
-            // (2) nobody's window is below its fair share
+            // (2) no window is below its fair share
             let share = share.max(fair);
             decisions.extend(flow.decide(now, *id, share, downlink, config));
         }

@@ -160,7 +160,7 @@ pub struct FlexRan {
 }
 
 impl FlexRan {
-    /// A reader of one base station's cell; `bs_id` tells it from others of the controller.
+    /// A reader of one base station's cell; `bs_id` distinguishes it from others of the controller.
     pub fn new(profile: CellProfile, ues: UeMap, bs_id: Option<u64>) -> Self {
         Self {
             profile,
@@ -312,7 +312,7 @@ impl Adapter for FlexRan {
         "flexran"
     }
 
-    fn cannot_know(&self) -> &'static [&'static str] {
+    fn unavailable_fields(&self) -> &'static [&'static str] {
         &[
             "ip: by mapping only",
             "harq_retx: 1 where PRBs were retransmitted",

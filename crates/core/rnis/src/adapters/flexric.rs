@@ -160,7 +160,7 @@ impl Adapter for FlexRic {
         "flexric"
     }
 
-    fn cannot_know(&self) -> &'static [&'static str] {
+    fn unavailable_fields(&self) -> &'static [&'static str] {
         &[
             "served_bytes: bytes of transport blocks, with headers",
             "layers: as configured",

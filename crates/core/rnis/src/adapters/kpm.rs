@@ -24,7 +24,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use units::{Bytes, Cqi, Instant, Prb};
 
-/// Largest delay that is believed, in tenths of a millisecond (an hour).
+/// Largest delay that is accepted, in tenths of a millisecond (an hour).
 const DELAY: u64 = 36_000_000;
 
 #[derive(Deserialize)]
@@ -118,7 +118,7 @@ impl Kpm {
         })
     }
 
-    /// PRBs of the cell in use, mean of a slot, where the indication tells.
+    /// PRBs of the cell in use, mean of a slot, where the indication reports.
     fn used(&mut self, cell: &Cell, out: &mut Adapted) -> Option<f64> {
         let mut fields = Fields {
             who: "the cell".to_owned(),
@@ -168,7 +168,7 @@ impl Adapter for Kpm {
         "e2sm-kpm"
     }
 
-    fn cannot_know(&self) -> &'static [&'static str] {
+    fn unavailable_fields(&self) -> &'static [&'static str] {
         &[
             "quality: from throughput and PRBs; no MCS",
             "cqi: 0",
@@ -214,7 +214,7 @@ impl Adapter for Kpm {
         }
         let mut cell = self.profile.cell_report(turn);
         if untold_kbps == 0.0 {
-            // nobody's share: broadcast, and UEs that are not listed
+            // the unassigned share: broadcast, and UEs that are not listed
             cell.prb_background = Prb::new(shared.round() as u16).min(cell.n_prb);
         }
         let present = |rnti: Rnti| ues.iter().any(|ue| ue.rnti == rnti);

@@ -1,10 +1,10 @@
 //! The CSV messages of the RAPID and MELD prototypes: `cqi,queue,tbs_bytes,prb`.
 //!
-//! One message tells of one UE, and does not say of which: it is configured. `queue` is bytes in
+//! One message reports one UE, and does not say of which: it is configured. `queue` is bytes in
 //! the RLC, `tbs_bytes` the last transport block, `prb` the PRBs that it took.
 //!
 //! Not known, and what stands there instead: which UE (the configured one), the source's time (that
-//! of arrival, so a repeated message cannot be told from a new one), MCS (the bytes that a PRB of
+//! of arrival, so a repeated message cannot be distinguished from a new one), MCS (the bytes that a PRB of
 //! the block carried; while the UE is idle, those of its last block), bytes of the whole period (the
 //! block, in each slot), HARQ (0), PRBs of others (0).
 
@@ -15,7 +15,7 @@ use crate::{LinkQuality, Rnti, UeReport};
 use core::net::IpAddr;
 use units::{Bytes, Cqi, Instant, Prb};
 
-/// Largest transport block that is believed, in bytes (NR, 8 layers, below 2^18).
+/// Largest transport block that is accepted, in bytes (NR, 8 layers, below 2^18).
 const BLOCK: u64 = 1 << 18;
 /// Longest message.
 const LONGEST: usize = 256;
@@ -50,7 +50,7 @@ impl Adapter for LegacyCsv {
         "legacy-csv"
     }
 
-    fn cannot_know(&self) -> &'static [&'static str] {
+    fn unavailable_fields(&self) -> &'static [&'static str] {
         &[
             "which UE: as configured",
             "repeated and late messages: there is no time in them",

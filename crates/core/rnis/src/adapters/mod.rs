@@ -16,7 +16,7 @@
 //! | [`Kpm`] | E2SM-KPM measurements, forwarded as JSON by an xApp |
 //!
 //! No source says everything that a report holds. What it cannot know is listed by
-//! [`Adapter::cannot_know`], and each file says what stands there instead. Counters that only
+//! [`Adapter::unavailable_fields`], and each file says what stands there instead. Counters that only
 //! grow are used by their differences; the first message of a source gives no report where its
 //! report needs one. A message that repeats, comes late or jumps back is a [`Problem`], as is
 //! each value that cannot be true; a UE with such a value in a field that its report needs is left
@@ -195,7 +195,7 @@ pub trait Adapter: Send {
     fn name(&self) -> &'static str;
 
     /// What its reports cannot know, and what stands there instead.
-    fn cannot_know(&self) -> &'static [&'static str];
+    fn unavailable_fields(&self) -> &'static [&'static str];
 
     /// Reads a message that arrived at `now`; the timestamps of its reports are `now`.
     ///

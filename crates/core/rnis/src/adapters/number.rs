@@ -1,4 +1,4 @@
-//! Numbers as sources write them, and the bounds within which they are believed.
+//! Numbers as sources write them, and the bounds within which they are accepted.
 
 use super::Problem;
 use serde::{Deserialize, Deserializer};
@@ -99,11 +99,11 @@ impl Fields<'_> {
     }
 }
 
-/// Largest counter that is believed: 2^53, to which a JSON number is exact.
+/// Largest counter that is accepted: 2^53, to which a JSON number is exact.
 pub(super) const COUNTER: u64 = 1 << 53;
-/// Largest queue that is believed, in bytes.
+/// Largest queue that is accepted, in bytes.
 pub(super) const QUEUE: u64 = 1 << 40;
-/// Largest bit rate that is believed, in bit/s.
+/// Largest bit rate that is accepted, in bit/s.
 pub(super) const RATE: u64 = 1_000_000_000_000;
 /// Largest CQI.
 pub(super) const CQI: u8 = 15;

@@ -4,7 +4,7 @@
 //!   {"kpi": "cqi", "source": "RAN", "timestamp": T, "unit": "", "value": 12,
 //!    "labels": {"amf_ue_ngap_id": "1"}}
 //! ```
-//! `T` is microseconds since 1970 (milliseconds, seconds and nanoseconds are told by their size).
+//! `T` is microseconds since 1970 (milliseconds, seconds and nanoseconds are recognised by their size).
 //! KPIs of one time belong together: a report is made when a message of a later time arrives. The
 //! names of KPIs differ by version; read are, without regard to case and punctuation:
 //! `cqi`/`wb_cqi`, `mcs`/`dl_mcs`/`dl_mcs1`, `rlc_buffer`/`txbuf_occ_bytes`, `prb`/`RRU.PrbTotDl`
@@ -13,7 +13,7 @@
 //!
 //! Not known, and what stands there instead: RNTI and address (by mapping of the AMF UE NGAP id; a
 //! UE without both is not reported), HARQ (0), payload (throughput times period), PRBs of
-//! broadcast (0); PRBs, if no KPI tells them (those that the throughput needs at the MCS).
+//! broadcast (0); PRBs, if no KPI reports them (those that the throughput needs at the MCS).
 
 use super::number::{CQI, Fields, MCS, Number, QUEUE, RATE};
 use super::series::{Series, Turn};
@@ -209,7 +209,7 @@ impl Adapter for OaiXapp {
         "oai-xapp"
     }
 
-    fn cannot_know(&self) -> &'static [&'static str] {
+    fn unavailable_fields(&self) -> &'static [&'static str] {
         &[
             "rnti, ip: by mapping of the AMF UE NGAP id only",
             "prb_dl: where no KPI tells, worked out from throughput and MCS",

@@ -20,11 +20,11 @@ use crate::{LinkQuality, Rnti, UeReport};
 use serde::Deserialize;
 use units::{Bytes, Cqi, Instant, Mcs, Prb};
 
-/// Largest count of blocks that is believed in one period.
+/// Largest count of blocks that is accepted in one period.
 const BLOCKS: u64 = 100_000_000;
 /// One step of LTE's timing advance, 16 Ts, in nanoseconds (TS 36.213 4.2.3).
 const TIMING_ADVANCE_STEP_NS: f64 = 520.833;
-/// Largest timing advance that is believed, in nanoseconds (300 km).
+/// Largest timing advance that is accepted, in nanoseconds (300 km).
 const TIMING_ADVANCE: u64 = 2_000_000;
 
 #[derive(Deserialize)]
@@ -86,7 +86,7 @@ impl SrsRan {
     /// What to send after connecting, so that metrics come.
     pub const SUBSCRIBE: &'static str = r#"{"cmd":"metrics_subscribe"}"#;
 
-    /// A reader of one cell's metrics. `pci` tells the cell of a base station with several.
+    /// A reader of one cell's metrics. `pci` selects the cell of a base station with several.
     pub fn new(
         profile: CellProfile,
         ues: UeMap,
@@ -195,7 +195,7 @@ impl Adapter for SrsRan {
         "srsran"
     }
 
-    fn cannot_know(&self) -> &'static [&'static str] {
+    fn unavailable_fields(&self) -> &'static [&'static str] {
         &[
             "prb_dl: worked out from rate, retransmissions and MCS",
             "served_bytes: those of acknowledged blocks, with headers",

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! This module is data in, data out: the HTTP of it is in crate `rnis-server`. Field names are the
-//! standard's. What the radio report does not tell (preambles, packet discards, delays, everything of
+//! standard's. What the radio report does not contain (preambles, packet discards, delays, everything of
 //! the uplink) is left out of answers rather than filled in.
 
 mod kind;

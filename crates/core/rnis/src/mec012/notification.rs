@@ -39,7 +39,7 @@ impl Subscription {
     }
 }
 
-/// What tells a client that its callback is reached (clause 6.4.12).
+/// What distinguishes a client that its callback is reached (clause 6.4.12).
 pub fn test_notification(self_uri: &str) -> Value {
     json!({
         "notificationType": "TestNotification",
@@ -47,7 +47,7 @@ pub fn test_notification(self_uri: &str) -> Value {
     })
 }
 
-/// What tells a client that its subscription will end (clause 6.4.9).
+/// What distinguishes a client that its subscription will end (clause 6.4.9).
 pub fn expiry_notification(self_uri: &str, time: TimeStamp, deadline: TimeStamp) -> Value {
     json!({
         "notificationType": "ExpiryNotification",

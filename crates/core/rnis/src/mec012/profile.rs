@@ -1,4 +1,4 @@
-//! What the service is told of the network because no radio report says it: networks, identities
+//! What the service receives reports on the network because no radio report says it: networks, identities
 //! of cells, bearers and tunnels.
 
 use super::types::{Ecgi, Nrcgi, Plmn, bit_string};
@@ -31,7 +31,7 @@ pub struct CellIdentity {
 /// A UE's bearers and tunnels.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct UeProfile {
-    /// Tunnel endpoint that tells the UE.
+    /// Tunnel endpoint that reports the UE.
     pub teid: Option<u32>,
     /// Its bearers; empty for the default one.
     pub bearers: Vec<Bearer>,

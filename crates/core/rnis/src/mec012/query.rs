@@ -1,6 +1,6 @@
 //! The four queries (clauses 7.3 to 7.6 of MEC 012).
 //!
-//! A parameter is a filter: what is told has the value given, or one of several with commas between
+//! A parameter is a filter: what is reported has the value given, or one of several with commas between
 //! them. A measurement that the service does not have equals nothing.
 
 use super::profile::{ECI_BITS, NetworkProfile};
@@ -50,7 +50,7 @@ pub enum QueryError {
     /// A parameter that is needed.
     #[error("query parameter \"{0}\" is required")]
     Missing(&'static str),
-    /// Nothing to tell.
+    /// Nothing to report.
     #[error("no S1 bearer matches the query")]
     NotFound,
 }
@@ -203,7 +203,7 @@ impl Query {
     /// The answer.
     ///
     /// # Errors
-    /// Nothing to tell, where the answer must tell something.
+    /// Nothing to report, where the answer must have an element.
     pub fn answer(&self, at: &Snapshot<'_>) -> Result<Value, QueryError> {
         Ok(match self.kind {
             QueryKind::RabInfo => json!({ "RabInfo": self.rab_info(at) }),
@@ -254,7 +254,7 @@ impl Query {
         asked.is_empty() || asked.iter().any(|id| id.is(Some(ip), teid))
     }
 
-    fn asks_for_ue(&self) -> bool {
+    fn requires_ue(&self) -> bool {
         [IPV4, IPV6, NATED, TEID]
             .iter()
             .any(|name| self.values(name).is_some())
@@ -360,7 +360,7 @@ impl Query {
                 continue;
             }
             let measured = cell_measurements(cell, at.network);
-            if !self.asks_for_ue() && self.agrees(&CELL_MEASUREMENTS, &measured) {
+            if !self.requires_ue() && self.agrees(&CELL_MEASUREMENTS, &measured) {
                 cells.push(with(
                     json!({ "ecgi": at.network.ecgi(cell.report.id) }),
                     measured,
@@ -406,7 +406,7 @@ fn known_ues(cell: &CellView) -> impl Iterator<Item = (IpAddr, &UeView)> {
     cell.ues.values().filter_map(|ue| Some((ue.ip?, ue)))
 }
 
-/// What tells a UE.
+/// What distinguishes a UE.
 pub(super) fn ids(ip: IpAddr, network: &NetworkProfile) -> Vec<AssociateId> {
     let teid = network.teid(ip).map(AssociateId::teid);
     [AssociateId::address(ip)].into_iter().chain(teid).collect()

@@ -128,7 +128,7 @@ impl Subscription {
         })
     }
 
-    /// As the service tells it: with its own link, and the delivery that was chosen (a WebSocket's
+    /// As the service reports it: with its own link, and the delivery that was chosen (a WebSocket's
     /// URI, or the callback).
     pub fn to_json(&self, self_uri: &str, websocket_uri: Option<&str>) -> Value {
         let mut body = self.body.clone();
@@ -213,7 +213,7 @@ fn field<T: DeserializeOwned>(
         })
 }
 
-/// The same with every number that is whole as an integer: JSON does not tell 5 from 5.0. One that
+/// The same with every number that is whole as an integer: JSON does not distinguish 5 from 5.0. One that
 /// is larger than an integer can be is the largest: it matches nothing all the same.
 fn whole_numbers(value: &Value) -> Value {
     match value {
@@ -374,7 +374,7 @@ fn codes(
     numbers.iter().map(code).collect()
 }
 
-/// Networks are told by digits; others can be no filter.
+/// Networks are recognised by digits; others can be no filter.
 fn known_plmns(criteria: &Criteria) -> Result<(), SubscriptionError> {
     let cells = criteria.ecgi.iter().map(|cell| &cell.plmn);
     let nr_cells = criteria.nrcgi.iter().map(|cell| &cell.plmn);

@@ -42,7 +42,7 @@ pub struct Nrcgi {
     pub nr_cell_id: String,
 }
 
-/// What tells a UE or a flow (clause 6.5.4).
+/// What distinguishes a UE or a flow (clause 6.5.4).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct AssociateId {
     /// 1 IPv4 address, 2 IPv6 address, 3 address behind a NAT, 4 GTP TEID (0 is reserved).
@@ -69,7 +69,7 @@ impl AssociateId {
         }
     }
 
-    /// Whether it tells the UE with this address or tunnel.
+    /// Whether it reports the UE with this address or tunnel.
     pub fn is(&self, ip: Option<IpAddr>, teid: Option<u32>) -> bool {
         match self.kind {
             1..=3 => ip.is_some() && self.value.trim().parse().ok() == ip,
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn an_associate_id_tells_one_ue() {
+    fn an_associate_id_identifies_one_ue() {
         let ip: IpAddr = "2001:db8::1".parse().expect("an address");
         assert_eq!(AssociateId::address(ip).kind, 2);
         let written = AssociateId {

@@ -78,7 +78,7 @@ pub struct RadioView {
 }
 
 impl RadioView {
-    /// Cells without a report for `max_age` are not told of; a UE that its cell does not report for
+    /// Cells without a report for `max_age` are not reported; a UE that its cell does not report for
     /// `release_after`, while others come, has left.
     pub fn new(max_age: Duration, release_after: Duration) -> Self {
         Self {

@@ -19,8 +19,8 @@ const RULES: usize = 1;
 const SEGMENT: usize = RULES + words::RULES;
 const ESTIMATE: usize = SEGMENT + 4;
 const CADENCE: usize = ESTIMATE + words::ESTIMATE;
-const IS_TOLD: usize = CADENCE + 4;
-const STAMPS: usize = IS_TOLD + 1;
+const IS_DUE: usize = CADENCE + 4;
+const STAMPS: usize = IS_DUE + 1;
 const CLOCK: usize = STAMPS + 2;
 const ACK: usize = CLOCK + 5;
 const DECISION: usize = ACK + 9;
@@ -91,7 +91,7 @@ impl Kernel {
         self.put(SEGMENT, &[segment.at, segment.bytes, stamp, segment.rtt]);
         self.run();
         let state = words::estimate(&self.get(ESTIMATE));
-        (state, self.words[IS_TOLD] != 0)
+        (state, self.words[IS_DUE] != 0)
     }
 
     fn acknowledge(&mut self, event: &server::Event, stamps: Option<Timestamps>) -> Decided {
@@ -168,8 +168,12 @@ fn same_estimates(kernel: &mut Kernel, mode: Mode, steps: &[Step]) {
             rtt,
         };
         state.on_segment(&config, &segment);
-        let told = cadence.on_ack(RateReport::saturating(state.rate)).is_some();
-        assert_eq!(kernel.arrive(&segment), (state, told), "after {segment:?}");
+        let reported = cadence.on_ack(RateReport::saturating(state.rate)).is_some();
+        assert_eq!(
+            kernel.arrive(&segment),
+            (state, reported),
+            "after {segment:?}"
+        );
     }
 }
 
@@ -382,9 +386,13 @@ impl Download {
         let report = RateReport::saturating(self.estimate.rate);
         self.unacked += 1;
         // the kernel's counts what could carry it; a delayed acknowledgement carries it for two
-        let told = self.cadence.on_ack(report);
+        let reported = self.cadence.on_ack(report);
         let found = kernel.arrive(&segment);
-        assert_eq!(found, (self.estimate, told.is_some()), "after {segment:?}");
+        assert_eq!(
+            found,
+            (self.estimate, reported.is_some()),
+            "after {segment:?}"
+        );
         if self.unacked == 2 {
             let offset = if self.mode == Mode::Default {
                 OFFSET
@@ -395,7 +403,7 @@ impl Download {
                 val: ((self.now / 1_000) as u32).wrapping_add(offset),
                 ecr: stamp,
             };
-            let report = told.map(RateReport::bytes_per_second);
+            let report = reported.map(RateReport::bytes_per_second);
             self.up
                 .push_back((self.now + WAY, report, stamps, self.unacked));
             self.unacked = 0;

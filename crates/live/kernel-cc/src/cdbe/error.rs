@@ -37,7 +37,7 @@ pub enum AttachError {
         /// What was asked for.
         name: String,
     },
-    /// Somebody has registered it.
+    /// It is registered.
     #[error(
         "this machine has a congestion control {name:?} already: names are one for all network \
          namespaces; give this one another (--name), or end what registered that"

@@ -32,7 +32,7 @@ const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/cdbe.bpf.o"));
 
 /// Most ports that can be chosen.
 pub const MAX_PORTS: usize = 1024;
-/// Name of the congestion control if nobody asks for another.
+/// Name of the congestion control unless another is configured.
 pub const NAME: &str = "brimful_cdbe";
 
 /// Sections of the programs, and the map of the congestion control.
@@ -130,7 +130,7 @@ pub struct Counts {
     pub servers: u64,
     /// Options read.
     pub read: u64,
-    /// Reports beyond what was delivered lets believe.
+    /// Reports beyond what was delivered lets accept.
     pub bounded: u64,
     /// How often reports stopped and BBR took over.
     pub fallbacks: u64,
@@ -145,7 +145,7 @@ pub struct Decision {
     pub is_deciding: bool,
 }
 
-/// CDBE in the kernel, until this is dropped: then clients write no more options, nobody can choose the
+/// CDBE in the kernel, until this is dropped: then clients write no more options, the congestion control cannot be chosen; the
 /// congestion control any more, and connections that have it become BBR's.
 #[derive(Debug)]
 pub struct Attached {

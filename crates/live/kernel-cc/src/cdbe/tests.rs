@@ -87,7 +87,7 @@ fn a_client_reports_and_its_server_paces() {
         let decision = attached.decision(pair.server.as_fd()).expect("readable");
         let decision = decision.expect("it is served");
         assert!(decision.is_deciding);
-        assert!(decision.state.told > 0 && decision.state.windows > 0);
+        assert!(decision.state.reported > 0 && decision.state.windows > 0);
         // another port's connections are left alone
         let mut other = Pair::connect(free_address());
         other.send(100_000);
@@ -122,7 +122,7 @@ fn a_client_without_the_option_gets_bbr() {
 }
 
 #[test]
-fn a_server_without_cdbe_is_told_nothing_but_the_syn() {
+fn a_server_without_cdbe_receives_no_option_but_in_the_syn() {
     let (address, name) = (free_address(), unique());
     let Some(attached) = attached(Roles::CLIENT, address.port(), Mode::Default, &name) else {
         return;
@@ -181,7 +181,7 @@ fn lie(attached: &Attached, client: &TcpStream, rate: u64) {
 }
 
 #[test]
-fn a_lying_client_is_believed_no_more_than_twice_what_arrives() {
+fn a_false_report_is_bounded_by_twice_what_arrives() {
     let (address, name) = (free_address(), unique());
     let Some(attached) = attached(Roles::BOTH, address.port(), Mode::Default, &name) else {
         return;
@@ -210,7 +210,10 @@ fn check_bound(attached: &Attached, pair: &mut Pair, rate: u64) {
         let decision = attached.decision(pair.server.as_fd()).expect("readable");
         let state = decision.expect("it is served").state;
         // a report of nothing is passed over
-        assert!(rate == 0 || state.told == rate, "told {rate}: {state:?}");
+        assert!(
+            rate == 0 || state.reported == rate,
+            "told {rate}: {state:?}"
+        );
         let delivered = state.delivered.into_iter().max().unwrap_or(0);
         let bound = (2 * delivered).max(u64::from(INITIAL_REPORT));
         if state.report <= bound {
@@ -224,7 +227,7 @@ fn check_bound(attached: &Attached, pair: &mut Pair, rate: u64) {
 }
 
 #[test]
-fn what_cannot_be_attached_is_told() {
+fn what_cannot_be_attached_is_an_error() {
     let cgroup = own_cgroup().expect("a cgroup of version 2");
     let refused = |plan: &Plan<'_>| Attached::attach(plan).expect_err("refused");
     let plan = Plan::new(&cgroup, Mode::Default);

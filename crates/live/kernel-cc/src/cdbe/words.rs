@@ -70,7 +70,7 @@ pub(super) fn decision(words: &[u64; DECISION]) -> server::State {
     server::State {
         phase: phase(w[0]),
         report: w[1],
-        told: w[2],
+        reported: w[2],
         bounded: w[3],
         min_rtt: w[4],
         is_running: w[5] != 0,

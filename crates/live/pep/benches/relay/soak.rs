@@ -19,7 +19,7 @@ fn echo(listener: TcpListener) {
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             std::thread::spawn(move || {
-                // the client's bytes tell how many it wants back
+                // the client's bytes report how many it wants back
                 if let Ok(n) = receive(&stream) {
                     let _ = send(&stream, n * 8);
                 }
@@ -28,7 +28,7 @@ fn echo(listener: TcpListener) {
     });
 }
 
-/// Transfers of growing and shrinking size until told to stop.
+/// Transfers of growing and shrinking size until measured to stop.
 fn client(hosts: &Hosts, target: std::net::SocketAddr, done: &AtomicU64, stop: &AtomicBool) {
     let mut size = 1_000;
     while !stop.load(Relaxed) {

@@ -35,7 +35,7 @@ fn pour(stream: &TcpStream, stop: &AtomicBool) {
     }
 }
 
-/// Serves streams until told to stop.
+/// Serves streams until measured to stop.
 fn serve(listener: TcpListener, stop: Arc<AtomicBool>) {
     std::thread::spawn(move || {
         for stream in listener.incoming() {

@@ -27,7 +27,7 @@ fn connect(socket: &Path) -> Result<UnixStream, PepError> {
 /// Sends a command, gives the line that is the answer.
 ///
 /// # Errors
-/// Nobody is there, or does not answer.
+/// Nothing answers there.
 pub fn ask(socket: &Path, command: &str) -> Result<String, PepError> {
     let mut stream = connect(socket)?;
     let mut line = String::new();
@@ -48,7 +48,7 @@ fn write_command(stream: &mut UnixStream, command: &str) -> std::io::Result<()> 
 /// The state of the proxy at this admin socket, as JSON.
 ///
 /// # Errors
-/// Nobody is there, or answers otherwise.
+/// Nothing answers there, or something else does.
 pub fn status(socket: &Path) -> Result<serde_json::Value, PepError> {
     parsed(socket, "status")
 }
@@ -56,7 +56,7 @@ pub fn status(socket: &Path) -> Result<serde_json::Value, PepError> {
 /// The connections of the proxy at this admin socket, as JSON.
 ///
 /// # Errors
-/// Nobody is there, or answers otherwise.
+/// Nothing answers there, or something else does.
 pub fn flows(socket: &Path) -> Result<serde_json::Value, PepError> {
     parsed(socket, "flows")
 }

@@ -96,7 +96,7 @@ pub(crate) fn serve(core: &Arc<Core>, listener: &UnixListener) {
         }
         let (core, done) = (Arc::clone(core), Arc::clone(&serving));
         std::thread::spawn(move || {
-            // whoever asked may have gone
+            // the requester may have gone
             let _ = answer(&core, stream);
             done.fetch_sub(1, Relaxed);
         });

@@ -55,7 +55,7 @@ pub enum Control {
     Default,
     /// RAPID, mode `paper`.
     Paper,
-    /// Nobody: connections are split and nothing more.
+    /// No actuator: connections are split and nothing more.
     Split,
 }
 
@@ -64,7 +64,7 @@ pub enum Control {
 pub struct Reports {
     /// Where they come from.
     pub source: Option<Source>,
-    /// A report older than this is not believed.
+    /// A report older than this is not accepted.
     pub max_age: Duration,
     /// Without a report for this long, connections are spliced and nothing more.
     pub plain_after: Duration,
@@ -193,7 +193,7 @@ pub struct Config {
     pub interception: Interception,
     /// Who decides.
     pub control: Control,
-    /// How; none where nobody decides.
+    /// How; none without an allocator.
     pub allocator: Option<::rapid::AllocatorConfig>,
     /// Radio reports.
     pub reports: Reports,

@@ -11,7 +11,7 @@ pub struct Prefix {
     length: u8,
 }
 
-/// Why a text is no prefix.
+/// ResetReason a text is no prefix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{text}\" is no address prefix: {problem}; expected for example \"10.45.0.0/24\"")]
 pub struct ParsePrefixError {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_say_what_would_be_right() {
+    fn faults_name_what_is_allowed() {
         let message = |text: &str| text.parse::<Prefix>().expect_err("refused").to_string();
         assert!(message("10.45.0.7/24").contains("the prefix is 10.45.0.0/24"));
         assert!(message("10.45.0.0/33").contains("0 to 32"));

@@ -1,4 +1,4 @@
-//! The tables of what decides: `[rapid]`, and `[record]`, which keeps what it was told.
+//! The tables of what decides: `[rapid]`, and `[record]`, which keeps what it was measured.
 
 use super::{ConfigError, Control, Recording};
 use config_file::Section;
@@ -9,7 +9,7 @@ use units::{Bytes, Duration};
 /// Most that is recorded where nothing else is said.
 const RECORDED: Bytes = Bytes::new(1_000_000_000);
 
-/// The allocator's configuration; none where nobody decides.
+/// The allocator's configuration; none without an allocator.
 pub(super) fn allocator(
     top: &mut Section<'_, '_>,
     control: Control,

@@ -366,7 +366,7 @@ listen = "127.0.0.1:9464"
     }
 
     #[test]
-    fn faults_say_where_what_and_what_is_allowed() {
+    fn faults_name_place_value_and_what_is_allowed() {
         let bad = GOOD.replace("ran-interface", "ran-interfaec");
         let said = message(&bad);
         assert!(said.starts_with("pep.toml:4:1: unknown key"), "{said}");

@@ -30,9 +30,9 @@ pub(super) struct Slot {
     usage: u32,
 }
 
-/// What the program last told of a connection.
+/// What the program last measured of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct Measured {
     /// Payload acknowledged, bytes.
     pub(super) bytes_acked: u64,
     /// Smoothed round-trip time, us; 0: not measured.
@@ -115,7 +115,7 @@ impl Kernel {
             usage: *usage,
         };
         self.clear(slot);
-        // what the program will tell, until it does: a connection may stand still for long
+        // what the program will report, until it does: a connection may stand still for long
         if let Ok(info) = tcp_info(socket) {
             self.foretell(slot, &info);
         }
@@ -178,14 +178,14 @@ impl Kernel {
         words[1].store(pacing_rate, Relaxed);
     }
 
-    /// What the program last told; before the first acknowledgement, what the kernel knew at the start.
-    pub(super) fn told(&self, slot: Slot) -> Told {
+    /// What the program last measured; before the first acknowledgement, what the kernel knew at the start.
+    pub(super) fn measured(&self, slot: Slot) -> Measured {
         let words = self.telemetry_of(slot);
         let word = |i: usize| words[i].load(Relaxed);
         let halves = |i: usize| (word(i) as u32, (word(i) >> 32) as u32);
         let (srtt, min_rtt) = halves(2);
         let (cwnd, peer_window) = halves(3);
-        Told {
+        Measured {
             bytes_acked: word(0),
             srtt,
             min_rtt,
@@ -215,14 +215,17 @@ mod tests {
     }
 
     #[test]
-    fn cwnd_follows_the_window_and_the_program_tells_what_it_sees() {
+    fn cwnd_follows_the_window_and_the_program_reports_telemetry() {
         let Some(mut kernel) = kernel() else { return };
         let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
         let client = TcpStream::connect(listener.local_addr().expect("bound")).expect("connected");
         let (server, _) = listener.accept().expect("accepted");
         let server = OwnedFd::from(server);
         let slot = kernel.take(&server).expect("taken");
-        assert!(kernel.told(slot).cwnd > 0, "known before anything is told");
+        assert!(
+            kernel.measured(slot).cwnd > 0,
+            "known before anything is told"
+        );
         let mut server = TcpStream::from(server);
         let mut client = client;
         for window in [600_000u64, 200_000, 400_000] {
@@ -231,24 +234,30 @@ mod tests {
             server.write_all(&received).expect("sent");
             client.read_exact(&mut received).expect("received");
             let until = Instant::now() + Duration::from_secs(5);
-            let mut told = kernel.told(slot);
-            while u64::from(told.cwnd).abs_diff(window) > 66_000 && Instant::now() < until {
+            let mut measured = kernel.measured(slot);
+            while u64::from(measured.cwnd).abs_diff(window) > 66_000 && Instant::now() < until {
                 server.write_all(&[0]).expect("sent");
                 client.read_exact(&mut received[..1]).expect("received");
-                told = kernel.told(slot);
+                measured = kernel.measured(slot);
             }
             // rounded to segments, which are 64 kB on the loopback interface
-            assert!(u64::from(told.cwnd).abs_diff(window) <= 66_000, "{told:?}");
-            assert!(told.min_rtt > 0 && told.min_rtt < 1_000_000, "{told:?}");
+            assert!(
+                u64::from(measured.cwnd).abs_diff(window) <= 66_000,
+                "{measured:?}"
+            );
+            assert!(
+                measured.min_rtt > 0 && measured.min_rtt < 1_000_000,
+                "{measured:?}"
+            );
         }
-        assert!(kernel.told(slot).bytes_acked > 100_000);
+        assert!(kernel.measured(slot).bytes_acked > 100_000);
         kernel.give_back(slot);
-        let last = kernel.told(slot);
+        let last = kernel.measured(slot);
         server.write_all(&[0; 1000]).expect("sent");
         let mut received = [0; 1000];
         client.read_exact(&mut received).expect("received");
         assert_eq!(
-            kernel.told(slot),
+            kernel.measured(slot),
             last,
             "a slot that was given back is not written"
         );

@@ -1,9 +1,9 @@
-//! One cell: its allocator, its flows, and what is told and done for them.
+//! One cell: its allocator, its flows, and what is measured and done for them.
 
 use super::freshness::{State, Watch};
 use super::snapshot::UeStatus;
 use super::telemetry::telemetry;
-use super::windows::{Actuator, Grip};
+use super::windows::{Actuator, FlowHandle};
 use crate::flow::Flow;
 use crate::meters::Meters;
 use crate::recording::Recording;
@@ -21,9 +21,9 @@ struct Held {
     flow: Weak<Flow>,
     meters: Arc<Meters>,
     ue: Rnti,
-    grip: Grip,
-    /// What the allocator was last told.
-    told: FlowTelemetry,
+    handle: FlowHandle,
+    /// What the allocator was last measured.
+    measured: FlowTelemetry,
 }
 
 /// One cell.
@@ -46,7 +46,7 @@ impl Cell {
         })
     }
 
-    /// Records all that the allocator is told from its beginning on, and what it answers.
+    /// Records all that the allocator is measured from its beginning on, and what it answers.
     pub(super) fn record(&mut self, id: CellId, now: Instant, recording: Recording) {
         self.allocator.record(id, now, Box::new(recording));
     }
@@ -58,7 +58,7 @@ impl Cell {
 
     /// Takes a flow under control.
     pub(super) fn open(&mut self, now: Instant, flow: &Arc<Flow>, ue: Rnti, by: &mut Actuator) {
-        let grip = by.take(flow);
+        let handle = by.take(flow);
         let mss = sys::tcp_info(&flow.ran).map_or(0, |info| info.snd_mss);
         let mss = if mss == 0 {
             crate::listener::USUAL_MSS
@@ -69,8 +69,8 @@ impl Cell {
             flow: Arc::downgrade(flow),
             meters: Arc::clone(&flow.meters),
             ue,
-            grip,
-            told: FlowTelemetry::default(),
+            handle,
+            measured: FlowTelemetry::default(),
         };
         self.flows.insert(flow.id, held);
         let opened = FlowOpened {
@@ -84,7 +84,7 @@ impl Cell {
     pub(super) fn close(&mut self, now: Instant, id: u64, by: &mut Actuator) {
         if let Some(held) = self.flows.remove(&id) {
             self.allocator.on_flow_close(now, FlowId(id));
-            by.release(held.flow.upgrade().as_deref(), &held.grip);
+            by.release(held.flow.upgrade().as_deref(), &held.handle);
         }
     }
 
@@ -93,9 +93,9 @@ impl Cell {
         self.flows.keys().copied().collect()
     }
 
-    /// A believed report. Gives the number of decisions carried out.
+    /// A accepted report. Gives the number of decisions carried out.
     pub(super) fn on_report(&mut self, now: Instant, report: &RadioReport, by: &Actuator) -> u64 {
-        self.tell(now, by);
+        self.apply_telemetry(now, by);
         self.allocator.on_report(now, report);
         self.carry_out(by)
     }
@@ -110,19 +110,19 @@ impl Cell {
         if self.next_deadline().is_none_or(|at| at > now) {
             return 0;
         }
-        self.tell(now, by);
+        self.apply_telemetry(now, by);
         self.allocator.on_deadline(now);
         self.carry_out(by)
     }
 
-    /// Tells the allocator what has changed.
-    fn tell(&mut self, now: Instant, by: &Actuator) {
+    /// Reports the allocator what has changed.
+    fn apply_telemetry(&mut self, now: Instant, by: &Actuator) {
         for (id, held) in &mut self.flows {
-            let told = by.told(now, &held.flow, &mut held.grip);
-            let news = telemetry(&held.meters, &told);
-            if news != held.told {
-                held.told = news;
-                self.allocator.on_telemetry(now, FlowId(*id), &news);
+            let measured = by.measured(now, &held.flow, &mut held.handle);
+            let telemetry = telemetry(&held.meters, &measured);
+            if telemetry != held.measured {
+                held.measured = telemetry;
+                self.allocator.on_telemetry(now, FlowId(*id), &telemetry);
             }
         }
     }
@@ -134,7 +134,7 @@ impl Cell {
             if let Some(held) = self.flows.get_mut(&decision.flow.0)
                 && let Some(flow) = held.flow.upgrade()
             {
-                by.apply(&flow, &mut held.grip, &decision);
+                by.apply(&flow, &mut held.handle, &decision);
                 count += 1;
             }
         }
@@ -151,7 +151,7 @@ impl Cell {
             let held = by_ue.get(rnti).map_or(&[][..], Vec::as_slice);
             let flows: Vec<Arc<Flow>> = held.iter().filter_map(|h| h.flow.upgrade()).collect();
             let sum = |f: fn(&FlowTelemetry) -> Bytes| {
-                let bytes: Bytes = held.iter().map(|h| f(&h.told)).sum();
+                let bytes: Bytes = held.iter().map(|h| f(&h.measured)).sum();
                 bytes.get()
             };
             list.push(UeStatus {
@@ -165,8 +165,8 @@ impl Cell {
                 ran_window_bytes: flows.iter().map(|f| f.ran_window()).sum(),
                 in_flight_bytes: sum(|t| t.ran_in_flight),
                 buffered_bytes: sum(|t| t.buffered),
-                ran_rtt_seconds: mean(held.iter().filter_map(|h| h.told.ran_srtt)),
-                wan_rtt_seconds: mean(held.iter().filter_map(|h| h.told.wan_srtt)),
+                ran_rtt_seconds: mean(held.iter().filter_map(|h| h.measured.ran_srtt)),
+                wan_rtt_seconds: mean(held.iter().filter_map(|h| h.measured.wan_srtt)),
             });
         }
     }

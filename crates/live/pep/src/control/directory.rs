@@ -19,7 +19,7 @@ struct Entry {
 pub(super) struct Directory {
     configured: BTreeMap<Rnti, IpAddr>,
     entries: HashMap<IpAddr, Entry>,
-    /// Identities without an address, told once each.
+    /// Identities without an address, measured once each.
     nameless: BTreeMap<Identity, Instant>,
 }
 
@@ -54,7 +54,7 @@ impl Directory {
             let identity = (report.cell.id, ue.rnti);
             let address = ue.ip.or_else(|| self.configured.get(&ue.rnti).copied());
             let Some(address) = address.map(|a| a.to_canonical()) else {
-                self.tell_nameless(now, identity);
+                self.warn_nameless(now, identity);
                 continue;
             };
             let entry = Entry {
@@ -72,7 +72,7 @@ impl Directory {
         changed
     }
 
-    fn tell_nameless(&mut self, now: Instant, identity: Identity) {
+    fn warn_nameless(&mut self, now: Instant, identity: Identity) {
         if self.nameless.len() < 1_000 && self.nameless.insert(identity, now).is_none() {
             let (cell, rnti) = identity;
             tracing::warn!(
@@ -85,7 +85,7 @@ impl Directory {
     }
 
     /// Forgets who has not been named for so long. Gives their addresses.
-    pub(super) fn forget(&mut self, now: Instant, after: Duration) -> Vec<IpAddr> {
+    pub(super) fn expire(&mut self, now: Instant, after: Duration) -> Vec<IpAddr> {
         let gone = |entry: &Entry| now.saturating_since(entry.seen_at) > after;
         let addresses: Vec<IpAddr> = self
             .entries
@@ -111,7 +111,7 @@ mod tests {
     use crate::control::test_support::report;
 
     #[test]
-    fn addresses_come_from_reports_or_the_configuration_and_go_when_nobody_names_them() {
+    fn addresses_come_from_reports_or_the_configuration_and_expire_when_unused() {
         let t = |ms| Instant::ZERO + Duration::from_millis(ms);
         let other: IpAddr = [10, 9, 9, 9].into();
         let mut directory = Directory::new(BTreeMap::from([(Rnti(7), other)]));
@@ -127,7 +127,7 @@ mod tests {
         moved.ues[0].ip = Some(one);
         assert_eq!(directory.learn(t(2), &moved), [one]);
         assert_eq!(directory.identity(one), Some((CellId(2), Rnti(2))));
-        let gone = directory.forget(t(1_002), Duration::from_secs(1));
+        let gone = directory.expire(t(1_002), Duration::from_secs(1));
         assert_eq!(gone, [other]);
     }
 }

@@ -1,4 +1,4 @@
-//! Which reports are believed, and what a cell's silence means.
+//! Which reports are accepted, and what a cell's silence means.
 
 use rnis::RadioReport;
 use units::{Duration, Instant};
@@ -44,7 +44,7 @@ impl State {
     }
 }
 
-/// Why a report is not handed to the allocator.
+/// ResetReason a report is not handed to the allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
     /// It says the same time as the last one.
@@ -64,10 +64,10 @@ const DRIFT: i128 = 5_000;
 pub(crate) struct Watch {
     /// The source is on another machine: its clock is never taken for ours.
     is_foreign: bool,
-    /// Time of the last believed report, as its source says it.
+    /// Time of the last accepted report, as its source says it.
     newest: Option<Instant>,
-    /// When a report was last believed, on our clock.
-    believed_at: Option<Instant>,
+    /// When a report was last accepted, on our clock.
+    accepted_at: Option<Instant>,
     /// Added to a source's time to be ours: 0 for a source on this machine's clock.
     offset: Option<i128>,
 }
@@ -106,22 +106,22 @@ impl Watch {
         }
     }
 
-    /// Believes a report or says why not; its times become those of our clock.
-    pub(crate) fn believe(
+    /// Believes a report or says reason not; its times become those of our clock.
+    pub(crate) fn accept(
         &mut self,
         now: Instant,
         report: &mut RadioReport,
         max_age: Duration,
     ) -> Result<(), Refused> {
         let Some(time) = time_of(report) else {
-            // nobody is connected: nothing to be late with
-            self.believed_at = Some(now);
+            // nothing is connected: nothing to be late with
+            self.accepted_at = Some(now);
             return Ok(());
         };
         if let Some(newest) = self.newest
             && time <= newest
         {
-            let silence = self.believed_at.map(|at| now.saturating_since(at));
+            let silence = self.accepted_at.map(|at| now.saturating_since(at));
             if silence.is_some_and(|silence| silence < TIMEOUT) {
                 return Err(if time == newest {
                     Refused::Repeated
@@ -148,13 +148,13 @@ impl Watch {
             ue.timestamp = shift(ue.timestamp, offset).min(now);
         }
         self.newest = Some(time);
-        self.believed_at = Some(now);
+        self.accepted_at = Some(now);
         Ok(())
     }
 
-    /// How long no report has been believed; none if there never was one.
+    /// How long no report has been accepted; none if there never was one.
     pub(crate) fn silence(&self, now: Instant) -> Option<Duration> {
-        self.believed_at.map(|at| now.saturating_since(at))
+        self.accepted_at.map(|at| now.saturating_since(at))
     }
 }
 
@@ -174,75 +174,81 @@ mod tests {
         Instant::from_nanos(1_000_000_000_000) + Duration::from_millis(ms)
     }
 
-    fn believe(watch: &mut Watch, now: u64, said: Instant) -> Result<Instant, Refused> {
-        let mut report = report(&[1], said);
-        watch.believe(ms(now), &mut report, AGE)?;
+    fn accept(watch: &mut Watch, now: u64, reported: Instant) -> Result<Instant, Refused> {
+        let mut report = report(&[1], reported);
+        watch.accept(ms(now), &mut report, AGE)?;
         Ok(report.ues[0].timestamp)
     }
 
     #[test]
     fn repeats_and_jumps_back_are_refused_until_the_source_has_begun_anew() {
         let mut watch = Watch::default();
-        assert_eq!(believe(&mut watch, 0, ms(0)), Ok(ms(0)));
-        assert_eq!(believe(&mut watch, 1, ms(0)), Err(Refused::Repeated));
-        assert_eq!(believe(&mut watch, 2, ms(2)), Ok(ms(2)));
-        assert_eq!(believe(&mut watch, 3, ms(1)), Err(Refused::OutOfOrder));
+        assert_eq!(accept(&mut watch, 0, ms(0)), Ok(ms(0)));
+        assert_eq!(accept(&mut watch, 1, ms(0)), Err(Refused::Repeated));
+        assert_eq!(accept(&mut watch, 2, ms(2)), Ok(ms(2)));
+        assert_eq!(accept(&mut watch, 3, ms(1)), Err(Refused::OutOfOrder));
         assert_eq!(watch.silence(ms(10)), Some(Duration::from_millis(8)));
         // the source's clock starts from zero again, and stays there
         let restarted = Instant::from_nanos(5);
-        assert_eq!(
-            believe(&mut watch, 500, restarted),
-            Err(Refused::OutOfOrder)
-        );
-        assert_eq!(believe(&mut watch, 1_500, restarted), Ok(ms(1_500)));
+        assert_eq!(accept(&mut watch, 500, restarted), Err(Refused::OutOfOrder));
+        assert_eq!(accept(&mut watch, 1_500, restarted), Ok(ms(1_500)));
         let later = restarted + Duration::from_millis(10);
-        assert_eq!(believe(&mut watch, 1_510, later), Ok(ms(1_510)));
+        assert_eq!(accept(&mut watch, 1_510, later), Ok(ms(1_510)));
     }
 
     #[test]
     fn old_reports_are_refused_and_future_ones_are_taken_for_now() {
         let mut watch = Watch::default();
-        assert_eq!(believe(&mut watch, 500, ms(0)), Err(Refused::Old));
-        assert_eq!(believe(&mut watch, 501, ms(480)), Ok(ms(480)));
-        assert_eq!(believe(&mut watch, 502, ms(3_000)), Ok(ms(502)));
+        assert_eq!(accept(&mut watch, 500, ms(0)), Err(Refused::Old));
+        assert_eq!(accept(&mut watch, 501, ms(480)), Ok(ms(480)));
+        assert_eq!(accept(&mut watch, 502, ms(3_000)), Ok(ms(502)));
     }
 
     #[test]
     fn a_foreign_clock_is_set_by_the_fastest_report_and_may_run_slower_than_ours() {
         let mut watch = Watch::new(true);
         // five seconds behind ours, which on this machine would be old
-        let said = |real: u64, slow: u64| ms(real - 5_000 - slow);
-        assert_eq!(believe(&mut watch, 9_000, said(8_960, 0)), Ok(ms(9_000)));
+        let reported = |real: u64, slow: u64| ms(real - 5_000 - slow);
+        assert_eq!(accept(&mut watch, 9_000, reported(8_960, 0)), Ok(ms(9_000)));
         // one that came faster shows that the first was 40 ms old
-        assert_eq!(believe(&mut watch, 9_001, said(9_001, 0)), Ok(ms(9_001)));
-        let late = believe(&mut watch, 9_030, said(9_010, 0)).expect("not old");
+        assert_eq!(accept(&mut watch, 9_001, reported(9_001, 0)), Ok(ms(9_001)));
+        let late = accept(&mut watch, 9_030, reported(9_010, 0)).expect("not old");
         assert!(late.saturating_since(ms(9_010)) < Duration::from_micros(10));
         assert_eq!(
-            believe(&mut watch, 9_200, said(9_020, 0)),
+            accept(&mut watch, 9_200, reported(9_020, 0)),
             Err(Refused::Old)
         );
         // an hour later it has lost a third of a second, a little in each
         for second in 10..3_610 {
             let now = second * 1_000;
-            let said = said(now, second / 10);
-            assert!(believe(&mut watch, now, said).is_ok(), "after {second} s");
+            let reported = reported(now, second / 10);
+            assert!(
+                accept(&mut watch, now, reported).is_ok(),
+                "after {second} s"
+            );
         }
     }
 
     #[test]
-    fn a_foreign_clock_that_was_set_back_is_believed_again() {
+    fn a_foreign_clock_that_was_set_back_is_accepted_again() {
         let mut watch = Watch::new(true);
-        let said = |real: u64| ms(real - 5_000);
-        assert_eq!(believe(&mut watch, 9_000, said(9_000)), Ok(ms(9_000)));
+        let reported = |real: u64| ms(real - 5_000);
+        assert_eq!(accept(&mut watch, 9_000, reported(9_000)), Ok(ms(9_000)));
         // after a pause it has lost two seconds
-        assert_eq!(believe(&mut watch, 12_500, said(10_500)), Err(Refused::Old));
-        assert_eq!(believe(&mut watch, 14_100, said(12_100)), Err(Refused::Old));
-        assert_eq!(believe(&mut watch, 14_101, said(12_101)), Ok(ms(14_101)));
+        assert_eq!(
+            accept(&mut watch, 12_500, reported(10_500)),
+            Err(Refused::Old)
+        );
+        assert_eq!(
+            accept(&mut watch, 14_100, reported(12_100)),
+            Err(Refused::Old)
+        );
+        assert_eq!(accept(&mut watch, 14_101, reported(12_101)), Ok(ms(14_101)));
         // on this machine, what is old stays old
         let mut watch = Watch::new(false);
-        assert_eq!(believe(&mut watch, 9_000, ms(9_000)), Ok(ms(9_000)));
+        assert_eq!(accept(&mut watch, 9_000, ms(9_000)), Ok(ms(9_000)));
         for now in [12_500, 14_100, 14_101, 20_000] {
-            assert_eq!(believe(&mut watch, now, ms(now - 2_000)), Err(Refused::Old));
+            assert_eq!(accept(&mut watch, now, ms(now - 2_000)), Err(Refused::Old));
         }
     }
 

@@ -69,8 +69,8 @@ pub(crate) enum ControlEvent {
     Dropped(u64),
     /// A new configuration.
     Configure(Arc<Config>),
-    /// Somebody wants to know.
-    Ask(SyncSender<Snapshot>),
+    /// A snapshot is requested.
+    Snapshot(SyncSender<Snapshot>),
     /// The daemon stops: all flows become plain.
     Stop,
 }
@@ -141,7 +141,7 @@ impl Control {
         }
     }
 
-    /// Runs until told to stop.
+    /// Runs until measured to stop.
     pub(crate) fn run(mut self, events: &Receiver<ControlEvent>) {
         let mut kept_at = clock::now();
         loop {
@@ -177,7 +177,7 @@ impl Control {
             }
             if began.saturating_since(kept_at) >= HOUSEKEEPING {
                 kept_at = began;
-                self.keep_house(began);
+                self.housekeeping(began);
             }
         }
         self.release_all();
@@ -213,8 +213,8 @@ impl Control {
                 self.directory.configure(config.ues.clone());
                 self.config = config;
             }
-            ControlEvent::Ask(to) => {
-                // whoever asked may have given up
+            ControlEvent::Snapshot(to) => {
+                // the requester may have given up
                 let _ = to.try_send(self.snapshot(now));
             }
             ControlEvent::Stop => {}
@@ -304,7 +304,7 @@ impl Control {
             self.reports.absurd += 1;
             return;
         };
-        if let Err(refused) = cell.watch.believe(now, &mut report, max_age) {
+        if let Err(refused) = cell.watch.accept(now, &mut report, max_age) {
             match refused {
                 Refused::Repeated => self.reports.repeated += 1,
                 Refused::OutOfOrder => self.reports.out_of_order += 1,
@@ -357,8 +357,8 @@ impl Control {
         }
     }
 
-    /// States follow the age of reports; UEs that nobody names any more are let go.
-    fn keep_house(&mut self, now: Instant) {
+    /// States follow the age of reports; UEs that are not named any more are released.
+    fn housekeeping(&mut self, now: Instant) {
         let reports = &self.config.reports;
         let (max_age, plain_after) = (reports.max_age, reports.plain_after);
         let states: Vec<(CellId, State)> = self
@@ -372,7 +372,7 @@ impl Control {
         for (id, state) in states {
             self.set_state(now, id, state);
         }
-        for address in self.directory.forget(now, plain_after) {
+        for address in self.directory.expire(now, plain_after) {
             for flow in self.flows_of(address) {
                 self.release(now, flow);
             }

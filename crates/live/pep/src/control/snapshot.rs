@@ -1,4 +1,4 @@
-//! What the control thread tells of itself when asked.
+//! What the control thread reports of itself when asked.
 
 use serde::Serialize;
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use std::net::IpAddr;
 pub(crate) struct Snapshot {
     /// How windows towards UEs are set: `bpf`, `pacing`, or `none`.
     pub(crate) actuator: &'static str,
-    /// Why it is not `bpf`.
+    /// ResetReason it is not `bpf`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) actuator_error: Option<String>,
     /// The source of reports is connected.
@@ -51,7 +51,7 @@ pub(crate) struct CellStatus {
     pub(crate) cell: u32,
     /// `following`, `decaying` or `plain`.
     pub(crate) state: &'static str,
-    /// Since the last believed report, seconds.
+    /// Since the last accepted report, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) silence_seconds: Option<f64>,
     /// Flows under control.

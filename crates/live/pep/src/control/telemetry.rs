@@ -1,7 +1,7 @@
-//! What the allocator is told of a flow: from the counters of the data path, and from the kernel
+//! What the allocator is measured of a flow: from the counters of the data path, and from the kernel
 //! without a system call (BPF) or, where that is not to be had, by `TCP_INFO` now and then.
 
-use super::bpf::Told;
+use super::bpf::Measured;
 use crate::flow::Flow;
 use crate::meters::{Meters, micros};
 use crate::sys::{self, TcpInfo};
@@ -10,13 +10,13 @@ use std::sync::atomic::Ordering::Relaxed;
 use units::Bytes;
 
 /// What the kernel says of the connection towards the UE.
-pub(super) fn told_by_socket(flow: &Flow) -> Told {
-    sys::tcp_info(&flow.ran).map_or_else(|_| Told::default(), |info| told_of(&info))
+pub(super) fn measured_by_socket(flow: &Flow) -> Measured {
+    sys::tcp_info(&flow.ran).map_or_else(|_| Measured::default(), |info| measured_of(&info))
 }
 
-fn told_of(info: &TcpInfo) -> Told {
+fn measured_of(info: &TcpInfo) -> Measured {
     let cwnd = u64::from(info.snd_cwnd) * u64::from(info.snd_mss);
-    Told {
+    Measured {
         bytes_acked: info.bytes_acked,
         srtt: info.rtt,
         min_rtt: info.min_rtt,
@@ -29,24 +29,24 @@ fn told_of(info: &TcpInfo) -> Told {
     }
 }
 
-/// Puts both together, and tells the data path what the socket has not sent yet.
+/// Puts both together, and passes to the data path what the socket has not sent yet.
 ///
 /// What the socket towards the UE holds is what was handed to it less what has been acknowledged;
 /// of that, as much as both windows allow is in flight, for the kernel sends at once what it may.
-pub(super) fn telemetry(meters: &Meters, told: &Told) -> FlowTelemetry {
+pub(super) fn telemetry(meters: &Meters, measured: &Measured) -> FlowTelemetry {
     let written = meters.ran_written.load(Relaxed);
     let arrived = meters.wan_read.load(Relaxed) + meters.wan_unread.load(Relaxed);
-    let held = written.saturating_sub(told.bytes_acked);
-    let window = u64::from(told.cwnd.min(told.peer_window));
+    let held = written.saturating_sub(measured.bytes_acked);
+    let window = u64::from(measured.cwnd.min(measured.peer_window));
     let in_flight = held.min(window);
     meters.ran_unsent.store(held - in_flight, Relaxed);
     FlowTelemetry {
         wan_arrived: Bytes::new(arrived),
         wan_min_rtt: meters.wan_rtt.least(),
         wan_srtt: meters.wan_rtt.smoothed(),
-        ran_min_rtt: micros(told.min_rtt),
-        ran_srtt: micros(told.srtt),
-        ran_acked: Bytes::new(told.bytes_acked),
+        ran_min_rtt: micros(measured.min_rtt),
+        ran_srtt: micros(measured.srtt),
+        ran_acked: Bytes::new(measured.bytes_acked),
         ran_in_flight: Bytes::new(in_flight),
         buffered: Bytes::new(arrived.saturating_sub(written) + held - in_flight),
     }

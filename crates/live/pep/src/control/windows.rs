@@ -1,8 +1,8 @@
 //! Carries out the allocator's decisions: by our congestion control in the kernel, or without the
 //! right to load that, by pacing the kernel's own.
 
-use super::bpf::{Kernel, Slot, Told};
-use super::telemetry::told_by_socket;
+use super::bpf::{Kernel, Measured, Slot};
+use super::telemetry::measured_by_socket;
 use crate::flow::{Flow, Handling};
 use crate::sys;
 use rapid::{Decision, WanWindow};
@@ -10,7 +10,7 @@ use rustix::net::sockopt;
 use std::sync::Weak;
 use units::{Duration, Instant};
 
-/// Between `TCP_INFO`s of a flow where the program cannot tell.
+/// Between `TCP_INFO`s of a flow where the program cannot determine it.
 const SAMPLE_PERIOD: Duration = Duration::from_millis(20);
 /// A pace that differs by less than this share from the last is not worth a system call.
 const WORTH_PACING: f64 = 0.05;
@@ -26,18 +26,18 @@ pub(super) enum Actuator {
 
 /// What is held for a flow under control.
 #[derive(Debug)]
-pub(super) enum Grip {
+pub(super) enum FlowHandle {
     /// Its slot.
     Follow {
         slot: Slot,
         /// The congestion control that it had.
         former: String,
     },
-    /// Its last pace, byte/s, and what the kernel told last, when.
+    /// Its last pace, byte/s, and what the kernel measured last, when.
     Pace {
         rate: f64,
-        told: Told,
-        told_at: Option<Instant>,
+        measured: Measured,
+        measured_at: Option<Instant>,
     },
 }
 
@@ -72,50 +72,62 @@ impl Actuator {
     }
 
     /// Takes a flow under control.
-    pub(super) fn take(&mut self, flow: &Flow) -> Grip {
+    pub(super) fn take(&mut self, flow: &Flow) -> FlowHandle {
         if let Self::Follow(kernel) = self {
             let former = sockopt::tcp_congestion(&flow.ran).unwrap_or_default();
             match kernel.take(&flow.ran) {
                 Ok(slot) => {
                     flow.set_handling(Handling::Controlled);
-                    return Grip::Follow { slot, former };
+                    return FlowHandle::Follow { slot, former };
                 }
                 Err(error) => tracing::debug!(flow = flow.id, %error, "paced instead"),
             }
         }
         flow.set_handling(Handling::Paced);
-        Grip::Pace {
+        FlowHandle::Pace {
             rate: 0.0,
-            told: Told::default(),
-            told_at: None,
+            measured: Measured::default(),
+            measured_at: None,
         }
     }
 
-    /// What the kernel tells of the connection towards the UE.
-    pub(super) fn told(&self, now: Instant, flow: &Weak<Flow>, grip: &mut Grip) -> Told {
-        match (self, grip) {
-            (Self::Follow(kernel), Grip::Follow { slot, .. }) => kernel.told(*slot),
-            (_, Grip::Pace { told, told_at, .. }) => {
-                let is_due = told_at.is_none_or(|at| now.saturating_since(at) >= SAMPLE_PERIOD);
+    /// What the kernel reports of the connection towards the UE.
+    pub(super) fn measured(
+        &self,
+        now: Instant,
+        flow: &Weak<Flow>,
+        handle: &mut FlowHandle,
+    ) -> Measured {
+        match (self, handle) {
+            (Self::Follow(kernel), FlowHandle::Follow { slot, .. }) => kernel.measured(*slot),
+            (
+                _,
+                FlowHandle::Pace {
+                    measured,
+                    measured_at,
+                    ..
+                },
+            ) => {
+                let is_due = measured_at.is_none_or(|at| now.saturating_since(at) >= SAMPLE_PERIOD);
                 if is_due && let Some(flow) = flow.upgrade() {
-                    *told = told_by_socket(&flow);
-                    *told_at = Some(now);
+                    *measured = measured_by_socket(&flow);
+                    *measured_at = Some(now);
                 }
-                *told
+                *measured
             }
-            (Self::Pace, Grip::Follow { .. }) => Told::default(),
+            (Self::Pace, FlowHandle::Follow { .. }) => Measured::default(),
         }
     }
 
     /// Carries out a decision.
-    pub(super) fn apply(&self, flow: &Flow, grip: &mut Grip, decision: &Decision) {
-        match (self, grip) {
-            (Self::Follow(kernel), Grip::Follow { slot, .. }) => {
+    pub(super) fn apply(&self, flow: &Flow, handle: &mut FlowHandle, decision: &Decision) {
+        match (self, handle) {
+            (Self::Follow(kernel), FlowHandle::Follow { slot, .. }) => {
                 let pace = decision.ran.pacing_rate.map_or(0, |rate| rate.as_bps() / 8);
                 kernel.set(*slot, decision.ran.window.get(), pace);
             }
-            (_, Grip::Pace { rate, told, .. }) => {
-                if let Some(wanted) = pace(flow, told, decision)
+            (_, FlowHandle::Pace { rate, measured, .. }) => {
+                if let Some(wanted) = pace(flow, measured, decision)
                     && (wanted - *rate).abs() > WORTH_PACING * *rate
                 {
                     *rate = wanted;
@@ -123,15 +135,15 @@ impl Actuator {
                     let _ = sys::set_max_pacing_rate(&flow.ran, wanted as u64);
                 }
             }
-            (Self::Pace, Grip::Follow { .. }) => {}
+            (Self::Pace, FlowHandle::Follow { .. }) => {}
         }
         flow.decide(decision);
     }
 
     /// Gives a flow back to the kernel, if it is still there, and its slot.
-    pub(super) fn release(&mut self, flow: Option<&Flow>, grip: &Grip) {
-        match grip {
-            Grip::Follow { slot, former } => {
+    pub(super) fn release(&mut self, flow: Option<&Flow>, handle: &FlowHandle) {
+        match handle {
+            FlowHandle::Follow { slot, former } => {
                 if let Some(flow) = flow {
                     // the connection may have gone
                     let _ = sockopt::set_tcp_congestion(&flow.ran, former);
@@ -140,7 +152,7 @@ impl Actuator {
                     kernel.give_back(*slot);
                 }
             }
-            Grip::Pace { .. } => {
+            FlowHandle::Pace { .. } => {
                 if let Some(flow) = flow {
                     let _ = sys::set_max_pacing_rate(&flow.ran, u64::MAX);
                 }
@@ -154,14 +166,17 @@ impl Actuator {
 
 /// The rate that a decision's windows mean, byte/s. Each is the share times a time that is at least
 /// the round trip's, so each quotient is at least the share: the less is the better estimate.
-fn pace(flow: &Flow, told: &Told, decision: &Decision) -> Option<f64> {
+fn pace(flow: &Flow, measured: &Measured, decision: &Decision) -> Option<f64> {
     let of = |bytes: u64, rtt: Option<Duration>| {
         let seconds = rtt.map(Duration::as_secs_f64).filter(|s| *s > 0.0)?;
         Some(bytes as f64 / seconds)
     };
     let (WanWindow::Fixed(wan) | WanWindow::Budget(wan)) = decision.wan_window;
     let towards_server = of(wan.get(), flow.meters.wan_rtt.least());
-    let towards_ue = of(decision.ran.window.get(), crate::meters::micros(told.srtt));
+    let towards_ue = of(
+        decision.ran.window.get(),
+        crate::meters::micros(measured.srtt),
+    );
     match (towards_server, towards_ue) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),

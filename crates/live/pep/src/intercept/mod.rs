@@ -2,7 +2,7 @@
 //!
 //! All that is made carries the listener's port in its name, which is unique in a network
 //! namespace: instances do not disturb each other, and what a dead one left is recognised by a port
-//! at which nobody holds the lock any more.
+//! at which the lock is released.
 
 mod rules;
 
@@ -147,7 +147,7 @@ fn remove(names: &Names) {
     }
 }
 
-/// Removes what instances left whose lock nobody holds any more.
+/// Removes what instances left whose lock is released.
 fn clear_dead() -> Result<(), PepError> {
     let listed = run("nft", &["list", "tables"], "")?;
     for name in listed.lines().filter_map(|l| l.strip_prefix("table inet ")) {
@@ -228,7 +228,7 @@ fn run(program: &str, arguments: &[&str], input: &str) -> Result<String, PepErro
         .spawn()
         .map_err(|error| failed(error.to_string(), INSTALL))?;
     if let Some(mut stdin) = child.stdin.take() {
-        // a program that has ended early says why on stderr
+        // a program that has ended early says reason on stderr
         let _ = stdin.write_all(input.as_bytes());
     }
     let output = child

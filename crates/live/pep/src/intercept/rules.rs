@@ -12,7 +12,7 @@ use std::fmt::Write;
 /// - From both sides: what belongs to a transparent socket is delivered here. A SYN from a UE is never
 ///   asked so: it would be bound to sockets that wait out their end. What belongs to none passes: it
 ///   is of a connection that is older than the rules.
-/// - Nobody reaches the listener's port directly.
+/// - The listener's port cannot be reached directly.
 pub(super) fn script(names: &Names, transparent: &Transparent) -> String {
     let Names { table, mark, port } = names;
     let mut text = String::new();

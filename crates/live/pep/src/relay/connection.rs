@@ -34,12 +34,12 @@ pub(super) enum Next {
     /// Close: both directions have ended.
     Finished,
     /// Close both sockets by a reset.
-    Reset(Why),
+    Reset(ResetReason),
 }
 
-/// Why a connection is reset.
+/// ResetReason a connection is reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Why {
+pub(super) enum ResetReason {
     /// The server refused or could not be reached.
     Upstream(Errno),
     /// The server did not answer in time.
@@ -88,7 +88,7 @@ impl Connection {
     }
 
     /// The kernel's word of a socket. An error of the socket ends the connection.
-    pub(super) fn on_event(&mut self, side: Side, flags: EventFlags) -> Result<(), Why> {
+    pub(super) fn on_event(&mut self, side: Side, flags: EventFlags) -> Result<(), ResetReason> {
         let (ready, socket) = match side {
             Side::Ran => (&mut self.ran, &self.flow.ran),
             Side::Wan => (&mut self.wan, &self.flow.wan),
@@ -101,9 +101,9 @@ impl Connection {
             && let Ok(Err(error)) = sockopt::socket_error(socket)
         {
             return Err(if self.is_established || side == Side::Ran {
-                Why::Broken(error)
+                ResetReason::Broken(error)
             } else {
-                Why::Upstream(error)
+                ResetReason::Upstream(error)
             });
         }
         Ok(())
@@ -125,7 +125,7 @@ impl Connection {
             return Next::Established;
         }
         match self.relay(means, counters, now) {
-            Err(error) => Next::Reset(Why::Broken(error)),
+            Err(error) => Next::Reset(ResetReason::Broken(error)),
             Ok(_) if self.down.is_finished && self.up.is_finished => Next::Finished,
             Ok(true) => Next::Again,
             Ok(false) => Next::Wait,
@@ -200,10 +200,14 @@ impl Connection {
     }
 
     /// Whether it has been silent for too long.
-    pub(super) fn overdue(&self, now: Instant, limits: &crate::config::Limits) -> Option<Why> {
+    pub(super) fn overdue(
+        &self,
+        now: Instant,
+        limits: &crate::config::Limits,
+    ) -> Option<ResetReason> {
         let silence = now.saturating_since(self.active_at);
         if !self.is_established {
-            return (silence >= limits.handshake).then_some(Why::Handshake);
+            return (silence >= limits.handshake).then_some(ResetReason::Handshake);
         }
         let is_half_closed = self.down.is_finished || self.up.is_finished;
         let limit = if is_half_closed {
@@ -211,7 +215,7 @@ impl Connection {
         } else {
             limits.idle
         };
-        (silence >= limit).then_some(Why::Idle)
+        (silence >= limit).then_some(ResetReason::Idle)
     }
 
     /// Gives up what waits.

@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 /// Bytes that one direction moves before others have their turn.
 const TURN: usize = 4 << 20;
 
-/// What a socket is known to be ready for. The kernel tells changes only, so it is kept here.
+/// What a socket is known to be ready for. The kernel reports changes only, so it is kept here.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Readiness {
     /// May have something to read.

@@ -14,7 +14,7 @@ use std::os::fd::OwnedFd;
 pub(crate) struct Upstream {
     /// The client's address is shown to the server.
     is_transparent: bool,
-    /// Nobody decides windows.
+    /// There is no allocator.
     is_split: bool,
     /// Receive buffer, bytes.
     receive_buffer: usize,

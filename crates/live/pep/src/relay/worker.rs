@@ -1,6 +1,6 @@
 //! One thread of the data path.
 
-use super::connection::{Connection, Next, Side, Why};
+use super::connection::{Connection, Next, ResetReason, Side};
 use super::direction::Means;
 use super::pipe::PipePool;
 use super::slab::{Key, Slab};
@@ -40,7 +40,7 @@ const EVENTS: usize = 256;
 const TOKEN_COMMAND: u64 = u64::MAX;
 const TOKEN_LISTENER: u64 = u64::MAX - 64;
 
-/// What a worker is told.
+/// What a worker is measured.
 #[derive(Debug)]
 pub(crate) enum WorkerCommand {
     /// Accept here too.
@@ -51,7 +51,7 @@ pub(crate) enum WorkerCommand {
     Stop,
 }
 
-/// Tells a worker something.
+/// Reports a worker something.
 #[derive(Debug)]
 pub(crate) struct WorkerHandle {
     sender: Sender<WorkerCommand>,
@@ -59,9 +59,9 @@ pub(crate) struct WorkerHandle {
 }
 
 impl WorkerHandle {
-    /// Tells it.
-    pub(crate) fn tell(&self, command: WorkerCommand) {
-        // a worker that has ended need not be told anything
+    /// Reports it.
+    pub(crate) fn send(&self, command: WorkerCommand) {
+        // a worker that has ended need not be measured anything
         if self.sender.send(command).is_ok() {
             let _ = rustix::io::write(&*self.wake, &1u64.to_ne_bytes());
         }
@@ -126,7 +126,7 @@ impl Worker {
         Ok((worker, handle))
     }
 
-    /// Relays until told to stop.
+    /// Relays until measured to stop.
     pub(crate) fn run(mut self) {
         let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
         loop {
@@ -182,7 +182,7 @@ impl Worker {
             if let Some(connection) = self.connections.get_mut(key) {
                 match connection.on_event(side, flags) {
                     Ok(()) => self.enqueue(key),
-                    Err(why) => self.end(key, Next::Reset(why)),
+                    Err(reason) => self.end(key, Next::Reset(reason)),
                 }
             }
         }
@@ -377,7 +377,7 @@ impl Worker {
         for (side, socket) in [(Side::Ran, &flow.ran), (Side::Wan, &flow.wan)] {
             let token = EventData::new_u64(token(key, side));
             if let Err(error) = epoll::add(&self.epoll, socket, token, flags) {
-                self.end(key, Next::Reset(Why::Broken(error)));
+                self.end(key, Next::Reset(ResetReason::Broken(error)));
                 return;
             }
         }
@@ -397,7 +397,7 @@ impl Worker {
             .min(part(limits.memory, registry.connections()))
             .max(MIN_BUFFER);
         let most = u32::try_from(most).unwrap_or(u32::MAX);
-        // what has been shown cannot be taken back: little, until somebody has decided
+        // what has been shown cannot be taken back: little, until there is a decision
         let shown = if self.events.is_some() {
             most.min(UNDECIDED)
         } else {
@@ -427,10 +427,10 @@ impl Worker {
             let _ = events.send(ControlEvent::Closed(flow.id));
         }
         match how {
-            Next::Reset(why) => {
-                count_reset(&self.shared, why);
+            Next::Reset(reason) => {
+                count_reset(&self.shared, reason);
                 tracing::debug!(
-                    flow = flow.id, client = %flow.client, server = %flow.server, ?why, "reset"
+                    flow = flow.id, client = %flow.client, server = %flow.server, ?reason, "reset"
                 );
                 for socket in [&flow.ran, &flow.wan] {
                     set_reset(socket);
@@ -451,13 +451,13 @@ impl Worker {
                 .set_capacity(self.config.relay.pipe.get() as usize);
         }
         let limits = &self.config.limits;
-        let overdue: Vec<(Key, Why)> = self
+        let overdue: Vec<(Key, ResetReason)> = self
             .connections
             .iter()
-            .filter_map(|(key, c)| c.overdue(self.now, limits).map(|why| (key, why)))
+            .filter_map(|(key, c)| c.overdue(self.now, limits).map(|reason| (key, reason)))
             .collect();
-        for (key, why) in overdue {
-            self.end(key, Next::Reset(why));
+        for (key, reason) in overdue {
+            self.end(key, Next::Reset(reason));
         }
         if self.resume_at.is_some_and(|at| self.now >= at) {
             self.listen();
@@ -470,18 +470,18 @@ impl Drop for Worker {
     fn drop(&mut self) {
         let keys: Vec<Key> = self.connections.iter().map(|(key, _)| key).collect();
         for key in keys {
-            self.end(key, Next::Reset(Why::Stop));
+            self.end(key, Next::Reset(ResetReason::Stop));
         }
     }
 }
 
-fn count_reset(shared: &Shared, why: Why) {
+fn count_reset(shared: &Shared, reason: ResetReason) {
     let counters = &shared.counters;
-    match why {
-        Why::Upstream(_) => counters.upstream_failed.one(),
-        Why::Handshake => counters.handshake_timeouts.one(),
-        Why::Idle => counters.idle_timeouts.one(),
-        Why::Broken(_) | Why::Stop => counters.resets.one(),
+    match reason {
+        ResetReason::Upstream(_) => counters.upstream_failed.one(),
+        ResetReason::Handshake => counters.handshake_timeouts.one(),
+        ResetReason::Idle => counters.idle_timeouts.one(),
+        ResetReason::Broken(_) | ResetReason::Stop => counters.resets.one(),
     }
 }
 
@@ -515,7 +515,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_tell_key_and_side_and_are_none_of_the_reserved() {
+    fn tokens_encode_key_and_side_and_are_none_of_the_reserved() {
         let last = Key {
             index: 0x00ff_ffff,
             generation: 0x7fff_ffff,

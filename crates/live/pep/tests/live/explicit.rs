@@ -13,7 +13,7 @@ pub const TESTS: &[Test] = &[
         it_relays_to_one_server_without_privileges,
     ),
     ("it_is_no_open_relay", it_is_no_open_relay),
-    ("random_bytes_hurt_nobody", random_bytes_hurt_nobody),
+    ("random_bytes_do_no_harm", random_bytes_do_no_harm),
 ];
 
 fn config(more: &str) -> String {
@@ -78,8 +78,8 @@ fn noise(seed: u64, length: usize) -> Vec<u8> {
     std::iter::repeat_with(next).take(length).collect()
 }
 
-fn random_bytes_hurt_nobody() {
-    let Some(hosts) = Hosts::try_new("random_bytes_hurt_nobody") else {
+fn random_bytes_do_no_harm() {
+    let Some(hosts) = Hosts::try_new("random_bytes_do_no_harm") else {
         return;
     };
     let allow = "allow = [\"10.45.0.0/24\"]";

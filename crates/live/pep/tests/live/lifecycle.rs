@@ -92,7 +92,7 @@ fn a_kill_lets_pass_and_the_next_start_clears() {
         is_broken && sender.join().expect("an end"),
         "both ends notice"
     );
-    // rules of the dead are still there, and harm nobody
+    // rules of the dead are still there, and do no harm
     assert!(traces(&hosts).contains("brimful_"));
     for port in 5_410..5_420 {
         transfer(&hosts, port);

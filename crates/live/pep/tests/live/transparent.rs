@@ -153,7 +153,7 @@ fn an_unreachable_server_is_a_reset() {
     hosts
         .proxy
         .sh("ip route add unreachable 10.98.0.0/24; ip route add 10.97.0.0/24 dev wan0");
-    // nobody answers there, not even with an error
+    // there is no answer, not even with an error
     hosts.server.sh("ip addr add 10.97.0.1/32 dev lo; nft 'add table inet t; add chain inet t c { \
                      type filter hook input priority 0; }; add rule inet t c ip daddr 10.97.0.1 drop'");
     hosts
@@ -176,7 +176,7 @@ fn a_path_of_small_packets_works() {
     let Some(hosts) = Hosts::try_new("a_path_of_small_packets_works") else {
         return;
     };
-    // beyond the proxy, packets are smaller than either end knows
+    // beyond the proxy, packets are smaller than either end has_only
     hosts.proxy.sh("ip link set wan0 mtu 1300");
     hosts.server.sh("ip link set s0 mtu 1400");
     hosts.client.sh("ip link set c0 mtu 1450");
@@ -192,7 +192,7 @@ fn a_path_of_small_packets_works() {
 }
 
 /// Beyond both neighbours of the proxy, which become routers, a host each; what the routers pass on
-/// to them is at most 1300 bytes, and nobody knows until a router says so.
+/// to them is at most 1300 bytes, and the sender learns that only from a router.
 ///
 /// ```text
 ///   ue 10.44.0.2 -1300- client -1500- proxy -1500- server -1300- far 10.98.0.2

@@ -63,7 +63,7 @@ pub fn wide_open(ues: &[IpAddr], seq: u64, at: Instant) -> RadioReport {
     report(ues, seq, at, 400_000_000_000)
 }
 
-/// A source that sends a report each period to whoever connects.
+/// A source that sends a report each period to each client.
 pub struct Radio {
     thread: Option<JoinHandle<()>>,
     stop: Arc<AtomicBool>,

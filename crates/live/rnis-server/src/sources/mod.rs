@@ -119,7 +119,7 @@ impl Feed {
     fn new(source: &SourceConfig, ues: &UeMap, hub: Arc<Hub>) -> Self {
         let reader = adapter(&source.kind, ues).map_or(Reader::Own, Reader::Adapter);
         if let Reader::Adapter(adapter) = &reader {
-            let unknown = adapter.cannot_know().join("; ");
+            let unknown = adapter.unavailable_fields().join("; ");
             let kind = adapter.name();
             tracing::info!(source = source.name, kind, "cannot know: {unknown}");
         }

@@ -392,7 +392,7 @@ half-open = 16
     }
 
     #[test]
-    fn faults_say_where_what_and_what_is_allowed() {
+    fn faults_name_place_value_and_what_is_allowed() {
         for (from, to, said) in [
             (
                 "remote = \"192.0.2.1:6511\"",

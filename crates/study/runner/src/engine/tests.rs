@@ -2,7 +2,7 @@ use super::*;
 use scenario::{Overrides, load_str};
 use std::sync::atomic::AtomicU32;
 
-/// A runner that tells seeds apart, and does what each test needs.
+/// A runner that distinguishes seeds, and does what each test needs.
 struct Scripted<F>(F);
 
 impl<F: Fn(u64, &Stop) -> Result<RunResult, Error> + Send + Sync> Runner for Scripted<F> {

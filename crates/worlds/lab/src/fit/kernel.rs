@@ -25,7 +25,7 @@ fn relative(name: &str) -> Option<&'static str> {
     }
 }
 
-/// What the kernel has, without those of running proxies and labs, which are nobody else's.
+/// What the kernel has, without those of running proxies and labs, which are of no other instance.
 pub(crate) fn known(available: &str) -> impl Iterator<Item = &str> {
     let names = available.split_whitespace();
     names.filter(|name| !name.starts_with("brimful"))

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn many_users_are_scaled_until_they_fit_and_it_is_said() {
+    fn many_users_are_scaled_until_they_fit_with_a_note() {
         let before = experiment("many-ues.toml");
         let fitted = fit(&before, None, STOCK);
         assert_eq!(cell(&before).config.n_prb.get(), 132);
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_lacks_is_replaced_aloud() {
+    fn what_the_kernel_lacks_is_replaced_with_a_note() {
         let before = experiment("three-ccas.toml");
         let fitted = fit(&before, None, STOCK);
         let ccs = |e: &Experiment| -> Vec<String> {

@@ -8,7 +8,7 @@
 //! (1) the data leaves its sender; (2) it leaves the proxy, if there is one; (3) it arrives; (4) its
 //! acknowledgement comes to the last sender before the receiver, as in the simulator. The positions
 //! of a byte in the two connections of a proxy differ only by where their numbers begin, which their
-//! SYNs tell.
+//! SYNs report.
 //!
 //! Round-trip time: from (1), the first time, to (4); through a proxy, with the way from there back to
 //! the sender added, which has no queue. A segment sent again gives none (Karn). One-way delay: from
@@ -29,7 +29,7 @@ struct Position {
 }
 
 impl Position {
-    /// A SYN tells where numbers begin.
+    /// A SYN reports where numbers begin.
     fn begin(&mut self, syn: u32) {
         self.first = Some(syn.wrapping_add(1));
         self.highest = 0;

@@ -113,7 +113,7 @@ struct Flow {
     lost: u64,
     arrived_datagrams: u64,
     last_datagram: Option<u64>,
-    /// Window and flight of the data's sender, if it has told them.
+    /// Window and flight of the data's sender, if it has reported them.
     sender: Option<(Bytes, Bytes)>,
 }
 

@@ -1,4 +1,4 @@
-//! The network of a lab, without its devices: wires, cell and meters, driven by whoever has the clock.
+//! The network of a lab, without its devices: wires, cell and meters, driven by the owner of the clock.
 
 use crate::measure::{Flows, Hop};
 use crate::packet::Packet;
@@ -247,7 +247,7 @@ impl Network {
         self.count_dropped(now);
     }
 
-    /// The edge sends a packet to a UE. One for nobody is dropped.
+    /// The edge sends a packet to a UE. One for no UE is dropped.
     pub(crate) fn sent_down_by_edge(&mut self, now: Instant, packet: Packet) {
         let Some(ue) = packet.address.ue.filter(|&ue| ue < self.other_routes.len()) else {
             return;

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The cell is the crate `ran`, unchanged: slot k is run when the clock shows its beginning. Slots
-//! shorter than [`BATCH`] are run several at a time, which the sleep could not tell apart. Under
+//! shorter than [`BATCH`] are run several at a time, which the sleep could not record apart. Under
 //! load, packets of one [`BREATH`] are handled together.
 
 mod forwarding;
@@ -81,7 +81,7 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// What is told of it, for an experiment of this scale and with these notes.
+    /// What receives reports on it, for an experiment of this scale and with these notes.
     pub(crate) fn real_time(&self, scale: f64, notes: Vec<String>) -> RealTime {
         RealTime {
             lateness: self.lateness.clone(),
@@ -111,7 +111,7 @@ pub(crate) struct Radio {
 }
 
 impl Radio {
-    /// Runs until the end, or until told to stop.
+    /// Runs until the end, or until it is stopped.
     pub(crate) fn run(mut self) -> Result<(Network, Outcome), Error> {
         // without the right to it the loop is only a little later
         let _ = sys::run_before_others();
@@ -125,10 +125,10 @@ impl Radio {
             turns += 1;
             self.take_events(now);
             let is_done = self.plan.ends_with_flows && self.network.flows.running() == 0;
-            let is_told = [&self.stop, &self.end]
+            let is_stopped = [&self.stop, &self.end]
                 .iter()
                 .any(|flag| flag.load(Ordering::Relaxed));
-            if now >= self.plan.end || is_done || is_told {
+            if now >= self.plan.end || is_done || is_stopped {
                 break now.min(self.plan.end);
             }
             if let Some(due) = self.network.next_in_cell().filter(|&due| due <= now) {

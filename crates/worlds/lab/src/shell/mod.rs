@@ -33,14 +33,14 @@ use units::Instant;
 
 /// How long what happens meanwhile may go unnoticed.
 const TICK: Duration = Duration::from_millis(100);
-/// How long a program that was told to end may take.
+/// How long a program that was stopped may take.
 const TIMEOUT: Duration = Duration::from_secs(3);
 /// Variables that would lead programs to a proxy outside of the lab.
 const PROXIES: [&str; 4] = ["http_proxy", "https_proxy", "ftp_proxy", "all_proxy"];
 
 /// What runs in a shell.
 #[derive(Debug)]
-pub struct Visit {
+pub struct ShellSession {
     /// The program and its arguments.
     pub command: Vec<OsString>,
     /// Index of the UE that it runs on.
@@ -53,7 +53,7 @@ pub struct Visit {
 
 /// How it went.
 #[derive(Debug)]
-pub struct Visited {
+pub struct ShellOutcome {
     /// How the program ended.
     pub status: ExitStatus,
     /// What the cell and the wires saw, without flows.
@@ -72,8 +72,8 @@ pub fn shell(
     experiment: &Experiment,
     seed: u64,
     options: &Options,
-    visit: &Visit,
-) -> Result<Visited, Error> {
+    visit: &ShellSession,
+) -> Result<ShellOutcome, Error> {
     let fitted = check_shell(experiment, options.scale)?;
     let experiment = &fitted.experiment;
     let mut lab = Lab::build(experiment, options, visit.files.as_deref())?;
@@ -95,7 +95,7 @@ pub fn shell(
     let mut result = network.finish(outcome.end, seed);
     result.flows.clear();
     result.real_time = Some(outcome.real_time(fitted.scale, fitted.notes));
-    Ok(Visited {
+    Ok(ShellOutcome {
         status,
         result,
         proxy_failure,
@@ -124,7 +124,7 @@ impl Lab {
     /// Runs the program, and waits until it ends.
     fn visit(
         &mut self,
-        visit: &Visit,
+        visit: &ShellSession,
         has_failed: &dyn Fn() -> bool,
         stop: &AtomicBool,
     ) -> Result<(ExitStatus, Option<Error>), Error> {
@@ -165,7 +165,7 @@ impl Lab {
         }
     }
 
-    fn start(&self, visit: &Visit) -> Result<Child, Error> {
+    fn start(&self, visit: &ShellSession) -> Result<Child, Error> {
         let Some((program, arguments)) = visit.command.split_first() else {
             return Err(Error::Unsupported {
                 what: "the command".to_owned(),

@@ -123,7 +123,7 @@ pub(crate) fn write_object(
     Ended::Whole
 }
 
-/// The data's sender has nothing more to send: tells the peer, waits until it has closed too, and
+/// The data's sender has nothing more to send: reports the peer, waits until it has closed too, and
 /// reports what was sent again.
 pub(crate) fn close_sender(context: &FlowContext, socket: &Arc<OwnedFd>) {
     let _ = shutdown(&**socket, Shutdown::Write);

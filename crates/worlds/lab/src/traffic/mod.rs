@@ -15,7 +15,7 @@ mod socket;
 mod upload;
 
 pub(crate) use datagrams::Stamp;
-pub(crate) use senders::{EndStates, SenderStates, Told};
+pub(crate) use senders::{EndStates, Reported, SenderStates};
 pub(crate) use socket::check_flow;
 
 use crate::Error;
@@ -53,9 +53,9 @@ pub(crate) struct FlowContext {
 }
 
 impl FlowContext {
-    /// Tells the radio.
+    /// Reports the radio.
     pub(crate) fn report(&self, event: Event) {
-        // nobody listens any more after the end
+        // the receiver is gone after the end
         let _ = self.events.send((self.index, event));
     }
 
@@ -182,7 +182,7 @@ fn start_flow(
     Ok(())
 }
 
-/// A thread whose failure is told on stderr: the run goes on, and its result shows what is missing.
+/// A thread whose failure is reported on stderr: the run goes on, and its result shows what is missing.
 fn spawn(
     name: &str,
     work: impl FnOnce() -> Result<(), Error> + Send + 'static,
@@ -241,7 +241,7 @@ app = { kind = "continuous" }
         let radio = lab.radio(&experiment, 1, &options, Purpose::Shell);
         let radio = radio.expect("a radio");
         let (end, hosts, clock) = (Arc::clone(&radio.end), Arc::clone(&lab.hosts), lab.clock);
-        let (events, _heard) = channel();
+        let (events, _receiver) = channel();
         let has_ecn = |index: usize| -> Result<bool, Error> {
             let spec = &experiment.flows[index];
             let context = FlowContext {

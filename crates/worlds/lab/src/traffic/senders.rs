@@ -25,7 +25,7 @@ pub(crate) struct EndStates {
 
 /// What a server over QUIC has been reported, and makes of it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Told {
+pub(crate) struct Reported {
     pub(crate) report: RateReport,
     pub(crate) view: RateView,
 }
@@ -37,8 +37,8 @@ pub(crate) struct SenderStates {
     sockets: Mutex<Vec<Weak<OwnedFd>>>,
     clients: Mutex<Vec<Weak<OwnedFd>>>,
     states: Mutex<Vec<EndStates>>,
-    /// What servers over QUIC tell, of flows that have any.
-    told: Mutex<Vec<Option<Told>>>,
+    /// What servers over QUIC set, of flows that have any.
+    reported: Mutex<Vec<Option<Reported>>>,
     cdbe: Option<Arc<Attached>>,
 }
 
@@ -50,7 +50,7 @@ impl SenderStates {
             sockets: none(),
             clients: none(),
             states: Mutex::new(vec![EndStates::default(); flows]),
-            told: Mutex::new(vec![None; flows]),
+            reported: Mutex::new(vec![None; flows]),
             cdbe,
         }
     }
@@ -65,9 +65,9 @@ impl SenderStates {
         lock(&self.clients)[flow] = Arc::downgrade(socket);
     }
 
-    /// A server over QUIC tells what it has been reported; nothing any more with `None`.
-    pub(crate) fn tell(&self, flow: usize, told: Option<Told>) {
-        lock(&self.told)[flow] = told;
+    /// A server over QUIC reports what it has been reported; nothing any more with `None`.
+    pub(crate) fn set(&self, flow: usize, reported: Option<Reported>) {
+        lock(&self.reported)[flow] = reported;
     }
 
     /// The states, as of the last step.
@@ -109,10 +109,10 @@ impl SenderStates {
         let ends = servers.into_iter().zip(clients);
         let states = ends.map(|(server, client)| self.state_of(server, client));
         let mut states: Vec<_> = states.collect();
-        for (state, told) in states.iter_mut().zip(lock(&self.told).iter()) {
-            if let Some(told) = told {
-                state.report = Some(told.report);
-                state.view = Some(told.view);
+        for (state, reported) in states.iter_mut().zip(lock(&self.reported).iter()) {
+            if let Some(reported) = reported {
+                state.report = Some(reported.report);
+                state.view = Some(reported.view);
             }
         }
         *lock(&self.states) = states;
@@ -126,7 +126,7 @@ impl SenderStates {
         let Some(cdbe) = &self.cdbe else {
             return state;
         };
-        // a connection that is not served, or has just ended, tells nothing
+        // a connection that is not served, or has just ended, shows nothing
         let estimate = client.and_then(|end| cdbe.estimate(end.as_fd()).ok().flatten());
         state.report = estimate.map(|estimate| RateReport::saturating(estimate.rate));
         let decision = server.and_then(|end| cdbe.decision(end.as_fd()).ok().flatten());

@@ -115,7 +115,7 @@ fn configure(socket: &OwnedFd, congestion: &str, tcp: &TcpSpec) -> Result<(), Er
     let mss = bytes(tcp.mss.get() + TIMESTAMPS);
     sys::set_int(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, mss).map_err(failed("TCP_MAXSEG"))?;
     // The kernel counts its overhead too, as much again as payload at worst, and doubles what it is
-    // told: the clamp then makes the window what the scenario says.
+    // reported: the clamp then makes the window what the scenario says.
     let buffer = tcp.receive_buffer.get();
     set_socket_recv_buffer_size_force(socket, buffer as usize)
         .map_err(|e| failed("SO_RCVBUFFORCE")(e.into()))?;

@@ -130,7 +130,7 @@ impl FlowMeter {
         (step.delivered, rtt)
     }
 
-    /// Payload arrived of which nobody knows when it left.
+    /// Payload arrived whose time of departure is unknown.
     pub fn on_payload(&mut self, bytes: Bytes) {
         self.delivered += bytes;
         self.step.delivered += bytes;

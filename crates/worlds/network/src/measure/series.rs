@@ -13,7 +13,7 @@ pub struct SeriesSet {
 }
 
 impl SeriesSet {
-    /// Tells somebody of all points from now on.
+    /// Passes all points to an observer from now on.
     pub fn observe(&mut self, observer: Option<Box<dyn Observer>>) {
         self.observer = observer;
     }
@@ -44,8 +44,8 @@ impl SeriesSet {
         self.cursor = at + 1;
     }
 
-    /// A point that is for whoever observes, and is not kept.
-    pub fn tell(&mut self, entity: &str, metric: Metric, now: Instant, value: f64) {
+    /// A point that is for observers, and is not kept.
+    pub fn record(&mut self, entity: &str, metric: Metric, now: Instant, value: f64) {
         if let Some(observer) = &mut self.observer {
             observer.sample(entity, metric, now, value);
         }

@@ -1,6 +1,6 @@
 //! Every key of a scenario file: its kind, unit, default, range and meaning, in one place.
 //!
-//! The reader takes defaults and ranges from here, unknown keys are told from known ones by it, and
+//! The reader takes defaults and ranges from here, unknown keys are distinguished from known ones by it, and
 //! `docs/scenario-keys.md` is printed from it.
 
 mod cell;
@@ -101,7 +101,7 @@ pub enum Fallback {
         /// With `rat = "nr"`.
         nr: &'static str,
     },
-    /// What crate `ran` presets for the technology; the texts tell its values.
+    /// What crate `ran` presets for the technology; the texts report its values.
     Preset {
         /// With `rat = "lte"`.
         lte: &'static str,

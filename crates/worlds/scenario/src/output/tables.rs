@@ -410,7 +410,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_full_disk_is_told() {
+    fn a_full_disk_is_an_error() {
         let place = tempfile::tempdir().expect("a folder");
         let folder = ResultFolder::create(&place.path().join("result")).expect("writable");
         let full = folder.temporary.path().join("flows.parquet");

@@ -99,7 +99,7 @@ pub(super) fn read(
     Ok(Some(Box::new(queues)))
 }
 
-/// That the channels tell what the algorithms need.
+/// That the channels report what the algorithms need.
 pub(super) fn check_channel(cell: &CellConfig, channel: &ChannelSpec, node: &Node) -> Checked<()> {
     let needs_cqi = cell
         .queues

@@ -49,7 +49,7 @@ pub(super) fn meld(
             .allowed("a wired [link] gives no radio reports")
             .hint("set meld = \"off\", or describe a [cell]"));
     }
-    // the cell makes its reports once, for whoever reads them
+    // the cell makes its reports once, for all readers
     let has_modem = flows
         .iter()
         .any(|flow| flow.report == Some(ReporterSpec::Cqic));

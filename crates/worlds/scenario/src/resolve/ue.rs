@@ -70,7 +70,7 @@ pub(super) fn all(
     Ok((ues, groups))
 }
 
-/// Without `[ue]`: a wire has a host at its end, a cell must be told who is in it.
+/// Without `[ue]`: a wire has a host at its end, a cell needs a list of its UEs.
 fn none(access: &Access) -> Checked<(Vec<UeSpec>, Vec<Group>)> {
     match access {
         Access::Cell { at, .. } => Err(fault(*at, "the cell has no user").hint(

@@ -66,7 +66,7 @@ pub(crate) struct Variants {
     points: u64,
 }
 
-/// An axis of a sweep, as it is told to others.
+/// An axis of a sweep, as it is described to others.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SweepAxis {
     /// Its name: a knob or a dotted key.
@@ -311,7 +311,7 @@ fn checked_path(text: &str, at: Position, root: &Table, knobs: &[Knob]) -> Check
 }
 
 /// That the key below a table of fixed form exists. What is further below is seen when the table is
-/// read; only a knob that nobody turns is never read.
+/// read; only a knob that is not turned is never read.
 fn check_key(path: &Path, at: Position) -> Checked<()> {
     let (table, title, key) = match path.first().map(String::as_str) {
         Some("tunnel") if path.get(1).is_some_and(|key| key == "path") => {

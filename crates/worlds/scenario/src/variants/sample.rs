@@ -23,7 +23,7 @@ const MAX_DRAWS: u32 = 100_000;
 /// Units without fractions.
 const WHOLE_UNITS: [&str; 5] = ["packets", "packet", "B", "bit/s", "ns"];
 
-/// A range of a sample, as it is told to others.
+/// A range of a sample, as it is described to others.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SampleRange {
     /// The least value.
@@ -63,7 +63,7 @@ pub(super) struct Drawn {
 }
 
 impl Sample {
-    /// Reads the table. `knobs` and `root` tell what the names of the ranges stand for.
+    /// Reads the table. `knobs` and `root` report what the names of the ranges stand for.
     pub(super) fn read(node: &Node, root: &Table, knobs: &[super::Knob]) -> Checked<Self> {
         let title = "[sweep.sample]";
         let mut reader = Reader::open("sweep.sample", title, Some(node), node.at)?;
@@ -223,7 +223,7 @@ impl Range {
         }
     }
 
-    /// As it is told to others.
+    /// As it is described to others.
     pub(super) fn told(&self) -> SampleRange {
         SampleRange {
             least: self.least,

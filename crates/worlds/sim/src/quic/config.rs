@@ -66,7 +66,7 @@ pub enum ConfigError {
         "ecn = \"l4s\" over QUIC: quinn sends ECT(0) only; use \"classic\" or transport = \"tcp\""
     )]
     L4s,
-    /// The controller needs more than QUIC's transport tells it.
+    /// The controller needs more than QUIC's transport reports it.
     #[error("{0} needs the share of marked packets, which quinn does not tell; use it over TCP")]
     Scalable(String),
 }
@@ -128,9 +128,9 @@ impl Config {
 pub(super) struct Watch {
     /// What the controller sees and does.
     pub(super) monitor: Monitor,
-    /// What it is told of the radio.
+    /// What it receives reports on the radio.
     pub(super) feed: RadioFeed,
-    /// What it is told of its peer's bandwidth.
+    /// What it receives reports on its peer's bandwidth.
     pub(super) reports: ReportFeed,
 }
 

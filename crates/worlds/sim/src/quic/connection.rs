@@ -399,12 +399,12 @@ impl Connection {
         self.inner.is_none()
     }
 
-    /// A radio report of the UE: the controller is told of it before its next event.
+    /// A radio report of the UE: the controller receives reports on it before its next event.
     pub(crate) fn on_radio(&self, state: &RadioState) {
         self.watch.feed.push(*state);
     }
 
-    /// The client's modem tells of its radio link.
+    /// The client's modem reports its radio link.
     pub(crate) fn on_modem(&mut self, now: Instant, report: &RadioReport, ue: &UeReport) {
         if let Some(reporting) = &mut self.reporting {
             reporting.on_radio(now, report, ue);

@@ -145,7 +145,7 @@ mod tests {
         ]
         .concat();
         assert_eq!(read(&payload), [(300, 3), (0, 4)]);
-        // a frame type that nobody knows, and a frame that is cut off
+        // a frame type that is unknown, and a frame that is cut off
         assert_eq!(read(&[0x21, 0x09, 0x04, 9]), []);
         assert_eq!(read(&payload[..20]), []);
     }

@@ -1,6 +1,6 @@
 //! When each byte of the stream left its sender first, and what was sent again.
 //!
-//! One-way delays are measured from there, as for TCP. quinn does not tell; so the key that protects the
+//! One-way delays are measured from there, as for TCP. quinn does not record; so the key that protects the
 //! sender's packets reads their STREAM frames before it encrypts them, and notes them in a ledger that
 //! the receiver's end reads too. It changes nothing of the packets.
 

@@ -186,7 +186,7 @@ fn two_runs_differ_in_no_length() {
 
 /// The sender asks for it by draft-ietf-quic-ack-frequency.
 #[test]
-fn every_packet_is_acknowledged_if_asked_for() {
+fn every_packet_is_acknowledged_if_configured() {
     let packets = |delayed_ack| {
         let config = Config {
             delayed_ack,

@@ -13,7 +13,7 @@ const MAX_SEND_BUFFER: u64 = 1 << 40;
 /// What Linux's timestamps count in.
 pub(super) const TICK: Duration = Duration::from_millis(1);
 
-/// How a receiver tells its peer of marks.
+/// How a receiver reports its peer of marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnEcho {
     /// RFC 3168 6.1.3: from a mark on, until the peer says that it has reduced its window.
@@ -73,7 +73,7 @@ pub struct Config {
     /// Acknowledge every second segment, or after 40 ms (RFC 1122 4.2.3.2); else every segment.
     pub delayed_ack: bool,
     /// The application takes data as it arrives in order: it never fills the receive buffer.
-    /// [`super::Connection::read`] still tells what arrived.
+    /// [`super::Connection::read`] still reports what arrived.
     pub auto_read: bool,
     /// Send small segments at once (`TCP_NODELAY`), without waiting as Nagle would.
     pub nodelay: bool,

@@ -124,7 +124,7 @@ impl Connection {
         self.receiver.rate()
     }
 
-    /// The modem of this end tells of its radio link.
+    /// The modem of this end reports its radio link.
     pub fn on_modem(&mut self, now: Instant, report: &RadioReport, ue: &UeReport) {
         self.receiver.on_modem(now, report, ue);
     }
@@ -216,7 +216,7 @@ impl Connection {
         self.handshake.deadline = Instant::MAX;
         self.handshake.is_due = false;
         self.sender.on_peer_window(segment.ack, segment.window);
-        // Karn: a SYN sent twice is told apart by its echoed timestamp (RFC 7323 4.1)
+        // Karn: a SYN sent twice is distinguished by its echoed timestamp (RFC 7323 4.1)
         let sent_at = if self.handshake.sent == 1 {
             self.handshake.first_sent_at
         } else {
@@ -482,8 +482,8 @@ impl Connection {
     /// Limits the advertised window (`None` lifts the limit): it becomes the least of buffer space
     /// and limit, rounded up to the scaling granularity.
     ///
-    /// A lower limit comes into force as data arrives and uses up what was promised: the right edge
-    /// never moves back. A higher one is told at once by a window update if it opens the window by a
+    /// A lower limit comes into force as data arrives and uses up what was advertised: the right edge
+    /// never moves back. A higher one is advertised immediately by a window update if it opens the window by a
     /// segment or more, else with the next acknowledgement.
     pub fn set_receive_window(&mut self, _now: Instant, limit: Option<Bytes>) {
         self.receiver.set_limit(limit);

@@ -1,4 +1,4 @@
-//! What a connection tells of itself.
+//! What a connection reports of itself.
 
 use units::{BitRate, Bytes, Duration, Instant, Packets};
 

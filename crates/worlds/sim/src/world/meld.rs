@@ -77,7 +77,7 @@ impl World {
             .as_ref()
             .is_some_and(|r| r.is_for_clients)
         {
-            self.tell_clients(&report);
+            self.report_to_clients(&report);
         }
         if let Some(servers) = &mut self.server_reports {
             servers.reports.send(self.now, report);
@@ -86,16 +86,16 @@ impl World {
         }
     }
 
-    /// Radio reports reach the servers: each connection is told of its UE.
+    /// Radio reports reach the servers: each connection receives reports on its UE.
     pub(super) fn on_server_report_arrival(&mut self) {
         let now = self.now;
         while let Some(servers) = &mut self.server_reports
             && let Some(report) = servers.reports.take_arrived(now)
         {
             for id in 0..self.sessions.len() as u32 {
-                self.tell_server(id, &report);
+                self.report_to_server(id, &report);
             }
-            self.tell_tunnels(&report);
+            self.report_to_tunnels(&report);
         }
         if let Some(servers) = &self.server_reports {
             let arrival = servers.reports.next_arrival();
@@ -103,8 +103,8 @@ impl World {
         }
     }
 
-    /// Each client is told by its own modem, which knows at once.
-    fn tell_clients(&mut self, report: &RadioReport) {
+    /// Each client gets it from its own modem, without delay.
+    fn report_to_clients(&mut self, report: &RadioReport) {
         let now = self.now;
         for flow in &mut self.flows {
             let ue = report.ues.iter().find(|ue| ue.rnti == flow.rnti);
@@ -120,7 +120,7 @@ impl World {
         }
     }
 
-    fn tell_server(&mut self, id: u32, report: &RadioReport) {
+    fn report_to_server(&mut self, id: u32, report: &RadioReport) {
         let Some(session) = &self.sessions[id as usize] else {
             return;
         };

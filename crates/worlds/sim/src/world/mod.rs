@@ -1,6 +1,6 @@
 //! The world of one run: the network, the hosts, the proxy, and the loop that moves time on.
 //!
-//! The loop takes the earliest entity of the [`crate::schedule::Schedule`], tells it the time, and
+//! The loop takes the earliest entity of the [`crate::schedule::Schedule`], passes it the time, and
 //! moves what comes of it. What an entity hands on without delay is carried on at once; everything
 //! else goes through the schedule.
 
@@ -171,7 +171,7 @@ impl World {
         true
     }
 
-    /// Tells somebody of all samples.
+    /// Passes all samples to an observer.
     pub(crate) fn observe(&mut self, observer: Box<dyn Observer>) {
         self.series.observe(Some(observer));
     }

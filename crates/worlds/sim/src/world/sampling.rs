@@ -112,10 +112,10 @@ impl World {
         }
         if state.spec.meld.is_some() {
             let counts = state.decisions.counts();
-            let mut tell = |metric, n: u64| series.tell(name, metric, now, n as f64);
-            tell(Metric::LossCongestion, counts.congestion);
-            tell(Metric::LossRadio, counts.radio);
-            tell(Metric::LossUnknown, counts.unknown);
+            let mut record = |metric, n: u64| series.record(name, metric, now, n as f64);
+            record(Metric::LossCongestion, counts.congestion);
+            record(Metric::LossRadio, counts.radio);
+            record(Metric::LossUnknown, counts.unknown);
         }
         if let Some(queue) = &state.proxy_queue {
             series.push(

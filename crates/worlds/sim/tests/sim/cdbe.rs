@@ -40,7 +40,7 @@ fn alone_it_fills_the_wire_and_not_the_buffer() {
     assert!(shares(&result)[0] > 0.94, "{}", flow.goodput);
     assert!(flow.rtt.mean < 60.0 + 15.0, "{:?}", flow.rtt);
     assert!(flow.rtt.p95 < 60.0 + 25.0, "{:?}", flow.rtt);
-    // as published it fills it too; of the delay nothing is promised
+    // as published it fills it too; of the delay nothing is advertised
     let result = run(&wire(BUFFER, "mode = \"paper\"", &[CDBE]));
     assert!(shares(&result)[0] > 0.9, "{}", result.flows[0].goodput);
 }
@@ -122,7 +122,7 @@ fn two_share_and_a_third_finds_room() {
 }
 
 #[test]
-fn the_series_show_what_client_and_server_know() {
+fn the_series_show_the_state_of_client_and_server() {
     let result = run(&wire(BUFFER, "", &[CDBE]));
     let of = |metric| {
         let mut series = result.series.iter();

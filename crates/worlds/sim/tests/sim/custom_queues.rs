@@ -76,7 +76,7 @@ app = { kind = "continuous" }
 "#;
 
 #[test]
-fn a_wire_asks_a_judge_in_each_direction() {
+fn a_wire_has_a_custom_queue_in_each_direction() {
     let tail = super::run(&experiment(&WIRE.replace("QUEUE", "drop-tail")));
     let own = experiment(&WIRE.replace("QUEUE", "python:short"));
     let (short, seen) = judged(&own);
@@ -128,7 +128,7 @@ app = { kind = "continuous" }
 }
 
 #[test]
-fn the_paths_of_a_tunnel_ask_too() {
+fn the_paths_of_a_tunnel_use_meld_too() {
     let text = r#"
 duration = "3 s"
 [path]
@@ -149,7 +149,7 @@ app = { kind = "continuous" }
 }
 
 #[test]
-fn what_nobody_knows_is_refused_before_anything_runs() {
+fn unknown_names_are_rejected_before_anything_runs() {
     let unknown = experiment(&WIRE.replace("QUEUE", "python:long"));
     let told = |simulation: Result<Simulation, sim::Error>| match simulation {
         Ok(_) => panic!("built"),

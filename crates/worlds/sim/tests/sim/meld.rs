@@ -135,7 +135,7 @@ fn reports_reach_the_controllers_of_quic() {
 }
 
 /// Reports that never come, that come too late, and that stop: what is left is the wrapped controller, to
-/// the nanosecond where none is ever believed.
+/// the nanosecond where none is ever accepted.
 #[test]
 fn without_fresh_reports_losses_are_congestion() {
     for transport in ["tcp", "quic"] {

@@ -1,4 +1,4 @@
-//! What observers are told beside the series of results.
+//! What observers are reported beside the series of results.
 
 use cc::meld::Reason;
 use scenario::{Experiment, Metric, Observer, Overrides, RunResult, load};
@@ -32,7 +32,7 @@ fn shipped(file: &str, set: &[(&str, &str)]) -> Experiment {
     points.remove(0).experiment
 }
 
-/// What an observed run gives, and what its observer is told; the run is as without one.
+/// What an observed run gives, and what its observer is reported; the run is as without one.
 fn observed(experiment: &Experiment) -> (RunResult, Vec<Point>) {
     let keeper = Keeper::default();
     let mut simulation = Simulation::new(experiment, experiment.seed).expect("valid");
@@ -74,7 +74,7 @@ fn of_the_radio_and_of_melds_decisions() {
     let last = |metric| *of(metric).last().expect("told");
     let is_unknown = |reason| matches!(reason, Reason::NoReport | Reason::Stale);
     assert!(decided(|reason| !reason.is_congestion()) > 0.0);
-    // decisions after the last step are not told of
+    // decisions after the last step are not reported
     for (metric, all) in [
         (Metric::LossRadio, decided(|reason| !reason.is_congestion())),
         (Metric::LossUnknown, decided(is_unknown)),

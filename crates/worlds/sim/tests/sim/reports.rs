@@ -60,7 +60,7 @@ fn reports_over_quic_do_what_they_do_over_tcp() {
         }
         let ratio = quic.flows[0].goodput.ratio(tcp.flows[0].goodput);
         assert!((0.9..=1.1).contains(&ratio), "{cc}: {ratio}");
-        // the buffer of 1 Mb is 50 ms long: BBR fills it, whoever follows the client's rate does not
+        // the buffer of 1 Mb is 50 ms long: BBR fills it, a controller that follows the client's rate does not
         let waiting = |run: &RunResult| run.flows[0].owd.mean - run.flows[0].owd.min;
         let (ours, its) = (waiting(&quic), waiting(&bbr));
         assert!(ours < its * 0.5, "{cc}: {ours} ms, BBR {its} ms");

@@ -118,13 +118,13 @@ fn hostile_reports_do_not_make_it_flood() {
         |k| (k as u32).wrapping_mul(1_000_000),
     ];
     for (mode, times) in [(Mode::Paper, 4), (Mode::Default, 2)] {
-        for tell in hostile {
+        for send_report in hostile {
             let mut server = Transport::new(mode);
             // the first acknowledgements
-            server.run(Duration::from_millis(150), |k| Some(tell(k)));
+            server.run(Duration::from_millis(150), |k| Some(send_report(k)));
             for _ in 0..40 {
-                server.run(Duration::from_millis(100), |k| Some(tell(k)));
-                // 1 MB/s is delivered; STARTUP may pace 2.885 times what is believed
+                server.run(Duration::from_millis(100), |k| Some(send_report(k)));
+                // 1 MB/s is delivered; STARTUP may pace 2.885 times what is accepted
                 let most = 1_050_000 * times * 2_885 / 1_000;
                 assert!(server.rate() <= most, "{mode:?} {}", server.rate());
                 assert!(server.rate() > 0 && server.cc.cwnd() >= MSS);
@@ -154,7 +154,7 @@ fn a_timeout_begins_again_at_one_segment() {
 }
 
 #[test]
-fn without_timestamps_the_round_trip_tells_of_the_queue() {
+fn without_timestamps_the_round_trip_shows_the_queue() {
     let mut server = Transport::new(Mode::Default);
     let ack = AckSample {
         newly_acked: MSS,

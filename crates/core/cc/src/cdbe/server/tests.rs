@@ -113,7 +113,7 @@ fn figure_4_startup_ends_when_the_report_stops_growing_or_by_its_count() {
 }
 
 #[test]
-fn figure_4_firm_growth_drains_and_decline_asks_for_more() {
+fn figure_4_firm_growth_drains_and_decline_requests_more() {
     let mut server = Server::settled();
     // 60 -> 80 ms is more than a quarter at once
     server.window_of(1_000_000, &[80]);
@@ -160,10 +160,10 @@ fn section_4_b_little_in_flight_begins_startup_again_with_what_is_left() {
 }
 
 #[test]
-fn a_report_is_believed_up_to_a_multiple_of_what_was_delivered() {
+fn a_report_is_bounded_by_a_multiple_of_what_was_delivered() {
     for (mode, times) in [(Mode::Paper, PAPER_BOUND), (Mode::Default, DEFAULT_BOUND)] {
         let mut server = Server::new(mode);
-        let mut tell = |report: u32, delivered: u64| {
+        let mut send_report = |report: u32, delivered: u64| {
             let event = Event {
                 at: server.now,
                 report: Some(report),
@@ -176,10 +176,10 @@ fn a_report_is_believed_up_to_a_multiple_of_what_was_delivered() {
             server.state.report
         };
         // before anything was delivered: the first report that an honest client makes
-        assert_eq!(tell(u32::MAX, 0), u64::from(INITIAL_REPORT));
-        assert_eq!(tell(u32::MAX, 3_000_000), times * 3_000_000);
-        assert_eq!(tell(2_000_000, 3_000_000), 2_000_000);
-        assert_eq!(tell(4_000_000, 0), 4_000_000);
+        assert_eq!(send_report(u32::MAX, 0), u64::from(INITIAL_REPORT));
+        assert_eq!(send_report(u32::MAX, 3_000_000), times * 3_000_000);
+        assert_eq!(send_report(2_000_000, 3_000_000), 2_000_000);
+        assert_eq!(send_report(4_000_000, 0), 4_000_000);
         assert_eq!(server.state.bounded, 2);
     }
 }
@@ -291,7 +291,7 @@ fn default_an_own_queue_is_drained_however_long_that_takes() {
 }
 
 #[test]
-fn default_a_pause_of_the_application_says_nothing_of_the_path() {
+fn default_a_pause_of_the_application_is_no_sample_of_the_path() {
     let mut server = Server::new(Mode::Default);
     for _ in 0..3 {
         server.window_of(2_000_000, &[60]);

@@ -73,7 +73,7 @@ impl FromStr for Screen {
     }
 }
 
-/// Somebody or something in the street.
+/// A person or a thing in the street.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Blocker {
     /// What it is.
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_behind_the_ends_blocks() {
+    fn an_obstacle_behind_the_ends_does_not_block() {
         let end = |x, height| End {
             place: Position::at(x, 0.0),
             height,

@@ -74,7 +74,7 @@ fn packets_per_tick_to_rate() {
 }
 
 #[test]
-fn impossible_conversions_say_why() {
+fn impossible_conversions_have_a_reason() {
     let rate = trace("seq_num,throughput_mbps\n0,4.8\n");
     let reason = |to| {
         convert(&rate, to, &ConvertOptions::default())

@@ -28,8 +28,8 @@ const FADING_TIME: Duration = Duration::from_secs(1);
 /// Hysteresis of a handover, dB, and the steps for which it has to last.
 const HYSTERESIS: f64 = 3.0;
 const TIME_TO_TRIGGER: u32 = 2;
-/// Stations that are heard: this many to either side.
-const HEARD: i64 = 2;
+/// Stations that are in_range: this many to either side.
+const RANGE_STATIONS: i64 = 2;
 
 /// A drive.
 pub(super) struct Drive {
@@ -82,7 +82,7 @@ pub(super) const NR: Drive = Drive {
     interruption: Duration::from_millis(30),
 };
 
-/// A station that is heard.
+/// A station that is in_range.
 struct Station {
     number: i64,
     shadowing: GaussMarkov,
@@ -101,10 +101,10 @@ impl Surroundings<'_> {
     /// Moves the car to `x`, having driven `driven` metres since the last step.
     fn move_to(&mut self, x: f64, driven: f64) {
         let nearest = (x / self.drive.spacing).round() as i64;
-        let heard = nearest - HEARD..=nearest + HEARD;
+        let in_range = nearest - RANGE_STATIONS..=nearest + RANGE_STATIONS;
         self.stations
-            .retain(|station| heard.contains(&station.number));
-        for number in heard {
+            .retain(|station| in_range.contains(&station.number));
+        for number in in_range {
             if !self.stations.iter().any(|station| station.number == number) {
                 let rng = self.streams.stream(&format!("station {number}"));
                 let shadowing = GaussMarkov::new(rng, self.drive.shadowing);

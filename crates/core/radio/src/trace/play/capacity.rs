@@ -91,7 +91,7 @@ impl<S: Supply> CapacityChannel<S> {
         }
     }
 
-    /// Passes over what nobody took before `start`.
+    /// Passes over what was not taken before `start`.
     fn waste_to(&mut self, start: u64) {
         if let Some(window) = &mut self.window {
             self.laps.take_to(start.saturating_sub(WINDOW));

@@ -10,7 +10,7 @@
 //!
 //! Bytes are conserved exactly: the bytes of consecutive slots add up to what the trace carries
 //! over them, whatever the slots' duration. A slot that the cell leaves out is wasted, as an
-//! opportunity that nobody takes is in Mahimahi. Each call costs O(1) amortised and allocates
+//! opportunity that is not taken is in Mahimahi. Each call costs O(1) amortised and allocates
 //! nothing: positions only move forward.
 
 mod bytes;
@@ -55,7 +55,7 @@ pub struct Playback {
     pub offset: Duration,
     /// CQI to MCS (CQI); `None`: the one of [`default_policy`].
     pub policy: Option<CqiToMcs>,
-    /// Error rate of first transmissions, 0 to below 1 (CQI, DCI): a trace tells no SINR. A CQI is
+    /// Error rate of first transmissions, 0 to below 1 (CQI, DCI): a trace gives no SINR. A CQI is
     /// by definition the best at which it is at most 0.1 (TS 36.213 7.2.3, TS 38.214 5.2.2.1).
     pub bler: f64,
     /// Rows without CQI (CQI).

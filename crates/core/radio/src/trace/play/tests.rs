@@ -221,7 +221,7 @@ fn rate_zero_is_an_outage() {
 }
 
 #[test]
-fn the_same_slot_asked_twice_is_the_same() {
+fn the_same_slot_queried_twice_is_the_same() {
     let mut channel = play(&trace("0\n1\n1\n3\n"), &Playback::default());
     let first = channel.state(at_ms(1), MS);
     assert_eq!(channel.state(at_ms(1), MS), first);

@@ -9,7 +9,7 @@
 //! number's cycles of 10.24 s. Rows are sorted by slot, because several workers write them. A frame
 //! has the fewest slots of 10, 20, 40, 80, 160 (15 to 240 kHz) that the slot numbers allow.
 //!
-//! What such a log does not tell: some DCIs are missed and some are false; one with transport block
+//! What such a log does not contain: some DCIs are missed and some are false; one with transport block
 //! size 0 is a retransmission or an allocation that could not be decoded; and the UE had the rate
 //! that it asked for, not that which it could have had.
 

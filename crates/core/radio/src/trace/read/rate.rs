@@ -17,7 +17,7 @@ use crate::trace::text::{Field, Line, Row, Table, empty, lines};
 use crate::trace::{Content, RateStep, Rates, TraceError};
 use units::Duration;
 
-/// Columns whose value tells one series from another.
+/// Columns whose value distinguishes series.
 const GROUPS: [&str; 8] = [
     "protocol",
     "carrier",

@@ -84,7 +84,7 @@ fn ucc_spreads_a_second_and_holds_over_gaps() {
 }
 
 #[test]
-fn ucc_plays_the_measured_rate_if_asked() {
+fn ucc_plays_the_measured_rate_if_configured() {
     let trace = read_series(UCC, "dl_bitrate").unwrap();
     let Content::Rate(rates) = &trace.content else {
         panic!("no rate")

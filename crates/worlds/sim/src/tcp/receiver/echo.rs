@@ -1,4 +1,4 @@
-//! What the receiver tells of marks: RFC 3168 6.1.3, RFC 8257 3.2.
+//! What the receiver reports marks: RFC 3168 6.1.3, RFC 8257 3.2.
 //!
 //! | echo | rule |
 //! | --- | --- |
@@ -6,7 +6,7 @@
 //! | of each segment | ECE says whether the last segment was marked; where that changes, what came before is acknowledged by itself |
 //!
 //! Repeated data is not ECN-capable (RFC 3168 6.1.5) and says nothing of marks. What does not lie in
-//! the window is not looked at, so that nobody outside can slow a connection down.
+//! the window is not looked at, so that no outsider can slow a connection down.
 
 use super::super::config::EcnEcho;
 use queue::Ecn;

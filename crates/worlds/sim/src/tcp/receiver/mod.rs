@@ -47,7 +47,7 @@ pub(super) struct Receiver {
     auto_read: bool,
     /// RCV.NXT: the next position expected; the peer's FIN counts.
     next: u64,
-    /// RCV.NXT as last told to the peer (Last.ACK.sent of RFC 7323 4.3).
+    /// RCV.NXT as last advertised to the peer (Last.ACK.sent of RFC 7323 4.3).
     last_ack_sent: u64,
     /// TS.Recent of RFC 7323 4.3.
     ts_recent: Instant,
@@ -105,7 +105,7 @@ impl Receiver {
         self.reporting.as_ref().map(Reporting::rate)
     }
 
-    /// The modem tells of its link.
+    /// The modem reports its link.
     pub(super) fn on_modem(&mut self, now: Instant, report: &RadioReport, ue: &UeReport) {
         if let Some(reporting) = &mut self.reporting {
             reporting.on_radio(now, report, ue);
@@ -179,7 +179,7 @@ impl Receiver {
             self.duplicate = Some(span);
             self.acks.on_duplicate();
         } else if span.end > self.window.edge() {
-            // outside of the window: dropped, and the sender is told what it missed
+            // outside of the window: dropped, and the sender is notified of what it missed
             self.acks.require();
         } else if span.start > self.next {
             if !self.reassembly.insert(span, segment.origin) {
@@ -283,7 +283,7 @@ impl Receiver {
     /// What a SYN or SYN-ACK says.
     pub(super) fn syn_fields(&mut self) -> AckFields {
         let window = self.window.offer_unscaled();
-        self.window.promise(1, window);
+        self.window.advertise(1, window);
         self.last_ack_sent = self.next;
         AckFields {
             ack: self.next,
@@ -299,7 +299,7 @@ impl Receiver {
     fn former_ack_fields(&mut self) -> Option<AckFields> {
         let former = self.former_ack.take()?;
         let window = self.window.offer(former.ack, self.buffered());
-        self.window.promise(former.ack, window);
+        self.window.advertise(former.ack, window);
         self.last_ack_sent = former.ack;
         Some(AckFields {
             ack: former.ack,
@@ -318,7 +318,7 @@ impl Receiver {
             return former;
         }
         let window = self.window.offer(self.next, self.buffered());
-        self.window.promise(self.next, window);
+        self.window.advertise(self.next, window);
         self.last_ack_sent = self.next;
         self.acks.on_acknowledged();
         let mut sack = SackBlocks::NONE;

@@ -5,9 +5,9 @@ use super::super::segment::SackBlocks;
 use std::collections::VecDeque;
 use units::Instant;
 
-/// How many spans are remembered for repetition: more than a segment can carry, so that one that
+/// How many spans are recent_count for repetition: more than a segment can carry, so that one that
 /// is completed leaves no gap (Linux keeps four).
-const REMEMBERED: usize = 4;
+const MAX_RECENT: usize = 4;
 
 /// Payload of one segment.
 #[derive(Clone, Copy, Debug)]
@@ -24,9 +24,9 @@ pub(super) struct Reassembly {
     /// The same as segments, in order of position, not overlapping.
     parts: VecDeque<Part>,
     /// The spans that changed last, the latest first (RFC 2018 4: first block, then repetitions).
-    recent: [Span; REMEMBERED],
+    recent: [Span; MAX_RECENT],
     /// How many of `recent` are in use.
-    remembered: usize,
+    recent_count: usize,
 }
 
 impl Reassembly {
@@ -48,23 +48,23 @@ impl Reassembly {
                 parts.insert(at, part);
             }
         });
-        self.remember(merged);
+        self.keep_recent(merged);
         is_new
     }
 
     /// Puts `latest` first, and forgets what became part of it.
-    fn remember(&mut self, latest: Span) {
-        let mut kept = [Span::default(); REMEMBERED];
+    fn keep_recent(&mut self, latest: Span) {
+        let mut kept = [Span::default(); MAX_RECENT];
         kept[0] = latest;
         let mut count = 1;
-        for &span in &self.recent[..self.remembered] {
-            if !span.touches(latest) && count < REMEMBERED {
+        for &span in &self.recent[..self.recent_count] {
+            if !span.touches(latest) && count < MAX_RECENT {
                 kept[count] = span;
                 count += 1;
             }
         }
         self.recent = kept;
-        self.remembered = count;
+        self.recent_count = count;
     }
 
     /// All below `next` is there: hands over what now follows without a gap, segment by segment, and
@@ -81,7 +81,7 @@ impl Reassembly {
             self.parts.pop_front();
         }
         self.held.remove_below(next);
-        let recent = &mut self.recent[..self.remembered];
+        let recent = &mut self.recent[..self.recent_count];
         let mut count = 0;
         for k in 0..recent.len() {
             if recent[k].start > next {
@@ -89,13 +89,13 @@ impl Reassembly {
                 count += 1;
             }
         }
-        self.remembered = count;
+        self.recent_count = count;
         next
     }
 
     /// Adds blocks for the spans that changed last.
     pub(super) fn report(&self, ack: u64, blocks: &mut SackBlocks) {
-        for &span in &self.recent[..self.remembered] {
+        for &span in &self.recent[..self.recent_count] {
             blocks.push(ack, span);
         }
     }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_duplicate_is_told_from_new_data() {
+    fn a_duplicate_is_distinguished_from_new_data() {
         let mut r = Reassembly::default();
         assert!(r.insert(span(10, 20), at(1)));
         assert!(!r.insert(span(12, 18), at(2)));

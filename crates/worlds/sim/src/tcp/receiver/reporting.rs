@@ -1,4 +1,4 @@
-//! The bandwidth that a client measures, and when it tells it.
+//! The bandwidth that a client measures, and when it reports it.
 
 use super::super::segment::{SackBlocks, Segment};
 use cc::cdbe::cadence::Cadence;

@@ -1,7 +1,7 @@
 //! The receive window: RFC 9293 3.8.6.2, RFC 1122 4.2.3.3, RFC 7323 2.
 //!
-//! The right edge once promised is kept: it never moves left. A window smaller than what was
-//! promised comes into force as data arrives and uses the promise up.
+//! The right edge once advertised is kept: it never moves left. A window smaller than what was
+//! advertised comes into force as data arrives and uses the advertise up.
 
 use units::Bytes;
 
@@ -17,7 +17,7 @@ pub(super) struct Window {
     buffer: u64,
     /// What a proxy allows, in bytes.
     limit: Option<u64>,
-    /// Rightmost position ever promised; never decreases.
+    /// Rightmost position ever advertised; never decreases.
     edge: u64,
     /// Windows are multiples of this (a power of two).
     granularity: u64,
@@ -64,8 +64,8 @@ impl Window {
     /// Receive window for a segment that acknowledges `next`, with `buffered` bytes not yet read.
     ///
     /// A limit is rounded up to the granularity, as Linux does, so that it is not scaled away. What
-    /// was promised is rounded up while the buffer can hold that, else down: only then the field
-    /// shows a right edge that is less than one granule left of the promise (RFC 7323 2.4), which is
+    /// was advertised is rounded up while the buffer can hold that, else down: only then the field
+    /// shows a right edge that is less than one granule left of the advertise (RFC 7323 2.4), which is
     /// still honoured.
     pub(super) fn offer(&self, next: u64, buffered: u64) -> u64 {
         let free = self.buffer.saturating_sub(buffered);
@@ -73,13 +73,13 @@ impl Window {
         let wanted = self
             .limit
             .map_or(backed, |limit| self.up(limit).min(backed));
-        let promised = self.edge.saturating_sub(next);
-        if wanted >= promised + self.step() {
+        let advertised = self.edge.saturating_sub(next);
+        if wanted >= advertised + self.step() {
             wanted
-        } else if self.up(promised) <= free {
-            self.up(promised)
+        } else if self.up(advertised) <= free {
+            self.up(advertised)
         } else {
-            self.down(promised)
+            self.down(advertised)
         }
     }
 
@@ -90,20 +90,20 @@ impl Window {
     }
 
     /// A segment with this window left.
-    pub(super) fn promise(&mut self, next: u64, window: u64) {
+    pub(super) fn advertise(&mut self, next: u64, window: u64) {
         self.edge = self.edge.max(next + window);
     }
 
-    /// True if the window would open so much that the sender should be told at once: twice what it
+    /// True if the window would open so much that the sender should be notified immediately: twice what it
     /// has left (Linux `tcp_cleanup_rbuf`).
     pub(super) fn deserves_update(&self, next: u64, buffered: u64) -> bool {
-        let promised = self.edge.saturating_sub(next);
+        let advertised = self.edge.saturating_sub(next);
         // most calls end here, before the arithmetic
-        if promised > self.buffer / 2 {
+        if advertised > self.buffer / 2 {
             return false;
         }
         let offer = self.offer(next, buffered);
-        offer > promised && offer >= 2 * promised
+        offer > advertised && offer >= 2 * advertised
     }
 
     /// True if the window would open by a segment or more.
@@ -139,12 +139,12 @@ mod tests {
     #[test]
     fn a_smaller_limit_takes_effect_as_data_arrives() {
         let mut w = Window::new(Bytes::new(60_000), Bytes::new(1_000));
-        w.promise(1, w.offer(1, 0));
+        w.advertise(1, w.offer(1, 0));
         assert_eq!(w.edge(), 60_001);
         w.set_limit(Some(Bytes::new(20_000)));
         for arrived in (0..60_000).step_by(1_000) {
             let window = w.offer(1 + arrived, 0);
-            w.promise(1 + arrived, window);
+            w.advertise(1 + arrived, window);
             assert_eq!(window, (60_000 - arrived).max(20_000));
         }
     }
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn rfc_1122_4_2_3_3_the_window_opens_by_a_segment_or_not_at_all() {
         let mut w = Window::new(Bytes::new(60_000), Bytes::new(1_000));
-        w.promise(1, 60_000);
+        w.advertise(1, 60_000);
         assert_eq!(w.offer(60_001, 60_000), 0);
         assert_eq!(w.offer(60_001, 59_001), 0);
         assert_eq!(w.offer(60_001, 59_000), 1_000);

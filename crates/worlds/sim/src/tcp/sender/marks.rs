@@ -29,7 +29,7 @@ use units::Packets;
 pub(super) struct Marks {
     /// Codepoint of new data; not ECT while ECN is not in use.
     codepoint: Ecn,
-    /// The next new data tells that the window was reduced.
+    /// The next new data reports that the window was reduced.
     is_cwr_due: bool,
     /// SND.NXT as the window was reduced last: marks of data before it are of the same window.
     reduced_at: u64,

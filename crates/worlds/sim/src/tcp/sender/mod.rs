@@ -94,7 +94,7 @@ struct AckFacts {
     is_advance: bool,
     /// What it reports as received twice.
     dsack: Option<Span>,
-    /// It tells of a mark.
+    /// It reports a mark.
     is_echo: bool,
     /// Payload in flight before it.
     prior_in_flight: u64,
@@ -237,11 +237,11 @@ impl Sender {
         if !segment.sack.is_empty() {
             facts.dsack = self.on_sack_blocks(segment, &mut delivery);
         }
-        let is_news =
+        let is_new =
             facts.is_advance || delivery.segments > 0 || facts.dsack.is_some() || facts.is_echo;
-        if is_news || self.tail_probe.is_outstanding() {
+        if is_new || self.tail_probe.is_outstanding() {
             self.is_active = true;
-            self.on_news(&facts, &delivery);
+            self.on_new_data(&facts, &delivery);
         }
     }
 
@@ -271,7 +271,7 @@ impl Sender {
         is_dsack.then_some(first)
     }
 
-    fn on_news(&mut self, facts: &AckFacts, delivery: &Delivery) {
+    fn on_new_data(&mut self, facts: &AckFacts, delivery: &Delivery) {
         let now = facts.now;
         let rtt = self.measure_rtt(facts, delivery);
         if delivery.is_reordered {
@@ -294,7 +294,7 @@ impl Sender {
         if let Some(sent_at) = delivery.oldest_clean {
             self.rtt.on_sample(now.saturating_since(sent_at));
         } else if facts.is_advance && facts.ts_ecr > Instant::ZERO {
-            // RFC 7323 4.1: only timestamps tell after a retransmission
+            // RFC 7323 4.1: only timestamps record after a retransmission
             self.rtt.on_sample(now.saturating_since(facts.ts_ecr));
         }
         let (sent_at, origin) = delivery.newest_clean?;

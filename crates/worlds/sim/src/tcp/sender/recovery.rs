@@ -8,7 +8,7 @@
 //!   segments sent again), as in Linux `tcp_try_undo_partial`.
 //! - An undo that only DSACKs prove must come before the episode ends; Linux can undo a little later.
 //! - A timeout in a window that was reduced for a mark reduces ssthresh once more; Linux does not.
-//! - F-RTO (RFC 5682) is left out: timestamps tell the same.
+//! - F-RTO (RFC 5682) is left out: timestamps record the same.
 
 use super::probe::TailProbe;
 use super::prr::{Prr, PrrAck};

@@ -64,7 +64,7 @@ impl Record {
 /// What one acknowledgement newly delivered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delivery {
-    /// Echoed timestamp, to tell which transmission of a segment was received.
+    /// Echoed timestamp, to record which transmission of a segment was received.
     ts_ecr: Instant,
     /// The acknowledgement moved SND.UNA.
     is_advance: bool,
@@ -117,7 +117,7 @@ impl Delivery {
         if record.is_resent {
             let rtt = self.now.saturating_since(record.sent_at);
             // RFC 8985 6.2 step 2: this may have been an earlier transmission. An acknowledgement that
-            // does not advance echoes an older segment, so its timestamp tells nothing.
+            // does not advance echoes an older segment, so its timestamp shows nothing.
             let is_older = self.is_advance && self.ts_ecr < record.sent_at;
             if is_older || rtt < self.min_rtt {
                 return;

@@ -26,7 +26,7 @@ pub(in super::super) struct Outgoing {
     pub(in super::super) is_retransmission: bool,
     /// What the IP header says of ECN.
     pub(in super::super) ecn: Ecn,
-    /// Tells that the window was reduced (CWR).
+    /// Reports that the window was reduced (CWR).
     pub(in super::super) has_reduced: bool,
 }
 
@@ -251,7 +251,7 @@ impl Sender {
         }
     }
 
-    /// Tells the controller of a segment; one without payload does not concern it.
+    /// Reports the controller of a segment; one without payload does not concern it.
     fn stamp(&mut self, now: Instant, len: u32, is_retransmission: bool) -> PacketStamp {
         if len == 0 {
             return PacketStamp::default();
@@ -304,7 +304,7 @@ impl Sender {
         }
     }
 
-    /// RFC 9293 3.8.6.1: with nothing in flight, nothing would tell that the window opened.
+    /// RFC 9293 3.8.6.1: with nothing in flight, nothing would record that the window opened.
     fn start_persisting(&mut self, now: Instant) {
         if self.board.is_empty() && self.timers.persist == Instant::MAX {
             self.timers.persist = now + self.rtt.backed_off(self.window_probes);

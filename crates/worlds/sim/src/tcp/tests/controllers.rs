@@ -4,9 +4,9 @@ use cc::{AckSample, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, R
 use std::sync::{Arc, Mutex};
 use units::{BitRate, Bytes, Instant, Rng, Streams};
 
-/// What a controller was told.
+/// What a controller was events.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Events {
     pub(super) acked: u64,
     pub(super) sent: u64,
     pub(super) losses: Vec<LossKind>,
@@ -19,7 +19,7 @@ pub(super) struct Told {
     pub(super) echoed: u64,
 }
 
-/// A controller with a fixed window and rate, which halves its window for losses only if told to.
+/// A controller with a fixed window and rate, which halves its window for losses only if events to.
 #[derive(Clone, Debug)]
 pub(super) struct Fixed {
     pub(super) cwnd: u64,
@@ -28,7 +28,7 @@ pub(super) struct Fixed {
     /// The window while recovering, if it shall be reduced.
     pub(super) reduced: Option<u64>,
     is_reduced: bool,
-    told: Arc<Mutex<Told>>,
+    events: Arc<Mutex<Events>>,
 }
 
 impl Fixed {
@@ -39,7 +39,7 @@ impl Fixed {
             governs_recovery: true,
             reduced: None,
             is_reduced: false,
-            told: Arc::default(),
+            events: Arc::default(),
         }
     }
     /// Paced.
@@ -58,8 +58,8 @@ impl Fixed {
         }
     }
     /// Where its reports can be read.
-    pub(super) fn told(&self) -> Arc<Mutex<Told>> {
-        Arc::clone(&self.told)
+    pub(super) fn events(&self) -> Arc<Mutex<Events>> {
+        Arc::clone(&self.events)
     }
 }
 
@@ -68,30 +68,30 @@ impl CongestionControl for Fixed {
         "fixed"
     }
     fn on_sent(&mut self, cx: &mut Ctx<'_>, packet: &Sent) -> PacketStamp {
-        self.told.lock().unwrap().sent += packet.bytes.get();
+        self.events.lock().unwrap().sent += packet.bytes.get();
         PacketStamp {
             sent_at: cx.now,
             ..PacketStamp::default()
         }
     }
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckSample) {
-        let mut told = self.told.lock().unwrap();
-        told.acked += ack.newly_acked.get();
-        told.cwnd_limited.push(ack.is_cwnd_limited);
+        let mut events = self.events.lock().unwrap();
+        events.acked += ack.newly_acked.get();
+        events.cwnd_limited.push(ack.is_cwnd_limited);
         if ack.ecn_echo {
-            told.echoed += ack.newly_acked.get();
+            events.echoed += ack.newly_acked.get();
         }
-        told.in_recovery += u32::from(ack.is_recovering);
+        events.in_recovery += u32::from(ack.is_recovering);
         if ack.is_round_start {
-            told.round_starts.push(cx.now);
+            events.round_starts.push(cx.now);
         }
     }
     fn on_loss(&mut self, _cx: &mut Ctx<'_>, loss: &LossSample) {
-        self.told.lock().unwrap().losses.push(loss.kind);
+        self.events.lock().unwrap().losses.push(loss.kind);
         self.is_reduced = true;
     }
     fn on_recovery_end(&mut self, _cx: &mut Ctx<'_>, end: RecoveryEnd) {
-        self.told
+        self.events
             .lock()
             .unwrap()
             .recovery_ends
@@ -99,10 +99,10 @@ impl CongestionControl for Fixed {
         self.is_reduced &= !end.is_spurious;
     }
     fn on_app_limited(&mut self, _cx: &mut Ctx<'_>, _bytes_in_flight: Bytes) {
-        self.told.lock().unwrap().app_limited += 1;
+        self.events.lock().unwrap().app_limited += 1;
     }
     fn on_restart_after_idle(&mut self, _cx: &mut Ctx<'_>) {
-        self.told.lock().unwrap().restarts += 1;
+        self.events.lock().unwrap().restarts += 1;
     }
     fn cwnd(&self) -> Bytes {
         Bytes::new(

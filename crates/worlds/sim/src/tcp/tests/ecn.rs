@@ -1,8 +1,10 @@
 //! Marks: RFC 3168's sequences, RFC 8257's echo, and what a window makes of them.
 
 use super::super::{Config, EcnConfig, Flags};
-use super::controllers::{Fixed, Told, real};
-use super::pipe::{CLIENT, Departure, Fate, Fates, MSS, Pipe, SERVER, at, config, ms, position};
+use super::controllers::{Events, Fixed, real};
+use super::pipe::{
+    CLIENT, Departure, MSS, PacketOutcome, PacketOutcomes, Pipe, SERVER, at, config, ms, position,
+};
 use cc::{CongestionControl, LossKind};
 use queue::Ecn;
 use std::sync::{Arc, Mutex};
@@ -13,24 +15,24 @@ fn pipe(ecn: [Option<EcnConfig>; 2], sender: Box<dyn CongestionControl>) -> Pipe
     Pipe::new(configs, Box::new(Fixed::new(10_000)), sender)
 }
 
-/// A server with a window of 20 segments, 10 after a reduction, and what it is told.
-fn reducing(ecn: EcnConfig) -> (Pipe, Arc<Mutex<Told>>) {
+/// A server with a window of 20 segments, 10 after a reduction, and what it is events.
+fn reducing(ecn: EcnConfig) -> (Pipe, Arc<Mutex<Events>>) {
     let sender = Fixed::new(20 * MSS).reducing_to(10 * MSS);
-    let told = sender.told();
+    let events = sender.events();
     let mut p = pipe([Some(ecn); 2], Box::new(sender));
     p.establish();
-    (p, told)
+    (p, events)
 }
 
 /// Marks first transmissions of the segments at these places of the sequence.
-fn marking(segments: &[u64]) -> Fates {
+fn marking(segments: &[u64]) -> PacketOutcomes {
     let positions: Vec<u64> = segments.iter().map(|&s| position(s)).collect();
     Box::new(move |_, _, segment| {
         let is_marked = segment.len > 0 && positions.contains(&segment.seq);
         if is_marked && !segment.is_retransmission {
-            Fate::Mark
+            PacketOutcome::Mark
         } else {
-            Fate::Pass
+            PacketOutcome::Pass
         }
     })
 }
@@ -66,7 +68,13 @@ fn rfc_3168_6_1_1_the_handshake_agrees_on_ecn() {
 #[test]
 fn rfc_3168_6_1_1_1_a_syn_that_was_lost_is_repeated_without_ecn() {
     let mut p = pipe([Some(EcnConfig::CLASSIC); 2], Box::new(Fixed::new(10_000)));
-    p.ways[CLIENT].fates = Box::new(|_, n, _| if n == 1 { Fate::Drop } else { Fate::Pass });
+    p.ways[CLIENT].outcomes = Box::new(|_, n, _| {
+        if n == 1 {
+            PacketOutcome::Drop
+        } else {
+            PacketOutcome::Pass
+        }
+    });
     p.run_until(at(1_100));
     let flags: Vec<Flags> = p.log.iter().map(|d| d.segment.flags).collect();
     assert_eq!(flags[0], Flags::SYN | Flags::ECE | Flags::CWR);
@@ -78,10 +86,10 @@ fn rfc_3168_6_1_1_1_a_syn_that_was_lost_is_repeated_without_ecn() {
 /// data; nothing is sent again.
 #[test]
 fn rfc_3168_6_1_the_whole_sequence_of_one_mark() {
-    let (mut p, told) = reducing(EcnConfig::CLASSIC);
-    p.ways[SERVER].fates = marking(&[50]);
+    let (mut p, events) = reducing(EcnConfig::CLASSIC);
+    p.ways[SERVER].outcomes = marking(&[50]);
     p.transfer(SERVER, 200 * MSS);
-    assert_eq!(told.lock().unwrap().losses, [LossKind::Ecn]);
+    assert_eq!(events.lock().unwrap().losses, [LossKind::Ecn]);
     let stats = p.stats(SERVER);
     assert_eq!(stats.marked_windows, Packets::new(1));
     assert_eq!((stats.retransmits, stats.recoveries), Default::default());
@@ -103,30 +111,33 @@ fn rfc_3168_6_1_the_whole_sequence_of_one_mark() {
         let is_echo = ack.segment.flags.contains(Flags::ECE);
         assert_eq!(is_echo, covers_mark && !knows, "{ack:?}");
     }
-    let ends = &told.lock().unwrap().recovery_ends;
+    let ends = &events.lock().unwrap().recovery_ends;
     assert_eq!(&ends[..], [false], "the reduction came to its end");
 }
 
 #[test]
 fn rfc_3168_6_1_2_a_window_full_of_marks_reduces_once() {
-    let (mut p, told) = reducing(EcnConfig::CLASSIC);
+    let (mut p, events) = reducing(EcnConfig::CLASSIC);
     let window: Vec<u64> = (50..68).collect();
-    p.ways[SERVER].fates = marking(&window);
+    p.ways[SERVER].outcomes = marking(&window);
     p.transfer(SERVER, 300 * MSS);
-    assert_eq!(told.lock().unwrap().losses, [LossKind::Ecn]);
+    assert_eq!(events.lock().unwrap().losses, [LossKind::Ecn]);
     assert_eq!(p.stats(CLIENT).marks_received, Packets::new(18));
     // two marks three windows apart are two events
-    let (mut p, told) = reducing(EcnConfig::CLASSIC);
-    p.ways[SERVER].fates = marking(&[50, 110]);
+    let (mut p, events) = reducing(EcnConfig::CLASSIC);
+    p.ways[SERVER].outcomes = marking(&[50, 110]);
     p.transfer(SERVER, 300 * MSS);
-    assert_eq!(told.lock().unwrap().losses, [LossKind::Ecn, LossKind::Ecn]);
+    assert_eq!(
+        events.lock().unwrap().losses,
+        [LossKind::Ecn, LossKind::Ecn]
+    );
     assert_eq!(having(&p.data(SERVER), Flags::CWR), 2);
 }
 
 #[test]
 fn rfc_6937_prr_leads_to_the_reduced_window() {
     let (mut p, _) = reducing(EcnConfig::CLASSIC);
-    p.ways[SERVER].fates = marking(&[50]);
+    p.ways[SERVER].outcomes = marking(&[50]);
     let total = 400 * MSS;
     p.write(SERVER, total);
     let mut most_after = 0;
@@ -147,28 +158,28 @@ fn rfc_6937_prr_leads_to_the_reduced_window() {
 
 #[test]
 fn rfc_3168_6_1_5_what_is_sent_again_is_not_ecn_capable() {
-    let (mut p, told) = reducing(EcnConfig::CLASSIC);
+    let (mut p, events) = reducing(EcnConfig::CLASSIC);
     let mut has_dropped = false;
-    p.ways[SERVER].fates = Box::new(move |_, _, segment| {
+    p.ways[SERVER].outcomes = Box::new(move |_, _, segment| {
         if segment.seq == position(50) && !core::mem::replace(&mut has_dropped, true) {
-            return Fate::Drop;
+            return PacketOutcome::Drop;
         }
-        Fate::Pass
+        PacketOutcome::Pass
     });
     p.transfer(SERVER, 200 * MSS);
     let resent: Vec<_> = p.data(SERVER);
     let resent = resent.iter().filter(|d| d.segment.is_retransmission);
     let ecn: Vec<Ecn> = resent.map(|d| d.segment.ecn).collect();
     assert_eq!(ecn, [Ecn::NotEct]);
-    assert_eq!(told.lock().unwrap().losses, [LossKind::Fast]);
-    // 6.1: any reduction is told
+    assert_eq!(events.lock().unwrap().losses, [LossKind::Fast]);
+    // 6.1: any reduction is events
     assert_eq!(having(&p.data(SERVER), Flags::CWR), 1);
 }
 
-/// 6.1.5: a mark on data that has arrived before, which somebody may have forged, is not echoed.
+/// 6.1.5: a mark on data that has arrived before, which may be forged, is not echoed.
 #[test]
 fn rfc_3168_6_1_5_marks_outside_of_the_window_are_ignored() {
-    let (mut p, told) = reducing(EcnConfig::CLASSIC);
+    let (mut p, events) = reducing(EcnConfig::CLASSIC);
     p.transfer(SERVER, 20 * MSS);
     let mut old = p.data(SERVER)[3].segment;
     old.ecn = Ecn::Ce;
@@ -176,23 +187,23 @@ fn rfc_3168_6_1_5_marks_outside_of_the_window_are_ignored() {
     p.pump(CLIENT);
     p.transfer(SERVER, 20 * MSS);
     assert_eq!(having(&p.acks(CLIENT), Flags::ECE), 0);
-    assert_eq!(told.lock().unwrap().losses, []);
+    assert_eq!(events.lock().unwrap().losses, []);
 }
 
 #[test]
 fn rfc_3168_6_1_2_a_mark_and_a_loss_of_one_window_reduce_once() {
     for (marked, lost, expected) in [(50, 55, LossKind::Ecn), (55, 50, LossKind::Fast)] {
-        let (mut p, told) = reducing(EcnConfig::CLASSIC);
+        let (mut p, events) = reducing(EcnConfig::CLASSIC);
         let mut has_dropped = false;
-        p.ways[SERVER].fates = Box::new(move |_, _, segment| match segment.seq {
-            seq if seq == position(marked) => Fate::Mark,
+        p.ways[SERVER].outcomes = Box::new(move |_, _, segment| match segment.seq {
+            seq if seq == position(marked) => PacketOutcome::Mark,
             seq if seq == position(lost) && !core::mem::replace(&mut has_dropped, true) => {
-                Fate::Drop
+                PacketOutcome::Drop
             }
-            _ => Fate::Pass,
+            _ => PacketOutcome::Pass,
         });
         p.transfer(SERVER, 300 * MSS);
-        assert_eq!(told.lock().unwrap().losses, [expected]);
+        assert_eq!(events.lock().unwrap().losses, [expected]);
         let stats = p.stats(SERVER);
         assert_eq!(stats.retransmits, Packets::new(1), "{expected:?}");
         assert_eq!(stats.recoveries, Packets::new(1), "{expected:?}");
@@ -224,13 +235,13 @@ fn rfc_8257_3_2_the_echo_is_exact() {
         .flatten()
         .collect();
     for ecn in [EcnConfig::DCTCP, EcnConfig::L4S] {
-        let (mut p, told) = reducing(ecn);
-        p.ways[SERVER].fates = marking(&runs);
+        let (mut p, events) = reducing(ecn);
+        p.ways[SERVER].outcomes = marking(&runs);
         p.transfer(SERVER, 300 * MSS);
         assert!(p.run_to_quiet(p.now + ms(1_000)));
-        let told = told.lock().unwrap();
-        assert_eq!(told.echoed, runs.len() as u64 * MSS, "{ecn:?}");
-        assert_eq!(told.acked, 300 * MSS);
+        let events = events.lock().unwrap();
+        assert_eq!(events.echoed, runs.len() as u64 * MSS, "{ecn:?}");
+        assert_eq!(events.acked, 300 * MSS);
         let expected = if ecn == EcnConfig::L4S {
             Ecn::Ect1
         } else {
@@ -244,15 +255,15 @@ fn rfc_8257_3_2_the_echo_is_exact() {
 }
 
 /// A line that marks what would wait for longer than `threshold`.
-fn marking_line(rate: BitRate, threshold: Duration) -> Fates {
+fn marking_line(rate: BitRate, threshold: Duration) -> PacketOutcomes {
     let mut free_at = Instant::ZERO;
     Box::new(move |now, _, segment| {
         let start = free_at.max(now);
         free_at = start + segment.wire_bytes() / rate;
         if start > now + threshold && segment.ecn != Ecn::NotEct {
-            Fate::Mark
+            PacketOutcome::Mark
         } else {
-            Fate::Pass
+            PacketOutcome::Pass
         }
     })
 }
@@ -271,7 +282,7 @@ fn a_marking_queue_is_obeyed_without_losses() {
     ] {
         let mut p = pipe([Some(ecn); 2], real(name, MSS));
         p.ways[SERVER].rate = rate;
-        p.ways[SERVER].fates = marking_line(rate, threshold);
+        p.ways[SERVER].outcomes = marking_line(rate, threshold);
         p.establish();
         p.transfer(SERVER, 2_000_000);
         p.log.clear();

@@ -2,7 +2,7 @@
 
 use super::super::Config;
 use super::controllers::Fixed;
-use super::pipe::{CLIENT, Fate, MSS, Pipe, SERVER, at, config, ms};
+use super::pipe::{CLIENT, MSS, PacketOutcome, Pipe, SERVER, at, config, ms};
 use units::{Bytes, Duration, Packets};
 
 fn pipe(receive_buffer: u64) -> Pipe {
@@ -98,11 +98,11 @@ fn a_lost_window_update_is_made_up_by_a_probe() {
     p.reads[CLIENT] = false;
     p.write(SERVER, 200_000);
     p.run_until(at(100));
-    p.ways[CLIENT].fates = Box::new(|now, _, _| {
+    p.ways[CLIENT].outcomes = Box::new(|now, _, _| {
         if now < at(150) {
-            Fate::Drop
+            PacketOutcome::Drop
         } else {
-            Fate::Pass
+            PacketOutcome::Pass
         }
     });
     p.reads[CLIENT] = true;
@@ -112,13 +112,13 @@ fn a_lost_window_update_is_made_up_by_a_probe() {
 }
 
 #[test]
-fn nobody_answers_probes_and_the_sender_gives_up() {
+fn without_answers_to_probes_the_sender_gives_up() {
     let mut p = pipe(50_000);
     p.establish();
     p.reads[CLIENT] = false;
     p.write(SERVER, 200_000);
     p.run_until(at(500));
-    p.ways[SERVER].fates = Box::new(|_, _, _| Fate::Drop);
+    p.ways[SERVER].outcomes = Box::new(|_, _, _| PacketOutcome::Drop);
     p.run_until(at(10_000_000));
     assert!(p.ends[SERVER].is_closed());
 }
@@ -204,7 +204,7 @@ fn a_proxy_limit_is_followed_down_and_up() {
 }
 
 #[test]
-fn a_higher_limit_is_told_at_once_and_a_lower_one_takes_nothing_back() {
+fn a_higher_limit_is_advertised_immediately_and_a_lower_one_withdraws_nothing() {
     let mut p = pipe(1 << 20);
     p.is_strict = true;
     p.establish();
@@ -216,7 +216,7 @@ fn a_higher_limit_is_told_at_once_and_a_lower_one_takes_nothing_back() {
     );
     p.write(SERVER, 1_000_000);
     p.run_until(at(51));
-    // the whole of the first promise was used
+    // the whole of the first advertise was used
     assert!(p.data(SERVER).len() > 900);
     p.ends[SERVER].write(p.now, Bytes::new(3_000_000), None);
     p.run_until(at(300));
@@ -256,7 +256,7 @@ fn a_limited_window_gives_the_limited_rate() {
     let mut p = pipe(1 << 20);
     p.establish();
     p.ends[CLIENT].set_receive_window(p.now, Some(Bytes::new(25 * MSS)));
-    // use the first promise up
+    // use the first advertise up
     p.transfer(SERVER, 1 << 20);
     let time = p.transfer(SERVER, 1_000_000);
     // 40 windows of 25 segments, one a round trip of 20.2 ms

@@ -2,7 +2,7 @@
 
 use super::super::{CloseReason, Connection, Flags};
 use super::controllers::Fixed;
-use super::pipe::{CLIENT, Fate, Pipe, SERVER, at, config, ms};
+use super::pipe::{CLIENT, PacketOutcome, Pipe, SERVER, at, config, ms};
 use units::{Duration, Instant};
 
 fn pipe() -> Pipe {
@@ -14,13 +14,13 @@ fn pipe() -> Pipe {
 }
 
 /// Drops the first `count` segments with all of these bits.
-fn drop_first(flags: Flags, mut count: u32) -> super::pipe::Fates {
+fn drop_first(flags: Flags, mut count: u32) -> super::pipe::PacketOutcomes {
     Box::new(move |_, _, segment| {
         if count > 0 && segment.flags.contains(flags) {
             count -= 1;
-            return Fate::Drop;
+            return PacketOutcome::Drop;
         }
-        Fate::Pass
+        PacketOutcome::Pass
     })
 }
 
@@ -52,7 +52,7 @@ fn rfc_7323_2_2_a_syn_is_not_scaled() {
 #[test]
 fn a_lost_syn_is_repeated_after_one_second_then_two() {
     let mut p = pipe();
-    p.ways[CLIENT].fates = drop_first(Flags::SYN, 2);
+    p.ways[CLIENT].outcomes = drop_first(Flags::SYN, 2);
     p.run_until(at(4_000));
     let sent: Vec<Instant> = p
         .log
@@ -62,7 +62,7 @@ fn a_lost_syn_is_repeated_after_one_second_then_two() {
         .collect();
     assert_eq!(sent, [at(0), at(1_000), at(3_000)]);
     assert!(p.ends.iter().all(Connection::is_established));
-    // RFC 7323 4.1: the echo tells which of them was answered
+    // RFC 7323 4.1: the echo reports which of them was answered
     assert!(p.stats(CLIENT).srtt.unwrap() < ms(21));
     assert_eq!(p.stats(CLIENT).retransmits.get(), 2);
 }
@@ -70,7 +70,7 @@ fn a_lost_syn_is_repeated_after_one_second_then_two() {
 #[test]
 fn a_lost_syn_ack_is_repeated() {
     let mut p = pipe();
-    p.ways[SERVER].fates = drop_first(Flags::SYN | Flags::ACK, 1);
+    p.ways[SERVER].outcomes = drop_first(Flags::SYN | Flags::ACK, 1);
     p.run_until(at(2_000));
     assert!(p.ends.iter().all(Connection::is_established));
 }
@@ -78,7 +78,7 @@ fn a_lost_syn_ack_is_repeated() {
 #[test]
 fn a_lost_third_segment_is_made_up_by_data() {
     let mut p = pipe();
-    p.ways[CLIENT].fates = drop_first(Flags::ACK, 1);
+    p.ways[CLIENT].outcomes = drop_first(Flags::ACK, 1);
     p.run_until(at(25));
     p.write(CLIENT, 500);
     p.run_until(at(40));
@@ -87,9 +87,9 @@ fn a_lost_third_segment_is_made_up_by_data() {
 }
 
 #[test]
-fn nobody_answers_and_the_client_gives_up() {
+fn without_an_answer_the_client_gives_up() {
     let mut p = pipe();
-    p.ways[CLIENT].fates = Box::new(|_, _, _| Fate::Drop);
+    p.ways[CLIENT].outcomes = Box::new(|_, _, _| PacketOutcome::Drop);
     p.run_until(at(200_000));
     assert_eq!(p.log.len(), 7, "a SYN and six repeats");
     // 1 + 2 + 4 + 8 + 16 + 32 + 64 s
@@ -138,7 +138,7 @@ fn rfc_9293_3_6_each_direction_closes_by_itself() {
 fn a_fin_leaves_with_the_last_data_and_is_repeated_if_lost() {
     let mut p = pipe();
     p.establish();
-    p.ways[CLIENT].fates = drop_first(Flags::FIN, 1);
+    p.ways[CLIENT].outcomes = drop_first(Flags::FIN, 1);
     p.ends[CLIENT].write(p.now, units::Bytes::new(2_500), None);
     p.ends[CLIENT].close(p.now);
     p.pump(CLIENT);
@@ -163,11 +163,11 @@ fn the_acknowledgement_of_a_fin_is_repeated_after_the_end() {
     p.pump(CLIENT);
     p.run_until(at(55));
     // the server's FIN arrives, but the client's acknowledgements from now on are lost for a while
-    p.ways[CLIENT].fates = Box::new(|now, _, _| {
+    p.ways[CLIENT].outcomes = Box::new(|now, _, _| {
         if now < at(400) {
-            Fate::Drop
+            PacketOutcome::Drop
         } else {
-            Fate::Pass
+            PacketOutcome::Pass
         }
     });
     p.pump(SERVER);

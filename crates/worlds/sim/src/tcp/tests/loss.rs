@@ -1,8 +1,8 @@
-//! Losses: how they are found, repaired, and told from reordering.
+//! Losses: how they are found, repaired, and events from reordering.
 
 use super::super::Connection;
 use super::controllers::{Fixed, real};
-use super::pipe::{CLIENT, Fate, MSS, Pipe, SERVER, at, config, dropping, ms, position};
+use super::pipe::{CLIENT, MSS, PacketOutcome, Pipe, SERVER, at, config, dropping, ms, position};
 use cc::LossKind;
 use units::{BitRate, Bytes, Duration, Instant, Packets};
 
@@ -21,7 +21,7 @@ fn with(sender: Fixed) -> Pipe {
 fn transfer_dropping(segments: &[u64]) -> Pipe {
     let mut p = fixed(20_000);
     p.establish();
-    p.ways[SERVER].fates = dropping(segments.iter().map(|&s| position(s)).collect());
+    p.ways[SERVER].outcomes = dropping(segments.iter().map(|&s| position(s)).collect());
     p.transfer(SERVER, 200 * MSS);
     p
 }
@@ -113,18 +113,18 @@ fn rfc_8985_7_a_probe_repairs_a_lost_tail() {
 #[test]
 fn rfc_8985_7_4_a_repaired_tail_is_a_congestion_event() {
     let sender = Fixed::new(20_000);
-    let told = sender.told();
+    let events = sender.events();
     let mut p = with(sender);
     p.establish();
-    p.ways[SERVER].fates = dropping(vec![position(9)]);
+    p.ways[SERVER].outcomes = dropping(vec![position(9)]);
     p.transfer(SERVER, 10 * MSS);
     p.run_until(p.now + ms(100));
-    assert!(told.lock().unwrap().losses.is_empty(), "not decided yet");
+    assert!(events.lock().unwrap().losses.is_empty(), "not decided yet");
     p.transfer(SERVER, 10 * MSS);
     p.run_until(p.now + ms(100));
-    let told = told.lock().unwrap();
+    let events = events.lock().unwrap();
     assert_eq!(
-        (&told.losses[..], &told.recovery_ends[..]),
+        (&events.losses[..], &events.recovery_ends[..]),
         (&[LossKind::Fast][..], &[false][..])
     );
 }
@@ -132,12 +132,18 @@ fn rfc_8985_7_4_a_repaired_tail_is_a_congestion_event() {
 #[test]
 fn rfc_8985_7_4_a_needless_probe_is_no_congestion_event() {
     let sender = Fixed::new(20_000);
-    let told = sender.told();
+    let events = sender.events();
     let mut p = with(sender);
     p.establish();
     // the acknowledgement of the last segments is lost, not the data
     p.write(SERVER, 2 * MSS);
-    p.ways[CLIENT].fates = Box::new(|now, _, _| if now < at(60) { Fate::Drop } else { Fate::Pass });
+    p.ways[CLIENT].outcomes = Box::new(|now, _, _| {
+        if now < at(60) {
+            PacketOutcome::Drop
+        } else {
+            PacketOutcome::Pass
+        }
+    });
     p.run_until(at(800));
     p.transfer(SERVER, 10 * MSS);
     p.run_until(p.now + ms(100));
@@ -148,7 +154,7 @@ fn rfc_8985_7_4_a_needless_probe_is_no_congestion_event() {
     );
     assert_eq!(stats.timeouts, Packets::ZERO);
     assert!(
-        told.lock().unwrap().losses.is_empty(),
+        events.lock().unwrap().losses.is_empty(),
         "a DSACK showed that both arrived"
     );
 }
@@ -157,7 +163,7 @@ fn rfc_8985_7_4_a_needless_probe_is_no_congestion_event() {
 fn rfc_3042_sacked_segments_let_new_ones_go() {
     let mut p = fixed(10_000);
     p.establish();
-    p.ways[SERVER].fates = dropping(vec![position(0)]);
+    p.ways[SERVER].outcomes = dropping(vec![position(0)]);
     p.write(SERVER, 100 * MSS);
     p.run_until(at(62));
     let later: Vec<u64> = p.data(SERVER)[10..].iter().map(|d| d.segment.seq).collect();
@@ -169,15 +175,15 @@ fn rfc_3042_sacked_segments_let_new_ones_go() {
 #[test]
 fn rfc_6298_5_timeouts_double_and_recovery_follows() {
     let sender = Fixed::new(10_000);
-    let told = sender.told();
+    let events = sender.events();
     let mut p = with(sender);
     p.establish();
     p.transfer(SERVER, 50 * MSS);
-    p.ways[SERVER].fates = Box::new(|now, _, _| {
+    p.ways[SERVER].outcomes = Box::new(|now, _, _| {
         if now < at(8_000) {
-            Fate::Drop
+            PacketOutcome::Drop
         } else {
-            Fate::Pass
+            PacketOutcome::Pass
         }
     });
     p.run_until(at(1_000));
@@ -194,13 +200,13 @@ fn rfc_6298_5_timeouts_double_and_recovery_follows() {
         assert_eq!(*gap, rto * (1 << k), "{gaps:?}");
     }
     assert_eq!(
-        told.lock().unwrap().losses,
+        events.lock().unwrap().losses,
         [LossKind::Timeout],
         "one event"
     );
     p.run_until(at(20_000));
     assert_eq!(p.bytes_read(CLIENT), 70 * MSS);
-    assert_eq!(told.lock().unwrap().recovery_ends, [false]);
+    assert_eq!(events.lock().unwrap().recovery_ends, [false]);
     assert_eq!(
         p.stats(SERVER).rto,
         p.stats(SERVER).srtt.unwrap() + ms(200),
@@ -212,7 +218,7 @@ fn rfc_6298_5_timeouts_double_and_recovery_follows() {
 fn a_dead_path_ends_the_connection() {
     let mut p = fixed(10_000);
     p.establish();
-    p.ways[SERVER].fates = Box::new(|_, _, _| Fate::Drop);
+    p.ways[SERVER].outcomes = Box::new(|_, _, _| PacketOutcome::Drop);
     p.write(SERVER, 5 * MSS);
     p.run_until(at(3_000_000));
     assert!(p.ends[SERVER].is_closed());
@@ -223,14 +229,14 @@ fn a_dead_path_ends_the_connection() {
 #[test]
 fn rfc_4015_a_fast_recovery_for_reordering_is_undone() {
     let sender = Fixed::new(20_000).reducing_to(10_000);
-    let told = sender.told();
+    let events = sender.events();
     let mut p = with(sender);
     p.establish();
-    p.ways[SERVER].fates = Box::new(|_, _, segment| {
+    p.ways[SERVER].outcomes = Box::new(|_, _, segment| {
         if segment.seq == position(50) && !segment.is_retransmission {
-            Fate::Late(ms(3))
+            PacketOutcome::Late(ms(3))
         } else {
-            Fate::Pass
+            PacketOutcome::Pass
         }
     });
     p.transfer(SERVER, 200 * MSS);
@@ -238,7 +244,7 @@ fn rfc_4015_a_fast_recovery_for_reordering_is_undone() {
     assert_eq!(stats.recoveries, Packets::new(1));
     assert_eq!(stats.spurious_recoveries, Packets::new(1));
     assert_eq!(stats.cwnd, Bytes::new(20_000), "restored");
-    assert_eq!(told.lock().unwrap().recovery_ends, [true]);
+    assert_eq!(events.lock().unwrap().recovery_ends, [true]);
 }
 
 #[test]
@@ -246,11 +252,11 @@ fn rfc_8985_6_2_reordering_seen_once_makes_room_for_it() {
     let mut p = fixed(20_000);
     p.establish();
     // a tenth of the segments is 3 ms late, which is less than a quarter of the round trip
-    p.ways[SERVER].fates = Box::new(|_, seen, _| {
+    p.ways[SERVER].outcomes = Box::new(|_, seen, _| {
         if seen % 10 == 0 {
-            Fate::Late(ms(3))
+            PacketOutcome::Late(ms(3))
         } else {
-            Fate::Pass
+            PacketOutcome::Pass
         }
     });
     p.transfer(SERVER, 500 * MSS);
@@ -296,7 +302,7 @@ fn rfc_6937_recovery_leads_to_ssthresh_without_a_burst() {
     let mut p = with(Fixed::new(40_000).reducing_to(20_000));
     p.ways[SERVER].rate = BitRate::from_mbps(20);
     p.establish();
-    p.ways[SERVER].fates = dropping(vec![position(80)]);
+    p.ways[SERVER].outcomes = dropping(vec![position(80)]);
     p.ends[SERVER].write(p.now, Bytes::new(400 * MSS), None);
     p.pump(SERVER);
     let mut sends_per_ack = Vec::new();
@@ -326,7 +332,7 @@ fn rfc_6937_3_1_half_of_what_is_delivered_is_sent() {
     let mut p = with(Fixed::new(40_000).reducing_to(20_000));
     p.ways[SERVER].rate = BitRate::from_mbps(20);
     p.establish();
-    p.ways[SERVER].fates = dropping(vec![position(80)]);
+    p.ways[SERVER].outcomes = dropping(vec![position(80)]);
     p.ends[SERVER].write(p.now, Bytes::new(400 * MSS), None);
     p.pump(SERVER);
     while p.stats(SERVER).recoveries == Packets::ZERO {
@@ -378,11 +384,11 @@ fn newreno_and_cubic_and_bbr_finish_over_a_small_buffer() {
 fn lost_acknowledgements_do_no_harm() {
     let mut p = fixed(20_000);
     p.establish();
-    p.ways[CLIENT].fates = Box::new(|_, seen, _| {
+    p.ways[CLIENT].outcomes = Box::new(|_, seen, _| {
         if seen % 3 == 0 {
-            Fate::Pass
+            PacketOutcome::Pass
         } else {
-            Fate::Drop
+            PacketOutcome::Drop
         }
     });
     p.transfer(SERVER, 500 * MSS);
@@ -397,15 +403,15 @@ fn lost_acknowledgements_do_no_harm() {
 #[test]
 fn a_loss_in_recovery_is_part_of_it() {
     let sender = Fixed::new(40_000).reducing_to(20_000);
-    let told = sender.told();
+    let events = sender.events();
     let mut p = with(sender);
     p.establish();
-    p.ways[SERVER].fates = dropping([50, 55, 60, 65, 65].map(position).to_vec());
+    p.ways[SERVER].outcomes = dropping([50, 55, 60, 65, 65].map(position).to_vec());
     p.transfer(SERVER, 200 * MSS);
-    let told = told.lock().unwrap();
+    let events = events.lock().unwrap();
     assert_eq!(
-        (&told.losses[..], &told.recovery_ends[..]),
+        (&events.losses[..], &events.recovery_ends[..]),
         (&[LossKind::Fast][..], &[false][..])
     );
-    assert!(told.in_recovery > 0);
+    assert!(events.in_recovery > 0);
 }

@@ -21,7 +21,7 @@ pub(super) fn at(n: u64) -> Instant {
 
 /// What becomes of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum PacketOutcome {
     Pass,
     /// Arrives marked if it is ECN-capable, else not at all.
     Mark,
@@ -32,7 +32,7 @@ pub(super) enum Fate {
 }
 
 /// Decides by the segment and how many the direction has seen.
-pub(super) type Fates = Box<dyn FnMut(Instant, u64, &Segment) -> Fate>;
+pub(super) type PacketOutcomes = Box<dyn FnMut(Instant, u64, &Segment) -> PacketOutcome>;
 
 /// One direction.
 pub(super) struct Direction {
@@ -40,7 +40,7 @@ pub(super) struct Direction {
     pub(super) delay: Duration,
     /// Longest wait for the line; beyond, segments are dropped.
     pub(super) buffer: Duration,
-    pub(super) fates: Fates,
+    pub(super) outcomes: PacketOutcomes,
     /// The line is busy until then.
     pub(super) free_at: Instant,
     seen: u64,
@@ -52,7 +52,7 @@ impl Direction {
             rate: BitRate::from_mbps(1_000),
             delay,
             buffer: Duration::from_secs(10),
-            fates: Box::new(|_, _, _| Fate::Pass),
+            outcomes: Box::new(|_, _, _| PacketOutcome::Pass),
             free_at: Instant::ZERO,
             seen: 0,
         }
@@ -61,23 +61,25 @@ impl Direction {
     /// When the segment arrives: never, once or twice.
     fn carry(&mut self, now: Instant, segment: &mut Segment) -> [Option<Instant>; 2] {
         self.seen += 1;
-        let mut fate = (self.fates)(now, self.seen, segment);
-        if fate == Fate::Mark {
+        let mut outcome = (self.outcomes)(now, self.seen, segment);
+        if outcome == PacketOutcome::Mark {
             match segment.ecn {
-                Ecn::NotEct => fate = Fate::Drop,
+                Ecn::NotEct => outcome = PacketOutcome::Drop,
                 _ => segment.ecn = Ecn::Ce,
             }
         }
         let start = now.max(self.free_at);
-        if fate == Fate::Drop || start > now + self.buffer {
+        if outcome == PacketOutcome::Drop || start > now + self.buffer {
             return [None, None];
         }
         self.free_at = start + segment.wire_bytes() / self.rate;
         let arrival = self.free_at + self.delay;
-        match fate {
-            Fate::Late(extra) => [Some(arrival + extra), None],
-            Fate::Twice => [Some(arrival), Some(arrival + Duration::from_micros(10))],
-            Fate::Pass | Fate::Mark | Fate::Drop => [Some(arrival), None],
+        match outcome {
+            PacketOutcome::Late(extra) => [Some(arrival + extra), None],
+            PacketOutcome::Twice => [Some(arrival), Some(arrival + Duration::from_micros(10))],
+            PacketOutcome::Pass | PacketOutcome::Mark | PacketOutcome::Drop => {
+                [Some(arrival), None]
+            }
         }
     }
 }
@@ -322,16 +324,16 @@ impl Pipe {
 }
 
 /// Drops the transmissions of the segment that begins at each position: as many as it is listed.
-pub(super) fn dropping(mut positions: Vec<u64>) -> Fates {
+pub(super) fn dropping(mut positions: Vec<u64>) -> PacketOutcomes {
     Box::new(move |_, _, segment| {
         let found = positions
             .iter()
             .position(|&p| p == segment.seq && segment.len > 0);
         if let Some(index) = found {
             positions.swap_remove(index);
-            return Fate::Drop;
+            return PacketOutcome::Drop;
         }
-        Fate::Pass
+        PacketOutcome::Pass
     })
 }
 

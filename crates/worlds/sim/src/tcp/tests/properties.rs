@@ -2,7 +2,7 @@
 
 use super::super::{Config, EcnConfig, Flags};
 use super::controllers::{Fixed, real};
-use super::pipe::{CLIENT, Fate, Fates, MSS, Pipe, SERVER, at, config, ms};
+use super::pipe::{CLIENT, MSS, PacketOutcome, PacketOutcomes, Pipe, SERVER, at, config, ms};
 use cc::CongestionControl;
 use proptest::prelude::*;
 use queue::Ecn;
@@ -26,29 +26,30 @@ struct Weather {
 }
 
 impl Weather {
-    fn fates(&self) -> Fates {
+    fn outcomes(&self) -> PacketOutcomes {
         let mut rng = Streams::new(self.seed).stream("weather");
         let w = self.clone();
         let mut lost_in_a_row = 0;
         let mut lost_of = BTreeMap::new();
         Box::new(move |_, _, segment| {
             let draw = rng.below(100);
-            let fate = if draw < w.loss {
-                Fate::Drop
+            let outcome = if draw < w.loss {
+                PacketOutcome::Drop
             } else if draw < w.loss + w.late {
-                Fate::Late(Duration::from_micros(1 + rng.below(w.lateness_ms * 1_000)))
+                PacketOutcome::Late(Duration::from_micros(1 + rng.below(w.lateness_ms * 1_000)))
             } else if draw < w.loss + w.late + w.twice {
-                Fate::Twice
+                PacketOutcome::Twice
             } else if draw < w.loss + w.late + w.twice + w.marks {
-                Fate::Mark
+                PacketOutcome::Mark
             } else {
-                Fate::Pass
+                PacketOutcome::Pass
             };
             // a mark on what understands none is a loss
-            let is_lost = fate == Fate::Drop || fate == Fate::Mark && segment.ecn == Ecn::NotEct;
+            let is_lost = outcome == PacketOutcome::Drop
+                || outcome == PacketOutcome::Mark && segment.ecn == Ecn::NotEct;
             if !is_lost {
                 lost_in_a_row = 0;
-                return fate;
+                return outcome;
             }
             let again = segment.len > 0
                 || segment.flags.contains(Flags::SYN)
@@ -56,11 +57,11 @@ impl Weather {
             let times = lost_of.entry(segment.seq).or_insert(0);
             if lost_in_a_row == MAX_LOST || again && *times == MAX_LOST {
                 lost_in_a_row = 0;
-                return Fate::Pass;
+                return PacketOutcome::Pass;
             }
             lost_in_a_row += 1;
             *times += u32::from(again);
-            fate
+            outcome
         })
     }
 }
@@ -180,8 +181,8 @@ fn run(
             ..config()
         });
     let mut p = Pipe::new(configs, controller(kinds[0]), controller(kinds[1]));
-    p.ways[CLIENT].fates = weather[0].fates();
-    p.ways[SERVER].fates = weather[1].fates();
+    p.ways[CLIENT].outcomes = weather[0].outcomes();
+    p.ways[SERVER].outcomes = weather[1].outcomes();
     p.ways[SERVER].rate = BitRate::from_mbps(40);
     p.ways[SERVER].buffer = ms(20);
     p.reads = [false, false];

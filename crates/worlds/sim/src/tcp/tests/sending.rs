@@ -165,31 +165,31 @@ fn pacing_keeps_the_rate_within_one_percent() {
 #[test]
 fn a_sender_without_data_is_app_limited_and_one_with_too_much_is_not() {
     let sender = Fixed::new(10_000);
-    let told = sender.told();
+    let events = sender.events();
     let mut p = Pipe::new(
         [config(), config()],
         Box::new(Fixed::new(10_000)),
         Box::new(sender),
     );
     p.establish();
-    told.lock().unwrap().app_limited = 0;
+    events.lock().unwrap().app_limited = 0;
     p.write(SERVER, 500_000);
     p.run_until(at(800));
     {
-        let told = told.lock().unwrap();
-        assert_eq!(told.app_limited, 0, "cwnd is what limits it");
-        assert!(told.cwnd_limited.iter().all(|&limited| limited));
+        let events = events.lock().unwrap();
+        assert_eq!(events.app_limited, 0, "cwnd is what limits it");
+        assert!(events.cwnd_limited.iter().all(|&limited| limited));
     }
     p.run_until(at(3_000));
-    told.lock().unwrap().cwnd_limited.clear();
+    events.lock().unwrap().cwnd_limited.clear();
     for k in 0..20 {
         p.write(SERVER, 2_000);
         p.run_until(at(3_050 + 50 * k));
     }
-    let told = told.lock().unwrap();
-    assert!(told.app_limited >= 20, "{}", told.app_limited);
+    let events = events.lock().unwrap();
+    assert!(events.app_limited >= 20, "{}", events.app_limited);
     assert!(
-        told.cwnd_limited.iter().all(|&limited| !limited),
+        events.cwnd_limited.iter().all(|&limited| !limited),
         "two of ten segments"
     );
 }
@@ -197,7 +197,7 @@ fn a_sender_without_data_is_app_limited_and_one_with_too_much_is_not() {
 #[test]
 fn a_peer_window_is_no_congestion_window() {
     let sender = Fixed::new(100_000);
-    let told = sender.told();
+    let events = sender.events();
     let client = Config {
         receive_buffer: Bytes::new(20_000),
         ..config()
@@ -208,18 +208,18 @@ fn a_peer_window_is_no_congestion_window() {
         Box::new(sender),
     );
     p.establish();
-    told.lock().unwrap().app_limited = 0;
+    events.lock().unwrap().app_limited = 0;
     p.transfer(SERVER, 500_000);
-    let told = told.lock().unwrap();
-    assert!(told.cwnd_limited.iter().all(|&limited| !limited));
+    let events = events.lock().unwrap();
+    assert!(events.cwnd_limited.iter().all(|&limited| !limited));
     // at the end there is nothing to send
-    assert!(told.app_limited < 30, "{}", told.app_limited);
+    assert!(events.app_limited < 30, "{}", events.app_limited);
 }
 
 #[test]
 fn a_round_trip_begins_once_in_each_window() {
     let sender = Fixed::new(20_000);
-    let told = sender.told();
+    let events = sender.events();
     let mut p = Pipe::new(
         [config(), config()],
         Box::new(Fixed::new(10_000)),
@@ -227,7 +227,7 @@ fn a_round_trip_begins_once_in_each_window() {
     );
     p.establish();
     p.transfer(SERVER, 400_000);
-    let starts = told.lock().unwrap().round_starts.clone();
+    let starts = events.lock().unwrap().round_starts.clone();
     assert!((19..=21).contains(&starts.len()), "{}", starts.len());
     for pair in starts.windows(2) {
         assert!(pair[1] - pair[0] >= ms(20), "{pair:?}");
@@ -235,9 +235,9 @@ fn a_round_trip_begins_once_in_each_window() {
 }
 
 #[test]
-fn idle_for_longer_than_the_timeout_is_told() {
+fn idle_for_longer_than_the_timeout_is_reported() {
     let sender = Fixed::new(10_000);
-    let told = sender.told();
+    let events = sender.events();
     let mut p = Pipe::new(
         [config(), config()],
         Box::new(Fixed::new(10_000)),
@@ -247,16 +247,16 @@ fn idle_for_longer_than_the_timeout_is_told() {
     p.transfer(SERVER, 50_000);
     p.run_until(p.now + ms(100));
     p.transfer(SERVER, 50_000);
-    assert_eq!(told.lock().unwrap().restarts, 0);
+    assert_eq!(events.lock().unwrap().restarts, 0);
     p.run_until(p.now + Duration::from_secs(1));
     p.transfer(SERVER, 50_000);
-    assert_eq!(told.lock().unwrap().restarts, 1);
+    assert_eq!(events.lock().unwrap().restarts, 1);
 }
 
 #[test]
-fn all_payload_is_told_to_the_controller() {
+fn all_payload_is_reported_to_the_controller() {
     let sender = Fixed::new(10_000);
-    let told = sender.told();
+    let events = sender.events();
     let mut p = Pipe::new(
         [config(), config()],
         Box::new(Fixed::new(10_000)),
@@ -265,8 +265,8 @@ fn all_payload_is_told_to_the_controller() {
     p.establish();
     p.transfer(SERVER, 123_456);
     p.run_until(p.now + ms(100));
-    let told = told.lock().unwrap();
-    assert_eq!((told.sent, told.acked), (123_456, 123_456));
+    let events = events.lock().unwrap();
+    assert_eq!((events.sent, events.acked), (123_456, 123_456));
 }
 
 #[test]

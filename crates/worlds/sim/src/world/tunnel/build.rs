@@ -88,7 +88,7 @@ pub(in crate::world) fn build(
                 entity: format!("path/{prefix}{}", path.name),
                 ids: [None; 2],
                 stream,
-                is_asked: false,
+                is_requested: false,
                 carried: (Bytes::ZERO, 0),
                 step: Bytes::ZERO,
             }

@@ -68,7 +68,7 @@ struct Path {
     /// By [`TunnelEnd`]: the ends of the TCP connection that carries it, if one does.
     stream: Option<[StreamEnd; 2]>,
     /// The UE's end has asked for it.
-    is_asked: bool,
+    is_requested: bool,
     /// Bytes and packets inside that it has delivered to the UE.
     carried: (Bytes, u64),
     /// Those of the present step of the time series.

@@ -15,7 +15,7 @@ impl World {
     /// Whether the UE's end has begun.
     pub(super) fn has_begun(&self, ue: usize) -> bool {
         let state = &self.tunnels[ue];
-        state.paths.iter().any(|path| path.is_asked) || state.spec.paths.is_empty()
+        state.paths.iter().any(|path| path.is_requested) || state.spec.paths.is_empty()
     }
 
     /// The UE's end begins: streams connect, and the first path is asked for.
@@ -42,13 +42,13 @@ impl World {
             let is_first = end.paths.is_empty();
             let is_ready = (path.stream.as_ref())
                 .is_none_or(|stream| stream[TunnelEnd::Ue as usize].is_established());
-            if path.is_asked || !is_ready || !(is_first || tunnel.is_established()) {
+            if path.is_requested || !is_ready || !(is_first || tunnel.is_established()) {
                 continue;
             }
             let config = path_config(&state.spec, index);
             let ports = (CLIENT_PORT + index as u16, SERVER_PORT);
             if let Ok(id) = tunnel.open_path(now, config, ports) {
-                path.is_asked = true;
+                path.is_requested = true;
                 path.ids[TunnelEnd::Ue as usize] = Some(id);
                 end.paths.push(index);
             }
@@ -85,7 +85,7 @@ impl World {
         }
     }
 
-    /// What an end tells.
+    /// What an end reports.
     pub(super) fn take_tunnel_events(&mut self, ue: usize, end: TunnelEnd) {
         while let Some(tunnel) = &mut self.tunnels[ue].end(end).tunnel
             && let Some(event) = tunnel.poll_event()

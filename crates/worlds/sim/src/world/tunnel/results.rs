@@ -24,7 +24,7 @@ impl World {
                 if !all.is_zero() {
                     let share = delivered.get() as f64 / all.get() as f64;
                     self.series
-                        .tell(&path.entity, Metric::PathShare, now, share);
+                        .record(&path.entity, Metric::PathShare, now, share);
                 }
                 if let Some(cwnd) = cwnd {
                     let cwnd = cwnd.get() as f64;
@@ -41,8 +41,8 @@ impl World {
         }
     }
 
-    /// A radio report reaches the edge: its ends are told of their UEs.
-    pub(in super::super) fn tell_tunnels(&mut self, report: &RadioReport) {
+    /// A radio report reaches the edge: its ends receive reports on their UEs.
+    pub(in super::super) fn report_to_tunnels(&mut self, report: &RadioReport) {
         let now = self.now;
         let share = report.cell.downlink_share.max(f64::EPSILON);
         let slot = report.cell.slot_duration.mul_f64(1.0 / share);

@@ -23,10 +23,10 @@ impl World {
             self.open_paths(ue);
         }
         while let Some((packet, payload)) = self.next_read(ue, end, path) {
-            // a stream tells nothing of the ECN field of its segments
+            // a stream shows nothing of the ECN field of its segments
             self.receive_tunnel(ue, end, path, &packet, payload, Ecn::NotEct);
         }
-        self.tell_stream(ue, end, path);
+        self.report_to_stream(ue, end, path);
     }
 
     /// The timer of an end of a path's connection fired.
@@ -52,7 +52,7 @@ impl World {
         }
     }
 
-    /// Segments of a path's connection leave, its timer is set, and the tunnel is told how it stands.
+    /// Segments of a path's connection leave, its timer is set, and the tunnel is reported how it stands.
     pub(super) fn transmit_stream(&mut self, ue: usize, end: TunnelEnd, path: usize) {
         let now = self.now;
         while let Some(stream) = &mut self.tunnels[ue].paths[path].stream
@@ -71,10 +71,10 @@ impl World {
             let deadline = stream.next_deadline();
             self.net.schedule.set_no_later(stream.timer, deadline);
         }
-        self.tell_stream(ue, end, path);
+        self.report_to_stream(ue, end, path);
     }
 
-    fn tell_stream(&mut self, ue: usize, end: TunnelEnd, path: usize) {
+    fn report_to_stream(&mut self, ue: usize, end: TunnelEnd, path: usize) {
         let now = self.now;
         let state = &mut self.tunnels[ue];
         let at = &mut state.paths[path];

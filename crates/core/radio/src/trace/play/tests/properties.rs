@@ -163,7 +163,7 @@ proptest! {
 
     /// Not asking again before `holds_until` loses nothing.
     #[test]
-    fn states_hold_as_long_as_they_say(
+    fn states_hold_for_their_duration(
         capacity in capacities(),
         repeat: bool,
         phase in 0u64..1_000_000,

@@ -166,7 +166,7 @@ fn rfc_8985_3_2_a_retransmission_is_judged_by_its_own_time() {
     board.check();
 }
 
-/// RFC 8985 6.2 step 3: only a segment sent once tells reordering from loss.
+/// RFC 8985 6.2 step 3: only a segment sent once distinguishes reordering from loss.
 #[test]
 fn rfc_8985_6_2_step_3_reordering() {
     let mut board = board(4);
