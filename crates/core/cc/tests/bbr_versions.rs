@@ -108,7 +108,8 @@ fn a_thousandth_of_random_losses_costs_little_and_three_percent_much() {
         let (used, _) = minute(name, lossy(0.01));
         assert!((0.55..=0.95).contains(&used), "{name}: {used}");
         let (used, _) = minute(name, lossy(0.03));
-        assert!((0.01..=0.40).contains(&used), "{name}: {used}");
+        // beyond the threshold of 2 %: each round with as many losses ends a probe and cuts the bounds
+        assert!(used <= 0.40, "{name}: {used}");
     }
 }
 

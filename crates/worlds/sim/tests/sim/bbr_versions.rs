@@ -39,7 +39,7 @@ fn alone_they_fill_the_link_whatever_the_buffer() {
             // 1 % pacing margin, 2 % for ProbeRTT, and Startup
             assert!((0.94..=0.99).contains(&used), "{cc} {buffer} BDP: {used}");
             let mean = queue(&result, "link/down").mean_bytes / bdp(rate, rtt).get() as f64;
-            assert!((0.0..=0.1).contains(&mean), "{cc} {buffer} BDP: {mean}");
+            assert!(mean <= 0.1, "{cc} {buffer} BDP: {mean}");
         }
     }
 }
@@ -76,7 +76,7 @@ fn beside_loss_based_flows_both_get_on() {
                 let result = compete(&[cc, rival], buffer);
                 let shares = shares(&result);
                 assert!(
-                    shares.iter().all(|share| (0.2..=0.8).contains(share)),
+                    shares.iter().all(|&share| share >= 0.2),
                     "{cc} and {rival}, {buffer} BDP: {shares:?}"
                 );
             }

@@ -338,7 +338,7 @@ mod tests {
             prop_assume!(!base_inside && !ue_inside);
             let path = path(ux, uy);
             let loss = loss(&house, &path);
-            prop_assert!((0.0..200.0).contains(&loss), "{}", loss);
+            prop_assert!(loss >= 0.0 && loss.is_finite(), "{}", loss);
             if house.blocks(&path) {
                 prop_assert!(loss > 3.0, "blocked, and only {} dB", loss);
             }
