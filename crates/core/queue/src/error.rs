@@ -1,4 +1,4 @@
-//! Why a queue cannot be built, and the checks that say so.
+//! Why a queue cannot be built, and the checks.
 
 use crate::Ratio;
 use std::fmt::Display;
@@ -24,7 +24,7 @@ pub enum ConfigError {
     /// A set of classes without any.
     #[error("the queue has no classes, expected at least one")]
     NoClasses,
-    /// Two classes want the same QoS flow.
+    /// Two classes have the same QoS flow.
     #[error("QFI {qfi} is in two classes, expected each QFI in one at most")]
     QfiTwice {
         /// The QoS flow identifier.
@@ -33,13 +33,13 @@ pub enum ConfigError {
     /// Classes within a class.
     #[error("a class has classes of its own, expected a discipline without classes")]
     NestedClasses,
-    /// A discipline of the caller's that nobody brings along.
+    /// A custom discipline that was not supplied.
     #[error(
-        "queue management {name:?} is not known here, expected one that the caller of the run brings \
-         along: from Python, by queues={{...}} or @brimful.queue"
+        "queue management {name:?} is not known here, expected one that the caller of the run \
+         supplies: from Python, by queues={{...}} or @brimful.queue"
     )]
     UnknownDiscipline {
-        /// The name that was asked for.
+        /// The name that was requested.
         name: String,
     },
 }
