@@ -243,7 +243,7 @@ impl<P: Packet + Send> Cell<P> {
         }
     }
 
-    /// Counts all packets that the cell holds anew, and compares with what [`Self::stats`] says.
+    /// Counts all packets that the cell holds anew, and compares with [`Self::stats`].
     ///
     /// # Errors
     /// The first direction of a bearer in which a packet or byte has appeared or vanished.
@@ -424,7 +424,7 @@ impl<P: Packet + Send> Cell<P> {
         self.settle(now, bearer, direction, out);
     }
 
-    /// After anything happened to one direction of a bearer: delivers what is complete, and tells
+    /// After anything happened to one direction of a bearer: delivers what is complete, and notifies
     /// the MAC if there is something to send.
     fn settle(
         &mut self,

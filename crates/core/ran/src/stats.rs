@@ -75,13 +75,13 @@ impl Drops {
             + self.rlc_retransmissions
             + self.random
     }
-    /// Packets that the radio lost: those that no queue dropped, and of which the base station knows.
+    /// Packets that the radio lost: those that no queue dropped, and that were reported to the base station.
     pub fn on_the_radio(&self) -> Packets {
         (self.harq_failure + self.rlc_retransmissions + self.random).packets
     }
     pub(crate) fn count(&mut self, reason: DropReason, bytes: Bytes) {
         match reason {
-            // nobody's packet
+            // the packet of no UE
             DropReason::UnknownUe => {}
             DropReason::BufferFull => self.buffer_full.add(bytes),
             DropReason::QueueManagement => self.queue_management.add(bytes),

@@ -246,7 +246,7 @@ impl<P: Packet + Send> Rlc<P> {
         self.queue.occupancy().bytes + Bytes::new(left)
     }
 
-    /// HARQ has given up on a span. The transmitter of unacknowledged mode does not learn of it, but
+    /// HARQ has given up on a span. The transmitter of unacknowledged mode is not notified of it, but
     /// the packets are lost from now on.
     pub(crate) fn on_lost(&mut self, cx: &mut Cx<'_>, span: Span, drop: impl FnMut(P, DropReason)) {
         if self.am.is_none() {
@@ -299,7 +299,7 @@ impl<P: Packet + Send> Rlc<P> {
     /// sent too often (5.3.2).
     fn retransmit(&mut self, cx: &mut Cx<'_>, span: Span, drop: &mut impl FnMut(P, DropReason)) {
         let Some(am) = &mut self.am else { return };
-        let most = am.max_retransmissions();
+        let max = am.max_retransmissions();
         let from = self.held.partition_point(|sdu| sdu.end <= span.start);
         for sdu in self
             .held
@@ -314,7 +314,7 @@ impl<P: Packet + Send> Rlc<P> {
             if sdu.packet.is_none() || part.start >= part.end || am.retransmit.covers(part) {
                 continue;
             }
-            if sdu.retransmissions < most {
+            if sdu.retransmissions < max {
                 sdu.retransmissions += 1;
                 am.retransmit.insert(part);
                 continue;
@@ -347,7 +347,7 @@ impl<P: Packet + Send> Rlc<P> {
         }
         let held_from = self.held.front().map_or(self.end, |sdu| sdu.span().start);
         if last.start < held_from {
-            am.ask_again(last);
+            am.poll_again(last);
         } else {
             self.retransmit(cx, last, drop);
         }

@@ -17,7 +17,7 @@ fn two_ues() -> Bench {
 }
 
 #[test]
-fn a_report_tells_what_was_allocated() {
+fn a_report_states_what_was_allocated() {
     let mut bench = two_ues();
     bench.saturate(Instant::ZERO, at_ms(100), &[0, 1], 60_000, 1480);
     let first = bench.cell.report(at_ms(100));
