@@ -44,7 +44,7 @@ pub enum ConfigError {
     },
 }
 
-/// Refuses a value that fails its condition.
+/// Rejects a value that fails its condition.
 pub(crate) fn expect(
     holds: bool,
     what: &'static str,
@@ -61,17 +61,17 @@ pub(crate) fn expect(
     })
 }
 
-/// Refuses no time at all.
+/// Rejects no time at all.
 pub(crate) fn expect_time(what: &'static str, value: Duration) -> Result<(), ConfigError> {
     expect(!value.is_zero(), what, &value, "a time above zero")
 }
 
-/// Refuses zero bytes.
+/// Rejects zero bytes.
 pub(crate) fn expect_bytes(what: &'static str, value: Bytes) -> Result<(), ConfigError> {
     expect(!value.is_zero(), what, &value, "at least one byte")
 }
 
-/// Refuses a ratio that is not above zero and at most one.
+/// Rejects a ratio that is not above zero and at most one.
 pub(crate) fn expect_share(what: &'static str, value: Ratio) -> Result<(), ConfigError> {
     expect(
         value > Ratio::ZERO && value <= Ratio::ONE,

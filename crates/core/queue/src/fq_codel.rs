@@ -57,7 +57,7 @@ impl FqCoDelConfig {
     }
 }
 
-/// Refuses a number of queues or a quantum that cannot work.
+/// Rejects a number of queues or a quantum that cannot work.
 pub(crate) fn check_flows(queues: u32, quantum: Bytes) -> Result<(), ConfigError> {
     error::expect(
         (1..=65_536).contains(&queues),

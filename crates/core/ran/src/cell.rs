@@ -181,13 +181,13 @@ impl<P: Packet + Send> Cell<P> {
             qfi,
             found: Occupancy::default(),
         };
-        if let Err(refused) = rlc.enqueue(&mut cx, packet, now) {
+        if let Err(rejected) = rlc.enqueue(&mut cx, packet, now) {
             let reason = DropReason::BufferFull;
-            cx.stats.dropped.count(reason, refused.bytes());
+            cx.stats.dropped.count(reason, rejected.bytes());
             out.push(Output::Dropped {
                 ue,
                 direction: Direction::Uplink,
-                packet: refused.packet,
+                packet: rejected.packet,
                 reason,
             });
         } else if rlc.has_data() {

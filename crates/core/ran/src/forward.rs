@@ -11,7 +11,7 @@
 //! as independent processes do. With a period of zero a packet is handed down as
 //! soon as there is room: as it comes, and as the MAC has pulled.
 //!
-//! The layers of a bearer are its own: what one bearer's SDAP refuses holds up no other bearer.
+//! The layers of a bearer are its own: what one bearer's SDAP rejects holds up no other bearer.
 
 use crate::cell::Cell;
 use crate::config::QueuesConfig;
@@ -162,9 +162,9 @@ impl<P: Packet + Send> Cell<P> {
         let stats = &mut self.stats.ues[ue].bearers[state.number].downlink;
         let bytes = packet.bytes();
         stats.upf.add(bytes);
-        if let Err(refused) = forwarder.layers[bearer].upf.enqueue(at, packet) {
-            stats.upf.remove(refused.bytes());
-            drop_above(stats, UeIndex(ue), refused, DropReason::BufferFull, out);
+        if let Err(rejected) = forwarder.layers[bearer].upf.enqueue(at, packet) {
+            stats.upf.remove(rejected.bytes());
+            drop_above(stats, UeIndex(ue), rejected, DropReason::BufferFull, out);
         }
         if forwarder.backlogged.is_empty() {
             // what was before it came is no round for it
@@ -244,9 +244,9 @@ impl<P: Packet + Send> Cell<P> {
         };
         round.from(upf, stats, out, |packet, stats, out| {
             stats.sdap.add(packet.bytes());
-            if let Err(refused) = sdap.enqueue(now, packet) {
-                stats.sdap.remove(refused.bytes());
-                drop_above(stats, place.ue, refused, DropReason::BufferFull, out);
+            if let Err(rejected) = sdap.enqueue(now, packet) {
+                stats.sdap.remove(rejected.bytes());
+                drop_above(stats, place.ue, rejected, DropReason::BufferFull, out);
             }
         });
         forwarder.settle(bearer);
@@ -433,13 +433,13 @@ pub(crate) fn enter_rlc<P: Packet + Send>(
     out: &mut Vec<Output<P>>,
 ) {
     cx.stats.core.remove(packet.bytes());
-    if let Err(refused) = rlc.enqueue(cx, packet, at) {
+    if let Err(rejected) = rlc.enqueue(cx, packet, at) {
         let reason = DropReason::BufferFull;
-        cx.stats.dropped.count(reason, refused.bytes());
+        cx.stats.dropped.count(reason, rejected.bytes());
         out.push(Output::Dropped {
             ue,
             direction: Direction::Downlink,
-            packet: refused.packet,
+            packet: rejected.packet,
             reason,
         });
     }

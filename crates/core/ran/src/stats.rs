@@ -51,7 +51,7 @@ impl From<Occupancy> for Amount {
 /// Packets that were dropped, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drops {
-    /// A queue was full, or its management refused them.
+    /// A queue was full, or its management rejected them.
     pub buffer_full: Amount,
     /// Queue management dropped them where they waited.
     pub queue_management: Amount,

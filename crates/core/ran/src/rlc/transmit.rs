@@ -25,18 +25,18 @@ impl<P: Packet + Send> Rlc<P> {
         packet.found = self.unsent();
         let bytes = packet.bytes();
         let early = cx.now.saturating_since(at);
-        let refused = self.queue.enqueue(at, packet).err();
+        let rejected = self.queue.enqueue(at, packet).err();
         cx.stats.queued.add(bytes);
         cx.stats.backlog += bytes;
         cx.stats.backlog_integral += u128::from(bytes.get()) * u128::from(early.as_nanos());
-        let Some(refused) = refused else {
+        let Some(rejected) = rejected else {
             return Ok(());
         };
-        let bytes = refused.bytes();
+        let bytes = rejected.bytes();
         cx.stats.queued.remove(bytes);
         cx.stats.backlog -= bytes;
         cx.stats.backlog_integral -= u128::from(bytes.get()) * u128::from(early.as_nanos());
-        Err(refused)
+        Err(rejected)
     }
 
     /// Brings the integral of the backlog up to now.
@@ -201,11 +201,11 @@ impl<P: Packet + Send> Rlc<P> {
         let dropped = &mut self.dropped;
         let next = self
             .queue
-            .dequeue(cx.now, Bytes::MAX, &mut |refused: Held<P>| {
-                let bytes = refused.bytes();
+            .dequeue(cx.now, Bytes::MAX, &mut |rejected: Held<P>| {
+                let bytes = rejected.bytes();
                 cx.stats.queued.remove(bytes);
                 cx.stats.dropped.count(DropReason::QueueManagement, bytes);
-                dropped.push(refused.packet);
+                dropped.push(rejected.packet);
             });
         let Some(next) = next else {
             return false;

@@ -53,7 +53,7 @@ fn experiment(text: &str) -> Experiment {
 }
 
 /// A run, and what its disciplines saw.
-fn judged(experiment: &Experiment) -> (scenario::RunResult, Seen) {
+fn simulated(experiment: &Experiment) -> (scenario::RunResult, Seen) {
     let own = Custom::default();
     let mechanisms: Arc<dyn Mechanisms> = Arc::new(own.clone());
     let mut simulation = Simulation::with_mechanisms(experiment, 1, mechanisms).expect("valid");
@@ -76,20 +76,20 @@ app = { kind = "continuous" }
 "#;
 
 #[test]
-fn a_wire_asks_a_judge_in_each_direction() {
+fn a_wire_has_a_discipline_in_each_direction() {
     let tail = super::run(&experiment(&WIRE.replace("QUEUE", "drop-tail")));
     let own = experiment(&WIRE.replace("QUEUE", "python:short"));
-    let (short, seen) = judged(&own);
+    let (short, seen) = simulated(&own);
     assert_eq!(seen.made.len(), 2);
     let seeds: BTreeSet<u64> = seen.made.iter().map(|(_, queue)| queue.seed).collect();
     assert_eq!(seeds.len(), 2, "each draws from a stream of its own");
     assert!(seen.arrivals > 5_000 && seen.departures > 5_000 && seen.slots == 0);
     assert!(short.flows[0].rtt.max < 0.6 * tail.flows[0].rtt.max);
-    assert_eq!(judged(&own).1, seen);
+    assert_eq!(simulated(&own).1, seen);
 }
 
 #[test]
-fn every_bearer_and_class_of_a_cell_has_a_judge_of_its_own() {
+fn every_bearer_and_class_of_a_cell_has_a_discipline_of_its_own() {
     let text = r#"
 duration = "2 s"
 [path]
@@ -111,7 +111,7 @@ channel = { kind = "constant-cqi", cqi = 5 }
 count = 2
 app = { kind = "continuous" }
 "#;
-    let (_, seen) = judged(&experiment(text));
+    let (_, seen) = simulated(&experiment(text));
     assert_eq!(seen.made.len(), 6, "three classes of two bearers");
     let capacity = queue::Capacity::Packets(units::Packets::new(77));
     assert!(
@@ -143,7 +143,7 @@ rate = "10 Mbit/s"
 start = "1 s"
 app = { kind = "continuous" }
 "#;
-    let (_, seen) = judged(&experiment(text));
+    let (_, seen) = simulated(&experiment(text));
     assert_eq!(seen.made.len(), 2);
     assert!(seen.arrivals > 500, "{seen:?}");
 }
