@@ -12,7 +12,7 @@ use cc::{
 use multipath::scheduler::Scheduler;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use queue::{Docket, Judge};
+use queue::{CustomDiscipline, QueueParameters};
 use runner::{Error, Runner, Simulator, Stop, drive};
 use scenario::{CUSTOM_PREFIX, Experiment, RunResult};
 use sim::{Mechanisms, Simulation};
@@ -183,10 +183,10 @@ impl Mechanisms for Custom {
         Some(Box::new(PyScheduler::new(factory, self.failure.clone())))
     }
 
-    fn queue(&self, name: &str, docket: Docket) -> Option<Box<dyn Judge>> {
+    fn queue(&self, name: &str, parameters: QueueParameters) -> Option<Box<dyn CustomDiscipline>> {
         let name = name.strip_prefix(CUSTOM_PREFIX)?;
         let factory = self.queues.get(name)?;
-        let queue = PyQueue::new(name, factory, docket, self.failure.clone());
+        let queue = PyQueue::new(name, factory, parameters, self.failure.clone());
         Some(Box::new(queue))
     }
 }

@@ -3,7 +3,7 @@
 use super::Failure;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
-use queue::{Band, Capacity, Case, Docket, Ecn, Judge, Slot, Verdict};
+use queue::{Band, Capacity, CustomDiscipline, Ecn, PacketView, QueueParameters, Slot, Verdict};
 use units::Instant;
 
 /// Whether a packet that comes or may leave is accepted, in Python, for one queue.
@@ -27,13 +27,18 @@ struct Methods {
 
 impl PyQueue {
     /// Of what a factory makes.
-    pub(super) fn new(name: &str, factory: &Py<PyAny>, docket: Docket, failure: Failure) -> Self {
+    pub(super) fn new(
+        name: &str,
+        factory: &Py<PyAny>,
+        parameters: QueueParameters,
+        failure: Failure,
+    ) -> Self {
         let mut queue = Self {
             name: name.to_owned(),
             methods: None,
             failure,
         };
-        let (bytes, packets) = match docket.capacity {
+        let (bytes, packets) = match parameters.capacity {
             Capacity::Bytes(bytes) => (Some(bytes.get()), None),
             Capacity::Packets(packets) => (None, Some(packets.get())),
             Capacity::Unlimited => (None, None),
@@ -43,7 +48,7 @@ impl PyQueue {
                 let module = PyModule::import(py, "brimful._queue")?;
                 let begin = module.getattr("begin")?;
                 begin
-                    .call1((factory, bytes, packets, docket.seed))?
+                    .call1((factory, bytes, packets, parameters.seed))?
                     .extract()
             };
             queue.methods = queue.taken(py, "its constructor", make());
@@ -61,7 +66,7 @@ impl PyQueue {
         taken
     }
 
-    fn ask(&mut self, event: Event, case: &Case) -> Verdict {
+    fn ask(&mut self, event: Event, case: &PacketView) -> Verdict {
         let methods = self.methods.as_ref();
         let Some(method) = methods.and_then(|methods| event.of(methods).as_ref()) else {
             return Verdict::Accept;
@@ -120,7 +125,7 @@ impl<T> Asked<T> {
 }
 
 /// In the order of `Packet` in brimful/_queue.py.
-fn packet(case: &Case) -> (u64, u64, u8, &'static str, f64) {
+fn packet(case: &PacketView) -> (u64, u64, u8, &'static str, f64) {
     (
         case.bytes.get(),
         case.flow,
@@ -183,16 +188,16 @@ fn codepoint(ecn: Ecn) -> &'static str {
     }
 }
 
-impl Judge for PyQueue {
-    fn on_arrival(&mut self, case: &Case) -> Verdict {
+impl CustomDiscipline for PyQueue {
+    fn on_arrival(&mut self, case: &PacketView) -> Verdict {
         self.ask(Event::Arrival, case)
     }
 
-    fn on_departure(&mut self, case: &Case) -> Verdict {
+    fn on_departure(&mut self, case: &PacketView) -> Verdict {
         self.ask(Event::Departure, case)
     }
 
-    fn band(&mut self, case: &Case) -> u64 {
+    fn band(&mut self, case: &PacketView) -> u64 {
         let methods = self.methods.as_ref();
         let Some(method) = methods.and_then(|methods| methods.band.as_ref()) else {
             return 0;

@@ -121,7 +121,7 @@ impl Halves for Ours {
 struct Plain {
     in_flight: BTreeMap<u64, (Instant, Bytes)>,
     received: BTreeSet<u64>,
-    /// Packets that an acknowledgement tells of.
+    /// Packets that an acknowledgement covers.
     window: u64,
 }
 
@@ -423,11 +423,11 @@ fn main() {
         .skip(1)
         .filter(|word| !word.starts_with("--"))
         .collect();
-    let wants = |name: &str| words.is_empty() || words.iter().any(|word| word == name);
-    if wants("path") {
+    let is_selected = |name: &str| words.is_empty() || words.iter().any(|word| word == name);
+    if is_selected("path") {
         paths();
     }
-    if wants("tunnel") {
+    if is_selected("tunnel") {
         tunnels();
     }
 }

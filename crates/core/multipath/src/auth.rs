@@ -8,18 +8,18 @@
 //! ```
 //!
 //! An HMAC is HMAC-SHA256 (RFC 2104, RFC 6234), of which the first 20 bytes count. Keys are of type
-//! 0: eight plain bytes. Whoever sees the first handshake knows them, and can join and close.
+//! 0: eight plain bytes. An observer of the first handshake has them, and can join and close.
 //!
 //! *Beyond the RFC*: with a pre-shared key that both ends have from a file, the d-keys are longer by
 //! J, so that seeing the handshake is not enough to join, and `MP_EXP` options carry proofs that each
-//! end knows P: on the Request (a server may drop those without one before it keeps anything), on the
+//! end has P: on the Request (a server may drop those without one before it keeps anything), on the
 //! Response (over both keys: the client's is new, so it is no old one), on the client's first Ack
 //! (over both keys: the server's is new). The data of such an option are "BF" (0x42 0x46), the step
 //! (1, 2 or 3), then the first 20 bytes of HMAC(P, step, CI-A, Key-A [, CI-B, Key-B]). Without a
 //! pre-shared key nothing differs from the RFC.
 //!
 //! *Not protected*, with or without: what is carried (nothing is encrypted or authenticated), and
-//! connections against somebody on the way who resets paths.
+//! connections against an attacker on the path that resets paths.
 
 use crate::packet::{ConnectionId, DccpOption, Hmac, KeyData, MpOption, Options};
 use core::fmt;
@@ -33,8 +33,8 @@ pub const PLAIN_KEY: u8 = 0;
 const PROOF_MARK: [u8; 2] = *b"BF";
 
 /// Keys, nonces and numbers of a connection, from its seed: the first 8 bytes of
-/// HMAC-SHA256(seed, count). Who sees some of them (nonces are on the wire) does not come to know others
-/// (keys) by it, as he would with a generator made for simulations.
+/// HMAC-SHA256(seed, count). Some of them (nonces are on the wire) do not reveal others (keys), as they
+/// would with a generator made for simulations.
 #[derive(Clone)]
 pub struct Secrets {
     key: hmac::Key,
@@ -73,7 +73,7 @@ impl Key {
     /// Bytes of a key.
     pub const LEN: usize = 8;
 
-    /// Of random bits, which must be good ones.
+    /// Of random bits, from a cryptographic source.
     pub const fn from_random(bits: u64) -> Self {
         Self(bits.to_be_bytes())
     }
@@ -125,7 +125,7 @@ pub enum PreSharedKeyError {
     },
 }
 
-/// What both ends know beforehand.
+/// What both ends have beforehand.
 #[derive(Clone)]
 pub struct PreSharedKey {
     /// J: what d-keys are longer by.
@@ -157,7 +157,7 @@ impl PreSharedKey {
         })
     }
 
-    /// The option that proves, at that step, to know this key.
+    /// The option that proves, at that step, possession of this key.
     pub fn prove(&self, step: ProofStep, client: Offer, server: Option<Offer>) -> DccpOption {
         let mut data = PROOF_MARK.to_vec();
         data.push(step.code());
@@ -165,7 +165,7 @@ impl PreSharedKey {
         DccpOption::Multipath(MpOption::Experimental(data))
     }
 
-    /// True if these options prove, for that step, that their sender knows this key.
+    /// True if these options prove, for that step, that their sender has this key.
     pub fn is_proved(
         &self,
         options: &Options,
@@ -221,7 +221,7 @@ impl ProofStep {
     }
 }
 
-/// What an end says in its `MP_KEY`.
+/// The content of an end's `MP_KEY`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer {
     /// Its number of the connection.
@@ -231,7 +231,7 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// The `MP_KEY` that says it.
+    /// The `MP_KEY` with this content.
     pub fn option(self) -> DccpOption {
         DccpOption::Multipath(MpOption::Key {
             connection: self.connection,
@@ -239,7 +239,7 @@ impl Offer {
         })
     }
 
-    /// What the first `MP_KEY` of these options says; `None` if there is none, or none with a plain
+    /// The content of the first `MP_KEY` of these options; `None` if there is none, or none with a plain
     /// key.
     pub fn among(options: &Options) -> Option<Self> {
         options.list.iter().find_map(|option| match option {
@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn closing_takes_the_key_of_who_is_closed() {
+    fn closing_takes_the_key_of_the_end_that_is_closed() {
         let a = SessionKeys::new(A, B, None);
         let b = SessionKeys::new(B, A, None);
         assert!(b.is_closing(&a.closing()) && a.is_closing(&b.closing()));
@@ -478,7 +478,7 @@ mod tests {
         assert!(!b.is_closing(&part));
     }
 
-    /// Who has seen both plain keys but does not know the pre-shared one cannot join.
+    /// With both plain keys but without the pre-shared one an eavesdropper cannot join.
     #[test]
     fn a_pre_shared_key_changes_what_joins_take() {
         let shared = shared();
@@ -551,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_not_shown_and_short_ones_not_taken() {
+    fn keys_are_not_printed_and_short_keys_are_rejected() {
         let error = PreSharedKey::new(&[0; 15]).expect_err("too short");
         assert_eq!(
             error.to_string(),

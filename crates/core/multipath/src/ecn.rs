@@ -7,13 +7,13 @@
 //! | ECT(1) | ECT(1) | ECT(1) (!) | ECT(1) | CE |
 //! | CE | CE | CE | CE (!) | CE |
 //!
-//! (!): a tunnel in normal mode never makes this; somebody on the way has changed the field
+//! (!): a tunnel in normal mode never makes this; a node on the way has changed the field
 //! (figure 4: "potentially dangerous", counted).
 
 use units::Ecn;
 
 /// The outer field of a packet that enters (4.1, normal mode): a copy. Marks set inside the tunnel
-/// can then be told from drops only where the packet inside understands marks.
+/// can then be distinguished from drops only where the packet inside is ECN-capable.
 pub const fn encapsulated(inner: Ecn) -> Ecn {
     inner
 }
@@ -21,7 +21,7 @@ pub const fn encapsulated(inner: Ecn) -> Ecn {
 /// What leaves the tunnel (4.2, figure 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decapsulated {
-    /// The inner field as it shall be; none: the packet is dropped, for it tells of congestion and
+    /// The inner field as it shall be; none: the packet is dropped, for it signals congestion and
     /// the packet inside cannot.
     pub ecn: Option<Ecn>,
     /// No tunnel in normal mode makes this combination.
@@ -75,7 +75,7 @@ mod tests {
         }
     }
 
-    /// RFC 6040 figure 3, normal mode; what nobody has touched comes out as it went in.
+    /// RFC 6040 figure 3, normal mode; an unchanged outer field leaves the inner field as it was.
     #[test]
     fn rfc_6040_figure_3() {
         for inner in [NotEct, Ect0, Ect1, Ce] {

@@ -8,7 +8,7 @@
 //!                                            UNSTABLE
 //! ```
 //!
-//! A feature belongs to one end ([`Side::Local`]: this one, which speaks of it in "L" options) and is
+//! A feature belongs to one end ([`Side::Local`]: this one, which uses "L" options for it) and is
 //! negotiated by lists (server priority: the first of the server's list that the client has too) or
 //! stated by its owner (not negotiable). Those of this implementation: CCID, short sequence numbers
 //! (only "no"), Sequence Window, ECN Incapable, Ack Ratio, Send Ack Vector and Multipath Capable
@@ -18,7 +18,7 @@
 //! and lets it add its options to every packet that leaves ([`Negotiation::attach`]). A lost Change is
 //! sent again on the handshake's packets as they are sent again, and by a timer afterwards.
 //!
-//! *Deviations*: reordering is judged by one FGSR and FGSS for the path (the first algorithm of 6.6.4,
+//! *Deviations*: reordering is detected by one FGSR and FGSS for the path (the first algorithm of 6.6.4,
 //! which the RFC recommends). Confirms of unknown features that are not yet sent are at most
 //! [`MAX_UNKNOWN`]; more are not answered.
 
@@ -36,7 +36,7 @@ pub const MAX_UNKNOWN: usize = 8;
 const FIRST_TIMER: Duration = Duration::from_secs(1);
 /// The longest one (6.6.3: not less than 64 s).
 const LAST_TIMER: Duration = Duration::from_secs(64);
-/// Least and greatest Sequence Window (RFC 4340 7.5.2).
+/// Minimum and maximum Sequence Window (RFC 4340 7.5.2).
 pub const SEQUENCE_WINDOWS: core::ops::RangeInclusive<u64> = 32..=(1 << 46) - 1;
 
 /// Which end of a path this is; the server's preferences go first (RFC 4340 6.3.1).
@@ -78,11 +78,11 @@ impl Side {
 enum Rule {
     /// By lists of values of a byte each.
     ServerPriority,
-    /// As its owner says, a number of that many bytes.
+    /// As its owner states it, a number of that many bytes.
     NonNegotiable { bytes: usize },
 }
 
-/// What is known of a feature: how it is negotiated, its first value, whether every DCCP must know it
+/// The definition of a feature: how it is negotiated, its first value, whether every DCCP must have it
 /// (RFC 4340 table 4; RFC 9897 table 1).
 fn known(feature: Feature) -> Option<(Rule, u64, bool)> {
     let number = |bytes| Rule::NonNegotiable { bytes };
@@ -102,22 +102,22 @@ fn known(feature: Feature) -> Option<(Rule, u64, bool)> {
 enum State {
     Stable,
     /// As stable, but a Change is to go out.
-    Wanted,
+    Pending,
     /// A Change is out; the next goes out then, and the timer after it is so long.
     Changing {
         again: Instant,
         timer: Duration,
     },
-    /// A Change is out, and another is to go out with what is preferred now; what the peer says
+    /// A Change is out, and another is to go out with what is preferred now; what the peer answers
     /// meanwhile is not about that, and ignored.
     Unstable,
 }
 
 impl State {
     /// A (further) Change is to go out.
-    const fn wanting(self) -> Self {
+    const fn with_pending_change(self) -> Self {
         match self {
-            Self::Stable | Self::Wanted => Self::Wanted,
+            Self::Stable | Self::Pending => Self::Pending,
             Self::Changing { .. } | Self::Unstable => Self::Unstable,
         }
     }
@@ -133,7 +133,7 @@ struct Entry {
     /// True once both ends have named it.
     agreed: bool,
     /// This end's preferences (server priority), or the value that it states.
-    wish: Vec<u8>,
+    preferred: Vec<u8>,
     /// True if its Changes are Mandatory.
     mandatory: bool,
     state: State,
@@ -169,8 +169,8 @@ impl Negotiation {
         let sides = [Side::Local, Side::Remote];
         let entry = |feature, side| {
             let (rule, value, _) = known(feature)?;
-            let wish = match rule {
-                // nobody is multipath capable without saying so
+            let preferred = match rule {
+                // no end is multipath capable without stating it
                 _ if feature == Feature::MULTIPATH_CAPABLE => Vec::new(),
                 Rule::ServerPriority => vec![value as u8],
                 Rule::NonNegotiable { bytes } => value.to_be_bytes()[8 - bytes..].to_vec(),
@@ -180,7 +180,7 @@ impl Negotiation {
                 feature,
                 value,
                 agreed: false,
-                wish,
+                preferred,
                 mandatory: false,
                 state: State::Stable,
                 confirm: None,
@@ -199,23 +199,23 @@ impl Negotiation {
     }
 
     /// What this end would take, most preferred first, of a feature that is negotiated by lists. It
-    /// says so when it is asked; if a Change is out it sends another one.
+    /// answers so to a Change of the peer; if a Change is out it sends another one.
     pub fn prefer(&mut self, side: Side, feature: Feature, preferences: &[u8]) {
         debug_assert_eq!(known(feature).map(|k| k.0), Some(Rule::ServerPriority));
         if let Some(entry) = self.entry(side, feature) {
-            entry.wish = preferences.to_vec();
+            entry.preferred = preferences.to_vec();
             if matches!(entry.state, State::Changing { .. }) {
-                entry.state = entry.state.wanting();
+                entry.state = entry.state.with_pending_change();
             }
         }
     }
 
-    /// Asks for what was [preferred](Negotiation::prefer), from the next packet on. If `mandatory`,
+    /// Requests what was [preferred](Negotiation::prefer), from the next packet on. If `mandatory`,
     /// a peer that has no value in common resets the path.
     pub fn change(&mut self, side: Side, feature: Feature, mandatory: bool) {
         if let Some(entry) = self.entry(side, feature) {
             entry.mandatory = mandatory;
-            entry.state = entry.state.wanting();
+            entry.state = entry.state.with_pending_change();
         }
     }
 
@@ -233,8 +233,8 @@ impl Negotiation {
             return;
         };
         if let Some(entry) = self.entry(Side::Local, feature) {
-            entry.wish = number.to_be_bytes()[8 - bytes..].to_vec();
-            entry.state = entry.state.wanting();
+            entry.preferred = number.to_be_bytes()[8 - bytes..].to_vec();
+            entry.state = entry.state.with_pending_change();
         }
     }
 
@@ -244,7 +244,7 @@ impl Negotiation {
     }
 
     /// True if both ends have named that value; the first value of Multipath Capable looks like
-    /// version 0, so that only this tells whether the peer is capable.
+    /// version 0, so that only this shows whether the peer is capable.
     pub fn is_agreed(&self, side: Side, feature: Feature) -> bool {
         self.find(side, feature).is_some_and(|entry| entry.agreed)
     }
@@ -254,8 +254,8 @@ impl Negotiation {
         self.entries.iter().all(|e| e.state == State::Stable)
     }
 
-    /// True if a packet is wanted at that time for Changes, or soon for Confirms.
-    pub fn wants_packet(&self, now: Instant) -> bool {
+    /// True if a packet is needed at that time for Changes, or soon for Confirms.
+    pub fn needs_packet(&self, now: Instant) -> bool {
         !self.unknown.is_empty()
             || self
                 .entries
@@ -302,7 +302,7 @@ impl Negotiation {
         Ok(())
     }
 
-    /// Adds to a packet what is to be said: Changes that are due (on a Request or Response all that
+    /// Adds the options that are due to a packet: Changes (on a Request or Response all that
     /// are open), and Confirms on a packet that acknowledges. `seq` and `kind` are the packet's.
     pub fn attach(&mut self, now: Instant, seq: SeqNo, kind: Kind, options: &mut Options) {
         if kind == Kind::Data {
@@ -323,7 +323,7 @@ impl Negotiation {
             }
             let timer = match entry.state {
                 State::Changing { timer, .. } => LAST_TIMER.min(timer * 2),
-                State::Stable | State::Wanted | State::Unstable => {
+                State::Stable | State::Pending | State::Unstable => {
                     self.sent = Some(seq);
                     FIRST_TIMER
                 }
@@ -335,7 +335,7 @@ impl Negotiation {
             if entry.mandatory {
                 options.list.push(DccpOption::Mandatory);
             }
-            let change = option(entry.side.change(), entry.feature, entry.wish.clone());
+            let change = option(entry.side.change(), entry.feature, entry.preferred.clone());
             options.list.push(change);
         }
         if kind.ack().is_some() {
@@ -397,7 +397,7 @@ impl Entry {
         match self.state {
             State::Stable => false,
             State::Changing { again, .. } => again <= now,
-            State::Wanted | State::Unstable => true,
+            State::Pending | State::Unstable => true,
         }
     }
 
@@ -450,7 +450,7 @@ impl Entry {
     /// The Confirm of a Change with that list, and whether the lists have a value in common. Without
     /// one the value stays as it is (6.3.1); Multipath Capable has none then (RFC 9897 3.1).
     fn reconcile_change(&mut self, role: Role, theirs: &[u8]) -> Option<(Vec<u8>, bool)> {
-        let chosen = reconcile(role, &self.wish, theirs);
+        let chosen = reconcile(role, &self.preferred, theirs);
         if let Some(chosen) = chosen {
             self.value = u64::from(chosen);
             self.agreed = true;
@@ -458,7 +458,7 @@ impl Entry {
             return None;
         }
         let mut confirm = vec![self.value as u8];
-        confirm.extend(&self.wish);
+        confirm.extend(&self.preferred);
         Some((confirm, chosen.is_some()))
     }
 
@@ -474,10 +474,10 @@ impl Entry {
             (_, []) if required => return Err(wrong),
             (_, []) => {}
             (Rule::ServerPriority, [chosen, theirs @ ..]) => {
-                let expected = if theirs.is_empty() && self.wish.contains(chosen) {
+                let expected = if theirs.is_empty() && self.preferred.contains(chosen) {
                     Some(*chosen)
                 } else {
-                    reconcile(role, &self.wish, theirs)
+                    reconcile(role, &self.preferred, theirs)
                 };
                 match expected {
                     Some(expected) if expected == *chosen => {
@@ -489,7 +489,7 @@ impl Entry {
                 }
             }
             (Rule::NonNegotiable { .. }, stated) => {
-                if stated != self.wish {
+                if stated != self.preferred {
                     return Err(wrong);
                 }
                 self.value = number(stated);

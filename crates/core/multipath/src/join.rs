@@ -8,7 +8,7 @@
 //!   Ack, MP_HMAC(A)                          ->  checks HMAC(A), takes RA out of use
 //! ```
 //!
-//! A nonce of a client joins once: after that a Request with it is refused ([`NonceGuard`]), and an
+//! A nonce of a client joins once: after that a Request with it is rejected ([`NonceGuard`]), and an
 //! Ack finds no half-open join. The server's nonce is new for every Response, so that an HMAC that was
 //! seen before is wrong for the next one.
 
@@ -17,7 +17,7 @@ use crate::packet::{AddressId, ConnectionId, DccpOption, Hmac, MpOption, Options
 use std::collections::{BTreeMap, VecDeque};
 use units::{Duration, Instant};
 
-/// Why a join is refused; the path is closed (RFC 9897 3.6).
+/// Why a join is rejected; the path is closed (RFC 9897 3.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoinError {
@@ -27,7 +27,7 @@ pub enum JoinError {
     /// It names another connection.
     #[error("its MP_JOIN names connection {given:#010x}, this one is {own:#010x}")]
     WrongConnection {
-        /// What it says.
+        /// The connection that it names.
         given: u32,
         /// This end's number of the connection.
         own: u32,
@@ -46,7 +46,7 @@ pub enum JoinError {
     },
 }
 
-/// What an `MP_JOIN` says.
+/// The content of an `MP_JOIN`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JoinOffer {
     /// The address that its sender joins from.
@@ -74,7 +74,7 @@ impl JoinOffer {
         })
     }
 
-    /// The `MP_JOIN` that says it.
+    /// The `MP_JOIN` with this content.
     pub const fn option(self) -> DccpOption {
         DccpOption::Multipath(MpOption::Join {
             address: self.address,
@@ -84,7 +84,7 @@ impl JoinOffer {
     }
 }
 
-/// A join that a client has asked for.
+/// A join that a client has requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientJoin {
     /// The client's nonce (RA), new for every join.
@@ -99,7 +99,7 @@ impl ClientJoin {
     ///
     /// # Errors
     ///
-    /// [`JoinError`] if the Response does not prove that the server knows the keys.
+    /// [`JoinError`] if the Response does not prove that the server has the keys.
     pub fn on_response(
         &self,
         keys: &SessionKeys,
@@ -163,7 +163,7 @@ impl ServerJoin {
     ///
     /// # Errors
     ///
-    /// [`JoinError`] if it does not prove that the client knows the keys.
+    /// [`JoinError`] if it does not prove that the client has the keys.
     pub fn on_ack(&self, keys: &SessionKeys, options: &Options) -> Result<(), JoinError> {
         let hmac = hmac_among(options).ok_or(JoinError::NoHmac)?;
         if keys.is_join(hmac, self.server_nonce, self.client_nonce) {
@@ -201,7 +201,7 @@ pub struct NonceGuard {
 }
 
 impl NonceGuard {
-    /// Nonces that are remembered; older ones are safe by the server's new nonce alone.
+    /// Nonces that are kept; older ones are safe by the server's new nonce alone.
     pub const CAPACITY: usize = 64;
 
     /// None is used.
@@ -212,7 +212,7 @@ impl NonceGuard {
         }
     }
 
-    /// To be asked before a Request is answered.
+    /// To be called before a Request is answered.
     ///
     /// # Errors
     ///
@@ -233,7 +233,7 @@ impl NonceGuard {
         self.used.push_back(nonce);
     }
 
-    /// Joins that were refused.
+    /// Joins that were rejected.
     pub const fn refused(&self) -> u64 {
         self.refused
     }
@@ -259,7 +259,7 @@ pub struct HalfOpenCounts {
 }
 
 /// Handshakes that are not finished: never more than so many, none longer than so long. When it is
-/// full the oldest goes, so that a flood costs those who are slowest, and never memory.
+/// full the oldest goes, so that a flood costs the slowest handshakes, and never memory.
 #[derive(Clone, Debug)]
 pub struct HalfOpen<K, V> {
     capacity: usize,
@@ -326,7 +326,7 @@ impl<K: Ord + Clone, V> HalfOpen<K, V> {
         Some(value)
     }
 
-    /// Forgets those whose time is over.
+    /// Removes those whose time is over.
     pub fn expire(&mut self, now: Instant) {
         while self.ages.front().is_some_and(|(.., end)| *end <= now) {
             self.pop_oldest();
@@ -401,13 +401,13 @@ mod tests {
         let response = server().response(&server_keys, AddressId(0), CLIENT.connection);
         let (address, proof) = CLIENT
             .on_response(&client_keys, &options(response.to_vec()))
-            .expect("the server knows the keys");
+            .expect("the server has the keys");
         assert_eq!(address, AddressId(0));
         assert_eq!(server().on_ack(&server_keys, &options(vec![proof])), Ok(()));
     }
 
     #[test]
-    fn a_join_without_proof_says_what_is_missing() {
+    fn the_error_of_a_join_without_proof_names_what_is_missing() {
         let (client_keys, server_keys) = keys();
         let [join, hmac] = server().response(&server_keys, AddressId(0), CLIENT.connection);
         let on_response = |list| CLIENT.on_response(&client_keys, &options(list));
@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn a_half_open_table_forgets_the_oldest_and_the_late() {
+    fn a_half_open_table_evicts_the_oldest_and_expires_the_late() {
         let mut table = HalfOpen::new(2, Duration::from_millis(100));
         assert_eq!(table.insert(at(0), "a", 1), None);
         assert_eq!(table.insert(at(10), "b", 2), None);

@@ -18,12 +18,12 @@
 //! | [`reorder`] | putting packets in order again | Pieska et al. 2024 |
 //! | [`scheduler`] | which path a packet takes | Pieska et al. 2024 |
 //! | [`seq`] | sequence numbers of 48 bits | RFC 4340 section 3.1 |
-//! | [`signal`] | addresses and priorities, told until confirmed | RFC 9897 sections 3.2.1, 3.2.8 to 3.2.10 |
+//! | [`signal`] | addresses and priorities, repeated until confirmed | RFC 9897 sections 3.2.1, 3.2.8 to 3.2.10 |
 //! | [`server`] | many connections at one server | RFC 6773 section 3.3 |
 //! | [`tunnel`] | one end of a connection: all of it together | RFC 9897 |
 //!
 //! A payload is any `P:` [`Payload`]: an IP packet's bytes in the daemon, a packet of the simulator
-//! there. Time and randomness are arguments; nothing here knows a socket.
+//! there. Time and randomness are arguments; nothing here has a socket.
 //!
 //! What this crate is *not*: it encrypts nothing (MP-DCCP authenticates joins only), it opens no
 //! socket or device, and it does not look into payloads.
@@ -56,9 +56,9 @@ pub trait Payload: Clone {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// What its IP header says of ECN.
+    /// The ECN codepoint of its IP header.
     fn ecn(&self) -> Ecn;
-    /// Sets congestion experienced in its IP header; asked only of packets that are ECT(0) or ECT(1).
+    /// Sets congestion experienced in its IP header; called only for packets that are ECT(0) or ECT(1).
     fn mark(&mut self);
 }
 

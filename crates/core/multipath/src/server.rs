@@ -4,18 +4,18 @@
 //!   datagram from an address -> flow known? -> its tunnel and path
 //!                               Request with MP_KEY  -> a new tunnel
 //!                               Request with MP_JOIN -> a further path of the tunnel that it names
-//!                               valid for a path of the same ports -> asked (Sync): its address changed
+//!                               valid for a path of the same ports -> sent a Sync: its address changed
 //!                               anything else -> Reset
 //! ```
 //!
-//! A flow is told by the six fields of RFC 6773 3.3: the addresses and UDP ports, and DCCP's ports.
+//! A flow is identified by the six fields of RFC 6773 3.3: the addresses and UDP ports, and DCCP's ports.
 //!
 //! State of handshakes is bounded: of more than [`ServerConfig::half_open`] connections that are not
-//! established the oldest is forgotten, and Resets to strangers are limited in rate.
+//! established the oldest is removed, and Resets to strangers are limited in rate.
 //!
-//! **Changed addresses** (a NAT that forgot, a roaming client): a packet from an unknown address that is
-//! valid for a path (RFC 4340 7.5) makes the server ask there, by a Sync; the path moves once the answer
-//! acknowledges just that Sync. Whoever cannot read the path's packets would have to guess 48 bits.
+//! **Changed addresses** (a NAT whose mapping expired, a roaming client): a packet from an unknown address that is
+//! valid for a path (RFC 4340 7.5) makes the server send a Sync there; the path moves once the answer
+//! acknowledges just that Sync. An attacker off the path would have to guess 48 bits.
 
 use crate::auth::{PreSharedKey, Secrets};
 use crate::join::{HalfOpen, JoinOffer};
@@ -59,11 +59,11 @@ pub struct ServerConfig {
     pub scheduler: String,
     /// Of every path; the client's priority counts unless this is lower.
     pub path: PathConfig,
-    /// Pre-shared keys of clients; with none, anybody is accepted.
+    /// Pre-shared keys of clients; with none, every client is accepted.
     pub shared: Vec<PreSharedKey>,
     /// Connections at most.
     pub connections: usize,
-    /// Of those, ones whose handshake is not over.
+    /// Limit of those whose handshake is not over.
     pub half_open: usize,
 }
 
@@ -74,10 +74,10 @@ pub struct ServerCounters {
     pub accepted: u64,
     /// Paths that joined.
     pub joined: u64,
-    /// Requests refused.
+    /// Requests rejected.
     pub refused: u64,
-    /// Connections forgotten before they were established.
-    pub forgotten: u64,
+    /// Connections removed before they were established.
+    pub expired: u64,
     /// Packets of no connection.
     pub strangers: u64,
     /// Paths that moved to another address.
@@ -109,7 +109,7 @@ struct Connection<P> {
     flows: Vec<Option<FlowKey>>,
 }
 
-/// An address that is being asked whether a path has moved there.
+/// An address that was sent a Sync, to confirm that a path has moved there.
 struct Move {
     connection: ConnectionKey,
     path: PathId,
@@ -150,13 +150,13 @@ pub struct ServerTransmit<P> {
     pub packet: Packet,
     /// What it carries.
     pub payload: Option<P>,
-    /// What its IP header says of ECN.
+    /// The ECN codepoint of its IP header.
     pub ecn: Ecn,
 }
 
 impl<P: Payload> Server<P> {
     /// A server without connections. The seed makes its keys: live it must come from a source that
-    /// nobody can guess.
+    /// is unpredictable.
     ///
     /// # Errors
     /// [`UnknownScheduler`].
@@ -216,11 +216,11 @@ impl<P: Payload> Server<P> {
 
     /// A path whose packets come from there, if there is one.
     pub fn path_of(&self, flow: Flow) -> Option<(ConnectionKey, PathId)> {
-        let least = FlowKey {
+        let lowest = FlowKey {
             flow,
             ports: (0, 0),
         };
-        let (key, &of) = self.flows.range(least..).next()?;
+        let (key, &of) = self.flows.range(lowest..).next()?;
         (key.flow == flow).then_some(of)
     }
 
@@ -298,7 +298,7 @@ impl<P: Payload> Server<P> {
         from: FlowKey,
         packet: &Packet,
     ) -> Result<(ConnectionKey, PathId), Refusal> {
-        self.forget_half_open(now);
+        self.expire_half_open(now);
         if self.connections.len() >= self.config.connections {
             return Err(Refusal::TooManyConnections);
         }
@@ -322,7 +322,7 @@ impl<P: Payload> Server<P> {
         };
         self.connections.insert(key, connection);
         if let Some((oldest, ())) = self.half_open.insert(now, key, ()) {
-            self.counters.forgotten += 1;
+            self.counters.expired += 1;
             self.remove(oldest);
         }
         Ok((key, PathId(0)))
@@ -363,12 +363,13 @@ impl<P: Payload> Server<P> {
             self.counters.strangers += 1;
             return self.reset(now, key.flow, packet, Refusal::NotARequest);
         };
-        let is_asked = self.moves.iter().any(|asked| asked.to == key);
-        if is_asked || !self.may_answer(now) {
+        let is_pending = self.moves.iter().any(|pending| pending.to == key);
+        if is_pending || !self.may_answer(now) {
             return;
         }
         let state = self.connections.get_mut(&connection);
-        if let Some(sync) = state.and_then(|state| state.tunnel.ask(now, path, packet.seq)) {
+        if let Some(sync) = state.and_then(|state| state.tunnel.sync_packet(now, path, packet.seq))
+        {
             if self.moves.len() == MAX_MOVES {
                 self.moves.pop_front();
             }
@@ -382,32 +383,32 @@ impl<P: Payload> Server<P> {
         }
     }
 
-    /// The answer to a question that was asked there.
+    /// The answer to a Sync that was sent there.
     fn has_moved(&mut self, now: Instant, key: FlowKey, packet: &Packet) -> bool {
         let Kind::SyncAck { ack } = packet.kind else {
             return false;
         };
-        let asked = self
+        let pending = self
             .moves
             .iter()
-            .position(|asked| asked.to == key && asked.sync == ack);
-        let Some(asked) = asked.and_then(|index| self.moves.remove(index)) else {
+            .position(|pending| pending.to == key && pending.sync == ack);
+        let Some(pending) = pending.and_then(|index| self.moves.remove(index)) else {
             return false;
         };
-        let Some(state) = self.connections.get_mut(&asked.connection) else {
+        let Some(state) = self.connections.get_mut(&pending.connection) else {
             return false;
         };
-        if !state.tunnel.is_valid(asked.path, packet) {
+        if !state.tunnel.is_valid(pending.path, packet) {
             return false;
         }
-        if let Some(old) = state.flows[usize::from(asked.path.0)].replace(key) {
+        if let Some(old) = state.flows[usize::from(pending.path.0)].replace(key) {
             self.flows.remove(&old);
         }
-        self.flows.insert(key, (asked.connection, asked.path));
+        self.flows.insert(key, (pending.connection, pending.path));
         self.counters.moved += 1;
         state
             .tunnel
-            .receive(now, asked.path, packet, None, Ecn::NotEct);
+            .receive(now, pending.path, packet, None, Ecn::NotEct);
         true
     }
 
@@ -419,7 +420,7 @@ impl<P: Payload> Server<P> {
         }
     }
 
-    /// Answers to strangers are limited, so that nobody can have a flood sent elsewhere.
+    /// Answers to strangers are limited, so that no attacker can have a flood sent elsewhere.
     fn may_answer(&mut self, now: Instant) -> bool {
         let due = now.saturating_since(self.resets_since).as_nanos() / RESET_INTERVAL.as_nanos();
         if due > 0 {
@@ -448,7 +449,7 @@ impl<P: Payload> Server<P> {
             }
             self.events.push_back((key, event));
         }
-        // what the path still has to say (a Reset) leaves first: see poll_transmit
+        // what the path still has to send (a Reset) leaves first: see poll_transmit
         for path in closed {
             if let Some(Some(flow)) = state.flows.get(usize::from(path.0)) {
                 self.flows.remove(flow);
@@ -456,7 +457,7 @@ impl<P: Payload> Server<P> {
         }
     }
 
-    fn forget_half_open(&mut self, now: Instant) {
+    fn expire_half_open(&mut self, now: Instant) {
         let before = self.half_open.len();
         self.half_open.expire(now);
         if self.half_open.len() < before {
@@ -467,18 +468,18 @@ impl<P: Payload> Server<P> {
                 .filter(|(key, state)| !state.is_established && half_open.get(now, key).is_none())
                 .map(|(&key, _)| key)
                 .collect();
-            self.counters.forgotten += over.len() as u64;
+            self.counters.expired += over.len() as u64;
             over.into_iter().for_each(|key| self.remove(key));
         }
     }
 
-    /// Forgets a connection at once.
+    /// Removes a connection without a farewell.
     pub fn remove(&mut self, key: ConnectionKey) {
         if let Some(state) = self.connections.remove(&key) {
             for flow in state.flows.iter().flatten() {
                 self.flows.remove(flow);
             }
-            self.moves.retain(|asked| asked.connection != key);
+            self.moves.retain(|pending| pending.connection != key);
         }
     }
 
@@ -537,7 +538,7 @@ impl<P: Payload> Server<P> {
         self.events.pop_front()
     }
 
-    /// When [`Self::on_deadline`] wants to be called although nothing arrives.
+    /// When [`Self::on_deadline`] is to be called although nothing arrives.
     pub fn next_deadline(&mut self, now: Instant) -> Option<Instant> {
         let states = self.connections.values_mut();
         let tunnels = states
@@ -558,7 +559,7 @@ impl<P: Payload> Server<P> {
             }
             self.after(now, key);
         }
-        self.forget_half_open(now);
+        self.expire_half_open(now);
     }
 
     /// A connection's end of the tunnel.

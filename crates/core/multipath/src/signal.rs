@@ -1,4 +1,4 @@
-//! What one end tells the other of its addresses and its paths' priorities, so that it arrives
+//! What one end signals to the other about its addresses and its paths' priorities, reliably
 //! (RFC 9897 sections 3.2.1 and 3.2.8 to 3.2.10).
 //!
 //! ```text
@@ -15,7 +15,7 @@
 //! counts it as arrived, with nothing to deliver.
 //!
 //! *Deviations*: outdated signals are not confirmed (the RFC allows both); a signal whose address id
-//! is taken by another address, and one whose nonce was used before, are refused. `MP_CLOSE` is no
+//! is taken by another address, and one whose nonce was used before, are rejected. `MP_CLOSE` is no
 //! signal of this kind: the Close that carries it is sent again until a Reset answers it.
 
 mod inbox;
@@ -30,7 +30,7 @@ use crate::PathId;
 use crate::packet::{AddressId, MpOption, PathPriority};
 use core::net::IpAddr;
 
-/// Something that one end tells the other, and has confirmed.
+/// Something that one end signals to the other, and has confirmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// A further address, at which the sender takes joins.
@@ -39,7 +39,7 @@ pub enum Signal {
         id: AddressId,
         /// The address.
         address: IpAddr,
-        /// Its port, if not that of the path on which this is said.
+        /// Its port, if not that of the path on which this is signalled.
         port: Option<u16>,
     },
     /// An address is gone, and the paths that use it with it.
@@ -47,7 +47,7 @@ pub enum Signal {
         /// Its number.
         id: AddressId,
     },
-    /// How the sender wants a path to be used; said on that path.
+    /// How the sender prefers a path to be used; sent on that path.
     Priority {
         /// The path, by this end's number.
         path: PathId,

@@ -5,7 +5,7 @@
 //! drop-tail in the same run. A word selects lines by name.
 //!
 //! A packet is 40 bytes of memory; copying it in and out is in the time, of drop-tail as of all others.
-//! 100 ns pass for each packet, so that the queue stands at 1 ms and nobody is told of congestion; and
+//! 100 ns pass for each packet, so that the queue stands at 1 ms and no congestion is signalled; and
 //! 1 us, so that it stands at 10 ms, and CoDel drops and marks more and more packets of flows that do
 //! not listen. The time is the best of five rounds; the rounds of all cases take turns.
 #![expect(
@@ -102,7 +102,7 @@ fn packets() -> Vec<BenchPacket> {
 struct Case {
     name: String,
     queue: Queue<BenchPacket>,
-    /// Asked for room for every packet.
+    /// [`Queue::room`] is called for every packet.
     is_limited: bool,
     /// Flows of the arrivals, again and again.
     flows: Vec<u16>,

@@ -57,7 +57,7 @@ pub struct ClassesConfig {
 impl ClassesConfig {
     /// # Errors
     /// No classes or more than 64, a QFI out of range or in two classes, a weight of zero or above 1000, classes within
-    /// a class, and what its disciplines refuse.
+    /// a class, and what its disciplines reject.
     pub fn check(&self) -> Result<(), ConfigError> {
         if self.classes.is_empty() {
             return Err(ConfigError::NoClasses);
@@ -354,17 +354,17 @@ mod tests {
 
     #[test]
     fn what_cannot_work_is_refused() {
-        let refused = |set: Vec<ClassConfig>| {
+        let rejected = |set: Vec<ClassConfig>| {
             let built = classes(ClassScheduler::Weighted, set, Capacity::Unlimited);
             built.map(drop).unwrap_err().to_string()
         };
         assert_eq!(
-            refused(vec![]),
+            rejected(vec![]),
             "the queue has no classes, expected at least one"
         );
-        assert!(refused(vec![class(&[1], 1), class(&[2, 1], 1)]).starts_with("QFI 1 is in two"));
-        assert!(refused(vec![class(&[64], 1)]).contains("64, expected 0 to 63"));
-        assert!(refused(vec![class(&[1], 0)]).contains("1 to 1000"));
+        assert!(rejected(vec![class(&[1], 1), class(&[2, 1], 1)]).starts_with("QFI 1 is in two"));
+        assert!(rejected(vec![class(&[64], 1)]).contains("64, expected 0 to 63"));
+        assert!(rejected(vec![class(&[1], 0)]).contains("1 to 1000"));
         let inner = ClassesConfig {
             scheduler: ClassScheduler::Weighted,
             classes: vec![class(&[], 1)],
@@ -373,7 +373,7 @@ mod tests {
             discipline: Box::new(DisciplineConfig::Classes(inner)),
             ..class(&[], 1)
         };
-        assert!(refused(vec![nested]).contains("classes of its own"));
+        assert!(rejected(vec![nested]).contains("classes of its own"));
     }
 
     proptest! {

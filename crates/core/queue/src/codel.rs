@@ -5,13 +5,13 @@
 //! stands another after `interval / sqrt(count)`.
 //!
 //! *Deviations*
-//! - ECN (RFC 8289 section 4.1 leaves it open): a packet whose transport understands marks is marked
+//! - ECN (RFC 8289 section 4.1 leaves it open): an ECN-capable packet is marked
 //!   and sent instead of dropped; it counts as the drop does.
 //! - The head is looked at before it is taken, so that a packet that does not fit the budget is neither
-//!   taken nor judged. No packet is lost but the one that is meant.
+//!   taken nor examined. No packet is lost but the one that is meant.
 //! - A queue with a limit drops what does not fit on arrival (RFC 8289 has no limit).
 
-use crate::fifo::{Fifo, told_by_mark};
+use crate::fifo::{Fifo, try_mark};
 use crate::{Capacity, ConfigError, Dequeued, Occupancy, Packet, QueueManagement, error};
 use units::{Bytes, Duration, Instant};
 
@@ -33,7 +33,7 @@ pub struct CoDelConfig {
     pub interval: Duration,
     /// Nothing is dropped with no more than this waiting behind it: a full packet.
     pub mtu: Bytes,
-    /// Packets whose transport understands marks are marked instead of dropped.
+    /// ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
 }
 
@@ -126,9 +126,9 @@ impl DropLaw {
         now >= self.first_above
     }
 
-    /// Section 5.6, for one packet at the head: whether it tells of congestion.
+    /// Section 5.6, for one packet at the head: whether it is to signal congestion.
     #[inline]
-    pub(crate) fn tells_congestion(
+    pub(crate) fn signals_congestion(
         &mut self,
         config: &CoDelConfig,
         now: Instant,
@@ -170,10 +170,10 @@ impl DropLaw {
     }
 }
 
-/// The packets that CoDel judges, in order.
+/// The packets that CoDel manages, in order.
 pub(crate) trait Source<P> {
     fn front(&self) -> Option<&Dequeued<P>>;
-    /// Tells of congestion by a mark; false if the packet cannot carry one.
+    /// Signals congestion by a mark; false if the packet cannot carry one.
     fn mark_front(&mut self) -> bool;
     fn pop(&mut self) -> Option<Dequeued<P>>;
     fn bytes(&self) -> Bytes;
@@ -184,7 +184,7 @@ impl<P: Packet> Source<P> for Fifo<P> {
         self.front()
     }
     fn mark_front(&mut self) -> bool {
-        self.front_mut().is_some_and(told_by_mark)
+        self.front_mut().is_some_and(try_mark)
     }
     fn pop(&mut self) -> Option<Dequeued<P>> {
         self.pop()
@@ -215,7 +215,7 @@ pub(crate) fn dequeue<P: Packet>(
         }
         let sojourn = now.saturating_since(head.enqueued_at);
         let behind = source.bytes().saturating_sub(bytes);
-        let is_congested = law.tells_congestion(config, now, sojourn, behind);
+        let is_congested = law.signals_congestion(config, now, sojourn, behind);
         // marked where it is: a packet is copied once, on its way out
         let is_sent = !is_congested || (config.ecn && source.mark_front());
         if is_sent {
@@ -381,28 +381,28 @@ mod tests {
         let (long, short) = (Duration::from_millis(50), Duration::from_millis(1));
         let plenty = Bytes::new(100_000);
         let mut now = at_us(0);
-        let mut tell = |now, sojourn| law.tells_congestion(&config, now, sojourn, plenty);
+        let mut signals = |now, sojourn| law.signals_congestion(&config, now, sojourn, plenty);
         let mut drops = 0;
         while drops < 10 {
-            drops += u32::from(tell(now, long));
+            drops += u32::from(signals(now, long));
             now += Duration::from_millis(1);
         }
-        assert!(!tell(now, short));
-        while !tell(now, long) {
+        assert!(!signals(now, short));
+        while !signals(now, long) {
             now += Duration::from_millis(1);
         }
         assert_eq!(law.count, 9);
         assert_eq!(law.drop_next, control_law(now, INTERVAL, 9));
-        // and forgotten after 16 intervals
+        // and reset after 16 intervals
         law.on_empty();
         let later = now + INTERVAL * 20;
-        assert!(!law.tells_congestion(&config, later, long, plenty));
-        assert!(law.tells_congestion(&config, later + INTERVAL, long, plenty));
+        assert!(!law.signals_congestion(&config, later, long, plenty));
+        assert!(law.signals_congestion(&config, later + INTERVAL, long, plenty));
         assert_eq!(law.count, 1);
     }
 
     #[test]
-    fn what_does_not_fit_stays_and_is_not_judged() {
+    fn a_head_that_does_not_fit_stays_and_is_not_examined() {
         let mut codel = CoDel::new(CoDelConfig::default(), Capacity::Unlimited).unwrap();
         for _ in 0..10 {
             codel.enqueue(at_us(0), TestPacket::new(1500)).unwrap();

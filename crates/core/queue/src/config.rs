@@ -29,7 +29,7 @@ pub enum DisciplineConfig {
     LateBinding(LateBindingConfig),
     /// The UPF's queue above late binding.
     Paced(PacedConfig),
-    /// One that the caller brings along.
+    /// One that the caller supplies.
     Custom(CustomConfig),
 }
 
@@ -38,7 +38,7 @@ impl DisciplineConfig {
     /// A value that the algorithm cannot work with.
     pub fn check(&self) -> Result<(), ConfigError> {
         match self {
-            // whether somebody knows the name is seen as it is built
+            // whether the name is known is checked as it is built
             Self::DropTail | Self::Custom(_) => Ok(()),
             Self::CoDel(config) => config.check(),
             Self::FqCoDel(config) => config.check(),

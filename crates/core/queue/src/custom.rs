@@ -1,4 +1,5 @@
-//! A discipline that the caller brings along: bands of packets, each first in, first out, with a judge.
+//! A discipline that the caller supplies: bands of packets, each first in, first out, with a
+//! [`CustomDiscipline`] that decides.
 //!
 //! ```text
 //!                                     +-> band 0 -+
@@ -6,20 +7,20 @@
 //!               accept, mark, drop    +-> ...    -+        accept, mark, drop
 //! ```
 //!
-//! The judge sees what is known of a packet ([`Case`]), the queue keeps the packets: whatever a judge
-//! answers, none is lost, sent twice or overtaken in its band. Drop-tail, RED, BLUE, PIE (at arrival) and
+//! The discipline sees the attributes of a packet ([`PacketView`]), the queue keeps the packets: whatever
+//! it returns, none is lost, sent twice or overtaken in its band. Drop-tail, RED, BLUE, PIE (at arrival) and
 //! CoDel (at departure) need one band; priorities and fair queueing one for each class or flow.
 
-use crate::fifo::{Fifo, told_by_mark};
+use crate::fifo::{Fifo, try_mark};
 use crate::{Capacity, ConfigError, Dequeued, Ecn, Occupancy, Packet, QueueManagement, Slot};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use units::{Bytes, Duration, Instant};
 
-/// A packet that is to be judged.
+/// A packet as a custom discipline sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Case {
+pub struct PacketView {
     /// The time.
     pub now: Instant,
     /// Bytes of the packet in the queue.
@@ -28,44 +29,43 @@ pub struct Case {
     pub flow: u64,
     /// Its QoS flow identifier, 0 to 63.
     pub qfi: u8,
-    /// What it says of ECN.
+    /// Its ECN codepoint.
     pub ecn: Ecn,
     /// How long it has waited; zero on arrival.
     pub sojourn: Duration,
     /// What waits beside it: on arrival all, on departure what is behind it in its band.
     pub others: Occupancy,
-    /// Whether it fits beside the others. On arrival, what does not fit is dropped whatever the judge
-    /// says; on departure always true.
+    /// Whether it fits beside the others. On arrival, what does not fit is dropped whatever the
+    /// verdict; on departure always true.
     pub has_room: bool,
 }
 
-/// What becomes of a packet.
+/// What is done with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It goes on as it is.
     Accept,
-    /// It tells its transport of congestion: marked and kept if it understands marks (or is marked
-    /// already), else dropped.
+    /// It signals congestion: marked and kept if it is ECN-capable (or is marked already), else dropped.
     Mark,
     /// It is dropped.
     Drop,
 }
 
 /// Decides about the packets of one queue.
-pub trait Judge: Send {
-    /// A packet comes.
-    fn on_arrival(&mut self, case: &Case) -> Verdict;
+pub trait CustomDiscipline: Send {
+    /// A packet arrives.
+    fn on_arrival(&mut self, packet: &PacketView) -> Verdict;
     /// In which band a packet waits that has been accepted: any number.
-    fn band(&mut self, _case: &Case) -> u64 {
+    fn band(&mut self, _packet: &PacketView) -> u64 {
         0
     }
-    /// From which band the next packet comes; asked where packets wait in several. It stays the turn of
+    /// From which band the next packet comes; called where packets wait in several. It stays the turn of
     /// a band until its packet has left or has been dropped. A number that is not among them is the first.
     fn choose(&mut self, _now: Instant, bands: &[Band]) -> u64 {
         bands.first().map_or(0, |band| band.number)
     }
-    /// The packet at the head may leave: after a drop the next one is judged at once.
-    fn on_departure(&mut self, _case: &Case) -> Verdict {
+    /// The packet at the head may leave: after a drop the next one follows at once.
+    fn on_departure(&mut self, _packet: &PacketView) -> Verdict {
         Verdict::Accept
     }
     /// A slot has been served below; never of a wired link.
@@ -75,64 +75,65 @@ pub trait Judge: Send {
 /// Packets that wait in one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Band {
-    /// Its number, as [`Judge::band`] gave it. Bands are shown in ascending order.
+    /// Its number, as [`CustomDiscipline::band`] gave it. Bands are shown in ascending order.
     pub number: u64,
     /// Its first packet.
-    pub head: Case,
+    pub head: PacketView,
 }
 
-/// The queue that a judge is made for.
+/// The queue that a discipline is built for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Docket {
+pub struct QueueParameters {
     /// What it may hold.
     pub capacity: Capacity,
     /// For random decisions: of this queue and run alone.
     pub seed: u64,
 }
 
-/// Makes judges by name.
-pub trait Judges: Send + Sync {
-    /// A new judge of that name; none if it is not known.
-    fn judge(&self, name: &str, docket: Docket) -> Option<Box<dyn Judge>>;
+/// Builds custom disciplines by name.
+pub trait DisciplineFactory: Send + Sync {
+    /// A new discipline of that name; none if the name is unknown.
+    fn build(&self, name: &str, queue: QueueParameters) -> Option<Box<dyn CustomDiscipline>>;
 }
 
 /// A discipline of the caller's, by its name: equal to any other of the same name.
 #[derive(Clone)]
 pub struct CustomConfig {
     name: String,
-    /// Who makes its judges; none while nobody has been found.
-    judges: Option<Arc<dyn Judges>>,
+    /// What builds it; none until [`Self::set_factory`].
+    factory: Option<Arc<dyn DisciplineFactory>>,
 }
 
 impl CustomConfig {
-    /// Of that name. It can be built once [`Self::judged_by`] somebody.
+    /// Of that name. It can be built after [`Self::set_factory`].
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
-            judges: None,
+            factory: None,
         }
     }
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
-    /// From now on its queues have judges of these.
-    pub fn judged_by(&mut self, judges: &Arc<dyn Judges>) {
-        self.judges = Some(Arc::clone(judges));
+    /// From now on this builds the disciplines of its queues.
+    pub fn set_factory(&mut self, factory: &Arc<dyn DisciplineFactory>) {
+        self.factory = Some(Arc::clone(factory));
     }
-    /// An empty queue. `seed` is what its judge may draw from.
+    /// An empty queue. `seed` is for its discipline's random decisions.
     ///
     /// # Errors
-    /// A capacity of zero, or a name that nobody knows.
+    /// A capacity of zero, or a name that the factory does not have.
     pub fn build<P: Packet>(
         &self,
         capacity: Capacity,
         seed: u64,
     ) -> Result<Custom<P>, ConfigError> {
         capacity.check()?;
-        let judges = self.judges.as_ref();
-        let judge = judges.and_then(|judges| judges.judge(&self.name, Docket { capacity, seed }));
-        let Some(judge) = judge else {
+        let factory = self.factory.as_ref();
+        let parameters = QueueParameters { capacity, seed };
+        let discipline = factory.and_then(|factory| factory.build(&self.name, parameters));
+        let Some(discipline) = discipline else {
             return Err(ConfigError::UnknownDiscipline {
                 name: self.name.clone(),
             });
@@ -142,7 +143,7 @@ impl CustomConfig {
             bands: BTreeMap::new(),
             held: Occupancy::default(),
             turn: None,
-            judge,
+            discipline,
         })
     }
 }
@@ -161,7 +162,7 @@ impl PartialEq for CustomConfig {
 
 impl Eq for CustomConfig {}
 
-/// One queue with a judge.
+/// One queue with a custom discipline.
 pub struct Custom<P> {
     capacity: Capacity,
     /// None of them is empty.
@@ -170,20 +171,20 @@ pub struct Custom<P> {
     held: Occupancy,
     /// The band that has been chosen, if its packet has not left yet.
     turn: Option<u64>,
-    judge: Box<dyn Judge>,
+    discipline: Box<dyn CustomDiscipline>,
 }
 
 impl<P: fmt::Debug> fmt::Debug for Custom<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Own")
+        f.debug_struct("Custom")
             .field("capacity", &self.capacity)
             .field("bands", &self.bands)
             .finish_non_exhaustive()
     }
 }
 
-fn case<P: Packet>(now: Instant, packet: &P, sojourn: Duration, others: Occupancy) -> Case {
-    Case {
+fn view<P: Packet>(now: Instant, packet: &P, sojourn: Duration, others: Occupancy) -> PacketView {
+    PacketView {
         now,
         bytes: packet.bytes(),
         flow: packet.flow(),
@@ -195,8 +196,8 @@ fn case<P: Packet>(now: Instant, packet: &P, sojourn: Duration, others: Occupanc
     }
 }
 
-/// The first packet of a band, as a judge sees it.
-fn head<P: Packet>(now: Instant, packets: &Fifo<P>) -> Option<Case> {
+/// The first packet of a band, as the discipline sees it.
+fn head<P: Packet>(now: Instant, packets: &Fifo<P>) -> Option<PacketView> {
     let first = packets.front()?;
     let held = packets.occupancy();
     let others = Occupancy {
@@ -204,11 +205,11 @@ fn head<P: Packet>(now: Instant, packets: &Fifo<P>) -> Option<Case> {
         bytes: held.bytes - first.packet.bytes(),
     };
     let sojourn = now.saturating_since(first.enqueued_at);
-    Some(case(now, &first.packet, sojourn, others))
+    Some(view(now, &first.packet, sojourn, others))
 }
 
 impl<P: Packet> Custom<P> {
-    /// Whose turn it is; none if nothing waits.
+    /// The band whose turn it is; none if nothing waits.
     fn next_band(&mut self, now: Instant) -> Option<u64> {
         let first = *self.bands.first_key_value()?.0;
         if self.bands.len() == 1 {
@@ -222,7 +223,7 @@ impl<P: Packet> Custom<P> {
                     Some(Band { number, head })
                 })
                 .collect();
-            self.turn = Some(self.judge.choose(now, &bands));
+            self.turn = Some(self.discipline.choose(now, &bands));
         }
         self.turn
             .filter(|turn| self.bands.contains_key(turn))
@@ -246,20 +247,20 @@ impl<P: Packet> Custom<P> {
 impl<P: Packet + Send> QueueManagement<P> for Custom<P> {
     fn enqueue(&mut self, now: Instant, mut packet: P) -> Result<(), P> {
         let has_room = self.capacity.admits(self.held, packet.bytes());
-        let case = Case {
+        let view = PacketView {
             has_room,
-            ..case(now, &packet, Duration::ZERO, self.held)
+            ..view(now, &packet, Duration::ZERO, self.held)
         };
-        let is_kept = match self.judge.on_arrival(&case) {
+        let is_kept = match self.discipline.on_arrival(&view) {
             _ if !has_room => false,
             Verdict::Accept => true,
-            Verdict::Mark => told_by_mark(&mut packet),
+            Verdict::Mark => try_mark(&mut packet),
             Verdict::Drop => false,
         };
         if !is_kept {
             return Err(packet);
         }
-        let number = self.judge.band(&case);
+        let number = self.discipline.band(&view);
         self.held.packets += 1;
         self.held.bytes += packet.bytes();
         let packets = self.bands.entry(number).or_insert_with(Fifo::new);
@@ -276,13 +277,13 @@ impl<P: Packet + Send> QueueManagement<P> for Custom<P> {
         loop {
             let number = self.next_band(now)?;
             let packets = self.bands.get_mut(&number)?;
-            let case = head(now, packets)?;
-            if case.bytes > budget {
+            let view = head(now, packets)?;
+            if view.bytes > budget {
                 return None;
             }
-            let is_sent = match self.judge.on_departure(&case) {
+            let is_sent = match self.discipline.on_departure(&view) {
                 Verdict::Accept => true,
-                Verdict::Mark => packets.front_mut().is_some_and(told_by_mark),
+                Verdict::Mark => packets.front_mut().is_some_and(try_mark),
                 Verdict::Drop => false,
             };
             let first = self.pop(number)?;
@@ -298,7 +299,7 @@ impl<P: Packet + Send> QueueManagement<P> for Custom<P> {
     }
 
     fn on_slot(&mut self, now: Instant, slot: Slot) {
-        self.judge.on_slot(now, slot);
+        self.discipline.on_slot(now, slot);
     }
 }
 
@@ -311,35 +312,35 @@ mod tests {
     use std::sync::Mutex;
     use units::{Packets, Streams};
 
-    /// Answers what it is told to, in turn, and keeps what it was asked. Flows are bands.
+    /// Returns the verdicts of a list, in turn, and records the packets it was given. Flows are bands.
     #[derive(Clone, Default)]
     struct Script {
         verdicts: Vec<Verdict>,
         /// What it chooses next.
         turns: Arc<Mutex<Vec<u64>>>,
-        asked: Arc<Mutex<Vec<Case>>>,
+        seen: Arc<Mutex<Vec<PacketView>>>,
     }
 
     impl Script {
-        fn next(&self, case: &Case) -> Verdict {
-            let mut asked = self.asked.lock().unwrap();
-            asked.push(*case);
-            match self.verdicts.get(asked.len() - 1) {
+        fn next(&self, packet: &PacketView) -> Verdict {
+            let mut seen = self.seen.lock().unwrap();
+            seen.push(*packet);
+            match self.verdicts.get(seen.len() - 1) {
                 Some(verdict) => *verdict,
                 None => Verdict::Accept,
             }
         }
     }
 
-    impl Judge for Script {
-        fn on_arrival(&mut self, case: &Case) -> Verdict {
-            self.next(case)
+    impl CustomDiscipline for Script {
+        fn on_arrival(&mut self, packet: &PacketView) -> Verdict {
+            self.next(packet)
         }
-        fn on_departure(&mut self, case: &Case) -> Verdict {
-            self.next(case)
+        fn on_departure(&mut self, packet: &PacketView) -> Verdict {
+            self.next(packet)
         }
-        fn band(&mut self, case: &Case) -> u64 {
-            case.flow
+        fn band(&mut self, packet: &PacketView) -> u64 {
+            packet.flow
         }
         fn choose(&mut self, _: Instant, bands: &[Band]) -> u64 {
             let numbers: Vec<u64> = bands.iter().map(|band| band.number).collect();
@@ -348,16 +349,16 @@ mod tests {
         }
     }
 
-    impl Judges for Script {
-        fn judge(&self, name: &str, _: Docket) -> Option<Box<dyn Judge>> {
-            (name == "script").then(|| Box::new(self.clone()) as Box<dyn Judge>)
+    impl DisciplineFactory for Script {
+        fn build(&self, name: &str, _: QueueParameters) -> Option<Box<dyn CustomDiscipline>> {
+            (name == "script").then(|| Box::new(self.clone()) as Box<dyn CustomDiscipline>)
         }
     }
 
     fn config(script: &Script) -> CustomConfig {
         let mut config = CustomConfig::new("script");
-        let judges: Arc<dyn Judges> = Arc::new(script.clone());
-        config.judged_by(&judges);
+        let factory: Arc<dyn DisciplineFactory> = Arc::new(script.clone());
+        config.set_factory(&factory);
         config
     }
 
@@ -366,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_judge_sees_the_packet_and_what_waits_beside_it() {
+    fn a_discipline_sees_the_packet_and_what_waits_beside_it() {
         let script = Script::default();
         let capacity = Capacity::Bytes(Bytes::new(2_500));
         let mut queue = config(&script).build(capacity, 1).unwrap();
@@ -374,22 +375,22 @@ mod tests {
         queue.enqueue(at_ms(1), packet).unwrap();
         let behind = TestPacket::new(1_000).with_flow(7);
         queue.enqueue(at_ms(2), behind).unwrap();
-        // accepted by the judge, but there is no room
+        // accepted by the discipline, but there is no room
         queue.enqueue(at_ms(3), TestPacket::new(1)).unwrap_err();
         queue
             .dequeue(at_ms(5), Bytes::MAX, &mut |_| panic!("dropped"))
             .unwrap();
-        let asked = script.asked.lock().unwrap();
+        let seen = script.seen.lock().unwrap();
         let held = |packets, bytes| Occupancy {
             packets,
             bytes: Bytes::new(bytes),
         };
-        let others: Vec<_> = asked.iter().map(|case| case.others).collect();
+        let others: Vec<_> = seen.iter().map(|view| view.others).collect();
         let expected = [held(0, 0), held(1, 1_500), held(2, 2_500), held(1, 1_000)];
         assert_eq!(others, expected);
-        let rooms: Vec<_> = asked.iter().map(|case| case.has_room).collect();
+        let rooms: Vec<_> = seen.iter().map(|view| view.has_room).collect();
         assert_eq!(rooms, [true, true, false, true]);
-        let last = asked[3];
+        let last = seen[3];
         assert_eq!(
             (last.now, last.sojourn),
             (at_ms(5), Duration::from_millis(4))
@@ -398,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_drops_what_understands_no_marks() {
+    fn a_mark_drops_packets_that_are_not_ecn_capable() {
         for (ecn, is_kept) in [(Ecn::NotEct, false), (Ecn::Ect1, true), (Ecn::Ce, true)] {
             let script = Script {
                 verdicts: vec![Verdict::Accept, Verdict::Mark, Verdict::Mark],
@@ -417,9 +418,9 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_nobody_knows_cannot_be_built() {
-        let mut unknown = CustomConfig::new("nobody");
-        let told = |config: &CustomConfig| {
+    fn an_unknown_name_cannot_be_built() {
+        let mut unknown = CustomConfig::new("none-such");
+        let error = |config: &CustomConfig| {
             let queue = QueueConfig {
                 discipline: DisciplineConfig::Custom(config.clone()),
                 ..QueueConfig::drop_tail(Capacity::Unlimited)
@@ -427,17 +428,17 @@ mod tests {
             let rng = Streams::new(1).stream("queue");
             queue.build::<TestPacket>(rng).unwrap_err().to_string()
         };
-        assert!(told(&unknown).contains("\"nobody\" is not known"));
-        let judges: Arc<dyn Judges> = Arc::new(Script::default());
-        unknown.judged_by(&judges);
-        assert!(told(&unknown).contains("\"nobody\" is not known"));
+        assert!(error(&unknown).contains("\"none-such\" is not known"));
+        let factory: Arc<dyn DisciplineFactory> = Arc::new(Script::default());
+        unknown.set_factory(&factory);
+        assert!(error(&unknown).contains("\"none-such\" is not known"));
         let none =
             config(&Script::default()).build::<TestPacket>(Capacity::Packets(Packets::ZERO), 1);
         assert_eq!(none.unwrap_err(), ConfigError::ZeroCapacity);
     }
 
     #[test]
-    fn the_judge_chooses_the_band_and_keeps_to_it_until_its_packet_has_left() {
+    fn a_chosen_band_keeps_its_turn_until_its_packet_has_left() {
         let script = Script {
             // from behind: 9 is no band, then band 5 twice
             turns: Arc::new(Mutex::new(vec![5, 5, 9])),
@@ -453,24 +454,24 @@ mod tests {
             next.map(|next| next.packet.bytes)
         };
         assert_eq!(next(1_000), Some(100), "no band is the first band");
-        assert_eq!(next(500), None, "nobody overtakes what does not fit");
+        assert_eq!(next(500), None, "no packet overtakes one that does not fit");
         assert_eq!(script.turns.lock().unwrap().len(), 1);
         assert_eq!(
             [next(1_000), next(1_000), next(1_000)],
             [Some(900), Some(300), Some(200)]
         );
         assert_eq!(next(1_000), None);
-        let asked = script.asked.lock().unwrap();
-        let behind: Vec<_> = asked[4..]
+        let seen = script.seen.lock().unwrap();
+        let behind: Vec<_> = seen[4..]
             .iter()
-            .map(|case| case.others.bytes.get())
+            .map(|view| view.others.bytes.get())
             .collect();
         assert_eq!(behind, [200, 300, 0, 0]);
     }
 
     proptest! {
         #[test]
-        fn whatever_is_answered_packets_are_conserved_and_in_order(
+        fn whatever_the_verdicts_packets_are_conserved_and_in_order(
             verdicts in prop::collection::vec(0u8..3, 0..400),
             turns in prop::collection::vec(0u64..5, 0..300),
             moves in prop::collection::vec((any::<bool>(), 1u64..3_000, 0u8..4), 1..300),

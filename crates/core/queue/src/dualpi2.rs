@@ -15,7 +15,7 @@
 //! - The head is looked at before it is taken, so that a packet that does not fit the budget stays.
 //! - The weighted scheduler is by bytes and not by packets.
 
-use crate::fifo::{Fifo, told_by_mark};
+use crate::fifo::{Fifo, try_mark};
 use crate::{
     Capacity, ConfigError, Dequeued, Ecn, Occupancy, Packet, QueueManagement, Ratio, error,
 };
@@ -290,7 +290,7 @@ impl<P: Packet> DualPi2<P> {
     }
 
     /// The head of L, with so many packets behind it: false if it is to be dropped.
-    fn judge_low_latency(&mut self, head: &mut P, sojourn: Duration, behind: usize) -> bool {
+    fn admits_low_latency(&mut self, head: &mut P, sojourn: Duration, behind: usize) -> bool {
         let coupled = self.coupled_probability();
         if self.is_overloaded() && self.low_latency_drops.is_due(self.classic_probability()) {
             return false;
@@ -301,17 +301,17 @@ impl<P: Packet> DualPi2<P> {
             ramp(sojourn, self.config.ramp_from, self.config.ramp_range)
         };
         if self.low_latency_marks.is_due(own.max(coupled.min(1.0))) {
-            told_by_mark(head);
+            try_mark(head);
         }
         true
     }
 
     /// The head of C: false if it is to be dropped.
-    fn judge_classic(&mut self, head: &mut P) -> bool {
+    fn admits_classic(&mut self, head: &mut P) -> bool {
         if !self.classic_events.is_due(self.classic_probability()) {
             return true;
         }
-        !self.is_overloaded() && told_by_mark(head)
+        !self.is_overloaded() && try_mark(head)
     }
 }
 
@@ -353,9 +353,9 @@ impl<P: Packet + Send> QueueManagement<P> for DualPi2<P> {
             self.account(is_low_latency, bytes);
             let sojourn = now.saturating_since(head.enqueued_at);
             let is_sent = if is_low_latency {
-                self.judge_low_latency(&mut head.packet, sojourn, behind)
+                self.admits_low_latency(&mut head.packet, sojourn, behind)
             } else {
-                self.judge_classic(&mut head.packet)
+                self.admits_classic(&mut head.packet)
             };
             if is_sent {
                 return Some(head);
@@ -442,7 +442,7 @@ mod tests {
     }
 
     /// With p' held, how many of 10,000 packets are marked and dropped.
-    fn told(base_probability: f64, ecn: Ecn) -> (u32, u32) {
+    fn marks_and_drops(base_probability: f64, ecn: Ecn) -> (u32, u32) {
         let mut queue = dualpi2(DualPi2Config::default());
         let (mut marks, mut drops) = (0, 0);
         for _ in 0..10_000 {
@@ -457,8 +457,8 @@ mod tests {
     #[test]
     fn section_2_1_low_latency_marks_are_twice_the_root_of_classic_drops() {
         for p in [0.01_f64, 0.1, 0.3] {
-            let (marks, none) = told(p, Ecn::Ect1);
-            let (unmarked, drops) = told(p, Ecn::NotEct);
+            let (marks, none) = marks_and_drops(p, Ecn::Ect1);
+            let (unmarked, drops) = marks_and_drops(p, Ecn::NotEct);
             assert_eq!((none, unmarked), (0, 0));
             assert!((f64::from(marks) - 20_000.0 * p).abs() <= 1.0, "{marks}");
             assert!(
@@ -466,18 +466,18 @@ mod tests {
                 "{drops}"
             );
             // a classic packet that can be marked is marked as often as others are dropped
-            assert_eq!(told(p, Ecn::Ect0), (drops, 0));
+            assert_eq!(marks_and_drops(p, Ecn::Ect0), (drops, 0));
         }
     }
 
     #[test]
     fn appendix_a_2_overload_drops_from_both() {
-        let (marks, drops) = told(0.6, Ecn::Ect1);
+        let (marks, drops) = marks_and_drops(0.6, Ecn::Ect1);
         assert!(
             drops.abs_diff(3600) <= 1 && marks.abs_diff(6400) <= 1,
             "{marks} {drops}"
         );
-        assert_eq!(told(0.6, Ecn::Ect0).0, 0);
+        assert_eq!(marks_and_drops(0.6, Ecn::Ect0).0, 0);
     }
 
     #[test]

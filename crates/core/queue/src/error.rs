@@ -1,4 +1,4 @@
-//! Why a queue cannot be built, and the checks that say so.
+//! Why a queue cannot be built, and the checks.
 
 use crate::Ratio;
 use std::fmt::Display;
@@ -24,7 +24,7 @@ pub enum ConfigError {
     /// A set of classes without any.
     #[error("the queue has no classes, expected at least one")]
     NoClasses,
-    /// Two classes want the same QoS flow.
+    /// Two classes have the same QoS flow.
     #[error("QFI {qfi} is in two classes, expected each QFI in one at most")]
     QfiTwice {
         /// The QoS flow identifier.
@@ -33,18 +33,18 @@ pub enum ConfigError {
     /// Classes within a class.
     #[error("a class has classes of its own, expected a discipline without classes")]
     NestedClasses,
-    /// A discipline of the caller's that nobody brings along.
+    /// A custom discipline that was not supplied.
     #[error(
-        "queue management {name:?} is not known here, expected one that the caller of the run brings \
-         along: from Python, by queues={{...}} or @brimful.queue"
+        "queue management {name:?} is not known here, expected one that the caller of the run \
+         supplies: from Python, by queues={{...}} or @brimful.queue"
     )]
     UnknownDiscipline {
-        /// The name that was asked for.
+        /// The name that was requested.
         name: String,
     },
 }
 
-/// Refuses a value that fails its condition.
+/// Rejects a value that fails its condition.
 pub(crate) fn expect(
     holds: bool,
     what: &'static str,
@@ -61,17 +61,17 @@ pub(crate) fn expect(
     })
 }
 
-/// Refuses no time at all.
+/// Rejects no time at all.
 pub(crate) fn expect_time(what: &'static str, value: Duration) -> Result<(), ConfigError> {
     expect(!value.is_zero(), what, &value, "a time above zero")
 }
 
-/// Refuses zero bytes.
+/// Rejects zero bytes.
 pub(crate) fn expect_bytes(what: &'static str, value: Bytes) -> Result<(), ConfigError> {
     expect(!value.is_zero(), what, &value, "at least one byte")
 }
 
-/// Refuses a ratio that is not above zero and at most one.
+/// Rejects a ratio that is not above zero and at most one.
 pub(crate) fn expect_share(what: &'static str, value: Ratio) -> Result<(), ConfigError> {
     expect(
         value > Ratio::ZERO && value <= Ratio::ONE,

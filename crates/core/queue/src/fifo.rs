@@ -50,9 +50,9 @@ impl<P: Packet> Fifo<P> {
     }
 }
 
-/// Tells the transport of congestion by a mark. False if it does not understand marks: then only a
-/// drop tells it. A packet that is marked already tells it without another.
-pub(crate) fn told_by_mark<P: Packet>(packet: &mut P) -> bool {
+/// Signals congestion by a mark. False if the packet is not ECN-capable: then only a drop signals it.
+/// A packet that is marked already stays as it is.
+pub(crate) fn try_mark<P: Packet>(packet: &mut P) -> bool {
     match packet.ecn() {
         Ecn::NotEct => false,
         Ecn::Ce => true,

@@ -5,7 +5,7 @@
 //!
 //! *Deviations*
 //! - The limit is on what all queues hold, in packets or bytes. Over it, packets are dropped from the
-//!   head of the queue of most bytes, as many as it takes (section 4.1). Linux drops up to 64 at once to
+//!   head of the queue with the largest backlog, as many as it takes (section 4.1). Linux drops up to 64 at once to
 //!   save time; here the search goes over a dense array. CoDel's `count` does not take part in these
 //!   drops.
 //! - ECN as in CoDel here. Linux's additional threshold of immediate marking (`ce_threshold`) is not
@@ -14,7 +14,7 @@
 //!   salted by the run's seed.
 
 use crate::codel::{self, DropLaw, FRAME, Source};
-use crate::fifo::told_by_mark;
+use crate::fifo::try_mark;
 use crate::flows::{FlowQueues, Links, Ring};
 use crate::{
     Capacity, CoDelConfig, ConfigError, Dequeued, Occupancy, Packet, QueueManagement, error,
@@ -57,7 +57,7 @@ impl FqCoDelConfig {
     }
 }
 
-/// Refuses a number of queues or a quantum that cannot work.
+/// Rejects a number of queues or a quantum that cannot work.
 pub(crate) fn check_flows(queues: u32, quantum: Bytes) -> Result<(), ConfigError> {
     error::expect(
         (1..=65_536).contains(&queues),
@@ -103,7 +103,7 @@ impl<P: Packet> Source<P> for OneFlow<'_, P> {
         self.packets.front(self.queue)
     }
     fn mark_front(&mut self) -> bool {
-        self.packets.front_mut(self.queue).is_some_and(told_by_mark)
+        self.packets.front_mut(self.queue).is_some_and(try_mark)
     }
     #[inline]
     fn pop(&mut self) -> Option<Dequeued<P>> {

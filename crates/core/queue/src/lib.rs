@@ -8,9 +8,9 @@
 //!
 //! One trait, [`QueueManagement`], for every queue of the system, in a base station as on a wired
 //! link. A [`Queue`] is a *discipline* (which packet goes next, which is dropped or marked) with a
-//! *backpressure* (how much the layer above may hand down); [`QueueConfig`] says which.
+//! *backpressure* (how much the layer above may hand down); [`QueueConfig`] selects both.
 //!
-//! What this crate is *not*: it knows no packet format, no protocol layer and no clock.
+//! What this crate is *not*: it has no packet format, no protocol layer and no clock.
 #![forbid(unsafe_code)]
 
 mod backpressure;
@@ -41,7 +41,10 @@ pub use capacity::Capacity;
 pub use classes::{ClassConfig, ClassScheduler, Classes, ClassesConfig};
 pub use codel::{CoDel, CoDelConfig};
 pub use config::{DisciplineConfig, QueueConfig};
-pub use custom::{Band, Case, Custom, CustomConfig, Docket, Judge, Judges, Verdict};
+pub use custom::{
+    Band, Custom, CustomConfig, CustomDiscipline, DisciplineFactory, PacketView, QueueParameters,
+    Verdict,
+};
 pub use droptail::DropTail;
 pub use dualpi2::{DualPi2, DualPi2Config, DualScheduler};
 pub use error::ConfigError;
@@ -55,7 +58,7 @@ pub use units::Ecn;
 
 use units::{Bytes, Duration, Instant};
 
-/// What a queue must know of a packet.
+/// The attributes of a packet that a queue uses.
 pub trait Packet {
     /// Bytes that it occupies in the queue.
     fn bytes(&self) -> Bytes;
@@ -68,11 +71,11 @@ pub trait Packet {
     fn qfi(&self) -> u8 {
         0
     }
-    /// What its IP header says of ECN.
+    /// The ECN codepoint of its IP header.
     fn ecn(&self) -> Ecn {
         Ecn::NotEct
     }
-    /// Sets congestion experienced; asked only of packets that are ECT(0) or ECT(1).
+    /// Sets congestion experienced; called only for packets that are ECT(0) or ECT(1).
     fn mark(&mut self) {}
 }
 
@@ -157,7 +160,7 @@ pub trait QueueManagement<P: Packet>: Send {
     fn ready(&self, _now: Instant) -> Occupancy {
         self.occupancy()
     }
-    /// How much the layer above may hand down now; asked once each time that it looks.
+    /// How much the layer above may hand down now; read once each time that it looks.
     fn room(&mut self, _now: Instant) -> Room {
         Room::Unlimited
     }
@@ -170,7 +173,7 @@ pub trait QueueManagement<P: Packet>: Send {
     fn on_blocked(&mut self, _now: Instant) {}
     /// A slot has been served below.
     fn on_slot(&mut self, _now: Instant, _slot: Slot) {}
-    /// When the algorithm wants to be asked again although nothing moves.
+    /// When the algorithm is to be called again although nothing moves.
     fn next_deadline(&self) -> Option<Instant> {
         None
     }

@@ -119,9 +119,9 @@ impl<P: Packet + Send> QueueManagement<P> for Discipline<P> {
     }
 }
 
-/// A discipline with a limiter, as [`QueueConfig`] says.
+/// A discipline with a limiter, as [`QueueConfig`] selects them.
 ///
-/// The limiter is told of every packet that is accepted without another being given back for it, and
+/// The limiter is notified of every packet that is accepted without another being given back for it, and
 /// of every packet that leaves by [`QueueManagement::dequeue`]; what the discipline drops it sees in
 /// the occupancy.
 #[derive(Debug)]

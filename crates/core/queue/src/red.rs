@@ -12,7 +12,7 @@
 //! - Counting in bytes, the probability is scaled by the packet's size over [`crate::MTU`], before it is
 //!   spread by the count (section 4: "in byte mode").
 
-use crate::fifo::{Fifo, told_by_mark};
+use crate::fifo::{Fifo, try_mark};
 use crate::{
     Capacity, ConfigError, Dequeued, MTU, Occupancy, Packet, QueueManagement, Ratio, Unit, error,
 };
@@ -45,7 +45,7 @@ pub struct RedConfig {
     pub is_gentle: bool,
     /// A typical packet's time on the link, above zero: how fast the average decays when idle.
     pub packet_time: Duration,
-    /// Packets whose transport understands marks are marked instead of dropped.
+    /// ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
 }
 
@@ -164,8 +164,8 @@ impl<P: Packet> Red<P> {
         }
     }
 
-    /// Whether an arrival tells of congestion.
-    fn tells_congestion(&mut self, bytes: Bytes) -> bool {
+    /// Whether an arrival is to signal congestion.
+    fn signals_congestion(&mut self, bytes: Bytes) -> bool {
         let unit = self.config.unit;
         let min = unit.limit(self.config.min_threshold) as f64;
         let max = unit.limit(self.config.max_threshold) as f64;
@@ -196,7 +196,7 @@ impl<P: Packet + Send> QueueManagement<P> for Red<P> {
         if !self.capacity.admits(self.occupancy(), bytes) {
             return Err(packet);
         }
-        if self.tells_congestion(bytes) && !(self.config.ecn && told_by_mark(&mut packet)) {
+        if self.signals_congestion(bytes) && !(self.config.ecn && try_mark(&mut packet)) {
             return Err(packet);
         }
         self.idle_since = None;

@@ -3,7 +3,7 @@
 use crate::{Occupancy, Room};
 use units::Bytes;
 
-/// The bytes of a full packet where nothing else is said: the IP packet that fits an Ethernet frame.
+/// The bytes of a full packet by default: the IP packet that fits an Ethernet frame.
 pub const MTU: Bytes = Bytes::new(1500);
 
 /// What the limits of an algorithm count.

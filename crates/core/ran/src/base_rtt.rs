@@ -15,13 +15,13 @@ use crate::frame::{Frame, SlotNumber};
 use crate::uplink::next_request;
 use units::Duration;
 
-/// Most phases that are averaged over.
+/// The limit of the phases that are averaged over.
 const MAX_PHASES: u64 = 4096;
 
 impl CellConfig {
     /// Mean round-trip time of a small packet, answered at once by the UE, through the empty cell.
     /// Grants that are kept between packets make it shorter, load makes it longer.
-    /// Zero for a configuration that [`Self::check`] refuses.
+    /// Zero for a configuration that [`Self::check`] rejects.
     pub fn base_rtt(&self) -> Duration {
         Frame::new(self).map_or(Duration::ZERO, |frame| base_rtt(self, &frame))
     }

@@ -181,13 +181,13 @@ impl<P: Packet + Send> Cell<P> {
             qfi,
             found: Occupancy::default(),
         };
-        if let Err(refused) = rlc.enqueue(&mut cx, packet, now) {
+        if let Err(rejected) = rlc.enqueue(&mut cx, packet, now) {
             let reason = DropReason::BufferFull;
-            cx.stats.dropped.count(reason, refused.bytes());
+            cx.stats.dropped.count(reason, rejected.bytes());
             out.push(Output::Dropped {
                 ue,
                 direction: Direction::Uplink,
-                packet: refused.packet,
+                packet: rejected.packet,
                 reason,
             });
         } else if rlc.has_data() {
@@ -243,7 +243,7 @@ impl<P: Packet + Send> Cell<P> {
         }
     }
 
-    /// Counts all packets that the cell holds anew, and compares with what [`Self::stats`] says.
+    /// Counts all packets that the cell holds anew, and compares with [`Self::stats`].
     ///
     /// # Errors
     /// The first direction of a bearer in which a packet or byte has appeared or vanished.
@@ -424,7 +424,7 @@ impl<P: Packet + Send> Cell<P> {
         self.settle(now, bearer, direction, out);
     }
 
-    /// After anything happened to one direction of a bearer: delivers what is complete, and tells
+    /// After anything happened to one direction of a bearer: delivers what is complete, and notifies
     /// the MAC if there is something to send.
     fn settle(
         &mut self,

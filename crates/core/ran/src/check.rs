@@ -7,13 +7,13 @@ use units::{Bytes, Duration, Mcs, Packets, Prb};
 
 /// PRBs of LTE carriers (TS 36.101 Table 5.6-1).
 const LTE_CARRIERS: [u16; 6] = [6, 15, 25, 50, 75, 100];
-/// Most PRBs of an NR carrier (TS 38.101-1 Table 5.3.2-1: 273; TS 38.211: 275).
+/// Maximum PRBs of an NR carrier (TS 38.101-1 Table 5.3.2-1: 273; TS 38.211: 275).
 const NR_MAX_PRB: u16 = 275;
-/// Most of any delay; more is a wrong unit.
+/// Maximum of any delay; more is a wrong unit.
 const LONGEST: Duration = Duration::from_secs(10);
 /// Longest TDD pattern, slots: 160 make 10 ms at numerology 4.
 const LONGEST_PATTERN: usize = 160;
-/// Most bearers of a UE (TS 38.331 maxDRB).
+/// Maximum bearers of a UE (TS 38.331 maxDRB).
 const MAX_BEARERS: usize = 29;
 /// Highest QFI (TS 38.415 5.5.3.3).
 const HIGHEST_QFI: u8 = 63;
@@ -72,10 +72,10 @@ pub enum ConfigError {
     /// No UE.
     #[error("the cell has no UE; add at least one")]
     NoUe,
-    /// The tables of crate `radio` refuse the parameters.
+    /// The tables of crate `radio` reject the parameters.
     #[error("cell: no transport block sizes or error curves: {reason}")]
     Radio {
-        /// What they say.
+        /// Their error.
         reason: String,
     },
 }
@@ -182,11 +182,11 @@ impl CellConfig {
             slots,
             "1 to 1000 slots",
         )?;
-        let most = harq.max_transmissions;
+        let max = harq.max_transmissions;
         cell(
-            (1..=32).contains(&most),
+            (1..=32).contains(&max),
             "HARQ transmissions",
-            most,
+            max,
             "1 to 32",
         )?;
         let p = self.harq_feedback_error;
@@ -217,13 +217,13 @@ impl CellConfig {
 
     fn check_uplink(&self) -> Result<(), ConfigError> {
         let prb: Prb = self.uplink.n_prb;
-        let most = if self.rat == Rat::Lte {
+        let max = if self.rat == Rat::Lte {
             100
         } else {
             NR_MAX_PRB
         };
-        let allowed = format!("1 to {most}");
-        let ok = (1..=most).contains(&prb.get());
+        let allowed = format!("1 to {max}");
+        let ok = (1..=max).contains(&prb.get());
         cell(ok, "number of uplink PRBs", prb, &allowed)?;
         let highest: Mcs = radio::max_mcs(self.mcs_table);
         let allowed = format!("0 to {highest}");

@@ -40,9 +40,9 @@ impl Rat {
 pub enum SchedulerKind {
     /// Equal PRBs in turn.
     RoundRobin,
-    /// Instantaneous rate over average rate; the average forgets with this time constant.
+    /// Instantaneous rate over average rate; the average decays with this time constant.
     ProportionalFair {
-        /// Forgetting time of the average rate.
+        /// Time constant of the average rate.
         time_constant: Duration,
     },
     /// The best channel first.
@@ -67,7 +67,7 @@ pub struct HarqConfig {
     pub processes: u8,
     /// Slots from a transmission to its earliest retransmission (LTE FDD: 8).
     pub round_trip_slots: u32,
-    /// Most transmissions of one transport block, first included.
+    /// Maximum transmissions of one transport block, first included.
     pub max_transmissions: u8,
     /// Combining.
     pub combining: Combining,
@@ -107,7 +107,7 @@ pub struct BearerConfig {
     pub qfis: Vec<u8>,
     /// RLC mode.
     pub rlc: RlcMode,
-    /// Downlink RLC buffer; drop-tail unless [`CellConfig::queues`] says otherwise.
+    /// Downlink RLC buffer; drop-tail unless [`CellConfig::queues`] sets another.
     pub downlink_buffer: Capacity,
     /// Uplink buffer in the UE; drop-tail.
     pub uplink_buffer: Capacity,
@@ -151,7 +151,7 @@ pub struct QueuesConfig {
     /// From one time that a layer forwards to the next; the SDAP sublayer half a period after the
     /// UPF. Zero: each packet at once.
     pub forward_period: Duration,
-    /// Most packets of a bearer that a layer forwards at a time.
+    /// Maximum packets of a bearer that a layer forwards at a time.
     pub forward_packets: u32,
     /// The transmission time interval that queue management reckons with: from one slot that the
     /// MAC fills to the next.

@@ -18,8 +18,8 @@ use units::{Bytes, Decibel, Instant};
 pub(crate) struct Downlink {
     /// In slots before this one no active UE can be sent anything.
     nothing_before: SlotNumber,
-    /// UEs to be told of the slot that is being scheduled.
-    pub(crate) told: IndexSet,
+    /// UEs to be notified of the slot that is being scheduled.
+    pub(crate) notified: IndexSet,
     /// UEs with data, status reports or HARQ retransmissions to be sent.
     pub(crate) active: IndexSet,
     /// Processes that become free: slot and UE, in ascending order of slots.
@@ -39,7 +39,7 @@ pub(crate) struct Downlink {
     /// PRBs that each UE was given for new data in the slot that is being scheduled.
     given: Vec<u16>,
     // kept for their memory
-    told_ues: Vec<u32>,
+    notified_ues: Vec<u32>,
     ues: Vec<u32>,
     candidates: Vec<Candidate>,
 }
@@ -57,8 +57,8 @@ impl Downlink {
             last_served: 0,
             idle: (0, 0),
             given: vec![0; ues],
-            told: IndexSet::new(ues),
-            told_ues: Vec::with_capacity(ues),
+            notified: IndexSet::new(ues),
+            notified_ues: Vec::with_capacity(ues),
             ues: Vec::with_capacity(ues),
             candidates: Vec::with_capacity(ues),
         }
@@ -83,7 +83,7 @@ impl Downlink {
     pub(crate) fn first_useful(&self, slot: SlotNumber) -> SlotNumber {
         slot.max(self.nothing_before)
     }
-    /// When HARQ feedback next asks for a retransmission.
+    /// When HARQ feedback next requests a retransmission.
     pub(crate) fn next_feedback(&self) -> Option<SlotNumber> {
         self.nacks.front().map(|&(slot, _)| slot)
     }
@@ -138,7 +138,7 @@ impl<P: Packet + Send> Cell<P> {
             free -= candidate.prb;
         }
         if self.forwarder.is_some() {
-            self.tell_queues(ds, free, &ues, &candidates, out);
+            self.notify_queues(ds, free, &ues, &candidates, out);
         }
         if self.downlink.nothing_before == SlotNumber::MAX {
             self.downlink.nothing_before = 0;
@@ -150,9 +150,9 @@ impl<P: Packet + Send> Cell<P> {
         self.close_accounts(ds, &accounts, ds.available - free);
     }
 
-    /// The queues of all UEs that the slot could have served hear of it; what their management has
+    /// The queues of all UEs that the slot could have served are notified of it; what their management has
     /// dropped comes out.
-    fn tell_queues(
+    fn notify_queues(
         &mut self,
         ds: DownlinkSlot,
         free: u16,
@@ -163,22 +163,22 @@ impl<P: Packet + Send> Cell<P> {
         for candidate in served {
             self.downlink.given[candidate.ue as usize] = candidate.prb;
         }
-        let mut told = core::mem::take(&mut self.downlink.told_ues);
-        told.clear();
-        self.downlink.told.clear();
+        let mut notified = core::mem::take(&mut self.downlink.notified_ues);
+        notified.clear();
+        self.downlink.notified.clear();
         active
             .iter()
-            .for_each(|&ue| self.downlink.told.insert(ue as usize));
+            .for_each(|&ue| self.downlink.notified.insert(ue as usize));
         self.add_backlogged_above();
-        self.downlink.told.collect_from(0, &mut told);
-        for &ue in &told {
+        self.downlink.notified.collect_from(0, &mut notified);
+        for &ue in &notified {
             let ue = ue as usize;
             let link = self.link_in(ue, ds);
             self.note_opportunity(ds, ue, &link);
             let prb = core::mem::take(&mut self.downlink.given[ue]) + free;
             let capacity = self.tables.bytes(&link, prb, ds.symbols);
             if capacity > 0 {
-                self.tell_slot(ds.now, ue, Bytes::new(capacity));
+                self.notify_slot(ds.now, ue, Bytes::new(capacity));
             }
             for bearer in self.ues[ue].bearers.clone() {
                 let rlc = self.bearers[bearer].rlc_mut(Direction::Downlink);
@@ -186,7 +186,7 @@ impl<P: Packet + Send> Cell<P> {
                 rlc.take_dropped(|packet| drop(packet, DropReason::QueueManagement));
             }
         }
-        self.downlink.told_ues = told;
+        self.downlink.notified_ues = notified;
     }
 
     /// From when on a UE can be sent something, as far as its link is concerned.

@@ -6,12 +6,12 @@
 //!            ^ on_blocked              ^ room, on_blocked          ^ room, on_slot
 //! ```
 //!
-//! Each layer looks once every forwarding period T, asks the layer below how much room it has, and
+//! Each layer looks once every forwarding period T, reads how much room the layer below has, and
 //! hands down packets as long as there is some, up to a number. The two look half a period apart,
-//! as processes do that know nothing of each other. With a period of zero a packet is handed down as
+//! as independent processes do. With a period of zero a packet is handed down as
 //! soon as there is room: as it comes, and as the MAC has pulled.
 //!
-//! The layers of a bearer are its own: what one bearer's SDAP refuses holds up no other bearer.
+//! The layers of a bearer are its own: what one bearer's SDAP rejects holds up no other bearer.
 
 use crate::cell::Cell;
 use crate::config::QueuesConfig;
@@ -162,9 +162,9 @@ impl<P: Packet + Send> Cell<P> {
         let stats = &mut self.stats.ues[ue].bearers[state.number].downlink;
         let bytes = packet.bytes();
         stats.upf.add(bytes);
-        if let Err(refused) = forwarder.layers[bearer].upf.enqueue(at, packet) {
-            stats.upf.remove(refused.bytes());
-            drop_above(stats, UeIndex(ue), refused, DropReason::BufferFull, out);
+        if let Err(rejected) = forwarder.layers[bearer].upf.enqueue(at, packet) {
+            stats.upf.remove(rejected.bytes());
+            drop_above(stats, UeIndex(ue), rejected, DropReason::BufferFull, out);
         }
         if forwarder.backlogged.is_empty() {
             // what was before it came is no round for it
@@ -176,7 +176,7 @@ impl<P: Packet + Send> Cell<P> {
         }
     }
 
-    /// All rounds that are due at `at`, which [`Forwarder::next_round`] has said.
+    /// All rounds that are due at `at`, as [`Forwarder::next_round`] returned it.
     pub(crate) fn forward_round(&mut self, at: Instant, out: &mut Vec<Output<P>>) {
         self.take_arrivals(at, out);
         let Some(forwarder) = &mut self.forwarder else {
@@ -239,14 +239,14 @@ impl<P: Packet + Send> Cell<P> {
         let round = HandDown {
             now,
             room,
-            most: forwarder.packets,
+            max_packets: forwarder.packets,
             place,
         };
         round.from(upf, stats, out, |packet, stats, out| {
             stats.sdap.add(packet.bytes());
-            if let Err(refused) = sdap.enqueue(now, packet) {
-                stats.sdap.remove(refused.bytes());
-                drop_above(stats, place.ue, refused, DropReason::BufferFull, out);
+            if let Err(rejected) = sdap.enqueue(now, packet) {
+                stats.sdap.remove(rejected.bytes());
+                drop_above(stats, place.ue, rejected, DropReason::BufferFull, out);
             }
         });
         forwarder.settle(bearer);
@@ -283,7 +283,7 @@ impl<P: Packet + Send> Cell<P> {
         let round = HandDown {
             now,
             room: rlc.room(now),
-            most: forwarder.packets,
+            max_packets: forwarder.packets,
             place,
         };
         round.from(above, stats, out, |packet, stats, out| {
@@ -301,7 +301,7 @@ impl<P: Packet + Send> Cell<P> {
         forwarder.settle(bearer);
     }
 
-    /// UEs for which anything waits above the RLC are to be told of the slot.
+    /// UEs for which anything waits above the RLC are to be notified of the slot.
     pub(crate) fn add_backlogged_above(&mut self) {
         let Some(forwarder) = &mut self.forwarder else {
             return;
@@ -309,14 +309,14 @@ impl<P: Packet + Send> Cell<P> {
         let bearers = forwarder.take_backlogged();
         for &bearer in &bearers {
             let ue = self.bearers[bearer as usize].ue as usize;
-            self.downlink.told.insert(ue);
+            self.downlink.notified.insert(ue);
         }
         forwarder.round = bearers;
     }
 
-    /// A slot that could have carried something for a UE has been filled: queue management hears of
-    /// it. `capacity` is what the slot could have carried for the UE.
-    pub(crate) fn tell_slot(&mut self, now: Instant, ue: usize, capacity: Bytes) {
+    /// A slot that could have carried something for a UE has been filled: queue management is notified
+    /// of it. `capacity` is what the slot could have carried for the UE.
+    pub(crate) fn notify_slot(&mut self, now: Instant, ue: usize, capacity: Bytes) {
         let Some(queues) = &self.config.queues else {
             return;
         };
@@ -377,8 +377,8 @@ struct HandDown {
     now: Instant,
     /// What the layer below has.
     room: Room,
-    /// Most packets.
-    most: u32,
+    /// Limit of packets.
+    max_packets: u32,
     /// The layer that hands down.
     place: Place,
 }
@@ -395,10 +395,10 @@ impl HandDown {
         let Self {
             now,
             mut room,
-            most,
+            max_packets,
             place: Place { ue, bearer, layer },
         } = self;
-        let mut left = most;
+        let mut left = max_packets;
         while left > 0 && (room.admits() || queue.is_urgent()) {
             let next = queue.dequeue(now, Bytes::MAX, &mut |packet| {
                 stats.of_layer(layer).remove(packet.bytes());
@@ -433,13 +433,13 @@ pub(crate) fn enter_rlc<P: Packet + Send>(
     out: &mut Vec<Output<P>>,
 ) {
     cx.stats.core.remove(packet.bytes());
-    if let Err(refused) = rlc.enqueue(cx, packet, at) {
+    if let Err(rejected) = rlc.enqueue(cx, packet, at) {
         let reason = DropReason::BufferFull;
-        cx.stats.dropped.count(reason, refused.bytes());
+        cx.stats.dropped.count(reason, rejected.bytes());
         out.push(Output::Dropped {
             ue,
             direction: Direction::Downlink,
-            packet: refused.packet,
+            packet: rejected.packet,
             reason,
         });
     }

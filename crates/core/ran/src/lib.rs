@@ -10,13 +10,13 @@
 //! ```
 //!
 //! The cell is handed packets and the time, and hands back packets: it has no clock and no socket,
-//! and it is generic over the packet, of which it needs only the size. It wants to be called at slot
+//! and it is generic over the packet, of which it needs only the size. It is to be called at slot
 //! boundaries at which something can happen; idle slots are skipped, and counted by arithmetic.
 //!
 //! What is modelled, after which section of which specification, and what is not, is written in
 //! `docs/algorithms/cell.md`; each file has the deviations of its layer.
 //!
-//! What this crate is *not*: it knows no radio propagation and no transport block table (crate
+//! What this crate is *not*: it has no radio propagation and no transport block table (crate
 //! `radio`), no queue management but drop-tail (crate `queue`), and no protocol above IP.
 #![forbid(unsafe_code)]
 

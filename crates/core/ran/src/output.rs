@@ -30,7 +30,7 @@ impl Direction {
 pub enum DropReason {
     /// The cell has no such UE.
     UnknownUe,
-    /// The queue that it came to was full, or its management refused it.
+    /// The queue that it came to was full, or its management rejected it.
     BufferFull,
     /// Queue management dropped it where it waited.
     QueueManagement,

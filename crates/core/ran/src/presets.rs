@@ -48,7 +48,7 @@ impl CellConfig {
 
     /// An NR FDD carrier of numerology `numerology` (0 to 4) and `n_prb` PRBs (1 to 275): 64QAM, one
     /// layer, 13 symbols of which one carries DM-RS (144 data resource elements), proportional fair,
-    /// 16 HARQ processes, one slot of processing at each end. Below numerology 2 the UE asks for the
+    /// 16 HARQ processes, one slot of processing at each end. Below numerology 2 the UE gets the
     /// uplink by scheduling requests; from there on it has configured grants (TS 38.321 5.8.2).
     pub fn nr(numerology: u8, n_prb: Prb) -> Self {
         let rat = Rat::Nr { numerology };

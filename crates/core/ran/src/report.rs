@@ -80,7 +80,7 @@ impl<P: Packet + Send> Cell<P> {
     }
 
     fn report_ue(&mut self, now: Instant, slot: SlotNumber, ue: usize, slots: u64) -> UeReport {
-        // a state that was asked for later than this slot is newer, and as good
+        // a state that was read later than this slot is newer, and as good
         let slot = slot.max(self.next_slot.saturating_sub(1));
         let state = self.ues[ue].channel.state(&self.frame, slot);
         let stats = &self.stats.ues[ue];

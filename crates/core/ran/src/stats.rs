@@ -51,7 +51,7 @@ impl From<Occupancy> for Amount {
 /// Packets that were dropped, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drops {
-    /// A queue was full, or its management refused them.
+    /// A queue was full, or its management rejected them.
     pub buffer_full: Amount,
     /// Queue management dropped them where they waited.
     pub queue_management: Amount,
@@ -75,13 +75,13 @@ impl Drops {
             + self.rlc_retransmissions
             + self.random
     }
-    /// Packets that the radio lost: those that no queue dropped, and of which the base station knows.
+    /// Packets that the radio lost: those that no queue dropped, and that were reported to the base station.
     pub fn on_the_radio(&self) -> Packets {
         (self.harq_failure + self.rlc_retransmissions + self.random).packets
     }
     pub(crate) fn count(&mut self, reason: DropReason, bytes: Bytes) {
         match reason {
-            // nobody's packet
+            // the packet of no UE
             DropReason::UnknownUe => {}
             DropReason::BufferFull => self.buffer_full.add(bytes),
             DropReason::QueueManagement => self.queue_management.add(bytes),

@@ -1,7 +1,7 @@
 //! Timers of all RLC entities.
 //!
 //! A timer that is restarted often is kept in the heap at its earliest time only: when that comes,
-//! the entity says whether the timer still runs, and until when. So restarting costs nothing.
+//! the entity reads whether the timer still runs, and until when. So restarting costs nothing.
 
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -20,14 +20,14 @@ use units::{Bytes, Instant, Rng};
 /// The channel of one UE, and how far its capacity has been counted.
 pub(crate) struct UeChannel {
     channel: Box<dyn Channel>,
-    /// The last state, and the slot that it was asked for.
+    /// The last state, and the slot that it was read for.
     last: Option<(SlotNumber, ChannelState)>,
     /// The first slot that is not in the UE's capacity yet.
     pub(crate) accounted: SlotNumber,
 }
 
 impl UeChannel {
-    /// The state in `slot`, which is not before any slot asked for earlier.
+    /// The state in `slot`, which is not before any slot read earlier.
     pub(crate) fn state(&mut self, frame: &Frame, slot: SlotNumber) -> ChannelState {
         if let Some((read_for, state)) = self.last
             && (read_for == slot || frame.start(slot) < state.holds_until)

@@ -484,7 +484,7 @@ impl Outside for Server {
             ("unreadable", self.unreadable),
             ("unroutable", self.unroutable),
             ("handshake", counters.refused),
-            ("forgotten", counters.forgotten),
+            ("forgotten", counters.expired),
             ("stranger", counters.strangers),
         ]);
         if self.reports_config().is_some() {

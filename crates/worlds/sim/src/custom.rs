@@ -2,7 +2,7 @@
 
 use cc::{BuildConfig, CongestionControl, UnknownController};
 use multipath::scheduler::{self, Scheduler, UnknownScheduler};
-use queue::{CustomConfig, DisciplineConfig, Docket, Judge, Judges};
+use queue::{CustomConfig, CustomDiscipline, DisciplineConfig, DisciplineFactory, QueueParameters};
 use scenario::{AccessSpec, Experiment, LinkQueue, TunnelAccess};
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub trait Mechanisms: Send + Sync {
 
     /// What decides in a queue whose management has that name (`python:mine`); none if it is not
     /// known. Asked once for each such queue.
-    fn queue(&self, _name: &str, _queue: Docket) -> Option<Box<dyn Judge>> {
+    fn queue(&self, _name: &str, _queue: QueueParameters) -> Option<Box<dyn CustomDiscipline>> {
         None
     }
 }
@@ -34,8 +34,8 @@ impl Mechanisms for () {}
 /// The caller's mechanisms as the queues ask them.
 struct Queues(Arc<dyn Mechanisms>);
 
-impl Judges for Queues {
-    fn judge(&self, name: &str, queue: Docket) -> Option<Box<dyn Judge>> {
+impl DisciplineFactory for Queues {
+    fn build(&self, name: &str, queue: QueueParameters) -> Option<Box<dyn CustomDiscipline>> {
         self.0.queue(name, queue)
     }
 }
@@ -66,8 +66,8 @@ impl Registry {
 
     /// Reports the queues of an experiment that are the caller's whom to ask.
     pub(crate) fn find_queues(&self, experiment: &mut Experiment) {
-        let judges: Arc<dyn Judges> = Arc::new(Queues(Arc::clone(&self.own)));
-        each_own(experiment, &mut |own| own.judged_by(&judges));
+        let factory: Arc<dyn DisciplineFactory> = Arc::new(Queues(Arc::clone(&self.own)));
+        each_own(experiment, &mut |own| own.set_factory(&factory));
     }
 
     /// The caller's scheduler, or that of this name.

@@ -62,7 +62,7 @@ fn ack() -> Kind {
     Kind::Ack { ack: SeqNo::new(0) }
 }
 
-fn said(packet: &Packet) -> Vec<(u8, u8, Vec<u8>)> {
+fn feature_options(packet: &Packet) -> Vec<(u8, u8, Vec<u8>)> {
     let features = packet.options.list.iter().filter_map(|o| match o {
         DccpOption::Feature(f) => Some((f.kind.code(), f.feature.0, f.value.clone())),
         _ => None,
@@ -75,7 +75,7 @@ const CONFIRM_L: u8 = 33;
 const CHANGE_R: u8 = 34;
 const CONFIRM_R: u8 = 35;
 
-/// 6.5, the first example: the client asks for the server's CCID with 2 3 1, the server prefers
+/// 6.5, the first example: the client requests the server's CCID with 2 3 1, the server prefers
 /// 3 2 1 and has its way.
 #[test]
 fn section_6_5_ccid_by_server_priority() {
@@ -85,11 +85,14 @@ fn section_6_5_ccid_by_server_priority() {
     client.features.change(Remote, F::CCID, false);
     server.features.prefer(Local, F::CCID, &[3, 2, 1]);
     let request = client.packet(0, REQUEST);
-    assert_eq!(said(&request), [(CHANGE_R, 1, vec![2, 3, 1])]);
+    assert_eq!(feature_options(&request), [(CHANGE_R, 1, vec![2, 3, 1])]);
     server.receive(&request).expect("as it should be");
     assert_eq!(server.features.value(Local, F::CCID), 3);
     let response = server.packet(0, response());
-    assert_eq!(said(&response), [(CONFIRM_L, 1, vec![3, 3, 2, 1])]);
+    assert_eq!(
+        feature_options(&response),
+        [(CONFIRM_L, 1, vec![3, 3, 2, 1])]
+    );
     assert_eq!(client.features.value(Remote, F::CCID), 2, "not before");
     client.receive(&response).expect("as it should be");
     assert_eq!(client.features.value(Remote, F::CCID), 3);
@@ -104,24 +107,24 @@ fn section_6_5_sequence_window_is_stated() {
     client.features.state(F::SEQUENCE_WINDOW, 1024);
     let request = client.packet(0, REQUEST);
     let window = vec![0, 0, 0, 0, 4, 0];
-    assert_eq!(said(&request), [(CHANGE_L, 3, window.clone())]);
+    assert_eq!(feature_options(&request), [(CHANGE_L, 3, window.clone())]);
     server.receive(&request).expect("as it should be");
     let response = server.packet(0, response());
-    assert_eq!(said(&response), [(CONFIRM_R, 3, window)]);
+    assert_eq!(feature_options(&response), [(CONFIRM_R, 3, window)]);
     client.receive(&response).expect("as it should be");
     assert_eq!(client.features.value(Local, F::SEQUENCE_WINDOW), 1024);
     assert_eq!(server.features.value(Remote, F::SEQUENCE_WINDOW), 1024);
     assert_eq!(server.features.value(Local, F::SEQUENCE_WINDOW), 100);
-    // out of range: brought into it here, refused from outside
+    // out of range: brought into it here, rejected from outside
     client.features.state(F::SEQUENCE_WINDOW, 0);
     assert_eq!(
-        said(&client.packet(0, ack())),
+        feature_options(&client.packet(0, ack())),
         [(CHANGE_L, 3, vec![0, 0, 0, 0, 0, 32])]
     );
 }
 
 /// RFC 9897 3.1: the first common version; without one an empty Confirm, and the value alone (which
-/// is that of version 0 from the beginning) says nothing.
+/// is that of version 0 from the beginning) answers nothing.
 #[test]
 fn multipath_capable() {
     for (versions, agreed) in [(&[0x10, 0x00][..], true), (&[0x20], false)] {
@@ -136,13 +139,13 @@ fn multipath_capable() {
         server.receive(&client.packet(0, REQUEST)).expect("fine");
         let response = server.packet(0, response());
         let confirm = if agreed { vec![0, 0] } else { vec![] };
-        assert_eq!(said(&response), [(CONFIRM_L, 10, confirm)]);
+        assert_eq!(feature_options(&response), [(CONFIRM_L, 10, confirm)]);
         client.receive(&response).expect("fine");
         for (features, side) in [(&client.features, Remote), (&server.features, Local)] {
             assert_eq!(features.is_agreed(side, F::MULTIPATH_CAPABLE), agreed);
         }
     }
-    // a server that has not said that it is capable is not
+    // a server that has not stated that it is capable is not
     let mut client = End::new(Role::Client);
     let mut server = End::new(Role::Server);
     client.features.prefer(Remote, F::MULTIPATH_CAPABLE, &[0]);
@@ -172,7 +175,7 @@ fn section_6_3_1_nothing_in_common() {
         }
         received.expect("the value stays");
         let response = server.packet(0, response());
-        assert_eq!(said(&response), [(CONFIRM_L, 1, vec![2, 2])]);
+        assert_eq!(feature_options(&response), [(CONFIRM_L, 1, vec![2, 2])]);
         client.receive(&response).expect("the value stays");
         assert_eq!(client.features.value(Remote, F::CCID), 2);
         assert!(!client.features.is_agreed(Remote, F::CCID));
@@ -186,18 +189,26 @@ fn section_6_6_3_changes_are_sent_again() {
     client.features.state(F::ACK_RATIO, 4);
     let change = [(CHANGE_L, 5, vec![0, 4])];
     let second = 1_000_000_000;
-    assert_eq!(said(&client.packet(0, REQUEST)), change);
-    assert_eq!(said(&client.packet(1, REQUEST)), change, "again at once");
+    assert_eq!(feature_options(&client.packet(0, REQUEST)), change);
+    assert_eq!(
+        feature_options(&client.packet(1, REQUEST)),
+        change,
+        "again immediately"
+    );
     let mut at = client.features.next_deadline().expect("a timer").as_nanos();
     for timer in [4, 8, 16, 32, 64, 64] {
-        assert_eq!(said(&client.packet(at - 1, ack())), []);
-        assert!(client.features.wants_packet(Instant::from_nanos(at)));
-        assert_eq!(said(&client.packet(at, ack())), change);
+        assert_eq!(feature_options(&client.packet(at - 1, ack())), []);
+        assert!(client.features.needs_packet(Instant::from_nanos(at)));
+        assert_eq!(feature_options(&client.packet(at, ack())), change);
         let next = client.features.next_deadline().expect("a timer").as_nanos();
         assert_eq!(next - at, timer * second);
         at = next;
     }
-    assert_eq!(said(&client.packet(at, Kind::Data)), [], "never on data");
+    assert_eq!(
+        feature_options(&client.packet(at, Kind::Data)),
+        [],
+        "never on data"
+    );
 }
 
 /// 6.6.4: nothing older than the last feature option is read, and no Confirm of an earlier Change.
@@ -216,7 +227,7 @@ fn section_6_6_4_reordering() {
     client.receive(&late_confirm).expect("ignored");
     assert_eq!(client.features.value(Remote, F::CCID), 2);
     let second = client.packet(0, ack());
-    assert_eq!(said(&second), [(CHANGE_R, 1, vec![2])]);
+    assert_eq!(feature_options(&second), [(CHANGE_R, 1, vec![2])]);
     client.features.on_packet(&late_confirm).expect("ignored");
     assert!(
         !client.features.is_settled(),
@@ -232,7 +243,7 @@ fn section_6_6_4_reordering() {
     assert!(client.features.is_settled() && client.features.is_agreed(Remote, F::CCID));
 }
 
-/// 6.6.6: both ask at once; each Change answers the other's.
+/// 6.6.6: both send Changes concurrently; each Change answers the other's.
 #[test]
 fn section_6_6_6_simultaneous() {
     let mut client = End::new(Role::Client);
@@ -243,18 +254,21 @@ fn section_6_6_6_simultaneous() {
     server.features.change(Local, F::SEND_ACK_VECTOR, false);
     let from_client = client.packet(0, ack());
     let from_server = server.packet(0, ack());
-    assert_eq!(said(&from_server), [(CHANGE_L, 6, vec![1, 0])]);
+    assert_eq!(feature_options(&from_server), [(CHANGE_L, 6, vec![1, 0])]);
     server.receive(&from_client).expect("fine");
     client.receive(&from_server).expect("fine");
     assert!(client.features.is_settled() && server.features.is_settled());
-    assert_eq!(said(&client.packet(0, ack())), [(CONFIRM_R, 6, vec![1, 1])]);
+    assert_eq!(
+        feature_options(&client.packet(0, ack())),
+        [(CONFIRM_R, 6, vec![1, 1])]
+    );
     assert_eq!(server.features.value(Local, F::SEND_ACK_VECTOR), 1);
     assert_eq!(client.features.value(Remote, F::SEND_ACK_VECTOR), 1);
 }
 
-/// A server that has a wish of its own answers a Change that comes first, and need not ask any more.
+/// A server with a preference of its own answers a Change that comes first, and need not send one any more.
 #[test]
-fn a_wish_is_met_by_the_peers_change() {
+fn a_preference_is_met_by_the_peers_change() {
     let mut server = End::new(Role::Server);
     server.features.prefer(Local, F::CCID, &[5, 2]);
     server.features.change(Local, F::CCID, false);
@@ -263,7 +277,7 @@ fn a_wish_is_met_by_the_peers_change() {
     client.features.change(Remote, F::CCID, false);
     server.receive(&client.packet(0, REQUEST)).expect("fine");
     let response = server.packet(0, response());
-    assert_eq!(said(&response), [(CONFIRM_L, 1, vec![5, 5, 2])]);
+    assert_eq!(feature_options(&response), [(CONFIRM_L, 1, vec![5, 5, 2])]);
 }
 
 fn packet_with(kind: Kind, seq: u64, list: Vec<DccpOption>) -> Packet {
@@ -299,7 +313,7 @@ fn sections_6_6_7_and_6_6_8_unknown_and_invalid() {
     ];
     let packet = packet_with(REQUEST, 5, list.clone());
     server.receive(&packet).expect("nothing to reset for");
-    let mut answers = said(&server.packet(0, response()));
+    let mut answers = feature_options(&server.packet(0, response()));
     answers.sort();
     let empty = |kind, feature: Feature| (kind, feature.0, vec![]);
     assert_eq!(
@@ -324,8 +338,11 @@ fn sections_6_6_7_and_6_6_8_unknown_and_invalid() {
     let many = (50..200).map(|f| feature(ChangeL, Feature(f), &[1]));
     let packet = packet_with(REQUEST, 100, many.collect());
     server.receive(&packet).expect("fine");
-    assert_eq!(said(&server.packet(0, response())).len(), MAX_UNKNOWN);
-    assert!(!server.features.wants_packet(Instant::ZERO));
+    assert_eq!(
+        feature_options(&server.packet(0, response())).len(),
+        MAX_UNKNOWN
+    );
+    assert!(!server.features.needs_packet(Instant::ZERO));
 }
 
 /// 6.6.7 and 6.6.8: what a wrong Confirm does.
@@ -335,13 +352,13 @@ fn section_6_6_8_wrong_confirms_reset() {
     let wrong: [(Feature, FeatureOptionKind, &[u8], bool); 7] = [
         (F::CCID, ConfirmL, &[3, 2], true),    // not in common
         (F::CCID, ConfirmL, &[2, 5, 2], true), // the server's first is 5
-        (F::CCID, ConfirmL, &[], true),        // every DCCP knows it
+        (F::CCID, ConfirmL, &[], true),        // every DCCP has it
         (F::CCID, ConfirmL, &[5], false),      // without a list
         (F::SEQUENCE_WINDOW, ConfirmR, &[0, 0, 0, 0, 0, 99], true),
-        (F::ACK_RATIO, ConfirmR, &[], false), // need not be known
-        (Feature(99), ConfirmR, &[1], false), // never asked for
+        (F::ACK_RATIO, ConfirmR, &[], false), // need not be implemented
+        (Feature(99), ConfirmR, &[1], false), // never requested
     ];
-    for (asked, kind, value, resets) in wrong {
+    for (changed, kind, value, resets) in wrong {
         let mut client = Negotiation::new(Role::Client);
         client.prefer(Remote, F::CCID, &[5, 2]);
         client.change(Remote, F::CCID, false);
@@ -350,7 +367,7 @@ fn section_6_6_8_wrong_confirms_reset() {
         let mut options = Options::default();
         client.attach(Instant::ZERO, SeqNo::new(7), REQUEST, &mut options);
         let ack = Kind::Ack { ack: SeqNo::new(7) };
-        let confirm = packet_with(ack, 1, vec![feature(kind, asked, value)]);
+        let confirm = packet_with(ack, 1, vec![feature(kind, changed, value)]);
         let code = client.on_packet(&confirm).err().map(|fault| fault.code);
         assert_eq!(code, resets.then_some(ResetCode::OPTION_ERROR), "{value:?}");
         // what was not confirmed stays as it was
@@ -362,16 +379,16 @@ proptest! {
     /// Whatever is lost, both ends come to the same values once packets arrive again.
     #[test]
     fn ends_agree_whatever_is_lost(
-        client_wants in proptest::collection::vec(1..6u8, 1..4),
-        server_wants in proptest::collection::vec(1..6u8, 1..4),
+        client_prefers in proptest::collection::vec(1..6u8, 1..4),
+        server_prefers in proptest::collection::vec(1..6u8, 1..4),
         window in 32..1u64 << 20,
         lost in proptest::collection::vec(any::<bool>(), 0..20),
     ) {
         let mut client = End::new(Role::Client);
         let mut server = End::new(Role::Server);
         for (side, other) in [(Local, Remote), (Remote, Local)] {
-            client.features.prefer(side, F::CCID, &client_wants);
-            server.features.prefer(other, F::CCID, &server_wants);
+            client.features.prefer(side, F::CCID, &client_prefers);
+            server.features.prefer(other, F::CCID, &server_prefers);
         }
         client.features.change(Remote, F::CCID, false);
         server.features.change(Remote, F::CCID, false);
@@ -388,7 +405,7 @@ proptest! {
                 };
                 let packet = from.packet(now, ack());
                 if !lost.next().unwrap_or(false) {
-                    to.receive(&packet).expect("both speak the protocol");
+                    to.receive(&packet).expect("both follow the protocol");
                 }
             }
         }
@@ -404,9 +421,9 @@ proptest! {
         prop_assert_eq!(server.features.value(Remote, F::SEQUENCE_WINDOW), window);
     }
 
-    /// Any feature options of any packets are answered or refused.
+    /// Any feature options of any packets are answered or rejected.
     #[test]
-    fn any_options_are_answered_or_refused(
+    fn any_options_are_answered_or_rejected(
         packets in proptest::collection::vec(
             (0..40u64, proptest::collection::vec((32..36u8, 0..12u8, proptest::collection::vec(any::<u8>(), 0..8), any::<bool>()), 0..5)),
             0..20,
@@ -429,7 +446,7 @@ proptest! {
             let _ = end.receive(&packet_with(ack, seq, list));
             let window = end.features.value(Remote, F::SEQUENCE_WINDOW);
             prop_assert!(SEQUENCE_WINDOWS.contains(&window));
-            prop_assert!(said(&end.packet(0, ack)).len() <= 7 * 2 * 2 + MAX_UNKNOWN);
+            prop_assert!(feature_options(&end.packet(0, ack)).len() <= 7 * 2 * 2 + MAX_UNKNOWN);
         }
     }
 }

@@ -35,10 +35,10 @@ pub struct AckVector {
 }
 
 impl AckVector {
-    /// Most packets of a run.
+    /// Maximum packets of a run.
     pub const MAX_RUN: u8 = 64;
 
-    /// A vector of what the wire says; state 2 is reserved and reads as not received (RFC 4340 11.4
+    /// A vector from its bytes on the wire; state 2 is reserved and reads as not received (RFC 4340 11.4
     /// has such packets ignored by the sender).
     pub fn from_wire(bytes: &[u8]) -> Self {
         Self {
@@ -46,7 +46,7 @@ impl AckVector {
         }
     }
 
-    /// Adds older packets as the wire says it, for a vector that stands in several options.
+    /// Adds older packets from the bytes of a further option, for a vector that stands in several options.
     pub fn append_wire(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
@@ -56,7 +56,7 @@ impl AckVector {
         &self.bytes
     }
 
-    /// Forgets all runs and keeps the memory.
+    /// Removes all runs and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
     }
@@ -97,7 +97,7 @@ impl AckVector {
         })
     }
 
-    /// Packets that it tells of.
+    /// Packets that it covers.
     pub fn packets(&self) -> u64 {
         self.runs().map(|run| u64::from(run.packets)).sum()
     }
@@ -107,7 +107,7 @@ impl AckVector {
         self.bytes.len()
     }
 
-    /// True if it tells of nothing.
+    /// True if it covers nothing.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Bytes to packets (RFC 4340 sections 5.1 to 5.8). Any bytes are read or refused; nothing panics.
+//! Bytes to packets (RFC 4340 sections 5.1 to 5.8). Any bytes are read or rejected; nothing panics.
 //!
 //! What a receiver has to ignore (RFC 4340 5.8) is ignored here: options that the packet's type may
 //! not carry, and everything from an option with an impossible length on. An option that is known
@@ -32,21 +32,19 @@ pub enum DecodeError {
         code: u8,
     },
     /// A data offset that leaves no room for the fields of the type.
-    #[error(
-        "byte 4: the data offset is {offset} bytes, and type {code} has {least} before options"
-    )]
+    #[error("byte 4: the data offset is {offset} bytes, and type {code} has {min} before options")]
     OffsetTooSmall {
-        /// What it says, bytes.
+        /// The stated value, bytes.
         offset: usize,
         /// The packet's type.
         code: u8,
         /// Bytes before options.
-        least: usize,
+        min: usize,
     },
     /// A data offset past the end.
     #[error("byte 4: the data offset is {offset} bytes, and the packet has {bytes}")]
     OffsetPastEnd {
-        /// What it says, bytes.
+        /// The stated value, bytes.
         offset: usize,
         /// Bytes that there are.
         bytes: usize,
@@ -65,7 +63,7 @@ pub struct OptionFault {
 
 impl Options {
     /// A Mandatory without an option after it, before another one, or before an option that is not
-    /// understood. What understood options ask for is the endpoint's to judge.
+    /// understood. What understood options request is for the endpoint to decide.
     pub fn fault(&self) -> Option<OptionFault> {
         let mut options = self.list.iter();
         while let Some(option) = options.next() {
@@ -113,13 +111,9 @@ pub fn decode(bytes: &[u8]) -> Result<(Packet, usize), DecodeError> {
     let code = generic[8] >> 1 & 0x0F;
     let kind = blank(code).ok_or(DecodeError::ReservedType { code })?;
     let offset = usize::from(generic[4]) * 4;
-    let least = wire::fixed_len(kind);
-    if offset < least {
-        return Err(DecodeError::OffsetTooSmall {
-            offset,
-            code,
-            least,
-        });
+    let min = wire::fixed_len(kind);
+    if offset < min {
+        return Err(DecodeError::OffsetTooSmall { offset, code, min });
     }
     if offset > bytes.len() {
         return Err(DecodeError::OffsetPastEnd {
@@ -127,7 +121,7 @@ pub fn decode(bytes: &[u8]) -> Result<(Packet, usize), DecodeError> {
             bytes: bytes.len(),
         });
     }
-    let (fixed, options) = bytes[..offset].split_at(least);
+    let (fixed, options) = bytes[..offset].split_at(min);
     let packet = Packet {
         source: u16::from_be_bytes([generic[0], generic[1]]),
         destination: u16::from_be_bytes([generic[2], generic[3]]),
@@ -195,8 +189,8 @@ fn fill(kind: Kind, fields: &[u8]) -> Kind {
     }
 }
 
-/// True if a packet of that type may carry the option (RFC 4340 table 3, and the options that tell
-/// of the acknowledgement number: 11.4, 11.7, 13.2).
+/// True if a packet of that type may carry the option (RFC 4340 table 3, and the options about
+/// the acknowledgement number: 11.4, 11.7, 13.2).
 fn allowed(option: u8, kind: Kind) -> bool {
     match option {
         wire::ACK_VECTOR_0 | wire::ACK_VECTOR_1 | wire::DATA_DROPPED | wire::ELAPSED_TIME => {

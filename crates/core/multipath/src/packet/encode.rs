@@ -33,7 +33,7 @@ const SHORT_ELAPSED: u32 = 50_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EncodeError {
-    /// An option with more data than its length can say.
+    /// An option with more data than its length field can state.
     #[error("option {kind} would take {bytes} bytes, and an option has at most 255")]
     OptionTooLong {
         /// Option type.
@@ -41,7 +41,7 @@ pub enum EncodeError {
         /// Bytes that it would take.
         bytes: usize,
     },
-    /// More options than the data offset can say.
+    /// More options than the data offset can state.
     #[error("the header would take {bytes} bytes, and a DCCP header has at most 1020")]
     HeaderTooLong {
         /// Bytes that it would take.

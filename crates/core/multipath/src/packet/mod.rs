@@ -1,7 +1,7 @@
 //! DCCP packets as values (RFC 4340 section 5, RFC 9897 section 3).
 //!
 //! Sequence and acknowledgement numbers are always the long form (X = 1), ports are DCCP's own
-//! (they tell paths apart, RFC 6773 section 3.3), the DCCP checksum is zero and UDP's is used.
+//! (they distinguish paths, RFC 6773 section 3.3), the DCCP checksum is zero and UDP's is used.
 
 mod ack_vector;
 mod decode;
@@ -30,7 +30,7 @@ pub struct Packet {
     pub source: u16,
     /// Destination port.
     pub destination: u16,
-    /// What the sender's congestion control says in four bits (RFC 4340 5.1, CCVal); 0 with CCID 2
+    /// Four bits of the sender's congestion control (RFC 4340 5.1, CCVal); 0 with CCID 2
     /// and 5.
     pub ccval: u8,
     /// Sequence number.
@@ -68,7 +68,7 @@ pub enum Kind {
         /// Acknowledgement number.
         ack: SeqNo,
     },
-    /// The server asks the client to close (5.5).
+    /// The server requests the client to close (5.5).
     CloseReq {
         /// Acknowledgement number.
         ack: SeqNo,
@@ -87,7 +87,7 @@ pub enum Kind {
         /// More about it, by code.
         data: [u8; 3],
     },
-    /// Asks the peer where it is (5.7).
+    /// Requests the peer's sequence numbers (5.7).
     Sync {
         /// The sequence number of the packet that caused it.
         ack: SeqNo,
@@ -157,7 +157,7 @@ impl ResetCode {
     pub const OPTION_ERROR: Self = Self(5);
     /// A mandatory option or feature was not understood.
     pub const MANDATORY_ERROR: Self = Self(6);
-    /// Nobody listens there.
+    /// No process listens there.
     pub const CONNECTION_REFUSED: Self = Self(7);
     /// An unknown service code.
     pub const BAD_SERVICE_CODE: Self = Self(8);

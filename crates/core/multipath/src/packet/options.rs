@@ -49,7 +49,7 @@ pub enum DccpOption {
     DataDropped(Vec<u8>),
     /// A multipath option (46).
     Multipath(MpOption),
-    /// One that this implementation does not know: its type and its data.
+    /// One that this implementation does not have: its type and its data.
     Unknown {
         /// Option type.
         kind: u8,
@@ -61,11 +61,11 @@ pub enum DccpOption {
 /// Which step of a negotiation an option is (RFC 4340 6.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeatureOptionKind {
-    /// Change L (32): the feature's owner asks.
+    /// Change L (32): sent by the feature's owner.
     ChangeL,
     /// Confirm L (33): the owner answers.
     ConfirmL,
-    /// Change R (34): the other end asks.
+    /// Change R (34): sent by the other end.
     ChangeR,
     /// Confirm R (35): the other end answers.
     ConfirmR,
@@ -164,7 +164,7 @@ impl PathPriority {
     pub const STANDBY: Self = Self(1);
     /// Less preferred.
     pub const SECONDARY: Self = Self(2);
-    /// The least of the primary ones; what a path has that says nothing.
+    /// The lowest of the primary ones; the default of a path.
     pub const PRIMARY: Self = Self(3);
 
     /// The lowest four bits.
@@ -183,9 +183,9 @@ impl PathPriority {
 pub enum RttKind {
     /// The last sample.
     Raw,
-    /// The least.
+    /// The minimum.
     Min,
-    /// The greatest.
+    /// The maximum.
     Max,
     /// Smoothed.
     Smooth,
@@ -255,7 +255,7 @@ pub enum MpOption {
     Close(KeyData),
     /// 11: private.
     Experimental(Vec<u8>),
-    /// One that RFC 9897 does not know: its number and its data.
+    /// One that RFC 9897 does not define: its number and its data.
     Unknown {
         /// `MP_OPT`.
         kind: u8,

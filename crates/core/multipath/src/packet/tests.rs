@@ -252,7 +252,7 @@ fn sections_11_4_and_13_2_ack_vector_and_elapsed_time() {
     wire.truncate(30);
     wire.extend([43, 6, 0, 0, 0xC3, 0x50]);
     same(&packet, &wire);
-    // nonce 1 says the same, and of two in a row the second goes on
+    // nonce 1 means the same, and of two in a row the second goes on
     wire[24..30].copy_from_slice(&[39, 4, 0xC0, 0x05, 38, 4]);
     wire.splice(30..30, [0xC4, 0x40, 0, 0]);
     wire[4] = 10;
@@ -541,36 +541,36 @@ fn section_5_8_2_mandatory() {
 }
 
 #[test]
-fn what_is_no_packet_says_why() {
-    let refused = |bytes: &[u8], says: &str| {
-        let error = decode(bytes).expect_err(says);
-        assert_eq!(error.to_string(), says);
+fn the_error_of_bytes_that_are_no_packet_states_the_reason() {
+    let rejected = |bytes: &[u8], text: &str| {
+        let error = decode(bytes).expect_err(text);
+        assert_eq!(error.to_string(), text);
     };
-    refused(&[], "a DCCP header has at least 16 bytes, these are 0");
-    refused(
+    rejected(&[], "a DCCP header has at least 16 bytes, these are 0");
+    rejected(
         &generic(4, 0x05)[..15],
         "a DCCP header has at least 16 bytes, these are 15",
     );
-    refused(
+    rejected(
         &generic(4, 0x04),
         "byte 8: short sequence numbers (X = 0) were not agreed on",
     );
-    refused(
+    rejected(
         &generic(4, 0x15),
         "byte 8: packet type 10 is reserved, 0 to 9 are in use",
     );
-    refused(
+    rejected(
         &generic(5, 0x07),
         "byte 4: the data offset is 20 bytes, and type 3 has 24 before options",
     );
-    refused(
+    rejected(
         &generic(5, 0x05),
         "byte 4: the data offset is 20 bytes, and the packet has 16",
     );
 }
 
 #[test]
-fn what_has_no_form_is_refused_and_leaves_nothing() {
+fn what_has_no_form_is_rejected_and_leaves_nothing() {
     let mut out = vec![1, 2, 3];
     let long = with(ack(), vec![mp(MpOption::Experimental(vec![0; 253]))]);
     assert_eq!(
@@ -760,7 +760,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused(bytes in vec(any::<u8>(), 0..200)) {
+    fn any_bytes_are_read_or_rejected(bytes in vec(any::<u8>(), 0..200)) {
         let _ = decode(&bytes);
     }
 

@@ -69,7 +69,7 @@ pub(super) const fn fixed_len(kind: Kind) -> usize {
 }
 
 /// Bytes of a key of that type (RFC 9897 3.2.4: plain, and two that this implementation does not
-/// speak); `None` for a type that it does not know, and so cannot measure.
+/// use); `None` for an unknown type, whose length is unknown too.
 pub(super) const fn key_len(kind: u8) -> Option<usize> {
     match kind {
         0 => Some(8),

@@ -5,12 +5,12 @@
 //!
 //! | a packet sent before one that arrived is lost | after |
 //! | --- | --- |
-//! | three later ones arrived, and the path never reordered | the round trip and 1/8 of the least |
-//! | otherwise | the round trip and n/4 of the least, at most srtt |
+//! | three later ones arrived, and the path never reordered | the round trip and 1/8 of the minimum |
+//! | otherwise | the round trip and n/4 of the minimum, at most srtt |
 //!
 //! The round trip is that of the latest packet known to have arrived. n is 1, and grows with each
-//! round trip in which a packet arrived that had been found lost (RFC 8985 6.2 step 4; there DSACKs
-//! tell).
+//! round trip in which a packet arrived that had been found lost (RFC 8985 6.2 step 4; by DSACKs
+//! there).
 //!
 //! *Deviations*
 //! - RFC 4341 halves at the third later packet at once. The eighth (RFC 9002 6.1.2 has the same
@@ -19,13 +19,13 @@
 
 use units::{Duration, Instant};
 
-/// RFC 8985 6.2 step 4 and RFC 9002 6.1.2: steps of the reordering window, as parts of the least
+/// RFC 8985 6.2 step 4 and RFC 9002 6.1.2: steps of the reordering window, as parts of the minimum
 /// round-trip time.
 const STEP: u64 = 4;
 const FIRST_STEP: u64 = 8;
 /// Rounds after which the window shrinks (RFC 8985 6.2 step 4: `reo_wnd_persist`).
 const PERSIST: u32 = 16;
-/// Most steps (Linux: 0xff).
+/// Maximum steps (Linux: 0xff).
 const MAX_STEPS: u64 = 255;
 
 /// What is known of reordering on the path.
@@ -45,7 +45,7 @@ pub(super) struct Detection {
 /// What the window depends on besides.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DetectionContext {
-    /// Least round-trip time.
+    /// Minimum round-trip time.
     pub(super) min_rtt: Duration,
     pub(super) srtt: Duration,
 }

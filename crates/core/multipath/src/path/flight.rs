@@ -1,8 +1,8 @@
-//! What a path has sent and has not heard of for certain: a ring of records by packet number.
+//! What a path has sent and whose arrival is not certain: a ring of records by packet number.
 //!
-//! A number is *in flight* until it is acknowledged or found lost; a lost one is remembered for a
-//! while, since it may arrive nonetheless. Two sets of bits say which is which, so that a run of an
-//! Ack Vector costs a few operations for each 64 packets, however much of it is known already.
+//! A number is *in flight* until it is acknowledged or found lost; a lost one is kept for a
+//! while, since it may arrive nonetheless. Two sets of bits hold the states, so that a run of an
+//! Ack Vector costs a few operations for each 64 packets, however much of it was reported before.
 
 use super::bits::{BitRing, word_spans};
 use crate::seq::MpSeq;
@@ -46,7 +46,7 @@ pub(super) struct Flight {
     records: Vec<Record>,
     in_flight: BitRing,
     lost: BitRing,
-    /// Nothing below is in flight or remembered.
+    /// Nothing below is in flight or kept as lost.
     base: u64,
     /// Nothing below is in flight.
     first: u64,
@@ -64,8 +64,8 @@ pub(super) struct Flight {
 
 impl Flight {
     /// One that keeps at most so many numbers, rounded up to a power of two, at least 64.
-    pub(super) fn new(most: usize) -> Self {
-        let capacity = most.min(INITIAL_CAPACITY);
+    pub(super) fn new(max_capacity: usize) -> Self {
+        let capacity = max_capacity.min(INITIAL_CAPACITY);
         let in_flight = BitRing::new(capacity);
         Self {
             records: vec![Record::default(); in_flight.capacity() as usize],
@@ -74,7 +74,7 @@ impl Flight {
             base: 0,
             first: 0,
             next: 0,
-            max_capacity: BitRing::new(most).capacity(),
+            max_capacity: BitRing::new(max_capacity).capacity(),
             packets: 0,
             counted: 0,
             arrived: [0; 3],
@@ -105,7 +105,7 @@ impl Flight {
     pub(super) fn counted(&self) -> Bytes {
         Bytes::new(self.counted)
     }
-    /// Numbers that may still be sent without forgetting older ones.
+    /// Numbers that may still be sent without evicting older ones.
     pub(super) fn free(&self) -> u64 {
         self.max_capacity - (self.next - self.base)
     }
@@ -118,20 +118,20 @@ impl Flight {
         self.arrived[2] > number + 1
     }
 
-    /// A packet was sent. `number` is at least [`Self::next`]; numbers between were sent by somebody
-    /// else and are not known here. What has to be forgotten for it is given to `forget`.
+    /// A packet was sent. `number` is at least [`Self::next`]; numbers between were used
+    /// elsewhere and have no record here. What has to be evicted for it is given to `evict`.
     pub(super) fn push(
         &mut self,
         number: u64,
         record: Record,
-        forget: &mut impl FnMut(u64, Record),
+        evict: &mut impl FnMut(u64, Record),
     ) {
         debug_assert!(
             number >= self.next,
             "{number} was sent before {}",
             self.next
         );
-        self.make_room(number, forget);
+        self.make_room(number, evict);
         self.next = number + 1;
         let slot = self.slot(number);
         self.in_flight.insert(number);
@@ -141,7 +141,7 @@ impl Flight {
     }
 
     /// Makes the ring reach up to `number`.
-    fn make_room(&mut self, number: u64, forget: &mut impl FnMut(u64, Record)) {
+    fn make_room(&mut self, number: u64, evict: &mut impl FnMut(u64, Record)) {
         if number - self.base < self.capacity() {
             return;
         }
@@ -155,7 +155,7 @@ impl Flight {
                 && oldest < keep_from
             {
                 let record = self.take_in_flight(oldest);
-                forget(oldest, record);
+                evict(oldest, record);
             }
             self.lost.remove_range(self.base, keep_from.min(self.next));
             self.base = keep_from;
@@ -174,7 +174,7 @@ impl Flight {
         self.lost = self.lost.doubled(self.base, self.next);
     }
 
-    /// Moves the base to the first number that is in flight or remembered.
+    /// Moves the base to the first number that is in flight or kept as lost.
     pub(super) fn advance_base(&mut self) {
         let first = self.first_in_flight().unwrap_or(self.next);
         self.base = self.lost.first_in(self.base, first).unwrap_or(first);
@@ -196,14 +196,14 @@ impl Flight {
         record
     }
 
-    /// A number in flight is taken for lost, and remembered.
+    /// A number in flight is taken for lost, and kept.
     pub(super) fn mark_lost(&mut self, number: u64) -> Record {
         self.lost.insert(number);
         self.take_in_flight(number)
     }
 
     /// Lost packets below `number` are not expected any more.
-    pub(super) fn forget_lost_below(&mut self, number: u64) {
+    pub(super) fn expire_lost_below(&mut self, number: u64) {
         self.lost.remove_range(self.base, number.min(self.next));
         self.advance_base();
     }
@@ -249,7 +249,7 @@ impl Flight {
         }
     }
 
-    /// Lowest number that an acknowledgement can still say anything new of.
+    /// Lowest number that an acknowledgement can still report anything new of.
     pub(super) fn base(&self) -> u64 {
         self.base
     }
@@ -268,12 +268,12 @@ mod tests {
     }
 
     fn push(flight: &mut Flight, count: u64) -> Vec<u64> {
-        let mut forgotten = Vec::new();
+        let mut evicted = Vec::new();
         for _ in 0..count {
             let next = flight.next();
-            flight.push(next, record(1_000), &mut |number, _| forgotten.push(number));
+            flight.push(next, record(1_000), &mut |number, _| evicted.push(number));
         }
-        forgotten
+        evicted
     }
 
     fn arrive(flight: &mut Flight, start: u64, end: u64) -> Vec<(u64, bool)> {
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lost_are_remembered_until_told_otherwise() {
+    fn lost_numbers_are_kept_until_they_expire() {
         let mut flight = Flight::new(1_000);
         push(&mut flight, 10);
         arrive(&mut flight, 5, 10);
@@ -306,13 +306,13 @@ mod tests {
         }
         assert_eq!((flight.packets(), flight.base()), (0, 0));
         assert_eq!(arrive(&mut flight, 1, 2), [(1, true)]);
-        flight.forget_lost_below(4);
+        flight.expire_lost_below(4);
         assert_eq!(flight.base(), 4);
         assert_eq!(arrive(&mut flight, 0, 5), [(4, true)]);
     }
 
     #[test]
-    fn the_ring_grows_up_to_its_bound_and_then_forgets_the_oldest() {
+    fn the_ring_grows_up_to_its_bound_and_then_evicts_the_oldest() {
         let mut flight = Flight::new(1_024);
         assert!(push(&mut flight, 1_024).is_empty());
         assert_eq!(flight.free(), 0);

@@ -6,7 +6,7 @@
 
 use units::{BitRate, Bytes, Duration, Instant};
 
-/// The most that leaves at once.
+/// The limit of what leaves at one time.
 const MAX_BURST: Bytes = Bytes::new(65_536);
 /// Bursts a second, where that is not less than two packets or more than [`MAX_BURST`].
 const BURSTS_PER_SECOND: u64 = 1_024;
@@ -102,10 +102,10 @@ mod tests {
                 let (sent, greatest) = saturate(BitRate::from_mbps(mbps), late);
                 let expected = mbps * 125_000;
                 // the credit for the time before the beginning is a millisecond
-                let most = expected + expected / 1_000 + 2 * greatest;
+                let max = expected + expected / 1_000 + 2 * greatest;
                 // 64 KiB take 52 us at 10 Gbit/s
                 assert!(
-                    sent + greatest >= expected && sent <= most,
+                    sent + greatest >= expected && sent <= max,
                     "{mbps} Mbit/s, {late} late: {sent} B"
                 );
             }

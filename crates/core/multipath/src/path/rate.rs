@@ -9,7 +9,7 @@ use cc::delivery_rate::DeliveryRate;
 use cc::{AckSample, PacketStamp, Sent};
 use units::{BitRate, Bytes, Instant};
 
-/// Rounds for which a sample is remembered.
+/// Rounds for which a sample is kept.
 const ROUNDS: usize = 10;
 /// A path is full once its rate has grown by less than a quarter in three round trips (4.3.2.2).
 const FULL_ROUNDS: u32 = 3;
@@ -81,7 +81,7 @@ impl RateMeter {
         });
     }
 
-    /// 4.3.2.2, for a path whose controller does not say.
+    /// 4.3.2.2, for a path whose controller does not report it.
     fn check_full(&mut self, rate: BitRate) {
         if !self.is_pipe_full() && rate >= self.full_rate + self.full_rate / 4 {
             self.full_rate = rate;

@@ -1,4 +1,4 @@
-//! The receiving half of a path: what has arrived, and when to tell the sender.
+//! The receiving half of a path: what has arrived, and when to acknowledge it.
 //!
 //! Source: RFC 4340 section 11.4 (Ack Vectors) and its appendix A, RFC 4341 section 6 (what a
 //! receiver acknowledges, Ack Ratio), RFC 4340 13.2 (Elapsed Time).
@@ -6,10 +6,10 @@
 //! | section | here |
 //! | --- | --- |
 //! | RFC 4340 11.4: the vector begins with the acknowledgement number, newest first | [`Receiver::acknowledge`] |
-//! | RFC 4340 11.4.2, A.3: what the sender is known to know is left out | [`Receiver::on_outcome`] |
+//! | RFC 4340 11.4.2, A.3: what the sender has confirmed is left out | [`Receiver::on_outcome`] |
 //! | RFC 4340 11.3: Ack Ratio; RFC 4341 6.1 | [`ReceiverConfig::ack_ratio`] |
 //! | RFC 4341 6: a delayed acknowledgement, at once on a gap or a mark | `Due` |
-//! | RFC 4340 11.1: acknowledgements are acknowledged now and then | [`Receiver::wants_piggyback`] |
+//! | RFC 4340 11.1: acknowledgements are acknowledged now and then | [`Receiver::should_piggyback`] |
 //!
 //! Two sets of bits, of what arrived and of what arrived marked, hold the last
 //! [`ReceiverConfig::history`] numbers, whatever comes.
@@ -17,8 +17,8 @@
 //! *Deviations*
 //! - RFC 4340 A.2 has a buffer of runs that grows until it is acknowledged. Here the history is
 //!   bounded, and so is a vector ([`ReceiverConfig::max_vector`]): beyond both, what is oldest is left
-//!   out, which has been told often by then.
-//! - A packet that arrives below what was left out is told of again, with all after it.
+//!   out, which has been reported often by then.
+//! - A packet that arrives below what was left out is reported again, with all after it.
 
 use super::bits::{BitRing, ones_down};
 use super::numbering::Numbering;
@@ -27,7 +27,7 @@ use crate::packet::{AckVector, ReceptionState};
 use crate::seq::SeqNo;
 use units::{Duration, Ecn, Instant, Packets};
 
-/// An acknowledgement of ours whose own fate stays unknown for so long is given up, and a later one
+/// An acknowledgement of ours whose own outcome stays unknown for so long is given up, and a later one
 /// is watched.
 const PROBE_LIFE: Duration = Duration::from_secs(1);
 
@@ -35,7 +35,7 @@ const PROBE_LIFE: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiverConfig {
     /// An acknowledgement is due after so many data packets (RFC 4340 11.3); at least 1. Acknowledging
-    /// once for a batch of arrivals is the caller's choice, by asking [`Receiver::is_ack_due`] after
+    /// once for a batch of arrivals is the caller's choice, by calling [`Receiver::is_ack_due`] after
     /// the batch only.
     pub ack_ratio: u32,
     /// Longest wait of an acknowledgement.
@@ -43,9 +43,9 @@ pub struct ReceiverConfig {
     /// After so many packets that carry no data, an acknowledgement should go with the next data
     /// packet; after twice as many it goes by itself. At least 1.
     pub piggyback_every: u32,
-    /// Packet numbers remembered, rounded up to a power of two; at least 64.
+    /// Packet numbers kept, rounded up to a power of two; at least 64.
     pub history: Packets,
-    /// Most bytes of a vector; at least 1.
+    /// Maximum bytes of a vector; at least 1.
     pub max_vector: usize,
 }
 
@@ -76,7 +76,7 @@ pub enum Arrival {
     },
     /// It has arrived before: not to be delivered again.
     Duplicate,
-    /// Its number is below the history: nobody knows.
+    /// Its number is below the history: unknown.
     TooOld,
 }
 
@@ -89,7 +89,7 @@ pub struct Gap {
     pub packets: Packets,
 }
 
-/// What a packet that acknowledges has to say.
+/// The content of an acknowledgement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AckParts {
     /// Acknowledgement number: the greatest number that arrived.
@@ -132,13 +132,13 @@ struct Due {
     other: u32,
 }
 
-/// An acknowledgement of ours on its way: if the peer has it, what it told need not be told again.
+/// An acknowledgement of ours on its way: if the peer has it, what it reported need not be reported again.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
     /// Number of our packet that carried it.
     seq: SeqNo,
     /// What it acknowledged up to.
-    told: u64,
+    reported: u64,
     sent_at: Instant,
 }
 
@@ -152,8 +152,8 @@ pub struct Receiver {
     marked: BitRing,
     /// The greatest number that arrived, and when.
     highest: Option<(u64, Instant)>,
-    /// The sender is known to know of everything below.
-    told: u64,
+    /// The sender has confirmed everything below.
+    confirmed: u64,
     due: Due,
     probe: Option<Probe>,
     counters: ReceiverCounters,
@@ -177,7 +177,7 @@ impl Receiver {
             marked: received.clone(),
             received,
             highest: None,
-            told: 0,
+            confirmed: 0,
             due: Due::default(),
             probe: None,
             counters: ReceiverCounters::default(),
@@ -213,7 +213,7 @@ impl Receiver {
             return Arrival::Duplicate;
         }
         self.enter(now, number, ecn, is_data);
-        self.told = self.told.min(number);
+        self.confirmed = self.confirmed.min(number);
         self.due.is_urgent |= is_data;
         self.counters.late += Packets::new(1);
         Arrival::New {
@@ -284,7 +284,7 @@ impl Receiver {
     /// A data packet that leaves now should carry an acknowledgement, though none may be due.
     /// Acknowledgements of the peer's are acknowledged in this way as a rule, and seldom by themselves:
     /// two ends without data fall silent.
-    pub fn wants_piggyback(&self) -> bool {
+    pub fn should_piggyback(&self) -> bool {
         self.due.is_urgent || self.due.data > 0 || self.due.other >= self.config.piggyback_every
     }
 
@@ -294,7 +294,7 @@ impl Receiver {
     }
 
     /// What the packet of our own with the number `carrier`, which is about to leave, shall acknowledge;
-    /// nothing before anything has arrived. Counts as told. The vector has at most `room` bytes (at
+    /// nothing before anything has arrived. Counts as reported. The vector has at most `room` bytes (at
     /// least one), and [`ReceiverConfig::max_vector`].
     pub fn acknowledge(&mut self, now: Instant, carrier: SeqNo, room: usize) -> Option<AckParts> {
         let (highest, arrived_at) = self.highest?;
@@ -302,11 +302,11 @@ impl Receiver {
         let is_whole = self.write_vector(highest, room.max(1), &mut vector);
         self.due = Due::default();
         let is_stale = |probe: Probe| now.saturating_since(probe.sent_at) > PROBE_LIFE;
-        // one that left something out is no proof that the rest was told
+        // one that left something out is no proof that the rest was reported
         if is_whole && self.probe.is_none_or(is_stale) {
             self.probe = Some(Probe {
                 seq: carrier,
-                told: highest + 1,
+                reported: highest + 1,
                 sent_at: now,
             });
         }
@@ -317,16 +317,16 @@ impl Receiver {
         })
     }
 
-    /// Runs from `highest` down to what the sender knows, as far as they have room; true if all had.
+    /// Runs from `highest` down to what the sender has confirmed, as far as they have room; true if all had.
     fn write_vector(&self, highest: u64, room: usize, vector: &mut AckVector) -> bool {
-        let most_bytes = self.config.max_vector.min(room);
-        let oldest = self.told.min(highest).max(self.oldest(highest));
+        let max_bytes = self.config.max_vector.min(room);
+        let oldest = self.confirmed.min(highest).max(self.oldest(highest));
         let mut end = highest + 1;
         while end > oldest {
             let (state, run) = self.run_below(end, oldest);
-            let most = (most_bytes - vector.len()) as u64 * u64::from(AckVector::MAX_RUN);
-            vector.push(state, run.min(most));
-            if run > most {
+            let max_run = (max_bytes - vector.len()) as u64 * u64::from(AckVector::MAX_RUN);
+            vector.push(state, run.min(max_run));
+            if run > max_run {
                 return false;
             }
             end -= run;
@@ -360,14 +360,14 @@ impl Receiver {
     }
 
     /// What became of packets of our own (RFC 4340 11.4.2): if an acknowledgement of ours has arrived,
-    /// what it told is not told again.
+    /// what it reported is not reported again.
     pub fn on_outcome(&mut self, outcome: &AckOutcome) {
         let Some(probe) = self.probe else {
             return;
         };
         let is_in = |list: &[super::SentInfo]| list.iter().any(|info| info.seq == probe.seq);
         if is_in(&outcome.acked) {
-            self.told = self.told.max(probe.told);
+            self.confirmed = self.confirmed.max(probe.reported);
             self.probe = None;
         } else if is_in(&outcome.lost) {
             self.probe = None;
@@ -380,10 +380,10 @@ impl Receiver {
     }
 
     /// What is missing below the greatest number that arrived, newest first, as far back as the
-    /// sender may not know of, within the history.
+    /// sender has not confirmed, within the history.
     pub fn gaps(&self) -> impl Iterator<Item = Gap> + '_ {
         let highest = self.highest.map(|(number, _)| number);
-        let oldest = highest.map_or(0, |highest| self.told.max(self.oldest(highest)));
+        let oldest = highest.map_or(0, |highest| self.confirmed.max(self.oldest(highest)));
         let mut end = highest.map_or(0, |highest| highest + 1);
         core::iter::from_fn(move || {
             while end > oldest {

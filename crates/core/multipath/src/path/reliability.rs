@@ -3,8 +3,8 @@
 //!
 //! ```text
 //!   keep --> [ payloads by MP_SEQ ] -- on_lost, in time ------> send again, same MP_SEQ
-//!                    |             \-- on_lost, too late -----> forgotten
-//!                    +-- on_arrived, deadline, no room -------> forgotten
+//!                    |             \-- on_lost, too late -----> discarded
+//!                    +-- on_arrived, deadline, no room -------> discarded
 //! ```
 //!
 //! DCCP repeats nothing (RFC 4340 section 1); Pieska et al. 2024 name reliability up to a deadline
@@ -25,9 +25,9 @@ pub struct ReliabilityConfig {
     /// Age at which a packet is of no more use at the other end, from when it was first given to a
     /// path.
     pub deadline: Duration,
-    /// Most packets kept; with more the oldest are forgotten. At least 1.
+    /// Maximum packets kept; with more the oldest are discarded. At least 1.
     pub max_packets: Packets,
-    /// Most payload kept, likewise; a packet of more by itself is not kept.
+    /// Maximum payload kept, likewise; a packet of more by itself is not kept.
     pub max_bytes: Bytes,
 }
 
@@ -51,7 +51,7 @@ pub struct ReliabilityCounters {
     pub repeated: Packets,
     /// Packets lost that would have come too late, or were not kept any more.
     pub too_late: Packets,
-    /// Packets forgotten for want of room before their deadline.
+    /// Packets discarded for want of room before their deadline.
     pub evicted: Packets,
 }
 
@@ -104,11 +104,11 @@ impl<P: Clone> Reliability<P> {
             kept.copies += copies;
             return;
         }
-        self.forget_expired(now);
+        self.drop_expired(now);
         let ahead = mp_seq.distance_from(self.first);
         let is_next = self.places.is_empty() || ahead >= self.places.len() as i64;
         if !is_next || bytes > self.config.max_bytes {
-            return; // forgotten already, or too large
+            return; // discarded already, or too large
         }
         self.make_room(mp_seq, bytes);
         if self.places.is_empty() {
@@ -127,11 +127,11 @@ impl<P: Clone> Reliability<P> {
         self.counters.kept += Packets::new(1);
     }
 
-    /// Forgets the oldest until there is room for this number and so many bytes.
+    /// Discards the oldest until there is room for this number and so many bytes.
     fn make_room(&mut self, mp_seq: MpSeq, bytes: Bytes) {
-        let most = self.config.max_packets.get();
+        let max = self.config.max_packets.get();
         while !self.places.is_empty()
-            && (mp_seq.distance_from(self.first).unsigned_abs() >= most
+            && (mp_seq.distance_from(self.first).unsigned_abs() >= max
                 || self.bytes + bytes > self.config.max_bytes)
         {
             self.counters.evicted += Packets::new(1);
@@ -139,7 +139,7 @@ impl<P: Clone> Reliability<P> {
         }
     }
 
-    fn forget_expired(&mut self, now: Instant) {
+    fn drop_expired(&mut self, now: Instant) {
         while let Some(Some(kept)) = self.places.front()
             && kept.expires_at <= now
         {
@@ -147,7 +147,7 @@ impl<P: Clone> Reliability<P> {
         }
     }
 
-    /// Forgets the first.
+    /// Discards the first.
     fn pop_first(&mut self) {
         self.take(self.first);
     }
@@ -232,9 +232,9 @@ mod tests {
         MpSeq::new((1 << 48) - 3).add(n)
     }
 
-    fn store(most: u64) -> Reliability<u64> {
+    fn store(max_packets: u64) -> Reliability<u64> {
         Reliability::new(ReliabilityConfig {
-            max_packets: Packets::new(most),
+            max_packets: Packets::new(max_packets),
             ..ReliabilityConfig::new(ms(100))
         })
     }

@@ -1,19 +1,19 @@
-//! Round-trip times and the timeout that follows from them: RFC 6298, as RFC 4341 section 5.1 asks
+//! Round-trip times and the timeout that follows from them: RFC 6298, as RFC 4341 section 5.1 requires
 //! of CCID 2.
 //!
-//! Sequence numbers are never used twice, so that no sample is ambiguous. What the peer says it
-//! held the acknowledgement back (Elapsed Time, RFC 4340 13.2) is taken off, but never below the
-//! least time measured without it (RFC 9002 5.3): a peer cannot pretend to be nearer than it is.
+//! Sequence numbers are never used twice, so that no sample is ambiguous. The time for which the peer reports
+//! that it held the acknowledgement back (Elapsed Time, RFC 4340 13.2) is taken off, but never below the
+//! minimum time measured without it (RFC 9002 5.3): a peer cannot pretend to be nearer than it is.
 //!
 //! *Deviations*
-//! - The least value (200 ms by default; RFC 6298 2.4 says 1 s, Linux 200 ms) bounds the variance's
+//! - The minimum value (200 ms by default; RFC 6298 2.4 states 1 s, Linux 200 ms) bounds the variance's
 //!   term, so that the timeout is at least srtt and that, as in Linux.
 
 use units::{Duration, Instant};
 
 /// RFC 6298 2.1.
 const INITIAL_RTO: Duration = Duration::from_secs(1);
-/// Most doublings that are counted; beyond them the greatest timeout holds anyway.
+/// Maximum doublings that are counted; beyond them the greatest timeout holds anyway.
 const MAX_BACKOFF: u32 = 20;
 
 /// Smoothed round-trip time, its variation, and the timeout.
@@ -23,7 +23,7 @@ pub(super) struct RttEstimator {
     srtt: Option<Duration>,
     /// RTTVAR.
     rttvar: Duration,
-    /// Least time, with what acknowledgements waited; [`Duration::MAX`] before the first.
+    /// Minimum time, with what acknowledgements waited; [`Duration::MAX`] before the first.
     min_rtt: Duration,
     latest: Duration,
     /// Timeout without backoff.
@@ -172,7 +172,7 @@ mod tests {
 
     /// RFC 9002 5.3: the delay counts unless the path would seem shorter than it is known to be.
     #[test]
-    fn rfc_9002_5_3_elapsed_time_is_taken_off_down_to_the_least() {
+    fn rfc_9002_5_3_elapsed_time_is_taken_off_down_to_the_minimum() {
         let mut e = estimator();
         assert_eq!(
             e.on_sample(ms(20), ms(5)),
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(
             e.on_sample(ms(30), ms(11)),
             ms(30),
-            "would be below the least"
+            "would be below the minimum"
         );
         assert_eq!(e.min_rtt(), Some(ms(20)));
     }

@@ -65,13 +65,13 @@ pub struct SenderConfig {
     pub counting: Counting,
     /// Largest size of what a packet carries: the controller's segment size. At least one byte.
     pub packet_size: Bytes,
-    /// Least term of the variance in the timeout (RFC 6298 2.4).
+    /// Minimum term of the variance in the timeout (RFC 6298 2.4).
     pub min_rto: Duration,
     /// Greatest timeout (RFC 6298 2.5).
     pub max_rto: Duration,
     /// Timeouts in a row after which the path is taken to have failed; at least 1.
     pub failing_after: u32,
-    /// Most packet numbers, of data and of acknowledgements, whose fate may be open; rounded up to
+    /// Maximum packet numbers, of data and of acknowledgements, whose outcome may be open; rounded up to
     /// a power of two. With less room than a control packet needs the oldest number is given up as
     /// lost.
     pub max_outstanding: Packets,
@@ -105,11 +105,11 @@ pub struct SentPacket {
     /// Its number in the connection, if it has one.
     pub mp_seq: Option<MpSeq>,
     /// It carries data: it is congestion controlled. Acknowledgements and signalling are not
-    /// (RFC 4341 5), but have a number, which acknowledgements tell of.
+    /// (RFC 4341 5), but have a number, which acknowledgements cover.
     pub is_data: bool,
 }
 
-/// A packet of the past, as [`AckOutcome`] tells of it.
+/// A packet of the past, as [`AckOutcome`] reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SentInfo {
     /// Its number on the path.
@@ -156,7 +156,7 @@ pub struct AckOutcome {
 }
 
 impl AckOutcome {
-    /// Forgets everything and keeps the memory.
+    /// Clears everything and keeps the memory.
     pub fn clear(&mut self) {
         self.acked.clear();
         self.lost.clear();
@@ -269,16 +269,16 @@ pub struct Sender {
     reduced_until: u64,
     /// A round trip ends as this number or a greater one arrives.
     round_end: u64,
-    /// The number at which the round trip before began: lost packets below it are forgotten with
+    /// The number at which the round trip before began: lost packets below it expire with
     /// the next.
     round_start: u64,
     timers: Timers,
     timeouts_in_a_row: u32,
     /// When data was sent last.
     last_sent_at: Instant,
-    /// Found lost by a timer: the controller hears of it with the next acknowledgement.
-    untold_lost: Bytes,
-    /// Given up for want of memory, and not told yet.
+    /// Found lost by a timer: it is reported to the controller with the next acknowledgement.
+    unreported_lost: Bytes,
+    /// Given up for want of memory, and not reported yet.
     given_up: Vec<(u64, Record)>,
     /// The window in packets, rounded down, at least 1.
     window: u64,
@@ -294,9 +294,9 @@ impl Sender {
             failing_after: config.failing_after.max(1),
             ..config
         };
-        let most = usize::try_from(config.max_outstanding.get()).unwrap_or(usize::MAX >> 8);
+        let max = usize::try_from(config.max_outstanding.get()).unwrap_or(usize::MAX >> 8);
         let mut sender = Self {
-            flight: Flight::new(most.clamp(64, 1 << 24)),
+            flight: Flight::new(max.clamp(64, 1 << 24)),
             rtt: RttEstimator::new(config.min_rto, config.max_rto),
             detection: Detection::new(),
             pacer: Pacer::new(config.packet_size),
@@ -312,7 +312,7 @@ impl Sender {
             },
             timeouts_in_a_row: 0,
             last_sent_at: Instant::ZERO,
-            untold_lost: Bytes::ZERO,
+            unreported_lost: Bytes::ZERO,
             given_up: Vec::new(),
             window: 0,
             counters: SenderCounters::default(),
@@ -400,7 +400,7 @@ impl Sender {
         }
     }
 
-    /// Tells the controller of a data packet that leaves.
+    /// Reports a data packet that leaves to the controller.
     fn stamp(&mut self, now: Instant, number: u64, record: &mut Record) {
         let bytes_in_flight = self.flight.counted();
         let is_idle = bytes_in_flight.is_zero() && self.counters.sent > Packets::ZERO;
@@ -450,7 +450,7 @@ impl Sender {
         if newest >= self.flight.next() {
             return;
         }
-        self.tell_given_up(outcome);
+        self.report_given_up(outcome);
         let prior_in_flight = self.flight.counted();
         let delivery = self.take_arrived(newest, ack.vector, outcome);
         if delivery.latest.is_none() && self.flight.packets() == 0 {
@@ -466,7 +466,7 @@ impl Sender {
         self.refresh_window();
     }
 
-    /// Enters what the vector says, newest first.
+    /// Enters the states of the vector, newest first.
     fn take_arrived(
         &mut self,
         newest: u64,
@@ -571,10 +571,10 @@ impl Sender {
         };
         self.timeouts_in_a_row = 0;
         if self.flight.latest_arrived() != Some(latest) {
-            return; // older than what is known: its time says little
+            return; // older than what is known: its time has little information
         }
         let record = *self.flight.record(latest);
-        // the peer acknowledges data soon, anything else when it has an occasion: unless it says how
+        // the peer acknowledges data soon, anything else when it has an occasion: unless it reports how
         // long it waited, that measures nothing
         let is_first = self.rtt.srtt().is_none();
         let is_dated = is_first && latest == newest && elapsed.is_some();
@@ -627,10 +627,10 @@ impl Sender {
     }
 
     /// What was given up for want of memory is lost.
-    fn tell_given_up(&mut self, outcome: &mut AckOutcome) {
+    fn report_given_up(&mut self, outcome: &mut AckOutcome) {
         for (number, record) in self.given_up.drain(..) {
             self.counters.lost += Packets::new(u64::from(record.is_data()));
-            self.untold_lost += Bytes::new(u64::from(record.counted));
+            self.unreported_lost += Bytes::new(u64::from(record.counted));
             outcome.lost.push(info(&self.numbering, number, &record));
         }
     }
@@ -717,12 +717,12 @@ impl Sender {
             .latest
             .is_some_and(|latest| latest >= self.round_end);
         if is_round_start {
-            self.flight.forget_lost_below(self.round_start);
+            self.flight.expire_lost_below(self.round_start);
             self.round_start = self.round_end;
             self.round_end = self.flight.next();
             self.detection.on_round();
         }
-        let untold = core::mem::take(&mut self.untold_lost);
+        let untold = core::mem::take(&mut self.unreported_lost);
         let cwnd = self.cc.cwnd();
         let sample = AckSample {
             newly_acked: Bytes::new(delivery.counted),
@@ -752,7 +752,7 @@ impl Sender {
         }
     }
 
-    /// When [`Self::on_deadline`] wants to be called although nothing arrives. Pacing is not among
+    /// When [`Self::on_deadline`] is to be called although nothing arrives. Pacing is not among
     /// its reasons ([`Self::send_time`]).
     pub fn next_deadline(&self) -> Option<Instant> {
         let own = self.timers.retransmission.min(self.timers.reordering);
@@ -763,11 +763,11 @@ impl Sender {
     /// A timer may have run out.
     pub fn on_deadline(&mut self, now: Instant, outcome: &mut AckOutcome) {
         outcome.clear();
-        self.tell_given_up(outcome);
+        self.report_given_up(outcome);
         if self.timers.reordering <= now {
             let losses = self.detect_losses(now, outcome);
             if losses.packets > 0 {
-                self.untold_lost += Bytes::new(losses.counted);
+                self.unreported_lost += Bytes::new(losses.counted);
                 self.on_losses(now, &losses);
                 self.rearm(now, &Delivery::default());
             }
@@ -834,7 +834,7 @@ impl Sender {
     }
 }
 
-/// What the world outside knows of a packet.
+/// A packet as reported to the caller.
 fn info(numbering: &Numbering, number: u64, record: &Record) -> SentInfo {
     SentInfo {
         seq: numbering.seq(number),
@@ -851,7 +851,7 @@ impl Sender {
     pub fn controller(&self) -> &'static str {
         self.cc.name()
     }
-    /// Most data in flight, as counted.
+    /// Maximum data in flight, as counted.
     pub fn cwnd(&self) -> Bytes {
         self.cc.cwnd()
     }
@@ -871,7 +871,7 @@ impl Sender {
             None => !self.meter.is_pipe_full(),
         }
     }
-    /// The rate at which the controller wants packets to leave, if it sets one.
+    /// The rate at which the controller has packets leave, if it sets one.
     pub fn pacing_rate(&self) -> Option<BitRate> {
         self.cc.pacing_rate()
     }
@@ -891,7 +891,7 @@ impl Sender {
     pub fn rttvar(&self) -> Duration {
         self.rtt.rttvar()
     }
-    /// Least round-trip time so far.
+    /// Minimum round-trip time so far.
     pub fn min_rtt(&self) -> Option<Duration> {
         self.rtt.min_rtt()
     }
@@ -907,7 +907,7 @@ impl Sender {
     pub fn delivery_rate(&self) -> Option<RateEstimate> {
         self.meter.estimate()
     }
-    /// Largest recent delivery rate times least round-trip time: what fills the path without a
+    /// Largest recent delivery rate times minimum round-trip time: what fills the path without a
     /// queue, as counted.
     pub fn bdp(&self) -> Option<Bytes> {
         let rate = self.meter.estimate()?.max;

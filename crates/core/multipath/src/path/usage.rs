@@ -8,8 +8,8 @@ use units::Bytes;
 pub(super) struct WindowUsage {
     /// cwnd was full at some time of it.
     is_limited: bool,
-    /// Most in flight in it; not followed once it is limited.
-    most_in_flight: Bytes,
+    /// Maximum in flight in it; not followed once it is limited.
+    max_in_flight: Bytes,
     /// It ends as this number arrives.
     until: u64,
 }
@@ -18,11 +18,11 @@ impl WindowUsage {
     /// A packet was sent: `arrived` is the greatest number that has arrived, `next` the next to be
     /// sent.
     pub(super) fn on_sent(&mut self, arrived: u64, next: u64, in_flight: Bytes, is_limited: bool) {
-        let is_more = !self.is_limited && in_flight > self.most_in_flight;
+        let is_more = !self.is_limited && in_flight > self.max_in_flight;
         if arrived >= self.until || is_limited || is_more {
             *self = Self {
                 is_limited,
-                most_in_flight: in_flight,
+                max_in_flight: in_flight,
                 until: next,
             };
         }
@@ -31,7 +31,7 @@ impl WindowUsage {
     /// In slow start half of the window is enough: cwnd may become twice what was acknowledged.
     pub(super) fn is_cwnd_limited(&self, cwnd: Bytes, ssthresh: Option<Bytes>) -> bool {
         let is_slow_start = ssthresh.is_some_and(|ssthresh| cwnd < ssthresh);
-        self.is_limited || is_slow_start && cwnd < self.most_in_flight * 2
+        self.is_limited || is_slow_start && cwnd < self.max_in_flight * 2
     }
 }
 

@@ -45,11 +45,11 @@ impl fmt::Display for WaitRule {
     }
 }
 
-/// No rule has the name that was asked for.
+/// No rule has the requested name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown reordering {name:?}; known are {known}", known = WaitRule::NAMES.join(", "))]
 pub struct UnknownWaitRule {
-    /// The name that was asked for.
+    /// The requested name.
     pub name: String,
 }
 
@@ -83,7 +83,7 @@ pub enum Late {
     Drop,
 }
 
-/// Margin of [`WaitRule::Adaptive`] and [`WaitRule::Equalised`] (table 1 of the paper; its text says
+/// Margin of [`WaitRule::Adaptive`] and [`WaitRule::Equalised`] (table 1 of the paper; its text states
 /// 5 ms).
 pub const MARGIN: Duration = Duration::from_millis(10);
 /// Margin of [`WaitRule::Static`] (section 5.2 of the paper).
@@ -142,7 +142,7 @@ impl ReorderConfig {
     /// By how much two paths may differ for packets of both to be put in order.
     pub fn max_lag(&self) -> Duration {
         match self.rule {
-            // nobody waits, whatever the difference
+            // no packet waits, whatever the difference
             WaitRule::Off | WaitRule::Static => Duration::MAX,
             WaitRule::Fixed(wait) => wait.min(self.max_wait),
             WaitRule::Adaptive | WaitRule::Equalised => self.max_wait.saturating_sub(self.margin),

@@ -34,7 +34,7 @@ impl Latencies {
     }
 
     /// The path carries nothing any more.
-    pub(super) fn forget(&mut self, path: PathId) {
+    pub(super) fn remove(&mut self, path: PathId) {
         if let Some(latency) = self.paths.get_mut(usize::from(path.0)) {
             *latency = None;
         }
@@ -50,7 +50,7 @@ impl Latencies {
         self.known().max().unwrap_or(Duration::ZERO)
     }
 
-    /// The least.
+    /// The minimum.
     pub(super) fn min(&self) -> Duration {
         self.known().min().unwrap_or(Duration::ZERO)
     }
@@ -77,7 +77,7 @@ mod tests {
             range,
             (Duration::from_millis(10), Duration::from_millis(39))
         );
-        latencies.forget(PathId(1));
+        latencies.remove(PathId(1));
         assert_eq!(latencies.max(), Duration::from_millis(10));
     }
 }

@@ -9,7 +9,7 @@
 //! | rule | wait |
 //! | --- | --- |
 //! | `fixed` | a constant |
-//! | `adaptive` | greatest latency - least latency + margin |
+//! | `adaptive` | greatest latency - minimum latency + margin |
 //! | `equalised` | greatest latency - own latency + margin |
 //! | `static` | as adaptive, with a margin of 150 ms and no limit |
 //!
@@ -21,7 +21,7 @@
 //! many of the path's own numbers are missing as there are numbers missing of the connection.
 //!
 //! *Deviations*: the paper's modules check waits when packets arrive; here [`Reorder::next_deadline`]
-//! says when a wait is over, and packets leave then.
+//! is when a wait is over, and packets leave then.
 
 mod config;
 mod latency;
@@ -38,11 +38,11 @@ use latency::Latencies;
 use std::collections::{BinaryHeap, VecDeque};
 use units::{Duration, Instant, Packets};
 
-/// Numbers before the next expected one whose fate is remembered, to tell late packets from copies.
-const REMEMBERED: usize = 8_192;
+/// Numbers before the next expected one whose outcome is kept, to distinguish late packets from copies.
+const HISTORY: usize = 8_192;
 /// A packet so many numbers ahead is no gap: the peer has moved on, and everything held is given out.
 const MAX_AHEAD: u64 = 1 << 17;
-/// A path that has carried nothing for so long no longer holds up the verdict that a packet is lost.
+/// A path that has carried nothing for so long no longer holds up the decision that a packet is lost.
 const IDLE: Duration = Duration::from_millis(200);
 
 /// An arriving packet, as the reordering sees it.
@@ -118,7 +118,7 @@ pub struct Reorder<P> {
     waits: BinaryHeap<Reverse<(Instant, u64)>>,
     /// Numbers passed since the first: `expected` is the first number plus this.
     passed: u64,
-    /// For the [`REMEMBERED`] numbers just before `expected`, newest last: true if it was given up.
+    /// For the [`HISTORY`] numbers just before `expected`, newest last: true if it was given up.
     given_up: VecDeque<bool>,
     /// By path number.
     progress: Vec<Option<PathProgress>>,
@@ -141,7 +141,7 @@ impl<P> Reorder<P> {
             waits: BinaryHeap::new(),
             passed: 0,
             // numbers before the first that comes have not been delivered either
-            given_up: VecDeque::from(vec![true; REMEMBERED]),
+            given_up: VecDeque::from(vec![true; HISTORY]),
             progress: Vec::new(),
             late: VecDeque::new(),
             release_to: 0,
@@ -161,7 +161,7 @@ impl<P> Reorder<P> {
 
     /// A path carries nothing any more: it is neither waited for nor counted.
     pub fn on_path_gone(&mut self, path: PathId) {
-        self.latencies.forget(path);
+        self.latencies.remove(path);
         if let Some(progress) = self.progress.get_mut(usize::from(path.0)) {
             *progress = None;
         }
@@ -357,7 +357,7 @@ impl<P> Reorder<P> {
         self.given_up
             .iter_mut()
             .for_each(|given_up| *given_up = true);
-        self.passed += REMEMBERED as u64;
+        self.passed += HISTORY as u64;
         self.release_to = self.passed;
         self.expected = Some(to);
         self.progress.fill(None);
@@ -390,7 +390,7 @@ impl<P> Reorder<P> {
         progress.at = now;
     }
 
-    /// Every path that is in use has gone past: what is missing before the least of their latest
+    /// Every path that is in use has gone past: what is missing before the lowest of their latest
     /// numbers is lost.
     fn detect_by_progress(&mut self, now: Instant) {
         let in_use = self
@@ -398,10 +398,10 @@ impl<P> Reorder<P> {
             .iter()
             .flatten()
             .filter(|progress| now.saturating_since(progress.at) < IDLE);
-        let least = in_use
+        let lowest = in_use
             .map(|progress| progress.highest)
             .reduce(|a, b| if b.is_after(a) { a } else { b });
-        if let Some(ahead) = least.and_then(|least| self.ahead(least)) {
+        if let Some(ahead) = lowest.and_then(|lowest| self.ahead(lowest)) {
             let until = self.passed + ahead;
             if until > self.release_to {
                 let from = self.release_to.saturating_sub(self.passed) as usize;

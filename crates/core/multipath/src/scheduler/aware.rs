@@ -14,7 +14,7 @@
 //!   a queue stands there: srtt > min_rtt + max_queue / 2
 //! ```
 //!
-//! `rate` is what the path has lately delivered, or what a fresh radio report says that it can. What
+//! `rate` is what the path has lately delivered, or the capacity of a fresh radio report. What
 //! was delivered is what there was to send as long as nothing queues, and the path may be as fast
 //! again: then its filling may double in a round trip, as in slow start. Once a queue stands there the
 //! rate is the path's own. Then `gain` above 1 keeps it filled a little above the estimate, so that
@@ -28,8 +28,8 @@
 //! numbers of packets are given as paths are chosen, and what waits on one path while later numbers
 //! leave on another arrives out of order.
 //!
-//! A path so slow that the receiver would give its packets up before they come (its least round-trip
-//! time against the least of all, halved) is not used while there is another.
+//! A path so slow that the receiver would give its packets up before they come (its minimum round-trip
+//! time against the minimum of all, halved) is not used while there is another.
 //!
 //! Among paths of the same priority the lower smoothed RTT is first, as in `cpf`.
 
@@ -94,11 +94,11 @@ impl Aware {
 
     /// A queue stands on the path.
     fn has_queue(&self, path: &PathView) -> bool {
-        let least = path.min_rtt.unwrap_or_default();
-        !path.in_flight.is_zero() && path.srtt_or_zero() > least + self.config.max_queue / 2
+        let min_rtt = path.min_rtt.unwrap_or_default();
+        !path.in_flight.is_zero() && path.srtt_or_zero() > min_rtt + self.config.max_queue / 2
     }
 
-    /// The packets at which the path is full; none: its window alone says.
+    /// The packets at which the path is full; none: its window alone decides.
     fn fill(&self, path: &PathView) -> Option<Packets> {
         let rate = path.radio_rate.or(path.delivery_rate)?;
         let bdp = rate.bytes_in(path.min_rtt?);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_of_the_radio_is_believed_before_the_past() {
+    fn a_radio_report_takes_precedence_over_the_measured_rate() {
         let mut aware = Aware::new(AwareConfig::default());
         let faded = PathView {
             radio_rate: Some(BitRate::from_bps(5_000_000)),

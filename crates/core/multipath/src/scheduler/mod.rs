@@ -43,7 +43,7 @@ use units::{BitRate, Bytes, Duration, Instant, Packets};
 pub struct PathView {
     /// Which path.
     pub id: PathId,
-    /// Its priority: the lower of what both ends say.
+    /// Its priority: the lower of both ends' priorities.
     pub priority: PathPriority,
     /// Congestion window.
     pub cwnd: Packets,
@@ -53,13 +53,13 @@ pub struct PathView {
     pub queued: Packets,
     /// Smoothed round-trip time; none before the first sample.
     pub srtt: Option<Duration>,
-    /// Least round-trip time.
+    /// Minimum round-trip time.
     pub min_rtt: Option<Duration>,
     /// The rate at which the path delivers, as far as it was used.
     pub delivery_rate: Option<BitRate>,
     /// The rate at which packets leave for the path, where its controller sets one.
     pub pacing_rate: Option<BitRate>,
-    /// What a fresh radio report says the path can carry.
+    /// What the path can carry according to a fresh radio report.
     pub radio_rate: Option<BitRate>,
     /// Size of a full packet on the path.
     pub packet_size: Bytes,
@@ -112,7 +112,7 @@ pub struct PathSet(u32);
 impl PathSet {
     /// None: the packet waits.
     pub const NONE: Self = Self(0);
-    /// Most paths of a connection.
+    /// Maximum paths of a connection.
     pub const MAX_PATHS: u8 = 32;
 
     /// One path.
@@ -164,7 +164,7 @@ pub trait Scheduler: Send {
         false
     }
     /// How much later than the fastest path another may deliver, so that the receiver can still put
-    /// packets in order. Told once, before all else.
+    /// packets in order. Set once, before all else.
     fn set_max_lag(&mut self, _lag: Duration) {}
     /// True if the path carries as much as the scheduler would ever give it: what it delivers then is
     /// what it can.
@@ -173,17 +173,17 @@ pub trait Scheduler: Send {
     }
 }
 
-/// No scheduler has the name that was asked for.
+/// No scheduler has the requested name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown scheduler {name:?}; known are {known}", known = NAMES.join(", "))]
 pub struct UnknownScheduler {
-    /// The name that was asked for.
+    /// The requested name.
     pub name: String,
 }
 
 const NAMES: &[&str] = &["cpf", "srtt", "rr", "redundant", "otias", "aware"];
 
-/// The names that [`build`] knows.
+/// The names that [`build`] accepts.
 pub fn names() -> &'static [&'static str] {
     NAMES
 }
@@ -266,7 +266,7 @@ mod tests {
         );
     }
 
-    /// Whatever the scheduler: without a path the packet waits, and nobody but OTIAS chooses a path
+    /// Whatever the scheduler: without a path the packet waits, and no scheduler but OTIAS chooses a path
     /// without room.
     #[test]
     fn no_room_means_waiting() {

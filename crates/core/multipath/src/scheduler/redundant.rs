@@ -1,4 +1,4 @@
-//! Redundant: every packet on all paths, for the least delay and the least loss at the highest cost.
+//! Redundant: every packet on all paths, for the lowest delay and the lowest loss at the highest cost.
 //! The receiver drops the copies that come later. A packet waits until all windows have room: what
 //! there is goes no faster than the slowest path takes it, and none goes on one path alone.
 

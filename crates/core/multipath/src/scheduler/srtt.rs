@@ -1,7 +1,7 @@
 //! Shortest RTT first (Pieska et al. 2024, section 5.4; the default of MPTCP): among the paths whose
 //! window has room the one of lowest smoothed RTT. Priorities count only among equals.
 //!
-//! *Deviation*: a path with nothing in flight counts with its least RTT. Its smoothed one is of the
+//! *Deviation*: a path with nothing in flight counts with its minimum RTT. Its smoothed one is of the
 //! time when it was last used, with a queue that is gone since; taken as it is, one such path is not
 //! chosen again for as long as the others are faster than that.
 
@@ -30,7 +30,7 @@ impl Scheduler for ShortestRtt {
 /// What is known of a path's RTT as it is now.
 fn present_rtt(path: &PathView) -> Duration {
     match path.min_rtt {
-        Some(least) if path.used().is_zero() => least,
+        Some(min) if path.used().is_zero() => min,
         _ => path.srtt_or_zero(),
     }
 }

@@ -102,7 +102,7 @@ fn several_clients_have_connections_of_their_own() {
     let mut clients = [
         client(1, Some("0123456789abcdef")),
         client(2, Some("fedcba9876543210")),
-        client(3, Some("nobody knows this")),
+        client(3, Some("an unknown pre-shared key")),
     ];
     let now = run(1, &mut server, &mut clients);
     let connections: Vec<_> = server.connections().collect();
@@ -147,7 +147,7 @@ fn a_flood_of_handshakes_is_bounded_and_does_not_stop_others() {
     }
     assert_eq!(server.connections().count(), 1 + 8);
     assert_eq!(server.flows.len(), 2 + 8);
-    assert_eq!(server.counters().forgotten, 1_000 - 8);
+    assert_eq!(server.counters().expired, 1_000 - 8);
     // the half-open ones end by themselves, the established one lives
     run(20_000, &mut server, &mut established);
     assert_eq!(server.connections().count(), 1);
@@ -160,7 +160,7 @@ fn a_path_moves_with_its_client_and_not_with_a_stranger() {
     let mut clients = [client(1, None)];
     let now = run(1, &mut server, &mut clients);
     let (key, _) = server.connections().next().expect("one");
-    // the NAT has forgotten: the same client from another port
+    // the NAT's mapping has expired: the same client from another port
     clients[0].at = address(1, 50_000);
     for number in 0..3 {
         clients[0].tunnel.send(now, Data(number)).expect("room");
@@ -169,7 +169,7 @@ fn a_path_moves_with_its_client_and_not_with_a_stranger() {
     let flow = server.flow(key, PathId(0)).expect("known");
     assert_eq!(flow.remote, address(1, 50_000));
     assert!(server.counters().moved >= 1);
-    // a stranger who only guesses the ports gets a Reset and changes nothing
+    // a stranger that only guesses the ports gets a Reset and changes nothing
     let before = server.counters();
     let stranger = Packet {
         source: 2_010,
@@ -193,7 +193,7 @@ fn a_path_moves_with_its_client_and_not_with_a_stranger() {
     assert_eq!(server.counters().moved, before.moved);
 }
 
-/// A byte stream's path is told what the stream says of itself, and ends with the stream.
+/// A byte stream's path is given the stream's state, and ends with the stream.
 #[test]
 fn a_stream_carries_its_path_and_takes_it_along() {
     let mut server = Server::new(config(&[]), 1).expect("built");

@@ -1,4 +1,4 @@
-//! The side that is told: takes what is new and proved, and confirms it.
+//! The receiving side: takes what is new and proved, and confirms it.
 
 use super::Signal;
 use crate::PathId;
@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Options in a Confirm: each takes at most 35 bytes with its number, and an option has 252.
 const PER_CONFIRM: usize = 7;
-/// Confirmations that wait for a packet; of more the oldest go, and the peer says it again.
+/// Confirmations that wait for a packet; of more the oldest go, and the peer repeats its signal.
 const WAITING: usize = 2 * PER_CONFIRM;
-/// Nonces of an address id that are remembered against replays.
+/// Nonces of an address id that are kept against replays.
 const NONCES: usize = 8;
 
 /// What became of signals that arrived.
@@ -21,7 +21,7 @@ const NONCES: usize = 8;
 pub struct InboxCounts {
     /// Taken.
     pub taken: u64,
-    /// Said again, and confirmed again.
+    /// Repeated, and confirmed again.
     pub repeated: u64,
     /// Older than what was known of the address or path.
     pub outdated: u64,
@@ -44,7 +44,7 @@ pub struct InboxCounts {
 struct Known {
     /// The last signal about it, and its number; none for an address that a path came from.
     last: Option<(MpOption, MpSeq)>,
-    /// The address, where it was told.
+    /// The address, where it was signalled.
     address: Option<IpAddr>,
     /// True after its removal.
     removed: bool,
@@ -63,8 +63,8 @@ impl Known {
     }
 }
 
-/// What is known of a signal before it is looked at.
-enum Verdict {
+/// What is done with a signal.
+enum Action {
     Take,
     Repeat,
     Ignore,
@@ -81,14 +81,14 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// Nothing was told.
+    /// Nothing was received.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// The peer has a path from that address (by its `MP_JOIN`; 0 is that of the first path): it may
     /// be removed.
-    pub fn know(&mut self, id: AddressId) {
+    pub fn add_peer_address(&mut self, id: AddressId) {
         let known = self.addresses.entry(id).or_insert_with(Known::new);
         if known.removed {
             known.removed = false;
@@ -122,25 +122,25 @@ impl Inbox {
                 continue;
             };
             let behind = options.list.get(i + 1);
-            let verdict = match *option {
+            let action = match *option {
                 MpOption::AddAddress { id, nonce, .. } | MpOption::RemoveAddress { id, nonce } => {
                     if is_proved(option, behind, keys) {
                         self.address(id, nonce, option, seq)
                     } else {
                         self.counts.unproved += 1;
-                        Verdict::Ignore
+                        Action::Ignore
                     }
                 }
                 MpOption::Priority(priority) => self.priority(path, priority, seq),
-                _ => Verdict::Ignore,
+                _ => Action::Ignore,
             };
-            match verdict {
-                Verdict::Take => {
+            match action {
+                Action::Take => {
                     self.counts.taken += 1;
                     signals.push(signal);
                 }
-                Verdict::Repeat => self.counts.repeated += 1,
-                Verdict::Ignore => continue,
+                Action::Repeat => self.counts.repeated += 1,
+                Action::Ignore => continue,
             }
             if self.confirms.len() == WAITING {
                 self.confirms.pop_back();
@@ -152,7 +152,7 @@ impl Inbox {
     }
 
     /// True if there is something to confirm, on any packet.
-    pub fn wants_packet(&self) -> bool {
+    pub fn needs_packet(&self) -> bool {
         !self.confirms.is_empty()
     }
 
@@ -186,24 +186,24 @@ impl Inbox {
     }
 
     /// A proved signal about an address.
-    fn address(&mut self, id: AddressId, nonce: u32, option: &MpOption, seq: MpSeq) -> Verdict {
+    fn address(&mut self, id: AddressId, nonce: u32, option: &MpOption, seq: MpSeq) -> Action {
         let counts = &mut self.counts;
         let known = self.addresses.get(&id);
         if let Some((last, last_seq)) = known.and_then(|known| known.last.as_ref()) {
             if !seq.is_after(*last_seq) {
                 counts.outdated += 1;
-                return Verdict::Ignore;
+                return Action::Ignore;
             }
             if last == option {
                 if let Some(known) = self.addresses.get_mut(&id) {
                     known.last = Some((option.clone(), seq));
                 }
-                return Verdict::Repeat;
+                return Action::Repeat;
             }
         }
         if known.is_some_and(|known| known.nonces.contains(&nonce)) {
             counts.replayed += 1;
-            return Verdict::Ignore;
+            return Action::Ignore;
         }
         let exists = known.is_some_and(|known| !known.removed);
         let known = match *option {
@@ -211,7 +211,7 @@ impl Inbox {
                 let taken = known.and_then(|known| known.address);
                 if exists && taken.is_some_and(|taken| taken != address) {
                     counts.id_in_use += 1;
-                    return Verdict::Ignore;
+                    return Action::Ignore;
                 }
                 let known = self.addresses.entry(id).or_insert_with(Known::new);
                 known.address = Some(address);
@@ -225,7 +225,7 @@ impl Inbox {
                 }
                 _ => {
                     counts.unknown_id += 1;
-                    return Verdict::Ignore;
+                    return Action::Ignore;
                 }
             },
         };
@@ -234,20 +234,20 @@ impl Inbox {
             known.nonces.pop_front();
         }
         known.nonces.push_back(nonce);
-        Verdict::Take
+        Action::Take
     }
 
-    fn priority(&mut self, path: PathId, priority: PathPriority, seq: MpSeq) -> Verdict {
+    fn priority(&mut self, path: PathId, priority: PathPriority, seq: MpSeq) -> Action {
         match self.priorities.get(&path) {
             Some((_, last)) if !seq.is_after(*last) => {
                 self.counts.outdated += 1;
-                return Verdict::Ignore;
+                return Action::Ignore;
             }
             _ => {}
         }
         match self.priorities.insert(path, (priority, seq)) {
-            Some((before, _)) if before == priority => Verdict::Repeat,
-            _ => Verdict::Take,
+            Some((before, _)) if before == priority => Action::Repeat,
+            _ => Action::Take,
         }
     }
 }

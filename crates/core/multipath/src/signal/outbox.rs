@@ -1,4 +1,4 @@
-//! The side that tells: keeps each signal until it is confirmed, or given up.
+//! The sending side: keeps each signal until it is confirmed, or given up.
 
 use super::{Dataset, Signal};
 use crate::PathId;
@@ -8,7 +8,7 @@ use crate::seq::MpSeq;
 use smallvec::SmallVec;
 use units::{Duration, Instant};
 
-/// Numbers that a signal went out with which are remembered, the newest.
+/// Numbers that a signal went out with which are kept, the newest.
 const NUMBERS: usize = 8;
 
 /// How signals are repeated.
@@ -158,12 +158,12 @@ impl Outbox {
     }
 
     /// True if a packet of that path would carry a signal now.
-    pub fn wants_packet(&self, now: Instant, path: PathId) -> bool {
+    pub fn needs_packet(&self, now: Instant, path: PathId) -> bool {
         let due = |p: &Pending| p.next <= now && p.tries < self.config.tries && p.may_go_on(path);
         self.pending.iter().any(due)
     }
 
-    /// Adds the signals that are due to a packet of that path, with what they need to be believed, as
+    /// Adds the signals that are due to a packet of that path, with what they need to be accepted, as
     /// far as `room` bytes go (the packet's `MP_SEQ` not counted). `seq` is the packet's number
     /// ([`Options::mp_seq`]), which is set if a signal was added. Returns how many were.
     pub fn attach(
@@ -245,8 +245,8 @@ impl Outbox {
         self.pending.iter().map(|pending| pending.next).min()
     }
 
-    /// A path is gone: nothing more is said of its priority.
-    pub fn forget_path(&mut self, path: PathId) {
+    /// A path is gone: its priority is signalled no more.
+    pub fn remove_path(&mut self, path: PathId) {
         self.pending
             .retain(|pending| pending.signal.dataset() != Dataset::Path(path));
     }

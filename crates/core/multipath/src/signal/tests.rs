@@ -62,24 +62,24 @@ fn take(inbox: &mut Inbox, options: &Options) -> Vec<Signal> {
 }
 
 /// A packet of that number with that signal and nonce.
-fn said(signal: Signal, nonce: u32, n: u64) -> Options {
+fn options_of(signal: Signal, nonce: u32, n: u64) -> Options {
     let mut outbox = Outbox::new(OutboxConfig::default());
     outbox.push(at(0), signal, nonce).expect("it is empty");
     packet(&mut outbox, 0, n)
 }
 
 #[test]
-fn a_signal_is_told_confirmed_and_over() {
+fn a_signal_is_sent_confirmed_and_over() {
     let mut outbox = Outbox::new(OutboxConfig::default());
     let mut inbox = Inbox::new();
     outbox.push(at(0), add(2, 1), 77).expect("room");
     outbox.push(at(0), priority(1), 78).expect("room");
-    assert!(outbox.wants_packet(at(0), PATH));
-    let told = packet(&mut outbox, 0, 12);
-    assert_eq!(told.mp_seq, Some(seq(12)));
-    assert_eq!(told.list.len(), 3, "address, its HMAC, priority");
-    assert!(!outbox.wants_packet(at(0), PATH));
-    assert_eq!(take(&mut inbox, &told), [add(2, 1), priority(1)]);
+    assert!(outbox.needs_packet(at(0), PATH));
+    let sent = packet(&mut outbox, 0, 12);
+    assert_eq!(sent.mp_seq, Some(seq(12)));
+    assert_eq!(sent.list.len(), 3, "address, its HMAC, priority");
+    assert!(!outbox.needs_packet(at(0), PATH));
+    assert_eq!(take(&mut inbox, &sent), [add(2, 1), priority(1)]);
     let answer = confirms(&mut inbox);
     let [DccpOption::Multipath(MpOption::Confirm(confirmed))] = &answer.list[..] else {
         panic!("{answer:?}");
@@ -88,7 +88,7 @@ fn a_signal_is_told_confirmed_and_over() {
     assert_eq!(confirmed[..], newest_first);
     assert_eq!(outbox.on_packet(&answer)[..], [priority(1), add(2, 1)]);
     assert!(outbox.is_empty() && outbox.next_deadline().is_none());
-    assert!(!inbox.wants_packet());
+    assert!(!inbox.needs_packet());
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_signal_is_repeated_with_backoff_and_given_up() {
     let mut given_up = Vec::new();
     while let Some(next) = outbox.next_deadline() {
         let ms = next.as_nanos() / 1_000_000;
-        if outbox.wants_packet(next, PATH) {
+        if outbox.needs_packet(next, PATH) {
             assert_eq!(packet(&mut outbox, ms, n).list.len(), 2);
             sent.push(ms);
             n += 1;
@@ -147,72 +147,84 @@ fn confirms_match_option_and_number() {
 #[test]
 fn a_repeated_signal_is_confirmed_again_and_taken_once() {
     let mut inbox = Inbox::new();
-    assert_eq!(take(&mut inbox, &said(add(2, 1), 7, 10)), [add(2, 1)]);
-    assert!(inbox.wants_packet());
+    assert_eq!(take(&mut inbox, &options_of(add(2, 1), 7, 10)), [add(2, 1)]);
+    assert!(inbox.needs_packet());
     confirms(&mut inbox);
-    assert_eq!(take(&mut inbox, &said(add(2, 1), 7, 11)), []);
+    assert_eq!(take(&mut inbox, &options_of(add(2, 1), 7, 11)), []);
     let again = confirms(&mut inbox);
     let confirm = MpOption::Confirm(vec![(add(2, 1).option(7), seq(11))]);
     assert_eq!(again.list, [DccpOption::Multipath(confirm)]);
     // a refresh has a new nonce, and is taken
-    assert_eq!(take(&mut inbox, &said(add(2, 1), 8, 12)), [add(2, 1)]);
+    assert_eq!(take(&mut inbox, &options_of(add(2, 1), 8, 12)), [add(2, 1)]);
     assert_eq!((inbox.counts().taken, inbox.counts().repeated), (2, 1));
 }
 
 #[test]
 fn a_late_signal_is_outdated() {
     let mut inbox = Inbox::new();
-    inbox.know(AddressId(2));
-    assert_eq!(take(&mut inbox, &said(remove(2), 2, 20)), [remove(2)]);
-    assert_eq!(take(&mut inbox, &said(add(2, 1), 1, 19)), []);
-    assert_eq!(take(&mut inbox, &said(priority(1), 0, 20)), [priority(1)]);
-    assert_eq!(take(&mut inbox, &said(priority(4), 0, 18)), []);
+    inbox.add_peer_address(AddressId(2));
+    assert_eq!(take(&mut inbox, &options_of(remove(2), 2, 20)), [remove(2)]);
+    assert_eq!(take(&mut inbox, &options_of(add(2, 1), 1, 19)), []);
+    assert_eq!(
+        take(&mut inbox, &options_of(priority(1), 0, 20)),
+        [priority(1)]
+    );
+    assert_eq!(take(&mut inbox, &options_of(priority(4), 0, 18)), []);
     assert_eq!(inbox.counts().outdated, 2);
     // numbers wrap
     let mut inbox = Inbox::new();
     let last = (1 << 48) - 1;
-    assert_eq!(take(&mut inbox, &said(priority(1), 0, last)), [priority(1)]);
-    assert_eq!(take(&mut inbox, &said(priority(2), 0, 0)), [priority(2)]);
+    assert_eq!(
+        take(&mut inbox, &options_of(priority(1), 0, last)),
+        [priority(1)]
+    );
+    assert_eq!(
+        take(&mut inbox, &options_of(priority(2), 0, 0)),
+        [priority(2)]
+    );
 }
 
 #[test]
 fn an_id_belongs_to_one_address_until_it_is_removed() {
     let mut inbox = Inbox::new();
-    assert_eq!(take(&mut inbox, &said(add(2, 1), 1, 1)), [add(2, 1)]);
+    assert_eq!(take(&mut inbox, &options_of(add(2, 1), 1, 1)), [add(2, 1)]);
     confirms(&mut inbox);
-    assert_eq!(take(&mut inbox, &said(add(2, 99), 2, 2)), []);
+    assert_eq!(take(&mut inbox, &options_of(add(2, 99), 2, 2)), []);
     assert_eq!(inbox.counts().id_in_use, 1);
-    assert!(!inbox.wants_packet(), "what is refused is not confirmed");
+    assert!(!inbox.needs_packet(), "what is rejected is not confirmed");
     // the same address with a port is fine
     let with_port = Signal::AddAddress {
         id: AddressId(2),
         address: Ipv4Addr::new(192, 0, 2, 1).into(),
         port: Some(9),
     };
-    assert_eq!(take(&mut inbox, &said(with_port, 3, 3)), [with_port]);
-    assert_eq!(take(&mut inbox, &said(remove(2), 4, 4)), [remove(2)]);
-    // somebody who saw the first one says it again later
-    assert_eq!(take(&mut inbox, &said(add(2, 1), 1, 5)), []);
+    assert_eq!(take(&mut inbox, &options_of(with_port, 3, 3)), [with_port]);
+    assert_eq!(take(&mut inbox, &options_of(remove(2), 4, 4)), [remove(2)]);
+    // an attacker who saw the first one repeats it later
+    assert_eq!(take(&mut inbox, &options_of(add(2, 1), 1, 5)), []);
     assert_eq!(inbox.counts().replayed, 1);
-    assert_eq!(take(&mut inbox, &said(add(2, 99), 6, 6)), [add(2, 99)]);
-    assert_eq!(take(&mut inbox, &said(remove(7), 7, 7)), []);
+    assert_eq!(
+        take(&mut inbox, &options_of(add(2, 99), 6, 6)),
+        [add(2, 99)]
+    );
+    assert_eq!(take(&mut inbox, &options_of(remove(7), 7, 7)), []);
     assert_eq!(inbox.counts().unknown_id, 1);
 }
 
 #[test]
 fn what_is_not_proved_or_numbered_is_passed_over() {
     let mut inbox = Inbox::new();
-    let mut unnumbered = said(add(2, 1), 1, 1);
+    let mut unnumbered = options_of(add(2, 1), 1, 1);
     unnumbered.mp_seq = None;
     assert_eq!(take(&mut inbox, &unnumbered), []);
-    let mut without = said(add(2, 1), 1, 1);
+    let mut without = options_of(add(2, 1), 1, 1);
     without.list.pop();
     assert_eq!(take(&mut inbox, &without), []);
-    let mut wrong = said(add(2, 1), 1, 1);
+    let mut wrong = options_of(add(2, 1), 1, 1);
     wrong.list[1] = DccpOption::Multipath(MpOption::Hmac(Hmac([0; 20])));
     assert_eq!(take(&mut inbox, &wrong), []);
-    // an HMAC that is not right behind is nobody's
-    let mut apart = said(add(2, 1), 1, 1);
+    // an HMAC that is not right behind belongs to no option
+    let mut apart = options_of(add(2, 1), 1, 1);
     apart.list.insert(1, DccpOption::SlowReceiver);
     assert_eq!(take(&mut inbox, &apart), []);
     let counts = inbox.counts();
@@ -220,7 +232,7 @@ fn what_is_not_proved_or_numbered_is_passed_over() {
         (counts.unnumbered, counts.unproved, counts.taken),
         (1, 3, 0)
     );
-    assert!(!inbox.wants_packet());
+    assert!(!inbox.needs_packet());
 }
 
 #[test]
@@ -249,15 +261,15 @@ fn a_priority_goes_on_its_own_path_and_with_it() {
     let mut outbox = Outbox::new(OutboxConfig::default());
     outbox.push(at(0), priority(2), 0).expect("room");
     let other = PathId(1);
-    assert!(!outbox.wants_packet(at(0), other));
+    assert!(!outbox.needs_packet(at(0), other));
     let mut options = Options::default();
     let added = outbox.attach(at(0), other, seq(1), ROOM, &keys().0, &mut options);
     assert_eq!((added, options), (0, Options::default()));
-    outbox.forget_path(PATH);
+    outbox.remove_path(PATH);
     assert!(outbox.is_empty());
 }
 
-/// Options take the room that is said, and no more.
+/// Options take the room that is given, and no more.
 #[test]
 fn room_is_kept_to() {
     let mut outbox = Outbox::new(OutboxConfig::default());
@@ -280,11 +292,11 @@ fn room_is_kept_to() {
     };
     let mut n = 0;
     while !outbox.is_empty() {
-        let mut told = Options::default();
-        outbox.attach(at(0), PATH, seq(n), 100, &keys().0, &mut told);
+        let mut sent = Options::default();
+        outbox.attach(at(0), PATH, seq(n), 100, &keys().0, &mut sent);
         // its number, and up to a word of padding
-        assert!(size(&told) <= 100 + 9 + 3, "{told:?}");
-        take(&mut inbox, &told);
+        assert!(size(&sent) <= 100 + 9 + 3, "{sent:?}");
+        take(&mut inbox, &sent);
         let mut answer = Options::default();
         inbox.attach(60, &mut answer);
         assert!(size(&answer) <= 60 + 3, "{answer:?}");
@@ -296,40 +308,40 @@ fn room_is_kept_to() {
 }
 
 proptest! {
-    /// Whatever is lost, delayed or doubled: in the end the inbox was told of the last signal of each
+    /// Whatever is lost, delayed or doubled: in the end the inbox has received the last signal of each
     /// dataset last, and the outbox is empty.
     #[test]
     fn the_last_signal_of_each_path_wins(
         bits in proptest::collection::vec(0..16u8, 1..8),
-        fate in proptest::collection::vec(0..4u8, 0..40),
+        outcomes in proptest::collection::vec(0..4u8, 0..40),
     ) {
         let mut outbox = Outbox::new(OutboxConfig { tries: 100, ..OutboxConfig::default() });
         let mut inbox = Inbox::new();
-        let mut fate = fate.into_iter();
+        let mut outcomes = outcomes.into_iter();
         let mut late: Vec<Options> = Vec::new();
-        let mut heard = None;
+        let mut received = None;
         let mut ms = 0;
         for (n, step) in bits.iter().map(Some).chain([None; 60]).enumerate() {
             if let Some(bits) = step {
                 outbox.push(at(ms), priority(*bits), 0).expect("one path");
             }
-            let told = packet(&mut outbox, ms, n as u64);
-            let arriving = match fate.next().unwrap_or(3) {
+            let sent = packet(&mut outbox, ms, n as u64);
+            let arriving = match outcomes.next().unwrap_or(3) {
                 0 => vec![],
-                1 => { late.push(told); vec![] }
-                2 => { let mut all = vec![told]; all.append(&mut late); all }
-                _ => vec![told.clone(), told],
+                1 => { late.push(sent); vec![] }
+                2 => { let mut all = vec![sent]; all.append(&mut late); all }
+                _ => vec![sent.clone(), sent],
             };
             for options in arriving {
-                heard = take(&mut inbox, &options).pop().or(heard);
+                received = take(&mut inbox, &options).pop().or(received);
             }
             let answer = confirms(&mut inbox);
-            if fate.next().unwrap_or(3) > 0 {
+            if outcomes.next().unwrap_or(3) > 0 {
                 outbox.on_packet(&answer);
             }
             ms += 1000;
         }
         prop_assert!(outbox.is_empty());
-        prop_assert_eq!(heard, bits.last().map(|bits| priority(*bits)));
+        prop_assert_eq!(received, bits.last().map(|bits| priority(*bits)));
     }
 }

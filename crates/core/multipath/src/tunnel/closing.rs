@@ -1,8 +1,8 @@
 //! The end of a path and of the connection (RFC 4340 8.3, RFC 9897 3.5).
 //!
 //! A path ends with Close, answered by Reset "closed". The connection ends with Close and `MP_CLOSE` on
-//! every path; at once with Reset 13 and `MP_FAST_CLOSE`. Both carry the peer's key: whoever does not
-//! know it cannot end the connection.
+//! every path; at once with Reset 13 and `MP_FAST_CLOSE`. Both carry the peer's key: without it no
+//! node can end the connection.
 
 use super::path::{Phase, Retry};
 use super::{Transmit, Tunnel};

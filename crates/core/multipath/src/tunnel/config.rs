@@ -15,7 +15,7 @@ pub const SCHEDULER_BUFFER: Packets = Packets::new(1_500);
 pub struct TunnelConfig {
     /// Service code of Requests; a server refuses others.
     pub service: u32,
-    /// Packets that wait for a path at most; more are refused.
+    /// Packets that wait for a path at most; more are rejected.
     pub scheduler_buffer: Packets,
     /// How received packets are put in order.
     pub reorder: ReorderConfig,
@@ -26,9 +26,9 @@ pub struct TunnelConfig {
     /// Longest payload. An acknowledgement goes with data only if both together are no longer than
     /// a packet with such a payload.
     pub mtu: usize,
-    /// Sequence window that is asked for (RFC 4340 7.5.2), in packets.
+    /// Sequence window that is requested (RFC 4340 7.5.2), in packets.
     pub sequence_window: u64,
-    /// A path that has heard nothing for so long is asked (Sync); none: only paths with data in
+    /// A path that has received nothing for so long is sent a Sync; none: only paths with data in
     /// flight are watched.
     pub keepalive: Option<Duration>,
     /// First wait for an answer of the handshake (RFC 4340 8.1.1: 1 s); doubles each time.
@@ -60,7 +60,7 @@ pub enum Carrier {
     #[default]
     Dccp,
     /// A byte stream (TCP): nothing is lost or overtaken, and the stream's own congestion control
-    /// governs; the shell says how it stands (see [`StreamState`]).
+    /// governs; the shell reports its state (see [`StreamState`]).
     Stream,
 }
 
@@ -95,7 +95,7 @@ impl Default for PathConfig {
     }
 }
 
-/// How the byte stream under a path stands, told by the shell.
+/// The state of the byte stream under a path, reported by the shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamState {
     /// Congestion window.
@@ -106,7 +106,7 @@ pub struct StreamState {
     pub unsent: Bytes,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
-    /// Least round-trip time.
+    /// Minimum round-trip time.
     pub min_rtt: Option<Duration>,
     /// Rate of delivery.
     pub delivery_rate: Option<units::BitRate>,

@@ -5,7 +5,7 @@
 //!   join    Request(JOIN, nonce A) -> Response(JOIN, nonce B, HMAC B) -> Ack(HMAC A) -> Ack
 //! ```
 //!
-//! A join is authenticated by the keys of the first handshake. Those go in the clear: whoever sees the
+//! A join is authenticated by the keys of the first handshake. Those go in the clear: an observer of the
 //! first handshake can join, unless both ends have a pre-shared key (see [`crate::auth`]).
 
 use super::config::PathConfig;
@@ -29,23 +29,23 @@ const HALF_OPEN: Duration = Duration::from_secs(10);
 /// First wait for what follows the client's Ack (RFC 4340 8.1.5: 200 ms).
 const PART_OPEN_RETRY: Duration = Duration::from_millis(200);
 
-/// Why a Request was refused.
+/// Why a Request was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
     /// It is no Request.
     #[error("it is no Request")]
     NotARequest,
-    /// It asks for another service.
-    #[error("it asks for service {0:#010x}, which is not offered here")]
+    /// It requests another service.
+    #[error("it requests service {0:#010x}, which is not offered here")]
     Service(u32),
     /// It carries neither a key nor a join.
     #[error("it carries neither MP_KEY with a plain key nor MP_JOIN")]
     NotMultipath,
-    /// It asks for a feature that cannot be had.
-    #[error("it asks for a feature that cannot be had")]
+    /// It requires a feature value that is not available.
+    #[error("it requires a feature value that is not available here")]
     Features,
-    /// It does not say that it is multipath capable.
+    /// It does not state that it is multipath capable.
     #[error("it is not multipath capable (version 0)")]
     NotCapable,
     /// The client did not show that it has the pre-shared key.
@@ -108,7 +108,7 @@ fn check_service(packet: &Packet, expected: u32) -> Result<(), Refusal> {
     }
 }
 
-/// Who both ends are.
+/// The keys and connection numbers of both ends.
 #[derive(Debug)]
 pub(super) struct Identity {
     pub(super) local: Offer,
@@ -183,7 +183,7 @@ impl Identity {
 
 impl<P: Payload> Tunnel<P> {
     /// A client's end, without paths yet. The seed makes its keys and numbers: live it must come from
-    /// a source that nobody can guess.
+    /// a source that is unpredictable.
     pub fn client(
         config: TunnelConfig,
         scheduler: Box<dyn Scheduler>,
@@ -470,7 +470,7 @@ impl<P: Payload> Tunnel<P> {
     /// back. With none of them nothing need be proved.
     ///
     /// # Errors
-    /// Why it is refused.
+    /// Why it is rejected.
     pub fn accept(
         now: Instant,
         packet: &Packet,
@@ -496,7 +496,7 @@ impl<P: Payload> Tunnel<P> {
     /// A Request that joins this connection.
     ///
     /// # Errors
-    /// Why it is refused.
+    /// Why it is rejected.
     pub fn accept_join(
         &mut self,
         now: Instant,
@@ -550,7 +550,7 @@ impl<P: Payload> Tunnel<P> {
         path.receiver
             .on_packet(now, packet.seq, units::Ecn::NotEct, false);
         path.must_send = true;
-        // one that never goes on is forgotten (RFC 4340 8.1.3: no Response is repeated by a timer)
+        // one that never goes on expires (RFC 4340 8.1.3: no Response is repeated by a timer)
         path.retry = Some(Retry::first(now, HALF_OPEN));
         Ok(path.id)
     }

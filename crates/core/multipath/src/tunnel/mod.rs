@@ -12,7 +12,7 @@
 //!
 //! Handing packets in and out is all that a shell does: [`Tunnel::send`], [`Tunnel::receive`],
 //! [`Tunnel::poll_transmit`], [`Tunnel::poll_delivery`], [`Tunnel::poll_event`], and
-//! [`Tunnel::on_deadline`] when [`Tunnel::next_deadline`] says so.
+//! [`Tunnel::on_deadline`] at [`Tunnel::next_deadline`].
 //!
 //! | file | what |
 //! | --- | --- |
@@ -65,11 +65,11 @@ pub struct Transmit<P> {
     pub packet: Packet,
     /// What it carries, if it carries data.
     pub payload: Option<P>,
-    /// What its IP header says of ECN: that of the payload (RFC 6040 4.1, normal mode).
+    /// The ECN codepoint of its IP header: that of the payload (RFC 6040 4.1, normal mode).
     pub ecn: Ecn,
 }
 
-/// Something that the shell may want to know.
+/// A change that is reported to the shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The connection is established: its first path is open.
@@ -86,7 +86,7 @@ pub enum Event {
         id: AddressId,
         /// The address.
         address: IpAddr,
-        /// Its port, if not that of the path on which it was told.
+        /// Its port, if not that of the path on which it was signalled.
         port: Option<u16>,
     },
     /// The connection is over.
@@ -204,7 +204,7 @@ impl<P: Payload> Tunnel<P> {
         self.events.pop_front()
     }
 
-    /// When [`Self::on_deadline`] wants to be called although nothing arrives.
+    /// When [`Self::on_deadline`] is to be called although nothing arrives.
     pub fn next_deadline(&mut self, now: Instant) -> Option<Instant> {
         let keepalive = self.config.keepalive;
         let paths = self.paths.iter();
@@ -245,13 +245,13 @@ impl<P: Payload> Tunnel<P> {
         }
     }
 
-    /// How the stream under a path stands; to be told before [`Self::poll_transmit`].
+    /// The state of the stream under a path; to be set before [`Self::poll_transmit`].
     pub fn on_stream(&mut self, _now: Instant, path: PathId, state: StreamState) {
         if let Some(path) = self.path_mut(path) {
             let sample = state
                 .srtt
                 .filter(|_| path.stream.and_then(|old| old.srtt) != state.srtt);
-            path.untold_rtt = sample.or(path.untold_rtt);
+            path.unreported_rtt = sample.or(path.unreported_rtt);
             path.stream = Some(state);
             path.written = Bytes::ZERO;
         }
@@ -270,8 +270,8 @@ impl<P: Payload> Tunnel<P> {
         })
     }
 
-    /// A Sync that acknowledges `seq`, to be sent wherever the caller wants to know whether the peer is.
-    pub fn ask(&mut self, now: Instant, path: PathId, seq: SeqNo) -> Option<Packet> {
+    /// A Sync that acknowledges `seq`, to be sent to an address at which the caller has to confirm the peer.
+    pub fn sync_packet(&mut self, now: Instant, path: PathId, seq: SeqNo) -> Option<Packet> {
         let index = usize::from(path.0);
         self.paths.get(index)?;
         let kind = Kind::Sync { ack: seq };
@@ -293,7 +293,7 @@ impl<P: Payload> Tunnel<P> {
         self.paths.get_mut(usize::from(path.0))
     }
 
-    /// Tells of paths that came up or went down since it was last called.
+    /// Reports paths that came up or went down since it was last called.
     fn note_changes(&mut self, index: usize) {
         self.settled_at = None;
         let path = &mut self.paths[index];
@@ -328,7 +328,7 @@ impl<P: Payload> Tunnel<P> {
         let again = self.again.make_contiguous();
         again.sort_by(|a, b| a.mp_seq.circular_cmp(b.mp_seq));
         self.reorder.on_path_gone(id);
-        self.outbox.forget_path(id);
+        self.outbox.remove_path(id);
     }
 }
 

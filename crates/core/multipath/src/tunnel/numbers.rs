@@ -1,7 +1,7 @@
 //! Sequence numbers of one path and which packets are valid (RFC 4340 section 7.5).
 //!
-//! A packet that somebody made up off the path would have to hit the windows of sequence and
-//! acknowledgement numbers; one that does not is answered by a Sync, which asks the peer for its
+//! A packet that an attacker off the path made up would have to hit the windows of sequence and
+//! acknowledgement numbers; one that does not is answered by a Sync, which requests the peer's
 //! numbers, and is otherwise ignored.
 
 use crate::packet::{Kind, Packet, ResetCode};

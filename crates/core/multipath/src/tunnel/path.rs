@@ -16,9 +16,9 @@ use units::{BitRate, Bytes, Duration, Instant, Packets, Rng};
 const INITIAL_WINDOW: u64 = 10;
 /// Timeouts after which a path is left to the others.
 const FAILING_AFTER: u32 = 1;
-/// Most of an idle path's probing interval.
+/// Maximum of an idle path's probing interval.
 const MAX_PROBE_INTERVAL: Duration = Duration::from_secs(2);
-/// Least time that an asked path is given to answer.
+/// Minimum time that a queried path is given to answer.
 const ANSWER_TIME: Duration = Duration::from_millis(500);
 /// The first of them.
 const PROBE_INTERVAL: Duration = Duration::from_millis(200);
@@ -66,9 +66,9 @@ impl Retry {
         }
     }
 
-    /// Once more; the wait doubles up to `most`.
-    pub(super) fn again(self, now: Instant, most: Duration) -> Self {
-        let wait = (self.wait * 2).min(most);
+    /// Once more; the wait doubles up to `max`.
+    pub(super) fn again(self, now: Instant, max: Duration) -> Self {
+        let wait = (self.wait * 2).min(max);
         Self {
             at: now + wait,
             wait,
@@ -80,7 +80,7 @@ impl Retry {
 /// How a path's windows are kept.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Windows {
-    /// The sequence window that is asked for.
+    /// The sequence window that is requested.
     pub(super) sequence: u64,
     /// The congestion window of an idle path is kept.
     pub(super) is_kept: bool,
@@ -122,18 +122,18 @@ pub(super) struct Path<P> {
     pub(super) retry: Option<Retry>,
     /// Of a path that does not answer.
     pub(super) probe: Option<Retry>,
-    /// When a silent path was asked whether it is still there.
-    pub(super) asked_at: Option<Instant>,
+    /// When a silent path was queried by a Sync.
+    pub(super) queried_at: Option<Instant>,
     pub(super) stream: Option<StreamState>,
-    /// Written to the stream since its state was told last.
+    /// Written to the stream since its state was reported last.
     pub(super) written: Bytes,
     pub(super) radio_rate: Option<(BitRate, Instant)>,
-    /// When the peer was last told the round-trip time.
-    pub(super) rtt_told_at: Option<Instant>,
-    /// A sample that the peer has not been told.
-    pub(super) untold_rtt: Option<Duration>,
+    /// When the round-trip time was last reported to the peer.
+    pub(super) rtt_reported_at: Option<Instant>,
+    /// A sample that was not reported to the peer.
+    pub(super) unreported_rtt: Option<Duration>,
     /// When anything valid came last.
-    pub(super) heard_at: Instant,
+    pub(super) received_at: Instant,
     /// Sync or SyncAck that is to leave, and what it acknowledges.
     pub(super) sync: Option<SeqNo>,
     pub(super) sync_ack: Option<SeqNo>,
@@ -146,7 +146,7 @@ pub(super) struct Path<P> {
     pub(super) reset: Option<(OptionFault, Options)>,
     pub(super) opening: Opening,
     pub(super) counters: PathCounters,
-    /// It was usable when the world was last told.
+    /// It was usable when its state was last reported.
     pub(super) was_usable: bool,
 }
 
@@ -157,8 +157,8 @@ const EXPERIMENTAL_CCID: u8 = 248;
 /// The version of the multipath extension (RFC 9897 3.1).
 const MULTIPATH_VERSION: u8 = 0;
 
-/// What this end asks for: multipath, Ack Vectors both ways, its CCID and its sequence window.
-fn wanted_features(phase: Phase, config: &PathConfig, sequence_window: u64) -> Negotiation {
+/// What this end requests: multipath, Ack Vectors both ways, its CCID and its sequence window.
+fn requested_features(phase: Phase, config: &PathConfig, sequence_window: u64) -> Negotiation {
     let is_client = phase == Phase::Request;
     let mut features = Negotiation::new(if is_client {
         Role::Client
@@ -187,7 +187,7 @@ fn wanted_features(phase: Phase, config: &PathConfig, sequence_window: u64) -> N
     features
 }
 
-/// A radio report says nothing any more after that time.
+/// A radio report is stale after that time.
 const RADIO_AGE: Duration = Duration::from_millis(100);
 
 impl<P> Path<P> {
@@ -218,7 +218,7 @@ impl<P> Path<P> {
             phase,
             ports,
             numbers: Numbers::new(iss),
-            features: wanted_features(phase, &config, windows.sequence),
+            features: requested_features(phase, &config, windows.sequence),
             sender: Sender::new(controller, sender_config, rng),
             receiver: Receiver::new(ReceiverConfig::default()),
             outcome: AckOutcome::default(),
@@ -227,13 +227,13 @@ impl<P> Path<P> {
             remote_priority: PathPriority::from_bits(15),
             retry: None,
             probe: None,
-            asked_at: None,
+            queried_at: None,
             stream: None,
             written: Bytes::ZERO,
             radio_rate: None,
-            rtt_told_at: None,
-            untold_rtt: None,
-            heard_at: now,
+            rtt_reported_at: None,
+            unreported_rtt: None,
+            received_at: now,
             sync: None,
             sync_ack: None,
             last_sync_at: None,
@@ -256,12 +256,12 @@ impl<P> Path<P> {
         self.phase == Phase::Open && self.probe.is_none()
     }
 
-    /// The lower of what both ends say.
+    /// The lower of both ends' priorities.
     pub(super) fn priority(&self) -> PathPriority {
         self.config.priority.min(self.remote_priority)
     }
 
-    /// Smoothed round-trip time, whoever measures it.
+    /// Smoothed round-trip time, from the stream or the path's own sender.
     pub(super) fn srtt(&self) -> Option<Duration> {
         match self.stream {
             Some(stream) => stream.srtt,
@@ -313,11 +313,11 @@ impl<P> Path<P> {
         }
     }
 
-    /// Nothing was heard for long: the path is asked, and probed if it does not answer in time.
-    pub(super) fn ask_or_probe(&mut self, now: Instant) {
-        match self.asked_at {
+    /// Nothing was received for long: the path is queried, and probed if it does not answer in time.
+    pub(super) fn query_or_probe(&mut self, now: Instant) {
+        match self.queried_at {
             None => {
-                self.asked_at = Some(now);
+                self.queried_at = Some(now);
                 self.sync = self.numbers.greatest_received();
             }
             Some(at) if now >= at + self.answer_time() => self.begin_probing(now),
@@ -358,9 +358,9 @@ impl<P> Path<P> {
         let pacing = can_send.then(|| self.sender.send_time(now));
         let features = self.features.next_deadline();
         let keepalive = keepalive.filter(|_| self.probe.is_none());
-        let keepalive = keepalive.map(|interval| match self.asked_at {
+        let keepalive = keepalive.map(|interval| match self.queried_at {
             Some(at) => at + self.answer_time(),
-            None => self.heard_at + interval,
+            None => self.received_at + interval,
         });
         [
             retry,

@@ -12,17 +12,17 @@ use crate::signal::Signal;
 use crate::{PathId, Payload};
 use units::{Bytes, Duration, Ecn, Instant, Packets};
 
-/// The peer may have no larger sequence window than this, whatever it says: the smaller it is, the
+/// The peer may have no larger sequence window than this, whatever it states: the smaller it is, the
 /// harder are packets to make up (RFC 4340 7.5.5).
 const MAX_SEQUENCE_WINDOW: u64 = 1 << 20;
-/// A server forgets a path that does not answer after so long: its client opens another, if it lives.
+/// A server removes a path that does not answer after so long: its client opens another, if it lives.
 const GIVE_UP: Duration = Duration::from_secs(120);
-/// A Sync is sent at most so often (RFC 4340 7.5.4 asks for a limit).
+/// A Sync is sent at most so often (RFC 4340 7.5.4 requires a limit).
 const SYNC_INTERVAL: Duration = Duration::from_millis(100);
 
 impl<P: Payload> Tunnel<P> {
-    /// A packet arrived on a path: `payload` is what it carries, `ecn` what its IP header says.
-    /// A packet of no path that this end knows is ignored.
+    /// A packet arrived on a path: `payload` is what it carries, `ecn` the codepoint of its IP header.
+    /// A packet of no path of this end is ignored.
     pub fn receive(
         &mut self,
         now: Instant,
@@ -63,8 +63,8 @@ impl<P: Payload> Tunnel<P> {
             }
         }
         path.numbers.accept(packet);
-        path.heard_at = now;
-        path.asked_at = None;
+        path.received_at = now;
+        path.queried_at = None;
         if let Err(fault) = path.read_features(packet) {
             path.reset = Some((fault, Options::default()));
             return self.end_path(index);
@@ -134,7 +134,7 @@ impl<P: Payload> Tunnel<P> {
         self.repeat_lost(now, &outcome);
         let path = &mut self.paths[index];
         if let Some(rtt) = outcome.rtt {
-            path.untold_rtt = Some(rtt);
+            path.unreported_rtt = Some(rtt);
             self.reorder.on_rtt(path.id, rtt);
         }
         if !outcome.acked.is_empty() {
@@ -159,18 +159,18 @@ impl<P: Payload> Tunnel<P> {
             self.after_outcome(now, index);
         }
         let path = &mut self.paths[index];
-        let is_lost = path.probe.is_some() && path.heard_at + GIVE_UP <= now;
+        let is_lost = path.probe.is_some() && path.received_at + GIVE_UP <= now;
         if is_lost && self.role == super::Role::Server {
             return self.end_path(index);
         }
-        let is_silent = keepalive.is_some_and(|interval| path.heard_at + interval <= now);
+        let is_silent = keepalive.is_some_and(|interval| path.received_at + interval <= now);
         match path.probe {
             Some(probe) if probe.at <= now => path.probe_again(now),
-            None if is_silent => path.ask_or_probe(now),
+            None if is_silent => path.query_or_probe(now),
             _ => {}
         }
         let path = &mut self.paths[index];
-        path.must_ack |= path.features.wants_packet(now);
+        path.must_ack |= path.features.needs_packet(now);
         if self.paths[index].retry.is_some_and(|retry| retry.at <= now) {
             self.on_retry(now, index);
         }
@@ -222,7 +222,7 @@ impl<P: Payload> Tunnel<P> {
         };
         path.counters.received += Packets::new(1);
         path.counters.received_bytes += Bytes::new(payload.len() as u64);
-        // A payload can be marked, not given ECT(1) for ECT(0): no tunnel in normal mode asks for that
+        // A payload can be marked, not given ECT(1) for ECT(0): no tunnel in normal mode requires that
         let inner = payload.ecn();
         let out = decapsulated(inner, ecn);
         self.counters.suspicious_ecn += u64::from(out.is_suspicious);
@@ -250,7 +250,7 @@ impl<P: Payload> Tunnel<P> {
         path.retry = None;
         let (id, priority) = (path.id, path.config.priority);
         // a peer that confirms nothing will not have this confirmed either
-        let _ = self.tell(now, Signal::Priority { path: id, priority });
+        let _ = self.send_signal(now, Signal::Priority { path: id, priority });
         if !self.identity.is_established {
             self.identity.is_established = true;
             self.events.push_back(Event::Established);
@@ -260,13 +260,13 @@ impl<P: Payload> Tunnel<P> {
 }
 
 impl<P> Path<P> {
-    /// A packet for a path that is over here: the peer does not know that, and is told.
+    /// A packet for a path that is over here: the peer has missed that, and is sent a Reset.
     fn on_packet_when_over(&mut self, now: Instant, packet: &Packet) {
         let is_reset = matches!(packet.kind, Kind::Reset { .. });
-        let may_tell = self
+        let may_reset = self
             .last_sync_at
             .is_none_or(|at| now.saturating_since(at) >= SYNC_INTERVAL);
-        if is_reset || !may_tell || self.numbers.check(packet) != Validity::Valid {
+        if is_reset || !may_reset || self.numbers.check(packet) != Validity::Valid {
             return;
         }
         self.last_sync_at = Some(now);

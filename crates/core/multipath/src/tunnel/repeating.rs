@@ -9,7 +9,7 @@ use units::{Bytes, Duration, Instant};
 
 impl<P: Payload> Tunnel<P> {
     /// A packet goes to these paths. Streams lose nothing: what one of them carries is not kept.
-    pub(super) fn remember(&mut self, now: Instant, queued: &Queued<P>, chosen: PathSet) {
+    pub(super) fn keep_copy(&mut self, now: Instant, queued: &Queued<P>, chosen: PathSet) {
         let Some(kept) = &mut self.kept else { return };
         let is_on_stream = |id: crate::PathId| self.paths[usize::from(id.0)].is_stream();
         if chosen.iter().any(is_on_stream) {
@@ -20,7 +20,7 @@ impl<P: Payload> Tunnel<P> {
         kept.keep(now, queued.mp_seq, &queued.payload, bytes, copies);
     }
 
-    /// What an acknowledgement or a timer has shown: what has arrived is forgotten, what was lost
+    /// What an acknowledgement or a timer has shown: what has arrived is discarded, what was lost
     /// waits for a path again.
     pub(super) fn repeat_lost(&mut self, now: Instant, outcome: &AckOutcome) {
         let Some(kept) = &mut self.kept else { return };

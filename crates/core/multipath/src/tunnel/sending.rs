@@ -17,12 +17,12 @@ const RTT_OPTION: usize = 12;
 /// What an acknowledgement adds beside its vector: its number, the head of the option, Elapsed Time
 /// and padding.
 const ACKNOWLEDGEMENT: usize = 8 + 2 + 6 + 3;
-/// Least room for a vector that is worth the option: that many runs are told.
+/// Minimum room for a vector that is worth the option: that many runs are reported.
 const MIN_VECTOR: usize = 4;
 /// A packet so much shorter than a full one carries whatever acknowledgement there is; a longer one
 /// only one that is due, as packets of one length leave together.
 const SHORT: usize = 400;
-/// The peer is told a path's round-trip time at most so often.
+/// A path's round-trip time is reported to the peer at most so often.
 const RTT_INTERVAL: Duration = Duration::from_millis(20);
 
 impl<P: Payload> Tunnel<P> {
@@ -107,7 +107,7 @@ impl<P: Payload> Tunnel<P> {
                 }
             }
         };
-        self.remember(now, &queued, chosen);
+        self.keep_copy(now, &queued, chosen);
         let mut paths = chosen.iter();
         let Some(first) = paths.next() else { return };
         for other in paths {
@@ -260,13 +260,13 @@ impl<P> Path<P> {
     /// Bytes that an Ack Vector may take on a data packet that leaves now; none: it is to carry no
     /// acknowledgement.
     fn room_for_vector(&self, now: Instant, payload: usize, options: &Options) -> Option<usize> {
-        let is_wanted = match payload < SHORT {
+        let is_due = match payload < SHORT {
             _ if self.must_ack => true,
             _ if self.is_stream() => false,
-            true => self.receiver.wants_piggyback(),
+            true => self.receiver.should_piggyback(),
             false => self.receiver.is_ack_due(now),
         };
-        if !is_wanted {
+        if !is_due {
             return None;
         }
         let full = self.config.packet_size.get() as usize;
@@ -295,17 +295,17 @@ impl<P> Path<P> {
         Some(parts.ack)
     }
 
-    /// A round-trip time that the peer should know, for its reordering.
+    /// A round-trip time for the peer's reordering.
     fn take_rtt(&mut self, now: Instant) -> Option<DccpOption> {
-        let rtt = self.untold_rtt?;
+        let rtt = self.unreported_rtt?;
         let is_due = self
-            .rtt_told_at
+            .rtt_reported_at
             .is_none_or(|at| now.saturating_since(at) >= RTT_INTERVAL);
         if !is_due {
             return None;
         }
-        self.untold_rtt = None;
-        self.rtt_told_at = Some(now);
+        self.unreported_rtt = None;
+        self.rtt_reported_at = Some(now);
         Some(DccpOption::Multipath(MpOption::Rtt(PathRtt {
             kind: RttKind::Raw,
             rtt,

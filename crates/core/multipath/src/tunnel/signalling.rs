@@ -1,4 +1,4 @@
-//! Control options of a connection: addresses and priorities, told until they are confirmed.
+//! Control options of a connection: addresses and priorities, repeated until they are confirmed.
 
 use super::path::Phase;
 use super::{Event, Tunnel};
@@ -13,7 +13,7 @@ use units::Instant;
 const ROOM: usize = 500;
 
 impl<P: Payload> Tunnel<P> {
-    /// This end's opinion of a path; the peer is told.
+    /// This end's priority of a path; it is signalled to the peer.
     ///
     /// # Errors
     /// [`OutboxError`] if the peer confirms nothing for too long.
@@ -25,12 +25,12 @@ impl<P: Payload> Tunnel<P> {
     ) -> Result<(), OutboxError> {
         if let Some(state) = self.path_mut(path) {
             state.config.priority = priority;
-            self.tell(now, Signal::Priority { path, priority })?;
+            self.send_signal(now, Signal::Priority { path, priority })?;
         }
         Ok(())
     }
 
-    /// Tells the peer of a further address of this end, at which it takes joins.
+    /// Signals a further address of this end to the peer, at which it takes joins.
     ///
     /// # Errors
     /// [`OutboxError`] if too much waits to be confirmed, or the number is not free yet.
@@ -41,30 +41,30 @@ impl<P: Payload> Tunnel<P> {
         address: IpAddr,
         port: Option<u16>,
     ) -> Result<(), OutboxError> {
-        self.tell(now, Signal::AddAddress { id, address, port })
+        self.send_signal(now, Signal::AddAddress { id, address, port })
     }
 
-    /// Tells the peer that an address of this end is gone; paths that use it are closed.
+    /// Signals to the peer that an address of this end is gone; paths that use it are closed.
     ///
     /// # Errors
     /// [`OutboxError`] if too much waits to be confirmed.
     pub fn remove_address(&mut self, now: Instant, id: AddressId) -> Result<(), OutboxError> {
-        self.tell(now, Signal::RemoveAddress { id })?;
+        self.send_signal(now, Signal::RemoveAddress { id })?;
         self.close_paths(now, |path| path.config.address == id);
         Ok(())
     }
 
-    pub(super) fn tell(&mut self, now: Instant, signal: Signal) -> Result<(), OutboxError> {
+    pub(super) fn send_signal(&mut self, now: Instant, signal: Signal) -> Result<(), OutboxError> {
         let nonce = self.secrets.next_u64() as u32;
         self.outbox.push(now, signal, nonce)
     }
 
-    /// Something waits to be told on that path.
+    /// A signal waits to be sent on that path.
     pub(super) fn has_signals(&self, now: Instant, index: usize) -> bool {
         let path = &self.paths[index];
         path.phase == Phase::Open
             && self.identity.keys.is_some()
-            && (self.inbox.wants_packet() || self.outbox.wants_packet(now, path.id))
+            && (self.inbox.needs_packet() || self.outbox.needs_packet(now, path.id))
     }
 
     /// Puts what waits on a packet without data.

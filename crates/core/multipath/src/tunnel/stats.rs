@@ -27,7 +27,7 @@ pub(super) struct Counters {
 pub struct TunnelStats {
     /// Packets that wait for a path.
     pub waiting: Packets,
-    /// Packets that the full scheduler buffer refused.
+    /// Packets that the full scheduler buffer rejected.
     pub refused: Packets,
     /// Packets that the reordering holds.
     pub held: Packets,
@@ -39,12 +39,12 @@ pub struct TunnelStats {
     pub duplicates: Packets,
     /// Data packets without payload or without number.
     pub without_number: Packets,
-    /// Dropped as RFC 6040 4.2 says: marked on the way, while the packet inside knows no marks.
+    /// Dropped as RFC 6040 4.2 requires: marked on the way, while the packet inside is not ECN-capable.
     pub marked_without_ecn: Packets,
-    /// Packets whose ECN field somebody on the way has changed as no tunnel does (RFC 6040 figure 4),
+    /// Packets whose ECN field a node on the way has changed as no tunnel does (RFC 6040 figure 4),
     /// those dropped among them.
     pub suspicious_ecn: Packets,
-    /// Control options that were told, and what became of them.
+    /// Control options that were sent, and their outcomes.
     pub signals_sent: OutboxCounts,
     /// Control options of the peer, and what became of them.
     pub signals_received: InboxCounts,
@@ -61,7 +61,7 @@ pub struct PathStats {
     pub id: PathId,
     /// Data may be given to it.
     pub is_usable: bool,
-    /// Its priority: the lower of what both ends say.
+    /// Its priority: the lower of both ends' priorities.
     pub priority: PathPriority,
     /// What carries it.
     pub carrier: Carrier,
@@ -75,11 +75,11 @@ pub struct PathStats {
     pub queued: Packets,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
-    /// Least round-trip time.
+    /// Minimum round-trip time.
     pub min_rtt: Option<Duration>,
     /// The rate that it lately delivered.
     pub delivery_rate: Option<BitRate>,
-    /// What the radio under it can carry, as a fresh report says.
+    /// What the radio under it can carry, according to a fresh report.
     pub radio_rate: Option<BitRate>,
     /// What it has carried.
     pub counters: PathCounters,

@@ -230,7 +230,7 @@ fn controller(name: &'static str) -> PathConfig {
     }
 }
 
-/// RFC 9897 3.3: the first path, then the second joins, and both ends know both.
+/// RFC 9897 3.3: the first path, then the second joins, and both ends have both.
 #[test]
 fn two_paths_make_one_connection() {
     let pair = Pair::opened("cpf", TunnelConfig::default(), controller("bbr"));
@@ -251,7 +251,7 @@ fn two_paths_make_one_connection() {
     assert_eq!(
         server.paths[1].priority(),
         expected,
-        "the client's opinion reached the server"
+        "the client's priority reached the server"
     );
 }
 
@@ -277,8 +277,8 @@ fn a_greedy_source_fills_both_paths_in_order() {
                 .ratio(Packets::new(pair.delivered.len() as u64));
             // what paces waits on its path, with its number; full buffers differ by more than half of
             // what their round trips do
-            let most = if scheduler == "aware" { 0.05 } else { 0.6 };
-            assert!(late < most, "{scheduler} over {cc}: {stats:?}");
+            let max = if scheduler == "aware" { 0.05 } else { 0.6 };
+            assert!(late < max, "{scheduler} over {cc}: {stats:?}");
         }
     }
 }

@@ -10,7 +10,7 @@
 //! - Lines 13 and 17 of the printed algorithm have their conditions inverted (`last_time + T > now` for
 //!   `now > last_time + T`), and line 17 repeats line 13 where the text describes the case of nothing
 //!   remaining. The text is followed.
-//! - The paper says "increase" without how: times 1.2 rounded up, as in the emulator.
+//! - The paper states "increase" without how: times 1.2 rounded up, as in the emulator.
 //! - T is the TTI in the paper and 100 ms in the emulator, which is the default here.
 //! - The paper begins with the largest limit, the default here. (Versions of the emulator that can be
 //!   read began with 25 packets.)
@@ -18,7 +18,7 @@
 //!   bytes, more than the limit can be waiting.
 //! - A pull that finds the buffer empty begins the interval anew; one that starves begins it anew too,
 //!   as in the emulator and in Linux. A slot that takes nothing although something waits is a pull after
-//!   which that remains. (The emulator begins the interval anew, so that a user who is not served in
+//!   which that remains. (The emulator begins the interval anew, so that a user that is not served in
 //!   every slot would never see its limit shrink.)
 
 use super::{Backpressure, Bounds};
@@ -92,7 +92,7 @@ pub struct Drql {
     limit: u64,
     /// When the interval began.
     last_time: Instant,
-    /// The least that has remained after a pull of this interval; none before the first.
+    /// The minimum that has remained after a pull of this interval; none before the first.
     min_remaining: Option<u64>,
     /// What waited before the first packet of this pull left; none before it.
     before_pull: Option<u64>,
@@ -129,10 +129,10 @@ impl Drql {
             self.begin_interval(now);
             return;
         }
-        let least = self.min_remaining.map_or(remaining, |m| m.min(remaining));
-        self.min_remaining = Some(least);
+        let min = self.min_remaining.map_or(remaining, |m| m.min(remaining));
+        self.min_remaining = Some(min);
         if now > self.last_time + self.config.interval {
-            self.limit = self.bounds.clamp(self.limit.saturating_sub(least));
+            self.limit = self.bounds.clamp(self.limit.saturating_sub(min));
             self.begin_interval(now);
         }
     }
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn line_15_the_limit_shrinks_by_the_least_that_remained_in_an_interval() {
+    fn line_15_the_limit_shrinks_by_the_minimum_that_remained_in_an_interval() {
         let mut drql = drql(40);
         for (ms, remained) in [(10, 9), (50, 5), (100, 7)] {
             pull(&mut drql, at(ms), remained + 3, 3);
@@ -256,13 +256,13 @@ mod tests {
         ) {
             let unit = if is_in_bytes { Unit::Bytes } else { Unit::Packets { mtu: MTU } };
             let config = DrqlConfig { unit, ..DrqlConfig::default() };
-            let (least, most) = (unit.limit(config.min), unit.limit(config.max));
+            let (min, max) = (unit.limit(config.min), unit.limit(config.max));
             let mut drql = Drql::new(config).unwrap();
             let mut now = 0;
             for (held, pulled, passed) in pulls {
                 now += passed;
                 pull(&mut drql, at(now), held, pulled.min(held));
-                prop_assert!((least..=most).contains(&drql.limit()), "{}", drql.limit());
+                prop_assert!((min..=max).contains(&drql.limit()), "{}", drql.limit());
                 let room = drql.room(at(now), packets(0));
                 prop_assert!(room.admits());
             }

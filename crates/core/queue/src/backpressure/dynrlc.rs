@@ -221,16 +221,16 @@ mod tests {
 
     #[test]
     fn what_cannot_work_is_refused() {
-        let refused = |change: fn(&mut DynRlcConfig)| {
+        let rejected = |change: fn(&mut DynRlcConfig)| {
             let mut config = DynRlcConfig::default();
             change(&mut config);
             DynRlc::new(config).unwrap_err().to_string()
         };
         assert_eq!(
-            refused(|c| c.step = Ratio::ZERO),
+            rejected(|c| c.step = Ratio::ZERO),
             "dynrlc step is 0, expected above 0 and at most 1"
         );
-        assert!(refused(|c| c.min = Bytes::new(100)).contains("at least one packet"));
-        assert!(refused(|c| c.max = MTU).contains("3 kB to 1.5 kB"));
+        assert!(rejected(|c| c.min = Bytes::new(100)).contains("at least one packet"));
+        assert!(rejected(|c| c.max = MTU).contains("3 kB to 1.5 kB"));
     }
 }

@@ -1,6 +1,6 @@
 //! 5G-BDP: what the next slot can carry, paced over the slot.
 //!
-//! Source: the dynamic-buffer paper, section 4.1 and algorithm 2. Each TTI the MAC says what the slot
+//! Source: the dynamic-buffer paper, section 4.1 and algorithm 2. Each TTI the MAC reports what the slot
 //! could have carried and what remains; the difference may come down until the next, at an even pace:
 //! `bytes_to_send x (elapsed / TTI + offset) - bytes_tx`. Amounts count bytes or packets.
 //!
@@ -228,7 +228,7 @@ mod tests {
             capacity in 0u64..1 << 40,
             remaining in 0u64..1 << 40,
             offset in 0u64..1_000_000,
-            asked in prop::collection::vec(0u64..20_000, 1..30),
+            times_us in prop::collection::vec(0u64..20_000, 1..30),
         ) {
             let config = FiveGBdpConfig {
                 offset: Ratio::from_ppm(offset),
@@ -237,7 +237,7 @@ mod tests {
             };
             let mut bdp = bytes_of(capacity, remaining, config);
             let mut sent = 0;
-            for us in asked {
+            for us in times_us {
                 let Room::Bytes(room) = bdp.room(after_us(us), NOTHING) else {
                     panic!("another unit");
                 };

@@ -1,6 +1,6 @@
 //! Backpressure: how much the layer above may hand down.
 //!
-//! A limiter never drops and never reorders: packets that it does not admit stay above. It is told of
+//! A limiter never drops and never reorders: packets that it does not admit stay above. It is notified of
 //! everything that enters and leaves its queue, and of the slots that are served below.
 
 mod drql;
@@ -18,7 +18,7 @@ use units::{Bytes, Duration, Instant};
 
 /// A limiter of what the layer above may hand down.
 pub trait Backpressure: Send {
-    /// How much may come down now, with so much waiting; asked once a forwarding opportunity.
+    /// How much may come down now, with so much waiting; called once a forwarding opportunity.
     fn room(&mut self, now: Instant, held: Occupancy) -> Room;
     /// A packet has entered; `held` is with it.
     fn on_enqueue(&mut self, _now: Instant, _bytes: Bytes, _held: Occupancy) {}
@@ -28,7 +28,7 @@ pub trait Backpressure: Send {
     fn on_slot(&mut self, _now: Instant, _slot: Slot) {}
     /// The layer below accepts no more, although packets are waiting.
     fn on_blocked(&mut self, _now: Instant) {}
-    /// When it wants to be asked again although nothing moves.
+    /// When it is to be called again although nothing moves.
     fn next_deadline(&self) -> Option<Instant> {
         None
     }

@@ -1,12 +1,12 @@
 //! USP: the UPF-SDAP pacer.
 //!
-//! Source: the dynamic-buffer paper, section 4.2 and algorithm 3. The UPF asks for the occupancy that the
+//! Source: the dynamic-buffer paper, section 4.2 and algorithm 3. The UPF requests the occupancy that the
 //! SDAP queue should have, and fills it up to that. When the RLC has accepted no more and then accepts
 //! again, the occupancy is set to what it took between two queries; half a TTI later it is doubled, so
 //! that a queue that ran ahead of the RLC meets its limit again. Amounts count bytes or packets.
 //!
 //! *Deviations*
-//! - The paper does not say how `optimal_occ` is calculated (line 8), only from what: here it is what the
+//! - The paper does not state how `optimal_occ` is calculated (line 8), only from what: here it is what the
 //!   layer below has accepted since the interval began over the number of queries since then, rounded
 //!   down, at least the smallest occupancy. (The emulator takes what has entered the SDAP queue instead,
 //!   and a fixed number of queries.)

@@ -3,9 +3,9 @@
 //! which have sent little lately. (RFC 8290 section 4.1 has new flows; there a flow is new as soon as
 //! it was empty, which a busy one is in every slot where little waits.)
 //!
-//! How much is little is said by tokens.
+//! How much is little is measured by tokens.
 //!
-//! A flow is told by [`Packet::flow`] exactly, without hashing, and forgotten when its tokens are full.
+//! A flow is identified by [`Packet::flow`] exactly, without hashing, and removed when its tokens are full.
 
 use super::tokens::{Mint, Tokens, counted};
 use crate::{Dequeued, Occupancy, Packet};
@@ -42,9 +42,9 @@ struct Flow<P> {
     began_in: u64,
     /// The last slot after which something of it was left.
     left_after: u64,
-    /// It is in the list of flows to be forgotten.
+    /// It is in the list of flows to be removed.
     is_listed: bool,
-    /// What is still to pass before it is told of congestion again; it is up to the owner.
+    /// What is still to pass before it is sent a congestion signal again; it is up to the owner.
     quiet: Bytes,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct Flows<P> {
     mint: Mint,
 }
 
-/// What the functions of a class have to know.
+/// The context of a class's functions.
 #[derive(Clone, Copy, Debug)]
 struct Now {
     slot: u64,
@@ -132,7 +132,7 @@ impl<P: Packet> Flows<P> {
         self.mint.next_slot(capacity);
         let now = self.now();
         for class in &mut self.classes {
-            class.forget(now);
+            class.remove_idle(now);
         }
     }
 
@@ -187,7 +187,7 @@ impl<P: Packet> Flows<P> {
         Ok(())
     }
 
-    /// What is still to pass of a flow before it is told of congestion again.
+    /// What is still to pass of a flow before it is sent a congestion signal again.
     pub(super) fn quiet(&mut self, flow: Place) -> &mut Bytes {
         &mut self.classes[flow.class].flows[flow.index].quiet
     }
@@ -329,8 +329,8 @@ impl<P: Packet> Class<P> {
         Some(taken)
     }
 
-    /// Flows that have been idle for so long that they are as unknown ones are forgotten.
-    fn forget(&mut self, now: Now) {
+    /// Flows that have been idle for so long that they are as new ones are removed.
+    fn remove_idle(&mut self, now: Now) {
         while let Some(&index) = self.idle.front() {
             let flow = &mut self.flows[index];
             if flow.state == State::Idle {
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_flows_are_forgotten() {
+    fn idle_flows_are_removed() {
         let mut flows = Flows::new(&[], Bytes::new(1514));
         for flow in 0..1000 {
             flows.push(Instant::ZERO, packet(flow, 0));

@@ -2,10 +2,10 @@
 
 use units::{Bytes, Duration, Instant};
 
-/// Parts that the past is divided into: one of them is forgotten at a time.
+/// Parts that the past is divided into: one of them expires at a time.
 const PARTS: usize = 8;
 
-/// The largest of the values of a sliding window of time, which is up to an eighth longer than asked
+/// The largest of the values of a sliding window of time, which is up to an eighth longer than requested
 /// for.
 #[derive(Clone, Debug)]
 pub(super) struct Largest {
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_peak_is_remembered_for_the_window_and_not_for_much_longer() {
+    fn a_peak_is_kept_for_the_window_and_expires_soon_after() {
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
         let mut largest = Largest::new(Duration::from_millis(700));
         largest.add(at(0), Bytes::new(5));

@@ -11,7 +11,7 @@
 //! radio, and a packet of an idle or urgent flow waits for the next slot and for nothing else.
 //!
 //! Source: the idea that packets wait above until they are needed is the paper's (section 4); per-flow
-//! queues with sparse flows first are RFC 8290's; what a base station may ask of the layer above (desired
+//! queues with sparse flows first are RFC 8290's; what a base station may request of the layer above (desired
 //! buffer size, desired data rate) is TS 38.425 5.4.2.1. Times in ns, sizes in bytes.
 
 mod flows;
@@ -30,10 +30,10 @@ use largest::Largest;
 use std::collections::VecDeque;
 use units::{Bytes, Duration, Instant};
 
-/// Packets that are taken before the first slot has told what one can carry; an initial window
+/// Packets that are taken before the first slot has shown what one can carry; an initial window
 /// (RFC 6928).
 const FIRST_PACKETS: u64 = 10;
-/// How long the largest slot is remembered, if nothing else is said.
+/// How long the largest slot is kept by default.
 const MEMORY: Duration = Duration::from_secs(10);
 
 /// How late binding works.
@@ -45,7 +45,7 @@ pub struct LateBindingConfig {
     pub classes: Vec<Vec<u8>>,
     /// Bytes that a flow may send in its turn, at least 64.
     pub quantum: Bytes,
-    /// For how long the largest slot is remembered, above zero.
+    /// For how long the largest slot is kept, above zero.
     pub memory: Duration,
 }
 
@@ -126,7 +126,7 @@ impl<P: Packet> LateBinding<P> {
 
     /// What this queue is to hold: as much as the largest slot can carry, and two packets that are
     /// left after it and show that their flow is busy.
-    fn wanted(&self) -> Bytes {
+    fn target(&self) -> Bytes {
         let largest = self.largest.get();
         if largest.is_zero() {
             FRAME * FIRST_PACKETS
@@ -179,7 +179,7 @@ impl<P: Packet + Send> QueueManagement<P> for LateBinding<P> {
     }
 
     fn room(&mut self, _now: Instant) -> Room {
-        Room::Bytes(self.wanted().saturating_sub(self.occupancy().bytes))
+        Room::Bytes(self.target().saturating_sub(self.occupancy().bytes))
     }
 
     fn on_slot(&mut self, now: Instant, slot: Slot) {

@@ -1,4 +1,4 @@
-//! The UPF's queue above late binding: flows apart, and a sender told early that its flow has more
+//! The UPF's queue above late binding: flows apart, and a sender notified early that its flow has more
 //! waiting than the radio can need.
 //!
 //! A flow needs enough in flight to fill the largest slot there may be, whatever the slot is now: a
@@ -18,16 +18,16 @@ use super::largest::Largest;
 use super::tokens::{Mint, Tokens, counted};
 use super::{MEMORY, check};
 use crate::codel::FRAME;
-use crate::fifo::told_by_mark;
+use crate::fifo::try_mark;
 use crate::{Capacity, ConfigError, Dequeued, Occupancy, Packet, QueueManagement, Slot};
 use std::collections::{BTreeMap, VecDeque};
 use units::{Bytes, Duration, Instant};
 
-/// The allowance, if nothing else is said.
+/// The default allowance.
 const ALLOWANCE: Duration = Duration::from_millis(15);
 /// What a flow may always have waiting: enough for a loss to be found by duplicate acknowledgements.
 const MIN_PACKETS: u64 = 4;
-/// Notes about flows are looked through for old ones when there are more than so many.
+/// When there are more notes about flows than this, stale notes are removed.
 const TIDY_ABOVE: usize = 256;
 
 /// How the UPF's queue works.
@@ -37,7 +37,7 @@ pub struct PacedConfig {
     pub classes: Vec<Vec<u8>>,
     /// Bytes that a flow may send in its turn, at least 64.
     pub quantum: Bytes,
-    /// For how long the largest slot is remembered, above zero.
+    /// For how long the largest slot is kept, above zero.
     pub memory: Duration,
     /// What a flow may keep waiting here, as time at the rate of the largest slot.
     pub allowance: Duration,
@@ -130,9 +130,9 @@ impl<P: Packet> Paced<P> {
         Some(largest.mul_f64(part).max(FRAME * MIN_PACKETS))
     }
 
-    /// Whether a flow is to be told now that it sends too much, a packet of `bytes` at its head and
+    /// Whether a flow is to be sent a congestion signal now, because it sends too much, a packet of `bytes` at its head and
     /// `behind` waiting after it.
-    fn tells(&mut self, flow: Place, bytes: Bytes, behind: Bytes) -> bool {
+    fn signals_congestion(&mut self, flow: Place, bytes: Bytes, behind: Bytes) -> bool {
         let quiet = self.flows.quiet(flow);
         *quiet = quiet.saturating_sub(bytes);
         let is_too_much = self.allowed.is_some_and(|allowed| bytes + behind > allowed);
@@ -187,8 +187,8 @@ impl<P: Packet + Send> QueueManagement<P> for Paced<P> {
         loop {
             let mut taken = self.flows.pop(budget)?;
             let bytes = taken.next.packet.bytes();
-            let is_told = self.tells(taken.flow, bytes, taken.behind);
-            if !is_told || (self.config.ecn && told_by_mark(&mut taken.next.packet)) {
+            let is_signalled = self.signals_congestion(taken.flow, bytes, taken.behind);
+            if !is_signalled || (self.config.ecn && try_mark(&mut taken.next.packet)) {
                 return Some(taken.next);
             }
             dropped(taken.next.packet);
@@ -266,9 +266,9 @@ mod tests {
             let out = paced.dequeue(Instant::ZERO, Bytes::MAX, &mut |_| unreachable!());
             marks.push(out.unwrap().packet.ecn() == Ecn::Ce);
         }
-        let told: Vec<usize> = (0..40).filter(|&at| marks[at]).collect();
+        let marked: Vec<usize> = (0..40).filter(|&at| marks[at]).collect();
         // 5 behind the marked one, and 5 in the slot below
-        assert_eq!(told, [0, 10, 20, 30]);
+        assert_eq!(marked, [0, 10, 20, 30]);
     }
 
     #[test]
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn within_the_allowance_nothing_is_told() {
+    fn within_the_allowance_no_congestion_is_signalled() {
         let mut paced = paced();
         push(&mut paced, 4, Ecn::NotEct);
         for _ in 0..40 {
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_understands_no_marks_is_dropped_from_the_head() {
+    fn packets_that_are_not_ecn_capable_are_dropped_from_the_head() {
         let mut paced = paced();
         push(&mut paced, 7, Ecn::NotEct);
         let mut dropped = 0;

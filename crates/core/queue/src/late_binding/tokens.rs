@@ -28,8 +28,8 @@ impl Mint {
     pub(super) fn quantum(self) -> i64 {
         self.quantum
     }
-    /// Most tokens of a flow.
-    fn most(self) -> i64 {
+    /// The limit of a flow's tokens.
+    fn limit(self) -> i64 {
         2 * self.quantum
     }
 }
@@ -46,23 +46,23 @@ impl Tokens {
     /// All that a flow can have.
     pub(super) fn full(mint: Mint) -> Self {
         Self {
-            left: mint.most(),
+            left: mint.limit(),
             counted_at: mint.total,
         }
     }
     /// How many there are now.
     pub(super) fn count(&mut self, mint: Mint) -> i64 {
-        self.left = (self.left + mint.total - self.counted_at).min(mint.most());
+        self.left = (self.left + mint.total - self.counted_at).min(mint.limit());
         self.counted_at = mint.total;
         self.left
     }
     /// So much is sent; debts are limited to what can be had.
     pub(super) fn take(&mut self, mint: Mint, bytes: Bytes) {
-        self.left = (self.count(mint) - counted(bytes)).max(-mint.most());
+        self.left = (self.count(mint) - counted(bytes)).max(-mint.limit());
     }
     /// Whether a flow that does not send any more is as one that never did.
     pub(super) fn is_full(mut self, mint: Mint) -> bool {
-        self.count(mint) == mint.most()
+        self.count(mint) == mint.limit()
     }
 }
 

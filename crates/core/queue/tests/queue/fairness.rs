@@ -51,13 +51,13 @@ fn served(discipline: DisciplineConfig, sizes: &[u64]) -> Vec<(usize, u64)> {
 /// The largest difference between two sums in any interval: of what each packet gives to `one` and to
 /// `other`.
 fn largest_difference(gains: impl Iterator<Item = f64>) -> f64 {
-    let (mut sum, mut least, mut most) = (0.0_f64, 0.0_f64, 0.0_f64);
+    let (mut sum, mut min, mut max) = (0.0_f64, 0.0_f64, 0.0_f64);
     for gain in gains {
         sum += gain;
-        least = least.min(sum);
-        most = most.max(sum);
+        min = min.min(sum);
+        max = max.max(sum);
     }
-    most - least
+    max - min
 }
 
 fn check(order: &[(usize, u64)], weights: &[f64], quantum: u64) -> TestCaseResult {

@@ -8,7 +8,7 @@ use queue::{
 };
 use units::{Bytes, Duration, Packets, Rng, Streams};
 
-/// A packet that knows which one it is.
+/// A packet that carries its own number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbered {
     /// Of all packets.
@@ -143,7 +143,7 @@ pub fn backpressures() -> Vec<(&'static str, BackpressureConfig)> {
     ]
 }
 
-/// The two queues of late binding, which tell of congestion and of room in ways of their own.
+/// The two queues of late binding, which signal congestion and grant room each in its own way.
 fn late_binding() -> [(&'static str, DisciplineConfig); 2] {
     [
         (

@@ -259,9 +259,9 @@ fn a_queue_without_capacity_is_refused() {
             capacity: Capacity::Packets(Packets::ZERO),
             ..config
         };
-        let refused = none.build::<Numbered>(rng(1)).map(drop).unwrap_err();
+        let rejected = none.build::<Numbered>(rng(1)).map(drop).unwrap_err();
         assert_eq!(
-            refused.to_string(),
+            rejected.to_string(),
             "queue capacity is zero, expected at least one packet",
             "{name}"
         );

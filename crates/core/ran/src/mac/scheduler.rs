@@ -1,6 +1,6 @@
-//! Who gets which PRBs of a slot.
+//! Which UE gets which PRBs of a slot.
 //!
-//! Round robin shares equally, by water-filling: nobody gets more than it needs, and what one leaves
+//! Round robin shares equally, by water-filling: no UE gets more than it needs, and what one leaves
 //! is shared by the others; PRBs that cannot be divided go round. Proportional fair and maximum rate
 //! serve UEs in the order of a metric, each as far as it needs (frequency-flat channels, so that all
 //! PRBs are alike): the rate now over the average rate (Jalali, Padovani, Pankaj: Data throughput of
@@ -10,7 +10,7 @@ use crate::config::SchedulerKind;
 use crate::frame::SlotNumber;
 use units::Duration;
 
-/// Least average rate, bytes a slot: a UE that was never served has a large metric, not an
+/// Minimum average rate, bytes a slot: a UE that was never served has a large metric, not an
 /// infinite one.
 const MIN_AVERAGE: f64 = 1e-3;
 
@@ -224,9 +224,9 @@ mod tests {
             prop_assert_eq!(given, needed.min(u32::from(free)));
             prop_assert!(c.iter().all(|c| c.prb <= c.need));
             if kind == SchedulerKind::RoundRobin {
-                // nobody whose need is unmet has two PRBs less than anybody else
-                let most = c.iter().map(|c| c.prb).max().unwrap();
-                prop_assert!(c.iter().all(|c| c.prb == c.need || c.prb + 1 >= most));
+                // no UE whose need is unmet has two PRBs less than another
+                let max = c.iter().map(|c| c.prb).max().unwrap();
+                prop_assert!(c.iter().all(|c| c.prb == c.need || c.prb + 1 >= max));
             }
         }
     }

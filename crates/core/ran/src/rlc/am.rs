@@ -64,7 +64,7 @@ pub(crate) struct Am {
     status_mark: u64,
     /// Position of a poll that cannot be answered yet.
     poll_seen: Option<u64>,
-    is_status_wanted: bool,
+    is_status_due: bool,
     /// t-StatusProhibit.
     prohibited_until: Instant,
 }
@@ -87,7 +87,7 @@ impl Am {
             unanswered: 0,
             status_mark: 0,
             poll_seen: None,
-            is_status_wanted: false,
+            is_status_due: false,
             prohibited_until: Instant::ZERO,
         }
     }
@@ -137,9 +137,9 @@ impl Am {
         self.is_poll_due = true;
         self.unanswered = self.unanswered.saturating_add(1);
     }
-    /// All data has arrived, but no report says so: `last`, the SDU sent last, goes out again with a
+    /// All data has arrived, but no report confirms it: `last`, the SDU sent last, goes out again with a
     /// poll, as often as one SDU may.
-    pub(crate) fn ask_again(&mut self, last: Span) {
+    pub(crate) fn poll_again(&mut self, last: Span) {
         if self.unanswered <= self.config.max_retx {
             self.retransmit.insert(last);
         } else {
@@ -180,44 +180,44 @@ impl Am {
     /// t-Reassembly has expired: what is missing before `mark` is to be reported.
     pub(crate) fn on_reassembly_expired(&mut self, mark: u64) {
         self.status_mark = self.status_mark.max(mark);
-        self.is_status_wanted = true;
+        self.is_status_due = true;
     }
     /// Answers a poll whose data, and all before it, has come or is held for lost (5.3.4: reporting
     /// waits until then). When the report may be sent, if it is prohibited now.
     pub(crate) fn update_status(&mut self, now: Instant, rx: &Reassembly) -> Option<Instant> {
         if self.poll_seen.is_some_and(|at| at <= self.mark(rx)) {
             self.poll_seen = None;
-            self.is_status_wanted = true;
+            self.is_status_due = true;
         }
-        (self.is_status_wanted && now < self.prohibited_until).then_some(self.prohibited_until)
+        (self.is_status_due && now < self.prohibited_until).then_some(self.prohibited_until)
     }
-    /// Up to where the report would tell.
+    /// Up to where the report would go.
     pub(crate) fn mark(&self, rx: &Reassembly) -> u64 {
         self.status_mark.max(rx.contiguous())
     }
     pub(crate) fn is_status_ready(&self, now: Instant) -> bool {
-        self.is_status_wanted && now >= self.prohibited_until
+        self.is_status_due && now >= self.prohibited_until
     }
-    /// Writes the report with at most `most` missing spans; `delivered` SDUs have been delivered.
+    /// Writes the report with at most `max_missing` missing spans; `delivered` SDUs have been delivered.
     /// Starts t-StatusProhibit.
     pub(crate) fn write_status(
         &mut self,
         now: Instant,
         rx: &Reassembly,
         delivered: u64,
-        most: usize,
+        max_missing: usize,
         status: &mut Status,
     ) {
-        self.is_status_wanted = false;
+        self.is_status_due = false;
         self.prohibited_until = now + self.config.t_status_prohibit;
         status.position = self.mark(rx);
         status.sdus = delivered;
         status.missing.clear();
         for gap in rx.gaps_before(status.position) {
-            if status.missing.len() == most {
+            if status.missing.len() == max_missing {
                 // what does not fit is reported next time: nothing from here on is acknowledged
                 status.position = gap.start;
-                self.is_status_wanted = true;
+                self.is_status_due = true;
                 break;
             }
             status.missing.push(gap);

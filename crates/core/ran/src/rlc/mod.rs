@@ -76,7 +76,7 @@ impl<P> Sdu<P> {
 #[derive(Debug)]
 pub(crate) struct Rlc<P> {
     queue: Queue<Held<P>>,
-    /// What queue management has dropped and nobody has been told of.
+    /// What queue management has dropped and has not been reported yet.
     dropped: Vec<P>,
     headers: Headers,
     /// PDCP and SDAP header bytes of an SDU.
@@ -169,7 +169,7 @@ impl<P: Packet + Send> Rlc<P> {
         let running = match kind {
             TimerKind::Reassembly => self.rx.expires_at(),
             TimerKind::PollRetransmit => self.am.as_ref().and_then(Am::poll_expires_at),
-            // whoever waits for it looks at the time
+            // the status report that waits for it compares the time
             TimerKind::StatusProhibit => None,
         };
         match running {
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_um_has_lost_is_forgotten() {
+    fn um_drops_the_state_of_lost_packets() {
         let mut setup = Setup::um();
         for _ in 0..10 {
             setup.send(100);

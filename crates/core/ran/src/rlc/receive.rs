@@ -32,7 +32,7 @@ impl<P: Packet + Send> Rlc<P> {
         }
     }
 
-    /// Hands out, in order, the packets that are complete, each with its sojourn, or with why the
+    /// Hands out, in order, the packets that are complete, each with its sojourn, or with the reason why the
     /// other end does not get it after all, and with what it had found in the buffer.
     pub(crate) fn release(
         &mut self,
@@ -40,7 +40,7 @@ impl<P: Packet + Send> Rlc<P> {
         mut deliver: impl FnMut(P, Result<Duration, DropReason>, Occupancy),
     ) {
         let contiguous = self.rx.contiguous();
-        // in unacknowledged mode nothing remembers what was lost but the receiver's positions
+        // in unacknowledged mode what was lost shows in the receiver's positions only
         let lost_before = if self.am.is_some() { 0 } else { self.next };
         let is_done = |sdu: &Sdu<P>| {
             sdu.end <= contiguous || (sdu.packet.is_none() && sdu.end <= lost_before)
@@ -98,9 +98,9 @@ impl<P: Packet + Send> Rlc<P> {
         };
         let am = self.am.as_mut().filter(|am| am.is_status_ready(cx.now))?;
         let left = room.checked_sub(fixed)?;
-        let most = left.checked_div(each).unwrap_or(u64::MAX);
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
-        am.write_status(cx.now, &self.rx, self.delivered, most, status);
+        let max_missing = left.checked_div(each).unwrap_or(u64::MAX);
+        let max_missing = usize::try_from(max_missing).unwrap_or(usize::MAX);
+        am.write_status(cx.now, &self.rx, self.delivered, max_missing, status);
         cx.stats.rlc_statuses += 1;
         if let Some(allowed_at) = am.update_status(cx.now, &self.rx) {
             cx.timers

@@ -25,18 +25,18 @@ impl<P: Packet + Send> Rlc<P> {
         packet.found = self.unsent();
         let bytes = packet.bytes();
         let early = cx.now.saturating_since(at);
-        let refused = self.queue.enqueue(at, packet).err();
+        let rejected = self.queue.enqueue(at, packet).err();
         cx.stats.queued.add(bytes);
         cx.stats.backlog += bytes;
         cx.stats.backlog_integral += u128::from(bytes.get()) * u128::from(early.as_nanos());
-        let Some(refused) = refused else {
+        let Some(rejected) = rejected else {
             return Ok(());
         };
-        let bytes = refused.bytes();
+        let bytes = rejected.bytes();
         cx.stats.queued.remove(bytes);
         cx.stats.backlog -= bytes;
         cx.stats.backlog_integral -= u128::from(bytes.get()) * u128::from(early.as_nanos());
-        Err(refused)
+        Err(rejected)
     }
 
     /// Brings the integral of the backlog up to now.
@@ -201,11 +201,11 @@ impl<P: Packet + Send> Rlc<P> {
         let dropped = &mut self.dropped;
         let next = self
             .queue
-            .dequeue(cx.now, Bytes::MAX, &mut |refused: Held<P>| {
-                let bytes = refused.bytes();
+            .dequeue(cx.now, Bytes::MAX, &mut |rejected: Held<P>| {
+                let bytes = rejected.bytes();
                 cx.stats.queued.remove(bytes);
                 cx.stats.dropped.count(DropReason::QueueManagement, bytes);
-                dropped.push(refused.packet);
+                dropped.push(rejected.packet);
             });
         let Some(next) = next else {
             return false;
@@ -246,7 +246,7 @@ impl<P: Packet + Send> Rlc<P> {
         self.queue.occupancy().bytes + Bytes::new(left)
     }
 
-    /// HARQ has given up on a span. The transmitter of unacknowledged mode does not learn of it, but
+    /// HARQ has given up on a span. The transmitter of unacknowledged mode is not notified of it, but
     /// the packets are lost from now on.
     pub(crate) fn on_lost(&mut self, cx: &mut Cx<'_>, span: Span, drop: impl FnMut(P, DropReason)) {
         if self.am.is_none() {
@@ -299,7 +299,7 @@ impl<P: Packet + Send> Rlc<P> {
     /// sent too often (5.3.2).
     fn retransmit(&mut self, cx: &mut Cx<'_>, span: Span, drop: &mut impl FnMut(P, DropReason)) {
         let Some(am) = &mut self.am else { return };
-        let most = am.max_retransmissions();
+        let max = am.max_retransmissions();
         let from = self.held.partition_point(|sdu| sdu.end <= span.start);
         for sdu in self
             .held
@@ -314,7 +314,7 @@ impl<P: Packet + Send> Rlc<P> {
             if sdu.packet.is_none() || part.start >= part.end || am.retransmit.covers(part) {
                 continue;
             }
-            if sdu.retransmissions < most {
+            if sdu.retransmissions < max {
                 sdu.retransmissions += 1;
                 am.retransmit.insert(part);
                 continue;
@@ -347,7 +347,7 @@ impl<P: Packet + Send> Rlc<P> {
         }
         let held_from = self.held.front().map_or(self.end, |sdu| sdu.span().start);
         if last.start < held_from {
-            am.ask_again(last);
+            am.poll_again(last);
         } else {
             self.retransmit(cx, last, drop);
         }

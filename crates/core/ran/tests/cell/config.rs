@@ -1,4 +1,4 @@
-//! What is refused.
+//! Configurations that are rejected.
 
 use crate::harness::*;
 use queue::Capacity;
@@ -6,7 +6,7 @@ use ran::{BearerConfig, Cell, CellConfig, ConfigError, Rat, RlcMode, SchedulerKi
 use rnis::McsTable;
 use units::{Bytes, Duration, Mcs, Prb, Streams};
 
-fn refused(change: impl FnOnce(&mut CellConfig)) -> String {
+fn rejected(change: impl FnOnce(&mut CellConfig)) -> String {
     let mut config = CellConfig::nr(1, Prb::new(51));
     change(&mut config);
     config.check().unwrap_err().to_string()
@@ -25,19 +25,19 @@ fn presets_are_accepted() {
 #[test]
 fn messages_name_field_value_and_what_is_allowed() {
     assert_eq!(
-        refused(|c| c.rat = Rat::Nr { numerology: 5 }),
+        rejected(|c| c.rat = Rat::Nr { numerology: 5 }),
         "cell: numerology is 5; choose 0 to 4"
     );
     assert_eq!(
-        refused(|c| c.n_prb = Prb::new(276)),
+        rejected(|c| c.n_prb = Prb::new(276)),
         "cell: number of PRBs is 276; choose 1 to 275"
     );
     assert_eq!(
-        refused(|c| "DDXU".clone_into(&mut c.tdd_pattern)),
+        rejected(|c| "DDXU".clone_into(&mut c.tdd_pattern)),
         "cell: TDD pattern is \"DDXU\"; choose letters D, S and U, for example \"DDDSU\""
     );
     assert_eq!(
-        refused(|c| c.uplink.mcs = Mcs::new(29)),
+        rejected(|c| c.uplink.mcs = Mcs::new(29)),
         "cell: uplink MCS is 29; choose 0 to 28"
     );
 }
@@ -97,7 +97,7 @@ fn every_field_out_of_range_is_refused() {
         ),
     ];
     for (name, change) in cases {
-        let message = refused(change);
+        let message = rejected(change);
         assert!(message.contains(name), "{name}: {message}");
     }
 }

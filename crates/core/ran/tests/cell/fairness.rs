@@ -1,4 +1,4 @@
-//! Who gets what.
+//! The shares of resources and rates.
 
 use crate::harness::*;
 use radio::Link;

@@ -8,13 +8,13 @@ use ran::{
 use rnis::Rnti;
 use units::{Bytes, Cqi, Decibel, Duration, Instant, Mcs, Streams};
 
-/// A packet that knows who it is.
+/// A packet that carries its own number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pkt {
     pub bytes: u64,
     pub id: u64,
     pub sent_at: Instant,
-    /// Its flow: QoS flow identifiers are flows here. Odd ones understand marks.
+    /// Its flow: QoS flow identifiers are flows here. Packets of odd flows are ECN-capable.
     pub qfi: u8,
     pub is_marked: bool,
 }
@@ -34,7 +34,7 @@ impl Packet for Pkt {
         }
     }
     fn mark(&mut self) {
-        assert_eq!(self.ecn(), Ecn::Ect0, "asked of no other");
+        assert_eq!(self.ecn(), Ecn::Ect0, "called for no other");
         self.is_marked = true;
     }
 }

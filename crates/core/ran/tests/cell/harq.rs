@@ -6,10 +6,10 @@ use radio::BlerFamily;
 use ran::{CellConfig, Combining, DropReason, RlcMode, UeIndex};
 use units::{Duration, Instant, Prb};
 
-fn config(combining: Combining, most: u8) -> CellConfig {
+fn config(combining: Combining, max_transmissions: u8) -> CellConfig {
     let mut config = CellConfig::nr(1, Prb::new(51));
     config.harq.combining = combining;
-    config.harq.max_transmissions = most;
+    config.harq.max_transmissions = max_transmissions;
     config
 }
 
@@ -274,12 +274,12 @@ proptest! {
     #[test]
     fn am_delivers_everything_in_order_whatever_is_lost(
         bler in 0.0f64..0.6,
-        most in 1u8..4,
+        max_transmissions in 1u8..4,
         feedback_error in 0.0f64..0.3,
         seed in 0u64..1000,
         sizes in prop::collection::vec(1u64..3000, 50..200),
     ) {
-        let mut config = config(Combining::None, most);
+        let mut config = config(Combining::None, max_transmissions);
         config.harq_feedback_error = feedback_error;
         let bearer = am(&config);
         let mut bench = Bench::new(config, vec![ue(1, Fixed(mcs(8, bler)), vec![bearer])], seed);
@@ -302,7 +302,7 @@ proptest! {
 }
 
 #[test]
-fn random_loss_is_what_the_bearer_says_and_only_downlink() {
+fn random_loss_has_the_configured_rate_and_is_downlink_only() {
     let config = config(Combining::None, 4);
     let bearer = ran::BearerConfig {
         loss: 0.01,

@@ -113,7 +113,7 @@ fn a_lone_packet_waits_for_each_layer_to_look() {
 }
 
 #[test]
-fn who_cannot_be_sent_anything_holds_up_nobody_who_comes_in_an_uplink_slot() {
+fn a_ue_in_outage_does_not_delay_a_packet_that_arrives_in_an_uplink_slot() {
     let mut config = CellConfig::nr(1, Prb::new(51));
     "DU".clone_into(&mut config.tdd_pattern);
     let bearer = am(&config);
@@ -151,7 +151,7 @@ fn uplink_waits_for_a_request_once_and_then_keeps_its_grant() {
 }
 
 #[test]
-fn an_idle_cell_asks_for_nothing() {
+fn an_idle_cell_has_no_deadlines() {
     let config = CellConfig::nr(3, Prb::new(132));
     let bearer = am(&config);
     let mut bench = Bench::new(config, vec![ue(1, Fixed(mcs(20, 0.0)), vec![bearer])], 1);

@@ -180,13 +180,15 @@ pub fn queues() -> impl Strategy<Value = QueuesConfig> {
     );
     let layers = (queue(), queue(), queue());
     let layered =
-        (layers, rounds).prop_map(|((upf, sdap, rlc), (forward_period, most))| QueuesConfig {
-            upf,
-            sdap: Some(sdap),
-            rlc,
-            forward_period,
-            forward_packets: most,
-            tti: TICK,
+        (layers, rounds).prop_map(|((upf, sdap, rlc), (forward_period, forward_packets))| {
+            QueuesConfig {
+                upf,
+                sdap: Some(sdap),
+                rlc,
+                forward_period,
+                forward_packets,
+                tti: TICK,
+            }
         });
     let late = (0u64..3_000, any::<bool>()).prop_map(|(us, is_named)| {
         let named: &[u8] = if is_named { &[1] } else { &[] };
@@ -295,7 +297,7 @@ proptest! {
     #[test]
     fn a_limited_rlc_never_holds_more(
         limit in 1u64..25,
-        most in 1u32..12,
+        forward_packets in 1u32..12,
         is_dynamic: bool,
         is_bytes: bool,
         capacity in 1u64..10,
@@ -312,7 +314,7 @@ proptest! {
             sdap: Some(plain(classes(ClassScheduler::StrictPriority, &DisciplineConfig::DropTail))),
             rlc,
             forward_period: Duration::from_millis(1),
-            forward_packets: most,
+            forward_packets,
             tti: TICK,
         };
         let mut bench = ticking_cell(queues, capacity * FULL);
@@ -356,9 +358,9 @@ proptest! {
             greatest = greatest.max(held.bytes.get());
         });
         // one packet begun, with what the offset lets come before the slot has been
-        let most = capacity * FULL * 133 / 100 + FULL;
-        prop_assert!(greatest <= most, "{} B of {}", greatest, most);
-        // and the slots are full, once the first has told how large they are
+        let max = capacity * FULL * 133 / 100 + FULL;
+        prop_assert!(greatest <= max, "{} B of {}", greatest, max);
+        // and the slots are full, once the first has shown how large they are
         let slots = 30;
         let carried = bench.delivered(0, Instant::ZERO, at_ms(300));
         prop_assert!(carried >= (slots - 2) * capacity * FULL, "{} B", carried);
@@ -394,9 +396,9 @@ proptest! {
         let others: Vec<_> = bench.arrived.iter().filter(|a| a.packet.qfi == 3).collect();
         prop_assert_eq!(others.len(), offsets.len());
         // a round of each layer, the next pull, and one more for what 5G-BDP lets come late
-        let most = Duration::from_millis(2) + TICK * 2;
+        let max = Duration::from_millis(2) + TICK * 2;
         let longest = others.iter().map(|a| a.sojourn).max().unwrap_or_default();
-        prop_assert!(longest <= most, "{}", longest);
+        prop_assert!(longest <= max, "{}", longest);
         bench.cell.check_conservation().unwrap();
     }
 }

@@ -15,7 +15,7 @@ struct Scene {
     tdd: bool,
     scheduler: usize,
     combining: usize,
-    most: u8,
+    max_transmissions: u8,
     feedback_error: f64,
     load: Option<(u16, f64)>,
     n3: bool,
@@ -53,7 +53,7 @@ prop_compose! {
         (lte, tdd, um, n3, sr) in any::<(bool, bool, bool, bool, bool)>(),
         scheduler in 0usize..3,
         combining in 0usize..3,
-        most in 1u8..5,
+        max_transmissions in 1u8..5,
         feedback_error in prop_oneof![Just(0.0), 0.0f64..0.3],
         load in prop::option::of((0u16..120, 0.0f64..1.0)),
         ues in prop::collection::vec(prop::collection::vec(link(), 1..12), 1..5),
@@ -63,7 +63,7 @@ prop_compose! {
         queues in prop_oneof![1 => Just(None), 2 => queues().prop_map(Some)],
         seed in any::<u64>(),
     ) -> Scene {
-        Scene { lte, tdd, scheduler, combining, most, feedback_error, load, n3, ues, um, buffer,
+        Scene { lte, tdd, scheduler, combining, max_transmissions, feedback_error, load, n3, ues, um, buffer,
             sr, packets, queues, seed }
     }
 }
@@ -97,7 +97,7 @@ fn build(scene: &Scene) -> Bench {
         Combining::Chase,
         Combining::IncrementalRedundancy,
     ][scene.combining];
-    config.harq.max_transmissions = scene.most;
+    config.harq.max_transmissions = scene.max_transmissions;
     config.harq_feedback_error = scene.feedback_error;
     config.n3_rate = scene.n3.then(|| BitRate::from_mbps(20));
     config.queues = scene.queues.clone().map(Box::new);
@@ -168,13 +168,13 @@ proptest! {
         ids.sort_unstable();
         ids.dedup();
         prop_assert_eq!(ids.len(), out);
-        // every drop is told
+        // every drop is reported
         let ues = &bench.cell.stats().ues;
         let bearers = ues.iter().flat_map(|ue| &ue.bearers);
         let counted = |one: &ran::DirectionStats| one.dropped.total().packets.get();
         let counted: u64 = bearers.map(|b| counted(&b.downlink) + counted(&b.uplink)).sum();
         prop_assert_eq!(bench.dropped.len() as u64, counted);
-        // in order for each bearer and direction; for each flow where queues tell flows apart
+        // in order for each bearer and direction; for each flow where queues distinguish flows
         let mut last: BTreeMap<(UeIndex, Direction, u8), u64> = BTreeMap::new();
         let any_marked = scene.queues.as_ref().is_some_and(marked_overtake);
         for a in bench.arrived.iter().filter(|a| !(any_marked && a.packet.is_marked)) {
@@ -230,7 +230,7 @@ proptest! {
 }
 
 #[test]
-fn buffers_hold_what_they_say() {
+fn buffers_hold_their_capacity() {
     for buffer in [
         Capacity::Bytes(Bytes::new(10_000)),
         Capacity::Packets(Packets::new(10)),

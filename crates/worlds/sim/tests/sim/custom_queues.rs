@@ -1,43 +1,43 @@
 //! Queue management that the caller brings along, at every place that may have one.
 
-use queue::{Case, Docket, Judge, Slot, Verdict};
+use queue::{CustomDiscipline, PacketView, QueueParameters, Slot, Verdict};
 use scenario::{Experiment, Overrides, load_str};
 use sim::{Mechanisms, Simulation};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use units::{Duration, Instant};
 
-/// What all judges of a run have seen.
+/// What all disciplines of a run have seen.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Seen {
-    made: Vec<(String, Docket)>,
+    made: Vec<(String, QueueParameters)>,
     arrivals: u64,
     departures: u64,
     slots: u64,
 }
 
-/// Knows queues of the name "python:short": what has waited for longer than 10 ms is dropped.
+/// Has queues of the name "python:short": what has waited for longer than 10 ms is dropped.
 #[derive(Clone, Default)]
 struct Custom(Arc<Mutex<Seen>>);
 
 impl Mechanisms for Custom {
-    fn queue(&self, name: &str, docket: Docket) -> Option<Box<dyn Judge>> {
-        self.0.lock().unwrap().made.push((name.to_owned(), docket));
-        (name == "python:short").then(|| Box::new(self.clone()) as Box<dyn Judge>)
+    fn queue(&self, name: &str, queue: QueueParameters) -> Option<Box<dyn CustomDiscipline>> {
+        self.0.lock().unwrap().made.push((name.to_owned(), queue));
+        (name == "python:short").then(|| Box::new(self.clone()) as Box<dyn CustomDiscipline>)
     }
 }
 
-impl Judge for Custom {
-    fn on_arrival(&mut self, case: &Case) -> Verdict {
-        assert!(case.sojourn.is_zero());
+impl CustomDiscipline for Custom {
+    fn on_arrival(&mut self, packet: &PacketView) -> Verdict {
+        assert!(packet.sojourn.is_zero());
         self.0.lock().unwrap().arrivals += 1;
         Verdict::Accept
     }
-    fn on_departure(&mut self, case: &Case) -> Verdict {
-        assert!(case.has_room);
+    fn on_departure(&mut self, packet: &PacketView) -> Verdict {
+        assert!(packet.has_room);
         self.0.lock().unwrap().departures += 1;
-        let is_old = case.sojourn > Duration::from_millis(10);
-        match is_old && case.others.packets > 0 {
+        let is_old = packet.sojourn > Duration::from_millis(10);
+        match is_old && packet.others.packets > 0 {
             true => Verdict::Drop,
             false => Verdict::Accept,
         }
@@ -52,8 +52,8 @@ fn experiment(text: &str) -> Experiment {
     points[0].experiment.clone()
 }
 
-/// A run, and what its judges saw.
-fn judged(experiment: &Experiment) -> (scenario::RunResult, Seen) {
+/// A run, and what its disciplines saw.
+fn simulated(experiment: &Experiment) -> (scenario::RunResult, Seen) {
     let own = Custom::default();
     let mechanisms: Arc<dyn Mechanisms> = Arc::new(own.clone());
     let mut simulation = Simulation::with_mechanisms(experiment, 1, mechanisms).expect("valid");
@@ -76,20 +76,20 @@ app = { kind = "continuous" }
 "#;
 
 #[test]
-fn a_wire_has_a_custom_queue_in_each_direction() {
+fn a_wire_has_a_discipline_in_each_direction() {
     let tail = super::run(&experiment(&WIRE.replace("QUEUE", "drop-tail")));
     let own = experiment(&WIRE.replace("QUEUE", "python:short"));
-    let (short, seen) = judged(&own);
+    let (short, seen) = simulated(&own);
     assert_eq!(seen.made.len(), 2);
-    let seeds: BTreeSet<u64> = seen.made.iter().map(|(_, docket)| docket.seed).collect();
+    let seeds: BTreeSet<u64> = seen.made.iter().map(|(_, queue)| queue.seed).collect();
     assert_eq!(seeds.len(), 2, "each draws from a stream of its own");
     assert!(seen.arrivals > 5_000 && seen.departures > 5_000 && seen.slots == 0);
     assert!(short.flows[0].rtt.max < 0.6 * tail.flows[0].rtt.max);
-    assert_eq!(judged(&own).1, seen);
+    assert_eq!(simulated(&own).1, seen);
 }
 
 #[test]
-fn every_bearer_and_class_of_a_cell_has_a_judge_of_its_own() {
+fn every_bearer_and_class_of_a_cell_has_a_discipline_of_its_own() {
     let text = r#"
 duration = "2 s"
 [path]
@@ -111,15 +111,15 @@ channel = { kind = "constant-cqi", cqi = 5 }
 count = 2
 app = { kind = "continuous" }
 "#;
-    let (_, seen) = judged(&experiment(text));
+    let (_, seen) = simulated(&experiment(text));
     assert_eq!(seen.made.len(), 6, "three classes of two bearers");
     let capacity = queue::Capacity::Packets(units::Packets::new(77));
     assert!(
         seen.made
             .iter()
-            .all(|(_, docket)| docket.capacity == capacity)
+            .all(|(_, queue)| queue.capacity == capacity)
     );
-    let seeds: BTreeSet<u64> = seen.made.iter().map(|(_, docket)| docket.seed).collect();
+    let seeds: BTreeSet<u64> = seen.made.iter().map(|(_, queue)| queue.seed).collect();
     assert_eq!(seeds.len(), 6);
     assert!(
         seen.arrivals > 500 && seen.departures > 500 && seen.slots > 500,
@@ -128,7 +128,7 @@ app = { kind = "continuous" }
 }
 
 #[test]
-fn the_paths_of_a_tunnel_use_meld_too() {
+fn the_paths_of_a_tunnel_ask_too() {
     let text = r#"
 duration = "3 s"
 [path]
@@ -143,13 +143,13 @@ rate = "10 Mbit/s"
 start = "1 s"
 app = { kind = "continuous" }
 "#;
-    let (_, seen) = judged(&experiment(text));
+    let (_, seen) = simulated(&experiment(text));
     assert_eq!(seen.made.len(), 2);
     assert!(seen.arrivals > 500, "{seen:?}");
 }
 
 #[test]
-fn unknown_names_are_rejected_before_anything_runs() {
+fn what_nobody_knows_is_refused_before_anything_runs() {
     let unknown = experiment(&WIRE.replace("QUEUE", "python:long"));
     let told = |simulation: Result<Simulation, sim::Error>| match simulation {
         Ok(_) => panic!("built"),

@@ -69,7 +69,7 @@ fn rfc_4340_11_4_the_vector_is_newest_first_across_the_wrap() {
 }
 
 #[test]
-fn arrivals_are_told_apart() {
+fn arrivals_are_distinguished() {
     let new = |missing: u64, is_late| Arrival::New {
         missing_before: Packets::new(missing),
         is_late,
@@ -83,7 +83,7 @@ fn arrivals_are_told_apart() {
     assert_eq!(arrive(&mut r, 0, 14), Arrival::Duplicate);
     assert_eq!(arrive(&mut r, 0, 14 + (1 << 14)), new((1 << 14) - 1, false));
     assert_eq!(arrive(&mut r, 0, 14), Arrival::TooOld);
-    assert_eq!(arrive(&mut r, 0, 15), new(0, true), "the oldest remembered");
+    assert_eq!(arrive(&mut r, 0, 15), new(0, true), "the oldest kept");
     let counters = r.counters();
     let counts = [counters.received, counters.late, counters.duplicates];
     assert_eq!(counts.map(Packets::get), [5, 2, 2]);
@@ -94,13 +94,13 @@ fn arrivals_are_told_apart() {
 fn rfc_4341_6_acks_are_due_by_ratio_delay_gap_and_mark() {
     let mut r = receiver();
     arrive(&mut r, 0, 0);
-    assert!(!r.is_ack_due(at(4)) && r.wants_piggyback());
+    assert!(!r.is_ack_due(at(4)) && r.should_piggyback());
     assert_eq!(r.next_deadline(), Some(at(5)));
     assert!(r.is_ack_due(at(5)), "delayed long enough");
     arrive(&mut r, 1, 1);
     assert!(r.is_ack_due(at(1)), "the second packet");
     r.acknowledge(at(1), SeqNo::new(1), usize::MAX);
-    assert!(!r.is_ack_due(at(100)) && !r.wants_piggyback());
+    assert!(!r.is_ack_due(at(100)) && !r.should_piggyback());
     assert_eq!(r.next_deadline(), None);
     arrive(&mut r, 2, 3);
     assert!(r.is_ack_due(at(2)), "a gap");
@@ -118,13 +118,13 @@ fn rfc_4340_11_1_acks_of_acks_go_with_data_or_seldom() {
     for n in 0..200 {
         r.on_packet(at(n), seq(n), Ecn::NotEct, false);
         assert_eq!(r.is_ack_due(at(1_000)), n >= 31);
-        assert_eq!(r.wants_piggyback(), n >= 15);
+        assert_eq!(r.should_piggyback(), n >= 15);
     }
     assert_eq!(r.next_deadline(), None);
 }
 
 #[test]
-fn rfc_4340_11_4_2_what_the_sender_knows_is_left_out() {
+fn rfc_4340_11_4_2_what_the_sender_has_confirmed_is_left_out() {
     let mut r = receiver();
     for n in 0..100 {
         arrive(&mut r, n, n);
@@ -154,7 +154,7 @@ fn rfc_4340_11_4_2_what_the_sender_knows_is_left_out() {
         .acknowledge(at(105), SeqNo::new(505), usize::MAX)
         .expect("arrivals");
     assert_eq!(parts.vector.packets(), 1, "at least the newest");
-    // what comes below is told of again
+    // what comes below is reported again
     arrive(&mut r, 106, 101);
     let parts = r
         .acknowledge(at(106), SeqNo::new(506), usize::MAX)
@@ -162,7 +162,7 @@ fn rfc_4340_11_4_2_what_the_sender_knows_is_left_out() {
     assert_eq!(runs(&parts), [(ReceptionState::Received, 2)]);
 }
 
-/// What had no room in the acknowledgement that arrived is told again.
+/// What had no room in the acknowledgement that arrived is reported again.
 #[test]
 fn a_vector_cut_short_proves_nothing() {
     let mut r = receiver();
@@ -193,9 +193,9 @@ fn an_absurd_jump_costs_no_more_than_the_history() {
 }
 
 proptest! {
-    /// Whatever arrives, the vector says of each number what is true, and of no number twice.
+    /// Whatever arrives, the vector reports each number's true state, and no number twice.
     #[test]
-    fn vectors_tell_the_truth(
+    fn vectors_report_what_arrived(
         arrivals in prop::collection::vec((0u64..400, any::<bool>()), 1..300),
         max_vector in 1usize..20,
         history in 64u64..512,

@@ -13,7 +13,7 @@ pub(super) const SIZE: Bytes = Bytes::new(1_500);
 
 /// What becomes of a data packet at the bottleneck, by its number from 0 on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum Impairment {
     Pass,
     Drop,
     Mark,
@@ -29,9 +29,9 @@ pub(super) struct Link {
     pub(super) buffer: u64,
     /// From when to when it sends nothing.
     pub(super) stall: Option<(Instant, Instant)>,
-    pub(super) fate: Box<dyn FnMut(u64, Instant) -> Fate>,
+    pub(super) impairment: Box<dyn FnMut(u64, Instant) -> Impairment>,
     /// Acknowledgements are lost.
-    pub(super) ack_fate: Box<dyn FnMut(Instant) -> Fate>,
+    pub(super) ack_impairment: Box<dyn FnMut(Instant) -> Impairment>,
 }
 
 impl Link {
@@ -41,8 +41,8 @@ impl Link {
             rtt: Duration::from_millis(rtt_ms),
             buffer,
             stall: None,
-            fate: Box::new(|_, _| Fate::Pass),
-            ack_fate: Box::new(|_| Fate::Pass),
+            impairment: Box::new(|_, _| Impairment::Pass),
+            ack_impairment: Box::new(|_| Impairment::Pass),
         }
     }
 
@@ -58,9 +58,9 @@ struct End {
     next_seq: SeqNo,
 }
 
-/// What became of a packet, as its sender was told.
+/// The outcome of a packet, as reported to its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum Reported {
     InFlight,
     Acked,
     Lost,
@@ -79,9 +79,9 @@ pub(super) struct Report {
     /// Data packets that arrived.
     pub(super) delivered: u64,
     pub(super) sent: u64,
-    /// Dropped by the full buffer or by fate.
+    /// Dropped by the full buffer or by the impairment.
     pub(super) dropped: u64,
-    pub(super) most_waiting: u64,
+    pub(super) max_waiting: u64,
     /// cwnd in packets after each acknowledgement, with its time.
     pub(super) windows: Vec<(Instant, u64)>,
     /// Largest Ack Vector, in bytes.
@@ -101,7 +101,7 @@ pub(super) struct Loop {
     pub(super) now: Instant,
     steps_at_once: u32,
     outcome: AckOutcome,
-    told: BTreeMap<u64, Told>,
+    reported: BTreeMap<u64, Reported>,
     /// Whether there is anything to send.
     pub(super) has_data: Box<dyn FnMut(Instant) -> bool>,
     pub(super) report: Report,
@@ -151,7 +151,7 @@ impl Loop {
             now: Instant::ZERO,
             steps_at_once: 0,
             outcome: AckOutcome::default(),
-            told: BTreeMap::new(),
+            reported: BTreeMap::new(),
             has_data: Box::new(|_| true),
             report: Report::default(),
         }
@@ -199,7 +199,7 @@ impl Loop {
             return None;
         }
         let send_time = self.near.sender.send_time(now);
-        // a source that is silent is asked again in a while
+        // a source that is silent is polled again after a while
         Some(if send_time > now {
             send_time
         } else {
@@ -266,19 +266,19 @@ impl Loop {
         self.report.windows.push((now, window));
     }
 
-    /// Each packet is told of once; in flight is what was not told of.
+    /// Each packet is reported once; in flight is what was not reported.
     fn check(&mut self) {
         for info in &self.outcome.acked {
-            let told = self.told.insert(info.seq.get(), Told::Acked);
-            assert_eq!(told, Some(Told::InFlight), "{info:?}");
+            let reported = self.reported.insert(info.seq.get(), Reported::Acked);
+            assert_eq!(reported, Some(Reported::InFlight), "{info:?}");
         }
         for info in &self.outcome.lost {
-            let told = self.told.insert(info.seq.get(), Told::Lost);
-            assert_eq!(told, Some(Told::InFlight), "{info:?}");
+            let reported = self.reported.insert(info.seq.get(), Reported::Lost);
+            assert_eq!(reported, Some(Reported::InFlight), "{info:?}");
         }
         for info in &self.outcome.late {
-            let told = self.told.insert(info.seq.get(), Told::Late);
-            assert_eq!(told, Some(Told::Lost), "{info:?}");
+            let reported = self.reported.insert(info.seq.get(), Reported::Late);
+            assert_eq!(reported, Some(Reported::Lost), "{info:?}");
         }
         let counters = self.near.sender.counters();
         let open = counters.sent + counters.late - counters.acked - counters.lost;
@@ -287,11 +287,11 @@ impl Loop {
         self.outcome.clear();
     }
 
-    /// Numbers that the near end has not heard of.
+    /// Numbers that were not reported to the near end.
     pub(super) fn open(&self) -> u64 {
-        self.told
+        self.reported
             .values()
-            .filter(|&&told| told == Told::InFlight)
+            .filter(|&&reported| reported == Reported::InFlight)
             .count() as u64
     }
 
@@ -304,7 +304,7 @@ impl Loop {
             }
             let seq = self.near.next_seq;
             self.near.next_seq = seq.next();
-            let ack = if self.near.receiver.wants_piggyback() {
+            let ack = if self.near.receiver.should_piggyback() {
                 self.near.receiver.acknowledge(now, seq, usize::MAX)
             } else {
                 None
@@ -316,7 +316,7 @@ impl Loop {
                 is_data: true,
             };
             self.near.sender.on_sent(now, &packet);
-            self.told.insert(seq.get(), Told::InFlight);
+            self.reported.insert(seq.get(), Reported::InFlight);
             let ecn = Ecn::Ect0;
             let wire = Wire {
                 seq,
@@ -335,15 +335,15 @@ impl Loop {
         let service = SIZE / self.link.rate;
         let waiting = self.free_at.saturating_since(now).ratio(service).ceil() as u64;
         // the first stands for the handshake, after which all else comes
-        let fate = match number {
-            0 => Fate::Pass,
-            _ => (self.link.fate)(number, now),
+        let impairment = match number {
+            0 => Impairment::Pass,
+            _ => (self.link.impairment)(number, now),
         };
-        if waiting > self.link.buffer || fate == Fate::Drop {
+        if waiting > self.link.buffer || impairment == Impairment::Drop {
             self.report.dropped += 1;
             return;
         }
-        self.report.most_waiting = self.report.most_waiting.max(waiting);
+        self.report.max_waiting = self.report.max_waiting.max(waiting);
         self.free_at = self.free_at.max(now);
         if let Some((from, to)) = self.link.stall
             && (from..to).contains(&self.free_at)
@@ -352,10 +352,10 @@ impl Loop {
         }
         self.free_at += service;
         let mut at = self.free_at + self.link.rtt / 2;
-        match fate {
-            Fate::Mark => wire.ecn = Ecn::Ce,
-            Fate::Late(by) => at += by,
-            Fate::Pass | Fate::Drop => {}
+        match impairment {
+            Impairment::Mark => wire.ecn = Ecn::Ce,
+            Impairment::Late(by) => at += by,
+            Impairment::Pass | Impairment::Drop => {}
         }
         self.order += 1;
         self.to_far.insert((at, self.order), wire);
@@ -374,7 +374,7 @@ impl Loop {
         };
         self.far.sender.on_sent(now, &packet);
         self.report.acks += 1;
-        if (self.link.ack_fate)(now) == Fate::Drop {
+        if (self.link.ack_impairment)(now) == Impairment::Drop {
             return;
         }
         let wire = Wire {

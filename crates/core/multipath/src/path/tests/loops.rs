@@ -1,4 +1,4 @@
-use super::link::{Fate, Link, Loop, Report, SIZE, config};
+use super::link::{Impairment, Link, Loop, Report, SIZE, config};
 use crate::path::{Counting, SenderConfig};
 use crate::seq::SeqNo;
 use units::{Duration, Instant, Packets, Streams};
@@ -18,7 +18,7 @@ fn utilisation(path: &mut Loop, from_ms: u64, to_ms: u64) -> f64 {
 }
 
 /// A bottleneck of 50 Mbit/s and 40 ms (166 packets) with as much buffer: what halves its window
-/// stays at or above the bandwidth-delay product, and nobody exceeds the link.
+/// stays at or above the bandwidth-delay product, and no controller exceeds the link.
 #[test]
 fn controllers_fill_a_link() {
     for name in ["newreno", "cubic", "bbr", "bbr2", "bbr3"] {
@@ -47,9 +47,9 @@ fn controllers_fill_a_link() {
 fn bbr_keeps_the_queue_short() {
     let mut path = Loop::new("bbr", Link::new(50, 40, 5_000));
     path.run_for(3_000);
-    path.report.most_waiting = 0;
+    path.report.max_waiting = 0;
     path.run_for(8_000);
-    let (waiting, bdp) = (path.report.most_waiting, path.link.bdp());
+    let (waiting, bdp) = (path.report.max_waiting, path.link.bdp());
     assert!(waiting < bdp * 5 / 4, "{waiting} packets of a BDP of {bdp}");
     assert_eq!(path.report.dropped, 0);
 }
@@ -59,11 +59,11 @@ fn bbr_keeps_the_queue_short() {
 fn newreno_halves_once_for_a_window_with_several_losses() {
     let mut link = Link::new(1_000, 40, 1 << 20);
     let lost = [500, 503, 510, 520];
-    link.fate = Box::new(move |n, _| {
+    link.impairment = Box::new(move |n, _| {
         if lost.contains(&n) {
-            Fate::Drop
+            Impairment::Drop
         } else {
-            Fate::Pass
+            Impairment::Pass
         }
     });
     let mut path = Loop::new("newreno", link);
@@ -100,11 +100,11 @@ fn newreno_halves_once_for_a_window_with_several_losses() {
 fn a_little_reordering_is_no_loss() {
     let mut link = Link::new(50, 40, 1 << 20);
     // one packet in fifty comes 2 ms later, overtaken by eight
-    link.fate = Box::new(|n, _| {
+    link.impairment = Box::new(|n, _| {
         if n % 50 == 49 {
-            Fate::Late(Duration::from_millis(2))
+            Impairment::Late(Duration::from_millis(2))
         } else {
-            Fate::Pass
+            Impairment::Pass
         }
     });
     let mut path = Loop::new("newreno", link);
@@ -118,13 +118,13 @@ fn a_little_reordering_is_no_loss() {
 
 /// RFC 4015: what was taken for a loss and was none is taken back.
 #[test]
-fn a_spurious_reduction_is_taken_back_and_the_path_learns() {
+fn a_spurious_reduction_is_taken_back_and_the_reordering_window_grows() {
     let mut link = Link::new(1_000, 40, 1 << 20);
-    link.fate = Box::new(|n, _| {
+    link.impairment = Box::new(|n, _| {
         if n % 400 == 399 {
-            Fate::Late(Duration::from_millis(9))
+            Impairment::Late(Duration::from_millis(9))
         } else {
-            Fate::Pass
+            Impairment::Pass
         }
     });
     let mut path = Loop::new("newreno", link);
@@ -133,10 +133,10 @@ fn a_spurious_reduction_is_taken_back_and_the_path_learns() {
     assert!(counters.spurious >= Packets::new(1), "{counters:?}");
     assert_eq!(counters.late, counters.lost);
     assert_eq!(counters.spurious, counters.recoveries);
-    let learnt = counters.lost;
+    let lost = counters.lost;
     path.run_for(300);
     let counters = path.sender().counters();
-    assert_eq!(counters.lost, learnt, "the reordering window has grown");
+    assert_eq!(counters.lost, lost, "the reordering window has grown");
     assert!(counters.sent > Packets::new(5_000));
 }
 
@@ -144,11 +144,11 @@ fn a_spurious_reduction_is_taken_back_and_the_path_learns() {
 #[test]
 fn marks_halve_once_a_window() {
     let mut link = Link::new(1_000, 40, 1 << 20);
-    link.fate = Box::new(|n, _| {
+    link.impairment = Box::new(|n, _| {
         if (500..=530).contains(&n) {
-            Fate::Mark
+            Impairment::Mark
         } else {
-            Fate::Pass
+            Impairment::Pass
         }
     });
     let mut path = Loop::new("newreno", link);
@@ -174,11 +174,11 @@ fn marks_halve_once_a_window() {
 #[test]
 fn a_blackout_ends_in_timeouts_and_is_recovered_from() {
     let mut link = Link::new(50, 40, 100);
-    link.fate = Box::new(|_, now| {
+    link.impairment = Box::new(|_, now| {
         if (at(2_000)..at(4_000)).contains(&now) {
-            Fate::Drop
+            Impairment::Drop
         } else {
-            Fate::Pass
+            Impairment::Pass
         }
     });
     let mut path = Loop::new("newreno", link);
@@ -198,11 +198,11 @@ fn a_blackout_ends_in_timeouts_and_is_recovered_from() {
     assert!((0.9..=1.001).contains(&used), "{used}");
     assert!(!path.sender().is_failing());
     let timeouts = path.sender().counters().timeouts;
-    // after 0.26 s, 0.5 s, 1 s and 2 s: the last probe but one is still lost
-    assert!(
-        (Packets::new(2)..=Packets::new(4)).contains(&timeouts),
-        "{timeouts}"
-    );
+    // srtt is 40 ms and up to 24 ms of the buffer (100 packets of 0.24 ms), so the timeout R is 240 to
+    // 264 ms (the variance's term is its minimum of 200 ms). The last acknowledgement comes at 2.064 s
+    // at the latest: the timeouts after R, 3R and 7R have passed at 3.92 s, and their probes are lost;
+    // that after 15R comes at 5.6 s at the earliest, and its probe arrives.
+    assert_eq!(timeouts, Packets::new(4));
 }
 
 /// All that was in flight was held up for longer than the timeout, and came: nothing is reduced.
@@ -245,11 +245,11 @@ fn vectors_stay_short() {
 fn lost_acknowledgements_are_made_up_for_by_the_next() {
     let mut link = Link::new(50, 40, 166);
     let mut rng = Streams::new(3).stream("acks");
-    link.ack_fate = Box::new(move |_| {
+    link.ack_impairment = Box::new(move |_| {
         if rng.chance(0.3) {
-            Fate::Drop
+            Impairment::Drop
         } else {
-            Fate::Pass
+            Impairment::Pass
         }
     });
     let mut path = Loop::new("newreno", link);
@@ -293,8 +293,12 @@ fn the_window_does_not_grow_unused() {
     });
     path.run_for(5_000);
     let window = path.sender().window();
+    // Slow start goes on while cwnd is below twice the most that was in flight. A packet is in flight for
+    // 40.24 ms, and 5 ms more where its acknowledgement waits for a second packet: with one packet in
+    // 5 ms at least 9 and at most 10 of them. So cwnd reaches 18, and the acknowledgement of two packets
+    // that finds it at 19 is the last to open it, to 21.
     assert!(
-        (Packets::new(10)..=Packets::new(24)).contains(&window),
+        (Packets::new(18)..=Packets::new(21)).contains(&window),
         "{window}"
     );
     let rate = path.sender().delivery_rate().expect("samples");
@@ -309,11 +313,11 @@ fn the_same_bits_twice_and_across_the_wrap() {
     let run = |isr: u64| -> Report {
         let mut link = Link::new(20, 30, 60);
         let mut rng = Streams::new(9).stream("loss");
-        link.fate = Box::new(move |_, _| {
+        link.impairment = Box::new(move |_, _| {
             if rng.chance(0.01) {
-                Fate::Drop
+                Impairment::Drop
             } else {
-                Fate::Pass
+                Impairment::Pass
             }
         });
         let mut path = Loop::with_config("bbr", link, config(), SeqNo::new(isr));

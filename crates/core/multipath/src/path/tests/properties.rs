@@ -1,10 +1,10 @@
-use super::link::{Fate, Link, Loop};
+use super::link::{Impairment, Link, Loop};
 use proptest::prelude::*;
 use units::{Duration, Streams};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
-    /// Whatever the link does, every packet is told of once (checked at each step), and what the
+    /// Whatever the link does, every packet is reported once (checked at each step), and what the
     /// sender counts is what happened.
     #[test]
     fn every_packet_is_acked_lost_or_in_flight(
@@ -14,15 +14,15 @@ proptest! {
         seed: u64,
     ) {
         let mut link = Link::new(mbps, rtt_ms, buffer);
-        let mut rng = Streams::new(seed).stream("fate");
-        link.fate = Box::new(move |_, _| match rng.uniform() {
-            u if u < drops => Fate::Drop,
-            u if u < drops + lates => Fate::Late(Duration::from_micros(rng.below(100_000))),
-            u if u < drops + lates + marks => Fate::Mark,
-            _ => Fate::Pass,
+        let mut rng = Streams::new(seed).stream("impairment");
+        link.impairment = Box::new(move |_, _| match rng.uniform() {
+            u if u < drops => Impairment::Drop,
+            u if u < drops + lates => Impairment::Late(Duration::from_micros(rng.below(100_000))),
+            u if u < drops + lates + marks => Impairment::Mark,
+            _ => Impairment::Pass,
         });
         let mut rng = Streams::new(seed).stream("acks");
-        link.ack_fate = Box::new(move |_| if rng.chance(ack_drops) { Fate::Drop } else { Fate::Pass });
+        link.ack_impairment = Box::new(move |_| if rng.chance(ack_drops) { Impairment::Drop } else { Impairment::Pass });
         let mut path = Loop::new(controller, link);
         path.run_for(3_000);
         // then all arrives that ever will

@@ -1,8 +1,8 @@
-//! What others send: a client and a server with two paths between them, and somebody who makes
-//! packets up, repeats old ones, or knows the wrong key.
+//! What others send: a client and a server with two paths between them, and an attacker that makes
+//! packets up, repeats old ones, or has the wrong key.
 //!
-//! *Off the path* means that he sees no packets and has to guess numbers; *on the path* that he sees
-//! them all. What an attacker on the path can do (DCCP has no protection against him) is not tested
+//! *Off the path* means that it sees no packets and has to guess numbers; *on the path* that it sees
+//! them all. What an attacker on the path can do (DCCP has no protection against it) is not tested
 //! to be impossible, but to be bounded.
 
 use multipath::auth::{Key, PreSharedKey, SessionKeys};
@@ -179,7 +179,7 @@ impl Net {
     }
 
     /// As [`Self::works`], once what an attack has cost is over: numbers that were taken, a path of
-    /// which one end does not know yet that it is gone.
+    /// which one end has not noticed yet that it is gone.
     fn recovers(&mut self) -> bool {
         self.works();
         self.run(3_000);
@@ -223,7 +223,7 @@ impl Net {
     }
 
     /// The numbers that the next packet of that direction would have, as an attacker on the path
-    /// knows them.
+    /// sees them.
     fn next_numbers(&self, to_server: bool, path: PathId) -> (SeqNo, SeqNo) {
         let last = |side: usize| {
             let packets = self.seen[side].iter().rev();
@@ -245,7 +245,7 @@ impl Net {
         client + of(self.tunnel())
     }
 
-    /// The first packet from the client (0) or server (1) that has what is asked for.
+    /// The first packet from the client (0) or server (1) that meets the condition.
     fn first_seen(&self, side: usize, is_it: impl Fn(&Packet) -> bool) -> Packet {
         let packets = self.seen[side].iter().map(|(_, packet, _)| packet);
         packets
@@ -343,8 +343,8 @@ fn closes_with_the_wrong_key_do_not_end_the_connection() {
             net.forge(to_server, PathId(1), kind, seq, list(vec![mp(option)]));
             net.run(50);
             assert!(!net.client.is_closed() && !net.tunnel().is_closed());
-            let refused = net.client.stats().refused_closes + net.tunnel().stats().refused_closes;
-            assert_eq!(refused, Packets::new(1), "{to_server} {is_fast}");
+            let rejected = net.client.stats().refused_closes + net.tunnel().stats().refused_closes;
+            assert_eq!(rejected, Packets::new(1), "{to_server} {is_fast}");
             assert!(net.recovers(), "{to_server} {is_fast}");
         }
     }
@@ -379,7 +379,7 @@ fn part_of_a_key_closes_nothing() {
 /// A join that was seen is repeated: the Request and the Ack, from the same address and from another,
 /// while the path is there and after it is gone.
 #[test]
-fn replayed_joins_are_refused() {
+fn replayed_joins_are_rejected() {
     for is_closed in [false, true] {
         let mut net = Net::opened();
         let request = net.first_seen(0, is_join);
@@ -415,8 +415,8 @@ fn replayed_joins_are_refused() {
     }
 }
 
-/// Somebody knows the connection's number and not its keys: the path that he asks for does not open,
-/// and he is given no second guess.
+/// An attacker has the connection's number and not its keys: the path that it requests does not open,
+/// and it is given no second guess.
 #[test]
 fn a_join_with_the_wrong_keys_does_not_open() {
     let mut net = Net::opened();
@@ -455,7 +455,7 @@ fn a_join_with_the_wrong_keys_does_not_open() {
     assert!(net.is_whole() && net.works());
 }
 
-/// Who has seen the first handshake knows both keys. That is enough to join, unless there is a
+/// An observer of the first handshake has both keys. That is enough to join, unless there is a
 /// pre-shared key (RFC 9897 has none: this is ours).
 #[test]
 fn seen_keys_join_only_without_a_pre_shared_key() {
@@ -498,7 +498,7 @@ fn seen_keys_join_only_without_a_pre_shared_key() {
     }
 }
 
-/// Floods of first Requests and of joins that never go on: bounded, forgotten in time, and the
+/// Floods of first Requests and of joins that never go on: bounded, expired in time, and the
 /// connection that is there works all the while.
 #[test]
 fn floods_of_handshakes_are_bounded() {
@@ -538,7 +538,7 @@ fn floods_of_handshakes_are_bounded() {
     assert!(answers <= 5_000, "{answers}");
     assert!(net.is_whole() && net.works());
     net.run(11_000);
-    assert_eq!(net.server.connections().count(), 1, "forgotten in time");
+    assert_eq!(net.server.connections().count(), 1, "expired in time");
     // and there is room for a path again
     let now = net.now;
     let third = net.client.open_path(now, path(2), (1_002, 6_511));
@@ -619,7 +619,7 @@ fn jumps_of_the_connections_numbers_are_survived() {
 
 /// Signals that are not proved, and an address under the id of another.
 #[test]
-fn forged_and_conflicting_addresses_are_refused() {
+fn forged_and_conflicting_addresses_are_rejected() {
     let mut net = Net::opened();
     let now = net.now;
     let first = [192, 0, 2, 50].into();
@@ -633,7 +633,7 @@ fn forged_and_conflicting_addresses_are_refused() {
         port: None,
     };
     assert!(net.events.contains(&added));
-    let refused_before = net.client.stats().signals_received;
+    let rejected_before = net.client.stats().signals_received;
     let (seq, ack) = net.next_numbers(false, PathId(0));
     let forged = list(vec![
         mp(MpOption::RemoveAddress {
@@ -648,16 +648,16 @@ fn forged_and_conflicting_addresses_are_refused() {
     };
     net.forge(false, PathId(0), Kind::Ack { ack }, seq, forged);
     net.run(10);
-    // the server itself says another address under the same id, without removing the first
+    // the server itself signals another address under the same id, without removing the first
     let now = net.now;
     let second = [192, 0, 2, 51].into();
     net.tunnel()
         .add_address(now, AddressId(5), second, None)
         .expect("room");
     net.run(10);
-    let refused = net.client.stats().signals_received;
-    assert_eq!(refused.unproved - refused_before.unproved, 1);
-    assert!(refused.id_in_use > refused_before.id_in_use);
+    let rejected = net.client.stats().signals_received;
+    assert_eq!(rejected.unproved - rejected_before.unproved, 1);
+    assert!(rejected.id_in_use > rejected_before.id_in_use);
     let events = net.events.iter();
     let addresses = events.filter(|event| matches!(event, Event::AddressAdded { .. }));
     assert_eq!(addresses.count(), 1);
@@ -670,19 +670,19 @@ fn a_peer_that_never_confirms_is_left_alone() {
     let mut net = Net::opened();
     net.acks_pass = false;
     let before = net.client.stats().signals_sent.sent;
-    let mut refused = 0;
+    let mut rejected = 0;
     for i in 0..200u8 {
         let now = net.now;
         let address = [192, 0, 2, i].into();
-        let told = net.client.add_address(now, AddressId(i), address, None);
-        refused += u64::from(told.is_err());
+        let result = net.client.add_address(now, AddressId(i), address, None);
+        rejected += u64::from(result.is_err());
         net.run(1);
     }
-    assert!(refused > 100);
+    assert!(rejected > 100);
     net.run(40_000);
     let signals = net.client.stats().signals_sent;
-    assert_eq!(signals.given_up, 200 - refused);
-    assert!(signals.sent - before <= (200 - refused) * 8, "{signals:?}");
+    assert_eq!(signals.given_up, 200 - rejected);
+    assert!(signals.sent - before <= (200 - rejected) * 8, "{signals:?}");
     net.acks_pass = true;
     net.run(3_000);
     assert!(net.is_whole() && net.works());
@@ -695,7 +695,7 @@ fn a_peer_that_never_confirms_is_left_alone() {
     assert_eq!(stats.priority, PathPriority::STANDBY);
 }
 
-/// A Response and a Reset to a client that has asked nobody that, and one before the server's own.
+/// A Response and a Reset to a client that has sent no Request for it, and one before the server's own.
 #[test]
 fn answers_to_nothing_are_ignored() {
     let mut net = Net::new(None);
@@ -720,7 +720,7 @@ fn answers_to_nothing_are_ignored() {
 
 /// RFC 4340 5.8.2: an option that must be understood and is not ends the path, not the connection.
 #[test]
-fn a_mandatory_option_that_is_not_known_ends_its_path() {
+fn an_unknown_mandatory_option_ends_its_path() {
     let mut net = Net::opened();
     let (seq, ack) = net.next_numbers(true, PathId(1));
     let unknown = DccpOption::Unknown {
@@ -738,10 +738,10 @@ fn a_mandatory_option_that_is_not_known_ends_its_path() {
     assert!(net.works());
 }
 
-/// A join that is refused because its client is not multipath capable takes no place: a hundred of
+/// A join that is rejected because its client is not multipath capable takes no place: a hundred of
 /// them, more than there are places.
 #[test]
-fn refused_joins_take_no_place() {
+fn rejected_joins_take_no_place() {
     let mut net = Net::opened();
     let connection = net.tunnel().connection_id();
     let now = net.now;
@@ -765,28 +765,28 @@ fn refused_joins_take_no_place() {
     assert!(stats.is_some_and(|stats| stats.is_usable));
 }
 
-/// A client that vanishes: its connection is asked for two minutes, then forgotten.
+/// A client that vanishes: its connection is probed for two minutes, then removed.
 #[test]
-fn a_client_that_vanishes_is_forgotten() {
+fn the_connection_of_a_client_that_vanishes_expires() {
     let tunnel = TunnelConfig {
         keepalive: Some(Duration::from_secs(5)),
         ..TunnelConfig::default()
     };
     let mut net = Net::with(None, tunnel);
     net.run(100);
-    let mut asked = 0;
+    let mut probes = 0;
     for second in 0..200 {
         net.now += Duration::from_secs(1);
         let now = net.now;
         net.server.on_deadline(now);
         while net.server.poll_transmit(now).is_some() {
-            asked += 1;
+            probes += 1;
         }
         let is_there = net.server.connections().count() == 1;
         assert!(is_there || second >= 118, "{second}");
     }
     assert_eq!(net.server.connections().count(), 0);
-    assert!(asked < 300, "{asked}");
+    assert!(probes < 300, "{probes}");
 }
 
 /// A path that a forged Reset has ended at one end is ended at the other as soon as that sends

@@ -1,7 +1,7 @@
-//! The wire format read by somebody else: Wireshark's dissector, as `tshark`, over a capture of what
+//! The wire format read by another implementation: Wireshark's dissector, as `tshark`, over a capture of what
 //! [`encode`] writes, with IP protocol 33 (DCCP) in place of UDP.
 //!
-//! Skipped, aloud, where there is no tshark, or one that does not know multipath DCCP. Version 4.4
+//! Skipped where there is no tshark, or one without multipath DCCP. Version 4.4
 //! follows an early draft in `MP_KEY` (it takes the connection identifier for a part of the key),
 //! `MP_ADDADDR` (no nonce: it finds the length wrong) and `MP_REMOVEADDR` (no nonce: it loses its place
 //! after it, so that none is in the capture). After `MP_FAST_CLOSE` and `MP_EXP` it goes on a byte too
@@ -18,9 +18,10 @@ use multipath::{MpSeq, PathId, Payload, SeqNo, Tunnel};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use testing::Missing;
 use units::{Duration, Ecn, Instant};
 
-/// Fields that tshark is asked for, which the packets' values say too.
+/// Fields that tshark prints, and that the packets' values determine too.
 const FIELDS: [&str; 38] = [
     "dccp.srcport",
     "dccp.dstport",
@@ -62,19 +63,24 @@ const FIELDS: [&str; 38] = [
     "dccp.option.len.bad",
 ];
 
-/// Where there is no tshark that knows multipath DCCP, why.
-fn tshark_is_missing() -> Option<String> {
+/// Whether tshark is there, with multipath DCCP. If not, records that `test` is skipped.
+fn has_tshark(test: &str) -> bool {
     let fields = match Command::new("tshark").args(["-G", "fields"]).output() {
         Ok(output) if output.status.success() => output.stdout,
-        Ok(output) => return Some(format!("tshark ends with {}", output.status)),
-        Err(error) => return Some(format!("no tshark: {error}")),
+        _ => {
+            testing::skip(test, Missing::Program("tshark"));
+            return false;
+        }
     };
     let fields = String::from_utf8_lossy(&fields).into_owned();
-    let missing: Vec<_> = FIELDS
+    let has_all = FIELDS
         .iter()
-        .filter(|field| !fields.contains(&format!("\t{field}\t")))
-        .collect();
-    (!missing.is_empty()).then(|| format!("this tshark does not know {missing:?}"))
+        .all(|field| fields.contains(&format!("\t{field}\t")));
+    if !has_all {
+        // a distribution's tshark may be too old: no setup provides another
+        testing::skip(test, Missing::Data("a tshark that dissects multipath DCCP"));
+    }
+    has_all
 }
 
 /// A capture file of link type 101 (raw IP): each packet in IPv4 with protocol 33.
@@ -254,14 +260,12 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Both readings of each packet are the same.
+/// Both readings of each packet are the same; `name` is the test's.
 fn compare(name: &str, packets: &[Sent]) {
-    if let Some(why) = tshark_is_missing() {
-        eprintln!("{why}");
-        testing::skip(name, testing::Missing::Program("tshark 4.4"));
+    if !has_tshark(name) {
         return;
     }
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.pcap"));
     write_capture(&path, packets);
     let read = dissect(&path);
     assert_eq!(read.len(), packets.len());
@@ -436,7 +440,10 @@ fn every_packet() -> Vec<Sent> {
 
 #[test]
 fn every_packet_type_and_option_reads_the_same() {
-    compare("every.pcap", &every_packet());
+    compare(
+        "every_packet_type_and_option_reads_the_same",
+        &every_packet(),
+    );
 }
 
 /// Bytes that a tunnel carries.
@@ -539,5 +546,5 @@ fn a_session_of_two_ends_reads_the_same() {
     // two Requests and Responses; 80 packets of data, with and without acknowledgements
     assert_eq!((count(0), count(1), count(2) + count(4)), (2, 2, 80));
     assert!(count(3) > 0 && count(6) > 0 && count(7) > 0);
-    compare("session.pcap", &sent);
+    compare("a_session_of_two_ends_reads_the_same", &sent);
 }

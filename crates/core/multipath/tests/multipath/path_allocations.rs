@@ -38,7 +38,7 @@ fn halves(controller: &str, name: &str) -> (Sender, Receiver) {
     )
 }
 
-fn acknowledgement(parts: &AckParts) -> Acknowledgement<'_> {
+fn acknowledged(parts: &AckParts) -> Acknowledgement<'_> {
     Acknowledgement {
         ack: parts.ack,
         vector: Some(&parts.vector),
@@ -66,7 +66,7 @@ impl Ends {
             SeqNo::new(number),
             Instant::ZERO + Duration::from_micros(10) * number,
         );
-        let told = match self.near.1.wants_piggyback() {
+        let acknowledgement = match self.near.1.should_piggyback() {
             true => self.near.1.acknowledge(now, seq, 253),
             false => None,
         };
@@ -79,9 +79,9 @@ impl Ends {
         self.near.0.on_sent(now, &packet(seq, true));
         if number % 100 != 50 {
             self.far.1.on_packet(now, seq, Ecn::Ect0, true);
-            if let Some(parts) = &told {
+            if let Some(parts) = &acknowledgement {
                 let outcome = &mut self.outcome;
-                self.far.0.on_ack(now, &acknowledgement(parts), outcome);
+                self.far.0.on_ack(now, &acknowledged(parts), outcome);
                 self.far.1.on_outcome(outcome);
             }
         }
@@ -95,7 +95,7 @@ impl Ends {
         while let Some((_, seq, parts)) = self.acks.pop_front_if(|(due, ..)| *due <= number) {
             self.near.1.on_packet(now, seq, Ecn::NotEct, false);
             let outcome = &mut self.outcome;
-            self.near.0.on_ack(now, &acknowledgement(&parts), outcome);
+            self.near.0.on_ack(now, &acknowledged(&parts), outcome);
             self.near.1.on_outcome(outcome);
         }
     }
