@@ -17,8 +17,9 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::TempDir;
+use testing::{HANG_LIMIT, wait_for, wait_until};
 use tunnel::{Config, Role, Start, TunnelError};
 
 /// Inside, the server.
@@ -120,14 +121,9 @@ impl Hosts {
         hosts
     }
 
-    /// None, with a word on stderr, where this process may not make any.
+    /// None, and the skip is recorded, where this process may not make any.
     pub fn try_new(test: &str) -> Option<Self> {
-        if rustix::process::geteuid().is_root() {
-            Some(Self::new())
-        } else {
-            eprintln!("skipped: {test} needs root");
-            None
-        }
+        testing::has_root(test).then(Self::new)
     }
 
     /// Gives both directions of a wire a rate in Mbit/s.
@@ -139,7 +135,7 @@ impl Hosts {
         }
     }
 
-    /// Cuts a wire without a word: nothing arrives any more.
+    /// Cuts a wire silently: nothing arrives any more.
     pub fn cut(&self, wire: &str) {
         for host in [&self.client, &self.server] {
             host.sh(&format!(
@@ -180,7 +176,7 @@ impl Daemon {
     /// Starts this same program as a daemon, and waits until it runs; `{dir}` becomes its folder.
     pub fn start(host: &Namespace, role: &str, config: &str) -> Self {
         let daemon = Self::spawn(host, role, config);
-        daemon.wait_until("it runs", || daemon.log().contains("running"));
+        wait_until("the daemon runs", || daemon.log().contains("running"));
         daemon
     }
 
@@ -213,14 +209,14 @@ impl Daemon {
         std::fs::read_to_string(self.folder.path().join("log")).expect("a log")
     }
 
-    /// Asks its admin socket.
-    pub fn ask(&self, request: &Value) -> Result<Value, TunnelError> {
-        tunnel::ask(&self.folder.path().join("sock"), request)
+    /// Sends a request to its admin socket.
+    pub fn request(&self, request: &Value) -> Result<Value, TunnelError> {
+        tunnel::request(&self.folder.path().join("sock"), request)
     }
 
     pub fn status(&self) -> Value {
-        self.ask(&json!({ "command": "status" }))
-            .expect("it answers")
+        let request = json!({ "command": "status" });
+        wait_for("an answer of the daemon", || self.request(&request).ok())
     }
 
     /// A path's status, by its index.
@@ -228,21 +224,9 @@ impl Daemon {
         self.status()["connections"][0]["paths"][index].clone()
     }
 
-    pub fn wait_until(&self, what: &str, is_so: impl Fn() -> bool) {
-        let until = Instant::now() + Duration::from_secs(20);
-        while !is_so() {
-            assert!(
-                Instant::now() < until,
-                "{what}: not within 20 s\n{}",
-                self.log()
-            );
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-
     /// Waits until so many paths of its first connection are up.
     pub fn wait_for_paths(&self, count: usize) {
-        self.wait_until(&format!("{count} paths are up"), || {
+        wait_until(&format!("{count} paths are up"), || {
             let status = self.status();
             let paths = status["connections"][0]["paths"].as_array().cloned();
             let up = |path: &&Value| path["state"] == "up";
@@ -261,7 +245,7 @@ impl Drop for Daemon {
     }
 }
 
-/// A server that hears at both wires, in IPv4 and IPv6.
+/// A server that listens at both wires, in IPv4 and IPv6.
 pub fn server_config(more: &str) -> String {
     format!(
         "listen = [\"0.0.0.0:6511\", \"[::]:6511\"]\n{more}\n\
@@ -300,14 +284,7 @@ fn byte(at: usize) -> u8 {
     (at as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0]
 }
 
-/// What a download showed.
-pub struct Download {
-    pub mbps: f64,
-    /// Longest time without a byte.
-    pub gap: Duration,
-}
-
-/// A TCP server that sends so many bytes to whoever connects.
+/// A TCP server that sends so many bytes to the first client that connects.
 pub fn serve(host: &Namespace, address: &str, bytes: usize) -> std::thread::JoinHandle<()> {
     let address: SocketAddr = address.parse().expect("an address");
     let listener = host.enter(|| TcpListener::bind(address)).expect("bound");
@@ -329,26 +306,16 @@ pub fn serve(host: &Namespace, address: &str, bytes: usize) -> std::thread::Join
 }
 
 /// Downloads so many bytes and compares each; `at` is called once when half has come.
-pub fn download(
-    host: &Namespace,
-    address: &str,
-    bytes: usize,
-    at: impl FnOnce() + Send,
-) -> Download {
+pub fn download(host: &Namespace, address: &str, bytes: usize, at: impl FnOnce() + Send) {
     let address: SocketAddr = address.parse().expect("an address");
     host.enter(move || {
         let mut stream = connect(address);
-        stream
-            .set_read_timeout(Some(Duration::from_secs(20)))
-            .expect("set");
-        let (mut got, mut gap, mut half) = (0, Duration::ZERO, Some(at));
+        stream.set_read_timeout(Some(HANG_LIMIT)).expect("set");
+        let (mut got, mut half) = (0, Some(at));
         let mut buffer = vec![0; 65_536];
-        let began = Instant::now();
-        let mut last = began;
         while got < bytes {
             let n = stream.read(&mut buffer).expect("bytes keep coming");
             assert!(n > 0, "it ended after {got} of {bytes} bytes");
-            gap = gap.max(last.elapsed());
             for (i, value) in buffer[..n].iter().enumerate() {
                 assert_eq!(*value, byte(got + i), "byte {}", got + i);
             }
@@ -358,23 +325,15 @@ pub fn download(
             {
                 at();
             }
-            last = Instant::now();
         }
-        let mbps = bytes as f64 * 8.0 / began.elapsed().as_secs_f64() / 1e6;
-        Download { mbps, gap }
-    })
+    });
 }
 
-/// Connects, patiently.
-fn connect(address: SocketAddr) -> TcpStream {
-    let until = Instant::now() + Duration::from_secs(10);
-    loop {
-        match TcpStream::connect_timeout(&address, Duration::from_secs(3)) {
-            Ok(stream) => return stream,
-            Err(error) => assert!(Instant::now() < until, "{address}: {error}"),
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
+/// Connects, as often as it takes.
+pub fn connect(address: SocketAddr) -> TcpStream {
+    wait_for(&format!("a connection to {address}"), || {
+        TcpStream::connect_timeout(&address, Duration::from_secs(3)).ok()
+    })
 }
 
 /// What this program does as `PROGRAM daemon ROLE FILE`: it is an end of the tunnel.
