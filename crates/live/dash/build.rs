@@ -1,5 +1,5 @@
 //! Puts the page of `web/` into the crate: every file of `web/dist/dash`, or where that has not been
-//! built, a short page that says so.
+//! built, a short page that states so.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -303,7 +303,7 @@ fn get(arguments: &GetArgs) -> Result<(), Failure> {
     };
     let trust = match (&arguments.ca, arguments.insecure) {
         (Some(file), _) => Trust::File(file.clone()),
-        (None, true) => Trust::Anybody,
+        (None, true) => Trust::Any,
         (None, false) => Trust::System,
     };
     let client = Client::new(ClientOptions {

@@ -292,7 +292,7 @@ fn with_common(common: &CommonArgs, end: End) -> Result<Config, Failure> {
 }
 
 fn asked(socket: &Path, request: &Value) -> Result<Value, Failure> {
-    tunnel::ask(socket, request).map_err(Failure::run)
+    tunnel::request(socket, request).map_err(Failure::run)
 }
 
 fn path(command: &PathCommand) -> Result<(), Failure> {

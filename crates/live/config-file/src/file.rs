@@ -14,7 +14,7 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    /// Of a place that is told already.
+    /// At a place that is found already.
     pub fn new(place: impl Into<String>, message: impl Display) -> Self {
         Self {
             place: place.into(),
@@ -61,7 +61,7 @@ pub fn load<T>(
 /// Reads a text; `name` is what messages call it.
 ///
 /// # Errors
-/// It is not TOML, `read` refuses it, or it has keys that `read` did not ask for.
+/// It is not TOML, `read` refuses it, or it has keys that `read` did not take.
 pub fn parse<T>(
     name: &str,
     text: &str,
@@ -82,13 +82,13 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_file_is_read_whole_or_refused() {
+    fn a_file_is_read_whole_or_rejected() {
         let port = |top: &mut Section<'_, '_>| top.whole::<u16>("port", 1..=9);
         assert_eq!(parse("f", "port = 7", port), Ok(Some(7)));
-        let said = |text| parse("f", text, port).expect_err(text).to_string();
-        assert!(said("port = 7\nprot = 8").starts_with("f:2:1: "));
-        assert!(said("port = ").starts_with("f:1:"));
-        assert!(said("port = ").contains("not TOML"));
+        let error = |text| parse("f", text, port).expect_err(text).to_string();
+        assert!(error("port = 7\nprot = 8").starts_with("f:2:1: "));
+        assert!(error("port = ").starts_with("f:1:"));
+        assert!(error("port = ").contains("not TOML"));
         let missing = load(Path::new("/nowhere/f.toml"), port).expect_err("no file");
         let text = missing.to_string();
         assert!(
@@ -100,8 +100,8 @@ mod tests {
     proptest! {
         #[test]
         fn places_are_found_in_any_text(text in "\\PC{0,40}(\n\\PC{0,40}){0,4}", at in 0usize..300) {
-            let said = File { name: "f", text: &text }.fault(Span::new(at, at), "x").to_string();
-            prop_assert!(said.starts_with("f:"));
+            let error = File { name: "f", text: &text }.fault(Span::new(at, at), "x").to_string();
+            prop_assert!(error.starts_with("f:"));
         }
     }
 }

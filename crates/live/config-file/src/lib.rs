@@ -1,7 +1,7 @@
 //! The daemons' configuration files: tables of TOML whose keys are taken one after the other, with
 //! line and column, what is wrong and what is allowed in every message.
 //!
-//! What a key means is its daemon's business; this crate knows texts, numbers, lists, words and names
+//! What a key means is its daemon's business; this crate reads texts, numbers, lists, choices and names
 //! of interfaces.
 
 #![forbid(unsafe_code)]

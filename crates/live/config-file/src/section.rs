@@ -1,4 +1,4 @@
-//! Tables of a TOML file, key by key: what is asked for is known, the rest is refused.
+//! Tables of a TOML file, key by key: what is taken is known, the rest is rejected.
 
 use crate::ConfigError;
 use crate::file::File;
@@ -34,8 +34,8 @@ pub struct Section<'a, 'de> {
     /// None of a table that the file does not have.
     at: Option<Span>,
     table: Table<'de>,
-    /// All keys that were asked for: the known ones.
-    asked: Vec<&'static str>,
+    /// All keys that were taken or declared: the known ones.
+    known: Vec<&'static str>,
 }
 
 impl<'a, 'de> Section<'a, 'de> {
@@ -55,7 +55,7 @@ impl<'a, 'de> Section<'a, 'de> {
                 title,
                 at: Some(at),
                 table,
-                asked: Vec::new(),
+                known: Vec::new(),
             }),
             other => Err(file.fault(at, format!("{title} is {}, expected a table", kind(&other)))),
         }
@@ -83,8 +83,8 @@ impl<'a, 'de> Section<'a, 'de> {
     }
 
     fn take(&mut self, key: &'static str) -> Option<Value<'de>> {
-        if !self.asked.contains(&key) {
-            self.asked.push(key);
+        if !self.known.contains(&key) {
+            self.known.push(key);
         }
         self.table.remove(key)
     }
@@ -117,7 +117,7 @@ impl<'a, 'de> Section<'a, 'de> {
             title,
             at: None,
             table: Table::default(),
-            asked: Vec::new(),
+            known: Vec::new(),
         }))
     }
 
@@ -145,14 +145,14 @@ impl<'a, 'de> Section<'a, 'de> {
             .collect()
     }
 
-    /// The key must not be there, and why.
+    /// The key must not be there, for this reason.
     ///
     /// # Errors
     /// It is there.
-    pub fn refuse(&mut self, key: &'static str, why: impl Display) -> Result<(), ConfigError> {
+    pub fn refuse(&mut self, key: &'static str, reason: impl Display) -> Result<(), ConfigError> {
         match self.table.remove(key) {
             None => Ok(()),
-            Some(value) => Err(self.fault_at(value.span, format!("{key} {why}"))),
+            Some(value) => Err(self.fault_at(value.span, format!("{key} {reason}"))),
         }
     }
 
@@ -371,8 +371,8 @@ impl<'a, 'de> Section<'a, 'de> {
         };
         let at = value.span;
         let wrong = |what: &str| {
-            let (least, most) = (allowed.start(), allowed.end());
-            let text = format!("{key} is {what}; allowed is a whole number {least} to {most}");
+            let (min, max) = (allowed.start(), allowed.end());
+            let text = format!("{key} is {what}; allowed is a whole number {min} to {max}");
             Err(self.fault_at(at, text))
         };
         match value.take() {
@@ -406,8 +406,8 @@ impl<'a, 'de> Section<'a, 'de> {
         match number.filter(|n| allowed.contains(n)) {
             Some(number) => Ok(Some(number)),
             None => {
-                let (least, most) = (allowed.start(), allowed.end());
-                Err(self.fault_at(at, format!("{key}: allowed is a number {least} to {most}")))
+                let (min, max) = (allowed.start(), allowed.end());
+                Err(self.fault_at(at, format!("{key}: allowed is a number {min} to {max}")))
             }
         }
     }
@@ -430,17 +430,17 @@ impl<'a, 'de> Section<'a, 'de> {
         }
     }
 
-    /// Says all keys before any is read, so that one that is misspelt is told first, not what is
+    /// Declares all keys before any is read, so that one that is misspelt is reported first, not what is
     /// missing without it. Each is then to be taken or refused.
     ///
     /// # Errors
     /// Another key is there.
-    pub fn knows(&mut self, keys: &[&'static str]) -> Result<(), ConfigError> {
-        self.asked.extend(keys);
+    pub fn declare(&mut self, keys: &[&'static str]) -> Result<(), ConfigError> {
+        self.known.extend(keys);
         self.check_known()
     }
 
-    /// Ends the table: what was not asked for is not known.
+    /// Ends the table: what was not taken is not known.
     ///
     /// # Errors
     /// Place, fault, and what is allowed.
@@ -449,14 +449,14 @@ impl<'a, 'de> Section<'a, 'de> {
     }
 
     fn check_known(&self) -> Result<(), ConfigError> {
-        let unknown = |key: &&Key<'_>| !self.asked.contains(&key.name.as_ref());
+        let unknown = |key: &&Key<'_>| !self.known.contains(&key.name.as_ref());
         let keys = self.table.keys().filter(unknown);
         let Some(key) = keys.min_by_key(|key| key.span.start) else {
             return Ok(());
         };
-        let hint = match nearest(&self.asked, &key.name) {
+        let hint = match nearest(&self.known, &key.name) {
             Some(name) => format!("did you mean \"{name}\"?"),
-            None => format!("known keys: {}", self.asked.join(", ")),
+            None => format!("known keys: {}", self.known.join(", ")),
         };
         Err(self.fault_at(key.span, format!("unknown key \"{}\"; {hint}", key.name)))
     }
@@ -489,7 +489,7 @@ mod tests {
     use super::*;
     use crate::parse;
 
-    fn said<T: std::fmt::Debug>(
+    fn error<T: std::fmt::Debug>(
         text: &str,
         read: impl FnOnce(&mut Section<'_, '_>) -> Result<T, ConfigError>,
     ) -> String {
@@ -501,27 +501,27 @@ mod tests {
         let words = [("text", 1), ("json", 2)];
         let of = |text| parse("f", text, |top| top.word("format", &words));
         assert_eq!((of(""), of("format = 'json'")), (Ok(None), Ok(Some(2))));
-        let wrong = said("\nformat = 'jsno'", |top| top.word("format", &words));
+        let wrong = error("\nformat = 'jsno'", |top| top.word("format", &words));
         let text = "f:2:11: format = \"jsno\"; expected text, json; did you mean \"json\"?";
         assert_eq!(wrong, text);
 
         let time = |text| parse("f", text, |top| top.time("idle"));
         assert_eq!(time("idle = '2 s'"), Ok(Some(Duration::from_secs(2))));
-        let wrong = said("idle = '0 s'", |top| top.time("idle"));
+        let wrong = error("idle = '0 s'", |top| top.time("idle"));
         assert_eq!(wrong, "f:1:9: idle is 0 s, expected more");
 
-        let wrong = said("i = 'a b'", |top| top.interface("i"));
+        let wrong = error("i = 'a b'", |top| top.interface("i"));
         assert!(wrong.contains("no name of an interface"), "{wrong}");
-        assert!(said("x = 1", |top| top.refuse("x", "is not for this")).contains("1:5: x is not"));
+        assert!(error("x = 1", |top| top.refuse("x", "is not for this")).contains("1:5: x is not"));
         assert_eq!(
-            said("t = 1", |top| top.table("t", "[t]").map(drop)),
+            error("t = 1", |top| top.table("t", "[t]").map(drop)),
             "f:1:5: [t] is a whole number, expected a table"
         );
     }
 
     #[test]
     fn an_absent_table_has_no_keys_and_its_faults_no_line() {
-        let wrong = said("", |top| {
+        let wrong = error("", |top| {
             let mut table = top.table_or_empty("explicit", "[explicit]")?;
             table.needed_parsed::<u16>("port", "80")
         });
@@ -529,7 +529,7 @@ mod tests {
             wrong,
             "f: [explicit]: no key \"port\"; for example port = 80"
         );
-        let given = said("[explicit]\nprot = 1", |top| {
+        let given = error("[explicit]\nprot = 1", |top| {
             let mut table = top.table_or_empty("explicit", "[explicit]")?;
             table.needed_parsed::<u16>("port", "80")
         });
@@ -546,7 +546,7 @@ mod tests {
         let pairs: Vec<_> = named.iter().map(|n| (&*n.name, &*n.text)).collect();
         assert_eq!(pairs, [("7", "a"), ("x", "b")]);
         assert_eq!(named[1].name_at.start, 14);
-        let wrong = said("[ues]\n7 = 8", |top| top.texts("ues", "[ues]").map(drop));
+        let wrong = error("[ues]\n7 = 8", |top| top.texts("ues", "[ues]").map(drop));
         assert!(
             wrong.starts_with("f:2:5: [ues]: 7 is a whole number"),
             "{wrong}"
@@ -559,14 +559,14 @@ mod tests {
             assert!(top.has("listn") && !top.has("listen"));
             top.text("listen").map(drop)
         };
-        assert!(said("listn = 'a'", read).ends_with("did you mean \"listen\"?"));
+        assert!(error("listn = 'a'", read).ends_with("did you mean \"listen\"?"));
         let read = |top: &mut Section<'_, '_>| {
-            top.knows(&["listen", "control"])?;
+            top.declare(&["listen", "control"])?;
             top.needed_text("listen", "\"a\"")
         };
-        assert!(said("contorl = 'a'", read).ends_with("did you mean \"control\"?"));
-        assert!(said("control = 'a'", read).contains("no key \"listen\""));
+        assert!(error("contorl = 'a'", read).ends_with("did you mean \"control\"?"));
+        assert!(error("control = 'a'", read).contains("no key \"listen\""));
         let read = |top: &mut Section<'_, '_>| top.text("listen").map(drop);
-        assert!(said("z = 1", read).ends_with("known keys: listen"));
+        assert!(error("z = 1", read).ends_with("known keys: listen"));
     }
 }

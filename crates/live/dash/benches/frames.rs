@@ -1,5 +1,5 @@
 //! What 200 flows at 50 frames a second cost the server: processor time of the whole process over
-//! wall-clock time, with nobody, one and ten who watch over real WebSockets.
+//! wall-clock time, with no, one and ten viewers over real WebSockets.
 //!
 //! `cargo bench -p dash` (a few seconds). Readers are in a process of their own, so that only the
 //! server is measured.

@@ -1,7 +1,7 @@
 //! A client of `/dash/live`: what `brimful top` and the tests read by. It blocks.
 //!
-//! After a lost connection it resumes where it was: what it has read it is not told again, and what
-//! it missed it is told, as long as the server still has it.
+//! After a lost connection it resumes where it was: what it has read it does not get again, and what
+//! it missed it gets, as long as the server still has it.
 
 use serde_json::{Map, Value, json};
 use std::io::{self, Read, Write};
@@ -20,7 +20,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// The port of `brimful dash`.
 const PORT: u16 = 8080;
 
-/// Why there is nothing to be read.
+/// The reason why there is nothing to be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
@@ -32,7 +32,7 @@ pub enum ClientError {
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// Nobody is there, or no longer.
+    /// No server is there, or no longer.
     #[error("{url}: {problem}")]
     Away {
         /// Where.
@@ -45,7 +45,7 @@ pub enum ClientError {
     Refused {
         /// Where.
         url: String,
-        /// Why.
+        /// The reason.
         problem: String,
     },
     /// It sends something else than it should.
@@ -65,7 +65,7 @@ pub struct SeriesInfo {
     pub id: u64,
     /// The flow, UE, queue ... that it belongs to.
     pub entity: String,
-    /// What that is, as [`crate::Kind::name`] says.
+    /// What that is, as [`crate::Kind::name`] gives it.
     pub kind: String,
     /// The UE of a flow, the cell of a UE.
     pub parent: Option<String>,
@@ -73,10 +73,10 @@ pub struct SeriesInfo {
     pub metric: String,
 }
 
-/// What a server says.
+/// A message of a server.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// Who it is. With another session than before, all that was known is over.
+    /// Its identity. With another session than before, all that was known is over.
     Hello {
         /// The session.
         session: String,
@@ -84,7 +84,7 @@ pub enum Event {
         title: String,
         /// Where it happens.
         world: String,
-        /// Who measures.
+        /// The program that measures.
         source: String,
     },
     /// New series.
@@ -192,10 +192,10 @@ impl<S: Write> Write for Steady<S> {
 }
 
 impl Client {
-    /// Connects; `token` is shown if the server asks for it.
+    /// Connects; `token` is shown if the server requires it.
     ///
     /// # Errors
-    /// Nobody is there, it is no dashboard, or it wants another token.
+    /// No server is there, it is no dashboard, or it requires another token.
     pub fn connect(target: Target, token: Option<String>) -> Result<Self, ClientError> {
         let mut client = Self {
             target,
@@ -285,24 +285,24 @@ impl Client {
         &self,
         answer: &tokio_tungstenite::tungstenite::http::Response<Option<Vec<u8>>>,
     ) -> ClientError {
-        let said: Option<Value> = answer
+        let body: Option<Value> = answer
             .body()
             .as_ref()
             .and_then(|body| serde_json::from_slice(body).ok());
-        let said = said.as_ref().and_then(|said| said.get("error")?.as_str());
+        let error = body.as_ref().and_then(|body| body.get("error")?.as_str());
         let status = answer.status();
         ClientError::Refused {
             url: self.target.url(),
-            problem: said.map_or_else(|| format!("{status}"), str::to_owned),
+            problem: error.map_or_else(|| format!("{status}"), str::to_owned),
         }
     }
 
-    /// The next that the server says, if it comes within this time.
+    /// The next event of the server, if it comes within this time.
     ///
     /// # Errors
     /// The connection is lost ([`Client::reconnect`]), or the server is none.
-    pub fn next(&mut self, patience: Duration) -> Result<Option<Event>, ClientError> {
-        let until = Instant::now() + patience;
+    pub fn next(&mut self, timeout: Duration) -> Result<Option<Event>, ClientError> {
+        let until = Instant::now() + timeout;
         loop {
             let Some(socket) = &mut self.socket else {
                 return Err(self.away(&"is not connected"));

@@ -1,4 +1,4 @@
-//! What is shown, and to whom.
+//! What is shown, and the rules of access to it.
 
 use crate::access::Access;
 use crate::feed::Feed;
@@ -43,7 +43,7 @@ impl Dash {
         }
     }
 
-    /// Who may see it.
+    /// The rules of access to it.
     pub fn access(&self) -> &Access {
         &self.shared.access
     }

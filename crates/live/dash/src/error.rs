@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Why there is no dashboard, or not this part of it.
+/// The reason why there is no dashboard, or not this part of it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DashError {
@@ -22,7 +22,7 @@ pub enum DashError {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// Why not.
+        /// The reason.
         source: io::Error,
     },
     /// A token that is none.
@@ -38,7 +38,7 @@ pub enum DashError {
     System {
         /// What was tried.
         action: &'static str,
-        /// Why it failed.
+        /// The reason.
         source: io::Error,
     },
     /// There is no folder with results.
@@ -52,7 +52,7 @@ pub enum DashError {
 }
 
 impl DashError {
-    /// Whether what was asked for is at fault, not the system.
+    /// Whether the request is at fault, not the system.
     pub fn is_input(&self) -> bool {
         !matches!(self, Self::System { .. } | Self::Listen { .. })
     }

@@ -7,11 +7,11 @@
 //!                                                          Access (token, hosts)
 //! ```
 //!
-//! Live values go into a [`Feed`]; each frame is encoded once, for all who watch. A [`Library`] reads
-//! result folders. A [`Dash`] is either of them with the rules of who may see it ([`Access`]). It is
+//! Live values go into a [`Feed`]; each frame is encoded once, for all viewers. A [`Library`] reads
+//! result folders. A [`Dash`] is either of them with the rules of access to it ([`Access`]). It is
 //! served by a [`Server`] of its own, or below `/dash/` by the server of a daemon ([`router()`], or
-//! [`Mount`] where that server is no HTTP library). [`Hosted`] is all that a daemon needs: it asks for
-//! values while somebody watches.
+//! [`Mount`] where that server is no HTTP library). [`Hosted`] is all that a daemon needs: it requests
+//! values while there is a viewer.
 //!
 //! # Messages of `/dash/live`
 //! Text, one JSON object each. A client begins with `{"type":"start"}` or
@@ -21,7 +21,7 @@
 //! another `session` follows on the same connection, and all that came before is over.
 //!
 //! What this crate is *not*: it decides nothing and draws nothing, and measures no more than rates and
-//! means of what it is told.
+//! means of what it is given.
 #![forbid(unsafe_code)]
 
 mod access;

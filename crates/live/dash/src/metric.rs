@@ -30,7 +30,7 @@ impl Kind {
         }
     }
 
-    /// To what a series belongs that says only its entity's name, as those of runs do.
+    /// To what a series belongs that has only its entity's name, as those of runs do.
     pub fn of(entity: &str, metric: &str) -> Self {
         match metric {
             "capacity_bps" | "utilisation" if entity == "link" => Self::Link,

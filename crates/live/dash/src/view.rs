@@ -1,10 +1,10 @@
-//! What a client has been told so far: who belongs to whom, and the newest values.
+//! What a client has received so far: which entity belongs to which, and the newest values.
 
 use crate::client::{Client, ClientError, Event, SeriesInfo};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-/// What a client has been told so far.
+/// What a client has received so far.
 #[derive(Clone, Debug, Default)]
 pub struct View {
     session: Option<String>,
@@ -13,7 +13,7 @@ pub struct View {
 }
 
 impl View {
-    /// Takes what the server says.
+    /// Takes an event of the server.
     pub fn take(&mut self, event: &Event) {
         match event {
             Event::Hello { session, .. } if self.session.as_ref() != Some(session) => {
@@ -66,10 +66,10 @@ impl Client {
     /// As [`Client::next`].
     pub fn watch(
         &mut self,
-        patience: Duration,
+        timeout: Duration,
         mut is_enough: impl FnMut(&View) -> bool,
     ) -> Result<View, ClientError> {
-        let until = Instant::now() + patience;
+        let until = Instant::now() + timeout;
         let mut view = View::default();
         while !is_enough(&view) {
             let left = until.saturating_duration_since(Instant::now());

@@ -3,8 +3,10 @@
 
 use dash::{About, Access, Client, Dash, Event, Feed, Kind, Server, Source, Target, World};
 use std::time::Duration;
+use testing::HANG_LIMIT;
 
-const TIMEOUT: Duration = Duration::from_secs(90);
+/// Between frames: a feed makes no more than 50 a second.
+const SPACING: Duration = Duration::from_millis(20);
 
 /// Bytes of memory that this process has in use.
 fn memory() -> u64 {
@@ -21,12 +23,12 @@ fn fill(feed: &Feed, k: u32) {
         round.put(Kind::Flow, &format!("flow{flow}"), None, "rtt_ms", value);
     }
     round.finish();
-    std::thread::sleep(Duration::from_millis(20));
+    std::thread::sleep(SPACING);
 }
 
 fn until(client: &mut Client, is_it: impl Fn(&Event) -> bool) {
     loop {
-        let event = client.next(TIMEOUT).expect("a connection");
+        let event = client.next(HANG_LIMIT).expect("a connection");
         if is_it(&event.expect("an event")) {
             return;
         }
@@ -34,7 +36,7 @@ fn until(client: &mut Client, is_it: impl Fn(&Event) -> bool) {
 }
 
 #[test]
-fn those_who_do_not_read_cost_no_memory_and_hold_up_nobody() {
+fn stuck_readers_cost_no_memory_and_delay_no_other() {
     let feed = Feed::new(About {
         title: "a test".into(),
         world: World::Live,

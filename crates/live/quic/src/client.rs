@@ -27,13 +27,13 @@ const HTTPS: u16 = 443;
 
 /// Between the beginnings of two attempts (RFC 8305 8).
 const STAGGER: std::time::Duration = std::time::Duration::from_millis(250);
-/// Most addresses of a host that are tried.
+/// Maximum number of addresses of a host that are tried.
 const MAX_ADDRESSES: usize = 8;
 
 /// How a client connects.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
-    /// Which servers it believes.
+    /// The servers that it trusts.
     pub trust: Trust,
     /// Where it sends from; none: any address, as the server's address needs.
     pub bind: Option<SocketAddr>,
@@ -45,7 +45,7 @@ pub struct ClientOptions {
 }
 
 impl Default for ClientOptions {
-    /// Believes the system's authorities.
+    /// Trusts the system's authorities.
     fn default() -> Self {
         Self {
             trust: Trust::System,
@@ -75,7 +75,7 @@ pub enum Target {
 /// Who measured round-trip times and losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeenBy {
-    /// The server, of what it sent: the plain protocol tells it.
+    /// The server, of what it sent: the plain protocol carries it.
     Server,
     /// The client, of the little that it sent itself.
     Client,
@@ -215,10 +215,10 @@ impl Client {
                 lost_packets: connection.stats().path.lost_packets,
                 congestion_events: monitor.totals().congestion_events,
                 silent_losses: 0,
-                reported: reports.told(),
+                reported: reports.reported(),
             };
             if let Some(summary) = summary {
-                download.tell(&summary);
+                download.set_summary(&summary);
             }
             download
         });
@@ -283,7 +283,7 @@ struct Made {
     began: Instant,
 }
 
-/// An endpoint whose socket tells the meter what arrives, if there is one.
+/// An endpoint whose socket passes to the meter what arrives, if there is one.
 fn endpoint(bind: SocketAddr, meter: Option<&Meter>) -> io::Result<Endpoint> {
     let Some(meter) = meter else {
         return Endpoint::client(bind);
@@ -323,8 +323,8 @@ async fn attempt(
 }
 
 impl Download {
-    /// What the server says that it saw.
-    fn tell(&mut self, summary: &Value) {
+    /// What the server measured.
+    fn set_summary(&mut self, summary: &Value) {
         let time = |key: &str| summary[key].as_f64().map(Duration::from_secs_f64);
         let count = |key: &str| summary[key].as_u64().unwrap_or(0);
         let rtt = || {
@@ -350,7 +350,7 @@ fn lost(connection: &Connection, problem: impl std::fmt::Display) -> QuicError {
     }
 }
 
-/// What is asked for: the status of HTTP, and what the server says of the download.
+/// The request and its answer: the status of HTTP, and what the server measured of the download.
 async fn exchange(
     connection: &Connection,
     target: &Target,
@@ -361,8 +361,8 @@ async fn exchange(
         Target::Plain { size, rate, .. } => {
             let (size, rate) = (*size, *rate);
             reports.start(connection);
-            let told = plain(connection, Request { size, rate }, progress).await?;
-            Ok((None, told))
+            let summary = plain(connection, Request { size, rate }, progress).await?;
+            Ok((None, summary))
         }
         Target::Http(uri) => {
             let status = http3(connection, uri, reports, progress).await?;
@@ -371,7 +371,7 @@ async fn exchange(
     }
 }
 
-/// A download by the plain protocol, and what the server says of it.
+/// A download by the plain protocol, and what the server measured of it.
 async fn plain(
     connection: &Connection,
     request: Request,
@@ -379,8 +379,8 @@ async fn plain(
 ) -> Result<Option<Value>, QuicError> {
     let fault = |error: &dyn std::fmt::Display| lost(connection, error);
     let (mut send, mut receive) = connection.open_bi().await.map_err(|e| fault(&e))?;
-    let asked = send.write_all(request.encode().as_bytes()).await;
-    asked.map_err(|e| fault(&e))?;
+    let written = send.write_all(request.encode().as_bytes()).await;
+    written.map_err(|e| fault(&e))?;
     // it has not been finished before
     let _ = send.finish();
     let size = request.size.get();
@@ -401,7 +401,7 @@ async fn plain(
         let (body, more) = chunk.split_at(left.min(chunk.len()));
         if !content::is_at(progress.received, body) {
             let at = progress.received;
-            let text = format!("what came after {at} bytes is not what the protocol says");
+            let text = format!("what came after {at} bytes is not what the protocol defines");
             return Err(QuicError::Answer(text));
         }
         if !body.is_empty() {
@@ -420,7 +420,7 @@ async fn plain(
     Ok(serde_json::from_slice(&trailer).ok())
 }
 
-/// A download by HTTP/3, and its status. A server that takes reports says so in its answer.
+/// A download by HTTP/3, and its status. A server that takes reports announces it in its answer.
 async fn http3(
     connection: &Connection,
     uri: &Uri,
@@ -430,7 +430,7 @@ async fn http3(
     let fault = |error: &dyn std::fmt::Display| lost(connection, error);
     let transport = h3_quinn::Connection::new(connection.clone());
     let (mut driver, mut sender) = h3::client::new(transport).await.map_err(|e| fault(&e))?;
-    // ends with the connection; what it says comes through the request as well
+    // ends with the connection; its errors come through the request as well
     let driving = tokio::spawn(async move { poll_fn(|cx| driver.poll_close(cx)).await });
     let request = http::Request::get(uri.clone())
         .header(http::header::USER_AGENT, "brimful")

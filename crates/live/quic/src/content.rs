@@ -21,9 +21,9 @@ static CONTENT: LazyLock<Bytes> = LazyLock::new(|| {
 });
 
 /// What comes at this place, at most so much of it; without a copy.
-pub(crate) fn at(offset: u64, most: u64) -> Bytes {
+pub(crate) fn at(offset: u64, max: u64) -> Bytes {
     let begin = (offset % BLOCK as u64) as usize;
-    let length = most.min((BLOCK - begin) as u64) as usize;
+    let length = max.min((BLOCK - begin) as u64) as usize;
     CONTENT.slice(begin..begin + length)
 }
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Why a server does not start, or a download fails.
+/// The reason why a server does not start, or a download fails.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum QuicError {
@@ -32,7 +32,7 @@ pub enum QuicError {
     Socket {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
     /// A file or folder that cannot be used.
@@ -40,7 +40,7 @@ pub enum QuicError {
     File {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
     /// A name without an address, or something that is neither a URL nor an address.
@@ -59,7 +59,7 @@ pub enum QuicError {
         /// What happened.
         problem: String,
     },
-    /// The server answered something else than what was asked for.
+    /// The server answered something else than what was requested.
     #[error("{0}")]
     Answer(String),
     /// What arrived cannot be written.

@@ -1,4 +1,4 @@
-//! QUIC on the network: a server that asks the radio before it slows down, and a client.
+//! QUIC on the network: a server that consults radio reports before it slows down, and a client.
 //!
 //! ```text
 //!   radio reports ──> gate ──> directory: UE ──> [RadioFeed] ──> controller
@@ -12,7 +12,7 @@
 //! its own, and a feed of what the radio of the UE behind its remote address does.
 //!
 //! What this crate is *not*: it decides neither windows nor which losses are congestion (`cc` does),
-//! nor which reports are to be believed (`rnis` does).
+//! nor which reports are accepted (`rnis` does).
 #![forbid(unsafe_code)]
 
 mod client;
@@ -34,7 +34,7 @@ pub use reports::{Inlet, ReportCounts, Reporter};
 pub use server::{Server, check_path, run};
 pub use tls::Trust;
 
-/// An instant of quinn's clock at which CLOCK_MONOTONIC, by which reports of this machine tell
+/// An instant of quinn's clock at which CLOCK_MONOTONIC, by which reports of this machine give
 /// their time, was zero.
 fn epoch() -> std::time::Instant {
     let now = std::time::Instant::now();

@@ -7,7 +7,7 @@
 //!                [quinn_cc::Reporting] ──> [Meter::run] ──> DATAGRAM frames
 //! ```
 //!
-//! quinn tells its user of data in order and when the user is awake; bandwidth is measured where datagrams
+//! quinn hands data to its user in order and when the user is awake; bandwidth is measured where datagrams
 //! come in.
 
 use quinn::udp::{RecvMeta, Transmit};
@@ -36,7 +36,7 @@ pub struct Reported {
 #[derive(Debug)]
 pub(crate) struct Reports {
     meter: Option<Meter>,
-    told: Arc<Mutex<Reported>>,
+    reported: Arc<Mutex<Reported>>,
     task: Option<JoinHandle<()>>,
 }
 
@@ -44,7 +44,7 @@ impl Reports {
     pub(crate) fn new(meter: Option<Meter>) -> Self {
         Self {
             meter,
-            told: Arc::default(),
+            reported: Arc::default(),
             task: None,
         }
     }
@@ -52,18 +52,18 @@ impl Reports {
     /// The server takes reports: from now on they leave.
     pub(crate) fn start(&mut self, connection: &Connection) {
         if let (Some(meter), None) = (&self.meter, &self.task) {
-            let (meter, told) = (meter.clone(), Arc::clone(&self.told));
+            let (meter, reported) = (meter.clone(), Arc::clone(&self.reported));
             let connection = connection.clone();
             self.task = Some(tokio::spawn(async move {
-                meter.run(&connection, &told).await;
+                meter.run(&connection, &reported).await;
             }));
         }
     }
 
     /// What has been reported, if anything was to be.
-    pub(crate) fn told(&self) -> Option<Reported> {
-        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        self.meter.as_ref().map(|_| *told)
+    pub(crate) fn reported(&self) -> Option<Reported> {
+        let reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        self.meter.as_ref().map(|_| *reported)
     }
 }
 
@@ -142,7 +142,7 @@ impl Meter {
 
     /// Sends what is due, until the connection is over. To a server that takes no datagrams nothing is
     /// sent.
-    async fn run(&self, connection: &Connection, told: &Mutex<Reported>) {
+    async fn run(&self, connection: &Connection, reported: &Mutex<Reported>) {
         if connection.max_datagram_size().is_none() {
             return;
         }
@@ -155,14 +155,14 @@ impl Meter {
             if connection.send_datagram(payload).is_err() {
                 return;
             }
-            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-            told.count += 1;
-            told.last = report.rate;
+            let mut reported = reported.lock().unwrap_or_else(PoisonError::into_inner);
+            reported.count += 1;
+            reported.last = report.rate;
         }
     }
 }
 
-/// A socket that tells a meter what it receives.
+/// A socket that passes to a meter what it receives.
 #[derive(Debug)]
 pub(crate) struct Metered {
     inner: Arc<dyn AsyncUdpSocket>,

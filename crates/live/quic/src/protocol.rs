@@ -6,7 +6,7 @@
 //!   server, on the same:                SIZE bytes, then one JSON object, then the end
 //! ```
 //!
-//! The bytes are those of [`crate::content`], so that a client can check them. The object says what
+//! The bytes are those of [`crate::content`], so that a client can check them. The object holds what
 //! the server saw of the connection until then: round-trip times and losses, which the receiver of a
 //! download cannot measure. A request that is none, or one for more than the server gives, is answered
 //! by a reset of the stream with [`RequestError::code`].
@@ -17,7 +17,7 @@ use units::{BitRate, Bytes};
 pub const ALPN: &[u8] = b"brimful/1";
 /// Longest request.
 pub const MAX_REQUEST_BYTES: usize = 64;
-/// The header of HTTP by which a server says that it takes bandwidth reports ([`quinn_cc::Report`]) as
+/// The header of HTTP by which a server announces that it takes bandwidth reports ([`quinn_cc::Report`]) as
 /// datagrams of this connection. HTTP datagrams (RFC 9297) it takes none.
 pub(crate) const REPORTS_HEADER: &str = "brimful-reports";
 /// Longest object after the download.
@@ -26,13 +26,13 @@ pub(crate) const MAX_TRAILER_BYTES: usize = 1_024;
 /// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// So much is wanted.
+    /// So much is requested.
     pub size: Bytes,
     /// Not faster than this; > 0.
     pub rate: Option<BitRate>,
 }
 
-/// Why bytes are no request, or one that is refused.
+/// The reason why bytes are no request, or one that is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {

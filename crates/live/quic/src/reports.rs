@@ -1,4 +1,4 @@
-//! Radio reports on their way to the connections of the UEs that they tell of.
+//! Radio reports on their way to the connections of the UEs that they describe.
 //!
 //! What passes the gate goes to the feeds of the connections whose remote address is the UE's.
 
@@ -114,7 +114,7 @@ impl Reporter {
         feed.bind();
     }
 
-    /// It is so no longer: what waits in its feed is forgotten.
+    /// It is so no longer: what waits in its feed is dropped.
     pub(crate) fn unbind(&self, ue: IpAddr, connection: u64, feed: &RadioFeed) {
         let mut state = self.state();
         if let Some(feeds) = state.feeds.get_mut(&ue) {

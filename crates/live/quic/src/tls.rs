@@ -11,15 +11,15 @@ use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Which servers a client believes.
+/// The servers that a client trusts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
     /// Those of the system's authorities.
     System,
     /// Those of the authorities of a file (PEM), or the one with that very certificate.
     File(PathBuf),
-    /// Any. For trials only: whoever answers is believed.
-    Anybody,
+    /// Any. For trials only: no certificate is verified.
+    Any,
 }
 
 fn provider() -> Arc<CryptoProvider> {
@@ -95,9 +95,9 @@ pub(crate) fn client(trust: &Trust, protocol: &[u8]) -> Result<QuicClientConfig,
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(tls)?;
     let mut config = match trust {
-        Trust::Anybody => builder
+        Trust::Any => builder
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(AnybodyVerifier(provider())))
+            .with_custom_certificate_verifier(Arc::new(AcceptAny(provider())))
             .with_no_client_auth(),
         Trust::System => {
             let mut roots = RootCertStore::empty();
@@ -116,11 +116,11 @@ pub(crate) fn client(trust: &Trust, protocol: &[u8]) -> Result<QuicClientConfig,
     QuicClientConfig::try_from(config).map_err(tls)
 }
 
-/// Believes every certificate, but still wants the signature of its key.
+/// Accepts every certificate, but still requires the signature of its key.
 #[derive(Debug)]
-struct AnybodyVerifier(Arc<CryptoProvider>);
+struct AcceptAny(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for AnybodyVerifier {
+impl ServerCertVerifier for AcceptAny {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

@@ -1,6 +1,6 @@
 //! MELD in a program that uses quinn: the lines between the two marks are all that it needs.
 //!
-//! `cargo run -p quinn-cc --example ten_lines` downloads 50 MB over loopback and says what happened.
+//! `cargo run -p quinn-cc --example ten_lines` downloads 50 MB over loopback and prints what happened.
 #![expect(clippy::disallowed_methods, reason = "a program has a clock")]
 
 use quinn::{ClientConfig, Endpoint, ServerConfig, TransportConfig};
@@ -63,7 +63,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         received as f64 * 8e-6 / seconds
     );
     println!(
-        "RTT {} / {} / {} (least, mean, 95th percentile of {} samples)",
+        "RTT {} / {} / {} (min, mean, 95th percentile of {} samples)",
         rtts.min, rtts.mean, rtts.p95, rtts.samples
     );
     println!(

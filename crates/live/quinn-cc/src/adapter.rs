@@ -14,7 +14,7 @@ use units::{BitRate, Bytes, Duration, Instant, Rng};
 
 /// RFC 9002 7.2, kMinimumWindow, in datagrams. quinn sends nothing with a smaller one.
 const MINIMUM_WINDOW_DATAGRAMS: u64 = 2;
-/// RFC 6298 2.4: least retransmission timeout, after which an idle sender starts again.
+/// RFC 6298 2.4: minimum retransmission timeout, after which an idle sender starts again.
 const MIN_IDLE: Duration = Duration::from_secs(1);
 /// RFC 6298 2.2: the timeout of a round-trip time measured once, srtt + 4 rttvar.
 const IDLE_ROUND_TRIPS: u64 = 3;
@@ -33,14 +33,14 @@ const RATE_ALLOWANCE_DATAGRAMS: u64 = 4;
 /// | the same in persistent congestion (RFC 9002 7.6) | [`CongestionControl::on_loss`] of [`LossKind::Timeout`] |
 /// | the same without lost bytes, a mark | [`CongestionControl::on_loss`] of [`LossKind::Ecn`] |
 ///
-/// *Deviations from the contract*, because quinn tells no more
+/// *Deviations from the contract*, because quinn reports no more
 /// - quinn finds losses after it has counted the acknowledgement: `on_loss` comes after `on_ack`, and
 ///   [`AckSample::newly_lost`] and [`AckSample::ecn_echo`] are those of the acknowledgement before.
 /// - [`LossSample::lost_sent_at`] is of the last of the packets lost at once, not of the first.
-/// - A probe timeout is not told, and is none of congestion (RFC 9002 6.2.1); what Linux calls a
+/// - A probe timeout is not reported, and is none of congestion (RFC 9002 6.2.1); what Linux calls a
 ///   timeout is persistent congestion here. No loss is found to be spurious.
 /// - There is no PRR: in an episode the window is the controller's.
-/// - The MTU's later growth is not told to the controller: growth in congestion avoidance is by the
+/// - The MTU's later growth is not passed to the controller: growth in congestion avoidance is by the
 ///   MTU that the path began with.
 /// - quinn paces by itself, at 1.25 windows in a smoothed round-trip time. A controller's own rate
 ///   (BBR's) is kept by its average instead: the window is at most what the rate sends in a
@@ -48,7 +48,7 @@ const RATE_ALLOWANCE_DATAGRAMS: u64 = 4;
 ///   fast as BBR would have them, and its drain phases are as long as the queue takes to empty.
 /// - [`CongestionControl::next_deadline`] is kept at the next event after it.
 pub struct Adapter {
-    /// A controller is `Send` and not `Sync`; quinn asks both, and shares only `&self` for metrics.
+    /// A controller is `Send` and not `Sync`; quinn requires both, and shares only `&self` for metrics.
     /// With `&mut self` the lock is free.
     state: Mutex<State>,
     /// [`State::window`], for `&self` without a lock.
@@ -77,7 +77,7 @@ struct State {
     rtt: Rtt,
     /// The episode of recovery, if one is under way.
     episode: Option<Episode>,
-    /// Found since the last acknowledgement was told.
+    /// Found since the last acknowledgement was passed on.
     newly_lost: Bytes,
     ecn_echo: bool,
 }
@@ -129,7 +129,7 @@ impl Trace for LateLock<'_> {
 
 impl State {
     /// Calls the controller.
-    fn tell<T>(
+    fn notify<T>(
         &mut self,
         now: Instant,
         call: impl FnOnce(&mut dyn CongestionControl, &mut Ctx<'_>) -> T,
@@ -149,18 +149,18 @@ impl State {
             if let Some(monitor) = &self.parts.monitor {
                 monitor.on_radio();
             }
-            self.tell(now, |controller, cx| controller.on_radio(cx, &state));
+            self.notify(now, |controller, cx| controller.on_radio(cx, &state));
         }
         let feedback = self.parts.reports.as_ref().and_then(ReportFeed::take);
         if let Some(feedback) = feedback {
-            self.tell(now, |controller, cx| controller.on_feedback(cx, &feedback));
+            self.notify(now, |controller, cx| controller.on_feedback(cx, &feedback));
         }
         if self
             .controller
             .next_deadline()
             .is_some_and(|deadline| deadline <= now)
         {
-            self.tell(now, |controller, cx| controller.on_deadline(cx));
+            self.notify(now, |controller, cx| controller.on_deadline(cx));
         }
     }
 
@@ -175,14 +175,14 @@ impl State {
             && self.rtt.samples > 0
             && idle > MIN_IDLE.max(self.rtt.srtt * IDLE_ROUND_TRIPS)
         {
-            self.tell(now, |controller, cx| controller.on_restart_after_idle(cx));
+            self.notify(now, |controller, cx| controller.on_restart_after_idle(cx));
         }
         let sent = Sent {
             bytes,
             bytes_in_flight,
             is_retransmission: false,
         };
-        let stamp = self.tell(now, |controller, cx| controller.on_sent(cx, &sent));
+        let stamp = self.notify(now, |controller, cx| controller.on_sent(cx, &sent));
         self.flight.on_sent(now, bytes, stamp);
     }
 
@@ -225,9 +225,9 @@ impl State {
             is_round_start: self.flight.begins_round(sent_at),
             ecn_echo: core::mem::take(&mut self.ecn_echo),
         };
-        self.tell(now, |controller, cx| controller.on_ack(cx, &sample));
+        self.notify(now, |controller, cx| controller.on_ack(cx, &sample));
         if is_app_limited {
-            self.tell(now, |controller, cx| {
+            self.notify(now, |controller, cx| {
                 controller.on_app_limited(cx, in_flight);
             });
         }
@@ -258,7 +258,7 @@ impl State {
     fn end_episode(&mut self, now: Instant) {
         if self.episode.take().is_some() {
             let end = RecoveryEnd { is_spurious: false };
-            self.tell(now, |controller, cx| controller.on_recovery_end(cx, end));
+            self.notify(now, |controller, cx| controller.on_recovery_end(cx, end));
         }
     }
 
@@ -289,7 +289,7 @@ impl State {
             _ => {
                 self.end_episode(now);
                 let is_congestion = kind == LossKind::Ecn
-                    || self.tell(now, |controller, cx| controller.is_congestion(cx, &loss));
+                    || self.notify(now, |controller, cx| controller.is_congestion(cx, &loss));
                 if !is_congestion {
                     if let Some(monitor) = &self.parts.monitor {
                         monitor.on_silent(lost);
@@ -300,7 +300,7 @@ impl State {
         }
         let began_at = now;
         self.episode = Some(Episode { began_at, kind });
-        self.tell(now, |controller, cx| controller.on_loss(cx, &loss));
+        self.notify(now, |controller, cx| controller.on_loss(cx, &loss));
         if let Some(monitor) = &self.parts.monitor {
             monitor.on_congestion(kind);
             monitor.on_window(self.window());
@@ -382,7 +382,7 @@ impl Adapter {
         self.read(|state| state.controller.name())
     }
 
-    /// The window that the controller itself asks for, before quinn's minimum and what its pacing
+    /// The window that the controller itself sets, before quinn's minimum and what its pacing
     /// rate makes of it.
     pub fn cwnd(&self) -> Bytes {
         self.read(|state| state.controller.cwnd())

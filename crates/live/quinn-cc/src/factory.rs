@@ -161,7 +161,7 @@ impl AdapterFactory {
         self
     }
 
-    /// With somebody who watches.
+    /// With a monitor.
     #[must_use]
     pub fn with_monitor(mut self, monitor: Monitor) -> Self {
         self.monitor = Some(monitor);

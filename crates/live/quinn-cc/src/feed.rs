@@ -11,7 +11,7 @@ const MAX_PENDING: usize = 64;
 /// Hands radio states to the controller of one connection: a handle, cheap to clone.
 ///
 /// The controller is told of pending states before each of its next events. At most 64 wait; beyond
-/// them the oldest are forgotten and counted.
+/// them the oldest are dropped and counted.
 #[derive(Clone, Debug, Default)]
 pub struct RadioFeed(Arc<Shared>);
 
@@ -56,15 +56,15 @@ impl RadioFeed {
         true
     }
 
-    /// Forgets what waits.
+    /// Drops what waits.
     pub fn clear(&self) {
         let mut queue = self.queue();
         queue.states.clear();
         self.0.has_pending.store(false, Ordering::Release);
     }
 
-    /// Forgets what waits and refuses more until [`Self::bind`]: the connection has come to another
-    /// address, and nobody knows yet which UE is behind it. quinn makes a new controller for a new
+    /// Drops what waits and rejects more until [`Self::bind`]: the connection has come to another
+    /// address, and the UE behind it is not determined yet. quinn makes a new controller for a new
     /// address; [`crate::AdapterFactory`] then calls this.
     pub fn unbind(&self) {
         let mut queue = self.queue();
@@ -83,7 +83,7 @@ impl RadioFeed {
         self.queue().is_unbound
     }
 
-    /// States forgotten because 64 newer ones waited, or refused.
+    /// States dropped because 64 newer ones waited, or rejected.
     pub fn dropped(&self) -> u64 {
         self.0.dropped.load(Ordering::Relaxed)
     }

@@ -1,8 +1,8 @@
-//! What is in flight, as far as quinn tells: amounts, stamps and round trips.
+//! What is in flight, as far as quinn reports it: amounts, stamps and round trips.
 //!
-//! quinn tells of datagrams as they leave, several at once with segmentation offload, and not whether
+//! quinn reports datagrams as they leave, several at once with segmentation offload, and not whether
 //! they count as in flight. Here all of more than [`LARGEST_ACK_ONLY`] bytes do: what is smaller is an
-//! acknowledgement as a rule. With each acknowledgement quinn tells the exact amount, from which
+//! acknowledgement as a rule. With each acknowledgement quinn reports the exact amount, from which
 //! counting goes on.
 
 use cc::PacketStamp;
@@ -11,7 +11,7 @@ use units::{Bytes, Instant};
 
 /// Datagrams up to this size are taken for acknowledgements, which are not congestion controlled.
 const LARGEST_ACK_ONLY: Bytes = Bytes::new(64);
-/// Most stamps kept; beyond them the oldest are forgotten, and give no rate sample.
+/// Maximum number of stamps kept; beyond it the oldest are dropped, and give no rate sample.
 const MAX_STAMPS: usize = 16_384;
 
 /// Counts what is in flight and keeps the stamps of what was sent.
@@ -69,7 +69,7 @@ impl Flight {
         is_newest
     }
 
-    /// The stamp of what was sent at that time. Those of what was sent before are forgotten: an
+    /// The stamp of what was sent at that time. Those of what was sent before are dropped: an
     /// acknowledgement of that comes out of order, and gives no rate sample.
     pub(crate) fn stamp(&mut self, sent_at: Instant) -> Option<PacketStamp> {
         let older = self.stamps.partition_point(|stamp| stamp.sent_at < sent_at);

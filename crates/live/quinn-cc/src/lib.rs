@@ -10,9 +10,9 @@
 //! ```
 //!
 //! [`AdapterFactory`] is a [`quinn_proto::congestion::ControllerFactory`] whose controllers are those of
-//! [`cc`]: any of [`cc::names`], MELD round any of them, or one of the caller's own. Whoever learns of
-//! the radio pushes it into a [`RadioFeed`], whoever receives datagrams of a client that reports its
-//! bandwidth (CDBE) hands them to a [`ReportFeed`]; whoever wants to see what happens reads a [`Monitor`] or
+//! [`cc`]: any of [`cc::names`], MELD round any of them, or one of the caller's own. States of
+//! the radio are pushed into a [`RadioFeed`], datagrams of a client that reports its
+//! bandwidth (CDBE) into a [`ReportFeed`]; what happens is read from a [`Monitor`] or
 //! gives a [`cc::Trace`].
 //!
 //! ```no_run
@@ -26,7 +26,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! What quinn does not tell a controller, and what is done about it, stands in [`Adapter`].
+//! What quinn does not report to a controller, and what is done about it, stands in [`Adapter`].
 //!
 //! What this crate is *not*: it has no socket, no runtime and no clock; times are quinn's, counted from
 //! an epoch that the caller names, so that a simulator can use its own.

@@ -1,4 +1,4 @@
-//! What a connection's controller sees and does, for whoever watches from another thread.
+//! What a connection's controller sees and does, for readers in another thread.
 
 use cc::RateView;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -77,9 +77,9 @@ pub struct PathSample {
     pub latest_rtt: Duration,
     /// Smoothed (RFC 9002 5.3).
     pub srtt: Duration,
-    /// The least.
+    /// The minimum.
     pub min_rtt: Duration,
-    /// Samples so far: tells whether [`Self::latest_rtt`] is new.
+    /// Samples so far: shows whether [`Self::latest_rtt`] is new.
     pub rtt_samples: u64,
 }
 
@@ -88,7 +88,7 @@ pub struct PathSample {
 pub struct RttSummary {
     /// Samples.
     pub samples: u64,
-    /// The least.
+    /// The minimum.
     pub min: Duration,
     /// The mean of all samples.
     pub mean: Duration,
@@ -101,7 +101,7 @@ pub struct RttSummary {
 pub struct Totals {
     /// Paths that a controller was made for: 1 and one for each new address of the peer.
     pub paths: u64,
-    /// Episodes that the controller was told of: [`Self::ecn_events`] and
+    /// Episodes that the controller was notified of: [`Self::ecn_events`] and
     /// [`Self::persistent_congestion`] among them.
     pub congestion_events: u64,
     /// Times of persistent congestion (RFC 9002 7.6).

@@ -18,7 +18,7 @@
 //! The clock orders reports, for datagrams may overtake each other.
 //!
 //! *Why this and no frame or transport parameter of our own*: quinn-proto 0.11 has a closed set of
-//! frames and of transport parameters. A server that takes reports says so by RFC 9221's
+//! frames and of transport parameters. A server that takes reports announces it by RFC 9221's
 //! `max_datagram_frame_size` ([`allow_reports`]); to one without, quinn sends none.
 
 use crate::flight::Flight;
@@ -50,11 +50,11 @@ pub struct Report {
     pub clock: u32,
 }
 
-/// Why a datagram is no report.
+/// The reason why a datagram is no report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReportError {
-    /// Somebody else's: it does not begin with the mark.
+    /// Foreign: it does not begin with the mark.
     #[error("it does not begin with ff cd be")]
     Foreign,
     /// Of another version.
@@ -121,7 +121,7 @@ pub struct Reporting {
 }
 
 impl Reporting {
-    /// Least time between two reports.
+    /// Minimum time between two reports.
     pub const MIN_SPACING: Duration = Duration::from_millis(5);
     /// Reports in a round-trip time.
     pub const PER_ROUND_TRIP: u64 = 10;
@@ -164,7 +164,7 @@ impl Reporting {
         })
     }
 
-    /// The client's modem tells of its radio link.
+    /// The client's modem reports its radio link.
     pub fn on_radio(&mut self, now: Instant, report: &RadioReport, ue: &UeReport) {
         self.reporter.on_radio(now, report, ue);
     }
@@ -178,7 +178,7 @@ impl Reporting {
 /// What becomes of a datagram of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportOutcome {
-    /// The controller will be told.
+    /// The controller will be notified.
     Taken,
     /// Older than one that came before.
     Stale,
@@ -189,7 +189,7 @@ pub enum ReportOutcome {
 /// What has become of the datagrams of a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReportCounts {
-    /// Reports that the controller was or will be told of.
+    /// Reports that the controller was or will be notified of.
     pub taken: u64,
     /// Reports older than one that came before.
     pub stale: u64,
@@ -201,7 +201,7 @@ pub struct ReportCounts {
 
 /// Hands a client's reports to the controller of one connection: a handle, cheap to clone.
 ///
-/// The controller is told of the newest before each of its next events.
+/// The controller is notified of the newest before each of its next events.
 #[derive(Clone, Debug, Default)]
 pub struct ReportFeed(Arc<Shared>);
 
@@ -267,7 +267,7 @@ impl ReportFeed {
         }
     }
 
-    /// Takes the newest report that the controller was not told of. It has no timestamps: QUIC's
+    /// Takes the newest report that the controller was not notified of. It has no timestamps: QUIC's
     /// acknowledgements have none, and delays that some come with and some do not could not be compared.
     pub(crate) fn take(&self) -> Option<Feedback> {
         if !self.0.has_pending.swap(false, Ordering::AcqRel) {
@@ -334,8 +334,8 @@ mod tests {
     fn rfc_9297_no_http_datagram_is_a_report() {
         let first = report(0, 0).encode()[0];
         assert_eq!(first >> 6, 0b11, "a variable-length integer of eight bytes");
-        let least = u64::from(first & 0x3f) << 56;
-        assert!(least > (1 << 60) - 1);
+        let min = u64::from(first & 0x3f) << 56;
+        assert!(min > (1 << 60) - 1);
     }
 
     #[test]
@@ -349,9 +349,9 @@ mod tests {
         }
         let foreign = feed.on_datagram(b"hello");
         assert_eq!(foreign, Unreadable(ReportError::Foreign));
-        let told = feed.take().expect("one waits");
-        assert_eq!(told.report, Some(RateReport::new(2)));
-        assert_eq!(feed.take(), None, "told once");
+        let newest = feed.take().expect("one waits");
+        assert_eq!(newest.report, Some(RateReport::new(2)));
+        assert_eq!(feed.take(), None, "passed once");
         let counts = feed.counts();
         assert_eq!((counts.taken, counts.stale, counts.unreadable), (2, 1, 1));
         assert_eq!(counts.last, RateReport::new(2));

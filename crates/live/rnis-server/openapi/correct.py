@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Corrects the known faults of ETSI's OpenAPI document of MEC 012, as README.md lists them.
 
-Reads mec012-rni-2.2.1.yaml, writes mec012-rni-2.2.1-corrected.yaml, or with --check says by its
+Reads mec012-rni-2.2.1.yaml, writes mec012-rni-2.2.1-corrected.yaml, or with --check shows by its
 exit code whether the file that is there is the one that would be written. Needs PyYAML.
 """
 import copy
@@ -88,7 +88,7 @@ def subscriptions(document):
 
 
 def notifications(document):
-    """The callback is where the field says it is, and what comes there are notifications."""
+    """The callback is where the field names it, and what comes there are notifications."""
     schemas = document["components"]["schemas"]
     schemas["InlineNotification"] = {
         "oneOf": [
@@ -117,7 +117,7 @@ def names(document):
 
 
 def queries(document):
-    """Lists have commas between their values, as their descriptions say."""
+    """Lists have commas between their values, as their descriptions require."""
     for parameter in document["components"]["parameters"].values():
         schema = parameter["schema"]
         if schema.get("type") == "array":
@@ -148,7 +148,7 @@ def networks(document):
 
 
 def security(document):
-    """OAuth 2.0 client credentials, as MEC 009 wants it; the document has none."""
+    """OAuth 2.0 client credentials, as MEC 009 requires it; the document has none."""
     flow = {"tokenUrl": "/oauth2/token", "scopes": {"query": "queries", "subscribe": "subscriptions"}}
     document["components"]["securitySchemes"] = {
         "OAuth2": {"type": "oauth2", "flows": {"clientCredentials": flow}}

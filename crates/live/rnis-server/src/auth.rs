@@ -2,7 +2,7 @@
 //!
 //! Secrets and tokens are kept as SHA-256 only. Secrets are compared in constant time, an unknown
 //! client costs the same as a known one, and a token is found by its hash: how long that takes
-//! tells nothing of the token.
+//! reveals nothing of the token.
 
 use crate::config::ClientConfig;
 use base64::Engine;
@@ -20,7 +20,7 @@ const TOKENS_EACH: usize = 64;
 /// Random bytes of a token.
 const TOKEN_BYTES: usize = 32;
 
-/// A client that showed who it is.
+/// A client that has authenticated.
 #[derive(Debug)]
 pub(crate) struct Client {
     pub(crate) id: String,

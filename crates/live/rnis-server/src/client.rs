@@ -47,7 +47,7 @@ pub(crate) struct Answer {
 
 /// One request.
 #[derive(Debug)]
-pub(crate) struct Ask<'a> {
+pub(crate) struct Call<'a> {
     pub(crate) method: Method,
     pub(crate) uri: &'a Uri,
     pub(crate) token: Option<&'a str>,
@@ -69,7 +69,7 @@ impl Client {
         Self::new(ca_file, Arc::new(|_| true), largest)
     }
 
-    /// A stream to the host of a URI, encrypted if its scheme says so.
+    /// A stream to the host of a URI, encrypted if its scheme requires it.
     pub(crate) async fn connect(&self, uri: &Uri) -> io::Result<Box<dyn Stream>> {
         let host = uri
             .host()
@@ -118,9 +118,9 @@ impl Session {
         self.client
     }
 
-    /// Asks, and reads the answer.
-    pub(crate) async fn ask(&mut self, ask: Ask<'_>) -> io::Result<Answer> {
-        let answer = timeout(LONGEST, self.ask_once(ask)).await;
+    /// Sends a request, and reads the answer.
+    pub(crate) async fn call(&mut self, call: Call<'_>) -> io::Result<Answer> {
+        let answer = timeout(LONGEST, self.call_once(call)).await;
         let answer = answer.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
         if answer.is_err() {
             self.sender = None;
@@ -128,32 +128,32 @@ impl Session {
         answer
     }
 
-    async fn ask_once(&mut self, ask: Ask<'_>) -> io::Result<Answer> {
-        let authority = ask.uri.authority().map(ToString::to_string);
+    async fn call_once(&mut self, call: Call<'_>) -> io::Result<Answer> {
+        let authority = call.uri.authority().map(ToString::to_string);
         let open = self
             .sender
             .as_ref()
             .is_some_and(|sender| !sender.is_closed());
         if !open || self.authority != authority {
-            self.sender = Some(self.open(ask.uri).await?);
+            self.sender = Some(self.open(call.uri).await?);
             self.authority.clone_from(&authority);
         }
         let Some(sender) = &mut self.sender else {
             return Err(io::ErrorKind::NotConnected.into());
         };
-        let path = ask.uri.path_and_query().map_or("/", |path| path.as_str());
+        let path = call.uri.path_and_query().map_or("/", |path| path.as_str());
         let mut request = Request::builder()
-            .method(ask.method)
+            .method(call.method)
             .uri(path)
             .header(HOST, authority.unwrap_or_default())
             .header("accept", "application/json");
-        if let Some(token) = ask.token {
+        if let Some(token) = call.token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
-        if ask.json.is_some() {
+        if call.json.is_some() {
             request = request.header(CONTENT_TYPE, "application/json");
         }
-        let body = Full::new(Bytes::from(ask.json.unwrap_or_default()));
+        let body = Full::new(Bytes::from(call.json.unwrap_or_default()));
         let request = request.body(body).map_err(io::Error::other)?;
         sender.ready().await.map_err(io::Error::other)?;
         let response = sender

@@ -20,7 +20,7 @@ pub struct Log {
 }
 
 /// Runs the service until SIGTERM or SIGINT. SIGHUP reads the file again: its sources, UEs, cells
-/// and networks are taken; a file with a fault changes nothing, and the log says so.
+/// and networks are applied; a file with a fault changes nothing and is logged.
 ///
 /// # Errors
 /// What keeps it from starting.
@@ -82,14 +82,14 @@ pub fn start_log(log: Log) {
         .with_max_level(level)
         .with_ansi(false)
         .with_writer(Mutex::new(io::stderr()));
-    // a log that somebody else has started stays
+    // a log that has been started already stays
     let _ = match log.json {
         true => builder.json().try_init(),
         false => builder.try_init(),
     };
 }
 
-/// Tells systemd, where it asks to be told (sd_notify(3)).
+/// Notifies systemd, where it requests that (sd_notify(3)).
 pub fn notify(state: &str) {
     let Some(name) = std::env::var_os("NOTIFY_SOCKET") else {
         return;
@@ -102,6 +102,6 @@ pub fn notify(state: &str) {
     let sent = address
         .and_then(|address| UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address));
     if let Err(error) = sent {
-        tracing::warn!("the service manager was not told {state}: {error}");
+        tracing::warn!("the service manager was not notified of {state}: {error}");
     }
 }

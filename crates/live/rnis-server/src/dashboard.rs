@@ -1,4 +1,4 @@
-//! What the dashboard is told of the service: the cells and UEs that reports tell of.
+//! What the dashboard shows of the service: the cells and UEs of reports.
 
 use crate::config::Config;
 use crate::hub::Hub;

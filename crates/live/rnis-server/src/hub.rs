@@ -1,10 +1,10 @@
-//! Where reports meet: sources hand them in, the gate looks at them, everybody else reads them.
+//! Where reports meet: sources hand them in, the gate looks at them, all others read them.
 //!
 //! ```text
 //!   sources -> [ Vetter -> RadioView ] -> broadcast of reports -> unix, amqp, nats
 //!                               '-------> broadcast of events  -> subscriptions
 //! ```
-//! A reader that does not keep up loses the oldest reports and learns how many; nobody waits.
+//! A reader that does not keep up loses the oldest reports and their number is reported; no source waits.
 
 use crate::clock;
 use crate::metrics::Metrics;
@@ -63,7 +63,7 @@ pub struct Hub {
     reports: broadcast::Sender<Arc<Published>>,
     events: broadcast::Sender<Arc<RadioEvent>>,
     metrics: Arc<Metrics>,
-    /// Shows reports to those who watch.
+    /// Shows reports to viewers of the dashboard.
     meter: OnceLock<RadioMeter>,
 }
 
@@ -120,7 +120,7 @@ impl Hub {
         look(&radio.view, &radio.network)
     }
 
-    /// Takes another mapping and network; tells which bearers changed.
+    /// Applies another mapping and network; sends events of the bearers that changed.
     pub fn reconfigure(&self, ues: UeMap, network: NetworkProfile) {
         let events = {
             let mut radio = self.radio();
@@ -129,7 +129,7 @@ impl Hub {
             radio.network = Arc::new(network);
             events
         };
-        self.tell("configuration", events);
+        self.send_events("configuration", events);
     }
 
     /// A report of a source.
@@ -164,7 +164,7 @@ impl Hub {
                 "its time jumped back"
             );
         }
-        self.tell(source, events);
+        self.send_events(source, events);
         if let Some(meter) = self.meter.get() {
             meter.on_report(&vetted.report, |_| None);
         }
@@ -174,7 +174,7 @@ impl Hub {
             report: vetted.report,
             binary: OnceLock::new(),
         };
-        // nobody may be reading
+        // there may be no reader
         let _ = self.reports.send(Arc::new(published));
     }
 
@@ -185,14 +185,14 @@ impl Hub {
             self.metrics.add("brimful_rnis_problems_total", &labels, 1);
             tracing::debug!(source, "{problem}");
         }
-        self.tell(source, adapted.events);
+        self.send_events(source, adapted.events);
         for report in adapted.reports {
             self.on_report(source, report);
         }
     }
 
     /// Events of a source.
-    pub fn tell(&self, source: &str, events: Vec<RadioEvent>) {
+    pub fn send_events(&self, source: &str, events: Vec<RadioEvent>) {
         let labels = [("source", source)];
         self.metrics
             .add("brimful_rnis_events_total", &labels, events.len() as u64);

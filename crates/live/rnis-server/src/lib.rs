@@ -1,4 +1,4 @@
-//! The radio information service: reports in from base stations, out to everybody who needs them.
+//! The radio information service: reports in from base stations, out to all that need them.
 //!
 //! ```text
 //!   sources                          hub                      readers
@@ -31,7 +31,7 @@ mod service;
 mod sources;
 mod tls;
 
-/// Why a connection to a source or a broker ended.
+/// The reason why a connection to a source or a broker ended.
 pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
 
 pub use clock::now as monotonic_now;

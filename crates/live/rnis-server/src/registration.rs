@@ -2,7 +2,7 @@
 //! `REST_HTTP`, and the topics of radio reports as `MB_TOPIC_BASED`.
 
 use crate::backoff::Backoff;
-use crate::client::{Ask, Client, Session};
+use crate::client::{Call, Client, Session};
 use crate::config::{Config, Format, HttpConfig, PlatformConfig, TopicConfig};
 use crate::hub::Hub;
 use hyper::{Method, Uri};
@@ -146,7 +146,7 @@ async fn register(
     );
     let uri: Uri = url.parse().map_err(io::Error::other)?;
     let answer = session
-        .ask(Ask {
+        .call(Call {
             method: Method::POST,
             uri: &uri,
             token: platform.token.as_deref(),
@@ -175,13 +175,13 @@ async fn register(
 
 async fn withdraw(session: &mut Session, platform: &PlatformConfig, registered: Vec<Uri>) {
     for uri in &registered {
-        let ask = Ask {
+        let call = Call {
             method: Method::DELETE,
             uri,
             token: platform.token.as_deref(),
             json: None,
         };
-        if let Err(error) = session.ask(ask).await {
+        if let Err(error) = session.call(call).await {
             tracing::warn!(%uri, "registration could not be taken back: {error}");
         }
     }

@@ -19,7 +19,7 @@ use tokio::time::timeout;
 /// Connections of the metrics port.
 const METRICS_CONNECTIONS: usize = 16;
 /// How long taking registrations back may last.
-const FAREWELL: Duration = Duration::from_secs(3);
+const DEREGISTRATION_TIMEOUT: Duration = Duration::from_secs(3);
 /// Longest answer of a MEC platform.
 const PLATFORM_ANSWER: usize = 64 << 10;
 
@@ -55,8 +55,8 @@ impl Service {
                     Some((certificate, key)) => Some(tls::acceptor(certificate, key)?),
                     None => None,
                 };
-                let most = http.max_connections;
-                let listener = Listener::bind(http.listen, tls, most, Arc::clone(&hub)).await?;
+                let max = http.max_connections;
+                let listener = Listener::bind(http.listen, tls, max, Arc::clone(&hub)).await?;
                 let address = listener.address()?;
                 let mut http = http.clone();
                 // port 0 is one that the system chose
@@ -74,8 +74,8 @@ impl Service {
         };
         let metrics = match config.metrics {
             Some(address) => {
-                let most = METRICS_CONNECTIONS;
-                let listener = Listener::bind(address, None, most, Arc::clone(&hub)).await?;
+                let max = METRICS_CONNECTIONS;
+                let listener = Listener::bind(address, None, max, Arc::clone(&hub)).await?;
                 let address = listener.address()?;
                 let dashboard = dashboard::start(&config, &hub).map_err(io::Error::other)?;
                 let listener = listener.with_dashboard(dashboard);
@@ -137,7 +137,7 @@ impl Service {
         // without a receiver nothing is registered
         let _ = self.ending.send(true);
         if let Some(registration) = self.registration.take()
-            && timeout(FAREWELL, registration).await.is_err()
+            && timeout(DEREGISTRATION_TIMEOUT, registration).await.is_err()
         {
             tracing::warn!("registrations at the MEC platform could not be taken back in time");
         }

@@ -13,11 +13,11 @@ use std::io::IoSlice;
 
 /// ACK, the only bit of segments that can be put together beside [`LAST_ONLY`] and [`FIRST_ONLY`].
 const ACK: u8 = 0x10;
-/// Most bytes of the whole: what IPv4 can express.
+/// Maximum bytes of the whole: what IPv4 can express.
 const MAX_BYTES: usize = 65_535;
-/// Most packets in one: one writev has room for them.
+/// Maximum number of packets in one: one writev has room for them.
 const MAX_PACKETS: usize = 127;
-/// Most bytes of all headers: IPv4 with options and TCP with options.
+/// Maximum bytes of all headers: IPv4 with options and TCP with options.
 const MAX_HEADERS: usize = 120;
 /// Flows held at once.
 const MAX_FLOWS: usize = 16;
@@ -90,7 +90,7 @@ impl<B: AsRef<[u8]>> Coalescer<B> {
         let is_plain = if layout.is_tcp {
             data[layout.transport + 13] & !(LAST_ONLY | FIRST_ONLY) == ACK
         } else {
-            // a sum of zero says that there is none (RFC 768)
+            // a sum of zero means that there is none (RFC 768)
             let at = layout.checksum_at();
             self.joins_udp && data[at..at + 2] != [0, 0]
         };

@@ -13,7 +13,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// Most bytes of one read: the header, and the largest packet.
+    /// Maximum bytes of one read: the header, and the largest packet.
     pub const LARGEST: usize = crate::VnetHeader::BYTES + 65_535 + 40;
 
     /// A device of this name, at most 15 bytes, in the calling thread's network namespace. Reads and

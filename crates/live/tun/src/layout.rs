@@ -96,14 +96,14 @@ impl Layout {
         }
     }
 
-    /// The length that the IP header tells is that of the packet.
+    /// The length in the IP header is that of the packet.
     pub(crate) fn is_whole(self, data: &[u8]) -> bool {
-        let told = if self.is_ipv6 {
+        let length = if self.is_ipv6 {
             usize::from(u16::from_be_bytes([data[4], data[5]])) + IPV6
         } else {
             usize::from(u16::from_be_bytes([data[2], data[3]]))
         };
-        told == data.len()
+        length == data.len()
     }
 }
 

@@ -13,11 +13,11 @@ pub(crate) const LAST_ONLY: u8 = 0x09;
 /// CWR, which belongs to the first segment only.
 pub(crate) const FIRST_ONLY: u8 = 0x80;
 
-/// Why a packet of the device cannot be cut.
+/// The reason why a packet of the device cannot be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SplitError {
-    /// Its header tells of what is not in it.
+    /// Its header describes what is not in it.
     #[error("the header of the device does not fit the packet of {length} bytes")]
     Header {
         /// Bytes of the packet.
@@ -82,7 +82,7 @@ fn complete(header: VnetHeader, packet: &mut [u8]) -> Option<()> {
     let mut checksum = Sum::default().with(packet.get(start..)?).checksum();
     let is_udp = header.checksum_offset == 6;
     if is_udp && checksum == [0, 0] {
-        // which would say that there is none (RFC 768)
+        // which would mean that there is none (RFC 768)
         checksum = [0xff, 0xff];
     }
     packet.get_mut(at..at + 2)?.copy_from_slice(&checksum);

@@ -27,7 +27,7 @@ pub(crate) fn make_tun(fd: impl AsFd, name: &str) -> io::Result<()> {
 }
 
 /// Has the kernel leave checksums and segmentation to the reader of the device. True if that of UDP
-/// too, which is asked for by `with_udp` and which kernels before 6.2 have not.
+/// too, which `with_udp` requests and which kernels before 6.2 have not.
 ///
 /// # Errors
 /// The kernel's.

@@ -1,5 +1,7 @@
 //! How fast one path is, and what it costs: TCP through the tunnel, over a wire without limits
-//! between two namespaces, beside wireguard-go where it is installed.
+//! between two namespaces, beside wireguard-go where it is installed. And what two paths make of two
+//! wires of 50 Mbit/s: goodput, share of the second path, longest time without a byte, also while one
+//! wire is cut.
 //!
 //! As root: `cargo bench -p tunnel --bench throughput [-- --record] [NAME...]`; `WIREGUARD_GO` names
 //! the program.
@@ -16,14 +18,19 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
-use support::{Daemon, Hosts, Namespace, SERVER, client_config, one_path, server_config};
+use support::{
+    Daemon, Hosts, Namespace, SERVER, client_config, connect, one_path, server_config, two_paths,
+};
 
 /// How long one measurement takes, after a second to get going.
 const TIME: Duration = Duration::from_secs(6);
 /// Measurements of each.
 const REPEATS: usize = 3;
 
-/// What one measurement showed.
+/// The rate of each wire of two.
+const WIRE_MBPS: u32 = 50;
+
+/// What one measurement of one path showed.
 #[derive(Clone, Copy)]
 struct Measured {
     gbps: f64,
@@ -31,6 +38,16 @@ struct Measured {
     daemons: f64,
     /// CPU time of the whole machine, seconds a GB.
     machine: f64,
+}
+
+/// What one measurement of two paths showed.
+#[derive(Clone, Copy)]
+struct Pair {
+    mbps: f64,
+    /// Of the bytes that arrived, those over the second path.
+    second_share: f64,
+    /// Longest time without a byte.
+    gap: Duration,
 }
 
 fn main() -> ExitCode {
@@ -43,7 +60,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with('-')).collect();
-    let is_wanted = |name: &str| filters.is_empty() || filters.iter().any(|f| name.contains(*f));
+    let is_selected = |name: &str| filters.is_empty() || filters.iter().any(|f| name.contains(*f));
     let mut rows = Vec::new();
     for (name, more) in [
         ("brimful, carrier dccp, bbr2", "controller = \"bbr2\"\n"),
@@ -53,15 +70,39 @@ fn main() -> ExitCode {
         ),
         ("brimful, carrier tcp, cubic", "carrier = \"tcp\"\n"),
     ] {
-        if is_wanted(name) {
+        if is_selected(name) {
             rows.push((name.to_owned(), repeat(|| ours(more))));
         }
     }
-    match wireguard_go().filter(|_| is_wanted("wireguard-go")) {
+    match wireguard_go().filter(|_| is_selected("wireguard-go")) {
         Some(program) => rows.push(("wireguard-go".to_owned(), repeat(|| wireguard(&program)))),
         None => eprintln!("without wireguard-go: WIREGUARD_GO names the program"),
     }
-    let table = table(&rows);
+    let mut pairs = Vec::new();
+    for (name, more, is_cut) in [
+        ("two paths, carrier dccp", "", false),
+        ("two paths, carrier dccp, the first wire cut", "", true),
+        (
+            "two paths, carrier tcp, reno",
+            "carrier = \"tcp\"\ncontroller = \"reno\"\n",
+            false,
+        ),
+        (
+            "two paths, carrier tcp, cubic",
+            "carrier = \"tcp\"\ncontroller = \"cubic\"\n",
+            false,
+        ),
+        (
+            "two paths, carrier tcp, bbr",
+            "carrier = \"tcp\"\ncontroller = \"bbr\"\n",
+            false,
+        ),
+    ] {
+        if is_selected(name) {
+            pairs.push((name, repeat(|| pair(more, is_cut))));
+        }
+    }
+    let table = format!("{}\n{}", table(&rows), pair_table(&pairs));
     print!("{table}");
     if arguments.iter().any(|a| a == "--record") {
         record(&table);
@@ -69,7 +110,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn repeat(measure: impl Fn() -> Measured) -> Vec<Measured> {
+fn repeat<T>(measure: impl Fn() -> T) -> Vec<T> {
     (0..REPEATS).map(|_| measure()).collect()
 }
 
@@ -84,10 +125,84 @@ fn ours(more: &str) -> Measured {
     measure(&hosts, SERVER, &[server.child.id(), client.child.id()])
 }
 
+/// One TCP connection from the server to the client over two wires, for [`TIME`]; with `is_cut` the
+/// first wire is cut at half time.
+fn pair(more: &str, is_cut: bool) -> Pair {
+    let hosts = Hosts::new();
+    hosts.shape("a", WIRE_MBPS);
+    hosts.shape("b", WIRE_MBPS);
+    let server = server_config("").replace("debug", "info");
+    let client = client_config("", &two_paths(more)).replace("debug", "info");
+    let _server = Daemon::start(&hosts.server, "server", &server);
+    let client = Daemon::start(&hosts.client, "client", &client);
+    client.wait_for_paths(2);
+    let address: SocketAddr = format!("{SERVER}:5001").parse().expect("an address");
+    let sender = send_for_ever(&hosts.server, address);
+    let received = || {
+        [0, 1].map(|index| {
+            let bytes = client.path(index)["received_bytes"].as_f64();
+            bytes.expect("a number")
+        })
+    };
+    let mut stream = hosts.client.enter(|| connect(address));
+    let mut buffer = vec![0; 1 << 20];
+    let mut gap = Duration::ZERO;
+    let mut read = |time: Duration, gap: &mut Duration| {
+        let began = Instant::now();
+        let (mut bytes, mut last) = (0u64, began);
+        while began.elapsed() < time {
+            bytes += stream.read(&mut buffer).expect("bytes keep coming") as u64;
+            *gap = last.elapsed().max(*gap);
+            last = Instant::now();
+        }
+        bytes
+    };
+    read(Duration::from_secs(1), &mut Duration::ZERO);
+    let before = received();
+    let began = Instant::now();
+    let mut bytes = read(TIME / 2, &mut gap);
+    if is_cut {
+        hosts.cut("a");
+    }
+    bytes += read(TIME / 2, &mut gap);
+    let seconds = began.elapsed().as_secs_f64();
+    let after = received();
+    drop(stream);
+    drop(sender);
+    let over = [0, 1].map(|index| after[index] - before[index]);
+    Pair {
+        mbps: bytes as f64 * 8.0 / seconds / 1e6,
+        second_share: over[1] / (over[0] + over[1]),
+        gap,
+    }
+}
+
+fn pair_table(rows: &[(&str, Vec<Pair>)]) -> String {
+    let mut text = format!(
+        "| tunnel, two wires of {WIRE_MBPS} Mbit/s | Mbit/s | share of the second path | longest gap, ms |\n\
+         | --- | --- | --- | --- |\n"
+    );
+    for (name, measured) in rows {
+        let of = |get: fn(&Pair) -> f64| median(measured.iter().map(get).collect());
+        text.push_str(&format!(
+            "| {name} | {:.1} | {:.2} | {:.0} |\n",
+            of(|pair| pair.mbps),
+            of(|pair| pair.second_share),
+            of(|pair| pair.gap.as_secs_f64() * 1e3),
+        ));
+    }
+    text
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
 fn wireguard_go() -> Option<PathBuf> {
     let named = std::env::var_os("WIREGUARD_GO").map(PathBuf::from);
-    let known = || Some(PathBuf::from("/usr/bin/wireguard-go")).filter(|path| path.exists());
-    named.or_else(known)
+    let installed = || Some(PathBuf::from("/usr/bin/wireguard-go")).filter(|path| path.exists());
+    named.or_else(installed)
 }
 
 /// Keys and addresses of the two ends of a WireGuard tunnel.
@@ -116,7 +231,12 @@ fn wireguard(program: &PathBuf) -> Measured {
                 .spawn()
         });
         daemons.push(child.expect("wireguard-go can be run"));
-        std::thread::sleep(Duration::from_millis(500));
+        testing::wait_until("the device of wireguard-go", || {
+            host.enter(|| {
+                let shown = Command::new("wg").args(["show", name]).output();
+                shown.is_ok_and(|output| output.status.success())
+            })
+        });
         let (peer, address) = (&keys[1 - own].1, own + 1);
         let key = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(key.path(), &keys[own].0).expect("written");
@@ -217,11 +337,7 @@ fn table(rows: &[(String, Vec<Measured>)]) -> String {
          | --- | --- | --- | --- |\n",
     );
     for (name, measured) in rows {
-        let median = |get: fn(&Measured) -> f64| {
-            let mut values: Vec<f64> = measured.iter().map(get).collect();
-            values.sort_by(f64::total_cmp);
-            values[values.len() / 2]
-        };
+        let median = |get: fn(&Measured) -> f64| median(measured.iter().map(get).collect());
         text.push_str(&format!(
             "| {name} | {:.2} | {:.2} | {:.2} |\n",
             median(|m| m.gbps),

@@ -1,4 +1,4 @@
-//! The admin socket: one JSON object a line asks, one answers.
+//! The admin socket: a request is one JSON object on a line, and so is its answer.
 //!
 //! `{"command":"status"}`, `{"command":"path-add","path":"NAME,interface=wlan0"}`,
 //! `{"command":"path-remove","name":"..."}`, `{"command":"path-priority","name":"...","priority":"standby"}`.
@@ -17,7 +17,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::time::Duration;
 
-/// Who asks for longer is dropped.
+/// A request that takes longer is dropped.
 const TIMEOUT: Duration = Duration::from_secs(2);
 /// The longest request, bytes.
 const MAX_REQUEST_BYTES: u64 = 4_096;
@@ -41,7 +41,7 @@ fn parse(line: &[u8]) -> Result<Request, String> {
     })
 }
 
-/// Whether bytes are a request; if not, what the answer says.
+/// Whether bytes are a request; if not, the text of the answer.
 ///
 /// # Errors
 /// They are none.
@@ -74,7 +74,7 @@ pub(crate) fn open(path: &Path) -> Result<UnixListener, TunnelError> {
 pub(crate) fn serve(handle: &Handle, listener: &UnixListener) {
     for stream in listener.incoming() {
         match stream {
-            // whoever asked may have gone
+            // the client may have gone
             Ok(stream) => drop(answer(handle, stream)),
             Err(_) => std::thread::sleep(Duration::from_millis(100)),
         }
@@ -116,7 +116,7 @@ fn change_of(handle: &Handle, request: Request) -> Result<Change, String> {
     })
 }
 
-/// Where paths go that say nothing else: as the first that is configured.
+/// Where paths go that name no server: as the first that is configured.
 pub(crate) fn default_remote(config: &Config) -> Option<SocketAddr> {
     match &config.end {
         crate::End::Client(client) => client.paths.first().map(|path| path.remote),
@@ -124,11 +124,11 @@ pub(crate) fn default_remote(config: &Config) -> Option<SocketAddr> {
     }
 }
 
-/// Asks the tunnel at this admin socket, as JSON.
+/// Sends a request to the tunnel at this admin socket, as JSON, and reads its answer.
 ///
 /// # Errors
-/// Nobody is there, answers otherwise, or refuses.
-pub fn ask(socket: &Path, request: &Value) -> Result<Value, TunnelError> {
+/// No tunnel listens there, its answer cannot be read, or it refuses.
+pub fn request(socket: &Path, request: &Value) -> Result<Value, TunnelError> {
     let peer = |message: String| TunnelError::Peer {
         socket: socket.to_owned(),
         message,
@@ -159,11 +159,11 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn only_what_is_known_is_a_request() {
+    fn only_known_commands_are_requests() {
         assert!(check_request(b"{\"command\":\"status\"}").is_ok());
         assert!(check_request(b"{\"command\":\"path-remove\",\"name\":\"wifi\"}").is_ok());
         for bad in [&b""[..], b"status", b"{\"command\":\"stop\"}", b"\xff\x00"] {
-            let error = check_request(bad).expect_err("refused");
+            let error = check_request(bad).expect_err("rejected");
             assert!(error.contains("a request is"), "{error}");
         }
     }

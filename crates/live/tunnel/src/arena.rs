@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
 
 /// Bytes of one piece of memory: several reads of the largest packet, and what its segments' headers
-/// add to it at the least segment size that TCP knows.
+/// add to it at the smallest segment size of TCP.
 const PIECE: usize = 256 * 1024;
 /// Pieces looked at for one that is free again.
 const LOOKS: usize = 4;
@@ -28,10 +28,10 @@ impl Arena {
         }
     }
 
-    /// Room for a packet, or several one behind the other: at least `least` bytes, at most
+    /// Room for a packet, or several one behind the other: at least `min` bytes, at most
     /// [`PIECE`].
-    pub(crate) fn room(&mut self, least: usize) -> &mut [u8] {
-        if self.current.len() < least.min(PIECE) {
+    pub(crate) fn room(&mut self, min: usize) -> &mut [u8] {
+        if self.current.len() < min.min(PIECE) {
             let fresh = self.free().unwrap_or_else(|| BytesMut::zeroed(PIECE));
             let old = std::mem::replace(&mut self.current, fresh);
             self.retired.push_back(old);

@@ -33,7 +33,7 @@ impl Batch {
             return Err(payload);
         }
         if encode(packet, &mut self.headers).is_err() {
-            // no packet of ours is too long for its header; a peer that asks for one loses it
+            // no packet of ours is too long for its header; a packet to a peer that requests one is dropped
             self.headers.truncate(begin);
             return Ok(());
         }
@@ -62,7 +62,7 @@ impl Batch {
         self.packets.len()
     }
 
-    /// What their IP headers are to say of ECN.
+    /// The ECN codepoint of their IP headers.
     pub(crate) fn ecn(&self) -> Ecn {
         self.ecn
     }

@@ -27,17 +27,17 @@ use units::{Bytes, Duration, Ecn, Instant};
 /// A path that could not be opened is tried again after so long.
 const TRY_AGAIN: Duration = Duration::from_secs(2);
 /// A path that does not answer gets a new socket after so long: its interface may have another
-/// address by now, or a NAT on the way another mind.
+/// address by now, or a NAT on the way another mapping.
 const NEW_SOCKET: Duration = Duration::from_secs(3);
 /// A connection none of whose paths has answered for so long is given up, and a new one begun: the
-/// server may have forgotten it.
+/// server may have dropped it.
 const NEW_CONNECTION: Duration = Duration::from_secs(12);
 
 /// A configured path.
 struct ClientPath {
     config: PathConfig,
     state: State,
-    /// Whether it has been logged that the path cannot be opened: once until it can.
+    /// Whether it is logged that the path cannot be opened: once until it can.
     is_logged: bool,
 }
 
@@ -94,8 +94,8 @@ impl Client {
         })
     }
 
-    /// Largest packet inside that all paths take, as far as the kernel knows them; `config` says
-    /// otherwise if it likes.
+    /// Largest packet inside that all paths take, as far as the kernel has measured them; `config` may
+    /// set another.
     pub(crate) fn first_mtu(config: &Config) -> usize {
         let End::Client(end) = &config.end else {
             return limits::USUAL_MTU;
@@ -108,8 +108,8 @@ impl Client {
             ))
         };
         let datagrams = end.paths.iter().filter(|p| p.carrier == Carrier::Dccp);
-        let least = datagrams.filter_map(of).min();
-        config.tun.mtu.unwrap_or(least.unwrap_or(limits::USUAL_MTU))
+        let min = datagrams.filter_map(of).min();
+        config.tun.mtu.unwrap_or(min.unwrap_or(limits::USUAL_MTU))
     }
 
     fn end(&self) -> Option<&ClientEnd> {
@@ -142,7 +142,7 @@ impl Client {
         Ok((way, token))
     }
 
-    /// Logs that a path cannot be opened, and why: as a warning once, until it could be opened.
+    /// Warns that a path cannot be opened, and why; not again until it could.
     fn log_closed(&mut self, index: usize, error: &dyn std::fmt::Display) {
         let path = &mut self.paths[index];
         let name = &path.config.name;
@@ -173,7 +173,7 @@ impl Client {
             packet_size: Bytes::new((self.mtu + limits::OVERHEAD) as u64),
             lower_headers: Bytes::new(if config.remote.is_ipv6() { 48 } else { 28 }),
         };
-        // ports tell paths apart behind one address: each has its own
+        // ports distinguish paths behind one address: each has its own
         self.ports = self.ports.wrapping_add(1).max(1);
         let ports = (self.ports, config.remote.port());
         match self.connection.tunnel.open_path(now, path_config, ports) {
@@ -215,7 +215,7 @@ impl Client {
                 });
             }
             Event::Closed => self.begin_again(now),
-            // the server's further addresses: paths are what the configuration says
+            // the server's further addresses: paths are what the configuration lists
             _ => {}
         }
         let is_up = |path: &ClientPath| {
@@ -288,17 +288,17 @@ impl Client {
         if self.config.tun.mtu.is_some() {
             return;
         }
-        let mut least = None;
+        let mut min = None;
         for (_, link) in self.connection.links_mut() {
             link.link.is_too_big = false;
             if let Way::Udp { socket, .. } = &link.link.way
                 && let Ok(mtu) = socket.path_mtu()
             {
                 let inner = limits::inner_mtu(mtu, socket.is_ipv6());
-                least = Some(least.map_or(inner, |least: usize| least.min(inner)));
+                min = Some(min.map_or(inner, |min: usize| min.min(inner)));
             }
         }
-        if let Some(mtu) = least {
+        if let Some(mtu) = min {
             inside.set_mtu(mtu);
         }
     }
@@ -367,13 +367,13 @@ impl Client {
         let index = self.named(name)?;
         self.paths[index].config.priority = priority;
         if let State::Open { path, .. } = self.paths[index].state {
-            let told = self.connection.tunnel.set_priority(now, path, priority);
-            told.map_err(|error| format!("the server cannot be told: {error}"))?;
+            let sent = self.connection.tunnel.set_priority(now, path, priority);
+            sent.map_err(|error| format!("the server cannot be notified: {error}"))?;
         }
         Ok(format!("path {name} has priority {}", priority.get()))
     }
 
-    /// Takes another configuration: its paths. Everything else needs a restart.
+    /// Applies another configuration: its paths. Everything else needs a restart.
     fn configure(&mut self, now: Instant, new: Config) -> Result<String, String> {
         let (Some(old), End::Client(end)) = (self.end(), &new.end) else {
             return Err("it is of a server".to_owned());
@@ -387,12 +387,12 @@ impl Client {
             return Err("only paths can change while the tunnel runs: restart it".to_owned());
         }
         let mut changed = 0;
-        let wanted = |name: &str| end.paths.iter().find(|path| path.name == name);
+        let requested = |name: &str| end.paths.iter().find(|path| path.name == name);
         let names: Vec<String> = self.paths.iter().map(|p| p.config.name.clone()).collect();
         for name in names {
             let index = self.named(&name)?;
             let own = &self.paths[index].config;
-            match wanted(&name) {
+            match requested(&name) {
                 Some(path) if path == own => {}
                 Some(path)
                     if (PathConfig {

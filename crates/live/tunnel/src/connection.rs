@@ -114,7 +114,7 @@ impl Connection {
     }
 }
 
-/// Has the poller tell when a TCP connection can be written, exactly while something waits for it.
+/// Has the poller notify when a TCP connection can be written, exactly while something waits for it.
 fn watch(link: &mut NamedLink, poller: &Poller) -> io::Result<()> {
     let Way::Tcp(stream) = &link.link.way else {
         return Ok(());

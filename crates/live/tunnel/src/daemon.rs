@@ -35,34 +35,34 @@ pub struct Start {
 pub(crate) struct Handle {
     commands: Sender<Command>,
     waker: Waker,
-    /// Where paths go that say nothing else.
+    /// Where paths go that name no server.
     pub(crate) remote: Option<SocketAddr>,
 }
 
 impl Handle {
-    pub(crate) fn tell(&self, command: Command) -> bool {
-        let told = self.commands.send(command).is_ok();
+    pub(crate) fn send(&self, command: Command) -> bool {
+        let is_sent = self.commands.send(command).is_ok();
         self.waker.wake();
-        told
+        is_sent
     }
 
     /// How the tunnel stands; none if it does not answer.
     pub(crate) fn status(&self) -> Option<Status> {
         let (to, answer) = mpsc::channel();
-        self.tell(Command::Status(to));
+        self.send(Command::Status(to));
         answer.recv_timeout(TIMEOUT).ok()
     }
 
-    /// Changes something; says what was done.
+    /// Changes something; the result states what was done.
     pub(crate) fn change(&self, change: Change) -> Result<String, String> {
         let (to, answer) = mpsc::channel();
-        self.tell(Command::Change(change, to));
+        self.send(Command::Change(change, to));
         let no_answer = |_| "the tunnel does not answer".to_owned();
         answer.recv_timeout(TIMEOUT).map_err(no_answer)?
     }
 }
 
-/// Runs the tunnel until it is told to stop.
+/// Runs the tunnel until it is stopped.
 ///
 /// # Errors
 /// A key that cannot be used, or a system that lacks what it needs.
@@ -153,7 +153,7 @@ fn serve(
 fn on_signals(start: &Start, handle: &Handle, mut signals: Signals) {
     for signal in signals.forever() {
         if signal != SIGHUP {
-            handle.tell(Command::Stop);
+            handle.send(Command::Stop);
             continue;
         }
         let Some(file) = &start.file else {

@@ -1,4 +1,4 @@
-//! What the dashboard is told of the tunnel: its paths and peers, and at a server the cells and UEs of
+//! What the dashboard shows of the tunnel: its paths and peers, and at a server the cells and UEs of
 //! radio reports.
 
 use crate::config::Config;

@@ -13,18 +13,18 @@ use units::{Duration, Instant};
 
 /// The device.
 const DEVICE: Token = Token(0);
-/// Somebody calls.
+/// A command waits.
 const WAKE: Token = Token(1);
 /// The first of the other end's.
 pub(crate) const FIRST: u64 = 2;
 /// How often what is slow is looked after: paths that could not be opened, MTUs.
 const CHORES: Duration = Duration::from_millis(250);
 
-/// What the thread is asked from outside.
+/// What other threads request of this one.
 pub(crate) enum Command {
     /// How it stands.
     Status(Sender<Status>),
-    /// To change something while it runs; the answer is what was done, or why it was not.
+    /// To change something while it runs; the answer is what was done, or the reason why it was not.
     Change(Change, Sender<Result<String, String>>),
     /// What the radio under some paths can carry.
     Radio(Vec<UeState>),
@@ -51,7 +51,7 @@ pub(crate) trait Outside {
     fn on_ready(&mut self, now: Instant, token: Token, poller: &Poller);
     /// A packet came out of the device.
     fn submit(&mut self, now: Instant, packet: Inner);
-    /// When [`Self::on_deadline`] wants to be called.
+    /// When [`Self::on_deadline`] is to be called.
     fn next_deadline(&mut self, now: Instant) -> Option<Instant>;
     /// A deadline has come.
     fn on_deadline(&mut self, now: Instant);
@@ -65,7 +65,7 @@ pub(crate) trait Outside {
     fn change(&mut self, now: Instant, change: Change) -> Result<String, String>;
     /// Radio reports have come in.
     fn on_radio(&mut self, now: Instant, states: &[UeState]);
-    /// Says goodbye to peers; true when that is done.
+    /// Closes the connections to peers; true when that is done.
     fn close(&mut self, now: Instant) -> bool;
 }
 
@@ -81,8 +81,8 @@ pub(crate) struct Engine<O> {
     ending: Option<Instant>,
 }
 
-/// How long peers are given to hear that this end closes.
-const GOODBYE: Duration = Duration::from_millis(500);
+/// How long peers are given to be notified that this end closes.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
 impl<O: Outside> Engine<O> {
     /// Around a device and the paths.
@@ -109,7 +109,7 @@ impl<O: Outside> Engine<O> {
         })
     }
 
-    /// Runs until it is told to stop.
+    /// Runs until it is stopped.
     ///
     /// # Errors
     /// The device is gone.
@@ -165,20 +165,20 @@ impl<O: Outside> Engine<O> {
                     let uptime = now.saturating_since(self.began);
                     let mut status = Status::new(&self.inside, uptime);
                     self.outside.status(now, &mut status);
-                    // whoever asked may have gone
+                    // the requester may have gone
                     let _ = answer.send(status);
                 }
                 Command::Change(change, answer) => {
                     let done = self.outside.change(now, change);
                     match &done {
                         Ok(what) => tracing::info!("{what}"),
-                        Err(why) => tracing::error!("nothing is changed: {why}"),
+                        Err(error) => tracing::error!("nothing is changed: {error}"),
                     }
                     let _ = answer.send(done);
                 }
                 Command::Radio(states) => self.outside.on_radio(now, &states),
                 Command::Stop => {
-                    self.ending.get_or_insert(now + GOODBYE);
+                    self.ending.get_or_insert(now + CLOSE_TIMEOUT);
                 }
             }
         }

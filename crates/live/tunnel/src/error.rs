@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Why the tunnel cannot run.
+/// The reason why the tunnel cannot run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TunnelError {
@@ -28,7 +28,7 @@ pub enum TunnelError {
     Program {
         /// Its command line.
         program: String,
-        /// What it said.
+        /// Its message.
         message: String,
     },
     /// The running tunnel did not answer as expected.

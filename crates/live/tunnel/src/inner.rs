@@ -1,4 +1,4 @@
-//! The packets inside the tunnel: what their IP headers say, and the few things that are changed in
+//! The packets inside the tunnel: what their IP headers contain, and the few things that are changed in
 //! them on their way.
 
 use bytes::Bytes;
@@ -8,7 +8,7 @@ use tun::Layout;
 use tun::checksum::Sum;
 use units::Ecn;
 
-/// Least MTU that IPv6 needs (RFC 8200 section 5).
+/// Minimum MTU of IPv6 (RFC 8200 section 5).
 pub(crate) const MIN_MTU: usize = 1_280;
 /// SYN.
 const SYN: u8 = 0x02;
@@ -41,7 +41,7 @@ impl AsRef<[u8]> for Inner {
     }
 }
 
-/// What a packet's header says of ECN; nothing if it is no IP packet.
+/// The ECN codepoint of a packet's header; nothing if it is no IP packet.
 pub(crate) fn ecn(data: &[u8]) -> Ecn {
     match data {
         [first, second, ..] if first >> 4 == 4 => Ecn::from_bits(*second),
@@ -101,7 +101,7 @@ pub(crate) fn is_syn(data: &[u8]) -> bool {
 }
 
 /// Lowers the segment size that a SYN announces to what the tunnel carries (RFC 9293 3.7.1: an end
-/// beyond a smaller link cannot know of it). `mtu` is that of packets inside. True if it was lowered.
+/// beyond a smaller link cannot detect it). `mtu` is that of packets inside. True if it was lowered.
 pub(crate) fn clamp_mss(data: &mut [u8], mtu: usize) -> bool {
     let Some(layout) = Layout::of(data).filter(|l| l.is_tcp) else {
         return false;
@@ -110,7 +110,7 @@ pub(crate) fn clamp_mss(data: &mut [u8], mtu: usize) -> bool {
         return false;
     }
     let headers = if layout.is_ipv6 { TCP6 } else { TCP4 };
-    let most = u16::try_from(mtu.saturating_sub(headers)).unwrap_or(u16::MAX);
+    let max = u16::try_from(mtu.saturating_sub(headers)).unwrap_or(u16::MAX);
     let mut at = layout.transport + 20;
     while at + 1 < layout.payload {
         let length = usize::from(data[at + 1]);
@@ -118,11 +118,11 @@ pub(crate) fn clamp_mss(data: &mut [u8], mtu: usize) -> bool {
             0 => return false,
             1 => at += 1,
             2 if length == 4 && at + 4 <= layout.payload => {
-                let told = u16::from_be_bytes([data[at + 2], data[at + 3]]);
-                if told <= most {
+                let mss = u16::from_be_bytes([data[at + 2], data[at + 3]]);
+                if mss <= max {
                     return false;
                 }
-                data[at + 2..at + 4].copy_from_slice(&most.to_be_bytes());
+                data[at + 2..at + 4].copy_from_slice(&max.to_be_bytes());
                 seal_tcp(data, layout);
                 return true;
             }
@@ -147,7 +147,7 @@ fn seal_tcp(data: &mut [u8], layout: Layout) {
     data[at..at + 2].copy_from_slice(&sum.checksum());
 }
 
-/// What the sender of a packet that is too large is told: ICMP "fragmentation needed" (RFC 1191
+/// What is sent to the sender of a packet that is too large: ICMP "fragmentation needed" (RFC 1191
 /// section 4) or ICMPv6 "packet too big" (RFC 4443 3.2), from `own`, the address of the tunnel's
 /// device. None where nothing may be sent (RFC 1122 3.2.2, RFC 4443 2.4 e), and for IPv4 packets that
 /// may be fragmented.
@@ -292,20 +292,20 @@ mod tests {
     }
 
     #[test]
-    fn senders_of_large_packets_are_told() {
+    fn senders_of_large_packets_are_notified() {
         let own4: IpAddr = "192.0.2.1".parse().expect("an address");
         let own6: IpAddr = "fd00::1".parse().expect("an address");
-        let told = too_big(&v4(17, &[0; 1_400]), 1_300, own4).expect("DF is set");
-        assert!(Sum::default().with(&told[..20]).is_valid());
-        assert!(Sum::default().with(&told[20..]).is_valid());
-        assert_eq!(told[20..22], [3, 4]);
-        assert_eq!(told[26..28], 1_300u16.to_be_bytes());
-        assert_eq!(told.len(), 576);
-        assert_eq!(addresses(&told).expect("IP").1.to_string(), "10.0.0.1");
-        let told = too_big(&v6(17, &[0; 1_400]), 1_300, own6).expect("no fragments in IPv6");
-        assert_eq!(told[40..42], [2, 0]);
-        assert_eq!(told[44..48], 1_300u32.to_be_bytes());
-        assert_eq!(told.len(), MIN_MTU);
+        let icmp = too_big(&v4(17, &[0; 1_400]), 1_300, own4).expect("DF is set");
+        assert!(Sum::default().with(&icmp[..20]).is_valid());
+        assert!(Sum::default().with(&icmp[20..]).is_valid());
+        assert_eq!(icmp[20..22], [3, 4]);
+        assert_eq!(icmp[26..28], 1_300u16.to_be_bytes());
+        assert_eq!(icmp.len(), 576);
+        assert_eq!(addresses(&icmp).expect("IP").1.to_string(), "10.0.0.1");
+        let icmp = too_big(&v6(17, &[0; 1_400]), 1_300, own6).expect("no fragments in IPv6");
+        assert_eq!(icmp[40..42], [2, 0]);
+        assert_eq!(icmp[44..48], 1_300u32.to_be_bytes());
+        assert_eq!(icmp.len(), MIN_MTU);
         let mut fragments = v4(17, &[0; 1_400]);
         fragments[6] = 0;
         assert_eq!(too_big(&fragments, 1_300, own4), None);

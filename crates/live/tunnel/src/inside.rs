@@ -71,7 +71,7 @@ impl Inside {
         ip(&["link", "set", "dev", name, "mtu", &mtu.to_string(), "up"])?;
         for address in &config.addresses {
             let text = address.to_string();
-            // an address of ours is there at once: nobody else can have it
+            // an address of ours is there at once: no other host can have it
             let nodad = if address.address.is_ipv6() {
                 &["nodad"][..]
             } else {
@@ -106,7 +106,7 @@ impl Inside {
         self.mtu
     }
 
-    /// The paths take less, or more, than before: the kernel fragments, and tells senders, by the
+    /// The paths take less, or more, than before: the kernel fragments, and notifies senders, by the
     /// MTU of the device.
     pub(crate) fn set_mtu(&mut self, mtu: usize) {
         if mtu == self.mtu {
@@ -175,7 +175,7 @@ impl Inside {
         }
     }
 
-    /// Tells the sender of a packet that is too large. Seldom: the kernel does so by the device's MTU;
+    /// Notifies the sender of a packet that is too large. Seldom: the kernel does so by the device's MTU;
     /// this is for what was under way when that shrank.
     fn answer_too_big(&mut self, second: u64, packet: &[u8]) {
         if self.answered.0 != second {
@@ -228,7 +228,7 @@ fn write(device: &Device, counters: &mut InsideCounters, pieces: &[IoSlice<'_>])
     counters.failed_writes += u64::from(device.write(pieces).is_err());
 }
 
-/// Runs `ip` of iproute2, with words that have been checked when the configuration was read.
+/// Runs `ip` of iproute2, with arguments that have been checked when the configuration was read.
 fn ip(arguments: &[&str]) -> Result<(), TunnelError> {
     let program = || format!("ip {}", arguments.join(" "));
     let output = Command::new("ip")

@@ -1,4 +1,4 @@
-//! Keys that both ends know, in files that nobody else may read.
+//! Keys that both ends have, in files that only their owner may read.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Bytes of a new key.
 const BYTES: usize = 32;
-/// Fewest and most bytes of a key.
+/// Minimum and maximum bytes of a key.
 const ALLOWED: std::ops::RangeInclusive<usize> = 16..=64;
 
 /// A key. It is never printed.
@@ -21,7 +21,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Why a key cannot be used.
+/// The reason why a key cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {

@@ -37,7 +37,7 @@ mod stream;
 mod sys;
 mod udp;
 
-pub use admin::{ask, check_request};
+pub use admin::{check_request, request};
 pub use config::{
     Carrier, ClientConfig, ClientEnd, Config, ConfigError, End, InterfaceAddress, LogConfig,
     Network, PORT, ParseInterfaceAddressError, PathConfig, Role, ServerConfig, TunConfig,

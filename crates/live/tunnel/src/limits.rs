@@ -17,7 +17,7 @@ pub(crate) const OVERHEAD: usize = 48;
 pub(crate) const USUAL_MTU: usize = 1_500 - 48 - OVERHEAD;
 /// Congestion control of a server's TCP connections.
 pub(crate) const STREAM_CONTROLLER: &str = "cubic";
-/// A path that has been silent for so long is asked whether it is still there.
+/// A path that has been silent for so long is probed.
 const KEEPALIVE: Duration = Duration::from_secs(5);
 /// First wait for an answer of a handshake: a second is long where another path may do.
 const HANDSHAKE_RETRY: Duration = Duration::from_millis(300);
@@ -60,7 +60,7 @@ pub(crate) fn controller(name: &str) -> &'static str {
     found.copied().unwrap_or(all[0])
 }
 
-/// The core's word for a carrier.
+/// The core's name for a carrier.
 pub(crate) fn carrier(carrier: Carrier) -> tunnel::Carrier {
     match carrier {
         Carrier::Dccp => tunnel::Carrier::Dccp,

@@ -53,7 +53,7 @@ pub(crate) struct Link {
     pub(crate) counters: LinkCounters,
     /// A packet was larger than the way takes.
     pub(crate) is_too_big: bool,
-    /// What the kernel said last, if not yet told.
+    /// The kernel's last error, until it is reported.
     pub(crate) fault: Option<io::Error>,
 }
 
@@ -177,7 +177,7 @@ pub(crate) fn read_packet(data: &Bytes, ecn: Ecn) -> Option<Arrived> {
 /// number of datagrams that were none.
 ///
 /// # Errors
-/// The kernel's: for a connected socket e.g. that the peer's host has nobody at that port.
+/// The kernel's: for a connected socket e.g. that the peer's host has no socket at that port.
 pub(crate) fn receive_datagrams(
     socket: &UdpSocket,
     arena: &mut Arena,

@@ -26,7 +26,7 @@ pub(crate) fn open(address: SocketAddr) -> Result<TcpListener, TunnelError> {
 pub(crate) fn serve(handle: &Handle, listener: &TcpListener, dashboard: Option<&Hosted>) {
     for stream in listener.incoming() {
         match stream {
-            // whoever asked may have gone
+            // the client may have gone
             Ok(stream) => drop(answer(handle, stream, dashboard)),
             Err(_) => std::thread::sleep(Duration::from_millis(100)),
         }
@@ -323,7 +323,7 @@ fn connections(status: &Status, page: &mut Page) {
         "Packets of a connection, by what became of them.",
     );
     for connection in &status.connections {
-        for (fate, count) in [
+        for (outcome, count) in [
             ("refused", connection.refused_packets),
             ("late", connection.late_packets),
             ("lost", connection.lost_packets),
@@ -331,7 +331,7 @@ fn connections(status: &Status, page: &mut Page) {
             ("marked-drop", connection.marked_drops),
             ("spoofed", connection.spoofed_packets),
         ] {
-            let labels = format!("peer=\"{}\",fate=\"{fate}\"", connection.peer);
+            let labels = format!("peer=\"{}\",fate=\"{outcome}\"", connection.peer);
             page.value("packets_total", &labels, count as f64);
         }
     }

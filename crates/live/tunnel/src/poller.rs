@@ -1,4 +1,4 @@
-//! Sleeping until a descriptor can be read, the clock strikes, or somebody calls.
+//! Sleeping until a descriptor can be read, a deadline comes, or another thread wakes it.
 
 use rustix::event::epoll;
 use rustix::event::{EventfdFlags, Timespec, eventfd};
@@ -79,10 +79,10 @@ impl Poller {
     /// Waits, at most so long; appends whose descriptors are ready.
     pub(crate) fn wait(
         &mut self,
-        most: Option<Duration>,
+        timeout: Option<Duration>,
         ready: &mut Vec<Token>,
     ) -> io::Result<()> {
-        let timeout = most.map(|time| Timespec {
+        let timeout = timeout.map(|time| Timespec {
             // bounded by the seconds that a 64-bit number of nanoseconds holds
             tv_sec: (time.as_nanos() / 1_000_000_000) as i64,
             tv_nsec: (time.as_nanos() % 1_000_000_000) as _,

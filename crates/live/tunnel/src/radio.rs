@@ -1,8 +1,8 @@
 //! Radio reports on their way to the thread that moves packets.
 //!
-//! A server beside a base station hears what the radio under a client's path can carry: a UE of a
+//! A server beside a base station receives what the radio under a client's path can carry: a UE of a
 //! report is the path whose remote address is the UE's. The scheduler and the path's congestion
-//! control are told; a report that is older than they take changes nothing.
+//! control are notified; a report that is older than their limit changes nothing.
 
 use crate::daemon::Handle;
 use crate::engine::Command;
@@ -19,7 +19,7 @@ use units::Duration;
 /// Reports that may wait for the thread that moves packets; more are dropped, for only the newest count.
 const MAX_PENDING: usize = 64;
 
-/// Where reports come from, and whom they tell of.
+/// Where reports come from, and which UEs they describe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportsConfig {
     /// Where from.
@@ -38,7 +38,7 @@ impl ReportsConfig {
     }
 }
 
-/// What a report says of one UE.
+/// What a report holds of one UE.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UeState {
     pub(crate) ue: IpAddr,
@@ -66,11 +66,11 @@ impl Counts {
         self.0.pending.fetch_sub(1, Relaxed);
     }
 
-    /// What the status tells, by outcome.
+    /// What the status shows, by outcome.
     pub(crate) fn by_outcome(&self) -> BTreeMap<&'static str, u64> {
         let gate = *self.0.gate.lock().unwrap_or_else(PoisonError::into_inner);
         BTreeMap::from([
-            ("believed", gate.believed),
+            ("believed", gate.accepted),
             ("unreadable", gate.unreadable),
             ("absurd", gate.absurd),
             ("out-of-order", gate.out_of_order),
@@ -108,7 +108,7 @@ struct Inlet {
     clock: SourceClock,
     handle: Handle,
     counts: Counts,
-    /// Shows reports to those who watch.
+    /// Shows reports to viewers of the dashboard.
     meter: Option<RadioMeter>,
 }
 
@@ -125,10 +125,10 @@ impl rnis_server::Follower for Inlet {
 
     fn message(&mut self, bytes: &[u8]) {
         let now = rnis_server::monotonic_now();
-        let believed = self.gate.message(now, bytes, &mut self.clock);
+        let accepted = self.gate.message(now, bytes, &mut self.clock);
         let shared = &self.counts.0;
         *shared.gate.lock().unwrap_or_else(PoisonError::into_inner) = self.gate.counts();
-        let Some((report, made_at)) = believed else {
+        let Some((report, made_at)) = accepted else {
             return;
         };
         if let Some(meter) = &self.meter {
@@ -149,6 +149,6 @@ impl rnis_server::Follower for Inlet {
             return;
         }
         shared.pending.fetch_add(1, Relaxed);
-        self.handle.tell(Command::Radio(states));
+        self.handle.send(Command::Radio(states));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Fills bytes with randomness that nobody can guess.
+/// Fills bytes with randomness that cannot be guessed.
 ///
 /// # Errors
 /// The kernel's.

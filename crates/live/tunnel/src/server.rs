@@ -1,4 +1,4 @@
-//! The server's side of the paths: it hears everybody, and knows which addresses are whose.
+//! The server's side of the paths: it receives from any address, and assigns addresses to clients.
 
 use crate::arena::Arena;
 use crate::config::{ClientConfig, Config, End, ServerConfig};
@@ -64,9 +64,9 @@ pub(crate) struct Server {
     last: usize,
     unroutable: u64,
     unreadable: u64,
-    /// Radio reports that came in, and UEs in them that a path was told of, and that have none.
+    /// Radio reports that came in, and UEs in them whose path was notified, and that have none.
     reports: Counts,
-    radio_told: u64,
+    radio_notified: u64,
     radio_unconnected: u64,
     is_ending: bool,
 }
@@ -111,7 +111,7 @@ impl Server {
             unroutable: 0,
             unreadable: 0,
             reports: Counts::default(),
-            radio_told: 0,
+            radio_notified: 0,
             radio_unconnected: 0,
             is_ending: false,
             config,
@@ -162,7 +162,7 @@ impl Server {
                     .entry(flow)
                     .or_insert_with(|| link(socket, remote, to));
             } else {
-                // an answer to a stranger goes out from the address that was called, and is forgotten
+                // an answer to an unknown peer goes out from the address that was addressed, and nothing is kept of it
                 while let Some(out) = core.poll_answer() {
                     let mut link = link(socket, remote, to);
                     link.push(transmit(out));
@@ -172,7 +172,7 @@ impl Server {
         });
         match result {
             Ok(unreadable) => self.unreadable += unreadable,
-            // what ICMP says of one peer is no fault of the socket
+            // what ICMP reports of one peer is no fault of the socket
             Err(error) => tracing::debug!(%error, "receiving"),
         }
     }
@@ -266,7 +266,7 @@ impl Server {
                 tracing::info!(client = name, connection = key.0, "connected");
                 let Some(index) = client else { return };
                 let old = self.current[index].replace(key);
-                // a client that comes anew has forgotten what it had
+                // a client that connects anew has dropped its old connection
                 if let Some(tunnel) = old.and_then(|old| self.core.tunnel(old)) {
                     tunnel.fast_close(now);
                 }
@@ -489,7 +489,7 @@ impl Outside for Server {
         ]);
         if self.reports_config().is_some() {
             let mut reports = self.reports.by_outcome();
-            reports.insert("told", self.radio_told);
+            reports.insert("told", self.radio_notified);
             reports.insert("unconnected", self.radio_unconnected);
             status.reports = reports;
             status.reports_connected = Some(self.reports.is_connected());
@@ -520,17 +520,17 @@ impl Outside for Server {
             .map(|flow| (*flow, config.ue_of(flow.remote.ip())))
             .collect();
         for state in states {
-            let mut is_told = false;
+            let mut is_notified = false;
             for (flow, _) in ues.iter().filter(|(_, ue)| *ue == state.ue) {
                 if let Some((key, path)) = self.core.path_of(*flow)
                     && let Some(tunnel) = self.core.tunnel(key)
                 {
                     tunnel.on_radio(now, path, &state.radio, state.slot);
-                    is_told = true;
+                    is_notified = true;
                 }
             }
-            match is_told {
-                true => self.radio_told += 1,
+            match is_notified {
+                true => self.radio_notified += 1,
                 false => self.radio_unconnected += 1,
             }
         }

@@ -1,4 +1,4 @@
-//! How a running tunnel stands, as the admin socket tells it and `/metrics` counts it.
+//! How a running tunnel stands, as the admin socket shows it and `/metrics` counts it.
 
 use crate::inside::{Inside, InsideCounters};
 use crate::link::LinkCounters;
@@ -72,7 +72,7 @@ pub(crate) struct PathStatus {
     pub(crate) rtt_seconds: Option<f64>,
     pub(crate) min_rtt_seconds: Option<f64>,
     pub(crate) delivery_rate_bps: Option<u64>,
-    /// What the radio under it can carry, as a fresh report says.
+    /// What the radio under it can carry, according to a fresh report.
     pub(crate) radio_rate_bps: Option<u64>,
     pub(crate) sent_packets: u64,
     pub(crate) sent_bytes: u64,

@@ -33,7 +33,7 @@ pub(crate) struct Stream {
     written: usize,
     /// The beginning of a frame whose end has not come.
     partial: Vec<u8>,
-    /// The poller tells when it can be written.
+    /// The poller notifies when it can be written.
     pub(crate) is_watched: bool,
 }
 
@@ -80,7 +80,7 @@ impl Stream {
             libc::TCP_NOTSENT_LOWAT,
             UNSENT.cast_signed(),
         )?;
-        // a path that is dead is found by its own probes; this is for what was forgotten
+        // a path that is dead is found by its own probes; this is for what no path holds any more
         sys::set_int(&fd, libc::SOL_TCP, libc::TCP_USER_TIMEOUT, 30_000)?;
         Ok(Self {
             fd,
@@ -168,7 +168,7 @@ impl Stream {
     /// Whether connecting has failed.
     ///
     /// # Errors
-    /// Why.
+    /// The socket's.
     pub(crate) fn check(&self) -> io::Result<()> {
         match sockopt::socket_error(&self.fd)? {
             Ok(()) => Ok(()),
@@ -176,7 +176,7 @@ impl Stream {
         }
     }
 
-    /// How the connection stands, as the kernel tells. The window is told larger by what the socket
+    /// How the connection stands, as the kernel reports. The window is reported larger by what the socket
     /// may hold: it must always have something to send when an acknowledgement comes.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! What the kernel offers and no safe crate does: datagrams in batches with what their IP headers say,
-//! and what TCP tells of itself. All `unsafe` code of this crate is here.
+//! What the kernel offers and no safe crate does: datagrams in batches with fields of their IP headers,
+//! and the state of TCP connections. All `unsafe` code of this crate is here.
 
 use bytes::BytesMut;
 use std::io::{self, IoSlice};
@@ -7,7 +7,7 @@ use std::mem::{size_of, zeroed};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Makes a piece of memory whole again, if nobody else holds any of it. It must have been made by
+/// Makes a piece of memory whole again, if nothing else holds any of it. It must have been made by
 /// `BytesMut::zeroed(length)`.
 pub(crate) fn reclaim(piece: &mut BytesMut, length: usize) -> bool {
     piece.clear();
@@ -74,7 +74,7 @@ fn get_option(fd: impl AsFd, level: i32, name: i32, value: &mut [u8]) -> io::Res
 pub(crate) struct TcpInfo {
     /// Smoothed round-trip time, us; 0 before the first sample.
     pub(crate) rtt: u32,
-    /// Least round-trip time of the last minutes, us; `u32::MAX` before the first sample.
+    /// Minimum round-trip time of the last minutes, us; `u32::MAX` before the first sample.
     pub(crate) min_rtt: u32,
     /// Maximum segment size for sending, bytes.
     pub(crate) snd_mss: u32,
@@ -141,13 +141,13 @@ pub(crate) struct Incoming {
     pub(crate) segment: usize,
     /// Who sent them.
     pub(crate) from: SocketAddr,
-    /// Which of this machine's addresses they were sent to, if the socket was asked to tell.
+    /// Which of this machine's addresses they were sent to, if the socket was set to report it.
     pub(crate) to: Option<IpAddr>,
     /// The field of ECN.
     pub(crate) ecn: u8,
 }
 
-/// Room for control messages, aligned as the kernel wants it.
+/// Room for control messages, aligned as the kernel requires.
 #[repr(align(8))]
 struct Control([u8; 128]);
 
@@ -285,7 +285,7 @@ pub(crate) fn receive(fd: impl AsFd, buffer: &mut [u8]) -> io::Result<Incoming> 
         to: None,
         ecn: 0,
     };
-    // SAFETY: the kernel has filled the control messages as far as `msg_controllen` says.
+    // SAFETY: the kernel has filled the control messages up to `msg_controllen`.
     unsafe {
         let mut message = libc::CMSG_FIRSTHDR(&raw const header);
         while !message.is_null() {

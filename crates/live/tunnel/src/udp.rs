@@ -11,9 +11,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 pub(crate) use crate::sys::{Incoming, Outgoing};
 
-/// Most datagrams that the kernel cuts out of one call (`UDP_MAX_SEGMENTS` before Linux 6.9).
+/// Maximum number of datagrams that the kernel cuts out of one call (`UDP_MAX_SEGMENTS` before Linux 6.9).
 pub(crate) const MAX_SEGMENTS: usize = 64;
-/// Most bytes of one call: the largest UDP payload over IPv4.
+/// Maximum bytes of one call: the largest UDP payload over IPv4.
 pub(crate) const MAX_BYTES: usize = 65_507;
 /// What a socket may hold: bursts of the size of a large window. The kernel's own limit
 /// (`net.core.rmem_max`, `wmem_max`) is passed with `CAP_NET_ADMIN`.
@@ -39,7 +39,7 @@ pub(crate) struct UdpSocket {
 }
 
 impl UdpSocket {
-    /// A socket of a client: it hears only `remote`.
+    /// A socket of a client: it receives only from `remote`.
     ///
     /// # Errors
     /// The kernel's: no such interface or address, no route.
@@ -55,7 +55,7 @@ impl UdpSocket {
         Ok(socket)
     }
 
-    /// A socket of a server, which hears everybody and answers from the address that was called.
+    /// A socket of a server, which receives from any address and answers from the address that was addressed.
     ///
     /// # Errors
     /// The kernel's: the address is not this machine's, or taken.
@@ -114,7 +114,7 @@ impl UdpSocket {
         })
     }
 
-    /// The largest IP packet that the way to the peer takes, as the kernel knows it; of a connected
+    /// The largest IP packet that the way to the peer takes, as the kernel has measured it; of a connected
     /// socket.
     ///
     /// # Errors

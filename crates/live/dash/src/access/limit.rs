@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 const AT_ONCE: u32 = 5;
 /// After so long one more is.
 const EACH: Duration = Duration::from_secs(10);
-/// Addresses that are remembered.
+/// Addresses that are kept.
 const MAX_ADDRESSES: usize = 4_096;
 
 /// Wrong tokens by address.
 #[derive(Debug, Default)]
 pub(super) struct Limiter {
-    /// Until when an address has to wait for all its tries to be forgotten.
+    /// Until when an address has to wait for all its tries to expire.
     until: Mutex<HashMap<IpAddr, Instant>>,
 }
 
@@ -54,7 +54,7 @@ impl Limiter {
     }
 }
 
-/// The address, of IPv6 its /64: whoever has one has them all.
+/// The address, of IPv6 its /64: a host that has one has them all.
 fn network(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V6(peer) => {

@@ -1,7 +1,7 @@
-//! Who may see the dashboard.
+//! Access to the dashboard.
 //!
-//! From this machine (loopback) everybody; others log in with the token, and then have a cookie or
-//! send it as a bearer token. Because a browser on this machine carries out what any page tells it,
+//! From this machine (loopback) without conditions; others log in with the token, and then have a cookie or
+//! send it as a bearer token. Because a browser on this machine carries out the scripts of any page,
 //! requests are refused that name a host which is none of ours (DNS rebinding) or that another
 //! site's page makes.
 
@@ -31,7 +31,7 @@ pub(crate) const LIFETIME: Duration = Duration::from_secs(12 * 3600);
 /// Logins that are kept; the oldest goes first.
 const MAX_LOGINS: usize = 256;
 
-/// Why a request is refused.
+/// The reason why a request is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// It names a host that is none of ours.
@@ -67,7 +67,7 @@ impl Access {
         }
     }
 
-    /// That what listens there may be reached by whom it can be.
+    /// That what listens there may be reached from where it can be.
     ///
     /// # Errors
     /// [`DashError::NeedsToken`] if others can reach it, and there is no token.
@@ -85,7 +85,7 @@ impl Access {
         is_forwarded || !peer.to_canonical().is_loopback()
     }
 
-    /// That a request may be answered at all, whoever it is from.
+    /// That a request may be answered at all, from any client.
     pub(crate) fn check_site(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         origin::check(headers, &self.hosts)
     }
@@ -110,7 +110,7 @@ impl Access {
         }
     }
 
-    /// The value of a new cookie for who shows the token.
+    /// The value of a new cookie for a client that shows the token.
     pub(crate) fn login(&self, peer: IpAddr, token: &str, now: Instant) -> Result<String, Refusal> {
         self.check_token(peer, token, now)?;
         let mut bytes = [0_u8; 32];
@@ -221,7 +221,7 @@ mod tests {
         assert!(open.check(at("[::1]:80")).is_ok());
         let error = open.check(at("0.0.0.0:80")).expect_err("refused");
         assert!(error.to_string().contains("needs a token"), "{error}");
-        // and nobody gets in by an empty token
+        // and an empty token is not accepted
         let now = Instant::now();
         assert_eq!(open.login(FAR, "", now), Err(Refusal::Token));
         assert!(access().check(at("0.0.0.0:80")).is_ok());

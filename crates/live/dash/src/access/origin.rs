@@ -1,4 +1,4 @@
-//! Whose page makes a request, and by which name it reached us.
+//! The origin of a page that makes a request, and the name by which it reached us.
 
 use super::Refusal;
 use axum::http::header::{HOST, ORIGIN};
@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 /// That a request names one of our names or an address, and comes from no other site's page.
 ///
-/// A name of somebody else can lead to this machine (DNS rebinding); an address cannot lie.
+/// A foreign name can lead to this machine (DNS rebinding); an address cannot.
 pub(super) fn check(headers: &HeaderMap, hosts: &[String]) -> Result<(), Refusal> {
     let host = text(headers, HOST).ok_or(Refusal::Host)?;
     if !is_ours(name(host), hosts) {

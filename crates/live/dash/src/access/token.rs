@@ -10,7 +10,7 @@ pub(super) type Hash = [u8; 32];
 
 /// Fewest characters: shorter ones can be guessed.
 const MIN_CHARACTERS: usize = 16;
-/// Most characters.
+/// Maximum number of characters.
 const MAX_CHARACTERS: usize = 1_024;
 
 /// A token.
@@ -26,7 +26,7 @@ impl std::fmt::Debug for Token {
 }
 
 impl Token {
-    /// A token of 16 to 1024 visible ASCII characters; `origin` says where it is from.
+    /// A token of 16 to 1024 visible ASCII characters; `origin` names where it is from.
     ///
     /// # Errors
     /// [`DashError::Token`] if it is none.
@@ -64,15 +64,13 @@ impl Token {
         let file = std::fs::File::open(path).map_err(unreadable)?;
         let mode = file.metadata().map_err(unreadable)?.permissions().mode();
         if mode & 0o007 != 0 {
-            let text = "everybody can read the token: chmod o= it";
+            let text = "all users can read the token: chmod o= it";
             return Err(wrong(text.to_owned()));
         }
         let mut bytes = Vec::new();
         // one more than is allowed shows that it is too long
-        let most = MAX_CHARACTERS as u64 + 2;
-        file.take(most)
-            .read_to_end(&mut bytes)
-            .map_err(unreadable)?;
+        let max = MAX_CHARACTERS as u64 + 2;
+        file.take(max).read_to_end(&mut bytes).map_err(unreadable)?;
         let text = String::from_utf8_lossy(&bytes);
         Self::new(text.trim_end(), &origin)
     }
@@ -108,7 +106,7 @@ mod tests {
         assert!(problem(&path).contains("cannot be read"));
         fs::write(&path, "0123456789abcdef\n").expect("written");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("set");
-        assert!(problem(&path).contains("everybody can read"));
+        assert!(problem(&path).contains("all users can read"));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("set");
         let token = Token::read(&path).expect("a token");
         assert!(equal(&token.hash(), &sha256(b"0123456789abcdef")));

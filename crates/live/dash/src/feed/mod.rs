@@ -1,7 +1,7 @@
-//! The live model: series, the frames of the last minute, and who reads them where.
+//! The live model: series, the frames of the last minute, and the positions of their readers.
 //!
 //! A source fills a [`Round`] with the values of a moment. Rounds become frames, at most 50 a second
-//! of wall-clock time; what several rounds say within a frame is averaged, or the last is taken. A
+//! of wall-clock time; what several rounds put within a frame is averaged, or the last is taken. A
 //! frame is encoded once, and all readers share its text. No reader has a queue: each has a
 //! [`Position`], so one that does not read costs nothing.
 
@@ -20,7 +20,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// Frames are kept for this long, for those who come or come back.
+/// Frames are kept for this long, for readers that connect or reconnect.
 pub(crate) const WINDOW: Duration = Duration::from_secs(60);
 
 /// Where what is shown happens.
@@ -45,7 +45,7 @@ impl World {
     }
 }
 
-/// Who measures it.
+/// The program that measures it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A run of the simulator.
@@ -83,7 +83,7 @@ pub struct About {
     pub title: String,
     /// Where it happens.
     pub world: World,
-    /// Who measures it.
+    /// The program that measures it.
     pub source: Source,
 }
 
@@ -96,10 +96,10 @@ pub struct Feed {
 #[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
-    /// Tells readers that there is something new.
+    /// Notifies readers that there is something new.
     news: watch::Sender<()>,
     viewers: AtomicUsize,
-    /// Tells a source that somebody watches.
+    /// Notifies a source that there is a viewer.
     watched: Condvar,
 }
 
@@ -116,7 +116,7 @@ impl Feed {
         }
     }
 
-    /// Another run begins: all that came before is over, also for those who watch.
+    /// Another run begins: all that came before is over, also for viewers.
     pub fn begin(&self, about: About) {
         let mut state = self.state();
         let generation = state.generation() + 1;
@@ -132,23 +132,27 @@ impl Feed {
         Round { feed: self, state }
     }
 
-    /// Says that nothing more comes, and why.
+    /// Ends the run, with the reason.
     pub fn end(&self, reason: &str) {
         self.state().end(reason, Instant::now());
         self.shared.news.send_replace(());
     }
 
-    /// How many watch.
+    /// The number of viewers.
     pub fn viewers(&self) -> usize {
         self.shared.viewers.load(Ordering::Relaxed)
     }
 
-    /// Waits until somebody watches, for so long at most; whether somebody does.
-    pub fn wait_for_viewer(&self, most: Duration) -> bool {
+    /// Waits until there is a viewer, for so long at most; whether there is one.
+    pub fn wait_for_viewer(&self, timeout: Duration) -> bool {
         let state = self.state();
-        let nobody = |_: &mut State| self.viewers() == 0;
+        let is_unwatched = |_: &mut State| self.viewers() == 0;
         // what the state is does not matter here
-        drop(self.shared.watched.wait_timeout_while(state, most, nobody));
+        drop(
+            self.shared
+                .watched
+                .wait_timeout_while(state, timeout, is_unwatched),
+        );
         self.viewers() > 0
     }
 
@@ -157,7 +161,7 @@ impl Feed {
         self.state().about().clone()
     }
 
-    /// One more who watches, until it is dropped.
+    /// One more viewer, until it is dropped.
     pub(crate) fn viewer(&self) -> Viewer {
         let state = self.state();
         self.shared.viewers.fetch_add(1, Ordering::Relaxed);
@@ -166,7 +170,7 @@ impl Feed {
         Viewer { feed: self.clone() }
     }
 
-    /// Tells of news.
+    /// Notifies of news.
     pub(crate) fn news(&self) -> watch::Receiver<()> {
         self.shared.news.subscribe()
     }
@@ -185,7 +189,7 @@ impl Feed {
     }
 }
 
-/// Counts as one who watches.
+/// Counts as a viewer.
 #[derive(Debug)]
 pub(crate) struct Viewer {
     feed: Feed,
@@ -219,7 +223,7 @@ impl Round<'_> {
         }
     }
 
-    /// What the table of flows says beside the values: congestion control.
+    /// What the table of flows shows beside the values: congestion control.
     pub fn describe(&mut self, flow: &str, cc: &str) {
         self.state.describe(flow, cc);
     }

@@ -5,9 +5,9 @@ use axum::extract::ws::Utf8Bytes;
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// Most frames that are kept: those of a window, at 50 a second.
+/// Maximum number of frames that are kept: those of a window, at 50 a second.
 const MAX_FRAMES: usize = 3_000;
-/// Most bytes that they may have.
+/// Maximum bytes of them.
 const MAX_BYTES: usize = 96 << 20;
 
 /// A frame as it is sent.

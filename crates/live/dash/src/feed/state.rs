@@ -1,4 +1,4 @@
-//! What a feed knows.
+//! The state of a feed.
 
 use super::encode::{number, significant, string};
 use super::position::Position;
@@ -13,15 +13,15 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-/// The least time between frames, on average.
+/// The minimum time between frames, on average.
 const SPACING: Duration = Duration::from_millis(20);
 /// Of so many frames, one holds all series.
 const WHOLE_EVERY: u64 = 50;
 /// Between tables of flows.
 const TABLE_EVERY: Duration = Duration::from_secs(1);
-/// Most rows of a table.
+/// Maximum number of rows of a table.
 const MAX_ROWS: usize = 500;
-/// Most series at a time: further ones are left out.
+/// Maximum number of series at a time: further ones are left out.
 const MAX_SERIES: usize = 20_000;
 /// A reader that has been at the newest frame and then falls so far behind misses frames: 2 s.
 const MAX_BEHIND: u64 = 100;
@@ -42,7 +42,7 @@ struct Series {
     sum: f64,
     count: u32,
     last: f64,
-    /// Its entity is gone, and readers are still to be told so.
+    /// Its entity is gone, and readers are still to be notified.
     ends: bool,
 }
 
@@ -68,7 +68,7 @@ pub(super) struct State {
     moved: Vec<u32>,
     round: u64,
     t: f64,
-    /// Something was said since the last frame.
+    /// A value was put since the last frame.
     has_news: bool,
     ring: Ring,
     /// The number of the last frame.
@@ -294,7 +294,7 @@ impl State {
         self.table = Some((number, text.into()));
     }
 
-    /// Of what ended a window ago, nobody is to be told any more.
+    /// Of what ended a window ago, no reader is to be notified any more.
     fn forget_ended(&mut self, now: Instant) {
         let series = &mut self.series;
         self.entities.retain(|_, entity| {
@@ -411,7 +411,7 @@ impl State {
 }
 
 impl Series {
-    /// Takes what was said since the last frame; whether it is to be sent.
+    /// Takes what was put since the last frame; whether it is to be sent.
     fn take(&mut self, always: bool) -> bool {
         if self.ends {
             self.ends = false;

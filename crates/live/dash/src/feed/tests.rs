@@ -182,7 +182,7 @@ fn what_comes_to_another_parent_goes_on_as_another_series() {
     for (k, cell) in (1u32..).zip(["cell 1", "cell 1", "cell 2", "cell 2"]) {
         let mut round = feed.round(f64::from(k));
         round.put(Kind::Ue, "phone", Some(cell), "prb", f64::from(k));
-        // what says nothing of a parent has not moved
+        // what names no parent has not moved
         round.put(Kind::Ue, "phone", None, "cqi", 9.0);
         assert!(
             round

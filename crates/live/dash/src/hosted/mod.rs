@@ -1,4 +1,4 @@
-//! The dashboard inside a daemon: a thread that measures while somebody watches, and the page below
+//! The dashboard inside a daemon: a thread that measures while there is a viewer, and the page below
 //! `/dash/` of the HTTP server that the daemon has anyway.
 //!
 //! ```text
@@ -7,7 +7,7 @@
 //!   radio reports --> RadioMeter --------^
 //! ```
 //!
-//! While nobody watches, nothing is measured.
+//! Without viewers, nothing is measured.
 
 mod prepared;
 mod radio;
@@ -30,12 +30,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Between looks whether there is still a dashboard, while nobody watches.
+/// Between checks whether there is still a dashboard, without viewers.
 const LOOK: Duration = Duration::from_secs(1);
 /// Measuring takes at most one part in so many of the time; a slower measurement is made less often.
 const PART: u32 = 10;
 
-/// The dashboard of a daemon. When it is dropped, those who watch lose their connections: they try
+/// The dashboard of a daemon. When it is dropped, viewers lose their connections: they try
 /// again, and find the daemon's successor if there is one.
 #[derive(Debug)]
 pub struct Hosted {
@@ -44,7 +44,7 @@ pub struct Hosted {
 }
 
 impl Hosted {
-    /// Shows what `measure` puts into samples, `rate` times a second while somebody watches. What
+    /// Shows what `measure` puts into samples, `rate` times a second while there is a viewer. What
     /// it does not name has ended.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl Hosted {
             let mut sample = Sample::default();
             while !ended.load(Ordering::Relaxed) {
                 if shown.viewers() == 0 {
-                    sample.forget();
+                    sample.clear();
                     shown.wait_for_viewer(LOOK);
                     continue;
                 }
@@ -84,17 +84,17 @@ impl Hosted {
     }
 
     /// Takes a connection that is for the dashboard, as [`Mount::offer`].
-    pub fn offer(&self, stream: TcpStream, patience: Duration) -> Option<TcpStream> {
-        self.mount.offer(stream, patience)
+    pub fn offer(&self, stream: TcpStream, timeout: Duration) -> Option<TcpStream> {
+        self.mount.offer(stream, timeout)
     }
 
     /// As [`Hosted::offer`], of a connection on a tokio runtime.
     pub async fn offer_async(
         &self,
         stream: tokio::net::TcpStream,
-        patience: Duration,
+        timeout: Duration,
     ) -> Option<tokio::net::TcpStream> {
-        self.mount.offer_async(stream, patience).await
+        self.mount.offer_async(stream, timeout).await
     }
 }
 

@@ -44,7 +44,7 @@ impl Prepared {
         self.meter.clone()
     }
 
-    /// As [`Hosted::start`], as often as the settings say.
+    /// As [`Hosted::start`], as often as the settings require.
     ///
     /// # Errors
     /// As [`Hosted::start`].

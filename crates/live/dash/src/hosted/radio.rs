@@ -1,4 +1,4 @@
-//! What radio reports say of cells and UEs, as means between samples.
+//! What radio reports hold of cells and UEs, as means between samples.
 
 use super::Sample;
 use crate::feed::Feed;
@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 
 /// What no report names for so long is no longer shown.
 const SILENCE: Duration = Duration::from_secs(3);
-/// Most cells that are shown.
+/// Maximum number of cells that are shown.
 const MAX_CELLS: usize = 64;
-/// Most UEs of a cell that are shown.
+/// Maximum number of UEs of a cell that are shown.
 const MAX_UES: usize = 256;
 
-/// Takes radio reports as they come, and puts what they say into samples. While nobody watches, a
+/// Takes radio reports as they come, and puts their values into samples. Without viewers, a
 /// report costs it next to nothing. Clones are the same one.
 #[derive(Clone, Debug)]
 pub struct RadioMeter {
@@ -24,11 +24,11 @@ pub struct RadioMeter {
     radio: Arc<Mutex<Radio>>,
 }
 
-/// What reports have told.
+/// What reports have brought.
 #[derive(Debug, Default)]
 struct Radio {
     cells: BTreeMap<u32, Cell>,
-    /// The cell under which a UE is shown: of several that tell of it the first, until it no longer
+    /// The cell under which a UE is shown: of several that report it the first, until it no longer
     /// does.
     homes: BTreeMap<IpAddr, u32>,
 }
@@ -36,7 +36,7 @@ struct Radio {
 /// A cell between two samples.
 #[derive(Debug)]
 struct Cell {
-    heard: Instant,
+    reported_at: Instant,
     /// The last report's.
     last: CellReport,
     /// What is summed has been put: the next report begins new sums.
@@ -51,7 +51,7 @@ struct Cell {
 /// A UE between two samples.
 #[derive(Debug)]
 struct Ue {
-    heard: Instant,
+    reported_at: Instant,
     last: UeReport,
     ip: Option<IpAddr>,
     is_read: bool,
@@ -63,7 +63,7 @@ struct Ue {
 }
 
 impl RadioMeter {
-    /// For those who watch this feed.
+    /// For the viewers of this feed.
     pub fn new(feed: &Feed) -> Self {
         Self {
             feed: feed.clone(),
@@ -71,7 +71,7 @@ impl RadioMeter {
         }
     }
 
-    /// A report that is believed. `address` gives the address of a UE whose report has none.
+    /// A report that was accepted. `address` gives the address of a UE whose report has none.
     pub fn on_report(&self, report: &RadioReport, address: impl Fn(&UeReport) -> Option<IpAddr>) {
         let now = Instant::now();
         if self.feed.viewers() == 0 {
@@ -83,7 +83,7 @@ impl RadioMeter {
             return;
         }
         let cell = cells.entry(id).or_insert_with(|| Cell {
-            heard: now,
+            reported_at: now,
             last: report.cell,
             is_read: false,
             slots: 0,
@@ -96,12 +96,12 @@ impl RadioMeter {
     /// Puts cells and UEs into a sample; with `rates`, what the radio has delivered to each UE too.
     pub fn put(&self, sample: &mut Sample, rates: bool) {
         let now = Instant::now();
-        let is_heard = |heard: Instant| now.duration_since(heard) < SILENCE;
+        let is_fresh = |reported_at: Instant| now.duration_since(reported_at) < SILENCE;
         let mut radio = self.radio.lock().unwrap_or_else(PoisonError::into_inner);
         let Radio { cells, homes } = &mut *radio;
-        cells.retain(|_, cell| is_heard(cell.heard));
+        cells.retain(|_, cell| is_fresh(cell.reported_at));
         for cell in cells.values_mut() {
-            cell.ues.retain(|_, ue| is_heard(ue.heard));
+            cell.ues.retain(|_, ue| is_fresh(ue.reported_at));
         }
         homes.retain(|ip, home| cells.get(home).is_some_and(|cell| cell.has(*ip)));
         for (id, cell) in cells {
@@ -120,19 +120,19 @@ impl Cell {
         if std::mem::take(&mut self.is_read) {
             (self.slots, self.used) = (0, 0);
         }
-        (self.heard, self.last) = (now, report.cell);
+        (self.reported_at, self.last) = (now, report.cell);
         let slots = u64::from(report.cell.slots);
         self.slots += slots;
         self.used += slots * u64::from(report.cell.prb_background.get());
-        for told in &report.ues {
-            let used = slots * u64::from(told.prb_dl.get());
+        for reported in &report.ues {
+            let used = slots * u64::from(reported.prb_dl.get());
             self.used += used;
-            if self.ues.len() >= MAX_UES && !self.ues.contains_key(&told.rnti.0) {
+            if self.ues.len() >= MAX_UES && !self.ues.contains_key(&reported.rnti.0) {
                 continue;
             }
-            let ue = self.ues.entry(told.rnti.0).or_insert_with(|| Ue {
-                heard: now,
-                last: *told,
+            let ue = self.ues.entry(reported.rnti.0).or_insert_with(|| Ue {
+                reported_at: now,
+                last: *reported,
                 ip: None,
                 is_read: false,
                 slots: 0,
@@ -142,18 +142,18 @@ impl Cell {
             if std::mem::take(&mut ue.is_read) {
                 (ue.slots, ue.used, ue.served) = (0, 0, 0);
             }
-            (ue.heard, ue.last) = (now, *told);
-            ue.ip = told
+            (ue.reported_at, ue.last) = (now, *reported);
+            ue.ip = reported
                 .ip
-                .or_else(|| address(told))
+                .or_else(|| address(reported))
                 .map(|ip| ip.to_canonical());
             ue.slots += slots;
             ue.used += used;
-            ue.served += told.served_bytes.get();
+            ue.served += reported.served_bytes.get();
         }
     }
 
-    /// It tells of the UE with this address.
+    /// It reports the UE with this address.
     fn has(&self, ip: IpAddr) -> bool {
         self.ues.values().any(|ue| ue.ip == Some(ip))
     }
@@ -276,7 +276,7 @@ mod tests {
         });
         let meter = RadioMeter::new(&feed);
         meter.on_report(&report(40, 10, 0), |_| None);
-        assert!(values(&meter).is_empty(), "nobody watched");
+        assert!(values(&meter).is_empty(), "there was no viewer");
         let _viewer = feed.viewer();
         meter.on_report(&report(40, 10, 10_000), |_| None);
         meter.on_report(&report(60, 10, 20_000), |_| None);
@@ -288,7 +288,7 @@ mod tests {
         // all that is in use is the first UE's: 10 kB a slot of 1 ms, half of them downlink
         let near = |value: f64, right: f64| (value / right - 1.0).abs() < 1e-9;
         assert!(near(of("cell 7", "capacity_bps"), 40e6));
-        // it could have its own 50 PRBs and the 40 that nobody uses
+        // it could have its own 50 PRBs and the 40 that are free
         assert!(near(of("10.45.0.2", "capacity_bps"), 36e6));
         // 30 kB in 20 downlink slots: 40 ms
         assert!(near(of("10.45.0.2", "goodput_bps"), 6e6));
@@ -299,9 +299,9 @@ mod tests {
         let seen = values(&meter);
         assert_eq!(seen[&("cell 7".to_owned(), "utilisation")], 0.0);
         assert_eq!(seen[&("10.45.0.3".to_owned(), "prb")], 0.0);
-        // nobody is served: the mean of both
+        // no UE is served: the mean of both
         assert!(near(seen[&("cell 7".to_owned(), "capacity_bps")], 60e6));
-        // another cell tells of the first UE too: it stays where it is
+        // another cell reports the first UE too: it stays where it is
         let mut other = report(10, 0, 0);
         other.cell.id = CellId(3);
         meter.on_report(&other, |_| None);

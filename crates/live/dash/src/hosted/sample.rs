@@ -1,13 +1,13 @@
-//! The values of a moment, gathered without holding up those who watch, and the rates of counters.
+//! The values of a moment, gathered without delaying viewers, and the rates of counters.
 
 use crate::feed::Feed;
 use crate::metric::Kind;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Most flows of a daemon that are shown.
+/// Maximum number of flows of a daemon that are shown.
 const MAX_BUSY: usize = 200;
-/// In so long, half of what a flow has carried is forgotten.
+/// In so long, the weight of what a flow has carried halves.
 const HALF_LIFE: Duration = Duration::from_secs(5);
 
 /// A value.
@@ -111,7 +111,7 @@ impl Sample {
     }
 
     /// By how much a counter has grown since the last sample, and in which time; none if it was not
-    /// told then, or has begun anew.
+    /// put then, or has begun anew.
     pub fn grown(
         &mut self,
         entity: &str,
@@ -143,8 +143,8 @@ impl Sample {
         self.controls.clear();
     }
 
-    /// Nobody has watched for a while: rates begin anew.
-    pub(super) fn forget(&mut self) {
+    /// There was no viewer for a while: rates begin anew.
+    pub(super) fn clear(&mut self) {
         self.counters.clear();
         self.carried.clear();
         self.looked_at = None;
@@ -238,7 +238,7 @@ mod tests {
         sample.begin(start + Duration::from_secs(1));
         let second = sample.busiest(all(0, 10_000));
         assert_eq!(second, (0..MAX_BUSY as u64).collect::<Vec<_>>());
-        // what it carried is forgotten in the end
+        // what it carried expires in the end
         sample.begin(start + Duration::from_secs(300));
         let mut later = all(0, 10_000);
         later

@@ -5,12 +5,12 @@ use crate::access::{Access, Token};
 use config_file::{ConfigError, Section};
 use std::path::PathBuf;
 
-/// What a daemon is told of its dashboard.
+/// What a daemon's configuration sets of its dashboard.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// There is one.
     pub is_on: bool,
-    /// Samples a second while somebody watches, [`Settings::MIN_RATE`] to
+    /// Samples a second while there is a viewer, [`Settings::MIN_RATE`] to
     /// [`Settings::MAX_RATE`].
     pub rate: f64,
     /// The token for all but this machine; without, only this machine sees anything.
@@ -22,14 +22,14 @@ pub struct Settings {
 impl Settings {
     /// Fewest samples a second.
     pub const MIN_RATE: f64 = 0.1;
-    /// Most samples a second: so many frames are sent.
+    /// Maximum samples a second: so many frames are sent.
     pub const MAX_RATE: f64 = 50.0;
 
     /// Reads the table from the daemon's file; `has_server`: metrics are served, and so the dashboard
     /// can be.
     ///
     /// # Errors
-    /// A key that is not known or cannot be used, and a dashboard that nobody would serve.
+    /// A key that is not known or cannot be used, and a dashboard that no listener would serve.
     pub fn read(top: &mut Section<'_, '_>, has_server: bool) -> Result<Self, ConfigError> {
         let usual = Self::default();
         let Some(mut table) = top.table("dashboard", "[dashboard]")? else {
@@ -49,7 +49,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Who may see it; none where it is switched off.
+    /// The rules of access to it; none where it is switched off.
     ///
     /// # Errors
     /// [`DashError::Token`]: the token's file cannot be used.
@@ -83,8 +83,8 @@ mod tests {
             token_file: Some("/nowhere/token".into()),
             ..Settings::default()
         };
-        let said = missing.access().expect_err("no file").to_string();
-        assert!(said.starts_with("/nowhere/token: "), "{said}");
+        let error = missing.access().expect_err("no file").to_string();
+        assert!(error.starts_with("/nowhere/token: "), "{error}");
         let off = Settings {
             is_on: false,
             ..missing
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(settings.token_file, Some("/t".into()));
         assert_eq!(settings.hosts, ["a"]);
         assert!(read("[dashboard]\nenabled = false\n", false).is_ok());
-        for (bad, said) in [
+        for (bad, expected) in [
             ("rate = 51", "0.1 to 50"),
             ("tokenfile = \"t\"", "did you mean \"token-file\""),
             ("enabled = 1", "enabled"),
@@ -116,7 +116,7 @@ mod tests {
             let error = read(&format!("[dashboard]\n{bad}\n"), true).expect_err(bad);
             let error = error.to_string();
             assert!(
-                error.starts_with("a.toml:") && error.contains(said),
+                error.starts_with("a.toml:") && error.contains(expected),
                 "{error}"
             );
         }

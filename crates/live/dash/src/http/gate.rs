@@ -1,4 +1,4 @@
-//! What every request passes: by which name it came, whose page made it, whether it may see this.
+//! What every request passes: the name by which it came, the origin of its page, and whether it may see this.
 
 use super::problem;
 use crate::access::Refusal;
@@ -13,7 +13,7 @@ use axum::response::Response;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Instant;
 
-/// The page loads what it needs from here, and nothing else; nobody frames it.
+/// The page loads what it needs from here, and nothing else; no other page frames it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; manifest-src 'self'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -61,7 +61,7 @@ fn admit(dash: &Dash, peer: Peer, request: &Request) -> Result<(), Refusal> {
     }
 }
 
-/// That who asks has logged in, or need not.
+/// That the client has logged in, or need not.
 pub(super) fn may_see(dash: &Dash, peer: Peer, headers: &HeaderMap) -> Result<(), Refusal> {
     dash.shared
         .access
@@ -77,7 +77,7 @@ pub(super) fn refused(refusal: Refusal) -> Response {
         ),
         Refusal::CrossSite => (
             StatusCode::FORBIDDEN,
-            "another site's page may not ask the dashboard",
+            "another site's page may not use the dashboard",
         ),
         Refusal::Login => (StatusCode::UNAUTHORIZED, "log in with the token first"),
         Refusal::Token => (StatusCode::UNAUTHORIZED, "the token is wrong"),

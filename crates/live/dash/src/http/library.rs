@@ -9,9 +9,9 @@ use axum::response::Response;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Columns of a figure, if the page does not say.
+/// Columns of a figure, if the page names none.
 const WIDTH: usize = 1_200;
-/// Most columns.
+/// Maximum number of columns.
 const MAX_WIDTH: usize = 10_000;
 
 /// Has the files read on a thread that may wait for them.
@@ -73,12 +73,12 @@ pub(super) async fn series(
     let Ok(point) = point.parse() else {
         return problem(StatusCode::BAD_REQUEST, "a point is a whole number");
     };
-    let wanted = match Wanted::parse(query.as_deref().unwrap_or_default()) {
-        Ok(wanted) => wanted,
+    let query = match SeriesQuery::parse(query.as_deref().unwrap_or_default()) {
+        Ok(query) => query,
         Err(text) => return problem(StatusCode::BAD_REQUEST, &text),
     };
     let work = move |library: &Library| {
-        let decimated = library.series(&id, point, wanted.seed, wanted.range, wanted.width)?;
+        let decimated = library.series(&id, point, query.seed, query.range, query.width)?;
         Ok(Value::to_string(&decimated))
     };
     match read(&dash, work).await {
@@ -87,17 +87,17 @@ pub(super) async fn series(
     }
 }
 
-/// What a query asks for.
+/// What a query requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Wanted {
+struct SeriesQuery {
     seed: Option<u64>,
     range: Range,
     width: usize,
 }
 
-impl Wanted {
+impl SeriesQuery {
     fn parse(query: &str) -> Result<Self, String> {
-        let mut wanted = Self {
+        let mut parsed = Self {
             seed: None,
             range: Range::default(),
             width: WIDTH,
@@ -115,17 +115,17 @@ impl Wanted {
                 number.ok_or_else(|| wrong("a number of seconds"))
             };
             match &*name {
-                "seed" => wanted.seed = Some(value.parse().map_err(|_| wrong("a seed"))?),
-                "from" => wanted.range.from = Some(seconds()?),
-                "to" => wanted.range.to = Some(seconds()?),
+                "seed" => parsed.seed = Some(value.parse().map_err(|_| wrong("a seed"))?),
+                "from" => parsed.range.from = Some(seconds()?),
+                "to" => parsed.range.to = Some(seconds()?),
                 "width" => {
                     let width = value.parse().ok().filter(|w| (1..=MAX_WIDTH).contains(w));
-                    wanted.width = width.ok_or_else(|| wrong("a whole number from 1 to 10000"))?;
+                    parsed.width = width.ok_or_else(|| wrong("a whole number from 1 to 10000"))?;
                 }
                 _ => {}
             }
         }
-        Ok(wanted)
+        Ok(parsed)
     }
 }
 
@@ -135,25 +135,25 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_query_says_what_is_wanted() {
-        let wanted = Wanted::parse("seed=7&from=1.5&to=&width=300").expect("a query");
-        assert_eq!((wanted.seed, wanted.width), (Some(7), 300));
-        assert_eq!(wanted.range.from, Some(1.5));
-        assert_eq!(wanted.range.to, None);
+    fn a_query_selects_a_part_of_a_run() {
+        let query = SeriesQuery::parse("seed=7&from=1.5&to=&width=300").expect("a query");
+        assert_eq!((query.seed, query.width), (Some(7), 300));
+        assert_eq!(query.range.from, Some(1.5));
+        assert_eq!(query.range.to, None);
         for bad in [
             "seed=x",
             "from=nan",
             "width=0",
             "width=99999999999999999999",
         ] {
-            assert!(Wanted::parse(bad).is_err(), "{bad}");
+            assert!(SeriesQuery::parse(bad).is_err(), "{bad}");
         }
     }
 
     proptest! {
         #[test]
         fn any_query_is_read(query in ".{0,100}") {
-            let _ = Wanted::parse(&query);
+            let _ = SeriesQuery::parse(&query);
         }
     }
 }

@@ -15,13 +15,13 @@ use tokio::time::{interval, timeout};
 
 /// Longest message that a client may send.
 const LONGEST: usize = 4 << 10;
-/// Most who may watch at once.
+/// Maximum number of concurrent viewers.
 const MAX_VIEWERS: usize = 64;
 /// For the first message, and for a client to take one of ours.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Between pings.
 const PULSE: Duration = Duration::from_secs(20);
-/// Who is not heard of for so long is gone.
+/// A viewer that sends nothing for so long is gone.
 const SILENCE: Duration = Duration::from_secs(65);
 
 /// `GET /dash/live`.
@@ -45,7 +45,7 @@ pub(super) async fn connect(
         .max_message_size(LONGEST)
         .max_frame_size(LONGEST)
         .on_upgrade(async move |mut socket| {
-            // whatever ended it, there is nobody left to be told
+            // whatever ended it, there is no viewer left to be notified
             let _ = serve(&feed, &mut socket).await;
             let _ = timeout(TIMEOUT, socket.send(Message::Close(None))).await;
         })
@@ -65,7 +65,7 @@ async fn serve(feed: &Feed, socket: &mut WebSocket) -> Result<(), Gone> {
     let _viewer = feed.viewer();
     let mut news = feed.news();
     let mut pulse = interval(PULSE);
-    let mut heard = Instant::now();
+    let mut received_at = Instant::now();
     loop {
         // marked as seen before reading: what comes meanwhile is news again
         news.borrow_and_update();
@@ -81,14 +81,14 @@ async fn serve(feed: &Feed, socket: &mut WebSocket) -> Result<(), Gone> {
         tokio::select! {
             changed = news.changed() => changed.map_err(|_| Gone)?,
             _ = pulse.tick() => {
-                if heard.elapsed() > SILENCE {
+                if received_at.elapsed() > SILENCE {
                     return Err(Gone);
                 }
                 send(socket, Message::Ping(Bytes::new())).await?;
             }
-            said = socket.recv() => match said {
+            message = socket.recv() => match message {
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return Err(Gone),
-                Some(Ok(_)) => heard = Instant::now(),
+                Some(Ok(_)) => received_at = Instant::now(),
             },
         }
     }
@@ -97,14 +97,14 @@ async fn serve(feed: &Feed, socket: &mut WebSocket) -> Result<(), Gone> {
 const NOT_UNDERSTOOD: &str = "{\"type\":\"end\",\"reason\":\"begin with {\\\"type\\\":\\\"start\\\"} \
     or {\\\"type\\\":\\\"resume\\\",\\\"session\\\":\\\"..\\\",\\\"after\\\":N}\"}";
 
-/// Where a client that begins with these words wants to go on.
+/// Where a client that begins with this text is to go on.
 fn position(text: &str) -> Option<Position> {
-    let said: Value = serde_json::from_str(text).ok()?;
-    match said.get("type")?.as_str()? {
+    let request: Value = serde_json::from_str(text).ok()?;
+    match request.get("type")?.as_str()? {
         "start" => Some(Position::start()),
         "resume" => {
-            let session = said.get("session")?.as_str()?;
-            Some(Position::resume(session, said.get("after")?.as_u64()?))
+            let session = request.get("session")?.as_str()?;
+            Some(Position::resume(session, request.get("after")?.as_u64()?))
         }
         _ => None,
     }

@@ -24,8 +24,10 @@ pub(super) async fn login(
     if !access.needs_token(peer.0, &headers) {
         return StatusCode::NO_CONTENT.into_response();
     }
-    let said: Option<Value> = serde_json::from_slice(&body).ok();
-    let token = said.as_ref().and_then(|said| said.get("token")?.as_str());
+    let request: Option<Value> = serde_json::from_slice(&body).ok();
+    let token = request
+        .as_ref()
+        .and_then(|request| request.get("token")?.as_str());
     let Some(token) = token else {
         let text = "a login is {\"token\":\"...\"}";
         return problem(StatusCode::BAD_REQUEST, text);

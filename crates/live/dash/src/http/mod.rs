@@ -31,7 +31,7 @@ use axum::{Extension, Router};
 use gate::may_see;
 use serde_json::{Value, json};
 
-/// Most bytes of a request's body.
+/// Maximum bytes of a request's body.
 const MAX_BODY: usize = 4 << 10;
 
 /// All paths below `/dash/`. Requests need an extension [`Peer`]; one without it counts as from
@@ -62,7 +62,7 @@ pub fn router(dash: &Dash) -> Router {
         .with_state(dash.clone())
 }
 
-/// What there is to see. Who has not logged in learns no names.
+/// What there is to see. Without a login it holds no names.
 async fn info(
     State(dash): State<Dash>,
     Extension(peer): Extension<Peer>,
@@ -104,7 +104,7 @@ fn json_text(status: StatusCode, body: String) -> Response {
     response
 }
 
-/// Why a request is not answered.
+/// The reason why a request is not answered.
 fn problem(status: StatusCode, message: &str) -> Response {
     json_response(status, &json!({ "error": message }))
 }

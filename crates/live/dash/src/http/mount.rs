@@ -57,8 +57,8 @@ impl Mount {
     /// Takes a connection whose first request is for the dashboard; gives any other back, with
     /// nothing read from it. Waits so long at most for the request to begin. The connection must
     /// block.
-    pub fn offer(&self, stream: TcpStream, patience: Duration) -> Option<TcpStream> {
-        let until = Instant::now() + patience;
+    pub fn offer(&self, stream: TcpStream, timeout: Duration) -> Option<TcpStream> {
+        let until = Instant::now() + timeout;
         loop {
             let mut begun = [0; 10];
             let left = until.saturating_duration_since(Instant::now());
@@ -90,9 +90,9 @@ impl Mount {
     pub async fn offer_async(
         &self,
         stream: tokio::net::TcpStream,
-        patience: Duration,
+        timeout: Duration,
     ) -> Option<tokio::net::TcpStream> {
-        let until = tokio::time::Instant::now() + patience;
+        let until = tokio::time::Instant::now() + timeout;
         loop {
             let mut begun = [0; 10];
             let peeked = tokio::time::timeout_at(until, stream.peek(&mut begun)).await;

@@ -1,4 +1,4 @@
-//! Fewer points, the same picture: the least and the greatest of each column of pixels.
+//! Fewer points, the same picture: the minimum and the maximum of each column of pixels.
 
 /// Which of the points to keep, so that there are at most two in each of `width` equal parts of the
 /// time from `from` to `to`. Times rise, and lie within.
@@ -19,20 +19,20 @@ pub(super) fn decimate(
     let mut begin = 0;
     while begin < count {
         let here = column_of(begin);
-        let (mut least, mut greatest) = (begin, begin);
+        let (mut lowest, mut highest) = (begin, begin);
         let mut i = begin;
         while i < count && column_of(i) == here {
-            if values[i] < values[least] {
-                least = i;
+            if values[i] < values[lowest] {
+                lowest = i;
             }
-            if values[i] > values[greatest] {
-                greatest = i;
+            if values[i] > values[highest] {
+                highest = i;
             }
             i += 1;
         }
-        kept.push(least.min(greatest));
-        if least != greatest {
-            kept.push(least.max(greatest));
+        kept.push(lowest.min(highest));
+        if lowest != highest {
+            kept.push(lowest.max(highest));
         }
         begin = i;
     }
@@ -54,11 +54,11 @@ mod tests {
             let kept = decimate(&times, &values, 0.0, to, width);
             prop_assert!(kept.len() <= (2 * width).max(values.len().min(2 * width)));
             prop_assert!(kept.windows(2).all(|pair| pair[0] < pair[1]));
-            let most = |all: &mut dyn Iterator<Item = f64>| all.fold(f64::MIN, f64::max);
-            let least = |all: &mut dyn Iterator<Item = f64>| all.fold(f64::MAX, f64::min);
+            let max = |all: &mut dyn Iterator<Item = f64>| all.fold(f64::MIN, f64::max);
+            let lowest = |all: &mut dyn Iterator<Item = f64>| all.fold(f64::MAX, f64::min);
             let of_kept = || kept.iter().map(|i| values[*i]);
-            prop_assert_eq!(most(&mut of_kept()), most(&mut values.iter().copied()));
-            prop_assert_eq!(least(&mut of_kept()), least(&mut values.iter().copied()));
+            prop_assert_eq!(max(&mut of_kept()), max(&mut values.iter().copied()));
+            prop_assert_eq!(lowest(&mut of_kept()), lowest(&mut values.iter().copied()));
         }
     }
 }

@@ -74,7 +74,7 @@ impl Folder {
         })
     }
 
-    /// What a list of results says of it.
+    /// What a list of results shows of it.
     pub(super) fn listed(&self) -> Map<String, Value> {
         let points = self.points.iter().enumerate();
         let points = points.map(|(id, point)| {

@@ -19,19 +19,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// Most folders that are listed.
+/// Maximum number of folders that are listed.
 const MAX_FOLDERS: usize = 2_000;
-/// Most values that are kept in memory, of all points that were read last: 256 MB.
+/// Maximum number of values that are kept in memory, of all points that were read last: 256 MB.
 const MAX_KEPT: usize = 16 << 20;
 
-/// Why something cannot be shown.
+/// The reason why something cannot be shown.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum ResultsError {
     /// There is nothing of this name or number.
     #[error("there is no {what}")]
     Unknown {
-        /// What was asked for.
+        /// What was requested.
         what: String,
     },
     /// A file is missing, or damaged.
@@ -51,12 +51,12 @@ pub(crate) enum ResultsError {
         ours: &'static str,
     },
     /// More than fits into memory.
-    #[error("{file}: a run has more than {most} samples: ask for a shorter time by from= and to=")]
+    #[error("{file}: a run has more than {max} samples: request a shorter time by from= and to=")]
     TooMany {
         /// Which.
         file: String,
         /// What would be read.
-        most: usize,
+        max: usize,
     },
 }
 
@@ -66,14 +66,14 @@ impl ResultsError {
     }
 }
 
-/// The time that is wanted, in seconds; all where nothing is said.
+/// The time that is requested, in seconds; all where nothing is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Range {
     pub(crate) from: Option<f64>,
     pub(crate) to: Option<f64>,
 }
 
-/// What tells the samples of a run from others': its folder, label, repeat, and when the file was
+/// What distinguishes the samples of a run from others': its folder, label, repeat, and when the file was
 /// written.
 type Key = (PathBuf, String, u32, Option<SystemTime>);
 

@@ -11,9 +11,9 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
 
-/// Most samples of a run that are read: 128 MB.
+/// Maximum number of samples of a run that are read: 128 MB.
 const MAX_VALUES: usize = 8 << 20;
-/// Most series.
+/// Maximum number of series.
 const MAX_SERIES: usize = 50_000;
 
 /// A series.
@@ -75,7 +75,7 @@ impl Samples {
             if collector.samples.len > MAX_VALUES {
                 return Err(ResultsError::TooMany {
                     file: name,
-                    most: MAX_VALUES,
+                    max: MAX_VALUES,
                 });
             }
         }
@@ -102,13 +102,13 @@ impl Samples {
     }
 }
 
-/// Whether a part of the file may hold samples of this run, by what its own statistics say.
+/// Whether a part of the file may hold samples of this run, by its own statistics.
 fn may_hold(group: &RowGroupMetaData, label: &str, repeat: u32) -> bool {
     group.columns().iter().all(|column| {
         let name = column.column_path().string();
         match (name.as_str(), column.statistics()) {
             ("variant", Some(Statistics::ByteArray(found))) => {
-                // a bound may have been cut off: then it says nothing
+                // a bound may have been cut off: then it is no bound
                 let low = found.min_opt().filter(|_| found.min_is_exact());
                 let high = found.max_opt().filter(|_| found.max_is_exact());
                 low.is_none_or(|low| low.data() <= label.as_bytes())

@@ -1,14 +1,13 @@
 //! Live values over real WebSockets.
 
-use super::{about, ask, live, round, serve};
+use super::{about, live, request, round, serve};
 use dash::{Access, Client, ClientError, Dash, Event, Feed, Mount, Target, Token};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
-
-const TIMEOUT: Duration = Duration::from_secs(90);
+use std::time::Duration;
+use testing::{HANG_LIMIT, wait_until};
 
 pub fn target(address: SocketAddr) -> Target {
     Target::parse(&address.to_string()).expect("an address")
@@ -23,7 +22,7 @@ fn until(client: &mut Client, is_it: impl Fn(&Event) -> bool) -> Vec<Event> {
     let mut read = Vec::new();
     loop {
         let event = client
-            .next(TIMEOUT)
+            .next(HANG_LIMIT)
             .expect("a connection")
             .expect("an event");
         let found = is_it(&event);
@@ -102,7 +101,7 @@ fn a_client_reads_hello_series_frames_and_the_end() {
     assert_eq!(table.expect("a table")[0]["ue"], "phone");
 }
 
-/// Hands bytes on between clients and a server; its connections can be cut.
+/// Forwards bytes between clients and a server; its connections can be cut.
 struct Line {
     address: SocketAddr,
     streams: Arc<Mutex<Vec<TcpStream>>>,
@@ -154,14 +153,19 @@ fn a_lost_connection_misses_nothing_and_gets_nothing_twice() {
         line.cut();
         let lost = loop {
             // what had arrived before is still read
-            match client.next(TIMEOUT) {
+            match client.next(HANG_LIMIT) {
                 Ok(Some(event)) => read.push(event),
                 Ok(None) => panic!("silence"),
                 Err(error) => break error,
             }
         };
         assert!(matches!(lost, ClientError::Away { .. }), "{lost}");
-        std::thread::sleep(Duration::from_millis(150));
+        // meanwhile others get frames that this one misses
+        let seen = numbers(&read).last().copied().unwrap_or(0);
+        until(
+            &mut connect(address),
+            |e| matches!(e, Event::Frame { seq, .. } if *seq >= seen + 5),
+        );
         client.reconnect().expect("a connection");
     }
     let seen = numbers(&read).last().copied().unwrap_or(0);
@@ -182,8 +186,7 @@ fn a_dashboard_shares_a_port_with_another_server() {
     let address = listener.local_addr().expect("its address");
     std::thread::spawn(move || {
         while let Ok((stream, _)) = listener.accept() {
-            let patience = Duration::from_secs(2);
-            let Some(mut stream) = mount.offer(stream, patience) else {
+            let Some(mut stream) = mount.offer(stream, HANG_LIMIT) else {
                 continue;
             };
             let mut head = [0; 4096];
@@ -192,8 +195,8 @@ fn a_dashboard_shares_a_port_with_another_server() {
             let _ = stream.write_all(body.as_bytes());
         }
     });
-    assert_eq!(ask(address, "GET", "/metrics", &[], "").body, "others");
-    let info = ask(address, "GET", "/dash/api/info", &[], "").json();
+    assert_eq!(request(address, "GET", "/metrics", &[], "").body, "others");
+    let info = request(address, "GET", "/dash/api/info", &[], "").json();
     assert_eq!(info["title"], "a test");
     round(&feed, 1);
     let mut client = connect(address);
@@ -201,23 +204,19 @@ fn a_dashboard_shares_a_port_with_another_server() {
 }
 
 #[test]
-fn a_source_waits_until_somebody_watches() {
+fn a_source_waits_for_a_viewer() {
     let (feed, address) = live();
     assert!(!feed.wait_for_viewer(Duration::from_millis(20)));
     let waiting = feed.clone();
-    let waited = std::thread::spawn(move || waiting.wait_for_viewer(TIMEOUT));
+    let waited = std::thread::spawn(move || waiting.wait_for_viewer(HANG_LIMIT));
     let client = connect(address);
     assert!(waited.join().expect("no panic"));
     drop(client);
-    let began = Instant::now();
-    while feed.viewers() > 0 {
-        assert!(began.elapsed() < TIMEOUT, "the viewer is still counted");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("the viewer is no longer counted", || feed.viewers() == 0);
 }
 
 #[test]
-fn senseless_first_words_are_answered_and_foreign_pages_refused() {
+fn foreign_pages_and_wrong_tokens_are_rejected() {
     let token = Token::new("0123456789abcdef", "a test").expect("a token");
     let dash = Dash::live(Feed::new(about()), Access::new(Some(token), Vec::new()));
     let address = serve(dash);
@@ -248,7 +247,7 @@ fn senseless_first_words_are_answered_and_foreign_pages_refused() {
     assert_eq!(upgrade(&[("Origin", &own)]), "101");
     assert_eq!(upgrade(&[("Origin", "http://evil.example")]), "403");
     assert_eq!(upgrade(&[("Host", "evil.example:8080")]), "403");
-    // handed on for somebody else: not this machine any more
+    // forwarded for another host: not this machine any more
     assert_eq!(upgrade(&[("X-Forwarded-For", "192.0.2.1")]), "401");
     let forwarded = ("X-Forwarded-For", "192.0.2.1");
     let wrong = ("Authorization", "Bearer wrong");

@@ -1,14 +1,14 @@
-//! The dashboard's server, asked over real connections.
+//! The dashboard's server over real connections.
 #![allow(missing_docs, reason = "tests")]
 
-mod asking;
 mod hosted;
 mod live;
 mod login;
+mod request;
 mod results;
 
-use asking::ask;
 use dash::{About, Access, Dash, Feed, Kind, Server, Source, World};
+use request::request;
 use std::net::SocketAddr;
 
 fn about() -> About {
@@ -42,9 +42,9 @@ fn round(feed: &Feed, k: u32) {
 }
 
 #[test]
-fn the_page_says_what_it_may_load_and_the_rest_is_not_there() {
+fn the_page_names_what_it_may_load_and_the_rest_is_not_there() {
     let (_feed, address) = live();
-    let page = ask(address, "GET", "/dash/", &[], "");
+    let page = request(address, "GET", "/dash/", &[], "");
     assert_eq!(page.status, 200);
     assert!(page.head.contains("text/html"), "{}", page.head);
     for header in [
@@ -54,7 +54,7 @@ fn the_page_says_what_it_may_load_and_the_rest_is_not_there() {
     ] {
         assert!(page.head.contains(header), "{}", page.head);
     }
-    assert_eq!(ask(address, "GET", "/", &[], "").status, 307);
+    assert_eq!(request(address, "GET", "/", &[], "").status, 307);
     for missing in [
         "/dash/assets/none.js",
         "/dash/../Cargo.toml",
@@ -64,19 +64,19 @@ fn the_page_says_what_it_may_load_and_the_rest_is_not_there() {
         "/elsewhere",
     ] {
         assert_eq!(
-            ask(address, "GET", missing, &[], "").status,
+            request(address, "GET", missing, &[], "").status,
             404,
             "{missing}"
         );
     }
-    let refused = ask(address, "DELETE", "/dash/api/info", &[], "");
-    assert_eq!(refused.status, 405);
+    let rejected = request(address, "DELETE", "/dash/api/info", &[], "");
+    assert_eq!(rejected.status, 405);
 }
 
 #[test]
-fn info_says_what_there_is_to_see() {
+fn info_describes_what_there_is_to_see() {
     let (_feed, address) = live();
-    let info = ask(address, "GET", "/dash/api/info", &[], "").json();
+    let info = request(address, "GET", "/dash/api/info", &[], "").json();
     assert_eq!(info["mode"], "live");
     assert_eq!(info["title"], "a test");
     assert_eq!(info["source"], "pep");

@@ -1,6 +1,6 @@
 //! Result folders, whole ones and others.
 
-use super::{ask, serve};
+use super::{request, serve};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array};
 use dash::{Access, Dash, Library};
 use parquet::arrow::ArrowWriter;
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// Samples of two variants with two repeats each; values tell them apart.
+/// Samples of two variants with two repeats each; values distinguish them.
 fn write_samples(path: &Path, labels: &[&str], steps: u32) {
     let mut rows = Vec::new();
     for (variant, label) in labels.iter().enumerate() {
@@ -101,13 +101,13 @@ fn library(fill: impl Fn(&Path)) -> (TempDir, SocketAddr) {
 }
 
 fn get(address: SocketAddr, path: &str) -> Value {
-    let answer = ask(address, "GET", &format!("/dash/api/results{path}"), &[], "");
+    let answer = request(address, "GET", &format!("/dash/api/results{path}"), &[], "");
     assert_eq!(answer.status, 200, "{path}: {}", answer.body);
     answer.json()
 }
 
 fn refused(address: SocketAddr, path: &str) -> (u16, String) {
-    let answer = ask(address, "GET", &format!("/dash/api/results{path}"), &[], "");
+    let answer = request(address, "GET", &format!("/dash/api/results{path}"), &[], "");
     let error = answer.json()["error"]
         .as_str()
         .expect("a reason")
@@ -116,7 +116,7 @@ fn refused(address: SocketAddr, path: &str) -> (u16, String) {
 }
 
 #[test]
-fn a_comparison_is_listed_and_its_runs_are_told_apart() {
+fn a_comparison_is_listed_and_its_runs_are_distinguished() {
     let (_folder, address) = library(|root| write_folder(&root.join("first"), "0.1.0"));
     let listed = get(address, "");
     let first = &listed["results"][0];
@@ -207,7 +207,7 @@ fn damaged_newer_and_half_written_folders_are_listed_with_the_reason() {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x55;
         fs::write(&samples, bytes).expect("written");
-        let answer = ask(address, "GET", &format!("/dash/api/results{path}"), &[], "");
+        let answer = request(address, "GET", &format!("/dash/api/results{path}"), &[], "");
         assert!(
             [200, 422].contains(&answer.status),
             "byte {at}: {}",
@@ -239,7 +239,7 @@ fn names_do_not_lead_out_of_the_folder() {
         "none",
     ] {
         let path = format!("/dash/api/results/{id}/points/0");
-        let status = ask(address, "GET", &path, &[], "").status;
+        let status = request(address, "GET", &path, &[], "").status;
         assert_eq!(status, 404, "{id}");
     }
     for bad in ["x", "-1", "99999999999999999999999"] {

@@ -42,7 +42,7 @@ const TOP: [&str; 20] = [
 ];
 
 pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
-    top.knows(&TOP)?;
+    top.declare(&TOP)?;
     let modes = [("transparent", true), ("explicit", false)];
     let interception = match top.word("mode", &modes)? {
         None | Some(true) => Interception::Transparent(transparent(top)?),

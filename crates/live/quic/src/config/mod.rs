@@ -64,7 +64,7 @@ pub struct Config {
     pub addresses: BTreeMap<IpAddr, IpAddr>,
     /// The folder of HTTP/3; none: only `/bytes/N`.
     pub root: Option<PathBuf>,
-    /// Most bytes that one request for a number of them gets.
+    /// Maximum bytes that one request for a number of them gets.
     pub largest: Bytes,
     /// The folder of qlog files, one for each connection.
     pub qlog: Option<PathBuf>,
@@ -79,9 +79,9 @@ pub struct Config {
     /// The path's MTU in bytes of UDP payload, where it is known: 1200 to 65527. None: 1200 at first, and
     /// what probes find afterwards.
     pub mtu: Option<u16>,
-    /// Most connections at once.
+    /// Maximum number of concurrent connections.
     pub connections: usize,
-    /// Most requests of one connection at once.
+    /// Maximum number of concurrent requests of one connection.
     pub streams: u32,
     /// The log.
     pub log: Log,

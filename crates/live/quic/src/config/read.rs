@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use units::Bytes;
 
-/// Least and most MTU (RFC 9000 14, 18.2).
+/// Minimum and maximum MTU (RFC 9000 14, 18.2).
 const MTU: std::ops::RangeInclusive<i64> = 1_200..=65_527;
 
 pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
@@ -214,28 +214,32 @@ json = true
     }
 
     #[test]
-    fn faults_name_place_value_and_what_is_allowed() {
-        let said = |from: &str, to: &str| {
+    fn faults_say_where_what_and_what_is_allowed() {
+        let fault = |from: &str, to: &str| {
             assert!(GOOD.contains(from), "{from}");
             parse(&GOOD.replace(from, to)).expect_err(to).to_string()
         };
-        let text = said("cc = \"newreno\"", "cc = \"newrenno\"");
+        let text = fault("cc = \"newreno\"", "cc = \"newrenno\"");
         assert!(
             text.starts_with("quic.toml:3:") && text.contains("did you mean \"newreno\""),
             "{text}"
         );
-        let text = said("meld = \"me\"", "meld = \"mee\"");
+        let text = fault("meld = \"me\"", "meld = \"mee\"");
         assert!(text.contains("expected off, de, me, default"), "{text}");
-        let text = said("max-age", "max-aeg");
+        let text = fault("max-age", "max-aeg");
         assert!(text.contains("did you mean \"max-age\""), "{text}");
-        assert!(said("80 ms", "0 ms").contains("max-age is 0"));
-        assert!(said("80 ms", "80").contains("max-age"));
-        assert!(said("1440", "900").contains("1200 to 65527"));
-        assert!(said("key = \"/etc/brimful/key.pem\"", "").contains("expected chain and key"));
-        assert!(said("unix:/run/brimful/radio.sock", "http://x/").contains("expected unix:PATH"));
-        assert!(said("users = [\"0\", \"994\"]", "topic = \"t\"").contains("topic is of a broker"));
-        assert!(said("listen = [\"0.0.0.0:443\", \"[::]:443\"]", "").contains("no key \"listen\""));
-        let secret = said("unix:/run/brimful/radio.sock", "amqp://me:secret@broker/");
+        assert!(fault("80 ms", "0 ms").contains("max-age is 0"));
+        assert!(fault("80 ms", "80").contains("max-age"));
+        assert!(fault("1440", "900").contains("1200 to 65527"));
+        assert!(fault("key = \"/etc/brimful/key.pem\"", "").contains("expected chain and key"));
+        assert!(fault("unix:/run/brimful/radio.sock", "http://x/").contains("expected unix:PATH"));
+        assert!(
+            fault("users = [\"0\", \"994\"]", "topic = \"t\"").contains("topic is of a broker")
+        );
+        assert!(
+            fault("listen = [\"0.0.0.0:443\", \"[::]:443\"]", "").contains("no key \"listen\"")
+        );
+        let secret = fault("unix:/run/brimful/radio.sock", "amqp://me:secret@broker/");
         assert!(
             secret.contains("users is of a socket") && !secret.contains("secret"),
             "{secret}"

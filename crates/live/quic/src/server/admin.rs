@@ -101,7 +101,7 @@ fn answer<B>(request: &Request<B>, shared: &Shared) -> Response<Full<Bytes>> {
     response
 }
 
-/// What `/status` says.
+/// The answer of `/status`.
 pub(super) fn status(shared: &Shared) -> Value {
     let counts = shared.reporter.counts();
     let load = |n: &std::sync::atomic::AtomicU64| n.load(Ordering::Relaxed);
@@ -124,7 +124,7 @@ pub(super) fn status(shared: &Shared) -> Value {
         "decisions": decisions,
         "reports": {
             "connected": counts.connected,
-            "believed": counts.gate.believed,
+            "believed": counts.gate.accepted,
             "unreadable": counts.gate.unreadable,
             "absurd": counts.gate.absurd,
             "out_of_order": counts.gate.out_of_order,
@@ -247,7 +247,7 @@ fn metrics(shared: &Shared) -> String {
     family(
         "client_reports_bounded_total",
         "counter",
-        "Bandwidth reports beyond what is believed, on connections that have ended.",
+        "Bandwidth reports beyond what is accepted, on connections that have ended.",
         &plain(load(&counters.reports_bounded)),
     );
     let counts = shared.reporter.counts();
@@ -258,7 +258,7 @@ fn metrics(shared: &Shared) -> String {
         &plain(counts.connected),
     );
     let reports = [
-        ("believed", counts.gate.believed),
+        ("believed", counts.gate.accepted),
         ("unreadable", counts.gate.unreadable),
         ("absurd", counts.gate.absurd),
         ("out-of-order", counts.gate.out_of_order),
@@ -268,7 +268,7 @@ fn metrics(shared: &Shared) -> String {
     family(
         "reports_total",
         "counter",
-        "Reports by outcome; skewed ones are believed as well.",
+        "Reports by outcome; skewed ones are accepted as well.",
         &reports,
     );
     let states = [

@@ -21,13 +21,13 @@ pub(crate) struct Counters {
     requests: Mutex<BTreeMap<u16, u64>>,
     /// Decisions of MELD by their reason.
     decisions: Mutex<BTreeMap<&'static str, (bool, u64)>>,
-    /// Bandwidth reports of clients that controllers were told of.
+    /// Bandwidth reports of clients that controllers were notified of.
     pub(crate) reports_taken: AtomicU64,
     /// Those that a newer one had overtaken.
     pub(crate) reports_stale: AtomicU64,
     /// Datagrams of clients that were none.
     pub(crate) reports_unreadable: AtomicU64,
-    /// Reports beyond what is believed of one, on connections that have ended.
+    /// Reports beyond what is accepted of one, on connections that have ended.
     pub(crate) reports_bounded: AtomicU64,
     /// Of connections that have ended.
     pub(crate) sent_bytes: AtomicU64,
@@ -83,7 +83,7 @@ impl Counters {
 pub(crate) struct Losses {
     /// The radio did it.
     pub(crate) radio: AtomicU64,
-    /// Congestion, as reports say.
+    /// Congestion, according to reports.
     pub(crate) congestion: AtomicU64,
     /// Taken for congestion, for there was no fresh report.
     pub(crate) unknown: AtomicU64,

@@ -1,4 +1,4 @@
-//! What the dashboard is told of the server: its connections, and the cells and UEs of radio reports.
+//! What the dashboard shows of the server: its connections, and the cells and UEs of radio reports.
 
 use super::Shared;
 use super::session::Session;
@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-/// Younger connections are not shown: most do not live so long.
+/// Younger connections are not shown: many do not live so long.
 const YOUNG: Duration = Duration::from_secs(1);
 
 /// The connections that there are.

@@ -52,7 +52,7 @@ async fn answer(resolver: RequestResolver<h3_quinn::Connection, Bytes>, session:
     match respond(&request, &mut stream, &session).await {
         Ok(status) => {
             counters.request(status.as_u16());
-            // a request that is dropped before its end is one that the client is told to stop
+            // a request that is dropped before its end is one that the client is requested to stop
             let rest = async { while let Ok(Some(_)) = stream.recv_data().await {} };
             let _ = tokio::time::timeout(TIMEOUT, rest).await;
         }
@@ -156,7 +156,7 @@ fn head(answer: &Answer) -> Response<()> {
     response
 }
 
-/// A file below the root, or the part of it that is asked for.
+/// A file below the root, or the part of it that is requested.
 async fn file(root: Option<&Path>, path: &Path, request: &Request<()>) -> Answer {
     let Some(root) = root else {
         return Answer::nothing(StatusCode::NOT_FOUND);
@@ -170,14 +170,14 @@ async fn file(root: Option<&Path>, path: &Path, request: &Request<()>) -> Answer
     };
     let range = request.headers().get(header::RANGE);
     let range = range.and_then(|range| range.to_str().ok());
-    let mut wanted = length;
+    let mut requested = length;
     match range.map(|range| paths::range(range, length)) {
         Some(Err(())) => return Answer::nothing(StatusCode::RANGE_NOT_SATISFIABLE),
         Some(Ok(Some((first, last)))) => {
             if file.seek(std::io::SeekFrom::Start(first)).await.is_err() {
                 return Answer::nothing(StatusCode::INTERNAL_SERVER_ERROR);
             }
-            wanted = last - first + 1;
+            requested = last - first + 1;
             answer.status = StatusCode::PARTIAL_CONTENT;
             answer.range = Some((first, last, length));
         }
@@ -185,7 +185,7 @@ async fn file(root: Option<&Path>, path: &Path, request: &Request<()>) -> Answer
     }
     answer.body = Body::File {
         file,
-        length: wanted,
+        length: requested,
     };
     answer
 }

@@ -114,12 +114,12 @@ impl Server {
         &self.shared.reporter
     }
 
-    /// What `/status` says, as JSON.
+    /// The answer of `/status`, as JSON.
     pub fn status(&self) -> serde_json::Value {
         admin::status(&self.shared)
     }
 
-    /// Ends all connections, and waits until their clients know, for at most 3 s.
+    /// Ends all connections, and waits until their clients have acknowledged it, for at most 3 s.
     pub async fn close(mut self) {
         self.is_over.store(true, Ordering::Relaxed);
         for endpoint in &self.endpoints {
@@ -130,7 +130,7 @@ impl Server {
                 endpoint.wait_idle().await;
             }
         };
-        // whoever does not answer has gone already
+        // a client that does not answer has gone already
         let _ = tokio::time::timeout(PARTING, idle).await;
         self.tasks.abort_all();
     }
@@ -212,7 +212,7 @@ async fn accept(endpoint: Endpoint, shared: Arc<Shared>) {
         }
         let is_busy = shared.handshakes.load(Ordering::Relaxed) > HANDSHAKES_WITHOUT_RETRY;
         if is_busy && incoming.may_retry() {
-            // it may retry, as was just asked
+            // it may retry, as was just checked
             let _ = incoming.retry();
             continue;
         }
@@ -250,7 +250,7 @@ async fn serve(incoming: Incoming, shared: Arc<Shared>) {
     }
 }
 
-/// Runs a server until SIGTERM or SIGINT. `ready` is told where it listens.
+/// Runs a server until SIGTERM or SIGINT. `ready` is called with where it listens.
 ///
 /// # Errors
 /// What keeps it from starting.

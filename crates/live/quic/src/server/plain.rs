@@ -41,12 +41,12 @@ async fn answer(
     session: Arc<Session>,
 ) {
     let largest = session.shared().config.largest;
-    let asked = match request(&mut receive).await {
-        Ok(asked) if asked.size > largest => Err(RequestError::TooMuch),
+    let requested = match request(&mut receive).await {
+        Ok(request) if request.size > largest => Err(RequestError::TooMuch),
         other => other,
     };
     let counters = &session.shared().counters;
-    match asked {
+    match requested {
         Ok(request) => {
             let sent = download(&mut send, &request).await;
             let summary = session.summary(&connection).to_string();
@@ -63,22 +63,22 @@ async fn answer(
     }
 }
 
-/// Writes what is asked for, no faster than asked.
+/// Writes what is requested, no faster than requested.
 async fn download(send: &mut SendStream, request: &Request) -> Result<(), quinn::WriteError> {
     let size = request.size.get();
     let began = tokio::time::Instant::now();
     let mut sent = 0;
     while sent < size {
-        let mut most = size - sent;
+        let mut max = size - sent;
         if let Some(rate) = request.rate {
             let due = due(rate, began.elapsed());
             if due <= sent {
                 tokio::time::sleep(STEP).await;
                 continue;
             }
-            most = most.min(due - sent);
+            max = max.min(due - sent);
         }
-        let chunk = content::at(sent, most);
+        let chunk = content::at(sent, max);
         sent += chunk.len() as u64;
         send.write_chunk(chunk).await?;
     }
@@ -90,4 +90,17 @@ fn due(rate: BitRate, elapsed: Duration) -> u64 {
     let nanos = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
     let due: Bytes = rate.bytes_in(units::Duration::from_nanos(nanos));
     due.get()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_allows_its_bytes_and_no_more() {
+        let rate = BitRate::from_mbps(10);
+        assert_eq!(due(rate, Duration::ZERO), 0);
+        assert_eq!(due(rate, Duration::from_millis(400)), 500_000);
+        assert_eq!(due(rate, Duration::from_nanos(799)), 0, "not a byte yet");
+    }
 }

@@ -1,4 +1,4 @@
-//! One connection: its controller, the radio behind its address, and what is told of it.
+//! One connection: its controller, the radio behind its address, and what is reported of it.
 
 use super::counters::Losses;
 use super::qlog::Qlog;
@@ -75,7 +75,7 @@ impl Session {
         if config.takes_reports() {
             quinn_cc::allow_reports(&mut transport);
         } else {
-            // nobody reads datagrams: RFC 9221 3, none may be sent
+            // datagrams are not read: RFC 9221 3, none may be sent
             transport.datagram_receive_buffer_size(None);
         }
         let mut qlog = None;
@@ -133,7 +133,7 @@ impl Session {
         self.number
     }
 
-    /// How its path is, as its controller knows it.
+    /// How its path is, as its controller measures it.
     pub(crate) fn path(&self) -> quinn_cc::PathSample {
         self.monitor.path()
     }
@@ -209,7 +209,7 @@ impl Session {
         }
     }
 
-    /// Follows the client's address, and tells how the connection is. Does not end.
+    /// Follows the client's address, and writes samples of the connection. Does not end.
     async fn watch(&self, connection: &Connection, ue: &Mutex<IpAddr>) {
         let mut remote = connection.remote_address();
         let mut look = tokio::time::interval(LOOK);
@@ -234,7 +234,7 @@ impl Session {
         }
     }
 
-    /// The client comes from another address: the radio behind it is another, or none that we know.
+    /// The client comes from another address: the radio behind it is another, or none that is configured.
     fn moved(&self, from: SocketAddr, to: SocketAddr, ue: IpAddr) -> IpAddr {
         if from.ip() != to.ip() || self.feed.is_unbound() {
             self.shared

@@ -1,4 +1,4 @@
-"""Downloads a URL of localhost's by HTTP/3 with aioquic as it is, to stdout: URL, certificate to believe."""
+"""Downloads a URL of localhost's by HTTP/3 with aioquic as it is, to stdout: URL, certificate to trust."""
 
 import asyncio
 import ssl
@@ -21,7 +21,7 @@ class Client(QuicConnectionProtocol):
         self.status = None
         self.done = asyncio.get_running_loop().create_future()
 
-    def ask(self, url):
+    def request(self, url):
         stream = self._quic.get_next_available_stream_id()
         headers = [
             (b":method", b"GET"),
@@ -52,8 +52,8 @@ async def main(address, certificate):
     async with connect(
         url.hostname, url.port, configuration=configuration, create_protocol=Client
     ) as client:
-        client.ask(url)
-        await asyncio.wait_for(client.done, 30)
+        client.request(url)
+        await asyncio.wait_for(client.done, 90)
         if client.status != "200":
             sys.exit(f"status {client.status}")
         sys.stdout.buffer.write(client.body)

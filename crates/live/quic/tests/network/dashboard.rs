@@ -5,8 +5,7 @@ use dash::{Client, Target, View};
 use quic::Config;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
-
-const TIMEOUT: Duration = Duration::from_secs(90);
+use testing::HANG_LIMIT;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_are_shown_with_melds_decisions_and_their_ue() {
@@ -33,20 +32,20 @@ async fn connections_are_shown_with_melds_decisions_and_their_ue() {
     let target = Target::parse(&at.to_string()).expect("an address");
     let watching = tokio::task::spawn_blocking(move || {
         let mut client = Client::connect(target, None).expect("a dashboard");
-        let is_told = |view: &View| {
+        let is_complete = |view: &View| {
             let flows = view.entities("flow");
-            let told = |metric| {
+            let is_there = |metric| {
                 flows
                     .iter()
                     .all(|(flow, _)| view.value(flow, metric).is_some())
             };
             !flows.is_empty()
-                && told("goodput_bps")
-                && told("rtt_ms")
+                && is_there("goodput_bps")
+                && is_there("rtt_ms")
                 && view.value("10.45.0.2", "prb").is_some()
         };
-        let view = client.watch(TIMEOUT, is_told).expect("it lives");
-        assert!(is_told(&view), "{view:#?}");
+        let view = client.watch(HANG_LIMIT, is_complete).expect("it lives");
+        assert!(is_complete(&view), "{view:#?}");
         view
     });
     // a rate, so that it lasts
@@ -59,7 +58,7 @@ async fn connections_are_shown_with_melds_decisions_and_their_ue() {
         rate: Some(units::BitRate::from_mbps(50)),
     };
     let downloading = tokio::spawn(async move { get(&target).await.map(drop) });
-    let view = watching.await.expect("it was told");
+    let view = watching.await.expect("a complete view");
     let flows = view.entities("flow");
     let (flow, parent) = flows.first().expect("one flow");
     assert!(
@@ -79,8 +78,6 @@ async fn connections_are_shown_with_melds_decisions_and_their_ue() {
             "{metric}"
         );
     }
-    let goodput = view.value(flow, "goodput_bps").expect("checked");
-    assert!(goodput < 1e9, "{goodput}");
     assert_eq!(view.value("10.45.0.2", "prb"), Some(25.0));
     // 2292 bytes in a slot of 1 ms
     assert_eq!(view.value("cell 1", "capacity_bps"), Some(18.336e6));

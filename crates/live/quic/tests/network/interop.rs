@@ -3,8 +3,8 @@
 use super::{config, start};
 use quic::{Certificate, Config};
 use std::path::Path;
+use testing::{Missing, skip};
 
-/// `make setup` installs it; where it could not, this says so.
 #[tokio::test(flavor = "multi_thread")]
 async fn aioquic_downloads_from_a_meld_server_what_is_there() {
     let python = concat!(
@@ -12,11 +12,8 @@ async fn aioquic_downloads_from_a_meld_server_what_is_there() {
         "/../../../target/aioquic/bin/python"
     );
     if !Path::new(python).exists() {
-        testing::skip(
-            "aioquic_downloads_from_a_meld_server_what_is_there",
-            testing::Missing::Program("aioquic"),
-        );
-        return;
+        let test = "aioquic_downloads_from_a_meld_server_what_is_there";
+        return skip(test, Missing::Program("aioquic"));
     }
     let folder = tempfile::tempdir().expect("a folder");
     let certificate = folder.path().join("server.pem");
@@ -43,11 +40,11 @@ async fn aioquic_downloads_from_a_meld_server_what_is_there() {
         .output()
         .await
         .expect("python runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
     assert!(
         output.stdout == content,
-        "{} bytes came: {said}",
+        "{} bytes came: {errors}",
         output.stdout.len()
     );
     assert_eq!(server.status()["connections_total"], 1);

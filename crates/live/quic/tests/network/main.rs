@@ -12,6 +12,11 @@ use quic::{
     Certificate, Client, ClientOptions, Config, Download, QuicError, Server, Target, Trust,
 };
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+use testing::HANG_LIMIT;
+
+/// Time between two looks at a condition.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// On any port of loopback, with a certificate of its own.
 fn config() -> Config {
@@ -33,12 +38,32 @@ async fn start(config: Config) -> (Server, SocketAddr) {
 
 fn client() -> Client {
     Client::new(ClientOptions {
-        trust: Trust::Anybody,
+        trust: Trust::Any,
         ..ClientOptions::default()
     })
 }
 
-/// What arrives, and what is said of it.
+/// Polls until there is a value, as `testing::wait_for`.
+async fn until_some<T>(what: &str, mut poll: impl AsyncFnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(value) = poll().await {
+            return value;
+        }
+        assert!(
+            start.elapsed() < HANG_LIMIT,
+            "{what}: not within {HANG_LIMIT:?}"
+        );
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+}
+
+/// Waits until a condition holds, as `testing::wait_until`.
+async fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    until_some(what, async || condition().then_some(())).await;
+}
+
+/// What arrives, and what is measured of it.
 async fn get(target: &Target) -> Result<(Download, Vec<u8>), QuicError> {
     let mut body = Vec::new();
     let download = client()

@@ -137,7 +137,7 @@ fn a_long_queue_is_congestion_to_me_and_not_to_de() {
 }
 
 #[test]
-fn persistent_congestion_passes_whatever_the_radio_says() {
+fn persistent_congestion_passes_whatever_the_radio_reports() {
     let zero = Instant::now();
     let (feed, monitor) = (RadioFeed::new(), Monitor::new());
     let factory = AdapterFactory::named(zero, "newreno", Some(Variant::DownloadEnhancement))

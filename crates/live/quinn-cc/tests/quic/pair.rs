@@ -1,4 +1,4 @@
-//! Two real QUIC endpoints in memory: a server that sends, a client that asks, and between them a
+//! Two real QUIC endpoints in memory: a server that sends, a client that requests, and between them a
 //! link with a rate, a delay, a queue and losses. Time is simulated.
 
 use bytes::{Bytes as Buffer, BytesMut};
@@ -44,7 +44,7 @@ pub struct Outcome {
     pub lost_datagrams: u64,
     pub marked: u64,
     /// Longest wait in the queue.
-    pub most_queued: u64,
+    pub max_queued: u64,
     /// Every datagram of the server, by its time of leaving: for comparison.
     pub departures: Vec<(Duration, usize)>,
 }
@@ -189,7 +189,7 @@ impl Pair {
                 took: Duration::ZERO,
                 lost_datagrams: 0,
                 marked: 0,
-                most_queued: 0,
+                max_queued: 0,
                 departures: Vec::new(),
             },
             size,
@@ -321,14 +321,17 @@ impl Pair {
         }
     }
 
-    /// The client asks with one byte; the server answers with all it has.
+    /// The client requests with one byte; the server answers with all it has.
     fn application(&mut self) {
         if let Some((_, connection)) = &mut self.client.connection
             && !connection.is_handshaking()
         {
             if self.request.is_none() {
                 let stream = connection.streams().open(Dir::Bi).expect("a stream");
-                connection.send_stream(stream).write(b"?").expect("to ask");
+                connection
+                    .send_stream(stream)
+                    .write(b"?")
+                    .expect("a request");
                 self.request = Some(stream);
             }
             let stream = self.request.expect("opened");
@@ -380,11 +383,11 @@ impl Pair {
                 self.outcome.lost_datagrams += 1;
                 return;
             }
-            if ecn.is_some() && self.link.mark_above.is_some_and(|most| queued > most) {
+            if ecn.is_some() && self.link.mark_above.is_some_and(|max| queued > max) {
                 ecn = Some(EcnCodepoint::Ce);
                 self.outcome.marked += 1;
             }
-            self.outcome.most_queued = self.outcome.most_queued.max(queued);
+            self.outcome.max_queued = self.outcome.max_queued.max(queued);
             let takes = Duration::from_nanos(bits * 1_000_000_000 / self.link.bits_per_second);
             self.free_at = self.free_at.max(self.now) + takes;
             arrives = self.free_at + self.link.one_way;

@@ -14,7 +14,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Everything that the daemon is told.
+/// The daemon's configuration.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Where reports come from.
@@ -37,7 +37,7 @@ pub struct Config {
     pub dashboard: dash::Settings,
     /// Registration at a MEC platform.
     pub platform: Option<PlatformConfig>,
-    /// A cell without a report for this long is not told of.
+    /// A cell without a report for this long is not shown.
     pub max_age: units::Duration,
     /// A UE that its cell's reports leave out for this long has left.
     pub release_after: units::Duration,
@@ -103,7 +103,7 @@ pub enum SourceKind {
         cell: CellProfile,
         /// The queue.
         queue: String,
-        /// The UE that all messages tell of.
+        /// The UE that all messages describe.
         ue: IpAddr,
         /// Its RNTI.
         rnti: rnis::Rnti,
@@ -144,7 +144,7 @@ pub struct HttpConfig {
     pub public_url: String,
     /// Certificate chain and key (PEM); without, plain HTTP, on loopback only.
     pub tls: Option<(PathBuf, PathBuf)>,
-    /// Who may ask.
+    /// The clients that may send requests.
     pub clients: Vec<ClientConfig>,
     /// How long a token is good.
     pub token_lifetime: Duration,
@@ -154,11 +154,11 @@ pub struct HttpConfig {
     pub burst: f64,
     /// Longest body, in bytes.
     pub max_body: usize,
-    /// Most connections at once.
+    /// Maximum number of concurrent connections.
     pub max_connections: usize,
-    /// Most subscriptions of one client.
+    /// Maximum number of subscriptions of one client.
     pub max_subscriptions: usize,
-    /// How long before its end a client is told of it.
+    /// How long before its end a client is notified of it.
     pub expiry_notice: Duration,
     /// Networks in which callbacks are allowed; empty: all but loopback, link-local and multicast.
     pub callback_networks: Vec<Network>,

@@ -19,7 +19,7 @@ const TABLES: [(&str, McsTable); 5] = [
     ("nr-low-se", McsTable::NrLowSe),
 ];
 
-/// All that the tables say.
+/// All that the tables hold.
 pub(super) struct Tables {
     pub(super) cells: BTreeMap<CellId, CellProfile>,
     pub(super) ues: UeMap,

@@ -176,7 +176,7 @@ fn cell(section: &mut Section<'_, '_>, tables: &Tables) -> Result<CellProfile, C
             .get(&CellId(id))
             .ok_or(format!("cell {id} has no [[cell]]")),
         None if tables.cells.len() == 1 => tables.cells.values().next().ok_or(String::new()),
-        None => Err("cell = ... is needed: the source does not say all of its cell".to_owned()),
+        None => Err("cell = ... is needed: the source does not report all of its cell".to_owned()),
     };
     found.cloned().map_err(|text| section.fault(text))
 }
@@ -282,7 +282,7 @@ fn interface(
         return Err(section.fault_at(at, text));
     }
     if clients.is_empty() {
-        return Err(section.fault("no [[client]]: nobody could ask anything"));
+        return Err(section.fault("no [[client]]: no request could be authorized"));
     }
     let scheme = if tls.is_some() { "https" } else { "http" };
     let public_url = text_or(&mut section, "public-url", &format!("{scheme}://{listen}"))?;

@@ -50,7 +50,7 @@ fn a_good_file_says_what_it_says() {
     assert!(http.clients[0].query && !http.clients[0].subscribe);
 }
 
-/// What is said of the good file with one thing changed.
+/// The error of the good file with one thing changed.
 fn fault(from: &str, to: &str) -> String {
     assert!(GOOD.contains(from), "{from}");
     let text = GOOD.replacen(from, to, 1);
@@ -108,20 +108,20 @@ fn every_fault_has_its_place_and_a_way_out() {
         ),
     ];
     for (from, to, expected) in cases {
-        let said = fault(from, to);
-        assert!(said.contains(expected), "{from} -> {to}: {said}");
+        let error = fault(from, to);
+        assert!(error.contains(expected), "{from} -> {to}: {error}");
     }
 }
 
 #[test]
 fn a_file_without_sources_or_clients_is_refused() {
-    let said = Config::parse("x", "max-age = \"1 s\"")
+    let error = Config::parse("x", "max-age = \"1 s\"")
         .expect_err("empty")
         .to_string();
-    assert!(said.contains("no [[source]]"), "{said}");
+    assert!(error.contains("no [[source]]"), "{error}");
     let text = GOOD.split("[[client]]").next().expect("the beginning");
-    let said = Config::parse("x", text).expect_err("no client").to_string();
-    assert!(said.contains("no [[client]]"), "{said}");
+    let error = Config::parse("x", text).expect_err("no client").to_string();
+    assert!(error.contains("no [[client]]"), "{error}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::Api;
 use super::store::Queue;
-use crate::client::{Ask, Session};
+use crate::client::{Call, Session};
 use crate::clock;
 use hyper::{Method, Uri};
 use rnis::mec012::{TimeStamp, expiry_notification, test_notification};
@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// Posts a notification once.
 async fn post(session: &mut Session, uri: &Uri, notification: &Value) -> io::Result<()> {
     let answer = session
-        .ask(Ask {
+        .call(Call {
             method: Method::POST,
             uri,
             token: None,
@@ -35,7 +35,7 @@ async fn post(session: &mut Session, uri: &Uri, notification: &Value) -> io::Res
 }
 
 impl Api {
-    /// Asks a callback whether it is there.
+    /// Sends a test notification to a callback.
     pub(super) async fn test(&self, callback: &str, uri: &str) -> io::Result<()> {
         let target: Uri = callback.parse().map_err(io::Error::other)?;
         let mut session = Session::new(self.callbacks.clone());

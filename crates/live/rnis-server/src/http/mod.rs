@@ -74,7 +74,7 @@ impl Api {
 }
 
 /// An address that a callback may go to unless networks are configured: not this machine's own, and
-/// not those that only the local link knows (where clouds keep their secrets).
+/// not those that exist only on the local link (where clouds keep their secrets).
 fn is_public(ip: IpAddr) -> bool {
     let ip = ip.to_canonical();
     let local = match ip {

@@ -1,4 +1,4 @@
-//! Errors as `application/problem+json` (RFC 9457), as MEC 009 wants them.
+//! Errors as `application/problem+json` (RFC 9457), as MEC 009 requires them.
 
 use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -24,7 +24,7 @@ impl Problem {
         }
     }
 
-    /// No token, or none that is good. It does not say which.
+    /// No token, or none that is good. It does not state which.
     pub(crate) fn unauthorized() -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "a valid bearer token is needed")
     }

@@ -76,7 +76,7 @@ impl Store {
     }
 }
 
-/// Hands events to those who subscribed to them, until the service ends.
+/// Hands events to their subscriptions, until the service ends.
 pub(crate) async fn dispatch(api: Arc<Api>) {
     let mut events = api.hub.events();
     loop {
@@ -115,7 +115,7 @@ impl Api {
             .add("brimful_rnis_notifications_total", &labels, count);
     }
 
-    /// Tells how many subscriptions there are.
+    /// Publishes the number of subscriptions.
     pub(super) fn gauge(&self) {
         let count = self.store.lock().len();
         self.hub

@@ -17,12 +17,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-type Who = Extension<Arc<Client>>;
+type Caller = Extension<Arc<Client>>;
 
 /// `GET /subscriptions`.
 pub(super) async fn list(
     State(api): State<Arc<Api>>,
-    Extension(client): Who,
+    Extension(client): Caller,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     permitted(&client)?;
@@ -64,22 +64,22 @@ pub(super) async fn list(
 /// `POST /subscriptions`.
 pub(super) async fn create(
     State(api): State<Arc<Api>>,
-    Extension(client): Who,
+    Extension(client): Caller,
     headers: HeaderMap,
     body: Result<Bytes, axum::extract::rejection::BytesRejection>,
 ) -> Result<Response, Problem> {
     permitted(&client)?;
     let subscription = parse(&headers, body)?;
-    let most = api.config.max_subscriptions;
+    let max = api.config.max_subscriptions;
     let ours = |store: &BTreeMap<String, Entry>| {
         let own = store.values().filter(|entry| entry.owner == client.id);
         own.count()
     };
     let full = || {
-        let text = format!("this client has {most} subscriptions already");
+        let text = format!("this client has {max} subscriptions already");
         Problem::new(StatusCode::FORBIDDEN, text)
     };
-    if ours(&api.store.lock()) >= most {
+    if ours(&api.store.lock()) >= max {
         return Err(full());
     }
     let none = || Problem::new(StatusCode::SERVICE_UNAVAILABLE, "no randomness");
@@ -87,12 +87,12 @@ pub(super) async fn create(
     let entry = serve(&api, &id, &client, subscription, 1).await?;
     let location = HeaderValue::from_str(&entry.uri)
         .map_err(|_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "public-url is no header"))?;
-    let mut response = told(&entry, StatusCode::CREATED);
+    let mut response = entry_response(&entry, StatusCode::CREATED);
     response.headers_mut().insert(LOCATION, location);
     {
         let mut store = api.store.lock();
         // others may have come while the callback was tried
-        if ours(&store) >= most {
+        if ours(&store) >= max {
             return Err(full());
         }
         store.insert(id, entry);
@@ -104,20 +104,20 @@ pub(super) async fn create(
 /// `GET /subscriptions/{id}`.
 pub(super) async fn read(
     State(api): State<Arc<Api>>,
-    Extension(client): Who,
+    Extension(client): Caller,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     permitted(&client)?;
-    let found = api
-        .store
-        .with(&id, &client.id, |entry| told(entry, StatusCode::OK));
+    let found = api.store.with(&id, &client.id, |entry| {
+        entry_response(entry, StatusCode::OK)
+    });
     found.ok_or_else(Problem::not_found)
 }
 
 /// `PUT /subscriptions/{id}`.
 pub(super) async fn replace(
     State(api): State<Arc<Api>>,
-    Extension(client): Who,
+    Extension(client): Caller,
     Path(id): Path<String>,
     headers: HeaderMap,
     body: Result<Bytes, axum::extract::rejection::BytesRejection>,
@@ -133,7 +133,7 @@ pub(super) async fn replace(
         return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, text));
     }
     let entry = serve(&api, &id, &client, subscription, version + 1).await?;
-    let response = told(&entry, StatusCode::OK);
+    let response = entry_response(&entry, StatusCode::OK);
     let mut store = api.store.lock();
     let now = store.get(&id).filter(|now| now.owner == client.id);
     match now.map(|now| now.version) {
@@ -149,7 +149,7 @@ pub(super) async fn replace(
 /// `DELETE /subscriptions/{id}`.
 pub(super) async fn remove(
     State(api): State<Arc<Api>>,
-    Extension(client): Who,
+    Extension(client): Caller,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
@@ -218,8 +218,8 @@ fn parse(
 
 /// Chooses the delivery (MEC 009 clause 6.12a) and starts it.
 ///
-/// A callback that asks for a test gets it, and if that fails and a WebSocket was asked for too,
-/// that is chosen; without a test, a WebSocket that was asked for is.
+/// A callback whose subscription requests a test gets it, and if that fails and a WebSocket was requested
+/// too, that is chosen; without a test, a WebSocket that was requested is.
 async fn serve(
     api: &Arc<Api>,
     id: &str,
@@ -272,7 +272,7 @@ async fn serve(
     })
 }
 
-fn told(entry: &Entry, status: StatusCode) -> Response {
+fn entry_response(entry: &Entry, status: StatusCode) -> Response {
     let mut response = json_response(status, &entry.to_json());
     if let Ok(etag) = HeaderValue::from_str(&entry.etag()) {
         response.headers_mut().insert(ETAG, etag);

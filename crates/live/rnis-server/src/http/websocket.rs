@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedMutexGuard, mpsc};
 use tokio::time::interval;
 
-/// Longest message that a client may send: it has nothing to say.
+/// Longest message that a client may send: none is expected.
 const LONGEST: usize = 4 << 10;
 /// The notifications of a subscription, while one WebSocket has them.
 type Held = OwnedMutexGuard<mpsc::Receiver<Value>>;
@@ -57,7 +57,7 @@ async fn serve(api: Arc<Api>, mut queue: Held, mut socket: WebSocket) {
             },
             notification = queue.recv() => {
                 let Some(notification) = notification else {
-                    // the subscription is gone; the close frame may not reach anybody
+                    // the subscription is gone; the close frame may not arrive
                     let _ = socket.send(Message::Close(None)).await;
                     return;
                 };
@@ -66,7 +66,7 @@ async fn serve(api: Arc<Api>, mut queue: Held, mut socket: WebSocket) {
                     Err(_) => return api.count("lost", 1),
                 }
             }
-            said = socket.recv() => match said {
+            received = socket.recv() => match received {
                 Some(Ok(_)) => {}
                 Some(Err(_)) | None => return,
             },

@@ -49,7 +49,7 @@ impl Outlet {
         }
     }
 
-    /// Counts reports that nobody will get.
+    /// Counts reports that reach no reader.
     pub(crate) fn lost(&self, count: u64) {
         let labels = [("transport", self.transport)];
         self.hub

@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{UnixListener, UnixStream};
 
-/// Who may connect: the user and the group of the service, whatever its umask.
+/// Permission to connect: the user and the group of the service, whatever its umask.
 const MODE: u32 = 0o660;
-/// Most readers at once.
+/// Maximum number of concurrent readers.
 const READERS: usize = 64;
 
 /// A listening socket, whose file goes away with it.
@@ -24,7 +24,7 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    /// Listens at a path; folders above it are made. The file of a socket that nobody listens at any more is replaced.
+    /// Listens at a path; folders above it are made. The file of a socket at which no process listens any more is replaced.
     pub(crate) async fn bind(path: &Path) -> io::Result<Self> {
         let is_socket = std::fs::symlink_metadata(path).is_ok_and(|m| m.file_type().is_socket());
         if is_socket {
@@ -78,7 +78,7 @@ async fn reader(mut stream: UnixStream, hub: Arc<Hub>, readers: Arc<AtomicUsize>
     let (mut read, mut write) = stream.split();
     let mut nothing = [0_u8; 16];
     loop {
-        // a reader says nothing; what it says is thrown away, and its end is noticed
+        // a reader sends nothing; what it sends is discarded, and its end is detected
         let report = tokio::select! {
             report = outlet.next() => report,
             read = tokio::io::AsyncReadExt::read(&mut read, &mut nothing) => match read {

@@ -15,8 +15,8 @@ const QUIET: Duration = Duration::from_secs(10);
 /// What has come in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GateCounts {
-    /// Reports that were believed.
-    pub believed: u64,
+    /// Reports that were accepted.
+    pub accepted: u64,
     /// Messages that are no report.
     pub unreadable: u64,
     /// Reports with values that no base station can have.
@@ -25,21 +25,21 @@ pub struct GateCounts {
     pub out_of_order: u64,
     /// Reports of a source on this machine whose time is not that of this machine's clock.
     pub skewed: u64,
-    /// UEs in reports whose address nobody knows.
+    /// UEs in reports whose address is not known.
     pub unmapped_ues: u64,
 }
 
-/// Vets reports ([`rnis::vet`]), puts their time on our clock, counts what it refuses by its reason,
-/// and says so in the log now and then.
+/// Vets reports ([`rnis::vet`]), puts their time on our clock, counts what it rejects by its reason,
+/// and logs that at intervals.
 #[derive(Debug)]
 pub struct Gate {
     vetter: Vetter,
     counts: GateCounts,
-    told: BTreeMap<&'static str, Told>,
+    logged: BTreeMap<&'static str, Logged>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct Logged {
     at: Instant,
     since: u64,
 }
@@ -50,7 +50,7 @@ impl Gate {
         Self {
             vetter: Vetter::new(ues),
             counts: GateCounts::default(),
-            told: BTreeMap::new(),
+            logged: BTreeMap::new(),
         }
     }
 
@@ -60,7 +60,7 @@ impl Gate {
     }
 
     /// A message: a report in JSON or in the binary form, or anything else, which is counted. Gives
-    /// what is believed, and when it was made on our clock.
+    /// what is accepted, and when it was made on our clock.
     pub fn message(
         &mut self,
         now: Instant,
@@ -80,7 +80,7 @@ impl Gate {
                         "unreadable"
                     }
                 };
-                self.tell(now, kind, &error);
+                self.log(now, kind, &error);
                 None
             }
         }
@@ -106,21 +106,21 @@ impl Gate {
                         "absurd"
                     }
                 };
-                self.tell(now, kind, &refusal);
+                self.log(now, kind, &refusal);
                 return None;
             }
         };
-        self.counts.believed += 1;
+        self.counts.accepted += 1;
         self.counts.unmapped_ues += vetted.unknown.len() as u64;
         if let Some(missing) = vetted.unknown.first() {
-            self.tell(now, "unmapped", missing);
+            self.log(now, "unmapped", missing);
         }
         let report = vetted.report;
-        let said = report.ues.iter().map(|ue| ue.timestamp).max()?;
-        let placed = clock.place(now, said);
+        let stamp = report.ues.iter().map(|ue| ue.timestamp).max()?;
+        let placed = clock.place(now, stamp);
         if placed.is_skewed {
             self.counts.skewed += 1;
-            self.tell(
+            self.log(
                 now,
                 "skewed",
                 &"its time is not that of this machine's clock",
@@ -129,14 +129,14 @@ impl Gate {
         Some((report, placed.at))
     }
 
-    /// Says so in the log, unless it did lately.
-    fn tell(&mut self, now: Instant, kind: &'static str, what: &dyn Display) {
-        match self.told.get_mut(kind) {
-            Some(told) if now.saturating_since(told.at) < QUIET => told.since += 1,
-            told => {
-                let more = told.map_or(0, |told| told.since);
+    /// Logs it, unless that was done lately.
+    fn log(&mut self, now: Instant, kind: &'static str, what: &dyn Display) {
+        match self.logged.get_mut(kind) {
+            Some(last) if now.saturating_since(last.at) < QUIET => last.since += 1,
+            last => {
+                let more = last.map_or(0, |last| last.since);
                 tracing::warn!(kind, more, "radio reports: {what}");
-                self.told.insert(kind, Told { at: now, since: 0 });
+                self.logged.insert(kind, Logged { at: now, since: 0 });
             }
         }
     }

@@ -1,4 +1,4 @@
-//! For programs that read reports: where from, which of them to believe, and when they were made.
+//! For programs that read reports: where from, which of them to accept, and when they were made.
 
 mod clock;
 mod gate;

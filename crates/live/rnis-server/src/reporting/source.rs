@@ -1,4 +1,4 @@
-//! Where a program's reports come from, as its configuration says it.
+//! Where a program's reports come from, as its configuration names it.
 
 use crate::config::Address;
 use crate::{Follower, follow_address, follow_socket};
@@ -85,13 +85,13 @@ impl std::fmt::Display for ReportSource {
     }
 }
 
-/// Where reports are published unless said otherwise.
+/// Where reports are published unless configured otherwise.
 const TOPIC: &str = "brimful.radio";
 
 /// Reads `source`, `topic` and `users` of a table of a configuration.
 ///
 /// # Errors
-/// Says where, what was wrong, and what is allowed.
+/// Names the place, what was wrong, and what is allowed.
 pub fn read_source(table: &mut Section<'_, '_>) -> Result<ReportSource, ConfigError> {
     let source: ReportSource = table.needed_parsed("source", "\"unix:/run/brimful/radio.sock\"")?;
     let topic = table.text("topic")?;

@@ -14,7 +14,7 @@ use tokio::runtime::Builder;
 /// Between looks whether the follower has enough.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Whoever takes reports out of a broker.
+/// A consumer of reports from a broker.
 pub trait Follower: Send {
     /// The subscription stands, or no longer.
     fn up(&mut self, up: bool);
@@ -72,8 +72,8 @@ pub fn follow_address(
 }
 
 /// Brings the lines of a Unix stream socket to a follower until `is_done`. Only a process of one of
-/// these users may be at its other end: anybody else's connection is closed unread, and the log says
-/// so. Blocks.
+/// these users may be at its other end: any other user's connection is closed unread, with a
+/// warning. Blocks.
 ///
 /// # Errors
 /// A system that gives no runtime.
@@ -125,7 +125,7 @@ async fn done(is_done: impl Fn() -> bool) {
 }
 
 async fn keep_following(source: &From<'_>, follower: &mut impl Follower) {
-    let mut told = String::new();
+    let mut logged = String::new();
     let mut backoff = Backoff::new();
     loop {
         let mut counted = Counted {
@@ -134,18 +134,18 @@ async fn keep_following(source: &From<'_>, follower: &mut impl Follower) {
         };
         let ended = once(source, &mut counted).await;
         counted.up(false);
-        let says = match ended {
+        let outcome = match ended {
             Ok(()) => "closed the connection".to_owned(),
             Err(error) => error.to_string(),
         };
         if counted.has_received {
             backoff.reset();
-            told.clear();
+            logged.clear();
         }
-        // a source that is not there yet is told of once
-        if says != told {
-            tracing::warn!(%source, "radio reports: {says}");
-            told = says;
+        // a source that is not there yet is logged once
+        if outcome != logged {
+            tracing::warn!(%source, "radio reports: {outcome}");
+            logged = outcome;
         }
         if matches!(source, From::Socket(..)) {
             tokio::time::sleep(LOOK).await;

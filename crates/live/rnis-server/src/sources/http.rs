@@ -1,14 +1,14 @@
-//! Answers of an HTTP server, asked for again and again.
+//! Answers of an HTTP server, requested again and again.
 
 use super::Feed;
 use crate::Fault;
-use crate::client::{Ask, Client, Session};
+use crate::client::{Call, Client, Session};
 use hyper::{Method, Uri};
 use rnis::adapters::MAX_MESSAGE_BYTES;
 use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval};
 
-/// Asks once in each period, until an answer fails.
+/// Sends a request in each period, until an answer fails.
 pub(super) async fn poll(url: &str, period: units::Duration, feed: &mut Feed) -> Result<(), Fault> {
     let uri: Uri = url.parse()?;
     let mut session = Session::new(Client::anywhere(None, MAX_MESSAGE_BYTES)?);
@@ -18,7 +18,7 @@ pub(super) async fn poll(url: &str, period: units::Duration, feed: &mut Feed) ->
     loop {
         clock.tick().await;
         let answer = session
-            .ask(Ask {
+            .call(Call {
                 method: Method::GET,
                 uri: &uri,
                 token: None,

@@ -11,10 +11,10 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 
-/// Silence after which the kernel asks, and between its questions.
+/// Silence after which the kernel probes, and between its probes.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 
-/// Lines of a stream, of bounded length: a longer one is told and passed over.
+/// Lines of a stream, of bounded length: a longer one is reported and skipped.
 pub(crate) struct Lines<R> {
     stream: R,
     buffer: Vec<u8>,
@@ -88,14 +88,14 @@ pub(super) async fn read(address: &Address, listen: bool, feed: &mut Feed) -> Re
             let socket = Socket::bind(path).await?;
             loop {
                 let (stream, _) = socket.listener.accept().await?;
-                told(drain(stream, feed).await, feed);
+                log_end(drain(stream, feed).await, feed);
             }
         }
         (Address::Tcp(host), true) => {
             let listener = TcpListener::bind(host).await?;
             loop {
                 let (stream, _) = listener.accept().await?;
-                told(drain(alive(stream)?, feed).await, feed);
+                log_end(drain(alive(stream)?, feed).await, feed);
             }
         }
         _ => Err("lines come over unix or tcp".into()),
@@ -112,7 +112,9 @@ pub(super) async fn follow(
     let stream = UnixStream::connect(path).await?;
     let user = stream.peer_cred()?.uid();
     if !users.contains(&user) {
-        return Err(format!("user {user} is there, who is not trusted to report").into());
+        return Err(
+            format!("a process of user {user} is there, which is not trusted to report").into(),
+        );
     }
     inbox.up(true);
     let mut lines = Lines::new(stream, MAX_MESSAGE_BYTES);
@@ -126,8 +128,8 @@ pub(super) async fn follow(
     }
 }
 
-/// A connection whose other side has vanished ends: a silent bridge asks for nothing, so only the
-/// kernel's own questions find it out.
+/// A connection whose other side has vanished ends: a silent bridge requests nothing, so only the
+/// kernel's probes detect it.
 fn alive(stream: TcpStream) -> std::io::Result<TcpStream> {
     set_socket_keepalive(&stream, true)?;
     set_tcp_keepidle(&stream, KEEPALIVE)?;
@@ -136,7 +138,7 @@ fn alive(stream: TcpStream) -> std::io::Result<TcpStream> {
 }
 
 /// A bridge that breaks off is waited for again.
-fn told(outcome: Result<(), Fault>, feed: &Feed) {
+fn log_end(outcome: Result<(), Fault>, feed: &Feed) {
     if let Err(error) = outcome {
         tracing::warn!(source = feed.name, "{error}");
     }

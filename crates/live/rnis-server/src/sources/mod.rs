@@ -83,7 +83,7 @@ async fn once(source: &SourceConfig, feed: &mut Feed) -> Result<(), Fault> {
     }
 }
 
-/// Whoever takes a broker's messages.
+/// A consumer of a broker's messages.
 pub(crate) trait Inbox: Send {
     /// One message.
     fn message(&mut self, bytes: &[u8]);
@@ -121,7 +121,11 @@ impl Feed {
         if let Reader::Adapter(adapter) = &reader {
             let unknown = adapter.unavailable_fields().join("; ");
             let kind = adapter.name();
-            tracing::info!(source = source.name, kind, "cannot know: {unknown}");
+            tracing::info!(
+                source = source.name,
+                kind,
+                "not reported by this source: {unknown}"
+            );
         }
         Self {
             name: source.name.clone(),
@@ -147,7 +151,7 @@ impl Feed {
             Reader::Own => match decode(bytes) {
                 Ok(report) => self.report(report),
                 Err(error) => match RadioEvent::from_json(bytes) {
-                    Ok(event) => self.hub.tell(&self.name, vec![event]),
+                    Ok(event) => self.hub.send_events(&self.name, vec![event]),
                     Err(_) => self.hub.refuse(&self.name, "form", &error),
                 },
             },

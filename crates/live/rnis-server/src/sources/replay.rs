@@ -1,7 +1,7 @@
 //! A recording: lines of JSON radio reports, given out with the times between them.
 //!
 //! Reports get the time of now and keep their slots and their order; each cell's are as far apart
-//! as its slots say. When the recording is repeated, slots and numbers go on from where the last lap
+//! as its slots give them. When the recording is repeated, slots and numbers go on from where the last lap
 //! ended.
 
 use super::lines::Line;
@@ -81,7 +81,7 @@ impl Player {
             }
             let track = self.cells.entry(id).or_default();
             let report = track.shift(report);
-            // in the order of the file, whatever the cells' slots say of each other
+            // in the order of the file, whatever the cells' slots are
             self.due = self.due.max(track.due(&report, self.due, self.speed));
             sleep_until(self.due).await;
             played += 1;

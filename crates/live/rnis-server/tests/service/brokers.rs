@@ -1,6 +1,6 @@
-//! Real brokers: RabbitMQ and NATS, started by the test and stopped by their own number.
+//! Real brokers: RabbitMQ and NATS, started by the test and ended by their process ids.
 
-use crate::common::{NETWORK, World, until, usual, world};
+use crate::common::{NETWORK, World, until, until_some, usual, world};
 use crate::processes::{Nats, Rabbit};
 use crate::recording;
 use futures_util::StreamExt;
@@ -80,7 +80,10 @@ async fn up(world: &World, transport: &str, up: f64) {
 /// One broker for all of this: it takes long to start.
 #[tokio::test(flavor = "multi_thread")]
 async fn rabbitmq_carries_reports_and_is_found_again_after_its_death() {
-    let mut rabbit = Rabbit::new();
+    let test = "rabbitmq_carries_reports_and_is_found_again_after_its_death";
+    let Some(mut rabbit) = Rabbit::try_new(test) else {
+        return;
+    };
     rabbit.start().await;
     let url = rabbit.url();
     let publish = format!("[amqp]\nurl = \"{url}\"\nformat = \"binary\"\n");
@@ -112,12 +115,12 @@ async fn rabbitmq_carries_reports_and_is_found_again_after_its_death() {
         Some("application/vnd.brimful.radio-report")
     );
 
-    // what the lab's cell says arrives as it was said, in its order
-    let said = recorded(1_000);
-    for report in &said {
+    // the lab's reports arrive unchanged, in their order
+    let sent = recorded(1_000);
+    for report in &sent {
         world.cell.report(report).await;
     }
-    for report in &said {
+    for report in &sent {
         let delivery = reports.next().await.expect("a message").expect("no fault");
         assert_eq!(decode(&delivery.data).as_ref(), Ok(report));
     }
@@ -153,16 +156,17 @@ async fn rabbitmq_carries_reports_and_is_found_again_after_its_death() {
     world.cell.report(&usual(10_000)).await;
     until("a report through the broker", || from_topic(&second) == 1.0).await;
 
-    // the broker dies: reports are lost and counted, nobody waits
+    // the broker dies: reports are lost and counted, and the source does not wait
     rabbit.kill();
     let lost =
         |world: &World| world.counted("brimful_rnis_publish_lost_total", &[("transport", "amqp")]);
     let mut slot = 10_020;
-    while lost(&world) < 5.0 {
+    until_some("five lost reports", async || {
         world.cell.report(&usual(slot)).await;
         slot += 20;
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+        (lost(&world) >= 5.0).then_some(())
+    })
+    .await;
     up(&world, "amqp", 0.0).await;
 
     // and returns
@@ -186,7 +190,10 @@ async fn rabbitmq_carries_reports_and_is_found_again_after_its_death() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nats_carries_reports_and_is_found_again_after_its_death() {
-    let mut nats = Nats::new();
+    let test = "nats_carries_reports_and_is_found_again_after_its_death";
+    let Some(mut nats) = Nats::try_new(test) else {
+        return;
+    };
     nats.start().await;
     let url = nats.url();
     let mut world = world("", &format!("[nats]\nurl = \"{url}\"\n{NETWORK}")).await;
@@ -196,10 +203,16 @@ async fn nats_carries_reports_and_is_found_again_after_its_death() {
         .subscribe("brimful.radio.cell.*")
         .await
         .expect("subscribed");
-    client.flush().await.expect("the server knows");
+    client
+        .flush()
+        .await
+        .expect("the server has the subscription");
     // it reads the first one's subject and publishes what it reads in the other form
     let mut binary = client.subscribe("again.cell.1").await.expect("subscribed");
-    client.flush().await.expect("the server knows");
+    client
+        .flush()
+        .await
+        .expect("the server has the subscription");
     let chain = format!(
         "[[source]]\nname = \"topic\"\nkind = \"reports\"\nurl = \"{url}\"\n\
          [nats]\nurl = \"{url}\"\nsubject = \"again\"\nformat = \"binary\"\n"
@@ -221,12 +234,12 @@ async fn nats_carries_reports_and_is_found_again_after_its_death() {
     let message = binary.next().await.expect("a message");
     assert_eq!(message.payload[0], BINARY_VERSION, "the binary form");
 
-    // what the lab's cell says arrives as it was said, in its order, in both forms
-    let said = recorded(1_000);
-    for report in &said {
+    // the lab's reports arrive unchanged, in their order, in both forms
+    let sent = recorded(1_000);
+    for report in &sent {
         world.cell.report(report).await;
     }
-    for report in &said {
+    for report in &sent {
         let message = messages.next().await.expect("a message");
         assert_eq!(message.payload[0], b'{', "JSON");
         assert_eq!(decode(&message.payload).as_ref(), Ok(report));
@@ -243,23 +256,20 @@ async fn nats_carries_reports_and_is_found_again_after_its_death() {
     let lost =
         |world: &World| world.counted("brimful_rnis_publish_lost_total", &[("transport", "nats")]);
     let mut slot = 10_000;
-    while lost(&world) < 5.0 {
+    until_some("five lost reports", async || {
         world.cell.report(&usual(slot)).await;
         slot += 20;
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+        (lost(&world) >= 5.0).then_some(())
+    })
+    .await;
     nats.start().await;
     up(&world, "nats", 1.0).await;
     // the source's subscription is made again too, some time after the server's return
-    let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(60);
     let before = from_topic(&second);
-    while from_topic(&second) == before {
-        assert!(
-            tokio::time::Instant::now() < deadline,
-            "no report through the server again"
-        );
+    until_some("a report through the server again", async || {
         world.cell.report(&usual(slot)).await;
         slot += 20;
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
+        (from_topic(&second) > before).then_some(())
+    })
+    .await;
 }

@@ -1,4 +1,4 @@
-//! A service of its own for each test, a client for it, and sources that the test speaks for.
+//! A service of its own for each test, a client for it, and sources that the test plays.
 
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
@@ -13,6 +13,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
+use testing::HANG_LIMIT;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::time::{Instant, sleep};
@@ -22,19 +23,38 @@ use units::{Bytes as Amount, Cqi, Hertz, Mcs, Prb, Slot};
 /// SHA-256 of `secret`.
 pub const SECRET_HASH: &str = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
 
-/// How long anything is waited for.
-const TIMEOUT: Duration = Duration::from_secs(60);
+/// Time between two looks at a condition.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Waits until it is so.
-pub async fn until(what: &str, mut so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + TIMEOUT;
-    while !so() {
-        assert!(Instant::now() < deadline, "waited in vain: {what}");
-        sleep(Duration::from_millis(5)).await;
+/// Waits until a condition holds, as `testing::wait_until`.
+pub async fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    until_some(what, async || condition().then_some(())).await;
+}
+
+/// Polls until there is a value, as `testing::wait_for`.
+pub async fn until_some<T>(what: &str, mut poll: impl AsyncFnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(value) = poll().await {
+            return value;
+        }
+        assert!(
+            start.elapsed() < HANG_LIMIT,
+            "{what}: not within {HANG_LIMIT:?}"
+        );
+        sleep(POLL_INTERVAL).await;
     }
 }
 
-/// A source that the test speaks for: a lab's cell on a Unix socket.
+/// Connects to a port of this machine that is about to listen.
+pub async fn connect(address: SocketAddr) -> TcpStream {
+    until_some(&format!("a listener at {address}"), async || {
+        TcpStream::connect(address).await.ok()
+    })
+    .await
+}
+
+/// A source that the test plays: a lab's cell on a Unix socket.
 pub struct Cell {
     listener: UnixListener,
     stream: Option<UnixStream>,
@@ -69,13 +89,13 @@ pub struct World {
     pub cell: Cell,
 }
 
-/// The REST interface of most tests, without TLS.
+/// The REST interface of nearly all tests, without TLS.
 pub fn rest() -> String {
     format!(
         "[http]\nlisten = \"127.0.0.1:0\"\nrate = 100000\ncallback-networks = [\"127.0.0.0/8\"]\n\
          expiry-notice = \"2 s\"\n\
          [[client]]\nid = \"all\"\nsecret-sha256 = \"{SECRET_HASH}\"\n\
-         [[client]]\nid = \"asks\"\nsecret-sha256 = \"{SECRET_HASH}\"\nscope = [\"query\"]\n\
+         [[client]]\nid = \"reader\"\nsecret-sha256 = \"{SECRET_HASH}\"\nscope = [\"query\"]\n\
          [[client]]\nid = \"other\"\nsecret-sha256 = \"{SECRET_HASH}\"\nscope = [\"subscribe\"]\n"
     )
 }
@@ -95,7 +115,7 @@ pub fn secure_rest(folder: &Path) -> (String, CertificateDer<'static>) {
     (tables, made.cert.der().clone())
 }
 
-/// UEs and networks of most tests.
+/// UEs and networks of nearly all tests.
 pub const NETWORK: &str = r#"
 [network]
 plmns = ["20895", "00101"]

@@ -1,18 +1,16 @@
 //! Senseless input of every kind, and what is counted of it.
 
-use crate::common::{NETWORK, report, rest, secure_rest, until, usual, world};
-use std::time::Duration;
+use crate::common::{NETWORK, connect, report, rest, secure_rest, until, usual, world};
+use crate::processes::free_port;
+use testing::HANG_LIMIT;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use units::Streams;
 
-/// How long the end of a connection is waited for.
-const TIMEOUT: Duration = Duration::from_secs(90);
-
 #[tokio::test(flavor = "multi_thread")]
 async fn random_bytes_to_every_port_change_nothing() {
-    // a port that is free now, for the source that listens
-    let bridge = std::net::SocketAddr::from(([127, 0, 0, 1], testing::free_port()));
+    // for the source that listens
+    let bridge = std::net::SocketAddr::from(([127, 0, 0, 1], free_port()));
     let tables = format!(
         "[[source]]\nname = \"bridge\"\nkind = \"flexric\"\nurl = \"tcp:{bridge}\"\nlisten = true\n\
          [[cell]]\nid = 1\nprb = 106\n[unix]\npath = \"{{folder}}/radio.sock\"\n\
@@ -27,9 +25,7 @@ async fn random_bytes_to_every_port_change_nothing() {
         world.service.http_address().expect("an interface"),
         world.service.metrics_address().expect("metrics"),
     ];
-    while TcpStream::connect(bridge).await.is_err() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    connect(bridge).await;
     ports.push(bridge);
     let mut random = Streams::new(7).stream("bytes");
     for round in 0..60_u64 {
@@ -50,12 +46,12 @@ async fn random_bytes_to_every_port_change_nothing() {
             let _ = stream.write_all(&bytes).await;
             let _ = stream.write_all(b"\n").await;
             let _ = stream.shutdown().await;
-            let mut said = Vec::new();
-            let _ = stream.read_to_end(&mut said).await;
-            let said = String::from_utf8_lossy(&said).into_owned();
+            let mut answer = Vec::new();
+            let _ = stream.read_to_end(&mut answer).await;
+            let answer = String::from_utf8_lossy(&answer).into_owned();
             assert!(
-                !said.contains("10.45") && !said.contains("200 OK"),
-                "{said}"
+                !answer.contains("10.45") && !answer.contains("200 OK"),
+                "{answer}"
             );
         }
         let mut socket = tokio::net::UnixStream::connect(world.path("radio.sock"))
@@ -125,7 +121,7 @@ async fn reports_that_stop_repeat_jump_or_cannot_be_are_counted() {
 
     // the source goes, and is found again
     world.cell.hang_up();
-    until("the end is noticed", || {
+    until("the end is detected", || {
         world.counted("brimful_rnis_source_up", &[source]) == 0.0
     })
     .await;
@@ -138,7 +134,7 @@ async fn reports_that_stop_repeat_jump_or_cannot_be_are_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn connections_that_say_nothing_do_not_keep_others_out() {
+async fn idle_connections_do_not_keep_others_out_and_are_closed() {
     let limited = rest().replace("[http]", "[http]\nmax-connections = 40");
     let world = world("", &limited).await;
     let address = world.service.http_address().expect("an interface");
@@ -150,28 +146,25 @@ async fn connections_that_say_nothing_do_not_keep_others_out() {
     }
     let client = world.client("all").await;
     assert_eq!(client.get("/rni/v2/subscriptions").await.status, 200);
-    // one that says nothing at all, and one that says nothing more
+    // one that sends nothing at all, and one that sends nothing more
     let mut silent = TcpStream::connect(address).await.expect("listening");
     let mut served = TcpStream::connect(address).await.expect("listening");
-    let ask = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
-    served.write_all(ask).await.expect("written");
+    let request = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
+    served.write_all(request).await.expect("written");
     // a body that never comes, without any token
     let mut slow = TcpStream::connect(address).await.expect("listening");
     let head = "POST /oauth2/token HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\
                 content-type: application/x-www-form-urlencoded\r\n\r\ngrant";
     slow.write_all(head.as_bytes()).await.expect("written");
-    let mut said = [0; 12];
-    slow.read_exact(&mut said).await.expect("an answer");
-    assert_eq!(&said, b"HTTP/1.1 408");
+    let mut answer = [0; 12];
+    slow.read_exact(&mut answer).await.expect("an answer");
+    assert_eq!(&answer, b"HTTP/1.1 408");
     // and they are closed in the end, not by us
     for stream in [&mut idle[0], &mut silent, &mut served] {
-        let mut said = Vec::new();
-        let read = stream.read_to_end(&mut said);
-        let ended = tokio::time::timeout(TIMEOUT, read).await;
-        assert!(
-            ended.is_ok(),
-            "a connection that says nothing is kept for ever"
-        );
+        let mut answer = Vec::new();
+        let read = stream.read_to_end(&mut answer);
+        let ended = tokio::time::timeout(HANG_LIMIT, read).await;
+        assert!(ended.is_ok(), "an idle connection is kept for ever");
     }
 }
 
@@ -182,13 +175,13 @@ async fn a_client_that_does_not_read_its_answers_is_dropped() {
     let address = world.service.http_address().expect("an interface");
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.set_recv_buffer_size(4096).expect("a small window");
-    let mut deaf = socket.connect(address).await.expect("listening");
-    let asks = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n".repeat(1_000);
-    // answers pile up until the service waits for them to be read, and reads no more itself
-    let full = async { while deaf.write_all(&asks).await.is_ok() {} };
-    let waits = tokio::time::timeout(Duration::from_secs(5), full).await;
-    assert!(waits.is_err(), "it still reads");
-    // nobody else gets in until it is dropped
-    let next = tokio::time::timeout(TIMEOUT, world.client("all")).await;
+    let mut stuck = socket.connect(address).await.expect("listening");
+    let requests = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n".repeat(1_000);
+    // answers pile up until the service waits for them to be read, reads no more itself, and gives up
+    let dropped = async { while stuck.write_all(&requests).await.is_ok() {} };
+    let dropped = tokio::time::timeout(HANG_LIMIT, dropped).await;
+    assert!(dropped.is_ok(), "it is kept for ever");
+    // the next client gets its place
+    let next = tokio::time::timeout(HANG_LIMIT, world.client("all")).await;
     assert!(next.is_ok(), "it keeps others out for ever");
 }

@@ -1,67 +1,115 @@
-//! Brokers as Debian packages them, each on a port and in a folder of its own.
+//! Brokers as Debian packages them, each on ports and in a folder of its own.
 
 use rustix::process::{Pid, Signal, kill_process_group};
+use std::fs::File;
+use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
-use testing::free_port;
+use testing::{Missing, skip};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep};
 
-const TIMEOUT: Duration = Duration::from_secs(120);
+/// After this the start of a broker is a hang: a virtual machine of Erlang's and a database take long
+/// on a busy machine.
+const START_LIMIT: Duration = Duration::from_secs(300);
+/// Between attempts to connect.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// Ports below those that the kernel gives to sockets without one (32768 and above).
+const FIRST_PORT: u16 = 20_000;
+/// Ports of one process: processes whose ids are near each other have different ones.
+const PORTS: u16 = 16;
+/// Processes until the ports begin anew.
+const PROCESSES: u32 = 750;
+
+/// A port that is free, and that neither another test nor a client's socket takes before it is used.
+pub fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let process = u16::try_from(std::process::id() % PROCESSES).expect("few");
+    let ports = (0..PORTS).map(|_| {
+        let next = NEXT.fetch_add(1, Ordering::Relaxed) % PORTS;
+        FIRST_PORT + process * PORTS + next
+    });
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    ports.into_iter().find(is_free).expect("a free port")
+}
 
 /// A process with all that it starts, in a process group that ends with it.
-struct Group(Child);
+struct Group {
+    child: Child,
+    log: PathBuf,
+}
 
 impl Group {
-    fn start(command: &mut Command) -> Self {
-        let program = command.get_program().to_owned();
-        assert!(
-            Path::new(&program).exists(),
-            "{} is missing: scripts/setup installs it",
-            program.display()
-        );
+    /// Starts a command that writes to a log of this name.
+    fn start(command: &mut Command, folder: &Path, name: &str) -> Self {
+        let log = folder.join(name);
+        let file = File::create(&log).expect("a log");
         let child = command
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stdout(file.try_clone().expect("a log"))
+            .stderr(file)
             .process_group(0)
             .spawn();
-        Self(child.expect("it starts"))
+        Self {
+            child: child.expect("it starts"),
+            log,
+        }
+    }
+
+    /// Waits until it listens at a port of this machine.
+    async fn listens(&mut self, port: u16) {
+        let start = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).await.is_err() {
+            let ended = self.child.try_wait().expect("a child");
+            let is_late = start.elapsed() > START_LIMIT;
+            if ended.is_some() || is_late {
+                let log = std::fs::read_to_string(&self.log).unwrap_or_default();
+                panic!("{} does not listen: {ended:?}\n{log}", self.log.display());
+            }
+            sleep(POLL_INTERVAL).await;
+        }
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        let pid = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         // it may be dead already
         let _ = pid.map(|pid| kill_process_group(pid, Signal::KILL));
-        let _ = self.0.wait();
+        let _ = self.child.wait();
     }
 }
 
-async fn answers(port: u16) {
-    let deadline = Instant::now() + TIMEOUT;
-    while TcpStream::connect(("127.0.0.1", port)).await.is_err() {
-        assert!(Instant::now() < deadline, "nothing answers at port {port}");
-        sleep(Duration::from_millis(50)).await;
+/// Whether programs are there; if not, the test is skipped.
+fn are_there(test: &str, name: &str, paths: &[&str]) -> bool {
+    let are_there = paths.iter().all(|path| Path::new(path).exists());
+    if !are_there {
+        skip(test, Missing::Program(name));
     }
+    are_there
 }
+
+const NATS: &str = "/usr/sbin/nats-server";
 
 /// `nats-server`.
 pub struct Nats {
+    folder: TempDir,
     port: u16,
     running: Option<Group>,
 }
 
 impl Nats {
-    pub fn new() -> Self {
-        Self {
+    /// None, and the skip is recorded, where there is no such program.
+    pub fn try_new(test: &str) -> Option<Self> {
+        are_there(test, "nats-server", &[NATS]).then(|| Self {
+            folder: tempfile::tempdir().expect("a folder"),
             port: free_port(),
             running: None,
-        }
+        })
     }
 
     pub fn url(&self) -> String {
@@ -69,16 +117,20 @@ impl Nats {
     }
 
     pub async fn start(&mut self) {
-        let mut command = Command::new("/usr/sbin/nats-server");
+        let mut command = Command::new(NATS);
         command.args(["--addr", "127.0.0.1", "--port", &self.port.to_string()]);
-        self.running = Some(Group::start(&mut command));
-        answers(self.port).await;
+        let mut group = Group::start(&mut command, self.folder.path(), "nats.log");
+        group.listens(self.port).await;
+        self.running = Some(group);
     }
 
     pub fn kill(&mut self) {
         self.running = None;
     }
 }
+
+const RABBIT: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
+const MAPPER: &str = "/usr/bin/epmd";
 
 /// `rabbitmq-server` with an Erlang port mapper of its own.
 pub struct Rabbit {
@@ -90,30 +142,33 @@ pub struct Rabbit {
 }
 
 impl Rabbit {
-    pub fn new() -> Self {
-        Self {
+    /// None, and the skip is recorded, where there is no such program.
+    pub fn try_new(test: &str) -> Option<Self> {
+        are_there(test, "rabbitmq-server", &[RABBIT, MAPPER]).then(|| Self {
             folder: tempfile::tempdir().expect("a folder"),
             port: free_port(),
             distribution: free_port(),
             mapper: free_port(),
             running: Vec::new(),
-        }
+        })
     }
 
     pub fn url(&self) -> String {
         format!("amqp://guest:guest@127.0.0.1:{}/%2f", self.port)
     }
 
+    /// Starts it, and waits until it listens: that is the last thing it does at its start.
     pub async fn start(&mut self) {
         let folder = self.folder.path();
         let mapper = self.mapper.to_string();
-        let mut epmd = Command::new("/usr/bin/epmd");
+        let mut epmd = Command::new(MAPPER);
         epmd.args(["-address", "127.0.0.1", "-port", &mapper]);
-        self.running.push(Group::start(&mut epmd));
-        answers(self.mapper).await;
+        let mut epmd = Group::start(&mut epmd, folder, "epmd.log");
+        epmd.listens(self.mapper).await;
+        self.running.push(epmd);
         // no plugins: what they listen at would not be ours
         std::fs::write(folder.join("plugins"), "[].").expect("written");
-        let mut command = Command::new("/usr/lib/rabbitmq/bin/rabbitmq-server");
+        let mut command = Command::new(RABBIT);
         command
             .env("HOME", folder)
             .env("ERL_EPMD_PORT", &mapper)
@@ -125,18 +180,24 @@ impl Rabbit {
             .env("RABBITMQ_NODE_IP_ADDRESS", "127.0.0.1")
             .env("RABBITMQ_NODE_PORT", self.port.to_string())
             .env("RABBITMQ_DIST_PORT", self.distribution.to_string())
+            .env(
+                "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS",
+                "-kernel inet_dist_use_interface {127,0,0,1}",
+            )
             .env("RABBITMQ_MNESIA_BASE", folder.join("data"))
             .env("RABBITMQ_LOG_BASE", folder.join("log"))
             .env("RABBITMQ_CONFIG_FILE", folder.join("none"))
             .env("RABBITMQ_CONF_ENV_FILE", folder.join("none.conf"))
             .env("RABBITMQ_PID_FILE", folder.join("pid"))
             .env("RABBITMQ_ENABLED_PLUGINS_FILE", folder.join("plugins"));
-        self.running.push(Group::start(&mut command));
-        answers(self.port).await;
+        let mut server = Group::start(&mut command, folder, "rabbitmq.log");
+        server.listens(self.port).await;
+        self.running.push(server);
     }
 
-    /// At once, without a farewell.
+    /// At once, without a shutdown.
     pub fn kill(&mut self) {
-        self.running.clear();
+        // the server before its port mapper
+        while self.running.pop().is_some() {}
     }
 }

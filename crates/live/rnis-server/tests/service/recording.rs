@@ -39,7 +39,7 @@ impl Channel for Wave {
     }
 }
 
-/// As many reports as asked for, one each 10 ms, of two UEs with traffic that comes and goes.
+/// So many reports, one each 10 ms, of two UEs with traffic that comes and goes.
 pub fn reports(count: u64) -> Vec<RadioReport> {
     let config = CellConfig::nr(1, Prb::new(51));
     let bearer = BearerConfig::am(config.rat, Capacity::Bytes(Bytes::new(1_000_000)));

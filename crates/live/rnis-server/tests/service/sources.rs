@@ -1,6 +1,6 @@
 //! Sources over their real transports: WebSocket, HTTP, lines over TCP, recordings.
 
-use crate::common::{NETWORK, rest, until, usual, world};
+use crate::common::{NETWORK, rest, until, until_some, usual, world};
 use crate::inbox::Inbox;
 use axum::response::IntoResponse;
 use futures_util::{SinkExt, StreamExt};
@@ -51,9 +51,9 @@ async fn srsran_over_websocket_and_again_after_it_broke() {
         let mut socket = tokio_tungstenite::accept_async(stream)
             .await
             .expect("a WebSocket");
-        let asked = socket.next().await.expect("a command").expect("no fault");
+        let command = socket.next().await.expect("a command").expect("no fault");
         assert_eq!(
-            asked.into_text().expect("text").as_str(),
+            command.into_text().expect("text").as_str(),
             r#"{"cmd":"metrics_subscribe"}"#
         );
         for line in SRSRAN.lines() {
@@ -137,12 +137,10 @@ async fn bridges_send_lines_whether_they_connect_or_are_connected_to() {
     }
     // each bridge that comes is read
     for _ in 0..2 {
-        let mut bridge = loop {
-            match UnixStream::connect(world.path("kpm.sock")).await {
-                Ok(stream) => break stream,
-                Err(_) => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
-            }
-        };
+        let mut bridge = until_some("a listener for bridges", async || {
+            UnixStream::connect(world.path("kpm.sock")).await.ok()
+        })
+        .await;
         let first = KPM
             .lines()
             .next()
@@ -200,7 +198,7 @@ async fn a_recording_is_played_with_its_times_and_goes_on_when_repeated() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_configuration_changes_mappings_and_tells_modified_bearers() {
+async fn another_configuration_changes_mappings_and_notifies_of_modified_bearers() {
     let mut world = world("max-age = \"60 s\"", &format!("{NETWORK}{}", rest())).await;
     world.cell.report(&usual(20)).await;
     world.accepted(1).await;

@@ -1,6 +1,8 @@
 //! Subscriptions: their life, and what they deliver.
 
-use crate::common::{Answer, JSON, NETWORK, Rest, World, report, rest, until, usual, world};
+use crate::common::{
+    Answer, JSON, NETWORK, Rest, World, report, rest, until, until_some, usual, world,
+};
 use crate::inbox::Inbox;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
@@ -116,7 +118,7 @@ async fn every_kind_is_created_in_both_forms_and_listed() {
         assert_eq!(
             wrapped.json()[&kind]["subscriptionType"],
             kind,
-            "answers in the form asked"
+            "answers in the form of the request"
         );
         let read = client.get(&path_of(&wrapped)).await.json();
         assert_eq!(read, wrapped.json());
@@ -152,7 +154,7 @@ async fn every_kind_is_created_in_both_forms_and_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_subscription_is_told_why() {
+async fn what_is_no_subscription_is_answered_with_the_reason() {
     let world = open("").await;
     let client = world.client("all").await;
     let good = all_kinds("http://127.0.0.1:9/").swap_remove(0);
@@ -228,16 +230,16 @@ async fn what_is_no_subscription_is_told_why() {
         ),
     ];
     for (body, status, expected) in cases {
-        let said = client.post(SUBSCRIPTIONS, &body).await.problem(status);
-        assert!(said.contains(expected), "{body}: {said}");
+        let detail = client.post(SUBSCRIPTIONS, &body).await.problem(status);
+        assert!(detail.contains(expected), "{body}: {detail}");
     }
     let mut nowhere = good.clone();
     nowhere
         .as_object_mut()
         .expect("an object")
         .remove("callbackReference");
-    let said = client.post(SUBSCRIPTIONS, &nowhere).await.problem(422);
-    assert!(said.contains("nowhere to notify"), "{said}");
+    let detail = client.post(SUBSCRIPTIONS, &nowhere).await.problem(422);
+    assert!(detail.contains("nowhere to notify"), "{detail}");
     let half = client
         .send("POST", SUBSCRIPTIONS, &[JSON], b"{\"subscriptionType\":")
         .await;
@@ -273,11 +275,11 @@ async fn a_replaced_subscription_has_another_etag_and_old_ones_do_not_match() {
     assert_eq!(put("*").await.status, 200);
     let mut other = all_kinds("http://127.0.0.1:9/").swap_remove(1);
     other["callbackReference"] = json!("http://127.0.0.1:9/");
-    let said = client
+    let detail = client
         .send("PUT", &path, &[JSON], other.to_string().as_bytes())
         .await
         .problem(422);
-    assert!(said.contains("cannot change"), "{said}");
+    assert!(detail.contains("cannot change"), "{detail}");
     client
         .send("PUT", &format!("{SUBSCRIPTIONS}/none"), &[JSON], b"{}")
         .await
@@ -320,8 +322,6 @@ async fn callbacks_get_every_kind_of_notification() {
         world.cell.send(event.as_bytes()).await;
     }
     world.accepted(2).await;
-    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    world.cell.report(&report(2, 40, &[])).await;
     let names = [
         "CellChange",
         "RabEst",
@@ -340,8 +340,12 @@ async fn callbacks_get_every_kind_of_notification() {
             .into_iter()
             .find(|r| r.body["notificationType"] == name.as_str())
     };
-    until("all kinds", || {
-        names.iter().all(|name| first(name).is_some())
+    // the UE has left once reports without it have come for the time of `release-after`
+    let mut slot = 20;
+    until_some("all kinds", async || {
+        slot += 20;
+        world.cell.report(&report(2, slot, &[])).await;
+        names.iter().all(|name| first(name).is_some()).then_some(())
     })
     .await;
 
@@ -401,7 +405,7 @@ async fn a_websocket_gets_them_and_only_one() {
     let path = path_of(&created);
     assert!(
         created.json().get("callbackReference").is_none(),
-        "only what was chosen is told"
+        "only what was chosen is shown"
     );
     let mut first = socket(&client, &created).await;
     let held = format!("{path}/websocket");
@@ -434,7 +438,7 @@ async fn a_test_notification_decides_on_the_delivery() {
     let client = world.client("all").await;
     let good = Inbox::open().await;
     let bad = Inbox::answering(|_| StatusCode::NOT_FOUND.into_response()).await;
-    let ask = async |callback: String, websocket: bool| {
+    let subscribe = async |callback: String, websocket: bool| {
         let body = json!({
             "subscriptionType": "MeasTaSubscription",
             "filterCriteriaAssoc": {},
@@ -444,7 +448,7 @@ async fn a_test_notification_decides_on_the_delivery() {
         });
         client.post(SUBSCRIPTIONS, &body).await
     };
-    let chosen = ask(good.uri("/"), true).await;
+    let chosen = subscribe(good.uri("/"), true).await;
     assert_eq!(chosen.json()["callbackReference"], good.uri("/"));
     assert!(chosen.json().get("websockNotifConfig").is_none());
     let test = &good.received()[0].body;
@@ -454,32 +458,39 @@ async fn a_test_notification_decides_on_the_delivery() {
         chosen.header("location")
     );
 
-    let fallback = ask(bad.uri("/"), true).await.json();
+    let fallback = subscribe(bad.uri("/"), true).await.json();
     assert!(fallback["websockNotifConfig"]["websocketUri"].is_string());
     assert!(fallback.get("callbackReference").is_none());
-    let said = ask(bad.uri("/"), false).await.problem(422);
-    assert!(said.contains("404"), "{said}");
+    let detail = subscribe(bad.uri("/"), false).await.problem(422);
+    assert!(detail.contains("404"), "{detail}");
     // a callback to where none is permitted is refused before anything is sent
-    let said = ask("http://[::1]:1/".into(), false).await.problem(422);
-    assert!(said.contains("not in a permitted network"), "{said}");
+    let detail = subscribe("http://[::1]:1/".into(), false)
+        .await
+        .problem(422);
+    assert!(detail.contains("not in a permitted network"), "{detail}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_subscription_tells_its_end_and_ends() {
+async fn a_subscription_is_notified_of_its_end_and_ends() {
     let world = open("").await;
     let client = world.client("all").await;
     let inbox = Inbox::open().await;
-    let now = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .expect("after 1970");
-    let deadline = json!({ "seconds": now.as_secs() + 3, "nanoSeconds": 0 });
-    let body = json!({
-        "subscriptionType": "CaReconfSubscription",
-        "filterCriteriaAssoc": {},
-        "callbackReference": inbox.uri("/"),
-        "expiryDeadline": deadline,
-    });
-    let created = client.post(SUBSCRIPTIONS, &body).await;
+    // a deadline that is past when the request arrives is rejected: then a later one
+    let (created, deadline) = until_some("a subscription", async || {
+        let now = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .expect("after 1970");
+        let deadline = json!({ "seconds": now.as_secs() + 3, "nanoSeconds": 0 });
+        let body = json!({
+            "subscriptionType": "CaReconfSubscription",
+            "filterCriteriaAssoc": {},
+            "callbackReference": inbox.uri("/"),
+            "expiryDeadline": deadline,
+        });
+        let created = client.post(SUBSCRIPTIONS, &body).await;
+        (created.status != 422).then_some((created, deadline))
+    })
+    .await;
     let path = path_of(&created);
     until("the notice", || !inbox.received().is_empty()).await;
     let notice = &inbox.received()[0].body;
@@ -498,7 +509,7 @@ async fn a_subscription_tells_its_end_and_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn subscriptions_of_one_client_are_limited_and_a_dead_callback_delays_nobody() {
+async fn subscriptions_of_one_client_are_limited_and_a_dead_callback_delays_no_other() {
     let limited = rest().replace("[http]", "[http]\nmax-subscriptions = 2");
     let mut world = world("max-age = \"60 s\"", &format!("{NETWORK}{limited}")).await;
     let client = world.client("all").await;

@@ -67,13 +67,13 @@ async fn the_cells_reports_pass_unchanged_and_in_order() {
         world.counted("brimful_rnis_readers", &[]) == 1.0
     })
     .await;
-    let said = recording::reports(300);
-    assert!(said.iter().any(|report| report.ues[0].harq_retx > 0));
+    let sent = recording::reports(300);
+    assert!(sent.iter().any(|report| report.ues[0].harq_retx > 0));
     let mut lines = BufReader::new(stream).lines();
-    for report in &said {
+    for report in &sent {
         world.cell.report(report).await;
     }
-    for report in &said {
+    for report in &sent {
         let line = lines
             .next_line()
             .await
@@ -84,7 +84,7 @@ async fn the_cells_reports_pass_unchanged_and_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reader_that_does_not_read_loses_reports_and_delays_nobody() {
+async fn a_reader_that_does_not_read_loses_reports_and_delays_no_other() {
     let mut world = world("", &format!("{SOCKET}{NETWORK}")).await;
     let idle = UnixStream::connect(world.path("run/radio.sock"))
         .await
@@ -137,8 +137,8 @@ async fn the_file_of_a_dead_service_is_replaced_and_that_of_a_living_one_is_not(
         format!("[[source]]\nname = \"x\"\nkind = \"reports\"\nurl = \"unix:/nowhere\"\n{tables}");
     let config = rnis_server::Config::parse("second", &text).expect("good");
     let second = rnis_server::Service::start(config).await;
-    let said = second.err().expect("the path is taken").to_string();
-    assert!(said.contains("another process listens there"), "{said}");
+    let error = second.err().expect("the path is taken").to_string();
+    assert!(error.contains("another process listens there"), "{error}");
     assert!(
         UnixStream::connect(&path).await.is_ok(),
         "the first one's is still there"

@@ -45,7 +45,7 @@ pub struct InterfaceAddress {
     pub length: u8,
 }
 
-/// Why a text is no address of a device.
+/// The reason why a text is no address of a device.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected an address with the length of its network, for example \"10.99.0.2/24\"")]
 pub struct ParseInterfaceAddressError;
@@ -56,8 +56,8 @@ impl FromStr for InterfaceAddress {
         let (address, length) = text.split_once('/').ok_or(ParseInterfaceAddressError)?;
         let address: IpAddr = address.parse().map_err(|_| ParseInterfaceAddressError)?;
         let length: u8 = length.parse().map_err(|_| ParseInterfaceAddressError)?;
-        let most = if address.is_ipv4() { 32 } else { 128 };
-        if length > most {
+        let max = if address.is_ipv4() { 32 } else { 128 };
+        if length > max {
             return Err(ParseInterfaceAddressError);
         }
         Ok(Self { address, length })
@@ -75,7 +75,7 @@ impl fmt::Display for InterfaceAddress {
 pub struct TunConfig {
     /// Its name.
     pub name: String,
-    /// Its addresses; without any, somebody else sets it up.
+    /// Its addresses; without any, another program sets it up.
     pub addresses: Vec<InterfaceAddress>,
     /// Its MTU in bytes; none: what the paths take.
     pub mtu: Option<usize>,
@@ -111,9 +111,9 @@ impl Carrier {
 pub struct PathConfig {
     /// What it is called in the log, in metrics and in commands.
     pub name: String,
-    /// Through which interface; none: as routes say.
+    /// Through which interface; none: as the routes select.
     pub interface: Option<String>,
-    /// From which address; none: as routes say.
+    /// From which address; none: as the routes select.
     pub local: Option<IpAddr>,
     /// The server.
     pub remote: SocketAddr,
@@ -125,21 +125,21 @@ pub struct PathConfig {
     pub controller: String,
 }
 
-/// A client as the server knows it.
+/// A client as the server has it configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientConfig {
     /// What it is called in the log, in metrics and in commands.
     pub name: String,
-    /// The key that both know.
+    /// The key that both have.
     pub key_file: PathBuf,
     /// Which addresses packets from it may have, and packets to which go to it.
     pub addresses: Vec<Network>,
 }
 
-/// What a server has of its own.
+/// What only a server has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerConfig {
-    /// Where it hears, UDP and TCP.
+    /// Where it listens, UDP and TCP.
     pub listen: Vec<SocketAddr>,
     /// Its clients.
     pub clients: Vec<ClientConfig>,
@@ -163,7 +163,7 @@ impl Default for ServerConfig {
     }
 }
 
-/// What a client has of its own.
+/// What only a client has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientEnd {
     /// The key that it shares with the server.
@@ -240,7 +240,7 @@ impl Config {
     /// Reads a file.
     ///
     /// # Errors
-    /// Says file, line and column, what was wrong, and what is allowed.
+    /// Names file, line and column, what was wrong, and what is allowed.
     pub fn load(path: &Path, role: Role) -> Result<Self, ConfigError> {
         config_file::load(path, |top| read::config(top, role))
     }

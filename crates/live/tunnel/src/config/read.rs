@@ -12,11 +12,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use units::{Duration, Packets};
 
-/// Least and most MTU of the device: IPv6 needs the least.
+/// Minimum and maximum MTU of the device: IPv6 needs the minimum.
 pub(crate) const MTU: std::ops::RangeInclusive<i64> = 1_280..=65_000;
-/// Least and most packets of a buffer.
+/// Minimum and maximum packets of a buffer.
 const BUFFER: std::ops::RangeInclusive<i64> = 1..=100_000;
-/// Most paths of a connection (RFC 9897's address identifiers, and our scheduler's sets).
+/// Maximum number of paths of a connection (RFC 9897's address identifiers, and our scheduler's sets).
 const MAX_PATHS: usize = 32;
 /// Priorities by name (RFC 9897 3.2.10).
 const PRIORITIES: [(&str, u8); 4] = [
@@ -27,11 +27,11 @@ const PRIORITIES: [(&str, u8); 4] = [
 ];
 
 pub(super) fn config(top: &mut Section<'_, '_>, role: Role) -> Result<Config, ConfigError> {
-    if let Some((told, at)) = top.text("role")?
-        && told != role.name()
+    if let Some((given, at)) = top.text("role")?
+        && given != role.name()
     {
         let text = format!(
-            "role = {told:?}, but this is \"brimful tunnel {}\"",
+            "role = {given:?}, but this is \"brimful tunnel {}\"",
             role.name()
         );
         return Err(top.fault_at(at, text));
@@ -115,8 +115,8 @@ fn reorder(table: &mut Section<'_, '_>) -> Result<ReorderConfig, ConfigError> {
     if let Some(margin) = table.parsed("margin")? {
         reorder.margin = margin;
     }
-    if let Some(most) = table.parsed("max-wait")? {
-        reorder.max_wait = most;
+    if let Some(max) = table.parsed("max-wait")? {
+        reorder.max_wait = max;
     }
     if let Some(packets) = table.whole::<u32>("buffer", BUFFER)? {
         reorder.buffer = Packets::new(u64::from(packets));
@@ -392,8 +392,8 @@ half-open = 16
     }
 
     #[test]
-    fn faults_name_place_value_and_what_is_allowed() {
-        for (from, to, said) in [
+    fn faults_name_place_problem_and_what_is_allowed() {
+        for (from, to, expected) in [
             (
                 "remote = \"192.0.2.1:6511\"",
                 "remote = \"192.0.2.1\"",
@@ -428,8 +428,8 @@ half-open = 16
             ),
         ] {
             let text = CLIENT.replacen(from, to, 1);
-            let said_was = message(&text, Role::Client);
-            assert!(said_was.contains(said), "{to}: {said_was}");
+            let error = message(&text, Role::Client);
+            assert!(error.contains(expected), "{to}: {error}");
         }
         assert!(message(SERVER, Role::Client).contains("role"));
         let twice = format!(

@@ -1,6 +1,7 @@
 //! The real daemons, both ends, between network namespaces.
 //!
-//! The program is also the daemon that it tests: `live daemon ROLE FILE` runs it.
+//! The program is also the daemon that it tests: `live daemon ROLE FILE` runs it. Everything that a test
+//! makes is its own (namespaces without names, temporary folders), so that tests may run concurrently.
 #![allow(missing_docs, reason = "a test")]
 
 #[path = "../support/mod.rs"]
@@ -17,21 +18,17 @@ use std::process::ExitCode;
 /// A test's name and body.
 type Test = (&'static str, fn());
 
-fn tests() -> Vec<Test> {
-    [paths::TESTS, network::TESTS, radio::TESTS, dashboard::TESTS].concat()
-}
-
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|a| a == "daemon") {
         return support::run_daemon(&arguments[1..]);
     }
-    let trial = |(name, test): Test| {
+    let tests = [paths::TESTS, network::TESTS, radio::TESTS, dashboard::TESTS].concat();
+    let trials = tests.into_iter().map(|(name, body)| {
         Trial::test(name, move || {
-            test();
+            body();
             Ok(())
         })
-    };
-    let trials = tests().into_iter().map(trial).collect();
-    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+    });
+    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
 }

@@ -6,6 +6,7 @@ use crate::support::{
     two_paths,
 };
 use serde_json::json;
+use testing::wait_until;
 
 pub const TESTS: &[Test] = &[
     (
@@ -18,7 +19,10 @@ pub const TESTS: &[Test] = &[
         "paths_come_and_go_while_it_runs",
         paths_come_and_go_while_it_runs,
     ),
-    ("tcp_carriers", tcp_carriers),
+    (
+        "tcp_carriers_work_with_each_controller",
+        tcp_carriers_work_with_each_controller,
+    ),
 ];
 
 fn one_path_carries_both_families() {
@@ -37,27 +41,25 @@ fn one_path_carries_both_families() {
     assert_eq!(client.status()["device"]["malformed"], 0);
 }
 
+/// The first wire is slow enough to be filled on any machine: the flow goes on over the second as well.
 fn two_paths_carry_one_flow() {
     let Some(hosts) = Hosts::try_new("two_paths_carry_one_flow") else {
         return;
     };
-    hosts.shape("a", 50);
-    hosts.shape("b", 50);
+    hosts.shape("a", 10);
+    hosts.shape("b", 10);
     let _server = Daemon::start(&hosts.server, "server", &server_config(""));
     let client = Daemon::start(&hosts.client, "client", &client_config("", &two_paths("")));
     client.wait_for_paths(2);
     let address = format!("{SERVER}:5001");
-    let bytes = 20_000_000;
+    let bytes = 10_000_000;
     let _sender = serve(&hosts.server, &address, bytes);
     download(&hosts.client, &address, bytes, || {});
-    let received = |index: usize| {
-        let path = client.path(index);
-        path["received_bytes"].as_u64().expect("a number")
-    };
-    // payload, and the headers of its packets, over either path; neither carries it alone
-    let both = [received(0), received(1)];
-    assert!(both[0] + both[1] >= bytes as u64, "{both:?}");
-    assert!(both.iter().all(|&one| one > 0), "{both:?}");
+    let received = |index: usize| client.path(index)["received_bytes"].as_u64();
+    let received = [0, 1].map(|index| received(index).expect("a number"));
+    // a path that only keeps itself alive receives some kB
+    assert!(received.iter().all(|n| *n > 100_000), "{received:?}");
+    assert!(received.iter().sum::<u64>() >= bytes as u64, "{received:?}");
 }
 
 fn a_path_is_cut_in_the_middle() {
@@ -70,10 +72,10 @@ fn a_path_is_cut_in_the_middle() {
     let client = Daemon::start(&hosts.client, "client", &client_config("", &two_paths("")));
     client.wait_for_paths(2);
     let address = format!("{SERVER}:5001");
-    let bytes = 20_000_000;
+    let bytes = 50_000_000;
     let _sender = serve(&hosts.server, &address, bytes);
     download(&hosts.client, &address, bytes, || hosts.cut("a"));
-    client.wait_until("the path is given up", || client.path(0)["state"] != "up");
+    wait_until("the path is given up", || client.path(0)["state"] != "up");
     hosts.mend("a");
     client.wait_for_paths(2);
 }
@@ -87,25 +89,27 @@ fn paths_come_and_go_while_it_runs() {
     client.wait_for_paths(1);
     let path = "b,interface=b,remote=10.2.0.1:6511,priority=standby";
     let add = json!({ "command": "path-add", "path": path });
-    client.ask(&add).expect("added");
+    client.request(&add).expect("added");
     client.wait_for_paths(2);
-    let again = client.ask(&add).expect_err("there is one").to_string();
+    let again = client.request(&add).expect_err("there is one").to_string();
     assert!(again.contains("already"), "{again}");
     let raise = json!({ "command": "path-priority", "name": "b", "priority": "7" });
-    client.ask(&raise).expect("raised");
-    server.wait_until("the server has it too", || server.path(1)["priority"] == 7);
+    client.request(&raise).expect("raised");
+    wait_until("the server has the priority", || {
+        server.path(1)["priority"] == 7
+    });
     let remove = json!({ "command": "path-remove", "name": "a" });
-    client.ask(&remove).expect("removed");
+    client.request(&remove).expect("removed");
     let address = format!("{SERVER}:5001");
     let _sender = serve(&hosts.server, &address, 5_000_000);
     download(&hosts.client, &address, 5_000_000, || {});
     client.wait_for_paths(1);
-    let unknown = client.ask(&remove).expect_err("it is gone").to_string();
+    let unknown = client.request(&remove).expect_err("it is gone").to_string();
     assert!(unknown.contains("there are b"), "{unknown}");
 }
 
-fn tcp_carriers() {
-    let Some(hosts) = Hosts::try_new("tcp_carriers") else {
+fn tcp_carriers_work_with_each_controller() {
+    let Some(hosts) = Hosts::try_new("tcp_carriers_work_with_each_controller") else {
         return;
     };
     hosts.shape("a", 50);
@@ -118,7 +122,7 @@ fn tcp_carriers() {
         let client = Daemon::start(&hosts.client, "client", &client_config("", &paths));
         client.wait_for_paths(2);
         let address = format!("{SERVER}:5001");
-        let bytes = 10_000_000;
+        let bytes = 20_000_000;
         let _sender = serve(&hosts.server, &address, bytes);
         download(&hosts.client, &address, bytes, || {});
     }

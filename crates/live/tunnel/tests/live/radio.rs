@@ -1,4 +1,4 @@
-//! Radio reports reach the server's side of the path whose UE they tell of.
+//! Radio reports reach the server's side of the path of their UE.
 
 use crate::Test;
 use crate::support::{Daemon, Hosts, client_config, server_config, two_paths};
@@ -11,6 +11,7 @@ use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
+use testing::wait_until;
 use units::{Bytes, Cqi, Hertz, Prb, Slot};
 
 pub const TESTS: &[Test] = &[(
@@ -18,10 +19,12 @@ pub const TESTS: &[Test] = &[(
     radio_reports_reach_the_path_of_their_ue,
 )];
 
+/// Between reports: several within the time that one is fresh.
+const PERIOD: Duration = Duration::from_millis(5);
 /// Bytes a slot of 1 ms: 40 Mbit/s.
 const SLOT_BYTES: u64 = 5_000;
 
-/// The client's cellular path by RNTI, as the configuration maps it, and a UE that nobody knows here.
+/// The client's cellular path by RNTI, as the configuration maps it, and a UE that is not configured here.
 fn report(seq: u64) -> RadioReport {
     let ue = |rnti, ip: Option<IpAddr>| UeReport {
         rnti: Rnti(rnti),
@@ -75,8 +78,8 @@ fn radio_reports_reach_the_path_of_their_ue() {
     let server = Daemon::start(&hosts.server, "server", &config);
     let client = Daemon::start(&hosts.client, "client", &client_config("", &two_paths("")));
     client.wait_for_paths(2);
-    // nobody is there to report yet, and the tunnel works
-    hosts.client.sh("ping -c 1 -W 60 10.99.0.1");
+    // there is no source yet, and the tunnel works
+    hosts.client.sh("ping -c 1 -w 60 10.99.0.1");
     assert_eq!(server.status()["reports_connected"], false);
 
     let listener = UnixListener::bind(&socket).expect("bound");
@@ -92,11 +95,11 @@ fn radio_reports_reach_the_path_of_their_ue() {
             let mut line = encode_json(&report(seq));
             line.push(b'\n');
             stream.write_all(&line).expect("written");
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::sleep(PERIOD);
         }
     });
     let rate = |index: usize| server.path(index)["radio_rate_bps"].as_u64();
-    server.wait_until("the cellular path's rate is known", || {
+    wait_until("the cellular path has a rate", || {
         rate(1) == Some(SLOT_BYTES * 8 * 1_000)
     });
     assert_eq!(rate(0), None, "the other path is no UE's");
@@ -109,6 +112,6 @@ fn radio_reports_reach_the_path_of_their_ue() {
     }
     over.store(true, Relaxed);
     radio.join().expect("it reported");
-    // what is old is nothing
-    server.wait_until("the rate is forgotten", || rate(1).is_none());
+    // a rate expires with its report
+    wait_until("the rate expires", || rate(1).is_none());
 }

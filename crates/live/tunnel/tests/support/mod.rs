@@ -19,6 +19,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
+use testing::{HANG_LIMIT, wait_for, wait_until};
 use tunnel::{Config, Role, Start, TunnelError};
 
 /// Inside, the server.
@@ -120,7 +121,7 @@ impl Hosts {
         hosts
     }
 
-    /// None, and the test recorded as skipped, where this process may not make any.
+    /// None, and the skip is recorded, where this process may not make any.
     pub fn try_new(test: &str) -> Option<Self> {
         testing::has_root(test).then(Self::new)
     }
@@ -134,7 +135,7 @@ impl Hosts {
         }
     }
 
-    /// Cuts a wire: nothing arrives any more, and no error is sent.
+    /// Cuts a wire silently: nothing arrives any more.
     pub fn cut(&self, wire: &str) {
         for host in [&self.client, &self.server] {
             host.sh(&format!(
@@ -175,7 +176,7 @@ impl Daemon {
     /// Starts this same program as a daemon, and waits until it runs; `{dir}` becomes its folder.
     pub fn start(host: &Namespace, role: &str, config: &str) -> Self {
         let daemon = Self::spawn(host, role, config);
-        daemon.wait_until("it runs", || daemon.log().contains("running"));
+        wait_until("the daemon runs", || daemon.log().contains("running"));
         daemon
     }
 
@@ -208,14 +209,14 @@ impl Daemon {
         std::fs::read_to_string(self.folder.path().join("log")).expect("a log")
     }
 
-    /// Asks its admin socket.
-    pub fn ask(&self, request: &Value) -> Result<Value, TunnelError> {
-        tunnel::ask(&self.folder.path().join("sock"), request)
+    /// Sends a request to its admin socket.
+    pub fn request(&self, request: &Value) -> Result<Value, TunnelError> {
+        tunnel::request(&self.folder.path().join("sock"), request)
     }
 
     pub fn status(&self) -> Value {
-        self.ask(&json!({ "command": "status" }))
-            .expect("it answers")
+        let request = json!({ "command": "status" });
+        wait_for("an answer of the daemon", || self.request(&request).ok())
     }
 
     /// A path's status, by its index.
@@ -223,13 +224,9 @@ impl Daemon {
         self.status()["connections"][0]["paths"][index].clone()
     }
 
-    pub fn wait_until(&self, what: &str, is_so: impl Fn() -> bool) {
-        testing::wait_until(what, is_so);
-    }
-
     /// Waits until so many paths of its first connection are up.
     pub fn wait_for_paths(&self, count: usize) {
-        self.wait_until(&format!("{count} paths are up"), || {
+        wait_until(&format!("{count} paths are up"), || {
             let status = self.status();
             let paths = status["connections"][0]["paths"].as_array().cloned();
             let up = |path: &&Value| path["state"] == "up";
@@ -287,7 +284,7 @@ fn byte(at: usize) -> u8 {
     (at as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0]
 }
 
-/// A TCP server that sends so many bytes to the first client.
+/// A TCP server that sends so many bytes to the first client that connects.
 pub fn serve(host: &Namespace, address: &str, bytes: usize) -> std::thread::JoinHandle<()> {
     let address: SocketAddr = address.parse().expect("an address");
     let listener = host.enter(|| TcpListener::bind(address)).expect("bound");
@@ -313,9 +310,7 @@ pub fn download(host: &Namespace, address: &str, bytes: usize, at: impl FnOnce()
     let address: SocketAddr = address.parse().expect("an address");
     host.enter(move || {
         let mut stream = connect(address);
-        stream
-            .set_read_timeout(Some(testing::HANG_LIMIT))
-            .expect("set");
+        stream.set_read_timeout(Some(HANG_LIMIT)).expect("set");
         let (mut got, mut half) = (0, Some(at));
         let mut buffer = vec![0; 65_536];
         while got < bytes {
@@ -334,9 +329,9 @@ pub fn download(host: &Namespace, address: &str, bytes: usize, at: impl FnOnce()
     });
 }
 
-/// Connects, as soon as the address can be reached.
-fn connect(address: SocketAddr) -> TcpStream {
-    testing::wait_for("a connection", || {
+/// Connects, as often as it takes.
+pub fn connect(address: SocketAddr) -> TcpStream {
+    wait_for(&format!("a connection to {address}"), || {
         TcpStream::connect_timeout(&address, Duration::from_secs(3)).ok()
     })
 }

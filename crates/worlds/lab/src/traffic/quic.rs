@@ -68,7 +68,7 @@ fn target(context: &FlowContext, objects: &Objects) -> Target {
 fn fetch(context: &FlowContext, target: &Target) -> Ended {
     let began = context.clock.now();
     let client = Client::new(ClientOptions {
-        trust: Trust::Anybody,
+        trust: Trust::Any,
         mtu: u16::try_from(context.spec.tcp.mss.get()).ok(),
         report: context.estimator,
         ..ClientOptions::default()

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use testing::HANG_LIMIT;
 
 pub struct Answer {
     pub status: u16,
@@ -17,8 +17,8 @@ impl Answer {
     }
 }
 
-/// Asks with these headers; `Host` is the address unless one is among them.
-pub fn ask(
+/// Sends a request with these headers; `Host` is the address unless one is among them.
+pub fn request(
     address: SocketAddr,
     method: &str,
     path: &str,
@@ -34,8 +34,7 @@ pub fn ask(
     }
     request.push_str(&format!("Content-Length: {}\r\n\r\n{body}", body.len()));
     let mut stream = TcpStream::connect(address).expect("a connection");
-    let patience = Some(Duration::from_secs(30));
-    stream.set_read_timeout(patience).expect("set");
+    stream.set_read_timeout(Some(HANG_LIMIT)).expect("set");
     stream.write_all(request.as_bytes()).expect("sent");
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).expect("an answer");
