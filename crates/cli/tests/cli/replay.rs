@@ -55,9 +55,8 @@ fn recording_changes_no_result() {
 }
 
 #[test]
-fn what_the_kernel_was_told_in_the_lab_the_cores_decide_the_same_in_the_simulator() {
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: a recording of the lab needs root");
+fn the_decisions_of_a_lab_run_are_the_same_when_it_is_replayed() {
+    if !testing::has_root("the_decisions_of_a_lab_run_are_the_same_when_it_is_replayed") {
         return;
     }
     let place = place();
