@@ -21,13 +21,13 @@ Scenario: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any]"
 #: A value of a key, as in a scenario file: quantities are texts with a unit.
 Value: TypeAlias = "str | int | float | bool | Sequence[Any]"
 
-#: The largest seed that a scenario file can say.
-_MOST_SEED = 9_000_000_000_000_000
-_MOST_REPEATS = 10_000
+#: The largest seed that a scenario file can have.
+_MAX_SEED = 9_000_000_000_000_000
+_MAX_REPEATS = 10_000
 
 
 class ScenarioWarning(UserWarning):
-    """Something will be done otherwise than the scenario says."""
+    """Something will be done otherwise than the scenario specifies."""
 
 
 def run(
@@ -57,7 +57,7 @@ def run(
     Raises `ScenarioError` for what the command line refuses, `RunError` for a run that fails.
     """
     source = Source.of(scenario, set, seed, repeats, trace)
-    outcomes = source.told(lambda: _core.run(source.settings, how(threads, out, progress, controllers, queues, scheduler)))
+    outcomes = source.with_keys(lambda: _core.run(source.settings, how(threads, out, progress, controllers, queues, scheduler)))
     results = [Result(outcome) for outcome in outcomes]
     return results[0] if len(results) == 1 and not results[0].axes else results
 
@@ -85,7 +85,7 @@ def compare(
     axes = [(key, [text(value, key) for value in _values(key, vary[key])]) for key in vary]
     if not axes:
         raise ScenarioError("nothing to compare: give vary={KEY: [A, B, ...]}")
-    compared = source.told(
+    compared = source.with_keys(
         lambda: _core.compare(source.settings, axes, how(threads, out, progress, controllers, queues, scheduler))
     )
     return Comparison(compared)
@@ -112,8 +112,8 @@ def reproduce(
         "system": system,
         "quick": bool(quick),
         "only": figures,
-        "seed": _whole("seed", seed, 0, _MOST_SEED),
-        "repeats": _whole("repeats", repeats, 1, _MOST_REPEATS),
+        "seed": _whole("seed", seed, 0, _MAX_SEED),
+        "repeats": _whole("repeats", repeats, 1, _MAX_REPEATS),
         "traces": os.environ.get("BRIMFUL_TRACES"),
     }
     return Reproduction(_core.reproduce(selection, how(threads, out, progress)))
@@ -151,22 +151,22 @@ class Source:
             "file": file,
             "text": toml,
             "set": [(key, text(value, key)) for key, value in (set or {}).items()],
-            "seed": _whole("seed", seed, 0, _MOST_SEED),
-            "repeats": _whole("repeats", repeats, 1, _MOST_REPEATS),
+            "seed": _whole("seed", seed, 0, _MAX_SEED),
+            "repeats": _whole("repeats", repeats, 1, _MAX_REPEATS),
             "trace": None if trace is None else os.fspath(trace),
         }
         return cls(settings, made)
 
-    def told(self, work: Callable[[], Any]) -> Any:
+    def with_keys(self, work: Callable[[], Any]) -> Any:
         """Does something; errors name keys of a dict instead of lines."""
         if self.document is None:
             return work()
         try:
             return work()
         except ScenarioError as error:
-            raise ScenarioError(self.document.retell(str(error))) from None
+            raise ScenarioError(self.document.with_keys(str(error))) from None
         except RunError as error:
-            raise RunError(self.document.retell(str(error))) from error.__cause__
+            raise RunError(self.document.with_keys(str(error))) from error.__cause__
 
 
 def text(value: Value, key: str) -> str:
@@ -188,19 +188,19 @@ def _values(key: str, values: Iterable[Value]) -> list[Value]:
     return list(values)
 
 
-def _whole(name: str, value: int | None, least: int, most: int) -> int | None:
+def _whole(name: str, value: int | None, low: int, high: int) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        _no_whole(name, value, least, most)
+        _no_whole(name, value, low, high)
     number = value.__index__()
-    if not least <= number <= most:
-        _no_whole(name, value, least, most)
+    if not low <= number <= high:
+        _no_whole(name, value, low, high)
     return number
 
 
-def _no_whole(name: str, value: object, least: int, most: int) -> NoReturn:
-    raise ScenarioError(f"{name}: {value!r}: expected a whole number from {least} to {most}")
+def _no_whole(name: str, value: object, low: int, high: int) -> NoReturn:
+    raise ScenarioError(f"{name}: {value!r}: expected a whole number from {low} to {high}")
 
 
 def how(

@@ -74,30 +74,30 @@ impl Source {
 pub(crate) struct How {
     threads: Option<NonZeroUsize>,
     out: Option<PathBuf>,
-    /// What the manifest says was called.
+    /// The call that the manifest names.
     command: Vec<String>,
-    /// Called with each note on what is done otherwise than was asked for.
+    /// Called with each note on what is done otherwise than requested.
     note: Py<PyAny>,
     /// What is written in Python.
     own: Given,
-    /// Called with the number of runs; gives a callable that is told of each run that has ended.
+    /// Called with the number of runs; gives a callable that is called for each run that has ended.
     progress: Option<Py<PyAny>>,
 }
 
 impl How {
-    /// Tells notes once each, before anything runs.
-    fn tell(&self, py: Python<'_>, points: &[Point]) -> PyResult<()> {
-        let mut told: Vec<&str> = Vec::new();
+    /// Reports each note once, before anything runs.
+    fn report_notes(&self, py: Python<'_>, points: &[Point]) -> PyResult<()> {
+        let mut reported: Vec<&str> = Vec::new();
         for note in points.iter().flat_map(|point| &point.notes) {
-            if !told.contains(&note.as_str()) {
+            if !reported.contains(&note.as_str()) {
                 self.note.call1(py, (note,))?;
-                told.push(note);
+                reported.push(note);
             }
         }
         Ok(())
     }
 
-    /// Runs all points without the interpreter; `keep` makes of the results what is asked for,
+    /// Runs all points without the interpreter; `keep` makes of the results what is requested,
     /// without it too.
     fn make<T: Send>(
         &self,
@@ -125,7 +125,7 @@ impl How {
         })
     }
 
-    /// Names a folder that was asked for.
+    /// Names a folder that was requested.
     fn finish(folder: Results) -> Result<(), Error> {
         folder.finish().map(drop)
     }
@@ -135,7 +135,7 @@ impl How {
 #[pyfunction]
 pub(crate) fn run(py: Python<'_>, source: Source, how: How) -> PyResult<Vec<Outcome>> {
     let points = py.detach(|| source.load(&[])).map_err(raised)?;
-    how.tell(py, &points)?;
+    how.report_notes(py, &points)?;
     how.make(py, &points, |runs, folder| {
         let finished: Vec<Finished> = points
             .iter()
@@ -179,7 +179,7 @@ pub(crate) fn compare(
         Ok((variants, points))
     };
     let (variants, points) = py.detach(load).map_err(raised)?;
-    how.tell(py, &points)?;
+    how.report_notes(py, &points)?;
     how.make(py, &points, |runs, folder| {
         let finished: Vec<Finished> = variants
             .iter()
@@ -240,7 +240,7 @@ pub(crate) fn reproduce(py: Python<'_>, selection: Selection, how: How) -> PyRes
     let plan = py.detach(|| Plan::new(system, &choice));
     let plan = plan.map_err(|error| raised(Error::input(&error)))?;
     let points = plan.points().to_vec();
-    how.tell(py, &points)?;
+    how.report_notes(py, &points)?;
     how.make(py, &points, |runs, folder| {
         let outcome = plan.finish(runs, VERSION);
         if let Some(folder) = folder {

@@ -51,17 +51,17 @@ impl PyQueue {
         queue
     }
 
-    /// What a call gave, unless it raised: then it is not asked again.
+    /// What a call gave, unless it raised: then it is not called again.
     fn taken<T>(&mut self, py: Python<'_>, what: &str, given: PyResult<T>) -> Option<T> {
-        let who = format!("the queue python:{} failed in {what}", self.name);
-        let taken = self.failure.taken(py, &who, given);
+        let what = format!("the queue python:{} failed in {what}", self.name);
+        let taken = self.failure.taken(py, &what, given);
         if taken.is_none() {
             self.methods = None;
         }
         taken
     }
 
-    fn ask(&mut self, event: Event, case: &Case) -> Verdict {
+    fn verdict(&mut self, event: Event, case: &Case) -> Verdict {
         let methods = self.methods.as_ref();
         let Some(method) = methods.and_then(|methods| event.of(methods).as_ref()) else {
             return Verdict::Accept;
@@ -73,25 +73,25 @@ impl PyQueue {
             case.others.bytes.get(),
             case.has_room,
         );
-        let asked =
-            Python::attach(|py| Asked::of(&method.bind(py).call1((packet(case), state)), verdict));
+        let outcome =
+            Python::attach(|py| Outcome::of(&method.bind(py).call1((packet(case), state)), verdict));
         let expected = "\"accept\", \"mark\" or \"drop\"";
-        self.answered(event.name(), asked, expected)
+        self.value(event.name(), outcome, expected)
             .unwrap_or(Verdict::Accept)
     }
 
-    /// What has been answered; a failure of the run if that is nothing of use.
-    fn answered<T>(&mut self, event: &str, asked: Asked<T>, expected: &str) -> Option<T> {
-        match asked {
-            Asked::Said(answer) => return Some(answer),
-            Asked::Other(answer) => {
+    /// The value that a call gave; a failure of the run if it is none of the expected.
+    fn value<T>(&mut self, event: &str, outcome: Outcome<T>, expected: &str) -> Option<T> {
+        match outcome {
+            Outcome::Given(answer) => return Some(answer),
+            Outcome::Other(answer) => {
                 self.failure.keep(format!(
                     "the queue python:{} failed: {event} gave {answer}; expected {expected}",
                     self.name
                 ));
                 self.methods = None;
             }
-            Asked::Raised(error) => {
+            Outcome::Raised(error) => {
                 Python::attach(|py| self.taken::<()>(py, event, Err(error)));
             }
         }
@@ -99,21 +99,21 @@ impl PyQueue {
     }
 }
 
-/// What came of a call.
-enum Asked<T> {
-    Said(T),
+/// The outcome of a call.
+enum Outcome<T> {
+    Given(T),
     /// Something else, as Python shows it.
     Other(String),
     Raised(PyErr),
 }
 
-impl<T> Asked<T> {
+impl<T> Outcome<T> {
     fn of(
         given: &PyResult<Bound<'_, PyAny>>,
         read: impl Fn(&Bound<'_, PyAny>) -> Option<T>,
     ) -> Self {
         match given {
-            Ok(answer) => read(answer).map_or_else(|| Self::Other(shown(answer)), Self::Said),
+            Ok(answer) => read(answer).map_or_else(|| Self::Other(shown(answer)), Self::Given),
             Err(error) => Self::Raised(Python::attach(|py| error.clone_ref(py))),
         }
     }
@@ -138,7 +138,7 @@ fn number(answer: &Bound<'_, PyAny>) -> Option<u64> {
     }
 }
 
-/// What a queue is asked.
+/// What a queue is called for.
 #[derive(Clone, Copy)]
 enum Event {
     Arrival,
@@ -185,11 +185,11 @@ fn codepoint(ecn: Ecn) -> &'static str {
 
 impl Judge for PyQueue {
     fn on_arrival(&mut self, case: &Case) -> Verdict {
-        self.ask(Event::Arrival, case)
+        self.verdict(Event::Arrival, case)
     }
 
     fn on_departure(&mut self, case: &Case) -> Verdict {
-        self.ask(Event::Departure, case)
+        self.verdict(Event::Departure, case)
     }
 
     fn band(&mut self, case: &Case) -> u64 {
@@ -197,9 +197,9 @@ impl Judge for PyQueue {
         let Some(method) = methods.and_then(|methods| methods.band.as_ref()) else {
             return 0;
         };
-        let asked = Python::attach(|py| Asked::of(&method.bind(py).call1((packet(case),)), number));
+        let outcome = Python::attach(|py| Outcome::of(&method.bind(py).call1((packet(case),)), number));
         let expected = "a whole number from 0 to 2**64 - 1";
-        self.answered("band", asked, expected).unwrap_or(0)
+        self.value("band", outcome, expected).unwrap_or(0)
     }
 
     fn choose(&mut self, now: Instant, bands: &[Band]) -> u64 {
@@ -220,12 +220,12 @@ impl Judge for PyQueue {
             })
             .collect();
         let is_there = |number: &u64| bands.iter().any(|band| band.number == *number);
-        let asked = Python::attach(|py| {
+        let outcome = Python::attach(|py| {
             let given = method.bind(py).call1((now.as_secs_f64(), views));
-            Asked::of(&given, |answer| number(answer).filter(is_there))
+            Outcome::of(&given, |answer| number(answer).filter(is_there))
         });
         let expected = "the number of a band that it was shown";
-        self.answered("choose", asked, expected).unwrap_or(first)
+        self.value("choose", outcome, expected).unwrap_or(first)
     }
 
     fn on_slot(&mut self, now: Instant, slot: Slot) {
@@ -241,9 +241,9 @@ impl Judge for PyQueue {
             slot.remaining.packets,
             slot.remaining.bytes.get(),
         );
-        let told = Python::attach(|py| method.bind(py).call1((slot,)).map(drop));
-        if told.is_err() {
-            Python::attach(|py| self.taken(py, "on_slot", told));
+        let called = Python::attach(|py| method.bind(py).call1((slot,)).map(drop));
+        if called.is_err() {
+            Python::attach(|py| self.taken(py, "on_slot", called));
         }
     }
 }
