@@ -73,8 +73,9 @@ impl PyQueue {
             case.others.bytes.get(),
             case.has_room,
         );
-        let outcome =
-            Python::attach(|py| Outcome::of(&method.bind(py).call1((packet(case), state)), verdict));
+        let outcome = Python::attach(|py| {
+            Outcome::of(&method.bind(py).call1((packet(case), state)), verdict)
+        });
         let expected = "\"accept\", \"mark\" or \"drop\"";
         self.value(event.name(), outcome, expected)
             .unwrap_or(Verdict::Accept)
@@ -197,7 +198,8 @@ impl Judge for PyQueue {
         let Some(method) = methods.and_then(|methods| methods.band.as_ref()) else {
             return 0;
         };
-        let outcome = Python::attach(|py| Outcome::of(&method.bind(py).call1((packet(case),)), number));
+        let outcome =
+            Python::attach(|py| Outcome::of(&method.bind(py).call1((packet(case),)), number));
         let expected = "a whole number from 0 to 2**64 - 1";
         self.value("band", outcome, expected).unwrap_or(0)
     }
