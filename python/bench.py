@@ -62,15 +62,15 @@ def main() -> None:
         result = brimful.run(LTE, set=settings, repeats=1, threads=1)
         assert isinstance(result, brimful.Result)
         _ = result.summary, result.flows
-        # beside the run itself, that of the same process: the machine's mood is the same for both
+        # beside the run itself, that of the same process: the load of the machine is the same for both
         ours.append((time.perf_counter() - begin) / result.summary["wall_s"] - 1)
-        said = subprocess.run(
+        ended = subprocess.run(
             [program, "run", LTE, "--set", "duration=60 s", "--repeats", "1", "--json"],
             check=True,
             capture_output=True,
             text=True,
         )
-        theirs.append(result.summary["wall_s"] / json.loads(said.stdout)["wall_s"] - 1)
+        theirs.append(result.summary["wall_s"] / json.loads(ended.stdout)["wall_s"] - 1)
 
     class Reno(brimful.Controller):
         """Slow start and congestion avoidance."""
@@ -87,7 +87,7 @@ def main() -> None:
             self.ssthresh = self.cwnd = max(self.cwnd / 2, 2 * self.mss)
 
     class Tail(brimful.Queue):
-        """Asked of each packet twice, and of one opinion."""
+        """Called twice for each packet, and always accepts."""
 
         def on_arrival(self, packet: brimful.Packet, state: brimful.QueueState) -> brimful.Verdict:
             return "accept"

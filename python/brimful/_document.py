@@ -1,7 +1,7 @@
-"""Scenarios as dicts: the same document as a file, with places told as dotted keys.
+"""Scenarios as dicts: the same document as a file, with places given as dotted keys.
 
 A dict is laid out as TOML, one value a line, so that it is read and refused by the very code that
-reads files; what that code says of a line and column is said again of the key that stands there.
+reads files; a line and column in its messages are replaced by the key that stands there.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ class Document:
         index = bisect_right(self.places, (line, column)) - 1
         return self.keys[index] if index >= 0 else ""
 
-    def retell(self, message: str) -> str:
+    def with_keys(self, message: str) -> str:
         """A message with dotted keys in place of lines and columns."""
 
-        def told(match: re.Match[str]) -> str:
+        def named(match: re.Match[str]) -> str:
             key = self.key_at(int(match[1]), int(match[2]))
             return f"scenario[{key}]" if key else "scenario"
 
-        return _PLACE.sub(told, message).replace(NAME, "scenario")
+        return _PLACE.sub(named, message).replace(NAME, "scenario")
 
 
 def document(scenario: Mapping[str, Any]) -> Document:

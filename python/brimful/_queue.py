@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from brimful._registry import Registry
 
-#: What becomes of a packet. "mark": it tells its transport of congestion, marked (ECN) if that
+#: The verdict on a packet. "mark": it signals congestion to its transport, marked (ECN) if that
 #: understands marks, else dropped.
 Verdict: TypeAlias = Literal["accept", "mark", "drop"]
 
@@ -32,7 +32,7 @@ class Packet(NamedTuple):
     flow: int
     #: QoS flow identifier, 0 to 63.
     qfi: int
-    #: What it says of ECN: "not-ect", "ect0", "ect1", or "ce" once it is marked.
+    #: Its ECN codepoint: "not-ect", "ect0", "ect1", or "ce" once it is marked.
     ecn: str
     #: How long it has waited, s; 0 on arrival.
     sojourn: float
@@ -107,7 +107,7 @@ class Queue:
         return "accept"
 
     def on_departure(self, packet: Packet, state: QueueState) -> Verdict:
-        """The first packet may leave. After a drop the next one is asked for at once."""
+        """The first packet may leave. After a drop it is called for the next one immediately."""
         return "accept"
 
     def band(self, packet: Packet) -> int:
@@ -116,7 +116,7 @@ class Queue:
         return 0
 
     def choose(self, now: float, bands: list[Band]) -> int:
-        """The number of the band that the next packet comes from, asked where packets wait in several.
+        """The number of the band that the next packet comes from, called where packets wait in several.
         They are in ascending order: without more the lowest goes first. A band keeps its turn until
         its packet has left or was dropped."""
         return bands[0].number
@@ -149,7 +149,7 @@ _new = tuple.__new__
 QueueFactory = Callable[[], Queue]
 Q = TypeVar("Q", bound=type[Queue])
 
-#: Queues that every run knows.
+#: Queues that are registered for every run.
 registered: Registry[QueueFactory] = Registry("queues", Queue, 'queue = "python:mine"')
 
 

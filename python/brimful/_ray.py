@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SHORTEST_BATCH = 0.5
 # The driver takes in at most about so many batches a second.
 BATCHES_A_SECOND = 200.0
-# Most points of a batch: what a worker holds in memory, and what is lost if it dies.
+# Limit of points in a batch: what a worker holds in memory, and what is lost if it dies.
 LARGEST_BATCH = 256
 # Batches under way for each core: one runs, one waits at the worker.
 BATCHES_A_CORE = 2
@@ -88,13 +88,13 @@ def connected(address: str | None, workers: int | None) -> Iterator[Any]:
     except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         if address != "local" and "RAY_AUTH_MODE" not in os.environ:
-            reason += "; if it asks for a token, set RAY_AUTH_MODE=token"
+            reason += "; if it requires a token, set RAY_AUTH_MODE=token"
         where = f"the Ray cluster at {address}" if address != "local" else "a Ray of this machine's own"
         raise ScenarioError(f"{where} cannot be reached: {reason}") from None
     try:
         yield ray
     except Vanished:
-        # Ray's hook would ask the cluster before it shows what was raised
+        # Ray's hook would query the cluster before it shows what was raised
         if sys.excepthook.__module__.startswith("ray."):
             sys.excepthook = sys.__excepthook__
         raise
@@ -106,7 +106,7 @@ def connected(address: str | None, workers: int | None) -> Iterator[Any]:
 
 
 def knock(address: str) -> None:
-    """Says at once that nobody is there, where Ray would try for minutes and end the process."""
+    """Fails immediately if no process listens, where Ray would try for minutes and end the process."""
     if address.startswith("ray://"):
         raise ScenarioError(
             f"address={address!r}: give HOST:PORT of the cluster's head (6379 by default); Ray's client "
@@ -143,24 +143,24 @@ class _Pulse:
         context = ray.get_runtime_context()
         host, _, port = context.gcs_address.rpartition(":")
         now = time.monotonic()
-        self._heard = {("head", host, int(port)): now}
+        self._answered = {("head", host, int(port)): now}
         here = context.get_node_id()
         for node in ray.nodes():
             if node["NodeID"] == here:
                 address = ("node", node["NodeManagerAddress"], int(node["NodeManagerPort"]))
-                self._heard[address] = now
+                self._answered[address] = now
         self._looked = now
 
     def check(self) -> None:
         """Looks once a second at most; raises if one of them has been silent for too long."""
         if time.monotonic() - self._looked < 1.0:
             return
-        for (what, host, port), heard in self._heard.items():
+        for (what, host, port), answered in self._answered.items():
             try:
                 socket.create_connection((host, port), timeout=2.0).close()
-                self._heard[what, host, port] = time.monotonic()
+                self._answered[what, host, port] = time.monotonic()
             except OSError as error:
-                if time.monotonic() - heard > SILENCE:
+                if time.monotonic() - answered > SILENCE:
                     raise Vanished(
                         f"the Ray cluster does not answer any more ({what} {host}:{port}: {error}); what "
                         "was finished is in the dataset, and the same call goes on with the rest"
@@ -276,5 +276,5 @@ class Driver:
                 self._hand_out([point])
             return
         reason = str(error).strip().splitlines()
-        told = reason[0] if reason else type(error).__name__
-        self._dataset.fail(self._plan, points[0], f"its worker died {RETRIES + 1} times: {told}")
+        summary = reason[0] if reason else type(error).__name__
+        self._dataset.fail(self._plan, points[0], f"its worker died {RETRIES + 1} times: {summary}")

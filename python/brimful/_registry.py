@@ -12,22 +12,22 @@ C = TypeVar("C", bound=type[Any])
 
 
 class Registry(Generic[F]):
-    """What every run of this process knows, by name."""
+    """What is registered for every run of this process, by name."""
 
     def __init__(self, argument: str, base: type, example: str) -> None:
-        """`argument` is where a run is given more; `example` is how a scenario says a name."""
+        """`argument` is where a run is given more; `example` is a name as a scenario has it."""
         self._argument = argument
         self._base = base
         self._example = example
-        self._known: dict[str, F] = {}
+        self._registered: dict[str, F] = {}
 
     def register(self, name: str) -> Callable[[C], C]:
-        """Makes a class known."""
+        """Registers a class."""
         self._check_name(name)
 
         def decorate(cls: C) -> C:
             self._check_class(name, cls)
-            self._known[name] = cast("F", cls)
+            self._registered[name] = cast("F", cls)
             return cls
 
         return decorate
@@ -37,12 +37,12 @@ class Registry(Generic[F]):
         for name, factory in (given or {}).items():
             self._check_name(name)
             self._check_class(name, factory)
-        return {**self._known, **(given or {})}
+        return {**self._registered, **(given or {})}
 
     def _check_name(self, name: object) -> None:
         if not isinstance(name, str) or not name or name.startswith("python:"):
             raise ScenarioError(
-                f'{self._argument}: {name!r} is no name; give "mine" and say {self._example}'
+                f'{self._argument}: {name!r} is no name; give "mine" and use {self._example}'
             )
 
     def _check_class(self, name: str, factory: object) -> None:

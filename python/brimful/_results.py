@@ -37,7 +37,7 @@ def _frame_polars(table: pa.Table) -> pl.DataFrame:
 class Result:
     """A point of a scenario that has run, with all its repeats.
 
-    Tables are made when they are first asked for, and share their memory with Arrow.
+    Tables are made when they are first used, and share their memory with Arrow.
     """
 
     def __init__(self, outcome: Outcome) -> None:
@@ -55,7 +55,7 @@ class Result:
 
     @property
     def label(self) -> str:
-        """What tells it from other points or variants; empty if it is the only one."""
+        """What distinguishes it from other points or variants; empty if it is the only one."""
         return self._outcome.label
 
     @property
@@ -176,7 +176,7 @@ class Comparison:
 
     @cached_property
     def flows(self) -> pa.Table:
-        """The flows of all variants, told apart by the column `variant`."""
+        """The flows of all variants, distinguished by the column `variant`."""
         return pa.concat_tables([variant.flows for variant in self.variants])
 
     def to_pandas(self) -> pd.DataFrame:

@@ -67,9 +67,9 @@ def run(
     made = how(threads, out, progress, controllers, queues, scheduler)
     outcomes: Sequence[Outcome]
     if _lab.is_lab(world, controllers, queues, scheduler):
-        outcomes = source.told(lambda: _lab.run(source.settings, made, scale))
+        outcomes = source.with_keys(lambda: _lab.run(source.settings, made, scale))
     else:
-        outcomes = source.told(lambda: _core.run(source.settings, made))
+        outcomes = source.with_keys(lambda: _core.run(source.settings, made))
     results = [Result(outcome) for outcome in outcomes]
     return results[0] if len(results) == 1 and not results[0].axes else results
 
@@ -103,9 +103,9 @@ def compare(
     made = how(threads, out, progress, controllers, queues, scheduler)
     compared: Compared
     if _lab.is_lab(world, controllers, queues, scheduler):
-        compared = source.told(lambda: _lab.compare(source.settings, axes, made, scale))
+        compared = source.with_keys(lambda: _lab.compare(source.settings, axes, made, scale))
     else:
-        compared = source.told(lambda: _core.compare(source.settings, axes, made))
+        compared = source.with_keys(lambda: _core.compare(source.settings, axes, made))
     return Comparison(compared)
 
 
@@ -175,7 +175,7 @@ class Source:
         }
         return cls(settings, made)
 
-    def told(self, work: Callable[[], Any]) -> Any:
+    def with_keys(self, work: Callable[[], Any]) -> Any:
         """Does something; errors name keys of a dict instead of lines."""
         if self.document is None:
             return work()

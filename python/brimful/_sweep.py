@@ -29,7 +29,7 @@ __all__ = ["Sweep", "sweep"]
 class Sweep:
     """The dataset of a sweep, complete or not.
 
-    `folder` is where it is; `points`, `done` and `failed` say how far it is; `failures` tells of
+    `folder` is where it is; `points`, `done` and `failed` count what is finished; `failures` lists
     each failed point its number, seed, axes, error and the command that repeats it alone.
     """
 
@@ -155,10 +155,10 @@ def sweep(
     workers = _whole("workers", workers, 1, 2**20)
     source = Source.of(scenario, {**(set or {}), **_axes(grid)}, seed, repeats, trace)
     own = given(controllers, queues, scheduler)
-    plan: SweepPlan = source.told(lambda: SweepPlan(source.settings, own))
+    plan: SweepPlan = source.with_keys(lambda: SweepPlan(source.settings, own))
     folder = Path(out) if out is not None else Path("results") / f"{plan.name}-sweep"
     with ExitStack() as stack:
-        # nothing is written before there is somebody to run it
+        # nothing is written before there is a cluster to run it
         ray = stack.enter_context(_ray.connected(address, workers)) if engine == "ray" else None
         dataset = SweepDataset(plan, folder, retry_failed, _code(plan, own))
         stack.callback(dataset.close)
@@ -175,12 +175,12 @@ def sweep(
 def _code(plan: SweepPlan, own: Mapping[str, Any]) -> str:
     """The text of what is written in Python, as far as the scenario names it."""
     by_name, scheduler = [own["controllers"], own["queues"]], own["scheduler"]
-    said = plan.bundle() if any(by_name) else ""
+    bundle = plan.bundle() if any(by_name) else ""
     parts = [
         (name, factories[name])
         for factories in by_name
         for name in sorted(factories)
-        if f"python:{name}" in said
+        if f"python:{name}" in bundle
     ]
     if scheduler is not None:
         parts.append(("scheduler", scheduler))
@@ -196,13 +196,13 @@ def _source(written: Any) -> str:
 
 
 class _Bar:
-    """A progress bar on a terminal, or where it is asked for."""
+    """A progress bar on a terminal, or where it is requested."""
 
-    def __init__(self, dataset: SweepDataset, wanted: bool | None) -> None:
+    def __init__(self, dataset: SweepDataset, requested: bool | None) -> None:
         points, done, failed = dataset.status()
         self._bar: Any = None
         self._shown = done + failed
-        if wanted or (wanted is None and sys.stderr.isatty()):
+        if requested or (requested is None and sys.stderr.isatty()):
             try:
                 from tqdm.auto import tqdm
             except ImportError:

@@ -1,6 +1,6 @@
 """`python -m brimful._sweep_main`: what `brimful sweep --engine ray` runs.
 
-It prints what goes wrong; what there is in the end the command says, of the dataset.
+It prints errors; the command prints the state of the dataset in the end.
 """
 
 from __future__ import annotations

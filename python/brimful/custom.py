@@ -9,7 +9,7 @@ managements are in `_queue.py`).
     brimful.run(scenario, set={"flow.bulk.cc": "python:steady"}, controllers={"steady": Steady})
 
 It is for trying an idea: every event takes the interpreter, so such runs are many times slower (see
-docs/python.md for how many). Runs stay deterministic if the controller is: it must not ask clocks or
+docs/python.md for how many). Runs stay deterministic if the controller is: it must not read clocks or
 random sources; `random.Random(seed)` with a seed of its own is fine.
 """
 
@@ -25,7 +25,7 @@ from brimful._registry import Registry
 
 @dataclass(frozen=True)
 class Ack:
-    """What an incoming acknowledgement told the sender. Times in s, sizes in bytes, rates in bit/s."""
+    """What an incoming acknowledgement reports to the sender. Times in s, sizes in bytes, rates in bit/s."""
 
     #: Time since the run began.
     now: float
@@ -57,7 +57,7 @@ class Ack:
 
 @dataclass(frozen=True)
 class Loss:
-    """A new congestion event: told once for each recovery episode."""
+    """A new congestion event: reported once for each recovery episode."""
 
     #: Time since the run began, s.
     now: float
@@ -89,7 +89,7 @@ class Controller:
     def __init__(self, mss: int, initial_window: int) -> None:
         #: Payload of a full segment, bytes.
         self.mss = mss
-        #: Most payload in flight, bytes.
+        #: Limit of payload in flight, bytes.
         self.cwnd: float = initial_window
         #: Rate at which packets leave, bit/s; None: as fast as cwnd allows.
         self.pacing_rate: float | None = None
@@ -133,7 +133,7 @@ class PathView:
     min_rtt: float | None
     #: The rate at which the path delivers, as far as it was used.
     delivery_rate: int | None
-    #: What a fresh radio report says that it can carry.
+    #: What it can carry by a fresh radio report.
     radio_rate: int | None
 
     @property
@@ -170,7 +170,7 @@ class Scheduler:
 Factory = Callable[[int, int], Controller]
 C = TypeVar("C", bound=type[Controller])
 
-#: Controllers that every run knows.
+#: Controllers that are registered for every run.
 registered: Registry[Factory] = Registry("controllers", Controller, 'cc = "python:mine"')
 
 

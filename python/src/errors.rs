@@ -17,7 +17,7 @@ create_exception!(
     "A run, or the writing of its results, failed."
 );
 
-/// As Python knows it.
+/// As Python names it.
 pub(crate) fn raised(error: Error) -> PyErr {
     match error {
         Error::Input(message) => ScenarioError::new_err(message),

@@ -25,7 +25,7 @@ fn failed(error: &OutputError) -> PyErr {
 
 #[pymethods]
 impl Outcome {
-    /// What tells it from the others; empty if it is the only one.
+    /// What distinguishes it from the others; empty if it is the only one.
     #[getter]
     fn label(&self) -> &str {
         &self.finished.label

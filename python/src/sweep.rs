@@ -88,7 +88,7 @@ impl SweepPlan {
         self.plan.points()
     }
 
-    /// What is done otherwise than was asked for, of the first point.
+    /// Where the first point is run otherwise than requested.
     fn notes(&self) -> PyResult<Vec<String>> {
         let point = self
             .plan
@@ -181,8 +181,8 @@ impl SweepDataset {
     }
 
     /// The first points from `start` on that are neither done nor failed, at most so many.
-    fn pending(&self, start: u64, most: usize) -> PyResult<Vec<u64>> {
-        self.with(|dataset| Ok(dataset.pending(start, most)))
+    fn pending(&self, start: u64, limit: usize) -> PyResult<Vec<u64>> {
+        self.with(|dataset| Ok(dataset.pending(start, limit)))
     }
 
     /// Takes what [`SweepPlan::run`] has given.
@@ -254,7 +254,7 @@ impl SweepDataset {
     }
 }
 
-/// Tells Python how far a sweep is, and looks for Ctrl-C.
+/// Reports the progress of a sweep to Python, and checks for Ctrl-C.
 struct Looking {
     look: Py<PyAny>,
     stop: Stop,

@@ -41,7 +41,7 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // whoever asks for another format converts: the interface leaves that to both sides
+        // a caller that requests another format converts: the interface leaves that to both sides
         let _ = requested_schema;
         let batches = core::iter::once(&self.first).chain(&self.others);
         let batches: Vec<_> = batches.cloned().map(Ok).collect();

@@ -1,10 +1,10 @@
-//! Progress and interruptions of runs, as Python hears of them and causes them.
+//! Progress and interruptions of runs, as Python receives and causes them.
 
 use pyo3::prelude::*;
 use runner::{Error, Watch};
 use std::cell::RefCell;
 
-/// Looks for signals, and tells Python of progress, on the thread that called.
+/// Checks for signals, and reports progress to Python, on the thread that called.
 pub(crate) struct Watching {
     /// Called with 1 for each run that has ended.
     progress: Option<Py<PyAny>>,
@@ -13,7 +13,7 @@ pub(crate) struct Watching {
 }
 
 impl Watching {
-    /// Tells this callable.
+    /// Calls this.
     pub(crate) fn new(progress: Option<Py<PyAny>>) -> Self {
         Self {
             progress,

@@ -7,6 +7,6 @@ fn the_extension_is_built_and_is_a_module() {
     let folder = here.parent().expect("which is in a folder");
     let file = folder.join("lib_core.so");
     let bytes = std::fs::read(&file).expect("the extension is beside it");
-    let wanted = b"PyInit__core";
-    assert!(bytes.windows(wanted.len()).any(|window| window == wanted));
+    let symbol = b"PyInit__core";
+    assert!(bytes.windows(symbol.len()).any(|window| window == symbol));
 }

@@ -19,6 +19,7 @@ from brimful.figures.data import estimate, t975
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.patches import PathPatch, Rectangle
+from tests.conftest import HANG_LIMIT
 
 from tests.conftest import BRIMFUL
 
@@ -48,7 +49,7 @@ def test_bars_are_means_with_intervals_of_any_table(table: Callable[[Any], Any])
     legend = ax.get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["cubic", "bbr"]
-    # told apart without colour
+    # distinguished without colour
     assert len({bar.get_hatch() for bar in ax.patches}) == 2
 
 
@@ -148,7 +149,7 @@ def test_a_series_is_interrupted_where_there_is_no_number_and_rows_are_chosen() 
         ([1, 2, 3], "expected a table"),
     ],
 )
-def test_what_cannot_be_drawn_is_told(data: Any, message: str) -> None:
+def test_what_cannot_be_drawn_is_rejected(data: Any, message: str) -> None:
     with pytest.raises(figures.FigureError, match=message):
         figures.series(data)
 
@@ -157,7 +158,7 @@ def test_intervals_are_students() -> None:
     mean, half = estimate(np.array([10.0, 12.0]))
     assert (mean, half) == (11.0, pytest.approx(12.706))  # type: ignore[comparison-overlap]
     assert estimate(np.array([3.0])) == (3.0, 0.0)
-    # tables say 2.021 and 1.984
+    # tables have 2.021 and 1.984
     assert t975(40) == pytest.approx(2.021, abs=2e-3)
     assert t975(100) == pytest.approx(1.984, abs=1e-3)
 
@@ -183,7 +184,7 @@ def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
     only = ["--quick", "--only", "fig7", "--repeats", "1"]
     subprocess.run(
         [BRIMFUL, "reproduce", "rapid", *only, "--figures", "matplotlib", "--out", folder],
-        check=True, capture_output=True, env={"BRIMFUL_PYTHON": sys.executable, "PATH": "/usr/bin:/bin"}, timeout=120,
+        check=True, capture_output=True, env={"BRIMFUL_PYTHON": sys.executable, "PATH": "/usr/bin:/bin"}, timeout=HANG_LIMIT,
     )  # fmt: skip
     return folder
 
@@ -206,7 +207,7 @@ def test_a_reproduction_is_drawn_in_full(reproduced: Path) -> None:
 
 def module(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "brimful.figures", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, timeout=HANG_LIMIT)
 
 
 def test_every_shape_of_a_reproduction_is_drawn(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ def test_it_runs(name: str) -> None:
     notebook: Any = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)  # type: ignore[no-untyped-call]
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert cells and not any(cell.outputs for cell in cells), "outputs are not committed"
-    client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(FOLDER)}})
+    client = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(FOLDER)}})
     client.execute()
     figures = [
         output
@@ -25,7 +25,7 @@ def test_it_runs(name: str) -> None:
         for output in cell.outputs
         if "image/png" in output.get("data", {})
     ]
-    assert len(figures) >= 2 or name == "sweep-on-ray" and figures, "it draws less than it says"
+    assert len(figures) >= 2 or name == "sweep-on-ray" and figures, "it draws less than its text promises"
 
 
 def test_all_notebooks_are_run() -> None:

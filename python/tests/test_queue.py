@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import brimful
-from tests.conftest import Command, toml_file
+from tests.conftest import HANG_LIMIT, Command, toml_file
 from tests.test_run import one
 
 
@@ -66,20 +66,20 @@ class CoDel(brimful.Queue):
 class Red(brimful.Queue):
     """Floyd and Jacobson 1993, in its plainest form."""
 
-    least, most, weight, steepest = 15_000, 45_000, 0.002, 0.1
+    low, high, weight, steepest = 15_000, 45_000, 0.002, 0.1
 
     def __init__(self) -> None:
         self.average = 0.0
 
     def on_arrival(self, packet: brimful.Packet, state: brimful.QueueState) -> brimful.Verdict:
         self.average += self.weight * (state.bytes - self.average)
-        share = (self.average - self.least) / (self.most - self.least)
+        share = (self.average - self.low) / (self.high - self.low)
         if share >= 1:
             return "drop"
         return "mark" if self.random.random() < self.steepest * share else "accept"
 
 
-def told(result: brimful.Result) -> dict[str, Any]:
+def measured(result: brimful.Result) -> dict[str, Any]:
     """All that was measured."""
     return {"flows": result.summary["flows"], "queues": result.summary["queues"]}
 
@@ -90,12 +90,12 @@ def test_drop_tail_in_python_is_drop_tail_to_the_bit(wired: dict[str, Any]) -> N
     changed = {"link.buffer": "150 kB", "link.queue": "python:tail"}
     ours = one(brimful.run(wired, set=changed, queues={"tail": DropTail}))
     assert ours.flows["lost"].to_pylist()[0] > 0
-    assert told(ours) == told(theirs)
+    assert measured(ours) == measured(theirs)
     assert ours.samples.equals(theirs.samples)
     # and the room that the scenario gives holds for any class
     held = {"link.buffer": "75 kB", "link.queue": "python:any"}
     kept = one(brimful.run(wired, set=held, queues={"any": brimful.Queue}))
-    assert told(kept) == told(theirs)
+    assert measured(kept) == measured(theirs)
 
 
 @pytest.mark.parametrize("ecn", ["off", "classic"])
@@ -105,7 +105,7 @@ def test_codel_in_python_is_codel_to_the_bit(wired: dict[str, Any], ecn: str) ->
     ours = one(
         brimful.run(wired, set={**shared, "link.queue": "python:codel"}, queues={"codel": CoDel})
     )
-    assert told(ours) == told(theirs)
+    assert measured(ours) == measured(theirs)
     assert ours.samples.equals(theirs.samples)
     tail = one(brimful.run(wired, set=shared))
     assert max(theirs.series("bulk", "rtt_ms")["value"].to_pylist()) < max(
@@ -118,7 +118,7 @@ def test_red_in_python_drops_before_the_buffer_is_full(wired: dict[str, Any]) ->
     tail = one(brimful.run(wired, set=shared))
     changed = {**shared, "link.queue": "python:red"}
     red = [one(brimful.run(wired, set=changed, queues={"red": Red})) for _ in range(2)]
-    assert told(red[0]) == told(red[1])
+    assert measured(red[0]) == measured(red[1])
     delays = [result.summary["flows"][0]["rtt_ms"]["p95"] for result in (red[0], tail)]
     assert delays[0] < 0.5 * delays[1]
     # each repeat draws from a stream of its own
@@ -150,12 +150,12 @@ def test_codel_in_python_above_a_bearer_is_codel_to_the_bit() -> None:
     assert theirs.flows["lost"].to_pylist()[0] > 0
     changed = {"cell.queues.sdap.algorithm": "python:codel"}
     ours = one(brimful.run(CELL, set=changed, queues={"codel": CellCoDel}))
-    assert told(ours) == told(theirs)
+    assert measured(ours) == measured(theirs)
     assert ours.samples.equals(theirs.samples)
 
 
 class Slots(brimful.Queue):
-    """Keeps what it is told."""
+    """Keeps what it is called with."""
 
     slots: list[brimful.Slot] = []
     limits: set[tuple[int | None, int | None]] = set()
@@ -169,7 +169,7 @@ class Slots(brimful.Queue):
         self.slots.append(slot)
 
 
-def test_a_layer_of_the_cell_is_told_of_slots_and_of_its_capacity() -> None:
+def test_a_layer_of_the_cell_is_printed_of_slots_and_of_its_capacity() -> None:
     Slots.slots.clear()
     Slots.limits.clear()
     layers = {"rlc": {"algorithm": "python:slots"}, "sdap": {"algorithm": "drop-tail"}}
@@ -206,10 +206,10 @@ def test_a_priority_in_python_is_that_of_the_classes_to_the_bit() -> None:
     theirs = one(brimful.run(scenario, set={"cell.queues.classes": [[1]]}))
     changed = {"cell.queues.sdap.algorithm": "python:priority"}
     ours = one(brimful.run(scenario, set=changed, queues={"priority": Priority}))
-    assert told(ours) == told(theirs)
+    assert measured(ours) == measured(theirs)
     assert ours.samples.equals(theirs.samples)
     # which is not what a queue without bands gives
-    assert told(one(brimful.run(scenario))) != told(theirs)
+    assert measured(one(brimful.run(scenario))) != measured(theirs)
 
 
 class Fair(brimful.Queue):
@@ -260,7 +260,7 @@ def test_flows_in_turn_share_a_link_with_a_flood(wired: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "wrong", "said"),
+    ("name", "wrong", "message"),
     [
         ("band", -1, "band gave -1; expected a whole number from 0"),
         ("band", 2**64, "band gave 18446744073709551616; expected"),
@@ -273,7 +273,7 @@ def test_flows_in_turn_share_a_link_with_a_flood(wired: dict[str, Any]) -> None:
     ],
 )
 def test_what_is_no_band_fails_the_run(
-    wired: dict[str, Any], name: str, wrong: Any, said: str
+    wired: dict[str, Any], name: str, wrong: Any, message: str
 ) -> None:
     def band(self: brimful.Queue, packet: brimful.Packet) -> int:
         return int(packet.flow)
@@ -284,7 +284,7 @@ def test_what_is_no_band_fails_the_run(
         brimful.run(
             {**wired, "flow": more}, set={"link.queue": "python:x"}, queues={"x": broken}
         )
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_a_registered_queue_manages_any_path(wired: dict[str, Any]) -> None:
@@ -306,7 +306,7 @@ class Broken(brimful.Queue):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         (None, "on_departure gave None; expected"),
         (float("nan"), "on_departure gave nan; expected"),
@@ -315,11 +315,11 @@ class Broken(brimful.Queue):
         (b"drop", "on_departure gave b'drop'; expected"),
     ],
 )
-def test_what_is_no_verdict_fails_the_run(wired: dict[str, Any], wrong: Any, said: str) -> None:
+def test_what_is_no_verdict_fails_the_run(wired: dict[str, Any], wrong: Any, message: str) -> None:
     broken = type("Wrong", (Broken,), {"wrong": wrong})
     with pytest.raises(brimful.RunError) as error:
         brimful.run(wired, set={"link.queue": "python:broken"}, queues={"broken": broken})
-    assert said in str(error.value) and "queue python:broken" in str(error.value)
+    assert message in str(error.value) and "queue python:broken" in str(error.value)
     assert "seed 3" in str(error.value)
 
 
@@ -341,7 +341,7 @@ class Slotless(brimful.Queue):
 
 
 @pytest.mark.parametrize("cls", [Raising, Unmade, Slotless])
-def test_what_is_raised_is_told_with_its_traceback(cls: type[brimful.Queue]) -> None:
+def test_what_is_raised_is_printed_with_its_traceback(cls: type[brimful.Queue]) -> None:
     with pytest.raises(brimful.RunError) as error:
         brimful.run(CELL, set={"cell.queues.sdap.algorithm": "python:x"}, queues={"x": cls})
     assert "KeyError: 'my mistake'" in str(error.value)
@@ -386,7 +386,7 @@ def test_what_is_no_queue_is_refused(wired: dict[str, Any]) -> None:
         brimful.run(wired, set={"link.queue": "python:"}, queues={"x": DropTail})
 
 
-def test_the_command_line_knows_none(
+def test_the_command_line_has_none(
     command: Command, wired: dict[str, Any], tmp_path: Path
 ) -> None:
     named = {**wired, "link": {**wired["link"], "queue": "python:mine"}}
@@ -395,20 +395,20 @@ def test_the_command_line_knows_none(
         ("cell", {**CELL, "cell": {**CELL["cell"], "queues": {"rlc": {"algorithm": "python:mine"}}}}),
     ):
         file = toml_file(scenario, tmp_path / f"{name}.toml")
-        said = command("run", str(file), "--out", "out")
-        assert said.returncode == 2, said.stderr
-        assert 'queue management "python:mine" is not known here' in said.stderr
+        ended = command("run", str(file), "--out", "out")
+        assert ended.returncode == 2, ended.stderr
+        assert 'queue management "python:mine" is not known here' in ended.stderr
         assert not (tmp_path / "out").exists()
 
 
 ENDLESS = """
 import brimful
 class Slow(brimful.Queue):
-    is_told = False
+    is_printed = False
     def on_departure(self, packet, state):
-        if not self.is_told:
+        if not self.is_printed:
             print("running", flush=True)
-            self.is_told = True
+            self.is_printed = True
         return "accept"
 scenario = {
     "duration": "100000 s", "path": {"rtt": "20 ms"},
@@ -428,5 +428,5 @@ def test_an_interruption_ends_a_run_with_a_queue_in_python() -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "running\n"
     os.kill(process.pid, signal.SIGINT)
-    said, _ = process.communicate(timeout=60)
-    assert "interrupted" in said and process.returncode == 0
+    output, _ = process.communicate(timeout=HANG_LIMIT)
+    assert "interrupted" in output and process.returncode == 0

@@ -12,10 +12,10 @@ from tests.conftest import Command
 
 
 def test_the_claims_are_those_of_the_command_line(command: Command, tmp_path: Path) -> None:
-    said = command("reproduce", "rapid", "--quick", "--only", "fig7", "--repeats", "1", "--json")
-    assert said.returncode == 0, said.stderr
+    ended = command("reproduce", "rapid", "--quick", "--only", "fig7", "--repeats", "1", "--json")
+    assert ended.returncode == 0, ended.stderr
     ours = brimful.reproduce("rapid", quick=True, only="fig7", repeats=1, out=tmp_path / "out")
-    assert ours.summary == json.loads(said.stdout)
+    assert ours.summary == json.loads(ended.stdout)
     assert ours.claims.num_rows > 0
     verdicts = {"holds", "better", "does-not-hold", "not-measured"}
     assert set(ours.claims["verdict"].to_pylist()) <= verdicts

@@ -32,51 +32,50 @@ process.once("exit", () => {
 
 /** The program, at work until it is ended. */
 export class Running {
-  /** What was waited for. */
-  readonly said: string;
+  /** The output that was waited for. */
+  readonly output: string;
   readonly #process: ChildProcess;
 
-  private constructor(process: ChildProcess, said: string) {
+  private constructor(process: ChildProcess, output: string) {
     this.#process = process;
     children.add(process);
     process.once("exit", () => children.delete(process));
-    this.said = said;
+    this.output = output;
   }
 
-  /** Starts it and does not listen to it. */
+  /** Starts it and does not read its output. */
   static silent(...args: string[]): Running {
     return new Running(spawn(BRIMFUL, args, { cwd: ROOT, stdio: "ignore" }), "");
   }
 
-  /** Starts it and waits until it says this; `cwd` is the repository unless told. */
+  /** Starts it and waits until it prints this; `cwd` is the repository unless given. */
   static start(args: string[], until: RegExp, cwd = ROOT): Promise<Running> {
     const child = spawn(BRIMFUL, args, { cwd });
     return new Promise((done, failed) => {
-      let said = "";
-      let heard = false;
-      const hear = (data: Buffer) => {
+      let output = "";
+      let isFound = false;
+      const read = (data: Buffer) => {
         // what is not read any more would stop the child
-        if (heard) return;
-        said += data.toString();
-        const found = until.exec(said)?.[0];
+        if (isFound) return;
+        output += data.toString();
+        const found = until.exec(output)?.[0];
         if (found === undefined) return;
-        heard = true;
+        isFound = true;
         done(new Running(child, found));
       };
-      child.stdout.on("data", hear);
-      child.stderr.on("data", hear);
+      child.stdout.on("data", read);
+      child.stderr.on("data", read);
       child.on("exit", (code) =>
-        failed(new Error(`brimful ${args[0]} ended with ${code}: ${said}`)),
+        failed(new Error(`brimful ${args[0]} ended with ${code}: ${output}`)),
       );
     });
   }
 
-  /** Ends it, at once. */
+  /** Kills it, and waits for its end. */
   async stop(): Promise<void> {
     const gone = new Promise((done) => this.#process.once("exit", done));
-    if (this.#process.exitCode === null && this.#process.kill("SIGKILL")) {
-      await Promise.race([gone, new Promise((done) => setTimeout(done, 3000))]);
-    }
+    const { exitCode, signalCode } = this.#process;
+    if (exitCode === null && signalCode === null && this.#process.kill("SIGKILL")) await gone;
   }
 }
 
@@ -88,18 +87,18 @@ export class Dashboard {
 
   private constructor(running: Running) {
     this.#running = running;
-    this.url = running.said;
+    this.url = running.output;
     this.port = Number(new URL(this.url).port);
   }
 
-  /** Starts one and waits until it says where it is. */
+  /** Starts one and waits until it prints its address. */
   static async start(path: string, ...args: string[]): Promise<Dashboard> {
     const listen = args.includes("--listen") ? [] : ["--listen", "127.0.0.1:0"];
     const all = ["dash", path, "--open", "no", ...listen, ...args];
     return new Dashboard(await Running.start(all, /https?:\/\/\S+:\d+\/?\S*/));
   }
 
-  /** Ends it, at once. */
+  /** Kills it, and waits for its end. */
   stop(): Promise<void> {
     return this.#running.stop();
   }
@@ -121,6 +120,7 @@ export class Line {
   readonly #server: net.Server;
   readonly #sockets = new Set<net.Socket>();
   #up = true;
+  #refused = 0;
 
   private constructor(server: net.Server) {
     this.#server = server;
@@ -131,6 +131,7 @@ export class Line {
     const line = new Line(server);
     server.on("connection", (near) => {
       if (!line.#up) {
+        line.#refused += 1;
         near.destroy();
         return;
       }
@@ -153,6 +154,11 @@ export class Line {
 
   get port(): number {
     return (this.#server.address() as net.AddressInfo).port;
+  }
+
+  /** Connections that were closed because the line is cut. */
+  get refused(): number {
+    return this.#refused;
   }
 
   cut(): void {

@@ -99,7 +99,7 @@ test("the QUIC server shows the connections at work", async ({ page }) => {
     /listening on 127\.0\.0\.1:\d+/,
     PLACE,
   );
-  const at = server.said.split(":").at(-1);
+  const at = server.output.split(":").at(-1);
   // more than any machine carries while this test looks
   const size = ["--size", "10 GB", "--insecure"];
   const client = Running.silent("quic", "get", `localhost:${at}`, ...size);

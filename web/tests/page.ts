@@ -1,6 +1,6 @@
 // What all tests of pages share: faults of a page fail its test; the check by axe.
 
-import { readFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { expect, type Page, test as plain } from "@playwright/test";
 
@@ -21,13 +21,26 @@ export const test = plain.extend({
     });
     page.on("pageerror", (error) => errors.push(String(error)));
     await use(page);
-    // the policy for openers counts over TLS and from this machine only, which the browser says
+    // the policy for openers counts over TLS and from this machine only, which the browser prints
     const cut = /WebSocket|ERR_|Failed to load resource|Cross-Origin-Opener-Policy/;
     expect(errors.filter((e) => !(plain.info().tags.includes("@failures") && cut.test(e)))).toEqual(
       [],
     );
   },
 });
+
+/**
+ * Skips the running test if a condition does not hold. The skip is recorded in the file that BRIMFUL_SKIPPED names,
+ * and is a failure under CI=true.
+ */
+export function skipUnless(condition: unknown, reason: string): void {
+  if (condition) return;
+  const { title } = plain.info();
+  const { BRIMFUL_SKIPPED: record, CI } = process.env;
+  if (record) appendFileSync(record, `${title}\t${reason}\n`);
+  if (CI === "true") throw new Error(`${title}: ${reason}, and CI=true does not allow that skip`);
+  plain.skip(true, reason);
+}
 
 /** Away from a server that is to end: a lost connection would be an error in the console. */
 export async function leave(page: Page): Promise<void> {
@@ -44,8 +57,8 @@ export async function accessible(page: Page): Promise<void> {
   await page.evaluate(AXE);
   const result = (await page.evaluate("axe.run()")) as AxeResult;
   const grave = result.violations.filter((v) => v.impact === "serious" || v.impact === "critical");
-  const said = grave.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(" ")}`);
-  expect(said).toEqual([]);
+  const found = grave.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(" ")}`);
+  expect(found).toEqual([]);
 }
 
 /** The figure of this name has drawn something: its canvases are not empty. */

@@ -19,8 +19,8 @@ numbers. Wrong input raises :class:`FigureError`, which names the column.
 :func:`draw` makes a figure of a reproduction from its JSON; ``python -m brimful.figures FILE --out
 DIR`` draws all of them.
 
-The house style: colours that are told apart with any colour vision, and marks, hatches and dashes
-that are told apart without colour. It needs matplotlib and nothing else of the package.
+The house style: colours that are distinguished with any colour vision, and marks, hatches and dashes
+that are distinguished without colour. It needs matplotlib and nothing else of the package.
 """
 
 from .data import FigureError

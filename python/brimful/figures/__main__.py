@@ -23,8 +23,8 @@ def main(arguments: list[str] | None = None) -> int:
         for name in options.only or []:
             if name not in known:
                 raise FigureError(f"{options.file}: no figure {name!r}; there are {', '.join(known) or 'none'}")
-        wanted = [f for f in figures if not options.only or f.get("name") in options.only]
-        drawn = [draw(figure) for figure in wanted]
+        chosen = [f for f in figures if not options.only or f.get("name") in options.only]
+        drawn = [draw(figure) for figure in chosen]
         options.out.mkdir(parents=True, exist_ok=True)
         for each in drawn:
             print(save(each.figure, options.out / f"{each.name}.{options.format}"))

@@ -13,7 +13,7 @@ Numbers = NDArray[np.float64]
 
 
 class FigureError(ValueError):
-    """What was given cannot be drawn; the message says which column, and what was expected."""
+    """What was given cannot be drawn; the message names the column, and what was expected."""
 
 
 class _Arrow(Protocol):
@@ -87,9 +87,9 @@ def _label(value: object) -> str:
     return str(value)
 
 
-def chosen(data: Table, where: Mapping[str, object] | None, wanted: Iterable[str | None]) -> dict[str, Any]:
-    """The wanted columns with the rows in which all of ``where`` are so, as lists."""
-    columns = {name: column(data, name) for name in wanted if name is not None}
+def chosen(data: Table, where: Mapping[str, object] | None, names: Iterable[str | None]) -> dict[str, Any]:
+    """The columns of these names with the rows in which all of ``where`` are so, as lists."""
+    columns = {name: column(data, name) for name in names if name is not None}
     if not columns:
         raise FigureError("no column is named")
     lengths = {name: len(values) for name, values in columns.items()}
@@ -100,8 +100,8 @@ def chosen(data: Table, where: Mapping[str, object] | None, wanted: Iterable[str
         kept = column(data, name)
         rows = [row for row in rows if kept[row] == value]  # type: ignore[assignment]
     if not len(rows):
-        told = f" where {dict(where)}" if where else ""
-        raise FigureError(f"no rows{told}: nothing to draw")
+        condition = f" where {dict(where)}" if where else ""
+        raise FigureError(f"no rows{condition}: nothing to draw")
     return {name: [values[row] for row in rows] for name, values in columns.items()}
 
 
@@ -124,7 +124,7 @@ def distinct(values: Iterable[str]) -> list[str]:
 def estimate(values: Numbers) -> tuple[float, float]:
     """Mean of independent values, and half the width of its 95 % confidence interval (Student's t).
 
-    The interval of a single value is zero: none can be told.
+    The interval of a single value is zero: there is none to estimate.
     """
     values = values[np.isfinite(values)]
     if values.size == 0:

@@ -1,4 +1,4 @@
-"""The forms of figures, each one function. :mod:`brimful.figures` tells what they have in common."""
+"""The forms of figures, each one function. :mod:`brimful.figures` describes what they have in common."""
 
 from __future__ import annotations
 
@@ -184,10 +184,10 @@ def boxplot(
                 five = _five(mine, quartiles is not None)
                 if five is None:
                     continue
-                least, first, median, third, most = five
+                low, first, median, third, high = five
                 if scale == "log" and first <= 0:
                     raise FigureError(f"{name!r}: a quartile of {first} has no place on a logarithmic scale")
-                stats = {"whislo": least, "q1": first, "med": median, "q3": third, "whishi": most}
+                stats = {"whislo": low, "q1": first, "med": median, "q3": third, "whishi": high}
                 drawn = ax.bxp(
                     [stats], positions=[condition + (place + 0.5) * width - _GROUP / 2], widths=width * 0.8,
                     showfliers=False, patch_artist=True, manage_ticks=False,

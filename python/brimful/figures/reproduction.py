@@ -110,7 +110,7 @@ def _panel(ax: Axes, panel: Mapping[str, Any], names: list[str]) -> None:
 def _traces(ax: Axes, panel: Mapping[str, Any], kind: str, table: dict[str, Any], labels: dict[str, Any]) -> None:
     x, y = panel["x"], panel["y"]
     if not table["x"]:
-        # nothing was measured: empty axes say so
+        # nothing was measured: empty axes show that
         ax.set(xlabel=x["label"], ylabel=y["label"])
     elif kind == "stack":
         forms.stacked(table, x="x", y="y", by="name", **labels)

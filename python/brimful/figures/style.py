@@ -22,16 +22,16 @@ if os.environ.get("MPLBACKEND", "").endswith("backend_inline"):
 
     plt.switch_backend(mpl.get_backend())
 
-#: The colours of Okabe and Ito, told apart with any colour vision, and two more.
+#: The colours of Okabe and Ito, distinguished with any colour vision, and two more.
 COLOURS = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#505050", "#F0E442", "#82501E",
 )  # fmt: skip
-#: Told apart without colour.
+#: Distinguished without colour.
 DASHES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 HATCHES = ("", "//", "..", "\\\\", "xx", "--", "++", "oo", "**")
 INK = "#222222"
-#: Red the least, white the middle, blue the most.
+#: Red the lowest, white the middle, blue the highest.
 FIELD = ("#A50026", "#F7F7F7", "#053082")
 
 #: Inches of one panel.
@@ -62,7 +62,7 @@ _RC: Any = {
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
     "svg.hashsalt": "brimful",
-    # text stays text: smaller, searched and read aloud
+    # text stays text: smaller, searched and read by screen readers
     "svg.fonttype": "none",
 }
 

@@ -77,7 +77,7 @@ struct CustomSimulator {
 
 impl Runner for CustomSimulator {
     fn run_one(&self, experiment: &Experiment, seed: u64, stop: &Stop) -> Result<RunResult, Error> {
-        // attached and let go again, so that the interpreter keeps what it knows of this thread for the
+        // attached and let go again, so that the interpreter keeps its state of this thread for the
         // whole run: made anew for each event, it takes most of the time
         Python::attach(|py| py.detach(|| self.run_detached(experiment, seed, stop)))
     }
@@ -99,9 +99,9 @@ impl CustomSimulator {
             failure: failure.clone(),
         };
         let simulation = Simulation::with_mechanisms(experiment, seed, Arc::new(own));
-        let failed = || match failure.told() {
-            Some(told) => Err(Error::Run(format!(
-                "{}, seed {seed}: {told}",
+        let failed = || match failure.message() {
+            Some(message) => Err(Error::Run(format!(
+                "{}, seed {seed}: {message}",
                 experiment.name
             ))),
             None => Ok(()),
@@ -129,19 +129,19 @@ impl Failure {
         first.get_or_insert(what);
     }
     /// What a call gave, unless it raised.
-    fn taken<T>(&self, py: Python<'_>, who: &str, given: PyResult<T>) -> Option<T> {
+    fn taken<T>(&self, py: Python<'_>, what: &str, given: PyResult<T>) -> Option<T> {
         match given {
             Ok(given) => Some(given),
             Err(error) => {
                 let traceback = error.traceback(py).map(|traceback| traceback.format());
                 let traceback = traceback.and_then(Result::ok).unwrap_or_default();
-                self.keep(format!("{who}: {error}\n{traceback}{error}"));
+                self.keep(format!("{what}: {error}\n{traceback}{error}"));
                 None
             }
         }
     }
 
-    fn told(&self) -> Option<String> {
+    fn message(&self) -> Option<String> {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -173,7 +173,7 @@ impl Mechanisms for Custom {
         Python::attach(|py| {
             let made = factory.call1(py, (config.mss.get(), config.initial_window.get()));
             controller.object = controller.taken(py, "its constructor", made);
-            controller.ask(py, "its constructor");
+            controller.update(py, "its constructor");
         });
         Some(Box::new(controller))
     }
@@ -191,10 +191,10 @@ impl Mechanisms for Custom {
     }
 }
 
-/// A controller in Python, and what it answered last.
+/// A controller in Python, and its last window and rate.
 struct PyController {
     name: String,
-    /// None once it has failed: then it is not asked again, and its run ends soon.
+    /// None once it has failed: then it is not called again, and its run ends soon.
     object: Option<Py<PyAny>>,
     failure: Failure,
     /// Measures for it.
@@ -207,17 +207,17 @@ struct PyController {
 impl PyController {
     /// What a call gave, unless it raised.
     fn taken<T>(&self, py: Python<'_>, what: &str, given: PyResult<T>) -> Option<T> {
-        let who = format!("the controller python:{} failed in {what}", self.name);
-        self.failure.taken(py, &who, given)
+        let what = format!("the controller python:{} failed in {what}", self.name);
+        self.failure.taken(py, &what, given)
     }
 
-    /// Tells it of an event, and asks for window and rate.
-    fn tell(&mut self, event: &str, fields: impl FnOnce(&Bound<'_, PyDict>) -> PyResult<()>) {
+    /// Calls it with an event, and reads window and rate.
+    fn call(&mut self, event: &str, fields: impl FnOnce(&Bound<'_, PyDict>) -> PyResult<()>) {
         if self.object.is_none() {
             return;
         }
         Python::attach(|py| {
-            let told = || {
+            let call = || {
                 let arguments = PyDict::new(py);
                 fields(&arguments)?;
                 match &self.object {
@@ -227,25 +227,25 @@ impl PyController {
                     None => Ok(()),
                 }
             };
-            let told = told();
-            if self.taken(py, event, told).is_none() {
+            let called = call();
+            if self.taken(py, event, called).is_none() {
                 self.object = None;
             }
-            self.ask(py, event);
+            self.update(py, event);
         });
     }
 
-    /// Asks for window and rate, as they are after an event.
-    fn ask(&mut self, py: Python<'_>, event: &str) {
+    /// Reads window and rate, as they are after an event.
+    fn update(&mut self, py: Python<'_>, event: &str) {
         let Some(object) = &self.object else { return };
-        let asked = || -> PyResult<(f64, Option<f64>)> {
+        let read = || -> PyResult<(f64, Option<f64>)> {
             let cwnd = object.getattr(py, "cwnd")?.extract(py)?;
             let rate = object.getattr(py, "pacing_rate")?.extract(py)?;
             Ok((cwnd, rate))
         };
         let what = format!("cwnd or pacing_rate after {event}");
-        let asked = asked();
-        match self.taken(py, &what, asked) {
+        let read = read();
+        match self.taken(py, &what, read) {
             Some((cwnd, _)) if !is_quantity(cwnd) => self.refuse("cwnd", cwnd, event),
             Some((_, Some(rate))) if !is_quantity(rate) => self.refuse("pacing_rate", rate, event),
             Some((cwnd, rate)) => {
@@ -305,7 +305,7 @@ impl CongestionControl for PyController {
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckSample) {
         let rate = self.rate.on_ack(cx.now, ack);
         let now = cx.now.as_secs_f64();
-        self.tell("on_ack", |d| {
+        self.call("on_ack", |d| {
             d.set_item("now", now)?;
             d.set_item("newly_acked", ack.newly_acked.get())?;
             d.set_item("newly_lost", ack.newly_lost.get())?;
@@ -332,7 +332,7 @@ impl CongestionControl for PyController {
             }
             LossKind::Ecn => "ecn",
         };
-        self.tell("on_loss", |d| {
+        self.call("on_loss", |d| {
             d.set_item("now", now)?;
             d.set_item("kind", kind)?;
             d.set_item("lost", loss.lost.get())?;
@@ -342,7 +342,7 @@ impl CongestionControl for PyController {
 
     fn on_recovery_end(&mut self, cx: &mut Ctx<'_>, end: RecoveryEnd) {
         let now = cx.now.as_secs_f64();
-        self.tell("on_recovery_end", |d| {
+        self.call("on_recovery_end", |d| {
             d.set_item("now", now)?;
             d.set_item("is_spurious", end.is_spurious)
         });
@@ -361,7 +361,7 @@ impl CongestionControl for PyController {
     }
 
     fn governs_recovery(&self) -> bool {
-        // it is told of losses and says the window; nothing reduces it behind its back
+        // losses are reported to it and it sets the window; nothing else reduces that
         true
     }
 }

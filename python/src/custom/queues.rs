@@ -66,7 +66,7 @@ impl PyQueue {
         taken
     }
 
-    fn ask(&mut self, event: Event, case: &PacketView) -> Verdict {
+    fn verdict(&mut self, event: Event, case: &PacketView) -> Verdict {
         let methods = self.methods.as_ref();
         let Some(method) = methods.and_then(|methods| event.of(methods).as_ref()) else {
             return Verdict::Accept;
@@ -190,11 +190,11 @@ fn codepoint(ecn: Ecn) -> &'static str {
 
 impl CustomDiscipline for PyQueue {
     fn on_arrival(&mut self, case: &PacketView) -> Verdict {
-        self.ask(Event::Arrival, case)
+        self.verdict(Event::Arrival, case)
     }
 
     fn on_departure(&mut self, case: &PacketView) -> Verdict {
-        self.ask(Event::Departure, case)
+        self.verdict(Event::Departure, case)
     }
 
     fn band(&mut self, case: &PacketView) -> u64 {

@@ -24,10 +24,10 @@ impl PyScheduler {
         Self { object, failure }
     }
 
-    fn ask(&self, now: Instant, waiting: Waiting, paths: &[PathView]) -> Option<PathSet> {
+    fn chosen(&self, now: Instant, waiting: Waiting, paths: &[PathView]) -> Option<PathSet> {
         let object = self.object.as_ref()?;
         Python::attach(|py| {
-            let asked = || -> PyResult<Vec<i64>> {
+            let call = || -> PyResult<Vec<i64>> {
                 let views: PyResult<Vec<_>> = paths.iter().map(|path| view(py, path)).collect();
                 let views = PyList::new(py, views?)?;
                 let arguments = (
@@ -40,7 +40,7 @@ impl PyScheduler {
             };
             let chosen = self
                 .failure
-                .taken(py, "the scheduler failed in choose", asked())?;
+                .taken(py, "the scheduler failed in choose", call())?;
             let mut set = PathSet::NONE;
             for number in chosen {
                 let path = paths.iter().find(|path| i64::from(path.id.0) == number);
@@ -82,7 +82,7 @@ impl Scheduler for PyScheduler {
     }
 
     fn choose(&mut self, now: Instant, waiting: Waiting, paths: &[PathView]) -> PathSet {
-        match self.ask(now, waiting, paths) {
+        match self.chosen(now, waiting, paths) {
             Some(set) => set,
             None => {
                 self.object = None;

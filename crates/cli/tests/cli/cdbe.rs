@@ -13,7 +13,7 @@ fn the_shipped_configuration_is_good() {
 }
 
 #[test]
-fn what_cannot_be_attached_is_an_error_of_one_line() {
+fn what_cannot_be_attached_is_named_in_a_line() {
     let place = Place::new().with("bad.toml", "role = \"client\"\nmode = \"fast\"\n");
     for (arguments, expected) in [
         (vec!["--config", "bad.toml", "--check"], "bad.toml:2:"),
@@ -36,7 +36,7 @@ fn it_is_attached_until_a_signal_detaches_it() {
     }
     let place = Place::new();
     let name = format!("bcli_{:x}", std::process::id());
-    // nobody has that port, and so no connection of this machine is concerned
+    // no program uses that port, and so no connection of this machine is concerned
     let arguments = ["cdbe", "attach", "--port", "1", "--name", &name];
     let mut child = place
         .command(&arguments)
@@ -45,13 +45,14 @@ fn it_is_attached_until_a_signal_detaches_it() {
         .expect("the command starts");
     let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
     let mut line = || lines.next().expect("a line").expect("text");
-    let told = line();
+    let first = line();
     assert!(
-        told.contains("attached to") && told.contains(&name),
-        "{told}"
+        first.contains("attached to") && first.contains(&name),
+        "{first}"
     );
-    let known = || std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
-    assert!(known().expect("readable").contains(&name));
+    let available =
+        || std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    assert!(available().expect("readable").contains(&name));
     let again = place.run(&arguments);
     assert_eq!(again.code, Some(2));
     assert!(again.stderr.contains("already"), "{}", again.stderr);
@@ -61,5 +62,5 @@ fn it_is_attached_until_a_signal_detaches_it() {
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("sent");
     assert!(line().contains("detached"));
     assert!(child.wait().expect("ended").success());
-    assert!(!known().expect("readable").contains(&name));
+    assert!(!available().expect("readable").contains(&name));
 }

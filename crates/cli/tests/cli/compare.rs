@@ -43,8 +43,9 @@ fn variants_share_their_seeds_and_ratios_are_to_the_first() {
         ratio("goodput_bps").0 < 1.0 && ratio("goodput_bps").1 > 0.0,
         "{o}"
     );
+    // the buffer holds 40 ms of the wire: what a path of 20 ms takes at most, one of 60 ms takes at least
     let rtt = ratio("rtt_mean_ms").0;
-    assert!((1.2..3.1).contains(&rtt), "{rtt}");
+    assert!(rtt > 1.0, "{rtt}");
 }
 
 /// Mean and confidence interval of the ratio of the second variant to the first.
@@ -57,7 +58,9 @@ fn ratio(o: &Value, flow: &str, metric: &str) -> (f64, f64) {
     let number = |v: &Value| v.as_f64().expect("a number");
     let (value, base) = (number(&row["value"]["mean"]), number(&row["base"]["mean"]));
     let ratio = number(&row["ratio"]["mean"]);
-    assert!((ratio / (value / base) - 1.0).abs() < 0.5, "{row}");
+    // the mean of ratios is the ratio of means where seeds differ little: a buffer of 40 ms keeps the wire
+    // full whatever is lost, so that those of one variant are within 1 %
+    assert!((ratio / (value / base) - 1.0).abs() < 0.01, "{row}");
     (ratio, number(&row["ratio"]["ci95"]))
 }
 

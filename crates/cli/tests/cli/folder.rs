@@ -1,9 +1,11 @@
 //! Result folders: what is in them, and that none is ever half-written.
 
 use super::{Place, WIRE, names};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command};
+use testing::{has_root, wait_until};
 
 pub(super) const CONTENTS: [&str; 5] = [
     "flows.parquet",
@@ -14,7 +16,7 @@ pub(super) const CONTENTS: [&str; 5] = [
 ];
 
 #[test]
-fn a_folder_holds_all_that_the_design_says() {
+fn a_folder_holds_all_files_of_the_design() {
     let place = Place::new().with("s.toml", WIRE);
     place
         .run(&["run", "s.toml", "--out", "a/b", "--repeats", "2"])
@@ -87,7 +89,7 @@ fn a_folder_that_cannot_be_made_ends_in_an_error() {
         );
         assert!(
             run.stderr.matches("os error").count() <= 1,
-            "said twice: {run:?}"
+            "printed twice: {run:?}"
         );
     }
     assert_eq!(place.names(), ["file", "s.toml"]);
@@ -97,15 +99,15 @@ fn a_folder_that_cannot_be_made_ends_in_an_error() {
 struct Mount<'a>(&'a Path);
 
 impl<'a> Mount<'a> {
-    fn new(at: &'a Path, size: &str) -> Option<Self> {
+    fn new(at: &'a Path, size: &str) -> Self {
         std::fs::create_dir(at).expect("a folder");
         let options = format!("size={size}");
         let status = Command::new("mount")
             .args(["-t", "tmpfs", "-o", &options, "brimful-test"])
             .arg(at)
-            .stderr(std::process::Stdio::null())
             .status();
-        status.is_ok_and(|s| s.success()).then_some(Self(at))
+        assert!(status.is_ok_and(|s| s.success()), "mount of a tmpfs");
+        Self(at)
     }
 }
 
@@ -117,15 +119,12 @@ impl Drop for Mount<'_> {
 
 #[test]
 fn a_full_disk_ends_in_an_error_and_leaves_nothing() {
+    if !has_root("a_full_disk_ends_in_an_error_and_leaves_nothing") {
+        return;
+    }
     let place = Place::new().with("s.toml", WIRE);
     let disk = place.path("disk");
-    let Some(_mount) = Mount::new(&disk, "16k") else {
-        testing::skip(
-            "a_full_disk_ends_in_an_error_and_leaves_nothing",
-            testing::Missing::Root,
-        );
-        return;
-    };
+    let _mount = Mount::new(&disk, "16k");
     for command in [
         &["run", "s.toml"] as &[&str],
         &["compare", "s.toml", "--vary", "cc=bbr,cubic"],
@@ -142,12 +141,12 @@ fn a_full_disk_ends_in_an_error_and_leaves_nothing() {
 
 #[test]
 fn a_trace_is_whole_or_not_there() {
+    if !has_root("a_trace_is_whole_or_not_there") {
+        return;
+    }
     let place = Place::new();
     let disk = place.path("disk");
-    let Some(_mount) = Mount::new(&disk, "8k") else {
-        testing::skip("a_trace_is_whole_or_not_there", testing::Missing::Root);
-        return;
-    };
+    let _mount = Mount::new(&disk, "8k");
     let run = place.run(&super::trace::generate("disk/t.trace", "600 s"));
     assert_eq!(run.code, Some(1), "{run:?}");
     assert!(
@@ -157,41 +156,38 @@ fn a_trace_is_whole_or_not_there() {
     assert_eq!(names(&disk), [] as [&str; 0]);
 }
 
+/// Starts runs that would take days, and waits until they have begun: the hidden folder of the results is made
+/// after the handler of signals.
+fn endless(place: &Place) -> Child {
+    let child = place
+        .command(&["run", "s.toml", "--repeats", "50", "--out", "o"])
+        .spawn()
+        .expect("the command starts");
+    wait_until("the folder of the results", || place.names().len() > 1);
+    child
+}
+
 #[test]
 fn an_interrupted_run_leaves_nothing() {
     let text = WIRE.replace("4 s", "100000 s");
     let place = Place::new().with("s.toml", &text);
-    let mut child = place
-        .command(&["run", "s.toml", "--repeats", "50", "--out", "o"])
-        .spawn()
-        .expect("the command starts");
-    testing::wait_until("the folder is begun", || place.names().len() > 1);
-    let id = child.id().to_string();
-    let status = Command::new("kill")
-        .args(["-INT", &id])
-        .status()
-        .expect("kill runs");
-    assert!(status.success());
-    assert!(!child.wait().expect("an end").success());
+    let mut child = endless(&place);
+    kill_process(Pid::from_child(&child), Signal::INT).expect("sent");
+    assert_eq!(child.wait().expect("an end").code(), Some(130));
     assert_eq!(place.names(), ["s.toml"]);
 }
 
 #[test]
-fn an_interruption_that_comes_twice_at_once_leaves_nothing_either() {
+fn two_concurrent_interruptions_leave_nothing_either() {
     // as `timeout` sends it: to the process, and to its group
     let text = WIRE.replace("4 s", "100000 s");
     let place = Place::new().with("s.toml", &text);
-    let mut child = place
-        .command(&["run", "s.toml", "--repeats", "50", "--out", "o"])
-        .spawn()
-        .expect("the command starts");
-    testing::wait_until("the folder is begun", || place.names().len() > 1);
-    let id = child.id().to_string();
-    // two different signals, because two equal ones may be merged into one
-    let status = Command::new("sh")
-        .args(["-c", "kill -TERM $0; kill -INT $0", &id])
-        .status();
-    assert!(status.is_ok_and(|s| s.success()));
+    let mut child = endless(&place);
+    // two different signals, because two equal ones may be merged into one; it is stopped meanwhile, so that
+    // they arrive together
+    for signal in [Signal::STOP, Signal::TERM, Signal::INT, Signal::CONT] {
+        kill_process(Pid::from_child(&child), signal).expect("sent");
+    }
     assert_eq!(child.wait().expect("an end").code(), Some(130));
     assert_eq!(place.names(), ["s.toml"]);
 }

@@ -11,12 +11,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+use testing::{Missing, skip, wait_for, wait_until};
 use units::{Bytes, Cqi, Duration as Span, Hertz, Instant as Time, Prb, Slot};
 
-/// How long anything is waited for.
-const TIMEOUT: Duration = Duration::from_secs(120);
-
-/// Report number so-and-so of one UE, so long after the first, on a clock of its own.
+/// Report number `n` of one UE, at this time since the first, on a clock of its own.
 fn report(n: u64, since: Duration) -> RadioReport {
     let since = Span::from_micros(since.as_micros() as u64);
     let ue = UeReport {
@@ -69,9 +67,9 @@ fn the_shipped_unit_is_hardened() {
     let arguments = ["security", "--offline=true", "--threshold=25", file];
     match Command::new("systemd-analyze").args(arguments).output() {
         Ok(output) => assert!(output.status.success(), "{output:?}"),
-        Err(_) => testing::skip(
+        Err(_) => skip(
             "the_shipped_unit_is_hardened",
-            testing::Missing::Optional("systemd-analyze"),
+            Missing::Data("systemd-analyze"),
         ),
     }
 }
@@ -108,7 +106,7 @@ impl Drop for Process {
     }
 }
 
-/// A cell that reports every 5 ms to whoever connects, until its value ends.
+/// A cell that reports to the first client that connects, one report after the other, until its value ends.
 struct Cell(Arc<AtomicBool>);
 
 impl Cell {
@@ -125,6 +123,7 @@ impl Cell {
                 if is_over.load(Relaxed) || stream.write_all(&line).is_err() {
                     return;
                 }
+                // the interval of reports, whatever it is in the end
                 std::thread::sleep(Duration::from_millis(5));
             }
         });
@@ -138,26 +137,28 @@ impl Drop for Cell {
     }
 }
 
-/// What the proxy says of its reports.
+/// The state of the proxy's reports, as it prints it.
 fn control(place: &Place) -> Option<Value> {
     let run: Run = place.run(&["pep", "status", "--socket", "pep.sock", "--json"]);
     let status: Value = serde_json::from_str(&run.stdout).ok()?;
     Some(status["control"].clone())
 }
 
-fn until(place: &Place, what: &str, so: impl Fn(&Value) -> bool) {
-    let deadline = Instant::now() + TIMEOUT;
-    while !control(place).is_some_and(|control| so(&control)) {
-        let log = |name| std::fs::read_to_string(place.path(name)).unwrap_or_default();
-        assert!(
-            Instant::now() < deadline,
-            "waited in vain: {what}\n{:?}\n{}\n{}",
-            control(place),
-            log("pep"),
-            log("rnis")
-        );
-        std::thread::sleep(Duration::from_millis(50));
+/// Prints the state and the logs of the processes if the test fails.
+struct Logs<'a>(&'a Place);
+
+impl Drop for Logs<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let log = |name| std::fs::read_to_string(self.0.path(name)).unwrap_or_default();
+            eprintln!("{:?}\n{}\n{}", control(self.0), log("pep"), log("rnis"));
+        }
     }
+}
+
+fn until(place: &Place, what: &str, so: impl Fn(&Value) -> bool) {
+    let _logs = Logs(place);
+    wait_until(what, || control(place).is_some_and(|control| so(&control)));
 }
 
 fn is_following(control: &Value) -> bool {
@@ -220,25 +221,22 @@ fn reports_come_out_of_rabbitmq_which_dies_and_returns() {
 }
 
 #[test]
-fn a_daemons_dashboard_is_seen_in_the_terminal() {
+fn a_daemons_dashboard_is_shown_in_the_terminal() {
     let service = "[[source]]\nname = \"cell\"\nkind = \"reports\"\nurl = \"unix:cell.sock\"\n\
                    [metrics]\nlisten = \"127.0.0.1:0\"\n";
     let place = Place::new().with("rnis.toml", service);
     let _cell = Cell::start(&place);
     let _service = Process::start(&place, &["rnis", "--config", "rnis.toml"]);
-    let deadline = Instant::now() + TIMEOUT;
-    let address = loop {
-        let log = std::fs::read_to_string(place.path("rnis")).unwrap_or_default();
-        let said = log
-            .split_once("metrics=\"")
-            .and_then(|(_, rest)| rest.split_once('"'));
-        if let Some((address, _)) = said {
-            break address.to_owned();
-        }
-        assert!(Instant::now() < deadline, "it does not listen: {log}");
-        std::thread::sleep(Duration::from_millis(20));
-    };
-    let run = place.run(&["top", &address, "--once"]).succeeded();
+    let address = wait_for("the address of the metrics", || {
+        let log = std::fs::read_to_string(place.path("rnis")).ok()?;
+        let (_, rest) = log.split_once("metrics=\"")?;
+        Some(rest.split_once('"')?.0.to_owned())
+    });
+    let run = wait_for("the cell in the table", || {
+        let run = place.run(&["top", &address, "--once"]);
+        run.stdout.contains("\ncell 1 ").then_some(run)
+    })
+    .succeeded();
     let lines: Vec<&str> = run.stdout.lines().collect();
     assert!(lines[0].starts_with("brimful rnis  live/rnis"), "{run:?}");
     assert!(lines[1].starts_with("cell 1 "), "{run:?}");

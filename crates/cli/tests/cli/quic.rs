@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+use testing::wait_until;
 
 /// A server that is ended with the test.
 struct Serving(Child);
@@ -17,8 +18,8 @@ impl Drop for Serving {
     }
 }
 
-/// Serves with more options; gives its port, and what it says from then on.
-fn serve_and_hear(place: &Place, more: &[&str]) -> (Serving, u16, Receiver<String>) {
+/// Serves with more options; gives its port, and the lines of its log from then on.
+fn serve_with_log(place: &Place, more: &[&str]) -> (Serving, u16, Receiver<String>) {
     let mut arguments = vec!["quic", "serve", "--listen", "127.0.0.1:0"];
     arguments.extend_from_slice(more);
     let mut child = place
@@ -33,20 +34,20 @@ fn serve_and_hear(place: &Place, more: &[&str]) -> (Serving, u16, Receiver<Strin
         let rest = line.split_once("listening on 127.0.0.1:")?.1;
         rest.split(' ').next()?.parse().ok()
     });
-    // what it says must have somebody to read it
-    let (sender, said) = channel();
+    // its pipe has to be read
+    let (sender, log) = channel();
     std::thread::spawn(move || {
         for line in lines.map_while(Result::ok) {
-            // nobody listens any more
+            // the test may have ended
             let _ = sender.send(line);
         }
     });
-    (Serving(child), port.expect("it listens"), said)
+    (Serving(child), port.expect("it listens"), log)
 }
 
 /// Serves with more options; gives its port.
 fn serve(place: &Place, more: &[&str]) -> (Serving, u16) {
-    let (serving, port, _) = serve_and_hear(place, more);
+    let (serving, port, _) = serve_with_log(place, more);
     (serving, port)
 }
 
@@ -54,7 +55,7 @@ fn serve(place: &Place, more: &[&str]) -> (Serving, u16) {
 fn status(address: &str) -> serde_json::Value {
     let mut stream = TcpStream::connect(address).expect("it listens");
     let request = format!("GET /status HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).expect("asked");
+    stream.write_all(request.as_bytes()).expect("sent");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer");
     let begin = answer.find('{').expect("JSON");
@@ -62,12 +63,11 @@ fn status(address: &str) -> serde_json::Value {
     serde_json::from_str(&answer[begin..=end]).expect("JSON")
 }
 
-/// Who is refused says goodbye; the server would keep the connection for as long as idle ones.
 #[test]
-fn a_client_that_is_refused_takes_its_leave() {
+fn the_connection_of_a_rejected_client_ends() {
     let place = Place::new();
-    let (_serving, port, said) = serve_and_hear(&place, &["--metrics", "127.0.0.1:0"]);
-    let line = said.recv().expect("it says where");
+    let (_serving, port, log) = serve_with_log(&place, &["--metrics", "127.0.0.1:0"]);
+    let line = log.recv().expect("the address of the metrics");
     let (_, rest) = line.split_once("http://").expect("an address");
     let metrics = rest.split('/').next().expect("an address");
     let server = format!("localhost:{port}");
@@ -75,9 +75,7 @@ fn a_client_that_is_refused_takes_its_leave() {
     assert_eq!(got.code, Some(1), "{got:?}");
     assert!(got.stderr.contains("more than the server gives"), "{got:?}");
     assert_eq!(status(metrics)["connections_total"], 1);
-    testing::wait_until("the connection is closed", || {
-        status(metrics)["connections"] == 0
-    });
+    wait_until("no connection", || status(metrics)["connections"] == 0);
 }
 
 #[test]
@@ -89,7 +87,7 @@ fn the_shipped_configuration_is_good() {
 }
 
 #[test]
-fn a_file_goes_over_http3_and_a_download_is_told_as_json() {
+fn a_file_goes_over_http3_and_a_download_is_reported_as_json() {
     let place = Place::new().with("page.html", "<p>hello");
     let certificate = place.path("server.pem");
     let certificate = certificate.to_str().expect("a name");
@@ -112,10 +110,10 @@ fn a_file_goes_over_http3_and_a_download_is_told_as_json() {
         "--json",
     ];
     let got = place.run(&arguments).succeeded();
-    let told: serde_json::Value = serde_json::from_str(&got.stdout).expect("JSON");
-    assert_eq!(told["bytes"], 2_000_000);
-    assert_eq!(told["seen_by"], "server");
-    assert!(told["goodput_bps"].as_u64() > Some(0), "{told}");
+    let report: serde_json::Value = serde_json::from_str(&got.stdout).expect("JSON");
+    assert_eq!(report["bytes"], 2_000_000);
+    assert_eq!(report["seen_by"], "server");
+    assert!(report["goodput_bps"].as_u64() > Some(0), "{report}");
     let missing = place.run(&[
         "quic",
         "get",
@@ -126,9 +124,9 @@ fn a_file_goes_over_http3_and_a_download_is_told_as_json() {
 }
 
 #[test]
-fn what_cannot_be_served_or_fetched_is_said_before_anything_begins() {
+fn what_cannot_be_served_or_fetched_is_rejected_before_anything_begins() {
     let place = Place::new().with("bad.toml", "listen = [\"0.0.0.0:443\"]\ncc = \"cubik\"\n");
-    for (arguments, said) in [
+    for (arguments, message) in [
         (
             &["quic", "serve", "--config", "bad.toml"][..],
             "did you mean \"cubic\"",
@@ -152,6 +150,6 @@ fn what_cannot_be_served_or_fetched_is_said_before_anything_begins() {
     ] {
         let run = place.run(arguments);
         assert_eq!(run.code, Some(2), "{arguments:?}: {run:?}");
-        assert!(run.stderr.contains(said), "{arguments:?}: {run:?}");
+        assert!(run.stderr.contains(message), "{arguments:?}: {run:?}");
     }
 }

@@ -55,8 +55,8 @@ fn recording_changes_no_result() {
 }
 
 #[test]
-fn a_recording_of_the_lab_is_decided_alike_in_the_simulator() {
-    if !testing::has_root("a_recording_of_the_lab_is_decided_alike_in_the_simulator") {
+fn the_decisions_of_a_lab_run_are_the_same_when_it_is_replayed() {
+    if !testing::has_root("the_decisions_of_a_lab_run_are_the_same_when_it_is_replayed") {
         return;
     }
     let place = place();

@@ -1,6 +1,6 @@
 //! `brimful rnis`: checked, run, reloaded, ended; recorded and watched.
 
-use super::{Place, Run};
+use super::Place;
 use crate::recording;
 use rnis::RadioReport;
 use rnis::codec::{decode_json, encode_json};
@@ -13,10 +13,8 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
-
-/// How long anything is waited for.
-const TIMEOUT: Duration = Duration::from_secs(60);
+use std::time::Instant;
+use testing::{HANG_LIMIT, wait_until};
 
 const SERVICE: &str = r#"[[source]]
 name = "cell"
@@ -37,7 +35,7 @@ id = "dashboard"
 secret-sha256 = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"
 "#;
 
-/// A command that runs until it is told to end.
+/// A command that runs until a signal ends it.
 struct Daemon {
     child: Child,
     log: Receiver<String>,
@@ -64,15 +62,15 @@ impl Daemon {
     }
 
     /// The next line of the log that holds `text`.
-    fn says(&self, text: &str) -> String {
-        let deadline = Instant::now() + TIMEOUT;
-        let mut said = String::new();
+    fn wait_for_line(&self, text: &str) -> String {
+        let deadline = Instant::now() + HANG_LIMIT;
+        let mut before = String::new();
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.log.recv_timeout(left) {
                 Ok(line) if line.contains(text) => return line,
-                Ok(line) => writeln!(said, "{line}").expect("text grows"),
-                Err(_) => panic!("never said {text:?}: {said}"),
+                Ok(line) => writeln!(before, "{line}").expect("text grows"),
+                Err(_) => panic!("no line with {text:?}: {before}"),
             }
         }
     }
@@ -99,16 +97,8 @@ impl Drop for Daemon {
     }
 }
 
-fn until(what: &str, mut so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + TIMEOUT;
-    while !so() {
-        assert!(Instant::now() < deadline, "waited in vain: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// Status and body of an answer.
-fn ask(address: &str, request: &str) -> (u16, String) {
+fn exchange(address: &str, request: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).expect("the service listens");
     stream.write_all(request.as_bytes()).expect("written");
     let mut answer = String::new();
@@ -120,7 +110,7 @@ fn ask(address: &str, request: &str) -> (u16, String) {
 
 fn get(address: &str, path: &str, token: &str) -> (u16, String) {
     let head = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n");
-    ask(
+    exchange(
         address,
         &format!("{head}authorization: Bearer {token}\r\n\r\n"),
     )
@@ -133,7 +123,7 @@ fn token(address: &str) -> String {
          content-type: application/x-www-form-urlencoded\r\n\r\n{form}",
         form.len()
     );
-    let (status, body) = ask(address, &request);
+    let (status, body) = exchange(address, &request);
     assert_eq!(status, 200, "{body}");
     let body: Value = serde_json::from_str(&body).expect("JSON");
     body["access_token"].as_str().expect("a token").to_owned()
@@ -175,7 +165,7 @@ fn the_shipped_unit_starts_what_there_is_and_gives_it_nothing() {
             .find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
         found.unwrap_or_else(|| panic!("no {key}"))
     };
-    for (key, wanted) in [
+    for (key, expected) in [
         ("CapabilityBoundingSet", ""),
         ("AmbientCapabilities", ""),
         ("NoNewPrivileges", "yes"),
@@ -184,7 +174,7 @@ fn the_shipped_unit_starts_what_there_is_and_gives_it_nothing() {
         ("RestrictAddressFamilies", "AF_INET AF_INET6 AF_UNIX"),
         ("User", "brimful"),
     ] {
-        assert_eq!(value(key), wanted, "{key}");
+        assert_eq!(value(key), expected, "{key}");
     }
     // both commands as they are written, with the shipped file in the installed one's place
     let arguments = |key: &str| -> Vec<String> {
@@ -275,7 +265,7 @@ fn the_service_answers_reloads_and_ends() {
         &place,
         &["rnis", "--config", "rnis.toml", "--log-json", "--verbose"],
     );
-    let ready: Value = serde_json::from_str(&daemon.says("\"ready\"")).expect("JSON");
+    let ready: Value = serde_json::from_str(&daemon.wait_for_line("\"ready\"")).expect("JSON");
     let address = ready["fields"]["http"].as_str().expect("an address");
     let (mut source, _) = cell.accept().expect("the service connects");
 
@@ -291,7 +281,7 @@ fn the_service_answers_reloads_and_ends() {
     };
     let mut report = recording::reports(1).remove(0);
     let mut qci_becomes = |source: &mut UnixStream, qci: u64| {
-        until("the bearer", || {
+        wait_until("the bearer", || {
             report.cell.slot = units::Slot::new(report.cell.slot.get() + 20);
             send(source, &report);
             bearers()[0]["erabInfo"][0]["erabQosParameters"]["qci"] == qci
@@ -307,7 +297,7 @@ fn the_service_answers_reloads_and_ends() {
     )
     .expect("written");
     daemon.signal(Signal::HUP);
-    daemon.says("configuration taken again");
+    daemon.wait_for_line("configuration taken again");
     let (mut source, _) = cell.accept().expect("the service connects again");
     qci_becomes(&mut source, 7);
 
@@ -318,8 +308,8 @@ fn the_service_answers_reloads_and_ends() {
     )
     .expect("written");
     daemon.signal(Signal::HUP);
-    let said = daemon.says("configuration kept as it was");
-    assert!(said.contains("rnis.toml:8:"), "{said}");
+    let line = daemon.wait_for_line("configuration kept as it was");
+    assert!(line.contains("rnis.toml:8:"), "{line}");
     qci_becomes(&mut source, 7);
 
     assert!(place.path("radio.sock").exists());
@@ -351,7 +341,7 @@ fn a_recording_of_the_cell_goes_through_services_unchanged() {
     let reports = recording::reports(60);
     let cell = UnixListener::bind(place.path("cell.sock")).expect("a socket");
     let service = Daemon::start(&place, &["rnis", "--config", "rnis.toml", "--log-json"]);
-    let ready: Value = serde_json::from_str(&service.says("\"ready\"")).expect("JSON");
+    let ready: Value = serde_json::from_str(&service.wait_for_line("\"ready\"")).expect("JSON");
     let (mut source, _) = cell.accept().expect("the service connects");
     let record = ["rnis", "record", "--socket", "radio.sock", "--out"];
     let recorder = Daemon::start(&place, &[&record[..], &["first.ndjson"]].concat());
@@ -361,17 +351,17 @@ fn a_recording_of_the_cell_goes_through_services_unchanged() {
     for report in &reports {
         send(&mut source, report);
     }
-    until("the recording", || {
+    wait_until("the recording", || {
         std::fs::read_to_string(place.path("first.ndjson"))
             .is_ok_and(|text| text.lines().count() == reports.len())
     });
     recorder.signal(Signal::INT);
-    let said = recorder.says("recorded");
-    assert!(said.contains("60 reports of 1 cells"), "{said}");
+    let line = recorder.wait_for_line("recorded");
+    assert!(line.contains("60 reports of 1 cells"), "{line}");
     assert_eq!(recorder.end().0, Some(0));
     assert_eq!(lines(&place.path("first.ndjson")), reports, "as they were");
     drop(service);
-    watcher.says("radio.sock: closed");
+    watcher.wait_for_line("radio.sock: closed");
     let (code, watched) = watcher.end();
     assert_eq!(code, Some(0));
     assert_eq!(watched.lines().count(), 2 * reports.len(), "{watched}");
@@ -392,16 +382,17 @@ fn a_recording_of_the_cell_goes_through_services_unchanged() {
     let place = place.with("rnis.toml", &replay);
     // what the first service left does not keep the second from starting
     let service = Daemon::start(&place, &["rnis", "--config", "rnis.toml"]);
-    service.says("ready");
-    let arguments = [&record[..], &["second.ndjson", "--duration", "1 s"]].concat();
-    let run: Run = place.run(&arguments).succeeded();
-    assert!(run.stderr.contains("recorded"), "{run:?}");
+    service.wait_for_line("ready");
+    // more than a lap
+    let recorder = Daemon::start(&place, &[&record[..], &["second.ndjson"]].concat());
+    wait_until("a recording of more than a lap", || {
+        std::fs::read_to_string(place.path("second.ndjson"))
+            .is_ok_and(|text| text.lines().count() > 2 * reports.len())
+    });
+    recorder.signal(Signal::INT);
+    recorder.wait_for_line("recorded");
+    assert_eq!(recorder.end().0, Some(0));
     let again = lines(&place.path("second.ndjson"));
-    assert!(
-        again.len() > reports.len(),
-        "more than a lap: {}",
-        again.len()
-    );
     let begin = reports
         .iter()
         .position(|report| same_but_for_time(report, &again[0]));
@@ -424,13 +415,13 @@ fn a_recording_of_the_cell_goes_through_services_unchanged() {
 
 /// Waits until the service has so many readers.
 fn readers_come(metrics: &str, count: usize) {
-    let wanted = format!("\nbrimful_rnis_readers {count}\n");
-    until("readers", || {
-        get(metrics, "/metrics", "none").1.contains(&wanted)
+    let line = format!("\nbrimful_rnis_readers {count}\n");
+    wait_until("readers", || {
+        get(metrics, "/metrics", "none").1.contains(&line)
     });
 }
 
-/// Whether two reports tell the same, apart from when that was.
+/// Whether two reports are the same but for their times.
 fn same_but_for_time(a: &RadioReport, b: &RadioReport) -> bool {
     let timeless = |report: &RadioReport| {
         let mut report = report.clone();
@@ -444,8 +435,26 @@ fn same_but_for_time(a: &RadioReport, b: &RadioReport) -> bool {
     timeless(a) == timeless(b)
 }
 
+/// The time is over while the service still sends.
 #[test]
-fn a_recorder_says_what_is_missing() {
+fn a_recording_ends_with_its_duration() {
+    let place = Place::new();
+    let listener = UnixListener::bind(place.path("radio.sock")).expect("a socket");
+    let line = [&encode_json(&recording::reports(1)[0])[..], b"\n"].concat();
+    // until the recorder closes the connection
+    let service = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("the recorder");
+        while stream.write_all(&line).is_ok() {}
+    });
+    let record = ["rnis", "record", "--socket", "radio.sock"];
+    let run = place.run(&[&record[..], &["--out", "/dev/null", "--duration", "1 s"]].concat());
+    // with or without a report in that time
+    assert!(run.stderr.contains("recorded"), "{run:?}");
+    service.join().expect("it ends");
+}
+
+#[test]
+fn a_recorder_names_what_is_missing() {
     let place = Place::new().with("old.ndjson", "kept");
     let record = [
         "rnis",
@@ -462,7 +471,7 @@ fn a_recorder_says_what_is_missing() {
         "{run:?}"
     );
 
-    // one that says nothing, one that says nonsense, one that ends too early
+    // one that sends nothing, one that sends nonsense, one that ends too early
     let listener = UnixListener::bind(place.path("radio.sock")).expect("a socket");
     let report = String::from_utf8(encode_json(&recording::reports(1)[0])).expect("text");
     let long = "x".repeat(3 << 20);
@@ -486,7 +495,7 @@ fn a_recorder_says_what_is_missing() {
         let (mut stream, _) = listener.accept().expect("the recorder");
         stream.write_all(words.as_bytes()).expect("written");
         drop(stream);
-        recorder.says(expected);
+        recorder.wait_for_line(expected);
         assert_eq!(recorder.end().0, Some(1));
         let kept = std::fs::read_to_string(place.path("old.ndjson")).expect("a file");
         assert_eq!(kept == "kept", !words.contains("half"), "{kept}");

@@ -4,7 +4,7 @@ use super::{Place, WIRE, names};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::Path;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use testing::wait_until;
 
 const GRID: [&str; 8] = [
     "sweep",
@@ -67,7 +67,7 @@ fn a_sweep_is_done_once_and_refuses_another_in_its_folder() {
 }
 
 #[test]
-fn an_interrupted_sweep_says_how_it_goes_on() {
+fn an_interrupted_sweep_prints_how_it_is_continued() {
     let place = Place::new().with("wire.toml", WIRE);
     let seeds: Vec<String> = (1..=400).map(|seed| seed.to_string()).collect();
     let seeds = format!("seed={}", seeds.join(","));
@@ -77,21 +77,21 @@ fn an_interrupted_sweep_says_how_it_goes_on() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("starts");
-    let since = Instant::now();
-    while parts(&place.path("s")) == 0 {
+    wait_until("the first part", || {
         assert!(
-            since.elapsed() < Duration::from_secs(120) && child.try_wait().expect("ours").is_none()
+            child.try_wait().expect("ours").is_none(),
+            "it ended by itself"
         );
-        std::thread::sleep(Duration::from_millis(5));
-    }
+        parts(&place.path("s")) > 0
+    });
     let pid = Pid::from_child(&child);
     kill_process(pid, Signal::INT).expect("sent");
     let ended = child.wait_with_output().expect("ours");
-    let said = String::from_utf8_lossy(&ended.stderr);
-    assert_eq!(ended.status.code(), Some(130), "{said}");
+    let stderr = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(130), "{stderr}");
     assert!(
-        said.contains("the same command goes on with the rest"),
-        "{said}"
+        stderr.contains("the same command goes on with the rest"),
+        "{stderr}"
     );
     let before = parts(&place.path("s"));
     let finished = place.run(&arguments).succeeded();
@@ -103,7 +103,7 @@ fn an_interrupted_sweep_says_how_it_goes_on() {
 }
 
 #[test]
-fn an_address_without_a_cluster_and_a_python_without_the_package_are_told() {
+fn an_address_without_a_cluster_and_a_python_without_the_package_are_bad_usage() {
     let place = Place::new().with("wire.toml", WIRE);
     for (arguments, python, what) in [
         (
@@ -124,9 +124,9 @@ fn an_address_without_a_cluster_and_a_python_without_the_package_are_told() {
             .env("BRIMFUL_PYTHON", python)
             .output()
             .expect("starts");
-        let said = String::from_utf8_lossy(&ended.stderr);
-        assert_eq!(ended.status.code(), Some(2), "{said}");
-        assert!(said.contains(what), "{said}");
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(what), "{stderr}");
         assert_eq!(place.names(), ["wire.toml"]);
     }
 }

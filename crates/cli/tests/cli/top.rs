@@ -7,10 +7,8 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
-
-/// For what has to happen on the other side.
-const TIMEOUT: Duration = Duration::from_secs(90);
+use std::time::Instant;
+use testing::{HANG_LIMIT, wait_until};
 
 /// A served flow of a UE, and what keeps it there.
 fn serve() -> (Feed, SocketAddr) {
@@ -54,14 +52,14 @@ fn once_prints_one_table() {
 fn what_cannot_be_shown_is_named() {
     let place = Place::new();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let nobody = listener.local_addr().expect("an address").to_string();
+    let unused = listener.local_addr().expect("an address").to_string();
     drop(listener);
     for (arguments, code, message) in [
-        (&["top", &nobody, "--once"][..], 1, nobody.as_str()),
+        (&["top", &unused, "--once"][..], 1, unused.as_str()),
         (&["top", "https://lab7", "--once"], 2, "ssh -L"),
-        (&["top", &nobody], 2, "needs a terminal"),
+        (&["top", &unused], 2, "needs a terminal"),
         (
-            &["top", &nobody, "--once", "--token-file", "none"],
+            &["top", &unused, "--once", "--token-file", "none"],
             2,
             "none: cannot be read",
         ),
@@ -102,7 +100,7 @@ fn a_key_ends_it_and_the_terminal_is_as_it_was() {
         let mut keys = terminal.stdin.take().expect("a pipe");
         let output = written(terminal.stdout.take().expect("a pipe"));
         let (mut screen, mut is_pressed) = (String::new(), false);
-        let until = Instant::now() + TIMEOUT;
+        let until = Instant::now() + HANG_LIMIT;
         while let Ok(bytes) = output.recv_timeout(until.saturating_duration_since(Instant::now())) {
             screen.push_str(&String::from_utf8_lossy(&bytes));
             if screen.contains("bulk") && !is_pressed {
@@ -110,7 +108,7 @@ fn a_key_ends_it_and_the_terminal_is_as_it_was() {
                 keys.write_all(key.as_bytes()).expect("it listens");
             }
         }
-        assert!(is_pressed, "no flow in {TIMEOUT:?}: {screen:?}");
+        assert!(is_pressed, "no flow in {HANG_LIMIT:?}: {screen:?}");
         if terminal.try_wait().expect("a child").is_none() && Instant::now() >= until {
             let _ = terminal.kill();
         }
@@ -119,6 +117,17 @@ fn a_key_ends_it_and_the_terminal_is_as_it_was() {
         let begun = screen.find("\u{1b}[?1049h").expect("another screen");
         let ended = screen.rfind("\u{1b}[?1049l").expect("the screen as it was");
         assert!(begun < ended, "{screen:?}");
+    }
+}
+
+/// Kills a process, which may have ended already.
+struct KillAtEnd<'a>(&'a str);
+
+impl Drop for KillAtEnd<'_> {
+    fn drop(&mut self) {
+        if Path::new("/proc").join(self.0).join("exe").exists() {
+            let _ = Command::new("kill").args(["-9", self.0]).status();
+        }
     }
 }
 
@@ -140,7 +149,7 @@ fn it_ends_with_its_terminal() {
         .spawn()
         .expect("script, of the package bsdutils");
     let output = written(terminal.stdout.take().expect("a pipe"));
-    let (mut screen, until) = (String::new(), Instant::now() + TIMEOUT);
+    let (mut screen, until) = (String::new(), Instant::now() + HANG_LIMIT);
     while !screen.contains("bulk") {
         let left = until.saturating_duration_since(Instant::now());
         let Ok(bytes) = output.recv_timeout(left) else {
@@ -154,15 +163,10 @@ fn it_ends_with_its_terminal() {
     terminal.wait().expect("an end");
     assert!(
         screen.contains("bulk"),
-        "no flow in {TIMEOUT:?}: {screen:?}"
+        "no flow in {HANG_LIMIT:?}: {screen:?}"
     );
-    let until = Instant::now() + TIMEOUT;
-    while process.join("exe").exists() && Instant::now() < until {
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    let has_ended = !process.join("exe").exists();
-    if !has_ended {
-        let _ = Command::new("kill").args(["-9", pid.trim()]).status();
-    }
-    assert!(has_ended, "it goes on without a terminal");
+    let _end = KillAtEnd(pid.trim());
+    wait_until("its end without a terminal", || {
+        !process.join("exe").exists()
+    });
 }

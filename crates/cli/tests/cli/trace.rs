@@ -106,7 +106,7 @@ fn a_cqi_needs_a_cell_to_become_a_rate() {
     let max = info(&place, "r")["rate_bps"]["max"]
         .as_f64()
         .expect("a rate");
-    assert!((1e5..36.7e6).contains(&max), "{max}");
+    assert!(max > 0.0 && max <= 36.696e6, "{max}");
 }
 
 #[test]

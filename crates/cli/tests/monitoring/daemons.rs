@@ -1,15 +1,17 @@
-//! The daemons that are asked, each with something to do.
+//! The daemons that are scraped, each under load.
 
 use crate::namespaces::{Namespace, forward};
 use std::fs;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-pub use testing::free_port;
-use testing::wait_for;
+use testing::{HANG_LIMIT, wait_for, wait_until};
+
+/// Seconds after which the load of a daemon ends if the test did not end it: above all hang limits together.
+const LOAD_LIMIT_S: &str = "900";
 
 /// A program that ends with the test.
 pub struct Process {
@@ -35,7 +37,7 @@ impl Drop for Process {
         let pid = pid.and_then(rustix::process::Pid::from_raw);
         let _ = pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::TERM));
         let since = Instant::now();
-        while since.elapsed() < Duration::from_secs(5) {
+        while since.elapsed() < HANG_LIMIT {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 return;
             }
@@ -46,10 +48,16 @@ impl Drop for Process {
     }
 }
 
-/// Whom Prometheus asks.
+/// A daemon that Prometheus scrapes.
 pub struct Target {
     pub daemon: &'static str,
     pub address: String,
+}
+
+/// A TCP port that is free now.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("its address").port()
 }
 
 fn brimful() -> Command {
@@ -74,8 +82,8 @@ impl Lab {
         command
             .args(["lab", "shell", "--quiet", "--set", "pep=default"])
             .arg(root.join("scenarios/rapid/oai-fast.toml"))
-            .args(["--", "timeout", "150", "sh", "-c"])
-            .arg("while :; do curl -s -m 5 -o /dev/null http://server/4M; done");
+            .args(["--", "timeout", LOAD_LIMIT_S, "sh", "-c"])
+            .arg("while :; do curl -s -m 60 -o /dev/null http://server/4M; done");
         let process = Process::start(quiet(&mut command));
         let prefix = format!("lab-{}-", process.pid());
         let folder = wait_for("lab", || {
@@ -170,13 +178,14 @@ impl Tunnel {
             .args(["tunnel", "client", "--config"])
             .arg(&config);
         let at_client = Process::start(quiet(&mut at_client));
-        wait_for("way through the tunnel", || {
+        wait_until("way through the tunnel", || {
             let mut ping = client.command("ping");
             let ping = quiet(ping.args(["-c1", "-W1", "10.99.0.1"])).status();
-            ping.is_ok_and(|status| status.success()).then_some(())
+            ping.is_ok_and(|status| status.success())
         });
         let mut ping = client.command("ping");
-        ping.args(["-q", "-i", "0.01", "-s", "1000", "-w", "150", "10.99.0.1"]);
+        ping.args(["-q", "-i", "0.01", "-s", "1000"]);
+        ping.args(["-w", LOAD_LIMIT_S, "10.99.0.1"]);
         let ping = Process::start(quiet(&mut ping));
         let address = forward(client.pid(), "127.0.0.1:9466".parse().expect("an address"));
         Self {
@@ -195,7 +204,7 @@ impl Tunnel {
     }
 }
 
-/// The radio information service, and a QUIC server that believes it, with downloads of a client whose
+/// The radio information service, and a QUIC server that reads its reports, with downloads of a client whose
 /// packets get lost now and then.
 pub struct Services {
     _processes: Vec<Process>,
@@ -259,7 +268,7 @@ impl Services {
             "while :; do '{}' quic get {lossy} --size '2 MB' --insecure; done",
             env!("CARGO_BIN_EXE_brimful")
         );
-        downloads.args(["150", "sh", "-c"]).arg(get);
+        downloads.args([LOAD_LIMIT_S, "sh", "-c"]).arg(get);
         let services = Self {
             rnis,
             quic,
@@ -312,8 +321,8 @@ fn lossy_way(server: SocketAddr) -> SocketAddr {
         let mut clients: Vec<(SocketAddr, UdpSocket)> = Vec::new();
         let mut packet = [0; 65_536];
         while let Ok((length, client)) = near.recv_from(&mut packet) {
-            let known = clients.iter().position(|(address, _)| *address == client);
-            let index = known.unwrap_or_else(|| {
+            let index = clients.iter().position(|(address, _)| *address == client);
+            let index = index.unwrap_or_else(|| {
                 let far = UdpSocket::bind("127.0.0.1:0").expect("a port");
                 far.connect(server).expect("an address");
                 let (from, back) = (

@@ -1,4 +1,4 @@
-//! The dashboard and the alerts of `packaging/`, on a real Prometheus that asks real daemons: the proxy of a
+//! The dashboard and the alerts of `packaging/`, on a real Prometheus that scrapes real daemons: the proxy of a
 //! live lab and a tunnel (both as root), the radio information service, and the QUIC server.
 //!
 //! ```text
@@ -18,34 +18,33 @@ use queries::Query;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
-
-/// For the last query to have data: rates need two rounds of questions, and connections must end.
-const TIMEOUT: Duration = Duration::from_secs(180);
+use testing::{Missing, has_root, skip, wait_until};
 
 fn packaging(file: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     root.join("packaging").join(file)
 }
 
-fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
+/// A program of Prometheus, or a recorded skip of the test.
+fn program(name: &str, test: &str) -> Option<PathBuf> {
+    let found = prometheus::program(name);
+    if found.is_none() {
+        skip(test, Missing::Program(name));
+    }
+    found
 }
 
 /// `promtool` with arguments, unless there is none.
 fn promtool(arguments: &[&str], test: &str) -> Option<std::process::Output> {
-    let Some(program) = prometheus::program("promtool") else {
-        testing::skip(test, testing::Missing::Program("promtool"));
-        return None;
-    };
+    let program = program("promtool", test)?;
     let output = Command::new(program).args(arguments).output();
     Some(output.expect("promtool starts"))
 }
 
 fn assert_good(output: &std::process::Output) {
-    let said = String::from_utf8_lossy(&output.stdout);
-    let complained = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}{complained}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stdout}{stderr}");
 }
 
 #[test]
@@ -56,9 +55,10 @@ fn the_example_and_the_alerts_are_well_formed() {
         ("rules", "prometheus/brimful-rules.yml"),
     ] {
         let path = packaging(file);
-        if let Some(output) = promtool(&["check", command, path.to_str().expect("text")], test) {
-            assert_good(&output);
-        }
+        let Some(output) = promtool(&["check", command, path.to_str().expect("text")], test) else {
+            return;
+        };
+        assert_good(&output);
     }
 }
 
@@ -83,50 +83,41 @@ fn each_alert_fires_when_it_should() {
 #[test]
 fn the_dashboard_and_the_alerts_show_what_daemons_measure() {
     let test = "the_dashboard_and_the_alerts_show_what_daemons_measure";
-    if prometheus::program("prometheus").is_none() {
-        testing::skip(test, testing::Missing::Program("prometheus"));
+    let programs = (program("prometheus", test), program("promtool", test));
+    let (Some(prometheus), Some(promtool)) = programs else {
         return;
-    }
-    let lab = is_root().then(daemons::Lab::start);
-    if lab.is_none() {
-        testing::skip(
-            "queries about the proxy and the tunnel",
-            testing::Missing::Root,
-        );
-    }
-    let tunnel = is_root().then(daemons::Tunnel::start);
+    };
+    // without root, queries of the proxy and the tunnel are left out
+    let is_root = has_root(test);
+    let lab = is_root.then(daemons::Lab::start);
+    let tunnel = is_root.then(daemons::Tunnel::start);
     let services = daemons::Services::start(lab.as_ref());
     let mut targets = services.targets();
     targets.extend(lab.iter().map(daemons::Lab::target));
     targets.extend(tunnel.iter().map(daemons::Tunnel::target));
     for target in &targets {
-        page_is_coherent(target);
+        page_is_coherent(&promtool, target);
     }
-    let prometheus = Prometheus::start(&targets);
+    let prometheus = Prometheus::start(&prometheus, &targets);
 
     let dashboard = fs::read_to_string(packaging("grafana/brimful.json")).expect("the dashboard");
     let rules = fs::read_to_string(packaging("prometheus/brimful-rules.yml")).expect("the rules");
-    let mut wanted = queries::of_dashboard(&dashboard);
-    assert!(wanted.len() > 40, "{}", wanted.len());
-    wanted.extend(queries::of_alerts(&rules));
-    wanted.retain(|query| {
+    let mut all = queries::of_dashboard(&dashboard);
+    assert!(all.len() > 40, "{}", all.len());
+    all.extend(queries::of_alerts(&rules));
+    all.retain(|query| {
         let needs_root = ["brimful_pep_", "brimful_tunnel_"];
-        is_root() || !needs_root.iter().any(|family| query.text.contains(family))
+        is_root || !needs_root.iter().any(|family| query.text.contains(family))
     });
 
-    let since = Instant::now();
-    let mut without = wanted;
-    while !without.is_empty() && since.elapsed() < TIMEOUT {
-        without.retain(|query| !prometheus.has_data(&query.text));
-        std::thread::sleep(Duration::from_millis(500));
-    }
-    assert!(
-        without.is_empty(),
-        "no data within {TIMEOUT:?}: {without:#?}\ntargets: {}",
-        prometheus.targets()
-    );
+    // rates need two scrapes, and connections must end
+    let mut without = Without {
+        prometheus: &prometheus,
+        queries: all,
+    };
+    wait_until("data of all queries", || without.is_empty());
 
-    // what the test would say of a name that no daemon has
+    // a name that no daemon has is noticed
     let misspelt = dashboard.replace("brimful_quic_connections", "brimful_quic_conections");
     let silent = queries::of_dashboard(&misspelt);
     let silent: Vec<&Query> = silent
@@ -137,13 +128,33 @@ fn the_dashboard_and_the_alerts_show_what_daemons_measure() {
     assert_eq!(silent.len(), 1, "{silent:?}");
 }
 
-/// Names, types, units and help, as Prometheus's own linter wants them.
-fn page_is_coherent(target: &daemons::Target) {
+/// Queries without data so far, printed if the test fails.
+struct Without<'a> {
+    prometheus: &'a Prometheus,
+    queries: Vec<Query>,
+}
+
+impl Without<'_> {
+    fn is_empty(&mut self) -> bool {
+        self.queries
+            .retain(|query| !self.prometheus.has_data(&query.text));
+        self.queries.is_empty()
+    }
+}
+
+impl Drop for Without<'_> {
+    fn drop(&mut self) {
+        if !self.queries.is_empty() {
+            let targets = self.prometheus.targets();
+            eprintln!("no data: {:#?}\ntargets: {targets}", self.queries);
+        }
+    }
+}
+
+/// Names, types, units and help, as Prometheus's own linter requires them.
+fn page_is_coherent(promtool: &Path, target: &daemons::Target) {
     let page = prometheus::get(&target.address, "/metrics").expect("metrics");
-    let Some(program) = prometheus::program("promtool") else {
-        return;
-    };
-    let mut child = Command::new(program)
+    let mut child = Command::new(promtool)
         .args(["check", "metrics"])
         .stdin(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
@@ -154,8 +165,8 @@ fn page_is_coherent(target: &daemons::Target) {
     drop(stdin);
     let output = child.wait_with_output().expect("it ends");
     assert_good(&output);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(said, "", "of {}", target.daemon);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(stderr, "", "of {}", target.daemon);
     for help in page.lines().filter(|line| line.starts_with("# HELP ")) {
         let sentence = help.splitn(4, ' ').nth(3).unwrap_or_default();
         let begins = sentence.chars().next().is_some_and(|c| !c.is_lowercase());

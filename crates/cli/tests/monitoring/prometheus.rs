@@ -1,4 +1,4 @@
-//! A Prometheus of our own, and what is asked of it.
+//! A Prometheus of the test's own, and queries of it.
 
 use crate::daemons::{Process, Target, free_port};
 use serde_json::Value;
@@ -8,8 +8,8 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use testing::{HANG_LIMIT, wait_until};
 
 /// A program of Prometheus: as `scripts/setup` unpacks it, or installed.
 pub fn program(name: &str) -> Option<PathBuf> {
@@ -24,9 +24,7 @@ pub fn program(name: &str) -> Option<PathBuf> {
 /// GET of a path at an address; `None` if nothing answers, or not with 200.
 pub fn get(address: &str, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
-    stream
-        .set_read_timeout(Some(Duration::from_secs(60)))
-        .ok()?;
+    stream.set_read_timeout(Some(HANG_LIMIT)).ok()?;
     write!(
         stream,
         "GET {path} HTTP/1.0\r\nHost: {address}\r\nConnection: close\r\n\r\n"
@@ -37,7 +35,7 @@ pub fn get(address: &str, path: &str) -> Option<String> {
     let answer = String::from_utf8_lossy(&answer).into_owned();
     let (head, body) = answer.split_once("\r\n\r\n")?;
     let status = head.split(' ').nth(1)?;
-    // bad queries are told in the body
+    // the reason for rejecting a query is in the body
     (status == "200" || status == "400").then(|| body.to_owned())
 }
 
@@ -49,8 +47,8 @@ pub struct Prometheus {
 }
 
 impl Prometheus {
-    /// Asks the targets each half second.
-    pub fn start(targets: &[Target]) -> Self {
+    /// Scrapes the targets each half second.
+    pub fn start(program: &Path, targets: &[Target]) -> Self {
         let folder = TempDir::new().expect("a folder");
         let mut config = "global:\n  scrape_interval: 500ms\n  scrape_timeout: 450ms\n\
                           scrape_configs:\n  - job_name: brimful\n    static_configs:\n"
@@ -65,7 +63,7 @@ impl Prometheus {
         let file = folder.path().join("prometheus.yml");
         fs::write(&file, config).expect("written");
         let address = format!("127.0.0.1:{}", free_port());
-        let mut command = Command::new(program("prometheus").expect("prometheus"));
+        let mut command = Command::new(program);
         command
             .arg(format!("--config.file={}", file.display()))
             .arg(format!(
@@ -76,11 +74,9 @@ impl Prometheus {
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         let process = Process::start(&mut command);
-        let since = Instant::now();
-        while get(&address, "/-/ready").is_none_or(|body| !body.contains("Ready")) {
-            assert!(since.elapsed() < Duration::from_secs(120), "no Prometheus");
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        wait_until("Prometheus", || {
+            get(&address, "/-/ready").is_some_and(|body| body.contains("Ready"))
+        });
         Self {
             _process: process,
             _folder: folder,
@@ -109,11 +105,11 @@ impl Prometheus {
             .any(|one| one["value"][1].as_str().is_some_and(|value| value != "NaN"))
     }
 
-    /// What is asked, and with what success.
+    /// The targets, with the outcome of the last scrape.
     pub fn targets(&self) -> String {
-        let told = get(&self.address, "/api/v1/targets?state=active").unwrap_or_default();
-        let told: Value = serde_json::from_str(&told).unwrap_or_default();
-        let targets = told["data"]["activeTargets"].as_array().cloned();
+        let body = get(&self.address, "/api/v1/targets?state=active").unwrap_or_default();
+        let body: Value = serde_json::from_str(&body).unwrap_or_default();
+        let targets = body["data"]["activeTargets"].as_array().cloned();
         let lines = targets.unwrap_or_default().into_iter().map(|target| {
             let labels = &target["labels"];
             format!(

@@ -1,4 +1,4 @@
-//! What the dashboard and the alerts ask.
+//! The queries of the dashboard and the alerts.
 
 use serde_json::Value;
 

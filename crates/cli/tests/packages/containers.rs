@@ -48,7 +48,7 @@ fn helm(arguments: &[&str]) -> Output {
 
 #[test]
 fn the_chart_is_good_and_bad_values_are_refused() {
-    if !has("helm", "the check of the chart") {
+    if !has("helm", "the_chart_is_good_and_bad_values_are_refused") {
         return;
     }
     let lint = helm(&["lint", "--strict"]);
@@ -114,7 +114,7 @@ fn the_chart_is_good_and_bad_values_are_refused() {
     }
 }
 
-/// What `packaging/oci/health` says of somebody who answers with this.
+/// The verdict of `packaging/oci/health` on a daemon that answers with this.
 fn health(body: &'static str) -> bool {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("its address").port();
@@ -141,7 +141,7 @@ fn health(body: &'static str) -> bool {
 }
 
 #[test]
-fn healthy_is_who_answers_with_metrics() {
+fn a_daemon_that_answers_with_metrics_is_healthy() {
     assert!(health(
         "# HELP brimful_pep_connections Open.\nbrimful_pep_connections 0\n"
     ));
@@ -149,9 +149,9 @@ fn healthy_is_who_answers_with_metrics() {
     let free = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = free.local_addr().expect("its address").port();
     drop(free);
-    let nobody = Command::new("bash")
+    let unused = Command::new("bash")
         .arg(root().join("packaging/oci/health"))
         .env("BRIMFUL_METRICS", port.to_string())
         .status();
-    assert!(!nobody.expect("bash starts").success());
+    assert!(!unused.expect("bash starts").success());
 }

@@ -1,4 +1,4 @@
-//! Configurations in the pages about operations are ones that the daemons take.
+//! Configurations in the pages about operations are accepted by the daemons.
 
 use crate::root;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// That the daemon of this name takes this configuration.
+/// Asserts that the daemon of this name accepts this configuration.
 pub fn assert_taken(daemon: &str, text: &str, place: &str) {
     let folder = TempDir::new().expect("a folder");
     let file = folder.path().join(format!("{daemon}.toml"));
@@ -17,8 +17,8 @@ pub fn assert_taken(daemon: &str, text: &str, place: &str) {
         .stdin(Stdio::null())
         .output()
         .expect("the command starts");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{place}: {said}\n{text}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{place}: {stderr}\n{text}");
 }
 
 /// Blocks of TOML with what stands in front of them: the text, and the daemon by its first line.

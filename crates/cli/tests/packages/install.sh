@@ -44,8 +44,8 @@ done
 step "units are good with the program in its place"
 if command -v systemd-analyze >/dev/null; then
   for unit in /lib/systemd/system/brimful-*.service; do
-    said=$(systemd-analyze verify --man=no "$unit" 2>&1 | grep -F brimful || true)
-    [ -z "$said" ] || fail "$said"
+    output=$(systemd-analyze verify --man=no "$unit" 2>&1 | grep -F brimful || true)
+    [ -z "$output" ] || fail "$output"
   done
 fi
 [ -z "$(find /etc/systemd -name '*brimful*' 2>/dev/null)" ] || fail "a unit is enabled"

@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
+use testing::{Missing, has_root, skip};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -26,18 +27,20 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Whether a program is there; records that the test is skipped if not.
+/// Programs that `scripts/setup` installs without options.
+const BY_SETUP: [&str; 3] = ["man", "nft", "unshare"];
+
+/// Whether a program is there; if not, records that the test is skipped.
 fn has(program: &str, test: &str) -> bool {
     let found = std::env::var_os("PATH").is_some_and(|path| {
         std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
     });
     if !found {
-        // the others are installed by `make setup`
-        let missing = match program {
-            "cargo-deb" | "helm" | "systemd-analyze" => testing::Missing::Optional(program),
-            _ => testing::Missing::Program(program),
+        let missing = match BY_SETUP.contains(&program) {
+            true => Missing::Program(program),
+            false => Missing::Data(program),
         };
-        testing::skip(test, missing);
+        skip(test, missing);
     }
     found
 }
@@ -75,9 +78,9 @@ fn every_command_has_a_page_that_renders_without_a_warning() {
     let folder = TempDir::new().expect("a folder");
     let to = folder.path().join("new").join("man");
     brimful(&["man", to.to_str().expect("text")]);
-    let mut wanted = vec!["brimful-scenario.5".to_owned()];
-    expected_pages(&[], &mut wanted);
-    assert!(wanted.len() > 30, "{wanted:?}");
+    let mut expected = vec!["brimful-scenario.5".to_owned()];
+    expected_pages(&[], &mut expected);
+    assert!(expected.len() > 30, "{expected:?}");
     let entries = fs::read_dir(&to).expect("the folder");
     let mut found: Vec<String> = entries
         .map(|entry| {
@@ -88,11 +91,14 @@ fn every_command_has_a_page_that_renders_without_a_warning() {
                 .expect("text")
         })
         .collect();
-    wanted.sort();
+    expected.sort();
     found.sort();
-    assert_eq!(found, wanted);
+    assert_eq!(found, expected);
 
-    if !has("man", "the rendering of manual pages") {
+    if !has(
+        "man",
+        "every_command_has_a_page_that_renders_without_a_warning",
+    ) {
         return;
     }
     for page in &found {
@@ -146,7 +152,7 @@ fn completions_load_and_complete() {
     for (shell, check) in [("bash", "bash"), ("zsh", "zsh"), ("fish", "fish")] {
         let script = folder.path().join(shell);
         fs::write(&script, brimful(&["completions", shell]).stdout).expect("written");
-        if has(check, &format!("the check of completions for {shell}")) {
+        if has(check, "completions_load_and_complete") {
             let checked = Command::new(check).arg("-n").arg(&script).output();
             let checked = checked.expect("the shell starts");
             assert!(checked.status.success(), "{shell}: {checked:?}");
@@ -193,7 +199,7 @@ fn units_are_good() {
         units.push(copy);
     }
     assert_eq!(units.len(), 5, "{units:?}");
-    if !has("systemd-analyze", "the check of systemd units") {
+    if !has("systemd-analyze", "units_are_good") {
         return;
     }
     for unit in units {
@@ -202,8 +208,8 @@ fn units_are_good() {
             .arg(&unit)
             .output()
             .expect("systemd-analyze starts");
-        let said = text(&output.stderr);
-        let ours: Vec<&str> = said.lines().filter(|l| l.contains("brimful")).collect();
+        let stderr = text(&output.stderr);
+        let ours: Vec<&str> = stderr.lines().filter(|l| l.contains("brimful")).collect();
         assert!(ours.is_empty(), "{ours:#?}");
         let output = Command::new("systemd-analyze")
             .args(["security", "--offline=true", "--threshold=30"])
@@ -221,10 +227,8 @@ fn units_are_good() {
 #[test]
 fn the_package_installs_upgrades_and_purges() {
     let test = "the_package_installs_upgrades_and_purges";
-    if !testing::has_root(test) {
-        return;
-    }
-    if !has("cargo-deb", test) || !has("dpkg-deb", test) || !has("unshare", test) {
+    if !has_root(test) || !has("cargo-deb", test) || !has("dpkg-deb", test) || !has("unshare", test)
+    {
         return;
     }
     let folder = TempDir::new().expect("a folder");
@@ -253,7 +257,7 @@ fn the_package_installs_upgrades_and_purges() {
         .arg(scratch.path())
         .output()
         .expect("unshare starts");
-    let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success(), "{said}");
-    assert!(said.contains("step: done"), "{said}");
+    let log = format!("{}{}", text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{log}");
+    assert!(log.contains("step: done"), "{log}");
 }

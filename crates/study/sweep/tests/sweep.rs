@@ -148,7 +148,7 @@ fn the_content_does_not_depend_on_workers_or_interruptions() {
 }
 
 #[test]
-fn torn_parts_are_told_and_their_points_run_again() {
+fn torn_parts_are_reported_and_their_points_run_again() {
     let scratch = tempfile::tempdir().expect("a folder");
     let (plan, folder) = (plan_of(TEXT), scratch.path().join("s"));
     run(&plan, &folder, 2, u64::MAX);
@@ -184,7 +184,7 @@ fn torn_parts_are_told_and_their_points_run_again() {
 }
 
 #[test]
-fn another_sweep_is_refused_saying_what_differs() {
+fn another_sweep_is_refused_with_what_differs() {
     let scratch = tempfile::tempdir().expect("a folder");
     let (plan, folder) = (plan_of(TEXT), scratch.path().join("s"));
     run(&plan, &folder, 2, 10);
@@ -296,10 +296,10 @@ fn points_that_fail_or_panic_are_recorded_and_the_sweep_goes_on() {
     assert!(repeat.ends_with(" --seed 1"), "{repeat}");
     assert!(text.contains("panicked: index out of range"));
 
-    // they are not run again unless that is asked for
+    // they are not run again unless that is requested
     let (_, status, _) = run(&plan, &folder, 2, u64::MAX);
     assert_eq!(status, expected);
-    // a line that was cut short is told, and its point run again
+    // a line that was cut short is reported, and its point run again
     fs::write(folder.join("failed.jsonl"), &text[..text.len() - 20]).expect("written");
     let (_, status, notes) = run_with(&plan, &folder, 1, u64::MAX, Options::default(), &bad);
     assert!(
@@ -370,14 +370,14 @@ fn outcomes_travel_and_are_taken_once() {
 }
 
 #[test]
-fn a_stop_ends_the_sweep_soon() {
+fn a_stop_ends_the_sweep() {
     let scratch = tempfile::tempdir().expect("a folder");
     let plan = plan_of(TEXT);
     let description = Description::new(&plan, "test", "").expect("readable");
     let mut dataset =
         Dataset::open(scratch.path(), &description, Options::default()).expect("opened");
     let stop = AtomicBool::new(false);
-    // a run that only ends when it is told to
+    // a run that ends with the stop and not before
     let endless = |_: &Experiment, _| -> Result<RunResult, Unfinished> {
         while !stop.load(Ordering::Relaxed) {
             std::thread::sleep(std::time::Duration::from_millis(1));

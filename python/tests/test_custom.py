@@ -94,7 +94,7 @@ class Broken(brimful.Controller):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         (float("nan"), "cwnd is NaN after on_ack"),
         (float("inf"), "cwnd is inf after on_ack"),
@@ -105,12 +105,12 @@ class Broken(brimful.Controller):
     ],
 )
 def test_what_is_no_window_fails_the_run(
-    wired: dict[str, Any], wrong: Any, told: str
+    wired: dict[str, Any], wrong: Any, message: str
 ) -> None:
     broken = type("Wrong", (Broken,), {"wrong": wrong})
     with pytest.raises(brimful.RunError) as error:
         brimful.run(with_cc(wired, "python:broken"), controllers={"broken": broken})
-    assert told in str(error.value) and "python:broken" in str(error.value)
+    assert message in str(error.value) and "python:broken" in str(error.value)
     assert "seed 3" in str(error.value)
 
 
@@ -128,7 +128,7 @@ class Unmade(brimful.Controller):
 
 
 @pytest.mark.parametrize("cls", [Raising, Unmade])
-def test_what_is_raised_is_told_with_its_traceback(
+def test_what_is_raised_is_reported_with_its_traceback(
     wired: dict[str, Any], cls: type[brimful.Controller]
 ) -> None:
     with pytest.raises(brimful.RunError) as error:
@@ -199,12 +199,12 @@ class Nothing(brimful.Scheduler):
     pass
 
 
-@pytest.mark.parametrize(("cls", "told"), [(Lost, "choose gave 17"), (Nothing, "NotImplemented")])
+@pytest.mark.parametrize(("cls", "message"), [(Lost, "choose gave 17"), (Nothing, "NotImplemented")])
 def test_a_broken_scheduler_fails_the_run(
-    root: Path, cls: type[brimful.Scheduler], told: str
+    root: Path, cls: type[brimful.Scheduler], message: str
 ) -> None:
     file = root / "scenarios" / "nested-cc" / "default.toml"
-    with pytest.raises(brimful.RunError, match=told):
+    with pytest.raises(brimful.RunError, match=message):
         brimful.run(file, set=SHORT, repeats=1, scheduler=cls)
     with pytest.raises(brimful.ScenarioError):
         brimful.run(file, scheduler=int)  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
 //! In line of sight: figures 4 to 7 of the paper, and random loss.
 
-use crate::*;
+use super::*;
 
 /// Seconds that the radio of `fast-embb-los` needs for both downloads of 200 MB: transport blocks of
 /// 106576 bit, 8000 a second, of which headers (IP and TCP 52 B, PDCP, RLC and MAC 8 B to a segment
@@ -69,13 +69,13 @@ fn paper_mode_shares_equally_and_moves_every_byte() {
 }
 
 #[test]
-fn mixed_los_gives_the_slow_flow_all_it_asks_for_and_the_rest_to_the_download() {
+fn mixed_los_gives_the_slow_flow_its_whole_demand_and_the_rest_to_the_download() {
     for rtt_ms in RTTS_MS {
         let rtt = format!("{rtt_ms} ms");
         let result = run("mixed-los", &[("rtt", &rtt), ("pep", "default")]);
         let (bulk, web) = (flow(&result, "bulk"), flow(&result, "web"));
-        let asked = web.goodput.as_mbps_f64();
-        assert!((15.5..=16.1).contains(&asked), "{rtt}: {asked} Mbit/s");
+        let demand = web.goodput.as_mbps_f64();
+        assert!((15.5..=16.1).contains(&demand), "{rtt}: {demand} Mbit/s");
         assert!(
             web.load_time.max <= 1200.0,
             "{rtt}: {} ms",
@@ -83,7 +83,7 @@ fn mixed_los_gives_the_slow_flow_all_it_asks_for_and_the_rest_to_the_download() 
         );
         let link = 400e6 * 8.0 / EMBB_LINK_TIME_S / 1e6;
         assert!(
-            bulk.goodput.as_mbps_f64() >= 0.95 * (link - asked),
+            bulk.goodput.as_mbps_f64() >= 0.95 * (link - demand),
             "{rtt}: {}",
             bulk.goodput
         );
@@ -119,10 +119,10 @@ fn scalability_gives_25_flows_the_same_and_drops_nothing() {
 fn three_ccas_end_together() {
     let result = run("three-ccas", &[("pep", "default")]);
     let times: Vec<f64> = result.flows.iter().map(completion).collect();
-    let (least, most) = times
+    let (first, last) = times
         .iter()
         .fold((f64::MAX, 0f64), |(l, m), t| (l.min(*t), m.max(*t)));
-    assert!(most <= 1.07 * least, "{times:?}");
+    assert!(last <= 1.07 * first, "{times:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Radio reports that come late or not at all.
 
-use crate::*;
+use super::*;
 
 /// Goodput in all (Mbit/s), and the greatest increase of a flow's mean RTT over `base_ms`.
 fn outcome(scenario: &str, base_ms: f64, set: &[(&str, &str)]) -> (f64, f64) {

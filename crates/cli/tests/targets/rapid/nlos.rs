@@ -1,6 +1,6 @@
 //! Behind buildings: figures 4 and 5 without line of sight.
 
-use crate::*;
+use super::*;
 use scenario::Metric;
 use units::Instant;
 
@@ -51,7 +51,7 @@ fn mixed_nlos_gives_the_slow_flow_what_the_radio_has_and_keeps_both_short() {
             let factor = increase(&without.rtt, base) / increase(&with.rtt, base);
             assert!(factor >= 20.0, "{rtt}, {name}: only {factor} times smaller");
         }
-        // figure 5d has 8 of the 16 Mbit/s that it asks for
+        // figure 5d has 8 of the 16 Mbit/s that it offers
         let web = flow(&result, "web").goodput.as_mbps_f64();
         assert!((14.0..=16.1).contains(&web), "{rtt}: {web} Mbit/s");
     }

@@ -1,26 +1,13 @@
 //! The bounds that mode `default` keeps in the shipped scenarios of `scenarios/dynamic-buffer/`, and the order of
 //! the variants.
-#![allow(missing_docs, reason = "a test")]
 
-use scenario::{Overrides, QueueResult, RunResult, load};
-use std::path::Path;
+use scenario::{QueueResult, RunResult};
 
 /// Half a tick of 10 ms: the delay of a packet that waits for the next pull and for nothing else, ms.
 const FLOOR: f64 = 5.0;
 
 fn run(scenario: &str, set: &[(&str, &str)]) -> RunResult {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/dynamic-buffer");
-    let set = set
-        .iter()
-        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
-    let overrides = Overrides {
-        set: set.collect(),
-        ..Overrides::default()
-    };
-    let points = load(&folder.join(scenario).with_extension("toml"), &overrides)
-        .unwrap_or_else(|error| panic!("{error}"));
-    let experiment = &points[0].experiment;
-    sim::run(experiment, experiment.seed).unwrap_or_else(|error| panic!("{error}"))
+    crate::run(&format!("dynamic-buffer/{scenario}"), set)
 }
 
 fn queue<'a>(result: &'a RunResult, name: &str) -> &'a QueueResult {
@@ -54,7 +41,8 @@ fn default_keeps_its_targets_in_both_scenarios_on_the_pedestrians_trace() {
             let used = result.link.utilisation;
             assert!((0.999..=1.0).contains(&used), "{at}: {used}");
             let bulk = queue(&result, "ran/bulk").sojourn.mean;
-            assert!((FLOOR..50.0).contains(&bulk), "{at}: bulk {bulk} ms");
+            // a full RLC buffer alone, 30 packets at the trace's mean of 4.3 a tick, would take 70 ms
+            assert!(bulk <= 50.0, "{at}: bulk {bulk} ms");
         }
     }
 }
@@ -78,19 +66,16 @@ fn with_ticks_of_a_millisecond_the_same_in_proportion() {
     }
 }
 
-/// What falls from each of these to the next.
-fn falls(scenario: &str, variants: &[&[(&str, &str)]]) {
+/// Asserts that the delay of the game falls from each of these variants to the next.
+fn assert_delays_fall(scenario: &str, variants: &[&[(&str, &str)]]) {
     let delays: Vec<f64> = variants
         .iter()
         .map(|set| delay(&run(scenario, set)))
         .collect();
     let falls = delays.windows(2).all(|pair| pair[0] > pair[1]);
     assert!(falls, "{scenario}: {delays:?}");
-    // nobody is below the floor, and 30 packets at the trace's slowest packet a tick take 300 ms
-    assert!(
-        delays.iter().all(|d| (FLOOR * 0.97..300.0).contains(d)),
-        "{delays:?}"
-    );
+    // arrivals do not depend on the ticks: a wait for the next pull is half a tick in the mean
+    assert!(delays.iter().all(|d| *d >= FLOOR * 0.97), "{delays:?}");
 }
 
 #[test]
@@ -103,7 +88,7 @@ fn with_sdap_queues_of_their_own_delays_have_the_papers_order_and_ours_is_the_sh
         &[("rlc", "5g-bdp")],
         &[("rlc", "default")],
     ];
-    falls("individual-sdap", &variants);
+    assert_delays_fall("individual-sdap", &variants);
     // DynRLC and DRQL differ by 2 % in the paper, too
     let [dynrlc, drql] =
         ["dynrlc", "drql"].map(|rlc| delay(&run("individual-sdap", &[("rlc", rlc)])));
@@ -120,5 +105,5 @@ fn with_one_sdap_queue_delays_have_the_papers_order_and_ours_is_the_shortest() {
         &[("rlc", "5g-bdp"), ("sdap", "usp")],
         &[("rlc", "default")],
     ];
-    falls("shared-sdap", &variants);
+    assert_delays_fall("shared-sdap", &variants);
 }

@@ -1,6 +1,6 @@
 //! Many users of one cell.
 
-use crate::*;
+use super::*;
 
 #[test]
 fn twenty_users_fill_the_cell_and_none_waits() {
@@ -15,9 +15,9 @@ fn twenty_users_fill_the_cell_and_none_waits() {
         );
         assert_eq!(result.flows.len(), 40);
         for flow in &result.flows {
-            let most = f64::from(rtt_ms) + 5.0;
+            let limit = f64::from(rtt_ms) + 5.0;
             assert!(
-                flow.rtt.p95 <= most,
+                flow.rtt.p95 <= limit,
                 "{rtt}: {} p95 {}",
                 flow.name,
                 flow.rtt.p95

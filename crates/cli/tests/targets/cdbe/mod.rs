@@ -1,27 +1,13 @@
-//! What CDBE, mode `default`, must do in the shipped scenarios of `scenarios/cdbe/`, with fewer drops than
+//! What CDBE, mode `default`, must reach in the shipped scenarios of `scenarios/cdbe/`, with fewer drops than
 //! the reproduction has.
-#![allow(missing_docs, reason = "a test")]
 
-use scenario::{FlowResult, Metric, Overrides, RunResult, load};
-use std::path::Path;
+use crate::repeated;
+use scenario::{FlowResult, Metric, RunResult};
 
 const DROPS: u64 = 10;
 
 fn runs(scenario: &str, set: &[(&str, &str)], drops: u64) -> Vec<RunResult> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/cdbe");
-    let set = set
-        .iter()
-        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
-    let overrides = Overrides {
-        set: set.collect(),
-        ..Overrides::default()
-    };
-    let points = load(&folder.join(scenario).with_extension("toml"), &overrides)
-        .unwrap_or_else(|error| panic!("{error}"));
-    let experiment = &points[0].experiment;
-    (1..=drops)
-        .map(|seed| sim::run(experiment, seed).unwrap_or_else(|error| panic!("{error}")))
-        .collect()
+    repeated(&format!("cdbe/{scenario}"), set, drops)
 }
 
 /// The mean over all flows and drops.

@@ -1,6 +1,6 @@
 //! The 4G cell: figures 9, 10, 12 and 13.
 
-use crate::*;
+use super::*;
 
 #[test]
 fn oai_fast_shares_the_4g_link_and_keeps_it_short() {
@@ -14,11 +14,20 @@ fn oai_fast_shares_the_4g_link_and_keeps_it_short() {
     assert_eq!(rlc_drops(&result), 0);
 }
 
+/// Seconds that 500 kB take at a third of the 16.0 Mbit/s of payload that the cell carries: the downloads
+/// have the other two thirds.
+const SHORT_LINK_TIME_S: f64 = 500e3 * 8.0 / (16.0e6 / 3.0);
+
 #[test]
 fn oai_short_is_over_within_1_2_seconds() {
     let without = completion(flow(&run("oai-short", &[("pep", "none")]), "ssh"));
     let with = completion(flow(&run("oai-short", &[("pep", "default")]), "ssh"));
-    assert!((0.25..=1.2).contains(&with), "{with} s");
+    // an equal share and no more, and beside it a handshake and a few round trips of 50 ms to get there
+    assert!(
+        with >= SHORT_LINK_TIME_S,
+        "{with} s: more than an equal share"
+    );
+    assert!(with <= 1.2, "{with} s");
     assert!(without > 2.5 * with, "{without} s without, {with} s with");
 }
 

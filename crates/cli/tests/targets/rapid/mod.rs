@@ -1,0 +1,43 @@
+//! What RAPID, mode `default`, must reach in the shipped scenarios of `scenarios/rapid/`.
+
+mod los;
+mod many;
+mod nlos;
+mod oai;
+mod reports;
+
+use scenario::{Distribution, FlowResult, RunResult};
+
+pub(super) const RTTS_MS: [u32; 5] = [1, 2, 4, 8, 10];
+
+pub(super) fn run(scenario: &str, set: &[(&str, &str)]) -> RunResult {
+    crate::run(&format!("rapid/{scenario}"), set)
+}
+
+pub(super) fn flow<'a>(result: &'a RunResult, name: &str) -> &'a FlowResult {
+    result
+        .flows
+        .iter()
+        .find(|flow| flow.name == name)
+        .expect("a flow of that name")
+}
+
+pub(super) fn completion(flow: &FlowResult) -> f64 {
+    flow.completion
+        .unwrap_or_else(|| panic!("{} did not finish", flow.name))
+        .as_secs_f64()
+}
+
+pub(super) fn rlc_drops(result: &RunResult) -> u64 {
+    result
+        .queues
+        .iter()
+        .filter(|q| q.name.starts_with("rlc/"))
+        .map(|q| q.drops)
+        .sum()
+}
+
+/// Mean RTT above the base, ms.
+pub(super) fn increase(rtt: &Distribution, base_ms: f64) -> f64 {
+    (rtt.mean - base_ms).max(0.001)
+}
