@@ -197,7 +197,9 @@ fn runtime() -> tokio::runtime::Runtime {
 #[test]
 fn reports_come_out_of_nats_which_dies_and_returns() {
     let runtime = runtime();
-    let mut nats = Nats::new();
+    let Some(mut nats) = Nats::try_new("reports_come_out_of_nats_which_dies_and_returns") else {
+        return;
+    };
     runtime.block_on(nats.start());
     let (place, _cell, _processes) = chain("nats", &nats.url());
     until(&place, "it follows", is_following);
@@ -210,7 +212,10 @@ fn reports_come_out_of_nats_which_dies_and_returns() {
 #[test]
 fn reports_come_out_of_rabbitmq_which_dies_and_returns() {
     let runtime = runtime();
-    let mut rabbit = Rabbit::new();
+    let test = "reports_come_out_of_rabbitmq_which_dies_and_returns";
+    let Some(mut rabbit) = Rabbit::try_new(test) else {
+        return;
+    };
     runtime.block_on(rabbit.start());
     let (place, _cell, _processes) = chain("amqp", &rabbit.url());
     until(&place, "it follows", is_following);

@@ -516,7 +516,10 @@ fn veno_halves_where_a_queue_shows_congestion() {
     // With more than three segments queued, half a segment a round: half of the 110 segments take
     // some 220 rounds, of 40 to 80 ms.
     let mean = 100.0 / losses.len() as f64;
-    assert!((220.0 * 0.04..=220.0 * 0.08).contains(&mean), "{mean} s between losses");
+    assert!(
+        (220.0 * 0.04..=220.0 * 0.08).contains(&mean),
+        "{mean} s between losses"
+    );
 }
 
 #[test]
