@@ -54,11 +54,7 @@ pub struct Target {
     pub address: String,
 }
 
-/// A TCP port that is free now.
-pub fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("its address").port()
-}
+pub use testing::free_port;
 
 fn brimful() -> Command {
     Command::new(env!("CARGO_BIN_EXE_brimful"))

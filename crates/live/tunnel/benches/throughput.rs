@@ -157,7 +157,8 @@ fn pair(more: &str, is_cut: bool) -> Pair {
         }
         bytes
     };
-    read(Duration::from_secs(1), &mut Duration::ZERO);
+    let mut warm_up = Duration::ZERO;
+    read(Duration::from_secs(1), &mut warm_up);
     let before = received();
     let began = Instant::now();
     let mut bytes = read(TIME / 2, &mut gap);
