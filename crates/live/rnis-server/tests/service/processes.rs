@@ -25,7 +25,17 @@ const PORTS: u16 = 16;
 /// Processes until the ports begin anew.
 const PROCESSES: u32 = 750;
 
-pub use testing::free_port;
+/// A port that is free, and that neither another test nor a client's socket takes before it is used.
+pub fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let process = u16::try_from(std::process::id() % PROCESSES).expect("few");
+    let ports = (0..PORTS).map(|_| {
+        let next = NEXT.fetch_add(1, Ordering::Relaxed) % PORTS;
+        FIRST_PORT + process * PORTS + next
+    });
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    ports.into_iter().find(is_free).expect("a free port")
+}
 
 /// A process with all that it starts, in a process group that ends with it.
 struct Group {
