@@ -224,7 +224,7 @@ mod tests {
         let slot = kernel.take(&server).expect("taken");
         assert!(
             kernel.measured(slot).cwnd > 0,
-            "known before anything is told"
+            "measured before anything is set"
         );
         let mut server = TcpStream::from(server);
         let mut client = client;
