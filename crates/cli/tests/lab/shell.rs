@@ -92,7 +92,7 @@ fn without_root_the_error_is_one_line() {
     if !has_root("without_root_the_error_is_one_line") {
         return;
     }
-    // the program itself may lie where nobody may look: a copy
+    // the program itself may lie where other users may not look: a copy
     let folder = tempfile::tempdir().expect("a folder");
     let copy = folder.path().join("brimful");
     std::fs::copy(env!("CARGO_BIN_EXE_brimful"), &copy).expect("a copy");

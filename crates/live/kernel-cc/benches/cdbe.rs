@@ -132,7 +132,7 @@ fn compare(hosts: &Hosts, what: &str, mode: Mode, plain: &str, served: &str) {
                     let attached = attached(mode);
                     let rate = transfer(hosts, served);
                     let counts = attached.counts().expect("readable");
-                    assert!(counts.read > 0, "nobody reported: {counts:?}");
+                    assert!(counts.read > 0, "no client reported: {counts:?}");
                     rate
                 }
             };

@@ -223,7 +223,7 @@ mod tests {
                 seq: 1,
                 made_at: Instant::from_nanos(1),
             };
-            meld.update(Ipv4Addr::LOCALHOST, &state).expect("told");
+            meld.update(Ipv4Addr::LOCALHOST, &state).expect("updated");
             for wrapped in ["newreno", "cubic"] {
                 let name = meld.name(wrapped).expect("it has one").to_owned();
                 let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");

@@ -7,7 +7,7 @@
 //!             '--------- control thread: rapid::Allocator <-- radio reports
 //! ```
 //!
-//! What this crate is *not*: it decides nothing about rates; `rapid` does. It has_only neither the
+//! What this crate is *not*: it decides nothing about rates; `rapid` does. It depends on neither the
 //! simulator nor the lab.
 
 mod admin;

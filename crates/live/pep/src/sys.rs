@@ -49,7 +49,7 @@ pub fn set_transparent(fd: impl AsFd, is_ipv6: bool) -> io::Result<()> {
     }
 }
 
-/// Leaves the choice of a port to `connect`, which has_only the far end.
+/// Leaves the choice of a port to `connect`, which has the far end as well.
 ///
 /// # Errors
 /// The kernel's.

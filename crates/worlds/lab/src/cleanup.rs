@@ -194,7 +194,10 @@ mod tests {
             let status = child.wait().expect("it ended");
             assert!(!status.success(), "{status}");
         }
-        assert!(matches!(unmarked.try_wait(), Ok(None)), "nobody's else");
+        assert!(
+            matches!(unmarked.try_wait(), Ok(None)),
+            "a process that is not marked lives on"
+        );
         unmarked.kill().expect("killed");
         unmarked.wait().expect("it ended");
         assert!(!dead.path().exists() && !other.path().exists());

@@ -112,7 +112,7 @@ fn a_client_without_the_option_gets_bbr() {
     };
     let mut pair = Pair::connect(address);
     let chosen = tcp_congestion(&pair.server).expect("an option");
-    assert_ne!(chosen, name, "nobody chose it");
+    assert_ne!(chosen, name, "it was not chosen");
     set_tcp_congestion(&pair.server, &name).expect("it can be chosen");
     pair.send(10_000_000);
     let counts = attached.counts().expect("readable");
@@ -212,7 +212,7 @@ fn check_bound(attached: &Attached, pair: &mut Pair, rate: u64) {
         // a report of nothing is passed over
         assert!(
             rate == 0 || state.reported == rate,
-            "told {rate}: {state:?}"
+            "reported {rate}: {state:?}"
         );
         let delivered = state.delivered.into_iter().max().unwrap_or(0);
         let bound = (2 * delivered).max(u64::from(INITIAL_REPORT));
@@ -223,7 +223,7 @@ fn check_bound(attached: &Attached, pair: &mut Pair, rate: u64) {
         last = Some(state);
         pair.send(1_000);
     }
-    panic!("told {rate}: {last:?}");
+    panic!("reported {rate}: {last:?}");
 }
 
 #[test]

@@ -129,7 +129,7 @@ fn silence_beyond_the_limit_ends() {
     let Some(hosts) = Hosts::try_new("silence_beyond_the_limit_ends") else {
         return;
     };
-    let limits = "[limits]\nidle = \"60 s\"\nhalf-closed = \"700 ms\"\n";
+    let limits = "[limits]\nidle = \"600 s\"\nhalf-closed = \"700 ms\"\n";
     let daemon = Daemon::start(&hosts.proxy, &split(limits));
     let (address, listener) = server_at(&hosts, 5_303);
     let open = connect(&hosts.client, address).expect("connected");

@@ -176,7 +176,7 @@ fn a_path_of_small_packets_works() {
     let Some(hosts) = Hosts::try_new("a_path_of_small_packets_works") else {
         return;
     };
-    // beyond the proxy, packets are smaller than either end has_only
+    // beyond the proxy, packets are smaller than either end's MTU
     hosts.proxy.sh("ip link set wan0 mtu 1300");
     hosts.server.sh("ip link set s0 mtu 1400");
     hosts.client.sh("ip link set c0 mtu 1450");
