@@ -10,7 +10,7 @@ const MAX_PENDING: usize = 64;
 
 /// Hands radio states to the controller of one connection: a handle, cheap to clone.
 ///
-/// The controller is told of pending states before each of its next events. At most 64 wait; beyond
+/// The controller is notified of pending states before each of its next events. At most 64 wait; beyond
 /// them the oldest are dropped and counted.
 #[derive(Clone, Debug, Default)]
 pub struct RadioFeed(Arc<Shared>);
