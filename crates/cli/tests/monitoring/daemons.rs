@@ -2,7 +2,7 @@
 
 use crate::namespaces::{Namespace, forward};
 use std::fs;
-use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
