@@ -45,7 +45,8 @@ fn runs_deliver_every_byte_with_and_without_the_proxy() {
         assert_eq!(number(&summary["real_time"]["scale"]), 1.0);
         assert!(summary["real_time"]["lateness_ms"]["p99"].is_number());
     }
-    for flow in flows(&none).iter().chain(flows(&default)) {
+    // (the proxy acknowledges before the UE does)
+    for flow in flows(&none) {
         let rtt = number(&flow["rtt_ms"]["min"]);
         assert!(rtt >= 50.0, "less than the path's: {rtt}");
     }
