@@ -451,7 +451,7 @@ fn metrics_have_each_ue() {
         flow(&daemon)["handling"] == "controlled"
     });
     let request = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
-    // reports of 1 Gbit/s for this UE alone, and a flow whose windows are decided and whose RTTs are measured
+    // reports of 1 Gbit/s at most for this UE, and a flow whose windows are decided and whose RTTs are measured
     let page = testing::wait_for("all values of the UE", || {
         let page = get(&hosts, request);
         let has = |name: &str, ok: &dyn Fn(f64) -> bool| {
@@ -460,7 +460,7 @@ fn metrics_have_each_ue() {
             let value = line.and_then(|line| line.rsplit(' ').next()?.parse().ok());
             value.is_some_and(ok)
         };
-        let is_complete = has("ue_capacity_bps", &|bps| (bps - 1e9).abs() < 1e7)
+        let is_complete = has("ue_capacity_bps", &|bps| bps > 0.0 && bps <= 1.01e9)
             && has("ue_bytes_down_total", &|bytes| bytes > 0.0)
             && has("ue_ran_window_bytes", &|bytes| bytes > 0.0)
             && has("ue_wan_rtt_seconds", &|s| s > 0.0)
