@@ -1,9 +1,7 @@
 //! Every cell of the constant tables against the CSV files, and the special values that their
 //! description names.
 
-mod csv;
-
-use csv::Csv;
+use crate::csv::Csv;
 use radio::{
     Carrier, CqiTable, CqiToMcs, FrequencyRange, McsTable, cqi_entry, lte_transport_block, max_mcs,
     max_prb, mcs_entry, pusch_mcs_entry,
@@ -16,7 +14,7 @@ fn lte_bits(i_tbs: u8, prb: u16) -> Option<u64> {
 
 #[test]
 fn table_7_1_7_2_1_1_all_3740_cells() {
-    let csv = Csv::read(include_str!("data/lte_tbs.csv"));
+    let csv = Csv::read(include_str!("../data/lte_tbs.csv"));
     let mut cells = 0;
     for row in &csv.rows {
         let i_tbs = row[0].parse().unwrap();
@@ -85,7 +83,7 @@ fn table_7_1_7_2_1_1_rows_are_proportional_to_prb() {
 
 #[test]
 fn lte_mcs_tables() {
-    let csv = Csv::read(include_str!("data/lte_mcs_itbs.csv"));
+    let csv = Csv::read(include_str!("../data/lte_mcs_itbs.csv"));
     for row in csv.records() {
         let mcs = Mcs::new(row.get("mcs").parse().unwrap());
         let entry = match row.get("table") {
@@ -104,7 +102,7 @@ fn lte_mcs_tables() {
 
 #[test]
 fn nr_mcs_tables() {
-    let csv = Csv::read(include_str!("data/nr_mcs.csv"));
+    let csv = Csv::read(include_str!("../data/nr_mcs.csv"));
     for row in csv.records() {
         let table = nr_mcs_table(row.get("table"));
         let mcs = Mcs::new(row.get("mcs").parse().unwrap());
@@ -127,8 +125,8 @@ fn nr_mcs_tables() {
 
 #[test]
 fn cqi_tables() {
-    let lte = Csv::read(include_str!("data/lte_cqi.csv"));
-    let nr = Csv::read(include_str!("data/nr_cqi.csv"));
+    let lte = Csv::read(include_str!("../data/lte_cqi.csv"));
+    let nr = Csv::read(include_str!("../data/nr_cqi.csv"));
     for row in lte.records().chain(nr.records()) {
         let table = cqi_table(row.get("table"));
         let cqi = Cqi::new(row.get("cqi").parse().unwrap());
@@ -145,7 +143,7 @@ fn cqi_tables() {
 
 #[test]
 fn prb_of_every_bandwidth() {
-    let csv = Csv::read(include_str!("data/nr_prb.csv"));
+    let csv = Csv::read(include_str!("../data/nr_prb.csv"));
     for row in csv.records() {
         let range = match row.get("range") {
             "FR1" => FrequencyRange::Fr1,
@@ -170,7 +168,7 @@ fn prb_of_every_bandwidth() {
 
 #[test]
 fn every_row_of_the_cqi_policies() {
-    let csv = Csv::read(include_str!("data/cqi_to_mcs.csv"));
+    let csv = Csv::read(include_str!("../data/cqi_to_mcs.csv"));
     for row in csv.records() {
         let source = row.get("source");
         let policy = match source {

@@ -1,8 +1,6 @@
 //! BBR versions 2 and 3 over a fixed path, beside version 1, against what the drafts promise.
 
-mod pipe;
-
-use pipe::{Flow, MSS, Path, at};
+use crate::pipe::{Flow, MSS, Path, RoundRecord, at};
 use units::{BitRate, Bytes, Duration};
 
 const VERSIONS: [&str; 2] = ["bbr2", "bbr3"];
@@ -86,7 +84,7 @@ fn the_minimum_is_measured_every_five_seconds_at_half_a_bdp() {
             let apart = pair[1] - pair[0];
             assert!(apart >= ms(5_000) && apart <= ms(5_500), "{name}: {apart}");
         }
-        let settled = |round: &&pipe::RoundRecord| !round.is_recovering && round.at >= probes[0];
+        let settled = |round: &&RoundRecord| !round.is_recovering && round.at >= probes[0];
         let rounds = flow.rounds.iter().filter(settled);
         let least = rounds.map(|round| round.cwnd).min();
         let relative = least.expect("rounds").ratio(path.bdp());

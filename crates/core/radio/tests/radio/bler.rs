@@ -1,8 +1,6 @@
 //! BLER curves against the published samples and fits.
 
-mod csv;
-
-use csv::Csv;
+use crate::csv::Csv;
 use proptest::prelude::*;
 use radio::{BlerCurves, BlerError, BlerFamily, McsTable, max_mcs, mcs_entry};
 use units::{Decibel, Mcs};
@@ -49,7 +47,7 @@ fn all_curves() -> Vec<BlerCurves> {
 /// in OAI, the noise of 1500 to 5000 blocks that makes some samples rise).
 #[test]
 fn curves_go_through_their_samples() {
-    let csv = Csv::read(include_str!("data/bler_curves.csv"));
+    let csv = Csv::read(include_str!("../data/bler_curves.csv"));
     let mut checked = 0;
     for row in csv.records() {
         let (family, table) = (family(row.get("source")), table(row.get("mcs_table")));
@@ -75,7 +73,7 @@ fn curves_go_through_their_samples() {
 /// steps), which the samples here are a part of.
 #[test]
 fn thresholds_agree_with_those_of_the_full_data() {
-    let csv = Csv::read(include_str!("data/bler_fit.csv"));
+    let csv = Csv::read(include_str!("../data/bler_fit.csv"));
     let mut checked = 0;
     for row in csv.records() {
         let (family, table) = (family(row.get("source")), table(row.get("mcs_table")));
@@ -111,7 +109,7 @@ fn thresholds_agree_with_those_of_the_full_data() {
 /// Sionna's grid of 1.6 to 1.8 dB leaves its thresholds uncertain by nearly half a step.
 #[test]
 fn sionna_thresholds_within_the_grid() {
-    let csv = Csv::read(include_str!("data/bler_fit.csv"));
+    let csv = Csv::read(include_str!("../data/bler_fit.csv"));
     for row in csv
         .records()
         .filter(|row| row.get("source") == "Sionna_sys_PDSCH")

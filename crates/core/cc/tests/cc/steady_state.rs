@@ -1,8 +1,6 @@
 //! Controllers over a fixed path against what theory says, from both sides.
 
-mod pipe;
-
-use pipe::{Flow, MSS, Path, at};
+use crate::pipe::{Flow, MSS, Path, at};
 use units::{BitRate, Bytes, Duration, Instant};
 
 fn ms(n: u64) -> Duration {

@@ -1,9 +1,7 @@
 //! Transport block sizes: TS 38.214 5.1.3.2 and TS 38.212 against worked vectors, the hot-path table
 //! against the direct procedures.
 
-mod csv;
-
-use csv::Csv;
+use crate::csv::Csv;
 use proptest::prelude::*;
 use radio::ldpc::{BaseGraph, segment};
 use radio::{
@@ -29,7 +27,7 @@ fn bytes(quality: LinkQuality, prb: u16, n_prb: u16) -> Result<Bytes, TableError
 
 #[test]
 fn ts_38_214_5_1_3_2_and_38_212_5_2_2_vectors() {
-    let csv = Csv::read(include_str!("data/nr_tbs_vectors.csv"));
+    let csv = Csv::read(include_str!("../data/nr_tbs_vectors.csv"));
     assert_eq!(csv.rows.len(), 12);
     for row in csv.records() {
         let int = |column: &str| row.get(column).parse::<u64>().unwrap();
@@ -126,7 +124,7 @@ fn step_1_counts_at_most_156_resource_elements() {
 
 #[test]
 fn small_table_5_1_3_2_1_is_what_step_3_yields() {
-    let csv = Csv::read(include_str!("data/nr_tbs_small.csv"));
+    let csv = Csv::read(include_str!("../data/nr_tbs_small.csv"));
     let listed: Vec<u64> = csv
         .records()
         .map(|r| r.get("tbs_bits").parse().unwrap())
