@@ -182,9 +182,9 @@ class Source:
         try:
             return work()
         except ScenarioError as error:
-            raise ScenarioError(self.document.retell(str(error))) from None
+            raise ScenarioError(self.document.with_keys(str(error))) from None
         except RunError as error:
-            raise RunError(self.document.retell(str(error))) from error.__cause__
+            raise RunError(self.document.with_keys(str(error))) from error.__cause__
 
 
 def text(value: Value, key: str) -> str:
