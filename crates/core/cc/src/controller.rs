@@ -168,14 +168,14 @@ impl core::fmt::Debug for Box<dyn CongestionControl> {
 /// [`Self::on_recovery_end`] before the next begins, except that a timeout may come within one; that
 /// is the same episode, and ssthresh is not reduced again. A loss found by acknowledgements within
 /// an episode of [`LossKind::Ecn`] is of the same window: unless [`Self::governs_recovery`], the
-/// controller is not reported of it.
+/// controller does not receive it.
 /// After a timeout the window grows by slow start from one segment while
 /// [`AckSample::is_recovering`] is still true, so PRR is for [`LossKind::Fast`] and
 /// [`LossKind::Ecn`] only.
 ///
-/// Outside an episode the transport first asks [`Self::is_congestion`] of losses that
+/// Outside an episode the transport first queries [`Self::is_congestion`] of losses that
 /// acknowledgements show. If the answer is no, it repeats what was lost and does nothing else: no
-/// episode begins, the controller is not reported, and the next loss is asked about again.
+/// episode begins, the controller does not receive the loss, and is queried again for the next one.
 pub trait CongestionControl: CloneController + Send {
     /// The name that scenario files use, e.g. `"cubic"`.
     fn name(&self) -> &'static str;

@@ -1,4 +1,4 @@
-//! What a congestion controller is reported of the radio: one UE's part of a radio report, in the terms
+//! What is reported to a congestion controller about the radio: one UE's part of a radio report, in the terms
 //! that transports reckon in.
 
 use rnis::{LinkQuality, McsTable, RadioReport, UeReport};

@@ -148,7 +148,7 @@ impl Meld {
     /// A UE is gone, or its address is another's: what it lost explains nothing any more.
     pub fn remove(&mut self, ue: Ipv4Addr) {
         self.losses.remove(&ue);
-        // it is not there if it was never reported of
+        // it is absent if it was never reported
         let _ = self.radios.delete(&ue.octets());
     }
 

@@ -417,7 +417,7 @@ impl Drop for Lab {
 }
 
 /// Runs the loop in a thread of its own, which takes precedence, and does something `beside` it. That
-/// is reported whether the loop has ended, and its thread is unparked then.
+/// is passed whether the loop has ended, and its thread is unparked then.
 pub(crate) fn run_radio<T>(
     radio: Radio,
     beside: impl FnOnce(&dyn Fn() -> bool) -> T,

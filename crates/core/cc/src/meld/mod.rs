@@ -161,7 +161,7 @@ impl Reason {
         Self::RepeatedOnRadio,
     ];
 
-    /// True if the controller is reported of the loss.
+    /// True if the loss is reported to the controller.
     pub fn is_congestion(self) -> bool {
         !matches!(
             self,

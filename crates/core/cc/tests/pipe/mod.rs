@@ -35,7 +35,7 @@ impl Path {
     }
 }
 
-/// What a controller reported its trace.
+/// What a controller wrote to its trace.
 #[derive(Default)]
 pub struct Log(pub Vec<(Instant, &'static str, u64)>);
 

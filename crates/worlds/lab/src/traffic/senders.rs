@@ -65,7 +65,7 @@ impl SenderStates {
         lock(&self.clients)[flow] = Arc::downgrade(socket);
     }
 
-    /// A server over QUIC reports what it has been reported; nothing any more with `None`.
+    /// Sets the latest report to the server over QUIC; `None` clears it.
     pub(crate) fn set(&self, flow: usize, reported: Option<Reported>) {
         lock(&self.reported)[flow] = reported;
     }

@@ -52,7 +52,7 @@ impl World {
         }
     }
 
-    /// Segments of a path's connection leave, its timer is set, and the tunnel is reported how it stands.
+    /// Segments of a path's connection leave, its timer is set, and its state is reported to the tunnel.
     pub(super) fn transmit_stream(&mut self, ue: usize, end: TunnelEnd, path: usize) {
         let now = self.now;
         while let Some(stream) = &mut self.tunnels[ue].paths[path].stream
