@@ -1,4 +1,4 @@
-//! Two ends of a tunnel that work, and whatever somebody on the way makes of their packets: nothing
+//! Two ends of a tunnel that work, and whatever is made of their packets on the way: nothing
 //! panics, nothing grows without bound, and neither end answers more than it is asked.
 //!
 //! The bytes are commands: let both ends talk, let time pass, send data, cut or heal the way, or put in

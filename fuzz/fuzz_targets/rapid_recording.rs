@@ -12,7 +12,7 @@ fuzz_target!(|bytes: &[u8]| {
         };
         // what was written is read as it was
         assert_eq!(Entry::decode(&entry.encode()).as_ref(), Ok(&entry));
-        // the answers of the allocator matter to nobody here, only that it lives
+        // the answers of the allocator do not matter here, only that it lives
         if !matches!(entry.what, What::Decision(_)) && replay.feed(&entry).is_err() {
             return;
         }

@@ -105,10 +105,10 @@ pub fn subscription(bytes: &[u8]) {
         return;
     };
     for uri in [None, Some("ws://here/")] {
-        let told = subscription.to_json("http://here/", uri).to_string();
+        let document = subscription.to_json("http://here/", uri).to_string();
         let later = TimeStamp::default();
-        // a WebSocket's URI is told in place of a callback, and asked for by the same name
-        assert!(Subscription::from_json(told.as_bytes(), later).is_ok() || uri.is_none());
+        // a WebSocket's URI is reported in place of a callback, and asked for by the same name
+        assert!(Subscription::from_json(document.as_bytes(), later).is_ok() || uri.is_none());
     }
     if let Ok(event) = RadioEvent::from_json(event) {
         let _ = subscription.notification(&event, &network(), "http://here/", TimeStamp::default());

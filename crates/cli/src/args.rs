@@ -108,7 +108,7 @@ Examples:
   brimful top lab7.example:8080 --token-file dash.token
   brimful top --once
 
-Exit codes: 0 ended by a key or a signal, 2 bad usage, or no terminal, 1 nobody answers there.";
+Exit codes: 0 ended by a key or a signal, 2 bad usage, or no terminal, 1 nothing answers there.";
 
 const REPLAY_HELP: &str = "\
 Recordings are made by `brimful run --record FILE` in either world, and by a live proxy ([record] in

@@ -246,9 +246,9 @@ impl CustomDiscipline for PyQueue {
             slot.remaining.packets,
             slot.remaining.bytes.get(),
         );
-        let told = Python::attach(|py| method.bind(py).call1((slot,)).map(drop));
-        if told.is_err() {
-            Python::attach(|py| self.taken(py, "on_slot", told));
+        let called = Python::attach(|py| method.bind(py).call1((slot,)).map(drop));
+        if called.is_err() {
+            Python::attach(|py| self.taken(py, "on_slot", called));
         }
     }
 }

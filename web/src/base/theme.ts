@@ -1,4 +1,4 @@
-// Dark or light: as the system says, until somebody chooses; the choice is remembered.
+// Dark or light: as the system is set, until the user chooses; the choice is stored.
 
 export type Theme = "auto" | "light" | "dark";
 

@@ -53,7 +53,7 @@ export class Chart {
   #columns: Columns = { x: [], y: [], low: [], high: [] };
   /** Index of the first uPlot series of each line. */
   #signature = "";
-  #told = false;
+  #isNotifying = false;
 
   constructor(timeline: Timeline, overTime: boolean) {
     this.#timeline = timeline;
@@ -266,7 +266,7 @@ export class Chart {
 
   /** The pointer moved, over this chart or out of it. */
   #moved(u: uPlot): void {
-    if (this.#told) return;
+    if (this.#isNotifying) return;
     const left = u.cursor.left ?? -1;
     this.#look(left < 0 ? null : u.posToVal(left, "x"));
   }
@@ -280,9 +280,9 @@ export class Chart {
   #mark(at: number | null, tell: boolean): void {
     const u = this.#plot;
     if (!u) return;
-    this.#told = true;
+    this.#isNotifying = true;
     u.setCursor(at === null ? { left: -10, top: -10 } : { left: u.valToPos(at, "x"), top: 0 });
-    this.#told = false;
+    this.#isNotifying = false;
     this.#tell(tell ? at : null);
   }
 

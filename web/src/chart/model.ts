@@ -1,4 +1,4 @@
-// What a figure is, whoever drew it up: the report (from its JSON), a result folder, a live feed.
+// What a figure is, whatever its source: the report (from its JSON), a result folder, a live feed.
 
 import type { Unit } from "../base/format";
 

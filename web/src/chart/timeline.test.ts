@@ -29,8 +29,8 @@ describe("the span of time", () => {
 
   it("stays where it is while data come in, and tells all", () => {
     const t = new Timeline();
-    const told: number[] = [];
-    const end = t.onRange(([from]) => told.push(from));
+    const passed: number[] = [];
+    const end = t.onRange(([from]) => passed.push(from));
     t.setExtent(0, 10);
     t.zoom(2, 3);
     t.setExtent(5, 15);
@@ -38,7 +38,7 @@ describe("the span of time", () => {
     t.reset();
     end();
     t.zoom(6, 7);
-    expect(told).toEqual([0, 2, 5]);
+    expect(passed).toEqual([0, 2, 5]);
   });
 });
 

@@ -65,7 +65,7 @@ export class Timeline {
     this.#tell();
   }
 
-  /** The moment that all charts mark; `source` need not be told. */
+  /** The moment that all charts mark; `source` is not notified. */
   look(at: number | null, source: unknown): void {
     this.#cursor = at;
     for (const listener of this.#onCursor) listener(at, source);

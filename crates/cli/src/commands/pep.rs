@@ -169,7 +169,7 @@ fn status_text(status: &Value) -> String {
     );
     let control = &status["control"];
     if control.is_null() {
-        text.push_str("connections are split; nobody looks at the radio\n");
+        text.push_str("connections are split; without a look at the radio\n");
         return text;
     }
     let _ = writeln!(
@@ -258,7 +258,7 @@ mod tests {
         });
         let text = status_text(&split);
         assert!(text.contains("3 connections, 1.5 kB waiting"), "{text}");
-        assert!(text.contains("nobody looks at the radio"), "{text}");
+        assert!(text.contains("without a look at the radio"), "{text}");
         let mut controlled = split;
         controlled["control"] = serde_json::json!({
             "actuator": "bpf", "source_connected": true, "reports": { "believed": 7 },

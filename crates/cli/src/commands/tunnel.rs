@@ -212,7 +212,7 @@ pub(crate) fn run(command: &TunnelCommand) -> Result<(), Failure> {
         TunnelCommand::Key { file } => {
             tunnel::Key::write_new(file).map_err(Failure::input)?;
             print(&format!(
-                "{}: a new key; give it to the other end, and to nobody else\n",
+                "{}: a new key; give it to the other end only\n",
                 file.display()
             ))
         }

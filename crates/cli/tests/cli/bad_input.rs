@@ -263,7 +263,7 @@ fn radios_that_no_model_knows() {
     );
 }
 
-/// What is extrapolated is told once, whatever the number of users, repeats and variants.
+/// What is extrapolated is noted once, whatever the number of users, repeats and variants.
 #[test]
 fn a_model_outside_its_range_is_named_once() {
     let text = MOVING.replace(

@@ -5,7 +5,7 @@ use super::{Page, root};
 const VERDICTS: [&str; 4] = ["holds", "better", "does not hold", "not measured"];
 
 /// Claims of a page: how many have which verdict, by the line below its table.
-fn told(page: &Page) -> Option<[usize; 4]> {
+fn counts_of(page: &Page) -> Option<[usize; 4]> {
     let line = page
         .text
         .lines()
@@ -46,7 +46,7 @@ fn the_overview_counts_what_the_pages_say() {
         let Some(file) = page.name.strip_prefix("docs/results/") else {
             continue;
         };
-        let Some(counts) = told(&page) else {
+        let Some(counts) = counts_of(&page) else {
             continue;
         };
         papers += 1;
@@ -65,10 +65,10 @@ fn the_overview_counts_what_the_pages_say() {
     assert_eq!(papers, 8);
     let readme = Page::read(&root().join("README.md"));
     let [claims, holds, better, not, _] = sums;
-    let told = format!("Of {claims} claims of five papers");
-    assert!(readme.text.contains(&told), "README.md: no {told:?}");
-    let told = format!("{holds} hold, {better} are bettered, {not} do not hold");
-    assert!(readme.text.contains(&told), "README.md: no {told:?}");
+    let line = format!("Of {claims} claims of five papers");
+    assert!(readme.text.contains(&line), "README.md: no {line:?}");
+    let line = format!("{holds} hold, {better} are bettered, {not} do not hold");
+    assert!(readme.text.contains(&line), "README.md: no {line:?}");
     assert_eq!(
         row(&overview.text, "| all |"),
         Some(sums.to_vec()),

@@ -30,7 +30,7 @@ use scenario::{RunResult, Summary};
 /// One variant of an experiment, run with one or more seeds.
 #[derive(Clone, Debug)]
 pub struct Variant<'a> {
-    /// What tells it from the others, e.g. `pep=default`; empty if there is only one.
+    /// What distinguishes it from the others, e.g. `pep=default`; empty if there is only one.
     pub label: String,
     /// The means of its repeats.
     pub summary: &'a Summary,

@@ -12,7 +12,7 @@
 //! The scenario files are part of the program, so that it works wherever it is installed.
 //!
 //! What this crate is *not*: it runs nothing, reads no clock and writes no file. It reads none but
-//! recorded traces, where it is told their folder.
+//! recorded traces, where their folder is given.
 #![forbid(unsafe_code)]
 
 mod agreement;

@@ -165,7 +165,7 @@ impl Dataset {
         Ok(())
     }
 
-    /// Renames a part so that nobody reads it; its points are run again.
+    /// Renames a part so that nothing reads it; its points are run again.
     fn put_away(&mut self, found: &part::Found, why: &str) -> Result<(), Error> {
         let beside = part::path(&self.table("queues"), found.block, found.number);
         for path in [&found.path, &beside] {
@@ -357,7 +357,7 @@ impl Dataset {
 
 impl Drop for Dataset {
     fn drop(&mut self) {
-        // whoever wants to know calls flush; what cannot be written is run again
+        // a caller that needs the error calls flush; what cannot be written is run again
         let _ = self.flush();
     }
 }
@@ -415,7 +415,7 @@ fn lock(folder: &Path) -> Result<File, Error> {
             folder,
             "another sweep is writing into this folder",
         )),
-        // a file system without locks: nobody is kept out
+        // a file system without locks: no process is kept out
         Err(fs::TryLockError::Error(_)) => Ok(file),
     }
 }

@@ -1,4 +1,4 @@
-//! What a sweep is: `_sweep.json`, and how two sweeps are told apart.
+//! What a sweep is: `_sweep.json`, and how two sweeps are distinguished.
 
 use crate::error::Error;
 use crate::failed::quoted;
@@ -21,7 +21,7 @@ pub struct Description {
     command: Option<String>,
 }
 
-/// What `_sweep.json` holds beside what tells sweeps apart.
+/// What `_sweep.json` holds beside what distinguishes sweeps.
 const NOT_COMPARED: [&str; 3] = ["file", "hash", "format"];
 
 impl Description {

@@ -21,7 +21,7 @@ const AT_A_TIME: usize = 1024;
 pub enum End {
     /// No point is pending.
     Complete,
-    /// Somebody ended it; what was finished is in the dataset.
+    /// it was interrupted; what was finished is in the dataset.
     Interrupted,
 }
 
@@ -157,7 +157,7 @@ impl Worker<'_> {
                 if is_last {
                     return;
                 }
-                // the list is filled up by whoever waits for the outcomes
+                // the list is filled up by the code that waits for the outcomes
                 thread::sleep(Duration::from_millis(1));
                 continue;
             };

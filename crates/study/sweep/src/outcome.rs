@@ -17,7 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub enum Unfinished {
     /// It failed, for this reason.
     Failed(String),
-    /// Somebody ended it.
+    /// it was interrupted.
     Interrupted,
 }
 
@@ -33,7 +33,7 @@ pub struct Outcome {
 }
 
 /// Runs points, all repeats of each, one after the other. A point that fails or panics is recorded.
-/// None if somebody ended them.
+/// None if they were interrupted.
 pub fn run_points(plan: &Plan, points: &[u64], version: &str, run: &RunOne<'_>) -> Option<Outcome> {
     let (mut rows, mut failed) = (Vec::new(), Vec::new());
     for point in points {
@@ -51,7 +51,7 @@ pub fn run_points(plan: &Plan, points: &[u64], version: &str, run: &RunOne<'_>) 
     })
 }
 
-/// One point; the failure is none if somebody ended it.
+/// One point; the failure is none if it was interrupted.
 fn run_point(
     plan: &Plan,
     index: u64,
@@ -146,7 +146,7 @@ impl Outcome {
     /// # Errors
     /// [`Error::Outcome`] if it is anything else.
     pub fn decode(bytes: &[u8], axes: &[SweepAxis]) -> Result<Self, Error> {
-        // Arrow's reader believes what it is given
+        // Arrow's reader accepts what it is given
         let (sum, mut rest) = bytes
             .split_at_checked(SHA256.output_len())
             .unwrap_or((&[], bytes));

@@ -1,4 +1,4 @@
-//! Part files of the dataset: written under another name first, and read whole before they are believed.
+//! Part files of the dataset: written under another name first, and read whole before they are accepted.
 
 use crate::columns;
 use crate::error::{Error, io_error};

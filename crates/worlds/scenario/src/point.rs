@@ -175,7 +175,7 @@ pub(crate) fn note_warnings(
 ) {
     for (point, own) in points.iter_mut().zip(warned) {
         let covering = |own| all.iter().find(|one| is_same(one, own));
-        let told = own.iter().filter_map(covering);
-        point.notes.extend(told.map(ToString::to_string));
+        let covered = own.iter().filter_map(covering);
+        point.notes.extend(covered.map(ToString::to_string));
     }
 }

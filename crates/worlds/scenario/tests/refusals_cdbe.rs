@@ -88,9 +88,9 @@ fn clients_of_udp_assume_the_path_unless_configured() {
     let flow = format!("report = \"cdbe\"\n{UDP}");
     let of = |rest| read(LINK, &flow, rest).expect("valid").cdbe;
     assert_eq!(of("").udp_rtt, Duration::from_millis(50));
-    let told = of("[cdbe]\nudp-rtt = \"80 ms\"\ninitial-report = \"16 Mbit/s\"\n");
-    assert_eq!(told.udp_rtt, Duration::from_millis(80));
-    assert_eq!(told.initial_report.rate(), BitRate::from_mbps(16));
+    let config = of("[cdbe]\nudp-rtt = \"80 ms\"\ninitial-report = \"16 Mbit/s\"\n");
+    assert_eq!(config.udp_rtt, Duration::from_millis(80));
+    assert_eq!(config.initial_report.rate(), BitRate::from_mbps(16));
 }
 
 #[test]

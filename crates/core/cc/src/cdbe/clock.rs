@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(tick_of(21, 200_000), 10_000);
         assert_eq!(tick_of(1_000_000, 1_000_000), 1);
         assert_eq!(tick_of(10, 1_000_000), 100_000);
-        assert_eq!(tick_of(7, 200_000), 0, "28 ms: nobody's tick");
+        assert_eq!(tick_of(7, 200_000), 0, "28 ms: no tick in use");
         assert_eq!(tick_of(0, 200_000), 0, "it stands still");
         assert_eq!(tick_of(100, 100_000), 0, "too early");
     }

@@ -195,8 +195,8 @@ impl Adapter for Kpm {
             .iter()
             .filter_map(|ue| self.read(ue, &mut out.problems))
             .collect();
-        let told: f64 = read.iter().filter_map(|ue| ue.prb).sum();
-        let shared = (used.unwrap_or(told) - told).max(0.0);
+        let listed: f64 = read.iter().filter_map(|ue| ue.prb).sum();
+        let shared = (used.unwrap_or(listed) - listed).max(0.0);
         let untold_kbps: f64 = read
             .iter()
             .filter(|ue| ue.prb.is_none())

@@ -276,8 +276,8 @@ impl Query {
                     .filter(|(ip, _)| self.matches_ue(*ip, at.network))
                     .filter_map(|(ip, _)| self.ue_bearers(ip, at.network))
                     .collect();
-                let told = !ues.is_empty();
-                told.then(|| json!({ "ecgi": at.network.ecgi(cell.report.id), "ueInfo": ues }))
+                let listed = !ues.is_empty();
+                listed.then(|| json!({ "ecgi": at.network.ecgi(cell.report.id), "ueInfo": ues }))
             })
             .collect();
         json!({
@@ -295,8 +295,8 @@ impl Query {
             .filter(|bearer| self.matches_bearer(bearer))
             .map(|b| json!({ "erabId": b.erab_id, "erabQosParameters": qos(b) }))
             .collect();
-        let told = !bearers.is_empty();
-        told.then(|| json!({ "associateId": ids(ip, network), "erabInfo": bearers }))
+        let listed = !bearers.is_empty();
+        listed.then(|| json!({ "associateId": ids(ip, network), "erabInfo": bearers }))
     }
 
     fn matches_bearer(&self, bearer: &Bearer) -> bool {

@@ -408,9 +408,9 @@ mod tests {
         let subscription = parse(&good()).expect("a subscription");
         assert_eq!(subscription.filter.qci, Some(9));
         assert_eq!(subscription.filter.erab_ids, vec![i64::MAX]);
-        let told = subscription.to_json("http://me/", None);
+        let document = subscription.to_json("http://me/", None);
         assert_eq!(
-            told["filterCriteriaQci"],
+            document["filterCriteriaQci"],
             good()["filterCriteriaQci"],
             "as the client wrote it"
         );
@@ -431,12 +431,12 @@ mod tests {
         });
         let subscription = parse(&body).expect("a subscription");
         assert_eq!(subscription.filter.handover_states, vec![COMPLETED]);
-        let told = subscription.to_json("http://me/", None);
+        let document = subscription.to_json("http://me/", None);
         assert_eq!(
-            told["filterCriteriaAssocHo"]["hoStatus"],
+            document["filterCriteriaAssocHo"]["hoStatus"],
             json!([3]),
-            "and it is told"
+            "and it is in the document"
         );
-        assert_eq!(told["callbackReference"], "http://host/");
+        assert_eq!(document["callbackReference"], "http://host/");
     }
 }

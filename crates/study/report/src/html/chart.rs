@@ -10,7 +10,7 @@ use core::fmt::Write;
 /// One plot of a figure.
 #[derive(Clone, Debug)]
 pub(crate) struct Panel {
-    /// What tells it from the figure's other panels; empty if it is the only one.
+    /// What distinguishes it from the figure's other panels; empty if it is the only one.
     pub(crate) title: String,
     /// Its lines, the first at the back.
     pub(crate) lines: Vec<Line>,

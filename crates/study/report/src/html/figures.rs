@@ -10,7 +10,7 @@ use scenario::{Metric, RunResult, Series};
 const MAX_LINES: usize = 10;
 /// Most variants that are drawn; the tables have all.
 pub(crate) const MAX_VARIANTS: usize = 9;
-/// Intervals of time that all lines together may tell apart: up to 30 bytes each.
+/// Intervals of time that all lines together may distinguish: up to 30 bytes each.
 const MAX_POINTS: usize = 40_000;
 /// The most and the fewest of one line.
 const MAX_BUCKETS: usize = 400;
@@ -163,7 +163,7 @@ pub(crate) fn figures(variants: &[Variant<'_>]) -> Vec<Figure> {
     .collect()
 }
 
-/// Intervals of time that each line tells apart, so that the page stays small.
+/// Intervals of time that each line distinguishes, so that the page stays small.
 fn buckets(runs: &[(&str, &RunResult)]) -> usize {
     /// Metrics of which there are figures.
     const METRICS: usize = 13;

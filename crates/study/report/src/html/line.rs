@@ -39,7 +39,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// With at most about so many intervals of x told apart.
+    /// With at most about so many intervals of x distinguished.
     pub(crate) fn new(
         (name, colour): (String, usize),
         stroke: Stroke,

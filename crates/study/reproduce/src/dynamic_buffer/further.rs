@@ -87,7 +87,7 @@ pub(super) const SENDERS: Section = Section {
     },
 };
 
-/// What tells an experiment from the others, and the experiment.
+/// What distinguishes an experiment from the others, and the experiment.
 type Row = (Vec<String>, Experiment);
 
 fn unless_quick(extent: &Extent, rows: fn() -> Vec<Row>) -> Vec<Experiment> {

@@ -33,7 +33,7 @@ fn measured(results: &Results, experiment: &Experiment) -> Vec<String> {
     ]
 }
 
-/// A share of one, with the digits that tell the variants apart.
+/// A share of one, with the digits that distinguish the variants.
 fn share(estimate: Estimate) -> String {
     match estimate.mean.is_finite() {
         true => format!("{:.4} ± {:.4}", estimate.mean, estimate.ci95),
@@ -41,7 +41,7 @@ fn share(estimate: Estimate) -> String {
     }
 }
 
-/// Experiments, each with what tells it from the others: as many cells as there are heads.
+/// Experiments, each with what distinguishes it from the others: as many cells as there are heads.
 pub(super) fn of(
     results: &Results,
     heads: &[&str],

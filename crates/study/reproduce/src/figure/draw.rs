@@ -24,7 +24,7 @@ pub(super) const TEXT: u32 = 14;
 const SMALL: u32 = 13;
 /// How much of the room of a condition its bars or dots take together.
 const GROUP: f64 = 0.72;
-/// The colours of Okabe and Ito, which are told apart with any colour vision, and two more.
+/// The colours of Okabe and Ito, which are distinguished with any colour vision, and two more.
 const COLOURS: [RGBColor; 9] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),

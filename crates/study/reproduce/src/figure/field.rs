@@ -27,7 +27,7 @@ pub struct Colours {
     pub most: f64,
 }
 
-/// Ends and middle, which are told apart with any colour vision.
+/// Ends and middle, which are distinguished with any colour vision.
 const RED: (u8, u8, u8) = (165, 0, 38);
 const WHITE_ISH: (u8, u8, u8) = (247, 247, 247);
 const BLUE: (u8, u8, u8) = (5, 48, 130);

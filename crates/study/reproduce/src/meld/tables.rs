@@ -6,7 +6,7 @@ use crate::markdown;
 use crate::results::Results;
 use scenario::Estimate;
 
-/// Experiments with what tells them from one another.
+/// Experiments with what distinguishes them.
 pub(super) type Labelled = (Vec<String>, Experiment);
 
 /// Goodput, completion, round-trip times, and packets lost of one flow.

@@ -231,7 +231,7 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// What is measured in a mode at each round-trip time, which `measure` is told in ms.
+    /// What is measured in a mode at each round-trip time, which `measure` gets in ms.
     fn each<M: Fn(&RunResult) -> Option<f64>>(
         &self,
         mode: Mode,

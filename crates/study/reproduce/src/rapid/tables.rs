@@ -19,7 +19,7 @@ const FLOWS: [&str; 9] = [
     "RLC drops",
 ];
 
-/// Experiments with what tells them from one another in the table.
+/// Experiments with what distinguishes them in the table.
 pub(super) type Labelled = (String, Mode, Experiment);
 
 /// Goodput, completion, round-trip times, utilisation and drops of these flows.

@@ -255,7 +255,7 @@ pub fn markdown() -> String {
         "# Keys of a scenario file\n\n\
          This page is printed from the table that the reader itself uses; a test keeps it in step.\n\
          Quantities are texts with their unit (`\"10 ms\"`), counts and ratios are plain numbers.\n\
-         How the parts work together is told in [scenario-files.md](scenario-files.md).\n",
+         How the parts work together is described in [scenario-files.md](scenario-files.md).\n",
     );
     for section in keys() {
         let _ = write!(out, "\n## {}\n\n{}\n", section.title(), section.meaning);

@@ -164,7 +164,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Text,
                 Absent("what the file says"),
                 Any,
-                "Value (of any kind) while nobody turns it.",
+                "Value (of any kind) while it is not turned.",
             ),
             key(
                 "one-of",

@@ -239,7 +239,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Flag,
                 Value("false"),
                 Any,
-                "The tunnel's end at the edge is told of the radio of a path through the `[cell]`.",
+                "The tunnel's end at the edge gets the radio reports of a path through the `[cell]`.",
             ),
             key(
                 "report-period",

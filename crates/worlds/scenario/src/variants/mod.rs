@@ -189,9 +189,9 @@ impl Variants {
             name: range.name.clone(),
             sets: names(&range.targets),
             values: Vec::new(),
-            is_number: range.told().unit.is_empty(),
-            unit: Some(range.told().unit).filter(|unit| !unit.is_empty()),
-            range: Some(range.told()),
+            is_number: range.described().unit.is_empty(),
+            unit: Some(range.described().unit).filter(|unit| !unit.is_empty()),
+            range: Some(range.described()),
         });
         let listed = self.axes.iter().map(|axis| SweepAxis {
             name: axis.name.clone(),

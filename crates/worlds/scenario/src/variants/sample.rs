@@ -224,7 +224,7 @@ impl Range {
     }
 
     /// As it is described to others.
-    pub(super) fn told(&self) -> SampleRange {
+    pub(super) fn described(&self) -> SampleRange {
         SampleRange {
             least: self.least,
             most: self.most,

@@ -230,14 +230,14 @@ fn reports_reach_the_server_and_cost_ten_packets_a_round_trip() {
     assert!(cost < 0.005, "{cost} bytes upstream for each downstream");
 
     // what the client says before it has measured is not what the server assumes
-    let told = cc::RateReport::new(700_000);
+    let report = cc::RateReport::new(700_000);
     let config = Config {
         reports: true,
         ..config()
     };
     let client = EndSetup {
         reporter: Some(Box::new(Estimator::new(estimator::Config {
-            initial_report: told,
+            initial_report: report,
             ..estimator::Config::new(cc::cdbe::Mode::Default)
         }))),
         ..setup("client")

@@ -151,16 +151,16 @@ app = { kind = "continuous" }
 #[test]
 fn what_nobody_knows_is_refused_before_anything_runs() {
     let unknown = experiment(&WIRE.replace("QUEUE", "python:long"));
-    let told = |simulation: Result<Simulation, sim::Error>| match simulation {
+    let error_of = |simulation: Result<Simulation, sim::Error>| match simulation {
         Ok(_) => panic!("built"),
         Err(error) => error.to_string(),
     };
-    let asked = told(Simulation::with_mechanisms(
+    let asked = error_of(Simulation::with_mechanisms(
         &unknown,
         1,
         Arc::new(Custom::default()),
     ));
-    let alone = told(Simulation::new(&unknown, 1));
+    let alone = error_of(Simulation::new(&unknown, 1));
     for message in [asked, alone] {
         assert!(
             message.contains("link/down: queue management \"python:long\""),

@@ -314,8 +314,8 @@ proptest! {
             Ok(points) => {
                 // random places may fail where next to nothing is free, and only so
                 if let Err(error) = sim::run(&points[0].experiment, seed) {
-                    let told = error.to_string();
-                    prop_assert!(told.contains("inside building"), "{}\n{}", told, text);
+                    let message = error.to_string();
+                    prop_assert!(message.contains("inside building"), "{}\n{}", message, text);
                 }
             }
             Err(error) => prop_assert!(error.to_string().starts_with("<text>:"), "{}", error),

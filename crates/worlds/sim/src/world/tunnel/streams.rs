@@ -81,9 +81,9 @@ impl World {
         let (Some(stream), Some(id)) = (&mut at.stream, at.ids[end as usize]) else {
             return;
         };
-        let told = stream[end as usize].state(now);
+        let state_of_stream = stream[end as usize].state(now);
         if let Some(tunnel) = &mut state.end(end).tunnel {
-            tunnel.on_stream(now, id, told);
+            tunnel.on_stream(now, id, state_of_stream);
         }
     }
 }
