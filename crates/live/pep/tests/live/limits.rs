@@ -156,9 +156,8 @@ fn connections_of_a_ue_are_bounded() {
         let near = connect(&hosts.client, address).expect("connected");
         pairs.push((near, accept(&listener)));
     }
-    let fourth = connect(&hosts.client, address);
-    let is_refused = fourth.is_err_and(|_| true) || daemon.count("refused_ue") == 1;
-    assert!(is_refused);
+    // it may connect to the proxy before it is reset
+    let _fourth = connect(&hosts.client, address);
     daemon.wait_until("it is counted", || daemon.count("refused_ue") == 1);
     pairs.pop();
     daemon.wait_until("one has gone", || daemon.status()["connections"] == 2);
