@@ -6,7 +6,7 @@ use rnis::codec::{decode, encode_binary, encode_json};
 use rnis::event::RadioEvent;
 use rnis::identity::{KnownUe, UeId, UeMap};
 use rnis::mec012::{
-    NetworkProfile, Plmn, Query, QueryKind, RadioView, Snapshot, Subscription, TimeStamp,
+    LinkForm, NetworkProfile, Plmn, Query, QueryKind, RadioView, Snapshot, Subscription, TimeStamp,
 };
 use rnis::vet::Vetter;
 use rnis::{CellId, LinkQuality, McsTable, RadioReport, Rnti};
@@ -111,7 +111,13 @@ pub fn subscription(bytes: &[u8]) {
         assert!(Subscription::from_json(document.as_bytes(), later).is_ok() || uri.is_none());
     }
     if let Ok(event) = RadioEvent::from_json(event) {
-        let _ = subscription.notification(&event, &network(), "http://here/", TimeStamp::default());
+        let _ = subscription.notification(
+            &event,
+            &network(),
+            "http://here/",
+            TimeStamp::default(),
+            LinkForm::Lists,
+        );
     }
 }
 

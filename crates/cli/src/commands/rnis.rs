@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::output::{complain, print};
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
-use reader::{End, follow};
+use reader::{Content, End, follow};
 use rnis_server::{Config, Log};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -121,11 +121,12 @@ fn record(arguments: &RecordArgs) -> Result<(), Failure> {
     };
     // opened with the first report: a service that is not there leaves an old recording alone
     let mut file: Option<BufWriter<Box<dyn Write>>> = None;
-    let mut reports = 0_u64;
+    let (mut reports, mut events) = (0_u64, 0_u64);
     let mut cells = BTreeSet::new();
     let followed = follow(
         &arguments.socket,
         arguments.duration,
+        Content::All,
         |report, line, more| {
             let file = match &mut file {
                 Some(file) => file,
@@ -138,8 +139,13 @@ fn record(arguments: &RecordArgs) -> Result<(), Failure> {
             if !more {
                 file.flush().map_err(written)?;
             }
-            reports += 1;
-            cells.insert(report.cell.id);
+            match report {
+                Some(report) => {
+                    reports += 1;
+                    cells.insert(report.cell.id);
+                }
+                None => events += 1,
+            }
             Ok(())
         },
     )?;
@@ -150,13 +156,20 @@ fn record(arguments: &RecordArgs) -> Result<(), Failure> {
         0 => String::new(),
         n => format!("; {n} lines were no reports"),
     };
-    let printed = format!("{reports} reports of {} cells{refused}", cells.len());
+    let events = match events {
+        0 => String::new(),
+        n => format!(", {n} events"),
+    };
+    let printed = format!(
+        "{reports} reports of {} cells{events}{refused}",
+        cells.len()
+    );
     match followed.end {
         End::Closed if arguments.duration.is_some() => Err(Failure::Run(anyhow!(
             "{}: closed before the time was over, after {printed}",
             arguments.socket.display()
         ))),
-        _ if reports == 0 => Err(Failure::Run(anyhow!(
+        _ if reports == 0 && events.is_empty() => Err(Failure::Run(anyhow!(
             "{}: nothing was recorded{refused}",
             arguments.socket.display()
         ))),

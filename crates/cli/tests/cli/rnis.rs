@@ -436,6 +436,93 @@ fn same_but_for_time(a: &RadioReport, b: &RadioReport) -> bool {
 }
 
 /// The time is over while the service still sends.
+/// `/dev/full` takes nothing: a disk without space under the log and under a recording.
+#[test]
+fn a_service_outlasts_a_full_disk_under_its_log_and_its_recorder() {
+    let metrics = format!("127.0.0.1:{}", testing::free_port());
+    let text = SERVICE.replace(
+        "[metrics]\nlisten = \"127.0.0.1:0\"",
+        &format!("[metrics]\nlisten = \"{metrics}\""),
+    );
+    let place = Place::new().with("rnis.toml", &text);
+    let cell = UnixListener::bind(place.path("cell.sock")).expect("a socket");
+    let full = || std::fs::File::create("/dev/full").expect("a device");
+    let child = place
+        .command(&["rnis", "--config", "rnis.toml", "--verbose"])
+        .stderr(full())
+        .stdout(Stdio::piped())
+        .spawn();
+    let (_, log) = channel();
+    let _service = Daemon {
+        child: child.expect("it starts"),
+        log,
+    };
+    cell.set_nonblocking(true).expect("a socket");
+    let (mut source, _) = testing::wait_for("the service connects", || cell.accept().ok());
+    source.set_nonblocking(false).expect("a socket");
+    wait_until("metrics", || TcpStream::connect(&metrics).is_ok());
+    let record = [
+        "rnis",
+        "record",
+        "--socket",
+        "radio.sock",
+        "--out",
+        "/dev/full",
+    ];
+    let recorder = Daemon::start(&place, &record);
+    readers_come(&metrics, 1);
+    let reports = recording::reports(40);
+    for report in &reports {
+        // each line is logged as well
+        source.write_all(b"nonsense\n").expect("the service reads");
+        send(&mut source, report);
+    }
+    recorder.wait_for_line("cannot be written");
+    assert_eq!(recorder.end().0, Some(1));
+    wait_until("all reports", || {
+        let (status, text) = get(&metrics, "/metrics", "");
+        let is_counted = !text.contains("\nbrimful_rnis_log_lost_total 0\n");
+        assert!(status != 200 || is_counted, "{text}");
+        status == 200 && text.contains("brimful_rnis_reports_total{source=\"cell\"} 40")
+    });
+}
+
+/// Events are recorded with the reports.
+#[test]
+fn a_recording_has_the_sources_events() {
+    let place = Place::new().with("rnis.toml", SERVICE);
+    let cell = UnixListener::bind(place.path("cell.sock")).expect("a socket");
+    let service = Daemon::start(&place, &["rnis", "--config", "rnis.toml", "--log-json"]);
+    let ready: Value = serde_json::from_str(&service.wait_for_line("\"ready\"")).expect("JSON");
+    let (mut source, _) = cell.accept().expect("the service connects");
+    let record = [
+        "rnis",
+        "record",
+        "--socket",
+        "radio.sock",
+        "--out",
+        "drive.ndjson",
+    ];
+    let recorder = Daemon::start(&place, &record);
+    readers_come(ready["fields"]["metrics"].as_str().expect("an address"), 1);
+    let event = r#"{"cell":1,"ue":"10.45.0.2","event":"timing-advance","steps":7}"#;
+    let reports = recording::reports(2_000);
+    let mut reports = reports.iter();
+    // the first may come before the recorder has asked for events
+    wait_until("the event", || {
+        send(&mut source, reports.next().expect("few are needed"));
+        source
+            .write_all(format!("{event}\n").as_bytes())
+            .expect("the service reads");
+        let text = std::fs::read_to_string(place.path("drive.ndjson")).unwrap_or_default();
+        text.lines().any(|line| line == event)
+    });
+    recorder.signal(Signal::INT);
+    let line = recorder.wait_for_line("recorded");
+    assert!(line.contains(" events"), "{line}");
+    assert_eq!(recorder.end().0, Some(0));
+}
+
 #[test]
 fn a_recording_ends_with_its_duration() {
     let place = Place::new();

@@ -2,7 +2,7 @@
 //!
 //! Reports say what a cell does in every period; events are rare. Some follow from reports (a UE
 //! that appears in another cell), some from fields that reports have no place for (timing
-//! advance), and the rest only a source knows: a bridge sends them as lines of JSON in this form:
+//! advance), and the rest is known to sources alone: a bridge sends them as lines of JSON in this form:
 //!
 //! ```json
 //! {"cell":1,"ue":"10.45.0.2","event":"measurement","rsrp":72,"rsrq":24,"trigger":12}
@@ -166,6 +166,13 @@ impl RadioEvent {
         Ok(event)
     }
 
+    /// Whether bytes are meant as an event, whatever is wrong with them: they have its field, and no
+    /// report's. For the right error.
+    pub fn is_meant(bytes: &[u8]) -> bool {
+        let has = |name: &[u8]| bytes.windows(name.len()).any(|part| part == name);
+        bytes.len() <= MAX_EVENT_BYTES && has(b"\"event\"") && !has(b"\"ues\"")
+    }
+
     /// The event as one line of JSON.
     pub fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
@@ -202,5 +209,31 @@ impl RadioEvent {
             EventKind::BearerReleased { erab_id, .. } => within("erab_id", *erab_id, 15, 0),
             EventKind::TimingAdvance { .. } | EventKind::CarrierAggregation { .. } => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_an_event_is_named() {
+        let error = |text: &str| {
+            assert!(RadioEvent::is_meant(text.as_bytes()), "{text}");
+            let error = RadioEvent::from_json(text.as_bytes());
+            error.expect_err("no event").to_string()
+        };
+        let missing = error(r#"{"cell":1,"event":"measurement","rsrp":72}"#);
+        assert!(missing.contains("rsrq"), "{missing}");
+        let unknown = error(r#"{"cell":1,"event":"measurment","rsrp":72,"rsrq":24}"#);
+        assert!(
+            unknown.contains("measurment") && unknown.contains("measurement"),
+            "{unknown}"
+        );
+        let code = error(r#"{"cell":1,"event":"measurement","rsrp":200,"rsrq":24}"#);
+        assert!(code.contains("rsrp is 200"), "{code}");
+        let cut = error(r#"{"cell":1,"event":"measurement","rsrp":"#);
+        assert!(cut.starts_with("no radio event"), "{cut}");
+        assert!(!RadioEvent::is_meant(br#"{"cell":{"id":1},"ues":[]}"#));
     }
 }

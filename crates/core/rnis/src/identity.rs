@@ -1,6 +1,6 @@
 //! Who a UE is: the identities that sources use, and the addresses that belong to them.
 //!
-//! Sources name a UE by RNTI, AMF UE NGAP identity, GTP TEID or IMSI; the proxy knows addresses.
+//! Sources name a UE by RNTI, AMF UE NGAP identity, GTP TEID or IMSI; the proxy has addresses only.
 //! Nothing but a mapping leads from one to the other. An identity without one is a
 //! [`MissingMapping`] that names it; no address is ever guessed.
 

@@ -48,7 +48,7 @@ pub enum LinkQuality {
         /// TS 38.214 5.1.3.2 (12 N_symb - N_DMRS - N_oh). LTE tables do not use it.
         data_re_per_prb: u16,
     },
-    /// The source knows only bytes, not MCS (a recorded rate): the mean bytes that all PRBs of the
+    /// The source has only bytes, no MCS (a recorded rate): the mean bytes that all PRBs of the
     /// cell would carry in one slot, times 1000 (so that slow links are not rounded away).
     Measured {
         /// Milli-bytes for the whole cell and one slot.

@@ -5,6 +5,7 @@
 //! there is none it stays in the report (its PRBs are taken) and is reported.
 
 use crate::identity::{MissingMapping, UeId, UeMap};
+use crate::mec012::MAX_UES_PER_CELL;
 use crate::order::{Arrival, Order};
 use crate::{CellId, LinkQuality, RadioReport, ReportError, UeReport};
 use std::collections::BTreeMap;
@@ -63,7 +64,7 @@ pub enum Refusal {
 pub struct Vetted {
     /// The report, with addresses from the mapping.
     pub report: RadioReport,
-    /// UEs that no mapping knows.
+    /// UEs without a mapping.
     pub unknown: Vec<MissingMapping>,
     /// The cell's time jumped back; this report begins a new series.
     pub restarted: bool,
@@ -138,6 +139,12 @@ fn plausible(report: &mut RadioReport) -> Result<(), String> {
         return Err(format!(
             "slots of {}; at most {MAX_SLOT}",
             report.cell.slot_duration
+        ));
+    }
+    if report.ues.len() > MAX_UES_PER_CELL {
+        return Err(format!(
+            "{} UEs; at most {MAX_UES_PER_CELL} of one cell",
+            report.ues.len()
         ));
     }
     report.ues.sort_by_key(|ue| ue.rnti);

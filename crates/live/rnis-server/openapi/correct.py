@@ -135,6 +135,40 @@ def queries(document):
             get["responses"]["414"] = {"$ref": "#/components/responses/414"}
 
 
+IPV4 = {"type": "string", "format": "ipv4"}
+IPV6 = {"type": "string", "format": "ipv6"}
+TEID = {"type": "string", "pattern": "^[0-9]{1,9}$"}
+
+
+def identities(document):
+    """Cells, bearers and UEs that there can be: the service refuses what can match nothing."""
+    schemas = document["components"]["schemas"]
+    schemas["CellId"]["pattern"] = "^((0[xX])?[0-9a-fA-F]{1,7}|[01]{28})$"
+    schemas["NrCellId"]["pattern"] = "^((0[xX])?[0-9a-fA-F]{1,9}|[01]{36})$"
+    ue = schemas["AssociateId"]
+    ue["properties"]["type"]["enum"] = [1, 2, 3, 4]
+    values = {1: IPV4, 2: IPV6, 3: {"anyOf": [IPV4, IPV6]}, 4: TEID}
+    ue["anyOf"] = [
+        {"properties": {"type": {"const": kind}, "value": copy.deepcopy(value)}}
+        for kind, value in values.items()
+    ]
+    bearer = {"minimum": 0, "maximum": 15}
+    schemas["FilterCriteriaQci1"]["properties"]["erabId"].update(bearer)
+    schemas["S1BearerSubscriptionCriteria"]["properties"]["erabId"]["items"].update(bearer)
+    items = {
+        "ue_ipv4_address": IPV4, "ue_ipv6_address": IPV6, "gtp_teid": TEID,
+        "nated_ip_address": {"anyOf": [IPV4, IPV6]},
+    }
+    for parameter in document["components"]["parameters"].values():
+        schema = parameter["schema"]
+        if parameter["name"] in items:
+            schema["items"] = copy.deepcopy(items[parameter["name"]])
+        if parameter["name"] == "erab_id":
+            schema.get("items", schema).update(bearer)
+        if parameter["name"] == "cell_id" and "items" in schema:
+            schema["items"] = reference("CellId")
+
+
 def networks(document):
     time = document["components"]["schemas"]["TimeStamp"]["properties"]
     time["seconds"].update(minimum=0, maximum=2**32 - 1)
@@ -160,7 +194,7 @@ def security(document):
 def main():
     document = yaml.safe_load(GIVEN.read_text())
     drop_types_beside_references(document)
-    for correct in (subscriptions, notifications, names, queries, networks, security):
+    for correct in (subscriptions, notifications, names, queries, identities, networks, security):
         correct(document)
     dump = yaml.safe_dump(document, sort_keys=False, width=100, allow_unicode=True)
     text = HEADER + dump

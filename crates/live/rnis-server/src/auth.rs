@@ -21,7 +21,7 @@ const TOKENS_EACH: usize = 64;
 const TOKEN_BYTES: usize = 32;
 
 /// A client that has authenticated.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Client {
     pub(crate) id: String,
     pub(crate) query: bool,
@@ -33,6 +33,43 @@ pub(crate) struct Client {
 struct Token {
     client: Arc<Client>,
     issued: Instant,
+}
+
+impl Client {
+    /// One without a name that may do all.
+    pub(crate) fn of_all_scopes(secret: Hash) -> Self {
+        Self {
+            id: String::new(),
+            query: true,
+            subscribe: true,
+            app_instance: String::new(),
+            secret,
+        }
+    }
+
+    /// The client as a token of this scope shows it: what the scope names, none for all that it may do.
+    ///
+    /// # Errors
+    /// A scope that there is not, or that the client may not have (RFC 6749 sections 3.3 and 5.2).
+    pub(crate) fn narrowed(&self, scope: Option<&str>) -> Result<Self, ()> {
+        let mut narrowed = self.clone();
+        let mut names = scope
+            .unwrap_or_default()
+            .split(' ')
+            .filter(|s| !s.is_empty());
+        let Some(first) = names.next() else {
+            return Ok(narrowed);
+        };
+        (narrowed.query, narrowed.subscribe) = (false, false);
+        for name in std::iter::once(first).chain(names) {
+            match name {
+                "query" if self.query => narrowed.query = true,
+                "subscribe" if self.subscribe => narrowed.subscribe = true,
+                _ => return Err(()),
+            }
+        }
+        Ok(narrowed)
+    }
 }
 
 /// Clients and their tokens.

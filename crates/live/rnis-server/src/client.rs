@@ -24,7 +24,7 @@ pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// Longest time for one request.
-const LONGEST: Duration = Duration::from_secs(5);
+pub(crate) const LONGEST: Duration = Duration::from_secs(5);
 
 /// Which addresses may be connected to.
 pub(crate) type Permit = Arc<dyn Fn(IpAddr) -> bool + Send + Sync>;

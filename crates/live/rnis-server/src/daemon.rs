@@ -2,11 +2,12 @@
 
 use crate::config::Config;
 use crate::service::{Service, check};
-use std::io;
+use std::io::{self, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -71,6 +72,31 @@ fn reload(path: &Path, service: &mut Service) {
     notify("READY=1");
 }
 
+/// Lines of the log that could not be written.
+static LOST_LINES: AtomicU64 = AtomicU64::new(0);
+
+/// Lines of the log that could not be written since the start: the disk under stderr is full, or its
+/// reader is gone.
+pub(crate) fn lost_log_lines() -> u64 {
+    LOST_LINES.load(Ordering::Relaxed)
+}
+
+/// stderr, of which a failure ends neither the service nor a task: the line is lost, and counted.
+struct LogFile;
+
+impl Write for LogFile {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if io::stderr().write_all(line).is_err() {
+            LOST_LINES.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Begins the log on stderr. A log that the program has already stays.
 pub fn start_log(log: Log) {
     let level = if log.debug {
@@ -81,7 +107,8 @@ pub fn start_log(log: Log) {
     let builder = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_ansi(false)
-        .with_writer(Mutex::new(io::stderr()));
+        .log_internal_errors(false)
+        .with_writer(Mutex::new(LogFile));
     // a log that has been started already stays
     let _ = match log.json {
         true => builder.json().try_init(),

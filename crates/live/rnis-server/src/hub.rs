@@ -49,6 +49,15 @@ impl Published {
     }
 }
 
+/// What goes out, in its order.
+#[derive(Clone, Debug)]
+pub enum Outgoing {
+    /// A report.
+    Report(Arc<Published>),
+    /// An event that no reader could derive from the reports, as a line of JSON without its end.
+    Event(Arc<[u8]>),
+}
+
 #[derive(Debug)]
 struct Radio {
     vetter: Vetter,
@@ -60,7 +69,7 @@ struct Radio {
 #[derive(Debug)]
 pub struct Hub {
     radio: Mutex<Radio>,
-    reports: broadcast::Sender<Arc<Published>>,
+    outgoing: broadcast::Sender<Outgoing>,
     events: broadcast::Sender<Arc<RadioEvent>>,
     metrics: Arc<Metrics>,
     /// Shows reports to viewers of the dashboard.
@@ -81,7 +90,7 @@ impl Hub {
                 view,
                 network: Arc::new(network),
             }),
-            reports: broadcast::channel(WAITING).0,
+            outgoing: broadcast::channel(WAITING).0,
             events: broadcast::channel(WAITING).0,
             metrics,
             meter: OnceLock::new(),
@@ -99,9 +108,9 @@ impl Hub {
         &self.metrics
     }
 
-    /// The reports from now on.
-    pub fn reports(&self) -> broadcast::Receiver<Arc<Published>> {
-        self.reports.subscribe()
+    /// Reports and sources' events from now on.
+    pub fn outgoing(&self) -> broadcast::Receiver<Outgoing> {
+        self.outgoing.subscribe()
     }
 
     /// The events from now on.
@@ -164,7 +173,7 @@ impl Hub {
                 "its time jumped back"
             );
         }
-        self.send_events(source, events);
+        self.notify(source, events);
         if let Some(meter) = self.meter.get() {
             meter.on_report(&vetted.report, |_| None);
         }
@@ -175,7 +184,7 @@ impl Hub {
             binary: OnceLock::new(),
         };
         // there may be no reader
-        let _ = self.reports.send(Arc::new(published));
+        let _ = self.outgoing.send(Outgoing::Report(Arc::new(published)));
     }
 
     /// What an adapter made of a message.
@@ -191,8 +200,18 @@ impl Hub {
         }
     }
 
-    /// Events of a source.
+    /// Events of a source: for subscriptions, and for recordings.
     pub fn send_events(&self, source: &str, events: Vec<RadioEvent>) {
+        for event in &events {
+            // there may be no reader
+            let _ = self.outgoing.send(Outgoing::Event(event.to_json().into()));
+        }
+        self.notify(source, events);
+    }
+
+    /// Events for subscriptions. Those that follow from reports go nowhere else: they follow again from
+    /// a recording of the reports.
+    fn notify(&self, source: &str, events: Vec<RadioEvent>) {
         let labels = [("source", source)];
         self.metrics
             .add("brimful_rnis_events_total", &labels, events.len() as u64);

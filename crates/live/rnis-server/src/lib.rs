@@ -13,6 +13,7 @@
 //! satisfy, what MEC 012 answers is decided by crate `rnis`. It is *not* a part of the radio
 //! network: it sends nothing to a base station but subscriptions to its metrics.
 
+mod accept;
 mod auth;
 mod backoff;
 mod client;
@@ -23,8 +24,11 @@ mod dashboard;
 mod http;
 mod hub;
 mod limit;
+mod log_limit;
 mod metrics;
+mod places;
 mod publish;
+mod reach;
 mod registration;
 pub mod reporting;
 mod service;
@@ -36,10 +40,11 @@ pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
 
 pub use clock::now as monotonic_now;
 pub use config::{
-    Address, ClientConfig, Config, ConfigError, Format, HttpConfig, Network, PlatformConfig,
-    SourceConfig, SourceKind, TopicConfig,
+    Address, AnswerForm, ClientConfig, Config, ConfigError, Format, HttpConfig, Listening, Network,
+    PlatformConfig, SourceConfig, SourceKind, TopicConfig,
 };
 pub use daemon::{Log, notify, run, start_log};
+pub use http::{Credentials, credentials};
 pub use metrics::{Labels, Metrics};
 pub use service::{Service, check};
-pub use sources::{Follower, follow, follow_address, follow_socket};
+pub use sources::{Follower, follow, follow_address, follow_socket, split_lines};

@@ -1,10 +1,11 @@
 //! Requests by rate: a bucket of tokens for each client, and for each address that has shown none.
 
 use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Buckets that are kept; full ones are thrown away first.
+/// Buckets that are kept. Full ones are discarded first, then the half that was used least recently.
 const MAX_KEYS: usize = 10_000;
 
 /// A bucket: requests left, and when that was so.
@@ -43,7 +44,7 @@ impl Limiter {
         if !buckets.contains_key(name) && buckets.len() >= MAX_KEYS {
             buckets.retain(|_, bucket| filled(bucket) < self.burst);
             if buckets.len() >= MAX_KEYS {
-                return Err(1);
+                discard_older_half(&mut buckets);
             }
         }
         let bucket = buckets.entry(name.to_owned()).or_insert(Bucket {
@@ -59,6 +60,31 @@ impl Limiter {
         }
         bucket.left = left - 1.0;
         Ok(())
+    }
+}
+
+/// Refusing newcomers instead would let strangers with many addresses lock others out.
+fn discard_older_half(buckets: &mut HashMap<String, Bucket>) {
+    let mut times: Vec<Instant> = buckets.values().map(|bucket| bucket.at).collect();
+    let middle = times.len() / 2;
+    let (_, middle, _) = times.select_nth_unstable(middle);
+    let middle = *middle;
+    let before = buckets.len();
+    buckets.retain(|_, bucket| bucket.at > middle);
+    if buckets.len() == before {
+        buckets.clear();
+    }
+}
+
+/// What one source of requests is: an IPv4 address, or a /64 of IPv6, of which one host can have all
+/// addresses.
+pub(crate) fn source_key(address: IpAddr) -> String {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => {
+            let network = address.to_bits() >> 64 << 64;
+            format!("{}/64", Ipv6Addr::from_bits(network))
+        }
     }
 }
 
@@ -90,18 +116,17 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_buckets_is_limited() {
+    fn the_number_of_buckets_is_limited_and_newcomers_are_not_locked_out() {
         let limiter = Limiter::new(1.0, 1.0);
-        let now = Instant::now();
+        let start = Instant::now();
+        let at = |i: usize| start + Duration::from_micros(i as u64);
         for i in 0..MAX_KEYS {
-            assert_eq!(limiter.take(&i.to_string(), now), Ok(()));
+            assert_eq!(limiter.take(&i.to_string(), at(i)), Ok(()));
         }
-        assert_eq!(limiter.take("one more", now), Err(1));
-        let later = now + Duration::from_secs(2);
-        assert_eq!(
-            limiter.take("one more", later),
-            Ok(()),
-            "the others are full again"
-        );
+        let now = at(MAX_KEYS);
+        assert_eq!(limiter.take("one more", now), Ok(()));
+        assert!(limiter.buckets.lock().expect("whole").len() <= MAX_KEYS);
+        let last = (MAX_KEYS - 1).to_string();
+        assert_eq!(limiter.take(&last, now), Err(1), "recent ones are kept");
     }
 }

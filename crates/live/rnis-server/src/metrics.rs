@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};
 
 /// Every metric: name, type, what it counts.
-const FAMILIES: [(&str, &str, &str); 20] = [
+const FAMILIES: [(&str, &str, &str); 24] = [
     (
         "brimful_rnis_reports_total",
         "counter",
@@ -48,6 +48,21 @@ const FAMILIES: [(&str, &str, &str); 20] = [
         "Connections to a source.",
     ),
     (
+        "brimful_rnis_source_connections",
+        "gauge",
+        "Connections of a source that is waited for.",
+    ),
+    (
+        "brimful_rnis_source_closed_total",
+        "counter",
+        "Connections of a source that is waited for that have ended, by reason.",
+    ),
+    (
+        "brimful_rnis_accept_errors_total",
+        "counter",
+        "Connections that could not be accepted, by listener.",
+    ),
+    (
         "brimful_rnis_published_total",
         "counter",
         "Reports published, by transport.",
@@ -82,6 +97,11 @@ const FAMILIES: [(&str, &str, &str); 20] = [
         "brimful_rnis_http_connections_total",
         "counter",
         "Connections, by outcome.",
+    ),
+    (
+        "brimful_rnis_log_lost_total",
+        "counter",
+        "Lines of the log that could not be written.",
     ),
     ("brimful_rnis_subscriptions", "gauge", "Subscriptions."),
     (

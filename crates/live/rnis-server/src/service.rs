@@ -56,7 +56,9 @@ impl Service {
                     None => None,
                 };
                 let max = http.max_connections;
-                let listener = Listener::bind(http.listen, tls, max, Arc::clone(&hub)).await?;
+                let listener =
+                    Listener::bind(http.listen, tls, max, Arc::clone(&hub), "http").await?;
+                let listener = listener.with_title_case(http.title_case);
                 let address = listener.address()?;
                 let mut http = http.clone();
                 // port 0 is one that the system chose
@@ -75,7 +77,8 @@ impl Service {
         let metrics = match config.metrics {
             Some(address) => {
                 let max = METRICS_CONNECTIONS;
-                let listener = Listener::bind(address, None, max, Arc::clone(&hub)).await?;
+                let listener =
+                    Listener::bind(address, None, max, Arc::clone(&hub), "metrics").await?;
                 let address = listener.address()?;
                 let dashboard = dashboard::start(&config, &hub).map_err(io::Error::other)?;
                 let listener = listener.with_dashboard(dashboard);

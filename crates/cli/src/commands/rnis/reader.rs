@@ -4,7 +4,8 @@ use crate::failure::Failure;
 use anyhow::anyhow;
 use rnis::RadioReport;
 use rnis::codec::{MAX_ENCODED_BYTES, decode_json};
-use std::io::{BufRead, BufReader, Read};
+use rnis::event::RadioEvent;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -15,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum End {
     /// By Ctrl-C, or because the time was over.
-    Asked,
+    Requested,
     /// The other side closed the socket.
     Closed,
 }
@@ -28,12 +29,22 @@ pub(super) struct Followed {
     pub(super) refused: u64,
 }
 
+/// What is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Content {
+    /// Reports.
+    Reports,
+    /// Reports and events.
+    All,
+}
+
 /// Hands every report of a socket to `take`, with its line and whether more waits already, until
-/// Ctrl-C, SIGTERM, or the end of `time`.
+/// Ctrl-C, SIGTERM, or the end of `time`. An event is a line without a report.
 pub(super) fn follow(
     socket: &Path,
     time: Option<units::Duration>,
-    mut take: impl FnMut(&RadioReport, &[u8], bool) -> Result<(), Failure>,
+    content: Content,
+    mut take: impl FnMut(Option<&RadioReport>, &[u8], bool) -> Result<(), Failure>,
 ) -> Result<Followed, Failure> {
     let failed = |error: std::io::Error| {
         let place = socket.display();
@@ -42,12 +53,16 @@ pub(super) fn follow(
         ))
     };
     let stream = UnixStream::connect(socket).map_err(failed)?;
-    let asked = Arc::new(AtomicBool::new(false));
-    let stop = stopper(&stream, &asked).map_err(failed)?;
+    if content == Content::All {
+        // a lab's socket has no events, and does not read; one that is closed already is read to its end
+        let _ = (&stream).write_all(b"events\n");
+    }
+    let requested = Arc::new(AtomicBool::new(false));
+    let stop = stopper(&stream, &requested).map_err(failed)?;
     // where it cannot be set, Ctrl-C ends the command as it ends others
     let _ = ctrlc::set_handler(stop);
     if let Some(time) = time {
-        let stop = stopper(&stream, &asked).map_err(failed)?;
+        let stop = stopper(&stream, &requested).map_err(failed)?;
         std::thread::spawn(move || {
             std::thread::sleep(std::time::Duration::from_nanos(time.as_nanos()));
             stop();
@@ -72,8 +87,8 @@ pub(super) fn follow(
             refused += u64::from(!passing);
             passing = true;
         } else if ended {
-            let end = match asked.load(Ordering::Relaxed) {
-                true => End::Asked,
+            let end = match requested.load(Ordering::Relaxed) {
+                true => End::Requested,
                 false => End::Closed,
             };
             return Ok(Followed { end, refused });
@@ -81,7 +96,10 @@ pub(super) fn follow(
             continue;
         } else {
             match decode_json(&line) {
-                Ok(report) => take(&report, &line, !reader.buffer().is_empty())?,
+                Ok(report) => take(Some(&report), &line, !reader.buffer().is_empty())?,
+                Err(_) if content == Content::All && RadioEvent::from_json(&line).is_ok() => {
+                    take(None, &line, !reader.buffer().is_empty())?;
+                }
                 Err(_) => refused += 1,
             }
         }
@@ -91,12 +109,12 @@ pub(super) fn follow(
 /// What ends the reading of a stream.
 fn stopper(
     stream: &UnixStream,
-    asked: &Arc<AtomicBool>,
+    requested: &Arc<AtomicBool>,
 ) -> std::io::Result<impl Fn() + Send + 'static> {
     let stream = stream.try_clone()?;
-    let asked = Arc::clone(asked);
+    let requested = Arc::clone(requested);
     Ok(move || {
-        asked.store(true, Ordering::Relaxed);
+        requested.store(true, Ordering::Relaxed);
         // it may be closed already
         let _ = stream.shutdown(Shutdown::Both);
     })

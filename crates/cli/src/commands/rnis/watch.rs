@@ -1,6 +1,6 @@
 //! `brimful rnis watch`: radio reports for people.
 
-use super::reader::{End, follow};
+use super::reader::{Content, End, follow};
 use crate::failure::Failure;
 use crate::output::{complain, print};
 use rnis::{CellId, LinkQuality, RadioReport, UeReport};
@@ -14,7 +14,10 @@ use units::BitRate;
 pub(super) fn run(socket: &Path, every: Option<units::Duration>) -> Result<(), Failure> {
     let every = every.map(|time| Duration::from_nanos(time.as_nanos()));
     let mut printed: BTreeMap<CellId, Instant> = BTreeMap::new();
-    let followed = follow(socket, None, |report, _, _| {
+    let followed = follow(socket, None, Content::Reports, |report, _, _| {
+        let Some(report) = report else {
+            return Ok(());
+        };
         if let Some(every) = every {
             let now = Instant::now();
             let last = printed.get(&report.cell.id);

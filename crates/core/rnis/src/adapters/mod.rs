@@ -127,7 +127,7 @@ pub struct Adapted {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// A UE that no mapping knows.
+    /// A UE without a mapping.
     #[error(transparent)]
     Unmapped(#[from] MissingMapping),
     /// A value that cannot be true.

@@ -20,9 +20,9 @@ mod types;
 mod view;
 
 pub use kind::Kind;
-pub use notification::{expiry_notification, test_notification};
+pub use notification::{LinkForm, expiry_notification, test_notification};
 pub use profile::{CellIdentity, DEFAULT_BEARER, ECI_BITS, NCI_BITS, NetworkProfile, UeProfile};
 pub use query::{Query, QueryError, QueryKind, Snapshot};
 pub use subscription::{Delivery, Filter, Subscription, SubscriptionError};
-pub use types::{AssociateId, Ecgi, Nrcgi, Plmn, TimeStamp, bit_string, names_cell};
-pub use view::{CellView, RadioView, UeView, WINDOW, Window};
+pub use types::{AssociateId, Ecgi, Nrcgi, Plmn, TimeStamp, bit_string, is_cell, names_cell};
+pub use view::{CellView, MAX_UES, MAX_UES_PER_CELL, RadioView, UeView, WINDOW, Window};

@@ -9,6 +9,16 @@ use crate::CellId;
 use crate::event::{Bearer, EventKind, RadioEvent};
 use serde_json::{Value, json};
 
+/// The form of a notification's links.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum LinkForm {
+    /// As the published document: `_links` and `subscription` are lists.
+    #[default]
+    Lists,
+    /// As the standard's text, and the other notifications: `_links` is an object with `subscription`.
+    Object,
+}
+
 impl Subscription {
     /// The notification of an event, if it is of this subscription.
     pub fn notification(
@@ -17,6 +27,7 @@ impl Subscription {
         network: &NetworkProfile,
         self_uri: &str,
         time: TimeStamp,
+        links: LinkForm,
     ) -> Option<Value> {
         if self.kind != kind_of(&event.kind) || !self.filter.takes(event, network) {
             return None;
@@ -32,9 +43,16 @@ impl Subscription {
             fields.insert("associateId".into(), json!(ids_of(event, network)));
         }
         let href = json!({ "href": self_uri });
-        // the published document makes lists of both
-        fields.insert("_links".into(), json!([{ "self": href }]));
-        fields.insert("subscription".into(), json!([href]));
+        match links {
+            LinkForm::Lists => {
+                fields.insert("_links".into(), json!([{ "self": href }]));
+                fields.insert("subscription".into(), json!([href]));
+            }
+            LinkForm::Object => {
+                let links = json!({ "self": href, "subscription": href });
+                fields.insert("_links".into(), links);
+            }
+        }
         Some(body)
     }
 }

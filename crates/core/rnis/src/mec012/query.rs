@@ -4,7 +4,7 @@
 //! them. A measurement that the service does not have equals nothing.
 
 use super::profile::{ECI_BITS, NetworkProfile};
-use super::types::{AssociateId, TimeStamp, names_cell};
+use super::types::{AssociateId, TimeStamp, is_cell, names_cell};
 use super::view::{CellView, RadioView, UeView};
 use crate::CellId;
 use crate::event::{Bearer, Tunnel};
@@ -53,6 +53,9 @@ pub enum QueryError {
     /// Nothing to report.
     #[error("no S1 bearer matches the query")]
     NotFound,
+    /// None of the cells is known.
+    #[error("query parameter \"cell_id\": no such cell is configured or has been reported")]
+    UnknownCell,
 }
 
 const APP: &str = "app_ins_id";
@@ -62,6 +65,10 @@ const IPV6: &str = "ue_ipv6_address";
 const NATED: &str = "nated_ip_address";
 const TEID: &str = "gtp_teid";
 const ERAB: &str = "erab_id";
+/// Parameters that identify UEs, and the type of each as an `AssociateId`.
+const UE_IDS: [(&str, u8); 4] = [(IPV4, 1), (IPV6, 2), (NATED, 3), (TEID, 4)];
+/// TS 36.413 9.2.1.2.
+pub(super) const MAX_ERAB_ID: u8 = 15;
 const TEMPORARY: &str = "temp_ue_id";
 const RAB_NUMBERS: [&str; 6] = [
     ERAB,
@@ -203,8 +210,15 @@ impl Query {
     /// The answer.
     ///
     /// # Errors
-    /// Nothing to report, where the answer must have an element.
+    /// A cell that is not known, and nothing to report where the answer must have an element.
     pub fn answer(&self, at: &Snapshot<'_>) -> Result<Value, QueryError> {
+        if self.values(CELL).is_some() {
+            let configured = at.network.cells.keys().copied();
+            let mut known = at.view.known_cells().chain(configured);
+            if !known.any(|cell| self.matches_cell(cell, at.network)) {
+                return Err(QueryError::UnknownCell);
+            }
+        }
         Ok(match self.kind {
             QueryKind::RabInfo => json!({ "RabInfo": self.rab_info(at) }),
             QueryKind::PlmnInfo => self.plmn_info(at),
@@ -240,7 +254,7 @@ impl Query {
 
     /// Addresses and tunnels: any of all that are given.
     fn matches_ue(&self, ip: IpAddr, network: &NetworkProfile) -> bool {
-        let asked: Vec<AssociateId> = [(IPV4, 1), (IPV6, 2), (NATED, 3), (TEID, 4)]
+        let asked: Vec<AssociateId> = UE_IDS
             .into_iter()
             .flat_map(|(name, kind)| {
                 let values = self.values(name).unwrap_or_default();
@@ -386,19 +400,35 @@ impl Query {
     }
 }
 
-/// Numbers are whole numbers, of any size; everything else is text that may match nothing.
+/// Numbers are whole numbers, of any size; cells, bearers and UEs are such as there can be; everything
+/// else is text that may match nothing.
 fn check(name: &'static str, value: &str) -> Result<(), QueryError> {
+    let refused = |expected| QueryError::Value {
+        name,
+        value: crate::codec::shorten(value),
+        expected,
+    };
+    if name == CELL && !is_cell(value, ECI_BITS) {
+        return Err(refused(
+            "a cell identity: 28 digits 0 and 1, or up to 7 hexadecimal ones",
+        ));
+    }
+    if let Some((_, kind)) = UE_IDS.iter().find(|(known, _)| *known == name) {
+        let value = value.to_owned();
+        AssociateId { kind: *kind, value }
+            .check()
+            .map_err(refused)?;
+    }
+    if name == ERAB && !value.parse().is_ok_and(|id: u8| id <= MAX_ERAB_ID) {
+        return Err(refused("a whole number from 0 to 15"));
+    }
     let numbers = [&RAB_NUMBERS[..], &CELL_MEASUREMENTS, &UE_MEASUREMENTS];
     let digits = value.strip_prefix('-').unwrap_or(value);
     let whole = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
     if whole || !numbers.iter().any(|names| names.contains(&name)) {
         return Ok(());
     }
-    Err(QueryError::Value {
-        name,
-        value: crate::codec::shorten(value),
-        expected: "a whole number",
-    })
+    Err(refused("a whole number"))
 }
 
 /// UEs whose address is known.

@@ -1,7 +1,9 @@
 //! Subscriptions (clauses 6.3 and 7.7 to 7.8 of MEC 012, 6.12a of MEC 009).
 
 use super::kind::Kind;
-use super::types::{AssociateId, Ecgi, Nrcgi, Plmn, TimeStamp};
+use super::profile::{ECI_BITS, NCI_BITS};
+use super::query::MAX_ERAB_ID;
+use super::types::{AssociateId, Ecgi, Nrcgi, Plmn, TimeStamp, is_cell};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -316,6 +318,7 @@ fn filter(kind: Kind, body: &mut Map<String, Value>) -> Result<Filter, Subscript
         )));
     }
     known_plmns(&criteria)?;
+    possible(name, &criteria)?;
     let mut filter = Filter {
         triggers: codes(name, "trigger", &criteria.trigger, 0..=61)?,
         handover_states: codes(name, "hoStatus", &criteria.ho_status, 1..=5)?,
@@ -374,6 +377,47 @@ fn codes(
     numbers.iter().map(code).collect()
 }
 
+/// Cells, bearers and UEs that there can be: a filter with others would be a mistake that only silence
+/// shows.
+fn possible(name: &str, criteria: &Criteria) -> Result<(), SubscriptionError> {
+    let shorten = crate::codec::shorten;
+    for id in &criteria.associate_id {
+        id.check().map_err(|expected| {
+            let text = shorten(&id.value);
+            let kind = id.kind;
+            malformed(format!(
+                "{name}: associateId {text:?} of type {kind}; expected {expected}"
+            ))
+        })?;
+    }
+    let cells = criteria.ecgi.iter().map(|cell| (&cell.cell_id, ECI_BITS));
+    let nr_cells = criteria
+        .nrcgi
+        .iter()
+        .map(|cell| (&cell.nr_cell_id, NCI_BITS));
+    if let Some((text, bits)) = cells
+        .chain(nr_cells)
+        .find(|(text, bits)| !is_cell(text, *bits))
+    {
+        let text = shorten(text);
+        return Err(malformed(format!(
+            "{name}: cell {text:?}; expected {bits} digits 0 and 1, or as many bits in hexadecimal digits"
+        )));
+    }
+    let ids = match &criteria.erab_id {
+        Some(OneOrMore::One(id)) => core::slice::from_ref(id),
+        Some(OneOrMore::More(ids)) => ids.as_slice(),
+        None => &[],
+    };
+    match ids
+        .iter()
+        .find(|id| !(0..=i64::from(MAX_ERAB_ID)).contains(*id))
+    {
+        Some(id) => Err(malformed(format!("{name}: erabId {id}; expected 0 to 15"))),
+        None => Ok(()),
+    }
+}
+
 /// Networks are recognised by digits; others can be no filter.
 fn known_plmns(criteria: &Criteria) -> Result<(), SubscriptionError> {
     let cells = criteria.ecgi.iter().map(|cell| &cell.plmn);
@@ -398,7 +442,7 @@ mod tests {
         json!({
             "subscriptionType": "RabRelSubscription",
             "callbackReference": "http://host/",
-            "filterCriteriaQci": { "qci": 9.0, "erabId": 1e300 },
+            "filterCriteriaQci": { "qci": 1e300, "erabId": 5.0 },
             "expiryDeadline": { "seconds": 5.0, "nanoSeconds": 0 },
         })
     }
@@ -406,8 +450,8 @@ mod tests {
     #[test]
     fn whole_numbers_may_be_written_with_a_fraction() {
         let subscription = parse(&good()).expect("a subscription");
-        assert_eq!(subscription.filter.qci, Some(9));
-        assert_eq!(subscription.filter.erab_ids, vec![i64::MAX]);
+        assert_eq!(subscription.filter.qci, Some(i64::MAX));
+        assert_eq!(subscription.filter.erab_ids, vec![5]);
         let document = subscription.to_json("http://me/", None);
         assert_eq!(
             document["filterCriteriaQci"],
@@ -418,6 +462,40 @@ mod tests {
         broken["filterCriteriaQci"]["qci"] = json!(9.5);
         assert!(matches!(
             parse(&broken),
+            Err(SubscriptionError::Malformed(_))
+        ));
+    }
+
+    #[test]
+    fn a_filter_that_can_match_nothing_is_malformed() {
+        let with = |criteria: Value| {
+            let mut body = good();
+            body["subscriptionType"] = json!("MeasRepUeSubscription");
+            body["filterCriteriaAssocTri"] = criteria;
+            parse(&body)
+        };
+        let cell =
+            |id: &str| json!({ "ecgi": [{ "plmn": { "mcc": "001", "mnc": "01" }, "cellId": id }] });
+        let ue =
+            |kind: u8, value: &str| json!({ "associateId": [{ "type": kind, "value": value }] });
+        assert!(with(cell("1")).is_ok() && with(ue(1, "10.45.0.2")).is_ok());
+        for bad in [
+            cell("zzz"),
+            cell(""),
+            ue(1, "999.1.1.1"),
+            ue(4, "zzz"),
+            ue(0, "10.0.0.1"),
+        ] {
+            let error = with(bad.clone()).expect_err("nothing can match");
+            assert!(
+                matches!(error, SubscriptionError::Malformed(_)),
+                "{bad}: {error}"
+            );
+        }
+        let mut bearer = good();
+        bearer["filterCriteriaQci"]["erabId"] = json!(16);
+        assert!(matches!(
+            parse(&bearer),
             Err(SubscriptionError::Malformed(_))
         ));
     }

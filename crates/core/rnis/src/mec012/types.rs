@@ -69,6 +69,23 @@ impl AssociateId {
         }
     }
 
+    /// Whether it can be the identifier of some UE.
+    ///
+    /// # Errors
+    /// What is allowed for its type.
+    pub fn check(&self) -> Result<(), &'static str> {
+        let text = self.value.trim();
+        let is_address = || text.parse::<IpAddr>().ok();
+        match self.kind {
+            1 if is_address().is_none_or(|ip| ip.is_ipv6()) => Err("an IPv4 address"),
+            2 if is_address().is_none_or(|ip| ip.is_ipv4()) => Err("an IPv6 address"),
+            3 if is_address().is_none() => Err("an IP address"),
+            4 if text.parse::<u32>().is_err() => Err("a whole number of 32 bits"),
+            1..=4 => Ok(()),
+            _ => Err("of a type from 1 to 4"),
+        }
+    }
+
     /// Whether it reports the UE with this address or tunnel.
     pub fn is(&self, ip: Option<IpAddr>, teid: Option<u32>) -> bool {
         match self.kind {
@@ -82,6 +99,18 @@ impl AssociateId {
 /// A cell's identity as text of `bits` characters 0 and 1.
 pub fn bit_string(identity: u64, bits: usize) -> String {
     format!("{identity:0bits$b}")
+}
+
+/// Whether text can name a cell: bits, or hexadecimal digits of as many bits.
+pub fn is_cell(text: &str, bits: usize) -> bool {
+    let text = text.trim();
+    if text.len() == bits {
+        return text.bytes().all(|digit| matches!(digit, b'0' | b'1'));
+    }
+    let digits = text.strip_prefix("0x").or(text.strip_prefix("0X"));
+    let digits = digits.unwrap_or(text);
+    let is_short = (1..=bits.div_ceil(4)).contains(&digits.len());
+    is_short && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
 /// Whether text names a cell: its bits, or the same number in hexadecimal digits.
@@ -105,6 +134,32 @@ mod tests {
         assert!(names_cell("0x800000B", 0x800_000b, 28));
         assert!(!names_cell("1000000000000000000000001010", 0x800_000b, 28));
         assert!(!names_cell("", 0, 28));
+    }
+
+    #[test]
+    fn text_that_can_name_no_cell_or_ue_is_recognised() {
+        for good in ["1", "0x800000B", "800000b", "1000000000000000000000001011"] {
+            assert!(is_cell(good, 28), "{good}");
+        }
+        for bad in [
+            "",
+            "zzz",
+            "0x",
+            "+1",
+            "123456789",
+            "1000000000000000000000001012",
+        ] {
+            assert!(!is_cell(bad, 28), "{bad}");
+        }
+        let check = |kind, value: &str| {
+            let value = value.to_owned();
+            AssociateId { kind, value }.check().is_ok()
+        };
+        assert!(check(1, "10.45.0.2") && check(2, "2001:db8::1") && check(3, "10.45.0.2"));
+        assert!(check(3, "2001:db8::1") && check(4, "77"));
+        assert!(!check(1, "999.1.1.1") && !check(1, "2001:db8::1") && !check(2, "10.45.0.2"));
+        assert!(!check(3, "zzz") && !check(4, "zzz") && !check(4, "4294967296"));
+        assert!(!check(0, "10.45.0.2") && !check(5, "10.45.0.2"));
     }
 
     #[test]

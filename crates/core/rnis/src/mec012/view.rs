@@ -8,6 +8,13 @@ use core::net::IpAddr;
 use std::collections::BTreeMap;
 use units::{Bytes, Duration, Instant};
 
+/// Most UEs of one cell; of more, those that were reported least recently are discarded.
+pub const MAX_UES_PER_CELL: usize = 4_096;
+/// Most UEs of all cells together, likewise.
+pub const MAX_UES: usize = 65_536;
+/// So many are discarded at once when there are more, so that each report need not look for them.
+const DISCARDED_AT_ONCE: usize = MAX_UES / 8;
+
 /// Measurements are sums over windows of this length.
 pub const WINDOW: Duration = Duration::from_secs(1);
 
@@ -67,12 +74,21 @@ impl CellView {
     }
 }
 
-/// All cells.
+/// Where a UE is: the cell and the RNTI under which its address was last reported.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Place {
+    cell: CellId,
+    rnti: Rnti,
+}
+
+/// All cells. Of a bounded number of UEs: [`MAX_UES_PER_CELL`] and [`MAX_UES`].
 #[derive(Debug)]
 pub struct RadioView {
     cells: BTreeMap<CellId, CellView>,
-    /// Where each UE with an address is.
-    places: BTreeMap<IpAddr, CellId>,
+    /// Where each UE with an address is: as many as `ues` at the most.
+    places: BTreeMap<IpAddr, Place>,
+    /// UEs of all cells.
+    ues: usize,
     max_age: Duration,
     release_after: Duration,
 }
@@ -84,6 +100,7 @@ impl RadioView {
         Self {
             cells: BTreeMap::new(),
             places: BTreeMap::new(),
+            ues: 0,
             max_age,
             release_after,
         }
@@ -95,6 +112,11 @@ impl RadioView {
         self.cells
             .values()
             .filter(move |cell| now.saturating_since(cell.seen) <= max_age)
+    }
+
+    /// All cells that have been reported, however long ago.
+    pub fn known_cells(&self) -> impl Iterator<Item = CellId> {
+        self.cells.keys().copied()
     }
 
     /// Cells whose reports have stopped.
@@ -118,34 +140,88 @@ impl RadioView {
             background: Window::default(),
             background_complete: None,
         });
-        cell.take(now, report);
-        let gone: Vec<UeView> = cell
-            .ues
-            .extract_if(.., |_, ue| {
-                now.saturating_since(ue.seen) >= self.release_after
-            })
-            .map(|(_, ue)| ue)
-            .collect();
+        let before = cell.ues.len();
+        let mut gone = cell.take(now, report);
+        gone.extend(cell.leave(now, self.release_after));
+        self.ues = self.ues + cell.ues.len() - before;
         let mut events = Vec::new();
-        for ip in report.ues.iter().filter_map(|ue| ue.ip) {
-            match self.places.insert(ip, id) {
+        for (ip, rnti) in report.ues.iter().filter_map(|ue| Some((ue.ip?, ue.rnti))) {
+            match self.places.insert(ip, Place { cell: id, rnti }) {
                 None => events.extend(established(id, ip, network)),
-                Some(before) if before != id => events.push(moved(before, id, ip, network)),
+                Some(before) if before.cell != id => {
+                    events.push(moved(before.cell, id, ip, network));
+                }
                 Some(_) => {}
             }
         }
-        for ip in gone.into_iter().filter_map(|ue| ue.ip) {
-            if self.places.get(&ip) == Some(&id) && !report.ues.iter().any(|ue| ue.ip == Some(ip)) {
-                self.places.remove(&ip);
-                events.extend(released(id, ip, network));
+        for (rnti, ip) in gone {
+            events.extend(self.release(Place { cell: id, rnti }, ip, network));
+        }
+        if self.ues > MAX_UES {
+            events.extend(self.discard(network));
+        }
+        events
+    }
+
+    /// Forgets a UE that has left a place, unless it has been reported elsewhere since.
+    fn release(&mut self, place: Place, ip: IpAddr, network: &NetworkProfile) -> Vec<RadioEvent> {
+        if self.places.get(&ip) != Some(&place) {
+            return Vec::new();
+        }
+        self.places.remove(&ip);
+        released(place.cell, ip, network)
+    }
+
+    /// Discards the UEs that were reported least recently, of all cells.
+    fn discard(&mut self, network: &NetworkProfile) -> Vec<RadioEvent> {
+        let all = self.cells.iter().flat_map(|(&cell, view)| {
+            let ues = view.ues.values();
+            ues.map(move |ue| (ue.seen, cell, ue.rnti))
+        });
+        let mut all: Vec<(Instant, CellId, Rnti)> = all.collect();
+        let surplus = (self.ues - MAX_UES + DISCARDED_AT_ONCE).min(all.len());
+        all.sort_unstable();
+        let mut events = Vec::new();
+        for &(_, cell, rnti) in &all[..surplus] {
+            let removed = self.cells.get_mut(&cell).and_then(|c| c.ues.remove(&rnti));
+            let Some(ue) = removed else { continue };
+            self.ues -= 1;
+            if let Some(ip) = ue.ip {
+                events.extend(self.release(Place { cell, rnti }, ip, network));
             }
         }
         events
     }
+
+    /// UEs that are followed, and addresses of them.
+    pub fn followed(&self) -> (usize, usize) {
+        (self.ues, self.places.len())
+    }
 }
 
+/// Addresses that an RNTI no longer stands for.
+type Departed = Vec<(Rnti, IpAddr)>;
+
 impl CellView {
-    fn take(&mut self, now: Instant, report: &RadioReport) {
+    /// UEs that have not been reported for `release_after`, and those above the limit.
+    fn leave(&mut self, now: Instant, release_after: Duration) -> Departed {
+        let address = |ue: UeView| Some((ue.rnti, ue.ip?));
+        let is_late = |ue: &UeView| now.saturating_since(ue.seen) >= release_after;
+        let late = self.ues.extract_if(.., |_, ue| is_late(ue));
+        let mut gone: Departed = late.filter_map(|(_, ue)| address(ue)).collect();
+        if self.ues.len() > MAX_UES_PER_CELL {
+            let ages = self.ues.values().map(|ue| (ue.seen, ue.rnti));
+            let mut ages: Vec<(Instant, Rnti)> = ages.collect();
+            ages.sort_unstable();
+            for (_, rnti) in &ages[..self.ues.len() - MAX_UES_PER_CELL] {
+                gone.extend(self.ues.remove(rnti).and_then(address));
+            }
+        }
+        gone
+    }
+
+    /// Takes a report in: the addresses whose RNTI is another UE's now.
+    fn take(&mut self, now: Instant, report: &RadioReport) -> Departed {
         if now.saturating_since(self.window_began) >= WINDOW {
             self.window_began = now;
             self.background_complete = Some(core::mem::take(&mut self.background));
@@ -165,6 +241,7 @@ impl CellView {
                 Duration::from_nanos(window.covered.as_nanos().saturating_add(covered.as_nanos()));
         };
         add(&mut self.background, report.cell.prb_background.get());
+        let mut gone = Vec::new();
         for ue in &report.ues {
             let view = self.ues.entry(ue.rnti).or_insert(UeView {
                 rnti: ue.rnti,
@@ -173,6 +250,12 @@ impl CellView {
                 window: Window::default(),
                 complete: None,
             });
+            if view.ip != ue.ip {
+                gone.extend(view.ip.map(|ip| (ue.rnti, ip)));
+                // nor are its sums those of the other
+                view.window = Window::default();
+                view.complete = None;
+            }
             view.ip = ue.ip;
             view.seen = now;
             add(&mut view.window, ue.prb_dl.get());
@@ -184,6 +267,7 @@ impl CellView {
             view.window.served = Bytes::new(served);
             view.window.active |= !ue.rlc_queue_bytes.is_zero() || !ue.tbs_bytes.is_zero();
         }
+        gone
     }
 }
 
@@ -238,7 +322,7 @@ impl NetworkProfile {
     /// What changed for UEs that are present when another configuration is taken.
     pub fn modified(&self, view: &RadioView, other: &Self) -> Vec<RadioEvent> {
         let mut events = Vec::new();
-        for (&ip, &cell) in &view.places {
+        for (&ip, &Place { cell, .. }) in &view.places {
             let before = self.bearers(ip);
             for bearer in other.bearers(ip) {
                 let same_id = before.iter().find(|b| b.erab_id == bearer.erab_id);

@@ -115,6 +115,16 @@ impl Network {
         host_bits == 128 || ours >> host_bits == other >> host_bits
     }
 
+    /// Whether all addresses of another are in it.
+    pub fn covers(&self, other: &Self) -> bool {
+        self.contains(other.address) && self.length <= other.length
+    }
+
+    /// Whether it is one address.
+    pub fn is_one_address(&self) -> bool {
+        self.length == if self.address.is_ipv4() { 32 } else { 128 }
+    }
+
     /// Whether some address is in both.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.contains(other.address) || other.contains(self.address)

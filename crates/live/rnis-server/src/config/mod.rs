@@ -9,7 +9,8 @@ pub use config_file::ConfigError;
 
 use rnis::adapters::CellProfile;
 use rnis::identity::UeMap;
-use rnis::mec012::NetworkProfile;
+use rnis::mec012::{LinkForm, NetworkProfile};
+use serde_json::Value;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -51,9 +52,30 @@ pub struct SourceConfig {
     /// Where it is.
     pub address: Address,
     /// Wait for it to connect rather than connect to it (`unix:` and `tcp:`).
-    pub listen: bool,
+    pub listen: Option<Listening>,
     /// What it sends.
     pub kind: SourceKind,
+}
+
+/// The limits of a source that is waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Listening {
+    /// Concurrent connections: when one more comes, the one that has been idle for longest is closed.
+    pub max_connections: usize,
+    /// A connection whose first message of the source's form has not come after this is closed.
+    pub first_line: Duration,
+    /// One that has sent neither a message nor an empty line for this is closed.
+    pub silence: Duration,
+}
+
+impl Default for Listening {
+    fn default() -> Self {
+        Self {
+            max_connections: 16,
+            first_line: Duration::from_secs(10),
+            silence: Duration::from_secs(300),
+        }
+    }
 }
 
 /// What a source sends.
@@ -160,10 +182,40 @@ pub struct HttpConfig {
     pub max_subscriptions: usize,
     /// How long before its end a client is notified of it.
     pub expiry_notice: Duration,
-    /// Networks in which callbacks are allowed; empty: all but loopback, link-local and multicast.
+    /// The form of queries' answers and of the list of subscriptions.
+    pub answers: AnswerForm,
+    /// The form of links in notifications.
+    pub notification_links: LinkForm,
+    /// Header names of answers in Title-Case rather than in lower case.
+    pub title_case: bool,
+    /// Networks in which callbacks are allowed; empty: all but this host's own addresses and those that
+    /// never leave its link (`reach.rs`).
     pub callback_networks: Vec<Network>,
     /// Authorities for callbacks and the MEC platform (PEM); without, the system's.
     pub ca_file: Option<PathBuf>,
+}
+
+/// The form of answers that hold one data type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum AnswerForm {
+    /// In an object with one property of its name, as the OpenAPI document has it.
+    #[default]
+    Wrapped,
+    /// As it is.
+    Bare,
+}
+
+impl AnswerForm {
+    /// An answer that is wrapped, in this form.
+    pub(crate) fn form(self, answer: Value) -> Value {
+        match (self, answer) {
+            (Self::Bare, Value::Object(fields)) if fields.len() == 1 => fields
+                .into_iter()
+                .next()
+                .map_or(Value::Null, |field| field.1),
+            (_, answer) => answer,
+        }
+    }
 }
 
 /// A client of the REST interface.

@@ -166,8 +166,7 @@ fn ue(section: &mut Section<'_, '_>) -> Result<(IpAddr, Vec<UeId>, UeProfile), C
         }
         ids.push(UeId::Imsi(imsi));
     }
-    let mmec = section.text("mmec")?.map(|(text, _)| text);
-    let mtmsi = section.text("mtmsi")?.map(|(text, _)| text);
+    let temporary = temporary(section)?;
     let bearers: Result<_, _> = section
         .tables("bearers", "bearers")?
         .into_iter()
@@ -182,9 +181,21 @@ fn ue(section: &mut Section<'_, '_>) -> Result<(IpAddr, Vec<UeId>, UeProfile), C
         teid,
         bearers: bearers?,
         tunnels: tunnels?,
-        temporary: mmec.zip(mtmsi),
+        temporary,
     };
     Ok((ip, ids, profile))
+}
+
+/// MME code and M-TMSI: together they identify a UE, one alone does not.
+fn temporary(section: &mut Section<'_, '_>) -> Result<Option<(String, String)>, ConfigError> {
+    let mmec = section.text("mmec")?;
+    let mtmsi = section.text("mtmsi")?;
+    match (mmec, mtmsi) {
+        (Some((mmec, _)), Some((mtmsi, _))) => Ok(Some((mmec, mtmsi))),
+        (None, None) => Ok(None),
+        (Some((_, at)), None) => Err(section.fault_at(at, "mmec without mtmsi")),
+        (None, Some((_, at))) => Err(section.fault_at(at, "mtmsi without mmec")),
+    }
 }
 
 fn erab_id(section: &mut Section<'_, '_>) -> Result<u8, ConfigError> {

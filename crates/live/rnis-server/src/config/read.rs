@@ -2,12 +2,13 @@
 
 use super::network::Tables;
 use super::{
-    Address, ClientConfig, Config, ConfigError, Format, HttpConfig, PlatformConfig, SourceConfig,
-    SourceKind, TopicConfig, network,
+    Address, AnswerForm, ClientConfig, Config, ConfigError, Format, HttpConfig, Listening,
+    PlatformConfig, SourceConfig, SourceKind, TopicConfig, network,
 };
 use config_file::Section;
 use rnis::adapters::CellProfile;
 use rnis::identity::UeId;
+use rnis::mec012::LinkForm;
 use rnis::{CellId, Rnti};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -24,6 +25,10 @@ const KINDS: [(&str, &[&str]); 8] = [
     ("legacy-csv", &["amqp", "amqps"]),
     ("e2sm-kpm", &["unix", "tcp"]),
 ];
+const ANSWERS: [(&str, AnswerForm); 2] =
+    [("wrapped", AnswerForm::Wrapped), ("bare", AnswerForm::Bare)];
+const LINKS: [(&str, LinkForm); 2] = [("lists", LinkForm::Lists), ("object", LinkForm::Object)];
+const NAMES: [(&str, bool); 2] = [("title-case", true), ("lower-case", false)];
 const AMQP: &[&str] = &["amqp", "amqps"];
 const NATS: &[&str] = &["nats", "tls"];
 /// Exchange and beginning of the subject, where none is given.
@@ -117,7 +122,7 @@ fn source(mut section: Section<'_, '_>, tables: &Tables) -> Result<SourceConfig,
     }
     let lines = matches!(address, Address::Unix(_) | Address::Tcp(_));
     let listen = if lines {
-        section.truth("listen")?
+        listening(&mut section)?
     } else {
         None
     };
@@ -153,9 +158,45 @@ fn source(mut section: Section<'_, '_>, tables: &Tables) -> Result<SourceConfig,
     Ok(SourceConfig {
         name,
         address,
-        listen: listen.unwrap_or(false),
+        listen,
         kind,
     })
+}
+
+/// Between these a timeout of a source that is waited for can be.
+const SHORTEST_TIMEOUT: Duration = Duration::from_millis(10);
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(86_400);
+
+fn listening(section: &mut Section<'_, '_>) -> Result<Option<Listening>, ConfigError> {
+    let is_listening = section.truth("listen")?.unwrap_or(false);
+    let max_connections = section.whole("max-connections", 1..=1_024)?;
+    let mut time = |key: &'static str| {
+        let time: Option<units::Duration> = section.parsed(key)?;
+        let time = time.map(|time| Duration::from_nanos(time.as_nanos()));
+        match time {
+            Some(time) if !(SHORTEST_TIMEOUT..=LONGEST_TIMEOUT).contains(&time) => {
+                Err(section.fault(format!("{key} is 10 ms to 86400 s, not {time:?}")))
+            }
+            time => Ok(time),
+        }
+    };
+    let first_line = time("first-line-timeout")?;
+    let silence = time("silence-timeout")?;
+    let is_limited = max_connections.is_some() || first_line.is_some() || silence.is_some();
+    if !is_listening {
+        let text =
+            "max-connections, first-line-timeout and silence-timeout go with listen = true only";
+        return match is_limited {
+            true => Err(section.fault(text)),
+            false => Ok(None),
+        };
+    }
+    let default = Listening::default();
+    Ok(Some(Listening {
+        max_connections: max_connections.unwrap_or(default.max_connections),
+        first_line: first_line.unwrap_or(default.first_line),
+        silence: silence.unwrap_or(default.silence),
+    }))
 }
 
 fn text_or(
@@ -317,6 +358,11 @@ fn interface(
             .whole("max-subscriptions", 1..=100_000)?
             .unwrap_or(100),
         expiry_notice: time(&mut section, "expiry-notice", Duration::from_secs(30))?,
+        answers: section.word("answers", &ANSWERS)?.unwrap_or_default(),
+        notification_links: section
+            .word("notification-links", &LINKS)?
+            .unwrap_or_default(),
+        title_case: section.word("header-names", &NAMES)?.unwrap_or(true),
         callback_networks: section.parsed_list("callback-networks")?,
         ca_file: section.text("ca-file")?.map(|(text, _)| text.into()),
     };

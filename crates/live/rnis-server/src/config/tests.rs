@@ -84,6 +84,36 @@ fn every_fault_has_its_place_and_a_way_out() {
         ),
         ("\"500 ms\"", "\"500\"", "has no unit"),
         (
+            "rnti = 17921",
+            "rnti = 17921\nmmec = \"1\"",
+            "mmec without mtmsi",
+        ),
+        (
+            "rnti = 17921",
+            "rnti = 17921\nmtmsi = \"4711\"",
+            "mtmsi without mmec",
+        ),
+        (
+            "unix:/run/brimful/cell.sock\"",
+            "unix:/run/brimful/cell.sock\"\nmax-connections = 4",
+            "go with listen = true only",
+        ),
+        (
+            "unix:/run/brimful/cell.sock\"",
+            "unix:/run/brimful/cell.sock\"\nlisten = true\nfirst-line-timeout = \"0 s\"",
+            "first-line-timeout is 10 ms to 86400 s",
+        ),
+        (
+            "unix:/run/brimful/cell.sock\"",
+            "unix:/run/brimful/cell.sock\"\nlisten = true\nmax-connections = 0",
+            "allowed is a whole number 1 to 1024",
+        ),
+        (
+            "listen = \"127.0.0.1:0\"",
+            "listen = \"127.0.0.1:0\"\nanswers = \"naked\"",
+            "expected wrapped, bare",
+        ),
+        (
             "name = \"lab\"",
             "name = \"gnb\"",
             "two sources are called \"gnb\"",

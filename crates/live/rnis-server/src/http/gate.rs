@@ -3,6 +3,7 @@
 use super::Api;
 use super::problem::Problem;
 use crate::auth::Client;
+use crate::limit::source_key;
 use axum::extract::{Request, State};
 use axum::http::header::{ACCEPT, AUTHORIZATION};
 use axum::http::{HeaderMap, StatusCode};
@@ -49,25 +50,21 @@ fn admit(api: &Api, mut request: Request) -> Result<Request, Problem> {
     let peer = request
         .extensions()
         .get::<Peer>()
-        .map_or_else(String::new, |p| p.0.to_string());
+        .map_or_else(String::new, |p| source_key(p.0));
     let long = request
         .uri()
         .path_and_query()
         .is_some_and(|p| p.as_str().len() > LONGEST_URI);
     if request.uri().path() == TOKEN_PATH {
-        api.limiter
-            .take(&format!("address {peer}"), now)
-            .map_err(Problem::too_many)?;
+        api.strangers.take(&peer, now).map_err(Problem::too_many)?;
         return Ok(request);
     }
     let Some(client) = bearer(request.headers()).and_then(|t| api.auth.verify(t, now)) else {
-        api.limiter
-            .take(&format!("address {peer}"), now)
-            .map_err(Problem::too_many)?;
+        api.strangers.take(&peer, now).map_err(Problem::too_many)?;
         return Err(Problem::unauthorized());
     };
     api.limiter
-        .take(&format!("client {}", client.id), now)
+        .take(&client.id, now)
         .map_err(Problem::too_many)?;
     if long {
         let text = format!("a URI of more than {LONGEST_URI} bytes");
@@ -86,14 +83,14 @@ fn wants_document(request: &Request) -> bool {
 }
 
 /// The token of `Authorization: Bearer TOKEN`.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
+pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
 /// Whether the answers' form is one that the client takes (RFC 9110 section 12.5.1).
-fn accepts_json(headers: &HeaderMap) -> bool {
+pub(super) fn accepts_json(headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(ACCEPT).iter().peekable();
     if values.peek().is_none() {
         return true;
@@ -139,6 +136,24 @@ mod tests {
         ] {
             assert!(!accepts(bad), "{bad}");
         }
+    }
+
+    #[tokio::test]
+    async fn strangers_of_one_ipv6_network_share_their_rate() {
+        let api = crate::http::tests::api("rate = 0.1\nburst = 1");
+        let status = |address: &str| {
+            let mut request = Request::new(axum::body::Body::empty());
+            let peer = address.parse().expect("an address");
+            request.extensions_mut().insert(Peer(peer));
+            let refused = admit(&api, request).expect_err("no token");
+            refused.into_response().status().as_u16()
+        };
+        assert_eq!(status("2001:db8:0:1::1"), 401);
+        assert_eq!(status("2001:db8:0:1:ffff::2"), 429, "the same network");
+        assert_eq!(status("2001:db8:0:2::1"), 401, "another one");
+        assert_eq!(status("192.0.2.1"), 401);
+        assert_eq!(status("::ffff:192.0.2.1"), 429, "the same address");
+        assert_eq!(status("192.0.2.2"), 401);
     }
 
     #[test]

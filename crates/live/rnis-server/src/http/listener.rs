@@ -1,9 +1,13 @@
 //! Connections: accepted up to a number, encrypted, served; slow and senseless ones are closed.
 
 use super::gate::Peer;
+use crate::accept::AcceptErrors;
 use crate::hub::Hub;
+use crate::places::{Place, Places};
+use axum::extract::{Request, State};
 use axum::http::header::CONTENT_TYPE;
-use axum::response::IntoResponse;
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
 use dash::Hosted;
@@ -16,8 +20,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
 /// Longest time for a TLS handshake, and for the head of a request.
@@ -26,15 +29,16 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const UNREAD: Duration = Duration::from_secs(20);
 /// Largest head of a request, in bytes.
 const LARGEST_HEAD: usize = 32 << 10;
-/// After a failure to accept (no descriptors left) so long is waited.
-const PAUSE: Duration = Duration::from_millis(100);
 
 /// A port that is listened at.
 pub(crate) struct Listener {
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
-    permits: Arc<Semaphore>,
+    places: Arc<Places>,
+    /// In log and metrics.
+    name: &'static str,
     hub: Arc<Hub>,
+    title_case: bool,
     /// Takes connections that are for it.
     dashboard: Option<Arc<Hosted>>,
 }
@@ -45,16 +49,24 @@ impl Listener {
         tls: Option<TlsAcceptor>,
         connections: usize,
         hub: Arc<Hub>,
+        name: &'static str,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await;
         let named = |error| io::Error::other(format!("cannot listen at {address}: {error}"));
         Ok(Self {
             listener: listener.map_err(named)?,
             tls,
-            permits: Arc::new(Semaphore::new(connections)),
+            places: Places::new(connections),
+            name,
             hub,
+            title_case: true,
             dashboard: None,
         })
+    }
+
+    /// With header names in Title-Case or lower case.
+    pub(crate) fn with_title_case(self, title_case: bool) -> Self {
+        Self { title_case, ..self }
     }
 
     /// With a dashboard at the same port.
@@ -71,58 +83,76 @@ impl Listener {
 
     /// Serves until the service ends.
     pub(crate) async fn serve(self, router: Router) {
+        let mut errors = AcceptErrors::new(self.name, &self.hub);
         loop {
-            // the next connection waits in the kernel while there are too many
-            let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else {
-                return;
-            };
+            errors.pause().await;
             let (stream, peer) = match self.listener.accept().await {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    tracing::warn!("cannot accept a connection: {error}");
-                    sleep(PAUSE).await;
+                    errors.failed(&error);
                     continue;
                 }
             };
+            errors.reset();
+            // the next ones wait in the kernel while all are busy
+            let place = Arc::new(self.places.enter().await);
             let router = router.clone().layer(Extension(Peer(peer.ip())));
+            let router = router.layer(from_fn_with_state(Arc::clone(&place), busy));
             let tls = self.tls.clone();
             let hub = Arc::clone(&self.hub);
+            let title_case = self.title_case;
             let dashboard = self.dashboard.clone();
             tokio::spawn(async move {
-                let mine = match dashboard {
-                    Some(dashboard) => dashboard.offer_async(stream, TIMEOUT).await,
-                    None => Some(stream),
+                let served = async {
+                    let stream = match dashboard {
+                        Some(dashboard) => dashboard.offer_async(stream, TIMEOUT).await?,
+                        None => stream,
+                    };
+                    Some(connection(stream, tls, router, title_case).await)
                 };
-                let Some(stream) = mine else { return };
-                let outcome = connection(stream, tls, router).await;
+                let outcome = tokio::select! {
+                    outcome = served => outcome,
+                    () = place.evicted() => Some("evicted"),
+                };
+                let Some(outcome) = outcome else { return };
                 let labels = [("outcome", outcome)];
                 hub.metrics()
                     .add("brimful_rnis_http_connections_total", &labels, 1);
-                drop(permit);
             });
         }
     }
 }
 
-async fn connection(stream: TcpStream, tls: Option<TlsAcceptor>, router: Router) -> &'static str {
+/// A connection is busy from a request's head until its answer is made.
+async fn busy(State(place): State<Arc<Place>>, request: Request, next: Next) -> Response {
+    let _busy = place.busy();
+    next.run(request).await
+}
+
+async fn connection(
+    stream: TcpStream,
+    tls: Option<TlsAcceptor>,
+    router: Router,
+    title_case: bool,
+) -> &'static str {
     // without it answers wait for acknowledgements; not worth ending a connection for
     let _ = stream.set_nodelay(true);
     // the kernel ends a connection whose answers are not read: nothing else would, and each holds
-    // one of the permits
+    // one of the places
     if set_tcp_user_timeout(&stream, UNREAD.as_millis() as u32).is_err() {
         return "broken";
     }
     let Some(tls) = tls else {
-        return serve(TokioIo::new(stream), router).await;
+        return serve(TokioIo::new(stream), router, title_case).await;
     };
     match timeout(TIMEOUT, tls.accept(stream)).await {
-        Ok(Ok(stream)) => serve(TokioIo::new(stream), router).await,
+        Ok(Ok(stream)) => serve(TokioIo::new(stream), router, title_case).await,
         Ok(Err(_)) => "tls",
         Err(_) => "slow",
     }
 }
 
-async fn serve<S>(stream: S, router: Router) -> &'static str
+async fn serve<S>(stream: S, router: Router, title_case: bool) -> &'static str
 where
     S: hyper::rt::Read + hyper::rt::Write + Send + Unpin + 'static,
 {
@@ -130,13 +160,14 @@ where
         .timer(TokioTimer::new())
         .header_read_timeout(TIMEOUT)
         .max_buf_size(LARGEST_HEAD)
+        .title_case_headers(title_case)
         .serve_connection(stream, TowerToHyperService::new(router))
         .with_upgrades()
         .await;
     if served.is_ok() { "served" } else { "broken" }
 }
 
-/// `/metrics` for Prometheus.
+/// `/metrics` for Prometheus, and `/healthz`, which waits for nothing.
 pub(crate) fn metrics_router(hub: Arc<Hub>) -> Router {
     let metrics = move || {
         let hub = Arc::clone(&hub);
@@ -147,9 +178,15 @@ pub(crate) fn metrics_router(hub: Arc<Hub>) -> Router {
             hub.metrics().set("brimful_rnis_cells", &[], cells as f64);
             hub.metrics()
                 .set("brimful_rnis_cells_silent", &[], silent as f64);
+            let lost = crate::daemon::lost_log_lines();
+            let name = "brimful_rnis_log_lost_total";
+            hub.metrics().set(name, &[], lost as f64);
             let kind = "text/plain; version=0.0.4";
             ([(CONTENT_TYPE, kind)], hub.metrics().render()).into_response()
         }
     };
-    Router::new().route("/metrics", get(metrics))
+    let health = async || ([(CONTENT_TYPE, "text/plain")], "ok\n");
+    Router::new()
+        .route("/metrics", get(metrics))
+        .route("/healthz", get(health))
 }

@@ -4,6 +4,7 @@
 //!   TCP -> TLS -> hyper -> gate (length, token, rate, form) -> queries | subscriptions | document
 //! ```
 
+mod credentials;
 mod delivery;
 mod document;
 mod gate;
@@ -20,6 +21,8 @@ use crate::client::Client;
 use crate::config::HttpConfig;
 use crate::hub::Hub;
 use crate::limit::Limiter;
+use crate::log_limit::LogLimit;
+use crate::reach::Reach;
 use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, StatusCode};
@@ -32,10 +35,11 @@ use rnis::mec012::QueryKind;
 use serde_json::Value;
 use std::io;
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 use store::Store;
 
+pub use credentials::{Credentials, credentials};
 pub(crate) use listener::{Listener, metrics_router};
 pub(crate) use store::dispatch;
 
@@ -46,42 +50,37 @@ const CALLBACK_ANSWER: usize = 16 << 10;
 pub(crate) struct Api {
     pub(crate) hub: Arc<Hub>,
     auth: Auth,
+    /// Of clients with a token.
     limiter: Limiter,
+    /// Of addresses without one, and of those that request one.
+    strangers: Limiter,
     config: HttpConfig,
     callbacks: Client,
+    reach: Reach,
+    callback_log: Mutex<LogLimit>,
     pub(crate) store: Store,
     requests: AtomicU64,
 }
 
 impl Api {
     pub(crate) fn new(config: HttpConfig, hub: Arc<Hub>) -> io::Result<Self> {
-        let networks = config.callback_networks.clone();
-        let permit = move |ip: IpAddr| match networks.as_slice() {
-            [] => is_public(ip),
-            networks => networks.iter().any(|network| network.contains(ip)),
-        };
+        let reach = Reach::new(&config.callback_networks);
+        let permitted = reach.clone();
+        let permit = move |ip: IpAddr| permitted.permits(ip);
         let ca_file = config.ca_file.as_deref();
         Ok(Self {
             callbacks: Client::new(ca_file, Arc::new(permit), CALLBACK_ANSWER)?,
             auth: Auth::new(&config.clients, config.token_lifetime),
             limiter: Limiter::new(config.rate, config.burst),
+            strangers: Limiter::new(config.rate, config.burst),
             store: Store::default(),
             requests: AtomicU64::new(1),
+            callback_log: Mutex::new(LogLimit::new()),
+            reach,
             hub,
             config,
         })
     }
-}
-
-/// An address that a callback may go to unless networks are configured: not this machine's own, and
-/// not those that exist only on the local link (where clouds keep their secrets).
-fn is_public(ip: IpAddr) -> bool {
-    let ip = ip.to_canonical();
-    let local = match ip {
-        IpAddr::V4(ip) => ip.is_link_local() || ip.is_broadcast(),
-        IpAddr::V6(ip) => ip.is_unicast_link_local(),
-    };
-    !(local || ip.is_loopback() || ip.is_unspecified() || ip.is_multicast())
 }
 
 /// All paths.
@@ -137,24 +136,24 @@ fn json_response(status: StatusCode, body: &Value) -> Response {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
+pub(crate) mod tests {
+    use super::Api;
+    use crate::Config;
+    use crate::hub::Hub;
+    use rnis::mec012::RadioView;
+    use std::sync::Arc;
 
-    #[test]
-    fn callbacks_do_not_go_to_this_machine_or_its_link() {
-        for no in [
-            "127.0.0.1",
-            "::1",
-            "169.254.169.254",
-            "fe80::1",
-            "0.0.0.0",
-            "224.0.0.1",
-            "::ffff:127.0.0.1",
-        ] {
-            assert!(!is_public(no.parse().expect("an address")), "{no}");
-        }
-        for yes in ["10.0.0.1", "192.168.1.1", "2001:db8::1", "93.184.216.34"] {
-            assert!(is_public(yes.parse().expect("an address")), "{yes}");
-        }
+    /// An interface with one client, `a`, and more keys in `[http]`; nothing listens.
+    pub(crate) fn api(keys: &str) -> Api {
+        let text = format!(
+            "[[source]]\nname = \"x\"\nkind = \"reports\"\nurl = \"unix:/nowhere\"\n\
+             [http]\nlisten = \"127.0.0.1:0\"\n{keys}\n\
+             [[client]]\nid = \"a\"\nsecret-sha256 = \"\
+             2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b\"\n"
+        );
+        let config = Config::parse("test", &text).expect("good");
+        let view = RadioView::new(config.max_age, config.release_after);
+        let hub = Hub::new(config.ues, config.network, view, Arc::default());
+        Api::new(config.http.expect("there"), Arc::new(hub)).expect("an interface")
     }
 }

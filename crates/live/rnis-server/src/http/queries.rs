@@ -38,15 +38,13 @@ pub(super) async fn query(
             request,
         })
     });
-    Ok(json_response(
-        StatusCode::OK,
-        &answer.map_err(|e| problem(&e))?,
-    ))
+    let answer = api.config.answers.form(answer.map_err(|e| problem(&e))?);
+    Ok(json_response(StatusCode::OK, &answer))
 }
 
 fn problem(error: &QueryError) -> Problem {
     let status = match error {
-        QueryError::NotFound => StatusCode::NOT_FOUND,
+        QueryError::NotFound | QueryError::UnknownCell => StatusCode::NOT_FOUND,
         _ => StatusCode::BAD_REQUEST,
     };
     Problem::new(status, error.to_string())

@@ -86,7 +86,9 @@ pub(crate) async fn dispatch(api: Arc<Api>) {
                 let time = clock::time_stamp();
                 for entry in api.store.lock().values() {
                     let uri = &entry.uri;
-                    let made = entry.subscription.notification(&event, &network, uri, time);
+                    let links = api.config.notification_links;
+                    let subscription = &entry.subscription;
+                    let made = subscription.notification(&event, &network, uri, time, links);
                     if let Some(notification) = made {
                         api.send(entry, notification);
                     }

@@ -58,6 +58,7 @@ pub(super) async fn list(
     let list = json!({ "SubscriptionLinkList": {
         "_links": { "self": { "href": own }, "subscription": links },
     } });
+    let list = api.config.answers.form(list);
     Ok(json_response(StatusCode::OK, &list))
 }
 
@@ -229,19 +230,23 @@ async fn serve(
 ) -> Result<Entry, Problem> {
     let uri = format!("{}/rni/v2/subscriptions/{id}", api.config.public_url);
     let delivery = &subscription.delivery;
-    let reached = match &delivery.callback {
-        Some(callback) if delivery.test => api.test(callback, &uri).await.map(Some),
-        Some(_) => Ok(None),
-        None => Ok(None),
+    let callback = match &delivery.callback {
+        Some(text) => Some(api.callback(text).map_err(|problem| {
+            let text = format!("callbackReference {problem}");
+            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, text)
+        })?),
+        None => None,
     };
-    let by_callback = match (&reached, delivery.websocket) {
-        (Err(_), true) => None,
-        (Err(error), false) => {
-            let text = format!("the test notification failed: {error}");
-            return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, text));
+    let by_callback = match callback {
+        Some(target) if delivery.test => {
+            let is_reached = api.test(&target, &uri).await;
+            if !is_reached && !delivery.websocket {
+                let text = "the test notification was not delivered";
+                return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, text));
+            }
+            is_reached.then_some(target)
         }
-        (Ok(Some(())), _) | (Ok(None), false) => delivery.callback.clone(),
-        (Ok(None), true) => None,
+        target => target.filter(|_| !delivery.websocket),
     };
     let websocket = by_callback.is_none().then(|| {
         let base = api.config.public_url.replacen("http", "ws", 1);
@@ -250,11 +255,7 @@ async fn serve(
     let (sender, queue) = mpsc::channel(WAITING);
     let queue = Arc::new(tokio::sync::Mutex::new(queue));
     let mut tasks = Vec::new();
-    if let Some(callback) = by_callback {
-        let target = callback.parse().map_err(|_| {
-            let text = "callbackReference is no URI";
-            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, text)
-        })?;
+    if let Some(target) = by_callback {
         tasks.push(api.deliver(target, Arc::clone(&queue)));
     }
     if let Some(deadline) = subscription.deadline {

@@ -28,6 +28,7 @@ pub(super) async fn token(State(api): State<Arc<Api>>, request: Request) -> Resp
 async fn answer(api: &Api, request: Request) -> Result<Value, Refused> {
     const MALFORMED: Refused = Refused(StatusCode::BAD_REQUEST, "invalid_request");
     const UNKNOWN: Refused = Refused(StatusCode::UNAUTHORIZED, "invalid_client");
+    const UNKNOWN_SCOPE: Refused = Refused(StatusCode::BAD_REQUEST, "invalid_scope");
     let (head, body) = request.into_parts();
     let kind = head
         .headers
@@ -38,20 +39,12 @@ async fn answer(api: &Api, request: Request) -> Result<Value, Refused> {
         return Err(MALFORMED);
     }
     let body = to_bytes(body, LONGEST).await.map_err(|_| MALFORMED)?;
-    let mut grant = None;
-    let mut id = None;
-    let mut secret = None;
-    for (name, value) in form_urlencoded::parse(&body) {
-        let place = match &*name {
-            "grant_type" => &mut grant,
-            "client_id" => &mut id,
-            "client_secret" => &mut secret,
-            _ => continue,
-        };
-        if place.replace(value.into_owned()).is_some() {
-            return Err(MALFORMED);
-        }
-    }
+    let Form {
+        grant,
+        id,
+        secret,
+        scope,
+    } = form(&body).ok_or(MALFORMED)?;
     let basic = basic(&head.headers);
     if basic.is_some() && secret.is_some() {
         return Err(MALFORMED);
@@ -64,6 +57,8 @@ async fn answer(api: &Api, request: Request) -> Result<Value, Refused> {
         None => return Err(MALFORMED),
     }
     let none = Refused(StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable");
+    let client = client.narrowed(scope.as_deref());
+    let client = Arc::new(client.map_err(|()| UNKNOWN_SCOPE)?);
     let token = api.auth.issue(&client, Instant::now()).ok_or(none)?;
     let scopes = [("query", client.query), ("subscribe", client.subscribe)];
     let scope: Vec<&str> = scopes.iter().filter(|s| s.1).map(|s| s.0).collect();
@@ -75,8 +70,35 @@ async fn answer(api: &Api, request: Request) -> Result<Value, Refused> {
     }))
 }
 
+/// What a token request's body holds.
+#[derive(Debug, Default)]
+pub(super) struct Form {
+    grant: Option<String>,
+    id: Option<String>,
+    secret: Option<String>,
+    pub(super) scope: Option<String>,
+}
+
+/// Reads the body of a token request; none if it has a parameter twice (RFC 6749 section 3.2).
+pub(super) fn form(body: &[u8]) -> Option<Form> {
+    let mut form = Form::default();
+    for (name, value) in form_urlencoded::parse(body) {
+        let place = match &*name {
+            "grant_type" => &mut form.grant,
+            "client_id" => &mut form.id,
+            "client_secret" => &mut form.secret,
+            "scope" => &mut form.scope,
+            _ => continue,
+        };
+        if place.replace(value.into_owned()).is_some() {
+            return None;
+        }
+    }
+    Some(form)
+}
+
 /// Name and secret of `Authorization: Basic`, each of them form-encoded.
-fn basic(headers: &HeaderMap) -> Option<(String, String)> {
+pub(super) fn basic(headers: &HeaderMap) -> Option<(String, String)> {
     let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
     let (scheme, encoded) = value.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {

@@ -5,7 +5,7 @@ pub(crate) mod nats;
 pub(crate) mod unix;
 
 use crate::config::Format;
-use crate::hub::{Hub, Published};
+use crate::hub::{Hub, Outgoing, Published};
 use std::sync::Arc;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::broadcast::{Receiver, error::TryRecvError};
@@ -14,24 +14,33 @@ use tokio::sync::broadcast::{Receiver, error::TryRecvError};
 pub(crate) struct Outlet {
     pub(crate) hub: Arc<Hub>,
     pub(crate) transport: &'static str,
-    reports: Receiver<Arc<Published>>,
+    outgoing: Receiver<Outgoing>,
 }
 
 impl Outlet {
     pub(crate) fn new(hub: Arc<Hub>, transport: &'static str) -> Self {
-        let reports = hub.reports();
+        let outgoing = hub.outgoing();
         Self {
             hub,
             transport,
-            reports,
+            outgoing,
         }
     }
 
     /// The next report; none when the service ends.
     pub(crate) async fn next(&mut self) -> Option<Arc<Published>> {
         loop {
-            match self.reports.recv().await {
-                Ok(report) => return Some(report),
+            if let Outgoing::Report(report) = self.next_of_all().await? {
+                return Some(report);
+            }
+        }
+    }
+
+    /// The next report or event; none when the service ends.
+    pub(crate) async fn next_of_all(&mut self) -> Option<Outgoing> {
+        loop {
+            match self.outgoing.recv().await {
+                Ok(outgoing) => return Some(outgoing),
                 Err(RecvError::Lagged(lost)) => self.lost(lost),
                 Err(RecvError::Closed) => return None,
             }
@@ -41,8 +50,9 @@ impl Outlet {
     /// Drops what waits: the broker was away. Counts it.
     pub(crate) fn drop_waiting(&mut self) {
         loop {
-            match self.reports.try_recv() {
-                Ok(_) => self.lost(1),
+            match self.outgoing.try_recv() {
+                Ok(Outgoing::Report(_)) => self.lost(1),
+                Ok(Outgoing::Event(_)) => {}
                 Err(TryRecvError::Lagged(lost)) => self.lost(lost),
                 Err(TryRecvError::Empty | TryRecvError::Closed) => return,
             }

@@ -1,13 +1,16 @@
 //! Reports over a Unix stream socket: one line of JSON each, to every reader.
 
 use super::Outlet;
-use crate::hub::Hub;
+use crate::accept::AcceptErrors;
+use crate::hub::{Hub, Outgoing};
+use crate::log_limit::LogLimit;
 use std::fs::Permissions;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{UnixListener, UnixStream};
 
@@ -15,6 +18,8 @@ use tokio::net::{UnixListener, UnixStream};
 const MODE: u32 = 0o660;
 /// Maximum number of concurrent readers.
 const READERS: usize = 64;
+/// The line of a reader that reads events as well.
+const EVENTS: &[u8] = b"events";
 
 /// A listening socket, whose file goes away with it.
 #[derive(Debug)]
@@ -61,13 +66,51 @@ impl Drop for Socket {
 /// Serves readers until the service ends.
 pub(crate) async fn serve(socket: Socket, hub: Arc<Hub>) {
     let readers = Arc::new(AtomicUsize::new(0));
-    while let Ok((stream, _)) = socket.listener.accept().await {
+    let mut errors = AcceptErrors::new("unix", &hub);
+    let mut log = LogLimit::new();
+    loop {
+        errors.pause().await;
+        let stream = match socket.listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                errors.failed(&error);
+                continue;
+            }
+        };
+        errors.reset();
         if readers.fetch_add(1, Ordering::Relaxed) >= READERS {
             readers.fetch_sub(1, Ordering::Relaxed);
-            tracing::warn!(readers = READERS, "one reader too many was turned away");
+            if let Some(suppressed) = log.admit(Instant::now()) {
+                tracing::warn!(
+                    readers = READERS,
+                    suppressed,
+                    "one reader too many was rejected"
+                );
+            }
             continue;
         }
         tokio::spawn(reader(stream, Arc::clone(&hub), Arc::clone(&readers)));
+    }
+}
+
+/// What a reader sends: the one line `events`, if it reads events as well. All else is discarded, and
+/// its end is detected.
+#[derive(Default)]
+struct Requests {
+    buffer: [u8; 16],
+    line: Vec<u8>,
+    events: bool,
+}
+
+impl Requests {
+    fn take(&mut self, length: usize) {
+        for &byte in &self.buffer[..length] {
+            match byte {
+                b'\n' => self.events |= std::mem::take(&mut self.line) == EVENTS,
+                _ if self.line.len() <= EVENTS.len() => self.line.push(byte),
+                _ => {}
+            }
+        }
     }
 }
 
@@ -76,25 +119,31 @@ async fn reader(mut stream: UnixStream, hub: Arc<Hub>, readers: Arc<AtomicUsize>
     gauge(&hub, readers.load(Ordering::Relaxed));
     let mut outlet = Outlet::new(Arc::clone(&hub), "unix");
     let (mut read, mut write) = stream.split();
-    let mut nothing = [0_u8; 16];
+    let mut requests = Requests::default();
     loop {
-        // a reader sends nothing; what it sends is discarded, and its end is detected
-        let report = tokio::select! {
-            report = outlet.next() => report,
-            read = tokio::io::AsyncReadExt::read(&mut read, &mut nothing) => match read {
-                Ok(1..) => continue,
+        let outgoing = tokio::select! {
+            outgoing = outlet.next_of_all() => outgoing,
+            read = tokio::io::AsyncReadExt::read(&mut read, &mut requests.buffer) => match read {
+                Ok(length @ 1..) => {
+                    requests.take(length);
+                    continue;
+                }
                 Ok(0) | Err(_) => None,
             },
         };
-        let Some(report) = report else {
-            break;
+        let line = match &outgoing {
+            Some(Outgoing::Report(report)) => [report.json(), b"\n"].concat(),
+            Some(Outgoing::Event(event)) if requests.events => [event, &b"\n"[..]].concat(),
+            Some(Outgoing::Event(_)) => continue,
+            None => break,
         };
-        let line = [report.json(), b"\n"].concat();
         if write.write_all(&line).await.is_err() {
             outlet.lost(1);
             break;
         }
-        outlet.published();
+        if matches!(outgoing, Some(Outgoing::Report(_))) {
+            outlet.published();
+        }
     }
     let left = readers.fetch_sub(1, Ordering::Relaxed) - 1;
     gauge(&hub, left);

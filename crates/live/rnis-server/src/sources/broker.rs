@@ -102,7 +102,7 @@ pub(super) async fn subject(
 ) -> Result<(), Fault> {
     let client = nats::connect(address).await?;
     let mut messages = client.subscribe(format!("{topic}.cell.*")).await?;
-    // the subscription is with the server when this returns
+    // sent, not acknowledged: NATS answers no subscription, and what is published meanwhile may pass
     client.flush().await?;
     feed.up(true);
     while let Some(message) = messages.next().await {

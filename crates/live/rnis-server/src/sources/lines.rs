@@ -3,13 +3,15 @@
 use super::{Feed, Inbox};
 use crate::Fault;
 use crate::config::Address;
-use crate::publish::unix::Socket;
+use futures_util::FutureExt;
 use rnis::adapters::MAX_MESSAGE_BYTES;
 use rustix::net::sockopt::{set_socket_keepalive, set_tcp_keepidle, set_tcp_keepintvl};
 use std::path::Path;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::net::{TcpListener, TcpStream, UnixStream};
+use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
 
 /// Silence after which the kernel probes, and between its probes.
 const KEEPALIVE: Duration = Duration::from_secs(10);
@@ -60,7 +62,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 if std::mem::take(&mut self.passing) {
                     continue;
                 }
-                return Ok(Line::Text(line));
+                return Ok(match line.len() > self.longest {
+                    true => Line::TooLong,
+                    false => Line::Text(line),
+                });
             }
             self.buffer.drain(..self.begin);
             self.begin = 0;
@@ -79,25 +84,53 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 }
 
-/// Reads a source's lines: connects to it, or waits for it.
-pub(super) async fn read(address: &Address, listen: bool, feed: &mut Feed) -> Result<(), Fault> {
-    match (address, listen) {
-        (Address::Unix(path), false) => drain(UnixStream::connect(path).await?, feed).await,
-        (Address::Tcp(host), false) => drain(alive(TcpStream::connect(host).await?)?, feed).await,
-        (Address::Unix(path), true) => {
-            let socket = Socket::bind(path).await?;
-            loop {
-                let (stream, _) = socket.listener.accept().await?;
-                log_end(drain(stream, feed).await, feed);
-            }
+/// The lines of bytes that come in pieces of this many, as a source's are read: none for each that is
+/// longer than `longest`. For fuzz targets.
+pub fn split_lines(bytes: &[u8], piece: usize, longest: usize) -> Vec<Option<Vec<u8>>> {
+    let mut lines = Lines::new(
+        Pieces {
+            bytes,
+            piece: piece.max(1),
+        },
+        longest,
+    );
+    let mut split = Vec::new();
+    // a reader that is always ready
+    while let Some(Ok(line)) = lines.next().now_or_never() {
+        match line {
+            Line::Text(line) => split.push(Some(line)),
+            Line::TooLong => split.push(None),
+            Line::End => break,
         }
-        (Address::Tcp(host), true) => {
-            let listener = TcpListener::bind(host).await?;
-            loop {
-                let (stream, _) = listener.accept().await?;
-                log_end(drain(alive(stream)?, feed).await, feed);
-            }
-        }
+    }
+    split
+}
+
+/// Gives so many bytes at a time.
+struct Pieces<'a> {
+    bytes: &'a [u8],
+    piece: usize,
+}
+
+impl AsyncRead for Pieces<'_> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let length = self.piece.min(self.bytes.len()).min(buffer.remaining());
+        let (now, later) = self.bytes.split_at(length);
+        buffer.put_slice(now);
+        self.bytes = later;
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Connects to a source, and reads its lines to their end.
+pub(super) async fn read(address: &Address, feed: &mut Feed) -> Result<(), Fault> {
+    match address {
+        Address::Unix(path) => drain(UnixStream::connect(path).await?, feed).await,
+        Address::Tcp(host) => drain(keep_alive(TcpStream::connect(host).await?)?, feed).await,
         _ => Err("lines come over unix or tcp".into()),
     }
 }
@@ -130,18 +163,11 @@ pub(super) async fn follow(
 
 /// A connection whose other side has vanished ends: a silent bridge requests nothing, so only the
 /// kernel's probes detect it.
-fn alive(stream: TcpStream) -> std::io::Result<TcpStream> {
+pub(super) fn keep_alive(stream: TcpStream) -> std::io::Result<TcpStream> {
     set_socket_keepalive(&stream, true)?;
     set_tcp_keepidle(&stream, KEEPALIVE)?;
     set_tcp_keepintvl(&stream, KEEPALIVE)?;
     Ok(stream)
-}
-
-/// A bridge that breaks off is waited for again.
-fn log_end(outcome: Result<(), Fault>, feed: &Feed) {
-    if let Err(error) = outcome {
-        tracing::warn!(source = feed.name, "{error}");
-    }
 }
 
 async fn drain(stream: impl AsyncRead + Unpin, feed: &mut Feed) -> Result<(), Fault> {
@@ -150,7 +176,9 @@ async fn drain(stream: impl AsyncRead + Unpin, feed: &mut Feed) -> Result<(), Fa
     loop {
         match lines.next().await {
             Ok(Line::Text(line)) if line.iter().all(u8::is_ascii_whitespace) => {}
-            Ok(Line::Text(line)) => feed.message(&line),
+            Ok(Line::Text(line)) => {
+                feed.message(&line);
+            }
             Ok(Line::TooLong) => feed.refuse(&"a line longer than any message"),
             Ok(Line::End) => {
                 feed.up(false);
@@ -184,6 +212,15 @@ mod tests {
         }
         let text = |s: &str| Line::Text(s.as_bytes().to_vec());
         assert_eq!(got, vec![text("one"), text(""), Line::TooLong, text("two")]);
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_none_however_it_comes() {
+        let text = b"one\n0123456789\ntwo\n";
+        let expected = [Some(b"one".to_vec()), None, Some(b"two".to_vec())];
+        for piece in 1..=text.len() {
+            assert_eq!(split_lines(text, piece, 9), expected, "pieces of {piece}");
+        }
     }
 
     fn tokio_test_pieces(bytes: Vec<u8>, size: usize) -> impl AsyncRead + Unpin {

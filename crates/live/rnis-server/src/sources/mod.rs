@@ -5,6 +5,7 @@ mod follow;
 mod http;
 mod lines;
 mod replay;
+mod serve;
 mod websocket;
 
 use crate::Fault;
@@ -23,6 +24,7 @@ use units::{Bytes, Prb};
 
 pub use follow::{Follower, follow, follow_address, follow_socket};
 pub(crate) use lines::Lines;
+pub use lines::split_lines;
 
 /// Starts every source.
 pub(crate) fn start(config: &Config, hub: &Arc<Hub>) -> JoinSet<()> {
@@ -76,9 +78,10 @@ async fn once(source: &SourceConfig, feed: &mut Feed) -> Result<(), Fault> {
             "nats" | "tls" => broker::subject(&source.address, topic, feed).await,
             _ => broker::exchange(&source.address, topic, feed).await,
         },
-        (_, Address::Unix(_) | Address::Tcp(_)) => {
-            lines::read(&source.address, source.listen, feed).await
-        }
+        (_, Address::Unix(_) | Address::Tcp(_)) => match source.listen {
+            Some(listening) => serve::serve(&source.address, listening, feed).await,
+            None => lines::read(&source.address, feed).await,
+        },
         _ => Err("this kind of source does not come over this transport".into()),
     }
 }
@@ -138,6 +141,11 @@ impl Feed {
 
     /// One message.
     pub(crate) fn message(&mut self, bytes: &[u8]) {
+        self.take(bytes);
+    }
+
+    /// One message: whether it is of this source's form.
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> bool {
         self.received += 1;
         let labels = [("source", self.name.as_str())];
         self.hub
@@ -146,16 +154,27 @@ impl Feed {
         match &mut self.reader {
             Reader::Adapter(adapter) => match adapter.on_message(clock::now(), bytes) {
                 Ok(adapted) => self.hub.on_adapted(&self.name, adapted),
-                Err(error) => self.hub.refuse(&self.name, "form", &error),
+                Err(error) => {
+                    self.refuse(&error);
+                    return false;
+                }
             },
             Reader::Own => match decode(bytes) {
                 Ok(report) => self.report(report),
                 Err(error) => match RadioEvent::from_json(bytes) {
                     Ok(event) => self.hub.send_events(&self.name, vec![event]),
-                    Err(_) => self.hub.refuse(&self.name, "form", &error),
+                    Err(event) if RadioEvent::is_meant(bytes) => {
+                        self.hub.refuse(&self.name, "event", &event);
+                        return false;
+                    }
+                    Err(_) => {
+                        self.refuse(&error);
+                        return false;
+                    }
                 },
             },
         }
+        true
     }
 
     /// A report of the project's own form.
@@ -169,7 +188,7 @@ impl Feed {
         self.hub.on_report(&self.name, report);
     }
 
-    /// Something that is no message: too long, not text.
+    /// Something that is no message: too long, not text, of another form.
     pub(crate) fn refuse(&self, error: &dyn std::fmt::Display) {
         self.hub.refuse(&self.name, "form", error);
     }

@@ -1,5 +1,6 @@
-//! A recording: lines of JSON radio reports, given out with the times between them.
+//! A recording: lines of JSON radio reports and events, given out with the times between them.
 //!
+//! An event comes with the report before it: it has no time of its own.
 //! Reports get the time of now and keep their slots and their order; each cell's are as far apart
 //! as its slots give them. When the recording is repeated, slots and numbers go on from where the last lap
 //! ended.
@@ -8,6 +9,7 @@ use super::lines::Line;
 use super::{Feed, Lines};
 use crate::Fault;
 use rnis::codec::{MAX_ENCODED_BYTES, decode_json};
+use rnis::event::RadioEvent;
 use rnis::vet::MAX_CELLS;
 use rnis::{CellId, RadioReport};
 use std::collections::BTreeMap;
@@ -68,6 +70,11 @@ impl Player {
                 Line::Text(line) if line.iter().all(u8::is_ascii_whitespace) => continue,
                 Line::Text(line) => match decode_json(&line) {
                     Ok(report) => report,
+                    Err(_) if RadioEvent::is_meant(&line) => {
+                        // with the report before it
+                        feed.take(&line);
+                        continue;
+                    }
                     Err(error) => {
                         feed.refuse(&error);
                         continue;

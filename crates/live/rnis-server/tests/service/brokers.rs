@@ -3,6 +3,7 @@
 use crate::common::{NETWORK, World, until, until_some, usual, world};
 use crate::processes::{Nats, Rabbit};
 use crate::recording;
+use async_nats::{Message, Subscriber};
 use futures_util::StreamExt;
 use lapin::options::{
     BasicConsumeOptions, BasicPublishOptions, ExchangeDeclareOptions, QueueBindOptions,
@@ -12,6 +13,7 @@ use lapin::types::FieldTable;
 use lapin::{BasicProperties, Channel, Connection, ConnectionProperties, Consumer, ExchangeKind};
 use rnis::RadioReport;
 use rnis::codec::{BINARY_VERSION, decode};
+use std::time::Duration;
 
 const OAI: &str = include_str!("../../../../core/rnis/tests/recorded/oai-xapp.ndjson");
 const LEGACY: &str = include_str!("../../../../core/rnis/tests/recorded/legacy.csv");
@@ -68,6 +70,17 @@ fn recorded(slot: u64) -> Vec<RadioReport> {
         report.cell.slot = units::Slot::new(report.cell.slot.get() + slot);
     }
     reports
+}
+
+/// Reads messages up to the report of `slot`.
+async fn until_slot(messages: &mut Subscriber, slot: u64) -> Message {
+    loop {
+        let message = messages.next().await.expect("a message");
+        let report = decode(&message.payload).expect("a report");
+        if report.cell.slot.get() == slot {
+            return message;
+        }
+    }
 }
 
 async fn up(world: &World, transport: &str, up: f64) {
@@ -203,16 +216,8 @@ async fn nats_carries_reports_and_is_found_again_after_its_death() {
         .subscribe("brimful.radio.cell.*")
         .await
         .expect("subscribed");
-    client
-        .flush()
-        .await
-        .expect("the server has the subscription");
-    // it reads the first one's subject and publishes what it reads in the other form
+    // the second service reads the first one's subject and publishes what it reads in the other form
     let mut binary = client.subscribe("again.cell.1").await.expect("subscribed");
-    client
-        .flush()
-        .await
-        .expect("the server has the subscription");
     let chain = format!(
         "[[source]]\nname = \"topic\"\nkind = \"reports\"\nurl = \"{url}\"\n\
          [nats]\nurl = \"{url}\"\nsubject = \"again\"\nformat = \"binary\"\n"
@@ -223,19 +228,27 @@ async fn nats_carries_reports_and_is_found_again_after_its_death() {
     })
     .await;
     up(&second, "nats", 1.0).await;
-    world.cell.report(&usual(20)).await;
-    let message = messages.next().await.expect("a message");
+    // NATS acknowledges no subscription: reports are sent until one has come all the way
+    let mut slot = 0;
+    let message = until_some("a report through the server", async || {
+        slot += 20;
+        world.cell.report(&usual(slot)).await;
+        let next = tokio::time::timeout(Duration::from_millis(50), binary.next());
+        next.await.ok().map(|message| message.expect("a message"))
+    })
+    .await;
+    assert_eq!(message.payload[0], BINARY_VERSION, "the binary form");
+    // all subscriptions are made now: a last one ends what is under way
+    slot += 20;
+    world.cell.report(&usual(slot)).await;
+    let message = until_slot(&mut messages, slot).await;
     assert_eq!(message.subject.as_str(), "brimful.radio.cell.1");
-    let report = decode(&message.payload).expect("a report");
-    assert_eq!(report.cell.slot.get(), 20);
+    until_slot(&mut binary, slot).await;
     let from_topic =
         |second: &World| second.counted("brimful_rnis_reports_total", &[("source", "topic")]);
-    until("a report through the server", || from_topic(&second) == 1.0).await;
-    let message = binary.next().await.expect("a message");
-    assert_eq!(message.payload[0], BINARY_VERSION, "the binary form");
 
     // the lab's reports arrive unchanged, in their order, in both forms
-    let sent = recorded(1_000);
+    let sent = recorded(slot + 1_000);
     for report in &sent {
         world.cell.report(report).await;
     }
@@ -255,7 +268,7 @@ async fn nats_carries_reports_and_is_found_again_after_its_death() {
     nats.kill();
     let lost =
         |world: &World| world.counted("brimful_rnis_publish_lost_total", &[("transport", "nats")]);
-    let mut slot = 10_000;
+    slot += 10_000;
     until_some("five lost reports", async || {
         world.cell.report(&usual(slot)).await;
         slot += 20;

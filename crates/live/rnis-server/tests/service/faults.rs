@@ -1,8 +1,7 @@
 //! Senseless input of every kind, and what is counted of it.
 
 use crate::common::{NETWORK, connect, report, rest, secure_rest, until, usual, world};
-use crate::processes::free_port;
-use testing::HANG_LIMIT;
+use testing::{HANG_LIMIT, free_port};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use units::Streams;

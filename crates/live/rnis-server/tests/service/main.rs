@@ -3,10 +3,13 @@
 
 mod announcement;
 mod brokers;
+mod callbacks;
 mod common;
+mod conformance;
 mod dashboard;
 mod document;
 mod faults;
+mod hostile;
 mod inbox;
 mod processes;
 mod queries;

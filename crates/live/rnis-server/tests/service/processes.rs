@@ -2,14 +2,12 @@
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
-use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
-use testing::{Missing, skip};
+use testing::{Missing, free_port, skip};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep};
 
@@ -18,25 +16,6 @@ use tokio::time::{Instant, sleep};
 const START_LIMIT: Duration = Duration::from_secs(300);
 /// Between attempts to connect.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Ports below those that the kernel gives to sockets without one (32768 and above).
-const FIRST_PORT: u16 = 20_000;
-/// Ports of one process: processes whose ids are near each other have different ones.
-const PORTS: u16 = 16;
-/// Processes until the ports begin anew.
-const PROCESSES: u32 = 750;
-
-/// A port that is free, and that neither another test nor a client's socket takes before it is used.
-pub fn free_port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let process = u16::try_from(std::process::id() % PROCESSES).expect("few");
-    let ports = (0..PORTS).map(|_| {
-        let next = NEXT.fetch_add(1, Ordering::Relaxed) % PORTS;
-        FIRST_PORT + process * PORTS + next
-    });
-    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
-    ports.into_iter().find(is_free).expect("a free port")
-}
-
 /// A process with all that it starts, in a process group that ends with it.
 struct Group {
     child: Child,

@@ -70,7 +70,7 @@ async fn filters_leave_only_what_matches() {
     assert_eq!(count("").await, 3);
     assert_eq!(count("cell_id=0000000000000000000000000010").await, 1);
     assert_eq!(count("cell_id=1,2").await, 3);
-    assert_eq!(count("cell_id=0x3").await, 0);
+    assert_eq!(count("cell_id=1,0x3").await, 2);
     assert_eq!(count("ue_ipv4_address=10.45.0.2,10.45.0.9").await, 2);
     assert_eq!(
         count("ue_ipv4_address=10.45.0.2&ue_ipv4_address=10.45.0.9").await,

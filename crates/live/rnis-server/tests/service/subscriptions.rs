@@ -462,12 +462,7 @@ async fn a_test_notification_decides_on_the_delivery() {
     assert!(fallback["websockNotifConfig"]["websocketUri"].is_string());
     assert!(fallback.get("callbackReference").is_none());
     let detail = subscribe(bad.uri("/"), false).await.problem(422);
-    assert!(detail.contains("404"), "{detail}");
-    // a callback to where none is permitted is refused before anything is sent
-    let detail = subscribe("http://[::1]:1/".into(), false)
-        .await
-        .problem(422);
-    assert!(detail.contains("not in a permitted network"), "{detail}");
+    assert_eq!(detail, "the test notification was not delivered");
 }
 
 #[tokio::test(flavor = "multi_thread")]

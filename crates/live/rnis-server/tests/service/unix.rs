@@ -1,10 +1,11 @@
 //! Reports over the Unix socket.
 
-use crate::common::{NETWORK, until, usual, world};
+use crate::common::{NETWORK, rest, until, usual, world};
+use crate::inbox::Inbox;
 use crate::recording;
 use rnis::codec::decode_json;
 use std::os::unix::fs::PermissionsExt;
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 
 /// In a folder that is not there yet, as `/run/brimful` is not.
@@ -144,4 +145,92 @@ async fn the_file_of_a_dead_service_is_replaced_and_that_of_a_living_one_is_not(
         "the first one's is still there"
     );
     first.service.stop().await;
+}
+
+/// One line of a source that is an event, and one of a UE that appears: an event that follows from it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recording_carries_a_sources_events_and_a_replay_notifies_of_them() {
+    let mut world = world("", &format!("{SOCKET}{NETWORK}")).await;
+    let path = world.path("run/radio.sock");
+    let mut plain = UnixStream::connect(&path).await.expect("listening");
+    let mut recorder = UnixStream::connect(&path).await.expect("listening");
+    recorder.write_all(b"events\n").await.expect("written");
+    until("readers", || {
+        world.counted("brimful_rnis_readers", &[]) == 2.0
+    })
+    .await;
+    let event: &[u8] =
+        br#"{"cell":1,"ue":"10.45.0.2","event":"measurement","rsrp":72,"rsrq":24,"trigger":12}"#;
+    // the request for events may be read after the first of them
+    let mut recorded = Vec::new();
+    let mut lines = BufReader::new(recorder).lines();
+    for slot in 1..=1_000 {
+        world.cell.report(&usual(20 * slot)).await;
+        world.cell.send(event).await;
+        world.cell.report(&usual(20 * slot + 10)).await;
+        loop {
+            let line = lines
+                .next_line()
+                .await
+                .expect("a line")
+                .expect("not the end");
+            let report = decode_json(line.as_bytes());
+            recorded.push(line);
+            if report.is_ok_and(|report| report.cell.slot.get() == 20 * slot + 10) {
+                break;
+            }
+        }
+        if recorded.iter().any(|line| line.as_bytes() == event) {
+            break;
+        }
+    }
+    let others = recorded
+        .iter()
+        .filter(|line| decode_json(line.as_bytes()).is_err());
+    assert_eq!(
+        others.count(),
+        1,
+        "no event that follows from reports: {recorded:?}"
+    );
+    let (mut buffer, mut read) = (vec![0; 1 << 16], Vec::new());
+    while read.iter().filter(|byte| **byte == b'\n').count() + 1 < recorded.len() {
+        let length = plain.read(&mut buffer).await.expect("lines");
+        read.extend_from_slice(&buffer[..length]);
+    }
+    let read = String::from_utf8(read).expect("text");
+    assert!(
+        !read.contains("\"event\""),
+        "a reader that did not ask for events"
+    );
+
+    // the recording in place of the cell, and a subscriber
+    let file = world.path("drive.ndjson");
+    let mut text = recorded.join("\n");
+    text.push('\n');
+    std::fs::write(&file, text).expect("written");
+    let replay = format!(
+        "[[source]]\nname = \"drive\"\nkind = \"replay\"\nrepeat = true\nspeed = 0.1\n\
+         url = \"file:{}\"\n{NETWORK}{}",
+        file.display(),
+        rest()
+    );
+    let second = crate::common::world("", &replay).await;
+    let client = second.client("all").await;
+    let inbox = Inbox::open().await;
+    let body = serde_json::json!({
+        "subscriptionType": "MeasRepUeSubscription",
+        "callbackReference": inbox.uri("/"),
+        "filterCriteriaAssocTri": {},
+    });
+    assert_eq!(
+        client.post("/rni/v2/subscriptions", &body).await.status,
+        201
+    );
+    until("the replayed event", || !inbox.received().is_empty()).await;
+    assert_eq!(inbox.received()[0].body["rsrp"], 72);
+    let refused = second.counted(
+        "brimful_rnis_refused_total",
+        &[("source", "drive"), ("reason", "form")],
+    );
+    assert_eq!(refused, 0.0);
 }

@@ -1,0 +1,181 @@
+//! Places for connections: a bounded number. When all are taken, the connection that has been idle for
+//! longest gives way to a new one, so that silent strangers keep none out.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use tokio::sync::Notify;
+
+/// All places of a listener.
+#[derive(Debug)]
+pub(crate) struct Places {
+    max: usize,
+    taken: Mutex<Taken>,
+    /// A place is free, or one is idle again.
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Taken {
+    next: u64,
+    places: BTreeMap<u64, Occupant>,
+}
+
+#[derive(Debug)]
+struct Occupant {
+    /// Requests that are being answered.
+    busy: usize,
+    /// When it last did something of use.
+    active: Instant,
+    evicted: Arc<Notify>,
+}
+
+/// The place of one connection; free again when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Place {
+    places: Arc<Places>,
+    number: u64,
+    evicted: Arc<Notify>,
+}
+
+/// A request that is being answered: its connection is not idle.
+#[derive(Debug)]
+pub(crate) struct Busy<'a>(&'a Place);
+
+impl Places {
+    /// So many, at least one.
+    pub(crate) fn new(max: usize) -> Arc<Self> {
+        Arc::new(Self {
+            max: max.max(1),
+            taken: Mutex::default(),
+            changed: Notify::new(),
+        })
+    }
+
+    /// How many are taken.
+    pub(crate) fn taken(&self) -> usize {
+        self.lock().places.len()
+    }
+
+    /// A place: a free one, or that of the connection that has been idle for longest. None if all are
+    /// busy.
+    pub(crate) fn try_enter(self: &Arc<Self>, now: Instant) -> Option<Place> {
+        let mut taken = self.lock();
+        if taken.places.len() >= self.max {
+            let idle = taken.places.iter().filter(|(_, o)| o.busy == 0);
+            let number = *idle.min_by_key(|(_, o)| o.active)?.0;
+            let evicted = taken.places.remove(&number)?;
+            evicted.evicted.notify_one();
+        }
+        let number = taken.next;
+        taken.next += 1;
+        let evicted = Arc::new(Notify::new());
+        let occupant = Occupant {
+            busy: 0,
+            active: now,
+            evicted: Arc::clone(&evicted),
+        };
+        taken.places.insert(number, occupant);
+        Some(Place {
+            places: Arc::clone(self),
+            number,
+            evicted,
+        })
+    }
+
+    /// As [`Self::try_enter`]; waits while all are busy.
+    pub(crate) async fn enter(self: &Arc<Self>) -> Place {
+        loop {
+            // a change between the attempt and the wait is kept for the wait
+            match self.try_enter(Instant::now()) {
+                Some(place) => return place,
+                None => self.changed.notified().await,
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Taken> {
+        // entries are put in and taken out whole
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with(&self, number: u64, change: impl FnOnce(&mut Occupant)) {
+        // one that gave way is not there any more
+        self.lock().places.get_mut(&number).map(change);
+    }
+}
+
+impl Place {
+    /// Completes when this connection is to give way.
+    pub(crate) async fn evicted(&self) {
+        self.evicted.notified().await;
+    }
+
+    /// It did something of use now.
+    pub(crate) fn touch(&self, now: Instant) {
+        self.places.with(self.number, |o| o.active = now);
+    }
+
+    /// A request is being answered until the guard is dropped.
+    pub(crate) fn busy(&self) -> Busy<'_> {
+        self.places.with(self.number, |o| o.busy += 1);
+        Busy(self)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.places.lock().places.remove(&self.number);
+        self.places.changed.notify_one();
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        let now = Instant::now();
+        self.0.places.with(self.0.number, |o| {
+            o.busy = o.busy.saturating_sub(1);
+            o.active = now;
+        });
+        self.0.places.changed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn is_evicted(place: &Place) -> bool {
+        use futures_util::FutureExt;
+        place.evicted().now_or_never().is_some()
+    }
+
+    #[test]
+    fn the_one_that_was_idle_for_longest_gives_way() {
+        let places = Places::new(2);
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let first = places.try_enter(at(0)).expect("free");
+        let second = places.try_enter(at(1)).expect("free");
+        first.touch(at(2));
+        let third = places.try_enter(at(3)).expect("the second's");
+        assert!(is_evicted(&second) && !is_evicted(&first));
+        assert_eq!(places.taken(), 2);
+        drop(second);
+        assert_eq!(places.taken(), 2, "its place is another's");
+        drop((first, third));
+        assert_eq!(places.taken(), 0);
+    }
+
+    #[test]
+    fn a_busy_one_keeps_its_place() {
+        let places = Places::new(1);
+        let now = Instant::now();
+        let first = places.try_enter(now).expect("free");
+        let busy = first.busy();
+        assert!(places.try_enter(now).is_none());
+        drop(busy);
+        assert!(places.try_enter(now).is_some() && is_evicted(&first));
+    }
+}

@@ -1,0 +1,213 @@
+//! Strangers that connect and send nothing, and a process without descriptors.
+
+use crate::common::{NETWORK, World, connect, rest, until, usual, world};
+use rnis::codec::{decode_json, encode_json};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::fs::File;
+use std::net::SocketAddr;
+use testing::free_port;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpStream, UnixSocket};
+
+/// A service that waits for a bridge at this address, with more keys of the source.
+async fn listening(keys: &str) -> (World, SocketAddr) {
+    let bridge = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let tables = format!(
+        "[[source]]\nname = \"bridge\"\nkind = \"reports\"\nurl = \"tcp:{bridge}\"\n\
+         listen = true\n{keys}\n{NETWORK}"
+    );
+    (world("", &tables).await, bridge)
+}
+
+async fn send(stream: &mut TcpStream, slot: u64) {
+    let line = [encode_json(&usual(slot)), b"\n".to_vec()].concat();
+    stream.write_all(&line).await.expect("the service reads");
+}
+
+fn accepted(world: &World) -> f64 {
+    world.counted("brimful_rnis_reports_total", &[("source", "bridge")])
+}
+
+fn closed(world: &World, reason: &str) -> f64 {
+    let labels = [("source", "bridge"), ("reason", reason)];
+    world.counted("brimful_rnis_source_closed_total", &labels)
+}
+
+async fn ends(stream: &mut TcpStream) {
+    let mut nothing = Vec::new();
+    let ended = tokio::time::timeout(testing::HANG_LIMIT, stream.read_to_end(&mut nothing)).await;
+    assert!(ended.is_ok(), "it is kept for ever");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_stranger_does_not_keep_a_bridge_out() {
+    let (world, address) = listening("").await;
+    let _stranger = connect(address).await;
+    let mut bridge = connect(address).await;
+    send(&mut bridge, 20).await;
+    until("the bridge's report", || accepted(&world) == 1.0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_oldest_idle_connection_of_a_source_gives_way() {
+    let (world, address) = listening("max-connections = 2").await;
+    let mut bridge = connect(address).await;
+    send(&mut bridge, 20).await;
+    until("the bridge's report", || accepted(&world) == 1.0).await;
+    let mut strangers = Vec::new();
+    for slot in 1..=5 {
+        strangers.push(connect(address).await);
+        until("the stranger before gives way", || {
+            closed(&world, "full") >= strangers.len() as f64 - 1.0
+        })
+        .await;
+        // accepted before the bridge's next report, so that the bridge is never the one idle for longest
+        let source = [("source", "bridge")];
+        until("the stranger has a place", || {
+            world.counted("brimful_rnis_source_connections", &source) == 2.0
+        })
+        .await;
+        send(&mut bridge, 20 + 20 * slot).await;
+        until("the bridge goes on", || {
+            accepted(&world) == 1.0 + slot as f64
+        })
+        .await;
+    }
+    ends(&mut strangers[0]).await;
+    let connects = [("source", "bridge")];
+    let connects = world.counted("brimful_rnis_source_connects_total", &connects);
+    assert_eq!(connects, 1.0, "strangers are no source");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn silence_before_and_after_the_first_line_ends_a_connection_of_a_source() {
+    let keys = "first-line-timeout = \"200 ms\"\nsilence-timeout = \"300 ms\"";
+    let (world, address) = listening(keys).await;
+    let mut stranger = connect(address).await;
+    stranger.write_all(b"no report\n\n").await.expect("written");
+    ends(&mut stranger).await;
+    until("counted", || closed(&world, "first-line") >= 1.0).await;
+    // a machine that stops for long before the first line has been read: once more
+    until_reported(&world, address).await;
+    until("counted", || closed(&world, "silent") >= 1.0).await;
+    until("the source is away", || {
+        world.counted("brimful_rnis_source_up", &[("source", "bridge")]) == 0.0
+    })
+    .await;
+}
+
+/// Connects and reports, until a report is accepted; then stays silent until the end.
+async fn until_reported(world: &World, address: SocketAddr) {
+    for slot in 1.. {
+        let mut bridge = connect(address).await;
+        send(&mut bridge, 20 * slot).await;
+        ends(&mut bridge).await;
+        if accepted(world) > 0.0 {
+            return;
+        }
+    }
+}
+
+/// Takes all descriptors of this process, until it is dropped.
+struct Descriptors {
+    limit: Rlimit,
+    taken: Vec<File>,
+}
+
+impl Descriptors {
+    fn take() -> Self {
+        let limit = getrlimit(Resource::Nofile);
+        let few = Rlimit {
+            current: Some(200),
+            maximum: limit.maximum,
+        };
+        setrlimit(Resource::Nofile, few).expect("a lower limit");
+        let taken = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
+        Self { limit, taken }
+    }
+}
+
+impl Drop for Descriptors {
+    fn drop(&mut self) {
+        self.taken.clear();
+        setrlimit(Resource::Nofile, self.limit).expect("the limit as it was");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_publisher_outlasts_a_lack_of_descriptors() {
+    let socket = "[unix]\npath = \"{folder}/radio.sock\"\n";
+    let mut world = world("", &format!("{socket}{NETWORK}{}", rest())).await;
+    world.cell.report(&usual(20)).await;
+    world.accepted(1).await;
+    let path = world.path("radio.sock");
+    let early = UnixSocket::new_stream().expect("a socket");
+    let taken = Descriptors::take();
+    let reader = early.connect(&path).await.expect("it waits in the kernel");
+    until("accepting fails", || {
+        let errors = [("listener", "unix")];
+        let counted = world.counted("brimful_rnis_accept_errors_total", &errors);
+        counted >= 1.0 || !path.exists()
+    })
+    .await;
+    drop(taken);
+    assert!(path.exists(), "the publisher is gone");
+    until("the reader", || {
+        world.counted("brimful_rnis_readers", &[]) == 1.0
+    })
+    .await;
+    world.cell.report(&usual(40)).await;
+    let line = BufReader::new(reader).lines().next_line().await;
+    let line = line.expect("a line").expect("not the end");
+    assert_eq!(
+        decode_json(line.as_bytes())
+            .expect("a report")
+            .cell
+            .slot
+            .get(),
+        40
+    );
+}
+
+/// One request over a connection of its own.
+async fn get(address: SocketAddr, path: &str) -> String {
+    let mut stream = connect(address).await;
+    let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.expect("written");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.expect("text");
+    answer
+}
+
+fn evicted(world: &World) -> f64 {
+    let labels = [("outcome", "evicted")];
+    world.counted("brimful_rnis_http_connections_total", &labels)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn silent_connections_do_not_keep_a_scrape_out() {
+    let world = world("", "[metrics]\nlisten = \"127.0.0.1:0\"\n").await;
+    let address = world.service.metrics_address().expect("metrics");
+    let mut silent = Vec::new();
+    for _ in 0..40 {
+        silent.push(TcpStream::connect(address).await.expect("listening"));
+    }
+    let scraped = get(address, "/metrics").await;
+    assert!(scraped.starts_with("HTTP/1.1 200"), "{scraped}");
+    assert!(get(address, "/healthz").await.ends_with("\r\n\r\nok\n"));
+    until("the silent ones have given way", || evicted(&world) >= 20.0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn silent_connections_do_not_keep_clients_out() {
+    let limited = rest().replace("[http]", "[http]\nmax-connections = 2");
+    let world = world("", &limited).await;
+    let address = world.service.http_address().expect("an interface");
+    let mut silent = Vec::new();
+    for _ in 0..8 {
+        silent.push(TcpStream::connect(address).await.expect("listening"));
+    }
+    let client = world.client("all").await;
+    assert_eq!(client.get("/rni/v2/subscriptions").await.status, 200);
+    until("the silent ones have given way", || evicted(&world) >= 6.0).await;
+}
