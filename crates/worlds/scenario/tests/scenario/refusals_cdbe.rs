@@ -36,8 +36,8 @@ fn the_controller_decides_what_its_client_reports() {
     assert_eq!(report(CELL, "cc = \"cqic-s\""), Some(ReporterSpec::Cqic));
     assert_eq!(report(LINK, "cc = \"cubic\""), None);
     assert_eq!(report(LINK, "cc = \"cdbe\"\nreport = \"off\""), None);
-    let own = "cc = \"cubic\"\nreport = \"cdbe\"";
-    assert_eq!(report(LINK, own), Some(ReporterSpec::Cdbe));
+    let explicit = "cc = \"cubic\"\nreport = \"cdbe\"";
+    assert_eq!(report(LINK, explicit), Some(ReporterSpec::Cdbe));
     // an upload's client has nothing to report
     assert_eq!(report(LINK, "cc = \"cdbe\"\ndirection = \"up\""), None);
 }

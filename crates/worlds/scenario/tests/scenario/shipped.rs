@@ -1,4 +1,4 @@
-//! The scenarios that come with Brimful: each can be read, turned, and is what it says.
+//! The scenarios that come with Brimful: each can be read, turned, and has its paper's values.
 
 use radio::moving::{Mobility, PathLoss};
 use scenario::{
@@ -68,11 +68,11 @@ fn the_knobs_rtt_and_pep_turn_on_all_of_them() {
                     ("default", PepMode::Rapid(c)) => assert_eq!(c.mode, rapid::Mode::Default),
                     other => panic!("{name}: {other:?}"),
                 }
-                // the radio takes its part; what is more than that is as asked for
-                let asked: Duration = rtt.parse().expect("a time");
-                assert!(e.path.rtt >= asked, "{name}: {}", e.path.rtt);
+                // the radio takes its part; what is more than that is as set
+                let set: Duration = rtt.parse().expect("a time");
+                assert!(e.path.rtt >= set, "{name}: {}", e.path.rtt);
                 if rtt == "100 ms" {
-                    assert_eq!(e.path.rtt, asked);
+                    assert_eq!(e.path.rtt, set);
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! The reference of keys, the guide's example, and the reader say the same.
+//! The reference of keys, the guide's example, and the reader agree.
 
 use scenario::{Overrides, load_str, markdown};
 use std::path::{Path, PathBuf};
@@ -62,11 +62,11 @@ fn presets_are_as_in_the_reference() {
                 let scenario::Fallback::Preset { lte, nr } = key.fallback else {
                     continue;
                 };
-                let said = if rat == "lte" { lte } else { nr };
+                let text = if rat == "lte" { lte } else { nr };
                 let value = &table[key.name];
                 let value = value.as_str().map_or(value.to_string(), str::to_owned);
-                // "one slot" and the like are worked out for numerology 0
-                let said = match said {
+                // what depends on the slot is worked out for numerology 0
+                let expected = match text {
                     "one slot" => "1 ms",
                     "4 slots" => "4 ms",
                     text if text.starts_with("10 slots") => "10 ms",
@@ -74,7 +74,7 @@ fn presets_are_as_in_the_reference() {
                     "15, 10, 5 ms for numerology 0, 1, from 2 on" => "15 ms",
                     text => text,
                 };
-                assert_eq!(value, said, "{} of {rat}", key.name);
+                assert_eq!(value, expected, "{} of {rat}", key.name);
                 checked += 1;
             }
         }
@@ -83,7 +83,7 @@ fn presets_are_as_in_the_reference() {
 }
 
 #[test]
-fn the_allocators_defaults_are_its_own() {
+fn the_allocators_defaults_are_those_of_its_crate() {
     let text = "[path]\nrtt = \"50 ms\"\n[cell]\nrat = \"lte\"\nbandwidth = \"5 MHz\"\n\
         [ue.phone]\nchannel = { kind = \"constant-cqi\", cqi = 14 }\n\
         [flow.bulk]\napp = { kind = \"bulk\", size = \"1 MB\" }\n[pep]\nmode = \"MODE\"\n";
@@ -93,7 +93,7 @@ fn the_allocators_defaults_are_its_own() {
     ] {
         let text = text.replace("MODE", name);
         let points = load_str(&text, &Overrides::default()).expect("valid");
-        let own = scenario::PepMode::Rapid(rapid::AllocatorConfig::new(mode));
-        assert_eq!(points[0].experiment.pep.mode, own);
+        let expected = scenario::PepMode::Rapid(rapid::AllocatorConfig::new(mode));
+        assert_eq!(points[0].experiment.pep.mode, expected);
     }
 }

@@ -1,4 +1,4 @@
-//! Moving channels: what a file says becomes a typed radio, placed for each copy.
+//! Moving channels: the keys of a file become a typed radio, placed for each copy.
 
 use radio::moving::{
     Area, AtEnd, BuildingEffect, Dbm, Doppler, Fading, InterfererPower, Metres, Mobility, PathLoss,
@@ -262,7 +262,7 @@ fn what_was_understood_is_shown_whole() {
     ] {
         assert_eq!(channel[key], value, "{key}");
     }
-    // without buildings, what they would do is not said
+    // without buildings, their effect is not in the resolved scenario
     assert!(channel["building-effect"].is_null() && channel["doppler"].is_null());
 }
 

@@ -1,4 +1,4 @@
-//! What is refused, where the message points, and what it says.
+//! What is refused, the place in the message, and its text.
 
 use scenario::{EcnSpec, Overrides, load_str};
 use units::Duration;
@@ -42,7 +42,7 @@ fn with_line(number: usize, line: &str) -> String {
 }
 
 /// Asserts that a message begins with a place (`line:column`, or `line:` alone) and holds all parts.
-fn says(message: &str, place: &str, parts: &[&str]) {
+fn assert_message(message: &str, place: &str, parts: &[&str]) {
     let place = if place.ends_with(':') {
         place.to_owned()
     } else {
@@ -55,7 +55,7 @@ fn says(message: &str, place: &str, parts: &[&str]) {
 }
 
 #[test]
-fn the_good_one_is_accepted() {
+fn a_scenario_without_faults_is_accepted() {
     let points = load_str(GOOD, &Overrides::default()).expect("good");
     assert_eq!(points.len(), 1);
 }
@@ -63,12 +63,12 @@ fn the_good_one_is_accepted() {
 #[test]
 fn a_knob_that_sets_an_unknown_key_is_an_error_unused() {
     let with_knob = |key: &str| refused(&format!("{GOOD}[knobs.x]\nsets = [\"{key}\"]\n"));
-    says(
+    assert_message(
         &with_knob("path.rt"),
         "20:10",
         &["\"rt\" in [path]", "did you mean \"rtt\"?"],
     );
-    says(
+    assert_message(
         &with_knob("flow.bulk.ccc"),
         "20:10",
         &["\"ccc\" in [flow.bulk]", "did you mean \"cc\"?"],
@@ -77,7 +77,7 @@ fn a_knob_that_sets_an_unknown_key_is_an_error_unused() {
 
 #[test]
 fn a_kind_without_keys_is_named_in_the_error() {
-    says(
+    assert_message(
         &with_line(16, "app = { kind = \"continuous\", size = \"1 MB\" }"),
         "16:30",
         &["\"size\"", "it has no keys"],
@@ -86,17 +86,17 @@ fn a_kind_without_keys_is_named_in_the_error() {
 
 #[test]
 fn unknown_keys() {
-    says(
+    assert_message(
         &with_line(3, "repaets = 2"),
         "3:1",
         &["\"repaets\"", "did you mean \"repeats\"?"],
     );
-    says(
+    assert_message(
         &with_line(7, "rat = \"1 Gbit/s\""),
         "7:1",
         &["[path]", "did you mean \"rate\"?"],
     );
-    says(
+    assert_message(
         &with_line(17, "[pepp]"),
         "17:2",
         &["\"pepp\"", "did you mean \"pep\"?"],
@@ -105,7 +105,7 @@ fn unknown_keys() {
         12,
         "channel = { kind = \"constant-cqi\", cqi = 14, mcs = 3 }",
     );
-    says(
+    assert_message(
         &channel,
         "12:46",
         &[
@@ -118,28 +118,28 @@ fn unknown_keys() {
 
 #[test]
 fn missing_units_and_negative_rates() {
-    says(
+    assert_message(
         &with_line(6, "rtt = 50"),
         "6:7",
         &["has no unit", "\"10 ms\""],
     );
-    says(&with_line(6, "rtt = \"50\""), "6:8", &["has no unit"]);
-    says(
+    assert_message(&with_line(6, "rtt = \"50\""), "6:8", &["has no unit"]);
+    assert_message(
         &with_line(7, "rate = \"-1 Gbit/s\""),
         "7:9",
         &["is negative"],
     );
-    says(
+    assert_message(
         &with_line(7, "rate = \"0 bit/s\""),
         "7:9",
         &["out of range", "1 bit/s to"],
     );
-    says(
+    assert_message(
         &with_line(7, "rate = \"1 Gbps\""),
         "7:9",
         &["unknown unit \"Gbps\"", "Gbit/s"],
     );
-    says(
+    assert_message(
         &with_line(4, "duration = \"1e99 s\""),
         "4:13",
         &["is too large"],
@@ -148,59 +148,59 @@ fn missing_units_and_negative_rates() {
 
 #[test]
 fn wrong_types() {
-    says(
+    assert_message(
         &with_line(2, "seed = \"one\""),
         "2:9",
         &["\"seed\" is a string", "whole number"],
     );
-    says(&with_line(2, "seed = -1"), "2:8", &["is negative"]);
-    says(
+    assert_message(&with_line(2, "seed = -1"), "2:8", &["is negative"]);
+    assert_message(
         &with_line(3, "repeats = 0"),
         "3:11",
         &["allowed is 1 to 10000"],
     );
-    says(
+    assert_message(
         &with_line(1, "name = 7"),
         "1:8",
         &["\"name\" is an integer", "text in quotes"],
     );
-    says(&with_line(15, "cc = [\"cubic\"]"), "15:6", &["is an array"]);
-    says(
+    assert_message(&with_line(15, "cc = [\"cubic\"]"), "15:6", &["is an array"]);
+    assert_message(
         &with_line(16, "app = 3"),
         "16:7",
         &["[flow.bulk.app] is an integer"],
     );
-    says(&with_line(5, "[[path]]"), "5:", &["[path] is an array"]);
+    assert_message(&with_line(5, "[[path]]"), "5:", &["[path] is an array"]);
 }
 
 #[test]
 fn not_toml() {
-    says(&with_line(6, "rtt = 50 ms"), "6:", &[]);
-    says(&with_line(6, "rtt = ms"), "6:7", &["without quotes"]);
-    says(&with_line(7, "rtt = \"1 ms\""), "7:1", &["given twice"]);
-    says(&with_line(17, "[path]"), "17:", &["given twice"]);
+    assert_message(&with_line(6, "rtt = 50 ms"), "6:", &[]);
+    assert_message(&with_line(6, "rtt = ms"), "6:7", &["without quotes"]);
+    assert_message(&with_line(7, "rtt = \"1 ms\""), "7:1", &["given twice"]);
+    assert_message(&with_line(17, "[path]"), "17:", &["given twice"]);
 }
 
 #[test]
 fn more_prbs_than_the_bandwidth_has() {
     let message = with_line(10, "bandwidth = \"5 MHz\"\nn-prb = 26");
-    says(&message, "11:9", &["26 PRBs are too many", "has 25 PRBs"]);
+    assert_message(&message, "11:9", &["26 PRBs are too many", "has 25 PRBs"]);
     let message = with_line(10, "bandwidth = \"7 MHz\"");
-    says(
+    assert_message(
         &message,
         "10:14",
         &["no bandwidth of 7 MHz", "1.4, 3, 5, 10, 15, 20"],
     );
     let nr = "rat = \"nr\"\nnumerology = 3\nfrequency = \"28 GHz\"";
     let text = GOOD.replace("rat = \"lte\"", nr).replace("5 MHz", "20 MHz");
-    says(
+    assert_message(
         &refused(&text),
         "12:14",
         &["FR2-1", "50, 100, 200, 400 MHz"],
     );
     let text = text.replace("\"20 MHz\"", "\"200 MHz\"\nn-prb = 133");
-    says(&refused(&text), "13:9", &["133 PRBs are too many", "132"]);
-    says(
+    assert_message(&refused(&text), "13:9", &["133 PRBs are too many", "132"]);
+    assert_message(
         &with_line(10, ""),
         "8:",
         &["neither \"bandwidth\" nor \"n-prb\""],
@@ -210,40 +210,40 @@ fn more_prbs_than_the_bandwidth_has() {
 #[test]
 fn mcs_out_of_the_table() {
     let message = with_line(12, "channel = { kind = \"constant-mcs\", mcs = 29 }");
-    says(
+    assert_message(
         &message,
         "12:42",
         &["MCS 29 is not in the cell's table", "0 to 28"],
     );
     let message = with_line(12, "channel = { kind = \"constant-mcs\", mcs = 32 }");
-    says(&message, "12:42", &["out of range"]);
+    assert_message(&message, "12:42", &["out of range"]);
     let message = with_line(12, "channel = { kind = \"constant-cqi\", cqi = 16 }");
-    says(&message, "12:42", &["allowed is 1 to 15"]);
+    assert_message(&message, "12:42", &["allowed is 1 to 15"]);
     let message = with_line(10, "bandwidth = \"5 MHz\"\nuplink = { mcs = 30 }");
-    says(&message, "11:18", &["MCS 30"]);
+    assert_message(&message, "11:18", &["MCS 30"]);
 }
 
 #[test]
 fn no_flow_and_no_user() {
     let no_flow = GOOD.split("[flow.bulk]").next().expect("a beginning");
-    says(
+    assert_message(
         &refused(no_flow),
         "1:1",
         &["the scenario has no flow", "[flow.bulk]"],
     );
-    says(
+    assert_message(
         &refused(&format!("{no_flow}[flow]\n")),
         "13:",
         &["the scenario has no flow"],
     );
     let no_user = GOOD.replace("[ue.phone]", "").replace("channel =", "#");
-    says(&refused(&no_user), "8:", &["the cell has no user"]);
+    assert_message(&refused(&no_user), "8:", &["the cell has no user"]);
 }
 
 #[test]
 fn unknown_names() {
     let cc = with_line(15, "cc = \"cubik\"");
-    says(
+    assert_message(
         &cc,
         "15:7",
         &[
@@ -252,18 +252,18 @@ fn unknown_names() {
         ],
     );
     let ue = with_line(14, "ue = \"fone\"");
-    says(&ue, "14:7", &["there is no user \"fone\"", "\"phone\""]);
+    assert_message(&ue, "14:7", &["there is no user \"fone\"", "\"phone\""]);
     let kind = with_line(16, "app = { kind = \"bulkk\", size = \"1 MB\" }");
-    says(
+    assert_message(
         &kind,
         "16:17",
         &["unknown kind \"bulkk\"", "did you mean \"bulk\"?"],
     );
     let mode = with_line(18, "mode = \"papre\"");
-    says(&mode, "18:9", &["did you mean \"paper\"?"]);
+    assert_message(&mode, "18:9", &["did you mean \"paper\"?"]);
     let policy = "channel = { kind = \"constant-cqi\", cqi = 14, policy = \"oai-nr\" }";
-    says(&with_line(12, policy), "12:", &["oai-nr", "oai-lte"]);
-    says(
+    assert_message(&with_line(12, policy), "12:", &["oai-nr", "oai-lte"]);
+    assert_message(
         &with_line(13, "[flow.\"b/k\"]"),
         "13:",
         &["is no name of a flow"],
@@ -293,10 +293,10 @@ fn ecn_is_off_unless_the_flow_sets_it() {
 #[test]
 fn duplicate_names() {
     let message = with_line(17, "[flow.bulk]");
-    says(&message, "17:", &["given twice"]);
+    assert_message(&message, "17:", &["given twice"]);
     let copies = GOOD.replace("cc = \"cubic\"", "count = 2");
     let text = copies + "[flow.bulk-2]\napp = { kind = \"continuous\" }\n";
-    says(
+    assert_message(
         &refused(&text),
         "19:7",
         &["two flows have the name \"bulk-2\""],
@@ -306,12 +306,12 @@ fn duplicate_names() {
 #[test]
 fn a_round_trip_below_the_accesss_own() {
     let message = with_line(6, "rtt = \"1 ms\"");
-    says(
+    assert_message(
         &message,
         "6:8",
         &["less than the access itself takes", "and more"],
     );
-    // as allowed, it is raised, and said
+    // as allowed, it is raised, with a note
     let lines = "rtt = \"1 ms\"\nrtt-too-short = \"raise\"";
     let text = GOOD.replace("rtt = \"50 ms\"", lines);
     let points = load_str(&text, &Overrides::default()).expect("raised");
@@ -328,9 +328,9 @@ fn a_round_trip_below_the_accesss_own() {
 #[test]
 fn what_does_not_fit_together() {
     let udp = with_line(16, "app = { kind = \"voip\" }");
-    says(&udp, "15:7", &["a UDP flow has no \"cc\""]);
+    assert_message(&udp, "15:7", &["a UDP flow has no \"cc\""]);
     let text = GOOD.replace("cc = \"cubic\"", "cc = \"bbr\"\necn = \"l4s\"");
-    says(
+    assert_message(
         &refused(&text),
         "16:8",
         &[
@@ -340,28 +340,28 @@ fn what_does_not_fit_together() {
         ],
     );
     let text = GOOD.replace("cc = \"cubic\"", "ecn = \"l4S\"");
-    says(&refused(&text), "15:8", &["\"classic\"", "\"l4s\""]);
+    assert_message(&refused(&text), "15:8", &["\"classic\"", "\"l4s\""]);
     let text = GOOD.replace("cc = \"cubic\"", "transport = \"udp\"");
-    says(
+    assert_message(
         &refused(&text),
         "15:14",
         &["does not run over udp", "it uses \"tcp\" or \"quic\""],
     );
     let text = GOOD.replace("cc = \"cubic\"", "start = \"10 s\"");
-    says(
+    assert_message(
         &refused(&text),
         "15:10",
         &["is never reached", "the run ends at 10 s"],
     );
     let text = GOOD.replace("bandwidth = \"5 MHz\"", "bandwidth = \"5 MHz\"\nlayers = 2");
-    says(&refused(&text), "11:10", &["2 layers with LTE"]);
+    assert_message(&refused(&text), "11:10", &["2 layers with LTE"]);
     let text = format!("{GOOD}[link]\nrate = \"1 Mbit/s\"\n");
-    says(&refused(&text), "19:", &["both [cell] and [link]"]);
+    assert_message(&refused(&text), "19:", &["both [cell] and [link]"]);
     let wired = GOOD.replace(
         "[cell]\nrat = \"lte\"\nbandwidth = \"5 MHz\"",
         "[link]\nrate = \"1 Mbit/s\"",
     );
-    says(
+    assert_message(
         &refused(&wired),
         "11:",
         &["a user of a wired link has no channel"],
@@ -369,7 +369,7 @@ fn what_does_not_fit_together() {
     let wired = wired
         .replace("[ue.phone]\nchannel =", "#")
         .replace("ue = \"phone\"\n", "");
-    says(
+    assert_message(
         &refused(&wired),
         "15:9",
         &["mode \"paper\" needs a radio cell"],
@@ -380,25 +380,25 @@ fn what_does_not_fit_together() {
 fn impossible_cells() {
     let text = |line: &str| GOOD.replace("bandwidth = \"5 MHz\"", line);
     let message = refused(&text("bandwidth = \"5 MHz\"\ntdd-pattern = \"DDX\""));
-    says(&message, "8:", &["TDD"]);
+    assert_message(&message, "8:", &["TDD"]);
     let message = refused(&text("bandwidth = \"5 MHz\"\nbler-family = \"oai-nr\""));
-    says(
+    assert_message(
         &message,
         "11:16",
         &["no curves for the cell's MCS table", "\"oai-lte\""],
     );
     let message = refused(&text("bandwidth = \"5 MHz\"\nmcs-table = \"low-se\""));
-    says(&message, "11:14", &["LTE has no MCS table \"low-se\""]);
+    assert_message(&message, "11:14", &["LTE has no MCS table \"low-se\""]);
     let message = refused(&text("bandwidth = \"5 MHz\"\nnumerology = 1"));
-    says(&message, "11:14", &["LTE has no numerology"]);
+    assert_message(&message, "11:14", &["LTE has no numerology"]);
     let background = "bandwidth = \"5 MHz\"\nbackground = { kind = \"constant\", prb = 26 }";
-    says(
+    assert_message(
         &refused(&text(background)),
         "11:",
         &["26 PRBs are too many", "the cell has 25"],
     );
     let background = "bandwidth = \"5 MHz\"\nbackground = { kind = \"trace\" }";
-    says(
+    assert_message(
         &refused(&text(background)),
         "11:",
         &["no user is driven by a trace"],
@@ -408,23 +408,23 @@ fn impossible_cells() {
 #[test]
 fn bearers() {
     let bearer = |lines: &str| refused(&format!("{GOOD}[[ue.phone.bearer]]\n{lines}\n"));
-    says(
+    assert_message(
         &bearer("qfis = [9, 64]"),
         "20:12",
         &["64 is no QoS flow identifier", "0 to 63"],
     );
-    says(&bearer("qfis = [9, 9]"), "20:12", &["mapped twice"]);
-    says(
+    assert_message(&bearer("qfis = [9, 9]"), "20:12", &["mapped twice"]);
+    assert_message(
         &bearer("rlc = \"um\"\npoll-pdu = 3"),
         "21:12",
         &["unacknowledged mode has no"],
     );
-    says(
+    assert_message(
         &bearer("downlink-buffer = \"0 B\""),
         "20:20",
         &["more than 0"],
     );
-    says(
+    assert_message(
         &bearer("downlink-buffer = \"1 MiB\""),
         "20:20",
         &["unknown unit \"MiB\"", "\"MB\"?"],
@@ -434,12 +434,12 @@ fn bearers() {
 #[test]
 fn sizes_beyond_all_use() {
     let text = GOOD.replace("[ue.phone]", "[ue.phone]\ncount = 10001");
-    says(&refused(&text), "12:9", &["1 to 10000"]);
+    assert_message(&refused(&text), "12:9", &["1 to 10000"]);
     let text = GOOD.replace(
         "duration = \"10 s\"",
         "duration = \"900 h\"\nsample-interval = \"1 ms\"",
     );
-    says(
+    assert_message(
         &refused(&text),
         "5:20",
         &["more than 10000000 samples", "longer \"sample-interval\""],
@@ -454,13 +454,13 @@ fn sizes_beyond_all_use() {
 #[test]
 fn a_text_names_no_file() {
     let channel = "channel = { kind = \"trace\", file = \"/dev/zero\" }";
-    says(
+    assert_message(
         &with_line(12, channel),
         "12:",
         &["this text must not name any"],
     );
     let extends = format!("extends = \"/dev/zero\"\n{GOOD}");
-    says(&refused(&extends), "1:", &["this text must not name any"]);
+    assert_message(&refused(&extends), "1:", &["this text must not name any"]);
 }
 
 #[test]
@@ -507,19 +507,20 @@ fn rates_of_a_wire_that_cannot_change_so() {
     let steps = [(5, 10), (7, 1)];
     let steps = steps.map(|(s, mbps)| (Duration::from_secs(s), units::BitRate::from_mbps(mbps)));
     assert_eq!(wire.rate_steps, steps);
-    let says =
-        |steps: &str, place: &str, parts: &[&str]| says(&refused(&link(steps)), place, parts);
-    says(
+    let assert_steps = |steps: &str, place: &str, parts: &[&str]| {
+        assert_message(&refused(&link(steps)), place, parts);
+    };
+    assert_steps(
         "[[\"5 s\", \"10 Mbit/s\"], [\"5 s\", \"1 Mbit/s\"]]",
         "6:37",
         &["5 s", "times rise"],
     );
-    says(
+    assert_steps(
         "[[\"5 s\", \"0 bit/s\"]]",
         "6:24",
         &["out of range", "1 bit/s"],
     );
-    says("[[5, \"1 Mbit/s\"]]", "6:16", &["has no unit"]);
-    says("[\"5 s\"]", "6:16", &["no pair", "10 Mbit/s"]);
-    says("\"5 s\"", "6:15", &["is a string", "[[\"5 s\""]);
+    assert_steps("[[5, \"1 Mbit/s\"]]", "6:16", &["has no unit"]);
+    assert_steps("[\"5 s\"]", "6:16", &["no pair", "10 Mbit/s"]);
+    assert_steps("\"5 s\"", "6:15", &["is a string", "[[\"5 s\""]);
 }

@@ -237,7 +237,7 @@ fn a_bundle_needs_no_files_and_its_faults_read_the_same() {
         }
         // the plan of a bundle can be sent on
         assert_eq!(there.bundle().expect("at hand"), bundle);
-        // without its files it says which
+        // without its files the error names the missing one
         let json = serde_json::to_string(&bundle).expect("plain data");
         let lost = json.replace("sub/../base.inc\":", "sub/../lost.inc\":");
         let lost: Bundle = serde_json::from_str(&lost).expect("as written");

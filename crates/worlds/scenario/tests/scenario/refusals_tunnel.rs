@@ -87,14 +87,14 @@ fn names_of_the_paper_give_controller_and_carrier() {
         of("cc = \"bbrv3\"\ncarrier = \"dccp\""),
         ("bbr3".into(), Carrier::Dccp)
     );
-    // a path of its own
-    let own = |cc: &str| {
+    // set on the path itself
+    let of_path = |cc: &str| {
         let text = format!("[tunnel]\ncc = \"ccid5\"\n{PATHS}cc = \"{cc}\"\n");
         let path = read(&text).unwrap().tunnel.unwrap().paths.remove(1);
         (path.cc, path.carrier)
     };
-    assert_eq!(own("cubic"), ("cubic".into(), Carrier::Dccp));
-    assert_eq!(own("ccid2"), ("newreno".into(), Carrier::Dccp));
+    assert_eq!(of_path("cubic"), ("cubic".into(), Carrier::Dccp));
+    assert_eq!(of_path("ccid2"), ("newreno".into(), Carrier::Dccp));
 }
 
 #[test]

@@ -236,8 +236,8 @@ fn wire(queue: &str) -> Result<scenario::LinkQueue, String> {
 
 #[test]
 fn a_wires_queue_may_be_the_callers() {
-    let own = scenario::LinkQueue::Custom(queue::CustomConfig::new("python:mine"));
-    assert_eq!(wire("\"python:mine\""), Ok(own));
+    let custom = scenario::LinkQueue::Custom(queue::CustomConfig::new("python:mine"));
+    assert_eq!(wire("\"python:mine\""), Ok(custom));
     refuses(
         wire("\"python:\"").map(drop),
         &["\"python:\" is not known", "drop-tail", "codel"],

@@ -1,4 +1,4 @@
-//! Moving channels that cannot be: what is refused, where the message points, and what it says.
+//! Moving channels that cannot be: what is refused, the place in the message, and its text.
 
 use scenario::{Overrides, load_str};
 
@@ -333,7 +333,7 @@ fn what_a_moving_channel_needs() {
         &good().replace("mobility = {", "#"),
         "{ kind = \"moving\"",
         &[
-            "where the user is",
+            "the user's position",
             "expected \"mobility\"",
             "kind = \"static\"",
         ],

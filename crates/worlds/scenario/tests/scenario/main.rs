@@ -1,0 +1,15 @@
+//! Scenario files: what is read, what is refused, and with which message.
+
+mod embedded;
+mod files;
+mod moving;
+mod moving_refusals;
+mod never_panics;
+mod plan;
+mod queue_refusals;
+mod reference;
+mod refusals;
+mod refusals_cdbe;
+mod refusals_meld;
+mod refusals_tunnel;
+mod shipped;
