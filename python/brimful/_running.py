@@ -27,7 +27,7 @@ _MOST_REPEATS = 10_000
 
 
 class ScenarioWarning(UserWarning):
-    """Something will be done otherwise than the scenario says."""
+    """Something will be done otherwise than the scenario states."""
 
 
 def run(

@@ -74,7 +74,7 @@ impl Source {
 pub(crate) struct How {
     threads: Option<NonZeroUsize>,
     out: Option<PathBuf>,
-    /// What the manifest says was called.
+    /// The command that the manifest names.
     command: Vec<String>,
     /// Called with each note on what is done otherwise than requested.
     note: Py<PyAny>,
@@ -97,7 +97,7 @@ impl How {
         Ok(())
     }
 
-    /// Runs all points without the interpreter; `keep` makes of the results what is asked for,
+    /// Runs all points without the interpreter; `keep` makes of the results what is requested,
     /// without it too.
     fn make<T: Send>(
         &self,
@@ -125,7 +125,7 @@ impl How {
         })
     }
 
-    /// Names a folder that was asked for.
+    /// Names a folder that was requested.
     fn finish(folder: OutputFolder) -> Result<(), Error> {
         folder.finish().map(drop)
     }

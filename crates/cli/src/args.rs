@@ -562,11 +562,11 @@ pub(crate) enum Table {
 /// A whole number in a range.
 fn whole<T: Copy + FromStr + PartialOrd + std::fmt::Display>(
     text: &str,
-    least: T,
-    most: T,
+    min: T,
+    max: T,
 ) -> Result<T, String> {
-    let number = text.parse().ok().filter(|n| (&least..=&most).contains(&n));
-    number.ok_or_else(|| format!("expected a whole number from {least} to {most}"))
+    let number = text.parse().ok().filter(|n| (&min..=&max).contains(&n));
+    number.ok_or_else(|| format!("expected a whole number from {min} to {max}"))
 }
 
 /// A seed, as large as a scenario file may say it.

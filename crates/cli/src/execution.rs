@@ -20,7 +20,7 @@ pub(crate) struct Execution {
     bar: ProgressBar,
     /// Where the one run is recorded.
     record: Option<PathBuf>,
-    /// What experiments in the lab are divided by, if the user says so.
+    /// What experiments in the lab are divided by, if the user states it.
     lab_scale: Option<NonZeroU32>,
     /// Observers of the runs' samples.
     observers: Observers,

@@ -14,7 +14,7 @@ pub(crate) enum Failure {
     Closed,
     /// The user, or the system, has ended it. Exit code 130, as shells expect.
     Interrupted,
-    /// A program that was run has ended with this exit code, or could not be run. All has been said.
+    /// A program that was run has ended with this exit code, or could not be run. Everything has been printed.
     Command(u8),
 }
 
@@ -38,7 +38,7 @@ impl Failure {
         }
     }
 
-    /// Says on stderr what was wrong; gives the exit code.
+    /// Prints on stderr what was wrong; gives the exit code.
     pub(crate) fn report(self) -> ExitCode {
         let (error, code) = match self {
             Self::Input(error) => (error, 2),

@@ -7,7 +7,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Makes runs in the lab, one after the other unless the user asks for more: a large experiment needs
+/// Makes runs in the lab, one after the other unless the user requests more: a large experiment needs
 /// the machine for itself. It needs root.
 #[derive(Clone, Debug)]
 pub(crate) struct Lab {
@@ -51,7 +51,7 @@ impl Lab {
     }
 
     /// The points' experiments as the lab runs them here, with notes on what it does otherwise than the
-    /// scenario says.
+    /// scenario states.
     ///
     /// # Errors
     /// [`Error::Input`] for the first that the lab cannot run: nothing has run then.

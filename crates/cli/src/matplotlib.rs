@@ -86,9 +86,9 @@ impl Matplotlib {
     }
 }
 
-/// What a program said last, which is what ended it.
+/// What a program printed last, which is what ended it.
 fn last_line(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let last = text.lines().rfind(|line| !line.trim().is_empty());
-    last.unwrap_or("it said nothing").trim().to_owned()
+    last.unwrap_or("no output").trim().to_owned()
 }

@@ -19,8 +19,8 @@ pub(crate) fn replay(path: &Path) -> Result<Summary, Failure> {
     for number in 1.. {
         line.clear();
         // one byte more than is allowed shows that a line is too long
-        let most = MAX_LINE_BYTES as u64 + 2;
-        let read = reader.by_ref().take(most).read_until(b'\n', &mut line);
+        let max = MAX_LINE_BYTES as u64 + 2;
+        let read = reader.by_ref().take(max).read_until(b'\n', &mut line);
         let read = read
             .with_context(|| format!("{name} cannot be read"))
             .map_err(Failure::Run)?;

@@ -1,5 +1,5 @@
 //! Puts script and style of `web/` into the crate, or where they have not been built, a script that
-//! says so and a style for the tables.
+//! states it and a style for the tables.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -56,7 +56,7 @@ impl PyQueue {
         queue
     }
 
-    /// What a call gave, unless it raised: then it is not asked again.
+    /// What a call gave, unless it raised: then it is not called again.
     fn taken<T>(&mut self, py: Python<'_>, what: &str, given: PyResult<T>) -> Option<T> {
         let who = format!("the queue python:{} failed in {what}", self.name);
         let taken = self.failure.taken(py, &who, given);
@@ -78,25 +78,25 @@ impl PyQueue {
             case.others.bytes.get(),
             case.has_room,
         );
-        let asked =
-            Python::attach(|py| Asked::of(&method.bind(py).call1((packet(case), state)), verdict));
+        let answer =
+            Python::attach(|py| Answer::of(&method.bind(py).call1((packet(case), state)), verdict));
         let expected = "\"accept\", \"mark\" or \"drop\"";
-        self.answered(event.name(), asked, expected)
+        self.answered(event.name(), answer, expected)
             .unwrap_or(Verdict::Accept)
     }
 
     /// What has been answered; a failure of the run if that is nothing of use.
-    fn answered<T>(&mut self, event: &str, asked: Asked<T>, expected: &str) -> Option<T> {
-        match asked {
-            Asked::Said(answer) => return Some(answer),
-            Asked::Other(answer) => {
+    fn answered<T>(&mut self, event: &str, answer: Answer<T>, expected: &str) -> Option<T> {
+        match answer {
+            Answer::Value(answer) => return Some(answer),
+            Answer::Other(answer) => {
                 self.failure.keep(format!(
                     "the queue python:{} failed: {event} gave {answer}; expected {expected}",
                     self.name
                 ));
                 self.methods = None;
             }
-            Asked::Raised(error) => {
+            Answer::Raised(error) => {
                 Python::attach(|py| self.taken::<()>(py, event, Err(error)));
             }
         }
@@ -105,20 +105,20 @@ impl PyQueue {
 }
 
 /// What came of a call.
-enum Asked<T> {
-    Said(T),
+enum Answer<T> {
+    Value(T),
     /// Something else, as Python shows it.
     Other(String),
     Raised(PyErr),
 }
 
-impl<T> Asked<T> {
+impl<T> Answer<T> {
     fn of(
         given: &PyResult<Bound<'_, PyAny>>,
         read: impl Fn(&Bound<'_, PyAny>) -> Option<T>,
     ) -> Self {
         match given {
-            Ok(answer) => read(answer).map_or_else(|| Self::Other(shown(answer)), Self::Said),
+            Ok(answer) => read(answer).map_or_else(|| Self::Other(shown(answer)), Self::Value),
             Err(error) => Self::Raised(Python::attach(|py| error.clone_ref(py))),
         }
     }
@@ -143,7 +143,7 @@ fn number(answer: &Bound<'_, PyAny>) -> Option<u64> {
     }
 }
 
-/// What a queue is asked.
+/// What a queue is called for.
 #[derive(Clone, Copy)]
 enum Event {
     Arrival,
@@ -202,9 +202,10 @@ impl CustomDiscipline for PyQueue {
         let Some(method) = methods.and_then(|methods| methods.band.as_ref()) else {
             return 0;
         };
-        let asked = Python::attach(|py| Asked::of(&method.bind(py).call1((packet(case),)), number));
+        let answer =
+            Python::attach(|py| Answer::of(&method.bind(py).call1((packet(case),)), number));
         let expected = "a whole number from 0 to 2**64 - 1";
-        self.answered("band", asked, expected).unwrap_or(0)
+        self.answered("band", answer, expected).unwrap_or(0)
     }
 
     fn choose(&mut self, now: Instant, bands: &[Band]) -> u64 {
@@ -225,12 +226,12 @@ impl CustomDiscipline for PyQueue {
             })
             .collect();
         let is_there = |number: &u64| bands.iter().any(|band| band.number == *number);
-        let asked = Python::attach(|py| {
+        let answer = Python::attach(|py| {
             let given = method.bind(py).call1((now.as_secs_f64(), views));
-            Asked::of(&given, |answer| number(answer).filter(is_there))
+            Answer::of(&given, |answer| number(answer).filter(is_there))
         });
         let expected = "the number of a band that it was shown";
-        self.answered("choose", asked, expected).unwrap_or(first)
+        self.answered("choose", answer, expected).unwrap_or(first)
     }
 
     fn on_slot(&mut self, now: Instant, slot: Slot) {

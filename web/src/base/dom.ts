@@ -1,4 +1,4 @@
-// Elements in one expression. Text goes in as text nodes, so nothing that a result says is markup.
+// Elements in one expression. Text goes in as text nodes, so nothing that a result states is markup.
 
 /** A child of an element: text, an element, or nothing. */
 export type Child = Node | string | number | null | undefined | false;

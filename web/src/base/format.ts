@@ -66,7 +66,7 @@ export function tick(value: number): string {
   return String(Number(value.toPrecision(6)));
 }
 
-/** The unit that a series says it has, e.g. `bit/s`. */
+/** The unit that a series states, e.g. `bit/s`. */
 export function unitOf(name: string): Unit {
   switch (name) {
     case "bps":

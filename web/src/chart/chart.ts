@@ -138,7 +138,7 @@ export class Chart {
     }
   }
 
-  /** Columns as uPlot wants them: x, then each line, with its band's ends after it. */
+  /** Columns as uPlot needs them: x, then each line, with its band's ends after it. */
   #data(content: Content): uPlot.AlignedData {
     const { x, y, low, high } = this.#columns;
     const shown = content.lines.map((l) => !content.hidden.has(l.name));
@@ -350,9 +350,9 @@ export class Chart {
     if ("look" in action) {
       this.#mark(action.look, true);
       if (this.#overTime) this.#timeline.look(action.look, this);
-      const said = this.#values(action.look).map(({ line, text }) => `${line.name} ${text}`);
+      const shownValues = this.#values(action.look).map(({ line, text }) => `${line.name} ${text}`);
       const where = withUnit(this.#content?.x.unit ?? "s", action.look);
-      this.#status.textContent = `${where}: ${said.join(", ") || "no value"}`;
+      this.#status.textContent = `${where}: ${shownValues.join(", ") || "no value"}`;
     } else if (this.#overTime) {
       if (action.zoom === "reset") this.#timeline.reset();
       else if (action.zoom === "left") this.#timeline.pan(-0.25);

@@ -23,7 +23,7 @@ export interface Line {
   kind: Kind;
   /** 0 solid, 1 dashed, 2 dotted; of itself by how often the palette has been used up. */
   dash?: number;
-  /** Asked for whenever the line is drawn. */
+  /** Called whenever the line is drawn. */
   points(): Points;
 }
 

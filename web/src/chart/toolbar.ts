@@ -4,7 +4,7 @@ import { h } from "../base/dom";
 import { tick } from "../base/format";
 import type { Timeline } from "./timeline";
 
-/** Zoom in, out, back, forth and to the whole; says what is shown. */
+/** Zoom in, out, back, forth and to the whole; states what is shown. */
 export function zoomBar(timeline: Timeline, whole: string): HTMLElement {
   const button = (text: string, name: string, act: () => void) =>
     h("button", { type: "button", "aria-label": name, title: name, onclick: act }, text);

@@ -135,8 +135,8 @@ async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
 async function complaint(response: Response): Promise<string> {
   const text = await response.text();
   try {
-    const said: unknown = (JSON.parse(text) as { error?: unknown }).error;
-    if (typeof said === "string") return said;
+    const message: unknown = (JSON.parse(text) as { error?: unknown }).error;
+    if (typeof message === "string") return message;
   } catch {
     // no JSON: the text itself, if it is short
   }

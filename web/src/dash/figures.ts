@@ -54,7 +54,7 @@ function unknownMetrics(sets: SeriesSet[]): string[] {
   return [...new Set(sets.flatMap((s) => s.series.map((x) => x.metric)))].sort();
 }
 
-/** A metric that this page has never heard of is drawn all the same. */
+/** A metric that this page has does not know is drawn all the same. */
 function plain(name: string, sets: SeriesSet[]): Metric {
   const unit = sets.flatMap((s) => s.series).find((s) => s.metric === name)?.unit ?? "";
   return { title: name, axis: name, unit: unitOf(unit), kind: "line", caption: "" };
@@ -76,8 +76,8 @@ function chosen(sets: SeriesSet[], choice: Choice, metric: string, kind: EntityK
     !choice.entities.has(kind) &&
     of.every((s) => s.entity !== name || (statistics(s.points().y)?.max ?? 0) <= 0);
   const names = [...new Set(of.map((s) => s.entity))].filter((n) => !isEmptyQueue(n));
-  const wanted = choice.entities.get(kind);
-  const kept = wanted ? wanted.filter((n) => names.includes(n)) : names;
+  const chosen = choice.entities.get(kind);
+  const kept = chosen ? chosen.filter((n) => names.includes(n)) : names;
   return { names: kept.slice(0, MAX_LINES), count: names.length };
 }
 

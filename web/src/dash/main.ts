@@ -1,4 +1,4 @@
-// The dashboard: asks the server what it has, and shows that.
+// The dashboard: requests what the server has, and shows it.
 
 import { h } from "../base/dom";
 import { startTheme } from "../base/theme";
@@ -22,7 +22,7 @@ function askToken(): void {
   page.show(loginView(() => void start()));
 }
 
-/** Shows what an error says; a server that wants a token gets the form. */
+/** Shows what an error states; a server that needs a token gets the form. */
 function failed(error: unknown): void {
   if (error instanceof api.ApiError && error.status === 401) {
     askToken();

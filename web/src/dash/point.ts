@@ -11,7 +11,7 @@ import type { View } from "./page";
 import { type PointRef, pointPath } from "./route";
 import { flowTable, queueTable, tiles } from "./summary";
 
-/** Columns of pixels that the server is asked to tell apart. */
+/** Columns of pixels that the server can distinguish. */
 const WIDTH = 1200;
 /** A zoom is refined once it has stood still for so long, ms. */
 const SETTLE = 150;
@@ -150,7 +150,7 @@ class PointView implements View {
     this.refresh();
   }
 
-  /** Asks for the series of what is shown, as finely as the screen can show them. */
+  /** Requests the series of what is shown, as finely as the screen can show them. */
   async refresh(): Promise<void> {
     this.#asking?.abort();
     const asking = new AbortController();
@@ -159,8 +159,8 @@ class PointView implements View {
     try {
       const answers = await Promise.all(
         this.#loaded.map(({ ref, point }) => {
-          const wanted = Number(this.#seeds.value);
-          const seed = point.seeds.includes(wanted) ? wanted : (point.seeds[0] ?? 0);
+          const requested = Number(this.#seeds.value);
+          const seed = point.seeds.includes(requested) ? requested : (point.seeds[0] ?? 0);
           const part = span ? { from: span[0], to: span[1] } : {};
           return api.series(ref.id, ref.point, { seed, width: WIDTH, ...part }, asking.signal);
         }),

@@ -110,7 +110,7 @@ export function tile(name: string, value: string, more = ""): HTMLElement {
   );
 }
 
-/** What can be said of a point in a few numbers. */
+/** What can be reported of a point in a few numbers. */
 export function tiles(summary: Summary): HTMLElement {
   const goodput = summary.flows.reduce((sum, f) => sum + f.goodput_bps.mean, 0);
   const count = summary.flows.length;

@@ -123,7 +123,7 @@ export class DataTable {
     this.#arrange();
   }
 
-  /** Names in the order shown, whatever the filter says. */
+  /** Names in the order shown, whatever the filter states. */
   get order(): string[] {
     return this.#sorted(this.#rows).map((r) => r.name);
   }

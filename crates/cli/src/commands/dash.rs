@@ -20,10 +20,10 @@ use std::sync::mpsc::channel;
 /// Help below the options.
 pub(crate) const DASH_HELP: &str = "\
 PATH is a result folder, a folder of result folders as `results`, or a scenario file: that is run in
-the simulator, in real time unless --speed says otherwise, and shown as it goes. The page's address is
+the simulator, in real time unless --speed is given, and shown as it goes. The page's address is
 printed; Ctrl-C ends it. From this machine no token is needed. Others need one: the content of
 --token-file, or of the variable BRIMFUL_DASH_TOKEN, 16 to 1024 characters. There is no encryption:
-put a proxy with TLS before it. docs/operations/dashboard.md says more.
+put a proxy with TLS before it. docs/operations/dashboard.md has more.
 
 Examples:
   brimful dash results
@@ -108,7 +108,7 @@ pub(crate) fn run(arguments: &DashArgs) -> Result<(), Failure> {
         let _ = sender.send(());
     };
     ctrlc::set_handler(interrupt)
-        .context("Ctrl-C cannot be heard")
+        .context("no handler for Ctrl-C")
         .map_err(Failure::Run)?;
     print(&format!("{url}\n"))?;
     if arguments
@@ -122,7 +122,7 @@ pub(crate) fn run(arguments: &DashArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// That nothing is said of a scenario where there is none.
+/// Nothing is printed about a scenario where there is none.
 fn check_unused(arguments: &DashArgs) -> Result<(), Failure> {
     let is_given =
         !arguments.set.is_empty() || arguments.seed.is_some() || arguments.trace.is_some();

@@ -66,7 +66,7 @@ pub(crate) struct ShellArgs {
     /// Divide rates, sizes and buffers by N [default: what this machine needs to keep up]
     #[arg(long, value_name = "N")]
     lab_scale: Option<NonZeroU32>,
-    /// Say nothing but what COMMAND says
+    /// Print nothing but what COMMAND prints
     #[arg(long)]
     quiet: bool,
     /// The program and its arguments
@@ -144,17 +144,17 @@ fn load(arguments: &ShellArgs) -> Result<Experiment, Failure> {
 }
 
 /// Index of a UE by its name, or by its number from 1 on.
-fn ue(experiment: &Experiment, wanted: &str) -> Result<usize, Failure> {
+fn ue(experiment: &Experiment, name: &str) -> Result<usize, Failure> {
     let ues = &experiment.ues;
-    let by_name = ues.iter().position(|ue| ue.name == wanted);
+    let by_name = ues.iter().position(|ue| ue.name == name);
     let by_number = || {
-        let number: usize = wanted.parse().ok()?;
+        let number: usize = name.parse().ok()?;
         number.checked_sub(1).filter(|&index| index < ues.len())
     };
     by_name.or_else(by_number).ok_or_else(|| {
         let names: Vec<&str> = ues.iter().map(|ue| ue.name.as_str()).take(20).collect();
         Failure::Input(anyhow!(
-            "--ue: no UE is called {wanted:?}; there are {}, or take 1 to {}",
+            "--ue: no UE is called {name:?}; there are {}, or take 1 to {}",
             names.join(", "),
             ues.len()
         ))

@@ -132,7 +132,7 @@ fn scenario_page() -> String {
         ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n.TH brimful\\-scenario 5 \"\" \"brimful {VERSION}\" \"{MANUAL}\"\n\
          .SH NAME\nbrimful\\-scenario \\- scenario files of brimful\n\
          .SH DESCRIPTION\n\
-         A scenario is a TOML file that says what is simulated, or run in the lab: the path, the cell or\n\
+         A scenario is a TOML file that describes what is simulated, or run in the lab: the path, the cell or\n\
          the link, users, flows, and the proxy. Quantities are texts with their unit (\"10 ms\"), counts and\n\
          ratios are plain numbers. Unknown keys are refused with their place and a suggestion.\n\
          .PP\nThe same list is printed by\n.BR \"brimful scenario keys\" .\n"
@@ -183,7 +183,7 @@ fn prose(markdown: &str) -> String {
     guard(out)
 }
 
-/// A line of text as roff wants it.
+/// A line of text as roff needs it.
 fn escape(line: &str) -> String {
     guard(escape_inside(line))
 }

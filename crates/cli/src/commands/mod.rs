@@ -66,12 +66,12 @@ fn load(arguments: &ExperimentArgs, more: &[Setting]) -> Result<Vec<Point>, Fail
     scenario::load(&arguments.file, &overrides).map_err(Failure::input)
 }
 
-/// Says on stderr, once each, what will be done otherwise than was asked for.
+/// Prints on stderr, once each, what will be done otherwise than was requested.
 fn print_notes_of(points: &[Point]) {
     print_notes(points.iter().flat_map(|point| &point.notes));
 }
 
-/// Says notes on stderr, once each.
+/// Prints notes on stderr, once each.
 pub(crate) fn print_notes<'a>(notes: impl Iterator<Item = &'a String>) {
     let mut printed: Vec<&str> = Vec::new();
     for note in notes {

@@ -63,7 +63,7 @@ pub(crate) struct SocketArgs {
     json: bool,
 }
 
-/// Runs the proxy, or asks it.
+/// Runs the proxy, or queries it.
 pub(crate) fn run(arguments: &PepArgs) -> Result<(), Failure> {
     match (&arguments.command, &arguments.config) {
         (Some(PepCommand::Status(ask)), _) => {

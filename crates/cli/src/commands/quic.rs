@@ -1,4 +1,4 @@
-//! `brimful quic`: a server over QUIC that asks the radio before it slows down, and downloads.
+//! `brimful quic`: a server over QUIC that queries the radio before it slows down, and downloads.
 
 use crate::failure::Failure;
 use crate::output::{complain, print};
@@ -19,7 +19,7 @@ use units::{BitRate, Bytes};
 
 /// Help below the options of `serve`.
 const SERVE_HELP: &str = "\
-Runs in the foreground and logs to stderr; SIGTERM ends it. Options go before what the file says. The
+Runs in the foreground and logs to stderr; SIGTERM ends it. Options go before the file. The
 configuration's keys are in docs/operations/quic.md. Without a file and a certificate, one is made for
 localhost at each start, for trials.
 
@@ -206,7 +206,7 @@ fn serve(arguments: &ServeArgs) -> Result<(), Failure> {
     quic::run(config, printed).map_err(failure)
 }
 
-/// Says where the server listens.
+/// Prints where the server listens.
 fn printed(server: &Server) {
     for address in server.addresses() {
         complain(&format!("listening on {address} (UDP)"));

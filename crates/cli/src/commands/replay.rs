@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::print;
 use crate::recording;
 
-/// Replays, and says what was compared.
+/// Replays, and states what was compared.
 pub(crate) fn run(arguments: &ReplayArgs) -> Result<(), Failure> {
     let summary = recording::replay(&arguments.file)?;
     if arguments.json {

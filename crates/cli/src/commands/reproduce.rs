@@ -13,7 +13,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Runs the experiments, prints the claims, and writes page, figures and numbers if asked to.
+/// Runs the experiments, prints the claims, and writes page, figures and numbers where requested.
 pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
     match arguments.world.as_slice() {
         [World::Sim] => claims(arguments, World::Sim),

@@ -190,7 +190,7 @@ pub(crate) enum PathCommand {
     },
 }
 
-/// Runs an end of the tunnel, or asks it.
+/// Runs an end of the tunnel, or queries it.
 pub(crate) fn run(command: &TunnelCommand) -> Result<(), Failure> {
     match command {
         TunnelCommand::Client(arguments) => {
@@ -217,7 +217,7 @@ pub(crate) fn run(command: &TunnelCommand) -> Result<(), Failure> {
             ))
         }
         TunnelCommand::Status(ask) => {
-            let status = asked(&ask.socket, &json!({ "command": "status" }))?;
+            let status = request_over(&ask.socket, &json!({ "command": "status" }))?;
             match ask.json {
                 true => print(&format!("{status}\n")),
                 false => print(&status_text(&status)),
@@ -291,7 +291,7 @@ fn with_common(common: &CommonArgs, end: End) -> Result<Config, Failure> {
     Ok(config)
 }
 
-fn asked(socket: &Path, request: &Value) -> Result<Value, Failure> {
+fn request_over(socket: &Path, request: &Value) -> Result<Value, Failure> {
     tunnel::request(socket, request).map_err(Failure::run)
 }
 
@@ -310,7 +310,7 @@ fn path(command: &PathCommand) -> Result<(), Failure> {
             json!({ "command": "path-priority", "name": name, "priority": priority }),
         ),
     };
-    let done = asked(&ask.socket, &request)?;
+    let done = request_over(&ask.socket, &request)?;
     match ask.json {
         true => print(&format!("{done}\n")),
         false => print(&format!("{}\n", done["done"].as_str().unwrap_or("done"))),

@@ -1,4 +1,4 @@
-//! Everything that the command refuses: exit code 2, a message that says where and what to do,
+//! Everything that the command refuses: exit code 2, a message that states where and what to do,
 //! nothing on stdout, nothing written.
 
 use super::{CELL, Place, WIRE};

@@ -18,6 +18,7 @@ mod replay;
 mod reproduce;
 mod reproduce_dynamic;
 mod rnis;
+mod rnis_example;
 mod sweep;
 mod top;
 mod trace;

@@ -20,7 +20,7 @@ fn quoted_code_is_the_code() {
             let held = fs::read_to_string(root().join(file)).unwrap_or_default();
             let lines: Vec<&str> = held.lines().collect();
             if block.is_empty() || !lines.windows(block.len()).any(|w| w == block) {
-                faults.push(format!("{}:{line}: {file} says otherwise", page.name));
+                faults.push(format!("{}:{line}: {file} differs", page.name));
             }
         }
     }

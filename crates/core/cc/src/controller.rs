@@ -19,7 +19,7 @@ pub struct Ctx<'a> {
 pub trait Trace {
     /// The controller passed into the named state (e.g. `"drain"`), or took the named decision.
     fn event(&mut self, now: Instant, name: &'static str, value: u64);
-    /// A controller that knows the radio has judged a loss.
+    /// A controller with reports of the radio has classified a loss.
     fn loss_decision(&mut self, _now: Instant, _decision: &LossDecision) {}
 }
 
@@ -186,7 +186,7 @@ pub trait CongestionControl: CloneController + Send {
     /// What else a segment from the peer carries. Called before [`Self::on_ack`], if the segment
     /// acknowledges anything. All but controllers that the peer helps ignore it.
     fn on_feedback(&mut self, _cx: &mut Ctx<'_>, _feedback: &Feedback) {}
-    /// Whether losses are a sign of congestion. Asked of [`LossKind::Fast`] only: a timeout and a mark
+    /// Whether losses are a sign of congestion. Called for [`LossKind::Fast`] only: a timeout and a mark
     /// always are.
     fn is_congestion(&mut self, _cx: &mut Ctx<'_>, _loss: &LossSample) -> bool {
         true
@@ -222,7 +222,7 @@ pub trait CongestionControl: CloneController + Send {
     fn rate_view(&self) -> Option<RateView> {
         None
     }
-    /// When the controller wants to be called although nothing arrives.
+    /// When the controller needs to be called although nothing arrives.
     fn next_deadline(&self) -> Option<Instant> {
         None
     }

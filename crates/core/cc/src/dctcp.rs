@@ -21,7 +21,7 @@
 //!   a position.
 //! - The window falls with the first echo of a round trip, by the alpha of the round trips before, as
 //!   in Linux; step 9 stands behind the update of alpha. A connection's first echo finds alpha at 1
-//!   and halves, as 3.3 wants of a new connection.
+//!   and halves, as 3.3 needs of a new connection.
 //! - alpha is a number of f64, computed by `+ - * /` only, not Linux's ten bits (with which it cannot
 //!   fall below 1/64).
 

@@ -11,7 +11,7 @@
 //!
 //! *Deviations*
 //! - 3.2 begins a new flight when no packet is outstanding; here when none is in flight. The two
-//!   differ after a timeout, when all is marked lost; samples shorter than the least round-trip time
+//!   differ after a timeout, when all is marked lost; samples shorter than the smallest round-trip time
 //!   are refused (3.3), which catches the short ones.
 
 use crate::{AckSample, PacketStamp, Sent};
@@ -33,7 +33,7 @@ pub struct DeliveryRate {
     app_limited_until: Option<Bytes>,
 }
 
-/// What an acknowledgement says of the path's rate.
+/// What an acknowledgement reports of the path's rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateSample {
     /// Payload delivered in the interval; > 0.

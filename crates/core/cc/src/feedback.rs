@@ -65,7 +65,7 @@ pub struct RateView {
     /// Mean downstream delay of the present window or the last, but for a constant where the clocks of
     /// the two hosts differ.
     pub delay_ms: f64,
-    /// The least one that is reckoned with.
+    /// The minimum one that is reckoned with.
     pub least_delay_ms: f64,
 }
 

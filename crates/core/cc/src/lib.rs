@@ -28,7 +28,7 @@
 //!
 //! [`build`] makes one by the name that scenario files use.
 //!
-//! What this crate is *not*: it is no transport, and it knows no packet format.
+//! What this crate is *not*: it is no transport, and it has no packet format.
 #![forbid(unsafe_code)]
 
 pub mod bbr;

@@ -34,12 +34,12 @@ impl BuildConfig {
     }
 }
 
-/// No controller has the name that was asked for.
+/// No controller has the name that was requested.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown congestion control {name:?}: {hint}known are {known}; choose one of them",
     hint = self.hint(), known = NAMES.join(", "))]
 pub struct UnknownController {
-    /// The name that was asked for.
+    /// The name that was requested.
     pub name: String,
     /// Known names that resemble it, the nearest first; empty if none does.
     pub suggestions: Vec<&'static str>,
@@ -80,7 +80,7 @@ const SCALABLE: &[&str] = &["dctcp"];
 /// Those of them that pace by the bandwidth that their client reports.
 const REPORTED: &[&str] = &["cdbe", "cqic", "cqic-s"];
 
-/// The names that [`build`] knows.
+/// The names that [`build`] accepts.
 pub fn names() -> &'static [&'static str] {
     NAMES
 }

@@ -119,7 +119,7 @@ impl Reno {
         }
     }
 
-    /// A congestion event. `reduce` changes the window as the algorithm wants, unless this is a
+    /// A congestion event. `reduce` changes the window as the algorithm needs, unless this is a
     /// timeout within an episode: that is the same congestion, and ssthresh stays (RFC 5681 3.1).
     /// Returns whether it was called.
     pub(crate) fn on_loss(

@@ -1,4 +1,4 @@
-//! The least round-trip times of a connection and of each round, from which delay-based controllers
+//! The minimum round-trip times of a connection and of each round, from which delay-based controllers
 //! send_report how much of the window lies in a queue.
 //!
 //! Source: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet"
@@ -47,7 +47,7 @@ pub(crate) enum Round {
     Ended(PathDelay),
 }
 
-/// Collects the least round-trip times. Rounds are the transport's.
+/// Collects the smallest round-trip times. Rounds are the transport's.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RttRound {
     /// Least of the connection; none before the first sample.

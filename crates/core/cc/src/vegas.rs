@@ -1,7 +1,7 @@
 //! Vegas: keeps two to four packets in the queue, and needs no loss to learn of one.
 //!
 //! Source: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet",
-//! IEEE JSAC 13(8), 1995; where said, Linux `tcp_vegas.c`. Windows are in bytes.
+//! IEEE JSAC 13(8), 1995; where stated, Linux `tcp_vegas.c`. Windows are in bytes.
 //!
 //! | the paper's mechanism | here |
 //! | --- | --- |
@@ -16,7 +16,7 @@
 //! *Deviations*
 //! - The paper only changes its mode where slow start ends, the authors' code takes an eighth of the
 //!   window. Here the queue that was measured leaves it but for one segment, as in Linux.
-//! - In congestion avoidance RTT is the least of the round, as in Linux, not that of one
+//! - In congestion avoidance RTT is the smallest of the round, as in Linux, not that of one
 //!   distinguished segment: a delayed acknowledgement is no queue. In the paper's slow start it is
 //!   the distinguished segment's, the first one of the round in which the window stays: those before
 //!   it left in bursts while the window grew.
@@ -25,7 +25,7 @@
 //! - A round with fewer than three samples is Reno's, as in Linux.
 //! - A loss or a mark halves the window, as in Linux; the paper's finer retransmission timer is the
 //!   transport's matter (RACK), as is not to reduce twice for losses of one round trip.
-//! - Linux forgets BaseRTT whenever it sends with nothing in flight, here only after an idle time
+//! - Linux drops BaseRTT whenever it sends with nothing in flight, here only after an idle time
 //!   longer than a retransmission timeout.
 //! - The window grows only while it limits the sender.
 
@@ -57,7 +57,7 @@ pub enum SlowStart {
     EveryRound,
 }
 
-/// What a round's queue asks for outside slow start.
+/// What a round's queue requests outside slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Up,
@@ -360,7 +360,7 @@ mod tests {
         let mut slow = linux();
         slow.on_acks(&[ms(83); 3], |_| ());
         assert_eq!((slow.cwnd(), slow.ssthresh()), (MSS * 23, Some(Bytes::MAX)));
-        // the least of the round counts, wherever in it
+        // the smallest of the round counts, wherever in it
         let mut slow = linux();
         slow.on_acks(&[ms(80), ms(200), ms(200)], unlimited);
         assert_eq!(slow.ssthresh(), Some(Bytes::MAX));

@@ -3,7 +3,7 @@
 //! Source: Grieco and Mascolo, "Performance evaluation and comparison of Westwood+, New Reno, and
 //! Vegas TCP congestion control", ACM CCR 34(2), 2004; Mascolo et al., "TCP Westwood: bandwidth
 //! estimation for enhanced transport over wireless links", MobiCom 2001; rules of Linux
-//! `tcp_westwood.c` where said. Windows are in bytes, bandwidths in bit/s.
+//! `tcp_westwood.c` where stated. Windows are in bytes, bandwidths in bit/s.
 //!
 //! | rule of the paper | here |
 //! | --- | --- |
@@ -22,7 +22,7 @@
 //!   paper, and PRR leads the flight there.
 //! - cwnd falls to ssthresh but is never raised to it by a loss: where the estimate is above cwnd,
 //!   slow start goes on (MobiCom 2001: "if cwin > ssthresh").
-//! - A timeout forgets RTTmin once ssthresh is set, by the same change: the path may have changed.
+//! - A timeout drops RTTmin once ssthresh is set, by the same change: the path may have changed.
 //! - A timeout within a recovery keeps the ssthresh that the recovery began with, as RFC 5681 has it
 //!   for all controllers here; Linux would compute it again.
 //! - Without an estimate (a loss in the first two round trips) the window is halved.
@@ -125,7 +125,7 @@ impl CongestionControl for Westwood {
         self.bandwidth
             .on_ack(cx.now, ack.newly_acked, ack.is_round_start);
         if let Some(rtt) = ack.rtt {
-            self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
         }
         if self.reno.may_grow(ack) {
             self.reno.open_window(ack.newly_acked);

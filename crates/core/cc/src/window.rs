@@ -8,7 +8,7 @@
 //!   while it limits the sender, the two differ only for a sender that other causes have limited
 //!   since; RFC 9438 4.6 describes the choice.
 //! - Linux halves cwnd once for each retransmission timeout of an idle period; here the restart
-//!   window is set at once, as RFC 5681 4.1 says. ssthresh keeps three quarters of cwnd, as in Linux
+//!   window is set at once, as RFC 5681 4.1 states. ssthresh keeps three quarters of cwnd, as in Linux
 //!   (RFC 2861).
 
 use crate::{AckSample, BuildConfig, PacketStamp};

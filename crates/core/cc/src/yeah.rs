@@ -138,9 +138,9 @@ impl YeAh {
             cx.trace
                 .event(cx.now, "decongestion", self.reno.window.cwnd().get());
         }
-        let least = self.min_reno_count();
-        self.reno_count = if self.reno_count <= least {
-            halved(self.reno.window.cwnd()).max(least)
+        let min = self.min_reno_count();
+        self.reno_count = if self.reno_count <= min {
+            halved(self.reno.window.cwnd()).max(min)
         } else {
             self.reno_count + mss
         };

@@ -34,7 +34,7 @@ const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 /// Resets to strangers: so many at once, and one more each [`RESET_INTERVAL`].
 const RESET_BURST: u64 = 20;
 const RESET_INTERVAL: Duration = Duration::from_millis(10);
-/// Addresses that are being asked at most.
+/// Addresses that are being queried at most.
 const MAX_MOVES: usize = 64;
 
 /// Where packets come from and go to.

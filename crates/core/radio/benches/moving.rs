@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p radio --bench moving` prints a line for each case. A word selects cases by name.
 //!
-//! Twenty UEs are asked slot by slot, each only when what it said before no longer holds, as the
+//! Twenty UEs are queried slot by slot, each only when its last answer no longer holds, as the
 //! cell does: so there is a cost per slot and a cost per call. `source` is the SINR alone,
 //! `adapted` link adaptation on it, and the first case a constant SINR, the least that a slot can cost.
 //!
@@ -192,7 +192,7 @@ struct Cost {
     calls: f64,
 }
 
-/// Asks every UE in every slot whose state no longer holds. `ask` says until when its answer does.
+/// Queries every UE in every slot whose state no longer holds. `ask` states until when its answer does.
 fn measure<S>(
     ues: &mut [S],
     slot: Duration,
@@ -265,7 +265,7 @@ fn costs(case: &Case) -> (Cost, Cost) {
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words = || arguments.iter().filter(|word| !word.starts_with("--"));
-    let wanted =
+    let is_selected =
         |name: &str| words().next().is_none() || words().any(|w| name.contains(w.as_str()));
     println!(
         "{:28} ns per slot and UE      ns per call       calls per slot",
@@ -275,7 +275,7 @@ fn main() {
         "{:28} source  adapted      source  adapted     source  adapted",
         ""
     );
-    for case in cases().iter().filter(|case| wanted(case.name)) {
+    for case in cases().iter().filter(|case| is_selected(case.name)) {
         let (source, adapted) = costs(case);
         println!(
             "{:28} {:6.1}  {:7.1}      {:6.1}  {:7.1}     {:6.3}  {:7.3}",

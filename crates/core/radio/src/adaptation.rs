@@ -35,14 +35,14 @@ const MAX_REPORTS_UNDERWAY: u64 = 10_000;
 pub struct SinrSample {
     /// SINR per resource element, averaged over the carrier.
     pub sinr: Decibel,
-    /// It is the same at every time before this one; later than the time asked for.
+    /// It is the same at every time before this one; later than the time requested.
     pub holds_until: Instant,
 }
 
 /// Where SINR comes from.
 pub trait SinrSource: Send {
     /// The SINR at a time. Called with non-decreasing times. The answer must follow from the time
-    /// alone, not from how often it was asked for.
+    /// alone, not from how often it was requested.
     fn sinr(&mut self, at: Instant) -> SinrSample;
 }
 
@@ -156,7 +156,7 @@ struct CqiThresholds {
 }
 
 impl CqiThresholds {
-    /// `meets` says whether a CQI (1 to 15) meets the target at an SINR in dB, and once it does, does so at any
+    /// `meets` states whether a CQI (1 to 15) meets the target at an SINR in dB, and once it does, does so at any
     /// higher.
     fn new(meets: impl Fn(u8, f64) -> bool) -> Self {
         let mut least = [f64::NAN; 15];

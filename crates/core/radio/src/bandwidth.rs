@@ -78,7 +78,7 @@ pub enum BandwidthError {
     NoSuchBandwidth {
         /// The carrier.
         carrier: Carrier,
-        /// What was asked for.
+        /// What was requested.
         bandwidth: Hertz,
         /// The bandwidths in MHz that it has.
         allowed: String,
@@ -88,7 +88,7 @@ pub enum BandwidthError {
     NoSuchSpacing {
         /// The range.
         range: FrequencyRange,
-        /// What was asked for.
+        /// What was requested.
         scs: Hertz,
         /// The spacings in kHz that it has.
         allowed: String,

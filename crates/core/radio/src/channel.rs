@@ -8,7 +8,7 @@ use units::{BitRate, Bytes, Cqi, Decibel, Duration, Instant, Mcs};
 /// What the channel of one UE is in one slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChannelState {
-    /// The CQI that the base station knows.
+    /// The CQI that the base station has.
     pub cqi: Cqi,
     /// What the link can carry.
     pub link: Link,

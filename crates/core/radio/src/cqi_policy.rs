@@ -106,7 +106,7 @@ impl CqiToMcs {
     ];
 
     /// The MCS for a CQI of the CQI table that matches the MCS table. None: nothing is sent (at CQI
-    /// 0, where the policy says so).
+    /// 0, where the policy states it).
     ///
     /// # Errors
     /// A CQI above 15, or a table that the policy does not cover.

@@ -79,13 +79,10 @@ pub fn segment(size: Bits, rate_x10240: u16) -> Segmentation {
 }
 
 /// The smallest lifting size of TS 38.212 Table 5.3.2-1, a * 2^j up to 384, that is at least `least`.
-fn lifting_size(least: u64) -> u64 {
+fn lifting_size(min: u64) -> u64 {
     const ODD_PARTS: [u64; 8] = [2, 3, 5, 7, 9, 11, 13, 15];
     let sizes = ODD_PARTS.iter().flat_map(|a| (0..8).map(move |j| a << j));
-    sizes
-        .filter(|&z| z >= least && z <= 384)
-        .min()
-        .unwrap_or(384)
+    sizes.filter(|&z| z >= min && z <= 384).min().unwrap_or(384)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Numbers come from constant tables, made from CSV files that are kept with the tests;
-//! `docs/radio.md` says where each comes from. Time is handed in; randomness is a seeded
+//! `docs/radio.md` states where each comes from. Time is handed in; randomness is a seeded
 //! [`units::Rng`].
 //!
 //! What this crate is *not*: it schedules nothing, queues nothing and retransmits nothing; that is

@@ -34,7 +34,7 @@ pub enum LoadError {
 /// So many PRBs in a random share of the slots, each slot independently of the others.
 ///
 /// Whether a slot is loaded follows from the stream and the slot's number alone: a cell that leaves
-/// idle slots out sees the same load in those that it asks for.
+/// idle slots out sees the same load in those that it requests.
 #[derive(Clone, Copy, Debug)]
 pub struct RandomLoad {
     prb: Prb,

@@ -132,7 +132,7 @@ impl Allocator {
     }
 
     /// From now on all calls and answers are recorded as this cell's. To be called before anything
-    /// else is: a replay begins with an allocator that knows nothing.
+    /// else is: a replay begins with an allocator that has nothing.
     pub fn record(&mut self, cell: CellId, now: Instant, sink: Box<dyn Record>) {
         let at = now;
         self.recorder = Some(Recorder { cell, at, sink });
@@ -178,7 +178,7 @@ impl Allocator {
         });
         self.policy.on_telemetry(now, flow, telemetry);
     }
-    /// When the allocator wants to be called although no report arrives.
+    /// When the allocator needs to be called although no report arrives.
     pub fn next_deadline(&self) -> Option<Instant> {
         self.policy.next_deadline()
     }

@@ -9,7 +9,7 @@ use units::{Bytes, Duration};
 pub enum Mode {
     /// The paper's equations, nothing else.
     Paper,
-    /// Ours; `docs/algorithms/rapid.md` says what differs and why.
+    /// Ours; `docs/algorithms/rapid.md` states what differs and why.
     Default,
 }
 
@@ -21,7 +21,7 @@ pub enum Part {
     Payload,
     /// What slow flows leave is given to the others; without: equal shares.
     Demand,
-    /// The turnaround follows the reported queue; without: RTTmin and the wanted queue.
+    /// The turnaround follows the reported queue; without: RTTmin and the needed queue.
     QueueLoop,
     /// The queue loop looks at the low side of the queue; without: at its mean.
     QueueDeviation,

@@ -45,7 +45,7 @@ pub struct Entry {
     pub what: What,
 }
 
-/// What an entry says.
+/// What an entry states.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum What {
@@ -189,7 +189,7 @@ pub enum ReplayError {
     Differs {
         /// What the recording has; none if it has no more.
         recorded: Option<Answer>,
-        /// What the allocator says; none if nothing.
+        /// What the allocator states; none if nothing.
         now: Option<Answer>,
     },
 }

@@ -2,7 +2,7 @@
 
 /// Shares `capacity` between flows: no flow gets more than it requests, and what it leaves is divided
 /// equally among those that ask for more (max-min fairness; Bertsekas and Gallager, Data Networks,
-/// 6.5.2). `f64::INFINITY` asks for all. Units are the caller's. The shares are written to `shares`.
+/// 6.5.2). `f64::INFINITY` requests all. Units are the caller's. The shares are written to `shares`.
 pub(crate) fn max_min(capacity: f64, demands: &[f64], shares: &mut Vec<f64>) {
     shares.clear();
     shares.resize(demands.len(), 0.0);

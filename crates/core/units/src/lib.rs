@@ -8,7 +8,7 @@
 //!
 //! Every quantity that crosses a public signature in Brimful is one of these types, so that a bit
 //! cannot be taken for a byte or a millisecond for a nanosecond. Multiples are decimal (1 MB is
-//! 10^6 bytes); integer arithmetic is exact, with u128 in between, and says how it rounds.
+//! 10^6 bytes); integer arithmetic is exact, with u128 in between, and states how it rounds.
 //!
 //! What this crate is *not*: it holds no algorithm, no table and no clock.
 #![forbid(unsafe_code)]

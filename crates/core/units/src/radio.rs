@@ -55,7 +55,7 @@ impl Hertz {
     }
 }
 
-/// A ratio in decibel (an SINR, a gain, a loss), or a power in dBm where the name says so.
+/// A ratio in decibel (an SINR, a gain, a loss), or a power in dBm where the name states it.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Decibel(f64);

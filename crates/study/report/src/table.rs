@@ -9,7 +9,7 @@ pub struct Column {
     pub unit: &'static str,
     /// Numbers stand at the right, names at the left.
     pub numeric: bool,
-    /// Says something of the column before, and stays beside it.
+    /// Prints something of the column before, and stays beside it.
     pub joined: bool,
 }
 

@@ -1,7 +1,7 @@
 //! The same experiments in the simulator and in the lab, side by side.
 //!
 //! Two things are judged: of each TCP flow, whether goodput and mean round-trip time are as near to each
-//! other as the tolerance says; and of each comparison of two variants of an experiment, whether both
+//! other as the tolerance states; and of each comparison of two variants of an experiment, whether both
 //! worlds put them in the same order.
 
 use crate::experiment::Experiment;
@@ -156,7 +156,7 @@ impl Agreement {
         ]
     }
 
-    fn said(&self) -> String {
+    fn statements(&self) -> String {
         let [flows, goodput, rtt, orders, same] = self.counts();
         format!(
             "Of {flows} flows {goodput} agree in goodput (within {:.0} %) and {rtt} in mean RTT (within \
@@ -169,7 +169,7 @@ impl Agreement {
 
     /// The tables, in Markdown.
     pub fn text(&self) -> String {
-        let mut text = format!("{}\n{}", self.flow_table(), self.said());
+        let mut text = format!("{}\n{}", self.flow_table(), self.statements());
         let differing: Vec<&Order> = self.orders.iter().filter(|o| !o.agrees()).collect();
         if !differing.is_empty() {
             text.push_str("\nIn another order:\n\n");

@@ -90,7 +90,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// As is said of it.
+    /// As is reported of it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Holds => "holds",
@@ -121,7 +121,7 @@ impl Verdict {
 /// One number, or several, of one column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Cell {
-    /// The claim says nothing of this column.
+    /// The claim states nothing of this column.
     #[default]
     Empty,
     /// One.
@@ -131,7 +131,7 @@ pub enum Cell {
     /// Several, in the order in which the claim names them.
     Each(Vec<Estimate>),
     /// What others measured, in their words.
-    Said(&'static str),
+    Stated(&'static str),
 }
 
 impl Cell {
@@ -169,13 +169,13 @@ impl Cell {
             Self::One(one) => Self::One(scaled(one)),
             Self::Span(least, most) => Self::Span(scaled(least), scaled(most)),
             Self::Each(all) => Self::Each(all.iter().map(scaled).collect()),
-            Self::Said(text) => Self::Said(text),
+            Self::Stated(text) => Self::Stated(text),
         }
     }
 
     fn estimates(&self) -> Vec<Estimate> {
         match self {
-            Self::Empty | Self::Said(_) => Vec::new(),
+            Self::Empty | Self::Stated(_) => Vec::new(),
             Self::One(one) => vec![*one],
             Self::Span(least, most) => vec![*least, *most],
             Self::Each(all) => all.clone(),
@@ -187,7 +187,7 @@ impl Cell {
         let shown = |estimate| interval(estimate, decimals);
         let texts: Vec<String> = self.estimates().into_iter().map(shown).collect();
         match (self, texts.as_slice()) {
-            (Self::Said(text), _) => (*text).to_owned(),
+            (Self::Stated(text), _) => (*text).to_owned(),
             (Self::Span(..), [least, most]) if least == most => least.clone(),
             (Self::Span(..), _) => texts.join(" to "),
             _ => texts.join(", "),
@@ -226,7 +226,7 @@ impl Cell {
 impl Serialize for Cell {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Said(text) => serializer.serialize_str(text),
+            Self::Stated(text) => serializer.serialize_str(text),
             _ => serializer.collect_seq(self.estimates()),
         }
     }
@@ -242,8 +242,8 @@ pub(crate) fn with_interval(estimate: Estimate) -> String {
     interval(estimate, None)
 }
 
-fn interval(Estimate { mean, ci95 }: Estimate, wanted: Option<usize>) -> String {
-    let decimals = wanted.unwrap_or_else(|| decimals(mean));
+fn interval(Estimate { mean, ci95 }: Estimate, decimals_given: Option<usize>) -> String {
+    let decimals = decimals_given.unwrap_or_else(|| decimals(mean));
     match mean.is_finite() {
         true => format!("{} ± {}", fixed(mean, decimals), fixed(ci95, decimals)),
         false => fixed(mean, decimals),

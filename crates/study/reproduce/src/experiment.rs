@@ -32,8 +32,8 @@ impl Experiment {
     }
 
     /// Its repeats, where all experiments are to have so many.
-    pub fn repeats(&self, wanted: u32) -> u32 {
-        self.at_most.map_or(wanted, |most| most.min(wanted))
+    pub fn repeats(&self, requested: u32) -> u32 {
+        self.at_most.map_or(requested, |max| max.min(requested))
     }
 
     /// With a knob turned, or a key set by its dotted path.

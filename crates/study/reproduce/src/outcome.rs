@@ -231,7 +231,7 @@ fn cells(claim: &Claim, columns: usize) -> Vec<String> {
 pub(crate) fn extent(plan: &Plan) -> String {
     let crate::Extent { repeats, seed, .. } = plan.extent;
     let mut text = match repeats {
-        1 => format!("1 repeat, of which no confidence interval can be told, seed {seed}"),
+        1 => format!("1 repeat, of which no confidence interval can be given, seed {seed}"),
         _ => format!("{repeats} repeats, 95 % confidence intervals, seed {seed}"),
     };
     match (plan.extent.world, plan.extent.quick) {
@@ -438,7 +438,7 @@ mod tests {
 
     fn outcome(choice: &Choice) -> Outcome {
         let plan = Plan::new(&SYSTEM, choice).expect("valid");
-        // the second section needs nothing that the first has not asked for
+        // the second section needs nothing that the first has not requested
         assert_eq!(plan.points().len(), 2);
         let runs = vec![vec![run(1, 10), run(2, 12)], vec![run(1, 20), run(2, 20)]];
         plan.finish(runs, "0.0.0")

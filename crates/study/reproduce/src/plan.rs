@@ -8,7 +8,7 @@ use crate::section::{Extent, Section, System, World};
 use scenario::{Overrides, Point, RunResult, ScenarioError, load_embedded};
 use std::path::{Path, PathBuf};
 
-/// What is wanted of a reproduction.
+/// What is needed of a reproduction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
     /// Fewer repeats and conditions.
@@ -34,7 +34,7 @@ pub enum PlanError {
     /// No section has this name.
     #[error("{system} has no figure or section {name:?}; expected one of {known}{suggestion}")]
     Section {
-        /// What was asked for.
+        /// What was requested.
         name: String,
         /// Of which system.
         system: &'static str,
@@ -51,7 +51,7 @@ pub enum PlanError {
         /// What there is.
         known: String,
     },
-    /// A scenario cannot be read as an experiment wants it: a defect of this program.
+    /// A scenario cannot be read as an experiment needs it: a defect of this program.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     /// An experiment names a scenario with a sweep, which is not one experiment: a defect of this
@@ -91,12 +91,12 @@ impl Plan {
             world: choice.world,
             is_recorded: choice.traces.is_some(),
         };
-        let wanted = |e: &Experiment| !choice.without_paper || !e.is_paper();
+        let is_selected = |e: &Experiment| !choice.without_paper || !e.is_paper();
         let experiments = distinct(
             sections
                 .iter()
                 .flat_map(|s| (s.experiments)(&extent))
-                .filter(wanted),
+                .filter(is_selected),
         );
         let points: Result<Vec<Point>, PlanError> = experiments
             .iter()
@@ -122,14 +122,14 @@ impl Plan {
         &self.points
     }
 
-    /// Takes the repeats of each point, in the points' order, and says what they mean. `version` is
+    /// Takes the repeats of each point, in the points' order, and states what they mean. `version` is
     /// that of the program.
     pub fn finish(self, runs: Vec<Vec<RunResult>>, version: &'static str) -> Outcome {
         let results = self.results(self.extent.world, runs, version);
         Outcome::new(&self, &results, version)
     }
 
-    /// Takes the repeats of each point in both worlds, and says how far they agree.
+    /// Takes the repeats of each point in both worlds, and states how far they agree.
     pub fn agreement(
         self,
         sim: Vec<Vec<RunResult>>,
@@ -177,8 +177,13 @@ fn chosen(system: &'static System, only: &[String]) -> Result<Vec<Section>, Plan
             return Err(unknown(system, name));
         }
     }
-    let wanted = |s: &&Section| only.is_empty() || only.iter().any(|name| s.is(name));
-    Ok(system.sections.iter().filter(wanted).copied().collect())
+    let is_selected = |s: &&Section| only.is_empty() || only.iter().any(|name| s.is(name));
+    Ok(system
+        .sections
+        .iter()
+        .filter(is_selected)
+        .copied()
+        .collect())
 }
 
 fn unknown(system: &'static System, name: &str) -> PlanError {

@@ -23,7 +23,7 @@ pub struct System {
     pub lab: &'static [&'static str],
     /// How long an experiment lasts in the lab, where that is not as long as in the simulator.
     pub lab_duration: Option<&'static str>,
-    /// What the page of the two worlds says of their differences.
+    /// What the page of the two worlds reports of their differences.
     pub worlds: &'static str,
     /// Opens the page: what the columns are, how things were measured.
     pub preface: &'static str,
@@ -94,7 +94,7 @@ pub struct Extent {
     pub is_recorded: bool,
 }
 
-/// What a section says.
+/// What a section states.
 #[derive(Debug, Default)]
 pub struct Part {
     /// Claims, for the table that opens the page.

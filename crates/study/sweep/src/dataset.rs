@@ -66,7 +66,7 @@ struct Waiting {
 }
 
 /// The dataset of a sweep, open for writing. Dropped, it writes what waits if it can; only
-/// [`Dataset::flush`] says whether it could.
+/// [`Dataset::flush`] states whether it could.
 #[derive(Debug)]
 pub struct Dataset {
     folder: PathBuf,
@@ -238,10 +238,10 @@ impl Dataset {
     }
 
     /// The first points from `from` on that are neither done nor failed, at most so many.
-    pub fn pending(&self, from: u64, most: usize) -> Vec<u64> {
+    pub fn pending(&self, from: u64, max: usize) -> Vec<u64> {
         let mut found = Vec::new();
         let mut from = from;
-        while found.len() < most
+        while found.len() < max
             && let Some(point) = self.done.next_missing(from)
         {
             if !self.failed.contains_key(&point) {

@@ -116,7 +116,7 @@ pub fn run_local(
     })
 }
 
-/// Adds pending points to the queue, which is taken from its end; says where to go on.
+/// Adds pending points to the queue, which is taken from its end; states where to go on.
 fn refill(queue: &Mutex<Vec<u64>>, dataset: &Dataset, from: u64, is_last: &AtomicBool) -> u64 {
     let mut more = dataset.pending(from, AT_A_TIME);
     let next = more.last().map_or(from, |last| last + 1);

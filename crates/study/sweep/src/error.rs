@@ -51,7 +51,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// True if the user asked for what cannot be: nothing has run, nothing was written.
+    /// True if the user requested what cannot be: nothing has run, nothing was written.
     pub fn is_input(&self) -> bool {
         matches!(
             self,

@@ -12,7 +12,7 @@
 //! how often; the dataset takes it once. The order of rows and their distribution over files depend on
 //! the workers, the sorted content does not.
 //!
-//! What this crate is *not*: it simulates nothing (the caller supplies how one run is made), it knows
+//! What this crate is *not*: it simulates nothing (the caller supplies how one run is made), it has
 //! neither Ray nor Python, and it prints nothing.
 #![forbid(unsafe_code)]
 

@@ -95,7 +95,7 @@ fn run_point(
     })
 }
 
-/// What a panic says.
+/// What a panic states.
 fn message(panic: &(dyn core::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied())

@@ -108,7 +108,7 @@ impl Daemon {
     /// That it is still running.
     ///
     /// # Errors
-    /// What it said as it ended.
+    /// What it printed as it ended.
     pub(crate) fn check(&mut self) -> Result<(), Error> {
         match self.child.try_wait() {
             Ok(None) => Ok(()),
@@ -118,8 +118,8 @@ impl Daemon {
     }
 
     fn failure(&self, problem: &str) -> Error {
-        let said = fs::read_to_string(&self.log).unwrap_or_default();
-        let last: Vec<&str> = said.lines().rev().take(3).collect();
+        let output = fs::read_to_string(&self.log).unwrap_or_default();
+        let last: Vec<&str> = output.lines().rev().take(3).collect();
         let last: Vec<&str> = last.into_iter().rev().collect();
         Error::Program {
             program: self.name.clone(),

@@ -129,7 +129,7 @@ fn end_marked(folder: &Path) {
     });
 }
 
-/// Ends every other process of which this is true, asked of its place in `/proc`.
+/// Ends every other process of which this is true, queried of its place in `/proc`.
 fn end_all(is_meant: impl Fn(&Path) -> bool) {
     let Ok(processes) = fs::read_dir("/proc") else {
         return;

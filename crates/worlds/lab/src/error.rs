@@ -15,7 +15,7 @@ pub enum Error {
     /// Something that the lab cannot do.
     #[error("{what}: {why}")]
     Unsupported {
-        /// What was asked for, e.g. `flow "bulk"`.
+        /// What was requested, e.g. `flow "bulk"`.
         what: String,
         /// Why not, and what to do.
         why: String,
@@ -28,7 +28,7 @@ pub enum Error {
     System {
         /// What was tried.
         what: String,
-        /// What the kernel said.
+        /// What the kernel answered.
         source: io::Error,
     },
     /// A program that the lab needs did not do its part.
@@ -44,7 +44,7 @@ pub enum Error {
     Command {
         /// The command's program.
         program: String,
-        /// What the kernel said.
+        /// What the kernel answered.
         source: io::Error,
     },
     /// The run was stopped.

@@ -26,7 +26,7 @@ pub(crate) const RAN_DEVICE: &str = "ran0";
 /// A UE's interface.
 pub(crate) const UE_DEVICE: &str = "radio0";
 
-/// Where the UEs are, as `ue-prefixes` of a proxy's configuration says it.
+/// Where the UEs are, as `ue-prefixes` of a proxy's configuration states it.
 pub(crate) const UE_PREFIX: &str = "10.45.0.0/16";
 /// The edge's address towards the UEs.
 pub(crate) const RAN_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 45, 255, 254);

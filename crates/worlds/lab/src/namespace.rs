@@ -60,7 +60,7 @@ impl Namespace {
         self.run(|| std::fs::read_to_string(&path).map_err(Error::system(format!("read {path}"))))
     }
 
-    /// Number by which the kernel knows it, as in `/proc/PID/ns/net`.
+    /// Number by which the kernel identifies it, as in `/proc/PID/ns/net`.
     pub(crate) fn inode(&self) -> Result<u64, Error> {
         let stat = rustix::fs::fstat(&self.fd).map_err(Error::system("look at a namespace"))?;
         Ok(stat.st_ino)
@@ -102,6 +102,6 @@ fn ip_batch(lines: &str) -> Result<(), Error> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(failed(format!("{said} (lines: {lines:?})")))
+    let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(failed(format!("{message} (lines: {lines:?})")))
 }

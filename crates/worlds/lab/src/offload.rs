@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Checksums of TCP and UDP stay open ("partial"): the field holds the sum of the pseudo-header, and
-//! the kernel that reads the packet knows that it never left the machine.
+//! the kernel that reads the packet sees that it never left the machine.
 
 use crate::packet::{Ipv4, Packet, PartialChecksum, TCP, ones_sum, u16_at, u32_at};
 use std::io::IoSlice;

@@ -44,7 +44,7 @@ pub(crate) fn start(
     })
 }
 
-/// Whether the proxy is asked at its admin socket and answers: then connections are intercepted.
+/// Whether the proxy is queried at its admin socket and answers: then connections are intercepted.
 fn answers(admin: &Path) -> bool {
     let ask = || -> std::io::Result<()> {
         let mut stream = UnixStream::connect(admin)?;
@@ -97,7 +97,7 @@ fn control(mode: Mode) -> &'static str {
     }
 }
 
-/// The tables of what the allocator is to do, all keys said.
+/// The tables of what the allocator is to do, all keys stated.
 fn settings(config: &AllocatorConfig) -> String {
     let without: Vec<String> = config
         .without

@@ -76,7 +76,7 @@ pub(crate) struct Site<'a> {
 /// Starts the server of a flow, and waits until it listens.
 ///
 /// # Errors
-/// What it said.
+/// What it printed.
 pub(crate) fn start(
     experiment: &Experiment,
     index: usize,
@@ -97,7 +97,7 @@ pub(crate) fn start(
     fs::write(&config, text).map_err(Error::system(format!("write {}", config.display())))?;
     let mut command = Command::new(site.program);
     command.args(["quic", "serve", "--config"]).arg(&config);
-    let listens = |log: &Path| fs::read_to_string(log).is_ok_and(|said| said.contains("listening"));
+    let listens = |log: &Path| fs::read_to_string(log).is_ok_and(|text| text.contains("listening"));
     let log = format!("quic-{index}.log");
     Daemon::start(
         "brimful quic serve",

@@ -1,6 +1,6 @@
 //! Radio reports for other processes (a Unix socket, one report as a line of JSON) and for the kernel.
 //!
-//! Reports are delayed and lost as the scenario says. A reader that does not keep up loses reports;
+//! Reports are delayed and lost as the scenario states. A reader that does not keep up loses reports;
 //! it never holds up the radio.
 
 use crate::Error;

@@ -46,7 +46,7 @@ pub struct Options {
     pub record: Option<PathBuf>,
     /// Divide the experiment by this; none: by what this machine needs ([`fit::fit`]).
     pub scale: Option<NonZeroU32>,
-    /// Who hears of a run's samples.
+    /// Who receives a run's samples.
     pub observers: Observers,
 }
 
@@ -151,13 +151,13 @@ fn route_options(experiment: &Experiment) -> Result<RouteOptions, Error> {
     })
 }
 
-/// Whether any TCP flow asks for ECN.
+/// Whether any TCP flow requests ECN.
 fn has_ecn(experiment: &Experiment) -> bool {
     let mut flows = experiment.flows.iter();
     flows.any(|flow| flow.transport == Transport::Tcp && flow.ecn != EcnSpec::Off)
 }
 
-/// ECN of the proxy's host, as of the simulator's proxy: it asks servers for it; RAPID, whose window
+/// ECN of the proxy's host, as of the simulator's proxy: it requests it of servers; RAPID, whose window
 /// follows the allocator and no mark, agrees to none.
 fn prepare_edge(experiment: &Experiment, hosts: &Hosts) -> Result<(), Error> {
     let ecn = match experiment.pep.mode {
@@ -191,7 +191,7 @@ pub(crate) struct Lab {
     /// CDBE in the kernel, if any flow needs it.
     cdbe: Option<Arc<Attached>>,
     devices: Option<Devices>,
-    /// Where reports are asked for: by the proxy and other programs, and by the servers.
+    /// Where reports are requested: by the proxy and other programs, and by the servers.
     listeners: Option<(UnixListener, UnixListener)>,
     proxy: Option<Daemon>,
     /// Both ends of the tunnel, if there is one.
@@ -389,7 +389,7 @@ impl Lab {
     /// That the proxy and the tunnel, if there is one, and the servers of QUIC still run.
     ///
     /// # Errors
-    /// What it said as it ended.
+    /// What it printed as it ended.
     pub(crate) fn check_proxy(&mut self) -> Result<(), Error> {
         let mut daemons = self.proxy.iter_mut().chain(&mut self.quic);
         daemons.try_for_each(Daemon::check)?;
@@ -400,7 +400,7 @@ impl Lab {
     fn end(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // a thread that panicked has said so
+            // a thread that panicked has printed why
             let _ = thread.join();
         }
     }

@@ -50,7 +50,7 @@ pub(crate) struct TcpInfo {
     pub(crate) peer_window: u32,
 }
 
-/// Asks the kernel about a TCP connection.
+/// Queries the kernel about a TCP connection.
 ///
 /// # Errors
 /// The kernel's.

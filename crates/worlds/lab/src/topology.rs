@@ -32,7 +32,7 @@ const MTU: usize = 1500;
 /// for no longer than the lab is late; the wires' own queues are emulated.
 const DEVICE_QUEUE: usize = 20_000;
 /// Mark (`SO_MARK`) of a client's sockets that ask for ECN, and the routing table that they use.
-/// Servers answer as they are asked (`net.ipv4.tcp_ecn` = 2, the kernel's default).
+/// Servers accept ECN where a client requests it (`net.ipv4.tcp_ecn` = 2, the kernel's default).
 pub(crate) const ECN_MARK: i32 = 46;
 
 /// The hosts.
@@ -49,7 +49,7 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// Numbers by which the kernel knows their namespaces.
+    /// Numbers by which the kernel identifies their namespaces.
     pub(crate) fn inodes(&self) -> BTreeSet<u64> {
         let all = [&self.servers, &self.edge].into_iter().chain(&self.ues);
         let all = all.chain(&self.gateway);
@@ -88,7 +88,7 @@ pub(crate) struct RouteOptions {
     pub(crate) initial_window: u32,
     /// Acknowledge every segment at once.
     pub(crate) quick_ack: bool,
-    /// UEs have a second route for sockets marked [`ECN_MARK`], over which TCP asks for ECN.
+    /// UEs have a second route for sockets marked [`ECN_MARK`], over which TCP requests ECN.
     pub(crate) has_ecn: bool,
 }
 

@@ -102,7 +102,7 @@ impl Tunnel {
     /// Starts both ends, and waits until they answer. They find each other once packets flow.
     ///
     /// # Errors
-    /// What a daemon said.
+    /// What a daemon printed.
     pub(crate) fn start(
         spec: &TunnelSpec,
         hosts: &Hosts,
@@ -147,7 +147,7 @@ impl Tunnel {
     /// That both still run.
     ///
     /// # Errors
-    /// What one said as it ended.
+    /// What one printed as it ended.
     pub(crate) fn check(&mut self) -> Result<(), Error> {
         self.edge.check()?;
         self.gateway.check()
@@ -194,7 +194,7 @@ pub(crate) fn result(spec: &TunnelSpec, folder: &Folder) -> Option<TunnelResult>
     let connection = |of: &Value| of["connections"][0].clone();
     let (edge, gateway) = (connection(&edge), connection(&gateway));
     let count = |of: &Value, key: &str| of[key].as_u64().unwrap_or_default();
-    // the server knows its paths by where they come from
+    // the server identifies its paths by where they come from
     let paths = spec.paths.iter().enumerate().map(|(index, path)| {
         let at = |end: &Value, is_it: &dyn Fn(&Value) -> bool| {
             let paths = end["paths"].as_array().cloned().unwrap_or_default();

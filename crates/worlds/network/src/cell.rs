@@ -103,7 +103,7 @@ pub struct CellAccess<P> {
 }
 
 impl<P: Packet + Send> CellAccess<P> {
-    /// A cell with the UEs of the experiment, which reports know by their `address`, and whose queues are watched from `began` on.
+    /// A cell with the UEs of the experiment, which reports identify by their `address`, and whose queues are watched from `began` on.
     ///
     /// # Errors
     /// What is wrong with the cell, a channel or the background load.
@@ -151,7 +151,7 @@ impl<P: Packet + Send> CellAccess<P> {
         })
     }
 
-    /// When the cell wants to run.
+    /// When the cell is to run next.
     pub fn next_deadline(&self) -> Option<Instant> {
         self.cell.next_deadline()
     }
@@ -222,8 +222,8 @@ impl<P: Packet + Send> CellAccess<P> {
     fn make_report(&mut self, now: Instant) -> RadioReport {
         let report = self.cell.report(now);
         // in ascending order of RNTI, which is the order of UEs
-        let known = self.cqis.iter_mut().zip(&mut self.mcs);
-        for ((cqi, mcs), ue) in known.zip(&report.ues) {
+        let last = self.cqis.iter_mut().zip(&mut self.mcs);
+        for ((cqi, mcs), ue) in last.zip(&report.ues) {
             *cqi = ue.cqi;
             *mcs = match ue.quality {
                 LinkQuality::Mcs { mcs, .. } => Some(mcs),

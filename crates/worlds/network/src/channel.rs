@@ -1,4 +1,4 @@
-//! The radio channels and the load of a cell, from what the experiment says of them.
+//! The radio channels and the load of a cell, from their specification in the experiment.
 
 use crate::Error;
 use radio::moving::MovingRadio;
@@ -11,7 +11,7 @@ use scenario::{CellSpec, ChannelSpec, LoadSpec, UeSpec};
 use std::sync::Arc;
 use units::{Duration, Streams};
 
-/// What playing a trace has to know of the cell.
+/// The parameters of the cell that playing a trace depends on.
 fn parameters(config: &CellConfig) -> CellParameters {
     CellParameters {
         table: config.mcs_table,

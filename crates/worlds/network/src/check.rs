@@ -1,4 +1,4 @@
-//! What is asked of an experiment before it runs.
+//! What is checked of an experiment before it runs.
 
 use crate::Error;
 use rnis::Rnti;

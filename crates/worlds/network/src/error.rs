@@ -12,7 +12,7 @@ pub enum Error {
          set path.rtt to at least {access}, or make the access faster"
     )]
     PathTooShort {
-        /// The end-to-end base round-trip time asked for.
+        /// The end-to-end base round-trip time requested.
         rtt: Duration,
         /// That of the access.
         access: Duration,

@@ -6,13 +6,13 @@
 //!   rates    the rate of a wire over time
 //!   cell     the radio cell with the records of its queues        channel  its channels and its load
 //!   measure  flows, queues, the bottleneck, time series
-//!   check    what an experiment must not say
+//!   check    what must not be in an experiment
 //! ```
 //!
 //! The simulator and the lab move packets in different ways. What their packets go through, and what
 //! is written down of them, is the same code, so that their results mean the same.
 //!
-//! What this crate is *not*: it has no clock, no socket and no event loop, and it knows no protocol.
+//! What this crate is *not*: it has no clock, no socket and no event loop, and it implements no protocol.
 #![forbid(unsafe_code)]
 
 pub mod app;

@@ -28,8 +28,8 @@ pub struct Loss {
 /// Random extra delay of a wire; packets stay in order.
 #[derive(Debug)]
 pub struct Jitter {
-    /// The most, uniform from zero.
-    pub most: Duration,
+    /// The maximum; uniform from zero.
+    pub max: Duration,
     /// Its own stream.
     pub rng: Rng,
 }
@@ -171,7 +171,7 @@ impl<P: Packet> Link<P> {
         }
         let mut arrival = self.free_at + self.parts.delay;
         if let Some(jitter) = &mut self.parts.jitter {
-            arrival += jitter.most.mul_f64(jitter.rng.uniform());
+            arrival += jitter.max.mul_f64(jitter.rng.uniform());
         }
         self.last_arrival = self.last_arrival.max(arrival);
         self.wire.push_back((self.last_arrival, packet));
@@ -201,10 +201,10 @@ impl<P: Packet> Link<P> {
     }
 }
 
-/// A wire in one direction, as the experiment says it.
+/// A wire in one direction, as the experiment specifies it.
 #[derive(Clone, Copy, Debug)]
 pub struct WireSpec<'a> {
-    /// Its name, by which its queue is known and its random draws are its own.
+    /// Its name, which its queue and its random streams have too.
     pub name: &'a str,
     /// Rate of the transmitter until the first step.
     pub rate: BitRate,
@@ -296,7 +296,7 @@ impl<'a> WireSpec<'a> {
                 rng: streams.stream("loss"),
             }),
             jitter: (!self.jitter.is_zero()).then(|| Jitter {
-                most: self.jitter,
+                max: self.jitter,
                 rng: streams.stream("jitter"),
             }),
             meter: self
@@ -312,8 +312,8 @@ impl<'a> WireSpec<'a> {
         Ok(match self.queue {
             LinkQueue::DropTail => Box::new(DropTail::new(self.buffer)?),
             LinkQueue::CoDel => Box::new(CoDel::new(CoDelConfig::default(), self.buffer)?),
-            LinkQueue::Custom(own) => {
-                Box::new(own.build(self.buffer, streams.stream("queue").next_u64())?)
+            LinkQueue::Custom(custom) => {
+                Box::new(custom.build(self.buffer, streams.stream("queue").next_u64())?)
             }
         })
     }
@@ -354,7 +354,7 @@ mod tests {
                 rng: streams.stream("loss"),
             }),
             jitter: Some(Jitter {
-                most: jitter,
+                max: jitter,
                 rng: streams.stream("jitter"),
             }),
             meter: Some(QueueMeter::new("q".into(), Instant::ZERO)),

@@ -77,7 +77,7 @@ impl Node {
             }
         }
     }
-    /// True if both say the same, wherever they stand.
+    /// True if both have the same value, whatever their places.
     pub(crate) fn same(&self, other: &Self) -> bool {
         core::mem::discriminant(&self.value) == core::mem::discriminant(&other.value)
             && self.text() == other.text()

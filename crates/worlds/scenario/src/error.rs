@@ -1,4 +1,4 @@
-//! What can be wrong with a scenario, and how it is said.
+//! What can be wrong with a scenario, and how it is reported.
 
 use crate::source::{Position, Sources};
 use core::fmt;
@@ -102,12 +102,12 @@ pub(crate) fn trace_fault(at: Position, error: radio::trace::TraceError) -> Box<
 }
 
 impl Fault {
-    /// Says what would have been allowed.
+    /// Adds what would have been allowed.
     pub(crate) fn allowed(mut self: Box<Self>, allowed: impl Into<String>) -> Box<Self> {
         self.allowed = Some(allowed.into());
         self
     }
-    /// Says what to do.
+    /// Adds what to do.
     pub(crate) fn hint(mut self: Box<Self>, suggestion: impl Into<String>) -> Box<Self> {
         self.suggestion = Some(suggestion.into());
         self

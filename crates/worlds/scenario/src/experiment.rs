@@ -1,4 +1,4 @@
-//! A typed experiment: what a scenario file says once it has been read, extended, overridden and
+//! A typed experiment: what a scenario file specifies once it has been read, extended, overridden and
 //! checked. Both worlds run it.
 
 use crate::moving::MovingSpec;
@@ -229,7 +229,7 @@ pub enum EcnSpec {
 /// A flow: one application over one connection (or several, one after the other).
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowSpec {
-    /// Name; says the role.
+    /// Name; states the role.
     pub name: String,
     /// Index into [`Experiment::ues`].
     pub ue: usize,
@@ -239,7 +239,7 @@ pub struct FlowSpec {
     pub direction: Direction,
     /// Congestion control of the data's sender (TCP, QUIC).
     pub cc: CcSpec,
-    /// MELD round it, if the sender asks the radio about losses.
+    /// MELD round it, if the sender consults the radio about losses.
     pub meld: Option<meld::Variant>,
     /// What its client measures, if anything.
     pub report: Option<ReporterSpec>,
@@ -321,8 +321,8 @@ pub const CUSTOM_PREFIX: &str = "python:";
 
 /// Whether a name is that of a mechanism which the caller brings along.
 pub fn is_custom(name: &str) -> bool {
-    let own = name.strip_prefix(CUSTOM_PREFIX);
-    own.is_some_and(|own| !own.is_empty())
+    let custom = name.strip_prefix(CUSTOM_PREFIX);
+    custom.is_some_and(|custom| !custom.is_empty())
 }
 
 /// What an application does.
@@ -427,7 +427,7 @@ pub struct PepSpec {
     pub mode: PepMode,
     /// Radio reports to it.
     pub reports: ReportSpec,
-    /// Most bytes that the proxy buffers for one flow and direction.
+    /// Maximum bytes that the proxy buffers for one flow and direction.
     pub buffer: Bytes,
 }
 

@@ -307,7 +307,7 @@ fn folder_of(path: &Path) -> Folder {
 }
 
 fn text_in(files: Embedded, name: &str) -> Option<&'static str> {
-    let found = files.iter().find(|(known, _)| *known == name);
+    let found = files.iter().find(|(file, _)| *file == name);
     found.map(|(_, text)| *text)
 }
 

@@ -1,6 +1,6 @@
 //! A user's moving radio, and where each copy and each repeat of it is.
 //!
-//! A scenario says one way for all copies of a user. Each copy goes it by itself: shifted by a random
+//! A scenario specifies one way for all copies of a user. Each copy goes it by itself: shifted by a random
 //! offset, or from a random place of its area. The draws come from the copy's own stream, so that they
 //! differ between copies and repeats, and follow from the seed.
 

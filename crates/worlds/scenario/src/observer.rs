@@ -1,11 +1,11 @@
-//! Who hears of a run's samples while it is under way.
+//! Observers, which receive a run's samples while it is under way.
 
 use crate::{Experiment, Metric};
 use core::fmt;
 use std::sync::Arc;
 use units::Instant;
 
-/// Hears of the samples of a run, on the thread that makes them. What it does changes no result of
+/// Receives the samples of a run, on the thread that makes them. What it does changes no result of
 /// the simulator; while it waits, so does the run.
 pub trait Observer: Send + fmt::Debug {
     /// A point of a time series.

@@ -103,7 +103,7 @@ pub struct ManifestPoint<'a> {
     /// By how much a run in real time was scaled down; not written of the simulator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale: Option<f64>,
-    /// What a run in real time did otherwise than the scenario says; not written if nothing.
+    /// What a run in real time did otherwise than the scenario specifies; not written if nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// Every key of the scenario with its value, defaults included.

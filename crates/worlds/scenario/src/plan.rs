@@ -46,7 +46,7 @@ enum Origin {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bundle {
     origin: Origin,
-    /// Paths as the scenario says them, and texts: scenario files and traces.
+    /// Paths as the scenario names them, and texts: scenario files and traces.
     files: BTreeMap<PathBuf, String>,
     set: Vec<(String, String)>,
     trace: Option<PathBuf>,
@@ -125,11 +125,11 @@ impl Plan {
     }
 
     fn checked(self) -> Result<Self, ScenarioError> {
-        let wanted = match self.points() {
+        let checked = match self.points() {
             few if few <= ALL_CHECKED => (0..few).collect(),
             _ => self.variants.covering(),
         };
-        for index in wanted {
+        for index in checked {
             self.point(index)?;
         }
         let traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
@@ -175,9 +175,9 @@ impl Plan {
         let make = || -> Checked<Point> {
             let variant = self.variants.point(index)?;
             let mut traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
-            let (point, own) = one(&self.document, &mut traces, variant)?;
+            let (point, warnings) = one(&self.document, &mut traces, variant)?;
             let mut points = [point];
-            note_warnings(&mut points, core::slice::from_ref(&own), &own);
+            note_warnings(&mut points, core::slice::from_ref(&warnings), &warnings);
             let [point] = points;
             Ok(point)
         };

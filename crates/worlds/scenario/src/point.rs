@@ -12,7 +12,7 @@ use radio::moving::RangeWarning;
 use std::path::Path;
 use units::Duration;
 
-/// Most users and flows of all points together.
+/// Maximum users and flows of all points together.
 const MAX_PARTS: usize = 1_000_000;
 
 /// A point of a sweep; a scenario without sweep has one.
@@ -24,7 +24,7 @@ pub struct Point {
     pub axes: Vec<(String, String)>,
     /// Every key with its value as it was understood, defaults included.
     pub resolved: Resolved,
-    /// What was done otherwise than was asked for, one sentence each; to be shown to the user.
+    /// What was done otherwise than was requested, one sentence each; to be shown to the user.
     pub notes: Vec<String>,
 }
 
@@ -54,7 +54,7 @@ pub fn load_str(text: &str, overrides: &Overrides) -> Result<Vec<Point>, Scenari
 }
 
 /// As [`load`], of a text that stands for a file in the working directory: what it names is looked for
-/// there. Messages say `name` where they would name the file.
+/// there. Messages have `name` where they would name the file.
 ///
 /// # Errors
 /// As [`load`].
@@ -98,11 +98,11 @@ fn resolved(document: &mut Document, overrides: &Overrides) -> Checked<Vec<Point
     let (mut points, mut parts) = (Vec::new(), 0);
     let (mut warnings, mut warned) = (Vec::new(), Vec::new());
     for variant in variants.iter() {
-        let (point, own) = one(document, &mut traces, variant?)?;
-        for warning in &own {
+        let (point, found) = one(document, &mut traces, variant?)?;
+        for warning in &found {
             merge(&mut warnings, *warning);
         }
-        warned.push(own);
+        warned.push(found);
         parts += point.experiment.ues.len() + point.experiment.flows.len();
         if parts > MAX_PARTS {
             return Err(fault(

@@ -66,7 +66,7 @@ impl Quantity for Frequency {
     }
 }
 
-/// What reads a table: it knows the section, gives typed values, and keeps what it gave.
+/// What reads a table: it holds the section, gives typed values, and keeps what it gave.
 pub(crate) struct Reader<'a> {
     section: &'static Section,
     /// How messages call the table, e.g. `[path]`.
@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
     fn key(&self, name: &str) -> &'static Key {
         self.section
             .key(name)
-            .expect("only keys of the table are asked for")
+            .expect("only keys of the table are requested")
     }
 
     /// Reads a key or its default, none if it is absent and may be.
@@ -305,12 +305,12 @@ impl<'a> Reader<'a> {
     }
 
     /// One of the words that the table of keys allows, or the name of what the caller brings along.
-    pub(crate) fn choice_or_own(&mut self, name: &str) -> Checked<&'a str> {
-        if let Some(Value::String(own)) = self.given(name).map(|node| &node.value)
-            && is_custom(own)
+    pub(crate) fn choice_or_custom(&mut self, name: &str) -> Checked<&'a str> {
+        if let Some(Value::String(custom)) = self.given(name).map(|node| &node.value)
+            && is_custom(custom)
         {
-            self.put(name, ResolvedValue::Text(own.clone()));
-            return Ok(own);
+            self.put(name, ResolvedValue::Text(custom.clone()));
+            return Ok(custom);
         }
         self.choice(name)
     }
@@ -474,15 +474,15 @@ fn unit_fault(key: &Key, node: &Node, error: &ParseUnitError) -> Box<Fault> {
 /// The same where the key holds several quantities of this kind.
 fn unit_fault_of(kind: Kind, key: &Key, node: &Node, error: &ParseUnitError) -> Box<Fault> {
     let (what, example) = described(kind);
-    let said = format!("\"{}\" = \"{}\"", key.name, error.text);
+    let given = format!("\"{}\" = \"{}\"", key.name, error.text);
     let expected = format!("expected {what}, for example \"{example}\"");
     match &error.problem {
         UnitProblem::UnknownUnit { unit, known } => {
-            fault(node.at, format!("{said} has the unknown unit \"{unit}\""))
+            fault(node.at, format!("{given} has the unknown unit \"{unit}\""))
                 .allowed(format!("known units: {known}"))
                 .nearest(unit, known.split(", "))
         }
-        problem => fault(node.at, format!("{said} {problem}")).allowed(expected),
+        problem => fault(node.at, format!("{given} {problem}")).allowed(expected),
     }
 }
 
@@ -580,7 +580,7 @@ mod tests {
         offset: 0,
     };
 
-    /// What reading `[path]` of this text says.
+    /// The message of reading `[path]` of this text.
     fn message<T>(text: &str, read: impl Fn(&mut Reader<'_>) -> Checked<T>) -> String {
         let mut sources = Sources::default();
         sources.add("f".into(), text.into(), None);

@@ -40,7 +40,7 @@ pub struct RealTime {
     pub scale: f64,
     /// Packets that the kernel of a host did not take.
     pub refused: u64,
-    /// What was run otherwise than the scenario says, one sentence each.
+    /// What was run otherwise than the scenario specifies, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ pub struct RealTime {
 pub struct Distribution {
     /// Number of samples; with none, all else is zero and stands for "not measured".
     pub count: u64,
-    /// Least, ms.
+    /// Minimum, ms.
     pub min: f64,
     /// Mean, ms.
     pub mean: f64,
@@ -61,7 +61,7 @@ pub struct Distribution {
     pub p95: f64,
     /// 99th percentile, ms.
     pub p99: f64,
-    /// Greatest, ms.
+    /// Maximum, ms.
     pub max: f64,
     /// The distribution function at up to 200 points: (ms, share of samples at most that), rising.
     pub cdf: Vec<(f64, f64)>,
@@ -225,10 +225,10 @@ pub enum Metric {
     Report,
     /// Pacing gain of a sender that the client helps.
     Gain,
-    /// Downstream delay as that sender sees it, ms.
+    /// Downstream delay as that sender measures it, ms.
     SeenDelay,
-    /// The least one that it reckons with, ms.
-    LeastDelay,
+    /// The minimum of these that it uses, ms.
+    MinDelay,
     /// What a path of a tunnel delivers in each step, bit/s.
     PathRate,
     /// Congestion window of a path of a tunnel, bytes.
@@ -239,11 +239,11 @@ pub enum Metric {
     Mcs,
     /// The share of the cell's capacity that carries data, 0 to 1; for observers only.
     Utilisation,
-    /// Losses so far that MELD held for congestion, as reports said; for observers only.
+    /// Losses so far that MELD classified as congestion by reports; for observers only.
     LossCongestion,
-    /// Losses so far that it held for the radio's; for observers only.
+    /// Losses so far that it classified as the radio's; for observers only.
     LossRadio,
-    /// Losses so far that it took for congestion without a fresh report; for observers only.
+    /// Losses so far that it classified as congestion without a fresh report; for observers only.
     LossUnknown,
 }
 
@@ -265,7 +265,7 @@ impl Metric {
             Self::Report => "report_bps",
             Self::Gain => "pacing_gain",
             Self::SeenDelay => "seen_delay_ms",
-            Self::LeastDelay => "least_delay_ms",
+            Self::MinDelay => "least_delay_ms",
             Self::PathRate => "path_rate_bps",
             Self::PathCwnd => "path_cwnd_bytes",
             Self::PathShare => "path_share",

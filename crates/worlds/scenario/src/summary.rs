@@ -63,7 +63,7 @@ pub struct RealTimeSummary {
     pub scale: f64,
     /// Packets that the kernel of a host did not take.
     pub refused: f64,
-    /// What was run otherwise than the scenario says, one sentence each; not printed if nothing was.
+    /// What was run otherwise than the scenario specifies, one sentence each; not printed if nothing was.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -166,7 +166,7 @@ impl BurstSummary {
 /// A distribution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Spread {
-    /// Least.
+    /// Minimum.
     pub min: f64,
     /// Mean.
     pub mean: f64,

@@ -1,4 +1,4 @@
-//! The multipath tunnel of an experiment, as a scenario file says it.
+//! The multipath tunnel of an experiment, as a scenario file specifies it.
 //!
 //! Source: Pieska et al., "Performance Impact of Nested Congestion Control on Transport-Layer
 //! Multipath Tunneling", Future Internet 16(7), 2024: tables 1 and 2 for the defaults.

@@ -4,7 +4,7 @@
 //! it, as one object of JSON, to `docs/results/bench-history.jsonl`. A word selects cases by name.
 //!
 //! The time is the best of three by the processor's count: on a machine with other work, wall-clock
-//! time says more of that work. Both are recorded.
+//! time depends more on that work. Both are recorded.
 #![expect(
     clippy::disallowed_methods,
     reason = "a bench has a clock and arguments"
@@ -111,7 +111,7 @@ fn many_connections(transport: Transport) -> Experiment {
     one_flow(transport, short)
 }
 
-/// Most memory that the process has had, in MB, as the kernel counts it.
+/// The peak of the process's resident memory, in MB, as the kernel counts it.
 fn peak_resident_mb() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));
@@ -121,7 +121,7 @@ fn peak_resident_mb() -> f64 {
 
 /// Has the kernel count the peak anew.
 fn reset_peak() {
-    // refused only where the kernel does not know it: then peaks are those of all cases so far
+    // fails only where the kernel does not support it: then peaks are those of all cases so far
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
@@ -166,7 +166,7 @@ fn main() {
         .filter(|a| a != "--bench")
         .collect();
     let record = arguments.iter().any(|argument| argument == "--record");
-    let wanted = |name: &str| {
+    let is_selected = |name: &str| {
         let mut words = arguments
             .iter()
             .filter(|word| !word.starts_with("--"))
@@ -197,7 +197,7 @@ fn main() {
         ("1000-connections-tcp", many_connections(Transport::Tcp)),
         ("1000-connections-quic", many_connections(Transport::Quic)),
     ];
-    for (name, experiment) in cases.into_iter().filter(|(name, _)| wanted(name)) {
+    for (name, experiment) in cases.into_iter().filter(|(name, _)| is_selected(name)) {
         reset_peak();
         let Timed {
             wall,

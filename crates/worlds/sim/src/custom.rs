@@ -9,8 +9,8 @@ use std::sync::Arc;
 /// Makes mechanisms for [`crate::Simulation::with_mechanisms`]. A run is as deterministic as what it
 /// makes.
 pub trait Mechanisms: Send + Sync {
-    /// A new congestion controller of that name, as scenario files say it (`python:mine`); none if it
-    /// has none. Asked once for each end of a connection, and once more to check the name.
+    /// A new congestion controller of that name, as scenario files have it (`python:mine`); none if there
+    /// is none. Called once for each end of a connection, and once more to check the name.
     fn controller(&self, _name: &str, _config: BuildConfig) -> Option<Box<dyn CongestionControl>> {
         None
     }
@@ -22,7 +22,7 @@ pub trait Mechanisms: Send + Sync {
     }
 
     /// What decides in a queue whose management has that name (`python:mine`); none if it is not
-    /// known. Asked once for each such queue.
+    /// known. Queried once for each such queue.
     fn queue(&self, _name: &str, _queue: QueueParameters) -> Option<Box<dyn CustomDiscipline>> {
         None
     }
@@ -31,7 +31,7 @@ pub trait Mechanisms: Send + Sync {
 /// None.
 impl Mechanisms for () {}
 
-/// The caller's mechanisms as the queues ask them.
+/// The caller's mechanisms as the queues call them.
 struct Queues(Arc<dyn Mechanisms>);
 
 impl DisciplineFactory for Queues {
@@ -43,13 +43,13 @@ impl DisciplineFactory for Queues {
 /// All mechanisms of a run: the caller's, and those of the crates.
 #[derive(Clone)]
 pub(crate) struct Registry {
-    own: Arc<dyn Mechanisms>,
+    custom: Arc<dyn Mechanisms>,
 }
 
 impl Registry {
     /// With these of the caller.
-    pub(crate) fn new(own: Arc<dyn Mechanisms>) -> Self {
-        Self { own }
+    pub(crate) fn new(custom: Arc<dyn Mechanisms>) -> Self {
+        Self { custom }
     }
 
     /// A controller of that name; the caller's go first.
@@ -58,29 +58,29 @@ impl Registry {
         name: &str,
         config: BuildConfig,
     ) -> Result<Box<dyn CongestionControl>, UnknownController> {
-        match self.own.controller(name, config) {
-            Some(own) => Ok(own),
+        match self.custom.controller(name, config) {
+            Some(custom) => Ok(custom),
             None => cc::build(name, config),
         }
     }
 
     /// Reports the queues of an experiment that are the caller's whom to ask.
     pub(crate) fn find_queues(&self, experiment: &mut Experiment) {
-        let factory: Arc<dyn DisciplineFactory> = Arc::new(Queues(Arc::clone(&self.own)));
-        each_own(experiment, &mut |own| own.set_factory(&factory));
+        let factory: Arc<dyn DisciplineFactory> = Arc::new(Queues(Arc::clone(&self.custom)));
+        each_custom(experiment, &mut |custom| custom.set_factory(&factory));
     }
 
     /// The caller's scheduler, or that of this name.
     pub(crate) fn scheduler(&self, name: &str) -> Result<Box<dyn Scheduler>, UnknownScheduler> {
-        match self.own.scheduler() {
-            Some(own) => Ok(own),
+        match self.custom.scheduler() {
+            Some(custom) => Ok(custom),
             None => scheduler::build(name),
         }
     }
 }
 
 /// Visits every queue management of an experiment that is the caller's.
-fn each_own(experiment: &mut Experiment, visit: &mut dyn FnMut(&mut CustomConfig)) {
+fn each_custom(experiment: &mut Experiment, visit: &mut dyn FnMut(&mut CustomConfig)) {
     let mut links = Vec::new();
     match &mut experiment.access {
         AccessSpec::Link(link) => links.push(link),
@@ -102,15 +102,15 @@ fn each_own(experiment: &mut Experiment, visit: &mut dyn FnMut(&mut CustomConfig
         }));
     }
     for link in links {
-        if let LinkQueue::Custom(own) = &mut link.queue {
-            visit(own);
+        if let LinkQueue::Custom(custom) = &mut link.queue {
+            visit(custom);
         }
     }
 }
 
 fn of_discipline(discipline: &mut DisciplineConfig, visit: &mut dyn FnMut(&mut CustomConfig)) {
     match discipline {
-        DisciplineConfig::Custom(own) => visit(own),
+        DisciplineConfig::Custom(custom) => visit(custom),
         DisciplineConfig::Classes(classes) => {
             for class in &mut classes.classes {
                 of_discipline(&mut class.discipline, visit);

@@ -7,7 +7,7 @@ pub enum Error {
     /// Neither world could run it.
     #[error(transparent)]
     Experiment(#[from] network::Error),
-    /// The congestion control is not known.
+    /// There is no such congestion control.
     #[error("flow {flow:?}: {source}")]
     CongestionControl {
         /// The flow.

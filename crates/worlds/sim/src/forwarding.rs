@@ -1,4 +1,4 @@
-//! The network between the hosts: it moves packets, and says where they come out.
+//! The network between the hosts: it moves packets, and returns where they come out.
 //!
 //! ```text
 //!   server --host link--> path (wan) --> edge --> access (cell or wired link) --> UE
@@ -71,7 +71,7 @@ enum Exit {
 /// A link of the network.
 pub(crate) type Link = network::Link<Handle>;
 
-/// A link as the network knows it.
+/// A link as the network holds it.
 pub(crate) struct NetLink {
     link: Link,
     entity: EntityId,
@@ -374,7 +374,7 @@ impl Network {
         self.after_cell();
     }
 
-    /// Runs the cell until `now`, as it asked to be. What it delivers is fetched by
+    /// Runs the cell until `now`, its deadline. What it delivers is fetched by
     /// [`Self::poll_cell`].
     pub(crate) fn run_cell(&mut self, now: Instant) {
         if let Some(cell) = self.cell() {
@@ -442,7 +442,7 @@ impl Network {
         self.hops
     }
 
-    /// All packets by their fate.
+    /// All packets by their outcome.
     pub(crate) fn counts(&self) -> PacketCounts {
         let sum =
             |of: fn(&Ledger) -> u64| self.ledgers.iter().map(|ledger| of(ledger)).sum::<u64>();

@@ -15,7 +15,7 @@ pub(crate) enum Host {
     Quic(Box<quic::Connection>),
 }
 
-/// The end of a connection as the network knows it: a host's or the proxy's.
+/// The end of a connection as the network reaches it: a host's or the proxy's.
 pub(crate) enum End<'a> {
     /// TCP.
     Tcp(&'a mut tcp::Connection),
@@ -37,7 +37,7 @@ pub(crate) struct HostStats {
 }
 
 impl Host {
-    /// As the network knows it.
+    /// As the network reaches it.
     pub(crate) fn end(&mut self) -> End<'_> {
         match self {
             Self::Tcp(connection) => End::Tcp(connection),
@@ -109,8 +109,8 @@ impl Host {
         }
     }
 
-    /// A radio report of the UE reaches the host. Returns whether the connection is to be asked for
-    /// packets: quinn's controllers hear of it at their next event.
+    /// A radio report of the UE reaches the host. Returns whether the connection is to be polled for
+    /// packets: quinn's controllers receive it at their next event.
     pub(crate) fn on_radio(&mut self, now: Instant, state: &RadioState) -> bool {
         match self {
             Self::Tcp(connection) => {
@@ -188,7 +188,7 @@ impl End<'_> {
         }
     }
 
-    /// When [`Self::on_deadline`] wants to be called although nothing arrives.
+    /// When [`Self::on_deadline`] is to be called although nothing arrives.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         match self {
             Self::Tcp(connection) => connection.next_deadline(),

@@ -22,7 +22,7 @@ pub(crate) struct Datagram {
     pub(crate) sent_at: Instant,
     /// Payload.
     pub(crate) payload: Bytes,
-    /// What the IP header says of ECN.
+    /// The ECN field of the IP header.
     pub(crate) ecn: Ecn,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Dccp {
     pub(crate) packet: multipath::packet::Packet,
     /// The packet inside.
     pub(crate) payload: Option<Carried>,
-    /// What the outer IP header says of ECN.
+    /// The ECN field of the outer IP header.
     pub(crate) ecn: Ecn,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Packet {
 }
 
 impl Packet {
-    /// What queues know of it. Each connection has a number of its own, as it has its own ports.
+    /// What queues see of it. Each connection has a number of its own, as it has its own ports.
     pub(crate) fn label(&self) -> Label {
         match &self.body {
             Body::Segment { session, segment } => Label {

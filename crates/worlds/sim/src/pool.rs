@@ -14,7 +14,7 @@ const ECN_BITS: u32 = 2;
 /// Where the flow's number begins. It has the remaining 13 bits.
 const FLOW_SHIFT: u32 = SIZE_BITS + ECN_BITS;
 
-/// What queues know of a packet.
+/// What queues see of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Label {
     /// Bytes on the wire; less than 2^17.
@@ -22,7 +22,7 @@ pub(crate) struct Label {
     /// Its flow's number, as a queue would compute it from addresses and ports; of it 13 bits are
     /// kept, so that 8,192 numbers in a row differ.
     pub(crate) flow: u32,
-    /// What its IP header says of ECN as it leaves.
+    /// The ECN field of its IP header as it leaves.
     pub(crate) ecn: Ecn,
 }
 
@@ -95,7 +95,7 @@ impl<T> Default for Pool<T> {
 }
 
 impl<T> Pool<T> {
-    /// Stores a packet that links and queues know by this label.
+    /// Stores a packet, of which links and queues see this label.
     pub(crate) fn insert(&mut self, packet: T, label: Label) -> Handle {
         if let Some(index) = self.free.pop() {
             self.slots[index as usize] = Some(packet);

@@ -17,7 +17,7 @@ use scenario::Direction;
 use std::collections::VecDeque;
 use units::{Bytes, Duration, Instant};
 
-/// What waits in the proxy of one direction, to know how long.
+/// What waits in the proxy of one direction, to measure for how long.
 #[derive(Debug, Default)]
 struct Waiting {
     /// (in-order payload that had arrived, when), in order.
@@ -207,7 +207,7 @@ mod tests {
                     mss: config.mss,
                     initial_window: config.initial_cwnd(),
                 };
-                cc::build("newreno", build).expect("NewReno is known")
+                cc::build("newreno", build).expect("there is NewReno")
             };
             let rng = |name| Streams::new(1).stream(name);
             let mut schedule = Schedule::default();

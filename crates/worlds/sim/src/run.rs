@@ -34,12 +34,12 @@ impl Simulation {
     pub fn with_mechanisms(
         experiment: &Experiment,
         seed: u64,
-        own: Arc<dyn Mechanisms>,
+        custom: Arc<dyn Mechanisms>,
     ) -> Result<Self, Error> {
-        let (mut experiment, own) = (experiment.clone(), Registry::new(own));
-        own.find_queues(&mut experiment);
+        let (mut experiment, mechanisms) = (experiment.clone(), Registry::new(custom));
+        mechanisms.find_queues(&mut experiment);
         Ok(Self {
-            world: build(&experiment, seed, own)?,
+            world: build(&experiment, seed, mechanisms)?,
         })
     }
 
@@ -66,7 +66,7 @@ impl Simulation {
         self.world.advance(events)
     }
 
-    /// All packets so far, by their fate: none appears or vanishes.
+    /// All packets so far, by their outcome: none appears or vanishes.
     pub fn packet_counts(&self) -> PacketCounts {
         self.world.network().counts()
     }

@@ -1,7 +1,7 @@
 //! The event schedule: one pending time for each entity, earliest first.
 //!
 //! An entity (a link, a cell, one end of a connection, an application ...) has at most one entry:
-//! it names the next time at which it wants to run, and moves that time when something changes.
+//! it names the next time at which it is to run, and moves that time when something changes.
 //! The schedule is therefore as large as the topology, not as the number of packets in flight.
 //!
 //! **Total order.** Events run by time, then by entity number (numbers are given in the order in
@@ -128,14 +128,14 @@ impl Schedule {
             let first = p * ARITY + 1;
             let last = (first + ARITY).min(self.heap.len());
             let children = first..last;
-            let Some(least) = children.min_by_key(|&child| self.heap[child]) else {
+            let Some(min) = children.min_by_key(|&child| self.heap[child]) else {
                 break;
             };
-            if entry <= self.heap[least] {
+            if entry <= self.heap[min] {
                 break;
             }
-            self.place(p, self.heap[least]);
-            p = least;
+            self.place(p, self.heap[min]);
+            p = min;
         }
         self.place(p, entry);
     }
@@ -189,10 +189,10 @@ mod tests {
                 let at = at.map(Instant::from_nanos);
                 schedule.set(ids[entity as usize], at);
                 model[entity as usize] = at;
-                let least = model.iter().enumerate()
+                let min = model.iter().enumerate()
                     .filter_map(|(i, at)| at.map(|at| (at, EntityId(i as u32))))
                     .min();
-                prop_assert_eq!(schedule.first(), least);
+                prop_assert_eq!(schedule.first(), min);
             }
         }
     }

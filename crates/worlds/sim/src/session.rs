@@ -1,6 +1,6 @@
 //! One connection of a flow, end to end: its two hosts and, between them, the proxy's two sides.
 //!
-//! A session knows what the application wants of the connection: the client's request, the object
+//! A session holds what the application does with the connection: the client's request, the object
 //! that the data's sender has still to hand over, and what the receiver still expects.
 
 use crate::host::{End, Host};
@@ -90,11 +90,11 @@ pub(crate) struct Session {
     outgoing: Outgoing,
     /// Of the object, not yet read by the receiver; `None` without an end.
     expected: Option<Bytes>,
-    /// When the object was asked for.
+    /// When the object was requested.
     object_began: Instant,
 }
 
-/// An object that is asked for.
+/// An object that is requested.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ObjectSpec {
     /// Bytes; `None` is without end.
@@ -183,7 +183,7 @@ impl Session {
         }
     }
 
-    /// Begins an object: the client asks for it (data towards the UE) or hands it over itself.
+    /// Begins an object: the client requests it (data towards the UE) or hands it over itself.
     pub(crate) fn begin_object(&mut self, now: Instant, object: ObjectSpec) {
         let outgoing = Outgoing {
             left: object.size.unwrap_or(Bytes::MAX),
@@ -206,7 +206,7 @@ impl Session {
         }
     }
 
-    /// When the object in progress was asked for.
+    /// When the object in progress was requested.
     pub(crate) fn object_began(&self) -> Instant {
         self.object_began
     }

@@ -161,7 +161,7 @@ impl StreamEnd {
         self.connection.poll_transmit(now)
     }
 
-    /// When [`Self::on_deadline`] wants to be called.
+    /// When [`Self::on_deadline`] is to be called.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         self.connection.next_deadline()
     }
@@ -175,7 +175,7 @@ impl StreamEnd {
         Some((frame.packet, frame.payload))
     }
 
-    /// How it stands, as the tunnel wants to know.
+    /// Its state, as the tunnel takes it.
     pub(crate) fn state(&mut self, now: Instant) -> StreamState {
         let stats = self.connection.stats();
         self.rate.on_acked(now, stats.bytes_acked, stats.srtt);

@@ -47,7 +47,7 @@ export function columns(
   return all;
 }
 
-/** Rows by name; the feed's table says what the series do not. */
+/** Rows by name; the feed's table states what the series do not. */
 export function rows(
   store: LiveStore,
   series: readonly LiveSeries[],

@@ -33,14 +33,14 @@ export interface Handlers {
   state(state: State): void;
   /** Where to go on: the session and the last frame taken; null to start anew. */
   position(): { session: string; after: number } | null;
-  /** Asked when a connection fails: true if trying again is of no use, e.g. a token is wanted. */
+  /** Called when a connection fails: true if trying again is of no use, e.g. a token is needed. */
   refused(): Promise<boolean>;
 }
 
 /** Between attempts, ms: doubled each time. */
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 4000;
-/** Nothing heard for so long means that the connection is dead, ms; a feed sends once a second. */
+/** Nothing received for so long means that the connection is dead, ms; a feed sends once a second. */
 const SILENCE = 15_000;
 
 export class LiveSocket {

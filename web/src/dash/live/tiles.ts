@@ -16,7 +16,7 @@ export function liveTiles(store: LiveStore): HTMLElement[] {
       .filter((s) => !Number.isNaN(s.now));
   const total = (all: { now: number }[]) => all.reduce((sum, s) => sum + s.now, 0);
   const tiles: HTMLElement[] = [];
-  // a cell's capacity may be said of its link too: as in the figures, the link counts, or all cells
+  // a cell's capacity may be reported of its link too: as in the figures, the link counts, or all cells
   const link = of("capacity_bps", "link").slice(0, 1);
   const cells = of("capacity_bps", "cell");
   const whole = link.length > 0 ? link : cells;

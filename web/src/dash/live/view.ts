@@ -148,8 +148,8 @@ class LiveView implements View {
     const [text, mood] = STATES[state];
     this.#page.state(text, mood);
     if (state === "lost") {
-      const said = "The connection is lost; it is tried again. What was received stays.";
-      fill(this.#note, h("p", { class: "message wait" }, said));
+      const lost = "The connection is lost; it is tried again. What was received stays.";
+      fill(this.#note, h("p", { class: "message wait" }, lost));
     } else if (state === "open") {
       fill(this.#note);
     }

@@ -19,7 +19,7 @@ use units::Duration;
 const ATTACH_HELP: &str = "\
 Runs in the foreground until SIGINT or SIGTERM; then the programs are detached, clients stop reporting,
 and connections that were paced by reports become BBR's. SIGUSR1 tells on stderr what has been counted.
-Sockets that listen must be opened after this has begun. Options go before what the file says; its keys
+Sockets that listen must be opened after this has begun. Options go before the file; its keys
 are in docs/operations/cdbe.md.
 
 Examples:
@@ -158,7 +158,7 @@ fn signals() -> Result<Receiver<i32>, Failure> {
     Ok(receiver)
 }
 
-/// Reports what is counted until a signal says that it is enough.
+/// Reports what is counted until a signal.
 fn serve(
     attached: &Attached,
     signals: &Receiver<i32>,

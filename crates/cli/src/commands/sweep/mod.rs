@@ -130,7 +130,7 @@ fn run_here(
     }
 }
 
-/// Says what there is now.
+/// Prints what there is now.
 fn tell_end(
     arguments: &SweepArgs,
     description: &Description,

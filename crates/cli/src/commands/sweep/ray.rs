@@ -97,8 +97,8 @@ fn check(python: &Path) -> Result<(), Failure> {
     if imported.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&imported.stderr);
-    let last = said.lines().last().unwrap_or_default();
+    let output = String::from_utf8_lossy(&imported.stderr);
+    let last = output.lines().last().unwrap_or_default();
     Err(Failure::Input(anyhow!(
         "--engine ray needs the Python package brimful with Ray: {shown}: {last}; pip install \
          'brimful[ray]' (in a clone: make python), or name a Python that has both by {PYTHON}"

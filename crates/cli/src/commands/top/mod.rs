@@ -138,7 +138,7 @@ fn watch(client: Client) -> Result<(), Failure> {
         std::process::exit(1);
     };
     ctrlc::set_handler(end)
-        .context("signals cannot be heard")
+        .context("no handler for signals")
         .map_err(Failure::Run)?;
     // a panic restores it too, by the hook that this sets
     let terminal = ratatui::try_init()
@@ -157,7 +157,7 @@ fn show(
     let failed = |error| Failure::Run(anyhow!("the terminal is gone: {error}"));
     let mut model = Model::default();
     while !ends.load(Ordering::Acquire) {
-        // no more at a time than can wait, so that keys are heard
+        // no more at a time than can wait, so that keys are read
         for _ in 0..AHEAD {
             match updates.try_recv() {
                 Ok(one) => model.take(one),
@@ -190,7 +190,7 @@ fn show(
     Ok(())
 }
 
-/// What a key asks for.
+/// What a key requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pressed {
     /// Ctrl-C, whatever is being typed.

@@ -1,4 +1,4 @@
-//! What `brimful top` knows and what its user has asked for: no terminal, no connection, no clock.
+//! The state of `brimful top` and what its user has requested: no terminal, no connection, no clock.
 
 use dash::{Event, SeriesInfo};
 use serde_json::{Map, Value};
@@ -61,7 +61,7 @@ impl Row {
     }
 }
 
-/// A series with what it said last.
+/// A series with its last value.
 #[derive(Clone, Debug)]
 struct Series {
     info: SeriesInfo,
@@ -100,7 +100,7 @@ impl History {
     }
 }
 
-/// What the server has said.
+/// What the server has sent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Values {
     /// What is shown, for people.
@@ -251,7 +251,7 @@ pub(super) enum Link {
 /// What the one who reads has to say.
 #[derive(Clone, Debug)]
 pub(super) enum Update {
-    /// The server has said something.
+    /// The server has sent a message.
     Event(Event),
     /// The connection has changed.
     Link(Link),
@@ -317,7 +317,7 @@ impl Model {
         self.frozen.is_some()
     }
 
-    /// Does what a key asks for; false to end.
+    /// Does what a key requests; false to end.
     pub(super) fn press(&mut self, key: Key) -> bool {
         if self.is_typing {
             self.type_filter(key);

@@ -93,7 +93,7 @@ fn values_are_found_where_they_belong() {
 fn keys_sort_and_the_same_key_turns_round() {
     let mut model = model();
     assert_eq!(names(&model, Section::Flow), ["bulk", "web"]);
-    for (keys, wanted) in [
+    for (keys, expected) in [
         ("g", ["web", "bulk"]),
         ("r", ["web", "bulk"]),
         ("r", ["bulk", "web"]),
@@ -102,7 +102,7 @@ fn keys_sort_and_the_same_key_turns_round() {
         ("g", ["bulk", "web"]),
     ] {
         type_text(&mut model, keys);
-        assert_eq!(names(&model, Section::Flow), wanted, "after {keys}");
+        assert_eq!(names(&model, Section::Flow), expected, "after {keys}");
     }
 }
 
@@ -150,7 +150,7 @@ fn history_is_the_mean_of_each_second() {
     for (t, value) in [(0.0, 1.0), (0.5, 3.0), (1.0, 5.0)] {
         model.take(frame(t, &[(0, Some(value))]));
     }
-    // said no more: it is still 5
+    // not sent again: it is still 5
     model.take(frame(2.0, &[]));
     assert_eq!(model.rows()[&Section::Flow][0].history, [2.0, 5.0, 5.0]);
     (3..100).for_each(|t| model.take(frame(f64::from(t), &[])));

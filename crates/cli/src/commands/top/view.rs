@@ -144,18 +144,18 @@ fn sections(model: &Model, area: Rect, buffer: &mut Buffer) -> usize {
 /// How many lines each table gets, its head among them: the first at least half of all if it needs
 /// it, the others what is left, in turn. None gets a head without a row.
 fn share(height: u16, rows: [usize; 4]) -> [u16; 4] {
-    let wanted = rows.map(|rows| match rows {
+    let requested = rows.map(|rows| match rows {
         0 => 0,
         rows => u16::try_from(rows).unwrap_or(WHOLE).min(WHOLE) + 1,
     });
-    let others = wanted[1..].iter().sum::<u16>();
+    let others = requested[1..].iter().sum::<u16>();
     let first = height.saturating_sub(others);
     let first = first.max(height.div_ceil(2)).max(height.min(2));
     let mut left = height;
     let mut given = [0; 4];
-    for (index, wanted) in wanted.into_iter().enumerate() {
+    for (index, requested) in requested.into_iter().enumerate() {
         let most = if index == 0 { first } else { left };
-        let got = wanted.min(most).min(left);
+        let got = requested.min(most).min(left);
         if got >= 2 {
             given[index] = got;
             left -= got;
@@ -164,7 +164,7 @@ fn share(height: u16, rows: [usize; 4]) -> [u16; 4] {
     given
 }
 
-/// A column: its head, its width, what it says.
+/// A column: its head, its width, its text.
 struct Column {
     head: &'static str,
     width: u16,
@@ -187,7 +187,9 @@ const fn column(head: &'static str, width: u16, from: u16, say: fn(&Row) -> Stri
 
 const GOODPUT: Column = Column {
     sort: Some(Sort::Goodput),
-    ..column("goodput", 12, 0, |row| said(row, "goodput_bps", "bit/s"))
+    ..column("goodput", 12, 0, |row| {
+        formatted(row, "goodput_bps", "bit/s")
+    })
 };
 
 const RTT: Column = Column {
@@ -200,7 +202,7 @@ const RTT: Column = Column {
 
 /// What waits: in the proxy for a flow, at the base station for a UE, before a path.
 const fn queue(from: u16) -> Column {
-    column("queue", 8, from, |row| said(row, "queue_bytes", "B"))
+    column("queue", 8, from, |row| formatted(row, "queue_bytes", "B"))
 }
 
 const HISTORY: Column = column("goodput, 20 s", 20, FOR_HISTORY, |row| bars(&row.history));
@@ -210,11 +212,11 @@ const FLOW: &[Column] = &[
     column("CC", 8, 52, |row| row.cc.clone()),
     GOODPUT,
     RTT,
-    column("cwnd", 8, 43, |row| said(row, "cwnd_bytes", "B")),
+    column("cwnd", 8, 43, |row| formatted(row, "cwnd_bytes", "B")),
     column("window", 8, 61, |row| {
-        let ran = said(row, "ran_window_bytes", "B");
+        let ran = formatted(row, "ran_window_bytes", "B");
         match ran.is_empty() {
-            true => said(row, "receive_window_bytes", "B"),
+            true => formatted(row, "receive_window_bytes", "B"),
             false => ran,
         }
     }),
@@ -229,7 +231,9 @@ const FLOW: &[Column] = &[
 
 const UE: &[Column] = &[
     GOODPUT,
-    column("capacity", 12, 54, |row| said(row, "capacity_bps", "bit/s")),
+    column("capacity", 12, 54, |row| {
+        formatted(row, "capacity_bps", "bit/s")
+    }),
     column("PRB", 5, 31, |row| whole(row, "prb")),
     column("MCS", 4, 36, |row| whole(row, "mcs")),
     column("CQI", 4, 41, |row| whole(row, "cqi")),
@@ -238,8 +242,10 @@ const UE: &[Column] = &[
 ];
 
 const PATH: &[Column] = &[
-    column("rate", 12, 0, |row| said(row, "path_rate_bps", "bit/s")),
-    column("cwnd", 8, 40, |row| said(row, "path_cwnd_bytes", "B")),
+    column("rate", 12, 0, |row| {
+        formatted(row, "path_rate_bps", "bit/s")
+    }),
+    column("cwnd", 8, 40, |row| formatted(row, "path_cwnd_bytes", "B")),
     column("share", 6, 50, |row| {
         let share = row.value("path_share");
         share.map_or_else(String::new, |share| format!("{:.0} %", 100.0 * share))
@@ -247,7 +253,9 @@ const PATH: &[Column] = &[
     queue(59),
 ];
 
-const QUEUE: &[Column] = &[column("bytes", 12, 0, |row| said(row, "queue_bytes", "B"))];
+const QUEUE: &[Column] = &[column("bytes", 12, 0, |row| {
+    formatted(row, "queue_bytes", "B")
+})];
 
 fn table<'a>(
     model: &Model,
@@ -279,9 +287,9 @@ fn table<'a>(
         .map(|column| text(column, mark(column.head, column.sort)));
     let head = std::iter::once(Line::raw(mark(name, Some(Sort::Name)))).chain(heads);
     let rows = rows.map(|row| {
-        let said = columns.iter().map(|column| text(column, (column.say)(row)));
+        let cells = columns.iter().map(|column| text(column, (column.say)(row)));
         let name = std::iter::once(Line::raw(row.name.clone()));
-        ratatui::widgets::Row::new(name.chain(said).collect::<Vec<_>>())
+        ratatui::widgets::Row::new(name.chain(cells).collect::<Vec<_>>())
     });
     let head = ratatui::widgets::Row::new(head.collect::<Vec<_>>());
     let widths = columns.iter().map(|c| Constraint::Length(c.width));
@@ -318,7 +326,7 @@ fn help(area: Rect, buffer: &mut Buffer) {
         .render(place, buffer);
 }
 
-fn said(row: &Row, metric: &str, unit: &str) -> String {
+fn formatted(row: &Row, metric: &str, unit: &str) -> String {
     row.value(metric)
         .map_or_else(String::new, |value| scaled(value, unit))
 }

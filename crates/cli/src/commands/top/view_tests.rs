@@ -126,7 +126,7 @@ fn lines_go_to_flows_first_and_no_head_stands_alone() {
 
 #[test]
 fn numbers_have_three_digits() {
-    for (value, wanted) in [
+    for (value, expected) in [
         (0.0, "0 B"),
         (999.0, "999 B"),
         (999.6, "1.00 kB"),
@@ -136,7 +136,7 @@ fn numbers_have_three_digits() {
         (123e6, "123 MB"),
         (4.5e12, "4.50 TB"),
     ] {
-        assert_eq!(scaled(value, "B"), wanted);
+        assert_eq!(scaled(value, "B"), expected);
     }
 }
 

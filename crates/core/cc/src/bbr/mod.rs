@@ -92,7 +92,7 @@ pub struct Bbr {
     initial_window: Bytes,
     state: State,
     delivery: DeliveryRate,
-    /// What the last acknowledgement said of the rate of delivery.
+    /// What the last acknowledgement reported of the rate of delivery.
     sample: Option<RateSample>,
     round: Round,
     /// BtlBw filter, in bit/s by round.
@@ -150,7 +150,7 @@ impl Bbr {
         bbr
     }
 
-    /// What the last acknowledgement said of the rate of delivery, for a controller round this one.
+    /// What the last acknowledgement reported of the rate of delivery, for a controller round this one.
     pub(crate) fn rate_sample(&self) -> Option<RateSample> {
         self.sample
     }

@@ -14,7 +14,7 @@ use units::{Duration, Instant};
 
 /// RTpropFilterLen: how long a minimum holds (4.1.2.4).
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
-/// ProbeRTTDuration: least time with at most four segments in flight (4.3.5).
+/// ProbeRTTDuration: minimum time with at most four segments in flight (4.3.5).
 const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
 
 /// The minimum round-trip time of the last ten seconds.
@@ -31,7 +31,7 @@ impl MinRtt {
     fn update(&mut self, now: Instant, rtt: Option<Duration>) -> bool {
         let is_expired = self.value.is_some() && now.saturating_since(self.at) > MIN_RTT_WINDOW;
         if let Some(rtt) = rtt
-            && (is_expired || self.value.is_none_or(|least| rtt <= least))
+            && (is_expired || self.value.is_none_or(|min| rtt <= min))
         {
             *self = Self {
                 value: Some(rtt),

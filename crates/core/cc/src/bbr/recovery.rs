@@ -23,7 +23,7 @@ pub(super) enum Recovery {
 }
 
 impl Bbr {
-    /// 4.2.3.4 BBRSaveCwnd: remembers the window, unless it has been cut for the time being.
+    /// 4.2.3.4 BBRSaveCwnd: stores the window, unless it has been cut for the time being.
     pub(super) fn save_cwnd(&mut self) {
         let is_cut = self.recovery != Recovery::Open || matches!(self.state, State::ProbeRtt(_));
         self.prior_cwnd = if is_cut {

@@ -40,7 +40,7 @@ impl FullPipe {
         self.rounds = 0;
     }
 
-    /// After a timeout Linux forgets the bandwidth, but keeps the count.
+    /// After a timeout Linux drops the bandwidth, but keeps the count.
     pub(super) fn reset_bandwidth(&mut self) {
         self.full_bw = 0;
     }

@@ -153,8 +153,8 @@ impl Bbr3 {
         self.probing.went_too_high = true;
         self.probing.is_probe_sample = false;
         if !stamp.is_app_limited {
-            let least = percent(self.target_flight(), BETA_PERCENT);
-            self.long_term.flight = Some(stamp.in_flight.max(least));
+            let min = percent(self.target_flight(), BETA_PERCENT);
+            self.long_term.flight = Some(stamp.in_flight.max(min));
         }
         if self.state == State::ProbeUp {
             self.undo.state = Some(State::ProbeUp);
@@ -162,7 +162,7 @@ impl Bbr3 {
         }
     }
 
-    /// 5.3.1.3: enough losses in a round of Startup. The caller asks at the end of each.
+    /// 5.3.1.3: enough losses in a round of Startup. The caller checks at the end of each.
     pub(super) fn is_startup_lossy(&self, ack: &AckSample) -> bool {
         self.latest.is_round_start
             && ack.is_recovering

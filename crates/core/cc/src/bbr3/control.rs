@@ -41,11 +41,11 @@ impl Bbr3 {
     /// while probing.
     fn with_quantization(&self, flight: Bytes) -> Bytes {
         let offload_budget = self.send_quantum * QUANTA_IN_HOSTS;
-        let least = flight.max(offload_budget).max(self.min_cwnd());
+        let min = flight.max(offload_budget).max(self.min_cwnd());
         if self.state == State::ProbeUp {
-            least + self.mss * 2
+            min + self.mss * 2
         } else {
-            least
+            min
         }
     }
 
@@ -122,7 +122,7 @@ impl Bbr3 {
         }
     }
 
-    /// 5.6.4.4 SaveCwnd: remembers the window, unless it has been cut for the time being.
+    /// 5.6.4.4 SaveCwnd: stores the window, unless it has been cut for the time being.
     pub(super) fn save_cwnd(&mut self) {
         let is_cut = self.is_recovering || matches!(self.state, State::ProbeRtt(_));
         self.prior_cwnd = if is_cut {

@@ -19,7 +19,7 @@ impl Bbr3 {
         };
         let is_drained = ack.bytes_in_flight <= self.flight(self.bandwidth(), Gain::UNIT);
         let rounds = self.round.count.saturating_sub(since);
-        let is_too_long = self.rules.drain_rounds.is_some_and(|most| rounds > most);
+        let is_too_long = self.rules.drain_rounds.is_some_and(|max| rounds > max);
         if is_drained || is_too_long {
             self.start_probe_down(cx);
         }

@@ -21,7 +21,7 @@ impl MaxBw {
         self.this_cycle = self.this_cycle.max(rate);
     }
 
-    /// AdvanceMaxBwFilter: a cycle has ended. One without a sample forgets nothing.
+    /// AdvanceMaxBwFilter: a cycle has ended. One without a sample discards nothing.
     pub(super) fn advance(&mut self) {
         if self.this_cycle > BitRate::ZERO {
             self.last_cycle = self.this_cycle;

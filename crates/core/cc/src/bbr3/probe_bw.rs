@@ -187,14 +187,14 @@ impl Bbr3 {
     fn is_time_to_cruise(&self, ack: &AckSample) -> bool {
         let in_flight = ack.bytes_in_flight;
         self.flight_with_headroom()
-            .is_none_or(|most| in_flight <= most)
+            .is_none_or(|max| in_flight <= max)
             && in_flight <= self.flight(self.max_bw.get(), Gain::UNIT)
     }
 
     /// 5.3.3.9 IsTimeToGoDown.
     fn is_time_to_go_down(&mut self, now: Instant, ack: &AckSample, rate: BitRate) -> bool {
         let in_flight = ack.bytes_in_flight;
-        let is_at_bound = self.long_term.flight.is_some_and(|most| in_flight >= most);
+        let is_at_bound = self.long_term.flight.is_some_and(|max| in_flight >= max);
         if self.probing.went_too_high && is_at_bound {
             self.probing.was_precautionary = true;
             return true;

@@ -13,7 +13,7 @@ use units::{Bytes, Duration, Instant};
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 /// BBR.ProbeRTTInterval: how long until it is measured afresh (2.16.2).
 const PROBE_INTERVAL: Duration = Duration::from_secs(5);
-/// BBR.ProbeRTTDuration: least time with half a BDP in flight (2.16.2).
+/// BBR.ProbeRTTDuration: minimum time with half a BDP in flight (2.16.2).
 const PROBE_DURATION: Duration = Duration::from_millis(200);
 
 /// The minimum of the last ten seconds, and that of the last five.
@@ -34,7 +34,7 @@ impl MinRtt {
         let is_expired =
             self.recent.is_some() && now.saturating_since(self.recent_at) > PROBE_INTERVAL;
         if let Some(rtt) = rtt
-            && (is_expired || self.recent.is_none_or(|least| rtt < least))
+            && (is_expired || self.recent.is_none_or(|min| rtt < min))
         {
             self.recent = Some(rtt);
             self.recent_at = now;

@@ -262,7 +262,7 @@ fn section_5_5_10_3_losses_while_cruising_lower_the_short_term_bounds() {
         // forty were in flight, of which one was lost
         assert_eq!(bench.bbr.short_term.flight, Some(MSS * 39));
         assert!(bench.bbr.cwnd() <= MSS * 39);
-        // the next probe forgets it
+        // the next probe drops it
         bench.with(|bbr, cx| bbr.start_probe_refill(cx));
         assert_eq!(bench.bbr.short_term, ShortTerm::default());
     }

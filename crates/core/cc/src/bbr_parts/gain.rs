@@ -10,7 +10,7 @@ pub(crate) struct Gain(u64);
 impl Gain {
     /// 1.
     pub(crate) const UNIT: Self = Self(256);
-    /// 2/ln 2 = 2.885..., the least gain that doubles the rate each round (4.3.2.2).
+    /// 2/ln 2 = 2.885..., the smallest gain that doubles the rate each round (4.3.2.2).
     pub(crate) const HIGH: Self = Self(256 * 2_885 / 1_000 + 1);
     /// Its inverse, which drains in one round what STARTUP queued (4.3.3).
     pub(crate) const DRAIN: Self = Self(256 * 1_000 / 2_885);
@@ -28,7 +28,7 @@ impl Gain {
         Self::UNIT,
     ];
 
-    /// 4 ln 2 = 2.77..., the least gain that doubles the delivered rate each round (-06 5.3.1.1).
+    /// 4 ln 2 = 2.77..., the smallest gain that doubles the delivered rate each round (-06 5.3.1.1).
     pub(crate) const STARTUP_V3: Self = Self(256 * 277 / 100 + 1);
     /// Drains what STARTUP queued in less than a round (-06 5.3.2).
     pub(crate) const HALF: Self = Self(128);

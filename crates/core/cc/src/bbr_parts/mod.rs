@@ -31,16 +31,16 @@ const MIN_TSO_RATE: BitRate = BitRate::from_bps(1_200_000);
 /// -00 4.2.2, -06 5.6.3: what leaves in about a millisecond, whole segments rounded down.
 pub(crate) fn send_quantum(pacing_rate: BitRate, mss: Bytes) -> Bytes {
     let in_a_tick = Bytes::new(pacing_rate.as_bps() / 8 / QUANTUM_PER_SECOND);
-    let least = if pacing_rate < MIN_TSO_RATE { 1 } else { 2 };
+    let min = if pacing_rate < MIN_TSO_RATE { 1 } else { 2 };
     let segments = in_a_tick.min(MAX_QUANTUM).get() / mss.get();
-    mss * segments.max(least)
+    mss * segments.max(min)
 }
 
 /// The rate at which a gain paces, less the margin; at least one segment a second, so that no sample
 /// can stop the flow.
 pub(crate) fn paced(bandwidth: BitRate, gain: Gain, mss: Bytes) -> BitRate {
-    let least = BitRate::from_bps(mss.bits().get());
-    gain.of_rate(bandwidth, PACING_MARGIN_PERCENT).max(least)
+    let min = BitRate::from_bps(mss.bits().get());
+    gain.of_rate(bandwidth, PACING_MARGIN_PERCENT).max(min)
 }
 
 /// Packet-timed round trips (-00 4.1.1.3, -06 5.5.1).

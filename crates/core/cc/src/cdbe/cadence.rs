@@ -1,7 +1,7 @@
 //! Which acknowledgements carry the report.
 //!
 //! Mode `paper`: every one (CDBE section V-D-2). Mode `default`: those three that follow a change, which is
-//! the paper's future work, and of the others every eighth, so that the server knows that the client still
+//! the paper's future work, and of the others every eighth, so that the server can see that the client still
 //! measures. A report stands for itself: a lost or repeated one does no harm.
 
 use super::Mode;

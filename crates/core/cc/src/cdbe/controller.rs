@@ -132,7 +132,7 @@ impl Cdbe {
     }
 
     /// DSDL of the acknowledgement: from its timestamps; without any, or with a tick that shows nothing, what
-    /// the round trip is longer than the least one (the way back is then taken to be constant).
+    /// the round trip is longer than the smallest one (the way back is then taken to be constant).
     fn delay(&mut self, now: Instant, ack: &AckSample) -> Option<i64> {
         let mode = self.config.server.mode;
         let from_rtt = ack.rtt.map(|rtt| {
@@ -230,10 +230,10 @@ impl CongestionControl for Cdbe {
         if loss.kind == LossKind::Timeout {
             let mss = self.config.window.mss;
             let cwnd = self.cwnd();
-            let least = (loss.bytes_in_flight.min(cwnd) + mss).min(cwnd);
-            self.recovering = Some(least);
+            let min = (loss.bytes_in_flight.min(cwnd) + mss).min(cwnd);
+            self.recovering = Some(min);
             if let Some(decision) = &mut self.decision {
-                decision.cwnd = least;
+                decision.cwnd = min;
             }
         }
     }

@@ -13,7 +13,7 @@
 //! *Readings*
 //! - P_n is a segment's payload: pacing (equation 6) counts payload too.
 //! - W_l is the round-trip time at the beginning of the long window, but not below five times t_min:
-//!   below, a sample window would be shorter than the least time in equation 3.
+//!   below, a sample window would be shorter than the smallest time in equation 3.
 //! - The sender's ticks are 1 ms (section III-A-1). Timestamps that run backwards (a segment sent
 //!   again) count as no difference.
 //!

@@ -14,10 +14,10 @@
 //! | END, `BiF < gamma BDP` | `State::next_of_startup`, `State::restarts` |
 //!
 //! *Readings of mode `paper`*
-//! - Firm decline is said to lead to DRAIN "to use more aggressive G_pacing": GROW is meant.
+//! - Firm decline leads, by the text, to DRAIN "to use more aggressive G_pacing": GROW is meant.
 //! - Equation 9 has the mean of the window before; its sum is then positive whenever the mean has
 //!   grown by a tenth, and decides nothing that equation 8 has not decided.
-//! - The queue is up above (1 + beta) DSDL_min as the formula says, not (1 + alpha) as the text.
+//! - The queue is up above (1 + beta) DSDL_min as the formula states, not (1 + alpha) as the text.
 //! - m, gamma and the STARTUP count have no values in print: `Config` and `docs/results/cdbe.md`.
 //! - After DRAIN one window of NORMAL follows in any case; if its mean is still above
 //!   (1 + alpha) DSDL_min and has not fallen, it becomes DSDL_min.
@@ -82,7 +82,7 @@ pub enum Phase {
     Startup,
     /// Keeps what it has.
     Normal,
-    /// Asks for more.
+    /// Sends faster to find more.
     Grow,
     /// Lets the queue run off.
     Drain,
@@ -212,7 +212,7 @@ pub fn window(gain: u64, report: u64, min_rtt: u64) -> u64 {
     gain * (report * min_rtt / 1_000_000) / ONE
 }
 
-/// What the server has decided, and knows.
+/// What the server has decided and measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// The state of figure 4.
@@ -267,7 +267,7 @@ pub struct State {
     pub standing: i64,
     /// Mode `default`: windows of draining that did not shorten the queue.
     pub stubborn: u64,
-    /// Mode `default`: least queue of the window before, us.
+    /// Mode `default`: minimum queue of the window before, us.
     pub queue_before: i64,
 }
 
@@ -307,7 +307,7 @@ impl State {
 
     /// What is accepted of a report: a receiver must not make a server send to it, or to the owner of any
     /// address it uses, much faster than its data arrives. While the application limits, a lower report
-    /// says nothing of the path (mode `default`).
+    /// states nothing of the path (mode `default`).
     fn take_report(&mut self, config: &Config, event: &Event) {
         if let Some(report) = event.report {
             self.reported = u64::from(report);
@@ -542,7 +542,7 @@ impl State {
         }
     }
 
-    /// The pacing rate, bytes a second: equation 6, but never so slow that the least window would take
+    /// The pacing rate, bytes a second: equation 6, but never so slow that the smallest window would take
     /// longer than RTT_min and 100 ms.
     pub fn pacing_rate(&self, config: &Config) -> u64 {
         let least = MIN_WINDOW * config.mss * 1_000_000 / (self.min_rtt + 100_000);

@@ -11,7 +11,7 @@
 //! | part of the blocks that HARQ sends again | `block_errors` |
 //! | MAC rate: TBS(CQI, PRBs) a slot, less block errors | `mac_rate` |
 //!
-//! What the paper of CDBE says of it holds here: the rate contains the overhead of MAC, RLC and PDCP, and
+//! What the paper of CDBE reports of it holds here: the rate contains the overhead of MAC, RLC and PDCP, and
 //! takes no account of RLC retransmissions (section V-B); the first report is CQI times all that the
 //! cell has free, however much other UEs that begin at the same time will take (more than CDBE's
 //! 1 MB/s); the averaging window has a constant length (section III-A-1).

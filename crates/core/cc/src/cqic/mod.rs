@@ -1,10 +1,10 @@
-//! CQIC: the client computes its bandwidth out of what its modem knows of the radio link, and the
+//! CQIC: the client computes its bandwidth out of what its modem has of the radio link, and the
 //! server sends at it.
 //!
 //! Source: Lu, Du, Jain, Voelker, Snoeren, Terzis, "CQIC: Revisiting Cross-Layer Congestion Control for
 //! Cellular Networks" (HotMobile 2015), for HSPA+; Zhong, Hamchaoui, Khatoun, "Perils of using CQIC in
 //! LTE network and a quick fix with delayed ACK" (CCNC 2018), for LTE; and what the paper of CDBE
-//! (sections II-3, V-B) says of both. It is CDBE's baseline here.
+//! (sections II-3, V-B) reports of both. It is CDBE's baseline here.
 //!
 //! | file | what |
 //! | --- | --- |

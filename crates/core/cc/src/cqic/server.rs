@@ -10,19 +10,19 @@
 //! | cwnd = report x RTT | `window` |
 //!
 //! *Deviations*
-//! - RTT is the smoothed one: with the least one the window would stop the flow at the rate that the
+//! - RTT is the smoothed one: with the smallest one the window would stop the flow at the rate that the
 //!   report names as soon as anything queues, and no text names it. So nothing answers a queue but the
 //!   reports.
 //! - The report is bounded by what was delivered, as by CDBE's server in mode `paper`
 //!   ([`crate::cdbe::server::PAPER_BOUND`]), and without reports [`crate::bbr`] decides, as there: the
-//!   server is CDBE's ([`Cdbe`]), whose states run along and are not asked.
+//!   server is CDBE's ([`Cdbe`]), whose states run along and are not queried.
 //! - A loss changes nothing; after a timeout the window grows from one segment by what is acknowledged.
 
 use crate::BuildConfig;
 use crate::cdbe::server::{self, LARGEST_SEGMENT, LONGEST_TIME, MIN_WINDOW};
 use crate::cdbe::{self, Cdbe};
 
-/// cwnd = report x RTT, but never below the least window.
+/// cwnd = report x RTT, but never below the smallest window.
 pub fn window(report: u64, rtt: u64, mss: u64) -> u64 {
     server::window(server::ONE, report, rtt.min(LONGEST_TIME))
         .max(MIN_WINDOW * mss.min(LARGEST_SEGMENT))

@@ -7,7 +7,7 @@
 //! - *ack train*: acknowledgements not more than 2 ms apart have lasted for half of the minimum
 //!   delay since the round began: the packets sent back to back fill the forward path. If the
 //!   sender paces, they lie half a round trip apart anyway, and the whole delay counts.
-//! - *delay*: the least of at least eight round-trip samples of this round exceeds the minimum by
+//! - *delay*: the smallest of at least eight round-trip samples of this round exceeds the minimum by
 //!   an eighth, at least 4 ms and at most 16 ms.
 //!
 //! *Deviations*
@@ -103,9 +103,9 @@ impl HyStart {
         self.samples = 0;
     }
 
-    /// Looks at an acknowledgement that came with a round-trip sample; says whether slow start ends.
+    /// Looks at an acknowledgement that came with a round-trip sample; states whether slow start ends.
     pub(super) fn on_ack(&mut self, seen: &Observation) -> Option<Found> {
-        let min_delay = self.min_delay.map_or(seen.rtt, |least| least.min(seen.rtt));
+        let min_delay = self.min_delay.map_or(seen.rtt, |min| min.min(seen.rtt));
         self.min_delay = Some(min_delay);
         if self.has_found || !seen.in_slow_start {
             return None;
@@ -134,7 +134,7 @@ impl HyStart {
     }
 
     fn has_delay_grown(&mut self, rtt: Duration, min_delay: Duration) -> bool {
-        let round_delay = self.round_delay.map_or(rtt, |least| least.min(rtt));
+        let round_delay = self.round_delay.map_or(rtt, |min| min.min(rtt));
         self.round_delay = Some(round_delay);
         if self.samples < MIN_SAMPLES {
             self.samples += 1;
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(train_threshold(ms(99), ms(1), true), ms(100));
     }
 
-    /// Acknowledgements `gap` apart from the start of a round; says after which time HyStart fires.
+    /// Acknowledgements `gap` apart from the start of a round; states after which time HyStart fires.
     fn fires_after(gap: Duration, change: impl Fn(&mut Observation)) -> Option<Duration> {
         let mut hystart = HyStart::default();
         hystart.start_round(Instant::ZERO);

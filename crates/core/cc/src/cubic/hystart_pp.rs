@@ -72,10 +72,8 @@ impl HyStartPlusPlus {
             return Change::EndSlowStart;
         }
         if let Some(rtt) = rtt {
-            let least = self
-                .current_round_min_rtt
-                .map_or(rtt, |least| least.min(rtt));
-            self.current_round_min_rtt = Some(least);
+            let min = self.current_round_min_rtt.map_or(rtt, |min| min.min(rtt));
+            self.current_round_min_rtt = Some(min);
             self.rtt_sample_count = self.rtt_sample_count.saturating_add(1);
         }
         self.judge()

@@ -6,7 +6,7 @@
 //! much it is too large:
 //!
 //! ```text
-//!   standing = least queue that the reports of the last round trip send_report      target = 3/4 Q_th
+//!   standing = minimum queue that the reports of the last round trip send_report      target = 3/4 Q_th
 //!   standing > 2 target:  limit = flight (1 - (standing - target) / (rate srtt)), once in a round trip
 //!   standing < target:    limit grows by (target - standing) a round trip
 //!   between:              limit stays, and so does the wrapped controller's window
@@ -14,7 +14,7 @@
 //!
 //! Bursts fill the queue too: acknowledgements come in groups, what waits for a HARQ retransmission
 //! arrives at once, and a short fade stops what leaves. They are gone within a round trip, so that the
-//! least queue of one is what stands there for no use (as CoDel has it, RFC 8289 3.2). The target is
+//! minimum queue of one is what stands there for no use (as CoDel has it, RFC 8289 3.2). The target is
 //! below Q_th, which is enough for full use of a link that varies (equation 2), and above what bursts
 //! leave behind.
 //!
@@ -39,7 +39,7 @@ const TARGET: (u64, u64) = (3, 4);
 const MAX_PER_TARGET: u64 = 2;
 /// The standing queue that holds newcomers too, as a multiple of the target.
 const MAX_FOR_NEWCOMERS: u64 = 4;
-/// Reports kept for the least queue of a round trip.
+/// Reports kept for the smallest queue of a round trip.
 const MAX_REPORTS: usize = 256;
 /// Least limit, in packets.
 const MIN_PACKETS: u64 = 4;
@@ -56,7 +56,7 @@ pub(super) struct Brake {
     /// The most in flight.
     peak: RoundTrips,
     srtt: Duration,
-    /// No report lowers the limit before this time: what it said of the last one shows a round trip
+    /// No report lowers the limit before this time: what it reported of the last one shows a round trip
     /// later.
     lowered_until: Instant,
 }
@@ -133,8 +133,8 @@ impl Brake {
     }
 
     fn standing_queue(&self) -> Bytes {
-        let least = self.received.iter().map(|received| received.queue).min();
-        least.unwrap_or_default()
+        let min = self.received.iter().map(|received| received.queue).min();
+        min.unwrap_or_default()
     }
 
     /// What leaves the base station in a round trip, by the rate of the last one: so much was in flight as
@@ -154,11 +154,11 @@ impl Brake {
         self.peak.current.max(self.peak.before[0])
     }
 
-    fn lower(&mut self, in_flight_of_ue: Bytes, excess: Bytes, least: Bytes) {
+    fn lower(&mut self, in_flight_of_ue: Bytes, excess: Bytes, min: Bytes) {
         let in_flight_of_ue = in_flight_of_ue.get().max(1) as f64;
         let kept = (1.0 - excess.get() as f64 / in_flight_of_ue).max(0.0);
         let limit = Bytes::new((self.bytes_in_flight.get() as f64 * kept) as u64);
-        self.limit = Some(limit.max(least));
+        self.limit = Some(limit.max(min));
     }
 
     /// An acknowledgement arrived. Returns whether the wrapped controller's window must not grow.

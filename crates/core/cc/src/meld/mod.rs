@@ -1,4 +1,4 @@
-//! MELD: a sender that asks the radio whether a loss was congestion.
+//! MELD: a sender that queries the radio whether a loss was congestion.
 //!
 //! Source: M. Diarra, W. Dabbous, A. Ismail, T. Turletti, "Cross-layer Loss Discrimination Algorithms
 //! for MEC in 4G networks", HPSR 2021: section 4, equations 1 and 2, algorithm 1.
@@ -23,13 +23,13 @@
 //! - when more is in flight than three times what was acknowledged in a round trip (the better of the
 //!   last two), and what was in this one so far: however good the reports look, and whatever their sender, no window outgrows what is
 //!   delivered;
-//! - when it was found by a timeout, or is persistent congestion or a mark: those are not asked about.
+//! - when it was found by a timeout, or is persistent congestion or a mark: those are not queried about.
 //!
 //! `Default` also reads from the reports how much waits in the base station, and keeps that short; see
 //! [`brake`].
 //!
 //! *Readings of the text*
-//! - Section 4.2.3 says "and" between its two conditions. Algorithm 1 and equations 1 and 2 make it an
+//! - Section 4.2.3 states "and" between its two conditions. Algorithm 1 and equations 1 and 2 make it an
 //!   "or".
 //! - D_TBS is the block that the UE's next slot would carry: [`crate::RadioState::tbs`]. The paper's
 //!   UE is alone and always sending, so that its allocated PRBs are all PRBs.
@@ -71,7 +71,7 @@ pub enum Variant {
     DownloadEnhancement,
     /// MELD-ME, for mixed flows: by the transport block's size and the queue in the base station.
     MixedEnhancement,
-    /// By what the radio says that it lost, with a short queue in the base station.
+    /// By what the radio states that it lost, with a short queue in the base station.
     Default,
 }
 
@@ -141,7 +141,7 @@ pub enum Reason {
     NotOnRadio,
     /// Silent: equations 1 and, for MELD-ME, 2 hold.
     GoodRadio,
-    /// Silent: the radio says that it lost as many packets.
+    /// Silent: the radio states that it lost as many packets.
     LostOnRadio,
     /// Silent: the radio had to repeat blocks, and nothing speaks of a queue elsewhere.
     RepeatedOnRadio,
@@ -263,8 +263,8 @@ impl Meld {
     fn most_in_flight(&self) -> Bytes {
         // a radio link that stands still for a while delivers late, not less
         let [last, earlier] = self.delivered.before;
-        let most = last.max(earlier) * MAX_FLIGHT_PER_DELIVERED + self.delivered.current;
-        most.max(self.config.pdu * MIN_BOUND_SEGMENTS)
+        let max = last.max(earlier) * MAX_FLIGHT_PER_DELIVERED + self.delivered.current;
+        max.max(self.config.pdu * MIN_BOUND_SEGMENTS)
     }
 
     fn judge(&mut self, now: Instant, loss: &LossSample) -> LossDecision {

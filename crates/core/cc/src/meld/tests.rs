@@ -82,7 +82,7 @@ impl Bench {
         self.with(|meld, cx| meld.on_radio(cx, &state));
     }
 
-    /// Asks about packets lost that were sent a round trip ago.
+    /// Queries about packets lost that were sent a round trip ago.
     fn lose(&mut self, packets: u64) -> Reason {
         let (lost, in_flight) = (Bytes::new(PDU * packets), Bytes::new(PDU * 15));
         self.lose_of(lost, in_flight, LossKind::Fast);

@@ -42,8 +42,8 @@ fn the_pipe_is_filled_and_the_queue_is_that_of_a_probe() {
             );
             assert_eq!(flow.drops, 0, "{name}");
             let quantum = Bytes::new(path.rate.as_bps() / 8 / 1024).max(MSS * 2);
-            let most = path.bdp().mul_f64(probe_queue(name)) + quantum * 3 + MSS * 4;
-            assert!(flow.max_queue <= most, "{name}: {} queued", flow.max_queue);
+            let max = path.bdp().mul_f64(probe_queue(name)) + quantum * 3 + MSS * 4;
+            assert!(flow.max_queue <= max, "{name}: {} queued", flow.max_queue);
             assert!(flow.max_queue >= path.bdp() / 5, "{name}: no probe");
             assert!(flow.mean_queue() <= path.bdp() / 8, "{name}");
         }
@@ -86,8 +86,8 @@ fn the_minimum_is_measured_every_five_seconds_at_half_a_bdp() {
         }
         let settled = |round: &&RoundRecord| !round.is_recovering && round.at >= probes[0];
         let rounds = flow.rounds.iter().filter(settled);
-        let least = rounds.map(|round| round.cwnd).min();
-        let relative = least.expect("rounds").ratio(path.bdp());
+        let min = rounds.map(|round| round.cwnd).min();
+        let relative = min.expect("rounds").ratio(path.bdp());
         assert!((0.48..=0.53).contains(&relative), "{name}: {relative} BDP");
     }
 }

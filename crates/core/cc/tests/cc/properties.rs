@@ -199,8 +199,8 @@ proptest! {
                 let rate = bench.cc.pacing_rate();
                 prop_assert!(rate.is_none_or(|r| r.as_bps() > 0), "{name}: {rate:?}");
                 let ssthresh = bench.cc.ssthresh();
-                let least = Bytes::new(mss.max(1)) * 2;
-                prop_assert!(ssthresh.is_none_or(|s| s >= least), "{name}: {ssthresh:?}");
+                let min = Bytes::new(mss.max(1)) * 2;
+                prop_assert!(ssthresh.is_none_or(|s| s >= min), "{name}: {ssthresh:?}");
             }
         }
     }

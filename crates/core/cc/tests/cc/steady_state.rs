@@ -1,4 +1,4 @@
-//! Controllers over a fixed path against what theory says, from both sides.
+//! Controllers over a fixed path against what theory states, from both sides.
 
 use crate::pipe::{Flow, MSS, Path, at};
 use units::{BitRate, Bytes, Duration, Instant};
@@ -294,7 +294,7 @@ fn hystart_plus_plus_passes_conservative_slow_start() {
     flow.run_until(at(6));
     let names: Vec<_> = flow.log.0.iter().map(|e| e.1).collect();
     assert_eq!(names, ["css", "css_end"]);
-    // The least round-trip time of a round is that of its first packets. It is an eighth above the
+    // The minimum round-trip time of a round is that of its first packets. It is an eighth above the
     // last one's when they were sent into a window of 1.125 BDP or, by doubling, just below twice
     // that; the window has doubled again when they are acknowledged.
     let css = Bytes::new(flow.log.0[0].2).ratio(path.bdp());
@@ -329,7 +329,7 @@ fn vegas_keeps_alpha_to_beta_packets_queued() {
             flow.reset_statistics();
             let used = share(flow.run_until(flow.now + Duration::from_secs(20)), &path);
             assert!((0.999..=1.0001).contains(&used), "{used} of {}", path.rate);
-            // The least round-trip time has one packet's transmission in it, so the window is the
+            // The minimum round-trip time has one packet's transmission in it, so the window is the
             // BDP, that packet and two to four; a packet finds in the queue what is in flight before
             // it.
             for round in &flow.rounds {
@@ -358,9 +358,9 @@ fn vegas_leaves_slow_start_without_a_loss() {
     // it found in the queue is exactly what is above the BDP; the window was at most twice that.
     let (relative, flow) = leave("vegas");
     assert!((1.0..=1.03).contains(&relative), "leaves at {relative} BDP");
-    let most = flow.max_queue.ratio(path.bdp());
-    assert!((0.5..=1.0).contains(&most), "{most} BDP queued");
-    // In Linux's the least delay of a round is that of its first packet, sent when the window had
+    let max = flow.max_queue.ratio(path.bdp());
+    assert!((0.5..=1.0).contains(&max), "{max} BDP queued");
+    // In Linux's the smallest delay of a round is that of its first packet, sent when the window had
     // just passed the BDP, or was up to twice it; two rounds later it is four times that window,
     // over the delay.
     let (relative, flow) = leave("vegas-linux");
@@ -426,10 +426,10 @@ fn yeah_keeps_the_queue_below_q_max_and_decongests() {
         assert_eq!(flow.drops, 0);
         // The queue is judged when it is a round old, and a round of fast mode adds a hundredth.
         let growth = path.bdp().ratio(MSS) / 100.0;
-        let most = flow.max_queue.ratio(MSS);
+        let max = flow.max_queue.ratio(MSS);
         assert!(
-            (80.0..=80.0 + 4.0 * growth).contains(&most),
-            "{most} queued, {growth} a round"
+            (80.0..=80.0 + 4.0 * growth).contains(&max),
+            "{max} queued, {growth} a round"
         );
         // It swings from what one round adds to 80 segments and two or three rounds' growth.
         let mean = flow.mean_queue().ratio(MSS);

@@ -1,4 +1,4 @@
-//! The walk through `docs/how-to-add-an-algorithm.md`: its controller, and the tests that it asks for.
+//! The walk through `docs/how-to-add-an-algorithm.md`: its controller, and the tests that it requests.
 //! `crates/cli/tests/guide` sees to it that chapter and files say the same.
 
 mod fast;

@@ -1,5 +1,5 @@
 //! A small deterministic path for one flow: a link of fixed rate with a drop-tail buffer, a fixed
-//! delay, and, if wanted, random losses. The sender always has data; every packet is acknowledged.
+//! delay, and, if needed, random losses. The sender always has data; every packet is acknowledged.
 
 use cc::{
     AckSample, BuildConfig, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RecoveryEnd,

@@ -295,7 +295,7 @@ impl Receiver {
 
     /// What the packet of our own with the number `carrier`, which is about to leave, shall acknowledge;
     /// nothing before anything has arrived. Counts as reported. The vector has at most `room` bytes (at
-    /// least one), and [`ReceiverConfig::max_vector`].
+    /// minimum one), and [`ReceiverConfig::max_vector`].
     pub fn acknowledge(&mut self, now: Instant, carrier: SeqNo, room: usize) -> Option<AckParts> {
         let (highest, arrived_at) = self.highest?;
         let mut vector = AckVector::default();

@@ -39,7 +39,7 @@ impl Waterfall {
         }
     }
 
-    /// A published curve: its samples, or its fit where there are none. None if neither says where
+    /// A published curve: its samples, or its fit where there are none. None if neither states where
     /// the waterfall is.
     pub(super) fn published(curve: &Published) -> Option<Self> {
         let sigma_db = curve.probit.map_or(DEFAULT_SIGMA_DB, |(_, sigma)| sigma);

@@ -289,8 +289,8 @@ impl MovingRadioConfig {
         let distances = ways
             .iter()
             .map(|&(from, to)| distances_to_segment(base, from, to));
-        distances.fold((f64::INFINITY, 0.0), |(least, most), (near, far)| {
-            (least.min(near), most.max(far))
+        distances.fold((f64::INFINITY, 0.0), |(min, max), (near, far)| {
+            (min.min(near), max.max(far))
         })
     }
 }

@@ -76,7 +76,7 @@ pub struct LinkBudgetConfig {
     pub receive_gain: Decibel,
     /// Noise figure of the receiver, >= 0 dB.
     pub noise_figure: Decibel,
-    /// What the receiver hears: PRBs x 12 x sub-carrier spacing. Above zero.
+    /// What the receiver receives: PRBs x 12 x sub-carrier spacing. Above zero.
     pub bandwidth: Hertz,
 }
 

@@ -71,7 +71,7 @@ pub enum Mobility {
     Waypoints {
         /// The points, at least one; it begins at the first.
         points: Vec<Waypoint>,
-        /// Its speed on ways whose end says no other.
+        /// Its speed on ways whose end states no other.
         speed: Speed,
         /// What happens at the last.
         at_end: AtEnd,

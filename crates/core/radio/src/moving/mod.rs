@@ -9,7 +9,7 @@
 //! ```
 //!
 //! [`MovingRadio`] composes them and is a [`SinrSource`](crate::SinrSource), on which
-//! [`LinkAdaptation`](crate::LinkAdaptation) is built. Every model says its source, equations and
+//! [`LinkAdaptation`](crate::LinkAdaptation) is built. Every model states its source, equations and
 //! deviations at the top of its file; `docs/radio.md` shows each with a plot.
 //!
 //! What this module is *not*: antennas here have gains but no patterns, and there is one link only;

@@ -3,7 +3,7 @@
 //! Three clocks tick, each no faster than it must: place, path loss, line of sight, shadowing and
 //! blockage every 5 cm of way, at most every 10 ms; fading by the coherence time (see `fading`); the
 //! interferer when it comes and goes. In between the SINR holds. All follow from the time and the
-//! seed alone, however often the SINR is asked for.
+//! seed alone, however often the SINR is requested.
 
 use super::blockage::{self, Blocker, Building, BuildingEffect, End, Path};
 use super::config::{BaseStation, MovingRadioConfig, MovingRadioError};

@@ -91,7 +91,7 @@ impl Opportunities {
     }
 }
 
-/// Packets per tick; how long a tick is, and for how many ticks a value holds, is said when the
+/// Packets per tick; how long a tick is, and for how many ticks a value holds, is stated when the
 /// trace is played (the file does not say it).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PacketsPerTick {

@@ -13,7 +13,7 @@
 //!   nearest, what the rounding left over carried on.
 //!
 //! What cannot be converted: a rate does not say a CQI (that depends on cell, load and demand); a
-//! DCI log says what the UE got, not what it could have got.
+//! DCI log states what the UE got, not what it could have got.
 
 use super::play::TakeTo;
 use super::write::{MAX_LINES, fits_mahimahi, impossible};

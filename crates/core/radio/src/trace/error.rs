@@ -6,7 +6,7 @@ use super::Format;
 const QUOTED: usize = 40;
 
 /// Why a trace could not be read. Every message names the file and, where there is one, the line
-/// and the column (both counted from 1), says what was found and what was expected, and ends with
+/// and the column (both counted from 1), states what was found and what was expected, and ends with
 /// what to do where that is known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -147,17 +147,17 @@ pub enum TraceError {
         /// What to do, or nothing.
         help: Box<str>,
     },
-    /// The series asked for is not in the file.
+    /// The series requested is not in the file.
     #[error("{file}: no series {series:?}: expected {available}")]
     NoSuchSeries {
         /// The file.
         file: Box<str>,
-        /// What was asked for.
+        /// What was requested.
         series: Box<str>,
         /// What there is.
         available: Box<str>,
     },
-    /// The rows are well formed, but none says anything.
+    /// The rows are well formed, but none states anything.
     #[error("{file}: {what}: expected {expected}{help}")]
     NothingUsable {
         /// The file.

@@ -127,7 +127,7 @@ pub(super) fn detect(file: &str, text: &str) -> Result<Format, TraceError> {
     }
 }
 
-/// Says why a header is none of those known.
+/// Prints why a header is none of those known.
 fn csv_reason(header: &[Field<'_>]) -> String {
     let has = |name: &str| {
         header
@@ -261,7 +261,7 @@ mod tests {
         }
         let rtt = detect("f", "rtt_ms,carrier,server_location\n40.0,SPRINT,US-East\n");
         assert!(rtt.unwrap_err().to_string().contains("round-trip times"));
-        for (text, said) in [
+        for (text, expected) in [
             ("time_s;rate_mbps\n0;10\n", "divided by commas"),
             ("time_s\trate_mbps\n0\t10\n", "divided by commas"),
             (
@@ -271,7 +271,7 @@ mod tests {
             ("time,throughput\n0,12.5\n", "_kbps, _mbps or _gbps"),
         ] {
             let error = detect("f", text).unwrap_err().to_string();
-            assert!(error.contains(said), "{error}");
+            assert!(error.contains(expected), "{error}");
         }
         assert!(matches!(
             detect("f", " \r\n"),

@@ -111,7 +111,7 @@ impl Trace {
         self.info_with(&Playback::default())
     }
 
-    /// Statistics, with packets and ticks of the size that `playback` says.
+    /// Statistics, with packets and ticks of the size that `playback` states.
     pub fn info_with(&self, playback: &Playback) -> TraceInfo {
         let duration = self.duration_with(playback);
         let (samples, outage_share, values) = match &self.content {
@@ -263,7 +263,7 @@ fn line(f: &mut fmt::Formatter<'_>, name: &str, value: impl fmt::Display) -> fmt
     writeln!(f, "{name:<12}{value}")
 }
 
-/// The lines of the values; `show` says how one is written.
+/// The lines of the values; `show` states how one is written.
 fn summary_lines<T: Copy>(
     f: &mut fmt::Formatter<'_>,
     name: &str,

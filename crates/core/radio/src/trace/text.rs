@@ -85,19 +85,19 @@ impl Place<'_> {
         }
     }
 
-    /// A whole number from 0 to `most`.
-    pub fn whole(&self, text: &str, most: u64) -> Result<u64, TraceError> {
+    /// A whole number from 0 to `max`.
+    pub fn whole(&self, text: &str, max: u64) -> Result<u64, TraceError> {
         match text.parse::<u64>() {
-            Ok(n) if n <= most => Ok(n),
-            _ => Err(self.not(text, format!("a whole number from 0 to {most}"))),
+            Ok(n) if n <= max => Ok(n),
+            _ => Err(self.not(text, format!("a whole number from 0 to {max}"))),
         }
     }
 
-    /// A decimal number from `least` to `most`.
-    pub fn decimal(&self, text: &str, least: f64, most: f64) -> Result<f64, TraceError> {
+    /// A decimal number from `min` to `max`.
+    pub fn decimal(&self, text: &str, min: f64, max: f64) -> Result<f64, TraceError> {
         match text.parse::<f64>() {
-            Ok(x) if (least..=most).contains(&x) => Ok(x),
-            _ => Err(self.not(text, format!("a number from {least} to {most}"))),
+            Ok(x) if (min..=max).contains(&x) => Ok(x),
+            _ => Err(self.not(text, format!("a number from {min} to {max}"))),
         }
     }
 

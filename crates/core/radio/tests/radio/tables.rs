@@ -49,7 +49,7 @@ fn table_7_1_7_2_1_1_special_values() {
 }
 
 /// MELD (HPSR 2021), table 2: blocks of 25 PRBs that OpenAirInterface sent at each CQI. Its column of MCS
-/// says 28 throughout, which can only be the first row's: the other sizes are those of the MCS that
+/// states 28 throughout, which can only be the first row's: the other sizes are those of the MCS that
 /// the software's own table gives.
 #[test]
 fn meld_table_2_follows_from_the_policy_of_oai() {

@@ -261,10 +261,10 @@ fn measured_quality_is_a_share_of_the_carrier() {
     assert_eq!(bytes(measured, 33, 100), Ok(Bytes::new(3_300)));
     assert_eq!(bytes(measured, 0, 100), Ok(Bytes::ZERO));
     assert_eq!(bytes(measured, 0, 0), Ok(Bytes::ZERO));
-    let most = LinkQuality::Measured {
+    let max = LinkQuality::Measured {
         full_band_millibytes: u64::MAX,
     };
-    assert_eq!(bytes(most, 7, 7), Ok(Bytes::new(u64::MAX / 1000)));
+    assert_eq!(bytes(max, 7, 7), Ok(Bytes::new(u64::MAX / 1000)));
 }
 
 #[test]
@@ -284,14 +284,14 @@ proptest! {
     /// prbs_for finds the fewest PRBs, by comparison with a search from below.
     #[test]
     fn prbs_for_is_the_fewest(
-        which in 0usize..5, mcs in 0u8..28, wanted in 0u64..40_000, n_prb in 1u16..=110
+        which in 0usize..5, mcs in 0u8..28, needed in 0u64..40_000, n_prb in 1u16..=110
     ) {
         let tables =
             [McsTable::LteQam64, McsTable::LteQam256, NR[0], NR[1], NR[2]];
         let table = TbsTable::new(tables[which], 1, 144, Prb::new(n_prb)).unwrap();
-        let (mcs, wanted) = (Mcs::new(mcs), Bytes::new(wanted));
-        let fewest = (0..=n_prb).map(Prb::new).find(|&prb| table.bytes(mcs, prb) >= wanted);
-        prop_assert_eq!(table.prbs_for(mcs, wanted), fewest.unwrap_or(Prb::new(n_prb)));
+        let (mcs, needed) = (Mcs::new(mcs), Bytes::new(needed));
+        let fewest = (0..=n_prb).map(Prb::new).find(|&prb| table.bytes(mcs, prb) >= needed);
+        prop_assert_eq!(table.prbs_for(mcs, needed), fewest.unwrap_or(Prb::new(n_prb)));
     }
 
     /// The quantised size stays near N_info: within one quantisation step and one rounding to bytes
@@ -310,8 +310,8 @@ proptest! {
             // half a step of 2^n, at most 1/32 of N_info each; then up to 8 C - 1 bits
             let step = f64::from(1u32 << block.n);
             prop_assert!(tbs >= n_info - 24.0 - step / 2.0 - 24.0);
-            let most = (n_info - 24.0 + step / 2.0).max(3840.0);
-            prop_assert!(tbs <= most + 8.0 * block.code_blocks as f64);
+            let max = (n_info - 24.0 + step / 2.0).max(3840.0);
+            prop_assert!(tbs <= max + 8.0 * block.code_blocks as f64);
         } else {
             prop_assert!((24.0..=3824.0).contains(&tbs));
             let step = f64::from(1u32 << block.n);

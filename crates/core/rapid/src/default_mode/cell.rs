@@ -1,4 +1,4 @@
-//! Who wants the cell (point 6).
+//! Who needs the cell (point 6).
 
 use rnis::{RadioReport, UeReport};
 use units::{Bytes, Prb};
@@ -22,7 +22,7 @@ fn is_served(ue: &UeReport) -> bool {
 }
 
 impl CellLoad {
-    /// Of a report; `ours` says of a UE whether it has a connection through us, and whether one of
+    /// Of a report; `ours` reports of a UE whether it has a connection through us, and whether one of
     /// them sends: that is known here before a report can show it.
     pub(super) fn new(report: &RadioReport, ours: impl Fn(&UeReport) -> (bool, bool)) -> Self {
         let (mut active, mut connected) = (0, 0);

@@ -1,4 +1,4 @@
-//! One flow: what it asks for, and the store that it keeps at the proxy.
+//! One flow: what it requests, and the store that it keeps at the proxy.
 
 use crate::allocator::{Decision, FlowOpened, FlowTelemetry, WanWindow};
 use crate::{AllocatorConfig, Part};
@@ -26,9 +26,9 @@ pub(super) fn weight(elapsed: f64, time_constant: f64) -> f64 {
 /// What a flow has to know of its UE.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Downlink {
-    /// Time from sending to acknowledgement with the wanted queue, seconds; 0: not known yet.
+    /// Time from sending to acknowledgement with the needed queue, seconds; 0: not known yet.
     pub(super) turnaround: f64,
-    /// The radio's queue is shorter than wanted.
+    /// The radio's queue is shorter than needed.
     pub(super) is_starving: bool,
 }
 
@@ -121,7 +121,7 @@ impl Flow {
         !self.telemetry.buffered.is_zero() || self.telemetry.ran_in_flight.get() >= window / 10 * 9
     }
 
-    /// What the flow asks for, byte/s.
+    /// What the flow requests, byte/s.
     pub(super) fn demand(&mut self, threshold: f64) -> f64 {
         let waiting = self.telemetry.buffered > self.mss * 2;
         self.is_slow = !waiting && self.rate < threshold * self.share;

@@ -11,7 +11,7 @@
 //!    max-min fair. A slow flow keeps the window of its fair share, so that its next burst is
 //!    not held up; what it does not use is given to the others as a share, not taken as its limit.
 //! 3. *Windows towards the UE share one budget*, R x T, where T is the time that data needs to be
-//!    acknowledged with the wanted queue standing in the RLC. T is controlled by the reported queue, so
+//!    acknowledged with the needed queue standing in the RLC. T is controlled by the reported queue, so
 //!    that errors of RTTmin (scheduling requests, HARQ) neither starve the radio nor fill it.
 //! 4. *The window towards the server is one for all that is on its way or waiting here*: its BDP and a
 //!    small standing store, which grows only for flows whose sender is found to run dry (BBR's

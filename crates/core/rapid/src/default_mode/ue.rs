@@ -27,7 +27,7 @@ const STALE_HEADROOM: f64 = 1.25;
 /// Standing queue aimed at, in slots, if that is more than the configured time: below, a slot can
 /// find too little.
 const TARGET_QUEUE_SLOTS: f64 = 2.0;
-/// A queue below this share of the wanted one is too short.
+/// A queue below this share of the needed one is too short.
 const STARVING: f64 = 0.5;
 /// A UE without flows that no report has named for this long has left, seconds.
 const GONE_TIME: f64 = 10.0;
@@ -58,7 +58,7 @@ pub(super) struct Ue {
     /// Moving average and mean deviation of the queue's length, seconds at the flows' rate.
     queue_time: f64,
     queue_deviation: f64,
-    /// T: time from sending to acknowledgement with the wanted queue, seconds; 0: not known yet.
+    /// T: time from sending to acknowledgement with the needed queue, seconds; 0: not known yet.
     turnaround: f64,
     /// Rate that our flows may use, byte/s.
     rate: f64,
@@ -167,7 +167,7 @@ impl Ue {
         self.reported_at = of.timestamp.min(now);
     }
 
-    /// (6) Among several, what a report of a millisecond says of one is by chance: it is averaged.
+    /// (6) Among several, what a report of a millisecond reports of one is by chance: it is averaged.
     fn average_prb(&mut self, expected: f64, load: &CellLoad, covered: f64) -> f64 {
         let weight = if load.is_shared() && self.prb > 0.0 {
             weight(covered, SHARE_TIME)
@@ -187,9 +187,9 @@ impl Ue {
                 * report.cell.downlink_share
                 * covered;
             let payload = of.served_bytes.get() as f64 / allocated.max(tbs);
-            let (least, most) = EFFICIENCY_BOUNDS;
+            let (min, max) = EFFICIENCY_BOUNDS;
             self.efficiency +=
-                weight(covered, LEARN_TIME) * (payload.clamp(least, most) - self.efficiency);
+                weight(covered, LEARN_TIME) * (payload.clamp(min, max) - self.efficiency);
         }
     }
 
@@ -237,14 +237,14 @@ impl Ue {
     /// shrinks while it is above.
     fn control_turnaround(&mut self, now: Instant, elapsed: f64, config: &AllocatorConfig) {
         let active = || self.flows.values().filter(|f| f.is_active(now));
-        let least = active().filter_map(|f| f.telemetry.ran_min_rtt).min();
-        let Some(least) = least.map(Duration::as_secs_f64) else {
+        let min = active().filter_map(|f| f.telemetry.ran_min_rtt).min();
+        let Some(min) = min.map(Duration::as_secs_f64) else {
             return;
         };
         let is_saturated = active().any(Flow::is_saturated);
         let target = self.target_queue(config);
         if self.turnaround == 0.0 || !config.has(Part::QueueLoop) {
-            self.turnaround = least + target;
+            self.turnaround = min + target;
         }
         if config.has(Part::QueueLoop) && self.rate > 0.0 && self.is_fresh(now, config) {
             let queue = self.queue / self.rate;
@@ -266,9 +266,7 @@ impl Ue {
                 self.turnaround += error * weight(elapsed, delay);
             }
         }
-        self.turnaround = self
-            .turnaround
-            .clamp(least, 3.0 * least + 4.0 * target + 0.02);
+        self.turnaround = self.turnaround.clamp(min, 3.0 * min + 4.0 * target + 0.02);
     }
 
     /// The rate of our flows together, byte/s.
@@ -279,8 +277,8 @@ impl Ue {
             return proven;
         }
         // (5) the others keep their rate, but one more equal share at the most
-        let most = self.capacity / (active + 1.0);
-        let others = self.unintercepted.clamp(0.0, most);
+        let max = self.capacity / (active + 1.0);
+        let others = self.unintercepted.clamp(0.0, max);
         let is_seen = config.has(Part::Unintercepted) && others >= 0.01 * self.capacity;
         let rate = self.capacity - if is_seen { others } else { 0.0 };
         if self.is_fresh(now, config) {

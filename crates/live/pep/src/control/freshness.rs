@@ -106,7 +106,7 @@ impl Watch {
         }
     }
 
-    /// Believes a report or says reason not; its times become those of our clock.
+    /// Accepts a report, its times changed to those of our clock, or gives the reason why not.
     pub(crate) fn accept(
         &mut self,
         now: Instant,

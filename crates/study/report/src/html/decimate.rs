@@ -1,7 +1,7 @@
 //! Fewer points, the same picture: what is least and greatest in each of so many equal intervals is
 //! kept, so that no peak is lost.
 
-/// At most about `2 * buckets + 1` of the points, in order, with the least and the greatest value
+/// At most about `2 * buckets + 1` of the points, in order, with the smallest and the greatest value
 /// of every interval of x among them. Points that are not finite are left out.
 pub(crate) fn decimate(points: &[(f64, f64)], buckets: usize) -> Vec<(f64, f64)> {
     let finite: Vec<(f64, f64)> = points
@@ -32,7 +32,7 @@ pub(crate) fn decimate(points: &[(f64, f64)], buckets: usize) -> Vec<(f64, f64)>
     out
 }
 
-/// Appends the least and the greatest of `points` in their order in time, once if they are one.
+/// Appends the smallest and the greatest of `points` in their order in time, once if they are one.
 fn push_extremes(out: &mut Vec<(f64, f64)>, points: &[(f64, f64)]) {
     let mut least = 0;
     let mut greatest = 0;
@@ -55,7 +55,7 @@ fn push_extremes(out: &mut Vec<(f64, f64)>, points: &[(f64, f64)]) {
 pub(crate) struct Reduced {
     /// The mean of each interval, in its middle.
     pub(crate) means: Vec<(f64, f64)>,
-    /// The middle, the least and the greatest value of each interval; nothing if each is one point.
+    /// The middle, the smallest and the greatest value of each interval; nothing if each is one point.
     pub(crate) band: Vec<(f64, f64, f64)>,
     /// Length of an interval; of a line with all its points, the usual step between them.
     pub(crate) width: f64,

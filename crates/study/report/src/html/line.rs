@@ -8,7 +8,7 @@ pub(crate) enum Stroke {
     /// A level: a line from point to point; of many points the means, and a band from the least to
     /// the greatest.
     Line,
-    /// A rate: as a level, but without the band. What a rate is in a step of a few packets says
+    /// A rate: as a level, but without the band. What a rate is in a step of a few packets states
     /// more of the packets than of the rate.
     Rate,
     /// Each value holds until the next point.

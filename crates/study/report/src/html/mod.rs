@@ -16,7 +16,7 @@ use core::fmt::Write;
 const STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/report.css"));
 const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/report.js"));
 
-/// The page. It holds everything that it shows, asks for nothing from elsewhere (its own policy
+/// The page. It holds everything that it shows, requests nothing from elsewhere (its own policy
 /// forbids that), and is the same for the same results.
 pub fn html(report: &Report<'_>) -> String {
     let figures = figures::figures(&report.variants);

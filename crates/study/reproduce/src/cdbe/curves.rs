@@ -90,7 +90,7 @@ fn figure5(run: &RunResult) -> Figure {
                 "delay (ms)",
                 vec![
                     trace("DSDL", scaled(first, Metric::SeenDelay, 1.0)),
-                    trace("DSDL_min", scaled(first, Metric::LeastDelay, 1.0)),
+                    trace("DSDL_min", scaled(first, Metric::MinDelay, 1.0)),
                 ],
             ),
         ],

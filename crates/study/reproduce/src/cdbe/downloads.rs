@@ -117,14 +117,14 @@ fn report(_: &Extent, results: &Results) -> Part {
 
 fn goodputs(results: &Results) -> Vec<Claim> {
     let mut claims = Vec::new();
-    for (size, paper, least) in [("1 MB", "1.49", 1.4), ("10 MB", "1.12", 1.1)] {
+    for (size, paper, min) in [("1 MB", "1.49", 1.4), ("10 MB", "1.12", 1.1)] {
         let cells = over(results, ["cdbe", "bbr"], size, goodput);
         let ours = ratio(results, ["cdbe", "bbr"], size, "paper", goodput);
-        let verdict = Verdict::of(ours.mean >= least && is_above(ours, 1.0));
+        let verdict = Verdict::of(ours.mean >= min && is_above(ours, 1.0));
         claims.push(
             Claim::new("table II", format!("{size}: goodput, CDBE over BBR"), paper)
                 .measured(&cells, verdict)
-                .note(format!("taken as at least {least}"))
+                .note(format!("taken as at least {min}"))
                 .if_not("see below"),
         );
     }
@@ -153,7 +153,7 @@ fn goodputs(results: &Results) -> Vec<Claim> {
             .if_not("see below"),
         );
     }
-    for (size, paper, least) in [("1 MB", "0.81", 0.81), ("10 MB", "0.63", 0.63)] {
+    for (size, paper, min) in [("1 MB", "0.81", 0.81), ("10 MB", "0.63", 0.63)] {
         let cells = both(|mode| results.mean(&downloads("cdbe", size, mode), jain));
         let ours = cells[0].first();
         claims.push(
@@ -164,7 +164,7 @@ fn goodputs(results: &Results) -> Vec<Claim> {
             )
             .measured(
                 &cells,
-                Verdict::of(ours >= least).or_better(ours > least + 0.05),
+                Verdict::of(ours >= min).or_better(ours > min + 0.05),
             )
             .note("everybody is in range here"),
         );

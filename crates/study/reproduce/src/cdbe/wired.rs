@@ -88,7 +88,7 @@ fn report(_: &Extent, results: &Results) -> Part {
             "1.9 of it are headers: the report is of payload",
         ),
     ];
-    // the paper says that it tracks well, the bounds are ours: each mode is judged by them
+    // the paper states that it tracks well, the bounds are ours: each mode is judged by them
     let judged = |place, mode: usize| {
         rows.map(|(name, cells, (bound, words), note)| {
             let holds = Verdict::of(cells[mode].first() <= bound);

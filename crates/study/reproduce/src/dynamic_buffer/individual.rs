@@ -97,7 +97,7 @@ fn beside_the_paper(results: &Results, intervals: &[u32], variant: &Variant) -> 
             format!("{}, pedestrian: mean delay, ms (± 15 %)", variant.name),
             paper.delay_text,
         )
-        .measured(&[delay, Cell::Said(authors.delay)], Verdict::of(is_near))
+        .measured(&[delay, Cell::Stated(authors.delay)], Verdict::of(is_near))
         .if_not(why),
         Claim::new(
             "figure 7",
@@ -105,7 +105,7 @@ fn beside_the_paper(results: &Results, intervals: &[u32], variant: &Variant) -> 
             paper.utilisation_text,
         )
         .measured(
-            &[used, Cell::Said(authors.utilisation)],
+            &[used, Cell::Stated(authors.utilisation)],
             Verdict::of(is_used),
         )
         .if_not(why)

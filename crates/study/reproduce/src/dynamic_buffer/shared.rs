@@ -91,8 +91,8 @@ fn losses(results: &Results, intervals: &[u32]) -> Vec<Claim> {
 /// Beside the authors' own code, where the paper has no number.
 fn authors(results: &Results, intervals: &[u32], variant: &Variant) -> Claim {
     let delay = average(&WALK.each(results, intervals, variant, measures::delay));
-    let said = variant.authors.map_or("", |a| a.delay);
-    let is_near = said
+    let stated = variant.authors.map_or("", |a| a.delay);
+    let is_near = stated
         .parse::<f64>()
         .is_ok_and(|ms| (delay.mean / ms - 1.0).abs() <= super::individual::DELAY_TOLERANCE);
     Claim::new(
@@ -100,7 +100,10 @@ fn authors(results: &Results, intervals: &[u32], variant: &Variant) -> Claim {
         format!("{}, pedestrian: mean delay, ms (± 15 %)", variant.name),
         "-",
     )
-    .measured(&[Cell::One(delay), Cell::Said(said)], Verdict::of(is_near))
+    .measured(
+        &[Cell::One(delay), Cell::Stated(stated)],
+        Verdict::of(is_near),
+    )
 }
 
 /// Why a variant is not where the authors have it.

@@ -9,13 +9,13 @@ pub(super) struct Variant {
     pub(super) name: &'static str,
     /// Knobs.
     settings: &'static [(&'static str, &'static str)],
-    /// What the paper says of it on the pedestrian's trace, if it gives numbers.
+    /// What the paper reports of it on the pedestrian's trace, if it gives numbers.
     pub(super) paper: Option<Paper>,
     /// What the authors' code gave when we ran it, if it was run.
     pub(super) authors: Option<Authors>,
 }
 
-/// Numbers of the paper: the least and the greatest over the intervals.
+/// Numbers of the paper: the smallest and the greatest over the intervals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Paper {
     /// Mean delay, ms.

@@ -56,7 +56,7 @@ pub struct Axis {
 pub enum Scale {
     /// Evenly, from zero.
     Linear,
-    /// Evenly, from the least value.
+    /// Evenly, from the smallest value.
     Close,
     /// Evenly from 0 to 1: how much of a whole, as in distribution functions.
     Share,
@@ -155,7 +155,7 @@ impl Axis {
         }
     }
 
-    /// From the least value.
+    /// From the smallest value.
     pub const fn close(label: &'static str) -> Self {
         Self {
             label,

@@ -78,7 +78,7 @@ impl Span {
             .then(|| at.clamp(self.range.start, self.range.end))
     }
 
-    /// How many marks are wanted.
+    /// How many marks are needed.
     pub(super) fn marks(&self) -> usize {
         match self.scale {
             Scale::Linear | Scale::Close | Scale::Share => 6,

@@ -44,7 +44,7 @@ fn gains(results: &Results, control: &str, variant: &str) -> [Cell; 2] {
 }
 
 fn goodputs(_: &Extent, results: &Results) -> Part {
-    let claim = |control: &str, variant: &str, paper, least, more: f64| {
+    let claim = |control: &str, variant: &str, paper, min, more: f64| {
         let cells = gains(results, control, variant);
         let ours = cells[0].first();
         let what = format!(
@@ -53,7 +53,7 @@ fn goodputs(_: &Extent, results: &Results) -> Part {
             variant.to_uppercase()
         );
         Claim::new("figure 4", what, paper)
-            .measured(&cells, Verdict::of(ours >= least).or_better(ours > more))
+            .measured(&cells, Verdict::of(ours >= min).or_better(ours > more))
             .decimals(0)
     };
     let plain_cubic = "plain Cubic takes less of our link than of theirs, where it was near the optimum: it has \

@@ -60,8 +60,8 @@ fn report(_: &Extent, results: &Results) -> Part {
     let rate = results.mean(&ping(), lost);
     let single = results.mean(&ping(), single);
     let link = link(results);
-    let is_near = |mean: f64, wanted: f64, tolerance: f64| (mean - wanted).abs() <= tolerance;
-    // UDP knows no transport
+    let is_near = |mean: f64, expected: f64, tolerance: f64| (mean - expected).abs() <= tolerance;
+    // UDP has no transport
     let cells = |estimate: Estimate| [Cell::One(estimate), Cell::Empty];
     let claims = vec![
         Claim::new("section 5", "a ping of 560 kbit/s: packets lost, %", "0.8")

@@ -51,7 +51,7 @@ fn over(
     (!there.is_empty()).then(|| mean(times))
 }
 
-/// What the text says of a scenario beside its opposite.
+/// What the text reports of a scenario beside its opposite.
 struct Reading {
     combination: Combination,
     /// What is to be the shorter.

@@ -30,7 +30,7 @@ impl Combination {
         }
     }
 
-    /// As the paper says it.
+    /// As the paper states it.
     pub(super) fn name(self) -> String {
         let name = format!("{} over {}", named(self.server), named(self.tunnel));
         match self.reorder {

@@ -156,8 +156,8 @@ pub(super) fn experiments(
     alone: &[&'static str],
 ) -> Vec<Experiment> {
     let mut all = Vec::new();
-    let wanted = contours.iter().filter(|c| !extent.quick || c.is_quick);
-    for contour in wanted {
+    let selected = contours.iter().filter(|c| !extent.quick || c.is_quick);
+    for contour in selected {
         let is_base = alone.contains(&contour.combination.server);
         for point in points(count(extent)) {
             all.push(contour.at(&point));

@@ -237,8 +237,8 @@ fn planes(extent: &Extent, results: &Results) -> Part {
         let name = format!("{}, `aware`", contour.combination.name());
         // throughput of equal files: times are in the inverse ratio
         let time = regions::over(&alone, &with);
-        let most = time.iter().map(|(_, t)| 100.0 * t);
-        let most = most.fold(0.0, |a: f64, b| if b.is_nan() { b } else { a.max(b) });
+        let max = time.iter().map(|(_, t)| 100.0 * t);
+        let max = max.fold(0.0, |a: f64, b| if b.is_nan() { b } else { a.max(b) });
         let one = |mean| Cell::One(Estimate { mean, ci95: 0.0 });
         claims.push(
             Claim::new(
@@ -247,8 +247,8 @@ fn planes(extent: &Extent, results: &Results) -> Part {
                 "(<= 100)",
             )
             .measured(
-                &[Cell::Empty, Cell::Empty, one(most)],
-                Verdict::of(most <= CEILING),
+                &[Cell::Empty, Cell::Empty, one(max)],
+                Verdict::of(max <= CEILING),
             )
             .if_not("see below"),
         );

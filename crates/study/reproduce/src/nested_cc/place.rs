@@ -1,6 +1,6 @@
 //! The fifteen scenarios of figure 10, and any other place of the proxy.
 //!
-//! Table 2 has the names; the figure's bars are an image. Its text says that there are fifteen, that
+//! Table 2 has the names; the figure's bars are an image. Its text states that there are fifteen, that
 //! SHORT and LONG are the RTT of most, and that each stands beside its opposite. Assumed here: both
 //! RTTs alone, with the proxy NEAR and DIST, with buffers of 250 and 1000 packets, and with CoDel; and
 //! the three asymmetries at the default RTT.

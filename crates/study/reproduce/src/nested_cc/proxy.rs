@@ -32,7 +32,7 @@ pub(super) const SECTION: Section = Section {
 
 /// The flow of `scenarios/nested-cc/udp.toml`.
 const STREAM: &str = "stream";
-/// The paper says neither RTT nor controllers of the figure: assumed is SHORT, BBR over BBR.
+/// The paper states neither RTT nor controllers of the figure: assumed is SHORT, BBR over BBR.
 const NESTED: Combination = Combination::new("bbr", "bbr");
 
 fn places(extent: &Extent) -> [Place; 2] {

@@ -1,4 +1,4 @@
-//! What a contour says of a part of the plane.
+//! What a contour reports of a part of the plane.
 
 use super::points::Point;
 use crate::claim::{Cell, Claim, Verdict};

@@ -149,9 +149,9 @@ fn best(server: &str, ours: &[Vec<Estimate>; 2]) -> Claim {
         let rows = ROWS.iter().zip(&ours[scheduler]);
         rows.filter(move |(row, _)| row.combination.server == server)
     };
-    let of = |scheduler: usize, wanted: bool| {
+    let of = |scheduler: usize, is_bbr: bool| {
         let mine =
-            times(scheduler).filter(|(row, _)| (row.combination.tunnel == "bbrv2") == wanted);
+            times(scheduler).filter(|(row, _)| (row.combination.tunnel == "bbrv2") == is_bbr);
         mine.map(|(_, e)| *e).fold(
             Estimate {
                 mean: f64::INFINITY,

@@ -1,4 +1,4 @@
-//! What the paper says, or leaves out, about loss on the radio (4.3) and several users (4.2).
+//! What the paper states, or leaves out, about loss on the radio (4.3) and several users (4.2).
 
 use super::{Mode, Modes, in_mode, tables};
 use crate::claim::{Cell, Claim, Verdict};

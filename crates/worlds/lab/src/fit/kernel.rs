@@ -32,20 +32,20 @@ pub(crate) fn known(available: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Gives every TCP flow whose congestion control the kernel lacks the nearest relative that it has;
-/// says so, once for each. Where there is none, the flow keeps what it had: running it is refused.
+/// states it, once for each. Where there is none, the flow keeps what it had: running it is refused.
 pub(super) fn substitute(flows: &mut [FlowSpec], available: &str) -> Vec<String> {
     let has = |name: &str| known(available).any(|known| known == name);
     let mut notes = Vec::new();
     for flow in flows.iter_mut().filter(|f| f.transport == Transport::Tcp) {
-        let wanted = &flow.cc.name;
-        if has(kernel_name(wanted)) {
+        let requested = &flow.cc.name;
+        if has(kernel_name(requested)) {
             continue;
         }
-        let Some(instead) = relative(wanted).filter(|name| has(kernel_name(name))) else {
+        let Some(instead) = relative(requested).filter(|name| has(kernel_name(name))) else {
             continue;
         };
         notes.push(format!(
-            "flow {:?} runs {instead} instead of {wanted}, which this kernel's TCP does not have \
+            "flow {:?} runs {instead} instead of {requested}, which this kernel's TCP does not have \
              (it has {})",
             flow.name,
             known(available).collect::<Vec<_>>().join(", ")

@@ -1,7 +1,7 @@
 //! An experiment as this machine can run it in real time: scaled down where it is too fast, and with
 //! congestion controls that the kernel has.
 //!
-//! What is changed is said: in [`Fitted::notes`], which the command prints and results keep.
+//! What is changed is stated: in [`Fitted::notes`], which the command prints and results keep.
 
 mod kernel;
 mod queues;
@@ -47,13 +47,13 @@ pub struct Fitted {
 pub fn fit(experiment: &Experiment, forced: Option<NonZeroU32>, available: &str) -> Fitted {
     let rate = fastest(experiment);
     let datagrams = datagrams_a_second(experiment);
-    let most = match experiment.ues.len() > FEW_UES {
+    let max = match experiment.ues.len() > FEW_UES {
         true => MAX_RATE_OF_MANY,
         false => MAX_RATE,
     };
     let needed = rate
         .as_bps()
-        .div_ceil(most.as_bps())
+        .div_ceil(max.as_bps())
         .max(datagrams.div_ceil(MAX_DATAGRAMS))
         .clamp(1, u64::from(u32::MAX));
     let divisor = forced.map_or(needed, |n| u64::from(n.get()));
@@ -64,8 +64,8 @@ pub fn fit(experiment: &Experiment, forced: Option<NonZeroU32>, available: &str)
             let (experiment, scale) = scaled(experiment, divisor as u32);
             let why = match forced {
                 Some(_) => "as asked for".to_owned(),
-                None if rate > most => format!(
-                    "its access carries up to {rate} to {}, and a lab holds {most} of so many",
+                None if rate > max => format!(
+                    "its access carries up to {rate} to {}, and a lab holds {max} of so many",
                     ues(experiment.ues.len())
                 ),
                 None => format!(
@@ -124,7 +124,7 @@ fn fastest(experiment: &Experiment) -> BitRate {
     access.min(experiment.path.rate)
 }
 
-/// What a UE alone could be sent, over its best slot (of a trace that says rates: over its best step).
+/// What a UE alone could be sent, over its best slot (of a trace that states rates: over its best step).
 fn fastest_of(cell: &CellSpec, ue: &UeSpec) -> BitRate {
     if let ChannelSpec::Trace {
         trace, playback, ..
@@ -146,7 +146,7 @@ fn fastest_of(cell: &CellSpec, ue: &UeSpec) -> BitRate {
         })
 }
 
-/// The greatest rate of a trace that says how much a slot carries; none of one that says how well.
+/// The greatest rate of a trace that states how much a slot carries; none of one that states how well.
 fn rate_of_trace(trace: &Trace, playback: &Playback) -> Option<BitRate> {
     let over_a_window =
         |packets: u64, window: Duration| BitRate::from_bytes_per(playback.packet * packets, window);

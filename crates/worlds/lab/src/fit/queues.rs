@@ -4,7 +4,7 @@
 //! with the rates; so does the number of packets that a layer forwards at a time, rounded up. No limit
 //! becomes less than a packet, so that one of a few packets holds for longer than in full. What counts
 //! packets counts bytes then: a narrower slot is no whole number of packets, and what it is rounded down
-//! by would be lost. Kept: all times (targets, intervals, allowance, preparation), and what is said of
+//! by would be lost. Kept: all times (targets, intervals, allowance, preparation), and what is reported of
 //! single packets (MTU, quantum).
 
 use super::scale::buffer;

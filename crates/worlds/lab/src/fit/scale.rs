@@ -37,14 +37,14 @@ const MIN_BUFFER: Bytes = Bytes::new(10 * 1500);
 /// The experiment divided by `divisor` (0 counts as 1), and the exact number by which it was
 /// multiplied: a carrier has whole PRBs, and one of LTE one of six widths.
 pub fn scaled(experiment: &Experiment, divisor: u32) -> (Experiment, f64) {
-    let wanted = 1.0 / f64::from(divisor.max(1));
+    let share = 1.0 / f64::from(divisor.max(1));
     let mut scaled = experiment.clone();
     let ratio = match &mut scaled.access {
         AccessSpec::Link(link) => {
-            scale_link(link, wanted);
-            wanted
+            scale_link(link, share);
+            share
         }
-        AccessSpec::Cell(cell) => scale_cell(cell, wanted),
+        AccessSpec::Cell(cell) => scale_cell(cell, share),
     };
     if let Some(tunnel) = &mut scaled.tunnel {
         for path in &mut tunnel.paths {
@@ -75,16 +75,16 @@ fn scale_link(link: &mut LinkSpec, ratio: f64) {
 }
 
 /// Returns what its PRBs were multiplied by.
-fn scale_cell(cell: &mut CellSpec, wanted: f64) -> f64 {
+fn scale_cell(cell: &mut CellSpec, share: f64) -> f64 {
     let config = &mut cell.config;
     let before = config.n_prb;
     let after = match config.rat {
         Rat::Lte => {
-            let most = f64::from(before.get()) * wanted;
-            let narrower = LTE_CARRIERS.iter().rev().find(|&&n| f64::from(n) <= most);
+            let max = f64::from(before.get()) * share;
+            let narrower = LTE_CARRIERS.iter().rev().find(|&&n| f64::from(n) <= max);
             Prb::new(*narrower.unwrap_or(&LTE_CARRIERS[0]))
         }
-        Rat::Nr { .. } => prbs(before, wanted),
+        Rat::Nr { .. } => prbs(before, share),
     };
     config.n_prb = after;
     let ratio = f64::from(after.get()) / f64::from(before.get().max(1));
@@ -113,7 +113,7 @@ fn scale_ue(ue: &mut UeSpec, ratio: f64) {
         *downlink_buffer = buffer(*downlink_buffer, ratio);
         *uplink_buffer = buffer(*uplink_buffer, ratio);
     }
-    // a trace that says how much a slot carries says it of the whole carrier
+    // a trace that states how much a slot carries states it of the whole carrier
     if let ChannelSpec::Trace {
         trace, playback, ..
     } = &mut ue.channel
@@ -132,7 +132,7 @@ fn scale_ue(ue: &mut UeSpec, ratio: f64) {
 }
 
 fn scale_flow(flow: &mut FlowSpec, ratio: f64) {
-    let least = flow.tcp.mss;
+    let min = flow.tcp.mss;
     let smaller = |size: Bytes| size.mul_f64(ratio).max(Bytes::new(1));
     match &mut flow.app {
         AppSpec::Bulk { size } | AppSpec::Short { size, .. } => *size = smaller(*size),
@@ -146,7 +146,7 @@ fn scale_flow(flow: &mut FlowSpec, ratio: f64) {
         AppSpec::Continuous | AppSpec::Voip { .. } | AppSpec::Gaming { .. } => {}
     }
     for buffer in [&mut flow.tcp.receive_buffer, &mut flow.tcp.send_buffer] {
-        *buffer = buffer.mul_f64(ratio).max((least * 4).min(*buffer));
+        *buffer = buffer.mul_f64(ratio).max((min * 4).min(*buffer));
     }
 }
 

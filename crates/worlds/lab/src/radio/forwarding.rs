@@ -114,7 +114,7 @@ impl Network {
         path.into_iter().chain(wired).flatten().min()
     }
 
-    /// When the cell wants to run next.
+    /// When the cell needs to run next.
     pub(crate) fn next_in_cell(&self) -> Option<Instant> {
         self.accesses.iter().find_map(|access| match access {
             Access::Cell(cell) => cell.next_deadline(),
@@ -333,7 +333,7 @@ impl Network {
             self.series
                 .push(name, Metric::SeenDelay, now, view.delay_ms);
             self.series
-                .push(name, Metric::LeastDelay, now, view.least_delay_ms);
+                .push(name, Metric::MinDelay, now, view.least_delay_ms);
         }
     }
 

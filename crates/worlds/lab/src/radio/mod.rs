@@ -34,14 +34,14 @@ use units::{Bytes, Duration, Instant};
 
 /// Slots shorter than this are run together.
 const BATCH: Duration = Duration::from_micros(250);
-/// The least time from one turn of the loop to the next.
+/// The minimum time from one turn of the loop to the next.
 const BREATH: Duration = Duration::from_micros(50);
 /// The longest sleep: after it, whether to stop is looked at.
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
 /// Most turns of reading from one device before the wires and the cell are looked at again.
 const MAX_READS: usize = 16;
 
-/// The devices by what epoll says of them.
+/// The devices by the numbers that epoll reports.
 const SERVER: u64 = 0;
 const WAN: u64 = 1;
 const FIRST_UE: u64 = 1 << 16;
@@ -384,7 +384,7 @@ impl Turn {
     }
 }
 
-/// When a cell that wants to run at `due` is run.
+/// When a cell that needs to run at `due` is run.
 fn batched(due: Instant) -> Instant {
     let batches = due.since_start().as_nanos().div_ceil(BATCH.as_nanos());
     Instant::ZERO + BATCH * batches

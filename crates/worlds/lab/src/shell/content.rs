@@ -124,13 +124,13 @@ enum Source {
 
 impl Body {
     fn next(&mut self) -> io::Result<Bytes> {
-        let wanted = self.left.min(CHUNK as u64) as usize;
+        let length = self.left.min(CHUNK as u64) as usize;
         Ok(match &mut self.source {
-            Source::Zeros => Bytes::from_static(&ZEROS[..wanted]),
+            Source::Zeros => Bytes::from_static(&ZEROS[..length]),
             Source::Text(text) => core::mem::take(text),
             Source::File(file) => {
                 // from memory, mostly: this thread serves one lab
-                let mut chunk = vec![0; wanted];
+                let mut chunk = vec![0; length];
                 let read = file.read(&mut chunk)?;
                 if read == 0 {
                     return Err(io::ErrorKind::UnexpectedEof.into());

@@ -4,7 +4,7 @@
 //!   [ servers: http, discard, iperf3 ] ... [ edge, proxy ] ... (cell) ... [ UE: COMMAND ]
 //! ```
 //!
-//! The program inherits the terminal, and knows the hosts `server`, `edge` and `ue` by these names.
+//! The program inherits the terminal, and has the hosts `server`, `edge` and `ue` by these names.
 //! The scenario gives the network, the cell and the proxy; its flows do not run.
 
 mod content;
@@ -58,7 +58,7 @@ pub struct ShellOutcome {
     pub status: ExitStatus,
     /// What the cell and the wires saw, without flows.
     pub result: RunResult,
-    /// The proxy ended before the program did, and what it said.
+    /// The proxy ended before the program did, and what it printed.
     pub proxy_failure: Option<Error>,
 }
 
@@ -110,7 +110,7 @@ pub fn shell(
 pub fn check_shell(experiment: &Experiment, scale: Option<NonZeroU32>) -> Result<Fitted, Error> {
     let available = check_network(experiment)?;
     let mut network = experiment.clone();
-    // of flows there are only the servers of QUIC, for whatever program asks them
+    // of flows there are only the servers of QUIC, for whatever program connects to them
     network
         .flows
         .retain(|flow| flow.transport == Transport::Quic);

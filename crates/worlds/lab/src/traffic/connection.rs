@@ -39,9 +39,9 @@ pub(crate) fn discard(context: &FlowContext, socket: &OwnedFd, size: u64) -> End
     let mut buffer = [0u8; 1];
     let mut left = size;
     while left > 0 {
-        // TCP throws away as much as the length says, and copies nothing; the buffer is only a place
-        let wanted = left.min(CHUNK as u64) as usize;
-        match sys::discard(socket, &mut buffer, wanted) {
+        // TCP throws away as much as the length states, and copies nothing; the buffer is only a place
+        let length = left.min(CHUNK as u64) as usize;
+        match sys::discard(socket, &mut buffer, length) {
             Ok(0) => return Ended::Broken,
             Ok(read) => left -= read as u64,
             Err(error) => match error.kind() {

@@ -1,4 +1,4 @@
-//! Downloads: the UE asks, the server sends.
+//! Downloads: the UE requests, the server sends.
 
 use super::connection::{Ended, close_sender, discard, read_exact, report_retransmits};
 use super::connection::{write_all, write_object};

@@ -44,7 +44,7 @@ pub(crate) struct FlowContext {
     pub(crate) clock: Clock,
     pub(crate) streams: Streams,
     pub(crate) senders: Arc<SenderStates>,
-    /// The client's connections should have ECN; it is said if the kernels do not agree on it.
+    /// The client's connections should have ECN; it is stated if the kernels do not agree on it.
     pub(crate) has_ecn: bool,
     /// How its client over QUIC measures the bandwidth that it reports, if it does.
     pub(crate) estimator: Option<estimator::Config>,

@@ -1,4 +1,4 @@
-//! What a client asks of the lab's own server: 200 bytes, as in the simulator.
+//! What a client requests from the lab's own server: 200 bytes, as in the simulator.
 
 use units::BitRate;
 

@@ -1,4 +1,4 @@
-//! What the kernel says of the senders' connections, for the time series.
+//! What the kernel reports of the senders' connections, for the time series.
 
 use super::TICK;
 use crate::Error;
@@ -15,7 +15,7 @@ use units::{Duration, Instant};
 /// What is known of a flow's latest connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct EndStates {
-    /// What the sender's kernel says of it.
+    /// What the sender's kernel reports of it.
     pub(crate) sender: Option<TcpInfo>,
     /// What the client measures of its bandwidth.
     pub(crate) report: Option<RateReport>,

@@ -1,4 +1,4 @@
-//! TCP sockets as the scenario wants them.
+//! TCP sockets as the scenario needs them.
 
 use super::{FlowContext, Stamp, TICK};
 use crate::cdbe;
@@ -24,7 +24,7 @@ const LARGEST_MSS: u64 = 1500 - 40 - TIMESTAMPS;
 /// Largest payload of a datagram: MTU 1500 less the headers of IPv4 and UDP.
 const LARGEST_DATAGRAM: u64 = 1500 - 28;
 
-/// Whether the kernel can run a flow. `available` is what the kernel says of its congestion controls.
+/// Whether the kernel can run a flow. `available` is what the kernel reports of its congestion controls.
 ///
 /// # Errors
 /// What it cannot do.
@@ -115,7 +115,7 @@ fn configure(socket: &OwnedFd, congestion: &str, tcp: &TcpSpec) -> Result<(), Er
     let mss = bytes(tcp.mss.get() + TIMESTAMPS);
     sys::set_int(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, mss).map_err(failed("TCP_MAXSEG"))?;
     // The kernel counts its overhead too, as much again as payload at worst, and doubles what it is
-    // reported: the clamp then makes the window what the scenario says.
+    // reported: the clamp then makes the window what the scenario states.
     let buffer = tcp.receive_buffer.get();
     set_socket_recv_buffer_size_force(socket, buffer as usize)
         .map_err(|e| failed("SO_RCVBUFFORCE")(e.into()))?;
@@ -176,7 +176,7 @@ pub(crate) fn accept(context: &FlowContext, listener: &OwnedFd) -> Result<Option
     Ok(None)
 }
 
-/// Says on stderr if a connection has not got the ECN that its flow asks for. The kernel gives it up
+/// Prints on stderr if a connection has not got the ECN that its flow requests. The kernel gives it up
 /// when a SYN has to be repeated, as RFC 3168 6.1.1.1 advises.
 fn check_ecn(context: &FlowContext, socket: &OwnedFd) {
     if context.has_ecn && sys::tcp_info(socket).is_ok_and(|info| !info.has_ecn) {

@@ -4,7 +4,7 @@ use hdrhistogram::Histogram;
 use scenario::Distribution;
 use units::Duration;
 
-/// Most points of a distribution function in a result.
+/// Maximum points of a distribution function in a result.
 const CDF_POINTS: usize = 200;
 /// Quantiles are kept in steps of this many nanoseconds (or 0.1 %, where that is more).
 const STEP_NS: u64 = 100;

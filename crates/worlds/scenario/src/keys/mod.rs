@@ -90,7 +90,7 @@ pub enum Kind {
 pub enum Fallback {
     /// It must be given.
     Required,
-    /// Nothing; this text says what that means.
+    /// Nothing; this text describes what that means.
     Absent(&'static str),
     /// This value, as it would stand in the file.
     Value(&'static str),
@@ -246,7 +246,7 @@ pub fn keys() -> impl Iterator<Item = &'static Section> {
 pub(crate) fn section(path: &str, kind: Option<&str>) -> &'static Section {
     keys()
         .find(|s| s.path == path && s.kind == kind)
-        .expect("only sections of the table are asked for")
+        .expect("only sections of the table are requested")
 }
 
 /// The reference of all keys as Markdown: what `docs/scenario-keys.md` holds.

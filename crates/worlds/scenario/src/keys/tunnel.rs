@@ -8,7 +8,7 @@ use super::Range::{Any, Positive, Within};
 use super::top::{FASTEST, LONGEST, REPORT_DELAY, REPORT_GAP, REPORT_GAP_INTERVAL, REPORT_LOSS};
 use super::{Key, Section, key};
 
-/// Most packets of a buffer of the tunnel.
+/// Maximum packets of a buffer of the tunnel.
 const MAX_PACKETS: f64 = 1e6;
 
 const CC: &str = "Congestion control of the paths: a name that flows may have, or one of the \

@@ -279,9 +279,9 @@ pub(super) fn sample_batches<'a>(
     let mut is_first = true;
     core::iter::from_fn(move || {
         let batch: Vec<Sample<'_>> = samples.by_ref().take(BATCH).collect();
-        let wanted = is_first || !batch.is_empty();
+        let needed = is_first || !batch.is_empty();
         is_first = false;
-        wanted.then(|| sample_columns(&batch))
+        needed.then(|| sample_columns(&batch))
     })
 }
 

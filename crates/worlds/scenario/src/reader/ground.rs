@@ -83,9 +83,9 @@ impl Reader<'_> {
         self.must(name, value)
     }
 
-    /// Places, each with the rest there and the speed on the way there, at most so many.
-    pub(crate) fn stops(&mut self, name: &str, most: usize) -> Checked<Vec<Waypoint>> {
-        let value = self.value(name, |key, node| stops(key, node, most))?;
+    /// Places, each with the rest there and the speed on the way there, at most `max`.
+    pub(crate) fn stops(&mut self, name: &str, max: usize) -> Checked<Vec<Waypoint>> {
+        let value = self.value(name, |key, node| stops(key, node, max))?;
         let stops = self.must(name, value)?;
         let shown = stops.iter().map(|stop| {
             let mut parts = lengths(stop.place).to_vec();
@@ -185,16 +185,16 @@ fn corners(key: &'static Key, node: &Node) -> Checked<(Position, Position)> {
     }
 }
 
-fn stops(key: &'static Key, node: &Node, most: usize) -> Checked<Vec<Waypoint>> {
+fn stops(key: &'static Key, node: &Node, max: usize) -> Checked<Vec<Waypoint>> {
     let items = elements(node).ok_or_else(|| wrong_type(key, node))?;
     if items.is_empty() {
         return Err(fault(node.at, format!("\"{}\" is empty", key.name))
             .allowed("expected at least one place")
             .hint("for example [[\"0 m\", \"5 m\"], [\"40 m\", \"5 m\"]]"));
     }
-    if items.len() > most {
+    if items.len() > max {
         let what = format!("\"{}\" has {} places", key.name, items.len());
-        return Err(fault(node.at, what).allowed(format!("allowed are at most {most}")));
+        return Err(fault(node.at, what).allowed(format!("allowed are at most {max}")));
     }
     items.iter().map(|item| stop(key, item)).collect()
 }

@@ -11,9 +11,9 @@ use units::{BitRate, Duration};
 type Step = (Duration, BitRate);
 
 impl Reader<'_> {
-    /// From when on which rate, at most so many; none if the key is not given.
-    pub(crate) fn rate_steps(&mut self, name: &str, most: usize) -> Checked<Vec<Step>> {
-        let Some(steps) = self.value(name, |key, node| steps(key, node, most))? else {
+    /// From when on which rate, at most `max`; none if the key is not given.
+    pub(crate) fn rate_steps(&mut self, name: &str, max: usize) -> Checked<Vec<Step>> {
+        let Some(steps) = self.value(name, |key, node| steps(key, node, max))? else {
             return Ok(Vec::new());
         };
         let shown = steps.iter().map(|(at, rate)| {
@@ -25,16 +25,16 @@ impl Reader<'_> {
     }
 }
 
-fn steps(key: &'static Key, node: &Node, most: usize) -> Checked<Vec<Step>> {
+fn steps(key: &'static Key, node: &Node, max: usize) -> Checked<Vec<Step>> {
     let Value::Array(items) = &node.value else {
         let what = format!("\"{}\" is {}", key.name, node.kind());
         return Err(fault(node.at, what)
             .allowed("expected pairs of a time and a rate")
             .hint("for example [[\"5 s\", \"10 Mbit/s\"], [\"10 s\", \"20 Mbit/s\"]]"));
     };
-    if items.len() > most {
+    if items.len() > max {
         let what = format!("\"{}\" has {} steps", key.name, items.len());
-        return Err(fault(node.at, what).allowed(format!("allowed are at most {most}")));
+        return Err(fault(node.at, what).allowed(format!("allowed are at most {max}")));
     }
     let mut steps: Vec<Step> = Vec::with_capacity(items.len());
     for item in items {

@@ -12,7 +12,7 @@ use ran::{CellConfig, Combining, HarqConfig, Rat, SchedulerKind, UplinkConfig};
 use rnis::CellId;
 use units::{BitRate, Hertz, Mcs, Prb};
 
-/// Most data resource elements of a PRB and slot (TS 38.214 5.1.3.2).
+/// Maximum data resource elements of a PRB and slot (TS 38.214 5.1.3.2).
 const MAX_DATA_RE: u64 = 156;
 
 /// Reads `[cell]`.
@@ -73,24 +73,24 @@ fn n_prb(reader: &mut Reader<'_>, rat: Rat) -> Checked<(Prb, Option<Frequency>)>
     let frequency = reader.optional::<Frequency>("frequency")?;
     let bandwidth = reader.optional::<Frequency>("bandwidth")?;
     let given = reader.optional_count::<u16>("n-prb")?;
-    let most = match bandwidth {
+    let max = match bandwidth {
         Some(bandwidth) => Some(bandwidth_prb(reader, rat, frequency, bandwidth.0)?),
         None => None,
     };
-    let n_prb = match (given, most) {
-        (Some(given), Some((most, carrier))) if given > most.get() => {
+    let n_prb = match (given, max) {
+        (Some(given), Some((max, carrier))) if given > max.get() => {
             return Err(
                 fault(reader.place("n-prb"), format!("{given} PRBs are too many"))
-                    .allowed(format!("{carrier} of this bandwidth has {most} PRBs"))
+                    .allowed(format!("{carrier} of this bandwidth has {max} PRBs"))
                     .hint("remove \"n-prb\" to take all that the bandwidth has"),
             );
         }
         (Some(given), _) => Prb::new(given),
-        (None, Some((most, _))) => most,
+        (None, Some((max, _))) => max,
         (None, None) => {
             return Err(fault(
                 reader.at(),
-                "[cell] says neither \"bandwidth\" nor \"n-prb\"",
+                "[cell] has neither \"bandwidth\" nor \"n-prb\"",
             )
             .hint("give one of them, for example bandwidth = \"20 MHz\""));
         }
@@ -99,7 +99,7 @@ fn n_prb(reader: &mut Reader<'_>, rat: Rat) -> Checked<(Prb, Option<Frequency>)>
     Ok((n_prb, frequency))
 }
 
-/// Most PRBs of a bandwidth, and the carrier that says so.
+/// Maximum PRBs of a bandwidth, and the carrier that has them.
 fn bandwidth_prb(
     reader: &Reader<'_>,
     rat: Rat,
@@ -135,7 +135,7 @@ fn bandwidth_prb(
             Err(error) => errors.push(error),
         }
     }
-    // the range that has this spacing at all knows better which bandwidths there are
+    // of the errors, that of a range which has this spacing lists the bandwidths there are
     let better = |e: &BandwidthError| matches!(e, BandwidthError::NoSuchBandwidth { .. });
     let error = errors.iter().find(|e| better(e)).or(errors.first());
     let what = error.map_or(String::new(), ToString::to_string);

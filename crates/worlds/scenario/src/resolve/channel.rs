@@ -45,7 +45,7 @@ pub(super) fn read(
     let Some(node) = ue.given("channel") else {
         return Err(
             fault(ue.at(), format!("[ue.{name}] has no key \"channel\""))
-                .allowed("it says what the radio gives this user")
+                .allowed("it describes what the radio gives this user")
                 .hint("for example channel = { kind = \"constant-cqi\", cqi = 12 }"),
         );
     };
@@ -205,7 +205,7 @@ fn file<'a>(cx: &mut Context<'a>, reader: &mut Reader<'_>) -> Checked<TraceFile<
     Ok(file)
 }
 
-/// How to read the file. What the scenario says of its own trace does not hold for the one that the
+/// How to read the file. What the scenario sets for its own trace does not hold for the one that the
 /// command line puts in its place.
 fn read_options(cx: &Context<'_>, reader: &mut Reader<'_>) -> Checked<ReadOptions> {
     let replaced = cx.traces.instead.is_some();
@@ -223,7 +223,7 @@ fn read_options(cx: &Context<'_>, reader: &mut Reader<'_>) -> Checked<ReadOption
     Ok(options)
 }
 
-/// Ticks for which a value holds, said as their number or as a time.
+/// Ticks for which a value holds, given as their number or as a time.
 fn hold_ticks(reader: &mut Reader<'_>, tick: Duration) -> Checked<u32> {
     let Some(hold) = reader.optional::<Duration>("hold")? else {
         return reader.count("hold-ticks");
@@ -270,11 +270,11 @@ impl Traces {
     /// A trace, read once.
     fn get(&mut self, file: &TraceFile<'_>, options: ReadOptions) -> Checked<Arc<Trace>> {
         let TraceFile { path, text, at } = file;
-        let known = self
+        let earlier = self
             .read
             .iter()
             .find(|(p, o, _)| p == path && *o == options);
-        if let Some((_, _, trace)) = known {
+        if let Some((_, _, trace)) = earlier {
             return Ok(Arc::clone(trace));
         }
         let name = path.display().to_string();
@@ -305,9 +305,9 @@ impl Traces {
         cell: CellParameters,
         at: Position,
     ) -> Checked<()> {
-        let known =
+        let is_same =
             |(t, p, c): &(_, Playback, _)| Arc::ptr_eq(t, trace) && p == playback && *c == cell;
-        if self.played.iter().any(known) {
+        if self.played.iter().any(is_same) {
             return Ok(());
         }
         match trace.channel(playback, &cell) {
@@ -324,7 +324,7 @@ impl Traces {
 /// The content of a trace's file.
 pub(crate) fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    // one byte more than is read as a trace, so that the reader can say that it is too large
+    // one byte more than is read as a trace, so that the reader can report that it is too large
     std::fs::File::open(path)?
         .take(MAX_FILE.get() + 1)
         .read_to_end(&mut bytes)?;

@@ -12,7 +12,7 @@ use crate::resolved::{Resolved, ResolvedValue};
 use cc::meld;
 use units::Duration;
 
-/// Most flows of one experiment.
+/// Maximum flows of one experiment.
 const MAX_FLOWS: usize = 1_000_000;
 
 /// Reads `[flow.*]`, in the file's order.
@@ -126,7 +126,7 @@ fn app(flow: &mut Reader<'_>, name: &str) -> Checked<(AppSpec, Transport)> {
     let Some(node) = flow.given("app") else {
         return Err(
             fault(flow.at(), format!("[flow.{name}] has no key \"app\""))
-                .allowed("it says what the flow does")
+                .allowed("it describes what the flow does")
                 .hint("for example app = { kind = \"bulk\", size = \"200 MB\" }"),
         );
     };
@@ -194,7 +194,7 @@ fn app(flow: &mut Reader<'_>, name: &str) -> Checked<(AppSpec, Transport)> {
     Ok((app, transport))
 }
 
-/// The transport need not be said; if it is, the application must run over it.
+/// The transport need not be given; if it is, the application must run over it.
 fn transport_of(reader: &mut Reader<'_>, of_app: Transport) -> Checked<Transport> {
     let (name, also) = match of_app {
         Transport::Udp => ("udp", None),
@@ -221,7 +221,7 @@ fn transport_of(reader: &mut Reader<'_>, of_app: Transport) -> Checked<Transport
     }
 }
 
-/// Whether the sender of the data asks the radio about losses.
+/// Whether the sender of the data consults the radio about losses.
 fn meld(
     reader: &mut Reader<'_>,
     transport: Transport,
@@ -270,7 +270,7 @@ fn report(
     Ok(Some(reporter))
 }
 
-/// What the sender's transport does; a UDP flow must not say any of it.
+/// What the sender's transport does; a UDP flow must not have any of these keys.
 fn sender(
     reader: &mut Reader<'_>,
     name: &str,

@@ -25,14 +25,14 @@ use site::Site;
 use tunnel::Tunnel;
 use units::{BitRate, Duration};
 
-/// Most steps of a time series.
+/// Maximum steps of a time series.
 const MAX_SAMPLES: u64 = 10_000_000;
 
-/// Most changes of a link's rate.
+/// Maximum changes of a link's rate.
 const MAX_RATE_STEPS: usize = 10_000;
 
 /// Round-trip time from the edge to a server next door, where a shorter one than the access's own is
-/// asked for.
+/// given.
 const NEXT_DOOR: Duration = Duration::from_millis(1);
 
 /// What resolving needs beside the document's tables.
@@ -41,7 +41,7 @@ pub(crate) struct Context<'a> {
     pub(crate) traces: &'a mut Traces,
     /// Length of a run.
     pub(crate) duration: Duration,
-    /// What was done otherwise than the file says, because the file allows it.
+    /// What was done otherwise than the file specifies, because the file allows it.
     pub(crate) notes: Vec<String>,
     /// What radio models are extrapolated to.
     pub(crate) warnings: Vec<RangeWarning>,
@@ -147,7 +147,7 @@ fn path(
     let mut reader = Reader::open("path", "[path]", node, top.at())?;
     let given = reader.quantity::<Duration>("rtt")?;
     let raise = reader.choice("rtt-too-short")? == "raise";
-    let (least, hint) = match (access, tunnel.and_then(tunnel::first_rtt)) {
+    let (min, hint) = match (access, tunnel.and_then(tunnel::first_rtt)) {
         (_, Some(first)) => (first, "shorten the tunnel's first path"),
         (Access::Cell { spec, .. }, None) => (
             spec.config.base_rtt(),
@@ -155,12 +155,12 @@ fn path(
         ),
         (Access::Link(link), None) => (link.delay * 2, "shorten the link's delay"),
     };
-    let rtt = match (given < least, raise) {
+    let rtt = match (given < min, raise) {
         (false, _) => given,
         (true, true) => {
-            let raised = least + NEXT_DOOR;
+            let raised = min + NEXT_DOOR;
             cx.notes.push(format!(
-                "the round-trip time of {given} is less than the access itself takes ({least}): \
+                "the round-trip time of {given} is less than the access itself takes ({min}): \
                  raised to {raised}"
             ));
             reader.put("rtt", ResolvedValue::Text(raised.to_string()));
@@ -171,7 +171,7 @@ fn path(
                 reader.place("rtt"),
                 format!("\"rtt\" = {given} is less than the access itself takes"),
             )
-            .allowed(format!("allowed is {least} and more"))
+            .allowed(format!("allowed is {min} and more"))
             .hint(hint));
         }
     };

@@ -15,14 +15,14 @@ use radio::{LinkAdaptation, LinkAdaptationConfig};
 use ran::CellConfig;
 use units::{Duration, Hertz, Streams};
 
-/// Most points of a way.
+/// Maximum points of a way.
 const MAX_WAYPOINTS: usize = 1_000;
 /// Shortest way between two points, m.
 const SHORTEST_WAY: f64 = 0.1;
 /// Shortest side of a random walk's area, m.
 const SMALLEST_AREA: f64 = 1.0;
 
-/// The way of a user and where the file says it.
+/// The way of a user and its place in the file.
 pub(super) struct Way {
     mobility: Mobility,
     placement: Placement,
@@ -127,11 +127,9 @@ fn area(reader: &mut Reader<'_>, site: &Site) -> Checked<Area> {
         }
         (Some(corners), None, None) => corners,
         (None, None, None) => {
-            return Err(
-                fault(reader.at(), "a random walk needs to know where it may go")
-                    .allowed("expected \"area\" or \"disc-radius\"")
-                    .hint("for example disc-radius = \"400 m\""),
-            );
+            return Err(fault(reader.at(), "a random walk needs an area")
+                .allowed("expected \"area\" or \"disc-radius\"")
+                .hint("for example disc-radius = \"400 m\""));
         }
         (None, None, Some(_)) => {
             return Err(fault(
@@ -203,12 +201,13 @@ pub(super) fn channel(
     run: Duration,
 ) -> Checked<(MovingSpec, Vec<RangeWarning>)> {
     let Some(way) = way else {
-        return Err(fault(
-            reader.at(),
-            "a moving channel needs to know where the user is",
-        )
-        .allowed("expected \"mobility\" beside \"channel\"")
-        .hint("for example mobility = { kind = \"static\", position = [\"50 m\", \"0 m\"] }"));
+        return Err(
+            fault(reader.at(), "a moving channel needs the user's position")
+                .allowed("expected \"mobility\" beside \"channel\"")
+                .hint(
+                    "for example mobility = { kind = \"static\", position = [\"50 m\", \"0 m\"] }",
+                ),
+        );
     };
     let Some(carrier) = site.carrier else {
         return Err(fault(
@@ -228,7 +227,7 @@ pub(super) fn channel(
         adaptation,
     };
     check_interferer(&spec.radio, site)?;
-    // what a run will draw is not known, but whether there is anything to be drawn
+    // what a run will draw is not known here, but whether there is anything to be drawn
     let placed = spec.placed(run, Streams::new(0).stream("check"));
     placed
         .and_then(|radio| radio.check(run))
@@ -256,7 +255,7 @@ fn radio(
     let ue_height = reader.length("height")?;
     let model = PathLossModel::new(path_loss, carrier, site.base.height, ue_height)
         .map_err(|error| path_loss_fault(&error, reader, site))?;
-    let knows_sight = model.line_of_sight_probability(Metres::new(0.0)).is_some();
+    let has_sight_probability = model.line_of_sight_probability(Metres::new(0.0)).is_some();
     let budget = LinkBudgetConfig {
         transmit_power: site.transmit_power,
         transmit_gain: site.transmit_gain,
@@ -264,7 +263,7 @@ fn radio(
         noise_figure: reader.quantity("noise-figure")?,
         bandwidth: site.bandwidth,
     };
-    let effect = site.effect.unwrap_or(if knows_sight {
+    let effect = site.effect.unwrap_or(if has_sight_probability {
         BuildingEffect::Strongest
     } else {
         BuildingEffect::Diffraction
@@ -277,7 +276,7 @@ fn radio(
         carrier,
         budget,
         path_loss,
-        sight: sight(reader, site, knows_sight)?,
+        sight: sight(reader, site, has_sight_probability)?,
         shadowing: shadowing(reader, &model)?,
         fading: word::<Fading>(reader, "fading")?,
         doppler: match reader.optional::<Frequency>("doppler")? {
@@ -304,10 +303,10 @@ fn word<T: core::str::FromStr<Err = radio::UnknownName>>(
         .map_err(|error: radio::UnknownName| fault(reader.place(key), error.to_string()))
 }
 
-fn sight(reader: &mut Reader<'_>, site: &Site, knows_sight: bool) -> Checked<SightRule> {
+fn sight(reader: &mut Reader<'_>, site: &Site, has_sight_probability: bool) -> Checked<SightRule> {
     let rule = match reader.optional_choice("sight")? {
         Some(_) => word(reader, "sight")?,
-        None if knows_sight && site.buildings.is_empty() => SightRule::Probability,
+        None if has_sight_probability && site.buildings.is_empty() => SightRule::Probability,
         None => SightRule::Line,
     };
     reader.put("sight", ResolvedValue::Text(rule.to_string()));
@@ -375,7 +374,7 @@ fn path_loss_fault(error: &PathLossError, reader: &Reader<'_>, site: &Site) -> B
     fault(at, error.to_string())
 }
 
-/// What is wrong with a moving radio, at the place that says it.
+/// What is wrong with a moving radio, at its place in the file.
 fn located(
     error: &MovingRadioError,
     placement: Placement,

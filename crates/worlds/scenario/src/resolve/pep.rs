@@ -59,7 +59,7 @@ fn without(reader: &mut Reader<'_>) -> Checked<Vec<Part>> {
         return Err(fault(node.at, format!("\"without\" is {}", node.kind()))
             .allowed("expected a list of names, for example [\"queue-loop\"]"));
     };
-    let known = || Part::ALL.iter().map(|part| part.name());
+    let names = || Part::ALL.iter().map(|part| part.name());
     let mut parts = Vec::new();
     for item in items {
         let part = match &item.value {
@@ -71,8 +71,8 @@ fn without(reader: &mut Reader<'_>) -> Checked<Vec<Part>> {
             None => {
                 return Err(
                     fault(item.at, format!("mode default has no part {}", item.text()))
-                        .allowed(format!("its parts are {}", either(known())))
-                        .nearest(&item.text(), known()),
+                        .allowed(format!("its parts are {}", either(names())))
+                        .nearest(&item.text(), names()),
                 );
             }
         }

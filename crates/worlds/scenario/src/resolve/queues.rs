@@ -163,10 +163,10 @@ struct Algorithms<'a> {
 
 impl<'a> Algorithms<'a> {
     fn choose(rlc: &mut Reader<'a>, sdap: &mut Reader<'a>, upf: &mut Reader<'a>) -> Checked<Self> {
-        let below = rlc.choice_or_own("algorithm")?;
+        let below = rlc.choice_or_custom("algorithm")?;
         let is_late = below == "default";
         let chosen = |reader: &mut Reader<'a>, otherwise| {
-            let name = match reader.choice_or_own("algorithm")? {
+            let name = match reader.choice_or_custom("algorithm")? {
                 "auto" if is_late => "default",
                 "auto" => otherwise,
                 name => name,
@@ -316,7 +316,7 @@ fn discipline(reader: &mut Reader<'_>, name: &str, common: &Common) -> Checked<D
             allowance: common.allowance,
             ecn: common.ecn,
         }),
-        own if is_custom(own) => DisciplineConfig::Custom(CustomConfig::new(own)),
+        custom if is_custom(custom) => DisciplineConfig::Custom(CustomConfig::new(custom)),
         _ => DisciplineConfig::DropTail,
     })
 }

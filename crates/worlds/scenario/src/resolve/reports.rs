@@ -96,7 +96,7 @@ pub(super) fn cdbe(
         .find(|flow| flow.report == Some(ReporterSpec::Cqic));
     if let (Some(flow), Access::Link(_)) = (user, access) {
         let problem = format!(
-            "the client of flow {:?} reports what its modem tells, which needs a radio cell",
+            "the client of flow {:?} reports what its modem measures, which needs a radio cell",
             flow.name
         );
         return Err(fault(top.at(), problem)

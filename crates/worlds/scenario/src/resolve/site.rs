@@ -11,7 +11,7 @@ use radio::moving::{
 use ran::CellConfig;
 use units::{Decibel, Hertz};
 
-/// Most buildings and most blockers: each costs time at every step of every user.
+/// Maximum buildings and maximum blockers: each costs time at every step of every user.
 const MAX_OBSTACLES: usize = 1_000;
 
 /// The base station and its surroundings.
@@ -30,7 +30,7 @@ pub(crate) struct Site {
     pub(super) at: Places,
 }
 
-/// Where the file says what.
+/// Places in the file.
 pub(super) struct Places {
     pub(super) frequency: Position,
     pub(super) position: Position,
@@ -39,7 +39,7 @@ pub(super) struct Places {
     pub(super) interferer: Position,
 }
 
-/// Reads what `[cell]` says of them.
+/// Reads their keys of `[cell]`.
 pub(super) fn read(
     cell: &mut Reader<'_>,
     config: &CellConfig,

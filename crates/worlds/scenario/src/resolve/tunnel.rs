@@ -13,13 +13,13 @@ use multipath::scheduler::PathSet;
 use queue::CustomConfig;
 use units::{BitRate, Duration, Packets};
 
-/// Most paths.
+/// Maximum paths.
 const MAX_PATHS: usize = PathSet::MAX_PATHS as usize;
 
 /// Priority of the first path, and of all others, where the file gives none.
 const PRIORITIES: [u8; 2] = [3, 2];
 
-/// What the paper calls a path's congestion control, with ours, and what carries it if that is said.
+/// What the paper calls a path's congestion control, with ours, and what carries it if that is part of the name.
 const PAPER_NAMES: &[(&str, &str, Option<Carrier>)] = &[
     ("ccid2", "newreno", Some(Carrier::Dccp)),
     ("ccid5", "bbr", Some(Carrier::Dccp)),
@@ -111,7 +111,7 @@ fn reorder(reader: &mut Reader<'_>) -> Checked<ReorderConfig> {
     })
 }
 
-/// What `[path]` says of the round-trip time; that section is read, and refused, by itself.
+/// The round-trip time of `[path]`; that section is read, and rejected, by itself.
 fn base_rtt(top: &Reader<'_>) -> Checked<Duration> {
     let mut reader = Reader::open("path", "[path]", top.given("path"), top.at())?;
     reader.quantity("rtt")
@@ -141,7 +141,7 @@ fn check_cell(paths: &[TunnelPathSpec], tunnel: &Reader<'_>, cell: Option<&Node>
     }
 }
 
-/// What holds for paths that do not say otherwise.
+/// What holds for paths that do not set it.
 struct Defaults {
     /// Of the first path.
     rtt: Duration,
@@ -205,7 +205,7 @@ fn path(
     Ok((spec, reader.finish()))
 }
 
-/// A path through the cell says nothing of a wire.
+/// A path through the cell has no key of a wire.
 fn cell(reader: &Reader<'_>) -> Checked<TunnelAccess> {
     let of_wires = [
         "rate",
@@ -227,7 +227,7 @@ fn cell(reader: &Reader<'_>) -> Checked<TunnelAccess> {
             node.at,
             format!("a path through the cell has no \"{key}\""),
         )
-        .allowed("the [cell] and the users' channels say it")
+        .allowed("the [cell] and the users' channels determine it")
         .hint("remove the line, or set access = \"link\"")),
     }
 }
@@ -253,9 +253,9 @@ fn link(reader: &mut Reader<'_>, index: usize, defaults: &Defaults) -> Checked<L
 
 /// The key `queue` of a wire.
 pub(super) fn queue(reader: &mut Reader<'_>) -> Checked<LinkQueue> {
-    Ok(match reader.choice_or_own("queue")? {
+    Ok(match reader.choice_or_custom("queue")? {
         "codel" => LinkQueue::CoDel,
-        own if is_custom(own) => LinkQueue::Custom(CustomConfig::new(own)),
+        custom if is_custom(custom) => LinkQueue::Custom(CustomConfig::new(custom)),
         _ => LinkQueue::DropTail,
     })
 }
@@ -297,7 +297,7 @@ fn controller(
     Ok((name, carrier))
 }
 
-/// A congestion control by our name or the paper's, and what carries it if the name says it.
+/// A congestion control by our name or the paper's, and what carries it if that is part of the name.
 fn named(given: &str, reader: &Reader<'_>) -> Checked<(String, Option<Carrier>)> {
     if let Some((_, name, carrier)) = PAPER_NAMES.iter().find(|(paper, ..)| *paper == given) {
         return Ok(((*name).to_owned(), *carrier));
@@ -305,7 +305,7 @@ fn named(given: &str, reader: &Reader<'_>) -> Checked<(String, Option<Carrier>)>
     if cc::names().contains(&given) {
         return Ok((given.to_owned(), None));
     }
-    let known = || {
+    let names = || {
         let papers = PAPER_NAMES.iter().map(|(paper, ..)| *paper);
         cc::names().iter().copied().chain(papers)
     };
@@ -313,8 +313,8 @@ fn named(given: &str, reader: &Reader<'_>) -> Checked<(String, Option<Carrier>)>
         reader.place("cc"),
         format!("there is no congestion control \"{given}\""),
     )
-    .allowed(format!("expected {}", either(known())))
-    .nearest(given, known()))
+    .allowed(format!("expected {}", either(names())))
+    .nearest(given, names()))
 }
 
 /// The access where there is no `[link]`: that of the first path.
@@ -348,7 +348,7 @@ pub(super) fn first_rtt(tunnel: &Tunnel) -> Option<Duration> {
     }
 }
 
-/// That nothing else wants to stand at the edge.
+/// That nothing else is placed at the edge.
 pub(super) fn check_proxy(tunnel: &Tunnel, pep: &PepSpec, top: &Reader<'_>) -> Checked<()> {
     if !tunnel.is_on || pep.mode == PepMode::None {
         return Ok(());

@@ -9,9 +9,9 @@ use crate::resolved::{Resolved, ResolvedValue};
 use crate::source::Position;
 use ran::{BearerConfig, CellConfig, RlcAmConfig, RlcMode};
 
-/// Most users of a cell: RNTIs of TS 38.321 7.1.
+/// Maximum users of a cell: RNTIs of TS 38.321 7.1.
 const MAX_UES: usize = 65_519;
-/// Most bearers of a user (TS 38.331 maxDRB).
+/// Maximum bearers of a user (TS 38.331 maxDRB).
 const MAX_BEARERS: usize = 29;
 /// Highest QoS flow identifier (TS 38.415 5.5.3.3).
 const HIGHEST_QFI: i64 = 63;
@@ -247,8 +247,11 @@ pub(super) fn user_of(
     let group = match (named, groups) {
         (None, [only]) => only,
         (None, _) => {
-            return Err(fault(flow_at, "this flow does not say whose it is")
-                .allowed(format!("\"ue\" is {}", crate::error::either(names()))));
+            return Err(fault(
+                flow_at,
+                "this flow has no key \"ue\", and there are several users",
+            )
+            .allowed(format!("\"ue\" is {}", crate::error::either(names()))));
         }
         (Some((name, at)), _) => match groups.iter().find(|g| g.name == name) {
             Some(group) => group,

@@ -11,7 +11,7 @@ use crate::reader::Reader;
 pub struct KnobInfo {
     /// Its name.
     pub name: String,
-    /// Its value while it is not turned; none if the file itself says it.
+    /// Its value while it is not turned; none if the file itself states it.
     pub default: Option<String>,
     /// The only values allowed; empty: any.
     pub one_of: Vec<String>,

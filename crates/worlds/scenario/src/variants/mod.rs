@@ -1,6 +1,6 @@
 //! Knobs, options and sweeps: the variants of one document.
 //!
-//! A knob's default holds where nothing else is said, an option (`--set`) stands above the file,
+//! A knob's default holds where nothing else is set, an option (`--set`) stands above the file,
 //! and a sweep's axis takes each of its values in turn. An option that sets what an axis sweeps
 //! takes the axis away.
 
@@ -21,9 +21,9 @@ pub use knob::KnobInfo;
 pub(crate) use knob::knobs;
 pub use sample::SampleRange;
 
-/// Most points of one sweep that is run at once, as [`crate::load`] gives it.
+/// Maximum points of one sweep whose points are all in memory, as [`crate::load`] gives it.
 pub const MAX_POINTS: u64 = 100_000;
-/// Most points of a [`crate::Plan`], whose points are made one by one.
+/// Maximum points of a [`crate::Plan`], whose points are made one by one.
 pub const MAX_PLANNED_POINTS: u64 = 10_000_000;
 
 /// What a caller changes of a scenario file.
@@ -95,8 +95,8 @@ pub(crate) struct Variant {
 }
 
 impl Variants {
-    /// Takes knobs and sweep out of the document and puts the options in. There may be `most` points.
-    pub(crate) fn new(document: &mut Document, overrides: &Overrides, most: u64) -> Checked<Self> {
+    /// Takes knobs and sweep out of the document and puts the options in. There may be `max` points.
+    pub(crate) fn new(document: &mut Document, overrides: &Overrides, max: u64) -> Checked<Self> {
         let options = options(document, overrides);
         let mut root = core::mem::take(&mut document.root);
         let knobs = take_knobs(&mut root, document)?;
@@ -124,7 +124,7 @@ impl Variants {
         for setting in settings {
             assign(&mut root, &setting.targets, setting.at, &setting.value)?;
         }
-        let points = count(&axes, sample.as_ref(), most)?;
+        let points = count(&axes, sample.as_ref(), max)?;
         let sample = sample.map(Sample::draw).transpose()?;
         Ok(Self {
             root,
@@ -546,18 +546,18 @@ fn remove_set_axes(axes: &mut Vec<Axis>, settings: &[Setting]) -> Checked<()> {
 }
 
 /// How many points there are, without making any.
-fn count(axes: &[Axis], sample: Option<&Sample>, most: u64) -> Checked<u64> {
+fn count(axes: &[Axis], sample: Option<&Sample>, max: u64) -> Checked<u64> {
     let mut points = sample.map_or(1, |sample| u128::from(sample.count));
     for axis in axes {
         points = points.saturating_mul(axis.values.len() as u128);
     }
     match u64::try_from(points) {
-        Ok(points) if points <= most => Ok(points),
-        _ => Err(too_many(points, axes, sample, most)),
+        Ok(points) if points <= max => Ok(points),
+        _ => Err(too_many(points, axes, sample, max)),
     }
 }
 
-fn too_many(points: u128, axes: &[Axis], sample: Option<&Sample>, most: u64) -> Box<Fault> {
+fn too_many(points: u128, axes: &[Axis], sample: Option<&Sample>, max: u64) -> Box<Fault> {
     let drawn = sample.map(|sample| (format!("sample ({})", sample.count), sample.at));
     let listed = axes
         .iter()
@@ -571,8 +571,8 @@ fn too_many(points: u128, axes: &[Axis], sample: Option<&Sample>, most: u64) -> 
         places.last().copied().unwrap_or(start),
         format!("the sweep has {points} points: {}", sizes.join(" x ")),
     )
-    .allowed(format!("at most {most}"))
-    .hint(if most == MAX_POINTS {
+    .allowed(format!("at most {max}"))
+    .hint(if max == MAX_POINTS {
         "shorten the axes, fix one of them by --set, or take brimful sweep"
     } else {
         "shorten the axes, or fix one of them by --set"

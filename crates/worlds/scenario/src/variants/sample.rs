@@ -14,9 +14,9 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use units::Streams;
 
-/// Most points of a sample.
+/// Maximum points of a sample.
 const MAX_POINTS: u64 = 1_000_000;
-/// Most ranges.
+/// Maximum ranges.
 const MAX_RANGES: usize = 16;
 /// Draws in a row that may be too near to others before there is no room for a further point.
 const MAX_DRAWS: u32 = 100_000;
@@ -26,10 +26,12 @@ const WHOLE_UNITS: [&str; 5] = ["packets", "packet", "B", "bit/s", "ns"];
 /// A range of a sample, as it is described to others.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SampleRange {
-    /// The least value.
-    pub least: f64,
-    /// The greatest.
-    pub most: f64,
+    /// The minimum.
+    #[serde(rename = "least")]
+    pub min: f64,
+    /// The maximum.
+    #[serde(rename = "most")]
+    pub max: f64,
     /// Their unit; empty for plain numbers.
     pub unit: String,
 }
@@ -39,14 +41,14 @@ pub(super) struct Range {
     pub(super) name: String,
     pub(super) at: Position,
     pub(super) targets: Vec<Path>,
-    least: f64,
-    most: f64,
+    min: f64,
+    max: f64,
     unit: String,
     /// Digits behind the point; none: a whole number.
     decimals: Option<usize>,
 }
 
-/// What the table says.
+/// The table as it was read.
 pub(super) struct Sample {
     pub(super) ranges: Vec<Range>,
     pub(super) at: Position,
@@ -116,17 +118,17 @@ impl Sample {
 
     /// Draws the points.
     pub(super) fn draw(self) -> Checked<Drawn> {
-        debug_assert!(self.count <= MAX_POINTS, "the table of keys says so");
+        debug_assert!(self.count <= MAX_POINTS, "checked by the table of keys");
         let dimensions = self.ranges.len();
         let mut rng = Streams::new(self.seed).stream("sweep/sample");
         let mut places: Vec<f64> = Vec::with_capacity(self.count as usize * dimensions);
         let mut near = Neighbours::new(self.min_distance, dimensions);
-        let mut refused = 0;
+        let mut rejected = 0;
         while places.len() < self.count as usize * dimensions {
             let place: Vec<f64> = (0..dimensions).map(|_| rng.uniform()).collect();
             if near.has_one(&place, &places) {
-                refused += 1;
-                if refused >= MAX_DRAWS {
+                rejected += 1;
+                if rejected >= MAX_DRAWS {
                     let found = places.len() / dimensions;
                     return Err(fault(
                         self.at,
@@ -139,7 +141,7 @@ impl Sample {
                 }
                 continue;
             }
-            refused = 0;
+            rejected = 0;
             near.add(&place, places.len() / dimensions);
             places.extend(place);
         }
@@ -164,27 +166,27 @@ impl Range {
         let Value::Array(values) = &node.value else {
             return Err(bad(format!("the range \"{name}\" is {}", node.kind())));
         };
-        let [least, most] = values.as_slice() else {
+        let [first, last] = values.as_slice() else {
             let n = values.len();
             return Err(bad(format!("the range \"{name}\" has {n} values")));
         };
-        let targets = resolve(&name, at, [least, most], root, knobs)?;
+        let targets = resolve(&name, at, [first, last], root, knobs)?;
         let end = |node: &Node| {
             end_of(node).ok_or_else(|| bad(format!("\"{}\" is no number with a unit", node.text())))
         };
-        let ((low, unit, is_whole), (high, other_unit, is_whole_too)) = (end(least)?, end(most)?);
+        let ((low, unit, is_whole), (high, other_unit, is_whole_too)) = (end(first)?, end(last)?);
         if unit != other_unit {
             return Err(bad(format!(
                 "the range \"{name}\" is from {} to {}",
-                least.text(),
-                most.text()
+                first.text(),
+                last.text()
             )));
         }
         if !(low < high && (high - low).is_finite()) {
             return Err(bad(format!(
                 "the range \"{name}\" is empty: {} is not below {}",
-                least.text(),
-                most.text()
+                first.text(),
+                last.text()
             )));
         }
         let is_whole = (is_whole && is_whole_too) || WHOLE_UNITS.contains(&unit.as_str());
@@ -194,8 +196,8 @@ impl Range {
             name,
             at,
             targets,
-            least: low,
-            most: high,
+            min: low,
+            max: high,
             unit,
             decimals: (!is_whole).then_some(digits),
         })
@@ -205,13 +207,13 @@ impl Range {
     fn value(&self, place: f64) -> Node {
         let number = match self.decimals {
             Some(digits) => {
-                let value = self.least + (self.most - self.least) * place;
+                let value = self.min + (self.max - self.min) * place;
                 format!("{value:.digits$}")
             }
             // every whole number of the range alike
             None => format!(
                 "{:.0}",
-                (self.least + ((self.most - self.least + 1.0) * place).floor()).min(self.most)
+                (self.min + ((self.max - self.min + 1.0) * place).floor()).min(self.max)
             ),
         };
         match self.unit.as_str() {
@@ -226,8 +228,8 @@ impl Range {
     /// As it is described to others.
     pub(super) fn described(&self) -> SampleRange {
         SampleRange {
-            least: self.least,
-            most: self.most,
+            min: self.min,
+            max: self.max,
             unit: self.unit.clone(),
         }
     }

@@ -7,9 +7,9 @@ use quinn_proto::{AckFrequencyConfig, TransportConfig, VarInt};
 use std::sync::Arc;
 use units::{Bytes, Instant};
 
-/// Least datagram that every QUIC path carries (RFC 9000 14).
+/// Smallest maximum datagram of a QUIC path (RFC 9000 14).
 const MIN_DATAGRAM: u64 = 1_200;
-/// Most payload of a UDP datagram over IPv4, less than what RFC 9000 18.2 allows (65,527).
+/// Maximum payload of a UDP datagram over IPv4, less than what RFC 9000 18.2 allows (65,527).
 const MAX_DATAGRAM: u64 = 65_507;
 /// Largest buffer: far below the greatest variable-length integer (RFC 9000 16).
 const MAX_BUFFER: u64 = 1 << 40;
@@ -44,24 +44,24 @@ pub(crate) struct Config {
 pub enum ConfigError {
     /// The datagram size is out of range.
     #[error(
-        "QUIC datagrams (tcp.mss) are {0}, expected {least} to {most} bytes of UDP payload (RFC 9000 14)",
-        least = MIN_DATAGRAM, most = MAX_DATAGRAM
+        "QUIC datagrams (tcp.mss) are {0}, expected {min} to {max} bytes of UDP payload (RFC 9000 14)",
+        min = MIN_DATAGRAM, max = MAX_DATAGRAM
     )]
     Mtu(Bytes),
     /// The initial window is zero.
     #[error("QUIC initial window is 0 datagrams, expected 1 or more (RFC 9002 7.2: 10)")]
     InitialWindow,
     /// A buffer is out of range.
-    #[error("QUIC {which} buffer is {bytes}, expected one datagram ({least}) to 1 TiB")]
+    #[error("QUIC {which} buffer is {bytes}, expected one datagram ({min}) to 1 TiB")]
     Buffer {
         /// Which buffer.
         which: &'static str,
         /// Its size.
         bytes: Bytes,
         /// A datagram.
-        least: Bytes,
+        min: Bytes,
     },
-    /// ECT(1) is asked for.
+    /// ECT(1) is requested.
     #[error(
         "ecn = \"l4s\" over QUIC: quinn sends ECT(0) only; use \"classic\" or transport = \"tcp\""
     )]
@@ -87,7 +87,7 @@ impl Config {
             Err(ConfigError::Buffer {
                 which,
                 bytes,
-                least: self.mtu,
+                min: self.mtu,
             })
         } else {
             Ok(())
@@ -126,7 +126,7 @@ impl Config {
 /// What a connection's end shares with its controller.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    /// What the controller sees and does.
+    /// What the controller receives and does.
     pub(super) monitor: Monitor,
     /// What it receives reports on the radio.
     pub(super) feed: RadioFeed,

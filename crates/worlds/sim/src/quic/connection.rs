@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use units::{Bytes, Duration, Instant, Packets, Streams};
 
-/// Datagrams that quinn may build at once, as its own runtime asks for (segmentation offload).
+/// Datagrams that quinn may build in one call, as its own runtime requests (segmentation offload).
 const MAX_DATAGRAMS: usize = 10;
 /// The application's data, as much as is handed over at once. Its content does not matter.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
@@ -31,7 +31,7 @@ const MIN_WAIT: Duration = Duration::from_micros(1);
 pub(crate) struct Datagram {
     /// Its payload.
     pub(crate) payload: BytesMut,
-    /// What its IP header says of ECN.
+    /// The ECN field of its IP header.
     pub(crate) ecn: Ecn,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Connection {
     stream: Option<StreamId>,
     uses_ecn: bool,
     /// What it sends.
-    own: Shared,
+    ledger: Shared,
     /// What its peer sends.
     peers: Shared,
     watch: Watch,
@@ -105,13 +105,13 @@ pub(crate) fn pair(
 }
 
 impl Connection {
-    fn client(config: &Config, setup: EndSetup, own: Shared, peers: Shared) -> Self {
+    fn client(config: &Config, setup: EndSetup, ledger: Shared, peers: Shared) -> Self {
         let seed = setup.streams.stream("controller").next_u64();
         let watch = Watch::default();
         let factory = config::factory(setup.controller, &watch, seed, setup.trace);
         let crypto = TappedClient {
             inner: tls().client.clone(),
-            ledger: own.clone(),
+            ledger: ledger.clone(),
         };
         let transport = Arc::new(config.transport(true, factory));
         let client = endpoint::client_config(Arc::new(crypto), transport, &setup.streams);
@@ -120,32 +120,38 @@ impl Connection {
         Self {
             client: Some(client),
             reporting,
-            ..Self::new(config, endpoint, own, peers, watch)
+            ..Self::new(config, endpoint, ledger, peers, watch)
         }
     }
 
-    fn server(config: &Config, setup: EndSetup, own: Shared, peers: Shared) -> Self {
+    fn server(config: &Config, setup: EndSetup, ledger: Shared, peers: Shared) -> Self {
         let seed = setup.streams.stream("controller").next_u64();
         let watch = Watch::default();
         let factory = config::factory(setup.controller, &watch, seed, setup.trace);
         let crypto = TappedServer {
             inner: tls().server.clone(),
-            ledger: own.clone(),
+            ledger: ledger.clone(),
         };
         let transport = Arc::new(config.transport(false, factory));
         let server = endpoint::server_config(Arc::new(crypto), transport);
         let endpoint = endpoint::endpoint(config, Some(server), &setup.streams);
-        Self::new(config, endpoint, own, peers, watch)
+        Self::new(config, endpoint, ledger, peers, watch)
     }
 
-    fn new(config: &Config, endpoint: Endpoint, own: Shared, peers: Shared, watch: Watch) -> Self {
+    fn new(
+        config: &Config,
+        endpoint: Endpoint,
+        ledger: Shared,
+        peers: Shared,
+        watch: Watch,
+    ) -> Self {
         Self {
             endpoint,
             client: None,
             inner: None,
             stream: None,
             uses_ecn: config.ecn,
-            own,
+            ledger,
             peers,
             watch,
             reporting: None,
@@ -288,7 +294,7 @@ impl Connection {
                 Err(_) => break,
             }
         }
-        // quinn is asked for packets after every event anyway
+        // quinn is polled for packets after every event anyway
         let _ = chunks.finalize();
     }
 
@@ -298,7 +304,7 @@ impl Connection {
             return Some(datagram);
         }
         let (_, connection) = self.inner.as_mut()?;
-        self.own.lock().now = now;
+        self.ledger.lock().now = now;
         self.buffer.clear();
         let transmit = connection.poll_transmit(std_instant(now), MAX_DATAGRAMS, &mut self.buffer);
         if let Some(transmit) = transmit {
@@ -310,7 +316,7 @@ impl Connection {
         None
     }
 
-    /// When [`Self::on_deadline`] wants to be called although nothing arrives.
+    /// When [`Self::on_deadline`] is to be called although nothing arrives.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         self.deadline
     }
@@ -361,7 +367,7 @@ impl Connection {
         }
         if let (Some((_, connection)), Some(stream)) = (&mut self.inner, self.stream) {
             self.has_finished = true;
-            // it fails only if the peer wants nothing more, which is an end too
+            // it fails only if the peer has stopped the stream, which is an end too
             let _ = connection.send_stream(stream).finish();
         }
     }
@@ -373,11 +379,11 @@ impl Connection {
 
     /// Takes up to `max` bytes that were first sent together.
     pub(crate) fn read(&mut self, max: Bytes) -> Option<ReadChunk> {
-        let most = max.min(self.readable);
-        if most.is_zero() {
+        let max = max.min(self.readable);
+        if max.is_zero() {
             return None;
         }
-        let (bytes, origin) = self.peers.lock().read(most)?;
+        let (bytes, origin) = self.peers.lock().read(max)?;
         self.readable -= bytes;
         Some(ReadChunk { bytes, origin })
     }
@@ -394,7 +400,7 @@ impl Connection {
             .is_some_and(|(_, connection)| connection.is_closed())
     }
 
-    /// No peer has been heard of yet: a server before the first packet.
+    /// There is no peer yet: a server before the first packet.
     pub(crate) fn has_no_peer(&self) -> bool {
         self.inner.is_none()
     }
@@ -443,7 +449,7 @@ impl Connection {
         Stats {
             cwnd: Bytes::new(cwnd),
             bytes_in_flight: self.watch.monitor.path().bytes_in_flight,
-            retransmits: self.own.lock().retransmits,
+            retransmits: self.ledger.lock().retransmits,
         }
     }
 }

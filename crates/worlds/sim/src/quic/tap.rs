@@ -20,9 +20,9 @@ use units::{Bytes, Instant, Packets};
 /// What is known of one direction of the stream.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    /// When its sender was last asked for packets.
+    /// When its sender was last polled for packets.
     pub(super) now: Instant,
-    /// (end of a part, when it was first sent), in order; what was read is forgotten.
+    /// (end of a part, when it was first sent), in order; what was read is dropped.
     first_sent: VecDeque<(u64, Instant)>,
     /// End of what was sent.
     sent: u64,
@@ -50,10 +50,10 @@ impl Ledger {
         self.retransmits += Packets::new(u64::from(is_repeat));
     }
 
-    /// The receiver reads on: up to `most` bytes that were first sent together.
-    pub(super) fn read(&mut self, most: Bytes) -> Option<(Bytes, Instant)> {
+    /// The receiver reads on: up to `max` bytes that were first sent together.
+    pub(super) fn read(&mut self, max: Bytes) -> Option<(Bytes, Instant)> {
         let &(end, at) = self.first_sent.front()?;
-        let bytes = (end - self.read).min(most.get());
+        let bytes = (end - self.read).min(max.get());
         self.read += bytes;
         if self.read == end {
             self.first_sent.pop_front();

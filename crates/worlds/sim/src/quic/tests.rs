@@ -28,7 +28,7 @@ fn setup_of(name: &str, cc: &'static str) -> EndSetup {
         initial_window: Bytes::new(14_400),
     };
     EndSetup {
-        controller: Box::new(move || cc::build(cc, build).expect("it is known")),
+        controller: Box::new(move || cc::build(cc, build).expect("there is one")),
         trace: None,
         streams: Streams::new(1).child(name),
         reporter: None,
@@ -117,12 +117,12 @@ impl Wire {
         true
     }
 
-    /// The client asks for `size` bytes by 100 of its own, reads them, and closes.
+    /// The client requests `size` bytes by 100 bytes, reads them, and closes.
     fn download(&mut self, size: u64) -> u64 {
-        let (mut asked, mut left, mut read) = (false, size, 0);
+        let (mut has_requested, mut left, mut read) = (false, size, 0);
         while self.step() && !(self.client.is_closed() && self.server.is_closed()) {
-            if !asked {
-                asked = !self.client.write(Bytes::new(100)).is_zero();
+            if !has_requested {
+                has_requested = !self.client.write(Bytes::new(100)).is_zero();
             }
             let has_request = self.server.readable() == Bytes::new(100);
             if has_request && left > 0 {
@@ -148,9 +148,11 @@ fn a_connection_closes_when_all_is_read() {
     let mut wire = Wire::new(&config(), Instant::MAX);
     assert_eq!(wire.download(300_000), 300_000);
     assert!(wire.client.is_closed() && wire.server.is_closed());
-    // slow start from ten datagrams, paced: handshake, request, and five round trips or more
+    // round trips of 20 ms: handshake, request with the first ten datagrams, four more until slow start has
+    // sent 213, and the close; and no more than pacing (a window in 0.8 of a round trip) and a delayed
+    // acknowledgement (25 ms) add
     let elapsed = wire.now.as_secs_f64();
-    assert!((0.1..0.3).contains(&elapsed), "{elapsed}");
+    assert!((0.14..0.14 + 0.016 + 0.025).contains(&elapsed), "{elapsed}");
     assert_eq!(wire.server.stats().retransmits.get(), 0);
     assert!(wire.sizes.iter().all(|&size| size <= 1_440));
     assert!(wire.sizes.iter().filter(|&&size| size == 1_440).count() > 200);
@@ -184,7 +186,7 @@ fn two_runs_differ_in_no_length() {
     assert_eq!(run(), run());
 }
 
-/// The sender asks for it by draft-ietf-quic-ack-frequency.
+/// The sender requests it by draft-ietf-quic-ack-frequency.
 #[test]
 fn every_packet_is_acknowledged_if_configured() {
     let packets = |delayed_ack| {
@@ -222,14 +224,15 @@ fn reports_reach_the_server_and_cost_ten_packets_a_round_trip() {
     };
     let (without, with) = (run(false), run(true));
     let packets = |wire: &Wire| wire.client_sizes.len() as u64;
-    let most = with.now.since_start() / Duration::from_millis(5) + 1;
+    let max = with.now.since_start() / Duration::from_millis(5) + 1;
     let more = packets(&with).saturating_sub(packets(&without));
-    let bytes = |wire: &Wire| wire.client_sizes.iter().sum::<usize>() as f64;
-    let cost = (bytes(&with) - bytes(&without)) / 1e6;
-    assert!((1..=most).contains(&more), "{more} more, {most} reports");
-    assert!(cost < 0.005, "{cost} bytes upstream for each downstream");
+    let bytes = |wire: &Wire| wire.client_sizes.iter().sum::<usize>() as u64;
+    let cost = bytes(&with).saturating_sub(bytes(&without));
+    assert!(more > 0 && more <= max, "{more} more, {max} reports");
+    // a header and tag of up to 30 bytes, and a DATAGRAM frame of up to 12
+    assert!(cost > 0 && cost <= max * 42, "{cost} bytes, {max} reports");
 
-    // what the client says before it has measured is not what the server assumes
+    // what the client states before it has measured is not what the server assumes
     let report = cc::RateReport::new(700_000);
     let config = Config {
         reports: true,

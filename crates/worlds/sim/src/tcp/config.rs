@@ -2,12 +2,12 @@
 
 use units::{Bytes, Duration};
 
-/// Least and greatest maximum segment size: RFC 9293 3.7.1 allows less than 536, but timers and
+/// Range of the maximum segment size: RFC 9293 3.7.1 allows less than 536, but timers and
 /// windows below 88 bytes (Linux `TCP_MIN_SND_MSS` + options) make no sense; IPv4 ends at 65,535.
 const MSS: (u64, u64) = (88, 65_483);
 /// The largest window that RFC 7323 2.3 can express.
 const MAX_WINDOW: u64 = 1 << 30;
-/// The most that a send buffer may hold: positions in it must stay far from the end of `u64`.
+/// The maximum of a send buffer: positions in it must stay far from the end of `u64`.
 const MAX_SEND_BUFFER: u64 = 1 << 40;
 
 /// What Linux's timestamps count in.
@@ -16,7 +16,7 @@ pub(super) const TICK: Duration = Duration::from_millis(1);
 /// How a receiver reports its peer of marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnEcho {
-    /// RFC 3168 6.1.3: from a mark on, until the peer says that it has reduced its window.
+    /// RFC 3168 6.1.3: from a mark on, until the peer reports that it has reduced its window.
     UntilReduced,
     /// RFC 8257 3.2: of each segment, whether it was marked.
     EachSegment,
@@ -61,7 +61,7 @@ impl EcnConfig {
 /// How one end of a connection behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Maximum segment size: most payload of a segment; 88 to 65,483 bytes. Both ends have the same.
+    /// Maximum segment size, in payload; 88 to 65,483 bytes. Both ends have the same.
     pub mss: Bytes,
     /// Initial window in segments, 1 or more (RFC 6928: 10). The congestion controller owns the
     /// window: build it with [`Self::initial_cwnd`].
@@ -77,7 +77,7 @@ pub struct Config {
     pub auto_read: bool,
     /// Send small segments at once (`TCP_NODELAY`), without waiting as Nagle would.
     pub nodelay: bool,
-    /// Explicit congestion notification; none: marks are neither asked for nor understood.
+    /// Explicit congestion notification; none: ECN is neither requested nor understood.
     pub ecn: Option<EcnConfig>,
     /// What this end's timestamps count in, above zero (Linux: 1 ms). Round-trip times are measured to the
     /// nanosecond all the same: only controllers that look at one-way delays see ticks.

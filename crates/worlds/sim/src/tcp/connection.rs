@@ -34,7 +34,7 @@ enum State {
     Listen,
     SynSent,
     SynReceived,
-    /// Established or half closed: each half knows what it has finished.
+    /// Established or half closed: each half holds what it has finished.
     Open,
     /// Both directions are finished; late segments are still answered, as in TIME-WAIT.
     Closed(CloseReason),
@@ -67,9 +67,9 @@ pub struct Connection {
     receiver: Receiver,
     /// A reset must be sent.
     is_reset_due: bool,
-    /// What this end wants of ECN.
+    /// The ECN configuration of this end.
     ecn: Option<EcnConfig>,
-    /// Both ends want ECN.
+    /// Both ends use ECN.
     is_ecn_agreed: bool,
     /// What its timestamps count in.
     timestamp_tick: Duration,
@@ -193,7 +193,7 @@ impl Connection {
         }
     }
 
-    /// RFC 3168 6.1.1: ECN is in use if this end wants it and the peer's SYN or SYN-ACK agrees.
+    /// RFC 3168 6.1.1: ECN is in use if this end is configured for it and the peer's SYN or SYN-ACK agrees.
     fn agree_on_ecn(&mut self, peer_agrees: bool) {
         if let Some(ecn) = self.ecn.filter(|_| peer_agrees) {
             self.is_ecn_agreed = true;
@@ -285,7 +285,7 @@ impl Connection {
         let is_answer = self.state == State::SynReceived;
         let ecn = match (is_answer, self.ecn) {
             (true, _) if self.is_ecn_agreed => Flags::ECE,
-            // 6.1.1.1, and Linux: a SYN that is repeated asks for nothing that could offend
+            // 6.1.1.1, and Linux: a repeated SYN requests nothing that a middlebox could drop it for
             (false, Some(_)) if !is_retransmission => Flags::ECE | Flags::CWR,
             _ => Flags::NONE,
         };
@@ -370,7 +370,7 @@ impl Connection {
         }
     }
 
-    /// When [`Self::on_deadline`] wants to be called although nothing arrives. Cheap.
+    /// When [`Self::on_deadline`] is to be called although nothing arrives. Cheap.
     pub fn next_deadline(&self) -> Option<Instant> {
         let deadline = match self.state {
             State::Open => self.sender.deadline().min(self.receiver.deadline()),
@@ -432,7 +432,7 @@ impl Connection {
         self.sender.close();
     }
 
-    /// Gives the connection up; the peer is sent a reset if it knows of the connection.
+    /// Gives the connection up; the peer is sent a reset if it has the connection.
     pub fn abort(&mut self) {
         self.is_reset_due = matches!(self.state, State::Open | State::SynReceived);
         if !matches!(self.state, State::Closed(_)) {
@@ -479,7 +479,7 @@ impl Connection {
         self.sender.is_all_acked()
     }
 
-    /// Limits the advertised window (`None` lifts the limit): it becomes the least of buffer space
+    /// Limits the advertised window (`None` lifts the limit): it becomes the minimum of buffer space
     /// and limit, rounded up to the scaling granularity.
     ///
     /// A lower limit comes into force as data arrives and uses up what was advertised: the right edge

@@ -68,7 +68,7 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// The most blocks of a segment.
+    /// The maximum blocks of a segment.
     pub const MAX: usize = 3;
     /// No blocks.
     pub const NONE: Self = Self {
@@ -133,7 +133,7 @@ pub struct Segment {
     pub sack: SackBlocks,
     /// Control bits.
     pub flags: Flags,
-    /// What the IP header says of ECN, as sent or, on arrival, as the network has left it.
+    /// The ECN field of the IP header, as sent or, on arrival, as the network has left it.
     pub ecn: Ecn,
     /// True if this payload was sent before. Metadata of the simulator.
     pub is_retransmission: bool,

@@ -27,7 +27,7 @@ pub struct RttSample {
 pub struct Stats {
     /// Smoothed round-trip time (RFC 6298), once there is a sample.
     pub srtt: Option<Duration>,
-    /// Least round-trip time, handshake included.
+    /// Minimum round-trip time, handshake included.
     pub min_rtt: Option<Duration>,
     /// Retransmission timeout, backoff included.
     pub rto: Duration,

@@ -146,7 +146,7 @@ impl Builder<'_> {
         self.schedule.add_entity()
     }
 
-    /// A link with its entity; `add` says where it ends.
+    /// A link with its entity; `add` determines where it ends.
     fn link(
         &mut self,
         spec: &WireSpec<'_>,
@@ -300,8 +300,8 @@ impl Builder<'_> {
     fn clamped(&self, spec: &FlowSpec) -> FlowSpec {
         let mut spec = spec.clone();
         if let Some(tunnel) = &self.experiment.tunnel {
-            let most = tunnel.mtu.saturating_sub(SEGMENT_HEADERS);
-            spec.tcp.mss = spec.tcp.mss.min(most);
+            let max = tunnel.mtu.saturating_sub(SEGMENT_HEADERS);
+            spec.tcp.mss = spec.tcp.mss.min(max);
         }
         spec
     }

@@ -18,7 +18,7 @@ use scenario::{CdbeSpec, EcnSpec, FlowSpec, PepMode, PepSpec, ReporterSpec, Tran
 use std::sync::{Arc, Mutex};
 use units::Bytes;
 
-/// Congestion control of a proxy without radio knowledge towards the UE.
+/// Congestion control of a proxy without radio reports towards the UE.
 const SPLIT_CC: &str = "cubic";
 
 /// TCP of a flow's hosts. Applications read at once, and write what is to be sent at once.
@@ -49,7 +49,7 @@ pub(super) fn quic_config(flow: &FlowSpec) -> quic::Config {
     }
 }
 
-/// Whether a flow's hosts can speak QUIC as it asks for.
+/// Whether a flow's hosts can speak QUIC as it is configured.
 pub(super) fn check_quic(flow: &FlowSpec) -> Result<(), quic::ConfigError> {
     quic_config(flow).check()?;
     if flow.ecn == EcnSpec::L4s {
@@ -97,7 +97,7 @@ fn name_of(side: Side) -> &'static str {
 
 /// How a controller is made.
 struct ControllerSpec {
-    /// Of a name that is known.
+    /// Of a name that was checked.
     name: String,
     build: BuildConfig,
     meld: Option<meld::Config>,
@@ -119,7 +119,7 @@ impl ControllerSpec {
     }
 }
 
-/// A controller of a name that is known.
+/// A controller of a name that was checked.
 fn new_controller(
     name: &str,
     build: BuildConfig,
@@ -192,11 +192,11 @@ impl World {
     /// Records what MELD decides of a server's losses, if it does.
     fn recorder(&self, flow: u32, side: Side) -> Option<Recorder> {
         let state = &self.flows[flow as usize];
-        let is_wanted = side == Side::Server && state.spec.meld.is_some();
-        is_wanted.then(|| state.decisions.clone())
+        let is_recorded = side == Side::Server && state.spec.meld.is_some();
+        is_recorded.then(|| state.decisions.clone())
     }
 
-    /// How a host's controller is made. A server's asks the radio about losses if the flow has it so.
+    /// How a host's controller is made. A server's consults the radio about losses if the flow uses MELD.
     fn host_controller(&self, spec: &FlowSpec, side: Side) -> ControllerSpec {
         let mss = spec.tcp.mss;
         let variant = spec.meld.filter(|_| side == Side::Server);

@@ -308,11 +308,11 @@ impl World {
             };
             side.connection.stats().retransmits
         });
-        let own = match session.sender_side() {
+        let sender = match session.sender_side() {
             Side::Client => &session.client,
             _ => &session.server,
         };
-        let retransmits = own.connection.stats().retransmits + relayed;
+        let retransmits = sender.connection.stats().retransmits + relayed;
         self.flows[session.flow as usize]
             .meter
             .add_retransmits(retransmits.get());

@@ -21,7 +21,7 @@ struct Record {
 /// How many losses MELD has held for what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LossCounts {
-    /// For congestion, as reports said.
+    /// For congestion, by reports.
     pub(super) congestion: u64,
     /// For the radio's.
     pub(super) radio: u64,

@@ -77,7 +77,7 @@ impl World {
         }
     }
 
-    /// Has the allocator's decisions carried out before time moves on: it cannot be done at once,
+    /// Has the allocator's decisions carried out before time moves on: it cannot be done
     /// in the middle of a session.
     fn wake_allocator(&mut self) {
         if let Some(control) = &self.control {
@@ -121,7 +121,7 @@ impl World {
         }
     }
 
-    /// The allocator asked to be called, or a flow has come or gone.
+    /// The allocator's deadline has come, or a flow has come or gone.
     pub(super) fn on_allocator_deadline(&mut self) {
         let now = self.now;
         let is_due = self.control.as_ref().is_some_and(|control| {

@@ -98,7 +98,7 @@ impl World {
         if let Some(view) = view {
             series.push(name, Metric::Gain, now, view.gain);
             series.push(name, Metric::SeenDelay, now, view.delay_ms);
-            series.push(name, Metric::LeastDelay, now, view.least_delay_ms);
+            series.push(name, Metric::MinDelay, now, view.least_delay_ms);
         }
         if let Some(decision) = decision {
             let window = decision.ran.window.get() as f64;

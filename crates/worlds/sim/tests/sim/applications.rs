@@ -56,7 +56,9 @@ fn pages_load_in_the_time_that_the_link_needs() {
     assert_eq!(load.count, 20);
     let wire_ms = 500e3 * (PACKET as f64 / MSS as f64) * 8e3 / rate.as_bps() as f64;
     assert!(load.min > wire_ms + 10.0, "{load:?}, {wire_ms}");
-    assert!(load.max < wire_ms + 100.0, "{load:?}, {wire_ms}");
+    // handshake and request; four round trips of slow start until the window (10 segments, doubling)
+    // exceeds the 83 of the BDP
+    assert!(load.max < wire_ms + 20.0 + 40.0, "{load:?}, {wire_ms}");
 }
 
 #[test]
@@ -77,7 +79,7 @@ fn a_paced_page_takes_its_rate() {
 
 #[test]
 fn a_slow_page_delays_the_next_one() {
-    // 1 MB at 4 Mbit/s takes 2 s; a page each 0.5 s is asked for as soon as the last is there
+    // 1 MB at 4 Mbit/s takes 2 s; a page each 0.5 s is requested as soon as the last is there
     let mut experiment = dumbbell(mbps(100), ms(10), Bytes::new(1_000_000), ms(10_500));
     let size = Bytes::new(1_000_000);
     let page = AppSpec::Web {

@@ -38,6 +38,8 @@ fn alone_they_fill_the_link_whatever_the_buffer() {
             let used = shares(&result)[0];
             // 1 % pacing margin, 2 % for ProbeRTT, and Startup
             assert!((0.94..=0.99).contains(&used), "{cc} {buffer} BDP: {used}");
+            // of 50 to 75 round trips (a probe each 2 to 3 s) a few have up to a quarter of a BDP more than
+            // the path holds, and Startup's two BDP are drained within ten of 3000
             let mean = queue(&result, "link/down").mean_bytes / bdp(rate, rtt).get() as f64;
             assert!(mean <= 0.1, "{cc} {buffer} BDP: {mean}");
         }
@@ -75,8 +77,11 @@ fn beside_loss_based_flows_both_get_on() {
             for buffer in [0.25, 1.0, 4.0] {
                 let result = compete(&[cc, rival], buffer);
                 let shares = shares(&result);
+                // neither starves, and together they fill the link as one alone does
+                let sum: f64 = shares.iter().sum();
+                let is_filled = (0.94..=1.0).contains(&sum);
                 assert!(
-                    shares.iter().all(|&share| share >= 0.2),
+                    is_filled && shares.iter().all(|&share| share >= 0.2),
                     "{cc} and {rival}, {buffer} BDP: {shares:?}"
                 );
             }

@@ -138,5 +138,5 @@ fn the_series_show_the_state_of_client_and_server() {
     let gain = of(scenario::Metric::Gain);
     assert!(gain.iter().all(|g| (0.75..=1.25).contains(g)));
     assert!(!of(scenario::Metric::SeenDelay).is_empty());
-    assert!(!of(scenario::Metric::LeastDelay).is_empty());
+    assert!(!of(scenario::Metric::MinDelay).is_empty());
 }

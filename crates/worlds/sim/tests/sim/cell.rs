@@ -13,11 +13,14 @@ fn a_cubic_flow_fills_the_cell_and_its_buffer() {
         .flows
         .push(flow("cubic", "cubic", bulk(400_000_000)));
     let result = run(&experiment);
+    // 106576 bit x 8000 slots/s
     let capacity = result.link.capacity.as_mbps_f64();
-    assert!((700.0..950.0).contains(&capacity), "{capacity} Mbit/s");
+    assert!((capacity - 852.608).abs() < 0.001, "{capacity} Mbit/s");
     assert!(result.link.utilisation > 0.93 && result.link.utilisation <= 1.0);
     let queue = queue(&result, "rlc/ue1/drb1");
-    assert!(queue.max_bytes > 1e6, "{}", queue.max_bytes);
+    // full, to what another packet does not fit into
+    let free = 10e6 - queue.max_bytes;
+    assert!((0.0..0.01 * 10e6).contains(&free), "{free}");
     let delay = queue.sojourn.mean / 1e3 * result.link.capacity.as_bps() as f64 / 8.0;
     assert!(
         (queue.mean_bytes / delay - 1.0).abs() < 0.15,

@@ -54,12 +54,12 @@ fn experiment(text: &str) -> Experiment {
 
 /// A run, and what its disciplines saw.
 fn simulated(experiment: &Experiment) -> (scenario::RunResult, Seen) {
-    let own = Custom::default();
-    let mechanisms: Arc<dyn Mechanisms> = Arc::new(own.clone());
+    let custom = Custom::default();
+    let mechanisms: Arc<dyn Mechanisms> = Arc::new(custom.clone());
     let mut simulation = Simulation::with_mechanisms(experiment, 1, mechanisms).expect("valid");
     simulation.run();
     let result = simulation.finish();
-    let seen = own.0.lock().unwrap().clone();
+    let seen = custom.0.lock().unwrap().clone();
     (result, seen)
 }
 
@@ -128,7 +128,7 @@ app = { kind = "continuous" }
 }
 
 #[test]
-fn the_paths_of_a_tunnel_ask_too() {
+fn the_paths_of_a_tunnel_have_judges_too() {
     let text = r#"
 duration = "3 s"
 [path]
@@ -149,19 +149,19 @@ app = { kind = "continuous" }
 }
 
 #[test]
-fn what_nobody_knows_is_refused_before_anything_runs() {
+fn an_unknown_queue_is_refused_before_anything_runs() {
     let unknown = experiment(&WIRE.replace("QUEUE", "python:long"));
     let error_of = |simulation: Result<Simulation, sim::Error>| match simulation {
         Ok(_) => panic!("built"),
         Err(error) => error.to_string(),
     };
-    let asked = error_of(Simulation::with_mechanisms(
+    let rejected = error_of(Simulation::with_mechanisms(
         &unknown,
         1,
         Arc::new(Custom::default()),
     ));
     let alone = error_of(Simulation::new(&unknown, 1));
-    for message in [asked, alone] {
+    for message in [rejected, alone] {
         assert!(
             message.contains("link/down: queue management \"python:long\""),
             "{message}"

@@ -1,4 +1,4 @@
-//! The dumbbell against what is known of it: two-sided analytic bounds.
+//! The dumbbell against its analysis: two-sided analytic bounds.
 
 use crate::*;
 use scenario::{AccessSpec, AppSpec, Metric};
@@ -153,8 +153,8 @@ fn cubic_starves_bbr_in_a_deep_buffer_and_fills_it() {
     let growth = result.flows[0].rtt.p50 / rtt.as_millis_f64();
     assert!(growth > 20.0, "RTT grows by {growth}");
     // all 400 MB cannot pass faster than the link
-    let least = 400e6 * 8.0 / rate.as_bps() as f64;
-    assert!(bbr >= least && bbr < 1.3 * least, "{bbr} of {least}");
+    let min = 400e6 * 8.0 / rate.as_bps() as f64;
+    assert!(bbr >= min && bbr < 1.3 * min, "{bbr} of {min}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Whole simulations against what is known of them.
+//! Whole simulations against their analysis.
 
 mod applications;
 mod bbr_versions;
@@ -31,7 +31,7 @@ fn udp(name: &str, app: AppSpec) -> FlowSpec {
     }
 }
 
-/// Goodput as a share of the most payload that the bottleneck can carry.
+/// Goodput as a share of the maximum payload that the bottleneck can carry.
 fn payload_share(result: &FlowResult, rate: BitRate) -> f64 {
     result.goodput.as_bps() as f64 / (rate.as_bps() as f64 * MSS as f64 / PACKET as f64)
 }

@@ -47,7 +47,7 @@ fn marks_take_the_place_of_losses() {
     assert_eq!((dctcp.lost, dctcp.retransmits), (0, 0));
 }
 
-/// quinn answers marks as losses, and sends none that could be marked if it is not asked to.
+/// quinn answers marks as losses, and sends none that could be marked if it is not configured to.
 #[test]
 fn quic_answers_marks_too() {
     for cc in ["cubic", "newreno"] {

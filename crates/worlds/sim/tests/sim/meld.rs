@@ -79,7 +79,7 @@ fn two_default_flows_and_a_plain_one_share_a_congested_wan() {
     }
 }
 
-/// What `docs/algorithms/meld.md` says of the paper's variants: a good radio is all they ask for, so that
+/// What `docs/algorithms/meld.md` states of the paper's variants: a good radio is all they check, so that
 /// they take the WAN's overflow for noise, and a plain flow starves beside them.
 #[test]
 fn the_papers_variants_do_not_notice_a_congested_wan() {
@@ -123,11 +123,15 @@ fn reports_reach_the_controllers_of_quic() {
     for cc in ["newreno", "cubic"] {
         let download = |meld| download(&[("transport", "quic"), ("cc", cc), ("meld", meld)]);
         let off = download("off");
-        for (variant, least) in [("de", 1.5), ("me", 1.3), ("default", 1.2)] {
+        for variant in ["de", "me", "default"] {
             let flow = download(variant);
-            let ratio = flow.goodput.as_mbps_f64() / off.goodput.as_mbps_f64();
-            assert!((least..4.0).contains(&ratio), "{cc} {variant}: {ratio}");
-            assert!(!flow.loss_decisions.is_empty(), "{cc} {variant}");
+            // the radio's losses cost no window: faster than without, and no faster than the link
+            let rates = [&off, &flow].map(|flow| flow.goodput.as_mbps_f64());
+            let is_between = rates[0] < rates[1] && rates[1] < 15.0;
+            assert!(is_between, "{cc} {variant}: {rates:?}");
+            let mut reasons = flow.loss_decisions.iter().map(|(_, d)| d.reason);
+            let has_radio_loss = reasons.any(|reason| !reason.is_congestion());
+            assert!(has_radio_loss, "{cc} {variant}");
             let same = download(variant);
             assert_eq!(format!("{flow:?}"), format!("{same:?}"), "{cc} {variant}");
         }
@@ -144,9 +148,9 @@ fn without_fresh_reports_losses_are_congestion() {
             download(&[&set[..], with].concat())
         };
         let off = of("off", &[]);
-        let unbelieved = [("meld.report-loss", "1"), ("report-delay", "50 ms")];
+        let never_accepted = [("meld.report-loss", "1"), ("report-delay", "50 ms")];
         for variant in ["de", "me", "default"] {
-            for reports in unbelieved {
+            for reports in never_accepted {
                 let mut flow = of(variant, &[reports]);
                 let decisions = core::mem::take(&mut flow.loss_decisions);
                 assert!(decisions.len() > 10, "{transport} {variant} {reports:?}");
@@ -155,7 +159,7 @@ fn without_fresh_reports_losses_are_congestion() {
                 let (with, without) = (format!("{flow:?}"), format!("{off:?}"));
                 assert_eq!(with, without, "{transport} {variant} {reports:?}");
             }
-            // half of the time without reports: somewhere between
+            // half of the time without reports: some losses are in it, and some are not
             let gaps = [
                 ("meld.report-gap", "1 s"),
                 ("meld.report-gap-interval", "2 s"),
@@ -165,7 +169,7 @@ fn without_fresh_reports_losses_are_congestion() {
             let of_all = flow.loss_decisions.len();
             let stale = flow.loss_decisions.iter().filter(|(_, d)| stale(d)).count();
             assert!(
-                stale > 5 && stale < of_all,
+                stale > 0 && stale < of_all,
                 "{transport} {variant}: {stale}"
             );
         }

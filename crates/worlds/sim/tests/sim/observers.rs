@@ -49,8 +49,8 @@ fn observed(experiment: &Experiment) -> (RunResult, Vec<Point>) {
 fn of_the_radio_and_of_melds_decisions() {
     let set = [("transport", "tcp"), ("cc", "newreno"), ("meld", "default")];
     let (result, points) = observed(&shipped("meld/download-20m.toml", &set));
-    let of = |wanted| -> Vec<f64> {
-        let found = points.iter().filter(|(_, metric, ..)| *metric == wanted);
+    let of = |metric| -> Vec<f64> {
+        let found = points.iter().filter(|(_, of, ..)| *of == metric);
         found.map(|(.., value)| *value).collect()
     };
     let used = of(Metric::Utilisation);
@@ -71,7 +71,7 @@ fn of_the_radio_and_of_melds_decisions() {
             .filter(|(_, decision)| is_it(decision.reason))
             .count() as f64
     };
-    let last = |metric| *of(metric).last().expect("told");
+    let last = |metric| *of(metric).last().expect("it was reported");
     let is_unknown = |reason| matches!(reason, Reason::NoReport | Reason::Stale);
     assert!(decided(|reason| !reason.is_congestion()) > 0.0);
     // decisions after the last step are not reported

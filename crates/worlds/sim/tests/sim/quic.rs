@@ -54,15 +54,17 @@ fn each_controller_completes_about_as_fast_as_over_tcp() {
         let ratio = seconds(&flow) / seconds(&tcp);
         assert!((0.85..1.15).contains(&ratio), "{cc}: {ratio}");
         let (rtt, owd) = (&flow.rtt, &flow.owd);
+        // at most the buffer of two BDP, 40 ms, and two datagrams of 0.235 ms: the one in transmission and
+        // its own
         assert!(
-            rtt.min >= 20.0 && rtt.max < 75.0 && rtt.count > 2_500,
+            rtt.min >= 20.0 && rtt.max < 60.5 && rtt.count > 2_500,
             "{cc}: {rtt:?}"
         );
         assert!(owd.min >= 10.0 && owd.mean < rtt.mean, "{cc}: {owd:?}");
         // quinn repeats what was lost, and little else
-        let most = flow.lost + flow.lost / 10 + 10;
+        let max = flow.lost + flow.lost / 10 + 10;
         assert!(
-            (flow.lost..=most).contains(&flow.retransmits),
+            (flow.lost..=max).contains(&flow.retransmits),
             "{cc}: {flow:?}"
         );
     }
@@ -108,7 +110,9 @@ fn pages_and_short_transfers_take_the_time_that_the_link_needs() {
     assert_eq!(load.count, 20);
     let wire_ms = 500e3 * OVERHEAD * 8e3 / rate.as_bps() as f64;
     assert!(load.min > wire_ms + 10.0, "{load:?}, {wire_ms}");
-    assert!(load.max < wire_ms + 100.0, "{load:?}, {wire_ms}");
+    // handshake and request; four round trips of slow start until the window (10 datagrams, doubling)
+    // exceeds the 87 of the BDP
+    assert!(load.max < wire_ms + 20.0 + 40.0, "{load:?}, {wire_ms}");
 
     let paced = AppSpec::Web {
         size: Bytes::new(200_000),
@@ -189,9 +193,10 @@ fn what_cannot_arrive_ends_as_failed() {
     // nothing arrives anywhere: the client gives up after its idle time
     let neither = elapsed(1.0);
     assert!((30.0..30.1).contains(&neither), "{neither}");
-    // the server hears of the client, and has an idle time of its own from the last repetition
+    // the server has received packets of the client, and has its own idle time from the last repetition
+    // (after 1, 3, 7 and 15 s, RFC 9002 6.2.2, or a PING later) before the client gave up at 30 s
     let one = elapsed(0.0);
-    assert!((30.1..60.1).contains(&one), "{one}");
+    assert!((44.9..60.1).contains(&one), "{one}");
 }
 
 #[test]
@@ -272,8 +277,8 @@ fn the_receive_window_bounds_what_is_in_flight() {
     };
     let in_flight = series(Metric::BytesInFlight);
     assert!(in_flight.len() > 100);
-    let most = in_flight.iter().map(|p| p.1).fold(0.0, f64::max);
-    assert!(most > 80_000.0 && most < 106_000.0, "{most}");
+    let max = in_flight.iter().map(|p| p.1).fold(0.0, f64::max);
+    assert!(max > 80_000.0 && max < 106_000.0, "{max}");
     assert!(
         series(Metric::Cwnd)
             .iter()
@@ -377,7 +382,7 @@ fn packets_are_conserved() {
     let mut simulation = Simulation::new(&noisy(), 7).unwrap();
     simulation.run();
     let counts = simulation.packet_counts();
-    let known = counts.delivered + counts.dropped + counts.in_network;
-    assert_eq!(counts.sent, known);
+    let counted = counts.delivered + counts.dropped + counts.in_network;
+    assert_eq!(counts.sent, counted);
     assert!(counts.dropped > 0);
 }

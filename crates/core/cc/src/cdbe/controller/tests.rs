@@ -125,8 +125,8 @@ fn hostile_reports_do_not_make_it_flood() {
             for _ in 0..40 {
                 server.run(Duration::from_millis(100), |k| Some(send_report(k)));
                 // 1 MB/s is delivered; STARTUP may pace 2.885 times what is accepted
-                let most = 1_050_000 * times * 2_885 / 1_000;
-                assert!(server.rate() <= most, "{mode:?} {}", server.rate());
+                let max = 1_050_000 * times * 2_885 / 1_000;
+                assert!(server.rate() <= max, "{mode:?} {}", server.rate());
                 assert!(server.rate() > 0 && server.cc.cwnd() >= MSS);
             }
         }

@@ -119,7 +119,7 @@ fn figure_4_firm_growth_drains_and_decline_requests_more() {
     server.window_of(1_000_000, &[80]);
     assert_eq!(server.window_of(1_000_000, &[80]), Phase::Drain);
     assert_eq!(server.state.gain, DRAIN_GAIN);
-    // back by a quarter: NORMAL; at the least delay, twice: GROW
+    // back by a quarter: NORMAL; at the smallest delay, twice: GROW
     server.window_of(1_000_000, &[60]);
     assert_eq!(server.window_of(1_000_000, &[60]), Phase::Normal);
     let phases: Vec<_> = (0..3).map(|_| server.window_of(1_000_000, &[60])).collect();
@@ -189,7 +189,7 @@ fn what_was_delivered_long_ago_proves_nothing() {
     let mut server = Server::new(Mode::Paper);
     server.window_of(10_000_000, &[60]);
     assert_eq!(server.state.report, 10_000_000);
-    // then a hundredth arrives, whatever the client says
+    // then a hundredth arrives, whatever the client states
     for _ in 0..300 {
         let event = Event {
             at: server.now,

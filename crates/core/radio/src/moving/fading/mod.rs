@@ -8,7 +8,7 @@
 //!
 //! Each tap is a field of plane waves over the ground (see `waves`), so that fading is consistent
 //! in space: it follows from the place alone, and Doppler from movement and carrier. Where a
-//! profile is wanted with its usual Doppler (EPA 5 Hz, EVA 5 or 70 Hz, ETU 70 or 300 Hz) whatever
+//! profile is needed with its usual Doppler (EPA 5 Hz, EVA 5 or 70 Hz, ETU 70 or 300 Hz) whatever
 //! the movement is, the field is crossed at that Doppler's speed.
 //!
 //! The taps give the powers of 8 or 16 frequencies (see `response`), and these one effective SINR (see
@@ -299,7 +299,7 @@ impl FadingProcess {
     ///
     /// The value after the next such interval is worked out ahead: each value is a long chain of
     /// operations, and a processor works on two of them in little more than the time of one. That
-    /// another one is asked for costs time, and changes nothing.
+    /// another one is requested costs time, and changes nothing.
     pub fn effective_sinr(&mut self, at: Instant, sight: Sight, mean: f64) -> (f64, Instant) {
         let (number, until) = self.number(at);
         if self.mean.sinr() != mean {
@@ -359,8 +359,8 @@ impl FadingProcess {
 fn doublings(wavelength: f64) -> u32 {
     let fine = Duration::from_secs_f64(FINE_HOLD * wavelength);
     let coarse = Duration::from_secs_f64(COARSE_HOLD * wavelength);
-    let most = fine.max(SLOW.min(coarse));
-    (most / SHORTEST_HOLD).checked_ilog2().unwrap_or(0)
+    let max = fine.max(SLOW.min(coarse));
+    (max / SHORTEST_HOLD).checked_ilog2().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn combs_fit_their_profile() {
         let canyon = Profile::street_canyon(Hertz::new(28_000_000_000), Sight::NoLine);
-        for (profile, bandwidth, most) in [
+        for (profile, bandwidth, max) in [
             (Profile::epa(), 4.5e6, 1e-3),
             (Profile::eva(), 4.5e6, 1e-3),
             (Profile::etu(), 18e6, 4e-3),
@@ -343,7 +343,7 @@ mod tests {
                 .map(|k| (f64::from(k) + 0.5) / MANY as f64 * bandwidth)
                 .collect();
             assert!(mean_square(&chosen) <= mean_square(&even));
-            assert!(mean_square(&chosen) < most, "{}", mean_square(&chosen));
+            assert!(mean_square(&chosen) < max, "{}", mean_square(&chosen));
         }
     }
 }

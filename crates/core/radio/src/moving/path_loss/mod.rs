@@ -9,7 +9,7 @@
 //!
 //! A carrier outside a model's range is refused, and so are heights at which a formula loses its
 //! meaning. Distances and other heights outside its range are extrapolated, and a [`RangeWarning`]
-//! says so by name.
+//! states it by name.
 //!
 //! *Deviations.* Distances below 1 m count as 1 m: nearer, no formula here is for the far field.
 //! COST231-Hata is extrapolated below 1 km, as small cells need it, but never below free space.

@@ -220,7 +220,7 @@ fn an_interfering_transmitter() {
     assert!((sinr(&mut radio, 0.0) + 0.18).abs() < 0.01);
 }
 
-/// Everything at once: what is asked for seldom is as if it had been asked for in every slot.
+/// Everything at once: what is requested seldom is as if it had been requested in every slot.
 #[test]
 fn the_answer_follows_from_the_time_alone() {
     let config = MovingRadioConfig {

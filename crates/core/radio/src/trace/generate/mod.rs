@@ -103,7 +103,7 @@ pub enum GenerateError {
     /// Too short or too long.
     #[error("the duration of the trace is {duration}: choose {least} to {most}")]
     Duration {
-        /// What was asked for.
+        /// What was requested.
         duration: Duration,
         /// The shortest.
         least: Duration,

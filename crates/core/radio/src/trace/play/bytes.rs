@@ -17,7 +17,7 @@ fn take_to<S: Supply + 'static>(supply: S, period: Duration, playback: &Playback
 }
 
 impl Trace {
-    /// The bytes of a trace of capacity or rate, and its duration. A trace that says an MCS
+    /// The bytes of a trace of capacity or rate, and its duration. A trace that states an MCS
     /// carries none.
     pub(in crate::trace) fn capacity_bytes(
         &self,

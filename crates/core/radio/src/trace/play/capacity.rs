@@ -1,4 +1,4 @@
-//! A channel that says how many bytes fit into a slot.
+//! A channel that states how many bytes fit into a slot.
 
 use super::CqiScale;
 use super::laps::{Laps, Supply};
@@ -59,9 +59,9 @@ pub(super) struct CapacityChannel<S> {
     laps: Laps<S>,
     scale: CqiScale,
     window: Option<Window>,
-    /// The last rate and its CQI, which are mostly asked for again.
+    /// The last rate and its CQI, which are mostly requested again.
     last_cqi: (BitRate, Cqi),
-    /// The slot that was asked for last, and the answer.
+    /// The slot that was requested last, and the answer.
     last: Option<(Instant, ChannelState)>,
 }
 

@@ -1,7 +1,7 @@
 //! Playing a DCI log: the chosen UE's MCS, and the PRBs of the others.
 //!
 //! The MCS is that of the UE's last downlink DCI with a transport block size, held over the time
-//! in which it got nothing, since a log says nothing about it; before the first one, that one's.
+//! in which it got nothing, since a log states nothing about it; before the first one, that one's.
 //! Where the cell's table is not the log's, the cell's MCS of the highest spectral efficiency that
 //! is not above the log's takes its place.
 
@@ -43,9 +43,9 @@ fn translated(dci: &Dci, table: McsTable) -> Option<Mcs> {
         return Some(dci.mcs);
     }
     // half a percent is the rounding of the tables
-    let most = logged.spectral_efficiency() * 1.005;
+    let max = logged.spectral_efficiency() * 1.005;
     let fits =
-        |mcs: &Mcs| mcs_entry(table, *mcs).is_some_and(|entry| entry.spectral_efficiency() <= most);
+        |mcs: &Mcs| mcs_entry(table, *mcs).is_some_and(|entry| entry.spectral_efficiency() <= max);
     let mut candidates = (0..=max_mcs(table).get()).map(Mcs::new);
     Some(candidates.rfind(fits).unwrap_or(Mcs::new(0)))
 }

@@ -1,4 +1,4 @@
-//! A channel whose MCS holds until the trace says another.
+//! A channel whose MCS holds until the trace states another.
 
 use super::capacity::outage;
 use super::{CellParameters, Playback, PlaybackError, WithoutCqi, default_policy};

@@ -17,7 +17,7 @@ pub(super) trait Supply: Clone + Send {
     fn whole_laps(&mut self, laps: u64) -> u64;
     /// When the position's state next changes, or something is next given. At most the lap's end.
     fn next_change(&self) -> u64;
-    /// The local mean rate in bit/s, where the trace says it.
+    /// The local mean rate in bit/s, where the trace states it.
     fn mean_rate(&self) -> Option<u64>;
 }
 

@@ -156,7 +156,7 @@ pub enum PlaybackError {
     Policy {
         /// The trace.
         source_name: String,
-        /// What the policy says.
+        /// What the policy states.
         error: CqiPolicyError,
     },
     /// Skipping the rows without CQI leaves none.
@@ -170,7 +170,7 @@ pub enum PlaybackError {
 impl Trace {
     /// The channel of one UE that has this trace's quality or capacity.
     ///
-    /// A trace of capacity or rate has no CQI; its channel says the highest CQI whose spectral
+    /// A trace of capacity or rate has no CQI; its channel states the highest CQI whose spectral
     /// efficiency (TS 36.213 7.2.3, TS 38.214 5.2.2.1) on the whole carrier is at most the mean
     /// rate, at least 1, or 0 in an outage.
     ///
@@ -325,7 +325,7 @@ impl Trace {
         self.setting(!slot.is_zero(), "slot_duration", &slot, "a time above zero")
     }
 
-    /// True if the channel says an MCS, false if it says bytes.
+    /// True if the channel states an MCS, false if it states bytes.
     pub const fn gives_mcs(&self) -> bool {
         matches!(self.content, Content::Quality(_) | Content::Dci(_))
     }

@@ -7,7 +7,7 @@
 //! 0.4,10
 //! ```
 //!
-//! The first line says the version, 1, and `duration_s`; other `key=value` pairs and further lines
+//! The first line states the version, 1, and `duration_s`; other `key=value` pairs and further lines
 //! that begin with `#` are for people. The columns are one of
 //!
 //! | columns | content |
@@ -58,7 +58,7 @@ pub(super) fn read(input: &Input<'_>) -> Result<Found, TraceError> {
     })
 }
 
-/// Checks the first line and returns the duration, where it says it.
+/// Checks the first line and returns the duration, where it states it.
 fn first_line(file: &str, line: Line<'_>) -> Result<Option<Duration>, TraceError> {
     let place = |column, field| Place {
         file,
@@ -262,7 +262,7 @@ impl<'a> Clock<'a> {
         Ok(at)
     }
 
-    /// When the trace ends: as its first line says, else one step after the last row. A row that
+    /// When the trace ends: as its first line states, else one step after the last row. A row that
     /// holds must begin before the end; an instant may coincide with it.
     fn end(
         &self,

@@ -66,7 +66,7 @@ impl Input<'_> {
 ///
 /// # Errors
 /// See [`TraceError`]; the first defect of the file ends the reading. If the file looks like a
-/// trace of another format than the one that was asked for, the message says so.
+/// trace of another format than the one that was requested, the message states it.
 pub fn read(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Trace, TraceError> {
     if bytes.len() as u64 > MAX_FILE.get() {
         return Err(TraceError::TooLarge {

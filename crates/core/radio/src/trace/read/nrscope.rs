@@ -4,14 +4,14 @@
 //! `dci_format` (1_x downlink, 0_x uplink), `frequency_length` (PRBs), `nof_layers`, `mcs_index`,
 //! `transport_block_size` (bits) and `mcs_table`.
 //!
-//! The slot's time is that of frame and slot number, not of the timestamp, which says when the
+//! The slot's time is that of frame and slot number, not of the timestamp, which states when the
 //! sniffer's worker wrote the row and is late by up to a second; it serves only to count the frame
 //! number's cycles of 10.24 s. Rows are sorted by slot, because several workers write them. A frame
 //! has the fewest slots of 10, 20, 40, 80, 160 (15 to 240 kHz) that the slot numbers allow.
 //!
 //! What such a log does not contain: some DCIs are missed and some are false; one with transport block
 //! size 0 is a retransmission or an allocation that could not be decoded; and the UE had the rate
-//! that it asked for, not that which it could have had.
+//! that it requested, not that which it could have had.
 
 use super::{Found, Input, MAX_DURATION};
 use crate::trace::text::{Row, Table, empty, lines};
@@ -43,7 +43,7 @@ struct Columns {
     table: usize,
 }
 
-/// When a row says that it was.
+/// When a row states that it was.
 struct Stamp {
     seconds: f64,
     frame: i64,
@@ -51,7 +51,7 @@ struct Stamp {
 }
 
 pub(super) fn read(input: &Input<'_>) -> Result<Found, TraceError> {
-    let wanted = input
+    let requested = input
         .series
         .map(|series| wanted_rnti(input, series))
         .transpose()?;
@@ -92,7 +92,7 @@ pub(super) fn read(input: &Input<'_>) -> Result<Found, TraceError> {
         return Err(super::too_long(input.file, lasted));
     }
     let (slot_duration, slots) = place_in_time(&stamps, &mut records);
-    let rnti = choose(input, wanted, &records)?;
+    let rnti = choose(input, requested, &records)?;
     let notes = notes(&records);
     let log = DciLog {
         records: records.into(),
@@ -174,8 +174,8 @@ fn place_in_time(stamps: &[Stamp], records: &mut [Dci]) -> (Duration, u64) {
     (FRAME / per_frame as u64, last + 1)
 }
 
-/// The UE to play: the one that was asked for, else the one with most downlink blocks.
-fn choose(input: &Input<'_>, wanted: Option<Rnti>, records: &[Dci]) -> Result<Rnti, TraceError> {
+/// The UE to play: the one that was requested, else the one with most downlink blocks.
+fn choose(input: &Input<'_>, requested: Option<Rnti>, records: &[Dci]) -> Result<Rnti, TraceError> {
     let mut blocks: BTreeMap<u16, usize> = BTreeMap::new();
     for dci in records.iter().filter(|dci| dci.carries_new_downlink_data()) {
         *blocks.entry(dci.rnti.0).or_default() += 1;
@@ -190,7 +190,7 @@ fn choose(input: &Input<'_>, wanted: Option<Rnti>, records: &[Dci]) -> Result<Rn
             help: "".into(),
         });
     };
-    match wanted {
+    match requested {
         None => Ok(Rnti(first)),
         Some(rnti) if blocks.contains_key(&rnti.0) => Ok(rnti),
         Some(rnti) => {

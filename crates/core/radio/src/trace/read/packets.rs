@@ -2,7 +2,7 @@
 //!
 //! The first line is the number of values; each further line is a value: how many packets of 1500
 //! bytes the MAC may pull in one tick of 10 ms, held for 100 ticks. Packet size, tick and ticks
-//! per value are not in the file and are said when the trace is played.
+//! per value are not in the file and are stated when the trace is played.
 
 use super::{Found, Input, MAX_PACKETS_PER_TICK};
 use crate::trace::text::{Line, Place, empty, lines};
@@ -57,7 +57,7 @@ pub(super) fn read(input: &Input<'_>) -> Result<Found, TraceError> {
     })
 }
 
-fn number(input: &Input<'_>, line: Line<'_>, field: &str, most: u64) -> Result<u64, TraceError> {
+fn number(input: &Input<'_>, line: Line<'_>, field: &str, max: u64) -> Result<u64, TraceError> {
     let text = line.text.trim();
     let column = line.text.len() - line.text.trim_start().len() + 1;
     Place {
@@ -66,5 +66,5 @@ fn number(input: &Input<'_>, line: Line<'_>, field: &str, most: u64) -> Result<u
         column,
         field,
     }
-    .whole(text, most)
+    .whole(text, max)
 }

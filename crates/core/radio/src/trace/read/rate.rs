@@ -48,7 +48,7 @@ struct Selection<'a> {
     unit: f64,
     time: Option<(usize, f64)>,
     groups: Vec<usize>,
-    wanted: Vec<(usize, &'a str)>,
+    columns: Vec<(usize, &'a str)>,
 }
 
 pub(super) fn read(input: &Input<'_>) -> Result<Found, TraceError> {
@@ -115,14 +115,14 @@ impl<'a> Selection<'a> {
                 "one whose name ends in _bps, _kbps, _mbps or _gbps",
             ));
         };
-        let mut wanted = Vec::new();
+        let mut columns = Vec::new();
         let items = input.series.unwrap_or("").split(',').map(str::trim);
         for item in items.filter(|item| !item.is_empty()) {
             if let Some((name, value)) = item.split_once('=') {
                 let column = table.find(name.trim()).ok_or_else(|| {
                     input.no_series(item, format!("a column of {}", names(header.iter())))
                 })?;
-                wanted.push((column, value.trim()));
+                columns.push((column, value.trim()));
             } else {
                 (rate, unit) = rate_named(header, item).ok_or_else(|| {
                     let rates = rate_columns(header).map(|(i, _)| &header[i]);
@@ -139,7 +139,7 @@ impl<'a> Selection<'a> {
             unit,
             time,
             groups,
-            wanted,
+            columns,
         })
     }
 }
@@ -198,7 +198,7 @@ impl<'a> Series<'a> {
     fn offer(&mut self, row: &Row<'_, 'a>, selection: &Selection<'_>) -> Result<(), TraceError> {
         self.rows += 1;
         if selection
-            .wanted
+            .columns
             .iter()
             .any(|&(column, value)| row.text(column) != value)
         {
@@ -210,8 +210,8 @@ impl<'a> Series<'a> {
             self.passed_over += 1;
             return Ok(());
         }
-        let most = MAX_RATE.as_bps() as f64 / selection.unit;
-        let rate = bit_rate(row.decimal(selection.rate, 0.0, most)?, selection.unit);
+        let max = MAX_RATE.as_bps() as f64 / selection.unit;
+        let rate = bit_rate(row.decimal(selection.rate, 0.0, max)?, selection.unit);
         let at = self.time(row, selection)?;
         match self.steps.last_mut() {
             Some(last) if last.at == at => last.rate = rate,
@@ -278,9 +278,9 @@ fn no_match(
     header: &[Field<'_>],
 ) -> Result<TraceError, TraceError> {
     let mut table = Table::new(input.file, lines(input.text))?;
-    let mut values: Vec<Vec<&str>> = vec![Vec::new(); selection.wanted.len()];
+    let mut values: Vec<Vec<&str>> = vec![Vec::new(); selection.columns.len()];
     while let Some(row) = table.next_row()? {
-        for (seen, &(column, _)) in values.iter_mut().zip(&selection.wanted) {
+        for (seen, &(column, _)) in values.iter_mut().zip(&selection.columns) {
             let value = row.text(column);
             if seen.len() <= LISTED && !seen.contains(&value) {
                 seen.push(value);
@@ -288,7 +288,7 @@ fn no_match(
         }
     }
     let listed: Vec<_> = selection
-        .wanted
+        .columns
         .iter()
         .zip(&values)
         .map(|(&(column, _), seen)| {

@@ -7,7 +7,7 @@
 //! Choices:
 //! * Several rows of the same second are spread evenly over it: two rows are half a second apart.
 //! * A row holds until the next, over gaps as well; the last one until its second ends.
-//! * A row without CQI stays one: what it means is said when the trace is played
+//! * A row without CQI stays one: what it means is stated when the trace is played
 //!   ([`Playback::without_cqi`](crate::trace::Playback::without_cqi)).
 //! * A row without a rate keeps the rate before it (the first ones: the first rate that follows).
 

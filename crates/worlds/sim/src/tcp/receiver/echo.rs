@@ -3,9 +3,9 @@
 //! | echo | rule |
 //! | --- | --- |
 //! | until reduced | from a marked segment on all acknowledgements have ECE, until one has CWR; a segment with both begins anew |
-//! | of each segment | ECE says whether the last segment was marked; where that changes, what came before is acknowledged by itself |
+//! | of each segment | ECE is set if the last segment was marked; where that changes, what came before is acknowledged by itself |
 //!
-//! Repeated data is not ECN-capable (RFC 3168 6.1.5) and says nothing of marks. What does not lie in
+//! Repeated data is not ECN-capable (RFC 3168 6.1.5) and states nothing of marks. What does not lie in
 //! the window is not looked at, so that no outsider can slow a connection down.
 
 use super::super::config::EcnEcho;
@@ -16,9 +16,9 @@ use queue::Ecn;
 pub(super) enum Change {
     /// Nothing.
     None,
-    /// The peer should know at once.
+    /// The peer is notified without delay.
     Notable,
-    /// The peer should know at once, and by an acknowledgement of its own of what came before.
+    /// The peer is notified without delay, and by a separate acknowledgement of what came before.
     Turned,
 }
 
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(turn(Ecn::Ect1), (false, false));
         assert_eq!(turn(Ecn::Ce), (true, true));
         assert_eq!(turn(Ecn::Ce), (false, true));
-        assert_eq!(turn(Ecn::NotEct), (false, true), "a repeat says nothing");
+        assert_eq!(turn(Ecn::NotEct), (false, true), "a repeat changes nothing");
         assert_eq!(turn(Ecn::Ect1), (true, false));
     }
 

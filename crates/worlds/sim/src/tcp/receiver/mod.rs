@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use units::{Bytes, Duration, Instant, Packets};
 use window::Window;
 
-/// What a segment says to the peer's sender.
+/// The fields of a segment for the peer's sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckFields {
     pub(super) ack: u64,
@@ -149,7 +149,7 @@ impl Receiver {
         self.echo.begin(echo);
     }
 
-    /// Takes note of a mark. True if the peer should know at once.
+    /// Takes note of a mark. True if the peer is to be notified without delay.
     fn look_for_mark(&mut self, segment: &Segment) -> bool {
         let end = segment.payload_end();
         if end <= self.next || end > self.window.edge() {
@@ -280,7 +280,7 @@ impl Receiver {
     pub(super) fn require_ack(&mut self) {
         self.acks.require();
     }
-    /// What a SYN or SYN-ACK says.
+    /// The fields of a SYN or SYN-ACK.
     pub(super) fn syn_fields(&mut self) -> AckFields {
         let window = self.window.offer_unscaled();
         self.window.advertise(1, window);
@@ -295,7 +295,7 @@ impl Receiver {
         }
     }
 
-    /// What the acknowledgement says that must precede the one now owed, if there is one.
+    /// The fields of the acknowledgement that must precede the one now owed, if there is one.
     fn former_ack_fields(&mut self) -> Option<AckFields> {
         let former = self.former_ack.take()?;
         let window = self.window.offer(former.ack, self.buffered());
@@ -311,7 +311,7 @@ impl Receiver {
         })
     }
 
-    /// What the segment that now leaves says. It counts as the acknowledgement that was owed.
+    /// The fields of the segment that now leaves. It counts as the acknowledgement that was owed.
     pub(super) fn ack_fields(&mut self, is_pure: bool) -> AckFields {
         self.pure_acks_sent += u64::from(is_pure);
         if let Some(former) = self.former_ack_fields() {

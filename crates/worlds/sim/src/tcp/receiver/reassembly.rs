@@ -1,4 +1,4 @@
-//! Data that arrived out of order (RFC 9293 3.10.7.4), and what is said of it (RFC 2018 4).
+//! Data that arrived out of order (RFC 9293 3.10.7.4), and its SACK blocks (RFC 2018 4).
 
 use super::super::ranges::{RangeSet, Span};
 use super::super::segment::SackBlocks;
@@ -52,7 +52,7 @@ impl Reassembly {
         is_new
     }
 
-    /// Puts `latest` first, and forgets what became part of it.
+    /// Puts `latest` first, and drops what became part of it.
     fn keep_recent(&mut self, latest: Span) {
         let mut kept = [Span::default(); MAX_RECENT];
         kept[0] = latest;

@@ -11,7 +11,7 @@ use units::{Bytes, Duration, Instant};
 pub(in crate::tcp) struct Reporting {
     reporter: Box<dyn RateReporter>,
     cadence: Cadence,
-    /// Round-trip time as a receiver knows it, smoothed (RFC 7323 4.1, Linux `tcp_rcv_rtt_measure_ts`).
+    /// Round-trip time as a receiver measures it, smoothed (RFC 7323 4.1, Linux `tcp_rcv_rtt_measure_ts`).
     rtt: Option<Duration>,
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Window {
     mss: u64,
 }
 
-/// RFC 7323 2.3: the least shift by which the whole buffer can be expressed.
+/// RFC 7323 2.3: the smallest shift by which the whole buffer can be expressed.
 fn shift_for(buffer: u64) -> u32 {
     (0..MAX_SHIFT)
         .find(|&s| UNSCALED << s >= buffer)
@@ -54,7 +54,7 @@ impl Window {
         self.down(bytes + self.granularity - 1)
     }
 
-    /// The least step in which the window opens (RFC 1122 4.2.3.3: a segment or half the buffer).
+    /// The smallest step in which the window opens (RFC 1122 4.2.3.3: a segment or half the buffer).
     fn step(&self) -> u64 {
         self.mss
             .min(self.buffer / 2)
@@ -70,12 +70,12 @@ impl Window {
     pub(super) fn offer(&self, next: u64, buffered: u64) -> u64 {
         let free = self.buffer.saturating_sub(buffered);
         let backed = self.down(free);
-        let wanted = self
+        let offered = self
             .limit
             .map_or(backed, |limit| self.up(limit).min(backed));
         let advertised = self.edge.saturating_sub(next);
-        if wanted >= advertised + self.step() {
-            wanted
+        if offered >= advertised + self.step() {
+            offered
         } else if self.up(advertised) <= free {
             self.up(advertised)
         } else {
@@ -85,8 +85,8 @@ impl Window {
 
     /// The window for a SYN, whose acknowledgement is 1: not scaled (RFC 7323 2.2).
     pub(super) fn offer_unscaled(&self) -> u64 {
-        let wanted = self.buffer.min(self.limit.unwrap_or(u64::MAX));
-        wanted.min(UNSCALED).max(self.edge.saturating_sub(1))
+        let offered = self.buffer.min(self.limit.unwrap_or(u64::MAX));
+        offered.min(UNSCALED).max(self.edge.saturating_sub(1))
     }
 
     /// A segment with this window left.

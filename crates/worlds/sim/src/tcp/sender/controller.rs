@@ -99,7 +99,7 @@ impl Controller {
     pub(super) fn governs_recovery(&self) -> bool {
         self.cc.governs_recovery()
     }
-    /// When the controller wants to be called; [`Instant::MAX`] for never.
+    /// When the controller is to be called; [`Instant::MAX`] for never.
     pub(super) fn deadline(&self) -> Instant {
         self.cc.next_deadline().unwrap_or(Instant::MAX)
     }

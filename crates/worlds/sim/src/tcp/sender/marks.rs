@@ -8,15 +8,15 @@
 //! | 6.1.2: no reduction for a mark and a loss of one window | `Sender::begin_fast` |
 //!
 //! An episode of [`LossKind::Ecn`] is Linux's state CWR: PRR leads the flight to the new window, and
-//! it ends once something is acknowledged that was sent after the reduction, which the peer's
-//! receiver then knows of.
+//! it ends once something is acknowledged that was sent after the reduction: the CWR has then reached
+//! the peer's receiver.
 //!
 //! *Deviations*
 //! - Only data is ECN-capable, as in RFC 3168; RFC 8257 3.6 would let SYN and acknowledgements be.
 //! - After a recovery an echo counts once data is acknowledged that was sent after the reduction;
 //!   Linux reduces again if the echo has outlived the recovery.
-//! - At a window of the least size 6.1.2 has the sender wait for its retransmission timer; here, as in
-//!   Linux, the least window is kept and used.
+//! - At a window of the minimum size 6.1.2 has the sender wait for its retransmission timer; here, as in
+//!   Linux, the minimum window is kept and used.
 
 use super::recovery::Episode;
 use super::{AckFacts, Sender};
@@ -24,7 +24,7 @@ use cc::LossKind;
 use queue::Ecn;
 use units::Packets;
 
-/// What the sender says of ECN in its segments.
+/// The ECN state of the sender's segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Marks {
     /// Codepoint of new data; not ECT while ECN is not in use.
@@ -59,7 +59,7 @@ impl Sender {
         self.marks.codepoint = codepoint;
     }
 
-    /// The peer received a mark. `delivered` by the acknowledgement that says so.
+    /// The peer received a mark. `delivered` by the acknowledgement that reports it.
     pub(super) fn on_echo(&mut self, facts: &AckFacts, delivered: u64) {
         if self.episode.is_none() && self.board.una() > self.marks.reduced_at {
             self.inform_of_loss(facts.now, LossKind::Ecn, &super::Losses::default());

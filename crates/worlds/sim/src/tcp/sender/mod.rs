@@ -135,7 +135,7 @@ pub(super) struct Sender {
     window_probes: u32,
     /// Those among them that were not answered.
     unanswered_window_probes: u32,
-    /// What must be sent whatever cwnd and pacing say.
+    /// What must be sent whatever cwnd and pacing allow.
     urgent: Urgent,
     /// Something happened since [`Self::poll`] last had nothing to send.
     is_active: bool,
@@ -195,7 +195,7 @@ impl Sender {
         }
     }
 
-    /// The peer said how much it takes from `ack` on.
+    /// The peer's window from `ack` on.
     pub(super) fn on_peer_window(&mut self, ack: u64, window: u64) {
         if ack + window > self.peer_edge {
             self.peer_edge = ack + window;
@@ -383,7 +383,7 @@ impl Sender {
         }
     }
 
-    /// When [`Self::on_deadline`] wants to be called; [`Instant::MAX`] for never.
+    /// When [`Self::on_deadline`] is to be called; [`Instant::MAX`] for never.
     pub(super) fn deadline(&self) -> Instant {
         self.timers.next().min(self.controller.deadline())
     }

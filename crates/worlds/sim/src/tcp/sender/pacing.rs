@@ -6,7 +6,7 @@
 
 use units::{BitRate, Bytes, Duration, Instant};
 
-/// The most that leaves at once.
+/// The maximum burst.
 const MAX_BURST: u64 = 65_536;
 /// The longest pause between two bursts, so that a rate near zero cannot silence a connection that
 /// is later given a higher one.
@@ -24,7 +24,7 @@ pub(super) struct Pacer {
     last: (BitRate, u64, Duration),
 }
 
-/// What may leave at once at `rate`.
+/// The burst at `rate`.
 fn burst(rate: BitRate, mss: u64) -> u64 {
     (rate.as_bps() / 8 / 1_024).min(MAX_BURST).max(2 * mss)
 }

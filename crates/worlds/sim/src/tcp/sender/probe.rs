@@ -1,7 +1,7 @@
 //! Tail loss probes: RFC 8985 section 7.
 //!
 //! *Deviations*
-//! - The probe timeout has Linux's least delay on top of 2 srtt when more than one segment is
+//! - The probe timeout has Linux's minimum delay on top of 2 srtt when more than one segment is
 //!   outstanding ([`super::rack::TIMER_SLACK`]).
 
 use super::rack::TIMER_SLACK;
@@ -12,7 +12,7 @@ use cc::{LossKind, LossSample};
 use units::{Bytes, Duration, Instant, Packets};
 
 /// RFC 8985 7.2: TLP.max_ack_delay, for a receiver that holds the acknowledgement of one segment
-/// back. (Linux: the least RTO.)
+/// back. (Linux: the minimum RTO.)
 const MAX_ACK_DELAY: Duration = MIN_RTO;
 
 /// The probe on its way: RFC 8985 7.1.
@@ -37,7 +37,7 @@ impl TailProbe {
     }
 }
 
-/// What an acknowledgement says about the probe (RFC 8985 7.4.2, `TLP_process_ack`).
+/// What an acknowledgement means for the probe (RFC 8985 7.4.2, `TLP_process_ack`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     /// Nothing yet.

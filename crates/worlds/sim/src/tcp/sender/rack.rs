@@ -2,9 +2,9 @@
 //!
 //! *Deviations*
 //! - 6.2 step 2 compares echoed timestamps; a SACK echoes an older segment (RFC 7323 4.3), so here
-//!   only acknowledgements that advance are compared. The least round-trip time decides for all, as
+//!   only acknowledgements that advance are compared. The minimum round-trip time decides for all, as
 //!   in Linux.
-//! - The reordering timer has Linux's least delay ([`TIMER_SLACK`]) on top of 6.2 step 5's, and runs
+//! - The reordering timer has Linux's minimum delay ([`TIMER_SLACK`]) on top of 6.2 step 5's, and runs
 //!   until all that was sent before the latest delivered segment has had its time.
 //! - A DSACK counts only once reordering was seen and if it was not for a probe, as in Linux.
 
@@ -16,7 +16,7 @@ pub(super) const TIMER_SLACK: Duration = Duration::from_millis(2);
 const DUP_THRESH: u32 = 3;
 /// RFC 8985 6.2 step 4: recoveries without DSACK after which the reordering window shrinks.
 const PERSIST: u32 = 16;
-/// Most steps of the reordering window (Linux: 0xff).
+/// Maximum steps of the reordering window (Linux: 0xff).
 const MAX_STEPS: u64 = 255;
 
 /// When a segment was sent, and its end where that is equal: RFC 8985 6.1, `RACK_sent_after`.
@@ -33,7 +33,7 @@ pub(super) struct ReorderingContext {
     pub(super) is_recovering: bool,
     /// Segments sacked.
     pub(super) sacked_segments: u32,
-    /// Least round-trip time, [`Duration::MAX`] if unknown.
+    /// Minimum round-trip time, [`Duration::MAX`] if unknown.
     pub(super) min_rtt: Duration,
     /// Smoothed round-trip time.
     pub(super) srtt: Duration,

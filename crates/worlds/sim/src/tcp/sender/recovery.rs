@@ -197,7 +197,7 @@ impl Sender {
     }
 
     /// Whether losses begin an episode. If not, they are repeated as the window allows, and that is
-    /// all. A window that was reduced for a mark is not reduced for them: there is nothing to ask.
+    /// all. A window that was reduced for a mark is not reduced for them: there is nothing to decide.
     fn is_congestion(&mut self, now: Instant, found: &Losses) -> bool {
         let sample = LossSample {
             kind: LossKind::Fast,

@@ -1,15 +1,15 @@
 //! The retransmission timeout: RFC 6298.
 //!
 //! *Deviations*
-//! - As in Linux, the least value (200 ms; RFC 6298 2.4 says 1 s) bounds the variance's term, so the
-//!   timeout is at least srtt + 200 ms; the greatest is 120 s (2.5 allows 60 s or more).
+//! - As in Linux, the minimum value (200 ms; RFC 6298 2.4 states 1 s) bounds the variance's term, so the
+//!   timeout is at least srtt + 200 ms; the maximum is 120 s (2.5 allows 60 s or more).
 //! - 5.7 (3 s after a lost SYN) is left out: timestamps give a sample of a repeated SYN.
 
 use units::{Duration, Instant};
 
 /// RFC 6298 2.1.
 pub(in super::super) const INITIAL_RTO: Duration = Duration::from_secs(1);
-/// Least term of the variance (Linux `TCP_RTO_MIN`).
+/// Minimum term of the variance (Linux `TCP_RTO_MIN`).
 pub(super) const MIN_RTO: Duration = Duration::from_millis(200);
 /// Greatest timeout (Linux `TCP_RTO_MAX`).
 const MAX_RTO: Duration = Duration::from_secs(120);
@@ -23,7 +23,7 @@ pub(super) struct RttEstimator {
     srtt: Duration,
     /// RTTVAR.
     rttvar: Duration,
-    /// Least sample.
+    /// Minimum sample.
     min_rtt: Duration,
     /// Timeout without backoff.
     base: Duration,
@@ -98,7 +98,7 @@ impl RttEstimator {
     pub(super) fn min_rtt(&self) -> Option<Duration> {
         (self.min_rtt < Duration::MAX).then_some(self.min_rtt)
     }
-    /// Least round-trip time; [`Duration::MAX`] before the first sample.
+    /// Minimum round-trip time; [`Duration::MAX`] before the first sample.
     pub(super) fn min_rtt_or_max(&self) -> Duration {
         self.min_rtt
     }

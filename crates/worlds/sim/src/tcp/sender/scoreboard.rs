@@ -187,7 +187,7 @@ pub(super) struct Scoreboard {
     resent: VecDeque<(u64, Instant)>,
     /// Numbers of segments found lost, rising; those that no longer are lost are skipped.
     to_resend: VecDeque<u64>,
-    /// Most segments ever found lost, resent or not: a counter.
+    /// Segments ever found lost, resent or not: a counter.
     lost_ever: u64,
 }
 

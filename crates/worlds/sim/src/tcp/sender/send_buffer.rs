@@ -15,7 +15,7 @@ struct Mark {
 pub(super) struct SendBuffer {
     /// Position after the last byte written.
     end: u64,
-    /// Most bytes from the first unacknowledged one on.
+    /// Maximum bytes from the first unacknowledged one on.
     limit: u64,
     /// In order of position; neighbours differ in origin. Those that were sent are gone.
     marks: VecDeque<Mark>,

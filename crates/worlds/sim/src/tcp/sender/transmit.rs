@@ -24,13 +24,13 @@ pub(in super::super) struct Outgoing {
     pub(in super::super) is_fin: bool,
     pub(in super::super) origin: Instant,
     pub(in super::super) is_retransmission: bool,
-    /// What the IP header says of ECN.
+    /// The ECN field of the IP header.
     pub(in super::super) ecn: Ecn,
     /// Reports that the window was reduced (CWR).
     pub(in super::super) has_reduced: bool,
 }
 
-/// What must be sent whatever cwnd and pacing say: one segment.
+/// What must be sent whatever cwnd and pacing allow: one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Urgent {
     None,

@@ -7,8 +7,8 @@ use super::controller::Controller;
 pub(super) struct WindowUsage {
     /// cwnd was full at some time of it.
     is_limited: bool,
-    /// Most bytes outstanding in it; not followed once it is limited.
-    most_outstanding: u64,
+    /// Maximum bytes outstanding in it; not followed once it is limited.
+    max_outstanding: u64,
     /// It ends as this position is acknowledged.
     until: u64,
 }
@@ -17,11 +17,11 @@ impl WindowUsage {
     /// All that may be sent now was sent.
     pub(super) fn on_batch(&mut self, una: u64, snd_nxt: u64, is_limited: bool) {
         let outstanding = snd_nxt.saturating_sub(una);
-        let is_more = !self.is_limited && outstanding > self.most_outstanding;
+        let is_more = !self.is_limited && outstanding > self.max_outstanding;
         if una >= self.until || is_limited || is_more {
             *self = Self {
                 is_limited,
-                most_outstanding: outstanding,
+                max_outstanding: outstanding,
                 until: snd_nxt,
             };
         }
@@ -36,6 +36,6 @@ impl WindowUsage {
         let is_slow_start = controller
             .ssthresh()
             .is_some_and(|ssthresh| cwnd < ssthresh.get());
-        is_slow_start && cwnd < 2 * self.most_outstanding
+        is_slow_start && cwnd < 2 * self.max_outstanding
     }
 }

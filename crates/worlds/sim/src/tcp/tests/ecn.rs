@@ -107,9 +107,9 @@ fn rfc_3168_6_1_the_whole_sequence_of_one_mark() {
     assert!(cwr.at - marked.at >= ms(20) && cwr.at - marked.at <= ms(24));
     for ack in p.acks(CLIENT) {
         let covers_mark = ack.segment.ack > position(50);
-        let knows = ack.segment.ack > cwr.segment.seq;
+        let has_cwr = ack.segment.ack > cwr.segment.seq;
         let is_echo = ack.segment.flags.contains(Flags::ECE);
-        assert_eq!(is_echo, covers_mark && !knows, "{ack:?}");
+        assert_eq!(is_echo, covers_mark && !has_cwr, "{ack:?}");
     }
     let ends = &events.lock().unwrap().recovery_ends;
     assert_eq!(&ends[..], [false], "the reduction came to its end");
@@ -140,7 +140,7 @@ fn rfc_6937_prr_leads_to_the_reduced_window() {
     p.ways[SERVER].outcomes = marking(&[50]);
     let total = 400 * MSS;
     p.write(SERVER, total);
-    let mut most_after = 0;
+    let mut max_after = 0;
     let mut since = None;
     while p.bytes_read(CLIENT) < total && p.step(at(100_000)) {
         let stats = p.stats(SERVER);
@@ -149,11 +149,11 @@ fn rfc_6937_prr_leads_to_the_reduced_window() {
             let in_flight = stats.bytes_in_flight.get();
             assert!(in_flight <= 20 * MSS);
             if p.now > since + ms(25) {
-                most_after = most_after.max(in_flight);
+                max_after = max_after.max(in_flight);
             }
         }
     }
-    assert_eq!(most_after, 10 * MSS);
+    assert_eq!(max_after, 10 * MSS);
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn marking_line(rate: BitRate, threshold: Duration) -> PacketOutcomes {
 #[test]
 fn a_marking_queue_is_obeyed_without_losses() {
     let rate = BitRate::from_mbps(20);
-    // how long the queue may become once the flow has settled, and the least use of the line
+    // how long the queue may become once the flow has settled, and the minimum use of the line
     for (name, ecn, threshold, longest, busy) in [
         ("cubic", EcnConfig::CLASSIC, ms(20), ms(30), 0.95),
         ("newreno", EcnConfig::CLASSIC, ms(30), ms(40), 0.95),
@@ -291,8 +291,8 @@ fn a_marking_queue_is_obeyed_without_losses() {
         let stats = p.stats(SERVER);
         assert_eq!(stats.retransmits, Packets::ZERO, "{name}");
         assert!(stats.marked_windows >= Packets::new(5), "{name}: {stats:?}");
-        let least = Bytes::new(bytes / MSS * (MSS + 52)) / rate;
-        let share = least.as_secs_f64() / took.as_secs_f64();
+        let min = Bytes::new(bytes / MSS * (MSS + 52)) / rate;
+        let share = min.as_secs_f64() / took.as_secs_f64();
         assert!((busy..=1.0).contains(&share), "{name}: {share}");
         let srtt = stats.srtt.unwrap();
         assert!(srtt < ms(20) + longest, "{name}: {srtt}");

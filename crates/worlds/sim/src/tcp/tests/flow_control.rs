@@ -212,7 +212,7 @@ fn a_higher_limit_is_advertised_immediately_and_a_lower_one_withdraws_nothing() 
     p.pump(CLIENT);
     assert!(
         p.log.is_empty(),
-        "the promise stands, there is nothing to say"
+        "the promise stands, there is nothing to announce"
     );
     p.write(SERVER, 1_000_000);
     p.run_until(at(51));

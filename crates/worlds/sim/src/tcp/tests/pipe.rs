@@ -190,7 +190,7 @@ impl Pipe {
         );
     }
 
-    /// The window is obeyed, and the own one is not taken back.
+    /// The peer's window is obeyed, and this end's is not taken back.
     fn check_departure(&mut self, end: usize, segment: &Segment) {
         if segment.len > 0 {
             let sent_to = segment.payload_end();
@@ -272,7 +272,7 @@ impl Pipe {
         while self.step(until) {}
     }
 
-    /// Completes the handshake: at 20 ms both ends know.
+    /// Completes the handshake: at 20 ms both ends are open.
     pub(super) fn establish(&mut self) {
         self.run_until(at(40));
         assert!(self.ends.iter().all(Connection::is_established));

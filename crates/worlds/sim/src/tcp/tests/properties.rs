@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use units::{BitRate, Bytes, Duration, Instant, Streams};
 
 /// Segments that a direction loses in a row at most, and times that it loses those of one position.
-/// Weather that outlasts an end's patience makes it give up, rightly (`handshake.rs`); what holds of
+/// Weather that outlasts an end's timeouts makes it give up, rightly (`handshake.rs`); what holds of
 /// streams holds of connections that last.
 const MAX_LOST: u32 = 4;
 
@@ -110,7 +110,7 @@ fn controller(kind: u8) -> Box<dyn CongestionControl> {
     }
 }
 
-/// What an end says and understands of marks.
+/// The ECN configuration of an end.
 fn ecn() -> impl Strategy<Value = Option<EcnConfig>> {
     prop_oneof![
         Just(None),

@@ -134,13 +134,13 @@ pub(super) fn tunnel_config(spec: &TunnelSpec) -> TunnelConfig {
 /// How both ends take the path of this index.
 pub(super) fn path_config(spec: &TunnelSpec, index: usize) -> PathConfig {
     let path = &spec.paths[index];
-    let known = cc::names().iter().find(|name| **name == path.cc);
+    let found = cc::names().iter().find(|name| **name == path.cc);
     let (carrier, packet_size) = match path.carrier {
         scenario::Carrier::Dccp => (Carrier::Dccp, PACKET_SIZE),
         scenario::Carrier::Tcp => (Carrier::Stream, build_config().mss),
     };
     PathConfig {
-        controller: known.copied().unwrap_or("newreno"),
+        controller: found.copied().unwrap_or("newreno"),
         carrier,
         priority: PathPriority::from_bits(path.priority),
         address: AddressId(index as u8),

@@ -67,7 +67,7 @@ struct Path {
     ids: [Option<PathId>; 2],
     /// By [`TunnelEnd`]: the ends of the TCP connection that carries it, if one does.
     stream: Option<[StreamEnd; 2]>,
-    /// The UE's end has asked for it.
+    /// The UE's end has requested it.
     is_requested: bool,
     /// Bytes and packets inside that it has delivered to the UE.
     carried: (Bytes, u64),

@@ -1,4 +1,4 @@
-//! How a tunnel's paths come up: the UE's end asks for them, the edge's end answers.
+//! How a tunnel's paths come up: the UE's end requests them, the edge's end answers.
 
 use super::super::World;
 use super::build::{path_config, tunnel_config};
@@ -18,7 +18,7 @@ impl World {
         state.paths.iter().any(|path| path.is_requested) || state.spec.paths.is_empty()
     }
 
-    /// The UE's end begins: streams connect, and the first path is asked for.
+    /// The UE's end begins: streams connect, and the first path is requested.
     pub(super) fn begin_tunnel(&mut self, ue: usize) {
         let now = self.now;
         for path in 0..self.tunnels[ue].paths.len() {
@@ -30,7 +30,7 @@ impl World {
         self.open_paths(ue);
     }
 
-    /// The UE's end asks for the paths that can be had now: one at first, then all others.
+    /// The UE's end requests the paths that can be had now: one at first, then all others.
     pub(super) fn open_paths(&mut self, ue: usize) {
         let now = self.now;
         let state = &mut self.tunnels[ue];
@@ -55,7 +55,7 @@ impl World {
         }
     }
 
-    /// The edge's end is asked for a path that it does not know.
+    /// The edge's end receives the request of a new path.
     pub(super) fn accept_path(&mut self, ue: usize, path: usize, packet: &Packet) {
         let now = self.now;
         let state = &mut self.tunnels[ue];
@@ -78,7 +78,7 @@ impl World {
                 })
             }
         };
-        // what is refused is repeated, or was no request
+        // a rejected request is repeated, or was none
         if let Ok(id) = accepted {
             end.paths.push(path);
             state.paths[path].ids[TunnelEnd::Edge as usize] = Some(id);

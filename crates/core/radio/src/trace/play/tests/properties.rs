@@ -138,7 +138,7 @@ fn capacities() -> impl Strategy<Value = Capacity> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
-    /// The bytes of each slot are B(end) - B(start), whatever slots were asked for before.
+    /// The bytes of each slot are B(end) - B(start), whatever slots were requested before.
     #[test]
     fn bytes_are_conserved_exactly(
         capacity in capacities(),
