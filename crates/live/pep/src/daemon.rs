@@ -179,7 +179,7 @@ impl ControlParts {
     }
 }
 
-/// Runs the proxy until it is measured to stop, or has handed over and drained.
+/// Runs the proxy until a signal to stop, or until it has handed over and drained.
 ///
 /// # Errors
 /// A configuration that cannot be used, a system that lacks what it needs, or another instance.
@@ -380,7 +380,7 @@ impl Threads {
 fn join_workers(workers: &Mutex<Vec<JoinHandle<()>>>) {
     let mut threads = lock(workers);
     for thread in threads.drain(..) {
-        // a panic has been measured by the thread itself
+        // the thread itself has printed its panic
         let _ = thread.join();
     }
 }

@@ -1,4 +1,4 @@
-//! What the dashboard is measured of the proxy: cells and UEs from radio reports, UEs and flows from the
+//! What the dashboard shows of the proxy: cells and UEs from radio reports, UEs and flows from the
 //! counters of the data path and from the kernel.
 
 use crate::clock;

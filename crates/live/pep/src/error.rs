@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// ResetReason the proxy cannot run.
+/// Why the proxy cannot run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PepError {

@@ -27,7 +27,7 @@ pub(crate) struct UeCounters {
     pub(crate) bytes_up: AtomicU64,
 }
 
-/// ResetReason a connection is not taken.
+/// Why a connection is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Full {
     /// As many as there may be in all.
@@ -36,7 +36,7 @@ pub(crate) enum Full {
     Ue,
 }
 
-/// Everybody who is connected.
+/// All UEs with connections, and all flows.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     ues: Mutex<BTreeMap<IpAddr, Arc<UeCounters>>>,

@@ -105,9 +105,9 @@ pub struct TcpInfo {
     pub bytes_acked: u64,
     /// Bytes taken from the application and not sent yet.
     pub notsent_bytes: u32,
-    /// The peer's window, bytes; 0 where the kernel does not contain (before 5.4).
+    /// The peer's window, bytes; 0 where the kernel does not report it (before 5.4).
     pub snd_wnd: u32,
-    /// Our window as the peer has been shown it, bytes; 0 where the kernel does not contain (before 6.2).
+    /// Our window as the peer has been shown it, bytes; 0 where the kernel does not report it (before 6.2).
     pub rcv_wnd: u32,
 }
 

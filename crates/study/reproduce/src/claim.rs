@@ -90,7 +90,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// As is reported of it.
+    /// Its name in pages and JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Holds => "holds",

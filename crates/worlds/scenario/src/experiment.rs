@@ -283,7 +283,7 @@ pub struct CdbeSpec {
     pub initial_report: RateReport,
     /// What the clients' timestamps count in, above zero.
     pub timestamp_tick: Duration,
-    /// How often a modem reports its client of the link, above zero.
+    /// How often a modem reports the link to its client, above zero.
     pub radio_period: Duration,
     /// Round-trip time that clients of UDP flows reckon with, above zero.
     pub udp_rtt: Duration,

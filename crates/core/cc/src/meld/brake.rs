@@ -56,7 +56,7 @@ pub(super) struct Brake {
     /// The most in flight.
     peak: RoundTrips,
     srtt: Duration,
-    /// No report lowers the limit before this time: what it reported of the last one shows a round trip
+    /// No report lowers the limit before this time: the effect of the last reduction shows a round trip
     /// later.
     lowered_until: Instant,
 }

@@ -64,7 +64,7 @@ const MAX_FLIGHT_PER_DELIVERED: u64 = 3;
 /// What may be in flight whatever was delivered, in segments: the initial window (RFC 6928).
 const MIN_BOUND_SEGMENTS: u64 = 10;
 
-/// How losses are reported apart.
+/// How losses of congestion and of the radio are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     /// MELD-DE, for downloads: by the transport block's size only.
@@ -102,7 +102,7 @@ impl Variant {
 /// How MELD is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// How losses are reported apart.
+    /// How losses of congestion and of the radio are distinguished.
     pub variant: Variant,
     /// T_PDU, the size of a packet; more than 0 (the paper: 1440).
     pub pdu: Bytes,

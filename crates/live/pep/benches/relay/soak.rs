@@ -28,7 +28,7 @@ fn echo(listener: TcpListener) {
     });
 }
 
-/// Transfers of growing and shrinking size until measured to stop.
+/// Transfers of growing and shrinking size until the signal to stop.
 fn client(hosts: &Hosts, target: std::net::SocketAddr, done: &AtomicU64, stop: &AtomicBool) {
     let mut size = 1_000;
     while !stop.load(Relaxed) {

@@ -35,7 +35,7 @@ fn pour(stream: &TcpStream, stop: &AtomicBool) {
     }
 }
 
-/// Serves streams until measured to stop.
+/// Serves streams until the signal to stop.
 fn serve(listener: TcpListener, stop: Arc<AtomicBool>) {
     std::thread::spawn(move || {
         for stream in listener.incoming() {

@@ -11,7 +11,7 @@ pub struct Prefix {
     length: u8,
 }
 
-/// ResetReason a text is no prefix.
+/// Why a text is no prefix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{text}\" is no address prefix: {problem}; expected for example \"10.45.0.0/24\"")]
 pub struct ParsePrefixError {

@@ -46,7 +46,7 @@ impl Cell {
         })
     }
 
-    /// Records all that the allocator is measured from its beginning on, and what it answers.
+    /// Records all inputs of the allocator from its beginning on, and what it answers.
     pub(super) fn record(&mut self, id: CellId, now: Instant, recording: Recording) {
         self.allocator.record(id, now, Box::new(recording));
     }

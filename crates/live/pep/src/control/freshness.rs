@@ -44,7 +44,7 @@ impl State {
     }
 }
 
-/// ResetReason a report is not handed to the allocator.
+/// Why a report is not handed to the allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
     /// It says the same time as the last one.

@@ -141,7 +141,7 @@ impl Control {
         }
     }
 
-    /// Runs until measured to stop.
+    /// Runs until the command to stop.
     pub(crate) fn run(mut self, events: &Receiver<ControlEvent>) {
         let mut kept_at = clock::now();
         loop {

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 pub(crate) struct Snapshot {
     /// How windows towards UEs are set: `bpf`, `pacing`, or `none`.
     pub(crate) actuator: &'static str,
-    /// ResetReason it is not `bpf`.
+    /// Why it is not `bpf`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) actuator_error: Option<String>,
     /// The source of reports is connected.

@@ -1,4 +1,4 @@
-//! What the allocator is measured of a flow: from the counters of the data path, and from the kernel
+//! The measurements of a flow that the allocator gets: from the counters of the data path, and from the kernel
 //! without a system call (BPF) or, where that is not to be had, by `TCP_INFO` now and then.
 
 use super::bpf::Measured;

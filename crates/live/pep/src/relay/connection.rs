@@ -25,7 +25,7 @@ pub(super) enum Side {
 /// What is to be done with a connection after its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Wait for the kernel's word.
+    /// Wait for an event of a socket.
     Wait,
     /// Another turn, after the others had theirs.
     Again,
@@ -37,7 +37,7 @@ pub(super) enum Next {
     Reset(ResetReason),
 }
 
-/// ResetReason a connection is reset.
+/// Why a connection is reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ResetReason {
     /// The server refused or could not be reached.
@@ -87,7 +87,7 @@ impl Connection {
         }
     }
 
-    /// The kernel's word of a socket. An error of the socket ends the connection.
+    /// An event of a socket. An error of the socket ends the connection.
     pub(super) fn on_event(&mut self, side: Side, flags: EventFlags) -> Result<(), ResetReason> {
         let (ready, socket) = match side {
             Side::Ran => (&mut self.ran, &self.flow.ran),

@@ -1,6 +1,6 @@
 //! Connections by number, with the numbers used again.
 
-/// A place's number and how often it has been used: events of a former tenant are measured apart.
+/// A place's number and how often it has been used: events of a former tenant can be distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) index: u32,

@@ -40,7 +40,7 @@ const EVENTS: usize = 256;
 const TOKEN_COMMAND: u64 = u64::MAX;
 const TOKEN_LISTENER: u64 = u64::MAX - 64;
 
-/// What a worker is measured.
+/// A command to a worker.
 #[derive(Debug)]
 pub(crate) enum WorkerCommand {
     /// Accept here too.
@@ -51,7 +51,7 @@ pub(crate) enum WorkerCommand {
     Stop,
 }
 
-/// Reports a worker something.
+/// Sends commands to a worker.
 #[derive(Debug)]
 pub(crate) struct WorkerHandle {
     sender: Sender<WorkerCommand>,
@@ -59,9 +59,9 @@ pub(crate) struct WorkerHandle {
 }
 
 impl WorkerHandle {
-    /// Reports it.
+    /// Sends it.
     pub(crate) fn send(&self, command: WorkerCommand) {
-        // a worker that has ended need not be measured anything
+        // a worker that has ended takes no command
         if self.sender.send(command).is_ok() {
             let _ = rustix::io::write(&*self.wake, &1u64.to_ne_bytes());
         }
@@ -126,7 +126,7 @@ impl Worker {
         Ok((worker, handle))
     }
 
-    /// Relays until measured to stop.
+    /// Relays until the command to stop.
     pub(crate) fn run(mut self) {
         let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
         loop {

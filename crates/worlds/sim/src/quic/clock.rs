@@ -24,12 +24,12 @@ pub(super) fn std_instant(at: Instant) -> StdInstant {
     zero() + std::time::Duration::from_nanos(at.as_nanos())
 }
 
-/// Simulated time, as quinn reports it.
+/// Simulated time in the form that quinn takes.
 pub(super) fn instant(at: StdInstant) -> Instant {
     Instant::ZERO + duration(at.saturating_duration_since(zero()))
 }
 
-/// A span of time, as quinn reports it; what is longer than 584 years ends there.
+/// A span of time in the form that quinn takes; what is longer than 584 years ends there.
 pub(super) fn duration(span: std::time::Duration) -> Duration {
     Duration::from_nanos(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
 }

@@ -66,7 +66,7 @@ pub enum ConfigError {
         "ecn = \"l4s\" over QUIC: quinn sends ECT(0) only; use \"classic\" or transport = \"tcp\""
     )]
     L4s,
-    /// The controller needs more than QUIC's transport reports it.
+    /// The controller needs more than QUIC's transport reports.
     #[error("{0} needs the share of marked packets, which quinn does not tell; use it over TCP")]
     Scalable(String),
 }

@@ -13,7 +13,7 @@ const MAX_SEND_BUFFER: u64 = 1 << 40;
 /// What Linux's timestamps count in.
 pub(super) const TICK: Duration = Duration::from_millis(1);
 
-/// How a receiver reports its peer of marks.
+/// How a receiver reports marks to its peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnEcho {
     /// RFC 3168 6.1.3: from a mark on, until the peer reports that it has reduced its window.
