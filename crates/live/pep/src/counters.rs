@@ -42,6 +42,8 @@ pub(crate) struct Counters {
     pub(crate) idle_timeouts: Counter,
     /// Connections reset by one side, and so to the other.
     pub(crate) resets: Counter,
+    /// Connections reset because their UE, or all, held more than there may be.
+    pub(crate) memory_resets: Counter,
     /// Connections whose both directions ended.
     pub(crate) finished: Counter,
     /// Connections whose own port was still held towards the server: another was taken.
@@ -62,6 +64,7 @@ impl Counters {
             ("established", self.established.get()),
             ("finished", self.finished.get()),
             ("resets", self.resets.get()),
+            ("memory_resets", self.memory_resets.get()),
             ("upstream_failed", self.upstream_failed.get()),
             ("handshake_timeouts", self.handshake_timeouts.get()),
             ("idle_timeouts", self.idle_timeouts.get()),

@@ -11,7 +11,7 @@ use crate::registry::lock;
 use crate::relay::{Worker, WorkerCommand, WorkerHandle};
 use crate::reports::{self, BrokerReader, ReportSink};
 use crate::shared::Shared;
-use crate::{admin, clock, descriptors, log, metrics, privileges};
+use crate::{admin, clock, descriptors, log, memory, metrics, privileges};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 use std::path::{Path, PathBuf};
@@ -114,6 +114,7 @@ impl Core {
             return;
         }
         descriptors::fit(&mut config.limits);
+        memory::fit(&mut config.limits);
         if let (Way::Transparent(way), Some(interception)) =
             (&config.interception, &mut *lock(&self.interception))
             && let Err(error) = interception.install(way)
@@ -193,6 +194,7 @@ pub fn run(start: &Start) -> Result<(), PepError> {
     let shown = dashboard::prepare(&config)?;
     log::begin(config.log);
     descriptors::fit(&mut config.limits);
+    memory::fit(&mut config.limits);
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|error| PepError::system("signals cannot be received", error))?;
     let listeners = listeners(&config, start.upgrade)?;
@@ -320,6 +322,8 @@ struct Threads {
     workers: Arc<Mutex<Vec<JoinHandle<()>>>>,
     control: Option<(JoinHandle<()>, Sender<ControlEvent>, Arc<AtomicBool>)>,
     writer: Option<JoinHandle<()>>,
+    /// Dropped to end the one that bounds memory.
+    memory: Option<Sender<()>>,
 }
 
 impl Threads {
@@ -350,6 +354,10 @@ impl Threads {
             lock(&self.workers).push(thread);
             handles.push(handle);
         }
+        let (stop, stopped) = mpsc::channel();
+        let (shared, workers) = (Arc::clone(shared), handles.clone());
+        spawn("memory", move || memory::run(&shared, &workers, &stopped))?;
+        self.memory = Some(stop);
         Ok((handles, sender))
     }
 

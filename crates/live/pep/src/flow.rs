@@ -7,7 +7,8 @@
 //! The worker that relays it owns the value; others hold it weakly, so that closing is at once.
 
 use crate::meters::Meters;
-use crate::registry::UeCounters;
+use crate::registry::{Registry, UeCounters};
+use crate::relay::set_receive_buffer;
 use crate::sys;
 use rapid::WanWindow;
 use std::net::SocketAddr;
@@ -60,8 +61,12 @@ pub(crate) struct Flow {
     handling: AtomicU32,
     /// Bound of what the socket towards the UE takes and has not sent, bytes; 0: as configured.
     unsent_bound: AtomicU32,
+    /// As set last, bytes.
+    unsent_set: AtomicU32,
     is_slow: AtomicBool,
     ran_window: AtomicU64,
+    /// Held by its pipes and its sockets when last looked at, bytes of kernel memory.
+    pub(crate) held: AtomicU64,
 }
 
 /// The receive window towards the server.
@@ -73,19 +78,25 @@ pub(crate) struct Window {
     is_fixed: AtomicBool,
     /// Shown last, bytes.
     shown: AtomicU32,
-    /// Shown where nothing is decided, and never exceeded, bytes.
-    most: u32,
+    /// Its share of the memory: shown where nothing is decided, and never exceeded, bytes.
+    share: AtomicU32,
+    /// The receive buffer is locked to that.
+    is_locked: bool,
     mss: u32,
 }
 
+/// A changed share of the memory takes effect if it differs by this part of the former.
+const WORTH_SHARING: u32 = 4;
+
 impl Window {
-    /// `most`: the receive buffer's, or less where memory is short; `shown`: to begin with.
-    pub(crate) fn new(most: u32, shown: u32, mss: u32) -> Self {
+    /// `share`: of the memory, as [`crate::registry::Registry::share`] gives it; `shown`: to begin with.
+    pub(crate) fn new(share: u32, shown: u32, mss: u32, is_locked: bool) -> Self {
         Self {
             decided: AtomicU64::new(NO_WINDOW),
             is_fixed: AtomicBool::new(false),
-            shown: AtomicU32::new(shown.min(most)),
-            most,
+            shown: AtomicU32::new(shown.min(share)),
+            share: AtomicU32::new(share),
+            is_locked,
             mss,
         }
     }
@@ -93,6 +104,22 @@ impl Window {
     /// Shown last.
     pub(crate) fn shown(&self) -> u32 {
         self.shown.load(Relaxed)
+    }
+
+    /// Its share of the memory, bytes.
+    pub(crate) fn share(&self) -> u32 {
+        self.share.load(Relaxed)
+    }
+
+    /// False where the flow has just ended.
+    fn replace_share(&self, former: u32, share: u32) -> bool {
+        let exchange = self.share.compare_exchange(former, share, Relaxed, Relaxed);
+        exchange.is_ok()
+    }
+
+    /// The share that the flow gives back as it ends, once.
+    pub(crate) fn end_share(&self) -> u32 {
+        self.share.swap(0, Relaxed)
     }
 
     fn is_decided(&self) -> bool {
@@ -103,7 +130,8 @@ impl Window {
     fn wanted(&self, waiting: u64) -> Option<u32> {
         let decided = self.decided.load(Relaxed);
         if decided == NO_WINDOW {
-            return (self.shown() != self.most).then_some(self.most);
+            let share = self.share();
+            return (self.shown() != share).then_some(share);
         }
         let window = if self.is_fixed.load(Relaxed) {
             WanWindow::Fixed(Bytes::new(decided))
@@ -112,9 +140,9 @@ impl Window {
         };
         let least = MIN_SEGMENTS * u64::from(self.mss);
         let bytes = window.shown(Bytes::new(waiting)).get().max(least);
-        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX).min(self.most);
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX).min(self.share());
         let change = u64::from(bytes.abs_diff(self.shown()));
-        let least_change = decided.min(u64::from(self.most)) / WORTH_SHOWING;
+        let least_change = decided.min(u64::from(self.share())) / WORTH_SHOWING;
         let is_worth_it = change >= least_change.max(u64::from(self.mss));
         is_worth_it.then_some(bytes)
     }
@@ -136,9 +164,12 @@ impl Flow {
             meters: Arc::default(),
             window,
             unsent_bound: AtomicU32::new(0),
+            // inherited from the listener
+            unsent_set: AtomicU32::new(ends.most_unsent),
             handling: AtomicU32::new(Handling::Plain as u32),
             is_slow: AtomicBool::new(false),
             ran_window: AtomicU64::new(0),
+            held: AtomicU64::new(0),
         }
     }
 
@@ -148,6 +179,23 @@ impl Flow {
             self.window.shown.store(bytes, Relaxed);
             // a socket that has just been closed by its peer may refuse: it is of no use then
             let _ = sys::set_window_clamp(&self.wan, bytes);
+        }
+    }
+
+    /// Another share of the memory, bytes, if that is worth system calls.
+    pub(crate) fn set_share(&self, registry: &Registry, share: u32) {
+        let former = self.window.share();
+        if share.abs_diff(former) < former / WORTH_SHARING
+            || !self.window.replace_share(former, share)
+        {
+            return;
+        }
+        registry.share_changed(&self.ue, former, share);
+        self.set_unsent();
+        if self.window.is_locked {
+            // a socket that has just been closed by its peer may refuse: it is of no use then
+            let _ = set_receive_buffer(&self.wan, share);
+            self.show_window();
         }
     }
 
@@ -183,8 +231,21 @@ impl Flow {
         let bound = self.unsent_bound.load(Relaxed);
         if wanted > bound.saturating_mul(2) || wanted < bound / 2 {
             self.unsent_bound.store(wanted, Relaxed);
+            self.set_unsent();
+        }
+    }
+
+    /// Bounds what the socket towards the UE takes and has not sent: as configured or by the window,
+    /// and by half of its share of the memory.
+    pub(crate) fn set_unsent(&self) {
+        let bound = match self.unsent_bound.load(Relaxed) {
+            0 => self.most_unsent,
+            bound => bound,
+        };
+        let bound = bound.min(self.window.share() / 2);
+        if self.unsent_set.swap(bound, Relaxed) != bound {
             // the connection may have gone
-            let _ = sys::set_notsent_lowat(&self.ran, wanted);
+            let _ = sys::set_notsent_lowat(&self.ran, bound);
         }
     }
 
@@ -195,7 +256,7 @@ impl Flow {
         self.ran_window.store(0, Relaxed);
         self.meters.ran_unsent.store(0, Relaxed);
         if self.unsent_bound.swap(0, Relaxed) != 0 {
-            let _ = sys::set_notsent_lowat(&self.ran, self.most_unsent);
+            self.set_unsent();
         }
         self.set_handling(Handling::Plain);
         self.show_window();
@@ -248,7 +309,7 @@ mod tests {
     use super::*;
 
     fn decided(bytes: u64, is_fixed: bool) -> Window {
-        let window = Window::new(4_000_000, 4_000_000, 1448);
+        let window = Window::new(4_000_000, 4_000_000, 1448, true);
         window.decided.store(bytes, Relaxed);
         window.is_fixed.store(is_fixed, Relaxed);
         window

@@ -23,6 +23,7 @@ mod flow;
 mod intercept;
 mod listener;
 mod log;
+mod memory;
 mod meters;
 mod metrics;
 mod privileges;

@@ -2,7 +2,7 @@
 
 use crate::config::{Config, Explicit, Interception, Transparent};
 use crate::error::PepError;
-use crate::relay::set_keepalive;
+use crate::relay::{prepare_end, set_keepalive};
 use crate::sys;
 use rustix::io::Errno;
 use rustix::net::{
@@ -78,10 +78,11 @@ fn bound(address: SocketAddr, config: &Config) -> std::io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// What accepted sockets inherit.
+/// What accepted sockets inherit. See [`prepare_end`] for how they close.
 fn prepare(socket: &OwnedFd, config: &Config) -> rustix::io::Result<()> {
     sockopt::set_tcp_nodelay(socket, true)?;
     set_keepalive(socket, &config.keepalive)?;
+    prepare_end(socket)?;
     let unsent = u32::try_from(config.relay.unsent.get()).unwrap_or(u32::MAX);
     sys::set_notsent_lowat(socket, unsent)
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::INVAL))

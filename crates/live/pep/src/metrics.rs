@@ -157,6 +157,9 @@ fn page(core: &Core) -> String {
         "Payload that waits in pipes.",
         waiting,
     );
+    let held = shared.registry.held.load(Relaxed) as f64;
+    let help = "Held by flows, in pipes and in the kernel's queues, when last looked at.";
+    page.single("held_bytes", "gauge", help, held);
     let name = "events_total";
     page.head(name, "counter", "What the data path has counted, by event.");
     for (event, value) in shared.counters.named() {
@@ -183,6 +186,10 @@ fn ue_traffic(core: &Core, page: &mut Page) {
         "Open connections of a UE.",
         &|i| ues[i].1.connections.load(Relaxed) as u64,
     );
+    let help = "Held by a UE's flows, in pipes and in the kernel's queues.";
+    family("ue_held_bytes", "gauge", help, &|i| {
+        ues[i].1.held.load(Relaxed)
+    });
     let help = "Payload sent to a UE.";
     family("ue_bytes_down_total", "counter", help, &|i| {
         ues[i].1.bytes_down.load(Relaxed)

@@ -1,11 +1,12 @@
 //! Who is connected: numbers of each UE, its bounds, and a way to every flow.
 
-use crate::config::Limits;
+use crate::config::{Config, Limits};
 use crate::flow::Flow;
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use units::Bytes;
 
 /// UEs without connections that are remembered for their counters.
 const MAX_RELEASED: usize = 4_096;
@@ -21,6 +22,10 @@ pub(crate) struct UeCounters {
     pub(crate) refused: AtomicU64,
     /// Payload that waits in pipes, bytes.
     pub(crate) waiting: AtomicU64,
+    /// Held by pipes and sockets when last looked at, bytes of kernel memory.
+    pub(crate) held: AtomicU64,
+    /// Shares of the memory of its connections together, bytes.
+    pub(crate) shared: AtomicU64,
     /// Payload sent to it, bytes.
     pub(crate) bytes_down: AtomicU64,
     /// Payload received from it, bytes.
@@ -44,8 +49,15 @@ pub(crate) struct Registry {
     connections: AtomicUsize,
     /// Payload that waits in pipes, all together, bytes.
     pub(crate) waiting: AtomicU64,
+    /// Held by pipes and sockets when last looked at, all together, bytes of kernel memory.
+    pub(crate) held: AtomicU64,
+    /// Shares of the memory of all connections together, bytes.
+    shared: AtomicU64,
     next_id: AtomicU64,
 }
+
+/// The least share of the memory that a connection gets, bytes.
+pub(crate) const MIN_SHARE: u64 = 65_536;
 
 /// What a panicked thread left is still a map.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -98,12 +110,14 @@ impl Registry {
 
     /// Makes a flow known to the other threads.
     pub(crate) fn add(&self, flow: &Arc<Flow>) {
+        self.share_changed(&flow.ue, 0, flow.window.share());
         lock(&self.flows).insert(flow.id, Arc::downgrade(flow));
     }
 
     /// A flow ended.
     pub(crate) fn remove(&self, flow: &Flow) {
         lock(&self.flows).remove(&flow.id);
+        self.share_changed(&flow.ue, flow.window.end_share(), 0);
         self.leave(&flow.ue);
     }
 
@@ -122,13 +136,42 @@ impl Registry {
         ues.iter().map(|(ip, ue)| (*ip, Arc::clone(ue))).collect()
     }
 
-    /// Bytes that may be read into a pipe that holds so many already: what the bounds of memory
-    /// leave, but a pipe that is empty may always be filled a little, so that no flow starves.
+    /// A new connection's share of the memory, bytes: its receive buffer towards the server and the
+    /// window in it. A quarter of what the shares of its UE and of all have left, where all of them
+    /// together are a quarter of the memory: the kernel takes about twice what a window says, and the
+    /// other half is for what waits in pipes ([`Self::room`]) and to be sent.
+    pub(crate) fn share(&self, ue: &UeCounters, config: &Config) -> u32 {
+        let left = |memory: Bytes, shared: &AtomicU64| {
+            (memory.get() / 4).saturating_sub(shared.load(Relaxed)) / 4
+        };
+        let share = config
+            .relay
+            .receive_buffer
+            .get()
+            .min(left(config.limits.memory_per_ue, &ue.shared))
+            .min(left(config.limits.memory, &self.shared))
+            .max(MIN_SHARE);
+        u32::try_from(share).unwrap_or(u32::MAX)
+    }
+
+    /// A flow's share of the memory is another.
+    pub(crate) fn share_changed(&self, ue: &UeCounters, before: u32, after: u32) {
+        for shared in [&ue.shared, &self.shared] {
+            if after > before {
+                shared.fetch_add(u64::from(after - before), Relaxed);
+            } else {
+                shared.fetch_sub(u64::from(before - after), Relaxed);
+            }
+        }
+    }
+
+    /// Bytes that may be read into a pipe that holds so many already: what a quarter of the
+    /// memory leaves, but a pipe that is empty may always be filled a little, so that no flow starves.
     pub(crate) fn room(&self, ue: &UeCounters, limits: &Limits, held: usize) -> usize {
         const ALWAYS: u64 = 65_536;
-        let of_ue = limits.memory_per_ue.get();
+        let of_ue = limits.memory_per_ue.get() / 4;
         let of_ue = of_ue.saturating_sub(ue.waiting.load(Relaxed));
-        let in_all = limits.memory.get();
+        let in_all = limits.memory.get() / 4;
         let in_all = in_all.saturating_sub(self.waiting.load(Relaxed));
         let room = of_ue.min(in_all);
         let room = if held == 0 { room.max(ALWAYS) } else { room };
@@ -151,14 +194,14 @@ impl Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::{Bytes, Duration};
+    use units::Duration;
 
     fn limits() -> Limits {
         Limits {
             connections: 3,
             connections_per_ue: 2,
-            memory: Bytes::new(300_000),
-            memory_per_ue: Bytes::new(200_000),
+            memory: Bytes::new(1_200_000),
+            memory_per_ue: Bytes::new(800_000),
             handshake: Duration::from_secs(1),
             idle: Duration::from_secs(1),
             half_closed: Duration::from_secs(1),

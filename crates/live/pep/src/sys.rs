@@ -75,6 +75,43 @@ pub fn set_notsent_lowat(fd: impl AsFd, bytes: u32) -> io::Result<()> {
     set_int(fd, libc::SOL_TCP, libc::TCP_NOTSENT_LOWAT, bytes)
 }
 
+/// Whether the next byte to be read is the one that the peer marked as urgent (RFC 6093).
+///
+/// # Errors
+/// The kernel's.
+pub fn is_at_mark(fd: impl AsFd) -> io::Result<bool> {
+    const SIOCATMARK: libc::Ioctl = 0x8905;
+    let mut is_at_mark: libc::c_int = 0;
+    // SAFETY: this request writes one C `int`, which lives until it returns; the descriptor is borrowed.
+    check(unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), SIOCATMARK, &raw mut is_at_mark) })?;
+    Ok(is_at_mark != 0)
+}
+
+/// Kernel memory that a socket's queues take, bytes: packets received and not read, and packets not
+/// acknowledged, each with what the kernel needs to keep it (`SO_MEMINFO`).
+///
+/// # Errors
+/// The kernel's.
+pub fn socket_memory(fd: impl AsFd) -> io::Result<u64> {
+    const WORDS: usize = 9;
+    // include/uapi/asm-generic/socket.h
+    const SO_MEMINFO: libc::c_int = 55;
+    let mut words = [0u32; WORDS];
+    let mut length = size_of_val(&words) as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes, which is the size of the array.
+    check(unsafe {
+        libc::getsockopt(
+            fd.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            SO_MEMINFO,
+            words.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    })?;
+    Ok(u64::from(words[libc::SK_MEMINFO_RMEM_ALLOC as usize])
+        + u64::from(words[libc::SK_MEMINFO_WMEM_QUEUED as usize]))
+}
+
 /// Bounds the pace of sending, in byte/s; `u64::MAX` for no bound.
 ///
 /// # Errors

@@ -23,6 +23,8 @@ pub(crate) struct Overview {
     connections: usize,
     /// Payload that waits in pipes, bytes.
     waiting_bytes: u64,
+    /// Held by flows, in pipes and in the kernel's queues, when last looked at, bytes.
+    held_bytes: u64,
     /// Counters since the start.
     counters: BTreeMap<&'static str, u64>,
     /// The control thread; none with `control = "split"`, or if it does not answer.
@@ -45,6 +47,7 @@ pub(crate) fn overview(core: &Core) -> Overview {
         listeners: core.listeners().iter().map(|l| l.address).collect(),
         connections: shared.registry.connections(),
         waiting_bytes: shared.registry.waiting.load(Relaxed),
+        held_bytes: shared.registry.held.load(Relaxed),
         counters: shared.counters.named().into_iter().collect(),
         control: core.snapshot(),
     }
@@ -63,6 +66,8 @@ pub(crate) struct FlowReport {
     bytes_down: u64,
     bytes_up: u64,
     waiting_bytes: u64,
+    /// Held in pipes and in the kernel's queues, when last looked at, bytes.
+    held_bytes: u64,
     /// Shown to the server.
     wan_window_bytes: u32,
     /// Towards the UE; none if not decided.
@@ -102,6 +107,7 @@ fn flow_report(flow: &Flow) -> FlowReport {
         bytes_down: flow.meters.ran_written.load(Relaxed),
         bytes_up: flow.meters.wan_written.load(Relaxed),
         waiting_bytes: flow.meters.waiting_down(),
+        held_bytes: flow.held.load(Relaxed),
         wan_window_bytes: flow.window.shown(),
         ran_window_bytes: Some(flow.ran_window()).filter(|w| *w > 0),
         wan_rtt_seconds: flow.meters.wan_rtt.smoothed().map(Duration::as_secs_f64),

@@ -48,6 +48,8 @@ pub(super) enum ResetReason {
     Idle,
     /// One side reset it, or is gone.
     Broken(Errno),
+    /// Its UE, or all, held more than there may be, and it would have taken longest to drain.
+    Memory,
     /// The proxy stops.
     Stop,
 }
@@ -97,6 +99,9 @@ impl Connection {
         ready.is_ending |= flags.intersects(ending);
         ready.can_read |= flags.intersects(EventFlags::IN | ending);
         ready.can_write |= flags.contains(EventFlags::OUT);
+        ready.is_urgent |= flags.contains(EventFlags::PRI);
+        // also a mark that moves on stops what was being read
+        ready.can_read |= flags.contains(EventFlags::PRI);
         if flags.contains(EventFlags::ERR)
             && let Ok(Err(error)) = sockopt::socket_error(socket)
         {

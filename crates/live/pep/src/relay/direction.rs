@@ -3,8 +3,9 @@
 use super::pipe::{Filled, Pipe, PipePool};
 use crate::config::Limits;
 use crate::registry::{Registry, UeCounters};
-use rustix::io::Result;
-use rustix::net::{Shutdown, shutdown};
+use crate::sys;
+use rustix::io::{Errno, Result};
+use rustix::net::{SendFlags, Shutdown, send, shutdown};
 use std::os::fd::OwnedFd;
 
 /// Bytes that one direction moves before others have their turn.
@@ -17,6 +18,8 @@ pub(super) struct Readiness {
     pub(super) can_read: bool,
     /// May have room.
     pub(super) can_write: bool,
+    /// A byte was marked as urgent, and has not been read.
+    pub(super) is_urgent: bool,
     /// The far end has ended its direction, or the connection is broken: there will be no further
     /// word of it, so reading goes on to the end.
     pub(super) is_ending: bool,
@@ -26,6 +29,9 @@ pub(super) struct Readiness {
 #[derive(Debug, Default)]
 pub(super) struct Direction {
     pipe: Option<Pipe>,
+    /// A byte marked as urgent, read after all that went through the pipe, and not handed on yet. The
+    /// kernel splices neither it nor what is behind it before it has been read.
+    urgent: Option<u8>,
     /// The end has been read.
     has_ended: bool,
     /// The end has been passed on.
@@ -60,6 +66,10 @@ pub(super) struct End<'a> {
 
 impl Direction {
     fn held(&self) -> usize {
+        self.piped() + usize::from(self.urgent.is_some())
+    }
+
+    fn piped(&self) -> usize {
         self.pipe.as_ref().map_or(0, Pipe::held)
     }
 
@@ -75,7 +85,7 @@ impl Direction {
         let mut moved = Moved::default();
         let result = self.shift(means, ue, from, to, &mut moved);
         means.registry.account(ue, before, self.held());
-        if self.held() == 0
+        if self.piped() == 0
             && let Some(pipe) = self.pipe.take()
         {
             means.pipes.give_back(pipe);
@@ -124,6 +134,10 @@ impl Direction {
         if self.has_ended || !from.ready.can_read {
             return Ok(0);
         }
+        if self.urgent.is_some() {
+            self.is_backlogged = true;
+            return Ok(0);
+        }
         let held = self.held();
         let own = means.pipes.capacity().saturating_sub(held);
         // what this pipe has taken in this turn has not been accounted for yet
@@ -141,9 +155,15 @@ impl Direction {
         match pipe.fill(from.socket, most)? {
             Filled::Bytes(n) => Ok(n),
             Filled::All(n) => {
-                from.ready.can_read = from.ready.is_ending;
+                from.ready.can_read = from.ready.is_ending || from.ready.is_urgent;
                 Ok(n)
             }
+            // no end: the kernel splices nothing at a mark
+            Filled::End if sys::is_at_mark(from.socket).unwrap_or(false) => {
+                from.ready.is_urgent = true;
+                self.take_urgent(from)
+            }
+            Filled::Nothing if from.ready.is_urgent && held == 0 => self.take_urgent(from),
             Filled::End => {
                 self.has_ended = true;
                 Ok(0)
@@ -160,7 +180,53 @@ impl Direction {
         }
     }
 
+    /// Reads the byte at the mark once all before it has been handed on.
+    fn take_urgent(&mut self, from: &mut End<'_>) -> Result<usize> {
+        if self.piped() > 0 {
+            self.is_backlogged = true;
+            return Ok(0);
+        }
+        if !sys::is_at_mark(from.socket).unwrap_or(false) {
+            // what comes before it, or it itself, is still on its way
+            from.ready.can_read = false;
+            return Ok(0);
+        }
+        let mut byte = [0];
+        match rustix::io::read(from.socket, &mut byte) {
+            Ok(0) => {
+                self.has_ended = true;
+                Ok(0)
+            }
+            Ok(n) => {
+                from.ready.is_urgent = false;
+                self.urgent = Some(byte[0]);
+                Ok(n)
+            }
+            Err(Errno::AGAIN) => {
+                from.ready.can_read = false;
+                Ok(0)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     fn drain(&mut self, to: &mut End<'_>) -> Result<usize> {
+        if let Some(byte) = self.urgent
+            && to.ready.can_write
+        {
+            let flags = SendFlags::OOB | SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+            return match send(to.socket, &[byte], flags) {
+                Ok(n) => {
+                    self.urgent = None;
+                    Ok(n)
+                }
+                Err(Errno::AGAIN) => {
+                    to.ready.can_write = false;
+                    Ok(0)
+                }
+                Err(error) => Err(error),
+            };
+        }
         match &mut self.pipe {
             Some(pipe) if pipe.held() > 0 && to.ready.can_write => {
                 let written = pipe.drain(to.socket)?;
@@ -175,5 +241,6 @@ impl Direction {
     pub(super) fn abandon(&mut self, means: &mut Means<'_>, ue: &UeCounters) {
         means.registry.account(ue, self.held(), 0);
         self.pipe = None;
+        self.urgent = None;
     }
 }

@@ -13,5 +13,5 @@ mod slab;
 mod upstream;
 mod worker;
 
-pub(crate) use upstream::set_keepalive;
+pub(crate) use upstream::{prepare_end, set_keepalive, set_receive_buffer};
 pub(crate) use worker::{Worker, WorkerCommand, WorkerHandle};

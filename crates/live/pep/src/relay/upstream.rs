@@ -16,8 +16,6 @@ pub(crate) struct Upstream {
     is_transparent: bool,
     /// There is no allocator.
     is_split: bool,
-    /// Receive buffer, bytes.
-    receive_buffer: usize,
     keepalive: Keepalive,
 }
 
@@ -38,19 +36,23 @@ impl Upstream {
         Self {
             is_transparent: config.is_transparent(),
             is_split: config.control == Control::Split,
-            receive_buffer: config.relay.receive_buffer.get() as usize,
             keepalive: config.keepalive,
         }
     }
 
-    /// Begins to connect `client` to `server`.
+    /// Begins to connect `client` to `server`, with a receive buffer of so many bytes.
     ///
     /// # Errors
     /// The kernel's: no route, no descriptor, no address.
-    pub(crate) fn open(&self, client: SocketAddr, server: SocketAddr) -> io::Result<Opened> {
+    pub(crate) fn open(
+        &self,
+        client: SocketAddr,
+        server: SocketAddr,
+        buffer: u32,
+    ) -> io::Result<Opened> {
         if !self.is_transparent {
             let socket = self.socket(server)?;
-            let is_locked = self.begin(&socket, server)?;
+            let is_locked = self.begin(&socket, server, buffer)?;
             return Ok(Opened {
                 socket,
                 has_other_port: false,
@@ -67,7 +69,7 @@ impl Upstream {
             } else {
                 sockopt::set_socket_reuseaddr(&socket, true)?;
             }
-            let result = bind(&socket, &from).and_then(|()| self.begin(&socket, server));
+            let result = bind(&socket, &from).and_then(|()| self.begin(&socket, server, buffer));
             match result {
                 Ok(is_locked) => {
                     return Ok(Opened {
@@ -87,20 +89,20 @@ impl Upstream {
     /// Begins to connect. The receive buffer is locked only then: a locked one would be offered to
     /// the server as a whole with the handshake, and what has been offered cannot be taken back.
     /// True if it could be locked.
-    fn begin(&self, socket: &OwnedFd, server: SocketAddr) -> rustix::io::Result<bool> {
+    fn begin(&self, socket: &OwnedFd, server: SocketAddr, buffer: u32) -> rustix::io::Result<bool> {
         match connect(socket, &server) {
-            Ok(()) | Err(Errno::INPROGRESS) => self.lock_receive_buffer(socket),
+            Ok(()) | Err(Errno::INPROGRESS) => self.lock_receive_buffer(socket, buffer),
             Err(error) => Err(error),
         }
     }
 
-    /// Whatever the system's limit, if we may. Else within it, where windows are to be decided; where
-    /// not, the kernel's own tuning can do better.
-    fn lock_receive_buffer(&self, socket: &OwnedFd) -> rustix::io::Result<bool> {
-        match sockopt::set_socket_recv_buffer_size_force(socket, self.receive_buffer) {
+    /// Where windows are ours to decide, whatever the system's limit if we may, else within it; where
+    /// not, and we may not, the kernel's own tuning can do better.
+    fn lock_receive_buffer(&self, socket: &OwnedFd, buffer: u32) -> rustix::io::Result<bool> {
+        match sockopt::set_socket_recv_buffer_size_force(socket, buffer as usize) {
             Err(Errno::PERM) if self.is_split => Ok(false),
             Err(Errno::PERM) => {
-                sockopt::set_socket_recv_buffer_size(socket, self.receive_buffer)?;
+                sockopt::set_socket_recv_buffer_size(socket, buffer as usize)?;
                 Ok(true)
             }
             result => result.map(|()| true),
@@ -117,8 +119,31 @@ impl Upstream {
         let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
         sockopt::set_tcp_nodelay(&socket, true)?;
         set_keepalive(&socket, &self.keepalive)?;
+        prepare_end(&socket)?;
         Ok(socket)
     }
+}
+
+/// Changes a locked receive buffer, bytes: beyond the system's limit if we may.
+pub(crate) fn set_receive_buffer(socket: &OwnedFd, buffer: u32) -> rustix::io::Result<()> {
+    match sockopt::set_socket_recv_buffer_size_force(socket, buffer as usize) {
+        Err(Errno::PERM) => sockopt::set_socket_recv_buffer_size(socket, buffer as usize),
+        result => result,
+    }
+}
+
+/// Has a socket end by a reset however it is closed, this process's death included: only the orderly
+/// end of a connection ([`allow_orderly_end`]) lets its peer see the end of the data. Urgent data is
+/// read in its place.
+pub(crate) fn prepare_end(socket: &OwnedFd) -> rustix::io::Result<()> {
+    sockopt::set_socket_linger(socket, Some(std::time::Duration::ZERO))?;
+    sockopt::set_socket_oobinline(socket, true)
+}
+
+/// Both directions have ended in order: what is still to be sent is, after the socket has been closed.
+pub(super) fn allow_orderly_end(socket: &OwnedFd) {
+    // a socket whose connection has already gone may refuse
+    let _ = sockopt::set_socket_linger(socket, None);
 }
 
 /// Sets keepalive probes. Whole seconds, at least one.

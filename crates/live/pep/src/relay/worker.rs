@@ -4,7 +4,7 @@ use super::connection::{Connection, Next, ResetReason, Side};
 use super::direction::Means;
 use super::pipe::PipePool;
 use super::slab::{Key, Slab};
-use super::upstream::{Opened, UNSPECIFIED, Upstream, canonical};
+use super::upstream::{Opened, UNSPECIFIED, Upstream, allow_orderly_end, canonical};
 use crate::clock;
 use crate::config::{Config, Interception};
 use crate::control::ControlEvent;
@@ -16,11 +16,10 @@ use crate::shared::Shared;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
 use rustix::io::Errno;
-use rustix::net::{SocketFlags, acceptfrom_with, getsockname, sockopt};
+use rustix::net::{SocketFlags, acceptfrom_with, getsockname};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, mpsc};
 use units::{Duration, Instant};
@@ -47,12 +46,14 @@ pub(crate) enum WorkerCommand {
     Listen(Arc<Vec<Listener>>),
     /// Accept nothing any more; end when the last connection has ended, or at this time.
     Drain(Instant),
+    /// Reset these flows, as far as they are this worker's: what they hold is needed.
+    Reset(Arc<[u64]>),
     /// Close all and end.
     Stop,
 }
 
 /// Sends commands to a worker.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct WorkerHandle {
     sender: Sender<WorkerCommand>,
     wake: Arc<OwnedFd>,
@@ -249,11 +250,23 @@ impl Worker {
                     self.resume_at = None;
                     self.ends_at = Some(at);
                 }
+                WorkerCommand::Reset(flows) => self.reset_for_memory(&flows),
                 WorkerCommand::Stop => {
                     self.unlisten();
                     self.ends_at = Some(self.now);
                 }
             }
+        }
+    }
+
+    fn reset_for_memory(&mut self, flows: &[u64]) {
+        let keys: Vec<Key> = self
+            .connections
+            .iter()
+            .filter_map(|(key, c)| flows.contains(&c.flow.id).then_some(key))
+            .collect();
+        for key in keys {
+            self.end(key, Next::Reset(ResetReason::Memory));
         }
     }
 
@@ -325,7 +338,6 @@ impl Worker {
             Interception::Explicit(explicit) => {
                 if !explicit.allow.iter().any(|p| p.contains(client.ip())) {
                     counters.refused_client.one();
-                    reset(socket);
                     return;
                 }
                 explicit.upstream
@@ -339,17 +351,16 @@ impl Worker {
                     Full::Total => counters.refused_total.one(),
                     Full::Ue => counters.refused_ue.one(),
                 }
-                reset(socket);
                 return;
             }
         };
-        let opened = match self.upstream.open(client, server) {
+        let share = self.shared.registry.share(&ue, &self.config);
+        let opened = match self.upstream.open(client, server, share) {
             Ok(opened) => opened,
             Err(error) => {
                 tracing::debug!(%client, %server, %error, "no connection onward");
                 counters.upstream_failed.one();
                 self.shared.registry.leave(&ue);
-                reset(socket);
                 return;
             }
         };
@@ -364,16 +375,18 @@ impl Worker {
             ue,
             most_unsent: u32::try_from(self.config.relay.unsent.get()).unwrap_or(u32::MAX),
         };
-        self.begin(ends, socket, opened);
+        self.begin(ends, socket, opened, share);
     }
 
-    fn begin(&mut self, ends: Ends, ran: OwnedFd, opened: Opened) {
-        let window = self.initial_window(&ends, &opened);
+    fn begin(&mut self, ends: Ends, ran: OwnedFd, opened: Opened, share: u32) {
+        let window = self.initial_window(&opened, share);
         let flow = Arc::new(Flow::new(ends, (ran, opened.socket), window));
+        flow.set_unsent();
         self.shared.registry.add(&flow);
         let connection = Connection::new(Arc::clone(&flow), self.now);
         let key = self.connections.insert(connection);
-        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        let flags =
+            EventFlags::IN | EventFlags::PRI | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         for (side, socket) in [(Side::Ran, &flow.ran), (Side::Wan, &flow.wan)] {
             let token = EventData::new_u64(token(key, side));
             if let Err(error) = epoll::add(&self.epoll, socket, token, flags) {
@@ -383,31 +396,19 @@ impl Worker {
         }
     }
 
-    /// The receive window towards the server: less than its buffer where the bounds of memory,
-    /// divided by the connections there are, do not leave that much.
-    fn initial_window(&self, ends: &Ends, opened: &Opened) -> Window {
-        const MIN_BUFFER: u64 = 65_536;
-        let (limits, registry) = (&self.config.limits, &self.shared.registry);
-        let part =
-            |memory: units::Bytes, connections: usize| memory.get() / 2 / connections.max(1) as u64;
-        let of_ue = ends.ue.connections.load(Ordering::Relaxed);
-        let whole = self.config.relay.receive_buffer.get();
-        let most = whole
-            .min(part(limits.memory_per_ue, of_ue))
-            .min(part(limits.memory, registry.connections()))
-            .max(MIN_BUFFER);
-        let most = u32::try_from(most).unwrap_or(u32::MAX);
+    /// The receive window towards the server, whose share of the memory is known.
+    fn initial_window(&self, opened: &Opened, share: u32) -> Window {
         // what has been shown cannot be taken back: little, until there is a decision
         let shown = if self.events.is_some() {
-            most.min(UNDECIDED)
+            share.min(UNDECIDED)
         } else {
-            most
+            share
         };
         if opened.is_locked {
             // a socket that has failed already may refuse
             let _ = crate::sys::set_window_clamp(&opened.socket, shown);
         }
-        Window::new(most, shown, crate::listener::USUAL_MSS)
+        Window::new(share, shown, crate::listener::USUAL_MSS, opened.is_locked)
     }
 
     /// Closes a connection.
@@ -432,11 +433,13 @@ impl Worker {
                 tracing::debug!(
                     flow = flow.id, client = %flow.client, server = %flow.server, ?reason, "reset"
                 );
-                for socket in [&flow.ran, &flow.wan] {
-                    set_reset(socket);
-                }
             }
-            _ => self.shared.counters.finished.one(),
+            _ => {
+                for socket in [&flow.ran, &flow.wan] {
+                    allow_orderly_end(socket);
+                }
+                self.shared.counters.finished.one();
+            }
         }
     }
 
@@ -481,20 +484,9 @@ fn count_reset(shared: &Shared, reason: ResetReason) {
         ResetReason::Upstream(_) => counters.upstream_failed.one(),
         ResetReason::Handshake => counters.handshake_timeouts.one(),
         ResetReason::Idle => counters.idle_timeouts.one(),
+        ResetReason::Memory => counters.memory_resets.one(),
         ResetReason::Broken(_) | ResetReason::Stop => counters.resets.one(),
     }
-}
-
-/// Has a socket end by a reset when it is closed.
-fn set_reset(socket: &OwnedFd) {
-    // a socket whose connection has already gone may refuse
-    let _ = sockopt::set_socket_linger(socket, Some(std::time::Duration::ZERO));
-}
-
-/// Closes a socket by a reset.
-fn reset(socket: OwnedFd) {
-    set_reset(&socket);
-    drop(socket);
 }
 
 fn token(key: Key, side: Side) -> u64 {

@@ -9,6 +9,7 @@ mod support;
 
 mod control;
 mod dashboard;
+mod ends;
 mod explicit;
 mod lifecycle;
 mod limits;
@@ -29,6 +30,7 @@ fn tests() -> Vec<Test> {
         control::TESTS,
         dashboard::TESTS,
         explicit::TESTS,
+        ends::TESTS,
     ]
     .concat()
 }
