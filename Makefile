@@ -108,6 +108,7 @@ reproduce-lab: build  ## as root, half an hour: RAPID's testbed on the kernel, t
 
 properties: setup  ## the property tests, PROPTEST_CASES (2000) cases each, drawn anew
 	PROPTEST_CASES=$(or $(PROPTEST_CASES),2000) $(CARGO) test --workspace --locked --lib --bins
+	BRIMFUL_SCHEDULES=1000000 $(CARGO) test --release --locked -p pep --lib relay::model
 	PROPTEST_CASES=$(or $(PROPTEST_CASES),2000) $(CARGO) test --locked \
 		$(addprefix -p ,queue radio ran rapid rnis cc@0.2.0 sim scenario) --test '*'
 

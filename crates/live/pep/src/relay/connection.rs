@@ -1,6 +1,7 @@
 //! A relayed connection: two directions, and how it begins and ends.
 
 use super::direction::{Direction, End, Means, Moved, Readiness};
+use super::pipe::{Pipe, PipePool};
 use crate::counters::Counters;
 use crate::flow::Flow;
 use rustix::event::epoll::EventFlags;
@@ -61,8 +62,8 @@ pub(super) struct Connection {
     is_established: bool,
     ran: Readiness,
     wan: Readiness,
-    down: Direction,
-    up: Direction,
+    down: Direction<Pipe>,
+    up: Direction<Pipe>,
     /// The last byte, or the beginning.
     active_at: Instant,
     rtt_at: Instant,
@@ -95,13 +96,7 @@ impl Connection {
             Side::Ran => (&mut self.ran, &self.flow.ran),
             Side::Wan => (&mut self.wan, &self.flow.wan),
         };
-        let ending = EventFlags::RDHUP | EventFlags::HUP;
-        ready.is_ending |= flags.intersects(ending);
-        ready.can_read |= flags.intersects(EventFlags::IN | ending);
-        ready.can_write |= flags.contains(EventFlags::OUT);
-        ready.is_urgent |= flags.contains(EventFlags::PRI);
-        // also a mark that moves on stops what was being read
-        ready.can_read |= flags.contains(EventFlags::PRI);
+        ready.on_event(flags);
         if flags.contains(EventFlags::ERR)
             && let Ok(Err(error)) = sockopt::socket_error(socket)
         {
@@ -117,7 +112,7 @@ impl Connection {
     /// Moves what can be moved.
     pub(super) fn advance(
         &mut self,
-        means: &mut Means<'_>,
+        means: &mut Means<'_, PipePool>,
         counters: &Counters,
         now: Instant,
     ) -> Next {
@@ -140,7 +135,7 @@ impl Connection {
     /// Both directions once. True if there is more to do at once.
     fn relay(
         &mut self,
-        means: &mut Means<'_>,
+        means: &mut Means<'_, PipePool>,
         counters: &Counters,
         now: Instant,
     ) -> rustix::io::Result<bool> {
@@ -224,7 +219,7 @@ impl Connection {
     }
 
     /// Gives up what waits.
-    pub(super) fn abandon(&mut self, means: &mut Means<'_>) {
+    pub(super) fn abandon(&mut self, means: &mut Means<'_, PipePool>) {
         let ue = Arc::clone(&self.flow.ue);
         self.down.abandon(means, &ue);
         self.up.abandon(means, &ue);

@@ -1,12 +1,63 @@
 //! One direction of a connection: from a socket through a pipe to the other.
+//!
+//! What it decides is apart from the kernel, which it reaches through [`Socket`], [`Buffer`] and
+//! [`Buffers`]: a model of the kernel takes it through any order of events (`model.rs`).
 
-use super::pipe::{Filled, Pipe, PipePool};
 use crate::config::Limits;
 use crate::registry::{Registry, UeCounters};
-use crate::sys;
+use rustix::event::epoll::EventFlags;
 use rustix::io::{Errno, Result};
-use rustix::net::{SendFlags, Shutdown, send, shutdown};
-use std::os::fd::OwnedFd;
+
+/// What came of moving bytes into a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Filled {
+    /// So many; the socket may have more.
+    Bytes(usize),
+    /// So many, and the socket has no more before its mark, if it has one.
+    All(usize),
+    /// The far end has ended its direction, or the next byte is marked as urgent.
+    End,
+    /// Nothing: the socket has none, or the buffer no room.
+    Nothing,
+}
+
+/// A socket, as far as a direction does not splice.
+pub(super) trait Socket {
+    /// The next byte to be read is marked as urgent.
+    fn is_at_mark(&self) -> bool;
+    /// Reads a byte, at a mark too; 0 at the end.
+    fn read_byte(&self, byte: &mut [u8; 1]) -> Result<usize>;
+    /// Sends a byte that is marked as urgent; `EAGAIN` without room.
+    fn send_urgent(&self, byte: u8) -> Result<()>;
+    /// Ends the direction towards the far end, after all that was sent.
+    fn end(&self) -> Result<()>;
+}
+
+/// What holds payload.
+pub(super) trait Holds {
+    /// Bytes inside.
+    fn held(&self) -> usize;
+}
+
+/// Payload on its way between two sockets `S`.
+pub(super) trait Buffer<S>: Holds {
+    /// Takes up to so many bytes from a socket.
+    fn fill(&mut self, from: &S, most: usize) -> Result<Filled>;
+    /// Hands what it holds to a socket; 0 if that has no room.
+    fn drain(&mut self, to: &S) -> Result<usize>;
+}
+
+/// Where buffers come from.
+pub(super) trait Buffers {
+    /// One of them.
+    type Buffer;
+    /// An empty one.
+    fn take(&mut self) -> Result<Self::Buffer>;
+    /// One that is not used any more.
+    fn give_back(&mut self, buffer: Self::Buffer);
+    /// Bytes that one holds.
+    fn capacity(&self) -> usize;
+}
 
 /// Bytes that one direction moves before others have their turn.
 const TURN: usize = 4 << 20;
@@ -25,10 +76,22 @@ pub(super) struct Readiness {
     pub(super) is_ending: bool,
 }
 
-/// One direction.
-#[derive(Debug, Default)]
-pub(super) struct Direction {
-    pipe: Option<Pipe>,
+impl Readiness {
+    /// The kernel reports these events of the socket.
+    pub(super) fn on_event(&mut self, flags: EventFlags) {
+        let ending = EventFlags::RDHUP | EventFlags::HUP;
+        self.is_ending |= flags.intersects(ending);
+        self.is_urgent |= flags.contains(EventFlags::PRI);
+        // also a mark that moves on stops what was being read
+        self.can_read |= flags.intersects(EventFlags::IN | EventFlags::PRI | ending);
+        self.can_write |= flags.contains(EventFlags::OUT);
+    }
+}
+
+/// One direction, whose payload waits in buffers `B`.
+#[derive(Debug)]
+pub(super) struct Direction<B> {
+    pipe: Option<B>,
     /// A byte marked as urgent, read after all that went through the pipe, and not handed on yet. The
     /// kernel splices neither it nor what is behind it before it has been read.
     urgent: Option<u8>,
@@ -41,8 +104,8 @@ pub(super) struct Direction {
 }
 
 /// What both directions need of the worker.
-pub(super) struct Means<'a> {
-    pub(super) pipes: &'a mut PipePool,
+pub(super) struct Means<'a, P> {
+    pub(super) pipes: &'a mut P,
     pub(super) registry: &'a Registry,
     pub(super) limits: &'a Limits,
 }
@@ -59,28 +122,43 @@ pub(super) struct Moved {
 }
 
 /// One end of a direction.
-pub(super) struct End<'a> {
-    pub(super) socket: &'a OwnedFd,
+pub(super) struct End<'a, S> {
+    pub(super) socket: &'a S,
     pub(super) ready: &'a mut Readiness,
 }
 
-impl Direction {
+impl<B> Default for Direction<B> {
+    fn default() -> Self {
+        Self {
+            pipe: None,
+            urgent: None,
+            has_ended: false,
+            is_finished: false,
+            is_backlogged: false,
+        }
+    }
+}
+
+impl<B: Holds> Direction<B> {
     fn held(&self) -> usize {
         self.piped() + usize::from(self.urgent.is_some())
     }
 
     fn piped(&self) -> usize {
-        self.pipe.as_ref().map_or(0, Pipe::held)
+        self.pipe.as_ref().map_or(0, B::held)
     }
 
     /// Moves what can be moved, at most a turn's worth; then the end, if it has come.
-    pub(super) fn advance(
+    pub(super) fn advance<S: Socket, P: Buffers<Buffer = B>>(
         &mut self,
-        means: &mut Means<'_>,
+        means: &mut Means<'_, P>,
         ue: &UeCounters,
-        from: &mut End<'_>,
-        to: &mut End<'_>,
-    ) -> Result<Moved> {
+        from: &mut End<'_, S>,
+        to: &mut End<'_, S>,
+    ) -> Result<Moved>
+    where
+        B: Buffer<S>,
+    {
         let before = self.held();
         let mut moved = Moved::default();
         let result = self.shift(means, ue, from, to, &mut moved);
@@ -93,19 +171,22 @@ impl Direction {
         result?;
         if self.has_ended && self.held() == 0 && !self.is_finished {
             self.is_finished = true;
-            shutdown(to.socket, Shutdown::Write)?;
+            to.socket.end()?;
         }
         Ok(moved)
     }
 
-    fn shift(
+    fn shift<S: Socket, P: Buffers<Buffer = B>>(
         &mut self,
-        means: &mut Means<'_>,
+        means: &mut Means<'_, P>,
         ue: &UeCounters,
-        from: &mut End<'_>,
-        to: &mut End<'_>,
+        from: &mut End<'_, S>,
+        to: &mut End<'_, S>,
         moved: &mut Moved,
-    ) -> Result<()> {
+    ) -> Result<()>
+    where
+        B: Buffer<S>,
+    {
         self.is_backlogged = false;
         let held_before = self.held();
         loop {
@@ -124,13 +205,16 @@ impl Direction {
     }
 
     /// Reads what there is room for.
-    fn fill(
+    fn fill<S: Socket, P: Buffers<Buffer = B>>(
         &mut self,
-        means: &mut Means<'_>,
+        means: &mut Means<'_, P>,
         ue: &UeCounters,
         accounted: usize,
-        from: &mut End<'_>,
-    ) -> Result<usize> {
+        from: &mut End<'_, S>,
+    ) -> Result<usize>
+    where
+        B: Buffer<S>,
+    {
         if self.has_ended || !from.ready.can_read {
             return Ok(0);
         }
@@ -159,7 +243,7 @@ impl Direction {
                 Ok(n)
             }
             // no end: the kernel splices nothing at a mark
-            Filled::End if sys::is_at_mark(from.socket).unwrap_or(false) => {
+            Filled::End if from.socket.is_at_mark() => {
                 from.ready.is_urgent = true;
                 self.take_urgent(from)
             }
@@ -181,18 +265,18 @@ impl Direction {
     }
 
     /// Reads the byte at the mark once all before it has been handed on.
-    fn take_urgent(&mut self, from: &mut End<'_>) -> Result<usize> {
+    fn take_urgent<S: Socket>(&mut self, from: &mut End<'_, S>) -> Result<usize> {
         if self.piped() > 0 {
             self.is_backlogged = true;
             return Ok(0);
         }
-        if !sys::is_at_mark(from.socket).unwrap_or(false) {
+        if !from.socket.is_at_mark() {
             // what comes before it, or it itself, is still on its way
             from.ready.can_read = false;
             return Ok(0);
         }
         let mut byte = [0];
-        match rustix::io::read(from.socket, &mut byte) {
+        match from.socket.read_byte(&mut byte) {
             Ok(0) => {
                 self.has_ended = true;
                 Ok(0)
@@ -210,15 +294,17 @@ impl Direction {
         }
     }
 
-    fn drain(&mut self, to: &mut End<'_>) -> Result<usize> {
+    fn drain<S: Socket>(&mut self, to: &mut End<'_, S>) -> Result<usize>
+    where
+        B: Buffer<S>,
+    {
         if let Some(byte) = self.urgent
             && to.ready.can_write
         {
-            let flags = SendFlags::OOB | SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-            return match send(to.socket, &[byte], flags) {
-                Ok(n) => {
+            return match to.socket.send_urgent(byte) {
+                Ok(()) => {
                     self.urgent = None;
-                    Ok(n)
+                    Ok(1)
                 }
                 Err(Errno::AGAIN) => {
                     to.ready.can_write = false;
@@ -238,7 +324,7 @@ impl Direction {
     }
 
     /// The connection ends: what waits is given up.
-    pub(super) fn abandon(&mut self, means: &mut Means<'_>, ue: &UeCounters) {
+    pub(super) fn abandon<P>(&mut self, means: &mut Means<'_, P>, ue: &UeCounters) {
         means.registry.account(ue, self.held(), 0);
         self.pipe = None;
         self.urgent = None;

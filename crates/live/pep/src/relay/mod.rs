@@ -8,6 +8,8 @@
 
 mod connection;
 mod direction;
+#[cfg(test)]
+mod model;
 mod pipe;
 mod slab;
 mod upstream;

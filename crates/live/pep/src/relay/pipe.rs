@@ -3,7 +3,10 @@
 //! A pipe is two descriptors, so a connection has one only while data waits; the others lie in a
 //! pool.
 
+use super::direction::{Buffer, Buffers, Filled, Holds, Socket};
+use crate::sys;
 use rustix::io::{Errno, Result};
+use rustix::net::{SendFlags, Shutdown, send, shutdown};
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -20,19 +23,6 @@ pub(crate) struct Pipe {
     held: usize,
 }
 
-/// What came of moving bytes into a pipe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Filled {
-    /// So many; the socket may have more.
-    Bytes(usize),
-    /// So many, and the socket has no more.
-    All(usize),
-    /// The far end has ended its direction.
-    End,
-    /// Nothing: the socket has none, or the pipe no room.
-    Nothing,
-}
-
 impl Pipe {
     fn new(capacity: usize) -> Result<Self> {
         let (read_end, write_end) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
@@ -47,14 +37,16 @@ impl Pipe {
             held: 0,
         })
     }
+}
 
-    /// Bytes inside.
-    pub(crate) fn held(&self) -> usize {
+impl Holds for Pipe {
+    fn held(&self) -> usize {
         self.held
     }
+}
 
-    /// Takes up to so many bytes from a socket.
-    pub(crate) fn fill(&mut self, from: impl AsFd, most: usize) -> Result<Filled> {
+impl<S: AsFd> Buffer<S> for Pipe {
+    fn fill(&mut self, from: &S, most: usize) -> Result<Filled> {
         let was_empty = self.held == 0;
         let flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
         match splice(from, None, &self.write_end, None, most, flags) {
@@ -72,8 +64,7 @@ impl Pipe {
         }
     }
 
-    /// Hands what it holds to a socket; 0 if that has no room.
-    pub(crate) fn drain(&mut self, to: impl AsFd) -> Result<usize> {
+    fn drain(&mut self, to: &S) -> Result<usize> {
         // never SPLICE_F_MORE: all that is here goes out, and the last piece must not be corked
         let flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
         match splice(&self.read_end, None, to, None, self.held, flags) {
@@ -103,29 +94,51 @@ impl PipePool {
         }
     }
 
-    /// An empty pipe.
-    pub(crate) fn take(&mut self) -> Result<Pipe> {
-        self.idle.pop().map_or_else(|| Pipe::new(self.capacity), Ok)
-    }
-
-    /// A pipe that is not used any more; one that holds data is closed.
-    pub(crate) fn give_back(&mut self, pipe: Pipe) {
-        if pipe.held == 0 && self.idle.len() < POOLED {
-            self.idle.push(pipe);
-        }
-    }
-
-    /// Capacity of its pipes, bytes.
-    pub(crate) fn capacity(&self) -> usize {
-        self.capacity
-    }
-
     /// Pipes of another capacity from now on.
     pub(crate) fn set_capacity(&mut self, capacity: usize) {
         if capacity != self.capacity {
             self.capacity = capacity;
             self.idle.clear();
         }
+    }
+}
+
+impl Buffers for PipePool {
+    type Buffer = Pipe;
+
+    fn take(&mut self) -> Result<Pipe> {
+        self.idle.pop().map_or_else(|| Pipe::new(self.capacity), Ok)
+    }
+
+    /// One that holds data is closed.
+    fn give_back(&mut self, pipe: Pipe) {
+        if pipe.held == 0 && self.idle.len() < POOLED {
+            self.idle.push(pipe);
+        }
+    }
+
+    fn capacity(&self) -> usize {
+        self.capacity
+    }
+}
+
+impl Socket for OwnedFd {
+    fn is_at_mark(&self) -> bool {
+        // a socket that has just been closed by its peer may refuse: it has an end, not a mark
+        sys::is_at_mark(self).unwrap_or(false)
+    }
+
+    fn read_byte(&self, byte: &mut [u8; 1]) -> Result<usize> {
+        rustix::io::read(self, byte)
+    }
+
+    fn send_urgent(&self, byte: u8) -> Result<()> {
+        let flags = SendFlags::OOB | SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        send(self, &[byte], flags).map(|_| ())
+    }
+
+    fn end(&self) -> Result<()> {
+        shutdown(self, Shutdown::Write)
     }
 }
 

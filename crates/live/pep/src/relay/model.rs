@@ -1,0 +1,474 @@
+//! A connection's two directions beside a model of the kernel, in any order of events.
+//!
+//! The model has what matters of two TCP sockets: bytes on their way and not read, an end or a reset
+//! behind them, a mark of urgent data, room to send, and events at the edges where these change. A
+//! schedule lets the peers send, mark, end, reset, read and stall, other connections take memory, and
+//! events arrive late. Whatever the order: what arrives is a prefix of what was sent; an end arrives
+//! only behind all of it; and once the peers read, all of it and the end arrive.
+
+use super::direction::{Buffer, Buffers, Direction, End, Filled, Holds, Means, Readiness, Socket};
+use crate::config::Limits;
+use crate::registry::{Registry, UeCounters};
+use rustix::event::epoll::EventFlags;
+use rustix::io::{Errno, Result};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering::Relaxed;
+use units::{Bytes, Duration};
+
+/// Schedules of one run of the test; `BRIMFUL_SCHEDULES` of them where that is set.
+const SCHEDULES: u64 = 10_000;
+
+/// A generator whose seed gives the same numbers everywhere (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// From 0 to below `n`.
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+}
+
+/// One of the proxy's sockets, with its peer.
+#[derive(Debug, Default)]
+struct Host {
+    /// Sent by the peer, cumulative.
+    sent: u64,
+    /// Read by the proxy, cumulative.
+    read: u64,
+    /// Place of the latest byte that the peer marked as urgent.
+    mark: Option<u64>,
+    has_ended: bool,
+    is_reset: bool,
+    /// Given by the proxy, not read by the peer.
+    queue: VecDeque<u64>,
+    /// Places in the other stream of all that the peer has read.
+    received: u64,
+    /// The proxy has ended its direction.
+    is_shut: bool,
+    /// What the queue holds at most.
+    room: usize,
+    /// Sending failed for lack of room: an event follows when there is some.
+    wants_room: bool,
+    /// Events that the proxy has not seen.
+    pending: EventFlags,
+    /// At most so much is read at once; 0: all that there is.
+    short: u64,
+}
+
+impl Host {
+    fn event(&mut self, flags: EventFlags) {
+        self.pending |= flags;
+    }
+
+    /// All that a poll would report now, with which the kernel completes each event.
+    fn state(&self) -> EventFlags {
+        let mut flags = EventFlags::empty();
+        flags.set(EventFlags::IN, self.read < self.sent || self.has_ended);
+        flags.set(EventFlags::PRI, self.mark.is_some());
+        flags.set(EventFlags::RDHUP, self.has_ended);
+        flags.set(EventFlags::OUT, self.queue.len() < self.room);
+        flags
+    }
+}
+
+/// The proxy's handle of a socket.
+struct Handle(RefCell<Host>);
+
+impl Socket for Handle {
+    fn is_at_mark(&self) -> bool {
+        let host = self.0.borrow();
+        host.mark == Some(host.read)
+    }
+
+    fn read_byte(&self, byte: &mut [u8; 1]) -> Result<usize> {
+        let mut host = self.0.borrow_mut();
+        if host.is_reset {
+            return Err(Errno::CONNRESET);
+        }
+        if host.read == host.sent {
+            return if host.has_ended {
+                Ok(0)
+            } else {
+                Err(Errno::AGAIN)
+            };
+        }
+        byte[0] = host.read as u8;
+        host.read += 1;
+        if host.mark.is_some_and(|mark| mark < host.read) {
+            host.mark = None;
+        }
+        Ok(1)
+    }
+
+    fn send_urgent(&self, byte: u8) -> Result<()> {
+        let mut host = self.0.borrow_mut();
+        if host.is_reset {
+            return Err(Errno::PIPE);
+        }
+        if host.queue.len() >= host.room {
+            host.wants_room = true;
+            return Err(Errno::AGAIN);
+        }
+        host.queue.push_back(u64::from(byte));
+        Ok(())
+    }
+
+    fn end(&self) -> Result<()> {
+        let mut host = self.0.borrow_mut();
+        if host.is_reset {
+            return Err(Errno::NOTCONN);
+        }
+        assert!(!host.is_shut, "ended once");
+        host.is_shut = true;
+        Ok(())
+    }
+}
+
+/// A pipe of the model: places of bytes in their stream.
+#[derive(Debug, Default)]
+struct Places(VecDeque<u64>);
+
+impl Holds for Places {
+    fn held(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl Buffer<Handle> for Places {
+    fn fill(&mut self, from: &Handle, most: usize) -> Result<Filled> {
+        let mut host = from.0.borrow_mut();
+        if host.is_reset {
+            return Err(Errno::CONNRESET);
+        }
+        // the kernel splices nothing at a mark, and says so as it says an end
+        let limit = host.mark.unwrap_or(u64::MAX).min(host.sent);
+        let there = limit.saturating_sub(host.read);
+        if there == 0 {
+            let stands = host.mark == Some(host.read) && host.read < host.sent;
+            return Ok(if host.has_ended && (stands || host.read == host.sent) {
+                Filled::End
+            } else {
+                Filled::Nothing
+            });
+        }
+        let was_empty = self.0.is_empty();
+        let short = host.short.max(1);
+        let n = there
+            .min(most as u64)
+            .min(if host.short > 0 { short } else { u64::MAX });
+        let first = host.read;
+        self.0.extend(first..first + n);
+        host.read += n;
+        // fewer than the slots of a pipe: there was no more before the mark, unless it was cut short
+        let is_all = was_empty && n == there && n < 16.min(most as u64);
+        Ok(if is_all {
+            Filled::All(n as usize)
+        } else {
+            Filled::Bytes(n as usize)
+        })
+    }
+
+    fn drain(&mut self, to: &Handle) -> Result<usize> {
+        let mut host = to.0.borrow_mut();
+        if host.is_reset {
+            return Err(Errno::PIPE);
+        }
+        let n = host.room.saturating_sub(host.queue.len()).min(self.0.len());
+        if n == 0 {
+            host.wants_room = true;
+        }
+        host.queue
+            .extend(self.0.drain(..n).map(|place| place & 0xff));
+        Ok(n)
+    }
+}
+
+#[derive(Default)]
+struct Pool;
+
+impl Buffers for Pool {
+    type Buffer = Places;
+
+    fn take(&mut self) -> Result<Places> {
+        Ok(Places::default())
+    }
+
+    fn give_back(&mut self, buffer: Places) {
+        assert!(buffer.0.is_empty());
+    }
+
+    fn capacity(&self) -> usize {
+        300
+    }
+}
+
+struct World {
+    hosts: [Handle; 2],
+    ready: [Readiness; 2],
+    directions: [Direction<Places>; 2],
+    registry: Registry,
+    ue: UeCounters,
+    others_hold: usize,
+    is_over: bool,
+}
+
+const LIMITS: Limits = Limits {
+    connections: 10,
+    connections_per_ue: 10,
+    memory: Bytes::new(2_000),
+    memory_per_ue: Bytes::new(1_200),
+    handshake: Duration::from_secs(1),
+    idle: Duration::from_secs(1),
+    half_closed: Duration::from_secs(1),
+    drain: Duration::from_secs(1),
+};
+
+impl World {
+    fn new(random: &mut Random) -> Self {
+        let host = |room| {
+            Handle(RefCell::new(Host {
+                room,
+                ..Host::default()
+            }))
+        };
+        let mut room = || [1, 5, 40, 1_000][random.below(4) as usize];
+        let mut world = Self {
+            hosts: [host(room()), host(room())],
+            ready: [Readiness::default(), Readiness::default()],
+            directions: [Direction::default(), Direction::default()],
+            registry: Registry::default(),
+            ue: UeCounters::default(),
+            others_hold: 0,
+            is_over: false,
+        };
+        for ready in &mut world.ready {
+            ready.can_write = true;
+        }
+        world
+    }
+
+    /// The worker's turn: both directions, as [`super::connection::Connection`] does it.
+    fn advance(&mut self) {
+        loop {
+            let [a, b] = &self.hosts;
+            let [ready_a, ready_b] = &mut self.ready;
+            let mut a = End {
+                socket: a,
+                ready: ready_a,
+            };
+            let mut b = End {
+                socket: b,
+                ready: ready_b,
+            };
+            let mut pool = Pool;
+            let mut means = Means {
+                pipes: &mut pool,
+                registry: &self.registry,
+                limits: &LIMITS,
+            };
+            let [down, up] = &mut self.directions;
+            let moved = down.advance(&mut means, &self.ue, &mut a, &mut b);
+            let moved = moved.and_then(|down| {
+                let up = up.advance(&mut means, &self.ue, &mut b, &mut a)?;
+                Ok(down.has_more || up.has_more)
+            });
+            match moved {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.is_over |= down.is_finished && up.is_finished;
+                    return;
+                }
+                Err(_) => {
+                    self.end();
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Both sockets are reset, as the worker closes a broken connection.
+    fn end(&mut self) {
+        self.is_over = true;
+        let mut pool = Pool;
+        let mut means = Means {
+            pipes: &mut pool,
+            registry: &self.registry,
+            limits: &LIMITS,
+        };
+        for direction in &mut self.directions {
+            direction.abandon(&mut means, &self.ue);
+        }
+        for handle in &self.hosts {
+            handle.0.borrow_mut().is_reset = true;
+        }
+    }
+
+    /// Events reach the worker, and it takes its turn.
+    fn deliver(&mut self, side: usize) {
+        let flags = {
+            let mut host = self.hosts[side].0.borrow_mut();
+            let edge = core::mem::replace(&mut host.pending, EventFlags::empty());
+            if edge.is_empty() {
+                return;
+            }
+            edge | host.state()
+        };
+        if self.is_over {
+            return;
+        }
+        if flags.contains(EventFlags::ERR) {
+            self.end();
+            return;
+        }
+        self.ready[side].on_event(flags);
+        self.advance();
+    }
+
+    /// The peer reads.
+    fn receive(&mut self, side: usize, most: u64) {
+        let mut host = self.hosts[side].0.borrow_mut();
+        if host.is_reset {
+            return;
+        }
+        for _ in 0..most.min(host.queue.len() as u64) {
+            let byte = host.queue.pop_front();
+            assert_eq!(byte, Some(host.received & 0xff), "a prefix, in order");
+            host.received += 1;
+        }
+        if host.wants_room && host.queue.len() < host.room {
+            host.wants_room = false;
+            host.event(EventFlags::OUT);
+        }
+    }
+
+    fn step(&mut self, random: &mut Random) {
+        let side = random.below(2) as usize;
+        let amount = [1, 3, 15, 16, 200, 2_000][random.below(6) as usize];
+        let choice = random.below(16);
+        {
+            let mut host = self.hosts[side].0.borrow_mut();
+            let can_send = !host.has_ended && !host.is_reset;
+            match choice {
+                0..=3 if can_send => {
+                    host.sent += amount;
+                    host.event(EventFlags::IN);
+                }
+                4 if can_send => {
+                    host.mark = Some(host.sent);
+                    host.sent += 1;
+                    host.event(EventFlags::IN | EventFlags::PRI);
+                }
+                5 if can_send && random.below(4) == 0 => {
+                    host.has_ended = true;
+                    host.event(EventFlags::IN | EventFlags::RDHUP);
+                }
+                6 if can_send && random.below(20) == 0 => {
+                    host.is_reset = true;
+                    host.event(EventFlags::ERR);
+                }
+                7 => host.short = random.below(20),
+                _ => {}
+            }
+        }
+        match choice {
+            8..=10 => self.receive(side, amount),
+            11 => self.press(random.below(700) as usize),
+            12..=14 => self.deliver(side),
+            // a turn without an event: the worker's queue
+            15 if !self.is_over => self.advance(),
+            _ => {}
+        }
+    }
+
+    /// Other connections of the UE hold so much.
+    fn press(&mut self, held: usize) {
+        self.registry.account(&self.ue, self.others_hold, held);
+        self.others_hold = held;
+    }
+
+    /// Everything comes to rest: peers read, events arrive, and where they are to the peers end.
+    fn settle(&mut self, ends: bool) {
+        for handle in self.hosts.iter().filter(|_| ends) {
+            let mut host = handle.0.borrow_mut();
+            if !host.has_ended && !host.is_reset {
+                host.has_ended = true;
+                host.event(EventFlags::IN | EventFlags::RDHUP);
+            }
+        }
+        for _ in 0..20_000 {
+            for side in 0..2 {
+                self.deliver(side);
+                self.receive(side, u64::MAX);
+            }
+            let is_quiet = self.hosts.iter().all(|handle| {
+                let host = handle.0.borrow();
+                host.is_reset || (host.pending.is_empty() && host.queue.is_empty())
+            });
+            if is_quiet {
+                return;
+            }
+        }
+        panic!("it does not come to rest");
+    }
+
+    fn check(&self) {
+        let [a, b] = [self.hosts[0].0.borrow(), self.hosts[1].0.borrow()];
+        for (from, to) in [(&a, &b), (&b, &a)] {
+            assert!(to.received + to.queue.len() as u64 <= from.sent);
+            if to.is_shut {
+                let all = to.received + to.queue.len() as u64;
+                assert!(
+                    to.is_reset || all == from.sent,
+                    "an end before all of the data"
+                );
+                assert!(from.has_ended, "an end that was not sent");
+            }
+        }
+    }
+}
+
+fn run(seed: u64) {
+    let mut random = Random(seed);
+    let mut world = World::new(&mut random);
+    for _ in 0..random.below(60) {
+        world.step(&mut random);
+        world.check();
+    }
+    let stays_pressed = random.below(2) == 0;
+    if !stays_pressed {
+        world.press(0);
+    }
+    // without an end nothing wakes a direction that has forgotten what it could read
+    let ends = random.below(2) == 0;
+    world.settle(ends);
+    world.check();
+    let hosts = [world.hosts[0].0.borrow(), world.hosts[1].0.borrow()];
+    if !hosts.iter().any(|host| host.is_reset) {
+        for (from, to) in [(0, 1), (1, 0)] {
+            assert_eq!(hosts[to].received, hosts[from].sent, "all of it");
+            assert_eq!(hosts[to].is_shut, hosts[from].has_ended, "and the end");
+        }
+        assert!(world.is_over || !ends, "it has not finished");
+    }
+    let held = world.ue.waiting.load(Relaxed) - world.others_hold as u64;
+    assert_eq!(held, 0, "what is accounted for is given back");
+}
+
+#[test]
+fn any_order_of_events_keeps_every_byte_and_the_end_behind_them() {
+    let schedules = std::env::var("BRIMFUL_SCHEDULES");
+    let schedules = schedules.map_or(SCHEDULES, |n| n.parse().expect("a number of schedules"));
+    for seed in 0..schedules {
+        let result = std::panic::catch_unwind(|| run(seed));
+        assert!(result.is_ok(), "schedule {seed}");
+    }
+}
