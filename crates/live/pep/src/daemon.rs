@@ -11,7 +11,7 @@ use crate::registry::lock;
 use crate::relay::{Worker, WorkerCommand, WorkerHandle};
 use crate::reports::{self, BrokerReader, ReportSink};
 use crate::shared::Shared;
-use crate::{admin, clock, descriptors, log, metrics, privileges};
+use crate::{admin, clock, descriptors, log, metrics, overflow, privileges};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 use std::path::{Path, PathBuf};
@@ -116,7 +116,7 @@ impl Core {
         descriptors::fit(&mut config.limits);
         if let (Way::Transparent(way), Some(interception)) =
             (&config.interception, &mut *lock(&self.interception))
-            && let Err(error) = interception.install(way)
+            && let Err(error) = interception.install(way, config.limits.syn_rate_per_ue)
         {
             tracing::error!(%error, "the configuration is not reloaded");
             return;
@@ -127,6 +127,31 @@ impl Core {
             let _ = control.send(ControlEvent::Configure(self.shared.config()));
         }
         tracing::info!("configuration reloaded");
+    }
+
+    /// Has new connections pass by, or be taken again, by how many there are.
+    pub(crate) fn fit_interception(&self) -> Result<(), PepError> {
+        let mut held = lock(&self.interception);
+        let Some(interception) = &mut *held else {
+            return Ok(());
+        };
+        let (shared, limits) = (&self.shared, self.shared.config().limits);
+        let connections = shared.registry.connections();
+        let wanted = overflow::passes_by(interception.is_passing_by(), connections, &limits);
+        if wanted != interception.is_passing_by() {
+            interception.pass_by(wanted)?;
+            shared.is_passing_by.store(wanted, Relaxed);
+            if wanted {
+                shared.counters.overflows.one();
+                tracing::warn!(
+                    connections,
+                    "as many connections as may be: new ones pass by"
+                );
+            } else {
+                tracing::info!(connections, "new connections are taken again");
+            }
+        }
+        Ok(())
     }
 
     /// New connections pass by; those that are here end.
@@ -283,7 +308,7 @@ fn install(core: &Core) -> Result<(), PepError> {
     if let (Way::Transparent(way), Some(interception)) =
         (&config.interception, &mut *lock(&core.interception))
     {
-        interception.install(way)?;
+        interception.install(way, config.limits.syn_rate_per_ue)?;
     }
     Ok(())
 }
@@ -300,6 +325,10 @@ fn serve(
     metrics_listener: Option<std::net::TcpListener>,
     shown: Option<dash::Prepared>,
 ) -> Result<(), PepError> {
+    if core.shared.config().is_transparent() {
+        let core = Arc::clone(core);
+        spawn("overflow", move || overflow::run(&core))?;
+    }
     if let Some(listener) = admin_listener {
         let core = Arc::clone(core);
         std::thread::spawn(move || admin::serve(&core, &listener));

@@ -25,6 +25,7 @@ mod listener;
 mod log;
 mod meters;
 mod metrics;
+mod overflow;
 mod privileges;
 mod recording;
 mod registry;

@@ -16,6 +16,9 @@ use std::os::fd::OwnedFd;
 pub(crate) const USUAL_MSS: u32 = 1_448;
 /// Connections that wait to be accepted; the system's limit may be lower.
 const BACKLOG: i32 = 4_096;
+/// Repetitions of a SYN-ACK: a handshake that is not answered holds its place in the queue for 7 s, not for
+/// the system's 63 s, so that UEs at their rate of SYNs do not fill it.
+const SYN_ACK_RETRIES: i32 = 2;
 /// Tries to find one port that is free for IPv4 and IPv6.
 const PORT_TRIES: usize = 20;
 
@@ -84,6 +87,7 @@ fn prepare(socket: &OwnedFd, config: &Config) -> rustix::io::Result<()> {
     set_keepalive(socket, &config.keepalive)?;
     let unsent = u32::try_from(config.relay.unsent.get()).unwrap_or(u32::MAX);
     sys::set_notsent_lowat(socket, unsent)
+        .and_then(|()| sys::set_int(socket, libc::SOL_TCP, libc::TCP_SYNCNT, SYN_ACK_RETRIES))
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::INVAL))
 }
 

@@ -65,7 +65,7 @@ impl Registry {
         limits: &Limits,
     ) -> Result<(u64, Arc<UeCounters>), Full> {
         let counters = self.counters(ue);
-        if self.connections.fetch_add(1, Relaxed) >= limits.connections {
+        if self.connections.fetch_add(1, Relaxed) >= limits.connections + limits.overflow {
             self.connections.fetch_sub(1, Relaxed);
             counters.refused.fetch_add(1, Relaxed);
             return Err(Full::Total);
@@ -156,7 +156,9 @@ mod tests {
     fn limits() -> Limits {
         Limits {
             connections: 3,
+            overflow: 0,
             connections_per_ue: 2,
+            syn_rate_per_ue: 200,
             memory: Bytes::new(300_000),
             memory_per_ue: Bytes::new(200_000),
             handshake: Duration::from_secs(1),

@@ -119,8 +119,14 @@ impl std::fmt::Display for Source {
 pub struct Limits {
     /// Connections in all.
     pub connections: usize,
+    /// Beyond `connections`: those on their way when interception begins to rest; 0 in the explicit
+    /// mode, where nothing can pass by.
+    pub overflow: usize,
     /// Connections of one UE.
     pub connections_per_ue: usize,
+    /// SYNs a second of one UE (IPv4 address, IPv6 /64) that are taken, and as many at once; those beyond
+    /// pass by. 0: no limit.
+    pub syn_rate_per_ue: u32,
     /// Payload that may wait in the proxy, in all.
     pub memory: Bytes,
     /// Payload of one UE that may wait in the proxy.

@@ -48,6 +48,7 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
         None | Some(true) => Interception::Transparent(transparent(top)?),
         Some(false) => Interception::Explicit(explicit(top)?),
     };
+    let is_transparent = matches!(interception, Interception::Transparent(_));
     let control = top.word("control", &CONTROLS)?.unwrap_or(Control::Default);
     let reports = reports(top, control)?;
     let mut admin = top.table_or_empty("admin", "[admin]")?;
@@ -66,7 +67,7 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
         admin: socket,
         metrics: listen,
         dashboard: dash::Settings::read(top, listen.is_some())?,
-        limits: limits(top)?,
+        limits: limits(top, is_transparent)?,
         keepalive: keepalive(top)?,
         relay: relay(top)?,
         log: log(top)?,
@@ -253,12 +254,27 @@ fn ues(top: &mut Section<'_, '_>) -> Result<BTreeMap<Rnti, IpAddr>, ConfigError>
     Ok(ues)
 }
 
-fn limits(top: &mut Section<'_, '_>) -> Result<Limits, ConfigError> {
+fn limits(top: &mut Section<'_, '_>, is_transparent: bool) -> Result<Limits, ConfigError> {
     let mut table = top.table_or_empty("limits", "[limits]")?;
+    if !is_transparent {
+        table.refuse(
+            "syn-rate-per-ue",
+            "is for mode = \"transparent\"; this is mode = \"explicit\"",
+        )?;
+    }
     let most = 1..=10_000_000;
     let tera = 1_000_000_000_000;
+    let connections: usize = table.whole("connections", most.clone())?.unwrap_or(9_000);
     let limits = Limits {
-        connections: table.whole("connections", most.clone())?.unwrap_or(9_000),
+        connections,
+        overflow: if is_transparent {
+            connections / 16 + 64
+        } else {
+            0
+        },
+        syn_rate_per_ue: table
+            .whole("syn-rate-per-ue", 0..=1_000_000)?
+            .unwrap_or(200),
         connections_per_ue: table.whole("connections-per-ue", most)?.unwrap_or(1_000),
         memory: size(&mut table, "memory", 1_000_000..=tera, 1_000_000_000)?,
         memory_per_ue: size(&mut table, "memory-per-ue", 100_000..=tera, 64_000_000)?,
@@ -354,6 +370,7 @@ listen = "127.0.0.1:9464"
         assert_eq!(config.reports.max_age, Duration::from_millis(80));
         assert_eq!(config.ues[&Rnti(17921)].to_string(), "10.45.0.2");
         assert_eq!(config.limits.idle, Duration::from_secs(7_200));
+        assert_eq!(config.limits.syn_rate_per_ue, 200);
         assert_eq!(config.record, None);
         let more = "[rapid]\ntarget-queue = \"2 ms\"\nwithout = [\"budget\"]\n\
                     [record]\nfile = \"/tmp/decisions\"\n";
@@ -385,6 +402,8 @@ listen = "127.0.0.1:9464"
         assert!(said.contains("expected some of payload, demand"), "{said}");
         let said = message(&format!("{GOOD}[record]\nlimit = \"1 GB\"\n"));
         assert!(said.contains("no key \"file\""), "{said}");
+        let said = message(&format!("{GOOD}[limits]\nsyn-rate-per-ue = -1\n"));
+        assert!(said.contains("syn-rate-per-ue"), "{said}");
         let said = message(&GOOD.replace("wan0", "wan0; flush ruleset"));
         assert!(said.contains("no name of an interface"), "{said}");
         assert!(message("mode = \"explicit\"\ncontrol = \"split\"\n").contains("listen"));

@@ -70,6 +70,9 @@ impl Lock {
 pub(crate) struct Interception {
     names: Names,
     has_ipv6: bool,
+    /// New connections pass by although the rules are in place.
+    is_passing_by: bool,
+    ran_interface: String,
     _locks: [Lock; 2],
 }
 
@@ -93,6 +96,8 @@ impl Interception {
         Ok(Self {
             names: Names::of(port),
             has_ipv6: transparent.ue_prefixes.iter().any(|p| p.is_ipv6()),
+            is_passing_by: false,
+            ran_interface: interface.clone(),
             _locks: locks,
         })
     }
@@ -101,12 +106,16 @@ impl Interception {
     ///
     /// # Errors
     /// `nft` or `ip` is missing or refuses.
-    pub(crate) fn install(&mut self, transparent: &Transparent) -> Result<(), PepError> {
+    pub(crate) fn install(
+        &mut self,
+        transparent: &Transparent,
+        syn_rate: u32,
+    ) -> Result<(), PepError> {
         self.has_ipv6 = transparent.ue_prefixes.iter().any(|p| p.is_ipv6());
         for family in self.families() {
             add_route(family, &self.names)?;
         }
-        nft(&rules::script(&self.names, transparent))?;
+        nft(&self.script(transparent, syn_rate))?;
         for family in self.families() {
             warn_unless_forwarding(family);
         }
@@ -120,6 +129,30 @@ impl Interception {
                 );
             }
         }
+        Ok(())
+    }
+
+    fn script(&self, transparent: &Transparent, syn_rate: u32) -> String {
+        let taking = rules::Taking {
+            syn_rate,
+            passes_by: self.is_passing_by,
+        };
+        rules::script(&self.names, transparent, taking)
+    }
+
+    /// Whether new connections pass by although the rules are in place.
+    pub(crate) fn is_passing_by(&self) -> bool {
+        self.is_passing_by
+    }
+
+    /// Lets new connections pass by, or takes them again.
+    ///
+    /// # Errors
+    /// `nft` refuses: nothing has changed.
+    pub(crate) fn pass_by(&mut self, passes_by: bool) -> Result<(), PepError> {
+        let (table, ran) = (&self.names.table, &self.ran_interface);
+        nft(&rules::passing_by(table, ran, passes_by))?;
+        self.is_passing_by = passes_by;
         Ok(())
     }
 

@@ -343,6 +343,9 @@ impl Worker {
                 return;
             }
         };
+        if self.shared.registry.connections() >= self.config.limits.connections {
+            self.shared.overflow.wake();
+        }
         let opened = match self.upstream.open(client, server) {
             Ok(opened) => opened,
             Err(error) => {

@@ -12,6 +12,7 @@ mod dashboard;
 mod explicit;
 mod lifecycle;
 mod limits;
+mod syns;
 mod transparent;
 
 use libtest_mimic::{Arguments, Trial};
@@ -25,6 +26,7 @@ fn tests() -> Vec<Test> {
     [
         transparent::TESTS,
         limits::TESTS,
+        syns::TESTS,
         lifecycle::TESTS,
         control::TESTS,
         dashboard::TESTS,

@@ -118,7 +118,7 @@ impl Daemon {
     }
 
     /// Waits for a condition; what the daemon has logged is printed where it does not come about.
-    pub fn wait_until(&self, what: &str, condition: impl Fn() -> bool) {
+    pub fn wait_until(&self, what: &str, condition: impl FnMut() -> bool) {
         testing::wait_until(what, condition);
     }
 
