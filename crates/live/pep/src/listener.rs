@@ -32,13 +32,17 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// A socket that listens already, as a predecessor hands it over.
-    pub(crate) fn from_socket(socket: OwnedFd, config: &Config) -> Result<Self, PepError> {
+    /// A copy of a socket that listens already; it stays as the predecessor has set it.
+    pub(crate) fn from_socket(socket: OwnedFd) -> Result<Self, PepError> {
         let system = |error: Errno| PepError::system("a listener that was handed over", error);
         let address = getsockname(&socket).map_err(system)?;
         let address = SocketAddr::try_from(address).map_err(system)?;
-        prepare(&socket, config).map_err(system)?;
         Ok(Self { socket, address })
+    }
+
+    /// Has accepted sockets inherit what is configured, now that the socket is this process's alone.
+    pub(crate) fn adopt(&self, config: &Config) -> rustix::io::Result<()> {
+        prepare(&self.socket, config)
     }
 
     fn open(address: SocketAddr, config: &Config) -> Result<Self, PepError> {

@@ -164,6 +164,7 @@ mod tests {
             handshake: Duration::from_secs(1),
             idle: Duration::from_secs(1),
             half_closed: Duration::from_secs(1),
+            hand_over: Duration::from_secs(1),
             drain: Duration::from_secs(1),
         }
     }

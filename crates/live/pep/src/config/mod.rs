@@ -137,6 +137,8 @@ pub struct Limits {
     pub idle: Duration,
     /// The same, when one direction has ended.
     pub half_closed: Duration,
+    /// For a successor to be ready, once it has copies of the listeners.
+    pub hand_over: Duration,
     /// For connections to end, after the listeners were handed over.
     pub drain: Duration,
 }

@@ -283,6 +283,7 @@ fn limits(top: &mut Section<'_, '_>, is_transparent: bool) -> Result<Limits, Con
         half_closed: table
             .time("half-closed")?
             .unwrap_or(Duration::from_secs(300)),
+        hand_over: table.time("hand-over")?.unwrap_or(Duration::from_secs(30)),
         drain: table.time("drain")?.unwrap_or(Duration::from_secs(600)),
     };
     table.finish()?;

@@ -9,6 +9,7 @@ mod rules;
 use crate::config::Transparent;
 use crate::error::PepError;
 use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::process::{Command, Stdio};
@@ -41,7 +42,8 @@ impl Names {
 /// Held as long as an instance lives; the kernel gives it up with the process.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _socket: UnixListener,
+    name: String,
+    socket: UnixListener,
 }
 
 fn lock_address(name: &str) -> std::io::Result<SocketAddr> {
@@ -56,7 +58,8 @@ impl Lock {
     fn take(name: &str) -> std::io::Result<Self> {
         let address = lock_address(name)?;
         Ok(Self {
-            _socket: UnixListener::bind_addr(&address)?,
+            name: name.to_owned(),
+            socket: UnixListener::bind_addr(&address)?,
         })
     }
 
@@ -73,17 +76,28 @@ pub(crate) struct Interception {
     /// New connections pass by although the rules are in place.
     is_passing_by: bool,
     ran_interface: String,
-    _locks: [Lock; 2],
+    locks: [Lock; 2],
 }
 
 impl Interception {
     /// Takes the interface, and clears away what instances left that died.
+    /// Those locks are not taken that `inherit` gives by their names: a predecessor's.
     ///
     /// # Errors
     /// Another instance serves the interface.
-    pub(crate) fn claim(transparent: &Transparent, port: u16) -> Result<Self, PepError> {
+    pub(crate) fn claim(
+        transparent: &Transparent,
+        port: u16,
+        mut inherit: impl FnMut(&str) -> Option<OwnedFd>,
+    ) -> Result<Self, PepError> {
         let interface = &transparent.ran_interface;
-        let take = |name: &str| {
+        let mut take = |name: &str| {
+            if let Some(socket) = inherit(name) {
+                return Ok(Lock {
+                    name: name.to_owned(),
+                    socket: socket.into(),
+                });
+            }
             Lock::take(name).map_err(|error| match error.kind() {
                 std::io::ErrorKind::AddrInUse => PepError::Taken {
                     what: format!("interface {interface}"),
@@ -98,8 +112,24 @@ impl Interception {
             has_ipv6: transparent.ue_prefixes.iter().any(|p| p.is_ipv6()),
             is_passing_by: false,
             ran_interface: interface.clone(),
-            _locks: locks,
+            locks,
         })
+    }
+
+    /// The locks by their names, for a successor.
+    pub(crate) fn locks(&self) -> impl Iterator<Item = (&str, BorrowedFd<'_>)> {
+        self.locks
+            .iter()
+            .map(|lock| (lock.name.as_str(), lock.socket.as_fd()))
+    }
+
+    /// Whether the kernel takes the rules; changes nothing.
+    ///
+    /// # Errors
+    /// `nft` is missing or refuses.
+    pub(crate) fn check(&self, transparent: &Transparent, syn_rate: u32) -> Result<(), PepError> {
+        let script = self.script(transparent, syn_rate);
+        run("nft", &["--check", "-f", "-"], &script).map(|_| ())
     }
 
     /// Puts rules and routes in place, or new rules in the place of old ones.

@@ -14,6 +14,7 @@ mod lifecycle;
 mod limits;
 mod syns;
 mod transparent;
+mod upgrade;
 
 use libtest_mimic::{Arguments, Trial};
 use std::net::{SocketAddr, TcpListener};
@@ -28,6 +29,7 @@ fn tests() -> Vec<Test> {
         limits::TESTS,
         syns::TESTS,
         lifecycle::TESTS,
+        upgrade::TESTS,
         control::TESTS,
         dashboard::TESTS,
         explicit::TESTS,

@@ -112,7 +112,13 @@ impl Daemon {
 
     /// One of its counters.
     pub fn count(&self, counter: &str) -> u64 {
-        self.status()["counters"][counter]
+        self.count_at(&self.path("pep.sock"), counter)
+    }
+
+    /// The same at another admin socket than its folder's.
+    pub fn count_at(&self, socket: &Path, counter: &str) -> u64 {
+        let status = pep::status(socket).expect("it answers");
+        status["counters"][counter]
             .as_u64()
             .unwrap_or_else(|| panic!("no counter {counter}"))
     }
