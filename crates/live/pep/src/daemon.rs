@@ -8,7 +8,7 @@ use crate::intercept::Interception;
 use crate::listener::{self, Listener};
 use crate::recording::{self, Writer};
 use crate::registry::lock;
-use crate::relay::{Worker, WorkerCommand, WorkerHandle};
+use crate::relay::{Upstream, Worker, WorkerCommand, WorkerHandle};
 use crate::reports::{self, BrokerReader, ReportSink};
 use crate::shared::Shared;
 use crate::upgrade::{self, Copies, Duty, Inherited, Predecessor, Request};
@@ -173,6 +173,10 @@ impl Core {
             );
             return;
         }
+        if let Err(error) = Upstream::check(&config) {
+            tracing::error!(%error, "the configuration is not reloaded");
+            return;
+        }
         descriptors::fit(&mut config.limits);
         let mut held = lock(&self.interception);
         if self.is_yielding() {
@@ -300,6 +304,7 @@ pub fn run(start: &Start) -> Result<(), PepError> {
         // capabilities are a thread's own: before any is started
         privileges::reduce(is_transparent)?;
     }
+    Upstream::check(&shared.config())?;
     let mut threads = Threads::default();
     let (workers, control) = threads.start(&shared, control, start.brokers)?;
     let core = Arc::new(Core {

@@ -35,6 +35,17 @@ pub struct Transparent {
     pub wan_interface: String,
     /// Port of the listeners; 0 for any.
     pub port: u16,
+    /// Only connections are taken whose like the forward chains have let pass.
+    pub follow_forward_policy: bool,
+}
+
+/// How sockets towards servers are distinguished from others, and where they go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Onward {
+    /// Their packets' mark (`SO_MARK`); none for 0.
+    pub mark: u32,
+    /// The interface that they are bound to (`SO_BINDTODEVICE`).
+    pub interface: Option<String>,
 }
 
 /// A fixed relay.
@@ -199,6 +210,8 @@ pub struct Recording {
 pub struct Config {
     /// How connections come.
     pub interception: Interception,
+    /// How they go on.
+    pub onward: Onward,
     /// Who decides.
     pub control: Control,
     /// How; none without an allocator.

@@ -3,7 +3,7 @@
 use super::rapid;
 use super::{
     Broker, Config, ConfigError, Control, Explicit, Interception, Keepalive, Limits, Log,
-    LogFormat, Prefix, Relay, Reports, Source, Transparent,
+    LogFormat, Onward, Prefix, Relay, Reports, Source, Transparent,
 };
 use config_file::{Section, Span};
 use rnis::Rnti;
@@ -18,7 +18,7 @@ const CONTROLS: [(&str, Control); 3] = [
     ("split", Control::Split),
 ];
 
-const TOP: [&str; 20] = [
+const TOP: [&str; 22] = [
     "mode",
     "control",
     "ue-prefixes",
@@ -26,6 +26,8 @@ const TOP: [&str; 20] = [
     "ran-interface",
     "wan-interface",
     "port",
+    "onward-mark",
+    "follow-forward-policy",
     "drop-privileges",
     "explicit",
     "reports",
@@ -48,6 +50,7 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
         None | Some(true) => Interception::Transparent(transparent(top)?),
         Some(false) => Interception::Explicit(explicit(top)?),
     };
+    let onward = onward(top, &interception)?;
     let is_transparent = matches!(interception, Interception::Transparent(_));
     let control = top.word("control", &CONTROLS)?.unwrap_or(Control::Default);
     let reports = reports(top, control)?;
@@ -59,6 +62,7 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
     metrics.finish()?;
     Ok(Config {
         interception,
+        onward,
         control,
         allocator: rapid::allocator(top, control, reports.max_age)?,
         reports,
@@ -93,7 +97,27 @@ fn transparent(top: &mut Section<'_, '_>) -> Result<Transparent, ConfigError> {
         ran_interface: interface(top, "ran-interface", "\"ran0\", towards the UEs")?,
         wan_interface: interface(top, "wan-interface", "\"wan0\", towards the servers")?,
         port: top.whole("port", 0..=65_535)?.unwrap_or(0),
+        follow_forward_policy: top.truth("follow-forward-policy")?.unwrap_or(false),
     })
+}
+
+/// The upper half of the marks that the interception gives packets.
+const OWN_MARKS: u32 = 0x4252;
+
+fn onward(top: &mut Section<'_, '_>, interception: &Interception) -> Result<Onward, ConfigError> {
+    let mark: u32 = top
+        .whole("onward-mark", 0..=i64::from(u32::MAX))?
+        .unwrap_or(0);
+    if mark >> 16 == OWN_MARKS {
+        return Err(top.fault(format!(
+            "onward-mark is {mark:#x}; 0x42520000 to 0x4252ffff are the interception's own"
+        )));
+    }
+    let interface = match interception {
+        Interception::Transparent(transparent) => Some(transparent.wan_interface.clone()),
+        Interception::Explicit(_) => top.interface("wan-interface")?,
+    };
+    Ok(Onward { mark, interface })
 }
 
 fn interface(
@@ -112,8 +136,8 @@ fn explicit(top: &mut Section<'_, '_>) -> Result<Explicit, ConfigError> {
         "ue-prefixes",
         "bypass",
         "ran-interface",
-        "wan-interface",
         "port",
+        "follow-forward-policy",
     ] {
         top.refuse(
             key,
@@ -403,6 +427,8 @@ listen = "127.0.0.1:9464"
         assert!(said.contains("expected some of payload, demand"), "{said}");
         let said = message(&format!("{GOOD}[record]\nlimit = \"1 GB\"\n"));
         assert!(said.contains("no key \"file\""), "{said}");
+        let said = message(&format!("onward-mark = 0x42520001\n{GOOD}"));
+        assert!(said.contains("the interception's own"), "{said}");
         let said = message(&format!("{GOOD}[limits]\nsyn-rate-per-ue = -1\n"));
         assert!(said.contains("syn-rate-per-ue"), "{said}");
         let said = message(&GOOD.replace("wan0", "wan0; flush ruleset"));
@@ -420,6 +446,13 @@ listen = "127.0.0.1:9464"
         let Interception::Explicit(explicit) = config.interception else {
             panic!("explicit");
         };
+        assert_eq!(config.onward, Onward::default());
+        let text = format!("wan-interface = \"wan0\"\nonward-mark = 0x77\n{text}");
+        let bound = Config::parse("pep.toml", &text).expect("valid").onward;
+        assert_eq!(
+            (bound.mark, bound.interface.as_deref()),
+            (0x77, Some("wan0"))
+        );
         let may = |a: &str| {
             let address = a.parse().expect("an address");
             explicit.allow.iter().any(|p| p.contains(address))

@@ -4,6 +4,7 @@
 //! namespace: instances do not disturb each other, and what a dead one left is recognised by a port
 //! at which the lock is released.
 
+mod forward;
 mod rules;
 
 use crate::config::Transparent;
@@ -149,6 +150,9 @@ impl Interception {
         for family in self.families() {
             warn_unless_forwarding(family);
         }
+        if !transparent.follow_forward_policy {
+            warn_of_forward_chains();
+        }
         let (ran, wan) = (&transparent.ran_interface, &transparent.wan_interface);
         for (key, interface) in [("ran-interface", ran), ("wan-interface", wan)] {
             if !has_interface(interface) {
@@ -250,6 +254,31 @@ fn warn_unless_forwarding(family: &str) {
         tracing::warn!(
             key,
             "forwarding is off: without the proxy UEs would reach nothing"
+        );
+    }
+}
+
+/// Packets of connections through the proxy are not forwarded, but received and sent.
+fn warn_of_forward_chains() {
+    let listed = run("nft", &["--stateless", "--terse", "list", "ruleset"], "");
+    for chain in forward::chains(&listed.unwrap_or_default(), TABLE_PREFIX) {
+        tracing::warn!(
+            chain = chain.name,
+            rules = chain.rules,
+            policy = if chain.drops { "drop" } else { "accept" },
+            "connections through the proxy bypass this forward chain: set follow-forward-policy, or \
+             filter packets with onward-mark at the output hook"
+        );
+    }
+    let of_iptables = std::fs::read_to_string("/proc/net/ip_tables_names").unwrap_or_default();
+    let of_ip6tables = std::fs::read_to_string("/proc/net/ip6_tables_names").unwrap_or_default();
+    if [of_iptables, of_ip6tables]
+        .iter()
+        .any(|names| names.lines().any(|name| name == "filter"))
+    {
+        tracing::warn!(
+            "connections through the proxy bypass the chain FORWARD of iptables-legacy, which nft does \
+             not list: set follow-forward-policy, or filter packets with onward-mark at the output hook"
         );
     }
 }

@@ -8,6 +8,8 @@ use std::fmt::Write;
 const FULL: &str = "full";
 /// What the sets below hold at the most; without room in them connections pass by.
 const SET_SIZE: u32 = 65_536;
+/// Priority behind that of every other chain.
+const LAST: i32 = i32::MAX;
 
 /// Which connections are taken of those that could be.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +30,14 @@ struct Family {
     address: &'static str,
     /// What a UE is counted by: its address, or the /64 that it has.
     ue: &'static str,
+}
+
+impl Family {
+    /// What a permission is for, whatever the UE's port.
+    fn service(&self) -> String {
+        let name = self.name;
+        format!("{name} saddr . {name} daddr . tcp dport")
+    }
 }
 
 const FAMILIES: [Family; 2] = [
@@ -51,9 +61,12 @@ const FAMILIES: [Family; 2] = [
 ///
 /// - From the UEs: what opens a connection of their addresses (SYN) goes to the listener, except to
 ///   this machine itself, to destinations that are left alone, and to the listener's own port. Without
-///   a listener `tproxy` matches nothing, and packets pass as they always did.
+///   a listener `tproxy` matches nothing, and packets pass as they always did. What is not routed to the
+///   interface towards the servers passes too: onward sockets are bound to it.
 /// - SYNs of a UE beyond its rate pass by, and all while the proxy is full. What has passed by once does
 ///   so for a minute: a SYN that is repeated must not reach the proxy when the first reached the server.
+/// - Where the forward policy is followed, a SYN is taken only if one of the same UE, server and port has
+///   come through all forward chains lately; the last of them, ours, remembers that.
 /// - From both sides: what belongs to a transparent socket is delivered here. A SYN from a UE is never
 ///   asked so: it would be bound to sockets that wait out their end. What belongs to none passes: it
 ///   is of a connection that is older than the rules, or has passed by.
@@ -63,6 +76,7 @@ pub(super) fn script(names: &Names, transparent: &Transparent, taking: Taking) -
     let ran = &transparent.ran_interface;
     let wan = &transparent.wan_interface;
     let (mut sets, mut openings, mut rules) = (String::new(), String::new(), String::new());
+    let mut forwarded = String::new();
     // writing to a text cannot fail
     let elements = if taking.passes_by {
         format!("elements = {{ \"{ran}\" }}; ")
@@ -77,12 +91,27 @@ pub(super) fn script(names: &Names, transparent: &Transparent, taking: Taking) -
         let Family { name, digit, .. } = family;
         let bypass = set(&transparent.bypass, family.is_ipv6)
             .map_or_else(String::new, |set| format!("{name} daddr != {set} "));
-        put_sets(&mut sets, &family, taking);
-        put_opening(&mut openings, &family, names, taking);
+        let follows = transparent.follow_forward_policy;
+        put_sets(&mut sets, &family, taking, follows);
+        put_opening(&mut openings, &family, names, taking, follows);
         let _ = writeln!(
             rules,
             "    iifname \"{ran}\" meta l4proto tcp tcp flags & (fin | syn | rst | ack) == syn \
-             {name} saddr {from} {bypass}tcp dport != {port} fib daddr type unicast goto open{digit}"
+             {name} saddr {from} {bypass}tcp dport != {port} fib daddr type unicast fib daddr oifname \"{wan}\" goto open{digit}"
+        );
+        let _ = writeln!(
+            forwarded,
+            "    iifname \"{ran}\" oifname \"{wan}\" meta l4proto tcp \
+             tcp flags & (fin | syn | rst | ack) == syn {name} saddr {from} update \
+             @permitted{digit} {{ {} }}",
+            family.service()
+        );
+    }
+    if transparent.follow_forward_policy {
+        let _ = writeln!(
+            openings,
+            "  chain permit {{\n    type filter hook forward priority {LAST}; policy accept;\n\
+             {forwarded}  }}"
         );
     }
     format!(
@@ -107,8 +136,8 @@ pub(super) fn passing_by(table: &str, ran: &str, passes_by: bool) -> String {
     }
 }
 
-/// The sets of a family: rates of UEs, and connections that have passed by.
-fn put_sets(text: &mut String, family: &Family, taking: Taking) {
+/// The sets of a family: rates of UEs, connections that have passed by, and what is permitted.
+fn put_sets(text: &mut String, family: &Family, taking: Taking, follows: bool) {
     let Family { digit, address, .. } = family;
     let mut put = |name: &str, types: &str, timeout: &str| {
         let _ = writeln!(
@@ -122,13 +151,22 @@ fn put_sets(text: &mut String, family: &Family, taking: Taking) {
     }
     let pair = format!("{address} . inet_service . {address} . inet_service");
     put("passed", &pair, "60s");
+    if follows {
+        let service = format!("{address} . {address} . inet_service");
+        put("permitted", &service, "5m");
+    }
 }
 
 /// The chain that decides on what opens a connection.
-fn put_opening(text: &mut String, family: &Family, names: &Names, taking: Taking) {
+fn put_opening(text: &mut String, family: &Family, names: &Names, taking: Taking, follows: bool) {
     let Names { mark, port, .. } = names;
     let Family { name, digit, .. } = family;
     let pair = format!("{name} saddr . tcp sport . {name} daddr . tcp dport");
+    let permitted = if follows {
+        format!("{} @permitted{digit} ", family.service())
+    } else {
+        String::new()
+    };
     let rate = if taking.syn_rate > 0 {
         let (ue, rate) = (family.ue, taking.syn_rate);
         format!("update @syns{digit} {{ {ue} limit rate {rate}/second burst {rate} packets }} ")
@@ -139,7 +177,7 @@ fn put_opening(text: &mut String, family: &Family, names: &Names, taking: Taking
         text,
         "  chain open{digit} {{\n    \
          {pair} @passed{digit} accept\n    \
-         iifname != @{FULL} meta l4proto tcp {rate}tproxy {name} to :{port} meta mark set {mark} \
+         iifname != @{FULL} meta l4proto tcp {permitted}{rate}tproxy {name} to :{port} meta mark set {mark} \
          accept\n    \
          update @passed{digit} {{ {pair} }} counter\n  }}"
     );
@@ -171,6 +209,26 @@ mod tests {
             ran_interface: "ran0".to_owned(),
             wan_interface: "wan0".to_owned(),
             port: 0,
+            follow_forward_policy: false,
+        }
+    }
+
+    #[test]
+    fn what_may_pass_is_learned_behind_all_forward_chains() {
+        let mut both = transparent(&["10.45.0.0/24", "2001:db8::/32"]);
+        assert!(!script(&Names::of(9), &both, TAKING).contains("hook forward"));
+        both.follow_forward_policy = true;
+        let text = script(&Names::of(9), &both, TAKING);
+        assert!(text.contains("hook forward priority 2147483647"));
+        for name in ["ip", "ip6"] {
+            let service = format!("{name} saddr . {name} daddr . tcp dport");
+            let digit = if name == "ip" { 4 } else { 6 };
+            assert!(text.contains(&format!("update @permitted{digit} {{ {service} }}")));
+            let taken = text
+                .lines()
+                .find(|l| l.contains(&format!("tproxy {name} to")));
+            let asked = format!("{service} @permitted{digit} update @syns{digit}");
+            assert!(taken.expect("a rule").contains(&asked), "{text}");
         }
     }
 

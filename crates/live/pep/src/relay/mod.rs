@@ -13,5 +13,5 @@ mod slab;
 mod upstream;
 mod worker;
 
-pub(crate) use upstream::set_keepalive;
+pub(crate) use upstream::{Upstream, set_keepalive};
 pub(crate) use worker::{Worker, WorkerCommand, WorkerHandle};

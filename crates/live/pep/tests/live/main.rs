@@ -10,6 +10,7 @@ mod support;
 mod control;
 mod dashboard;
 mod explicit;
+mod forward;
 mod lifecycle;
 mod limits;
 mod syns;
@@ -30,6 +31,7 @@ fn tests() -> Vec<Test> {
         syns::TESTS,
         lifecycle::TESTS,
         upgrade::TESTS,
+        forward::TESTS,
         control::TESTS,
         dashboard::TESTS,
         explicit::TESTS,
