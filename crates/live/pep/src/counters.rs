@@ -50,6 +50,8 @@ pub(crate) struct Counters {
     pub(crate) port_changed: Counter,
     /// Times that accepting stopped for lack of descriptors or memory.
     pub(crate) accept_pauses: Counter,
+    /// Times that new connections began to pass by, for there were as many as there may be.
+    pub(crate) overflows: Counter,
     /// Payload to UEs, bytes.
     pub(crate) bytes_down: Counter,
     /// Payload from UEs, bytes.
@@ -73,6 +75,7 @@ impl Counters {
             ("refused_client", self.refused_client.get()),
             ("port_changed", self.port_changed.get()),
             ("accept_pauses", self.accept_pauses.get()),
+            ("overflows", self.overflows.get()),
             ("bytes_down", self.bytes_down.get()),
             ("bytes_up", self.bytes_up.get()),
         ]

@@ -8,12 +8,15 @@ use crate::intercept::Interception;
 use crate::listener::{self, Listener};
 use crate::recording::{self, Writer};
 use crate::registry::lock;
-use crate::relay::{Worker, WorkerCommand, WorkerHandle};
+use crate::relay::{Upstream, Worker, WorkerCommand, WorkerHandle};
 use crate::reports::{self, BrokerReader, ReportSink};
 use crate::shared::Shared;
-use crate::{admin, clock, descriptors, log, memory, metrics, privileges};
+use crate::upgrade::{self, Copies, Duty, Inherited, Predecessor, Request};
+use crate::{admin, clock, descriptors, log, memory, metrics, overflow, privileges};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
+use std::net::TcpListener;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -41,7 +44,11 @@ pub(crate) struct Core {
     pub(crate) shared: Arc<Shared>,
     pub(crate) started_at: Instant,
     listeners: Mutex<Arc<Vec<Listener>>>,
+    /// That of `/metrics`, for a successor.
+    metrics: Mutex<Option<TcpListener>>,
     interception: Mutex<Option<Interception>>,
+    /// Taken after `interception` where both are.
+    upgrade: Mutex<Predecessor>,
     workers: Vec<WorkerHandle>,
     control: Option<Sender<ControlEvent>>,
 }
@@ -62,16 +69,72 @@ impl Core {
         answer.recv_timeout(SNAPSHOT_TIMEOUT).ok()
     }
 
-    /// Hands the listeners to a successor by `give`; then accepts nothing any more, and ends with
-    /// the last connection. Rules stay, for they are the successor's now. If `give` fails, all goes
-    /// on as before.
+    /// False if a hand-over is under way already, or nothing is left to be handed over.
+    pub(crate) fn begin_upgrade(&self) -> bool {
+        let mut side = lock(&self.upgrade);
+        !side.is_taken()
+            && !self.shared.is_draining.load(Relaxed)
+            && side.on(Request::Upgrade) == Duty::Offer
+    }
+
+    /// The next step of a hand-over; when the successor serves, this process accepts no more.
+    pub(crate) fn advance_upgrade(&self, request: Request) -> Duty {
+        // what changes rules holds this lock too: from here on they may be the successor's
+        let mut interception = lock(&self.interception);
+        let duty = lock(&self.upgrade).on(request);
+        if duty == Duty::Leave {
+            interception.take();
+            drop(interception);
+            self.leave();
+        }
+        duty
+    }
+
+    /// For a successor to be ready.
+    pub(crate) fn hand_over_timeout(&self) -> Duration {
+        Duration::from_nanos(self.shared.config().limits.hand_over.as_nanos())
+    }
+
+    /// Gives what a successor gets copies of.
+    pub(crate) fn with_copies<T>(
+        &self,
+        give: impl FnOnce(Copies<'_>) -> std::io::Result<T>,
+    ) -> std::io::Result<T> {
+        let listeners = self.listeners();
+        let metrics = lock(&self.metrics);
+        let interception = lock(&self.interception);
+        give(Copies {
+            listeners: listeners.iter().map(|l| l.socket.as_fd()).collect(),
+            metrics: metrics.as_ref().map(AsFd::as_fd),
+            locks: interception.iter().flat_map(Interception::locks).collect(),
+        })
+    }
+
+    /// Whether the rules may be a successor's.
+    fn is_yielding(&self) -> bool {
+        lock(&self.upgrade).is_yielding()
+    }
+
+    /// Accepts nothing any more, and ends with the last connection.
+    fn leave(&self) {
+        tracing::info!("listeners handed over; draining");
+        self.shared.is_draining.store(true, Relaxed);
+        *lock(&self.listeners) = Arc::default();
+        lock(&self.metrics).take();
+        let until = clock::now() + self.shared.config().limits.drain;
+        self.command_workers(|| WorkerCommand::Drain(until));
+    }
+
+    /// Hands the listeners to a successor of a version up to 0.2 by `give`, in one phase; then accepts
+    /// nothing any more, and ends with the last connection. Rules stay, for they are the successor's
+    /// now. If `give` fails, all goes on as before.
     pub(crate) fn hand_over(
         &self,
         give: impl FnOnce(&[Listener]) -> std::io::Result<()>,
     ) -> std::io::Result<()> {
         let mut held = lock(&self.interception);
         let listeners = self.listeners();
-        if listeners.is_empty() {
+        if listeners.is_empty() || lock(&self.upgrade).is_taken() {
             return Err(std::io::Error::other("nothing is left to be handed over"));
         }
         // the locks must be free when the successor takes them
@@ -79,15 +142,12 @@ impl Core {
         if let Err(error) = give(&listeners) {
             if let (true, Way::Transparent(way)) = (had, &self.shared.config().interception) {
                 let port = listeners[0].address.port();
-                *held = Interception::claim(way, port).ok();
+                *held = Interception::claim(way, port, |_| None).ok();
             }
             return Err(error);
         }
-        tracing::info!("listeners handed over; draining");
-        self.shared.is_draining.store(true, Relaxed);
-        *lock(&self.listeners) = Arc::default();
-        let until = clock::now() + self.shared.config().limits.drain;
-        self.command_workers(|| WorkerCommand::Drain(until));
+        drop(held);
+        self.leave();
         Ok(())
     }
 
@@ -113,15 +173,24 @@ impl Core {
             );
             return;
         }
+        if let Err(error) = Upstream::check(&config) {
+            tracing::error!(%error, "the configuration is not reloaded");
+            return;
+        }
         descriptors::fit(&mut config.limits);
         memory::fit(&mut config.limits);
-        if let (Way::Transparent(way), Some(interception)) =
-            (&config.interception, &mut *lock(&self.interception))
-            && let Err(error) = interception.install(way)
+        let mut held = lock(&self.interception);
+        if self.is_yielding() {
+            tracing::error!("the configuration is not reloaded: a successor takes over");
+            return;
+        }
+        if let (Way::Transparent(way), Some(interception)) = (&config.interception, &mut *held)
+            && let Err(error) = interception.install(way, config.limits.syn_rate_per_ue)
         {
             tracing::error!(%error, "the configuration is not reloaded");
             return;
         }
+        drop(held);
         self.shared.set_config(config);
         if let Some(control) = &self.control {
             // a control thread that has ended needs no configuration
@@ -130,12 +199,39 @@ impl Core {
         tracing::info!("configuration reloaded");
     }
 
+    /// Has new connections pass by, or be taken again, by how many there are.
+    pub(crate) fn fit_interception(&self) -> Result<(), PepError> {
+        let mut held = lock(&self.interception);
+        let Some(interception) = held.as_mut().filter(|_| !self.is_yielding()) else {
+            return Ok(());
+        };
+        let (shared, limits) = (&self.shared, self.shared.config().limits);
+        let connections = shared.registry.connections();
+        let wanted = overflow::passes_by(interception.is_passing_by(), connections, &limits);
+        if wanted != interception.is_passing_by() {
+            interception.pass_by(wanted)?;
+            shared.is_passing_by.store(wanted, Relaxed);
+            if wanted {
+                shared.counters.overflows.one();
+                tracing::warn!(
+                    connections,
+                    "as many connections as may be: new ones pass by"
+                );
+            } else {
+                tracing::info!(connections, "new connections are taken again");
+            }
+        }
+        Ok(())
+    }
+
     /// New connections pass by; those that are here end.
     fn stop(&self) {
         self.shared.is_draining.store(true, Relaxed);
-        if let Some(interception) = lock(&self.interception).take() {
+        let mut held = lock(&self.interception);
+        if let Some(interception) = held.take().filter(|_| !self.is_yielding()) {
             interception.remove();
         }
+        drop(held);
         self.command_workers(|| WorkerCommand::Stop);
     }
 }
@@ -197,10 +293,11 @@ pub fn run(start: &Start) -> Result<(), PepError> {
     memory::fit(&mut config.limits);
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|error| PepError::system("signals cannot be received", error))?;
-    let listeners = listeners(&config, start.upgrade)?;
-    let interception = claim(&config, &listeners, start.upgrade)?;
-    let admin_listener = config.admin.as_deref().map(admin::open).transpose()?;
-    let metrics_listener = config.metrics.map(metrics::open).transpose()?;
+    let mut inherited = start.upgrade.then(|| ask(&config)).transpose()?;
+    let listeners = listeners(&config, inherited.as_mut())?;
+    let interception = claim(&config, &listeners, inherited.as_mut())?;
+    let admin_socket = config.admin.as_deref().map(admin::open).transpose()?;
+    let metrics_listener = metrics_listener(&config, inherited.as_mut())?;
     let is_transparent = config.is_transparent();
     let drops = config.drop_privileges;
     let shared = Arc::new(Shared::new(config));
@@ -209,23 +306,39 @@ pub fn run(start: &Start) -> Result<(), PepError> {
         // capabilities are a thread's own: before any is started
         privileges::reduce(is_transparent)?;
     }
+    Upstream::check(&shared.config())?;
     let mut threads = Threads::default();
     let (workers, control) = threads.start(&shared, control, start.brokers)?;
     let core = Arc::new(Core {
         shared,
         started_at: clock::now(),
         listeners: Mutex::new(Arc::new(listeners)),
+        metrics: Mutex::new(copy(metrics_listener.as_ref())?),
+        upgrade: Mutex::default(),
         interception: Mutex::new(interception),
         workers,
         control,
     });
-    let all = core.listeners();
-    core.command_workers(|| WorkerCommand::Listen(Arc::clone(&all)));
-    install(&core)?;
+    let metrics_page = match metrics_listener {
+        Some(listener) => Some((
+            listener,
+            shown.map(|s| dashboard::start(s, &core)).transpose()?,
+        )),
+        None => None,
+    };
+    if let Some(inherited) = &mut inherited {
+        // until it is ready, and if it never is, the predecessor goes on as if nobody had asked
+        check(&core)?;
+        inherited.ready()?;
+    }
+    begin(&core, inherited.is_some())?;
+    logged(threads.start_writer(), inherited.is_some())?;
     // after the answer the set-up is complete
-    serve(&core, admin_listener, metrics_listener, shown)?;
-    announce(&all);
-    drop(all);
+    serve(&core, admin_socket, metrics_page, inherited.is_some())?;
+    if let Some(inherited) = inherited {
+        inherited.serving();
+    }
+    announce(&core.listeners());
     threads.end_signals(signals.handle());
     for signal in signals.forever() {
         if signal == SIGHUP {
@@ -240,54 +353,104 @@ pub fn run(start: &Start) -> Result<(), PepError> {
     Ok(())
 }
 
-/// New listeners, or those of a predecessor.
-fn listeners(config: &Config, upgrade: bool) -> Result<Vec<Listener>, PepError> {
-    if !upgrade {
-        return listener::open(config);
-    }
+/// Requests what the running instance can hand over.
+fn ask(config: &Config) -> Result<Inherited, PepError> {
     let Some(socket) = &config.admin else {
         return Err(PepError::Peer {
             socket: PathBuf::new(),
             message: "cannot be reached: --upgrade needs the key \"socket\" in [admin]".to_owned(),
         });
     };
-    let sockets = admin::take_over(socket)?;
-    sockets
-        .into_iter()
-        .map(|socket| Listener::from_socket(socket, config))
-        .collect()
+    upgrade::ask(socket)
+}
+
+/// New listeners, or those of a predecessor.
+fn listeners(
+    config: &Config,
+    inherited: Option<&mut Inherited>,
+) -> Result<Vec<Listener>, PepError> {
+    match inherited {
+        None => listener::open(config),
+        Some(inherited) => {
+            let sockets = std::mem::take(&mut inherited.listeners);
+            sockets.into_iter().map(Listener::from_socket).collect()
+        }
+    }
 }
 
 fn claim(
     config: &Config,
     listeners: &[Listener],
-    upgrade: bool,
+    mut inherited: Option<&mut Inherited>,
 ) -> Result<Option<Interception>, PepError> {
-    const TRIES: usize = 40;
     let (Way::Transparent(way), Some(first)) = (&config.interception, listeners.first()) else {
         return Ok(None);
     };
-    let mut tries = 0;
-    loop {
-        match Interception::claim(way, first.address.port()) {
-            // the predecessor is about to let go
-            Err(PepError::Taken { .. }) if upgrade && tries < TRIES => {
-                tries += 1;
-                std::thread::sleep(Duration::from_millis(50));
-            }
-            result => return result.map(Some),
-        }
+    let inherit = |name: &str| inherited.as_mut()?.take_lock(name);
+    Interception::claim(way, first.address.port(), inherit).map(Some)
+}
+
+/// That of a predecessor, where it is at the same address.
+fn metrics_listener(
+    config: &Config,
+    inherited: Option<&mut Inherited>,
+) -> Result<Option<TcpListener>, PepError> {
+    let Some(address) = config.metrics else {
+        return Ok(None);
+    };
+    match inherited.and_then(|inherited| inherited.take_metrics(address)) {
+        Some(listener) => Ok(Some(listener)),
+        None => metrics::open(address).map(Some),
     }
 }
 
-fn install(core: &Core) -> Result<(), PepError> {
+fn copy(listener: Option<&TcpListener>) -> Result<Option<TcpListener>, PepError> {
+    let copied = listener.map(TcpListener::try_clone).transpose();
+    copied.map_err(|error| PepError::system("the listener for metrics cannot be copied", error))
+}
+
+/// Whether the rules could be put in place.
+fn check(core: &Core) -> Result<(), PepError> {
     let config = core.shared.config();
     if let (Way::Transparent(way), Some(interception)) =
-        (&config.interception, &mut *lock(&core.interception))
+        (&config.interception, &*lock(&core.interception))
     {
-        interception.install(way)?;
+        interception.check(way, config.limits.syn_rate_per_ue)?;
     }
     Ok(())
+}
+
+/// Accepts, and puts the rules in place. A successor goes on if that fails: what its predecessor had in
+/// place leads to the same listeners, and from here on it is the only one.
+fn begin(core: &Core, is_successor: bool) -> Result<(), PepError> {
+    let config = core.shared.config();
+    let all = core.listeners();
+    if is_successor {
+        for listener in all.iter() {
+            if let Err(error) = listener.adopt(&config) {
+                tracing::error!(%error, "a listener stays as the predecessor has set it");
+            }
+        }
+    }
+    core.command_workers(|| WorkerCommand::Listen(Arc::clone(&all)));
+    let installed = match (&config.interception, &mut *lock(&core.interception)) {
+        (Way::Transparent(way), Some(interception)) => {
+            interception.install(way, config.limits.syn_rate_per_ue)
+        }
+        _ => Ok(()),
+    };
+    logged(installed, is_successor)
+}
+
+/// A successor cannot go back: what fails is logged.
+fn logged(result: Result<(), PepError>, is_successor: bool) -> Result<(), PepError> {
+    match result {
+        Err(error) if is_successor => {
+            tracing::error!(%error, "the predecessor's stays in place");
+            Ok(())
+        }
+        result => result,
+    }
 }
 
 fn announce(listeners: &[Listener]) {
@@ -298,18 +461,26 @@ fn announce(listeners: &[Listener]) {
 
 fn serve(
     core: &Arc<Core>,
-    admin_listener: Option<std::os::unix::net::UnixListener>,
-    metrics_listener: Option<std::net::TcpListener>,
-    shown: Option<dash::Prepared>,
+    admin_socket: Option<admin::Opened>,
+    metrics_page: Option<(TcpListener, Option<dash::Hosted>)>,
+    is_successor: bool,
 ) -> Result<(), PepError> {
-    if let Some(listener) = admin_listener {
+    if core.shared.config().is_transparent() {
         let core = Arc::clone(core);
-        std::thread::spawn(move || admin::serve(&core, &listener));
+        logged(
+            spawn("overflow", move || overflow::run(&core)).map(drop),
+            is_successor,
+        )?;
     }
-    if let Some(listener) = metrics_listener {
-        let dashboard = shown
-            .map(|shown| dashboard::start(shown, core))
-            .transpose()?;
+    match admin_socket.map(admin::Opened::publish).transpose() {
+        Err(error) => logged(Err(error), is_successor)?,
+        Ok(None | Some(None)) => {}
+        Ok(Some(Some(listener))) => {
+            let core = Arc::clone(core);
+            std::thread::spawn(move || admin::serve(&core, &listener));
+        }
+    }
+    if let Some((listener, dashboard)) = metrics_page {
         let core = Arc::clone(core);
         std::thread::spawn(move || metrics::serve(&core, &listener, dashboard.as_ref()));
     }
@@ -321,12 +492,21 @@ fn serve(
 struct Threads {
     workers: Arc<Mutex<Vec<JoinHandle<()>>>>,
     control: Option<(JoinHandle<()>, Sender<ControlEvent>, Arc<AtomicBool>)>,
+    unstarted: Option<Writer>,
     writer: Option<JoinHandle<()>>,
     /// Dropped to end the one that bounds memory.
     memory: Option<Sender<()>>,
 }
 
 impl Threads {
+    /// Begins to write what is recorded: not before the file is this process's alone.
+    fn start_writer(&mut self) -> Result<(), PepError> {
+        if let Some(writer) = self.unstarted.take() {
+            self.writer = Some(spawn("recording", move || writer.run())?);
+        }
+        Ok(())
+    }
+
     fn start(
         &mut self,
         shared: &Arc<Shared>,
@@ -339,9 +519,7 @@ impl Threads {
             sender = Some(parts.sender.clone());
             let (control, events) = (parts.control, parts.events);
             let thread = spawn("control", move || control.run(&events))?;
-            if let Some(writer) = parts.writer {
-                self.writer = Some(spawn("recording", move || writer.run())?);
-            }
+            self.unstarted = parts.writer;
             if let Some((source, sink)) = parts.source {
                 spawn("reports", move || reports::read(&source, brokers, &sink))?;
             }

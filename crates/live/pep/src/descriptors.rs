@@ -22,6 +22,8 @@ pub(crate) fn fit(limits: &mut Limits) {
     let Some(descriptors) = now else { return };
     let most = descriptors.saturating_sub(RESERVED) / 2;
     let most = usize::try_from(most).unwrap_or(usize::MAX).max(1);
+    limits.overflow = limits.overflow.min(most / 16);
+    let most = most - limits.overflow;
     if limits.connections > most {
         tracing::warn!(
             configured = limits.connections,

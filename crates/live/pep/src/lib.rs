@@ -26,6 +26,7 @@ mod log;
 mod memory;
 mod meters;
 mod metrics;
+mod overflow;
 mod privileges;
 mod recording;
 mod registry;
@@ -34,6 +35,7 @@ mod reports;
 mod shared;
 #[expect(unsafe_code, reason = "the kernel's interfaces that no safe crate has")]
 mod sys;
+mod upgrade;
 
 pub use admin::{ask, check_request, flows, status};
 pub use config::{Broker, Config, ConfigError};

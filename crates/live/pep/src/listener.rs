@@ -16,6 +16,9 @@ use std::os::fd::OwnedFd;
 pub(crate) const USUAL_MSS: u32 = 1_448;
 /// Connections that wait to be accepted; the system's limit may be lower.
 const BACKLOG: i32 = 4_096;
+/// Repetitions of a SYN-ACK: a handshake that is not answered holds its place in the queue for 7 s, not for
+/// the system's 63 s, so that UEs at their rate of SYNs do not fill it.
+const SYN_ACK_RETRIES: i32 = 2;
 /// Tries to find one port that is free for IPv4 and IPv6.
 const PORT_TRIES: usize = 20;
 
@@ -29,13 +32,17 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// A socket that listens already, as a predecessor hands it over.
-    pub(crate) fn from_socket(socket: OwnedFd, config: &Config) -> Result<Self, PepError> {
+    /// A copy of a socket that listens already; it stays as the predecessor has set it.
+    pub(crate) fn from_socket(socket: OwnedFd) -> Result<Self, PepError> {
         let system = |error: Errno| PepError::system("a listener that was handed over", error);
         let address = getsockname(&socket).map_err(system)?;
         let address = SocketAddr::try_from(address).map_err(system)?;
-        prepare(&socket, config).map_err(system)?;
         Ok(Self { socket, address })
+    }
+
+    /// Has accepted sockets inherit what is configured, now that the socket is this process's alone.
+    pub(crate) fn adopt(&self, config: &Config) -> rustix::io::Result<()> {
+        prepare(&self.socket, config)
     }
 
     fn open(address: SocketAddr, config: &Config) -> Result<Self, PepError> {
@@ -85,6 +92,7 @@ fn prepare(socket: &OwnedFd, config: &Config) -> rustix::io::Result<()> {
     prepare_end(socket)?;
     let unsent = u32::try_from(config.relay.unsent.get()).unwrap_or(u32::MAX);
     sys::set_notsent_lowat(socket, unsent)
+        .and_then(|()| sys::set_int(socket, libc::SOL_TCP, libc::TCP_SYNCNT, SYN_ACK_RETRIES))
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::INVAL))
 }
 

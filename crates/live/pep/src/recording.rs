@@ -47,13 +47,14 @@ pub(crate) struct Writer {
     has_ended: Arc<AtomicBool>,
 }
 
-/// Begins a recording: a new file, for its owner's eyes.
+/// Begins a recording: a new file, for its owner's eyes. One that is there is emptied by the writer: until
+/// then it may be a predecessor's.
 pub(crate) fn begin(place: &Place) -> Result<(Recording, Writer), PepError> {
     let path = place.file.clone();
     let file = OpenOptions::new()
         .write(true)
         .create(true)
-        .truncate(true)
+        .truncate(false)
         .mode(0o600)
         .open(&path)
         .map_err(|error| {
@@ -85,6 +86,9 @@ impl Writer {
     }
 
     fn write_all(&mut self) -> std::io::Result<()> {
+        if self.file.get_ref().metadata()?.is_file() {
+            self.file.get_ref().set_len(0)?;
+        }
         loop {
             match self.entries.recv_timeout(FLUSH) {
                 Ok(entry) => {

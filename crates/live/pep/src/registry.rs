@@ -77,7 +77,7 @@ impl Registry {
         limits: &Limits,
     ) -> Result<(u64, Arc<UeCounters>), Full> {
         let counters = self.counters(ue);
-        if self.connections.fetch_add(1, Relaxed) >= limits.connections {
+        if self.connections.fetch_add(1, Relaxed) >= limits.connections + limits.overflow {
             self.connections.fetch_sub(1, Relaxed);
             counters.refused.fetch_add(1, Relaxed);
             return Err(Full::Total);
@@ -199,12 +199,15 @@ mod tests {
     fn limits() -> Limits {
         Limits {
             connections: 3,
+            overflow: 0,
             connections_per_ue: 2,
+            syn_rate_per_ue: 200,
             memory: Bytes::new(1_200_000),
             memory_per_ue: Bytes::new(800_000),
             handshake: Duration::from_secs(1),
             idle: Duration::from_secs(1),
             half_closed: Duration::from_secs(1),
+            hand_over: Duration::from_secs(1),
             drain: Duration::from_secs(1),
         }
     }

@@ -3,6 +3,7 @@
 use crate::config::Config;
 use crate::control::ControlEvent;
 use crate::counters::Counters;
+use crate::overflow::Overflow;
 use crate::registry::{Registry, lock};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
@@ -23,6 +24,10 @@ pub(crate) struct Shared {
     version: AtomicU64,
     /// The listeners were handed over, or the daemon stops: nothing is accepted any more.
     pub(crate) is_draining: AtomicBool,
+    /// New connections pass by, for there are as many as there may be.
+    pub(crate) is_passing_by: AtomicBool,
+    /// Wakes the thread that has them pass by.
+    pub(crate) overflow: Overflow,
 }
 
 impl Shared {
@@ -36,6 +41,8 @@ impl Shared {
             config: Mutex::new(Arc::new(config)),
             version: AtomicU64::new(0),
             is_draining: AtomicBool::new(false),
+            is_passing_by: AtomicBool::new(false),
+            overflow: Overflow::default(),
         }
     }
 

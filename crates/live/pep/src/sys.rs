@@ -57,6 +57,27 @@ pub fn set_bind_address_no_port(fd: impl AsFd) -> io::Result<()> {
     set_int(fd, libc::SOL_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)
 }
 
+/// Gives a socket's packets a mark.
+///
+/// # Errors
+/// `EPERM` without `CAP_NET_ADMIN` or `CAP_NET_RAW`.
+pub fn set_mark(fd: impl AsFd, mark: u32) -> io::Result<()> {
+    set_option(fd, libc::SOL_SOCKET, libc::SO_MARK, &mark.to_ne_bytes())
+}
+
+/// Has a socket send and receive through one interface only.
+///
+/// # Errors
+/// `ENODEV` where there is no such interface.
+pub fn bind_to_device(fd: impl AsFd, interface: &str) -> io::Result<()> {
+    set_option(
+        fd,
+        libc::SOL_SOCKET,
+        libc::SO_BINDTODEVICE,
+        interface.as_bytes(),
+    )
+}
+
 /// Bounds the window that the far end is shown, in bytes.
 ///
 /// # Errors

@@ -85,7 +85,7 @@ fn configuration(pep: &PepSpec, folder: &Path, record: Option<&Path>) -> String 
         "mode = \"transparent\"\ncontrol = \"{control}\"\nue-prefixes = [\"{UE_PREFIX}\"]\n\
          ran-interface = \"{RAN_DEVICE}\"\nwan-interface = \"{WAN_DEVICE}\"\n\
          [reports]\nsource = \"unix:{folder}/radio.sock\"\n\
-         {max_age}[admin]\nsocket = \"{folder}/pep.sock\"\n\
+         {max_age}[limits]\nsyn-rate-per-ue = 0\n[admin]\nsocket = \"{folder}/pep.sock\"\n\
          [metrics]\nlisten = \"127.0.0.1:9464\"\n{rapid}{record}"
     )
 }

@@ -79,7 +79,7 @@ impl Relay {
                 });
                 let config = format!(
                     "{}\n[reports]\nsource = \"unix:{{dir}}/radio\"\n[limits]\n\
-                     connections-per-ue = 9000\nmemory-per-ue = \"4 GB\"\nmemory = \"4 GB\"\n",
+                     connections-per-ue = 9000\nsyn-rate-per-ue = 0\nmemory-per-ue = \"4 GB\"\nmemory = \"4 GB\"\n",
                     TRANSPARENT.replace("level = \"debug\"", "level = \"info\"")
                 );
                 let daemon = Daemon::start_in(&hosts.proxy, folder, &config, &[]);

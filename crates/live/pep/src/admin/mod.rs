@@ -1,24 +1,26 @@
 //! The admin socket: one JSON object a line asks, one answers.
 //!
-//! `{"command":"status"}`, `{"command":"flows"}`, and `{"command":"hand-over"}`, whose answer carries
-//! the listeners as descriptors. Only the owner of the socket's file may connect.
+//! `{"command":"status"}`, `{"command":"flows"}`, and for successors `{"command":"upgrade"}`, which begins
+//! a conversation ([`crate::upgrade`]), or, of versions up to 0.2, `{"command":"hand-over"}`, whose answer
+//! carries the listeners as descriptors. Only the owner of the socket's file may connect.
 
 mod client;
 mod report;
 
-pub(crate) use client::take_over;
+pub(crate) use client::connect;
 pub use client::{ask, flows, status};
 pub(crate) use report::{flow_reports, overview};
 
 use crate::daemon::Core;
 use crate::error::PepError;
+use crate::upgrade;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, IoSlice, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
@@ -36,12 +38,13 @@ enum Request {
     Status,
     Flows,
     HandOver,
+    Upgrade,
 }
 
 /// Reads a request of any bytes.
 fn parse(line: &[u8]) -> Result<Request, String> {
     serde_json::from_slice(line).map_err(|error| {
-        format!("{error}; a request is {{\"command\":\"status\"}}, \"flows\" or \"hand-over\"")
+        format!("{error}; a request is {{\"command\":\"status\"}}, \"flows\", \"upgrade\" or \"hand-over\"")
     })
 }
 
@@ -54,7 +57,7 @@ pub fn check_request(line: &[u8]) -> Result<(), String> {
 }
 
 /// The answer to a hand-over, beside the descriptors.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Serialize)]
 struct HandedOver {
     /// Number of descriptors that come with it.
     listeners: usize,
@@ -65,8 +68,38 @@ struct Refusal {
     error: String,
 }
 
-/// Opens the socket under another name first, so that it replaces a predecessor's at once.
-pub(crate) fn open(path: &Path) -> Result<UnixListener, PepError> {
+/// The socket under another name, so that it replaces a predecessor's at once, and only when it may.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    listener: Option<UnixListener>,
+    beside: PathBuf,
+    path: PathBuf,
+}
+
+impl Opened {
+    /// Puts it in its place.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn publish(mut self) -> Result<Option<UnixListener>, PepError> {
+        std::fs::rename(&self.beside, &self.path).map_err(|error| {
+            let what = format!("cannot open the admin socket {}", self.path.display());
+            PepError::system(what, error)
+        })?;
+        Ok(self.listener.take())
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        if self.listener.is_some() {
+            let _ = std::fs::remove_file(&self.beside);
+        }
+    }
+}
+
+/// Opens the socket beside its place.
+pub(crate) fn open(path: &Path) -> Result<Opened, PepError> {
     let what = || format!("cannot open the admin socket {}", path.display());
     let system = |error| PepError::system(what(), error);
     let mut beside = path.as_os_str().to_owned();
@@ -78,8 +111,11 @@ pub(crate) fn open(path: &Path) -> Result<UnixListener, PepError> {
     let listener = UnixListener::bind(&beside).map_err(system)?;
     let mode = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(&beside, mode).map_err(system)?;
-    std::fs::rename(&beside, path).map_err(system)?;
-    Ok(listener)
+    Ok(Opened {
+        listener: Some(listener),
+        beside: beside.into(),
+        path: path.to_owned(),
+    })
 }
 
 /// Serves until the process ends.
@@ -111,6 +147,10 @@ fn answer(core: &Core, mut stream: UnixStream) -> std::io::Result<()> {
         Ok(Request::Status) => write_json(&mut stream, &overview(core)),
         Ok(Request::Flows) => write_json(&mut stream, &flow_reports(core)),
         Ok(Request::HandOver) => hand_over(core, &mut stream),
+        Ok(Request::Upgrade) => match upgrade::hand_over(core, &mut stream) {
+            Ok(()) => Ok(()),
+            Err(error) => write_json(&mut stream, &Refusal { error }),
+        },
         Err(error) => write_json(&mut stream, &Refusal { error }),
     }
 }

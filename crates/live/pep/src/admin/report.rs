@@ -21,6 +21,8 @@ pub(crate) struct Overview {
     uptime_seconds: f64,
     listeners: Vec<SocketAddr>,
     connections: usize,
+    /// New connections pass by, for there are as many as there may be.
+    passing_by: bool,
     /// Payload that waits in pipes, bytes.
     waiting_bytes: u64,
     /// Held by flows, in pipes and in the kernel's queues, when last looked at, bytes.
@@ -46,6 +48,7 @@ pub(crate) fn overview(core: &Core) -> Overview {
         uptime_seconds: clock::now().saturating_since(core.started_at).as_secs_f64(),
         listeners: core.listeners().iter().map(|l| l.address).collect(),
         connections: shared.registry.connections(),
+        passing_by: shared.is_passing_by.load(Relaxed),
         waiting_bytes: shared.registry.waiting.load(Relaxed),
         held_bytes: shared.registry.held.load(Relaxed),
         counters: shared.counters.named().into_iter().collect(),

@@ -35,6 +35,17 @@ pub struct Transparent {
     pub wan_interface: String,
     /// Port of the listeners; 0 for any.
     pub port: u16,
+    /// Only connections are taken whose like the forward chains have let pass.
+    pub follow_forward_policy: bool,
+}
+
+/// How sockets towards servers are distinguished from others, and where they go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Onward {
+    /// Their packets' mark (`SO_MARK`); none for 0.
+    pub mark: u32,
+    /// The interface that they are bound to (`SO_BINDTODEVICE`).
+    pub interface: Option<String>,
 }
 
 /// A fixed relay.
@@ -119,8 +130,14 @@ impl std::fmt::Display for Source {
 pub struct Limits {
     /// Connections in all.
     pub connections: usize,
+    /// Beyond `connections`: those on their way when interception begins to rest; 0 in the explicit
+    /// mode, where nothing can pass by.
+    pub overflow: usize,
     /// Connections of one UE.
     pub connections_per_ue: usize,
+    /// SYNs a second of one UE (IPv4 address, IPv6 /64) that are taken, and as many at once; those beyond
+    /// pass by. 0: no limit.
+    pub syn_rate_per_ue: u32,
     /// Payload that may wait in the proxy, in all.
     pub memory: Bytes,
     /// Payload of one UE that may wait in the proxy.
@@ -131,6 +148,8 @@ pub struct Limits {
     pub idle: Duration,
     /// The same, when one direction has ended.
     pub half_closed: Duration,
+    /// For a successor to be ready, once it has copies of the listeners.
+    pub hand_over: Duration,
     /// For connections to end, after the listeners were handed over.
     pub drain: Duration,
 }
@@ -191,6 +210,8 @@ pub struct Recording {
 pub struct Config {
     /// How connections come.
     pub interception: Interception,
+    /// How they go on.
+    pub onward: Onward,
     /// Who decides.
     pub control: Control,
     /// How; none without an allocator.

@@ -3,7 +3,7 @@
 use super::rapid;
 use super::{
     Broker, Config, ConfigError, Control, Explicit, Interception, Keepalive, Limits, Log,
-    LogFormat, Prefix, Relay, Reports, Source, Transparent,
+    LogFormat, Onward, Prefix, Relay, Reports, Source, Transparent,
 };
 use config_file::{Section, Span};
 use rnis::Rnti;
@@ -18,7 +18,7 @@ const CONTROLS: [(&str, Control); 3] = [
     ("split", Control::Split),
 ];
 
-const TOP: [&str; 20] = [
+const TOP: [&str; 22] = [
     "mode",
     "control",
     "ue-prefixes",
@@ -26,6 +26,8 @@ const TOP: [&str; 20] = [
     "ran-interface",
     "wan-interface",
     "port",
+    "onward-mark",
+    "follow-forward-policy",
     "drop-privileges",
     "explicit",
     "reports",
@@ -48,6 +50,8 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
         None | Some(true) => Interception::Transparent(transparent(top)?),
         Some(false) => Interception::Explicit(explicit(top)?),
     };
+    let onward = onward(top, &interception)?;
+    let is_transparent = matches!(interception, Interception::Transparent(_));
     let control = top.word("control", &CONTROLS)?.unwrap_or(Control::Default);
     let reports = reports(top, control)?;
     let mut admin = top.table_or_empty("admin", "[admin]")?;
@@ -58,6 +62,7 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
     metrics.finish()?;
     Ok(Config {
         interception,
+        onward,
         control,
         allocator: rapid::allocator(top, control, reports.max_age)?,
         reports,
@@ -66,7 +71,7 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
         admin: socket,
         metrics: listen,
         dashboard: dash::Settings::read(top, listen.is_some())?,
-        limits: limits(top)?,
+        limits: limits(top, is_transparent)?,
         keepalive: keepalive(top)?,
         relay: relay(top)?,
         log: log(top)?,
@@ -92,7 +97,27 @@ fn transparent(top: &mut Section<'_, '_>) -> Result<Transparent, ConfigError> {
         ran_interface: interface(top, "ran-interface", "\"ran0\", towards the UEs")?,
         wan_interface: interface(top, "wan-interface", "\"wan0\", towards the servers")?,
         port: top.whole("port", 0..=65_535)?.unwrap_or(0),
+        follow_forward_policy: top.truth("follow-forward-policy")?.unwrap_or(false),
     })
+}
+
+/// The upper half of the marks that the interception gives packets.
+const OWN_MARKS: u32 = 0x4252;
+
+fn onward(top: &mut Section<'_, '_>, interception: &Interception) -> Result<Onward, ConfigError> {
+    let mark: u32 = top
+        .whole("onward-mark", 0..=i64::from(u32::MAX))?
+        .unwrap_or(0);
+    if mark >> 16 == OWN_MARKS {
+        return Err(top.fault(format!(
+            "onward-mark is {mark:#x}; 0x42520000 to 0x4252ffff are the interception's own"
+        )));
+    }
+    let interface = match interception {
+        Interception::Transparent(transparent) => Some(transparent.wan_interface.clone()),
+        Interception::Explicit(_) => top.interface("wan-interface")?,
+    };
+    Ok(Onward { mark, interface })
 }
 
 fn interface(
@@ -111,8 +136,8 @@ fn explicit(top: &mut Section<'_, '_>) -> Result<Explicit, ConfigError> {
         "ue-prefixes",
         "bypass",
         "ran-interface",
-        "wan-interface",
         "port",
+        "follow-forward-policy",
     ] {
         top.refuse(
             key,
@@ -253,12 +278,27 @@ fn ues(top: &mut Section<'_, '_>) -> Result<BTreeMap<Rnti, IpAddr>, ConfigError>
     Ok(ues)
 }
 
-fn limits(top: &mut Section<'_, '_>) -> Result<Limits, ConfigError> {
+fn limits(top: &mut Section<'_, '_>, is_transparent: bool) -> Result<Limits, ConfigError> {
     let mut table = top.table_or_empty("limits", "[limits]")?;
+    if !is_transparent {
+        table.refuse(
+            "syn-rate-per-ue",
+            "is for mode = \"transparent\"; this is mode = \"explicit\"",
+        )?;
+    }
     let most = 1..=10_000_000;
     let tera = 1_000_000_000_000;
+    let connections: usize = table.whole("connections", most.clone())?.unwrap_or(9_000);
     let limits = Limits {
-        connections: table.whole("connections", most.clone())?.unwrap_or(9_000),
+        connections,
+        overflow: if is_transparent {
+            connections / 16 + 64
+        } else {
+            0
+        },
+        syn_rate_per_ue: table
+            .whole("syn-rate-per-ue", 0..=1_000_000)?
+            .unwrap_or(200),
         connections_per_ue: table.whole("connections-per-ue", most)?.unwrap_or(1_000),
         memory: size(&mut table, "memory", 1_000_000..=tera, 1_000_000_000)?,
         memory_per_ue: size(&mut table, "memory-per-ue", 100_000..=tera, 64_000_000)?,
@@ -267,6 +307,7 @@ fn limits(top: &mut Section<'_, '_>) -> Result<Limits, ConfigError> {
         half_closed: table
             .time("half-closed")?
             .unwrap_or(Duration::from_secs(300)),
+        hand_over: table.time("hand-over")?.unwrap_or(Duration::from_secs(30)),
         drain: table.time("drain")?.unwrap_or(Duration::from_secs(600)),
     };
     table.finish()?;
@@ -354,6 +395,7 @@ listen = "127.0.0.1:9464"
         assert_eq!(config.reports.max_age, Duration::from_millis(80));
         assert_eq!(config.ues[&Rnti(17921)].to_string(), "10.45.0.2");
         assert_eq!(config.limits.idle, Duration::from_secs(7_200));
+        assert_eq!(config.limits.syn_rate_per_ue, 200);
         assert_eq!(config.record, None);
         let more = "[rapid]\ntarget-queue = \"2 ms\"\nwithout = [\"budget\"]\n\
                     [record]\nfile = \"/tmp/decisions\"\n";
@@ -385,6 +427,10 @@ listen = "127.0.0.1:9464"
         assert!(said.contains("expected some of payload, demand"), "{said}");
         let said = message(&format!("{GOOD}[record]\nlimit = \"1 GB\"\n"));
         assert!(said.contains("no key \"file\""), "{said}");
+        let said = message(&format!("onward-mark = 0x42520001\n{GOOD}"));
+        assert!(said.contains("the interception's own"), "{said}");
+        let said = message(&format!("{GOOD}[limits]\nsyn-rate-per-ue = -1\n"));
+        assert!(said.contains("syn-rate-per-ue"), "{said}");
         let said = message(&GOOD.replace("wan0", "wan0; flush ruleset"));
         assert!(said.contains("no name of an interface"), "{said}");
         assert!(message("mode = \"explicit\"\ncontrol = \"split\"\n").contains("listen"));
@@ -400,6 +446,13 @@ listen = "127.0.0.1:9464"
         let Interception::Explicit(explicit) = config.interception else {
             panic!("explicit");
         };
+        assert_eq!(config.onward, Onward::default());
+        let text = format!("wan-interface = \"wan0\"\nonward-mark = 0x77\n{text}");
+        let bound = Config::parse("pep.toml", &text).expect("valid").onward;
+        assert_eq!(
+            (bound.mark, bound.interface.as_deref()),
+            (0x77, Some("wan0"))
+        );
         let may = |a: &str| {
             let address = a.parse().expect("an address");
             explicit.allow.iter().any(|p| p.contains(address))

@@ -4,11 +4,13 @@
 //! namespace: instances do not disturb each other, and what a dead one left is recognised by a port
 //! at which the lock is released.
 
+mod forward;
 mod rules;
 
 use crate::config::Transparent;
 use crate::error::PepError;
 use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::process::{Command, Stdio};
@@ -41,7 +43,8 @@ impl Names {
 /// Held as long as an instance lives; the kernel gives it up with the process.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _socket: UnixListener,
+    name: String,
+    socket: UnixListener,
 }
 
 fn lock_address(name: &str) -> std::io::Result<SocketAddr> {
@@ -56,7 +59,8 @@ impl Lock {
     fn take(name: &str) -> std::io::Result<Self> {
         let address = lock_address(name)?;
         Ok(Self {
-            _socket: UnixListener::bind_addr(&address)?,
+            name: name.to_owned(),
+            socket: UnixListener::bind_addr(&address)?,
         })
     }
 
@@ -70,17 +74,31 @@ impl Lock {
 pub(crate) struct Interception {
     names: Names,
     has_ipv6: bool,
-    _locks: [Lock; 2],
+    /// New connections pass by although the rules are in place.
+    is_passing_by: bool,
+    ran_interface: String,
+    locks: [Lock; 2],
 }
 
 impl Interception {
     /// Takes the interface, and clears away what instances left that died.
+    /// Those locks are not taken that `inherit` gives by their names: a predecessor's.
     ///
     /// # Errors
     /// Another instance serves the interface.
-    pub(crate) fn claim(transparent: &Transparent, port: u16) -> Result<Self, PepError> {
+    pub(crate) fn claim(
+        transparent: &Transparent,
+        port: u16,
+        mut inherit: impl FnMut(&str) -> Option<OwnedFd>,
+    ) -> Result<Self, PepError> {
         let interface = &transparent.ran_interface;
-        let take = |name: &str| {
+        let mut take = |name: &str| {
+            if let Some(socket) = inherit(name) {
+                return Ok(Lock {
+                    name: name.to_owned(),
+                    socket: socket.into(),
+                });
+            }
             Lock::take(name).map_err(|error| match error.kind() {
                 std::io::ErrorKind::AddrInUse => PepError::Taken {
                     what: format!("interface {interface}"),
@@ -93,22 +111,47 @@ impl Interception {
         Ok(Self {
             names: Names::of(port),
             has_ipv6: transparent.ue_prefixes.iter().any(|p| p.is_ipv6()),
-            _locks: locks,
+            is_passing_by: false,
+            ran_interface: interface.clone(),
+            locks,
         })
+    }
+
+    /// The locks by their names, for a successor.
+    pub(crate) fn locks(&self) -> impl Iterator<Item = (&str, BorrowedFd<'_>)> {
+        self.locks
+            .iter()
+            .map(|lock| (lock.name.as_str(), lock.socket.as_fd()))
+    }
+
+    /// Whether the kernel takes the rules; changes nothing.
+    ///
+    /// # Errors
+    /// `nft` is missing or refuses.
+    pub(crate) fn check(&self, transparent: &Transparent, syn_rate: u32) -> Result<(), PepError> {
+        let script = self.script(transparent, syn_rate);
+        run("nft", &["--check", "-f", "-"], &script).map(|_| ())
     }
 
     /// Puts rules and routes in place, or new rules in the place of old ones.
     ///
     /// # Errors
     /// `nft` or `ip` is missing or refuses.
-    pub(crate) fn install(&mut self, transparent: &Transparent) -> Result<(), PepError> {
+    pub(crate) fn install(
+        &mut self,
+        transparent: &Transparent,
+        syn_rate: u32,
+    ) -> Result<(), PepError> {
         self.has_ipv6 = transparent.ue_prefixes.iter().any(|p| p.is_ipv6());
         for family in self.families() {
             add_route(family, &self.names)?;
         }
-        nft(&rules::script(&self.names, transparent))?;
+        nft(&self.script(transparent, syn_rate))?;
         for family in self.families() {
             warn_unless_forwarding(family);
+        }
+        if !transparent.follow_forward_policy {
+            warn_of_forward_chains();
         }
         let (ran, wan) = (&transparent.ran_interface, &transparent.wan_interface);
         for (key, interface) in [("ran-interface", ran), ("wan-interface", wan)] {
@@ -120,6 +163,30 @@ impl Interception {
                 );
             }
         }
+        Ok(())
+    }
+
+    fn script(&self, transparent: &Transparent, syn_rate: u32) -> String {
+        let taking = rules::Taking {
+            syn_rate,
+            passes_by: self.is_passing_by,
+        };
+        rules::script(&self.names, transparent, taking)
+    }
+
+    /// Whether new connections pass by although the rules are in place.
+    pub(crate) fn is_passing_by(&self) -> bool {
+        self.is_passing_by
+    }
+
+    /// Lets new connections pass by, or takes them again.
+    ///
+    /// # Errors
+    /// `nft` refuses: nothing has changed.
+    pub(crate) fn pass_by(&mut self, passes_by: bool) -> Result<(), PepError> {
+        let (table, ran) = (&self.names.table, &self.ran_interface);
+        nft(&rules::passing_by(table, ran, passes_by))?;
+        self.is_passing_by = passes_by;
         Ok(())
     }
 
@@ -187,6 +254,31 @@ fn warn_unless_forwarding(family: &str) {
         tracing::warn!(
             key,
             "forwarding is off: without the proxy UEs would reach nothing"
+        );
+    }
+}
+
+/// Packets of connections through the proxy are not forwarded, but received and sent.
+fn warn_of_forward_chains() {
+    let listed = run("nft", &["--stateless", "--terse", "list", "ruleset"], "");
+    for chain in forward::chains(&listed.unwrap_or_default(), TABLE_PREFIX) {
+        tracing::warn!(
+            chain = chain.name,
+            rules = chain.rules,
+            policy = if chain.drops { "drop" } else { "accept" },
+            "connections through the proxy bypass this forward chain: set follow-forward-policy, or \
+             filter packets with onward-mark at the output hook"
+        );
+    }
+    let of_iptables = std::fs::read_to_string("/proc/net/ip_tables_names").unwrap_or_default();
+    let of_ip6tables = std::fs::read_to_string("/proc/net/ip6_tables_names").unwrap_or_default();
+    if [of_iptables, of_ip6tables]
+        .iter()
+        .any(|names| names.lines().any(|name| name == "filter"))
+    {
+        tracing::warn!(
+            "connections through the proxy bypass the chain FORWARD of iptables-legacy, which nft does \
+             not list: set follow-forward-policy, or filter packets with onward-mark at the output hook"
         );
     }
 }

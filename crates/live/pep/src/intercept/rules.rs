@@ -4,49 +4,183 @@ use super::Names;
 use crate::config::{Prefix, Transparent};
 use std::fmt::Write;
 
+/// Set of the interface whose connections pass by: while it is empty, they are taken.
+const FULL: &str = "full";
+/// What the sets below hold at the most; without room in them connections pass by.
+const SET_SIZE: u32 = 65_536;
+/// Priority behind that of every other chain.
+const LAST: i32 = i32::MAX;
+
+/// Which connections are taken of those that could be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Taking {
+    /// SYNs a second of a UE, and as many at once; 0 for no limit.
+    pub(super) syn_rate: u32,
+    /// None, for there are as many as there may be.
+    pub(super) passes_by: bool,
+}
+
+/// An address family in the language of `nft`.
+struct Family {
+    is_ipv6: bool,
+    name: &'static str,
+    /// Appended to the names of sets and chains.
+    digit: char,
+    /// Type of an address.
+    address: &'static str,
+    /// What a UE is counted by: its address, or the /64 that it has.
+    ue: &'static str,
+}
+
+impl Family {
+    /// What a permission is for, whatever the UE's port.
+    fn service(&self) -> String {
+        let name = self.name;
+        format!("{name} saddr . {name} daddr . tcp dport")
+    }
+}
+
+const FAMILIES: [Family; 2] = [
+    Family {
+        is_ipv6: false,
+        name: "ip",
+        digit: '4',
+        address: "ipv4_addr",
+        ue: "ip saddr",
+    },
+    Family {
+        is_ipv6: true,
+        name: "ip6",
+        digit: '6',
+        address: "ipv6_addr",
+        ue: "ip6 saddr & ffff:ffff:ffff:ffff::",
+    },
+];
+
 /// A script that puts the rules in place in one transaction, whatever of them was there before.
 ///
 /// - From the UEs: what opens a connection of their addresses (SYN) goes to the listener, except to
 ///   this machine itself, to destinations that are left alone, and to the listener's own port. Without
-///   a listener `tproxy` matches nothing, and packets pass as they always did.
+///   a listener `tproxy` matches nothing, and packets pass as they always did. What is not routed to the
+///   interface towards the servers passes too: onward sockets are bound to it.
+/// - SYNs of a UE beyond its rate pass by, and all while the proxy is full. What has passed by once does
+///   so for a minute: a SYN that is repeated must not reach the proxy when the first reached the server.
+/// - Where the forward policy is followed, a SYN is taken only if one of the same UE, server and port has
+///   come through all forward chains lately; the last of them, ours, remembers that.
 /// - From both sides: what belongs to a transparent socket is delivered here. A SYN from a UE is never
 ///   asked so: it would be bound to sockets that wait out their end. What belongs to none passes: it
-///   is of a connection that is older than the rules.
+///   is of a connection that is older than the rules, or has passed by.
 /// - The listener's port cannot be reached directly.
-pub(super) fn script(names: &Names, transparent: &Transparent) -> String {
+pub(super) fn script(names: &Names, transparent: &Transparent, taking: Taking) -> String {
     let Names { table, mark, port } = names;
-    let mut text = String::new();
     let ran = &transparent.ran_interface;
     let wan = &transparent.wan_interface;
+    let (mut sets, mut openings, mut rules) = (String::new(), String::new(), String::new());
+    let mut forwarded = String::new();
     // writing to a text cannot fail
-    let _ = writeln!(text, "add table inet {table}\ndelete table inet {table}");
-    let _ = writeln!(text, "table inet {table} {{\n  chain intercept {{");
-    let _ = writeln!(
-        text,
-        "    type filter hook prerouting priority mangle; policy accept;\n    \
-         tcp dport {port} fib daddr type local drop"
-    );
-    for (is_ipv6, family) in [(false, "ip"), (true, "ip6")] {
-        let Some(from) = set(&transparent.ue_prefixes, is_ipv6) else {
+    let elements = if taking.passes_by {
+        format!("elements = {{ \"{ran}\" }}; ")
+    } else {
+        String::new()
+    };
+    let _ = writeln!(sets, "  set {FULL} {{ type ifname; {elements}}}");
+    for family in FAMILIES {
+        let Some(from) = set(&transparent.ue_prefixes, family.is_ipv6) else {
             continue;
         };
-        let bypass = set(&transparent.bypass, is_ipv6)
-            .map_or_else(String::new, |set| format!("{family} daddr != {set} "));
+        let Family { name, digit, .. } = family;
+        let bypass = set(&transparent.bypass, family.is_ipv6)
+            .map_or_else(String::new, |set| format!("{name} daddr != {set} "));
+        let follows = transparent.follow_forward_policy;
+        put_sets(&mut sets, &family, taking, follows);
+        put_opening(&mut openings, &family, names, taking, follows);
         let _ = writeln!(
-            text,
+            rules,
             "    iifname \"{ran}\" meta l4proto tcp tcp flags & (fin | syn | rst | ack) == syn \
-             {family} saddr {from} {bypass}tcp dport != {port} fib daddr type unicast tproxy {family} to :{port} meta mark set {mark} accept"
+             {name} saddr {from} {bypass}tcp dport != {port} fib daddr type unicast fib daddr oifname \"{wan}\" goto open{digit}"
+        );
+        let _ = writeln!(
+            forwarded,
+            "    iifname \"{ran}\" oifname \"{wan}\" meta l4proto tcp \
+             tcp flags & (fin | syn | rst | ack) == syn {name} saddr {from} update \
+             @permitted{digit} {{ {} }}",
+            family.service()
         );
     }
-    let _ = writeln!(
-        text,
-        "    iifname \"{ran}\" meta l4proto tcp tcp flags & (fin | syn | rst | ack) != syn socket \
+    if transparent.follow_forward_policy {
+        let _ = writeln!(
+            openings,
+            "  chain permit {{\n    type filter hook forward priority {LAST}; policy accept;\n\
+             {forwarded}  }}"
+        );
+    }
+    format!(
+        "add table inet {table}\ndelete table inet {table}\ntable inet {table} {{\n{sets}{openings}  \
+         chain intercept {{\n    \
+         type filter hook prerouting priority mangle; policy accept;\n    \
+         tcp dport {port} fib daddr type local drop\n{rules}    \
+         iifname \"{ran}\" meta l4proto tcp tcp flags & (fin | syn | rst | ack) != syn socket \
          transparent 1 meta mark set {mark} accept\n    \
          iifname \"{wan}\" meta l4proto tcp socket transparent 1 meta mark set {mark} accept\n    \
          iifname {{ \"{ran}\", \"{wan}\" }} meta l4proto {{ icmp, icmpv6 }} socket transparent 1 \
-         meta mark set {mark} accept\n  }}\n}}"
+         meta mark set {mark} accept\n  }}\n}}\n"
+    )
+}
+
+/// A script that lets the interface's new connections pass by, or takes them again.
+pub(super) fn passing_by(table: &str, ran: &str, passes_by: bool) -> String {
+    if passes_by {
+        format!("add element inet {table} {FULL} {{ \"{ran}\" }}\n")
+    } else {
+        format!("flush set inet {table} {FULL}\n")
+    }
+}
+
+/// The sets of a family: rates of UEs, connections that have passed by, and what is permitted.
+fn put_sets(text: &mut String, family: &Family, taking: Taking, follows: bool) {
+    let Family { digit, address, .. } = family;
+    let mut put = |name: &str, types: &str, timeout: &str| {
+        let _ = writeln!(
+            text,
+            "  set {name}{digit} {{ type {types}; size {SET_SIZE}; flags dynamic, timeout; \
+             timeout {timeout}; }}"
+        );
+    };
+    if taking.syn_rate > 0 {
+        put("syns", address, "10s");
+    }
+    let pair = format!("{address} . inet_service . {address} . inet_service");
+    put("passed", &pair, "60s");
+    if follows {
+        let service = format!("{address} . {address} . inet_service");
+        put("permitted", &service, "5m");
+    }
+}
+
+/// The chain that decides on what opens a connection.
+fn put_opening(text: &mut String, family: &Family, names: &Names, taking: Taking, follows: bool) {
+    let Names { mark, port, .. } = names;
+    let Family { name, digit, .. } = family;
+    let pair = format!("{name} saddr . tcp sport . {name} daddr . tcp dport");
+    let permitted = if follows {
+        format!("{} @permitted{digit} ", family.service())
+    } else {
+        String::new()
+    };
+    let rate = if taking.syn_rate > 0 {
+        let (ue, rate) = (family.ue, taking.syn_rate);
+        format!("update @syns{digit} {{ {ue} limit rate {rate}/second burst {rate} packets }} ")
+    } else {
+        String::new()
+    };
+    let _ = writeln!(
+        text,
+        "  chain open{digit} {{\n    \
+         {pair} @passed{digit} accept\n    \
+         iifname != @{FULL} meta l4proto tcp {permitted}{rate}tproxy {name} to :{port} meta mark set {mark} \
+         accept\n    \
+         update @passed{digit} {{ {pair} }} counter\n  }}"
     );
-    text
 }
 
 /// The prefixes of a family as a set; none if there are none.
@@ -63,6 +197,11 @@ fn set(prefixes: &[Prefix], is_ipv6: bool) -> Option<String> {
 mod tests {
     use super::*;
 
+    const TAKING: Taking = Taking {
+        syn_rate: 200,
+        passes_by: false,
+    };
+
     fn transparent(prefixes: &[&str]) -> Transparent {
         Transparent {
             ue_prefixes: prefixes.iter().filter_map(|p| p.parse().ok()).collect(),
@@ -70,30 +209,66 @@ mod tests {
             ran_interface: "ran0".to_owned(),
             wan_interface: "wan0".to_owned(),
             port: 0,
+            follow_forward_policy: false,
+        }
+    }
+
+    #[test]
+    fn what_may_pass_is_learned_behind_all_forward_chains() {
+        let mut both = transparent(&["10.45.0.0/24", "2001:db8::/32"]);
+        assert!(!script(&Names::of(9), &both, TAKING).contains("hook forward"));
+        both.follow_forward_policy = true;
+        let text = script(&Names::of(9), &both, TAKING);
+        assert!(text.contains("hook forward priority 2147483647"));
+        for name in ["ip", "ip6"] {
+            let service = format!("{name} saddr . {name} daddr . tcp dport");
+            let digit = if name == "ip" { 4 } else { 6 };
+            assert!(text.contains(&format!("update @permitted{digit} {{ {service} }}")));
+            let taken = text
+                .lines()
+                .find(|l| l.contains(&format!("tproxy {name} to")));
+            let asked = format!("{service} @permitted{digit} update @syns{digit}");
+            assert!(taken.expect("a rule").contains(&asked), "{text}");
         }
     }
 
     #[test]
     fn one_rule_for_each_family_that_has_prefixes() {
-        let text = script(&Names::of(40_001), &transparent(&["10.45.0.0/24"]));
+        let text = script(&Names::of(40_001), &transparent(&["10.45.0.0/24"]), TAKING);
         assert!(text.contains("tproxy ip to :40001") && !text.contains("tproxy ip6"));
         assert!(text.contains("ip daddr != { 192.0.2.0/24 }"));
         let both = script(
             &Names::of(1),
             &transparent(&["10.45.0.0/24", "2001:db8::/64"]),
+            TAKING,
         );
         assert_eq!(both.matches("tproxy").count(), 2);
     }
 
     #[test]
     fn what_opens_a_connection_is_not_matched_with_old_sockets() {
-        let text = script(&Names::of(9), &transparent(&["10.45.0.0/24"]));
+        let text = script(&Names::of(9), &transparent(&["10.45.0.0/24"]), TAKING);
         let of_tcp = |l: &&str| l.contains("socket") && l.contains("l4proto tcp");
         let lines: Vec<&str> = text.lines().filter(of_tcp).collect();
         assert_eq!(lines.len(), 2);
         assert!(lines[0].contains("iifname \"ran0\"") && lines[0].contains("!= syn"));
         assert!(lines[1].contains("iifname \"wan0\""));
-        let opening = text.lines().find(|l| l.contains("tproxy")).expect("a rule");
+        let opening = text.lines().find(|l| l.contains("goto")).expect("a rule");
         assert!(opening.contains("== syn"), "{opening}");
+    }
+
+    #[test]
+    fn a_ue_is_an_address_or_a_64() {
+        let both = transparent(&["10.45.0.0/24", "2001:db8::/32"]);
+        let text = script(&Names::of(9), &both, TAKING);
+        assert!(text.contains("{ ip saddr limit rate 200/second burst 200 packets }"));
+        assert!(text.contains("{ ip6 saddr & ffff:ffff:ffff:ffff:: limit rate 200/second"));
+        let unlimited = Taking {
+            syn_rate: 0,
+            passes_by: true,
+        };
+        let text = script(&Names::of(9), &both, unlimited);
+        assert!(!text.contains("limit") && !text.contains("syns"));
+        assert!(text.contains("elements = { \"ran0\" }"));
     }
 }

@@ -15,5 +15,5 @@ mod slab;
 mod upstream;
 mod worker;
 
-pub(crate) use upstream::{prepare_end, set_keepalive, set_receive_buffer};
+pub(crate) use upstream::{Upstream, prepare_end, set_keepalive, set_receive_buffer};
 pub(crate) use worker::{Worker, WorkerCommand, WorkerHandle};

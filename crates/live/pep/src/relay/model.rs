@@ -221,14 +221,18 @@ struct World {
     is_over: bool,
 }
 
+/// Little memory: pipes of the model meet its bounds.
 const LIMITS: Limits = Limits {
     connections: 10,
+    overflow: 0,
     connections_per_ue: 10,
+    syn_rate_per_ue: 0,
     memory: Bytes::new(2_000),
     memory_per_ue: Bytes::new(1_200),
     handshake: Duration::from_secs(1),
     idle: Duration::from_secs(1),
     half_closed: Duration::from_secs(1),
+    hand_over: Duration::from_secs(1),
     drain: Duration::from_secs(1),
 };
 

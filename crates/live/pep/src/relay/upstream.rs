@@ -1,10 +1,13 @@
 //! The connection onward to the server.
 
-use crate::config::{Config, Control, Keepalive};
+use crate::config::{Config, Control, Keepalive, Onward};
+use crate::error::PepError;
 use crate::sys;
 use rustix::io::Errno;
 use rustix::net::sockopt;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, ipproto, socket_with};
+use rustix::net::{
+    AddressFamily, SocketFlags, SocketType, bind, connect, ipproto, socket, socket_with,
+};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -17,6 +20,7 @@ pub(crate) struct Upstream {
     /// There is no allocator.
     is_split: bool,
     keepalive: Keepalive,
+    onward: Onward,
 }
 
 /// A socket that is connecting.
@@ -37,7 +41,24 @@ impl Upstream {
             is_transparent: config.is_transparent(),
             is_split: config.control == Control::Split,
             keepalive: config.keepalive,
+            onward: config.onward.clone(),
         }
+    }
+
+    /// Whether this process may make such sockets.
+    ///
+    /// # Errors
+    /// The mark may not be set.
+    pub(crate) fn check(config: &Config) -> Result<(), PepError> {
+        if config.onward.mark == 0 {
+            return Ok(());
+        }
+        socket(AddressFamily::INET, SocketType::STREAM, None)
+            .map_err(io::Error::from)
+            .and_then(|socket| sys::set_mark(&socket, config.onward.mark))
+            .map_err(|error| {
+                PepError::system("onward-mark cannot be set, it needs CAP_NET_ADMIN", error)
+            })
     }
 
     /// Begins to connect `client` to `server`, with a receive buffer of so many bytes.
@@ -120,6 +141,12 @@ impl Upstream {
         sockopt::set_tcp_nodelay(&socket, true)?;
         set_keepalive(&socket, &self.keepalive)?;
         prepare_end(&socket)?;
+        if self.onward.mark != 0 {
+            sys::set_mark(&socket, self.onward.mark)?;
+        }
+        if let Some(interface) = &self.onward.interface {
+            sys::bind_to_device(&socket, interface)?;
+        }
         Ok(socket)
     }
 }

@@ -354,6 +354,9 @@ impl Worker {
                 return;
             }
         };
+        if self.shared.registry.connections() >= self.config.limits.connections {
+            self.shared.overflow.wake();
+        }
         let share = self.shared.registry.share(&ue, &self.config);
         let opened = match self.upstream.open(client, server, share) {
             Ok(opened) => opened,

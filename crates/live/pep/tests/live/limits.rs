@@ -1,8 +1,8 @@
 //! Bounds hold, whatever clients and servers do.
 
-use crate::support::daemon::{Daemon, TRANSPARENT};
+use crate::support::daemon::{Daemon, TRANSPARENT, write_config};
 use crate::support::radio::{Radio, report};
-use crate::support::traffic::{TIMEOUT, accept, connect, receive, send};
+use crate::support::traffic::{TIMEOUT, accept, connect, connect_from, receive, send};
 use crate::support::{CLIENT, Hosts};
 use crate::{Test, server_at, split};
 use std::io::{Read, Write};
@@ -27,8 +27,8 @@ pub const TESTS: &[Test] = &[
         connections_of_a_ue_are_bounded,
     ),
     (
-        "connections_in_all_are_bounded",
-        connections_in_all_are_bounded,
+        "connections_beyond_the_limit_pass_by",
+        connections_beyond_the_limit_pass_by,
     ),
     (
         "a_client_that_vanishes_is_noticed",
@@ -168,8 +168,8 @@ fn connections_of_a_ue_are_bounded() {
     assert_eq!(receive(&again).expect("received"), 10_000);
 }
 
-fn connections_in_all_are_bounded() {
-    let Some(hosts) = Hosts::try_new("connections_in_all_are_bounded") else {
+fn connections_beyond_the_limit_pass_by() {
+    let Some(hosts) = Hosts::try_new("connections_beyond_the_limit_pass_by") else {
         return;
     };
     hosts.client.sh("ip addr add 10.45.0.3/24 dev c0");
@@ -181,26 +181,45 @@ fn connections_in_all_are_bounded() {
             (near, accept(&listener))
         })
         .collect();
+    daemon.wait_until("new ones pass by", || daemon.status()["passing_by"] == true);
     // another UE's turn, which has none yet
-    let third = hosts.client.enter(|| {
-        use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
-        let socket = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
-        let other = std::net::SocketAddr::new([10, 45, 0, 3].into(), 0);
-        bind(&socket, &other).expect("bound");
-        connect(&socket, &address).map(|()| TcpStream::from(socket))
+    let other: std::net::IpAddr = [10, 45, 0, 3].into();
+    let third = connect_from(&hosts.client, other, address).expect("connected");
+    let (far, peer) = accept(&listener);
+    assert_eq!(peer.ip(), other);
+    send(&far, 10_000).expect("sent");
+    drop(far);
+    assert_eq!(receive(&third).expect("received"), 10_000);
+    assert_eq!(
+        (daemon.count("accepted"), daemon.count("refused_total")),
+        (2, 0)
+    );
+    // a reload leaves it so
+    write_config(
+        &daemon.folder,
+        &split("[limits]\nconnections = 2\nhandshake = \"9 s\"\n"),
+    );
+    daemon.signal(rustix::process::Signal::HUP);
+    daemon.wait_until("it has reloaded", || {
+        daemon.log().contains("configuration reloaded")
     });
-    if let Ok(mut near) = third {
-        near.set_read_timeout(Some(TIMEOUT)).expect("set");
-        assert!(near.read(&mut [0]).is_err(), "it is reset");
-    }
-    daemon.wait_until("it is counted", || daemon.count("refused_total") == 1);
+    let fourth = connect_from(&hosts.client, other, address).expect("connected");
+    let (_, peer) = accept(&listener);
+    assert_eq!((peer.ip(), daemon.count("accepted")), (other, 2));
+    drop(fourth);
     pairs.pop();
-    daemon.wait_until("one has gone", || daemon.status()["connections"] == 1);
+    daemon.wait_until("new ones are taken", || {
+        daemon.status()["passing_by"] == false
+    });
     let again = connect(&hosts.client, address).expect("connected");
     let (far, _) = accept(&listener);
     send(&far, 10_000).expect("sent");
     drop(far);
     assert_eq!(receive(&again).expect("received"), 10_000);
+    assert_eq!(
+        (daemon.count("accepted"), daemon.count("overflows")),
+        (3, 1)
+    );
 }
 
 fn a_client_that_vanishes_is_noticed() {
@@ -281,7 +300,7 @@ fn a_storm_of_connections_passes() {
     const EACH: usize = 150;
     let daemon = Daemon::start(
         &hosts.proxy,
-        &split("[limits]\nconnections-per-ue = 9000\n"),
+        &split("[limits]\nconnections-per-ue = 9000\nsyn-rate-per-ue = 0\n"),
     );
     let (address, listener) = server_at(&hosts, 5_305);
     let server = std::thread::spawn(move || {

@@ -11,9 +11,12 @@ mod control;
 mod dashboard;
 mod ends;
 mod explicit;
+mod forward;
 mod lifecycle;
 mod limits;
+mod syns;
 mod transparent;
+mod upgrade;
 
 use libtest_mimic::{Arguments, Trial};
 use std::net::{SocketAddr, TcpListener};
@@ -26,7 +29,10 @@ fn tests() -> Vec<Test> {
     [
         transparent::TESTS,
         limits::TESTS,
+        syns::TESTS,
         lifecycle::TESTS,
+        upgrade::TESTS,
+        forward::TESTS,
         control::TESTS,
         dashboard::TESTS,
         explicit::TESTS,

@@ -112,13 +112,19 @@ impl Daemon {
 
     /// One of its counters.
     pub fn count(&self, counter: &str) -> u64 {
-        self.status()["counters"][counter]
+        self.count_at(&self.path("pep.sock"), counter)
+    }
+
+    /// The same at another admin socket than its folder's.
+    pub fn count_at(&self, socket: &Path, counter: &str) -> u64 {
+        let status = pep::status(socket).expect("it answers");
+        status["counters"][counter]
             .as_u64()
             .unwrap_or_else(|| panic!("no counter {counter}"))
     }
 
     /// Waits for a condition; what the daemon has logged is printed where it does not come about.
-    pub fn wait_until(&self, what: &str, condition: impl Fn() -> bool) {
+    pub fn wait_until(&self, what: &str, condition: impl FnMut() -> bool) {
         testing::wait_until(what, condition);
     }
 

@@ -2,7 +2,7 @@
 
 use super::Namespace;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 /// Nothing here waits longer: a hang is a failure.
@@ -17,6 +17,29 @@ pub fn listen(host: &Namespace, address: SocketAddr) -> TcpListener {
 /// A connection from a namespace, which does not wait for ever.
 pub fn connect(host: &Namespace, address: SocketAddr) -> std::io::Result<TcpStream> {
     let stream = host.enter(|| TcpStream::connect_timeout(&address, TIMEOUT))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
+    Ok(stream)
+}
+
+/// The same from one of its addresses.
+pub fn connect_from(
+    host: &Namespace,
+    from: IpAddr,
+    address: SocketAddr,
+) -> std::io::Result<TcpStream> {
+    use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+    let family = if from.is_ipv4() {
+        AddressFamily::INET
+    } else {
+        AddressFamily::INET6
+    };
+    let stream = host.enter(|| {
+        let socket = socket(family, SocketType::STREAM, None)?;
+        bind(&socket, &SocketAddr::new(from, 0))?;
+        connect(&socket, &address)?;
+        Ok::<_, std::io::Error>(TcpStream::from(socket))
+    })?;
     stream.set_read_timeout(Some(TIMEOUT))?;
     stream.set_write_timeout(Some(TIMEOUT))?;
     Ok(stream)

@@ -1,0 +1,157 @@
+//! What the router's forward chains refuse; marks and interface of the sockets towards servers.
+
+use crate::support::daemon::{Daemon, write_config};
+use crate::support::traffic::{accept, connect, connect_from, listen};
+use crate::support::{CLIENT, Hosts, server};
+use crate::{Test, server_at, split};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener};
+
+pub const TESTS: &[Test] = &[
+    (
+        "what_forward_chains_refuse_is_refused",
+        what_forward_chains_refuse_is_refused,
+    ),
+    (
+        "forward_chains_that_are_bypassed_are_named",
+        forward_chains_that_are_bypassed_are_named,
+    ),
+    (
+        "onward_sockets_have_their_mark_and_interface",
+        onward_sockets_have_their_mark_and_interface,
+    ),
+];
+
+/// A router that lets nothing but these ports through, and refuses at once what it does not.
+const FIREWALL: &str = "nft -f - <<'END'
+table inet fw {
+  chain forward {
+    type filter hook forward priority filter; policy drop;
+    iifname \"wan0\" accept
+    tcp dport { 5751, 5752 } accept
+    meta l4proto tcp reject with tcp reset
+  }
+}
+END";
+
+/// Sends a byte to each connection that comes.
+fn greet(listener: TcpListener) {
+    std::thread::spawn(move || {
+        loop {
+            let (mut far, _) = accept(&listener);
+            let _ = far.write_all(b"x");
+        }
+    });
+}
+
+fn must_work(hosts: &Hosts, to: SocketAddr) {
+    let mut near = connect(&hosts.client, to).expect("connected");
+    near.read_exact(&mut [0]).expect("received");
+}
+
+/// The connection is refused before anything is received.
+fn must_be_refused(hosts: &Hosts, to: SocketAddr) {
+    let error = connect(&hosts.client, to)
+        .and_then(|mut near| near.read_exact(&mut [0]))
+        .expect_err("refused");
+    assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "{to}");
+}
+
+fn what_forward_chains_refuse_is_refused() {
+    let Some(hosts) = Hosts::try_new("what_forward_chains_refuse_is_refused") else {
+        return;
+    };
+    hosts.proxy.sh(FIREWALL);
+    let config = format!("follow-forward-policy = true\n{}", split(""));
+    let daemon = Daemon::start(&hosts.proxy, &config);
+    for is_ipv6 in [false, true] {
+        let before = daemon.count("accepted");
+        let (open, closed) = (
+            SocketAddr::new(server(is_ipv6), 5_751),
+            SocketAddr::new(server(is_ipv6), 5_753),
+        );
+        greet(listen(&hosts.server, open));
+        greet(listen(&hosts.server, closed));
+        for _ in 0..3 {
+            must_be_refused(&hosts, closed);
+        }
+        assert_eq!(daemon.count("accepted"), before);
+        // the first asks the forward chains, those after it go through the proxy
+        must_work(&hosts, open);
+        assert_eq!(daemon.count("accepted"), before);
+        must_work(&hosts, open);
+        assert_eq!(daemon.count("accepted"), before + 1);
+    }
+    // another UE is asked for itself, and another port too
+    hosts.client.sh("ip addr add 10.45.0.3/24 dev c0");
+    let open = SocketAddr::new(server(false), 5_751);
+    let other = connect_from(&hosts.client, [10, 45, 0, 3].into(), open);
+    other
+        .and_then(|mut near| near.read_exact(&mut [0]))
+        .expect("received");
+    let (beside, listener) = server_at(&hosts, 5_752);
+    greet(listener);
+    must_work(&hosts, beside);
+    assert_eq!(daemon.count("accepted"), 2);
+    assert!(!daemon.log().contains("bypass this forward chain"));
+}
+
+fn forward_chains_that_are_bypassed_are_named() {
+    let Some(hosts) = Hosts::try_new("forward_chains_that_are_bypassed_are_named") else {
+        return;
+    };
+    hosts.proxy.sh(FIREWALL);
+    let daemon = Daemon::start(&hosts.proxy, &split(""));
+    let log = daemon.log();
+    let said = log
+        .lines()
+        .find(|l| l.contains("bypass this forward chain"));
+    let said = said.unwrap_or_else(|| panic!("no warning: {log}"));
+    assert!(
+        said.contains("WARN") && said.contains("inet fw forward"),
+        "{said}"
+    );
+    assert!(said.contains("policy=\"drop\""), "{said}");
+    // as it warns
+    let (closed, listener) = server_at(&hosts, 5_756);
+    greet(listener);
+    must_work(&hosts, closed);
+    assert_eq!(daemon.count("accepted"), 1);
+}
+
+fn onward_sockets_have_their_mark_and_interface() {
+    let Some(hosts) = Hosts::try_new("onward_sockets_have_their_mark_and_interface") else {
+        return;
+    };
+    // a policy for what the proxy sends to servers
+    hosts.proxy.sh(
+        "nft 'add table inet out; add chain inet out c { type filter hook output priority 0; }; \
+         add rule inet out c meta mark 0x77 tcp dport 5755 drop'",
+    );
+    let limits = "[limits]\nhandshake = \"600 ms\"\n";
+    let config = format!("onward-mark = 0x77\n{}", split(limits));
+    let daemon = Daemon::start(&hosts.proxy, &config);
+    let (address, listener) = server_at(&hosts, 5_754);
+    let (refused, beside) = server_at(&hosts, 5_755);
+    greet(beside);
+    let near = connect(&hosts.client, address).expect("connected");
+    let (mut far, peer) = accept(&listener);
+    assert_eq!(peer.ip(), CLIENT);
+    let sockets = hosts.proxy.sh("ss -Htn dport = :5754");
+    assert!(sockets.contains("10.45.0.2%wan0:"), "{sockets}");
+    let refusal = connect(&hosts.client, refused).and_then(|mut near| near.read_exact(&mut [0]));
+    assert_eq!(
+        refusal.expect_err("refused").kind(),
+        ErrorKind::ConnectionReset
+    );
+    daemon.wait_until("it is counted", || daemon.count("handshake_timeouts") == 1);
+    // both can be changed while it runs, and connections that are there stay
+    write_config(&daemon.folder, &split(""));
+    daemon.signal(rustix::process::Signal::HUP);
+    daemon.wait_until("it goes on without the mark", || {
+        let tried = connect(&hosts.client, refused).and_then(|mut near| near.read_exact(&mut [0]));
+        tried.is_ok()
+    });
+    far.write_all(b"x").expect("sent");
+    (&near).read_exact(&mut [0]).expect("received");
+}
