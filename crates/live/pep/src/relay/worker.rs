@@ -390,7 +390,7 @@ impl Worker {
         let (limits, registry) = (&self.config.limits, &self.shared.registry);
         let part =
             |memory: units::Bytes, connections: usize| memory.get() / 2 / connections.max(1) as u64;
-        let of_ue = ends.ue.connections.load(Ordering::Relaxed);
+        let of_ue = ends.ue.source.connections.load(Ordering::Relaxed);
         let whole = self.config.relay.receive_buffer.get();
         let most = whole
             .min(part(limits.memory_per_ue, of_ue))
