@@ -192,6 +192,7 @@ fn units_are_good() {
             }
         }
         assert!(unit.contains("ConditionPathExists="), "{name:?}");
+        assert!(unit.contains("\nLimitNOFILE="), "{name:?}");
         // where the program is not installed
         let here = unit.replace("/usr/bin/brimful", env!("CARGO_BIN_EXE_brimful"));
         let copy = folder.path().join(name);

@@ -15,13 +15,16 @@
 //! end has P: on the Request (a server may drop those without one before it keeps anything), on the
 //! Response (over both keys: the client's is new, so it is no old one), on the client's first Ack
 //! (over both keys: the server's is new). The data of such an option are "BF" (0x42 0x46), the step
-//! (1, 2 or 3), then the first 20 bytes of HMAC(P, step, CI-A, Key-A [, CI-B, Key-B]). Without a
-//! pre-shared key nothing differs from the RFC.
+//! (1, 2 or 3), then the first 20 bytes of HMAC(P, step, CI-A, Key-A [, CI-B, Key-B]). A client's joins and
+//! Syncs carry one of step 4, over the packet's own ports and number: a server that does not have the
+//! connection (any more) answers it from another budget than strangers' packets. Without a pre-shared key
+//! nothing differs from the RFC.
 //!
 //! *Not protected*, with or without: what is carried (nothing is encrypted or authenticated), and
 //! connections against an attacker on the path that resets paths.
 
 use crate::packet::{ConnectionId, DccpOption, Hmac, KeyData, MpOption, Options};
+use crate::seq::SeqNo;
 use core::fmt;
 use core::hint::black_box;
 use core::net::IpAddr;
@@ -31,6 +34,8 @@ use ring::hmac;
 pub const PLAIN_KEY: u8 = 0;
 /// What the data of an `MP_EXP` with a proof begin with.
 const PROOF_MARK: [u8; 2] = *b"BF";
+/// The step of a proof that is of one packet.
+const PACKET_PROOF: u8 = 4;
 
 /// Keys, nonces and numbers of a connection, from its seed: the first 8 bytes of
 /// HMAC-SHA256(seed, count). Some of them (nonces are on the wire) do not reveal others (keys), as they
@@ -181,6 +186,39 @@ impl PreSharedKey {
                 .is_some_and(|given| same(given, &proof.0)),
             _ => false,
         })
+    }
+
+    /// The option by which a client shows, on a packet of a connection that the server may not have any
+    /// more, that it has this key: `ports` are the packet's, the client's first. It does not show that the
+    /// packet is new.
+    pub fn prove_packet(&self, ports: (u16, u16), seq: SeqNo) -> DccpOption {
+        let mut data = PROOF_MARK.to_vec();
+        data.push(PACKET_PROOF);
+        data.extend(self.packet_proof(ports, seq).0);
+        DccpOption::Multipath(MpOption::Experimental(data))
+    }
+
+    /// True if these options are of a packet as [`Self::prove_packet`] has it.
+    pub fn is_packet_proved(&self, options: &Options, ports: (u16, u16), seq: SeqNo) -> bool {
+        let mut proofs = options.list.iter().filter_map(|option| match option {
+            DccpOption::Multipath(MpOption::Experimental(data)) => data
+                .strip_prefix(&PROOF_MARK)
+                .and_then(|data| data.strip_prefix(&[PACKET_PROOF])),
+            _ => None,
+        });
+        // one HMAC a packet, whatever it carries
+        proofs
+            .next()
+            .is_some_and(|given| same(given, &self.packet_proof(ports, seq).0))
+    }
+
+    fn packet_proof(&self, ports: (u16, u16), seq: SeqNo) -> Hmac {
+        let mut message = hmac::Context::with_key(&self.proofs);
+        message.update(&[PACKET_PROOF]);
+        message.update(&ports.0.to_be_bytes());
+        message.update(&ports.1.to_be_bytes());
+        message.update(&seq.get().to_be_bytes());
+        first_20(&message.sign())
     }
 
     fn proof(&self, step: ProofStep, client: Offer, server: Option<Offer>) -> Hmac {

@@ -344,6 +344,14 @@ impl<K: Ord + Clone, V> HalfOpen<K, V> {
         self.entries.len()
     }
 
+    /// The oldest of those that a condition holds for, and how many there are of them.
+    pub fn oldest_of(&self, is_one: impl Fn(&V) -> bool) -> (Option<K>, usize) {
+        let of = self.entries.iter().filter(|(_, (_, value))| is_one(value));
+        let count = of.clone().count();
+        let oldest = of.min_by_key(|(_, (number, _))| *number);
+        (oldest.map(|(key, _)| key.clone()), count)
+    }
+
     /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()

@@ -11,11 +11,15 @@
 //! A flow is identified by the six fields of RFC 6773 3.3: the addresses and UDP ports, and DCCP's ports.
 //!
 //! State of handshakes is bounded: of more than [`ServerConfig::half_open`] connections that are not
-//! established the oldest is removed, and Resets to strangers are limited in rate.
+//! established the oldest is removed, of a client that has more than its share of them its own. Resets to
+//! strangers are limited in rate. What shows a client's key has a budget of its own, as has what is valid
+//! for a connection's path: strangers cannot spend them.
 //!
 //! **Changed addresses** (a NAT whose mapping expired, a roaming client): a packet from an unknown address that is
 //! valid for a path (RFC 4340 7.5) makes the server send a Sync there; the path moves once the answer
 //! acknowledges just that Sync. An attacker off the path would have to guess 48 bits.
+
+mod budget;
 
 use crate::auth::{PreSharedKey, Secrets};
 use crate::join::{HalfOpen, JoinOffer};
@@ -25,6 +29,7 @@ use crate::tunnel::{
     Carrier, Event, PathConfig, Refusal, ServerEnd, Transmit, Tunnel, TunnelConfig, reset_for,
 };
 use crate::{PathId, Payload, SeqNo};
+use budget::Budget;
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use units::{Duration, Ecn, Instant};
@@ -34,8 +39,18 @@ const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 /// Resets to strangers: so many at once, and one more each [`RESET_INTERVAL`].
 const RESET_BURST: u64 = 20;
 const RESET_INTERVAL: Duration = Duration::from_millis(10);
-/// Addresses that are being queried at most.
-const MAX_MOVES: usize = 64;
+/// Resets to packets that show a client's key, of each client.
+const CLIENT_BURST: u64 = 20;
+const CLIENT_INTERVAL: Duration = Duration::from_millis(50);
+/// Syncs to new addresses, of each connection.
+const QUESTION_BURST: u64 = 16;
+const QUESTION_INTERVAL: Duration = Duration::from_millis(50);
+/// An address that has not answered is queried again by the next valid packet after so long.
+const QUESTION_AGAIN: Duration = Duration::from_millis(200);
+/// Syncs of a connection that answers are awaited of, at most.
+const MAX_MOVES: usize = 16;
+/// Unfinished handshakes that a client may have at least.
+const MIN_HALF_OPEN_SHARE: usize = 2;
 
 /// Where packets come from and go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,15 +122,17 @@ struct Connection<P> {
     is_established: bool,
     /// By path number.
     flows: Vec<Option<FlowKey>>,
+    moves: VecDeque<Move>,
+    questions: Budget,
 }
 
 /// An address that was sent a Sync, to confirm that a path has moved there.
 struct Move {
-    connection: ConnectionKey,
     path: PathId,
     to: FlowKey,
-    /// Number of the Sync.
+    /// Number of the Sync, and when it was sent.
     sync: SeqNo,
+    asked_at: Instant,
 }
 
 /// Many connections at one server.
@@ -124,16 +141,17 @@ pub struct Server<P> {
     secrets: Secrets,
     connections: BTreeMap<ConnectionKey, Connection<P>>,
     flows: BTreeMap<FlowKey, (ConnectionKey, PathId)>,
-    half_open: HalfOpen<ConnectionKey, ()>,
-    moves: VecDeque<Move>,
+    /// With the clients that they are of.
+    half_open: HalfOpen<ConnectionKey, Option<usize>>,
     /// Packets that leave by themselves: Resets to strangers, Syncs to new addresses.
     outbox: VecDeque<(Flow, Packet)>,
     /// Sockets that are byte streams.
     streams: BTreeSet<u32>,
     events: VecDeque<(ConnectionKey, Event)>,
     next_key: u64,
-    resets: u64,
-    resets_since: Instant,
+    /// Resets to strangers, and to clients by the numbers of their keys.
+    strangers: Budget,
+    clients: Vec<Budget>,
     counters: ServerCounters,
     /// The connection that was served last.
     turn: Option<ConnectionKey>,
@@ -164,17 +182,16 @@ impl<P: Payload> Server<P> {
         scheduler::build(&config.scheduler)?;
         Ok(Self {
             half_open: HalfOpen::new(config.half_open, HANDSHAKE_TIME),
+            clients: vec![Budget::new(CLIENT_BURST, CLIENT_INTERVAL); config.shared.len()],
             config,
             secrets: Secrets::new(seed),
             connections: BTreeMap::new(),
             flows: BTreeMap::new(),
-            moves: VecDeque::new(),
             outbox: VecDeque::new(),
             streams: BTreeSet::new(),
             events: VecDeque::new(),
             next_key: 0,
-            resets: RESET_BURST,
-            resets_since: Instant::ZERO,
+            strangers: Budget::new(RESET_BURST, RESET_INTERVAL),
             counters: ServerCounters::default(),
             turn: None,
         })
@@ -311,6 +328,13 @@ impl<P: Payload> Server<P> {
             seed: self.secrets.next_u64(),
         };
         let (tunnel, client) = Tunnel::accept(now, packet, &self.config.shared, end)?;
+        // the Request of an established connection, seen by an observer and sent once more
+        let is_seen = |state: &Connection<P>| {
+            state.is_established && state.tunnel.peer_offer() == tunnel.peer_offer()
+        };
+        if client.is_some() && self.connections.values().any(is_seen) {
+            return Err(Refusal::Replayed);
+        }
         let key = ConnectionKey(self.next_key);
         self.next_key += 1;
         self.counters.accepted += 1;
@@ -319,13 +343,29 @@ impl<P: Payload> Server<P> {
             client,
             is_established: false,
             flows: Vec::new(),
+            moves: VecDeque::new(),
+            questions: Budget::new(QUESTION_BURST, QUESTION_INTERVAL),
         };
+        self.make_room(now, client);
         self.connections.insert(key, connection);
-        if let Some((oldest, ())) = self.half_open.insert(now, key, ()) {
+        if let Some((oldest, _)) = self.half_open.insert(now, key, client) {
             self.counters.expired += 1;
             self.remove(oldest);
         }
         Ok((key, PathId(0)))
+    }
+
+    /// Of a client that has its share of unfinished handshakes the oldest is removed: an observer that sends
+    /// its Requests once more takes no other client's places.
+    fn make_room(&mut self, now: Instant, client: Option<usize>) {
+        let clients = self.config.shared.len().max(1);
+        let share = (self.config.half_open / clients).max(MIN_HALF_OPEN_SHARE);
+        let (oldest, count) = self.half_open.oldest_of(|of| *of == client);
+        if let Some(oldest) = oldest.filter(|_| count >= share) {
+            self.half_open.take(now, &oldest);
+            self.counters.expired += 1;
+            self.remove(oldest);
+        }
     }
 
     fn join(
@@ -363,21 +403,24 @@ impl<P: Payload> Server<P> {
             self.counters.strangers += 1;
             return self.reset(now, key.flow, packet, Refusal::NotARequest);
         };
-        let is_pending = self.moves.iter().any(|pending| pending.to == key);
-        if is_pending || !self.may_answer(now) {
+        let Some(state) = self.connections.get_mut(&connection) else {
+            return;
+        };
+        let is_asked = state.moves.iter().any(|pending| {
+            pending.to == key && now.saturating_since(pending.asked_at) < QUESTION_AGAIN
+        });
+        if is_asked || !state.questions.take(now) {
             return;
         }
-        let state = self.connections.get_mut(&connection);
-        if let Some(sync) = state.and_then(|state| state.tunnel.sync_packet(now, path, packet.seq))
-        {
-            if self.moves.len() == MAX_MOVES {
-                self.moves.pop_front();
+        if let Some(sync) = state.tunnel.sync_packet(now, path, packet.seq) {
+            if state.moves.len() == MAX_MOVES {
+                state.moves.pop_front();
             }
-            self.moves.push_back(Move {
-                connection,
+            state.moves.push_back(Move {
                 path,
                 to: key,
                 sync: sync.seq,
+                asked_at: now,
             });
             self.outbox.push_back((key.flow, sync));
         }
@@ -388,48 +431,48 @@ impl<P: Payload> Server<P> {
         let Kind::SyncAck { ack } = packet.kind else {
             return false;
         };
-        let pending = self
-            .moves
-            .iter()
-            .position(|pending| pending.to == key && pending.sync == ack);
-        let Some(pending) = pending.and_then(|index| self.moves.remove(index)) else {
+        let is_it = |pending: &Move| pending.to == key && pending.sync == ack;
+        let found = self.connections.iter_mut().find_map(|(key, state)| {
+            let path = state.moves.iter().find(|pending| is_it(pending))?.path;
+            Some((*key, state, path))
+        });
+        let Some((connection, state, path)) = found else {
             return false;
         };
-        let Some(state) = self.connections.get_mut(&pending.connection) else {
-            return false;
-        };
-        if !state.tunnel.is_valid(pending.path, packet) {
+        if !state.tunnel.is_valid(path, packet) {
             return false;
         }
-        if let Some(old) = state.flows[usize::from(pending.path.0)].replace(key) {
+        state.moves.retain(|pending| pending.path != path);
+        if let Some(old) = state.flows[usize::from(path.0)].replace(key) {
             self.flows.remove(&old);
         }
-        self.flows.insert(key, (pending.connection, pending.path));
+        self.flows.insert(key, (connection, path));
         self.counters.moved += 1;
-        state
-            .tunnel
-            .receive(now, pending.path, packet, None, Ecn::NotEct);
+        state.tunnel.receive(now, path, packet, None, Ecn::NotEct);
         true
     }
 
     fn reset(&mut self, now: Instant, to: Flow, packet: &Packet, refusal: Refusal) {
-        if let Some(reset) = reset_for(packet, refusal.reset_code())
-            && self.may_answer(now)
-        {
+        let Some(reset) = reset_for(packet, refusal.reset_code()) else {
+            return;
+        };
+        // strangers' packets are answered by a budget, so that no attacker can have a flood sent elsewhere
+        let client = self.client_of(packet);
+        let budget = match client.and_then(|client| self.clients.get_mut(client)) {
+            Some(budget) => budget,
+            None => &mut self.strangers,
+        };
+        if budget.take(now) {
             self.outbox.push_back((to, reset));
         }
     }
 
-    /// Answers to strangers are limited, so that no attacker can have a flood sent elsewhere.
-    fn may_answer(&mut self, now: Instant) -> bool {
-        let due = now.saturating_since(self.resets_since).as_nanos() / RESET_INTERVAL.as_nanos();
-        if due > 0 {
-            self.resets = (self.resets + due).min(RESET_BURST);
-            self.resets_since = now;
-        }
-        let may = self.resets > 0;
-        self.resets -= u64::from(may);
-        may
+    /// The client that a packet shows the key of.
+    fn client_of(&self, packet: &Packet) -> Option<usize> {
+        let ports = (packet.source, packet.destination);
+        let shared = self.config.shared.iter();
+        let mut shows = shared.map(|key| key.is_packet_proved(&packet.options, ports, packet.seq));
+        shows.position(|is_shown| is_shown)
     }
 
     /// Events of a connection, and its end.
@@ -479,7 +522,6 @@ impl<P: Payload> Server<P> {
             for flow in state.flows.iter().flatten() {
                 self.flows.remove(flow);
             }
-            self.moves.retain(|pending| pending.connection != key);
         }
     }
 

@@ -2,15 +2,17 @@
 //! line and column, what is wrong and what is allowed in every message.
 //!
 //! What a key means is its daemon's business; this crate reads texts, numbers, lists, choices and names
-//! of interfaces.
+//! of interfaces. What all daemons' limits by source count as one source is here too.
 
 #![forbid(unsafe_code)]
 
 mod file;
 mod interface;
 mod section;
+mod source;
 
 pub use file::{ConfigError, load, parse};
 pub use interface::is_interface;
 pub use section::{Named, Section};
+pub use source::source_network;
 pub use toml_span::Span;

@@ -8,7 +8,7 @@
 use crate::clock;
 use crate::config::Limits;
 use crate::flow::Flow;
-use crate::registry::{MIN_SHARE, UeCounters};
+use crate::registry::MIN_SHARE;
 use crate::relay::{WorkerCommand, WorkerHandle};
 use crate::shared::Shared;
 use crate::sys;
@@ -209,6 +209,7 @@ impl Governor {
         let flows: Vec<Arc<Flow>> = flows.iter().filter_map(Weak::upgrade).collect();
         let mut all = Sum::default();
         let mut ues: HashMap<usize, Sum> = HashMap::new();
+        let mut of_address: HashMap<usize, u64> = HashMap::new();
         let mut holdings = Vec::with_capacity(flows.len());
         let mut progresses = HashMap::with_capacity(flows.len());
         let mut activity = Vec::with_capacity(flows.len());
@@ -226,7 +227,8 @@ impl Governor {
             };
             flow.held.store(held, Relaxed);
             let is_active = has_moved || held > 0;
-            let ue = key(&flow.ue);
+            let ue = key(&flow.ue.source);
+            *of_address.entry(key(&flow.ue)).or_default() += held;
             all.add(held, is_active);
             ues.entry(ue).or_default().add(held, is_active);
             activity.push(is_active);
@@ -241,11 +243,11 @@ impl Governor {
         self.before = progresses;
         registry.held.store(all.held, Relaxed);
         for (_, ue) in registry.ues() {
-            let held = ues.get(&key(&ue)).map_or(0, |sum| sum.held);
-            ue.held.store(held, Relaxed);
+            let held = of_address.get(&key(&ue)).copied();
+            ue.held.store(held.unwrap_or(0), Relaxed);
         }
         for (flow, is_active) in flows.iter().zip(activity) {
-            let of_ue = ues.get(&key(&flow.ue)).copied().unwrap_or_default();
+            let of_ue = ues.get(&key(&flow.ue.source)).copied().unwrap_or_default();
             let share = of_ue
                 .share(limits.memory_per_ue, is_active)
                 .min(all.share(limits.memory, is_active))
@@ -261,9 +263,9 @@ impl Governor {
     }
 }
 
-/// A UE's key while its counters live.
-fn key(ue: &Arc<UeCounters>) -> usize {
-    Arc::as_ptr(ue) as usize
+/// The key of counters while they live.
+fn key<T>(counters: &Arc<T>) -> usize {
+    Arc::as_ptr(counters) as usize
 }
 
 /// What a flow's pipes and sockets hold, bytes.

@@ -2,6 +2,7 @@
 
 use crate::config::{Config, Limits};
 use crate::flow::Flow;
+use config_file::source_network;
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -24,12 +25,23 @@ pub(crate) struct UeCounters {
     pub(crate) waiting: AtomicU64,
     /// Held by pipes and sockets when last looked at, bytes of kernel memory.
     pub(crate) held: AtomicU64,
-    /// Shares of the memory of its connections together, bytes.
-    pub(crate) shared: AtomicU64,
     /// Payload sent to it, bytes.
     pub(crate) bytes_down: AtomicU64,
     /// Payload received from it, bytes.
     pub(crate) bytes_up: AtomicU64,
+    /// What it shares with all addresses that one host can have.
+    pub(crate) source: Arc<SourceCounters>,
+}
+
+/// What the limits of a UE bound: of an IPv4 address, or of a /64 of IPv6, of which a UE has all addresses.
+#[derive(Debug, Default)]
+pub(crate) struct SourceCounters {
+    /// Open connections.
+    pub(crate) connections: AtomicUsize,
+    /// Payload that waits in pipes, bytes.
+    pub(crate) waiting: AtomicU64,
+    /// Shares of the memory of its connections together, bytes.
+    shared: AtomicU64,
 }
 
 /// Why a connection is not taken.
@@ -82,7 +94,8 @@ impl Registry {
             counters.refused.fetch_add(1, Relaxed);
             return Err(Full::Total);
         }
-        if counters.connections.fetch_add(1, Relaxed) >= limits.connections_per_ue {
+        counters.connections.fetch_add(1, Relaxed);
+        if counters.source.connections.fetch_add(1, Relaxed) >= limits.connections_per_ue {
             self.leave(&counters);
             counters.refused.fetch_add(1, Relaxed);
             return Err(Full::Ue);
@@ -92,6 +105,7 @@ impl Registry {
     }
 
     fn counters(&self, ue: IpAddr) -> Arc<UeCounters> {
+        let ue = ue.to_canonical();
         let mut ues = lock(&self.ues);
         if let Some(counters) = ues.get(&ue) {
             return Arc::clone(counters);
@@ -99,12 +113,23 @@ impl Registry {
         if ues.len() >= MAX_RELEASED {
             ues.retain(|_, counters| counters.connections.load(Relaxed) > 0);
         }
-        Arc::clone(ues.entry(ue).or_default())
+        let source = source_network(ue);
+        let is_same = |other: &IpAddr| source_network(*other) == source;
+        // addresses of one network stand together
+        let before = ues.range(..ue).next_back().filter(|(ip, _)| is_same(ip));
+        let near = before.or_else(|| ues.range(ue..).next().filter(|(ip, _)| is_same(ip)));
+        let source = near.map(|(_, counters)| Arc::clone(&counters.source));
+        let counters = UeCounters {
+            source: source.unwrap_or_default(),
+            ..UeCounters::default()
+        };
+        Arc::clone(ues.entry(ue).or_insert_with(|| Arc::new(counters)))
     }
 
     /// A connection that entered is gone.
     pub(crate) fn leave(&self, ue: &UeCounters) {
         ue.connections.fetch_sub(1, Relaxed);
+        ue.source.connections.fetch_sub(1, Relaxed);
         self.connections.fetch_sub(1, Relaxed);
     }
 
@@ -148,7 +173,7 @@ impl Registry {
             .relay
             .receive_buffer
             .get()
-            .min(left(config.limits.memory_per_ue, &ue.shared))
+            .min(left(config.limits.memory_per_ue, &ue.source.shared))
             .min(left(config.limits.memory, &self.shared))
             .max(MIN_SHARE);
         u32::try_from(share).unwrap_or(u32::MAX)
@@ -156,7 +181,7 @@ impl Registry {
 
     /// A flow's share of the memory is another.
     pub(crate) fn share_changed(&self, ue: &UeCounters, before: u32, after: u32) {
-        for shared in [&ue.shared, &self.shared] {
+        for shared in [&ue.source.shared, &self.shared] {
             if after > before {
                 shared.fetch_add(u64::from(after - before), Relaxed);
             } else {
@@ -170,7 +195,7 @@ impl Registry {
     pub(crate) fn room(&self, ue: &UeCounters, limits: &Limits, held: usize) -> usize {
         const ALWAYS: u64 = 65_536;
         let of_ue = limits.memory_per_ue.get() / 4;
-        let of_ue = of_ue.saturating_sub(ue.waiting.load(Relaxed));
+        let of_ue = of_ue.saturating_sub(ue.source.waiting.load(Relaxed));
         let in_all = limits.memory.get() / 4;
         let in_all = in_all.saturating_sub(self.waiting.load(Relaxed));
         let room = of_ue.min(in_all);
@@ -181,7 +206,7 @@ impl Registry {
     /// What waits in a pipe has changed.
     pub(crate) fn account(&self, ue: &UeCounters, before: usize, after: usize) {
         let (before, after) = (before as u64, after as u64);
-        for counter in [&ue.waiting, &self.waiting] {
+        for counter in [&ue.waiting, &ue.source.waiting, &self.waiting] {
             if after > before {
                 counter.fetch_add(after - before, Relaxed);
             } else if before > after {
@@ -239,5 +264,33 @@ mod tests {
         assert_eq!(registry.room(&other, &limits(), 1), 110_000);
         registry.account(&ue, 190_000, 0);
         assert_eq!(ue.waiting.load(Relaxed) + registry.waiting.load(Relaxed), 0);
+    }
+    #[test]
+    fn addresses_of_one_ipv6_network_share_their_limits() {
+        let registry = Registry::default();
+        let mut limits = limits();
+        limits.connections = 100;
+        let ip = |text: &str| text.parse::<IpAddr>().expect("an address");
+        let (first, second) = (ip("2001:db8:0:1::1"), ip("2001:db8:0:1:ffff::1"));
+        let (below, above) = (ip("2001:db8::7"), ip("2001:db8:0:2::1"));
+        for other in [below, above] {
+            registry.enter(other, &limits).expect("of another network");
+        }
+        let a = registry.enter(first, &limits).expect("first").1;
+        let b = registry.enter(second, &limits).expect("second").1;
+        let third = registry.enter(ip("2001:db8:0:1::2"), &limits);
+        assert_eq!(third.err(), Some(Full::Ue));
+        registry.account(&a, 0, 150_000);
+        assert_eq!(registry.room(&b, &limits, 1), 50_000);
+        assert_eq!(a.connections.load(Relaxed), 1, "counted by address");
+        registry.leave(&a);
+        registry.enter(first, &limits).expect("room again");
+        // IPv4 in IPv6-mapped form is the same UE
+        let mapped = [ip("10.0.0.1"), ip("::ffff:10.0.0.1")];
+        for address in mapped {
+            registry.enter(address, &limits).expect("two in all");
+        }
+        assert_eq!(registry.enter(mapped[1], &limits).err(), Some(Full::Ue));
+        registry.enter(ip("10.0.0.2"), &limits).expect("another UE");
     }
 }

@@ -1,7 +1,8 @@
 //! Requests by rate: a bucket of tokens for each client, and for each address that has shown none.
 
+use config_file::source_network;
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -79,12 +80,9 @@ fn discard_older_half(buckets: &mut HashMap<String, Bucket>) {
 /// What one source of requests is: an IPv4 address, or a /64 of IPv6, of which one host can have all
 /// addresses.
 pub(crate) fn source_key(address: IpAddr) -> String {
-    match address.to_canonical() {
+    match source_network(address) {
         IpAddr::V4(address) => address.to_string(),
-        IpAddr::V6(address) => {
-            let network = address.to_bits() >> 64 << 64;
-            format!("{}/64", Ipv6Addr::from_bits(network))
-        }
+        IpAddr::V6(network) => format!("{network}/64"),
     }
 }
 

@@ -24,19 +24,28 @@ use std::io;
 use std::rc::Rc;
 use units::{Bytes, Duration, Ecn, Instant};
 
-/// A path that could not be opened is tried again after so long.
+/// A path that did not open is opened again after so long.
 const TRY_AGAIN: Duration = Duration::from_secs(2);
+/// One that had opened is opened at most so often.
+const OPEN_AGAIN: Duration = Duration::from_millis(250);
 /// A path that does not answer gets a new socket after so long: its interface may have another
 /// address by now, or a NAT on the way another mapping.
-const NEW_SOCKET: Duration = Duration::from_secs(3);
+const NEW_SOCKET: Duration = Duration::from_millis(500);
+/// If it does not answer then either, or does not open, another after so long.
+const NEXT_SOCKET: Duration = Duration::from_secs(3);
 /// A connection none of whose paths has answered for so long is given up, and a new one begun: the
 /// server may have dropped it.
 const NEW_CONNECTION: Duration = Duration::from_secs(12);
+/// A connection that the server does not have is replaced at once, but at most so often.
+const BEGIN_AGAIN: Duration = Duration::from_secs(1);
 
 /// A configured path.
 struct ClientPath {
     config: PathConfig,
     state: State,
+    /// When it was opened last, and whether it has been up since.
+    opened_at: Option<Instant>,
+    was_up: bool,
     /// Whether it is logged that the path cannot be opened: once until it can.
     is_logged: bool,
 }
@@ -44,10 +53,10 @@ struct ClientPath {
 enum State {
     /// Not there; to be tried at that time.
     Closed { try_at: Instant },
-    /// Opened, and perhaps not answering since then.
+    /// Opened; if it does not answer, it gets another socket at that time.
     Open {
         path: PathId,
-        silent_since: Option<Instant>,
+        renew_at: Option<Instant>,
     },
 }
 
@@ -63,6 +72,10 @@ pub(crate) struct Client {
     ports: u16,
     /// Since when no path has answered.
     silent_since: Option<Instant>,
+    /// When the connection began.
+    began_at: Instant,
+    /// Paths may be due to be opened before the next chores.
+    has_due: bool,
     is_ending: bool,
     unreadable: u64,
     mtu: usize,
@@ -87,6 +100,8 @@ impl Client {
             next_address: 0,
             ports: random::seed().map_err(random)? as u16,
             silent_since: Some(now),
+            began_at: now,
+            has_due: true,
             is_ending: false,
             unreadable: 0,
             mtu,
@@ -155,6 +170,8 @@ impl Client {
 
     fn open(&mut self, now: Instant, poller: &Poller, index: usize) {
         let config = self.paths[index].config.clone();
+        self.paths[index].opened_at = Some(now);
+        self.paths[index].was_up = false;
         let (way, token) = match self.open_way(poller, &config) {
             Ok(opened) => opened,
             Err(error) => {
@@ -182,7 +199,7 @@ impl Client {
                 self.paths[index].is_logged = false;
                 self.paths[index].state = State::Open {
                     path,
-                    silent_since: Some(now),
+                    renew_at: Some(now + NEXT_SOCKET),
                 };
                 let remote = config.remote.to_string();
                 self.connection
@@ -202,42 +219,46 @@ impl Client {
             Event::Established => tracing::info!("connected"),
             Event::PathUp(path) => {
                 self.silent_since = None;
-                self.note(*path, "path up", |state| set_silent(state, None));
+                self.note(*path, "path up", |path| {
+                    path.was_up = true;
+                    path.set_renewal(None);
+                });
             }
             Event::PathDown(path) => {
-                self.note(*path, "path down", |state| set_silent(state, Some(now)));
+                self.note(*path, "path down", |path| {
+                    let wait = match path.config.carrier {
+                        Carrier::Dccp => NEW_SOCKET,
+                        // the kernel sends again what was lost
+                        Carrier::Tcp => NEXT_SOCKET,
+                    };
+                    path.set_renewal(Some(now + wait));
+                });
             }
             Event::PathClosed(path) => {
                 self.connection.remove_link(*path);
-                let try_at = now + TRY_AGAIN;
-                self.note(*path, "path closed", |state| {
-                    *state = State::Closed { try_at }
-                });
+                self.note(*path, "path closed", |path| path.close(now));
+                self.has_due = true;
+            }
+            Event::ConnectionUnknown => {
+                tracing::info!("the server does not have the connection");
+                self.begin_again(now);
             }
             Event::Closed => self.begin_again(now),
             // the server's further addresses: paths are what the configuration lists
             _ => {}
         }
-        let is_up = |path: &ClientPath| {
-            matches!(
-                path.state,
-                State::Open {
-                    silent_since: None,
-                    ..
-                }
-            )
-        };
+        let is_up = |path: &ClientPath| matches!(path.state, State::Open { renew_at: None, .. });
         if !self.paths.iter().any(is_up) {
             self.silent_since.get_or_insert(now);
         }
     }
 
-    fn note(&mut self, path: PathId, what: &str, change: impl FnOnce(&mut State)) {
+    fn note(&mut self, path: PathId, what: &str, change: impl FnOnce(&mut ClientPath)) {
         let is_it =
             |p: &&mut ClientPath| matches!(p.state, State::Open { path: own, .. } if own == path);
         if let Some(found) = self.paths.iter_mut().find(is_it) {
             tracing::info!(path = found.config.name, "{what}");
-            change(&mut found.state);
+            change(found);
         }
     }
 
@@ -252,10 +273,21 @@ impl Client {
         tracing::info!("a new connection begins");
         self.connection = Connection::new(tunnel);
         self.silent_since = Some(now);
+        let try_at = now.max(self.began_at + BEGIN_AGAIN);
+        self.began_at = try_at;
         for path in &mut self.paths {
-            path.state = State::Closed {
-                try_at: now + TRY_AGAIN,
-            };
+            path.state = State::Closed { try_at };
+        }
+        self.has_due = true;
+    }
+
+    /// Opens the paths that are due.
+    fn open_due(&mut self, now: Instant, poller: &Poller) {
+        self.has_due = false;
+        for index in 0..self.paths.len() {
+            if matches!(self.paths[index].state, State::Closed { try_at } if try_at <= now) {
+                self.open(now, poller, index);
+            }
         }
     }
 
@@ -272,7 +304,7 @@ impl Client {
             self.paths[index].state = State::Closed { try_at: now };
             return;
         }
-        set_silent(&mut self.paths[index].state, Some(now));
+        self.paths[index].set_renewal(Some(now + NEXT_SOCKET));
         match self.open_way(poller, &config) {
             Ok((way, token)) => {
                 let remote = config.remote.to_string();
@@ -466,6 +498,10 @@ impl Outside for Client {
         while let Some(event) = self.connection.tunnel.poll_event() {
             self.on_event(now, &event);
         }
+        if self.has_due && !self.is_ending {
+            self.open_due(now, poller);
+            self.connection.transmit(now, poller);
+        }
         if self
             .connection
             .links_mut()
@@ -489,16 +525,14 @@ impl Outside for Client {
             self.connection.transmit(now, poller);
             return self.begin_again(now);
         }
+        self.open_due(now, poller);
         for index in 0..self.paths.len() {
-            match self.paths[index].state {
-                State::Closed { try_at } if try_at <= now => self.open(now, poller, index),
-                State::Open {
-                    silent_since: Some(at),
-                    ..
-                } if now.saturating_since(at) > NEW_SOCKET => {
-                    self.renew(now, poller, index);
-                }
-                _ => {}
+            if let State::Open {
+                renew_at: Some(at), ..
+            } = self.paths[index].state
+                && at <= now
+            {
+                self.renew(now, poller, index);
             }
         }
         for (_, link) in self.connection.links_mut() {
@@ -548,8 +582,23 @@ impl Client {
     fn lose(&mut self, now: Instant, path: PathId) {
         self.connection.tunnel.close_path(now, path);
         self.connection.remove_link(path);
-        let try_at = now + TRY_AGAIN;
-        self.note(path, "path lost", |state| *state = State::Closed { try_at });
+        self.note(path, "path lost", |path| path.close(now));
+        self.has_due = true;
+    }
+}
+
+impl ClientPath {
+    /// It is over: to be opened again at once, but not too often.
+    fn close(&mut self, now: Instant) {
+        let wait = if self.was_up { OPEN_AGAIN } else { TRY_AGAIN };
+        let try_at = self.opened_at.map_or(now, |at| now.max(at + wait));
+        self.state = State::Closed { try_at };
+    }
+
+    fn set_renewal(&mut self, at: Option<Instant>) {
+        if let State::Open { renew_at, .. } = &mut self.state {
+            *renew_at = at;
+        }
     }
 }
 
@@ -557,13 +606,9 @@ fn new_path(config: &PathConfig, now: Instant) -> ClientPath {
     ClientPath {
         config: config.clone(),
         state: State::Closed { try_at: now },
+        opened_at: None,
+        was_up: false,
         is_logged: false,
-    }
-}
-
-fn set_silent(state: &mut State, since: Option<Instant>) {
-    if let State::Open { silent_since, .. } = state {
-        *silent_since = since;
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the tunnel is made with: sizes, times, and the core's configuration from ours.
 
-use crate::config::{Carrier, Config, controllers};
+use crate::config::{Carrier, Config, End, controllers};
 use crate::error::TunnelError;
 use crate::inner::MIN_MTU;
 use crate::key::Key;
@@ -21,8 +21,12 @@ pub(crate) const STREAM_CONTROLLER: &str = "cubic";
 const KEEPALIVE: Duration = Duration::from_secs(5);
 /// First wait for an answer of a handshake: a second is long where another path may do.
 const HANDSHAKE_RETRY: Duration = Duration::from_millis(300);
-/// Attempts, each waiting twice as long: 4.5 s in all.
-const HANDSHAKE_ATTEMPTS: u32 = 4;
+/// Longest wait: a path that works again, or a server that is back, is found within that.
+const HANDSHAKE_MAX_RETRY: Duration = Duration::from_millis(600);
+/// Attempts: 4.5 s in all.
+const HANDSHAKE_ATTEMPTS: u32 = 8;
+/// Longest wait between the Syncs that a client sends on a path which does not answer.
+const MAX_PROBE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Largest packet inside that a path of this MTU takes.
 pub(crate) fn inner_mtu(path_mtu: usize, is_ipv6: bool) -> usize {
@@ -34,6 +38,7 @@ pub(crate) fn inner_mtu(path_mtu: usize, is_ipv6: bool) -> usize {
 
 /// The core's configuration of a connection.
 pub(crate) fn tunnel_config(config: &Config, mtu: usize) -> TunnelConfig {
+    let usual = TunnelConfig::default();
     TunnelConfig {
         scheduler_buffer: config.scheduler_buffer,
         reorder: config.reorder,
@@ -41,8 +46,13 @@ pub(crate) fn tunnel_config(config: &Config, mtu: usize) -> TunnelConfig {
         mtu,
         keepalive: Some(KEEPALIVE),
         handshake_retry: HANDSHAKE_RETRY,
+        handshake_max_retry: HANDSHAKE_MAX_RETRY,
         handshake_attempts: HANDSHAKE_ATTEMPTS,
-        ..TunnelConfig::default()
+        max_probe_interval: match config.end {
+            End::Client(_) => MAX_PROBE_INTERVAL,
+            End::Server(_) => usual.max_probe_interval,
+        },
+        ..usual
     }
 }
 

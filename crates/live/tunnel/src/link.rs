@@ -51,6 +51,8 @@ pub(crate) struct Link {
     pub(crate) way: Way,
     batch: Batch,
     pub(crate) counters: LinkCounters,
+    /// Packets were pushed, or its TCP connection can be written again: to be flushed.
+    pub(crate) is_busy: bool,
     /// A packet was larger than the way takes.
     pub(crate) is_too_big: bool,
     /// The kernel's last error, until it is reported.
@@ -64,6 +66,7 @@ impl Link {
             way,
             batch: Batch::default(),
             counters: LinkCounters::default(),
+            is_busy: false,
             is_too_big: false,
             fault: None,
         }

@@ -76,6 +76,12 @@ impl Poller {
         )?)
     }
 
+    /// Does not wait for it until [`Self::change`].
+    pub(crate) fn pause(&self, fd: impl AsFd, token: Token) -> io::Result<()> {
+        let flags = epoll::EventFlags::empty();
+        Ok(epoll::modify(&self.epoll, fd, data(token), flags)?)
+    }
+
     /// Waits, at most so long; appends whose descriptors are ready.
     pub(crate) fn wait(
         &mut self,

@@ -1,5 +1,7 @@
 //! The server's side of the paths: it receives from any address, and assigns addresses to clients.
 
+mod streams;
+
 use crate::arena::Arena;
 use crate::config::{ClientConfig, Config, End, ServerConfig};
 use crate::engine::{Change, FIRST, Outside};
@@ -7,7 +9,8 @@ use crate::error::TunnelError;
 use crate::inner::{self, Inner};
 use crate::inside::Inside;
 use crate::key::Key;
-use crate::link::{Link, Way, read_packet, receive_datagrams};
+use crate::link::{Link, Way, receive_datagrams};
+use crate::pending::Pending;
 use crate::poller::{Poller, Token};
 use crate::radio::{Counts, ReportsConfig, UeState};
 use crate::status::{ConnectionStatus, PathStatus, Status};
@@ -18,33 +21,28 @@ use multipath::PathId;
 use multipath::packet::PathPriority;
 use multipath::server::{self, ConnectionKey, Flow, ServerTransmit};
 use multipath::tunnel::{Event, PathConfig, Transmit};
-use rustix::net::{
-    AddressFamily, SocketFlags, SocketType, accept_with, bind, ipproto, listen, socket_with,
-    sockopt,
-};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
-use units::{Bytes, Duration, Ecn, Instant, Packets};
+use units::{Bytes, Duration, Instant, Packets};
 
-/// TCP connections at once; one that carries no path within [`STREAM_TIME`] is closed.
-const MAX_STREAMS: usize = 1_024;
-/// How long a TCP connection may carry nothing of a connection.
-const STREAM_TIME: Duration = Duration::from_secs(10);
 /// While packets wait for the window of a TCP connection, its state is looked at so often.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// Something that packets come in by.
 enum Socket {
     Udp(Rc<UdpSocket>),
-    Listener(OwnedFd),
+    Listener {
+        fd: OwnedFd,
+        /// Not waited for: the system had nothing left to accept with.
+        is_paused: bool,
+    },
     Tcp {
         stream: Rc<RefCell<Stream>>,
         remote: SocketAddr,
-        since: Instant,
     },
 }
 
@@ -55,6 +53,12 @@ pub(crate) struct Server {
     core: server::Server<Inner>,
     sockets: BTreeMap<u64, Socket>,
     links: BTreeMap<Flow, Link>,
+    /// Links that are to be flushed.
+    busy: Vec<Flow>,
+    /// TCP connections that carry no path yet.
+    pending: Pending,
+    /// TCP connections that carry a path.
+    streams: BTreeSet<Flow>,
     /// Who holds which client's place: the last of its connections that was established.
     current: Vec<Option<ConnectionKey>>,
     spoofed: Vec<u64>,
@@ -64,6 +68,9 @@ pub(crate) struct Server {
     last: usize,
     unroutable: u64,
     unreadable: u64,
+    /// TCP connections that were closed without ever having carried a path, and times that accepting paused.
+    shed: u64,
+    accept_pauses: u64,
     /// Radio reports that came in, and UEs in them whose path was notified, and that have none.
     reports: Counts,
     radio_notified: u64,
@@ -105,11 +112,16 @@ impl Server {
             core,
             sockets: BTreeMap::new(),
             links: BTreeMap::new(),
+            busy: Vec::new(),
+            pending: Pending::new(end.pending),
+            streams: BTreeSet::new(),
             arena: Arena::new(),
             next_token: FIRST,
             last: 0,
             unroutable: 0,
             unreadable: 0,
+            shed: 0,
+            accept_pauses: 0,
             reports: Counts::default(),
             radio_notified: 0,
             radio_unconnected: 0,
@@ -134,10 +146,14 @@ impl Server {
             let token = self.token();
             poller.add(&udp, token, false).map_err(failed)?;
             self.sockets.insert(token.0, Socket::Udp(Rc::new(udp)));
-            let tcp = listener(*address).map_err(failed)?;
+            let tcp = streams::listener(*address).map_err(failed)?;
             let token = self.token();
             poller.add(&tcp, token, false).map_err(failed)?;
-            self.sockets.insert(token.0, Socket::Listener(tcp));
+            let listener = Socket::Listener {
+                fd: tcp,
+                is_paused: false,
+            };
+            self.sockets.insert(token.0, listener);
             tracing::info!(%address, "hearing");
         }
         Ok(())
@@ -177,77 +193,6 @@ impl Server {
         }
     }
 
-    fn on_connections(&mut self, now: Instant, poller: &Poller, token: Token) {
-        loop {
-            let Some(Socket::Listener(fd)) = self.sockets.get(&token.0) else {
-                return;
-            };
-            let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-            let Ok(fd) = accept_with(fd, flags) else {
-                return;
-            };
-            if self.sockets.len() >= MAX_STREAMS {
-                continue;
-            }
-            if let Err(error) = self.take_stream(now, poller, fd) {
-                tracing::debug!(%error, "a TCP connection");
-            }
-        }
-    }
-
-    fn take_stream(&mut self, now: Instant, poller: &Poller, fd: OwnedFd) -> io::Result<()> {
-        let remote = rustix::net::getpeername(&fd)?.ok_or(io::ErrorKind::NotConnected)?;
-        let remote = SocketAddr::try_from(remote)?;
-        let stream = Stream::new(fd, limits::STREAM_CONTROLLER)?;
-        let token = self.token();
-        poller.add(&stream, token, false)?;
-        let stream = Rc::new(RefCell::new(stream));
-        self.core.add_stream(token.0 as u32);
-        let flow = Flow {
-            socket: token.0 as u32,
-            remote,
-        };
-        self.links
-            .insert(flow, Link::new(Way::Tcp(Rc::clone(&stream))));
-        let socket = Socket::Tcp {
-            stream,
-            remote,
-            since: now,
-        };
-        self.sockets.insert(token.0, socket);
-        Ok(())
-    }
-
-    fn on_stream(&mut self, now: Instant, token: Token) {
-        let Some(Socket::Tcp { stream, remote, .. }) = self.sockets.get(&token.0) else {
-            return;
-        };
-        let flow = Flow {
-            socket: token.0 as u32,
-            remote: *remote,
-        };
-        let stream = Rc::clone(stream);
-        let (core, unreadable) = (&mut self.core, &mut self.unreadable);
-        let flushed = stream.borrow_mut().flush();
-        let read = stream.borrow_mut().read(&mut self.arena, |data| {
-            match read_packet(&data, Ecn::NotEct) {
-                Some(got) => {
-                    core.receive(now, flow, &got.packet, got.payload, got.ecn);
-                }
-                None => *unreadable += 1,
-            }
-        });
-        if !matches!((flushed, read), (Ok(_), Ok(false))) {
-            self.drop_stream(now, token.0, flow);
-        }
-    }
-
-    fn drop_stream(&mut self, now: Instant, socket: u64, flow: Flow) {
-        self.sockets.remove(&socket);
-        self.links.remove(&flow);
-        self.core.remove_stream(now, socket as u32);
-    }
-
     /// The client that an address is of.
     fn client_of(&mut self, address: IpAddr) -> Option<usize> {
         let has = |client: &ClientConfig| client.addresses.iter().any(|n| n.contains(address));
@@ -271,7 +216,10 @@ impl Server {
                     tunnel.fast_close(now);
                 }
             }
-            Event::PathUp(path) => tracing::info!(client = name, path = path.0, "path up"),
+            Event::PathUp(path) => {
+                tracing::info!(client = name, path = path.0, "path up");
+                self.on_path_up(key, *path);
+            }
             Event::PathDown(path) => tracing::info!(client = name, path = path.0, "path down"),
             Event::PathClosed(path) => tracing::info!(client = name, path = path.0, "path closed"),
             Event::Closed => {
@@ -301,14 +249,48 @@ impl Server {
     }
 
     fn transmit(&mut self, now: Instant, poller: &Poller) {
-        self.tell_streams(now);
+        self.report_streams(now);
         while let Some(out) = self.core.poll_transmit(now) {
-            // a flow whose socket is gone loses what it sends
+            self.push(out);
+        }
+        self.flush(poller);
+    }
+
+    /// What answers packets of no connection leaves at once.
+    fn send_answers(&mut self) {
+        while let Some(out) = self.core.poll_answer() {
             if let Some(link) = self.links.get_mut(&out.flow) {
                 link.push(transmit(out));
+                link.flush();
             }
         }
-        for (flow, link) in &mut self.links {
+    }
+
+    fn push(&mut self, out: ServerTransmit<Inner>) {
+        // a flow whose socket is gone loses what it sends
+        let flow = out.flow;
+        if let Some(link) = self.links.get_mut(&flow) {
+            link.push(transmit(out));
+            self.mark_busy(flow);
+        }
+    }
+
+    fn mark_busy(&mut self, flow: Flow) {
+        if let Some(link) = self.links.get_mut(&flow)
+            && !link.is_busy
+        {
+            link.is_busy = true;
+            self.busy.push(flow);
+        }
+    }
+
+    /// Flushes the links that packets were pushed to: idle ones cost nothing.
+    fn flush(&mut self, poller: &Poller) {
+        for flow in self.busy.drain(..) {
+            let Some(link) = self.links.get_mut(&flow) else {
+                continue;
+            };
+            link.is_busy = false;
             link.flush();
             if let Way::Tcp(stream) = &link.way {
                 let mut stream = stream.borrow_mut();
@@ -317,18 +299,6 @@ impl Server {
                 if waits != stream.is_watched && poller.change(&*stream, token, waits).is_ok() {
                     stream.is_watched = waits;
                 }
-            }
-        }
-    }
-
-    fn tell_streams(&mut self, now: Instant) {
-        for (flow, link) in &self.links {
-            if let Way::Tcp(stream) = &link.way
-                && let Ok(state) = stream.borrow().state()
-                && let Some((key, path)) = self.core.path_of(*flow)
-                && let Some(tunnel) = self.core.tunnel(key)
-            {
-                tunnel.on_stream(now, path, state);
             }
         }
     }
@@ -392,7 +362,7 @@ impl Outside for Server {
                 let socket = Rc::clone(socket);
                 self.on_datagrams(now, token, &socket);
             }
-            Some(Socket::Listener(_)) => self.on_connections(now, poller, token),
+            Some(Socket::Listener { .. }) => self.on_connections(now, poller, token),
             Some(Socket::Tcp { .. }) => self.on_stream(now, token),
             None => {}
         }
@@ -410,10 +380,7 @@ impl Outside for Server {
     }
 
     fn next_deadline(&mut self, now: Instant) -> Option<Instant> {
-        let waits = self
-            .links
-            .values()
-            .any(|link| matches!(link.way, Way::Tcp(_)))
+        let waits = !self.streams.is_empty()
             && self.current.iter().flatten().any(|key| {
                 let tunnel = self.core.tunnel(*key);
                 tunnel.is_some_and(|tunnel| tunnel.stats().waiting > Packets::ZERO)
@@ -437,7 +404,10 @@ impl Outside for Server {
         }
     }
 
-    fn on_chores(&mut self, now: Instant, _poller: &Poller, _inside: &mut Inside) {
+    fn on_chores(&mut self, now: Instant, poller: &Poller, _inside: &mut Inside) {
+        self.look_after_streams(now);
+        self.resume_listeners(poller);
+        self.refresh_streams(now);
         // links of flows that are no path's any more
         let core = &self.core;
         let sockets = &self.sockets;
@@ -448,24 +418,6 @@ impl Outside for Server {
                     Some(Socket::Tcp { .. })
                 )
         });
-        let silent: Vec<(u64, Flow)> = self
-            .sockets
-            .iter()
-            .filter_map(|(token, socket)| match socket {
-                Socket::Tcp { remote, since, .. } => {
-                    let flow = Flow {
-                        socket: *token as u32,
-                        remote: *remote,
-                    };
-                    let is_old = now.saturating_since(*since) > STREAM_TIME;
-                    (is_old && core.path_of(flow).is_none()).then_some((*token, flow))
-                }
-                _ => None,
-            })
-            .collect();
-        for (token, flow) in silent {
-            self.drop_stream(now, token, flow);
-        }
         for (flow, link) in &mut self.links {
             if let Some(error) = link.fault.take() {
                 tracing::debug!(remote = %flow.remote, %error, "packets were not sent");
@@ -486,6 +438,8 @@ impl Outside for Server {
             ("handshake", counters.refused),
             ("forgotten", counters.expired),
             ("stranger", counters.strangers),
+            ("tcp-without-path", self.shed),
+            ("tcp-not-accepted", self.accept_pauses),
         ]);
         if self.reports_config().is_some() {
             let mut reports = self.reports.by_outcome();
@@ -566,21 +520,4 @@ fn link(socket: &Rc<UdpSocket>, remote: SocketAddr, to: Option<IpAddr>) -> Link 
         to: Some(remote),
         from: to,
     })
-}
-
-fn listener(address: SocketAddr) -> io::Result<OwnedFd> {
-    let family = if address.is_ipv6() {
-        AddressFamily::INET6
-    } else {
-        AddressFamily::INET
-    };
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let fd = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
-    sockopt::set_socket_reuseaddr(&fd, true)?;
-    if address.is_ipv6() {
-        sockopt::set_ipv6_v6only(&fd, true)?;
-    }
-    bind(&fd, &address)?;
-    listen(&fd, 128)?;
-    Ok(fd)
 }

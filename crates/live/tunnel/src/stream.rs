@@ -35,7 +35,12 @@ pub(crate) struct Stream {
     partial: Vec<u8>,
     /// The poller notifies when it can be written.
     pub(crate) is_watched: bool,
+    /// The longest frame that is accepted.
+    max_frame: usize,
 }
+
+/// The longest frame of a peer that has shown nothing yet: the largest header, which a Request is.
+const MAX_FIRST_FRAME: usize = multipath::packet::MAX_HEADER_LEN;
 
 impl Stream {
     /// Begins to connect.
@@ -55,14 +60,15 @@ impl Stream {
         }
         let local = way.local.unwrap_or_else(|| any(remote.is_ipv6()));
         bind(&fd, &SocketAddr::new(local, 0))?;
-        let stream = Self::new(fd, controller)?;
+        let mut stream = Self::new(fd, controller)?;
+        stream.accept_any_length();
         match connect(&stream.fd, &remote) {
             Ok(()) | Err(Errno::INPROGRESS) => Ok(stream),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Of a connection that was accepted.
+    /// Of a connection that was accepted; its first frames may be no longer than a Request.
     ///
     /// # Errors
     /// The kernel's, e.g. if it has no such congestion control.
@@ -88,12 +94,23 @@ impl Stream {
             written: 0,
             partial: Vec::new(),
             is_watched: false,
+            max_frame: MAX_FIRST_FRAME,
         })
+    }
+
+    /// The peer has shown that it speaks the protocol: its frames may have any length.
+    pub(crate) fn accept_any_length(&mut self) {
+        self.max_frame = usize::from(u16::MAX);
     }
 
     /// Something waits for the socket.
     pub(crate) fn is_waiting(&self) -> bool {
         self.written < self.waiting.len()
+    }
+
+    /// The poller is to notify otherwise than it does.
+    pub(crate) fn needs_watching(&self) -> bool {
+        self.is_waiting() != self.is_watched
     }
 
     /// Appends a packet, to be sent by [`Self::flush`].
@@ -155,6 +172,9 @@ impl Stream {
         let mut rest = arena.take(kept + read);
         while let [a, b, after @ ..] = &rest[..] {
             let length = usize::from(u16::from_be_bytes([*a, *b]));
+            if length > self.max_frame {
+                return Err(io::Error::other("a frame that is longer than a Request"));
+            }
             if after.len() < length {
                 break;
             }

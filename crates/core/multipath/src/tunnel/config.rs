@@ -33,8 +33,13 @@ pub struct TunnelConfig {
     pub keepalive: Option<Duration>,
     /// First wait for an answer of the handshake (RFC 4340 8.1.1: 1 s); doubles each time.
     pub handshake_retry: Duration,
+    /// Longest wait between attempts of the handshake (RFC 4340 8.1.1: 64 s).
+    pub handshake_max_retry: Duration,
     /// Attempts before a path is given up, at least 1.
     pub handshake_attempts: u32,
+    /// Longest wait between the Syncs that a path is sent which does not answer; the first is 200 ms, and
+    /// it doubles.
+    pub max_probe_interval: Duration,
 }
 
 impl Default for TunnelConfig {
@@ -48,7 +53,9 @@ impl Default for TunnelConfig {
             sequence_window: 1 << 17,
             keepalive: None,
             handshake_retry: Duration::from_secs(1),
+            handshake_max_retry: Duration::from_secs(64),
             handshake_attempts: 6,
+            max_probe_interval: Duration::from_secs(2),
         }
     }
 }

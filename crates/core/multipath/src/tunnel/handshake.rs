@@ -19,11 +19,10 @@ use crate::packet::{
 };
 use crate::path::Acknowledgement;
 use crate::scheduler::{PathSet, Scheduler};
+use crate::seq::SeqNo;
 use crate::{PathId, Payload};
 use units::{Duration, Instant};
 
-/// Longest wait between attempts (RFC 4340 8.1.1: 64 s).
-const MAX_RETRY: Duration = Duration::from_secs(64);
 /// How long a server waits for the client's Ack.
 const HALF_OPEN: Duration = Duration::from_secs(10);
 /// First wait for what follows the client's Ack (RFC 4340 8.1.5: 200 ms).
@@ -78,7 +77,7 @@ impl Refusal {
     /// The code of the Reset that answers it.
     pub const fn reset_code(self) -> ResetCode {
         match self {
-            Self::NotARequest => ResetCode::NO_CONNECTION,
+            Self::NotARequest | Self::UnknownConnection(_) => ResetCode::NO_CONNECTION,
             Self::Service(_) => ResetCode::BAD_SERVICE_CODE,
             Self::NotMultipath | Self::NotCapable => ResetCode::OPTION_ERROR,
             Self::Features => ResetCode::MANDATORY_ERROR,
@@ -170,6 +169,17 @@ impl Identity {
         let (client, server) = self.offers(role);
         let server = server.filter(|_| step != ProofStep::Request);
         Some(self.shared.as_ref()?.prove(step, client, server))
+    }
+
+    /// What a client's packet with that number carries that the server may not know the connection of.
+    pub(super) fn prove_packet(
+        &self,
+        role: Role,
+        ports: (u16, u16),
+        seq: SeqNo,
+    ) -> Option<DccpOption> {
+        let shared = self.shared.as_ref().filter(|_| role == Role::Client)?;
+        Some(shared.prove_packet(ports, seq))
     }
 
     fn is_proved(&self, role: Role, step: ProofStep, options: &Options) -> bool {
@@ -301,6 +311,7 @@ impl<P: Payload> Tunnel<P> {
                     nonce: join.nonce,
                 };
                 options.list.push(offer.option());
+                options.list.extend(self.packet_proof(path));
             }
             _ => {
                 options.list.push(identity.local.option());
@@ -310,6 +321,12 @@ impl<P: Payload> Tunnel<P> {
             }
         }
         options
+    }
+
+    /// Of the next packet of a path.
+    fn packet_proof(&self, path: &Path<P>) -> Option<DccpOption> {
+        let next = path.numbers.greatest_sent().next();
+        self.identity.prove_packet(self.role, path.ports, next)
     }
 
     fn response_options(&self, path: &Path<P>) -> Options {
@@ -381,7 +398,9 @@ impl<P: Payload> Tunnel<P> {
             return Some(self.control(now, index, Kind::SyncAck { ack }, Options::default()));
         }
         if let Some(ack) = path.sync.take() {
-            return Some(self.control(now, index, Kind::Sync { ack }, Options::default()));
+            let mut options = Options::default();
+            options.list.extend(self.packet_proof(&self.paths[index]));
+            return Some(self.control(now, index, Kind::Sync { ack }, options));
         }
         None
     }
@@ -400,9 +419,33 @@ impl<P: Payload> Tunnel<P> {
             return;
         }
         match packet.kind {
-            Kind::Reset { .. } => self.fail_path(now, index),
+            Kind::Reset { code, .. } => {
+                let is_join = matches!(path.opening, Opening::Joining(..));
+                self.fail_path(now, index);
+                if is_join && code == ResetCode::NO_CONNECTION {
+                    self.on_unknown(now);
+                }
+            }
             Kind::Response { .. } => self.on_response(now, index, packet),
             _ => path.counters.invalid += units::Packets::new(1),
+        }
+    }
+
+    /// A join was refused: the server does not have the connection. Paths that still seem to work are
+    /// queried at once; while none does, the connection is of no use.
+    fn on_unknown(&mut self, now: Instant) {
+        self.is_unknown = true;
+        for path in self.paths.iter_mut().filter(|path| path.is_usable()) {
+            path.query_or_probe(now);
+        }
+        self.check_unknown();
+    }
+
+    /// Reports once that the server does not have the connection, when no path contradicts that.
+    pub(super) fn check_unknown(&mut self) {
+        if self.is_unknown && !self.paths.iter().any(Path::is_usable) {
+            self.is_unknown = false;
+            self.events.push_back(Event::ConnectionUnknown);
         }
     }
 
@@ -626,13 +669,14 @@ impl<P: Payload> Tunnel<P> {
     /// The handshake or the close of a path waits too long.
     pub(super) fn on_retry(&mut self, now: Instant, index: usize) {
         let attempts = self.config.handshake_attempts.max(1);
+        let max_retry = self.config.handshake_max_retry;
         let path = &mut self.paths[index];
         let Some(retry) = path.retry.filter(|retry| retry.at <= now) else {
             return;
         };
         match path.phase {
             Phase::Request | Phase::PartOpen | Phase::Closing if retry.attempts < attempts => {
-                path.retry = Some(retry.again(now, MAX_RETRY));
+                path.retry = Some(retry.again(now, max_retry));
                 path.must_send = true;
             }
             Phase::Open => path.retry = None,
@@ -675,6 +719,11 @@ impl<P: Payload> Tunnel<P> {
             self.is_closed = true;
             self.events.push_back(Event::Closed);
         }
+    }
+
+    /// The number and key of the client that this end met.
+    pub(crate) fn peer_offer(&self) -> Option<Offer> {
+        self.identity.remote
     }
 
     /// The number of the connection at this end: what joins name.

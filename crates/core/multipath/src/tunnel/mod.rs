@@ -89,6 +89,9 @@ pub enum Event {
         /// Its port, if not that of the path on which it was signalled.
         port: Option<u16>,
     },
+    /// The server does not have the connection (it was restarted, or has dropped it), and no path works:
+    /// a new one has to be made.
+    ConnectionUnknown,
     /// The connection is over.
     Closed,
 }
@@ -128,6 +131,8 @@ pub struct Tunnel<P> {
     events: VecDeque<Event>,
     is_closing: bool,
     is_closed: bool,
+    /// The server has stated that it does not have the connection, and no path has answered since.
+    is_unknown: bool,
     /// The path that was served last: they take turns.
     turn: usize,
     counters: stats::Counters,
@@ -166,6 +171,7 @@ impl<P: Payload> Tunnel<P> {
             events: VecDeque::new(),
             is_closing: false,
             is_closed: false,
+            is_unknown: false,
             turn: 0,
             counters: stats::Counters::default(),
         }
@@ -183,6 +189,12 @@ impl<P: Payload> Tunnel<P> {
         self.waiting.push_back(payload);
         self.settled_at = None;
         Ok(())
+    }
+
+    /// True if packets wait for a path or on one.
+    pub fn has_waiting(&self) -> bool {
+        let is_queued = |path: &Path<P>| !path.queue.is_empty();
+        !self.waiting.is_empty() || !self.again.is_empty() || self.paths.iter().any(is_queued)
     }
 
     /// Packets that wait for a path, and those on a path beyond its window.
@@ -310,6 +322,7 @@ impl<P: Payload> Tunnel<P> {
         });
         if !is {
             self.abandon(index);
+            self.check_unknown();
         }
     }
 

@@ -16,8 +16,6 @@ use units::{BitRate, Bytes, Duration, Instant, Packets, Rng};
 const INITIAL_WINDOW: u64 = 10;
 /// Timeouts after which a path is left to the others.
 const FAILING_AFTER: u32 = 1;
-/// Maximum of an idle path's probing interval.
-const MAX_PROBE_INTERVAL: Duration = Duration::from_secs(2);
 /// Minimum time that a queried path is given to answer.
 const ANSWER_TIME: Duration = Duration::from_millis(500);
 /// The first of them.
@@ -124,6 +122,9 @@ pub(super) struct Path<P> {
     pub(super) probe: Option<Retry>,
     /// When a silent path was queried by a Sync.
     pub(super) queried_at: Option<Instant>,
+    /// When a Sync is to leave because data have stopped coming: a NAT on the way may have another mapping
+    /// by now, so that only what comes from here can reach the server.
+    pub(super) nudge_at: Option<Instant>,
     pub(super) stream: Option<StreamState>,
     /// Written to the stream since its state was reported last.
     pub(super) written: Bytes,
@@ -228,6 +229,7 @@ impl<P> Path<P> {
             retry: None,
             probe: None,
             queried_at: None,
+            nudge_at: None,
             stream: None,
             written: Bytes::ZERO,
             radio_rate: None,
@@ -330,10 +332,10 @@ impl<P> Path<P> {
         self.sender.rto().max(ANSWER_TIME)
     }
 
-    /// It is probed again.
-    pub(super) fn probe_again(&mut self, now: Instant) {
+    /// It is probed again; the wait doubles up to `max`.
+    pub(super) fn probe_again(&mut self, now: Instant, max: Duration) {
         if let Some(probe) = self.probe {
-            self.probe = Some(probe.again(now, MAX_PROBE_INTERVAL));
+            self.probe = Some(probe.again(now, max));
             self.sync = self.numbers.greatest_received();
         }
     }
@@ -357,11 +359,11 @@ impl<P> Path<P> {
             && self.sender.room() > Packets::ZERO;
         let pacing = can_send.then(|| self.sender.send_time(now));
         let features = self.features.next_deadline();
-        let keepalive = keepalive.filter(|_| self.probe.is_none());
-        let keepalive = keepalive.map(|interval| match self.queried_at {
-            Some(at) => at + self.answer_time(),
-            None => self.received_at + interval,
-        });
+        let keepalive = match (self.probe, self.queried_at) {
+            (Some(_), _) => None,
+            (None, Some(at)) => Some(at + self.answer_time()),
+            (None, None) => keepalive.map(|interval| self.received_at + interval),
+        };
         [
             retry,
             self.probe.map(|probe| probe.at),
@@ -370,6 +372,7 @@ impl<P> Path<P> {
             pacing,
             features,
             keepalive,
+            self.nudge_at,
         ]
         .into_iter()
         .flatten()

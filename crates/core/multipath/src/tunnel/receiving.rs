@@ -19,6 +19,9 @@ const MAX_SEQUENCE_WINDOW: u64 = 1 << 20;
 const GIVE_UP: Duration = Duration::from_secs(120);
 /// A Sync is sent at most so often (RFC 4340 7.5.4 requires a limit).
 const SYNC_INTERVAL: Duration = Duration::from_millis(100);
+/// A client whose data have stopped coming sends a Sync after so long: if a NAT's mapping has changed, the
+/// server learns of it by that.
+const NUDGE_AFTER: Duration = Duration::from_millis(500);
 
 impl<P: Payload> Tunnel<P> {
     /// A packet arrived on a path: `payload` is what it carries, `ecn` the codepoint of its IP header.
@@ -65,6 +68,9 @@ impl<P: Payload> Tunnel<P> {
         path.numbers.accept(packet);
         path.received_at = now;
         path.queried_at = None;
+        // the server has the connection, unless it states again that it has not
+        self.is_unknown &= matches!(packet.kind, Kind::Reset { .. });
+        let path = &mut self.paths[index];
         if let Err(fault) = path.read_features(packet) {
             path.reset = Some((fault, Options::default()));
             return self.end_path(index);
@@ -152,6 +158,7 @@ impl<P: Payload> Tunnel<P> {
     /// An open path's deadline.
     pub(super) fn on_open_deadline(&mut self, now: Instant, index: usize) {
         let keepalive = self.config.keepalive;
+        let max_probe = self.config.max_probe_interval;
         let path = &mut self.paths[index];
         if path.sender.next_deadline().is_some_and(|at| at <= now) {
             path.outcome.clear();
@@ -163,9 +170,14 @@ impl<P: Payload> Tunnel<P> {
         if is_lost && self.role == super::Role::Server {
             return self.end_path(index);
         }
-        let is_silent = keepalive.is_some_and(|interval| path.received_at + interval <= now);
+        let is_silent = path.queried_at.is_some()
+            || keepalive.is_some_and(|interval| path.received_at + interval <= now);
+        if path.nudge_at.is_some_and(|at| at <= now) {
+            path.nudge_at = None;
+            path.sync = path.numbers.greatest_received();
+        }
         match path.probe {
-            Some(probe) if probe.at <= now => path.probe_again(now),
+            Some(probe) if probe.at <= now => path.probe_again(now, max_probe),
             None if is_silent => path.query_or_probe(now),
             _ => {}
         }
@@ -220,6 +232,9 @@ impl<P: Payload> Tunnel<P> {
             self.counters.without_number += 1;
             return;
         };
+        if self.role == super::Role::Client && self.config.keepalive.is_some() {
+            path.nudge_at = Some(now + NUDGE_AFTER);
+        }
         path.counters.received += Packets::new(1);
         path.counters.received_bytes += Bytes::new(payload.len() as u64);
         // A payload can be marked, not given ECT(1) for ECT(0): no tunnel in normal mode requires that

@@ -1,5 +1,6 @@
 //! How often an address may show a wrong token: five times, then once in ten seconds.
 
+use config_file::source_network;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
@@ -27,7 +28,7 @@ impl Limiter {
     pub(super) fn check(&self, peer: IpAddr, now: Instant) -> Result<(), u64> {
         let until = self.until.lock().unwrap_or_else(PoisonError::into_inner);
         let owed = until
-            .get(&network(peer))
+            .get(&source_network(peer))
             .map_or(Duration::ZERO, |until| until.saturating_duration_since(now));
         let free = EACH * (AT_ONCE - 1);
         match owed > free {
@@ -39,7 +40,7 @@ impl Limiter {
     /// The address has shown a wrong token.
     pub(super) fn failed(&self, peer: IpAddr, now: Instant) {
         let mut all = self.until.lock().unwrap_or_else(PoisonError::into_inner);
-        let peer = network(peer);
+        let peer = source_network(peer);
         if all.len() >= MAX_ADDRESSES && !all.contains_key(&peer) {
             all.retain(|_, until| *until > now);
             if all.len() >= MAX_ADDRESSES {
@@ -51,17 +52,6 @@ impl Limiter {
         }
         let until = all.entry(peer).or_insert(now);
         *until = (*until).max(now) + EACH;
-    }
-}
-
-/// The address, of IPv6 its /64: a host that has one has them all.
-fn network(peer: IpAddr) -> IpAddr {
-    match peer.to_canonical() {
-        IpAddr::V6(peer) => {
-            let bits = u128::from(peer) & (u128::MAX << 64);
-            IpAddr::V6(bits.into())
-        }
-        peer => peer,
     }
 }
 

@@ -147,6 +147,8 @@ pub struct ServerConfig {
     pub controller: String,
     /// Handshakes in progress at most.
     pub half_open: usize,
+    /// Limits of TCP connections that carry no path yet.
+    pub pending: crate::PendingLimits,
     /// Radio reports of the clients' cellular paths.
     pub reports: Option<crate::ReportsConfig>,
 }
@@ -158,6 +160,7 @@ impl Default for ServerConfig {
             clients: Vec::new(),
             controller: controllers(Carrier::Dccp)[0].to_owned(),
             half_open: 256,
+            pending: crate::PendingLimits::default(),
             reports: None,
         }
     }

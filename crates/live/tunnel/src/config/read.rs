@@ -18,6 +18,9 @@ pub(crate) const MTU: std::ops::RangeInclusive<i64> = 1_280..=65_000;
 const BUFFER: std::ops::RangeInclusive<i64> = 1..=100_000;
 /// Maximum number of paths of a connection (RFC 9897's address identifiers, and our scheduler's sets).
 const MAX_PATHS: usize = 32;
+/// Minimum and maximum time of a TCP connection without a path.
+const PENDING_TIMEOUT: std::ops::RangeInclusive<Duration> =
+    Duration::from_millis(100)..=Duration::from_secs(60);
 /// Priorities by name (RFC 9897 3.2.10).
 const PRIORITIES: [(&str, u8); 4] = [
     ("never", 0),
@@ -274,9 +277,14 @@ fn server(top: &mut Section<'_, '_>) -> Result<ServerConfig, ConfigError> {
              \"/etc/brimful/car.key\", addresses = [\"10.99.0.2/32\"]",
         ));
     }
-    let mut half_open = ServerConfig::default().half_open;
+    let ServerConfig {
+        mut half_open,
+        mut pending,
+        ..
+    } = ServerConfig::default();
     if let Some(mut table) = top.table("limits", "[limits]")? {
         half_open = table.whole("half-open", 1..=65_536)?.unwrap_or(half_open);
+        read_pending(&mut table, &mut pending)?;
         table.finish()?;
     }
     let reports = match top.table("reports", "[reports]")? {
@@ -297,7 +305,32 @@ fn server(top: &mut Section<'_, '_>) -> Result<ServerConfig, ConfigError> {
         clients,
         controller,
         half_open,
+        pending,
     })
+}
+
+/// Limits of TCP connections without a path.
+fn read_pending(
+    table: &mut Section<'_, '_>,
+    pending: &mut crate::PendingLimits,
+) -> Result<(), ConfigError> {
+    if let Some(total) = table.whole("tcp-pending", 1..=65_536)? {
+        pending.total = total;
+    }
+    if let Some(of_source) = table.whole("tcp-pending-per-source", 1..=65_536)? {
+        pending.per_source = of_source;
+    }
+    if let Some((text, at)) = table.text("tcp-pending-timeout")? {
+        let key = "tcp-pending-timeout";
+        let timeout: Option<Duration> = text.parse().ok();
+        pending.timeout = timeout
+            .filter(|time| PENDING_TIMEOUT.contains(time))
+            .ok_or_else(|| {
+                let error = format!("{key} = {text:?}; expected \"100 ms\" to \"60 s\"");
+                table.fault_at(at, error)
+            })?;
+    }
+    Ok(())
 }
 
 fn needed_path(table: &mut Section<'_, '_>, key: &'static str) -> Result<PathBuf, ConfigError> {
@@ -346,6 +379,9 @@ key-file = "/etc/brimful/car.key"
 addresses = ["10.99.0.2/32", "fd00:99::2/128"]
 [limits]
 half-open = 16
+tcp-pending = 100
+tcp-pending-per-source = 4
+tcp-pending-timeout = "2 s"
 "#;
 
     fn message(text: &str, role: Role) -> String {
@@ -387,6 +423,12 @@ half-open = 16
             panic!("a server")
         };
         assert_eq!((server.listen.len(), server.half_open), (2, 16));
+        let pending = crate::PendingLimits {
+            total: 100,
+            per_source: 4,
+            timeout: Duration::from_secs(2),
+        };
+        assert_eq!(server.pending, pending);
         assert_eq!(server.clients[0].addresses.len(), 2);
         assert_eq!(config.tun.name, "brimful0");
     }
@@ -436,6 +478,11 @@ half-open = 16
             "{SERVER}[[client]]\nname = \"van\"\nkey-file = \"/k\"\naddresses = [\"10.99.0.0/24\"]\n"
         );
         assert!(message(&twice, Role::Server).contains("is of the client \"car\" too"));
+        let long = SERVER.replacen("\"2 s\"", "\"2 min\"", 1);
+        let error = message(&long, Role::Server);
+        assert!(error.contains("\"100 ms\" to \"60 s\""), "{error}");
+        let none = SERVER.replacen("tcp-pending = 100", "tcp-pending = 0", 1);
+        assert!(message(&none, Role::Server).contains("tcp-pending"));
         assert!(message("listen = [\"0.0.0.0:1\"]", Role::Server).contains("no client"));
         assert!(message("key-file = \"/k\"", Role::Client).contains("no path"));
     }

@@ -11,6 +11,7 @@ mod dashboard;
 mod network;
 mod paths;
 mod radio;
+mod strangers;
 
 use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;
@@ -23,7 +24,14 @@ fn main() -> ExitCode {
     if arguments.first().is_some_and(|a| a == "daemon") {
         return support::run_daemon(&arguments[1..]);
     }
-    let tests = [paths::TESTS, network::TESTS, radio::TESTS, dashboard::TESTS].concat();
+    let tests = [
+        paths::TESTS,
+        network::TESTS,
+        radio::TESTS,
+        dashboard::TESTS,
+        strangers::TESTS,
+    ]
+    .concat();
     let trials = tests.into_iter().map(|(name, body)| {
         Trial::test(name, move || {
             body();
