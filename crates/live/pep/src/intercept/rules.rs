@@ -33,6 +33,12 @@ struct Family {
 }
 
 impl Family {
+    /// What a connection is.
+    fn pair(&self) -> String {
+        let name = self.name;
+        format!("{name} saddr . tcp sport . {name} daddr . tcp dport")
+    }
+
     /// What a permission is for, whatever the UE's port.
     fn service(&self) -> String {
         let name = self.name;
@@ -64,7 +70,10 @@ const FAMILIES: [Family; 2] = [
 ///   a listener `tproxy` matches nothing, and packets pass as they always did. What is not routed to the
 ///   interface towards the servers passes too: onward sockets are bound to it.
 /// - SYNs of a UE beyond its rate pass by, and all while the proxy is full. What has passed by once does
-///   so for a minute: a SYN that is repeated must not reach the proxy when the first reached the server.
+///   so for a minute: a SYN that is repeated must not reach the proxy when the first reached the server,
+///   and the other way round.
+/// - When more handshakes are open than the kernel's queue holds, it answers with SYN cookies and has no
+///   socket until the UE's acknowledgement. That of a connection that was taken goes to the listener.
 /// - Where the forward policy is followed, a SYN is taken only if one of the same UE, server and port has
 ///   come through all forward chains lately; the last of them, ours, remembers that.
 /// - From both sides: what belongs to a transparent socket is delivered here. A SYN from a UE is never
@@ -76,7 +85,7 @@ pub(super) fn script(names: &Names, transparent: &Transparent, taking: Taking) -
     let ran = &transparent.ran_interface;
     let wan = &transparent.wan_interface;
     let (mut sets, mut openings, mut rules) = (String::new(), String::new(), String::new());
-    let mut forwarded = String::new();
+    let (mut acknowledged, mut forwarded) = (String::new(), String::new());
     // writing to a text cannot fail
     let elements = if taking.passes_by {
         format!("elements = {{ \"{ran}\" }}; ")
@@ -100,6 +109,13 @@ pub(super) fn script(names: &Names, transparent: &Transparent, taking: Taking) -
              {name} saddr {from} {bypass}tcp dport != {port} fib daddr type unicast fib daddr oifname \"{wan}\" goto open{digit}"
         );
         let _ = writeln!(
+            acknowledged,
+            "    iifname \"{ran}\" meta l4proto tcp tcp flags & (fin | syn | rst | ack) == ack \
+             {name} saddr {from} {} @taken{digit} tproxy {name} to :{port} meta mark set {mark} \
+             accept",
+            family.pair()
+        );
+        let _ = writeln!(
             forwarded,
             "    iifname \"{ran}\" oifname \"{wan}\" meta l4proto tcp \
              tcp flags & (fin | syn | rst | ack) == syn {name} saddr {from} update \
@@ -120,7 +136,7 @@ pub(super) fn script(names: &Names, transparent: &Transparent, taking: Taking) -
          type filter hook prerouting priority mangle; policy accept;\n    \
          tcp dport {port} fib daddr type local drop\n{rules}    \
          iifname \"{ran}\" meta l4proto tcp tcp flags & (fin | syn | rst | ack) != syn socket \
-         transparent 1 meta mark set {mark} accept\n    \
+         transparent 1 meta mark set {mark} accept\n{acknowledged}    \
          iifname \"{wan}\" meta l4proto tcp socket transparent 1 meta mark set {mark} accept\n    \
          iifname {{ \"{ran}\", \"{wan}\" }} meta l4proto {{ icmp, icmpv6 }} socket transparent 1 \
          meta mark set {mark} accept\n  }}\n}}\n"
@@ -136,7 +152,8 @@ pub(super) fn passing_by(table: &str, ran: &str, passes_by: bool) -> String {
     }
 }
 
-/// The sets of a family: rates of UEs, connections that have passed by, and what is permitted.
+/// The sets of a family: rates of UEs, connections that have passed by or were taken, and what is
+/// permitted.
 fn put_sets(text: &mut String, family: &Family, taking: Taking, follows: bool) {
     let Family { digit, address, .. } = family;
     let mut put = |name: &str, types: &str, timeout: &str| {
@@ -151,6 +168,7 @@ fn put_sets(text: &mut String, family: &Family, taking: Taking, follows: bool) {
     }
     let pair = format!("{address} . inet_service . {address} . inet_service");
     put("passed", &pair, "60s");
+    put("taken", &pair, "10s");
     if follows {
         let service = format!("{address} . {address} . inet_service");
         put("permitted", &service, "5m");
@@ -161,7 +179,7 @@ fn put_sets(text: &mut String, family: &Family, taking: Taking, follows: bool) {
 fn put_opening(text: &mut String, family: &Family, names: &Names, taking: Taking, follows: bool) {
     let Names { mark, port, .. } = names;
     let Family { name, digit, .. } = family;
-    let pair = format!("{name} saddr . tcp sport . {name} daddr . tcp dport");
+    let pair = family.pair();
     let permitted = if follows {
         format!("{} @permitted{digit} ", family.service())
     } else {
@@ -173,12 +191,16 @@ fn put_opening(text: &mut String, family: &Family, names: &Names, taking: Taking
     } else {
         String::new()
     };
+    let tproxy = format!("tproxy {name} to :{port} meta mark set {mark} accept");
     let _ = writeln!(
         text,
-        "  chain open{digit} {{\n    \
+        "  chain take{digit} {{\n    \
+         update @taken{digit} {{ {pair} }}\n    \
+         meta l4proto tcp {tproxy}\n  }}\n  \
+         chain open{digit} {{\n    \
          {pair} @passed{digit} accept\n    \
-         iifname != @{FULL} meta l4proto tcp {permitted}{rate}tproxy {name} to :{port} meta mark set {mark} \
-         accept\n    \
+         meta l4proto tcp {pair} @taken{digit} {tproxy}\n    \
+         iifname != @{FULL} {permitted}{rate}goto take{digit}\n    \
          update @passed{digit} {{ {pair} }} counter\n  }}"
     );
 }
@@ -226,8 +248,8 @@ mod tests {
             assert!(text.contains(&format!("update @permitted{digit} {{ {service} }}")));
             let taken = text
                 .lines()
-                .find(|l| l.contains(&format!("tproxy {name} to")));
-            let asked = format!("{service} @permitted{digit} update @syns{digit}");
+                .find(|l| l.contains(&format!("goto take{digit}")));
+            let asked = format!("@full {service} @permitted{digit} update @syns{digit}");
             assert!(taken.expect("a rule").contains(&asked), "{text}");
         }
     }
@@ -242,7 +264,10 @@ mod tests {
             &transparent(&["10.45.0.0/24", "2001:db8::/64"]),
             TAKING,
         );
-        assert_eq!(both.matches("tproxy").count(), 2);
+        for name in ["ip", "ip6"] {
+            // what opens, what is repeated, and what answers a cookie
+            assert_eq!(both.matches(&format!("tproxy {name} to :1 ")).count(), 3);
+        }
     }
 
     #[test]
@@ -253,7 +278,8 @@ mod tests {
         assert_eq!(lines.len(), 2);
         assert!(lines[0].contains("iifname \"ran0\"") && lines[0].contains("!= syn"));
         assert!(lines[1].contains("iifname \"wan0\""));
-        let opening = text.lines().find(|l| l.contains("goto")).expect("a rule");
+        let opening = text.lines().find(|l| l.contains("goto open"));
+        let opening = opening.expect("a rule");
         assert!(opening.contains("== syn"), "{opening}");
     }
 

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The predecessor accepts until the successor serves: while both do, they share one queue, and no
-//! connection is lost. Whatever goes wrong before, it is as if nobody had asked. Both sides are state
+//! connection is lost. Whatever goes wrong before, all is as it was. Both sides are state
 //! machines without IO ([`Predecessor`], [`Successor`]); `wire` carries their messages.
 
 mod wire;

@@ -13,6 +13,10 @@ pub const TESTS: &[Test] = &[
         "a_flood_of_syns_of_one_ue_refuses_no_other",
         a_flood_of_syns_of_one_ue_refuses_no_other,
     ),
+    (
+        "a_flood_that_fills_the_queue_refuses_no_other",
+        a_flood_that_fills_the_queue_refuses_no_other,
+    ),
     ("syns_beyond_the_rate_pass_by", syns_beyond_the_rate_pass_by),
     ("a_64_of_a_ue_has_one_rate", a_64_of_a_ue_has_one_rate),
 ];
@@ -40,13 +44,29 @@ fn a_flood_of_syns_of_one_ue_refuses_no_other() {
     let Some(hosts) = Hosts::try_new("a_flood_of_syns_of_one_ue_refuses_no_other") else {
         return;
     };
+    flood(&hosts, &split(""));
+}
+
+/// As many UEs at their rate would: the kernel answers with SYN cookies.
+fn a_flood_that_fills_the_queue_refuses_no_other() {
+    let Some(hosts) = Hosts::try_new("a_flood_that_fills_the_queue_refuses_no_other") else {
+        return;
+    };
+    flood(&hosts, &split("[limits]\nsyn-rate-per-ue = 0\n"));
+    let sent = hosts.proxy.sh("nstat -asz TcpExtSyncookiesSent");
+    let sent = sent.split_whitespace().find_map(|w| w.parse::<u64>().ok());
+    assert!(sent > Some(0), "SYN cookies were in use");
+}
+
+/// A UE that floods the proxy, and another that is served all the same.
+fn flood(hosts: &Hosts, config: &str) {
     // a UE that sends SYNs and answers nothing
     hosts.client.sh(
         "ip addr add 10.45.0.3/24 dev c0; nft 'add table ip t; add chain ip t c { \
          type filter hook input priority 0; }; add rule ip t c ip daddr 10.45.0.3 drop'",
     );
-    let daemon = Daemon::start(&hosts.proxy, &split(""));
-    let (address, listener) = server_at(&hosts, 5_351);
+    let daemon = Daemon::start(&hosts.proxy, config);
+    let (address, listener) = server_at(hosts, 5_351);
     greet(listener);
     let closed = SocketAddr::new(server(false), 9);
     hosts.client.enter(|| {
@@ -61,7 +81,7 @@ fn a_flood_of_syns_of_one_ue_refuses_no_other() {
         }
     });
     let refused = (0..50)
-        .filter(|_| !works(&hosts, client(false), address))
+        .filter(|_| !works(hosts, client(false), address))
         .count();
     assert_eq!(refused, 0, "of 50 connections of another UE");
     // and they went through the proxy
