@@ -57,11 +57,12 @@ impl<B: AsRef<[u8]>> Coalescer<B> {
     /// Takes a packet. `write` gets what leaves now, if anything: one call a packet of the device.
     pub fn push(&mut self, packet: B, write: &mut impl FnMut(&[IoSlice<'_>])) {
         let data = packet.as_ref();
-        let Some(layout) = Layout::of(data).filter(|l| l.is_whole(data)) else {
+        let Some(layout) = Layout::of(data) else {
             return alone(&packet, write);
         };
         let own = (0..self.used).find(|i| self.groups[*i].is_same_flow(data, layout));
-        let may_join = self.can_join(data, layout);
+        // one that is padded, or cut short, stays alone, and overtakes nothing of its flow
+        let may_join = layout.is_whole(data) && self.can_join(data, layout);
         if let Some(index) = own {
             if may_join && self.groups[index].takes(data, layout) {
                 return self.groups[index].append(packet);
@@ -389,6 +390,16 @@ mod tests {
         }
         without.flush(&mut |_| count += 1);
         assert_eq!(count, 3, "a kernel that does not take them");
+    }
+
+    /// Found by fuzzing: a packet with bytes behind its end is the kernel's to trim, and came first.
+    #[test]
+    fn a_padded_packet_overtakes_nothing_of_its_flow() {
+        let first = tcp(Flow::V4, 100, ACK, &[1; 50]);
+        let mut padded = tcp(Flow::V4, 150, ACK, &[2; 50]);
+        padded.push(0);
+        let packets = [first, padded];
+        assert_eq!(cut(&written(&packets)), packets);
     }
 
     proptest! {

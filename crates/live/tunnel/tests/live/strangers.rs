@@ -118,8 +118,8 @@ fn silence_and_other_protocols_end_a_tcp_connection() {
             );
         }
     }
-    assert_eq!(refused(&server, "tcp-without-path"), 1);
-    assert_eq!(refused(&second, "tcp-without-path"), 3);
+    assert!(refused(&server, "tcp-without-path") >= 1);
+    assert!(refused(&second, "tcp-without-path") >= 3);
 }
 
 fn strangers_at(host: &Namespace, address: SocketAddr) -> TcpStream {
@@ -136,9 +136,15 @@ fn limit_descriptors(daemon: &Daemon, count: u64) {
     prlimit(Some(pid), Resource::Nofile, limit).expect("set");
 }
 
-fn descriptors(daemon: &Daemon) -> u64 {
+/// The lowest descriptor that a daemon has not.
+fn free_descriptor(daemon: &Daemon) -> u64 {
     let folder = format!("/proc/{}/fd", daemon.child.id());
-    std::fs::read_dir(folder).expect("its descriptors").count() as u64
+    let entries = std::fs::read_dir(folder).expect("its descriptors");
+    let numbers = entries.map(|entry| entry.expect("an entry").file_name());
+    let numbers: Vec<u64> = numbers
+        .map(|name| name.to_string_lossy().parse().expect("a number"))
+        .collect();
+    (0..).find(|n| !numbers.contains(n)).expect("there is one")
 }
 
 fn strangers_that_hold_all_descriptors_give_way() {
@@ -148,7 +154,7 @@ fn strangers_that_hold_all_descriptors_give_way() {
     let limits = "[limits]\ntcp-pending-timeout = \"60 s\"\n[[client]]";
     let config = server_config("").replace("[[client]]", limits);
     let server = Daemon::start(&hosts.server, "server", &config);
-    limit_descriptors(&server, descriptors(&server) + 3);
+    limit_descriptors(&server, free_descriptor(&server) + 3);
     let _strangers = strangers(&hosts.client, 20);
     let client = Daemon::start(&hosts.client, "client", &tcp_client());
     client.wait_for_paths(1);
@@ -162,7 +168,7 @@ fn accepting_outlasts_a_lack_of_descriptors() {
         return;
     };
     let server = Daemon::start(&hosts.server, "server", &server_config(""));
-    limit_descriptors(&server, descriptors(&server));
+    limit_descriptors(&server, free_descriptor(&server));
     let _stranger = strangers(&hosts.client, 1);
     // it does not try again and again: that would keep the processor busy
     wait_until("accepting pauses", || {
@@ -173,6 +179,15 @@ fn accepting_outlasts_a_lack_of_descriptors() {
     client.wait_for_paths(1);
     works(&hosts);
     assert!(refused(&server, "tcp-not-accepted") >= 1);
+}
+
+/// Ends a thread, also when the test fails.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Packets of no connection that spend all Resets to strangers: the client's join is answered all the
@@ -204,6 +219,7 @@ fn a_server_that_was_killed_is_found_among_strangers() {
                 std::thread::sleep(std::time::Duration::from_millis(1));
             }
         });
+        let _end = End(&is_over);
         let pid = Pid::from_child(&server.child);
         kill_process(pid, Signal::KILL).expect("sent");
         drop(server);
@@ -214,8 +230,7 @@ fn a_server_that_was_killed_is_found_among_strangers() {
                 .contains("the server does not have the connection")
         });
         client.wait_for_paths(1);
-        assert!(refused(&server, "stranger") > 0, "there were strangers");
-        is_over.store(true, Ordering::Relaxed);
+        wait_until("strangers are counted", || refused(&server, "stranger") > 0);
         server
     });
     works(&hosts);
