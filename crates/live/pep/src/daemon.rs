@@ -309,7 +309,7 @@ fn serve(
             .map(|shown| dashboard::start(shown, core))
             .transpose()?;
         let core = Arc::clone(core);
-        std::thread::spawn(move || metrics::serve(&core, &listener, dashboard.as_ref()));
+        std::thread::spawn(move || metrics::serve(&core, listener, dashboard));
     }
     Ok(())
 }

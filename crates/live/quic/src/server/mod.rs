@@ -54,7 +54,7 @@ pub struct Server {
     endpoints: Vec<Endpoint>,
     tasks: JoinSet<()>,
     shared: Arc<Shared>,
-    metrics: Option<SocketAddr>,
+    metrics: Option<(SocketAddr, metrics_http::Server)>,
     is_over: Arc<AtomicBool>,
 }
 
@@ -76,9 +76,7 @@ impl Server {
         let mut metrics = None;
         if let Some(address) = shared.config.metrics {
             let dashboard = dashboard::start(&shared)?;
-            let (at, serving) = admin::listen(address, Arc::clone(&shared), dashboard).await?;
-            metrics = Some(at);
-            tasks.spawn(serving);
+            metrics = Some(admin::start(address, &shared, dashboard)?);
         }
         let is_over = Arc::new(AtomicBool::new(false));
         if let Some(source) = shared.config.reports.clone() {
@@ -106,7 +104,7 @@ impl Server {
 
     /// Where `/metrics` and `/status` are.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
-        self.metrics
+        self.metrics.as_ref().map(|(at, _)| *at)
     }
 
     /// Where reports of this program go in.

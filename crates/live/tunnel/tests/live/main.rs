@@ -8,6 +8,7 @@
 mod support;
 
 mod dashboard;
+mod metrics;
 mod network;
 mod paths;
 mod radio;
@@ -23,7 +24,14 @@ fn main() -> ExitCode {
     if arguments.first().is_some_and(|a| a == "daemon") {
         return support::run_daemon(&arguments[1..]);
     }
-    let tests = [paths::TESTS, network::TESTS, radio::TESTS, dashboard::TESTS].concat();
+    let tests = [
+        paths::TESTS,
+        network::TESTS,
+        radio::TESTS,
+        dashboard::TESTS,
+        metrics::TESTS,
+    ]
+    .concat();
     let trials = tests.into_iter().map(|(name, body)| {
         Trial::test(name, move || {
             body();
