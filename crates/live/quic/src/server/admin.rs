@@ -5,6 +5,7 @@ use crate::QuicError;
 use dash::Hosted;
 use metrics_http::{PROMETHEUS, Site};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -49,6 +50,12 @@ pub(super) fn status(shared: &Shared) -> Value {
         "source": config.reports.as_ref().map(ToString::to_string),
         "connections": shared.open(),
         "connections_total": load(&shared.counters.connections),
+        "refused": shared.counters.refusals().into_iter().collect::<BTreeMap<_, _>>(),
+        "memory": {
+            "limit_bytes": shared.budget.limit().get(),
+            "reserved_bytes": shared.budget.reserved().get(),
+            "evicted": shared.budget.evicted(),
+        },
         "migrations": load(&shared.counters.migrations),
         "decisions": decisions,
         "reports": {
@@ -136,6 +143,38 @@ fn metrics(shared: &Shared) -> String {
         ),
     ] {
         family(name, "counter", help, &plain(value));
+    }
+    let refusals = counters
+        .refusals()
+        .map(|(limit, count)| (format!("{{limit=\"{limit}\"}}"), count));
+    family(
+        "refused_by_limit_total",
+        "counter",
+        "Connections above a limit, by its key.",
+        &refusals,
+    );
+    let budget = &shared.budget;
+    for (name, kind, help, value) in [
+        (
+            "memory_reserved_bytes",
+            "gauge",
+            "What connections can make the server hold.",
+            budget.reserved().get(),
+        ),
+        (
+            "memory_limit_bytes",
+            "gauge",
+            "What they may.",
+            budget.limit().get(),
+        ),
+        (
+            "evicted_total",
+            "counter",
+            "Connections without progress that were ended when memory was short.",
+            budget.evicted(),
+        ),
+    ] {
+        family(name, kind, help, &plain(value));
     }
     let requests: Vec<_> = counters
         .requests()
