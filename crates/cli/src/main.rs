@@ -24,16 +24,25 @@ mod single_file;
 use clap::Parser;
 use std::process::ExitCode;
 
-/// A panic ends the process, whatever thread it is in: half a daemon is worse than one that is started
-/// again. Runs of the simulator fail alone.
+/// Threads whose panics are contained where they happen: a run of the simulator fails alone, and so does a
+/// request for a page of metrics.
+const CONTAINED: [&str; 2] = [runner::RUN_THREAD, metrics_http::THREAD];
+
+/// A panic ends the process, whatever thread it is in, but for those where it is contained: half a daemon is
+/// worse than one that is started again.
 fn abort_on_panic() {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         print(panic);
-        if std::thread::current().name() != Some(runner::RUN_THREAD) {
+        if !is_contained(std::thread::current().name()) {
             std::process::abort();
         }
     }));
+}
+
+/// Whether the panics of a thread with this name are contained where they happen.
+fn is_contained(thread: Option<&str>) -> bool {
+    thread.is_some_and(|name| CONTAINED.contains(&name))
 }
 
 fn main() -> ExitCode {
@@ -46,5 +55,16 @@ fn main() -> ExitCode {
     match commands::run(arguments.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_of_a_page_of_metrics_ends_no_daemon() {
+        assert!(is_contained(Some(metrics_http::THREAD)));
+        assert!(!is_contained(Some("main")) && !is_contained(None));
     }
 }

@@ -84,6 +84,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "kernel-cc",
             "config-file",
             "dash",
+            "metrics-http",
         ],
     ),
     (
@@ -106,6 +107,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ),
     ("config-file", &["units"]),
     ("dash", &["rnis", "radio", "config-file"]),
+    ("metrics-http", &["dash"]),
     ("report", &["units", "scenario"]),
     ("reproduce", &["units", "rnis", "rapid", "scenario"]),
     ("runner", &["rapid", "report", "scenario", "sim"]),
@@ -124,6 +126,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "rnis-server",
             "config-file",
             "dash",
+            "metrics-http",
         ],
     ),
     (
@@ -137,6 +140,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "config-file",
             "tun",
             "dash",
+            "metrics-http",
         ],
     ),
     ("sweep", &["scenario"]),
@@ -163,6 +167,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "quic",
             "tunnel",
             "dash",
+            "metrics-http",
         ],
     ),
 ];

@@ -482,7 +482,7 @@ fn serve(
     }
     if let Some((listener, dashboard)) = metrics_page {
         let core = Arc::clone(core);
-        std::thread::spawn(move || metrics::serve(&core, &listener, dashboard.as_ref()));
+        std::thread::spawn(move || metrics::serve(&core, listener, dashboard));
     }
     Ok(())
 }

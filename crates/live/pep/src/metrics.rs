@@ -1,22 +1,19 @@
-//! `/metrics` for Prometheus: its text format 0.0.4 over HTTP/1.1; what is for the dashboard is handed
-//! to it.
+//! `/metrics` for Prometheus: its text format 0.0.4 over HTTP/1.1.
 
 use crate::admin::overview;
 use crate::control::{Snapshot, UeStatus};
 use crate::daemon::Core;
 use crate::error::PepError;
 use dash::Hosted;
+use metrics_http::{PROMETHEUS, Server, Site};
 use std::fmt::Write as _;
-use std::io::{ErrorKind, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// Who takes longer is dropped.
-const TIMEOUT: Duration = Duration::from_secs(2);
-/// The longest request head, bytes.
-const MAX_HEAD_BYTES: usize = 8_192;
+const METRICS: &str = "/metrics";
 /// Between looks whether the address is to be given up.
 const POLL: Duration = Duration::from_millis(50);
 /// A predecessor needs that long to give its address up.
@@ -41,80 +38,25 @@ pub(crate) fn open(address: SocketAddr) -> Result<TcpListener, PepError> {
     }
 }
 
-/// Serves until the listeners are handed over. One request at a time: each is bounded in time.
-pub(crate) fn serve(core: &Arc<Core>, listener: &TcpListener, dashboard: Option<&Hosted>) {
-    // only then can the thread notice that it is to give the address up
-    let _ = listener.set_nonblocking(true);
+/// Serves until the listeners are handed over.
+pub(crate) fn serve(core: &Arc<Core>, listener: TcpListener, dashboard: Option<Hosted>) {
+    let of = Arc::clone(core);
+    let site = Site::new()
+        .with_page(METRICS, PROMETHEUS, move || Ok(page(&of)))
+        .with_dashboard(dashboard);
+    let server = match Server::start(listener, site) {
+        Ok(server) => server,
+        Err(error) => return tracing::error!(%error, "metrics cannot be served"),
+    };
     while !core.shared.is_draining.load(Relaxed) {
-        match listener.accept() {
-            // the requester may have gone
-            Ok((stream, _)) => drop(answer(core, stream, dashboard)),
-            Err(_) => std::thread::sleep(POLL),
-        }
+        std::thread::sleep(POLL);
     }
+    drop(server);
 }
-
-fn answer(core: &Core, stream: TcpStream, dashboard: Option<&Hosted>) -> std::io::Result<()> {
-    stream.set_nonblocking(false)?;
-    let mine = match dashboard {
-        Some(dashboard) => dashboard.offer(stream, TIMEOUT),
-        None => Some(stream),
-    };
-    let Some(mut stream) = mine else {
-        return Ok(());
-    };
-    stream.set_write_timeout(Some(TIMEOUT))?;
-    let head = read_head(&mut stream)?;
-    let status = metrics_status(&head);
-    let body = match status {
-        OK => page(core),
-        NOT_FOUND if dashboard.is_some() => {
-            "the metrics are at /metrics, the dashboard at /dash/\n".to_owned()
-        }
-        NOT_FOUND => "the metrics are at /metrics\n".to_owned(),
-        NOT_ALLOWED => "GET only\n".to_owned(),
-        _ => "not understood\n".to_owned(),
-    };
-    let length = body.len();
-    write!(
-        stream,
-        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n\
-         Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-    )
-}
-
-const OK: &str = "200 OK";
-const NOT_FOUND: &str = "404 Not Found";
-const NOT_ALLOWED: &str = "405 Method Not Allowed";
 
 /// What is answered to a request with this head, of any bytes.
 pub fn metrics_status(head: &[u8]) -> &'static str {
-    let head = String::from_utf8_lossy(head);
-    let line = head.lines().next().unwrap_or_default();
-    match line.split(' ').collect::<Vec<_>>()[..] {
-        ["GET", "/metrics", ..] => OK,
-        ["GET", ..] => NOT_FOUND,
-        [_, "/metrics", ..] => NOT_ALLOWED,
-        _ => "400 Bad Request",
-    }
-}
-
-/// The head of a request, as far as it came.
-fn read_head(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
-    let until = Instant::now() + TIMEOUT;
-    let mut head = Vec::new();
-    let mut buffer = [0; 1_024];
-    while head.len() < MAX_HEAD_BYTES && !head.windows(4).any(|w| w == b"\r\n\r\n") {
-        let left = until.saturating_duration_since(Instant::now());
-        stream.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
-        match stream.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(n) => head.extend_from_slice(&buffer[..n]),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(head)
+    metrics_http::status_of(head, &[METRICS])
 }
 
 /// A page in the making.

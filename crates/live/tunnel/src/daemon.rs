@@ -91,14 +91,14 @@ pub fn run(start: &Start) -> Result<(), TunnelError> {
             let mtu = Client::first_mtu(config);
             let client = Client::new(config.clone(), mtu, monotonic_now())?;
             let inside = Inside::open(&config.tun, mtu)?;
-            serve(start, &handle, signals, shown)?;
+            let _metrics = serve(start, &handle, signals, shown)?;
             go(poller, waker, received, inside, client)
         }
         End::Server(end) => {
             let mtu = config.tun.mtu.unwrap_or(limits::USUAL_MTU);
             let server = Server::new(config.clone(), mtu, &poller)?;
             let inside = Inside::open(&config.tun, mtu)?;
-            serve(start, &handle, signals, shown)?;
+            let _metrics = serve(start, &handle, signals, shown)?;
             if let Some(reports) = end.reports.clone() {
                 let (handle, counts) = (handle.clone(), server.report_counts().clone());
                 spawn("radio-reports", move || {
@@ -126,28 +126,29 @@ fn go<O: Outside>(
     result
 }
 
-/// The threads beside the one that moves packets; they end with the process.
+/// The threads beside the one that moves packets; they end with the process, and that of the metrics with
+/// their server.
 fn serve(
     start: &Start,
     handle: &Handle,
     signals: Signals,
     shown: Option<dash::Prepared>,
-) -> Result<(), TunnelError> {
+) -> Result<Option<metrics_http::Server>, TunnelError> {
     if let Some(path) = &start.config.admin {
         let (listener, handle) = (admin::open(path)?, handle.clone());
         spawn("admin", move || admin::serve(&handle, &listener))?;
     }
+    let mut server = None;
     if let Some(address) = start.config.metrics {
-        let (listener, handle) = (metrics::open(address)?, handle.clone());
+        let listener = metrics::open(address)?;
         let dashboard = shown
-            .map(|shown| dashboard::start(shown, &handle))
+            .map(|shown| dashboard::start(shown, handle))
             .transpose()?;
-        spawn("metrics", move || {
-            metrics::serve(&handle, &listener, dashboard.as_ref());
-        })?;
+        server = Some(metrics::serve(handle, listener, dashboard)?);
     }
     let (start, handle) = (start.clone(), handle.clone());
-    spawn("signals", move || on_signals(&start, &handle, signals))
+    spawn("signals", move || on_signals(&start, &handle, signals))?;
+    Ok(server)
 }
 
 fn on_signals(start: &Start, handle: &Handle, mut signals: Signals) {

@@ -1,19 +1,17 @@
-//! `/metrics` for Prometheus: its text format 0.0.4 over HTTP/1.1, and `/status` as JSON; what is for the
-//! dashboard is handed to it.
+//! `/metrics` for Prometheus: its text format 0.0.4 over HTTP/1.1, and `/status` as JSON.
 
 use crate::daemon::Handle;
 use crate::error::TunnelError;
 use crate::status::{PathStatus, Status};
 use dash::Hosted;
+use metrics_http::{PROMETHEUS, Server, Site};
 use std::fmt::Write as _;
-use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::time::{Duration, Instant};
+use std::net::{SocketAddr, TcpListener};
 
-/// Who takes longer is dropped.
-const TIMEOUT: Duration = Duration::from_secs(2);
-/// The longest request head, bytes.
-const MAX_HEAD_BYTES: usize = 8_192;
+const METRICS: &str = "/metrics";
+const STATUS: &str = "/status";
+/// The reason for an answer without a page.
+const SILENT: &str = "the tunnel does not answer";
 
 /// Listens.
 pub(crate) fn open(address: SocketAddr) -> Result<TcpListener, TunnelError> {
@@ -22,87 +20,29 @@ pub(crate) fn open(address: SocketAddr) -> Result<TcpListener, TunnelError> {
     })
 }
 
-/// Serves until the process ends. One request at a time: each is bounded in time.
-pub(crate) fn serve(handle: &Handle, listener: &TcpListener, dashboard: Option<&Hosted>) {
-    for stream in listener.incoming() {
-        match stream {
-            // the client may have gone
-            Ok(stream) => drop(answer(handle, stream, dashboard)),
-            Err(_) => std::thread::sleep(Duration::from_millis(100)),
-        }
-    }
+/// Serves until what it gives is dropped.
+pub(crate) fn serve(
+    handle: &Handle,
+    listener: TcpListener,
+    dashboard: Option<Hosted>,
+) -> Result<Server, TunnelError> {
+    let (of_metrics, of_status) = (handle.clone(), handle.clone());
+    let site = Site::new()
+        .with_page(METRICS, PROMETHEUS, move || {
+            of_metrics.status().map(|all| page(&all)).ok_or(SILENT)
+        })
+        .with_page(STATUS, "application/json", move || {
+            let all = of_status.status().ok_or(SILENT)?;
+            serde_json::to_string(&all).map_err(|_| "the state cannot be written")
+        })
+        .with_dashboard(dashboard);
+    Server::start(listener, site)
+        .map_err(|error| TunnelError::system("cannot serve metrics", error))
 }
-
-fn answer(handle: &Handle, stream: TcpStream, dashboard: Option<&Hosted>) -> std::io::Result<()> {
-    let mine = match dashboard {
-        Some(dashboard) => dashboard.offer(stream, TIMEOUT),
-        None => Some(stream),
-    };
-    let Some(mut stream) = mine else {
-        return Ok(());
-    };
-    stream.set_write_timeout(Some(TIMEOUT))?;
-    let head = read_head(&mut stream)?;
-    let mut status = metrics_status(&head);
-    let mut kind = "text/plain; version=0.0.4; charset=utf-8";
-    let body = match (status, handle.status()) {
-        (OK, Some(all)) if is_for_status(&head) => {
-            kind = "application/json";
-            serde_json::to_string(&all)?
-        }
-        (OK, Some(all)) => page(&all),
-        (OK, None) => {
-            status = "503 Service Unavailable";
-            "the tunnel does not answer\n".to_owned()
-        }
-        (NOT_FOUND, _) => "the metrics are at /metrics, the state at /status\n".to_owned(),
-        (NOT_ALLOWED, _) => "GET only\n".to_owned(),
-        _ => "not understood\n".to_owned(),
-    };
-    let length = body.len();
-    write!(
-        stream,
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
-         Connection: close\r\n\r\n{body}"
-    )
-}
-
-const OK: &str = "200 OK";
-const NOT_FOUND: &str = "404 Not Found";
-const NOT_ALLOWED: &str = "405 Method Not Allowed";
 
 /// What is answered to a request with this head, of any bytes.
 pub fn metrics_status(head: &[u8]) -> &'static str {
-    let head = String::from_utf8_lossy(head);
-    let line = head.lines().next().unwrap_or_default();
-    match line.split(' ').collect::<Vec<_>>()[..] {
-        ["GET", "/metrics" | "/status", ..] => OK,
-        ["GET", ..] => NOT_FOUND,
-        [_, "/metrics" | "/status", ..] => NOT_ALLOWED,
-        _ => "400 Bad Request",
-    }
-}
-
-fn is_for_status(head: &[u8]) -> bool {
-    head.starts_with(b"GET /status")
-}
-
-/// The head of a request, as far as it came.
-fn read_head(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
-    let until = Instant::now() + TIMEOUT;
-    let mut head = Vec::new();
-    let mut buffer = [0; 1_024];
-    while head.len() < MAX_HEAD_BYTES && !head.windows(4).any(|w| w == b"\r\n\r\n") {
-        let left = until.saturating_duration_since(Instant::now());
-        stream.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
-        match stream.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(n) => head.extend_from_slice(&buffer[..n]),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(head)
+    metrics_http::status_of(head, &[METRICS, STATUS])
 }
 
 /// A page in the making.

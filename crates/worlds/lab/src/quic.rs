@@ -22,6 +22,12 @@ pub(crate) const REPORTS: &str = "meld.sock";
 /// From one sample of a connection to the next.
 const SAMPLES: &str = "10 ms";
 
+/// Connections of a flow of short downloads: one client has them all.
+const CONNECTIONS: u32 = 10_000;
+
+/// What a server sends ahead of acknowledgements: the widest path of an experiment is not to wait for it.
+const WINDOW: &str = "16 MB";
+
 /// Most payload of a datagram: MTU 1500 less the headers of IPv4 and UDP.
 const LARGEST_DATAGRAM: u64 = 1500 - 28;
 
@@ -129,7 +135,8 @@ fn configuration(flow: &FlowSpec, index: usize, experiment: &Experiment, folder:
          [certificate]\nself-signed = [\"server\", \"{SERVER_ADDRESS}\"]\nwrite = \"{certificate}\"\n\
          {reports}[transport]\nmtu = {mtu}\n\
          [cdbe]\nmode = \"{mode}\"\n\
-         [stats]\nfile = \"{stats}\"\ninterval = \"{SAMPLES}\"\n",
+         [stats]\nfile = \"{stats}\"\ninterval = \"{SAMPLES}\"\n\
+         [limits]\nconnections-per-address = {CONNECTIONS}\nwindow = \"{WINDOW}\"\n",
         port = flow_port(index),
         cc = flow.cc.name,
         certificate = folder.join(format!("quic-{index}.pem")).display(),

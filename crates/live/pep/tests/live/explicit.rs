@@ -14,6 +14,10 @@ pub const TESTS: &[Test] = &[
     ),
     ("it_is_no_open_relay", it_is_no_open_relay),
     ("random_bytes_do_no_harm", random_bytes_do_no_harm),
+    (
+        "silent_connections_do_not_keep_a_scrape_out",
+        silent_connections_do_not_keep_a_scrape_out,
+    ),
 ];
 
 fn config(more: &str) -> String {
@@ -112,4 +116,21 @@ fn random_bytes_do_no_harm() {
         assert_eq!(got, bytes);
     }
     assert_eq!(daemon.status()["state"], "running");
+}
+
+/// One after the other, each would be waited for, for longer than a test may take.
+fn silent_connections_do_not_keep_a_scrape_out() {
+    let Some(hosts) = Hosts::try_new("silent_connections_do_not_keep_a_scrape_out") else {
+        return;
+    };
+    let _daemon = Daemon::start(&hosts.proxy, &config(""));
+    let metrics: SocketAddr = "127.0.0.1:9464".parse().expect("an address");
+    let silent: Vec<_> = (0..60)
+        .map(|_| connect(&hosts.proxy, metrics).expect("connected"))
+        .collect();
+    let page = crate::control::get(&hosts, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(page.contains("brimful_pep_connections 0"), "{page}");
+    let health = crate::control::get(&hosts, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(health.ends_with("\r\n\r\nok\n"), "{health}");
+    drop(silent);
 }

@@ -81,6 +81,12 @@ pub struct Config {
     pub mtu: Option<u16>,
     /// Maximum number of concurrent connections.
     pub connections: usize,
+    /// Maximum number of those from one address; of IPv6 from one /64.
+    pub connections_per_address: usize,
+    /// What all connections together can make the server hold, at least [`Config::MIN_MEMORY`].
+    pub memory: Bytes,
+    /// What one connection may send ahead of its client, [`Config::MIN_WINDOW`] to [`Config::MAX_WINDOW`].
+    pub window: Bytes,
     /// Maximum number of concurrent requests of one connection.
     pub streams: u32,
     /// The log.
@@ -112,6 +118,9 @@ impl Default for Config {
             stats_interval: Duration::from_millis(100),
             mtu: None,
             connections: 10_000,
+            connections_per_address: 100,
+            memory: Bytes::new(1_000_000_000),
+            window: Bytes::new(1_000_000),
             streams: 100,
             log: Log {
                 json: false,
@@ -122,6 +131,13 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Minimum of `memory`: three connections.
+    pub const MIN_MEMORY: Bytes = Bytes::new(1_000_000);
+    /// Minimum of `window`.
+    pub const MIN_WINDOW: Bytes = Bytes::new(crate::server::FIRST_WINDOW);
+    /// Maximum of `window`.
+    pub const MAX_WINDOW: Bytes = Bytes::new(64_000_000);
+
     /// Reads a file.
     ///
     /// # Errors

@@ -50,6 +50,12 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
     if let Some(mut table) = top.table("limits", "[limits]")? {
         let connections = table.whole("connections", 1..=10_000_000)?;
         config.connections = connections.unwrap_or(config.connections);
+        let per_address = table.whole("connections-per-address", 1..=10_000_000)?;
+        config.connections_per_address = per_address.unwrap_or(config.connections_per_address);
+        let memory = Config::MIN_MEMORY..=Bytes::new(1 << 50);
+        config.memory = bytes(&mut table, "memory", memory)?.unwrap_or(config.memory);
+        let window = Config::MIN_WINDOW..=Config::MAX_WINDOW;
+        config.window = bytes(&mut table, "window", window)?.unwrap_or(config.window);
         config.streams = table
             .whole("streams", 1..=10_000)?
             .unwrap_or(config.streams);
@@ -57,6 +63,22 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
     }
     config.log = log(top)?;
     Ok(config)
+}
+
+/// A number of bytes in a range.
+fn bytes(
+    table: &mut Section<'_, '_>,
+    key: &'static str,
+    allowed: std::ops::RangeInclusive<Bytes>,
+) -> Result<Option<Bytes>, ConfigError> {
+    match table.parsed_at::<Bytes>(key)? {
+        Some((value, at)) if !allowed.contains(&value) => {
+            let (min, max) = allowed.into_inner();
+            let message = format!("{key} is {value}, expected {min} to {max}");
+            Err(table.fault_at(at, message))
+        }
+        other => Ok(other.map(|(value, _)| value)),
+    }
 }
 
 fn controller(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), ConfigError> {
@@ -178,6 +200,9 @@ file = "/tmp/stats"
 interval = "50 ms"
 [limits]
 connections = 500
+connections-per-address = 20
+memory = "200 MB"
+window = "2 MB"
 [log]
 json = true
 "#;
@@ -199,6 +224,9 @@ json = true
             (config.mtu, config.connections, config.log.json),
             (Some(1_440), 500, true)
         );
+        assert_eq!(config.connections_per_address, 20);
+        assert_eq!(config.memory, Bytes::new(200_000_000));
+        assert_eq!(config.window, Bytes::new(2_000_000));
         assert_eq!(config.largest, Bytes::new(100_000_000));
         assert_eq!(config.dashboard.rate, 10.0);
         let ue = "10.45.0.2".parse::<IpAddr>().expect("an address");
@@ -230,6 +258,15 @@ json = true
         assert!(text.contains("did you mean \"max-age\""), "{text}");
         assert!(fault("80 ms", "0 ms").contains("max-age is 0"));
         assert!(fault("80 ms", "80").contains("max-age"));
+        let text = fault("\"200 MB\"", "\"200 kB\"");
+        assert!(
+            text.starts_with("quic.toml:")
+                && text.contains("memory is")
+                && text.contains("expected"),
+            "{text}"
+        );
+        assert!(fault("\"2 MB\"", "\"2 GB\"").contains("window is"));
+        assert!(fault("per-address = 20", "per-address = 0").contains("connections-per-address"));
         assert!(fault("1440", "900").contains("1200 to 65527"));
         assert!(fault("key = \"/etc/brimful/key.pem\"", "").contains("expected chain and key"));
         assert!(fault("unix:/run/brimful/radio.sock", "http://x/").contains("expected unix:PATH"));

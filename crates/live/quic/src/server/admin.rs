@@ -1,104 +1,34 @@
-//! `/metrics` for Prometheus and `/status` as JSON, over HTTP/1.1 on TCP; what is for the dashboard is
-//! handed to it.
+//! `/metrics` for Prometheus and `/status` as JSON, over HTTP/1.1 on TCP.
 
 use super::Shared;
 use crate::QuicError;
-use bytes::Bytes;
 use dash::Hosted;
-use http_body_util::Full;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use metrics_http::{PROMETHEUS, Site};
 use serde_json::{Value, json};
-use std::convert::Infallible;
+use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
-use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 
-/// Connections served at once.
-const AT_ONCE: usize = 16;
-/// For a request's head to come in.
-const TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Listens, and gives the address and what is to run.
-pub(super) async fn listen(
+/// Listens and serves, until the server that it gives is dropped.
+pub(super) fn start(
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: &Arc<Shared>,
     dashboard: Option<Hosted>,
-) -> Result<(SocketAddr, impl Future<Output = ()> + use<>), QuicError> {
+) -> Result<(SocketAddr, metrics_http::Server), QuicError> {
     let fault = |source| QuicError::Socket { address, source };
-    let listener = TcpListener::bind(address).await.map_err(fault)?;
+    let listener = TcpListener::bind(address).map_err(fault)?;
     let at = listener.local_addr().map_err(fault)?;
-    Ok((at, serve(listener, shared, dashboard.map(Arc::new))))
-}
-
-async fn serve(listener: TcpListener, shared: Arc<Shared>, dashboard: Option<Arc<Hosted>>) {
-    let permits = Arc::new(Semaphore::new(AT_ONCE));
-    loop {
-        let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
-            return;
-        };
-        let Ok((stream, _)) = listener.accept().await else {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            continue;
-        };
-        let (shared, dashboard) = (Arc::clone(&shared), dashboard.clone());
-        tokio::spawn(async move {
-            let mine = match &dashboard {
-                Some(dashboard) => dashboard.offer_async(stream, TIMEOUT).await,
-                None => Some(stream),
-            };
-            let Some(stream) = mine else { return };
-            let service = service_fn(|request| {
-                let answer = answer(&request, &shared);
-                async { Ok::<_, Infallible>(answer) }
-            });
-            let serving = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(TIMEOUT)
-                .serve_connection(TokioIo::new(stream), service);
-            if let Err(error) = serving.await {
-                tracing::debug!(%error, "metrics");
-            }
-            drop(permit);
-        });
-    }
-}
-
-fn answer<B>(request: &Request<B>, shared: &Shared) -> Response<Full<Bytes>> {
-    let (status, kind, text) = match (request.method(), request.uri().path()) {
-        (&Method::GET, "/metrics") => {
-            (StatusCode::OK, "text/plain; version=0.0.4", metrics(shared))
-        }
-        (&Method::GET, "/status") => (
-            StatusCode::OK,
-            "application/json",
-            status(shared).to_string(),
-        ),
-        (_, "/metrics" | "/status") => (
-            StatusCode::METHOD_NOT_ALLOWED,
-            "text/plain",
-            "GET only\n".to_owned(),
-        ),
-        _ => (
-            StatusCode::NOT_FOUND,
-            "text/plain",
-            "/metrics or /status\n".to_owned(),
-        ),
-    };
-    let mut response = Response::new(Full::new(Bytes::from(text)));
-    *response.status_mut() = status;
-    let kind = http::HeaderValue::from_static(kind);
-    response
-        .headers_mut()
-        .insert(http::header::CONTENT_TYPE, kind);
-    response
+    let (of_metrics, of_status) = (Arc::clone(shared), Arc::clone(shared));
+    let site = Site::new()
+        .with_page("/metrics", PROMETHEUS, move || Ok(metrics(&of_metrics)))
+        .with_page("/status", "application/json", move || {
+            Ok(status(&of_status).to_string())
+        })
+        .with_dashboard(dashboard);
+    let server = metrics_http::Server::start(listener, site).map_err(QuicError::System)?;
+    Ok((at, server))
 }
 
 /// The answer of `/status`.
@@ -120,6 +50,12 @@ pub(super) fn status(shared: &Shared) -> Value {
         "source": config.reports.as_ref().map(ToString::to_string),
         "connections": shared.open(),
         "connections_total": load(&shared.counters.connections),
+        "refused": shared.counters.refusals().into_iter().collect::<BTreeMap<_, _>>(),
+        "memory": {
+            "limit_bytes": shared.budget.limit().get(),
+            "reserved_bytes": shared.budget.reserved().get(),
+            "evicted": shared.budget.evicted(),
+        },
         "migrations": load(&shared.counters.migrations),
         "decisions": decisions,
         "reports": {
@@ -207,6 +143,38 @@ fn metrics(shared: &Shared) -> String {
         ),
     ] {
         family(name, "counter", help, &plain(value));
+    }
+    let refusals = counters
+        .refusals()
+        .map(|(limit, count)| (format!("{{limit=\"{limit}\"}}"), count));
+    family(
+        "refused_by_limit_total",
+        "counter",
+        "Connections above a limit, by its key.",
+        &refusals,
+    );
+    let budget = &shared.budget;
+    for (name, kind, help, value) in [
+        (
+            "memory_reserved_bytes",
+            "gauge",
+            "What connections can make the server hold.",
+            budget.reserved().get(),
+        ),
+        (
+            "memory_limit_bytes",
+            "gauge",
+            "What they may.",
+            budget.limit().get(),
+        ),
+        (
+            "evicted_total",
+            "counter",
+            "Connections without progress that were ended when memory was short.",
+            budget.evicted(),
+        ),
+    ] {
+        family(name, kind, help, &plain(value));
     }
     let requests: Vec<_> = counters
         .requests()

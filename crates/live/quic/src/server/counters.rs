@@ -1,5 +1,6 @@
 //! What the server counts beside reports.
 
+use super::budget::Refusal;
 use cc::meld::{Culprit, LossDecision, Reason};
 use quinn_cc::ReportOutcome;
 use std::collections::BTreeMap;
@@ -15,6 +16,8 @@ pub(crate) struct Counters {
     pub(crate) failed: AtomicU64,
     /// Connections above the limit.
     pub(crate) refused: AtomicU64,
+    /// The same by the limit.
+    refusals: Mutex<BTreeMap<Refusal, u64>>,
     /// Connections whose client came from another address.
     pub(crate) migrations: AtomicU64,
     /// Requests by their outcome, a status of HTTP or one of its like.
@@ -43,6 +46,18 @@ impl Counters {
     pub(crate) fn request(&self, status: u16) {
         let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         *requests.entry(status).or_default() += 1;
+    }
+
+    pub(crate) fn refuse(&self, refusal: Refusal) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        *refusals.entry(refusal).or_default() += 1;
+    }
+
+    /// Refused connections by the limit, each of them.
+    pub(crate) fn refusals(&self) -> [(&'static str, u64); 3] {
+        let refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        Refusal::ALL.map(|limit| (limit.name(), refusals.get(&limit).copied().unwrap_or(0)))
     }
 
     pub(crate) fn report(&self, outcome: ReportOutcome) {

@@ -1,5 +1,7 @@
 //! HTTP/3: files below a folder, and `/bytes/N` for trials.
 
+use super::budget::{HEADS, MAX_HEAD_BYTES};
+use super::frames::{Bounded, Http3};
 use super::is_below;
 use super::paths::{self, Named};
 use super::session::Session;
@@ -16,6 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::fs::File;
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
+use tokio::sync::Semaphore;
 
 /// Read of a file at once.
 const CHUNK: usize = 65_536;
@@ -23,19 +26,25 @@ const CHUNK: usize = 65_536;
 /// For the rest of a request that is answered already.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-type Stream = RequestStream<BidiStream<Bytes>, Bytes>;
+/// For the head of a request.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+
+type Stream = RequestStream<Bounded<BidiStream<Bytes>>, Bytes>;
 
 /// Serves requests until the connection ends.
 pub(super) async fn serve(connection: Connection, session: Arc<Session>) {
     let remote = connection.remote_address();
-    let mut http = match h3::server::Connection::new(h3_quinn::Connection::new(connection)).await {
+    let mut builder = h3::server::builder();
+    builder.max_field_section_size(MAX_HEAD_BYTES);
+    let mut http = match builder.build(Http3::new(connection)).await {
         Ok(http) => http,
         Err(error) => return tracing::debug!(%remote, %error, "no HTTP/3"),
     };
+    let heads = Arc::new(Semaphore::new(HEADS));
     loop {
         match http.accept().await {
             Ok(Some(resolver)) => {
-                tokio::spawn(answer(resolver, Arc::clone(&session)));
+                tokio::spawn(answer(resolver, Arc::clone(&heads), Arc::clone(&session)));
             }
             Ok(None) => return,
             Err(error) => return tracing::debug!(%remote, %error, "HTTP/3 ended"),
@@ -43,10 +52,32 @@ pub(super) async fn serve(connection: Connection, session: Arc<Session>) {
     }
 }
 
-async fn answer(resolver: RequestResolver<h3_quinn::Connection, Bytes>, session: Arc<Session>) {
-    let (request, mut stream) = match resolver.resolve_request().await {
-        Ok(resolved) => resolved,
-        Err(error) => return tracing::debug!(%error, "no request"),
+/// The head of a request, of which few are kept at once, and none for long: the others wait unread.
+async fn resolve(
+    resolver: RequestResolver<Http3, Bytes>,
+    heads: &Semaphore,
+) -> Option<(Request<()>, Stream)> {
+    let _permit = heads.acquire().await.ok()?;
+    match tokio::time::timeout(HEAD_TIMEOUT, resolver.resolve_request()).await {
+        Ok(Ok(resolved)) => Some(resolved),
+        Ok(Err(error)) => {
+            tracing::debug!(%error, "no request");
+            None
+        }
+        Err(_) => {
+            tracing::debug!("no request in time");
+            None
+        }
+    }
+}
+
+async fn answer(
+    resolver: RequestResolver<Http3, Bytes>,
+    heads: Arc<Semaphore>,
+    session: Arc<Session>,
+) {
+    let Some((request, mut stream)) = resolve(resolver, &heads).await else {
+        return;
     };
     let counters = &session.shared().counters;
     match respond(&request, &mut stream, &session).await {
@@ -125,7 +156,7 @@ async fn respond(
     }
     stream.send_response(head).await?;
     if *request.method() != Method::HEAD {
-        send(stream, answer.body).await?;
+        send(stream, answer.body, session).await?;
     }
     stream.finish().await?;
     Ok(status)
@@ -204,7 +235,7 @@ async fn open(root: PathBuf, path: PathBuf) -> Option<(File, u64)> {
     found.is_file().then_some((file, found.len()))
 }
 
-async fn send(stream: &mut Stream, body: Body) -> Result<(), StreamError> {
+async fn send(stream: &mut Stream, body: Body, session: &Session) -> Result<(), StreamError> {
     match body {
         Body::Nothing => {}
         Body::Bytes(size) => {
@@ -213,6 +244,7 @@ async fn send(stream: &mut Stream, body: Body) -> Result<(), StreamError> {
                 let chunk = content::at(sent, size - sent);
                 sent += chunk.len() as u64;
                 stream.send_data(chunk).await?;
+                session.progress();
             }
         }
         Body::File { file, length } => {
@@ -229,6 +261,7 @@ async fn send(stream: &mut Stream, body: Body) -> Result<(), StreamError> {
                     Ok(read) => left -= read as u64,
                 }
                 stream.send_data(chunk.freeze()).await?;
+                session.progress();
             }
         }
     }

@@ -1,8 +1,10 @@
 //! The server: endpoints, the connections that come in, and what surrounds them.
 
 mod admin;
+mod budget;
 mod counters;
 mod dashboard;
+mod frames;
 mod http3;
 mod paths;
 mod plain;
@@ -13,6 +15,8 @@ mod stats;
 use crate::config::Config;
 use crate::reports::Reporter;
 use crate::{ALPN, QuicError, epoch, tls};
+pub(crate) use budget::FIRST_WINDOW;
+use budget::{Budget, Limits, Ticket};
 use counters::Counters;
 use quinn::{Endpoint, Incoming, ServerConfig, VarInt};
 use session::Session;
@@ -20,7 +24,7 @@ use stats::Stats;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
@@ -28,6 +32,12 @@ use tokio::task::JoinSet;
 
 /// Above so many handshakes at once, clients must first show that they receive at their address.
 const HANDSHAKES_WITHOUT_RETRY: usize = 100;
+/// Clients that wait to be accepted or refused: they do not wait for anything but the processor.
+const MAX_INCOMING: usize = 1_000;
+/// Kept of what one of them sends meanwhile, bytes.
+const INCOMING_BYTES: u64 = 64_000;
+/// Kept of all of them, bytes.
+const ALL_INCOMING_BYTES: u64 = 4_000_000;
 /// For connections to end when the server does.
 const PARTING: Duration = Duration::from_secs(3);
 /// The protocol of HTTP/3 in the handshake (RFC 9114 3.1).
@@ -44,8 +54,7 @@ pub(crate) struct Shared {
     /// Connections for those who watch.
     pub(crate) shown: dashboard::Connections,
     crypto: ServerConfig,
-    next: AtomicU64,
-    open: AtomicUsize,
+    pub(crate) budget: Arc<Budget>,
     handshakes: AtomicUsize,
 }
 
@@ -54,7 +63,7 @@ pub struct Server {
     endpoints: Vec<Endpoint>,
     tasks: JoinSet<()>,
     shared: Arc<Shared>,
-    metrics: Option<SocketAddr>,
+    metrics: Option<(SocketAddr, metrics_http::Server)>,
     is_over: Arc<AtomicBool>,
 }
 
@@ -76,9 +85,7 @@ impl Server {
         let mut metrics = None;
         if let Some(address) = shared.config.metrics {
             let dashboard = dashboard::start(&shared)?;
-            let (at, serving) = admin::listen(address, Arc::clone(&shared), dashboard).await?;
-            metrics = Some(at);
-            tasks.spawn(serving);
+            metrics = Some(admin::start(address, &shared, dashboard)?);
         }
         let is_over = Arc::new(AtomicBool::new(false));
         if let Some(source) = shared.config.reports.clone() {
@@ -106,7 +113,7 @@ impl Server {
 
     /// Where `/metrics` and `/status` are.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
-        self.metrics
+        self.metrics.as_ref().map(|(at, _)| *at)
     }
 
     /// Where reports of this program go in.
@@ -174,16 +181,19 @@ impl Shared {
             stats,
             began: Instant::now(),
             shown: dashboard::Connections::default(),
-            crypto: ServerConfig::with_crypto(Arc::new(crypto)),
-            next: AtomicU64::new(0),
-            open: AtomicUsize::new(0),
+            crypto: before_acceptance(ServerConfig::with_crypto(Arc::new(crypto))),
+            budget: Budget::new(Limits {
+                memory: config.memory,
+                connections: config.connections,
+                per_source: config.connections_per_address,
+            }),
             handshakes: AtomicUsize::new(0),
             config,
         })
     }
 
     pub(crate) fn open(&self) -> usize {
-        self.open.load(Ordering::Relaxed)
+        self.budget.connections()
     }
 }
 
@@ -203,29 +213,41 @@ impl Drop for Guard<'_> {
     }
 }
 
+/// Bounds what is kept of clients whose connection has not been accepted or refused yet.
+fn before_acceptance(mut crypto: ServerConfig) -> ServerConfig {
+    crypto
+        .max_incoming(MAX_INCOMING)
+        .incoming_buffer_size(INCOMING_BYTES)
+        .incoming_buffer_size_total(ALL_INCOMING_BYTES);
+    crypto
+}
+
 async fn accept(endpoint: Endpoint, shared: Arc<Shared>) {
     while let Some(incoming) = endpoint.accept().await {
-        if shared.open() >= shared.config.connections {
-            shared.counters.refused.fetch_add(1, Ordering::Relaxed);
-            incoming.refuse();
-            continue;
-        }
-        let is_busy = shared.handshakes.load(Ordering::Relaxed) > HANDSHAKES_WITHOUT_RETRY;
-        if is_busy && incoming.may_retry() {
+        let from = incoming.remote_address().ip();
+        let is_busy = shared.handshakes.load(Ordering::Relaxed) > HANDSHAKES_WITHOUT_RETRY
+            || shared.budget.wants_proof(from);
+        if is_busy && !incoming.remote_address_validated() && incoming.may_retry() {
             // it may retry, as was just checked
             let _ = incoming.retry();
             continue;
         }
-        tokio::spawn(serve(incoming, Arc::clone(&shared)));
+        match shared.budget.admit(from, Instant::now()) {
+            Ok(ticket) => {
+                tokio::spawn(serve(incoming, ticket, Arc::clone(&shared)));
+            }
+            Err(refusal) => {
+                shared.counters.refuse(refusal);
+                incoming.refuse();
+            }
+        }
     }
 }
 
 /// One connection, from its first packet to its end.
-async fn serve(incoming: Incoming, shared: Arc<Shared>) {
-    let _open = Guard::new(&shared.open);
-    let number = shared.next.fetch_add(1, Ordering::Relaxed);
+async fn serve(incoming: Incoming, ticket: Ticket, shared: Arc<Shared>) {
     let remote = incoming.remote_address();
-    let (session, transport) = match Session::new(number, remote, Arc::clone(&shared)) {
+    let (session, transport) = match Session::new(ticket, remote, Arc::clone(&shared)) {
         Ok(made) => made,
         Err(error) => {
             tracing::error!(%remote, %error, "connection refused");

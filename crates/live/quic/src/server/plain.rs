@@ -48,7 +48,7 @@ async fn answer(
     let counters = &session.shared().counters;
     match requested {
         Ok(request) => {
-            let sent = download(&mut send, &request).await;
+            let sent = download(&mut send, &request, &session).await;
             let summary = session.summary(&connection).to_string();
             let is_whole = sent.is_ok() && send.write_all(summary.as_bytes()).await.is_ok();
             counters.request(if is_whole { 200 } else { 499 });
@@ -64,7 +64,11 @@ async fn answer(
 }
 
 /// Writes what is requested, no faster than requested.
-async fn download(send: &mut SendStream, request: &Request) -> Result<(), quinn::WriteError> {
+async fn download(
+    send: &mut SendStream,
+    request: &Request,
+    session: &Session,
+) -> Result<(), quinn::WriteError> {
     let size = request.size.get();
     let began = tokio::time::Instant::now();
     let mut sent = 0;
@@ -81,6 +85,7 @@ async fn download(send: &mut SendStream, request: &Request) -> Result<(), quinn:
         let chunk = content::at(sent, max);
         sent += chunk.len() as u64;
         send.write_chunk(chunk).await?;
+        session.progress();
     }
     Ok(())
 }

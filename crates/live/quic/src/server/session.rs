@@ -1,5 +1,6 @@
 //! One connection: its controller, the radio behind its address, and what is reported of it.
 
+use super::budget::{FIRST_WINDOW, RECEIVE_WINDOW, Ticket};
 use super::counters::Losses;
 use super::qlog::Qlog;
 use super::{H3, Shared, http3, plain};
@@ -17,12 +18,17 @@ use units::Instant;
 
 /// Between looks whether the client has moved.
 const LOOK: Duration = Duration::from_millis(20);
-/// What one stream may send ahead of its client.
-const SEND_WINDOW: u64 = 16 << 20;
+/// Streams in one direction that a client may have: of HTTP/3 control and QPACK (RFC 9114 6.2), and some that are
+/// reserved.
+const ONE_WAY_STREAMS: u32 = 8;
+
+/// H3_EXCESSIVE_LOAD (RFC 9114 8.1).
+const EXCESSIVE_LOAD: u32 = 0x107;
 
 /// A connection's own things.
 pub(crate) struct Session {
     number: u64,
+    ticket: Ticket,
     shared: Arc<Shared>,
     feed: RadioFeed,
     reports: ReportFeed,
@@ -55,11 +61,11 @@ impl cc::Trace for Decisions {
 impl Session {
     /// Of a client at this address, with the transport that quinn is to use.
     pub(crate) fn new(
-        number: u64,
+        ticket: Ticket,
         remote: SocketAddr,
         shared: Arc<Shared>,
     ) -> Result<(Self, TransportConfig), QuicError> {
-        let config = &shared.config;
+        let (config, number) = (&shared.config, ticket.number());
         let ue = config.ue_of(remote.ip());
         let (feed, monitor) = (RadioFeed::new(), Monitor::new());
         let reports = ReportFeed::new();
@@ -67,7 +73,10 @@ impl Session {
         let began = std::time::Instant::now();
         let mut transport = TransportConfig::default();
         transport
-            .send_window(SEND_WINDOW)
+            .send_window(FIRST_WINDOW)
+            .receive_window(RECEIVE_WINDOW.into())
+            .stream_receive_window((RECEIVE_WINDOW / 2).into())
+            .max_concurrent_uni_streams(ONE_WAY_STREAMS.into())
             .max_concurrent_bidi_streams(config.streams.into());
         if let Some(mtu) = config.mtu {
             transport.initial_mtu(mtu).mtu_discovery_config(None);
@@ -113,6 +122,7 @@ impl Session {
         shared.reporter.bind(ue, number, &feed);
         let session = Self {
             number,
+            ticket,
             feed,
             reports,
             monitor,
@@ -126,6 +136,11 @@ impl Session {
 
     pub(crate) fn shared(&self) -> &Shared {
         &self.shared
+    }
+
+    /// The client has taken some of what is sent.
+    pub(crate) fn progress(&self) {
+        self.ticket.progress(std::time::Instant::now());
     }
 
     /// Its number since the start.
@@ -161,12 +176,13 @@ impl Session {
                 false => plain::serve(connection.clone(), Arc::clone(&this)).await,
             }
         };
-        tokio::select! {
-            () = serving => {}
-            () = this.watch(&connection, &session) => {}
-            () = this.take_reports(&connection) => {}
-        }
-        connection.close(VarInt::from_u32(0), b"");
+        let (code, why): (_, &[u8]) = tokio::select! {
+            () = serving => (0, b""),
+            () = this.watch(&connection, &session) => (0, b""),
+            () = this.take_reports(&connection) => (0, b""),
+            () = this.ticket.evicted() => (EXCESSIVE_LOAD, b"no progress, and memory is short"),
+        };
+        connection.close(VarInt::from_u32(code), why);
         let reason = connection.closed().await;
         let ue = *session
             .lock()
@@ -209,16 +225,19 @@ impl Session {
         }
     }
 
-    /// Follows the client's address, and writes samples of the connection. Does not end.
+    /// Follows the client's address, lets the send window follow the congestion window, and writes samples of
+    /// the connection. Does not end.
     async fn watch(&self, connection: &Connection, ue: &Mutex<IpAddr>) {
         let mut remote = connection.remote_address();
         let mut look = tokio::time::interval(LOOK);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let between = Duration::from_nanos(self.shared.config.stats_interval.as_nanos());
         let mut sample_at = std::time::Instant::now();
+        let mut window = FIRST_WINDOW;
         loop {
             look.tick().await;
             let now = std::time::Instant::now();
+            window = self.widen(window, connection, now);
             let mut ue = ue.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             let address = connection.remote_address();
             if address != remote || self.feed.is_unbound() {
@@ -232,6 +251,21 @@ impl Session {
                 sample_at = (sample_at + between).max(now);
             }
         }
+    }
+
+    /// The send window, from what it was: as wide as the congestion window needs while it doubles. Who takes
+    /// nothing stays at the first one.
+    fn widen(&self, window: u64, connection: &Connection, now: std::time::Instant) -> u64 {
+        let max = self.shared.config.window.get();
+        if window >= max {
+            return window;
+        }
+        let wanted = (2 * connection.stats().path.cwnd).min(max);
+        if wanted <= window || !self.ticket.grow(wanted, now) {
+            return window;
+        }
+        connection.set_send_window(wanted);
+        wanted
     }
 
     /// The client comes from another address: the radio behind it is another, or none that is configured.

@@ -3,6 +3,7 @@
 
 mod dashboard;
 mod downloads;
+mod hostile;
 mod interop;
 mod migration;
 mod radio;

@@ -8,6 +8,7 @@
 mod support;
 
 mod dashboard;
+mod metrics;
 mod network;
 mod paths;
 mod radio;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         radio::TESTS,
         dashboard::TESTS,
         strangers::TESTS,
+        metrics::TESTS,
     ]
     .concat();
     let trials = tests.into_iter().map(|(name, body)| {

@@ -1,0 +1,265 @@
+//! Clients that are none: what they make the server hold is bounded, and others are served beside them.
+
+use super::{config, get, plain, start, until, url};
+use quic::{Config, Server};
+use quinn::crypto::rustls::QuicClientConfig;
+use quinn::{ClientConfig, Connection, Endpoint, TransportConfig, VarInt, WriteError};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{DigitallySignedStruct, SignatureScheme};
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use testing::HANG_LIMIT;
+use units::Bytes;
+
+/// H3_EXCESSIVE_LOAD (RFC 9114 8.1).
+const EXCESSIVE_LOAD: VarInt = VarInt::from_u32(0x107);
+
+/// Accepts any certificate and any signature.
+#[derive(Debug)]
+struct Any;
+
+impl ServerCertVerifier for Any {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        let provider = default_provider();
+        provider
+            .signature_verification_algorithms
+            .supported_schemes()
+    }
+}
+
+/// What a stranger lets the server send without reading it, bytes.
+const UNREAD: u32 = 1_000_000;
+
+/// A client of this protocol.
+fn stranger(protocol: &[u8]) -> Endpoint {
+    let mut tls = rustls::ClientConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .expect("TLS 1.3")
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(Any))
+        .with_no_client_auth();
+    tls.alpn_protocols = vec![protocol.to_vec()];
+    let tls = QuicClientConfig::try_from(tls).expect("TLS 1.3");
+    let mut transport = TransportConfig::default();
+    transport
+        .receive_window(UNREAD.into())
+        .stream_receive_window(UNREAD.into())
+        .keep_alive_interval(Some(Duration::from_secs(1)));
+    let mut config = ClientConfig::new(Arc::new(tls));
+    config.transport_config(Arc::new(transport));
+    let mut endpoint = Endpoint::client(SocketAddr::new([127, 0, 0, 1].into(), 0)).expect("a port");
+    endpoint.set_default_client_config(config);
+    endpoint
+}
+
+async fn connect(from: &Endpoint, to: SocketAddr) -> Result<Connection, quinn::ConnectionError> {
+    from.connect(to, "localhost").expect("a name").await
+}
+
+fn reserved(server: &Server) -> u64 {
+    let status = server.status();
+    status["memory"]["reserved_bytes"]
+        .as_u64()
+        .expect("a number")
+}
+
+/// Refused connections by a limit: at least one for each client, more where its first packet was sent again.
+fn refused(server: &Server, limit: &str) -> u64 {
+    server.status()["refused"][limit]
+        .as_u64()
+        .expect("a number")
+}
+
+/// A frame of HTTP/3 with this declared length (RFC 9114 7.1), its payload left out.
+fn frame(frame_type: u8, length: u32) -> Vec<u8> {
+    let length = (u64::from(length) | 3 << 62).to_be_bytes();
+    [&[frame_type][..], &length].concat()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_frame_that_is_declared_as_1_gb_is_not_kept() {
+    let (server, address) = start(config()).await;
+    let endpoint = stranger(b"h3");
+    let connection = connect(&endpoint, address).await.expect("connected");
+    let (mut send, _receive) = connection.open_bi().await.expect("a stream");
+    send.write_all(&frame(1, 1_000_000_000))
+        .await
+        .expect("sent");
+    let mut sent = 0;
+    let stopped = loop {
+        match send.write(&[0; 10_000]).await {
+            Ok(written) => sent += written,
+            Err(error) => break error,
+        }
+        assert!(sent < 4_000_000, "the server takes all of it");
+    };
+    assert_eq!(stopped, WriteError::Stopped(EXCESSIVE_LOAD));
+    // the control stream likewise
+    let mut control = connection.open_uni().await.expect("a stream");
+    let settings = [&[0][..], &frame(4, 1_000_000_000)].concat();
+    control.write_all(&settings).await.expect("sent");
+    let mut sent = 0;
+    while let Ok(written) = control.write(&[0; 10_000]).await {
+        sent += written;
+        assert!(sent < 4_000_000, "the server takes all of it");
+    }
+    // others are served
+    let (download, _) = get(&url(address, "/bytes/100000")).await.expect("served");
+    assert_eq!(download.bytes, Bytes::new(100_000));
+    server.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_head_that_does_not_come_is_not_waited_for() {
+    let (server, address) = start(config()).await;
+    let endpoint = stranger(b"h3");
+    let connection = connect(&endpoint, address).await.expect("connected");
+    let (mut send, _receive) = connection.open_bi().await.expect("a stream");
+    send.write_all(&frame(1, 1_000)).await.expect("sent");
+    let stopped = tokio::time::timeout(HANG_LIMIT, send.stopped()).await;
+    assert!(matches!(stopped, Ok(Ok(Some(_)))), "{stopped:?}");
+    server.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_that_read_nothing_take_bounded_memory_which_is_given_back() {
+    let config = Config {
+        memory: Bytes::new(20_000_000),
+        ..config()
+    };
+    let limit = config.memory.get();
+    let (server, address) = start(config).await;
+    let endpoint = stranger(b"brimful/1");
+    let mut strangers = Vec::new();
+    for _ in 0..20 {
+        let connection = connect(&endpoint, address).await.expect("connected");
+        let (mut send, receive) = connection.open_bi().await.expect("a stream");
+        send.write_all(b"get 10000000000\n").await.expect("sent");
+        send.finish().expect("open");
+        strangers.push((connection, receive));
+        assert!(reserved(&server) <= limit);
+    }
+    // beside them
+    let (download, _) = get(&plain(address, 1_000_000)).await.expect("served");
+    assert_eq!(download.bytes, Bytes::new(1_000_000));
+    assert!((1..=limit).contains(&reserved(&server)));
+    drop((strangers, endpoint));
+    until("all of it is given back", || reserved(&server) == 0).await;
+    server.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_has_a_number_of_connections() {
+    let config = Config {
+        connections_per_address: 3,
+        ..config()
+    };
+    let (server, address) = start(config).await;
+    let endpoint = stranger(b"brimful/1");
+    let mut connections = Vec::new();
+    for _ in 0..3 {
+        connections.push(connect(&endpoint, address).await.expect("connected"));
+    }
+    connect(&endpoint, address).await.expect_err("too many");
+    assert!(refused(&server, "connections-per-address") >= 1);
+    connections.pop();
+    until("it has gone", || server.status()["connections"] == 2).await;
+    connect(&endpoint, address).await.expect("a place is free");
+    server.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_memory_connections_are_refused() {
+    let config = Config {
+        memory: Config::MIN_MEMORY,
+        ..config()
+    };
+    let (server, address) = start(config).await;
+    let endpoint = stranger(b"brimful/1");
+    let mut connections = Vec::new();
+    let reason = loop {
+        match connect(&endpoint, address).await {
+            Ok(connection) => connections.push(connection),
+            Err(error) => break error,
+        }
+        assert!(connections.len() < 10, "it takes any number");
+    };
+    assert!(!connections.is_empty(), "{reason}");
+    assert!(refused(&server, "memory") >= 1);
+    assert!(reserved(&server) <= Config::MIN_MEMORY.get());
+    drop(connections);
+    until("all of it is given back", || reserved(&server) == 0).await;
+    connect(&endpoint, address).await.expect("there is memory");
+    server.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_pipeline_do_not_keep_a_scrape_out() {
+    let config = Config {
+        metrics: Some(SocketAddr::new([127, 0, 0, 1].into(), 0)),
+        ..config()
+    };
+    let (server, _) = start(config).await;
+    let address = server.metrics_address().expect("it listens");
+    let scrape = tokio::task::spawn_blocking(move || {
+        let request = b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n";
+        let mut busy = Vec::new();
+        for _ in 0..16 {
+            let mut stream = std::net::TcpStream::connect(address).expect("connected");
+            stream.set_nonblocking(true).expect("set");
+            // until no more is taken, and nothing is read
+            let mut refused = 0;
+            while refused < 20 {
+                match stream.write(&request.repeat(100)) {
+                    Ok(_) => {}
+                    Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                        refused += 1;
+                        std::thread::sleep(Duration::from_millis(5));
+                    }
+                    Err(_) => break,
+                }
+            }
+            busy.push(stream);
+        }
+        let mut stream = std::net::TcpStream::connect(address).expect("connected");
+        stream.set_read_timeout(Some(HANG_LIMIT)).expect("set");
+        let request = b"GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+        stream.write_all(request).expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        answer
+    });
+    let answer = scrape.await.expect("scraped");
+    assert!(answer.contains("brimful_quic_connections 0"), "{answer}");
+    server.close().await;
+}
