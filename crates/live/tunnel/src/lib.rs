@@ -21,6 +21,7 @@ mod daemon;
 mod dashboard;
 mod engine;
 mod error;
+mod frames;
 mod inner;
 mod inside;
 mod key;
@@ -45,6 +46,8 @@ pub use config::{
 };
 pub use daemon::{Start, run};
 pub use error::TunnelError;
+pub use frames::split_frames;
+pub use inner::check_inner;
 pub use key::{Key, KeyError};
 pub use metrics::metrics_status;
 pub use pending::PendingLimits;

@@ -1,7 +1,7 @@
-//! TCP as a carrier: the same packets, each behind its length in two bytes (as RFC 4571 section 2
-//! frames packets on a stream).
+//! TCP as a carrier: the same packets, framed ([`crate::frames`]).
 
 use crate::arena::Arena;
+use crate::frames;
 use crate::sys;
 use crate::udp::{Way, any, bind_to_device};
 use bytes::Bytes;
@@ -153,11 +153,7 @@ impl Stream {
     ///
     /// # Errors
     /// The connection is over.
-    pub(crate) fn read(
-        &mut self,
-        arena: &mut Arena,
-        mut take: impl FnMut(Bytes),
-    ) -> io::Result<bool> {
+    pub(crate) fn read(&mut self, arena: &mut Arena, take: impl FnMut(Bytes)) -> io::Result<bool> {
         let kept = self.partial.len();
         let room = arena.room(kept + READ);
         room[..kept].copy_from_slice(&self.partial);
@@ -169,19 +165,9 @@ impl Stream {
             Err(error) => return Err(error.into()),
         };
         self.partial.clear();
-        let mut rest = arena.take(kept + read);
-        while let [a, b, after @ ..] = &rest[..] {
-            let length = usize::from(u16::from_be_bytes([*a, *b]));
-            if length > self.max_frame {
-                return Err(io::Error::other("a frame that is longer than a Request"));
-            }
-            if after.len() < length {
-                break;
-            }
-            take(rest.slice(2..2 + length));
-            rest = rest.slice(2 + length..);
-        }
-        self.partial.extend_from_slice(&rest);
+        let left = frames::split(arena.take(kept + read), self.max_frame, take)
+            .map_err(|frames::TooLong| io::Error::other("a frame that is longer than a Request"))?;
+        self.partial.extend_from_slice(&left);
         Ok(false)
     }
 
