@@ -1,4 +1,4 @@
-//! What clients of the plain download protocol send, and what they may ask for in a path of HTTP.
+//! What clients of the plain download protocol send, what they may ask for in a path of HTTP, and frames of HTTP/3.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -11,4 +11,5 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let text = String::from_utf8_lossy(bytes);
     quic::check_path(&text);
+    quic::check_frames(bytes);
 });

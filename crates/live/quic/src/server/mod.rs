@@ -315,6 +315,16 @@ pub fn check_path(path: &str) {
     }
 }
 
+/// Reads the lengths of the frames of HTTP/3 in any bytes, whole and cut. For fuzzing.
+///
+/// # Panics
+/// If it matters how they are cut.
+pub fn check_frames(bytes: &[u8]) {
+    let (mut whole, mut cut) = (frames::Scan::request(), frames::Scan::request());
+    let in_parts = bytes.chunks(7).try_for_each(|part| cut.push(part));
+    assert_eq!(whole.push(bytes), in_parts);
+}
+
 /// Whether a path is a folder's own or below it, links followed.
 fn is_below(path: &Path, folder: &Path) -> bool {
     match (path.canonicalize(), folder.canonicalize()) {
