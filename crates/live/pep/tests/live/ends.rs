@@ -159,6 +159,8 @@ fn stalled_downloads_hold_no_more_than_their_ue_may() {
             let near = connect(&hosts.client, address).expect("connected");
             let (far, _) = accept(&listener);
             far.set_nonblocking(true).expect("set");
+            // what servers hold counts against the memory that the kernel gives all TCP of this machine
+            sockopt::set_socket_send_buffer_size(&far, 65_536).expect("set");
             (near, far)
         })
         .collect();
