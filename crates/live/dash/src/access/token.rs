@@ -3,7 +3,6 @@
 use crate::DashError;
 use ring::digest::{SHA256, digest};
 use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 pub(super) type Hash = [u8; 32];
@@ -62,11 +61,7 @@ impl Token {
         };
         let unreadable = |error: std::io::Error| wrong(format!("cannot be read: {error}"));
         let file = std::fs::File::open(path).map_err(unreadable)?;
-        let mode = file.metadata().map_err(unreadable)?.permissions().mode();
-        if mode & 0o007 != 0 {
-            let text = "all users can read the token: chmod o= it";
-            return Err(wrong(text.to_owned()));
-        }
+        config_file::check_secret(path).map_err(|error| wrong(error.to_string()))?;
         let mut bytes = Vec::new();
         // one more than is allowed shows that it is too long
         let max = MAX_CHARACTERS as u64 + 2;
@@ -97,6 +92,7 @@ pub(super) fn equal(a: &Hash, b: &Hash) -> bool {
 mod tests {
     use super::*;
     use std::fs;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn short_open_and_missing_tokens_are_refused() {
@@ -106,7 +102,7 @@ mod tests {
         assert!(problem(&path).contains("cannot be read"));
         fs::write(&path, "0123456789abcdef\n").expect("written");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("set");
-        assert!(problem(&path).contains("all users can read"));
+        assert!(problem(&path).contains("all users can access"));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("set");
         let token = Token::read(&path).expect("a token");
         assert!(equal(&token.hash(), &sha256(b"0123456789abcdef")));

@@ -9,7 +9,9 @@ use rnis::codec::encode_json;
 use rnis::{CellId, CellReport, LinkQuality, McsTable, RadioReport, Rnti, UeReport};
 use rnis_server::{Config, Service};
 use serde_json::Value;
+use std::fs::{Permissions, set_permissions};
 use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -106,6 +108,8 @@ pub fn secure_rest(folder: &Path) -> (String, CertificateDer<'static>) {
     let (certificate, key) = (folder.join("cert.pem"), folder.join("key.pem"));
     std::fs::write(&certificate, made.cert.pem()).expect("written");
     std::fs::write(&key, made.signing_key.serialize_pem()).expect("written");
+    // a key that all users can read is refused
+    set_permissions(&key, Permissions::from_mode(0o600)).expect("set");
     let tables = format!(
         "[http]\nlisten = \"127.0.0.1:0\"\ntls-certificate = \"{}\"\ntls-key = \"{}\"\n\
          [[client]]\nid = \"a\"\nsecret-sha256 = \"{SECRET_HASH}\"\n",
