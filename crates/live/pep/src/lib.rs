@@ -37,7 +37,7 @@ mod shared;
 mod sys;
 mod upgrade;
 
-pub use admin::{ask, check_request, flows, status};
+pub use admin::{ADMIN_THREAD, ask, check_request, flows, status};
 pub use config::{Broker, Config, ConfigError};
 pub use daemon::{Start, run};
 pub use error::PepError;

@@ -31,6 +31,9 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 const MAX_REQUEST_BYTES: u64 = 4_096;
 /// Connections served at once.
 const AT_ONCE: usize = 8;
+/// Name of the threads that answer requests at the admin socket. A panic in one ends its request only: a
+/// program that aborts at panics excludes these threads.
+pub const ADMIN_THREAD: &str = "pep-admin";
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "command", deny_unknown_fields)]
@@ -126,17 +129,47 @@ pub(crate) fn serve(core: &Arc<Core>, listener: &UnixListener) {
             std::thread::sleep(Duration::from_millis(100));
             continue;
         };
-        if serving.fetch_add(1, Relaxed) >= AT_ONCE {
-            serving.fetch_sub(1, Relaxed);
+        let Some(place) = Place::take(&serving) else {
             continue;
-        }
-        let (core, done) = (Arc::clone(core), Arc::clone(&serving));
-        std::thread::spawn(move || {
+        };
+        let core = Arc::clone(core);
+        let thread = std::thread::Builder::new().name(ADMIN_THREAD.to_owned());
+        let spawned = thread.spawn(move || {
+            let _place = place;
             // the requester may have gone
             let _ = answer(&core, stream);
-            done.fetch_sub(1, Relaxed);
         });
+        if let Err(error) = spawned {
+            tracing::warn!(%error, "a request at the admin socket is not answered");
+        }
     }
+}
+
+/// A request's place among those that are answered at once; given back however its thread ends.
+struct Place(Arc<AtomicUsize>);
+
+impl Place {
+    fn take(serving: &Arc<AtomicUsize>) -> Option<Self> {
+        let place = Self(Arc::clone(serving));
+        // dropped without one, it takes itself back
+        (serving.fetch_add(1, Relaxed) < AT_ONCE).then_some(place)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+/// Runs what must not stop half-way: there a panic ends the process, as in any thread of the data path.
+fn run_whole<T: Send>(run: impl FnOnce() -> T + Send) -> std::io::Result<T> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("hand-over".to_owned());
+        let thread = thread.spawn_scoped(scope, run)?;
+        let panicked = |_| std::io::Error::other("the hand-over panicked");
+        thread.join().map_err(panicked)
+    })
 }
 
 fn answer(core: &Core, mut stream: UnixStream) -> std::io::Result<()> {
@@ -146,8 +179,8 @@ fn answer(core: &Core, mut stream: UnixStream) -> std::io::Result<()> {
     match parse(&line) {
         Ok(Request::Status) => write_json(&mut stream, &overview(core)),
         Ok(Request::Flows) => write_json(&mut stream, &flow_reports(core)),
-        Ok(Request::HandOver) => hand_over(core, &mut stream),
-        Ok(Request::Upgrade) => match upgrade::hand_over(core, &mut stream) {
+        Ok(Request::HandOver) => run_whole(|| hand_over(core, &mut stream))?,
+        Ok(Request::Upgrade) => match run_whole(|| upgrade::hand_over(core, &mut stream))? {
             Ok(()) => Ok(()),
             Err(error) => write_json(&mut stream, &Refusal { error }),
         },
@@ -194,6 +227,22 @@ fn hand_over(core: &Core, stream: &mut UnixStream) -> std::io::Result<()> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn places_are_given_back_by_threads_that_panic_too() {
+        let serving = Arc::new(AtomicUsize::new(0));
+        let places: Vec<_> = (0..AT_ONCE).map_while(|_| Place::take(&serving)).collect();
+        assert_eq!(places.len(), AT_ONCE);
+        assert!(Place::take(&serving).is_none());
+        drop(places);
+        let place = Place::take(&serving).expect("free");
+        let thread = std::thread::spawn(move || {
+            let _place = place;
+            panic!("a page that cannot be made");
+        });
+        assert!(thread.join().is_err());
+        assert_eq!(serving.load(Relaxed), 0);
+    }
 
     #[test]
     fn only_what_is_known_is_a_request() {

@@ -9,20 +9,45 @@ use serde_json::json;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use units::Instant;
 
 /// Begins a record (RFC 7464 2.1).
 const RECORD: u8 = 0x1e;
 
-/// The file of a connection: a handle, cheap to clone.
+/// The file of a connection: a handle, cheap to clone. It ends at the first error, which [`Qlog::flush`]
+/// returns: quinn would log each of thousands of events that a full disk refuses.
 #[derive(Clone, Debug)]
-pub(crate) struct Qlog(Arc<Mutex<BufWriter<File>>>);
+pub(crate) struct Qlog(Arc<Mutex<Log>>);
+
+#[derive(Debug)]
+struct Log {
+    /// None after an error.
+    file: Option<BufWriter<File>>,
+    error: Option<io::Error>,
+}
+
+impl Log {
+    fn attempt(&mut self, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) {
+        if let Some(file) = &mut self.file
+            && let Err(error) = write(file)
+        {
+            self.error = Some(error);
+            // what waits in it is not written on closing either
+            if let Some(file) = self.file.take() {
+                drop(file.into_parts());
+            }
+        }
+    }
+}
 
 impl Qlog {
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let file = BufWriter::new(File::create(path)?);
-        Ok(Self(Arc::new(Mutex::new(file))))
+        Ok(Self(Arc::new(Mutex::new(Log {
+            file: Some(file),
+            error: None,
+        }))))
     }
 
     /// For quinn.
@@ -33,16 +58,22 @@ impl Qlog {
         }
     }
 
-    fn record(&self, bytes: &[u8]) -> io::Result<()> {
-        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        file.write_all(bytes)
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn record(&self, bytes: &[u8]) {
+        self.log().attempt(|file| file.write_all(bytes));
+    }
+
+    /// Writes what waits.
+    ///
+    /// # Errors
+    /// The first of this and of all writes since the last call.
     pub(crate) fn flush(&self) -> io::Result<()> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .flush()
+        let mut log = self.log();
+        log.attempt(BufWriter::flush);
+        log.error.take().map_or(Ok(()), Err)
     }
 
     /// A decision, made so long after the connection began.
@@ -55,8 +86,7 @@ impl Qlog {
         let mut bytes = vec![RECORD];
         bytes.extend_from_slice(event.to_string().as_bytes());
         bytes.push(b'\n');
-        // a full disk ends the log, not the connection
-        let _ = self.record(&bytes);
+        self.record(&bytes);
     }
 }
 
@@ -103,7 +133,7 @@ impl Write for Records {
         if let Some(end) = self.begun.iter().rposition(|&b| b == b'\n') {
             let later = self.begun.split_off(end + 1);
             let whole = std::mem::replace(&mut self.begun, later);
-            self.to.record(&whole)?;
+            self.to.record(&whole);
         }
         Ok(bytes.len())
     }
@@ -115,6 +145,20 @@ impl Write for Records {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_full_disk_ends_the_log_with_one_error() {
+        let log = Qlog::create(Path::new("/dev/full")).expect("opened");
+        let mut writer = log.writer();
+        for _ in 0..10_000 {
+            writer
+                .write_all(b"\x1e{\"a\":1}\n")
+                .expect("no event is refused");
+        }
+        let error = log.flush().expect_err("it is incomplete");
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        log.flush().expect("said once");
+    }
 
     #[test]
     fn records_of_two_writers_do_not_mix() {
