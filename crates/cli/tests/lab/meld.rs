@@ -34,7 +34,6 @@ fn quic_downloads_over_a_lossy_radio_arrive_with_and_without_meld() {
     });
     for flow in [&plain, &meld] {
         assert_eq!(number(&flow["delivered_bytes"]), 2e6, "{flow}");
-        assert!(number(&flow["rtt_ms"]["min"]) >= 40.0, "{flow}");
         assert!(number(&flow["rtt_ms"]["samples"]) > 0.0, "{flow}");
     }
 }

@@ -43,6 +43,7 @@ async fn connections_are_shown_with_melds_decisions_and_their_ue() {
                 && is_there("goodput_bps")
                 && is_there("rtt_ms")
                 && view.value("10.45.0.2", "prb").is_some()
+                && view.value("cell 1", "capacity_bps").is_some()
         };
         let view = client.watch(HANG_LIMIT, is_complete).expect("it lives");
         assert!(is_complete(&view), "{view:#?}");
