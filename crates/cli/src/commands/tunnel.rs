@@ -110,6 +110,10 @@ pub(crate) struct ClientArgs {
         conflicts_with = "config"
     )]
     remote: Option<SocketAddr>,
+    #[allow(
+        rustdoc::broken_intra_doc_links,
+        reason = "the text of the help, no Markdown"
+    )]
     /// A path: NAME[,interface=I][,local=A][,remote=A][,priority=P][,carrier=C][,controller=N]; a name
     /// alone is that of the interface. May be given several times
     #[arg(

@@ -8,7 +8,7 @@
 //!              measure: what the packets show       reports: radio reports on a Unix socket
 //! ```
 //!
-//! [`run`] takes what the simulator takes, a [`scenario::Experiment`] and a seed, and gives the same
+//! [`run()`] takes what the simulator takes, a [`scenario::Experiment`] and a seed, and gives the same
 //! [`scenario::RunResult`]. Connections are the kernel's; the wires, the cell, the applications'
 //! timing and the meters are the simulator's own (crates `ran` and `network`).
 //!

@@ -44,7 +44,7 @@ pub struct Options {
     pub stop: Arc<AtomicBool>,
     /// Where the proxy records what its allocator received and what it decided.
     pub record: Option<PathBuf>,
-    /// Divide the experiment by this; none: by what this machine needs ([`fit::fit`]).
+    /// Divide the experiment by this; none: by what this machine needs (`fit::fit`).
     pub scale: Option<NonZeroU32>,
     /// Who receives a run's samples.
     pub observers: Observers,

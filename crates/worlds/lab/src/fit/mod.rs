@@ -18,7 +18,7 @@ use scenario::{
 use std::num::NonZeroU32;
 use units::{BitRate, Bytes, Duration};
 
-/// Fastest access that a lab emulates in full, bit/s of each direction, of up to [`FEW_UES`]: the
+/// Fastest access that a lab emulates in full, bit/s of each direction, of up to `FEW_UES`: the
 /// scenarios of 852.6 Mbit/s, with up to 25 flows and a proxy, kept time on two cores (slots late by
 /// less than 0.4 ms at the 99th percentile).
 pub const MAX_RATE: BitRate = BitRate::from_mbps(900);
