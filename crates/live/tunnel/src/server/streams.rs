@@ -46,7 +46,7 @@ impl Server {
         }
     }
 
-    /// Accepts nothing until the next [`Outside::on_chores`]: the listener would be ready all the time.
+    /// Accepts nothing until the next `Outside::on_chores`: the listener would be ready all the time.
     fn pause(&mut self, poller: &Poller, token: Token, error: Errno) {
         if let Some(Socket::Listener { fd, is_paused }) = self.sockets.get_mut(&token.0)
             && poller.pause(&*fd, token).is_ok()
