@@ -6,7 +6,7 @@
 //!          \______________________ network _____________________/       schedule: what happens next
 //! ```
 //!
-//! [`run`] takes a [`scenario::Experiment`] and a seed, and gives a [`scenario::RunResult`]. Time is
+//! [`run()`] takes a [`scenario::Experiment`] and a seed, and gives a [`scenario::RunResult`]. Time is
 //! whole nanoseconds; simultaneous events have a defined order (see `schedule.rs`); every component
 //! draws from its own named random stream. A run is therefore the same, bit for bit, on every
 //! machine and for any number of threads, and another flow changes no other's draws.
