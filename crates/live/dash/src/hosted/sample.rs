@@ -83,7 +83,7 @@ impl Sample {
         Some(rate)
     }
 
-    /// Of these, each with its number and what it has carried so far, the [`MAX_BUSY`] that have
+    /// Of these, each with its number and what it has carried so far, the `MAX_BUSY` that have
     /// carried most of late, by their numbers. To be called once a sample.
     pub fn busiest<T>(&mut self, mut all: Vec<(u64, u64, T)>) -> Vec<T> {
         let now = self.now.unwrap_or_else(Instant::now);
