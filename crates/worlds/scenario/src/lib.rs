@@ -10,7 +10,7 @@
 //! A sweep too large to be held at once is a [`Plan`], whose points are made one by one, here or, from
 //! a [`Bundle`], on another machine.
 //!
-//! [`load`] refuses everything that cannot be run before anything runs. The table behind [`keys()`]
+//! [`load()`] refuses everything that cannot be run before anything runs. The table behind [`keys()`]
 //! holds all keys with units, defaults and ranges; the reader and `docs/scenario-keys.md` are made
 //! from it.
 //!

@@ -55,7 +55,7 @@ pub struct Bundle {
 }
 
 impl Plan {
-    /// Reads a scenario file as [`crate::load`] does. Of a sweep of up to 2000 points all are checked;
+    /// Reads a scenario file as [`crate::load()`] does. Of a sweep of up to 2000 points all are checked;
     /// of a larger one every value of every axis is, once.
     ///
     /// # Errors

@@ -45,19 +45,19 @@ pub fn load(path: &Path, overrides: &Overrides) -> Result<Vec<Point>, ScenarioEr
     points(load::file(path, None)?, overrides)
 }
 
-/// As [`load`], of a text. It must not name files: neither `extends` nor traces.
+/// As [`load()`], of a text. It must not name files: neither `extends` nor traces.
 ///
 /// # Errors
-/// As [`load`].
+/// As [`load()`].
 pub fn load_str(text: &str, overrides: &Overrides) -> Result<Vec<Point>, ScenarioError> {
     points(load::string(text)?, overrides)
 }
 
-/// As [`load`], of a text that stands for a file in the working directory: what it names is looked for
+/// As [`load()`], of a text that stands for a file in the working directory: what it names is looked for
 /// there. Messages have `name` where they would name the file.
 ///
 /// # Errors
-/// As [`load`].
+/// As [`load()`].
 pub fn load_text(
     name: &str,
     text: &str,
@@ -66,11 +66,11 @@ pub fn load_text(
     points(load::text(name, text, None)?, overrides)
 }
 
-/// As [`load`], of one of the files that are part of a program. What it extends and the traces that it
+/// As [`load()`], of one of the files that are part of a program. What it extends and the traces that it
 /// names must be among them; a trace of `overrides` is read from the disk.
 ///
 /// # Errors
-/// As [`load`].
+/// As [`load()`].
 pub fn load_embedded(
     files: Embedded,
     name: &str,
@@ -82,7 +82,7 @@ pub fn load_embedded(
 /// The knobs of a scenario file, those of the files that it extends included.
 ///
 /// # Errors
-/// As [`load`]; only the knobs themselves are checked.
+/// As [`load()`]; only the knobs themselves are checked.
 pub fn knobs(path: &Path) -> Result<Vec<KnobInfo>, ScenarioError> {
     let mut document = load::file(path, None)?;
     variants::knobs(&mut document).map_err(|fault| fault.locate(&document.sources))

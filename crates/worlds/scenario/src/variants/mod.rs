@@ -21,7 +21,7 @@ pub use knob::KnobInfo;
 pub(crate) use knob::knobs;
 pub use sample::SampleRange;
 
-/// Maximum points of one sweep whose points are all in memory, as [`crate::load`] gives it.
+/// Maximum points of one sweep whose points are all in memory, as [`crate::load()`] gives it.
 pub const MAX_POINTS: u64 = 100_000;
 /// Maximum points of a [`crate::Plan`], whose points are made one by one.
 pub const MAX_PLANNED_POINTS: u64 = 10_000_000;
