@@ -110,15 +110,12 @@ pub(crate) struct ClientArgs {
         conflicts_with = "config"
     )]
     remote: Option<SocketAddr>,
-    #[allow(
-        rustdoc::broken_intra_doc_links,
-        reason = "the text of the help, no Markdown"
-    )]
-    /// A path: NAME[,interface=I][,local=A][,remote=A][,priority=P][,carrier=C][,controller=N]; a name
-    /// alone is that of the interface. May be given several times
+    /// The paths, in the form that the help names
     #[arg(
         long,
         value_name = "PATH",
+        help = "A path: NAME[,interface=I][,local=A][,remote=A][,priority=P][,carrier=C][,controller=N]; a name \
+                alone is that of the interface. May be given several times",
         required_unless_present = "config",
         conflicts_with = "config"
     )]

@@ -1,16 +1,11 @@
 //! Clients that are none: what they make the server hold is bounded, and others are served beside them.
 
+use super::stranger::stranger;
 use super::{config, get, plain, start, until, url};
 use quic::{Config, Server};
-use quinn::crypto::rustls::QuicClientConfig;
-use quinn::{ClientConfig, Connection, Endpoint, TransportConfig, VarInt, WriteError};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::ring::default_provider;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, SignatureScheme};
+use quinn::{Connection, Endpoint, TransportConfig, VarInt, WriteError};
 use std::io::{Read, Write};
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 use testing::HANG_LIMIT;
 use units::Bytes;
@@ -18,68 +13,17 @@ use units::Bytes;
 /// H3_EXCESSIVE_LOAD (RFC 9114 8.1).
 const EXCESSIVE_LOAD: VarInt = VarInt::from_u32(0x107);
 
-/// Accepts any certificate and any signature.
-#[derive(Debug)]
-struct Any;
-
-impl ServerCertVerifier for Any {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        let provider = default_provider();
-        provider
-            .signature_verification_algorithms
-            .supported_schemes()
-    }
-}
-
 /// What a stranger lets the server send without reading it, bytes.
 const UNREAD: u32 = 1_000_000;
 
-/// A client of this protocol.
-fn stranger(protocol: &[u8]) -> Endpoint {
-    let mut tls = rustls::ClientConfig::builder_with_provider(Arc::new(default_provider()))
-        .with_protocol_versions(&[&rustls::version::TLS13])
-        .expect("TLS 1.3")
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Any))
-        .with_no_client_auth();
-    tls.alpn_protocols = vec![protocol.to_vec()];
-    let tls = QuicClientConfig::try_from(tls).expect("TLS 1.3");
+/// A client of this protocol that reads nothing by itself.
+fn unread(protocol: &[u8]) -> Endpoint {
     let mut transport = TransportConfig::default();
     transport
         .receive_window(UNREAD.into())
         .stream_receive_window(UNREAD.into())
         .keep_alive_interval(Some(Duration::from_secs(1)));
-    let mut config = ClientConfig::new(Arc::new(tls));
-    config.transport_config(Arc::new(transport));
-    let mut endpoint = Endpoint::client(SocketAddr::new([127, 0, 0, 1].into(), 0)).expect("a port");
-    endpoint.set_default_client_config(config);
-    endpoint
+    stranger(protocol, transport)
 }
 
 async fn connect(from: &Endpoint, to: SocketAddr) -> Result<Connection, quinn::ConnectionError> {
@@ -109,7 +53,7 @@ fn frame(frame_type: u8, length: u32) -> Vec<u8> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_frame_that_is_declared_as_1_gb_is_not_kept() {
     let (server, address) = start(config()).await;
-    let endpoint = stranger(b"h3");
+    let endpoint = unread(b"h3");
     let connection = connect(&endpoint, address).await.expect("connected");
     let (mut send, _receive) = connection.open_bi().await.expect("a stream");
     send.write_all(&frame(1, 1_000_000_000))
@@ -142,7 +86,7 @@ async fn a_frame_that_is_declared_as_1_gb_is_not_kept() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_head_that_does_not_come_is_not_waited_for() {
     let (server, address) = start(config()).await;
-    let endpoint = stranger(b"h3");
+    let endpoint = unread(b"h3");
     let connection = connect(&endpoint, address).await.expect("connected");
     let (mut send, _receive) = connection.open_bi().await.expect("a stream");
     send.write_all(&frame(1, 1_000)).await.expect("sent");
@@ -159,7 +103,7 @@ async fn clients_that_read_nothing_take_bounded_memory_which_is_given_back() {
     };
     let limit = config.memory.get();
     let (server, address) = start(config).await;
-    let endpoint = stranger(b"brimful/1");
+    let endpoint = unread(b"brimful/1");
     let mut strangers = Vec::new();
     for _ in 0..20 {
         let connection = connect(&endpoint, address).await.expect("connected");
@@ -185,7 +129,7 @@ async fn an_address_has_a_number_of_connections() {
         ..config()
     };
     let (server, address) = start(config).await;
-    let endpoint = stranger(b"brimful/1");
+    let endpoint = unread(b"brimful/1");
     let mut connections = Vec::new();
     for _ in 0..3 {
         connections.push(connect(&endpoint, address).await.expect("connected"));
@@ -205,7 +149,7 @@ async fn without_memory_connections_are_refused() {
         ..config()
     };
     let (server, address) = start(config).await;
-    let endpoint = stranger(b"brimful/1");
+    let endpoint = unread(b"brimful/1");
     let mut connections = Vec::new();
     let reason = loop {
         match connect(&endpoint, address).await {

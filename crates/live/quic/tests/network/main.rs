@@ -8,6 +8,7 @@ mod interop;
 mod migration;
 mod radio;
 mod reports;
+mod stranger;
 
 use quic::{
     Certificate, Client, ClientOptions, Config, Download, QuicError, Server, Target, Trust,

@@ -1,5 +1,6 @@
 //! Clients that report their bandwidth to a server that paces by it.
 
+use super::stranger::stranger;
 use crate::*;
 use cc::cdbe::{Mode, estimator};
 
@@ -93,20 +94,8 @@ async fn a_client_without_reports_is_served_by_the_fallback() {
 
 /// A client that answers with any datagrams, while it downloads.
 async fn hostile(address: SocketAddr, datagram: impl Fn(u32) -> Vec<u8>) {
-    use quinn::crypto::rustls::QuicClientConfig;
-    let mut crypto = rustls::ClientConfig::builder_with_provider(std::sync::Arc::new(
-        rustls::crypto::ring::default_provider(),
-    ))
-    .with_protocol_versions(&[&rustls::version::TLS13])
-    .expect("TLS 1.3 is there")
-    .dangerous()
-    .with_custom_certificate_verifier(std::sync::Arc::new(AcceptAny))
-    .with_no_client_auth();
-    crypto.alpn_protocols = vec![quic::ALPN.to_vec()];
-    let crypto = QuicClientConfig::try_from(crypto).expect("a fit suite");
-    let config = quinn::ClientConfig::new(std::sync::Arc::new(crypto));
-    let endpoint = quinn::Endpoint::client(([127, 0, 0, 1], 0).into()).expect("a socket");
-    let connecting = endpoint.connect_with(config, address, "localhost");
+    let endpoint = stranger(quic::ALPN, quinn::TransportConfig::default());
+    let connecting = endpoint.connect(address, "localhost");
     let connection = connecting.expect("fit").await.expect("a connection");
     let (mut send, mut receive) = connection.open_bi().await.expect("a stream");
     send.write_all(format!("get {LITTLE} at 20000000\n").as_bytes())
@@ -125,44 +114,6 @@ async fn hostile(address: SocketAddr, datagram: impl Fn(u32) -> Vec<u8>) {
     assert!(received > LITTLE);
     connection.close(0u32.into(), b"");
     endpoint.wait_idle().await;
-}
-
-#[derive(Debug)]
-struct AcceptAny;
-
-impl rustls::client::danger::ServerCertVerifier for AcceptAny {
-    fn verify_server_cert(
-        &self,
-        _: &rustls::pki_types::CertificateDer<'_>,
-        _: &[rustls::pki_types::CertificateDer<'_>],
-        _: &rustls::pki_types::ServerName<'_>,
-        _: &[u8],
-        _: rustls::pki_types::UnixTime,
-    ) -> Result<rustls::client::danger::ServerCertVerified, rustls::Error> {
-        Ok(rustls::client::danger::ServerCertVerified::assertion())
-    }
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &rustls::pki_types::CertificateDer<'_>,
-        _: &rustls::DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
-        Ok(rustls::client::danger::HandshakeSignatureValid::assertion())
-    }
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &rustls::pki_types::CertificateDer<'_>,
-        _: &rustls::DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
-        Ok(rustls::client::danger::HandshakeSignatureValid::assertion())
-    }
-    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
-        vec![
-            rustls::SignatureScheme::ECDSA_NISTP256_SHA256,
-            rustls::SignatureScheme::ED25519,
-        ]
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

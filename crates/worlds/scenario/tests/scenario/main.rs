@@ -5,6 +5,7 @@ mod files;
 mod moving;
 mod moving_refusals;
 mod never_panics;
+mod one_flow;
 mod plan;
 mod queue_refusals;
 mod reference;

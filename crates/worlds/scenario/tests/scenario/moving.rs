@@ -9,7 +9,7 @@ use std::sync::Arc;
 use units::{Decibel, Duration, Hertz, Streams};
 
 /// Lines 1 to 11; tests append users, or replace what is here.
-const CELL: &str = r#"duration = "10 s"
+pub const CELL: &str = r#"duration = "10 s"
 [path]
 rtt = "50 ms"
 [cell]

@@ -1,20 +1,7 @@
 //! Moving channels that cannot be: what is refused, the place in the message, and its text.
 
+use crate::moving::CELL;
 use scenario::{Overrides, load_str};
-
-/// Tests append users, or replace what is here.
-const CELL: &str = r#"duration = "10 s"
-[path]
-rtt = "50 ms"
-[cell]
-rat = "nr"
-numerology = 3
-frequency = "28 GHz"
-bandwidth = "200 MHz"
-[flow.bulk]
-ue = "phone"
-app = { kind = "continuous" }
-"#;
 
 const MOVING: &str = r#"kind = "moving""#;
 const STATIC: &str = r#"kind = "static", position = ["50 m", "0 m"]"#;

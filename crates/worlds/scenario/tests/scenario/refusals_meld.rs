@@ -1,29 +1,9 @@
 //! What is refused of MELD and QUIC, and what is accepted.
 
+use crate::one_flow::{BULK, CELL, LINK, read, refused};
 use cc::meld::Variant;
-use scenario::{ChannelSpec, Experiment, Overrides, Transport, load_str};
+use scenario::{ChannelSpec, Transport};
 use units::Duration;
-
-const CELL: &str = "[cell]\nrat = \"lte\"\nbandwidth = \"5 MHz\"\n[ue.phone]\nchannel = { kind = \"constant-cqi\", cqi = 14 }\n";
-const LINK: &str = "[link]\nrate = \"15 Mbit/s\"\n";
-const BULK: &str = "app = { kind = \"bulk\", size = \"1 MB\" }\n";
-
-fn read(access: &str, flow: &str, rest: &str) -> Result<Experiment, String> {
-    let text =
-        format!("duration = \"10 s\"\n[path]\nrtt = \"50 ms\"\n{access}[flow.one]\n{flow}{rest}");
-    match load_str(&text, &Overrides::default()) {
-        Ok(mut points) => Ok(points.remove(0).experiment),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
-#[track_caller]
-fn refused(access: &str, flow: &str, rest: &str, parts: &[&str]) {
-    let error = read(access, flow, rest).expect_err("refused");
-    for part in parts {
-        assert!(error.contains(part), "{part:?} is not in: {error}");
-    }
-}
 
 #[test]
 fn meld_is_for_data_that_crosses_a_cell_to_the_user() {

@@ -1,0 +1,66 @@
+//! A client that is not ours: quinn as it is, which accepts any server.
+
+use quinn::crypto::rustls::QuicClientConfig;
+use quinn::{ClientConfig, Endpoint, TransportConfig};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{DigitallySignedStruct, SignatureScheme};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// A client of this protocol.
+pub fn stranger(protocol: &[u8], transport: TransportConfig) -> Endpoint {
+    let mut tls = rustls::ClientConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .expect("TLS 1.3")
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(AcceptAny))
+        .with_no_client_auth();
+    tls.alpn_protocols = vec![protocol.to_vec()];
+    let tls = QuicClientConfig::try_from(tls).expect("TLS 1.3");
+    let mut config = ClientConfig::new(Arc::new(tls));
+    config.transport_config(Arc::new(transport));
+    let mut endpoint = Endpoint::client(SocketAddr::new([127, 0, 0, 1].into(), 0)).expect("a port");
+    endpoint.set_default_client_config(config);
+    endpoint
+}
+
+/// Accepts any certificate and any signature.
+#[derive(Debug)]
+struct AcceptAny;
+
+impl ServerCertVerifier for AcceptAny {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        let provider = default_provider();
+        provider
+            .signature_verification_algorithms
+            .supported_schemes()
+    }
+}
