@@ -5,10 +5,10 @@ use rnis::adapters::{Adapter, CellProfile, FlexRan, FlexRic, Kpm, LegacyCsv, Oai
 use rnis::codec::{decode, encode_binary, encode_json};
 use rnis::event::RadioEvent;
 use rnis::identity::{KnownUe, UeId, UeMap};
+use rnis::intake::Intake;
 use rnis::mec012::{
     LinkForm, NetworkProfile, Plmn, Query, QueryKind, RadioView, Snapshot, Subscription, TimeStamp,
 };
-use rnis::vet::Vetter;
 use rnis::{CellId, LinkQuality, McsTable, RadioReport, Rnti};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -193,7 +193,7 @@ fn network() -> NetworkProfile {
 
 /// What every report passes in the service.
 struct Gate {
-    vetter: Vetter,
+    intake: Intake,
     view: RadioView,
     network: NetworkProfile,
 }
@@ -201,15 +201,16 @@ struct Gate {
 impl Gate {
     fn new() -> Self {
         Self {
-            vetter: Vetter::new(ues()),
+            intake: Intake::new(ues(), None),
             view: RadioView::new(Duration::from_secs(1), Duration::from_millis(20)),
             network: network(),
         }
     }
 
     fn pass(&mut self, now: Instant, report: RadioReport) {
-        if let Ok(vetted) = self.vetter.vet(report) {
-            self.view.on_report(now, &vetted.report, &self.network);
+        if let Ok(accepted) = self.intake.report(now, report, true) {
+            assert!(accepted.placed.is_none_or(|placed| placed.at <= now));
+            self.view.on_report(now, &accepted.report, &self.network);
             assert!(self.view.cells(now).count() > 0);
         }
     }

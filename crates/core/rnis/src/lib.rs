@@ -12,10 +12,10 @@ pub mod adapters;
 pub mod codec;
 pub mod event;
 pub mod identity;
+pub mod intake;
 pub mod mec012;
 pub mod order;
 mod report;
-pub mod vet;
 
 pub use codec::DecodeError;
 pub use report::{

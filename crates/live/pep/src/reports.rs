@@ -53,8 +53,7 @@ impl ReportSink {
     /// A message: a report in JSON or in the binary form, or anything else, which is counted.
     pub fn message(&self, bytes: &[u8]) {
         self.send(match decode(bytes) {
-            Err(DecodeError::Report(_)) => ControlEvent::Absurd,
-            Err(_) => ControlEvent::Unreadable,
+            Err(error) => ControlEvent::NoReport(error),
             Ok(_) if self.pending.load(Relaxed) >= MAX_PENDING => ControlEvent::Dropped(1),
             Ok(report) => {
                 self.pending.fetch_add(1, Relaxed);
@@ -120,7 +119,8 @@ fn read_stream(mut stream: UnixStream, sink: &ReportSink) {
             Ok(0) => return,
             Ok(n) => {
                 if !lines.push(&buffer[..n], |line| sink.message(line)) {
-                    sink.send(ControlEvent::Unreadable);
+                    let length = MAX_ENCODED_BYTES + 1;
+                    sink.send(ControlEvent::NoReport(DecodeError::TooLong { length }));
                     return;
                 }
             }

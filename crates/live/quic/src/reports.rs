@@ -7,7 +7,8 @@ use dash::RadioMeter;
 use quinn_cc::RadioFeed;
 use rnis::RadioReport;
 use rnis::identity::UeMap;
-use rnis_server::reporting::{Gate, GateCounts, SourceClock};
+use rnis::intake::IntakeCounts;
+use rnis_server::reporting::Gate;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,7 +18,7 @@ use units::Instant;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReportCounts {
     /// What the gate has let pass and refused.
-    pub gate: GateCounts,
+    pub gate: IntakeCounts,
     /// UEs in reports that no connection is with.
     pub unconnected_ues: u64,
     /// States that reached a connection.
@@ -100,7 +101,7 @@ impl Reporter {
     pub fn inlet(&self, is_foreign: bool) -> Inlet {
         Inlet {
             reporter: self.clone(),
-            clock: SourceClock::new(is_foreign),
+            is_foreign,
             is_up: false,
         }
     }
@@ -131,7 +132,7 @@ impl Reporter {
 #[derive(Debug)]
 pub struct Inlet {
     reporter: Reporter,
-    clock: SourceClock,
+    is_foreign: bool,
     is_up: bool,
 }
 
@@ -140,7 +141,7 @@ impl Inlet {
     pub fn message(&mut self, bytes: &[u8]) {
         let mut state = self.reporter.state();
         let now = rnis_server::monotonic_now();
-        if let Some((report, made_at)) = state.gate.message(now, bytes, &mut self.clock) {
+        if let Some((report, made_at)) = state.gate.message(now, bytes, self.is_foreign) {
             state.distribute(&report, made_at);
         }
     }
@@ -149,7 +150,7 @@ impl Inlet {
     pub fn report(&mut self, report: RadioReport) {
         let mut state = self.reporter.state();
         let now = rnis_server::monotonic_now();
-        if let Some((report, made_at)) = state.gate.report(now, report, &mut self.clock) {
+        if let Some((report, made_at)) = state.gate.report(now, report, self.is_foreign) {
             state.distribute(&report, made_at);
         }
     }

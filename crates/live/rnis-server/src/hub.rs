@@ -1,7 +1,7 @@
 //! Where reports meet: sources hand them in, the gate looks at them, all others read them.
 //!
 //! ```text
-//!   sources -> [ Vetter -> RadioView ] -> broadcast of reports -> unix, amqp, nats
+//!   sources -> [ Intake -> RadioView ] -> broadcast of reports -> unix, amqp, nats
 //!                               '-------> broadcast of events  -> subscriptions
 //! ```
 //! A reader that does not keep up loses the oldest reports and their number is reported; no source waits.
@@ -13,8 +13,8 @@ use rnis::adapters::{Adapted, Problem};
 use rnis::codec::{encode_binary, encode_json};
 use rnis::event::RadioEvent;
 use rnis::identity::UeMap;
+use rnis::intake::Intake;
 use rnis::mec012::{NetworkProfile, RadioView};
-use rnis::vet::{Refusal, Vetter};
 use rnis::{CellId, RadioReport};
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -60,7 +60,7 @@ pub enum Outgoing {
 
 #[derive(Debug)]
 struct Radio {
-    vetter: Vetter,
+    intake: Intake,
     view: RadioView,
     network: Arc<NetworkProfile>,
 }
@@ -86,7 +86,7 @@ impl Hub {
     ) -> Self {
         Self {
             radio: Mutex::new(Radio {
-                vetter: Vetter::new(ues),
+                intake: Intake::new(ues, None),
                 view,
                 network: Arc::new(network),
             }),
@@ -134,7 +134,7 @@ impl Hub {
         let events = {
             let mut radio = self.radio();
             let events = radio.network.modified(&radio.view, &network);
-            radio.vetter.set_ues(ues);
+            radio.intake.configure(ues, None);
             radio.network = Arc::new(network);
             events
         };
@@ -144,43 +144,44 @@ impl Hub {
     /// A report of a source.
     pub fn on_report(&self, source: &str, report: RadioReport) {
         let now = clock::now();
-        let (vetted, events) = {
+        let (accepted, events) = {
             let mut radio = self.radio();
-            let vetted = match radio.vetter.vet(report) {
-                Ok(vetted) => vetted,
+            // the sources have put its times on this machine's clock; readers do so on theirs
+            let accepted = match radio.intake.report(now, report, false) {
+                Ok(accepted) => accepted,
                 Err(refusal) => {
                     drop(radio);
-                    return self.refuse(source, reason(&refusal), &refusal);
+                    return self.refuse(source, refusal.name(), &refusal);
                 }
             };
             let network = Arc::clone(&radio.network);
-            let events = radio.view.on_report(now, &vetted.report, &network);
-            (vetted, events)
+            let events = radio.view.on_report(now, &accepted.report, &network);
+            (accepted, events)
         };
         let labels = [("source", source)];
         self.metrics.add("brimful_rnis_reports_total", &labels, 1);
-        let unknown = vetted.unknown.len() as u64;
+        let unknown = accepted.unknown.len() as u64;
         self.metrics
             .add("brimful_rnis_unmapped_total", &labels, unknown);
-        for missing in &vetted.unknown {
+        for missing in &accepted.unknown {
             tracing::debug!(source, "{missing}");
         }
-        if vetted.restarted {
+        if accepted.restarted {
             self.metrics.add("brimful_rnis_restarts_total", &labels, 1);
             tracing::warn!(
                 source,
-                cell = vetted.report.cell.id.0,
+                cell = accepted.report.cell.id.0,
                 "its time jumped back"
             );
         }
         self.notify(source, events);
         if let Some(meter) = self.meter.get() {
-            meter.on_report(&vetted.report, |_| None);
+            meter.on_report(&accepted.report, |_| None);
         }
         let published = Published {
-            cell: vetted.report.cell.id,
-            json: encode_json(&vetted.report),
-            report: vetted.report,
+            cell: accepted.report.cell.id,
+            json: encode_json(&accepted.report),
+            report: accepted.report,
             binary: OnceLock::new(),
         };
         // there may be no reader
@@ -230,16 +231,6 @@ impl Hub {
     fn radio(&self) -> MutexGuard<'_, Radio> {
         // the view is whole between calls, even if one of them panicked
         self.radio.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn reason(refusal: &Refusal) -> &'static str {
-    match refusal {
-        Refusal::Absurd { .. } => "absurd",
-        Refusal::Repeated { .. } => "repeated",
-        Refusal::Late { .. } => "late",
-        Refusal::TooManyCells { .. } => "cells",
-        _ => "other",
     }
 }
 

@@ -9,7 +9,8 @@ use crate::engine::Command;
 use cc::RadioState;
 use dash::RadioMeter;
 use rnis::identity::UeMap;
-use rnis_server::reporting::{Gate, GateCounts, ReportSource, SourceClock};
+use rnis::intake::IntakeCounts;
+use rnis_server::reporting::{Gate, ReportSource};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -54,7 +55,7 @@ pub(crate) struct Counts(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    gate: Mutex<GateCounts>,
+    gate: Mutex<IntakeCounts>,
     pending: AtomicUsize,
     dropped: AtomicU64,
     connected: AtomicU64,
@@ -73,7 +74,7 @@ impl Counts {
             ("believed", gate.accepted),
             ("unreadable", gate.unreadable),
             ("absurd", gate.absurd),
-            ("out-of-order", gate.out_of_order),
+            ("out-of-order", gate.out_of_order()),
             ("skewed", gate.skewed),
             ("unmapped", gate.unmapped_ues),
             ("dropped", self.0.dropped.load(Relaxed)),
@@ -95,7 +96,7 @@ pub(crate) fn read(
 ) {
     let mut inlet = Inlet {
         gate: Gate::new(config.ues.clone()),
-        clock: SourceClock::new(config.source.is_foreign()),
+        is_foreign: config.source.is_foreign(),
         handle,
         counts,
         meter,
@@ -105,7 +106,7 @@ pub(crate) fn read(
 
 struct Inlet {
     gate: Gate,
-    clock: SourceClock,
+    is_foreign: bool,
     handle: Handle,
     counts: Counts,
     /// Shows reports to viewers of the dashboard.
@@ -125,7 +126,7 @@ impl rnis_server::Follower for Inlet {
 
     fn message(&mut self, bytes: &[u8]) {
         let now = rnis_server::monotonic_now();
-        let accepted = self.gate.message(now, bytes, &mut self.clock);
+        let accepted = self.gate.message(now, bytes, self.is_foreign);
         let shared = &self.counts.0;
         *shared.gate.lock().unwrap_or_else(PoisonError::into_inner) = self.gate.counts();
         let Some((report, made_at)) = accepted else {

@@ -18,7 +18,7 @@ use super::number::{Fields, Number, RATE, RNTI};
 use super::series::{Series, Turn};
 use super::{Adapted, Adapter, AdapterError, CellProfile, Problem, address, json, report};
 use crate::identity::{UeId, UeMap};
-use crate::vet::MAX_PRB;
+use crate::intake::MAX_PRB;
 use crate::{LinkQuality, Rnti, UeReport};
 use serde::Deserialize;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! One cell: its allocator, its flows, and what is measured and done for them.
 
-use super::freshness::{State, Watch};
+use super::freshness::State;
 use super::snapshot::UeStatus;
 use super::telemetry::telemetry;
 use super::windows::{Actuator, FlowHandle};
@@ -31,17 +31,15 @@ struct Held {
 pub(super) struct Cell {
     allocator: Allocator,
     flows: BTreeMap<u64, Held>,
-    pub(super) watch: Watch,
     pub(super) state: State,
 }
 
 impl Cell {
-    /// `is_foreign`: its reports carry the time of another machine.
-    pub(super) fn new(config: AllocatorConfig, is_foreign: bool) -> Result<Self, ConfigError> {
+    /// Without flows, and without reports yet.
+    pub(super) fn new(config: AllocatorConfig) -> Result<Self, ConfigError> {
         Ok(Self {
             allocator: Allocator::new(config)?,
             flows: BTreeMap::new(),
-            watch: Watch::new(is_foreign),
             state: State::Plain,
         })
     }

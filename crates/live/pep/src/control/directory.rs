@@ -15,9 +15,8 @@ struct Entry {
 }
 
 /// Addresses and identities.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Directory {
-    configured: BTreeMap<Rnti, IpAddr>,
     entries: HashMap<IpAddr, Entry>,
     /// Identities without an address, measured once each.
     nameless: BTreeMap<Identity, Instant>,
@@ -27,18 +26,8 @@ pub(super) struct Directory {
 const MAX_UES: usize = 100_000;
 
 impl Directory {
-    /// With the addresses that the configuration gives.
-    pub(super) fn new(configured: BTreeMap<Rnti, IpAddr>) -> Self {
-        Self {
-            configured,
-            entries: HashMap::new(),
-            nameless: BTreeMap::new(),
-        }
-    }
-
-    /// Other addresses of the configuration.
-    pub(super) fn configure(&mut self, configured: BTreeMap<Rnti, IpAddr>) {
-        self.configured = configured;
+    /// The configuration may give other addresses now.
+    pub(super) fn configure(&mut self) {
         self.nameless.clear();
     }
 
@@ -52,8 +41,7 @@ impl Directory {
         let mut changed = Vec::new();
         for ue in &report.ues {
             let identity = (report.cell.id, ue.rnti);
-            let address = ue.ip.or_else(|| self.configured.get(&ue.rnti).copied());
-            let Some(address) = address.map(|a| a.to_canonical()) else {
+            let Some(address) = ue.ip.map(|a| a.to_canonical()) else {
                 self.warn_nameless(now, identity);
                 continue;
             };
@@ -111,12 +99,12 @@ mod tests {
     use crate::control::test_support::report;
 
     #[test]
-    fn addresses_come_from_reports_or_the_configuration_and_expire_when_unused() {
+    fn addresses_come_from_reports_and_expire_when_unused() {
         let t = |ms| Instant::ZERO + Duration::from_millis(ms);
         let other: IpAddr = [10, 9, 9, 9].into();
-        let mut directory = Directory::new(BTreeMap::from([(Rnti(7), other)]));
+        let mut directory = Directory::default();
         let mut first = report(&[1, 7, 8], t(0));
-        first.ues[1].ip = None;
+        first.ues[1].ip = Some(other);
         first.ues[2].ip = None;
         let one: IpAddr = [10, 0, 0, 1].into();
         assert_eq!(directory.learn(t(0), &first), [one, other]);

@@ -26,9 +26,11 @@ use crate::recording::Recording;
 use cell::Cell;
 use dash::RadioMeter;
 use directory::Directory;
-use freshness::{Refused, State};
+use freshness::State;
 use rapid::AllocatorConfig;
-use rnis::{CellId, RadioReport, Rnti};
+use rnis::identity::{KnownUe, UeId, UeMap};
+use rnis::intake::Intake;
+use rnis::{CellId, DecodeError, RadioReport, Rnti};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -47,8 +49,6 @@ const YOUNG: Duration = Duration::from_millis(1);
 const REST: Duration = Duration::from_micros(200);
 /// Events that are handled before deadlines are looked at.
 const MAX_AT_ONCE: usize = 1_024;
-/// Cells that can be known at once: a report of invented cells must not fill the memory.
-const MAX_CELLS: usize = 1_024;
 
 /// What the control thread hears.
 #[derive(Debug)]
@@ -62,9 +62,7 @@ pub(crate) enum ControlEvent {
     /// The source of reports is connected, or no longer.
     Source(bool),
     /// Something was received that is no report.
-    Unreadable,
-    /// A report contradicts itself.
-    Absurd,
+    NoReport(DecodeError),
     /// Reports came faster than they could be used.
     Dropped(u64),
     /// A new configuration.
@@ -99,6 +97,7 @@ pub(crate) struct Control {
     meter: Option<RadioMeter>,
     actuator: Actuator,
     actuator_error: Option<String>,
+    intake: Intake,
     directory: Directory,
     cells: BTreeMap<CellId, Cell>,
     flows: BTreeMap<u64, Record>,
@@ -108,7 +107,8 @@ pub(crate) struct Control {
     /// Reports that are on their way in the channel.
     pending: Arc<AtomicUsize>,
     source_connected: bool,
-    reports: ReportCounts,
+    /// Reports that came faster than they could be used.
+    dropped: u64,
     decisions: u64,
 }
 
@@ -123,7 +123,8 @@ impl Control {
     ) -> Self {
         let (actuator, actuator_error) = Actuator::new();
         Self {
-            directory: Directory::new(config.ues.clone()),
+            intake: Intake::new(ue_map(&config), Some(config.reports.max_age)),
+            directory: Directory::default(),
             config,
             allocator_config,
             recording,
@@ -136,7 +137,7 @@ impl Control {
             young: VecDeque::new(),
             pending,
             source_connected: false,
-            reports: ReportCounts::default(),
+            dropped: 0,
             decisions: 0,
         }
     }
@@ -206,11 +207,14 @@ impl Control {
                 self.on_report(now, *report);
             }
             ControlEvent::Source(is_connected) => self.source_connected = is_connected,
-            ControlEvent::Unreadable => self.reports.unreadable += 1,
-            ControlEvent::Absurd => self.reports.absurd += 1,
-            ControlEvent::Dropped(n) => self.reports.dropped += n,
+            ControlEvent::NoReport(error) => {
+                self.intake.no_report(error);
+            }
+            ControlEvent::Dropped(n) => self.dropped += n,
             ControlEvent::Configure(config) => {
-                self.directory.configure(config.ues.clone());
+                let max_age = config.reports.max_age;
+                self.intake.configure(ue_map(&config), Some(max_age));
+                self.directory.configure();
                 self.config = config;
             }
             ControlEvent::Snapshot(to) => {
@@ -293,28 +297,16 @@ impl Control {
         }
     }
 
-    fn on_report(&mut self, now: Instant, mut report: RadioReport) {
-        if report.check().is_err() {
-            self.reports.absurd += 1;
-            return;
-        }
-        let id = report.cell.id;
-        let max_age = self.config.reports.max_age;
-        let Some(cell) = self.cell(now, id) else {
-            self.reports.absurd += 1;
+    fn on_report(&mut self, now: Instant, report: RadioReport) {
+        let is_foreign = matches!(self.config.reports.source, Some(Source::Broker(_)));
+        let Ok(accepted) = self.intake.report(now, report, is_foreign) else {
             return;
         };
-        if let Err(refused) = cell.watch.accept(now, &mut report, max_age) {
-            match refused {
-                Refused::Repeated => self.reports.repeated += 1,
-                Refused::OutOfOrder => self.reports.out_of_order += 1,
-                Refused::Old => self.reports.old += 1,
-            }
-            return;
-        }
-        self.reports.believed += 1;
+        let report = accepted.on_our_clock(now);
+        let id = report.cell.id;
+        self.follow(now, id);
         if let Some(meter) = &self.meter {
-            meter.on_report(&report, |ue| self.config.ues.get(&ue.rnti).copied());
+            meter.on_report(&report, |_| None);
         }
         let changed = self.directory.learn(now, &report);
         self.set_state(now, id, State::Following);
@@ -329,20 +321,19 @@ impl Control {
         }
     }
 
-    fn cell(&mut self, now: Instant, id: CellId) -> Option<&mut Cell> {
-        if !self.cells.contains_key(&id) {
-            if self.cells.len() >= MAX_CELLS {
-                return None;
-            }
-            // the configuration was checked when it was read
-            let is_foreign = matches!(self.config.reports.source, Some(Source::Broker(_)));
-            let mut cell = Cell::new(self.allocator_config.clone(), is_foreign).ok()?;
-            if let Some(recording) = &self.recording {
-                cell.record(id, now, recording.clone());
-            }
-            self.cells.insert(id, cell);
+    /// A cell that reports is followed from now on.
+    fn follow(&mut self, now: Instant, id: CellId) {
+        if self.cells.contains_key(&id) {
+            return;
         }
-        self.cells.get_mut(&id)
+        // the configuration was checked when it was read
+        let Ok(mut cell) = Cell::new(self.allocator_config.clone()) else {
+            return;
+        };
+        if let Some(recording) = &self.recording {
+            cell.record(id, now, recording.clone());
+        }
+        self.cells.insert(id, cell);
     }
 
     fn flows_of(&self, address: IpAddr) -> Vec<u64> {
@@ -363,9 +354,9 @@ impl Control {
         let (max_age, plain_after) = (reports.max_age, reports.plain_after);
         let states: Vec<(CellId, State)> = self
             .cells
-            .iter()
-            .filter_map(|(id, cell)| {
-                let silence = cell.watch.silence(now)?;
+            .keys()
+            .filter_map(|id| {
+                let silence = self.intake.silence(now, *id)?;
                 Some((*id, State::after(silence, max_age, plain_after)))
             })
             .collect();
@@ -427,18 +418,28 @@ impl Control {
         let cells = self.cells.iter().map(|(id, cell)| snapshot::CellStatus {
             cell: id.0,
             state: cell.state.name(),
-            silence_seconds: cell.watch.silence(now).map(Duration::as_secs_f64),
+            silence_seconds: self.intake.silence(now, *id).map(Duration::as_secs_f64),
             flows: cell.len(),
         });
         Snapshot {
             actuator: self.actuator.name(),
             actuator_error: self.actuator_error.clone(),
             source_connected: self.source_connected,
-            reports: self.reports,
+            reports: ReportCounts::of(self.intake.counts(), self.dropped),
             decisions: self.decisions,
             busy_seconds: clock::thread_cpu().as_secs_f64(),
             cells: cells.collect(),
             ues,
         }
     }
+}
+
+/// The addresses that the configuration gives to UEs.
+fn ue_map(config: &Config) -> UeMap {
+    let known = config.ues.iter().map(|(rnti, ip)| KnownUe {
+        ip: *ip,
+        ids: vec![UeId::Rnti(*rnti)],
+    });
+    // each RNTI is in the configuration once
+    UeMap::new(known.collect()).unwrap_or_default()
 }

@@ -1,5 +1,6 @@
 //! What the control thread reports of itself when asked.
 
+use rnis::intake::IntakeCounts;
 use serde::Serialize;
 use std::net::IpAddr;
 
@@ -42,6 +43,24 @@ pub(crate) struct ReportCounts {
     pub(crate) dropped: u64,
     /// They could not be read.
     pub(crate) unreadable: u64,
+    /// Of those handed to the allocator: from this machine, with a time that is not of its clock.
+    pub(crate) skewed: u64,
+}
+
+impl ReportCounts {
+    /// Of the intake, and what did not reach it.
+    pub(crate) fn of(intake: IntakeCounts, dropped: u64) -> Self {
+        Self {
+            believed: intake.accepted,
+            absurd: intake.absurd,
+            repeated: intake.repeated,
+            out_of_order: intake.late,
+            old: intake.old,
+            dropped,
+            unreadable: intake.unreadable,
+            skewed: intake.skewed,
+        }
+    }
 }
 
 /// A cell.

@@ -333,7 +333,7 @@ fn strange_reports() -> Vec<Strange> {
             "out_of_order",
             Box::new(|made| {
                 let mut earlier = made.clone();
-                earlier.ues[0].timestamp = made.ues[0].timestamp - HOUR;
+                earlier.cell.slot = units::Slot::new(made.cell.slot.get() - 1);
                 [line(made), line(&earlier)].concat()
             }),
         ),
@@ -342,6 +342,13 @@ fn strange_reports() -> Vec<Strange> {
             edited(|r| r.ues[0].prb_dl = units::Prb::new(60_000)),
         ),
         ("absurd", edited(|r| r.cell.slots = 0)),
+        ("absurd", edited(|r| r.cell.n_prb = units::Prb::new(276))),
+        ("absurd", edited(|r| r.ues.push(r.ues[0]))),
+        (
+            "absurd",
+            edited(|r| r.ues[0].rlc_queue_bytes = units::Bytes::new(1 << 41)),
+        ),
+        ("old", edited(|r| r.ues[0].timestamp = monotonic() - HOUR)),
         (
             "unreadable",
             rewritten("\"downlink_share\":1.0", "\"downlink_share\":NaN"),
@@ -364,7 +371,7 @@ fn strange_reports() -> Vec<Strange> {
             }),
         ),
         (
-            "believed",
+            "skewed",
             edited(|r| r.ues[0].timestamp = monotonic() + units::Duration::from_secs(3)),
         ),
     ]
@@ -389,11 +396,13 @@ fn absurd_reports_are_survived() {
             .as_u64()
             .unwrap_or(0)
     };
+    let mut slot = 1_000_000_000;
     for (outcome, edit) in strange_reports() {
         let before = count(outcome);
         // sent anew until it is counted: one that waits for a busy machine is too old
         daemon.wait_until(outcome, || {
-            let mut made = report(&ue(), 1, monotonic(), 1_000_000_000);
+            slot += 10;
+            let mut made = report(&ue(), slot, monotonic(), 1_000_000_000);
             source.send_raw(&edit(&mut made));
             count(outcome) > before
         });

@@ -63,7 +63,7 @@ pub(super) fn status(shared: &Shared) -> Value {
             "believed": counts.gate.accepted,
             "unreadable": counts.gate.unreadable,
             "absurd": counts.gate.absurd,
-            "out_of_order": counts.gate.out_of_order,
+            "out_of_order": counts.gate.out_of_order(),
             "skewed": counts.gate.skewed,
             "unmapped_ues": counts.gate.unmapped_ues,
             "unconnected_ues": counts.unconnected_ues,
@@ -229,7 +229,7 @@ fn metrics(shared: &Shared) -> String {
         ("believed", counts.gate.accepted),
         ("unreadable", counts.gate.unreadable),
         ("absurd", counts.gate.absurd),
-        ("out-of-order", counts.gate.out_of_order),
+        ("out-of-order", counts.gate.out_of_order()),
         ("skewed", counts.gate.skewed),
     ]
     .map(|(outcome, count)| (format!("{{outcome=\"{outcome}\"}}"), count));

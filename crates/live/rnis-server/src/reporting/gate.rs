@@ -1,10 +1,8 @@
-//! What every report must pass before a program acts on it.
+//! What every report must pass before a program acts on it, with a log.
 
-use super::clock::SourceClock;
-use rnis::codec::decode;
+use rnis::RadioReport;
 use rnis::identity::UeMap;
-use rnis::vet::{Refusal, Vetter};
-use rnis::{DecodeError, RadioReport};
+use rnis::intake::{Accepted, Intake, IntakeCounts, Refusal};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use units::{Duration, Instant};
@@ -12,29 +10,10 @@ use units::{Duration, Instant};
 /// Between two lines of the log about the same kind of fault.
 const QUIET: Duration = Duration::from_secs(10);
 
-/// What has come in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct GateCounts {
-    /// Reports that were accepted.
-    pub accepted: u64,
-    /// Messages that are no report.
-    pub unreadable: u64,
-    /// Reports with values that no base station can have.
-    pub absurd: u64,
-    /// Reports older than the last of their cell, or the same.
-    pub out_of_order: u64,
-    /// Reports of a source on this machine whose time is not that of this machine's clock.
-    pub skewed: u64,
-    /// UEs in reports whose address is not known.
-    pub unmapped_ues: u64,
-}
-
-/// Vets reports ([`rnis::vet`]), puts their time on our clock, counts what it rejects by its reason,
-/// and logs that at intervals.
+/// The intake of reports ([`rnis::intake`]); logs at intervals what it refuses, by its reason.
 #[derive(Debug)]
 pub struct Gate {
-    vetter: Vetter,
-    counts: GateCounts,
+    intake: Intake,
     logged: BTreeMap<&'static str, Logged>,
 }
 
@@ -48,42 +27,26 @@ impl Gate {
     /// With addresses for UEs whose reports carry none.
     pub fn new(ues: UeMap) -> Self {
         Self {
-            vetter: Vetter::new(ues),
-            counts: GateCounts::default(),
+            intake: Intake::new(ues, None),
             logged: BTreeMap::new(),
         }
     }
 
     /// What has come in so far.
-    pub fn counts(&self) -> GateCounts {
-        self.counts
+    pub fn counts(&self) -> IntakeCounts {
+        self.intake.counts()
     }
 
     /// A message: a report in JSON or in the binary form, or anything else, which is counted. Gives
-    /// what is accepted, and when it was made on our clock.
+    /// what is accepted, and when it was made on our clock. `is_foreign`: its source is on another machine.
     pub fn message(
         &mut self,
         now: Instant,
         bytes: &[u8],
-        clock: &mut SourceClock,
+        is_foreign: bool,
     ) -> Option<(RadioReport, Instant)> {
-        match decode(bytes) {
-            Ok(report) => self.report(now, report, clock),
-            Err(error) => {
-                let kind = match error {
-                    DecodeError::Report(_) => {
-                        self.counts.absurd += 1;
-                        "absurd"
-                    }
-                    _ => {
-                        self.counts.unreadable += 1;
-                        "unreadable"
-                    }
-                };
-                self.log(now, kind, &error);
-                None
-            }
-        }
+        let verdict = self.intake.message(now, bytes, is_foreign);
+        self.accepted(now, verdict)
     }
 
     /// A report; as [`Self::message`].
@@ -91,42 +54,33 @@ impl Gate {
         &mut self,
         now: Instant,
         report: RadioReport,
-        clock: &mut SourceClock,
+        is_foreign: bool,
     ) -> Option<(RadioReport, Instant)> {
-        let vetted = match self.vetter.vet(report) {
-            Ok(vetted) => vetted,
+        let verdict = self.intake.report(now, report, is_foreign);
+        self.accepted(now, verdict)
+    }
+
+    fn accepted(
+        &mut self,
+        now: Instant,
+        verdict: Result<Accepted, Refusal>,
+    ) -> Option<(RadioReport, Instant)> {
+        let accepted = match verdict {
+            Ok(accepted) => accepted,
             Err(refusal) => {
-                let kind = match refusal {
-                    Refusal::Repeated { .. } | Refusal::Late { .. } => {
-                        self.counts.out_of_order += 1;
-                        "out-of-order"
-                    }
-                    _ => {
-                        self.counts.absurd += 1;
-                        "absurd"
-                    }
-                };
-                self.log(now, kind, &refusal);
+                self.log(now, refusal.name(), &refusal);
                 return None;
             }
         };
-        self.counts.accepted += 1;
-        self.counts.unmapped_ues += vetted.unknown.len() as u64;
-        if let Some(missing) = vetted.unknown.first() {
+        if let Some(missing) = accepted.unknown.first() {
             self.log(now, "unmapped", missing);
         }
-        let report = vetted.report;
-        let stamp = report.ues.iter().map(|ue| ue.timestamp).max()?;
-        let placed = clock.place(now, stamp);
+        let placed = accepted.placed?;
         if placed.is_skewed {
-            self.counts.skewed += 1;
-            self.log(
-                now,
-                "skewed",
-                &"its time is not that of this machine's clock",
-            );
+            let what = "its time is not that of this machine's clock";
+            self.log(now, "skewed", &what);
         }
-        Some((report, placed.at))
+        Some((accepted.report, placed.at))
     }
 
     /// Logs it, unless that was done lately.

@@ -10,7 +10,7 @@ use super::{Feed, Lines};
 use crate::Fault;
 use rnis::codec::{MAX_ENCODED_BYTES, decode_json};
 use rnis::event::RadioEvent;
-use rnis::vet::MAX_CELLS;
+use rnis::intake::MAX_CELLS;
 use rnis::{CellId, RadioReport};
 use std::collections::BTreeMap;
 use std::path::Path;
