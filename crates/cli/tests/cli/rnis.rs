@@ -343,8 +343,7 @@ fn a_recording_of_the_cell_goes_through_services_unchanged() {
     let service = Daemon::start(&place, &["rnis", "--config", "rnis.toml", "--log-json"]);
     let ready: Value = serde_json::from_str(&service.wait_for_line("\"ready\"")).expect("JSON");
     let (mut source, _) = cell.accept().expect("the service connects");
-    let record = ["rnis", "record", "--socket", "radio.sock", "--out"];
-    let recorder = Daemon::start(&place, &[&record[..], &["first.ndjson"]].concat());
+    let recorder = Daemon::start(&place, &recording_to("first.ndjson"));
     let watch = ["rnis", "watch", "--socket", "radio.sock"];
     let watcher = Daemon::start(&place, &watch);
     readers_come(ready["fields"]["metrics"].as_str().expect("an address"), 2);
@@ -461,15 +460,7 @@ fn a_service_outlasts_a_full_disk_under_its_log_and_its_recorder() {
     let (mut source, _) = testing::wait_for("the service connects", || cell.accept().ok());
     source.set_nonblocking(false).expect("a socket");
     wait_until("metrics", || TcpStream::connect(&metrics).is_ok());
-    let record = [
-        "rnis",
-        "record",
-        "--socket",
-        "radio.sock",
-        "--out",
-        "/dev/full",
-    ];
-    let recorder = Daemon::start(&place, &record);
+    let recorder = Daemon::start(&place, &recording_to("/dev/full"));
     readers_come(&metrics, 1);
     let reports = recording::reports(40);
     for report in &reports {
@@ -487,6 +478,11 @@ fn a_service_outlasts_a_full_disk_under_its_log_and_its_recorder() {
     });
 }
 
+/// The command that records the service's reports into this file.
+fn recording_to(file: &str) -> [&str; 6] {
+    ["rnis", "record", "--socket", "radio.sock", "--out", file]
+}
+
 /// Events are recorded with the reports.
 #[test]
 fn a_recording_has_the_sources_events() {
@@ -495,15 +491,7 @@ fn a_recording_has_the_sources_events() {
     let service = Daemon::start(&place, &["rnis", "--config", "rnis.toml", "--log-json"]);
     let ready: Value = serde_json::from_str(&service.wait_for_line("\"ready\"")).expect("JSON");
     let (mut source, _) = cell.accept().expect("the service connects");
-    let record = [
-        "rnis",
-        "record",
-        "--socket",
-        "radio.sock",
-        "--out",
-        "drive.ndjson",
-    ];
-    let recorder = Daemon::start(&place, &record);
+    let recorder = Daemon::start(&place, &recording_to("drive.ndjson"));
     readers_come(ready["fields"]["metrics"].as_str().expect("an address"), 1);
     let event = r#"{"cell":1,"ue":"10.45.0.2","event":"timing-advance","steps":7}"#;
     let reports = recording::reports(2_000);
@@ -543,15 +531,7 @@ fn a_recording_ends_with_its_duration() {
 #[test]
 fn a_recorder_names_what_is_missing() {
     let place = Place::new().with("old.ndjson", "kept");
-    let record = [
-        "rnis",
-        "record",
-        "--socket",
-        "radio.sock",
-        "--out",
-        "old.ndjson",
-    ];
-    let run = place.run(&record);
+    let run = place.run(&recording_to("old.ndjson"));
     assert_eq!(run.code, Some(1), "{run:?}");
     assert!(
         run.stderr.contains("radio.sock") && run.stderr.contains("does a service"),
