@@ -17,5 +17,5 @@ pub use file::{ConfigError, load, parse};
 pub use interface::is_interface;
 pub use secret::check_secret;
 pub use section::{Named, Section};
-pub use source::source_network;
+pub use source::{client_address, source_network};
 pub use toml_span::Span;

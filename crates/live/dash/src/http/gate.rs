@@ -18,14 +18,16 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; manifest-src 'self'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The address of the other side.
+/// The address of the client.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub IpAddr);
 
 /// Lets a request through, or answers it.
 pub(super) async fn gate(State(dash): State<Dash>, mut request: Request, next: Next) -> Response {
     let unknown = Peer(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-    let peer = *request.extensions_mut().get_or_insert_with(|| unknown);
+    let peer = request.extensions().get().copied().unwrap_or(unknown);
+    let peer = Peer(client(peer.0, request.headers()));
+    request.extensions_mut().insert(peer);
     let mut response = match admit(&dash, peer, &request) {
         Ok(()) => next.run(request).await,
         Err(refusal) => refused(refusal),
@@ -48,6 +50,13 @@ pub(super) async fn gate(State(dash): State<Dash>, mut request: Request, next: N
         headers.insert(name, HeaderValue::from_static(value));
     }
     response
+}
+
+/// Behind a reverse proxy on this machine, what that names.
+fn client(peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+    config_file::client_address(peer, |name| {
+        headers.get_all(name).iter().next_back()?.to_str().ok()
+    })
 }
 
 fn admit(dash: &Dash, peer: Peer, request: &Request) -> Result<(), Refusal> {

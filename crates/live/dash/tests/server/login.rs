@@ -71,7 +71,16 @@ fn wrong_tokens_are_rejected_and_soon_delayed() {
     });
     assert_eq!(delayed.status, 429);
     assert!(delayed.head.contains("retry-after: "), "{}", delayed.head);
-    // a client on this machine is not
+    // neither another client of the reverse proxy is, nor one on this machine
+    let other = ("Forwarded", "for=192.0.2.99");
+    let wrong = request(
+        address,
+        "POST",
+        "/dash/api/login",
+        &[other],
+        "{\"token\":\"x\"}",
+    );
+    assert_eq!(wrong.status, 401);
     assert_eq!(
         request(address, "GET", "/dash/api/info", &[], "").status,
         200

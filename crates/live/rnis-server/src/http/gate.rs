@@ -9,6 +9,7 @@ use axum::http::header::{ACCEPT, AUTHORIZATION};
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use config_file::client_address;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -50,7 +51,7 @@ fn admit(api: &Api, mut request: Request) -> Result<Request, Problem> {
     let peer = request
         .extensions()
         .get::<Peer>()
-        .map_or_else(String::new, |p| source_key(p.0));
+        .map_or_else(String::new, |p| source_key(client(p.0, request.headers())));
     let long = request
         .uri()
         .path_and_query()
@@ -76,6 +77,13 @@ fn admit(api: &Api, mut request: Request) -> Result<Request, Problem> {
     }
     request.extensions_mut().insert::<Arc<Client>>(client);
     Ok(request)
+}
+
+/// Behind a reverse proxy on this machine, what that names.
+fn client(peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+    client_address(peer, |name| {
+        headers.get_all(name).iter().next_back()?.to_str().ok()
+    })
 }
 
 fn wants_document(request: &Request) -> bool {
@@ -153,6 +161,24 @@ mod tests {
         assert_eq!(status("2001:db8:0:2::1"), 401, "another one");
         assert_eq!(status("192.0.2.1"), 401);
         assert_eq!(status("::ffff:192.0.2.1"), 429, "the same address");
+        assert_eq!(status("192.0.2.2"), 401);
+    }
+
+    #[tokio::test]
+    async fn strangers_behind_a_reverse_proxy_lock_out_no_other() {
+        let api = crate::http::tests::api("rate = 0.1\nburst = 1");
+        let status = |from: &'static str| {
+            let mut request = Request::new(axum::body::Body::empty());
+            let value = HeaderValue::from_static(from);
+            request.headers_mut().insert("x-forwarded-for", value);
+            let proxy = "127.0.0.1".parse().expect("an address");
+            request.extensions_mut().insert(Peer(proxy));
+            let refused = admit(&api, request).expect_err("no token");
+            refused.into_response().status().as_u16()
+        };
+        assert_eq!(status("192.0.2.1"), 401);
+        assert_eq!(status("192.0.2.1"), 429);
+        assert_eq!(status("198.51.100.1, 192.0.2.1"), 429, "an invented client");
         assert_eq!(status("192.0.2.2"), 401);
     }
 
