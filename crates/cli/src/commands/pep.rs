@@ -106,7 +106,7 @@ fn read_broker(broker: &Broker, sink: &ReportSink) {
 
 fn failure(error: PepError) -> Failure {
     match error {
-        PepError::Config(_) => Failure::input(error),
+        PepError::Config(_) | PepError::NoUser { .. } => Failure::input(error),
         PepError::Dashboard(of) if of.is_input() => Failure::input(of),
         _ => Failure::run(error),
     }

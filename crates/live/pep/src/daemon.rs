@@ -6,6 +6,7 @@ use crate::dashboard;
 use crate::error::PepError;
 use crate::intercept::Interception;
 use crate::listener::{self, Listener};
+use crate::privileges::User;
 use crate::recording::{self, Writer};
 use crate::registry::lock;
 use crate::relay::{Upstream, Worker, WorkerCommand, WorkerHandle};
@@ -287,6 +288,10 @@ pub fn run(start: &Start) -> Result<(), PepError> {
             broker: broker.to_string(),
         });
     }
+    let user = config.user.as_deref();
+    let user = user
+        .map(|name| User::find(name, &start.config))
+        .transpose()?;
     let shown = dashboard::prepare(&config)?;
     log::begin(config.log);
     descriptors::fit(&mut config.limits);
@@ -296,7 +301,7 @@ pub fn run(start: &Start) -> Result<(), PepError> {
     let mut inherited = start.upgrade.then(|| ask(&config)).transpose()?;
     let listeners = listeners(&config, inherited.as_mut())?;
     let interception = claim(&config, &listeners, inherited.as_mut())?;
-    let admin_socket = config.admin.as_deref().map(admin::open).transpose()?;
+    let admin_socket = open_admin(&config, user.as_ref())?;
     let metrics_listener = metrics_listener(&config, inherited.as_mut())?;
     let is_transparent = config.is_transparent();
     let drops = config.drop_privileges;
@@ -304,7 +309,10 @@ pub fn run(start: &Start) -> Result<(), PepError> {
     let control = ControlParts::new(&shared.config(), shown.as_ref())?;
     if drops {
         // capabilities are a thread's own: before any is started
-        privileges::reduce(is_transparent)?;
+        privileges::reduce(is_transparent, user.as_ref())?;
+        if let Some(admin) = &admin_socket {
+            admin.check()?;
+        }
     }
     Upstream::check(&shared.config())?;
     let mut threads = Threads::default();
@@ -351,6 +359,14 @@ pub fn run(start: &Start) -> Result<(), PepError> {
     threads.join();
     tracing::info!("stopped");
     Ok(())
+}
+
+/// The admin socket, which is the user's.
+fn open_admin(config: &Config, user: Option<&User>) -> Result<Option<admin::Opened>, PepError> {
+    let Some(path) = &config.admin else {
+        return Ok(None);
+    };
+    admin::open(path, user).map(Some)
 }
 
 /// Requests what the running instance can hand over.

@@ -18,6 +18,14 @@ pub enum PepError {
         /// The broker.
         broker: String,
     },
+    /// The configuration names a user that this machine does not have; nothing has been changed.
+    #[error("{}: user: there is no user {user:?} on this machine", config.display())]
+    NoUser {
+        /// The configuration.
+        config: PathBuf,
+        /// What it names.
+        user: String,
+    },
     /// Something that the proxy needs of the system failed.
     #[error("{what}: {error}")]
     System {

@@ -13,6 +13,7 @@ pub(crate) use report::{flow_reports, overview};
 
 use crate::daemon::Core;
 use crate::error::PepError;
+use crate::privileges::User;
 use crate::upgrade;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use serde::{Deserialize, Serialize};
@@ -80,6 +81,23 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
+    /// That it can be put in its place.
+    ///
+    /// # Errors
+    /// The folder is not the user's.
+    pub(crate) fn check(&self) -> Result<(), PepError> {
+        let Some(folder) = self.path.parent().filter(|f| *f != Path::new("")) else {
+            return Ok(());
+        };
+        rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).map_err(|error| {
+            let what = format!(
+                "the folder of the admin socket {} must be writable for the user that the proxy runs as",
+                self.path.display()
+            );
+            PepError::system(what, error)
+        })
+    }
+
     /// Puts it in its place.
     ///
     /// # Errors
@@ -101,19 +119,24 @@ impl Drop for Opened {
     }
 }
 
-/// Opens the socket beside its place.
-pub(crate) fn open(path: &Path) -> Result<Opened, PepError> {
+/// Opens the socket beside its place. It is the user's, and so is its folder if there was none.
+pub(crate) fn open(path: &Path, user: Option<&User>) -> Result<Opened, PepError> {
     let what = || format!("cannot open the admin socket {}", path.display());
     let system = |error| PepError::system(what(), error);
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".{}", std::process::id()));
-    if let Some(folder) = path.parent() {
+    if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
         std::fs::create_dir_all(folder).map_err(system)?;
+        user.map_or(Ok(()), |user| user.own(folder))
+            .map_err(system)?;
     }
     let _ = std::fs::remove_file(&beside);
     let listener = UnixListener::bind(&beside).map_err(system)?;
     let mode = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(&beside, mode).map_err(system)?;
+    let beside_path = Path::new(&beside);
+    user.map_or(Ok(()), |user| user.own(beside_path))
+        .map_err(system)?;
     Ok(Opened {
         listener: Some(listener),
         beside: beside.into(),

@@ -238,6 +238,8 @@ pub struct Config {
     pub record: Option<Recording>,
     /// Give up every privilege that is not needed any more once all is set up.
     pub drop_privileges: bool,
+    /// The user to run as from then on, by name or number.
+    pub user: Option<String>,
 }
 
 impl Config {
@@ -287,6 +289,7 @@ impl Config {
                 "drop-privileges",
                 self.drop_privileges != new.drop_privileges,
             ),
+            ("user", self.user != new.user),
         ];
         checks
             .into_iter()

@@ -18,7 +18,7 @@ const CONTROLS: [(&str, Control); 3] = [
     ("split", Control::Split),
 ];
 
-const TOP: [&str; 22] = [
+const TOP: [&str; 23] = [
     "mode",
     "control",
     "ue-prefixes",
@@ -29,6 +29,7 @@ const TOP: [&str; 22] = [
     "onward-mark",
     "follow-forward-policy",
     "drop-privileges",
+    "user",
     "explicit",
     "reports",
     "ues",
@@ -57,6 +58,7 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
     let mut admin = top.table_or_empty("admin", "[admin]")?;
     let socket = admin.parsed("socket")?;
     admin.finish()?;
+    let drop_privileges = top.truth("drop-privileges")?.unwrap_or(true);
     let mut metrics = top.table_or_empty("metrics", "[metrics]")?;
     let listen: Option<SocketAddr> = metrics.parsed("listen")?;
     metrics.finish()?;
@@ -75,8 +77,20 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
         keepalive: keepalive(top)?,
         relay: relay(top)?,
         log: log(top)?,
-        drop_privileges: top.truth("drop-privileges")?.unwrap_or(true),
+        drop_privileges,
+        user: user(top, drop_privileges)?,
     })
+}
+
+/// Whether there is one is found out at the start.
+fn user(top: &mut Section<'_, '_>, drops: bool) -> Result<Option<String>, ConfigError> {
+    match top.text("user")? {
+        Some((name, at)) if name.is_empty() => {
+            Err(top.fault_at(at, "user is empty; for example \"brimful\""))
+        }
+        Some((_, at)) if !drops => Err(top.fault_at(at, "user needs drop-privileges = true")),
+        named => Ok(named.map(|(name, _)| name)),
+    }
 }
 
 fn transparent(top: &mut Section<'_, '_>) -> Result<Transparent, ConfigError> {

@@ -38,11 +38,10 @@ pub const TESTS: &[Test] = &[
         "a_reload_changes_rules_and_rejects_invalid_files",
         a_reload_changes_rules_and_rejects_invalid_files,
     ),
-    ("privileges_are_given_up", privileges_are_given_up),
 ];
 
 /// All that an interception can leave.
-fn traces(hosts: &Hosts) -> String {
+pub fn traces(hosts: &Hosts) -> String {
     hosts.proxy.sh(
         "nft list tables; for f in -4 -6; do ip $f rule list | grep -i fwmark || true; \
          ip $f route show table all | grep 'local default' || true; done",
@@ -50,7 +49,7 @@ fn traces(hosts: &Hosts) -> String {
 }
 
 /// A transfer that does not pass through any proxy.
-fn transfer(hosts: &Hosts, port: u16) {
+pub fn transfer(hosts: &Hosts, port: u16) {
     let (address, listener) = server_at(hosts, port);
     let near = connect(&hosts.client, address).expect("connected");
     let (far, _) = accept(&listener);
@@ -293,32 +292,4 @@ fn a_reload_changes_rules_and_rejects_invalid_files() {
         daemon.wait_until("it has logged that", || daemon.log().contains(said));
     }
     assert_eq!(daemon.status()["state"], "running");
-}
-
-fn privileges_are_given_up() {
-    let Some(hosts) = Hosts::try_new("privileges_are_given_up") else {
-        return;
-    };
-    let daemon = Daemon::start(&hosts.proxy, &split(""));
-    let status = format!("/proc/{}/status", daemon.child.id());
-    let status = std::fs::read_to_string(status).expect("it runs");
-    let field = |name: &str| {
-        let line = status.lines().find_map(|l| l.strip_prefix(name));
-        u64::from_str_radix(line.expect("a field").trim(), 16).expect("a number")
-    };
-    let kept = 1 << 10 | 1 << 12 | 1 << 24; // NET_BIND_SERVICE, NET_ADMIN, SYS_RESOURCE
-    // this machine may not have them all to begin with
-    let own = std::fs::read_to_string("/proc/self/status").expect("it runs");
-    let own = own
-        .lines()
-        .find_map(|l| l.strip_prefix("CapEff:"))
-        .expect("a field")
-        .trim();
-    let own = u64::from_str_radix(own, 16).expect("a number");
-    for set in ["CapEff:", "CapPrm:", "CapBnd:"] {
-        assert_eq!(field(set), kept & own, "{set}");
-    }
-    assert_eq!(field("NoNewPrivs:"), 1);
-    transfer(&hosts, 5_422);
-    assert_eq!(daemon.count("accepted"), 1);
 }

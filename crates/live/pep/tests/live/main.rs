@@ -14,6 +14,7 @@ mod explicit;
 mod forward;
 mod lifecycle;
 mod limits;
+mod privileges;
 mod syns;
 mod transparent;
 mod upgrade;
@@ -31,6 +32,7 @@ fn tests() -> Vec<Test> {
         limits::TESTS,
         syns::TESTS,
         lifecycle::TESTS,
+        privileges::TESTS,
         upgrade::TESTS,
         forward::TESTS,
         control::TESTS,

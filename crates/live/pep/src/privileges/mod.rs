@@ -1,10 +1,21 @@
 //! Gives up what is not needed any more once everything is set up.
+//!
+//! ```text
+//!   no new privileges -> bounding set -> user and groups -> capabilities -> system calls
+//! ```
+//! All of it is inherited by the threads and programs (`nft`, `ip`) that are started afterwards; nothing of it
+//! can be undone.
+
+mod calls;
+mod user;
+
+pub(crate) use user::User;
 
 use crate::error::PepError;
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
     configure_capability_in_ambient_set, remove_capability_from_bounding_set, set_capabilities,
-    set_no_new_privs,
+    set_keep_capabilities, set_no_new_privs,
 };
 
 /// What the transparent mode needs as long as it runs: sockets with others' addresses and their
@@ -17,12 +28,11 @@ const TRANSPARENT: CapabilitySet = CapabilitySet::NET_ADMIN
 /// What the explicit mode needs: nothing but, where it has them, congestion control and pipes.
 const EXPLICIT: CapabilitySet = CapabilitySet::NET_ADMIN.union(CapabilitySet::SYS_RESOURCE);
 
-/// Reduces this thread's capabilities, and so those of all threads and programs that it will start.
+/// Reduces this thread's privileges, and so those of all threads and programs that it will start.
 ///
 /// # Errors
 /// The kernel's; a process without the capabilities in the first place loses nothing.
-pub(crate) fn reduce(is_transparent: bool) -> Result<(), PepError> {
-    let system = |error| PepError::system("privileges cannot be given up", error);
+pub(crate) fn reduce(is_transparent: bool, user: Option<&User>) -> Result<(), PepError> {
     let before = capabilities(None).map_err(system)?;
     let wanted = if is_transparent {
         TRANSPARENT
@@ -37,6 +47,30 @@ pub(crate) fn reduce(is_transparent: bool) -> Result<(), PepError> {
             let _ = remove_capability_from_bounding_set(capability);
         }
     }
+    if let Some(user) = user {
+        // a change of user would take all of them
+        set_keep_capabilities(true).map_err(system)?;
+        user.become_them().map_err(system)?;
+    }
+    keep(kept)?;
+    calls::restrict()?;
+    let uid = rustix::process::geteuid();
+    let kept: Vec<&str> = kept.iter_names().map(|(name, _)| name).collect();
+    tracing::info!(
+        kept = kept.join(","),
+        uid = uid.as_raw(),
+        "privileges reduced"
+    );
+    if uid.is_root() {
+        tracing::warn!(
+            "runs as root, whose files it can change: set the key \"user\" in the configuration"
+        );
+    }
+    Ok(())
+}
+
+/// These capabilities and no others.
+fn keep(kept: CapabilitySet) -> Result<(), PepError> {
     clear_ambient_capability_set().map_err(system)?;
     let sets = CapabilitySets {
         effective: kept,
@@ -48,7 +82,9 @@ pub(crate) fn reduce(is_transparent: bool) -> Result<(), PepError> {
     for capability in kept.iter() {
         configure_capability_in_ambient_set(capability, true).map_err(system)?;
     }
-    let kept: Vec<&str> = kept.iter_names().map(|(name, _)| name).collect();
-    tracing::info!(kept = kept.join(","), "privileges reduced");
     Ok(())
+}
+
+fn system(error: impl Into<std::io::Error>) -> PepError {
+    PepError::system("privileges cannot be given up", error)
 }
