@@ -2,6 +2,7 @@
 
 use super::direction::{Direction, End, Means, Moved, Readiness};
 use super::pipe::{Pipe, PipePool};
+use crate::config::Limits;
 use crate::counters::Counters;
 use crate::flow::Flow;
 use rustix::event::epoll::EventFlags;
@@ -200,22 +201,13 @@ impl Connection {
     }
 
     /// Whether it has been silent for too long.
-    pub(super) fn overdue(
-        &self,
-        now: Instant,
-        limits: &crate::config::Limits,
-    ) -> Option<ResetReason> {
+    pub(super) fn overdue(&self, now: Instant, limits: &Limits) -> Option<ResetReason> {
         let silence = now.saturating_since(self.active_at);
-        if !self.is_established {
-            return (silence >= limits.handshake).then_some(ResetReason::Handshake);
-        }
-        let is_half_closed = self.down.is_finished || self.up.is_finished;
-        let limit = if is_half_closed {
-            limits.half_closed.min(limits.idle)
-        } else {
-            limits.idle
+        let state = State {
+            is_established: self.is_established,
+            is_half_closed: self.down.is_finished || self.up.is_finished,
         };
-        (silence >= limit).then_some(ResetReason::Idle)
+        state.overdue(silence, limits)
     }
 
     /// Gives up what waits.
@@ -223,5 +215,71 @@ impl Connection {
         let ue = Arc::clone(&self.flow.ue);
         self.down.abandon(means, &ue);
         self.up.abandon(means, &ue);
+    }
+}
+
+/// What a connection's limit of silence depends on.
+#[derive(Clone, Copy, Debug)]
+struct State {
+    is_established: bool,
+    is_half_closed: bool,
+}
+
+impl State {
+    fn overdue(self, silence: Duration, limits: &Limits) -> Option<ResetReason> {
+        let (limit, reason) = match (self.is_established, self.is_half_closed) {
+            (false, _) => (limits.handshake, ResetReason::Handshake),
+            (true, true) => (limits.half_closed.min(limits.idle), ResetReason::Idle),
+            (true, false) => (limits.idle, ResetReason::Idle),
+        };
+        (silence >= limit).then_some(reason)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3_600);
+
+    fn limits(half_closed: Duration, idle: Duration) -> Limits {
+        Limits {
+            half_closed,
+            idle,
+            ..crate::relay::model::LIMITS
+        }
+    }
+
+    /// Hours of virtual time, in steps of a minute: when a half-closed connection ends on which a byte comes
+    /// every `period` for `busy` and none after that.
+    fn ends_after(limits: &Limits, period: Duration, busy: Duration) -> Duration {
+        let half_closed = State {
+            is_established: true,
+            is_half_closed: true,
+        };
+        let (mut now, mut active_at, step) = (Duration::ZERO, Duration::ZERO, HOUR / 60);
+        loop {
+            if half_closed.overdue(now - active_at, limits).is_some() {
+                return now;
+            }
+            now += step;
+            if now <= busy && now - active_at >= period {
+                active_at = now;
+            }
+        }
+    }
+
+    #[test]
+    fn a_half_closed_connection_lasts_for_hours_where_it_may() {
+        let limits = limits(HOUR * 2, HOUR * 3);
+        // a byte an hour for two days, and then silence
+        assert_eq!(ends_after(&limits, HOUR, HOUR * 48), HOUR * 50);
+        assert_eq!(ends_after(&limits, HOUR * 3, HOUR * 48), HOUR * 2);
+    }
+
+    #[test]
+    fn half_closed_is_never_longer_than_idle() {
+        let limits = limits(HOUR * 5, HOUR);
+        assert_eq!(ends_after(&limits, HOUR * 2, HOUR * 48), HOUR);
     }
 }

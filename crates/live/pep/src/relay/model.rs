@@ -222,7 +222,7 @@ struct World {
 }
 
 /// Little memory: pipes of the model meet its bounds.
-const LIMITS: Limits = Limits {
+pub(super) const LIMITS: Limits = Limits {
     connections: 10,
     overflow: 0,
     connections_per_ue: 10,

@@ -9,6 +9,7 @@ mod support;
 
 mod control;
 mod dashboard;
+mod disk;
 mod ends;
 mod explicit;
 mod forward;
@@ -18,6 +19,7 @@ mod privileges;
 mod syns;
 mod transparent;
 mod upgrade;
+mod wire;
 
 use libtest_mimic::{Arguments, Trial};
 use std::net::{SocketAddr, TcpListener};
@@ -39,6 +41,8 @@ fn tests() -> Vec<Test> {
         dashboard::TESTS,
         explicit::TESTS,
         ends::TESTS,
+        wire::TESTS,
+        disk::TESTS,
     ]
     .concat()
 }

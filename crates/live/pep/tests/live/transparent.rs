@@ -197,7 +197,7 @@ fn a_path_of_small_packets_works() {
 ///   ue 10.44.0.2 -1300- client -1500- proxy -1500- server -1300- far 10.98.0.2
 ///      fd44::2                                                       fd98::2
 /// ```
-fn narrow_ends(hosts: &Hosts) -> (Namespace, Namespace) {
+pub fn narrow_ends(hosts: &Hosts) -> (Namespace, Namespace) {
     let (ue, far) = (Namespace::new(), Namespace::new());
     for (router, host, net, back) in [(&hosts.client, &ue, 44, 45), (&hosts.server, &far, 98, 99)] {
         router.sh(&format!(

@@ -46,6 +46,19 @@ impl Daemon {
         Self::spawn_as(host, folder, log, &[], &path, more)
     }
 
+    /// Starts it with a log that takes no line, and waits until it answers.
+    pub fn start_on_a_full_disk(host: &Namespace, config: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("pep.toml");
+        write_config(&folder, config);
+        let log = std::fs::File::create("/dev/full").expect("a device");
+        let daemon = Self::spawn_as(host, folder, log, &[], &path, &[]);
+        daemon.wait_until("it answers", || {
+            pep::status(&daemon.path("pep.sock")).is_ok_and(|status| status["state"] == "running")
+        });
+        daemon
+    }
+
     fn spawn_as(
         host: &Namespace,
         folder: TempDir,
