@@ -57,6 +57,11 @@ impl Batch {
         self.packets.is_empty()
     }
 
+    /// What the largest packet carries, if anything: the first, than which none is larger.
+    pub(crate) fn largest(&self) -> Option<Inner> {
+        self.packets.first().and_then(|(_, inner)| inner.clone())
+    }
+
     /// Packets here.
     pub(crate) fn len(&self) -> usize {
         self.packets.len()

@@ -5,7 +5,7 @@ use crate::config::TunConfig;
 use crate::error::TunnelError;
 use crate::inner::{self, Inner};
 use std::io::{ErrorKind, IoSlice};
-use std::net::IpAddr;
+
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::Command;
 use tun::{Coalescer, Device, VnetHeader, split};
@@ -45,7 +45,6 @@ pub(crate) struct InsideCounters {
 pub(crate) struct Inside {
     device: Device,
     name: String,
-    addresses: Vec<IpAddr>,
     buffer: Box<[u8]>,
     arena: Arena,
     lengths: Vec<usize>,
@@ -85,7 +84,6 @@ impl Inside {
         Ok(Self {
             device,
             name: name.clone(),
-            addresses: config.addresses.iter().map(|a| a.address).collect(),
             buffer: vec![0; Device::LARGEST].into(),
             arena: Arena::new(),
             lengths: Vec::new(),
@@ -166,7 +164,9 @@ impl Inside {
             let packet = self.arena.take(self.lengths[index]);
             if packet.len() > self.mtu {
                 self.counters.too_big += 1;
-                self.answer_too_big(second, &packet);
+                if self.may_answer(second) {
+                    self.answer_too_big(&packet, self.mtu);
+                }
                 continue;
             }
             self.counters.read_packets += 1;
@@ -175,19 +175,24 @@ impl Inside {
         }
     }
 
-    /// Notifies the sender of a packet that is too large. Seldom: the kernel does so by the device's MTU;
-    /// this is for what was under way when that shrank.
-    fn answer_too_big(&mut self, second: u64, packet: &[u8]) {
+    /// Whether a sender may be notified in this second; counted.
+    pub(crate) fn may_answer(&mut self, second: u64) -> bool {
         if self.answered.0 != second {
             self.answered = (second, 0);
         }
-        if self.answered.1 >= TOO_BIG_A_SECOND {
-            return;
-        }
         self.answered.1 += 1;
-        let is_ipv4 = packet.first().is_some_and(|first| first >> 4 == 4);
-        let own = self.addresses.iter().find(|a| a.is_ipv4() == is_ipv4);
-        if let Some(answer) = own.and_then(|own| inner::too_big(packet, self.mtu, *own)) {
+        self.answered.1 <= TOO_BIG_A_SECOND
+    }
+
+    /// Notifies the sender of a packet that is too large, of what would fit. Seldom: the kernel does so by the
+    /// device's MTU; this is for what was under way when that shrank, and for a path that is narrower.
+    ///
+    /// It comes from the address that the packet is for: the kernel drops what comes in with an address of its
+    /// own, and takes this one from the device, to which its route leads.
+    pub(crate) fn answer_too_big(&mut self, packet: &[u8], mtu: usize) {
+        let to = inner::addresses(packet).map(|(_, to)| to);
+        let from = to.filter(|to| !to.is_multicast());
+        if let Some(answer) = from.and_then(|from| inner::too_big(packet, mtu, from)) {
             let vnet = VnetHeader::default().bytes();
             let pieces = [IoSlice::new(&vnet), IoSlice::new(&answer)];
             write(&self.device, &mut self.counters, &pieces);

@@ -55,6 +55,8 @@ pub(crate) struct Link {
     pub(crate) is_busy: bool,
     /// A packet was larger than the way takes.
     pub(crate) is_too_big: bool,
+    /// What the last such packet carried, until its sender is notified.
+    pub(crate) too_big: Option<Inner>,
     /// The kernel's last error, until it is reported.
     pub(crate) fault: Option<io::Error>,
 }
@@ -68,6 +70,7 @@ impl Link {
             counters: LinkCounters::default(),
             is_busy: false,
             is_too_big: false,
+            too_big: None,
             fault: None,
         }
     }
@@ -106,7 +109,10 @@ impl Link {
         if let Err(error) = result {
             self.counters.refused += self.batch.len() as u64;
             match error.raw_os_error() {
-                Some(libc::EMSGSIZE) => self.is_too_big = true,
+                Some(libc::EMSGSIZE) => {
+                    self.is_too_big = true;
+                    self.too_big = self.batch.largest();
+                }
                 // a full queue: as lost as in any other queue
                 Some(libc::EAGAIN | libc::ENOBUFS) => {}
                 _ => self.fault = Some(error),
@@ -134,17 +140,14 @@ fn send_batch(
             .map(drop)
     };
     let segment = batch.segment();
+    let mut may_not_cut = false;
     if segment.is_none() || socket.cuts() {
         let result = batch.with_pieces(|pieces| out(pieces, segment));
-        match &result {
-            // a device or a kernel that cannot cut datagrams
-            Err(error)
-                if segment.is_some()
-                    && matches!(error.raw_os_error(), Some(libc::EIO | libc::EINVAL)) =>
-            {
-                socket.stop_cutting();
-            }
-            _ => return result,
+        may_not_cut = segment.is_some()
+            && matches!(&result, Err(error)
+                if matches!(error.raw_os_error(), Some(libc::EIO | libc::EINVAL)));
+        if !may_not_cut {
+            return result;
         }
     }
     let mut result = Ok(());
@@ -154,6 +157,11 @@ fn send_batch(
             result = sent;
         }
     });
+    // a device or a kernel that cannot cut datagrams; pieces beyond the path's MTU are not cut either
+    let is_too_big = matches!(&result, Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE));
+    if may_not_cut && !is_too_big {
+        socket.stop_cutting();
+    }
     result
 }
 

@@ -1,5 +1,6 @@
 //! The server's side of the paths: it receives from any address, and assigns addresses to clients.
 
+mod narrow;
 mod streams;
 
 use crate::arena::Arena;
@@ -55,6 +56,8 @@ pub(crate) struct Server {
     links: BTreeMap<Flow, Link>,
     /// Links that are to be flushed.
     busy: Vec<Flow>,
+    /// Links that have refused a packet as too large since senders were notified.
+    narrow: Vec<Flow>,
     /// TCP connections that carry no path yet.
     pending: Pending,
     /// TCP connections that carry a path.
@@ -113,6 +116,7 @@ impl Server {
             sockets: BTreeMap::new(),
             links: BTreeMap::new(),
             busy: Vec::new(),
+            narrow: Vec::new(),
             pending: Pending::new(end.pending),
             streams: BTreeSet::new(),
             arena: Arena::new(),
@@ -292,6 +296,9 @@ impl Server {
             };
             link.is_busy = false;
             link.flush();
+            if std::mem::take(&mut link.is_too_big) {
+                self.narrow.push(flow);
+            }
             if let Way::Tcp(stream) = &link.way {
                 let mut stream = stream.borrow_mut();
                 let waits = stream.is_waiting();
@@ -399,6 +406,7 @@ impl Outside for Server {
     fn pump(&mut self, now: Instant, poller: &Poller, inside: &mut Inside) {
         self.transmit(now, poller);
         self.deliver(now, inside);
+        self.answer_too_big(now, inside);
         while let Some((key, event)) = self.core.poll_event() {
             self.on_event(now, key, &event);
         }

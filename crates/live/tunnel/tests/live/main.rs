@@ -9,6 +9,7 @@ mod support;
 
 mod dashboard;
 mod metrics;
+mod narrow;
 mod network;
 mod paths;
 mod radio;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
     }
     let tests = [
         paths::TESTS,
+        narrow::TESTS,
         network::TESTS,
         radio::TESTS,
         dashboard::TESTS,
