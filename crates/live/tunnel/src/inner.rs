@@ -148,8 +148,8 @@ fn seal_tcp(data: &mut [u8], layout: Layout) {
 }
 
 /// What is sent to the sender of a packet that is too large: ICMP "fragmentation needed" (RFC 1191
-/// section 4) or ICMPv6 "packet too big" (RFC 4443 3.2), from `own`. None where nothing may be sent (RFC 1122 3.2.2, RFC 4443 2.4 e), and for IPv4 packets that
-/// may be fragmented.
+/// section 4) or ICMPv6 "packet too big" (RFC 4443 3.2), from `own`. None where nothing may be sent
+/// (RFC 1122 3.2.2, RFC 4443 2.4 e), and for IPv4 packets that may be fragmented.
 pub(crate) fn too_big(data: &[u8], mtu: usize, own: IpAddr) -> Option<Vec<u8>> {
     let (source, _) = addresses(data)?;
     if source.is_unspecified() || source.is_multicast() {

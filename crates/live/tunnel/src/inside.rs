@@ -5,7 +5,6 @@ use crate::config::TunConfig;
 use crate::error::TunnelError;
 use crate::inner::{self, Inner};
 use std::io::{ErrorKind, IoSlice};
-
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::Command;
 use tun::{Coalescer, Device, VnetHeader, split};
