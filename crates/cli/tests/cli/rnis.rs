@@ -383,7 +383,7 @@ fn a_recording_of_the_cell_goes_through_services_unchanged() {
     let service = Daemon::start(&place, &["rnis", "--config", "rnis.toml"]);
     service.wait_for_line("ready");
     // more than a lap
-    let recorder = Daemon::start(&place, &[&record[..], &["second.ndjson"]].concat());
+    let recorder = Daemon::start(&place, &recording_to("second.ndjson"));
     wait_until("a recording of more than a lap", || {
         std::fs::read_to_string(place.path("second.ndjson"))
             .is_ok_and(|text| text.lines().count() > 2 * reports.len())
@@ -521,8 +521,8 @@ fn a_recording_ends_with_its_duration() {
         let (mut stream, _) = listener.accept().expect("the recorder");
         while stream.write_all(&line).is_ok() {}
     });
-    let record = ["rnis", "record", "--socket", "radio.sock"];
-    let run = place.run(&[&record[..], &["--out", "/dev/null", "--duration", "1 s"]].concat());
+    let record = recording_to("/dev/null");
+    let run = place.run(&[&record[..], &["--duration", "1 s"]].concat());
     // with or without a report in that time
     assert!(run.stderr.contains("recorded"), "{run:?}");
     service.join().expect("it ends");
@@ -531,7 +531,8 @@ fn a_recording_ends_with_its_duration() {
 #[test]
 fn a_recorder_names_what_is_missing() {
     let place = Place::new().with("old.ndjson", "kept");
-    let run = place.run(&recording_to("old.ndjson"));
+    let record = recording_to("old.ndjson");
+    let run = place.run(&record);
     assert_eq!(run.code, Some(1), "{run:?}");
     assert!(
         run.stderr.contains("radio.sock") && run.stderr.contains("does a service"),

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! [`Device`] is the device, [`VnetHeader`] what stands before each packet (Linux
-//! `include/uapi/linux/virtio_net.h`, `Documentation/networking/tuntap.rst`), [`split`] cuts, and
+//! `include/uapi/linux/virtio_net.h`, `Documentation/networking/tuntap.rst`), [`split`](split()) cuts, and
 //! [`Coalescer`] puts together what follows each other in one flow.
 //!
 //! What this crate is *not*: it has no event loop, chooses no addresses and no routes, and changes

@@ -14,7 +14,7 @@
 //! | --- | --- | --- |
 //! | [`Variant::DownloadEnhancement`] (MELD-DE) | TBS < S_TB | section 5.1 |
 //! | [`Variant::MixedEnhancement`] (MELD-ME) | TBS < S_TB, or S_TxQueue >= Q_th | algorithm 1, section 5.2 |
-//! | [`Variant::Default`] | TBS < S_TB, or the radio has not lost as many packets; see [`evidence`] | ours |
+//! | [`Variant::Default`] | TBS < S_TB, or the radio has not lost as many packets; see module `evidence` | ours |
 //!
 //! S_TB = T_PDU / N_HARQ (equation 1), Q_th = S_TBm N_HARQ (equation 2).
 //!
@@ -26,7 +26,7 @@
 //! - when it was found by a timeout, or is persistent congestion or a mark: those are not queried about.
 //!
 //! `Default` also reads from the reports how much waits in the base station, and keeps that short; see
-//! [`brake`].
+//! module `brake`.
 //!
 //! *Readings of the text*
 //! - Section 4.2.3 states "and" between its two conditions. Algorithm 1 and equations 1 and 2 make it an

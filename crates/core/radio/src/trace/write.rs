@@ -11,7 +11,7 @@ pub(super) const MAX_LINES: u64 = 50_000_000;
 /// The text of a trace in a format that holds its content exactly: CQI, rates, opportunities and
 /// packets per tick as [`Format::Brimful`], rates as [`Format::RateCsv`], opportunities in whole
 /// milliseconds as [`Format::Mahimahi`], packets per tick as [`Format::PacketsPerTick`].
-/// [`convert`](super::convert) makes the content fit another format first.
+/// [`convert`](super::convert()) makes the content fit another format first.
 ///
 /// # Errors
 /// [`ConvertError::Impossible`] with the reason.
