@@ -25,8 +25,13 @@ use clap::Parser;
 use std::process::ExitCode;
 
 /// Threads whose panics are contained where they happen: a run of the simulator fails alone, and so does a
-/// request for a page of metrics or for the proxy's state.
-const CONTAINED: [&str; 3] = [runner::RUN_THREAD, metrics_http::THREAD, pep::ADMIN_THREAD];
+/// request for a page of metrics, for the proxy's state, or for a result in a damaged file.
+const CONTAINED: [&str; 4] = [
+    runner::RUN_THREAD,
+    metrics_http::THREAD,
+    pep::ADMIN_THREAD,
+    dash::READER_THREAD,
+];
 
 /// A panic ends the process, whatever thread it is in, but for those where it is contained: half a daemon is
 /// worse than one that is started again.
@@ -66,6 +71,7 @@ mod tests {
     fn a_panic_of_a_page_of_metrics_or_state_ends_no_daemon() {
         assert!(is_contained(Some(metrics_http::THREAD)));
         assert!(is_contained(Some(pep::ADMIN_THREAD)));
+        assert!(is_contained(Some(dash::READER_THREAD)));
         assert!(!is_contained(Some("main")) && !is_contained(None));
     }
 }

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{Ipv6Addr, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::handshake::HandshakeError;
@@ -104,6 +104,53 @@ pub enum Event {
     End(String),
 }
 
+impl Event {
+    /// Reads a message of any text; none of what is no message.
+    pub fn parse(text: &str) -> Option<Self> {
+        let message: Value = serde_json::from_str(text).ok()?;
+        let text = |value: &Value, name: &str| value.get(name)?.as_str().map(str::to_owned);
+        Some(match message.get("type")?.as_str()? {
+            "hello" => Self::Hello {
+                session: text(&message, "session")?,
+                title: text(&message, "title")?,
+                world: text(&message, "world")?,
+                source: text(&message, "source")?,
+            },
+            "series" => {
+                let series = message.get("series")?.as_array()?.iter();
+                let series = series.map(|series| {
+                    Some(SeriesInfo {
+                        id: series.get("id")?.as_u64()?,
+                        entity: text(series, "entity")?,
+                        kind: text(series, "kind")?,
+                        parent: text(series, "parent"),
+                        metric: text(series, "metric")?,
+                    })
+                });
+                Self::Series(series.collect::<Option<_>>()?)
+            }
+            "frame" => {
+                let values = message.get("v")?.as_array()?.iter();
+                let values = values.map(|pair| match pair.as_array()?.as_slice() {
+                    [id, value] => Some((id.as_u64()?, value.as_f64())),
+                    _ => None,
+                });
+                Self::Frame {
+                    seq: message.get("seq")?.as_u64()?,
+                    t: message.get("t")?.as_f64()?,
+                    values: values.collect::<Option<_>>()?,
+                }
+            }
+            "table" => {
+                let flows = message.get("flows")?.as_array()?.iter();
+                Self::Table(flows.filter_map(|flow| flow.as_object().cloned()).collect())
+            }
+            "end" => Self::End(text(&message, "reason")?),
+            _ => return None,
+        })
+    }
+}
+
 /// Where a dashboard is served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
@@ -130,24 +177,37 @@ impl Target {
             None => url,
         };
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._:[]".contains(c);
-        if authority.is_empty() || !authority.chars().all(is_plain) {
+        let (host, port) = match authority.parse::<Ipv6Addr>() {
+            Ok(bare) => (format!("[{bare}]"), None),
+            Err(_) => match authority.rsplit_once(':') {
+                Some((host, port)) if !port.ends_with(']') => (host.to_owned(), Some(port)),
+                _ => (authority.to_owned(), None),
+            },
+        };
+        if !is_host(&host) {
             return Err(wrong("names no host"));
         }
-        let has_port = authority.rsplit_once(':').is_some_and(|(host, port)| {
-            port.parse::<u16>().is_ok() && (!host.contains(':') || host.ends_with(']'))
-        });
+        let port = port.map_or(Ok(PORT), str::parse);
+        let port: u16 = port.map_err(|_| wrong("names no port of 0 to 65535"))?;
         Ok(Self {
-            authority: match has_port {
-                true => authority.to_owned(),
-                false => format!("{authority}:{PORT}"),
-            },
+            authority: format!("{host}:{port}"),
         })
     }
 
     /// The address of the live values.
     pub fn url(&self) -> String {
         format!("ws://{}/dash/live", self.authority)
+    }
+}
+
+/// A name, an IPv4 address, or an IPv6 address in brackets.
+fn is_host(host: &str) -> bool {
+    match host.strip_prefix('[').and_then(|h| h.strip_suffix(']')) {
+        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+        None => {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+            !host.is_empty() && host.chars().all(is_plain)
+        }
     }
 }
 
@@ -339,7 +399,7 @@ impl Client {
     }
 
     fn understand(&mut self, text: &str) -> Result<Option<Event>, ClientError> {
-        let Some(event) = parse(text) else {
+        let Some(event) = Event::parse(text) else {
             let problem = "a message is not understood".to_owned();
             let url = self.target.url();
             return Err(ClientError::Strange { url, problem });
@@ -360,51 +420,6 @@ impl Client {
     }
 }
 
-/// Reads a message of any text.
-fn parse(text: &str) -> Option<Event> {
-    let message: Value = serde_json::from_str(text).ok()?;
-    let text = |value: &Value, name: &str| value.get(name)?.as_str().map(str::to_owned);
-    Some(match message.get("type")?.as_str()? {
-        "hello" => Event::Hello {
-            session: text(&message, "session")?,
-            title: text(&message, "title")?,
-            world: text(&message, "world")?,
-            source: text(&message, "source")?,
-        },
-        "series" => {
-            let series = message.get("series")?.as_array()?.iter();
-            let series = series.map(|series| {
-                Some(SeriesInfo {
-                    id: series.get("id")?.as_u64()?,
-                    entity: text(series, "entity")?,
-                    kind: text(series, "kind")?,
-                    parent: text(series, "parent"),
-                    metric: text(series, "metric")?,
-                })
-            });
-            Event::Series(series.collect::<Option<_>>()?)
-        }
-        "frame" => {
-            let values = message.get("v")?.as_array()?.iter();
-            let values = values.map(|pair| match pair.as_array()?.as_slice() {
-                [id, value] => Some((id.as_u64()?, value.as_f64())),
-                _ => None,
-            });
-            Event::Frame {
-                seq: message.get("seq")?.as_u64()?,
-                t: message.get("t")?.as_f64()?,
-                values: values.collect::<Option<_>>()?,
-            }
-        }
-        "table" => {
-            let flows = message.get("flows")?.as_array()?.iter();
-            Event::Table(flows.filter_map(|flow| flow.as_object().cloned()).collect())
-        }
-        "end" => Event::End(text(&message, "reason")?),
-        _ => return None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -418,10 +433,23 @@ mod tests {
             ("localhost", "ws://localhost:8080/dash/live"),
             ("http://[::1]:80/dash/", "ws://[::1]:80/dash/live"),
             ("[::1]", "ws://[::1]:8080/dash/live"),
+            ("::1", "ws://[::1]:8080/dash/live"),
         ] {
             assert_eq!(url(given).expect(given), url_of);
         }
-        for bad in ["", "https://a", "ftp://a", "http:///x", "a b", "a@b"] {
+        for bad in [
+            "",
+            "https://a",
+            "ftp://a",
+            "http:///x",
+            "a b",
+            "a@b",
+            ":",
+            "a:b:c",
+            "[::1",
+            "a:",
+            "a:65536",
+        ] {
             let error = url(bad).expect_err(bad).to_string();
             assert!(error.contains("give it as"), "{error}");
         }
@@ -485,7 +513,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read(text in ".{0,200}") {
-            let _ = parse(&text);
+            let _ = Event::parse(&text);
             let _ = Target::parse(&text);
         }
     }

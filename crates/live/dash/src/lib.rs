@@ -43,7 +43,7 @@ pub use feed::{About, Feed, Position, Round, Source, World};
 pub use hosted::{Hosted, Prepared, RadioMeter, Sample, Settings};
 pub use http::{Mount, Peer, Server, router};
 pub use metric::Kind;
-pub use results::Library;
+pub use results::{Library, READER_THREAD};
 pub use view::View;
 
 /// The version of the format of the interface.

@@ -1,5 +1,7 @@
 //! How far a reader has read.
 
+use serde_json::Value;
+
 /// How far a reader of a feed has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Position {
@@ -20,6 +22,20 @@ pub struct Position {
 }
 
 impl Position {
+    /// Of a reader that begins with this text: `{"type":"start"}`, or `{"type":"resume","session":S,"after":N}`. None
+    /// of any other.
+    pub fn parse(text: &str) -> Option<Self> {
+        let request: Value = serde_json::from_str(text).ok()?;
+        match request.get("type")?.as_str()? {
+            "start" => Some(Self::start()),
+            "resume" => {
+                let session = request.get("session")?.as_str()?;
+                Some(Self::resume(session, request.get("after")?.as_u64()?))
+            }
+            _ => None,
+        }
+    }
+
     /// Of a reader that has read nothing.
     pub fn start() -> Self {
         Self::default()

@@ -9,7 +9,6 @@ use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::http::StatusCode;
 use axum::response::Response;
 use bytes::Bytes;
-use serde_json::Value;
 use std::time::{Duration, Instant};
 use tokio::time::{interval, timeout};
 
@@ -59,7 +58,7 @@ async fn serve(feed: &Feed, socket: &mut WebSocket) -> Result<(), Gone> {
     let Some(Ok(Message::Text(first))) = first else {
         return Err(Gone);
     };
-    let Some(mut position) = position(first.as_str()) else {
+    let Some(mut position) = Position::parse(first.as_str()) else {
         return send(socket, Message::text(NOT_UNDERSTOOD)).await;
     };
     let _viewer = feed.viewer();
@@ -97,19 +96,6 @@ async fn serve(feed: &Feed, socket: &mut WebSocket) -> Result<(), Gone> {
 const NOT_UNDERSTOOD: &str = "{\"type\":\"end\",\"reason\":\"begin with {\\\"type\\\":\\\"start\\\"} \
     or {\\\"type\\\":\\\"resume\\\",\\\"session\\\":\\\"..\\\",\\\"after\\\":N}\"}";
 
-/// Where a client that begins with this text is to go on.
-fn position(text: &str) -> Option<Position> {
-    let request: Value = serde_json::from_str(text).ok()?;
-    match request.get("type")?.as_str()? {
-        "start" => Some(Position::start()),
-        "resume" => {
-            let session = request.get("session")?.as_str()?;
-            Some(Position::resume(session, request.get("after")?.as_u64()?))
-        }
-        _ => None,
-    }
-}
-
 async fn send(socket: &mut WebSocket, message: Message) -> Result<(), Gone> {
     match timeout(TIMEOUT, socket.send(message)).await {
         Ok(Ok(())) => Ok(()),
@@ -121,19 +107,23 @@ async fn send(socket: &mut WebSocket, message: Message) -> Result<(), Gone> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use serde_json::Value;
 
     #[test]
     fn the_first_message_says_where_to_begin() {
-        assert_eq!(position("{\"type\":\"start\"}"), Some(Position::start()));
+        assert_eq!(
+            Position::parse("{\"type\":\"start\"}"),
+            Some(Position::start())
+        );
         let resume = "{\"type\":\"resume\",\"session\":\"x\",\"after\":7}";
-        assert_eq!(position(resume), Some(Position::resume("x", 7)));
+        assert_eq!(Position::parse(resume), Some(Position::resume("x", 7)));
         for bad in [
             "",
             "{}",
             "{\"type\":\"resume\",\"session\":\"x\",\"after\":-1}",
             "[1]",
         ] {
-            assert_eq!(position(bad), None, "{bad}");
+            assert_eq!(Position::parse(bad), None, "{bad}");
         }
         assert!(serde_json::from_str::<Value>(NOT_UNDERSTOOD).is_ok());
     }
@@ -141,7 +131,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read(text in ".{0,200}") {
-            let _ = position(&text);
+            let _ = Position::parse(&text);
         }
     }
 }

@@ -95,6 +95,10 @@ impl Folder {
         listed
     }
 
+    pub(super) fn points(&self) -> &[PointInfo] {
+        &self.points
+    }
+
     pub(super) fn point(&self, point: usize) -> Result<&PointInfo, ResultsError> {
         let found = self.points.get(point);
         found.ok_or_else(|| ResultsError::unknown(format!("point {point} of this result")))

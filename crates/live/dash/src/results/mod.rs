@@ -11,6 +11,7 @@ mod samples;
 use crate::DashError;
 use crate::metric::{Kind, unit};
 use folder::Folder;
+pub use samples::READER_THREAD;
 use samples::{Samples, SeriesPoints};
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
@@ -76,6 +77,9 @@ pub(crate) struct Range {
 /// What distinguishes the samples of a run from others': its folder, label, repeat, and when the file was
 /// written.
 type Key = (PathBuf, String, u32, Option<SystemTime>);
+
+/// Columns that a check reads series for.
+const CHECK_WIDTH: usize = 100;
 
 /// A folder of result folders, or one.
 #[derive(Debug)]
@@ -167,6 +171,29 @@ impl Library {
                 }
             });
         listed.collect()
+    }
+
+    /// Reads all that a page could request, as a check; gives what cannot be read, each with its result.
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        for (id, path) in self.folders() {
+            let folder = match Folder::read(&path) {
+                Ok(folder) => folder,
+                Err(error) => {
+                    problems.push(format!("{id}: {error}"));
+                    continue;
+                }
+            };
+            let runs = folder.points().iter().enumerate();
+            let runs = runs.flat_map(|(point, of)| of.seeds.iter().map(move |seed| (point, *seed)));
+            for (point, seed) in runs {
+                let series = self.series(&id, point, Some(seed), Range::default(), CHECK_WIDTH);
+                if let Err(error) = series.and_then(|_| self.point(&id, point)) {
+                    problems.push(format!("{id}: point {point}, seed {seed}: {error}"));
+                }
+            }
+        }
+        problems
     }
 
     /// A point: its label, summary and seeds.

@@ -266,3 +266,24 @@ fn a_place_without_results_is_refused_at_the_start() {
     write_folder(&folder.path().join("only"), "0.1.0");
     assert!(Library::open(&folder.path().join("only")).is_ok());
 }
+
+/// Found by fuzzing: on this file the reader of Parquet panics, which must end no server.
+#[test]
+fn a_damaged_file_of_time_series_is_an_error() {
+    let seed = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../../fuzz/seeds/dash-results/damaged"
+    );
+    let bytes = fs::read(seed).expect("the seed");
+    let folder = tempfile::tempdir().expect("a folder");
+    let files = ["manifest.json", "summary.json", "samples.parquet"];
+    for (name, part) in files.iter().zip(bytes.splitn(3, |byte| *byte == 0)) {
+        fs::write(folder.path().join(name), part).expect("written");
+    }
+    let library = Library::open(folder.path()).expect("it looks like a result");
+    let problems = library.problems();
+    assert!(
+        matches!(&problems[..], [one] if one.contains("samples.parquet") && one.contains("damaged")),
+        "{problems:?}"
+    );
+}
