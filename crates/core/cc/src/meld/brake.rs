@@ -27,22 +27,24 @@
 //! binds it. Without fresh reports there is no limit, and losses are congestion: what is left is the
 //! wrapped controller.
 
+use super::discriminator::Acked;
 use super::round_trips::RoundTrips;
-use super::{Config, paper};
-use crate::{AckSample, RadioState};
+use super::{Config, MAX_REPORTS, State, paper};
+use crate::RadioState;
 use std::collections::VecDeque;
 use units::{BitRate, Bytes, Duration, Instant};
 
-/// The standing queue that is aimed at, as a share of Q_th.
-const TARGET: (u64, u64) = (3, 4);
+/// The standing queue that is aimed at, as a share of Q_th: numerator, denominator.
+pub const TARGET: (u64, u64) = (3, 4);
 /// The standing queue that lowers the limit, as a multiple of the target.
-const MAX_PER_TARGET: u64 = 2;
+pub const MAX_PER_TARGET: u64 = 2;
 /// The standing queue that holds newcomers too, as a multiple of the target.
-const MAX_FOR_NEWCOMERS: u64 = 4;
-/// Reports kept for the smallest queue of a round trip.
-const MAX_REPORTS: usize = 256;
+pub const MAX_FOR_NEWCOMERS: u64 = 4;
+/// A flow with less than the inverse of this of what the UE has in flight is a newcomer while it is in
+/// slow start.
+pub const NEWCOMER_SHARE: u64 = 2;
 /// Least limit, in packets.
-const MIN_PACKETS: u64 = 4;
+pub const MIN_PACKETS: u64 = 4;
 
 /// A limit of the window by the queue in the base station.
 #[derive(Clone, Debug, Default)]
@@ -64,6 +66,7 @@ pub(super) struct Brake {
 /// What a report contains of the queue.
 #[derive(Clone, Copy, Debug)]
 struct ReceivedState {
+    number: u64,
     at: Instant,
     queue: Bytes,
     served: Bytes,
@@ -72,59 +75,76 @@ struct ReceivedState {
 
 #[derive(Clone, Copy, Debug)]
 struct Hold {
-    /// The queue is at its target or above.
-    is_filled: bool,
-    /// It is so long that newcomers must not grow either.
-    is_very_long: bool,
+    standing: Bytes,
+    target: Bytes,
     /// What the whole UE has in flight.
     in_flight_of_ue: Bytes,
     expires_at: Instant,
 }
 
+impl Hold {
+    /// The queue is at its target or above.
+    fn is_filled(&self) -> bool {
+        self.standing >= self.target
+    }
+
+    /// It is so long that newcomers must not grow either.
+    fn is_very_long(&self) -> bool {
+        self.standing > self.target * MAX_FOR_NEWCOMERS
+    }
+}
+
 impl Brake {
-    /// A report arrived.
-    pub(super) fn on_radio(&mut self, now: Instant, state: &RadioState, config: Config) {
+    /// The report of this number arrived.
+    pub(super) fn on_radio(
+        &mut self,
+        now: Instant,
+        number: u64,
+        state: &RadioState,
+        config: Config,
+    ) {
         let expires_at = state.made_at + config.max_age;
         if now > expires_at {
             return; // too old as it came
         }
         let threshold = paper::queue_threshold(state);
         let target = threshold * TARGET.0 / TARGET.1;
-        self.receive(now, state);
+        self.receive(now, number, state);
         let standing = self.standing_queue();
-        let is_long = standing > target * MAX_PER_TARGET;
         let in_flight_of_ue = self.in_flight_of_ue();
         self.hold = Some(Hold {
-            is_filled: standing >= target,
-            is_very_long: standing > target * MAX_FOR_NEWCOMERS,
+            standing,
+            target,
             in_flight_of_ue,
             expires_at,
         });
         if self.srtt.is_zero() {
             return;
         }
-        if is_long {
+        if standing > target * MAX_PER_TARGET {
             if now >= self.lowered_until {
                 let excess = standing.saturating_sub(target);
                 self.lower(in_flight_of_ue, excess, config.pdu * MIN_PACKETS);
                 self.lowered_until = now + self.srtt;
             }
         } else if let Some(limit) = &mut self.limit {
-            let missing = target.saturating_sub(standing).get();
-            let share = state.period.ratio(self.srtt).min(1.0);
-            *limit += Bytes::new((missing as f64 * share) as u64);
+            let missing = target.saturating_sub(standing);
+            let part = state.period.min(self.srtt).as_nanos();
+            *limit += share(missing, part, self.srtt.as_nanos());
         }
     }
 
     /// Keeps the reports of the last round trip.
-    fn receive(&mut self, now: Instant, state: &RadioState) {
+    fn receive(&mut self, now: Instant, number: u64, state: &RadioState) {
         let round_trip = self.srtt.max(state.period);
-        self.received
-            .retain(|received| now.saturating_since(received.at) < round_trip);
-        if self.received.len() == MAX_REPORTS {
+        while let Some(first) = self.received.front()
+            && (first.number + MAX_REPORTS <= number
+                || now.saturating_since(first.at) >= round_trip)
+        {
             self.received.pop_front();
         }
         self.received.push_back(ReceivedState {
+            number,
             at: now,
             queue: state.queue,
             served: state.served,
@@ -155,20 +175,13 @@ impl Brake {
     }
 
     fn lower(&mut self, in_flight_of_ue: Bytes, excess: Bytes, min: Bytes) {
-        let in_flight_of_ue = in_flight_of_ue.get().max(1) as f64;
-        let kept = (1.0 - excess.get() as f64 / in_flight_of_ue).max(0.0);
-        let limit = Bytes::new((self.bytes_in_flight.get() as f64 * kept) as u64);
+        let kept = in_flight_of_ue.saturating_sub(excess).get();
+        let limit = share(self.bytes_in_flight, kept, in_flight_of_ue.get().max(1));
         self.limit = Some(limit.max(min));
     }
 
     /// An acknowledgement arrived. Returns whether the wrapped controller's window must not grow.
-    pub(super) fn on_ack(
-        &mut self,
-        now: Instant,
-        ack: &AckSample,
-        inner_cwnd: Bytes,
-        is_slow_start: bool,
-    ) -> bool {
+    pub(super) fn on_ack(&mut self, now: Instant, ack: &Acked) -> bool {
         self.bytes_in_flight = ack.prior_in_flight;
         self.srtt = ack.srtt;
         self.peak.advance(now, ack.srtt);
@@ -177,16 +190,35 @@ impl Brake {
             self.limit = None;
             return false;
         };
-        let is_newcomer = is_slow_start && self.peak() * 2 < hold.in_flight_of_ue;
-        if is_newcomer && !hold.is_very_long {
+        let is_newcomer = ack.is_slow_start && self.peak() * NEWCOMER_SHARE < hold.in_flight_of_ue;
+        if is_newcomer && !hold.is_very_long() {
             self.limit = None;
             return false;
         }
-        hold.is_filled || self.limit.is_some_and(|limit| limit <= inner_cwnd)
+        hold.is_filled() || self.limit.is_some_and(|limit| limit <= ack.inner_cwnd)
     }
 
     /// Most payload in flight.
     pub(super) fn limit(&self) -> Option<Bytes> {
         self.limit
     }
+
+    /// Fills in what of the state is the brake's.
+    pub(super) fn describe(&self, state: &mut State) {
+        state.limit = self.limit;
+        if let Some(hold) = self.hold {
+            state.standing_queue = hold.standing;
+            state.target = hold.target;
+            state.in_flight_of_ue = hold.in_flight_of_ue;
+            state.expires_at = hold.expires_at;
+        }
+        state.peak = self.peak.amounts();
+        state.lowered_until = self.lowered_until;
+    }
+}
+
+/// `part / whole` of an amount, rounded down; `part` is at most `whole`, which is not 0.
+fn share(amount: Bytes, part: u64, whole: u64) -> Bytes {
+    let product = u128::from(amount.get()) * u128::from(part);
+    Bytes::new(u64::try_from(product / u128::from(whole)).unwrap_or(u64::MAX))
 }

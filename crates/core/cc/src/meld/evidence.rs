@@ -15,21 +15,19 @@
 //! more time is lost in queues than the queue in the base station accounts for. A WAN bottleneck with
 //! a buffer too short to be seen in the round-trip time is then not reported from the radio.
 //!
-//! *Where they send_report neither*, every loss is congestion.
+//! *Where they report neither*, every loss is congestion.
 
-use super::{LossSample, Reason, paper};
+use super::{LossSample, MAX_REPORTS, Reason, paper};
 use crate::RadioState;
 use std::collections::VecDeque;
-use units::{BitRate, Bytes, Duration, Instant};
+use units::{BitRate, Bytes, Duration, Instant, Packets};
 
 /// Round trips after which a report explains no loss any more.
-const LATEST_ROUND_TRIPS: u64 = 2;
-/// Reports kept whatever their age.
-const MAX_REPORTS: usize = 256;
-/// Queueing outside the base station up to this share of the base round trip may be jitter.
-const JITTER_SHARE: u64 = 4;
+pub const LATEST_ROUND_TRIPS: u64 = 2;
+/// Queueing outside the base station up to the inverse of this of the base round trip may be jitter.
+pub const JITTER_SHARE: u64 = 4;
 /// So may this.
-const MIN_JITTER: Duration = Duration::from_millis(5);
+pub const MIN_JITTER: Duration = Duration::from_millis(5);
 
 /// Round-trip times of the connection.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +39,7 @@ pub(super) struct Path {
 /// What one report can explain.
 #[derive(Clone, Copy, Debug)]
 struct Explanation {
+    number: u64,
     arrived_at: Instant,
     /// Lost packets that no loss has been set against; none if they are not counted.
     packets: Option<u32>,
@@ -54,19 +53,29 @@ pub(super) struct Evidence {
 }
 
 impl Evidence {
-    pub(super) fn on_radio(&mut self, now: Instant, state: &RadioState) {
+    /// The report of this number arrived.
+    pub(super) fn on_radio(&mut self, now: Instant, number: u64, state: &RadioState) {
+        while let Some(first) = self.reports.front()
+            && first.number + MAX_REPORTS <= number
+        {
+            self.reports.pop_front();
+        }
         let packets = state.lost_packets;
         if packets == Some(0) || packets.is_none() && state.harq_retx == 0 {
             return;
         }
-        if self.reports.len() == MAX_REPORTS {
-            self.reports.pop_front();
-        }
         self.reports.push_back(Explanation {
+            number,
             arrived_at: now,
             packets,
             has_repeated: state.harq_retx > 0,
         });
+    }
+
+    /// Packets that the radio lost, by the reports that are kept, and that no loss has been set against.
+    pub(super) fn unexplained(&self) -> Packets {
+        let packets = self.reports.iter().filter_map(|report| report.packets);
+        Packets::new(packets.map(u64::from).sum())
     }
 
     /// Sets a loss against what the radio lost.
@@ -79,8 +88,11 @@ impl Evidence {
         path: Path,
     ) -> Reason {
         let latest = path.srtt * LATEST_ROUND_TRIPS + radio.period;
-        self.reports
-            .retain(|report| now.saturating_since(report.arrived_at) <= latest);
+        while let Some(first) = self.reports.front()
+            && now.saturating_since(first.arrived_at) > latest
+        {
+            self.reports.pop_front();
+        }
         let sent_at = loss.lost_sent_at;
         let mut left = loss.lost.get().div_ceil(pdu.get()).max(1);
         let eligible = |report: &&mut Explanation| report.arrived_at >= sent_at;

@@ -28,6 +28,10 @@
 //! `Default` also reads from the reports how much waits in the base station, and keeps that short; see
 //! module `brake`.
 //!
+//! [`Discriminator`] is all of this without the wrapped controller. The kernel's program
+//! (`kernel-cc/bpf/meld_model.h`) is the same in C: a differential test holds it to this to the bit, which
+//! is why the arithmetic is of whole numbers. Its [`constants`] come from here.
+//!
 //! *Readings of the text*
 //! - Section 4.2.3 states "and" between its two conditions. Algorithm 1 and equations 1 and 2 make it an
 //!   "or".
@@ -40,6 +44,8 @@
 //!   own overflow silently, and its window grows for ever.
 
 mod brake;
+pub mod constants;
+mod discriminator;
 mod evidence;
 mod paper;
 mod round_trips;
@@ -50,19 +56,13 @@ use crate::{
     AckSample, Allocation, CongestionControl, Ctx, Feedback, LossKind, LossSample, PacketStamp,
     RadioState, RateView, RecoveryEnd, Sent,
 };
+pub use discriminator::{Acked, Discriminator, State};
 pub use paper::{queue_threshold, tbs_threshold};
 
-use brake::Brake;
-use evidence::Evidence;
-use round_trips::RoundTrips;
 use units::{BitRate, Bytes, Duration, Instant};
 
-/// Most in flight for a silent repetition, as a multiple of what the last round trip delivered; what
-/// this one has delivered so far comes to it. Slow start adds to its flight what is acknowledged, so
-/// that it needs 2; HARQ and scheduling move some of a round trip's delivery into the next.
-const MAX_FLIGHT_PER_DELIVERED: u64 = 3;
-/// What may be in flight whatever was delivered, in segments: the initial window (RFC 6928).
-const MIN_BOUND_SEGMENTS: u64 = 10;
+/// Reports that are kept, whatever their age.
+const MAX_REPORTS: u64 = 256;
 
 /// How losses of congestion and of the radio are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -232,84 +232,15 @@ pub struct LossDecision {
 #[derive(Clone, Debug)]
 pub struct Meld {
     inner: Box<dyn CongestionControl>,
-    config: Config,
-    radio: Option<RadioState>,
-    /// Acknowledged.
-    delivered: RoundTrips,
-    evidence: Evidence,
-    /// [`Variant::Default`] only.
-    brake: Option<Brake>,
-    srtt: Duration,
-    min_rtt: Duration,
+    discriminator: Discriminator,
 }
 
 impl Meld {
     /// MELD round `inner`.
     pub fn new(inner: Box<dyn CongestionControl>, config: Config) -> Self {
-        let is_default = config.variant == Variant::Default;
         Self {
             inner,
-            config,
-            radio: None,
-            delivered: RoundTrips::default(),
-            evidence: Evidence::default(),
-            brake: is_default.then(Brake::default),
-            srtt: Duration::ZERO,
-            min_rtt: Duration::ZERO,
-        }
-    }
-
-    /// The most that may be in flight for a silent repetition.
-    fn most_in_flight(&self) -> Bytes {
-        // a radio link that stands still for a while delivers late, not less
-        let [last, earlier] = self.delivered.before;
-        let max = last.max(earlier) * MAX_FLIGHT_PER_DELIVERED + self.delivered.current;
-        max.max(self.config.pdu * MIN_BOUND_SEGMENTS)
-    }
-
-    fn judge(&mut self, now: Instant, loss: &LossSample) -> LossDecision {
-        let most_in_flight = self.most_in_flight();
-        let queue_threshold = self.radio.as_ref().map(queue_threshold);
-        LossDecision {
-            variant: self.config.variant,
-            reason: self.reason(now, loss, most_in_flight),
-            lost: loss.lost,
-            bytes_in_flight: loss.bytes_in_flight,
-            most_in_flight,
-            radio: self.radio,
-            age: self.radio.map(|radio| now.saturating_since(radio.made_at)),
-            tbs_threshold: self
-                .radio
-                .map_or(Bytes::ZERO, |radio| tbs_threshold(self.config.pdu, &radio)),
-            queue_threshold: queue_threshold.unwrap_or(Bytes::ZERO),
-        }
-    }
-
-    fn reason(&mut self, now: Instant, loss: &LossSample, most_in_flight: Bytes) -> Reason {
-        let Some(radio) = &self.radio else {
-            return Reason::NoReport;
-        };
-        if now.saturating_since(radio.made_at) > self.config.max_age {
-            return Reason::Stale;
-        }
-        if loss.bytes_in_flight > most_in_flight {
-            return Reason::BeyondDelivered;
-        }
-        if !paper::has_large_blocks(self.config.pdu, radio) {
-            return Reason::SmallBlocks;
-        }
-        match self.config.variant {
-            Variant::DownloadEnhancement => Reason::GoodRadio,
-            Variant::MixedEnhancement if paper::has_long_queue(radio) => Reason::LongQueue,
-            Variant::MixedEnhancement => Reason::GoodRadio,
-            Variant::Default => {
-                let path = evidence::Path {
-                    srtt: self.srtt,
-                    min_rtt: self.min_rtt,
-                };
-                self.evidence
-                    .explain(now, loss, self.config.pdu, radio, path)
-            }
+            discriminator: Discriminator::new(config),
         }
     }
 }
@@ -324,18 +255,17 @@ impl CongestionControl for Meld {
     }
 
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckSample) {
-        self.delivered.advance(cx.now, ack.srtt);
-        self.delivered.current += ack.newly_acked;
-        (self.srtt, self.min_rtt) = (ack.srtt, ack.min_rtt);
-        let Some(brake) = &mut self.brake else {
-            return self.inner.on_ack(cx, ack);
+        let inner_cwnd = self.inner.cwnd();
+        let ssthresh = self.inner.ssthresh();
+        let acked = Acked {
+            newly_acked: ack.newly_acked,
+            prior_in_flight: ack.prior_in_flight,
+            srtt: ack.srtt,
+            min_rtt: ack.min_rtt,
+            inner_cwnd,
+            is_slow_start: ssthresh.is_some_and(|ssthresh| inner_cwnd < ssthresh),
         };
-        let cwnd = self.inner.cwnd();
-        let is_slow_start = self
-            .inner
-            .ssthresh()
-            .is_some_and(|ssthresh| cwnd < ssthresh);
-        let is_held = brake.on_ack(cx.now, ack, cwnd, is_slow_start);
+        let is_held = self.discriminator.on_ack(cx.now, &acked);
         let ack = AckSample {
             is_cwnd_limited: ack.is_cwnd_limited && !is_held,
             ..*ack
@@ -347,7 +277,7 @@ impl CongestionControl for Meld {
         if loss.kind != LossKind::Fast {
             return true;
         }
-        let decision = self.judge(cx.now, loss);
+        let decision = self.discriminator.judge(cx.now, loss);
         cx.trace.loss_decision(cx.now, &decision);
         let is_congestion = decision.reason.is_congestion();
         is_congestion && self.inner.is_congestion(cx, loss)
@@ -382,17 +312,13 @@ impl CongestionControl for Meld {
     }
 
     fn on_radio(&mut self, cx: &mut Ctx<'_>, state: &RadioState) {
-        self.radio = Some(*state);
-        self.evidence.on_radio(cx.now, state);
-        if let Some(brake) = &mut self.brake {
-            brake.on_radio(cx.now, state, self.config);
-        }
+        self.discriminator.on_radio(cx.now, state);
         self.inner.on_radio(cx, state);
     }
 
     fn cwnd(&self) -> Bytes {
         let cwnd = self.inner.cwnd();
-        match self.brake.as_ref().and_then(Brake::limit) {
+        match self.discriminator.limit() {
             Some(limit) => cwnd.min(limit),
             None => cwnd,
         }

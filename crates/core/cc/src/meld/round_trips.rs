@@ -24,4 +24,10 @@ impl RoundTrips {
             };
         }
     }
+
+    /// When the present one began, its amount, and those of the two before, the last first.
+    pub(super) fn amounts(&self) -> (Instant, [Bytes; 3]) {
+        let [last, earlier] = self.before;
+        (self.began, [self.current, last, earlier])
+    }
 }

@@ -299,8 +299,8 @@ fn where_losses_are_not_counted_repeated_blocks_explain_them() {
 fn a_queue_elsewhere_speaks_against_repeated_blocks() {
     let mut bench = Bench::new(Variant::Default);
     // 40 ms in queues; the base station's 2292 bytes are one of them
-    bench.meld.srtt = RTT + Duration::from_millis(40);
-    bench.meld.min_rtt = RTT;
+    let waiting = |ms| RTT + Duration::from_millis(ms);
+    bench.meld.discriminator.set_times(waiting(40), RTT);
     bench.report(RadioState {
         lost_packets: None,
         harq_retx: 1,
@@ -308,7 +308,7 @@ fn a_queue_elsewhere_speaks_against_repeated_blocks() {
         ..good()
     });
     assert_eq!(bench.lose(1), Reason::NotOnRadio);
-    bench.meld.srtt = RTT + Duration::from_millis(12);
+    bench.meld.discriminator.set_times(waiting(12), RTT);
     assert_eq!(bench.lose(1), Reason::RepeatedOnRadio);
 }
 
@@ -326,11 +326,10 @@ fn a_standing_queue_lowers_the_window_once_in_a_round_trip() {
     assert_eq!(bench.meld.cwnd(), before, "no more than the most");
     bench.wait(60);
     bench.report(standing(30_000));
-    let limit = |bench: &Bench| bench.meld.brake.as_ref().and_then(Brake::limit);
+    let limit = |bench: &Bench| bench.meld.discriminator.limit();
     let lowered = limit(&bench).expect("a limit");
     // 16248 too many of the 2292 bytes a millisecond that the UE has under way in 50 ms
-    let kept = 1.0 - 16_248.0 / 114_600.0;
-    assert_eq!(lowered.get(), (PDU as f64 * 60.0 * kept) as u64);
+    assert_eq!(lowered.get(), PDU * 60 * (114_600 - 16_248) / 114_600);
     bench.wait(8);
     bench.report(standing(30_000));
     assert_eq!(limit(&bench), Some(lowered));
@@ -350,7 +349,7 @@ fn bursts_that_pass_within_a_round_trip_lower_nothing() {
             queue: Bytes::new(queue),
             ..good()
         });
-        let limit = bench.meld.brake.as_ref().and_then(Brake::limit);
+        let limit = bench.meld.discriminator.limit();
         assert_eq!(limit, None, "{queue}");
     }
 }
