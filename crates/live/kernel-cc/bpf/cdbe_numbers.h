@@ -3,8 +3,6 @@
 
 #include "kernel.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 /* As cc::cdbe::Mode. */
 enum { PAPER, DEFAULT };
 

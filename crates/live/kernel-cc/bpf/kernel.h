@@ -2,12 +2,7 @@
  * are relocated to the running kernel's when the program is loaded, so only names and kinds count. */
 #pragma once
 
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef int s32;
-typedef long long s64;
-typedef unsigned long long u64;
+#include "types.h"
 
 #define SEC(name) __attribute__((section(name), used))
 #define KERNEL __attribute__((preserve_access_index))
@@ -21,12 +16,25 @@ typedef unsigned long long u64;
 #define BPF_F_MMAPABLE 1024
 #define BPF_SK_STORAGE_GET_F_CREATE 1
 
+/* True if the running kernel has this field. */
+#define HAS_FIELD(field) __builtin_preserve_field_info(field, 2)
+
 /* How a map's definition reports libbpf numbers and types. */
 #define NUMBER(name, value) int(*name)[value]
 #define TYPE(name, value) value *name
 
+#define AF_INET 2
+
+struct in6_addr {
+	union {
+		u32 u6_addr32[4];
+	} in6_u;
+} KERNEL;
+
 struct sock_common {
 	u32 skc_daddr;
+	u16 skc_family;
+	struct in6_addr skc_v6_daddr;
 } KERNEL;
 
 struct sock {
@@ -56,6 +64,11 @@ struct receiver_rtt {
 	u32 rtt_us; /* eight times as much */
 } KERNEL;
 
+/* A packet that has been sent. */
+struct sk_buff {
+	u64 skb_mstamp_ns; /* when it was last sent, by the monotonic clock */
+} KERNEL;
+
 struct tcp_sock {
 	u32 snd_una;
 	u32 snd_nxt;
@@ -72,6 +85,7 @@ struct tcp_sock {
 	u32 mss_cache;
 	u32 srtt_us;
 	u64 bytes_acked;
+	struct sk_buff *retransmit_skb_hint; /* the first that is to be sent again */
 	struct minmax rtt_min;
 	struct tcp_options_received rx_opt;
 	struct receiver_rtt rcv_rtt_est;

@@ -1,96 +1,56 @@
 /* MELD round the kernel's Reno and Cubic: a window that holds on losses that the radio explains.
  *
- * User space writes one entry a UE into `radios` with each radio report; the rest is decided here,
- * as crates/core/cc/src/meld has it. What the kernel makes different:
+ * User space hands each radio report to `take_report`; the rest is decided here. What is decided is
+ * meld_model.h's, which is cc::meld's to the bit. What the kernel makes different:
  * - it asks once an episode (ssthresh), not for each loss; what is lost while an episode lasts is
  *   of the same answer;
- * - a silent loss is still an episode: PRR sends at the rate of acknowledgements, and the window
- *   does not grow until it is repaired (a round trip);
- * - when the lost packets had been sent is not known here: reports of the last two round trips
- *   explain them.
- */
-#include "kernel.h"
+ * - a silent loss is still an episode: PRR sends at the rate of acknowledgements, and neither the wrapped
+ *   control nor the limit moves the window until it is repaired (a round trip);
+ * - a report acts at the connection's next acknowledgement;
+ * - a connection begins with the first report after its first acknowledgement. One without an
+ *   acknowledgement for more than MAX_REPORTS reports takes the last of those. */
+#include "meld_take.h"
 
-#define UES 65536
-/* Reports with losses that are remembered for a UE. */
-#define MAX_LOSSES 16
-#define REASONS 9
-#define OPEN 0
-#define MIN_CWND 4
-#define MIN_BOUND 10
-#define INFINITE 0x7fffffff
+#define MIN_CWND 2
+#define LOSS 4
+#define NANOS 1000ULL
 
-/* As cc::meld::Variant. */
-enum { DOWNLOAD, MIXED, DEFAULT };
-/* As cc::meld::Reason. */
-enum {
-	NO_REPORT,
-	STALE,
-	BEYOND_DELIVERED,
-	SMALL_BLOCKS,
-	LONG_QUEUE,
-	NOT_ON_RADIO,
-	GOOD_RADIO,
-	LOST_ON_RADIO,
-	REPEATED_ON_RADIO,
+/* 16 bytes; an IPv4 address is mapped (RFC 4291 2.5.5.2) */
+struct address {
+	u32 word[4];
 };
 
-struct settings {
-	u64 variant;
-	u64 max_age; /* ns */
-};
-
-/* What the radio lost, with the report that said so. */
-struct loss {
-	u64 at;     /* ns of the monotonic clock */
-	u64 before; /* packets lost before this report */
-};
-
-struct radio {
-	u64 made_at; /* ns of the monotonic clock */
-	u64 seq;
-	u64 period; /* ns */
-	u64 served; /* bytes in the period */
-	u64 tbs;
-	u64 tbs_threshold;
-	u64 queue;
-	u64 queue_threshold;
-	u64 lost; /* packets, since the first report; all ones: not counted */
-	u64 repeated_at; /* ns; when a block was last repeated */
-	struct loss losses[MAX_LOSSES]; /* in no order; at = 0: unused */
+/* What user space hands over. */
+struct delivery {
+	struct address ue;
+	struct report report;
 };
 
 /* What a connection remembers. */
 struct state {
-	u64 round_began; /* ns */
-	u32 delivered_before;
-	u32 delivered_last, delivered_earlier;
-	u64 explained; /* of radio.lost */
-	u32 ssthresh;  /* before a silent loss */
-	u32 is_silent;
-	/* the brake of the default variant */
-	u64 seq;
-	u64 window_began;
-	u64 least, least_before;
-	u64 lowered_until;
-	u64 credit; /* bytes */
-	u32 is_limited;
-	u32 is_filled;
+	struct meld meld;
+	u32 has_begun;
+	u32 delivered; /* packets */
+	u32 is_held;   /* the wrapped control must not grow its window */
+	u32 is_silent; /* the episode of a silent loss */
+	u32 ssthresh;  /* before that */
+	u32 inner;     /* packets; the wrapped control's window while the limit is below it; 0: it is not */
+	u32 limited;   /* packets; the window in its place */
 };
 
 struct {
 	NUMBER(type, BPF_MAP_TYPE_ARRAY);
 	NUMBER(max_entries, 1);
 	TYPE(key, u32);
-	TYPE(value, struct settings);
+	TYPE(value, struct rules);
 } settings SEC(".maps");
 
+/* By the UE's address. The loader sets how many. */
 struct {
 	NUMBER(type, BPF_MAP_TYPE_HASH);
-	NUMBER(map_flags, BPF_F_NO_PREALLOC);
-	NUMBER(max_entries, UES);
-	TYPE(key, u32);
-	TYPE(value, struct radio);
+	NUMBER(max_entries, 1);
+	TYPE(key, struct address);
+	TYPE(value, struct reports);
 } radios SEC(".maps");
 
 struct {
@@ -113,93 +73,110 @@ extern u32 tcp_reno_undo_cwnd(struct sock *sk) SEC(".ksyms");
 extern void cubictcp_init(struct sock *sk) SEC(".ksyms");
 extern u32 cubictcp_recalc_ssthresh(struct sock *sk) SEC(".ksyms");
 extern void cubictcp_cong_avoid(struct sock *sk, u32 ack, u32 acked) SEC(".ksyms");
+extern void cubictcp_state(struct sock *sk, u8 state) SEC(".ksyms");
+extern void cubictcp_cwnd_event(struct sock *sk, enum tcp_ca_event event) SEC(".ksyms");
+extern void cubictcp_acked(struct sock *sk, const struct ack_sample *sample) SEC(".ksyms");
 
-static u64 srtt_ns(const struct tcp_sock *tp)
+/* ---- reports ---- */
+
+/* From user space. 1: the UE has no entry yet. */
+SEC("syscall")
+int take_report(struct delivery *delivery)
 {
-	return (u64)(tp->srtt_us >> 3) * 1000;
+	struct address ue = delivery->ue;
+	struct reports *reports = map_lookup(&radios, &ue);
+	struct report *report;
+	u64 count, before;
+
+	if (!reports)
+		return 1;
+	count = reports->count;
+	before = count ? reports->ring[(count - 1) & (RING - 1)].at : 0;
+	report = &reports->ring[count & (RING - 1)];
+	*report = delivery->report;
+	report->at = most(report->at, before);
+	/* a barrier: who sees the count sees the report */
+	return __sync_fetch_and_add(&reports->count, 1) != count ? 2 : 0;
 }
 
-static struct settings *config(void)
+static struct rules *config(void)
 {
 	u32 zero = 0;
 
 	return map_lookup(&settings, &zero);
 }
 
-static struct radio *radio_of(struct sock *sk)
+static struct reports *reports_for(const struct sock *sk)
 {
-	u32 address = sk->__sk_common.skc_daddr;
+	const struct sock_common *common = &sk->__sk_common;
+	struct address ue = { { 0, 0, __builtin_bswap32(0xffff), common->skc_daddr } };
 
-	return map_lookup(&radios, &address);
-}
-
-static int is_stale(const struct radio *radio, const struct settings *set, u64 now)
-{
-	return now > radio->made_at && now - radio->made_at > set->max_age;
-}
-
-/* Packets that the radio lost in the last two round trips, less those that explained a loss
- * already. */
-static int is_explained(const struct radio *radio, struct state *st, u64 lost, u64 now, u64 srtt)
-{
-	u64 oldest = 2 * srtt + radio->period;
-	u64 from = radio->lost;
-	int i;
-
-	for (i = 0; i < MAX_LOSSES; i++) {
-		const struct loss *loss = &radio->losses[i];
-
-		if (loss->at && now - loss->at <= oldest && loss->before < from)
-			from = loss->before;
+	if (common->skc_family != AF_INET && HAS_FIELD(common->skc_v6_daddr)) {
+		ue.word[0] = common->skc_v6_daddr.in6_u.u6_addr32[0];
+		ue.word[1] = common->skc_v6_daddr.in6_u.u6_addr32[1];
+		ue.word[2] = common->skc_v6_daddr.in6_u.u6_addr32[2];
+		ue.word[3] = common->skc_v6_daddr.in6_u.u6_addr32[3];
 	}
-	if (from < st->explained)
-		from = st->explained;
-	if (radio->lost - from < lost)
-		return 0;
-	st->explained = from + lost;
-	return 1;
+	return map_lookup(&radios, &ue);
 }
 
-static int waits_elsewhere(const struct tcp_sock *tp, const struct radio *radio)
+/* The connection's reports, after it has taken those that have arrived; null if there are none. */
+static struct reports *renewed(const struct sock *sk, const struct tcp_sock *tp, struct state *st,
+			       const struct rules *rules)
 {
-	u64 least = tp->rtt_min.s[0].v;
-	u64 now = tp->srtt_us >> 3;
-	u64 jitter = least / 4 > 5000 ? least / 4 : 5000;
-	u64 queue = 0;
+	struct reports *reports = reports_for(sk);
+	int is_new = !st->has_begun;
 
-	if (radio->served)
-		queue = radio->queue * (radio->period / 1000) / radio->served;
-	return now > least + queue + jitter;
+	if (is_new) {
+		st->has_begun = 1;
+		st->delivered = tp->delivered;
+	}
+	if (reports)
+		take_reports(&st->meld, reports, rules, is_new);
+	return reports;
 }
 
-static u32 judge(struct tcp_sock *tp, const struct radio *radio, struct state *st,
-		 const struct settings *set, u64 now)
-{
-	u32 in_flight = tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out;
-	u32 last = st->delivered_last > st->delivered_earlier ? st->delivered_last :
-								st->delivered_earlier;
-	u32 most = 3 * last + tp->delivered - st->delivered_before;
+/* ---- the kernel's figures ---- */
 
-	if (!radio)
-		return NO_REPORT;
-	if (is_stale(radio, set, now))
-		return STALE;
-	if (in_flight > (most > MIN_BOUND ? most : MIN_BOUND))
-		return BEYOND_DELIVERED;
-	if (radio->tbs < radio->tbs_threshold)
-		return SMALL_BLOCKS;
-	if (set->variant == DOWNLOAD)
-		return GOOD_RADIO;
-	if (set->variant == MIXED)
-		return radio->queue >= radio->queue_threshold ? LONG_QUEUE : GOOD_RADIO;
-	if (~radio->lost)
-		return is_explained(radio, st, tp->lost_out, now, srtt_ns(tp)) ? LOST_ON_RADIO :
-										  NOT_ON_RADIO;
-	if (!radio->repeated_at || now - radio->repeated_at > 2 * srtt_ns(tp) + radio->period)
-		return NOT_ON_RADIO;
-	if (radio->queue >= radio->queue_threshold)
-		return LONG_QUEUE;
-	return waits_elsewhere(tp, radio) ? NOT_ON_RADIO : REPEATED_ON_RADIO;
+static u32 packets_in_flight(const struct tcp_sock *tp)
+{
+	return tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out;
+}
+
+/* The wrapped control's window in place of the limit, unless the kernel has set another since. */
+static u32 inner_window(const struct tcp_sock *tp, const struct state *st)
+{
+	return st->inner && tp->snd_cwnd == st->limited ? st->inner : tp->snd_cwnd;
+}
+
+static void look(struct sock *sk, struct tcp_sock *tp)
+{
+	struct state *st = sk_storage_get(&states, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	struct rules *rules = config();
+	struct acked ack = {};
+	u64 mss = tp->mss_cache;
+	u32 newly, window;
+
+	if (!st || !rules)
+		return;
+	renewed(sk, tp, st, rules);
+	newly = tp->delivered - st->delivered;
+	st->delivered = tp->delivered;
+	window = inner_window(tp, st);
+	ack.newly_acked = newly * mss;
+	ack.prior_in_flight = (u64)(packets_in_flight(tp) + newly) * mss;
+	ack.srtt = (u64)(tp->srtt_us >> 3) * NANOS;
+	ack.min_rtt = (u64)tp->rtt_min.s[0].v * NANOS;
+	ack.inner_cwnd = window * mss;
+	ack.is_slow_start = window < tp->snd_ssthresh;
+	st->is_held = on_ack(&st->meld, rules, &ack, now_ns());
+}
+
+/* ---- losses ---- */
+
+static int is_timeout(const struct tcp_sock *tp)
+{
+	return tp->packets_out == tp->sacked_out + tp->lost_out;
 }
 
 /* True if a loss is to be repeated silently. A timeout leaves nothing in flight; a mark lost
@@ -207,16 +184,25 @@ static u32 judge(struct tcp_sock *tp, const struct radio *radio, struct state *s
 static int is_silent(struct sock *sk, struct tcp_sock *tp)
 {
 	struct state *st = sk_storage_get(&states, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-	struct settings *set = config();
+	struct rules *rules = config();
+	const struct sk_buff *first = tp->retransmit_skb_hint;
+	u64 mss = tp->mss_cache;
+	struct reports *reports;
+	struct loss loss = {};
+	u64 now = now_ns();
 	u32 reason;
 	u64 *count;
 
-	if (!st || !set)
+	if (!st || !rules)
 		return 0;
 	st->is_silent = 0;
-	if (!tp->lost_out || tp->packets_out == tp->sacked_out + tp->lost_out)
+	if (!tp->lost_out || is_timeout(tp))
 		return 0;
-	reason = judge(tp, radio_of(sk), st, set, now_ns());
+	reports = renewed(sk, tp, st, rules);
+	loss.lost = tp->lost_out * mss;
+	loss.bytes_in_flight = packets_in_flight(tp) * mss;
+	loss.sent_at = first ? first->skb_mstamp_ns : now;
+	reason = reason_of(&st->meld, reports, rules, &loss, now);
 	count = map_lookup(&decisions, &reason);
 	if (count)
 		__sync_fetch_and_add(count, 1);
@@ -229,103 +215,80 @@ static int is_silent(struct sock *sk, struct tcp_sock *tp)
 
 static u32 held(const struct tcp_sock *tp)
 {
-	return tp->snd_cwnd > 2 ? tp->snd_cwnd : 2;
+	return most(tp->snd_cwnd, MIN_CWND);
 }
 
-static void lower(struct tcp_sock *tp, struct state *st, const struct radio *radio, u64 excess)
+/* The wrapped control decides by its own window. */
+static u32 show_inner(struct tcp_sock *tp, struct sock *sk)
 {
-	u64 mss = tp->mss_cache;
-	u64 flight = (u64)tp->packets_out * mss;
-	u64 of_ue = flight;
-	u64 cwnd;
+	struct state *st = sk_storage_get(&states, sk, 0, 0);
+	u32 window = tp->snd_cwnd;
 
-	if (radio->period) {
-		u64 rate_srtt = radio->served * (srtt_ns(tp) / 1000) / (radio->period / 1000 + 1);
-
-		if (rate_srtt > of_ue)
-			of_ue = rate_srtt;
-	}
-	if (!of_ue || !mss)
-		return;
-	cwnd = excess < of_ue ? tp->packets_out * (of_ue - excess) / of_ue : 0;
-	if (cwnd < MIN_CWND)
-		cwnd = MIN_CWND;
-	if (cwnd < tp->snd_cwnd)
-		tp->snd_cwnd = cwnd;
-	tp->snd_ssthresh = tp->snd_cwnd;
-	st->is_limited = 1;
-	st->credit = 0;
+	if (st)
+		tp->snd_cwnd = inner_window(tp, st);
+	return window;
 }
 
-/* The window by the queue in the base station. True if the wrapped control must not grow it. */
-static int brake(struct sock *sk, struct tcp_sock *tp, struct state *st,
-		 const struct settings *set, u64 now)
-{
-	const struct radio *radio = radio_of(sk);
-	u64 srtt = srtt_ns(tp);
-	u64 target, standing, mss = tp->mss_cache;
-
-	if (!radio || is_stale(radio, set, now)) {
-		st->is_limited = 0;
-		return 0;
-	}
-	if (radio->seq == st->seq || !srtt || !mss)
-		return st->is_limited || st->is_filled;
-	st->seq = radio->seq;
-	if (now - st->window_began >= srtt) {
-		st->window_began = now;
-		st->least_before = st->least;
-		st->least = radio->queue;
-	}
-	if (radio->queue < st->least)
-		st->least = radio->queue;
-	standing = st->least < st->least_before ? st->least : st->least_before;
-	target = radio->queue_threshold * 3 / 4;
-	st->is_filled = standing >= target;
-	if (standing > 2 * target) {
-		if (now >= st->lowered_until) {
-			lower(tp, st, radio, standing - target);
-			st->lowered_until = now + srtt;
-		}
-	} else if (st->is_limited && standing < target) {
-		u64 share = radio->period < srtt ? radio->period : srtt;
-
-		st->credit += (target - standing) * (share / 1000) / (srtt / 1000 + 1);
-		if (st->credit >= mss && tp->snd_cwnd < tp->snd_cwnd_clamp) {
-			tp->snd_cwnd = tp->snd_cwnd + 1;
-			st->credit -= mss;
-		}
-	}
-	return st->is_limited || st->is_filled;
-}
-
-/* What a round trip delivers, and whether the wrapped control may grow the window. */
-static int may_grow(struct sock *sk, struct tcp_sock *tp)
-{
-	struct state *st = sk_storage_get(&states, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-	struct settings *set = config();
-	u64 now = now_ns();
-
-	if (!st || !set)
-		return 1;
-	if (now - st->round_began >= srtt_ns(tp)) {
-		st->round_began = now;
-		st->delivered_earlier = st->delivered_last;
-		st->delivered_last = tp->delivered - st->delivered_before;
-		st->delivered_before = tp->delivered;
-	}
-	return set->variant != DEFAULT || !brake(sk, tp, st, set, now);
-}
-
-/* After a silent loss slow start goes on as if nothing had been lost. */
-static void end_episode(struct sock *sk, struct tcp_sock *tp, u8 state)
+/* It has decided: what it lets go on is no more than the window was, which the limit had. */
+static u32 hide_inner(struct tcp_sock *tp, struct sock *sk, u32 window, u32 ssthresh)
 {
 	struct state *st = sk_storage_get(&states, sk, 0, 0);
 
-	if (st && state == OPEN && st->is_silent) {
+	if (!st)
+		return ssthresh;
+	tp->snd_cwnd = window;
+	st->inner = 0;
+	if (ssthresh <= window || is_timeout(tp))
+		return ssthresh;
+	st->inner = ssthresh;
+	st->limited = most(window, MIN_CWND);
+	return st->limited;
+}
+
+/* A timeout makes an episode of a silent loss one of congestion. */
+static void on_state(struct sock *sk, u8 state)
+{
+	struct state *st = sk_storage_get(&states, sk, 0, 0);
+
+	if (st && state == LOSS)
+		st->is_silent = 0;
+}
+
+/* ---- the window ---- */
+
+/* Before the wrapped control grows its window; false if it must not. It is called when no episode lasts:
+ * after a silent loss slow start goes on as if nothing had been lost. (Not when the state changes: the kernel
+ * makes ssthresh the window after that.) */
+static int may_grow(struct sock *sk, struct tcp_sock *tp)
+{
+	struct state *st = sk_storage_get(&states, sk, 0, 0);
+
+	if (!st)
+		return 1;
+	if (st->is_silent) {
 		st->is_silent = 0;
 		tp->snd_ssthresh = st->ssthresh;
 	}
+	tp->snd_cwnd = inner_window(tp, st);
+	st->inner = 0;
+	return !st->is_held;
+}
+
+/* After it. */
+static void limit(struct sock *sk, struct tcp_sock *tp)
+{
+	struct state *st = sk_storage_get(&states, sk, 0, 0);
+	u64 mss = tp->mss_cache;
+	u64 packets;
+
+	if (!st || !st->meld.has_limit || !mss)
+		return;
+	packets = most(st->meld.limit / mss, MIN_CWND);
+	if (packets >= tp->snd_cwnd)
+		return;
+	st->inner = tp->snd_cwnd;
+	st->limited = packets;
+	tp->snd_cwnd = packets;
 }
 
 SEC("struct_ops")
@@ -333,8 +296,12 @@ u32 reno_ssthresh(u64 *ctx)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
 	struct sock *sk = (struct sock *)ctx[0];
+	u32 window;
 
-	return is_silent(sk, tp) ? held(tp) : tcp_reno_ssthresh(sk);
+	if (is_silent(sk, tp))
+		return held(tp);
+	window = show_inner(tp, sk);
+	return hide_inner(tp, sk, window, tcp_reno_ssthresh(sk));
 }
 
 SEC("struct_ops")
@@ -345,12 +312,19 @@ void reno_cong_avoid(u64 *ctx)
 
 	if (may_grow(sk, tp))
 		tcp_reno_cong_avoid(sk, ctx[1], ctx[2]);
+	limit(sk, tp);
 }
 
 SEC("struct_ops")
 void reno_set_state(u64 *ctx)
 {
-	end_episode((struct sock *)ctx[0], (struct tcp_sock *)ctx[0], ctx[1]);
+	on_state((struct sock *)ctx[0], ctx[1]);
+}
+
+SEC("struct_ops")
+void reno_pkts_acked(u64 *ctx)
+{
+	look((struct sock *)ctx[0], (struct tcp_sock *)ctx[0]);
 }
 
 SEC("struct_ops")
@@ -370,8 +344,12 @@ u32 cubic_ssthresh(u64 *ctx)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
 	struct sock *sk = (struct sock *)ctx[0];
+	u32 window;
 
-	return is_silent(sk, tp) ? held(tp) : cubictcp_recalc_ssthresh(sk);
+	if (is_silent(sk, tp))
+		return held(tp);
+	window = show_inner(tp, sk);
+	return hide_inner(tp, sk, window, cubictcp_recalc_ssthresh(sk));
 }
 
 SEC("struct_ops")
@@ -382,16 +360,13 @@ void cubic_cong_avoid(u64 *ctx)
 
 	if (may_grow(sk, tp))
 		cubictcp_cong_avoid(sk, ctx[1], ctx[2]);
+	limit(sk, tp);
 }
-
-extern void cubictcp_state(struct sock *sk, u8 state) SEC(".ksyms");
-extern void cubictcp_cwnd_event(struct sock *sk, enum tcp_ca_event event) SEC(".ksyms");
-extern void cubictcp_acked(struct sock *sk, const struct ack_sample *sample) SEC(".ksyms");
 
 SEC("struct_ops")
 void cubic_set_state(u64 *ctx)
 {
-	end_episode((struct sock *)ctx[0], (struct tcp_sock *)ctx[0], ctx[1]);
+	on_state((struct sock *)ctx[0], ctx[1]);
 	cubictcp_state((struct sock *)ctx[0], ctx[1]);
 }
 
@@ -404,6 +379,7 @@ void cubic_cwnd_event(u64 *ctx)
 SEC("struct_ops")
 void cubic_pkts_acked(u64 *ctx)
 {
+	look((struct sock *)ctx[0], (struct tcp_sock *)ctx[0]);
 	cubictcp_acked((struct sock *)ctx[0], (const struct ack_sample *)ctx[1]);
 }
 
@@ -413,6 +389,7 @@ struct tcp_congestion_ops reno = {
 	.ssthresh = (void *)reno_ssthresh,
 	.cong_avoid = (void *)reno_cong_avoid,
 	.set_state = (void *)reno_set_state,
+	.pkts_acked = (void *)reno_pkts_acked,
 	.undo_cwnd = (void *)undo_cwnd,
 	.name = "meld-reno",
 };

@@ -9,6 +9,9 @@
 //! [`Loaded`] registers a program under a name of this process: names of congestion controls are global
 //! to the machine. Needs Linux 6.4, `CAP_BPF` and `CAP_NET_ADMIN`.
 //!
+//! What is decided in `meld` and `cdbe` is the core's, to the bit: their models in C (`bpf/*_model.h`) are
+//! compared with crate `cc` event by event.
+//!
 //! What this crate is *not*: it opens no socket and reads no radio report.
 
 pub mod cdbe;

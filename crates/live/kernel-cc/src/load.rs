@@ -1,6 +1,8 @@
 //! Loads and registers the programs.
 
-use libbpf_rs::{Link, MapCore, MapHandle, Object, ObjectBuilder, PrintLevel, set_print};
+use libbpf_rs::{
+    Link, MapCore, MapHandle, Object, ObjectBuilder, PrintLevel, ProgramInput, set_print,
+};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -16,6 +18,15 @@ pub struct Naming<'a> {
     pub compiled: &'a str,
     /// The name to be chosen by, at most 15 bytes.
     pub name: &'a str,
+}
+
+/// What of a program is not as it was compiled.
+#[derive(Clone, Copy, Default)]
+struct Shape<'a> {
+    /// Sections of programs, or maps, that are not loaded.
+    without: &'a [&'a str],
+    /// Entries of maps.
+    sizes: &'a [(&'a str, u32)],
 }
 
 /// A loaded program. Its congestion controls can be chosen as long as this lives; connections that
@@ -44,7 +55,7 @@ impl Loaded {
         controls: &[Naming<'_>],
         prepare: impl FnOnce(&Object) -> io::Result<()>,
     ) -> io::Result<Self> {
-        Self::register_part(program, controls, &[], prepare)
+        Self::load(program, controls, Shape::default(), prepare)
     }
 
     /// The same without the parts of it of these names: sections of programs, or `struct_ops` maps.
@@ -57,21 +68,48 @@ impl Loaded {
         without: &[&str],
         prepare: impl FnOnce(&Object) -> io::Result<()>,
     ) -> io::Result<Self> {
+        let sizes = &[];
+        Self::load(program, controls, Shape { without, sizes }, prepare)
+    }
+
+    /// The same with maps of other sizes than the program was compiled with.
+    ///
+    /// # Errors
+    /// As [`register`](Self::register).
+    pub fn register_sized(
+        program: &[u8],
+        controls: &[Naming<'_>],
+        sizes: &[(&str, u32)],
+        prepare: impl FnOnce(&Object) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        let without = &[];
+        Self::load(program, controls, Shape { without, sizes }, prepare)
+    }
+
+    fn load(
+        program: &[u8],
+        controls: &[Naming<'_>],
+        shape: Shape<'_>,
+        prepare: impl FnOnce(&Object) -> io::Result<()>,
+    ) -> io::Result<Self> {
         set_print(Some((PrintLevel::Info, log_of_libbpf)));
         let mut open = ObjectBuilder::default()
             .open_memory(program)
             .map_err(|e| error_of(&e))?;
         for mut map in open.maps_mut() {
             let map_name = map.name().to_owned();
-            if without.iter().any(|name| map_name == *name) {
+            if shape.without.iter().any(|name| map_name == *name) {
                 map.set_autocreate(false).map_err(|e| error_of(&e))?;
+            }
+            if let Some((_, entries)) = shape.sizes.iter().find(|(name, _)| map_name == *name) {
+                map.set_max_entries(*entries).map_err(|e| error_of(&e))?;
             }
             if let Some(control) = controls.iter().find(|control| map_name == control.map) {
                 rename(map.initial_value_mut().unwrap_or_default(), control)?;
             }
         }
         for mut part in open.progs_mut() {
-            if without.iter().any(|name| part.section() == *name) {
+            if shape.without.iter().any(|name| part.section() == *name) {
                 part.set_autoload(false);
             }
         }
@@ -100,6 +138,24 @@ impl Loaded {
         let link = program.attach_cgroup(cgroup.as_raw_fd());
         self.links.push(link.map_err(|e| error_of(&e))?);
         Ok(())
+    }
+
+    /// Runs a program of the section `syscall` once. What it changes of its argument is written back.
+    ///
+    /// # Errors
+    /// The kernel's, or that there is no such program.
+    pub fn run(&self, name: &str, argument: &mut [u8]) -> io::Result<u32> {
+        let program = self
+            .object
+            .progs_mut()
+            .find(|program| program.name() == name);
+        let program = program.ok_or_else(|| io::Error::other(format!("no program {name}")))?;
+        let input = ProgramInput {
+            context_in: Some(argument),
+            ..ProgramInput::default()
+        };
+        let output = program.test_run(input).map_err(|e| error_of(&e))?;
+        Ok(output.return_value)
     }
 
     /// A map of the program.

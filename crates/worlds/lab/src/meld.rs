@@ -22,6 +22,7 @@ impl Programs {
     /// The kernel's.
     pub(crate) fn load(experiment: &Experiment) -> Result<Self, Error> {
         let mut programs = Self::default();
+        let ues = experiment.ues.len() as u32;
         let tcp = experiment.flows.iter();
         for flow in tcp.filter(|flow| flow.transport == Transport::Tcp) {
             let Some(variant) = flow.meld else { continue };
@@ -32,7 +33,8 @@ impl Programs {
                 max_age: experiment.meld.max_age,
                 ..Config::new(variant, flow.tcp.mss)
             };
-            let meld = Meld::load(config).map_err(Error::system("load MELD into the kernel"))?;
+            let meld =
+                Meld::load(config, ues).map_err(Error::system("load MELD into the kernel"))?;
             programs.loaded.push((variant, flow.tcp.mss, meld));
         }
         Ok(programs)
@@ -56,15 +58,20 @@ impl Programs {
         name.unwrap_or(kernel_name(&flow.cc.name)).to_owned()
     }
 
-    /// Hands over a report that was made at a time of the kernel's monotonic clock.
+    /// Hands over a report that was made, and arrived, at times of the kernel's monotonic clock.
     ///
     /// # Errors
     /// The kernel's.
-    pub(crate) fn update(&mut self, report: &RadioReport, made_at: Instant) -> std::io::Result<()> {
+    pub(crate) fn update(
+        &mut self,
+        report: &RadioReport,
+        made_at: Instant,
+        arrived_at: Instant,
+    ) -> std::io::Result<()> {
         for (_, _, meld) in &mut self.loaded {
             for (index, ue) in report.ues.iter().enumerate() {
                 let state = RadioState::of(report, ue, made_at);
-                meld.update(names::ue_address(index), &state)?;
+                meld.update(names::ue_address(index).into(), arrived_at, &state)?;
             }
         }
         Ok(())

@@ -154,7 +154,8 @@ impl Open {
             Self::Kernel(programs) => {
                 let Some(ue) = report.ues.first() else { return };
                 let made_at = Instant::from_nanos(clock.monotonic(ue.timestamp));
-                if let Err(error) = programs.update(&report, made_at) {
+                let arrived_at = Instant::from_nanos(clock.monotonic(clock.now()));
+                if let Err(error) = programs.update(&report, made_at, arrived_at) {
                     eprintln!("lab: a radio report did not reach the kernel: {error}");
                 }
             }

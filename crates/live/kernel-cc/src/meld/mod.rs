@@ -1,77 +1,64 @@
 //! MELD round the kernel's Reno and Cubic (`bpf/meld.bpf.c`): user space hands over radio reports, the
 //! program decides.
 //!
-//! The decisions are those of [`cc::meld`], as far as the kernel lets them be; what differs stands at
-//! the head of the program and in `docs/algorithms/meld.md`.
+//! ```text
+//!   Meld::update ──> take_report (syscall) ──> radios: a ring of reports for each UE
+//!                                                 │  by the connection's peer address
+//!   acknowledgements, losses ──> meld-reno, meld-cubic (struct_ops) ──> window, ssthresh
+//! ```
+//!
+//! The decisions are those of [`cc::meld::Discriminator`], to the bit: `bpf/meld_model.h` is the same in C,
+//! with constants that are made from the Rust ([`constants_header`]), and a test compares them event by
+//! event. What the kernel cannot have stands at the head of the program and in `docs/algorithms/meld.md`.
+
+#[cfg(test)]
+mod differential;
+mod header;
+#[cfg(test)]
+mod tests;
+mod words;
 
 use crate::load::map_of;
 use crate::{Loaded, Naming, error_of};
 use cc::RadioState;
-use cc::meld::{Config, Reason, Variant, queue_threshold, tbs_threshold};
+use cc::meld::{Config, Reason};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object};
-use std::collections::BTreeMap;
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
-use units::Bytes;
+use units::Instant;
+
+pub use header::constants_header;
 
 const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/meld.bpf.o"));
 
-/// Reports with losses that the program remembers for a UE.
-const MAX_LOSSES: usize = 16;
-/// The program's word for losses that are not counted.
-const NOT_COUNTED: u64 = u64::MAX;
-/// 8-byte words of the program's `struct radio` before its losses.
-const RADIO_WORDS: usize = 10;
-
-/// The reasons in the program's order.
-const REASONS: [Reason; 9] = [
-    Reason::NoReport,
-    Reason::Stale,
-    Reason::BeyondDelivered,
-    Reason::SmallBlocks,
-    Reason::LongQueue,
-    Reason::NotOnRadio,
-    Reason::GoodRadio,
-    Reason::LostOnRadio,
-    Reason::RepeatedOnRadio,
-];
+/// The result of `take_report` for a UE that has no entry.
+const IS_UNKNOWN: u32 = 1;
 
 /// Programs of this process, so that each has names of its own.
 static LOADED: AtomicU32 = AtomicU32::new(0);
 
-/// What a UE has lost, to be remembered from report to report.
-#[derive(Clone, Debug, Default)]
-struct Losses {
-    /// Since the first report.
-    total: u64,
-    /// When a block was last repeated, ns.
-    repeated_at: u64,
-    /// Times of reports with losses (ns; 0: none) and what had been lost before.
-    recent: [(u64, u64); MAX_LOSSES],
-    next: usize,
-}
-
 /// The program in the kernel. Connections that have chosen one of its congestion controls keep it.
 #[derive(Debug)]
 pub struct Meld {
-    pdu: Bytes,
     reno: String,
     cubic: String,
+    max_ues: u32,
+    /// Of the last entry that was made.
+    generation: u64,
     radios: MapHandle,
     decisions: MapHandle,
-    losses: BTreeMap<Ipv4Addr, Losses>,
-    // dropped last
-    _loaded: Loaded,
+    loaded: Loaded,
 }
 
 impl Meld {
-    /// Loads the program with a variant, for packets of a size.
+    /// Loads the program with a variant, for packets of a size, and for so many UEs at a time (at least
+    /// one), each of which takes 32 kB of the kernel's memory from now on.
     ///
     /// # Errors
     /// The kernel's: most often that the rights (`CAP_BPF`, `CAP_NET_ADMIN`) are missing, or that
     /// it is older than 6.4.
-    pub fn load(config: Config) -> io::Result<Self> {
+    pub fn load(config: Config, max_ues: u32) -> io::Result<Self> {
         // 22 bits of process id and 6 of its programs are seven digits
         let number = LOADED.fetch_add(1, Ordering::Relaxed) % 64;
         let id = std::process::id() << 6 | number;
@@ -85,15 +72,18 @@ impl Meld {
             naming("reno", "meld-reno", &reno),
             naming("cubic", "meld-cubic", &cubic),
         ];
-        let loaded = Loaded::register(PROGRAM, &controls, |object| set(object, config))?;
+        let max_ues = max_ues.max(1);
+        let sizes = [("radios", max_ues)];
+        let loaded =
+            Loaded::register_sized(PROGRAM, &controls, &sizes, |object| set(object, config))?;
         Ok(Self {
-            pdu: config.pdu,
+            max_ues,
+            generation: 0,
             radios: loaded.map("radios")?,
             decisions: loaded.map("decisions")?,
-            losses: BTreeMap::new(),
             reno,
             cubic,
-            _loaded: loaded,
+            loaded,
         })
     }
 
@@ -107,49 +97,42 @@ impl Meld {
         }
     }
 
-    /// Hands over a report of the UE with this address, whose `made_at` is that of the kernel's
-    /// monotonic clock.
+    /// Hands over a report of the UE with this address (IPv4, or IPv6), which arrived at `arrived_at`: that
+    /// and its `made_at` are of the kernel's monotonic clock. A report is not taken for earlier than the one
+    /// before it.
     ///
     /// # Errors
-    /// The kernel's: that its memory is full.
-    pub fn update(&mut self, ue: Ipv4Addr, state: &RadioState) -> io::Result<()> {
-        let losses = self.losses.entry(ue).or_default();
-        let made_at = state.made_at.as_nanos();
-        if let Some(lost @ 1..) = state.lost_packets {
-            losses.recent[losses.next] = (made_at.max(1), losses.total);
-            losses.next = (losses.next + 1) % MAX_LOSSES;
-            losses.total += u64::from(lost);
+    /// The kernel's, or that there is no room for another UE.
+    pub fn update(
+        &mut self,
+        ue: IpAddr,
+        arrived_at: Instant,
+        state: &RadioState,
+    ) -> io::Result<()> {
+        let key = words::key(ue);
+        let mut delivery = key.to_vec();
+        delivery.extend(words::to_bytes(&words::report(arrived_at, state)));
+        if self.loaded.run("take_report", &mut delivery)? != IS_UNKNOWN {
+            return Ok(());
         }
-        if state.harq_retx > 0 {
-            losses.repeated_at = made_at;
-        }
-        let words: [u64; RADIO_WORDS] = [
-            made_at,
-            state.seq,
-            state.period.as_nanos(),
-            state.served.get(),
-            state.tbs.get(),
-            tbs_threshold(self.pdu, state).get(),
-            state.queue.get(),
-            queue_threshold(state).get(),
-            state.lost_packets.map_or(NOT_COUNTED, |_| losses.total),
-            losses.repeated_at,
-        ];
-        let recent = losses.recent.iter().flat_map(|&(at, before)| [at, before]);
-        let value: Vec<u8> = words
-            .into_iter()
-            .chain(recent)
-            .flat_map(u64::to_ne_bytes)
-            .collect();
-        let updated = self.radios.update(&ue.octets(), &value, MapFlags::ANY);
-        updated.map_err(|e| error_of(&e))
+        self.generation += 1;
+        let value = words::no_reports(self.generation);
+        let made = self.radios.update(&key, &value, MapFlags::NO_EXIST);
+        made.map_err(|error| {
+            let error = error_of(&error);
+            let reason = format!(
+                "a report of {ue}: no entry beside those of at most {} UEs: {error}",
+                self.max_ues
+            );
+            io::Error::new(error.kind(), reason)
+        })?;
+        self.loaded.run("take_report", &mut delivery).map(|_| ())
     }
 
     /// A UE is gone, or its address is another's: what it lost explains nothing any more.
-    pub fn remove(&mut self, ue: Ipv4Addr) {
-        self.losses.remove(&ue);
+    pub fn remove(&mut self, ue: IpAddr) {
         // it is absent if it was never reported
-        let _ = self.radios.delete(&ue.octets());
+        let _ = self.radios.delete(&words::key(ue));
     }
 
     /// How often each reason decided, of all connections.
@@ -165,84 +148,13 @@ impl Meld {
             let bytes = bytes.try_into().unwrap_or_default();
             Ok((reason, u64::from_ne_bytes(bytes)))
         };
-        REASONS.into_iter().enumerate().map(count).collect()
+        Reason::ALL.into_iter().enumerate().map(count).collect()
     }
 }
 
 fn set(object: &Object, config: Config) -> io::Result<()> {
-    let variant = match config.variant {
-        Variant::DownloadEnhancement => 0u64,
-        Variant::MixedEnhancement => 1,
-        Variant::Default => 2,
-    };
-    let words = [variant, config.max_age.as_nanos()];
-    let value: Vec<u8> = words.into_iter().flat_map(u64::to_ne_bytes).collect();
+    let value = words::to_bytes(&words::rules(config));
     let settings = map_of(object, "settings")?;
     let updated = settings.update(&0u32.to_ne_bytes(), &value, MapFlags::ANY);
     updated.map_err(|e| error_of(&e))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rustix::net::sockopt::set_tcp_congestion;
-    use std::io::{Read, Write};
-    use std::net::{TcpListener, TcpStream};
-    use units::{Duration, Instant};
-
-    fn loaded(variant: Variant) -> Option<Meld> {
-        match Meld::load(Config::new(variant, Bytes::new(1_448))) {
-            Ok(meld) => Some(meld),
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                testing::skip("loading a BPF congestion control", testing::Missing::Root);
-                None
-            }
-            Err(error) => panic!("{error}"),
-        }
-    }
-
-    #[test]
-    fn both_controls_carry_a_connection_in_every_variant() {
-        for variant in [
-            Variant::DownloadEnhancement,
-            Variant::MixedEnhancement,
-            Variant::Default,
-        ] {
-            let Some(mut meld) = loaded(variant) else {
-                return;
-            };
-            let state = RadioState {
-                tbs: Bytes::new(2_292),
-                best_tbs: Bytes::new(2_292),
-                harq_processes: 8,
-                queue: Bytes::new(30_000),
-                served: Bytes::new(18_336),
-                harq_retx: 1,
-                lost_packets: Some(2),
-                period: Duration::from_millis(8),
-                seq: 1,
-                made_at: Instant::from_nanos(1),
-            };
-            meld.update(Ipv4Addr::LOCALHOST, &state).expect("updated");
-            for wrapped in ["newreno", "cubic"] {
-                let name = meld.name(wrapped).expect("it has one").to_owned();
-                let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
-                let address = listener.local_addr().expect("bound");
-                let mut client = TcpStream::connect(address).expect("connected");
-                let (mut server, _) = listener.accept().expect("accepted");
-                set_tcp_congestion(&server, &name).expect("chosen");
-                let received = std::thread::spawn(move || {
-                    let mut all = Vec::new();
-                    client.read_to_end(&mut all).map(|_| all.len())
-                });
-                server.write_all(&vec![7; 3_000_000]).expect("sent");
-                drop(server);
-                assert_eq!(received.join().expect("ended").expect("read"), 3_000_000);
-            }
-            let decided = meld.decisions().expect("readable");
-            assert_eq!(decided.len(), 9);
-            meld.remove(Ipv4Addr::LOCALHOST);
-            assert_eq!(meld.name("bbr"), None);
-        }
-    }
 }

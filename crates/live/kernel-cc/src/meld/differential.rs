@@ -1,0 +1,492 @@
+//! The program's model (`bpf/meld_model.h`) beside [`Discriminator`]: the same events, the same states, to the
+//! bit. Compiled for this machine, where no rights are needed, and in the kernel, by the way that the program
+//! takes its reports.
+
+mod replay;
+
+use super::words::{self, to_bytes};
+use crate::load::map_of;
+use cc::meld::{Acked, Config, Discriminator, LossDecision, Reason, State, Variant};
+use cc::{LossKind, LossSample, RadioState};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, ObjectBuilder, ProgramInput};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use units::{Bytes, Duration, Instant, Rng, Streams};
+
+const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/meld_check.bpf.o"));
+
+const VARIANTS: [Variant; 3] = [
+    Variant::DownloadEnhancement,
+    Variant::MixedEnhancement,
+    Variant::Default,
+];
+
+/// Words of the program's `struct event`: kind, time, rules, report, acknowledgement, loss.
+const EVENT: usize = 2 + words::RULES + words::REPORT + 6 + 3;
+/// Words of its `struct result`.
+const RESULT: usize = 19;
+/// Bytes of its `struct connection`: a `struct meld`, then a `struct reports`.
+const MELD: usize = 32 * 8 + 256 * 4;
+
+/// What can come.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// Another connection.
+    Begin,
+    /// A report arrives; the connection takes it as the next other event comes.
+    Report(RadioState),
+    /// The connection takes the reports that have arrived.
+    Take,
+    Ack(Acked),
+    Loss(LossSample),
+}
+
+impl Event {
+    fn words(&self, now: Instant, config: Config) -> [u64; EVENT] {
+        let mut words = [0; EVENT];
+        words[1] = now.as_nanos();
+        words[2..5].copy_from_slice(&words::rules(config));
+        match self {
+            Self::Begin => {}
+            Self::Report(state) => {
+                words[0] = 1;
+                words[5..13].copy_from_slice(&words::report(now, state));
+            }
+            Self::Take => words[0] = 2,
+            Self::Ack(ack) => {
+                words[0] = 3;
+                words[13..19].copy_from_slice(&[
+                    ack.newly_acked.get(),
+                    ack.prior_in_flight.get(),
+                    ack.srtt.as_nanos(),
+                    ack.min_rtt.as_nanos(),
+                    ack.inner_cwnd.get(),
+                    u64::from(ack.is_slow_start),
+                ]);
+            }
+            Self::Loss(loss) => {
+                words[0] = 4;
+                words[19..22].copy_from_slice(&[
+                    loss.lost.get(),
+                    loss.bytes_in_flight.get(),
+                    loss.lost_sent_at.as_nanos(),
+                ]);
+            }
+        }
+        words
+    }
+}
+
+/// What an event results in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Outcome {
+    is_held: bool,
+    /// Of a loss: why, and the most that may be in flight.
+    verdict: Option<(Reason, Bytes)>,
+    state: State,
+}
+
+impl Outcome {
+    /// From the program's words.
+    fn of(words: &[u64; RESULT], is_loss: bool) -> Self {
+        let bytes = |at: usize| Bytes::new(words[at]);
+        let instant = |at: usize| Instant::from_nanos(words[at]);
+        let round_trips = |at: usize| (instant(at), [bytes(at + 1), bytes(at + 2), bytes(at + 3)]);
+        Self {
+            is_held: words[0] != 0,
+            verdict: is_loss.then(|| (Reason::ALL[words[1] as usize], bytes(2))),
+            state: State {
+                delivered: round_trips(3),
+                unexplained: units::Packets::new(words[7]),
+                limit: (words[8] != 0).then(|| bytes(9)),
+                standing_queue: bytes(10),
+                target: bytes(11),
+                in_flight_of_ue: bytes(12),
+                expires_at: instant(13),
+                peak: round_trips(14),
+                lowered_until: instant(18),
+            },
+        }
+    }
+}
+
+/// The model in C, wherever it runs.
+trait Model {
+    /// What events result in, one by one.
+    fn run(&mut self, events: &[[u64; EVENT]]) -> Vec<[u64; RESULT]>;
+}
+
+/// As a program of this machine.
+struct Native {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: ChildStdout,
+    _folder: Folder,
+}
+
+/// A folder that is removed.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // it may be in use no more than a moment
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Native {
+    fn compile(name: &str) -> Self {
+        let folder = format!("brimful-meld-{name}-{}", std::process::id());
+        let folder = Folder(std::env::temp_dir().join(folder));
+        std::fs::create_dir_all(&folder.0).expect("a folder");
+        let program = folder.0.join("meld_check");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf/meld_check.c");
+        // what C leaves undefined ends the program
+        let status = Command::new("clang")
+            .args(["-O2", "-Wall", "-Werror", "-fsanitize=undefined"])
+            .args(["-fsanitize-trap=undefined", "-o"])
+            .args([&program, &source])
+            .status();
+        assert!(status.expect("clang").success());
+        let mut child = Command::new(program)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("started");
+        let output = child.stdout.take().expect("piped");
+        Self {
+            input: child.stdin.take(),
+            output,
+            child,
+            _folder: folder,
+        }
+    }
+}
+
+impl Model for Native {
+    fn run(&mut self, events: &[[u64; EVENT]]) -> Vec<[u64; RESULT]> {
+        let mut results = Vec::with_capacity(events.len());
+        // as much as a pipe holds, both ways
+        for part in events.chunks(128) {
+            let sent = to_bytes(part.as_flattened());
+            let input = self.input.as_mut().expect("open");
+            input.write_all(&sent).expect("it takes events");
+            let mut bytes = vec![0; part.len() * RESULT * 8];
+            self.output
+                .read_exact(&mut bytes)
+                .expect("it answers, and nothing undefined was done");
+            results.extend(bytes.chunks_exact(RESULT * 8).map(result_of));
+        }
+        results
+    }
+}
+
+impl Drop for Native {
+    fn drop(&mut self) {
+        self.input = None;
+        let status = self.child.wait().expect("it ends");
+        assert!(status.success() || std::thread::panicking(), "{status}");
+    }
+}
+
+/// In the kernel.
+struct Kernel {
+    object: libbpf_rs::Object,
+    events: MapHandle,
+    results: MapHandle,
+    connections: MapHandle,
+    begun: u64,
+}
+
+impl Kernel {
+    fn load() -> Option<Self> {
+        let open = ObjectBuilder::default().open_memory(PROGRAM).expect("read");
+        let object = match open.load() {
+            Ok(object) => object,
+            Err(error) if error.kind() == libbpf_rs::ErrorKind::PermissionDenied => {
+                testing::skip("loading a BPF program", testing::Missing::Root);
+                return None;
+            }
+            Err(error) => panic!("{error:#}"),
+        };
+        let map = |name| map_of(&object, name).expect("a map");
+        Some(Self {
+            events: map("events"),
+            results: map("results"),
+            connections: map("connections"),
+            object,
+            begun: 0,
+        })
+    }
+
+    fn begin(&mut self) {
+        self.begun += 1;
+        let mut value = vec![0; self.connections.value_size() as usize];
+        value[MELD..MELD + 8].copy_from_slice(&self.begun.to_ne_bytes());
+        put(&self.connections, &value);
+    }
+}
+
+fn put(map: &MapHandle, value: &[u8]) {
+    let updated = map.update(&0u32.to_ne_bytes(), value, MapFlags::ANY);
+    updated.expect("written");
+}
+
+impl Model for Kernel {
+    fn run(&mut self, events: &[[u64; EVENT]]) -> Vec<[u64; RESULT]> {
+        let mut results = Vec::with_capacity(events.len());
+        for event in events {
+            if event[0] == 0 {
+                self.begin();
+                results.push([0; RESULT]);
+                continue;
+            }
+            put(&self.events, &to_bytes(event));
+            let program = self.object.progs_mut().find(|p| p.name() == "run");
+            let output = program
+                .expect("a program")
+                .test_run(ProgramInput::default());
+            assert_eq!(output.expect("run").return_value, 0);
+            let value = self.results.lookup(&0u32.to_ne_bytes(), MapFlags::ANY);
+            results.push(result_of(&value.expect("read").expect("a value")));
+        }
+        results
+    }
+}
+
+fn result_of(bytes: &[u8]) -> [u64; RESULT] {
+    let mut words = [0; RESULT];
+    for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+        *word = u64::from_ne_bytes(bytes.try_into().expect("eight"));
+    }
+    words
+}
+
+/// A connection's events, with what the core makes of each.
+struct Sequence {
+    config: Config,
+    core: Discriminator,
+    events: Vec<(Instant, Event, Option<Outcome>)>,
+    /// How often each reason decided, acknowledgements held the window, and there was a limit.
+    reasons: [u64; Reason::ALL.len()],
+    held: u64,
+    limited: u64,
+}
+
+impl Sequence {
+    fn new(config: Config) -> Self {
+        Self {
+            config,
+            core: Discriminator::new(config),
+            events: vec![(Instant::ZERO, Event::Begin, None)],
+            reasons: [0; Reason::ALL.len()],
+            held: 0,
+            limited: 0,
+        }
+    }
+
+    fn push(&mut self, now: Instant, event: Event) -> Outcome {
+        let mut outcome = Outcome::default();
+        match &event {
+            Event::Begin | Event::Take => {}
+            Event::Report(state) => self.core.on_radio(now, state),
+            Event::Ack(ack) => outcome.is_held = self.core.on_ack(now, ack),
+            Event::Loss(loss) => {
+                let LossDecision {
+                    reason,
+                    most_in_flight,
+                    ..
+                } = self.core.judge(now, loss);
+                outcome.verdict = Some((reason, most_in_flight));
+                self.reasons[reason as usize] += 1;
+            }
+        }
+        outcome.state = self.core.state();
+        self.held += u64::from(outcome.is_held);
+        self.limited += u64::from(outcome.state.limit.is_some());
+        // the kernel takes reports as something else comes
+        let is_compared = !matches!(event, Event::Report(_));
+        self.events
+            .push((now, event, is_compared.then_some(outcome)));
+        outcome
+    }
+
+    fn compare(&self, model: &mut dyn Model, what: &str) {
+        let events = self.events.iter();
+        let sent: Vec<_> = events
+            .map(|(now, event, _)| event.words(*now, self.config))
+            .collect();
+        let results = model.run(&sent);
+        for (k, ((now, event, expected), found)) in self.events.iter().zip(&results).enumerate() {
+            let Some(expected) = expected else { continue };
+            let found = Outcome::of(found, matches!(event, Event::Loss(_)));
+            assert_eq!(
+                found,
+                *expected,
+                "{what}, {:?}: event {k} at {} ns: {event:?}",
+                self.config,
+                now.as_nanos()
+            );
+        }
+    }
+}
+
+/// Numbers of a sequence: as networks have them, or any.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Plausible,
+    Absurd,
+}
+
+struct Source {
+    rng: Rng,
+    kind: Kind,
+}
+
+impl Source {
+    fn number(&mut self, from: u64, until: u64) -> u64 {
+        match self.kind {
+            Kind::Plausible => from + self.rng.below(until - from),
+            Kind::Absurd => match self.rng.below(6) {
+                0 => 0,
+                1 => 1,
+                2 => u64::MAX,
+                3 => from + self.rng.below(until - from),
+                4 => self.rng.next_u64() >> self.rng.below(64),
+                _ => self.rng.next_u64(),
+            },
+        }
+    }
+
+    fn bytes(&mut self, from: u64, until: u64) -> Bytes {
+        Bytes::new(self.number(from, until))
+    }
+
+    /// From and until in microseconds.
+    fn time(&mut self, from: u64, until: u64) -> Duration {
+        Duration::from_nanos(self.number(from * 1_000, until * 1_000))
+    }
+
+    fn report(&mut self, now: Instant, period: Duration) -> RadioState {
+        let lost = self.number(0, 4) as u32;
+        let is_counted = self.rng.chance(0.7);
+        let is_lossy = self.rng.chance(0.3);
+        // of four reports in five the queue is of the size that decides
+        let queue = match self.rng.below(5) {
+            0 => self.bytes(0, 200_000),
+            _ => self.bytes(5_000, 45_000),
+        };
+        RadioState {
+            tbs: self.bytes(170, 2_300),
+            best_tbs: self.bytes(2_000, 2_300),
+            harq_processes: match self.kind {
+                Kind::Plausible => 8 * (1 + self.rng.below(2)) as u8,
+                Kind::Absurd => self.rng.next_u64() as u8,
+            },
+            queue,
+            served: self.bytes(0, 20_000),
+            harq_retx: (self.rng.chance(0.4)).into(),
+            lost_packets: is_counted.then_some(if is_lossy { lost } else { 0 }),
+            period,
+            seq: 0,
+            made_at: match self.kind {
+                Kind::Plausible => now - self.time(0, 45_000),
+                Kind::Absurd => Instant::from_nanos(self.number(0, now.as_nanos().max(1))),
+            },
+        }
+    }
+
+    fn ack(&mut self, srtt: Duration) -> Acked {
+        Acked {
+            newly_acked: self.bytes(0, 30_000),
+            prior_in_flight: self.bytes(0, 150_000),
+            srtt,
+            min_rtt: self.time(20_000, 60_000),
+            inner_cwnd: self.bytes(4_000, 200_000),
+            is_slow_start: self.rng.chance(0.4),
+        }
+    }
+
+    fn loss(&mut self, now: Instant, srtt: Duration) -> LossSample {
+        LossSample {
+            kind: LossKind::Fast,
+            lost: self.bytes(0, 6_000),
+            bytes_in_flight: self.bytes(0, 120_000),
+            lost_sent_at: match self.kind {
+                Kind::Plausible => now - self.time(0, 2 * srtt.as_micros().max(1)),
+                Kind::Absurd => Instant::from_nanos(self.number(0, now.as_nanos().max(1))),
+            },
+        }
+    }
+
+    /// What follows a time, and when. Reports come in rows of up to as many as the kernel takes at a time.
+    fn fill(&mut self, sequence: &mut Sequence) {
+        let mut now = Instant::from_nanos(1_000_000_000);
+        let period = [1_000, 5_000, 8_000, 40_000][self.rng.below(4) as usize];
+        let mut srtt = self.time(30_000, 120_000);
+        for _ in 0..30 + self.rng.below(120) {
+            let row = match self.rng.below(60) {
+                0 => 1 + self.rng.below(255),
+                n => n % 3,
+            };
+            for _ in 0..row {
+                now += self.time(0, 2 * period);
+                let covered = self.time(period, period + 1);
+                let report = self.report(now, covered);
+                sequence.push(now, Event::Report(report));
+            }
+            now += self.time(0, 10_000);
+            if self.rng.chance(0.1) {
+                srtt = self.time(0, 400_000);
+            }
+            let event = match self.rng.below(10) {
+                0 => Event::Take,
+                1..=2 => Event::Loss(self.loss(now, srtt)),
+                _ => Event::Ack(self.ack(srtt)),
+            };
+            sequence.push(now, event);
+        }
+    }
+}
+
+/// So many sequences of each variant and kind.
+fn compare_random(model: &mut dyn Model, sequences: u64) {
+    let mut reasons = [0; Reason::ALL.len()];
+    let (mut held, mut limited) = (0, 0);
+    for variant in VARIANTS {
+        for kind in [Kind::Plausible, Kind::Absurd] {
+            for seed in 0..sequences {
+                let rng = Streams::new(seed).stream("meld-differential");
+                let mut source = Source { rng, kind };
+                let config = Config {
+                    max_age: source.time(1_000, 60_000),
+                    ..Config::new(variant, source.bytes(500, 1_500))
+                };
+                let mut sequence = Sequence::new(config);
+                source.fill(&mut sequence);
+                sequence.compare(model, &format!("{kind:?} sequence {seed}"));
+                for (sum, count) in reasons.iter_mut().zip(sequence.reasons) {
+                    *sum += count;
+                }
+                held += sequence.held;
+                limited += sequence.limited;
+            }
+        }
+    }
+    // every rule decided something
+    assert!(reasons.iter().all(|&count| count > 0), "{reasons:?}");
+    assert!(held > 0 && limited > 0, "{held} {limited}");
+}
+
+#[test]
+fn random_sequences_are_decided_the_same() {
+    compare_random(&mut Native::compile("random"), 1_500);
+}
+
+#[test]
+fn random_sequences_are_decided_the_same_in_the_kernel() {
+    if let Some(mut kernel) = Kernel::load() {
+        compare_random(&mut kernel, 150);
+    }
+}
