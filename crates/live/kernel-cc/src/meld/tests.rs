@@ -362,7 +362,10 @@ fn lose_and_look(host: &Host) {
     ] {
         let mut meld = loaded(Variant::Default, 4).expect("as root");
         // `ss` prints an ssthresh that something has lowered
-        let is_lowered = |printed: &str| printed.contains("ssthresh:");
+        let is_lowered = |printed: &str| {
+            let mut words = printed.split_whitespace();
+            words.any(|word| word.starts_with("ssthresh:"))
+        };
         // without a report all is congestion
         let what = "a loss that is congestion";
         let (decided, printed) = testing::wait_for(what, || {
