@@ -4,24 +4,30 @@
 #include "kernel.h"
 #include "meld_model.h"
 
-static long take_one(u32 index, void *context)
+/* A function by itself, which the verifier checks once. */
+__attribute__((noinline)) int take_one(struct meld *m, const struct reports *reports,
+				       const struct rules *rules)
 {
-	struct scan *scan = context;
-
-	on_report(scan->m, scan->reports, scan->rules, scan->m->next);
+	if (!m || !reports || !rules)
+		return 0;
+	on_report(m, reports, rules, m->next);
 	return 0;
 }
 
 INLINE void take_reports(struct meld *m, struct reports *reports, const struct rules *rules,
 			 int is_new)
 {
-	struct scan scan = { .m = m, .reports = reports, .rules = rules };
 	u64 count = reports->count;
+	int i;
 
 	if (m->generation == reports->generation && m->next == count)
 		return;
 	/* what is read below was written before the count was: both are barriers */
 	count = __sync_fetch_and_add(&reports->count, 0);
 	find_reports(m, reports, count, is_new);
-	loop(least(count - m->next, MAX_REPORTS), take_one, &scan, 0);
+	for (i = 0; i < MAX_REPORTS; i++) {
+		if (m->next >= count)
+			break;
+		take_one(m, reports, rules);
+	}
 }
