@@ -481,7 +481,7 @@ fn compare_random(model: &mut dyn Model, sequences: u64) {
 
 #[test]
 fn random_sequences_are_decided_the_same() {
-    compare_random(&mut Native::compile("random"), 1_500);
+    compare_random(&mut Native::compile("random"), 700);
 }
 
 #[test]
