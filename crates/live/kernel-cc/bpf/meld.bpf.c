@@ -8,12 +8,27 @@
  *   control nor the limit moves the window until it is repaired (a round trip);
  * - a report acts at the connection's next acknowledgement;
  * - a connection begins with the first report after its first acknowledgement. One without an
- *   acknowledgement for more than MAX_REPORTS reports takes the last of those. */
+ *   acknowledgement for more than MAX_REPORTS reports takes the last of those.
+ *
+ * A kernel may skip a program and then take for its result what stood on the stack. One with which this is
+ * tested (6.18.44 with changes of its vendor) skips those that process 1 has not loaded, while the packets of
+ * a connection are handled in that process's place (in a softirq): about one call of ssthresh in some hundreds
+ * on a busy machine gave 10^7 to 10^9 packets, the low half of an address. So ssthresh and the window are
+ * checked wherever the program runs (`mend`), before what it skipped can do harm: mostly at the next
+ * acknowledgement, while PRR still holds the window. Such an episode is one of congestion. */
 #include "meld_take.h"
 
 #define MIN_CWND 2
 #define LOSS 4
+#define INFINITE_SSTHRESH 0x7fffffff
+/* packets; PRR and undoing may add some */
+#define SLACK 16
 #define NANOS 1000ULL
+
+enum wrapped {
+	RENO,
+	CUBIC,
+};
 
 /* 16 bytes; an IPv4 address is mapped (RFC 4291 2.5.5.2) */
 struct address {
@@ -36,6 +51,10 @@ struct state {
 	u32 ssthresh;  /* before that */
 	u32 inner;     /* packets; the wrapped control's window while the limit is below it; 0: it is not */
 	u32 limited;   /* packets; the window in its place */
+	/* as the program left them; 0: it has not yet */
+	u32 last_window;   /* packets; the wrapped control's */
+	u32 last_ssthresh; /* packets */
+	u32 before;	   /* packets; the greater of both when the last episode began */
 };
 
 struct {
@@ -149,7 +168,62 @@ static u32 inner_window(const struct tcp_sock *tp, const struct state *st)
 	return st->inner && tp->snd_cwnd == st->limited ? st->inner : tp->snd_cwnd;
 }
 
-static void look(struct sock *sk, struct tcp_sock *tp)
+INLINE u32 decide(struct sock *sk, enum wrapped wrapped)
+{
+	return wrapped == CUBIC ? cubictcp_recalc_ssthresh(sk) : tcp_reno_ssthresh(sk);
+}
+
+static u32 finite(u32 ssthresh)
+{
+	return ssthresh < INFINITE_SSTHRESH ? ssthresh : 0;
+}
+
+/* The most that the program, or the kernel without it, can have made of ssthresh and the window since; twice
+ * of it, as there is no need to be exact. */
+static u32 plausible(const struct state *st)
+{
+	u32 packets = most(most(st->last_window, finite(st->last_ssthresh)), st->before);
+
+	return packets < INFINITE_SSTHRESH / 2 - SLACK ? 2 * packets + SLACK : INFINITE_SSTHRESH;
+}
+
+static int is_ssthresh(const struct state *st, u32 ssthresh)
+{
+	return ssthresh == INFINITE_SSTHRESH ||
+	       (ssthresh >= MIN_CWND && ssthresh <= plausible(st));
+}
+
+static int is_window(const struct state *st, u32 window)
+{
+	return window && window <= plausible(st);
+}
+
+/* What a skipped program left: see the top. */
+INLINE void mend(struct sock *sk, struct tcp_sock *tp, struct state *st, enum wrapped wrapped)
+{
+	u32 window = tp->snd_cwnd;
+
+	if (!st->last_window)
+		return;
+	if (!is_ssthresh(st, tp->snd_ssthresh)) {
+		tp->snd_cwnd = st->last_window;
+		tp->snd_ssthresh = decide(sk, wrapped);
+		tp->snd_cwnd = window;
+		st->is_silent = 0;
+		st->inner = 0;
+	}
+	if (!is_window(st, window))
+		tp->snd_cwnd = least(st->last_window, tp->snd_ssthresh);
+}
+
+/* The program leaves them so. */
+static void remember(const struct tcp_sock *tp, struct state *st, u32 ssthresh)
+{
+	st->last_window = inner_window(tp, st);
+	st->last_ssthresh = ssthresh;
+}
+
+INLINE void look(struct sock *sk, struct tcp_sock *tp, enum wrapped wrapped)
 {
 	struct state *st = sk_storage_get(&states, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	struct rules *rules = config();
@@ -159,6 +233,8 @@ static void look(struct sock *sk, struct tcp_sock *tp)
 
 	if (!st || !rules)
 		return;
+	mend(sk, tp, st, wrapped);
+	remember(tp, st, tp->snd_ssthresh);
 	renewed(sk, tp, st, rules);
 	newly = tp->delivered - st->delivered;
 	st->delivered = tp->delivered;
@@ -249,11 +325,14 @@ static u32 hide_inner(struct tcp_sock *tp, struct sock *sk, u32 window, u32 ssth
 }
 
 /* A timeout makes an episode of a silent loss one of congestion. */
-static void on_state(struct sock *sk, u8 state)
+INLINE void on_state(struct sock *sk, struct tcp_sock *tp, u8 state, enum wrapped wrapped)
 {
 	struct state *st = sk_storage_get(&states, sk, 0, 0);
 
-	if (st && state == LOSS)
+	if (!st)
+		return;
+	mend(sk, tp, st, wrapped);
+	if (state == LOSS)
 		st->is_silent = 0;
 }
 
@@ -262,12 +341,13 @@ static void on_state(struct sock *sk, u8 state)
 /* Before the wrapped control grows its window; false if it must not. It is called when no episode lasts:
  * after a silent loss slow start goes on as if nothing had been lost. (Not when the state changes: the kernel
  * makes ssthresh the window after that.) */
-static int may_grow(struct sock *sk, struct tcp_sock *tp)
+INLINE int may_grow(struct sock *sk, struct tcp_sock *tp, enum wrapped wrapped)
 {
 	struct state *st = sk_storage_get(&states, sk, 0, 0);
 
 	if (!st)
 		return 1;
+	mend(sk, tp, st, wrapped);
 	if (st->is_silent) {
 		st->is_silent = 0;
 		tp->snd_ssthresh = st->ssthresh;
@@ -284,7 +364,10 @@ static void limit(struct sock *sk, struct tcp_sock *tp)
 	u64 mss = tp->mss_cache;
 	u64 packets;
 
-	if (!st || !st->meld.has_limit || !mss)
+	if (!st)
+		return;
+	remember(tp, st, tp->snd_ssthresh);
+	if (!st->meld.has_limit || !mss)
 		return;
 	packets = most(st->meld.limit / mss, MIN_CWND);
 	if (packets >= tp->snd_cwnd)
@@ -294,17 +377,45 @@ static void limit(struct sock *sk, struct tcp_sock *tp)
 	tp->snd_cwnd = packets;
 }
 
+/* ---- what the kernel calls ---- */
+
+INLINE u32 ssthresh(struct sock *sk, struct tcp_sock *tp, enum wrapped wrapped)
+{
+	struct state *st = sk_storage_get(&states, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	u32 decided, window;
+
+	if (!st)
+		return decide(sk, wrapped);
+	mend(sk, tp, st, wrapped);
+	st->before = most(inner_window(tp, st), finite(tp->snd_ssthresh));
+	if (is_silent(sk, tp)) {
+		decided = held(tp);
+	} else {
+		window = show_inner(tp, sk);
+		decided = hide_inner(tp, sk, window, decide(sk, wrapped));
+	}
+	remember(tp, st, decided);
+	return decided;
+}
+
+/* What is undone may be what a skipped program left. */
+static u32 undone(struct sock *sk, struct tcp_sock *tp)
+{
+	struct state *st = sk_storage_get(&states, sk, 0, 0);
+	u32 window = tcp_reno_undo_cwnd(sk);
+
+	if (!st || !st->last_window || is_window(st, window))
+		return window;
+	return st->last_window;
+}
+
 SEC("struct_ops")
 u32 reno_ssthresh(u64 *ctx)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
 	struct sock *sk = (struct sock *)ctx[0];
-	u32 window;
 
-	if (is_silent(sk, tp))
-		return held(tp);
-	window = show_inner(tp, sk);
-	return hide_inner(tp, sk, window, tcp_reno_ssthresh(sk));
+	return ssthresh(sk, tp, RENO);
 }
 
 SEC("struct_ops")
@@ -313,7 +424,7 @@ void reno_cong_avoid(u64 *ctx)
 	struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
 	struct sock *sk = (struct sock *)ctx[0];
 
-	if (may_grow(sk, tp))
+	if (may_grow(sk, tp, RENO))
 		tcp_reno_cong_avoid(sk, ctx[1], ctx[2]);
 	limit(sk, tp);
 }
@@ -321,19 +432,19 @@ void reno_cong_avoid(u64 *ctx)
 SEC("struct_ops")
 void reno_set_state(u64 *ctx)
 {
-	on_state((struct sock *)ctx[0], ctx[1]);
+	on_state((struct sock *)ctx[0], (struct tcp_sock *)ctx[0], ctx[1], RENO);
 }
 
 SEC("struct_ops")
 void reno_pkts_acked(u64 *ctx)
 {
-	look((struct sock *)ctx[0], (struct tcp_sock *)ctx[0]);
+	look((struct sock *)ctx[0], (struct tcp_sock *)ctx[0], RENO);
 }
 
 SEC("struct_ops")
 u32 undo_cwnd(u64 *ctx)
 {
-	return tcp_reno_undo_cwnd((struct sock *)ctx[0]);
+	return undone((struct sock *)ctx[0], (struct tcp_sock *)ctx[0]);
 }
 
 SEC("struct_ops")
@@ -347,12 +458,8 @@ u32 cubic_ssthresh(u64 *ctx)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
 	struct sock *sk = (struct sock *)ctx[0];
-	u32 window;
 
-	if (is_silent(sk, tp))
-		return held(tp);
-	window = show_inner(tp, sk);
-	return hide_inner(tp, sk, window, cubictcp_recalc_ssthresh(sk));
+	return ssthresh(sk, tp, CUBIC);
 }
 
 SEC("struct_ops")
@@ -361,7 +468,7 @@ void cubic_cong_avoid(u64 *ctx)
 	struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
 	struct sock *sk = (struct sock *)ctx[0];
 
-	if (may_grow(sk, tp))
+	if (may_grow(sk, tp, CUBIC))
 		cubictcp_cong_avoid(sk, ctx[1], ctx[2]);
 	limit(sk, tp);
 }
@@ -369,7 +476,7 @@ void cubic_cong_avoid(u64 *ctx)
 SEC("struct_ops")
 void cubic_set_state(u64 *ctx)
 {
-	on_state((struct sock *)ctx[0], ctx[1]);
+	on_state((struct sock *)ctx[0], (struct tcp_sock *)ctx[0], ctx[1], CUBIC);
 	cubictcp_state((struct sock *)ctx[0], ctx[1]);
 }
 
@@ -382,7 +489,7 @@ void cubic_cwnd_event(u64 *ctx)
 SEC("struct_ops")
 void cubic_pkts_acked(u64 *ctx)
 {
-	look((struct sock *)ctx[0], (struct tcp_sock *)ctx[0]);
+	look((struct sock *)ctx[0], (struct tcp_sock *)ctx[0], CUBIC);
 	cubictcp_acked((struct sock *)ctx[0], (const struct ack_sample *)ctx[1]);
 }
 

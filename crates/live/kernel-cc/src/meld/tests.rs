@@ -326,6 +326,13 @@ fn transfer(
     // what comes after the last episode
     pair.send(1);
     let printed = host.socket(pair.server.local_addr().expect("bound").port());
+    for name in ["cwnd:", "ssthresh:"] {
+        let packets = printed.split_whitespace();
+        let packets = packets.filter_map(|word| word.strip_prefix(name)?.parse::<u64>().ok());
+        for packets in packets {
+            assert!((1..1_000_000).contains(&packets), "{printed}");
+        }
+    }
     let after = meld.decisions().expect("readable");
     let decided = before.iter().zip(after);
     let decided = decided.map(|(before, after)| (after.0, after.1 - before.1));
