@@ -97,6 +97,10 @@ impl Replay {
             }
             What::In(event) => {
                 self.call()?;
+                // a flow is adopted between two actions; all other calls come when all is carried out
+                if self.edge.is_some() && !matches!(event, Event::Adopted { .. }) {
+                    self.compare(None)?;
+                }
                 self.pending = Some(Pending {
                     at,
                     event: event.clone(),
@@ -133,9 +137,6 @@ impl Replay {
         let (now, telemetry) = (pending.at, pending.telemetry);
         let mut measure = |flow: FlowId| telemetry.get(&flow).copied();
         if let Event::Begin { config, ues } = pending.event {
-            if self.edge.is_some() {
-                self.compare(None)?;
-            }
             self.edge =
                 Some(Edge::new(config, &ues.into_iter().collect()).map_err(ReplayError::Config)?);
             return Ok(());
