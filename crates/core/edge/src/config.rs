@@ -111,9 +111,9 @@ impl EdgeConfig {
         }
         range(
             "min-window",
-            (1..=64).contains(&self.shown.min_window),
+            self.shown.min_window <= 64,
             self.shown.min_window.to_string(),
-            "1 to 64 segments".into(),
+            "0 to 64 segments".into(),
         )?;
         let UnsentBound {
             unsent_min,
@@ -165,7 +165,7 @@ mod tests {
             ("window-step is", refused(|c| c.shown.window_step = 1.5)),
             ("pacing-step is", refused(|c| c.pacing_step = f64::NAN)),
             ("unsent-share is", refused(|c| c.unsent.unsent_share = -0.1)),
-            ("min-window is", refused(|c| c.shown.min_window = 0)),
+            ("min-window is", refused(|c| c.shown.min_window = 65)),
             (
                 "unsent-max is",
                 refused(|c| c.unsent.unsent_max = Bytes::new(1)),

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! The least window keeps the server from its persist timer (RFC 9293 3.8.6.1), whose first probe comes after
-//! an RTO. The step keeps small changes from costing a system call and an acknowledgement each.
+//! an RTO: Linux shows a grown window only with an acknowledgement of data. It also lets the server send that much
+//! each round trip whatever waits, which is more than a shadowed radio carries where the path is short. The step keeps small changes from costing a system call and an acknowledgement each.
 
 use rapid::WanWindow;
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,7 @@ use units::Bytes;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ShownWindow {
-    /// The least window that a server is shown, segments (1 to 64).
+    /// The least window that a server is shown, segments (0 to 64).
     pub min_window: u64,
     /// A changed window is shown if it differs by this share of the decided one, and by a segment (0 to 1).
     pub window_step: f64,

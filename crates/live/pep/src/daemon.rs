@@ -250,7 +250,7 @@ struct ControlParts {
 impl ControlParts {
     /// None without an allocator.
     fn new(config: &Arc<Config>, shown: Option<&dash::Prepared>) -> Result<Option<Self>, PepError> {
-        let Some(allocator) = config.allocator.clone() else {
+        let Some(decides) = config.edge.clone() else {
             return Ok(None);
         };
         let recorded = config.record.as_ref().map(recording::begin).transpose()?;
@@ -262,12 +262,12 @@ impl ControlParts {
         let source = config.reports.source.clone();
         Ok(Some(Self {
             control: Control::new(
-                Arc::clone(config),
-                allocator,
+                config,
+                decides,
                 recording,
                 pending,
                 shown.map(dash::Prepared::meter),
-            ),
+            )?,
             events,
             sender,
             source: source.map(|source| (source, sink)),

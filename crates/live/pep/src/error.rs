@@ -9,6 +9,9 @@ pub enum PepError {
     /// A configuration that cannot be used; nothing has been changed.
     #[error(transparent)]
     Config(#[from] crate::config::ConfigError),
+    /// What decides the windows cannot be configured so.
+    #[error(transparent)]
+    Edge(#[from] edge::ConfigError),
     /// The dashboard's token cannot be used; nothing has been changed.
     #[error(transparent)]
     Dashboard(#[from] dash::DashError),

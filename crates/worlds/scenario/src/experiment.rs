@@ -4,9 +4,9 @@
 use crate::moving::MovingSpec;
 use crate::tunnel::TunnelSpec;
 use cc::{BuildConfig, RateReport, cdbe, meld};
+use edge::{Actuator, EdgeConfig};
 use queue::{Capacity, CustomConfig};
 use ran::{BearerConfig, CellConfig};
-use rapid::AllocatorConfig;
 use std::path::PathBuf;
 use std::sync::Arc;
 use units::{BitRate, Bytes, Cqi, Decibel, Duration, Mcs, Prb};
@@ -429,6 +429,8 @@ pub struct PepSpec {
     pub reports: ReportSpec,
     /// Maximum bytes that the proxy buffers for one flow and direction.
     pub buffer: Bytes,
+    /// How windows towards UEs are set.
+    pub actuator: Actuator,
 }
 
 /// What the proxy does.
@@ -438,6 +440,6 @@ pub enum PepMode {
     None,
     /// It splits connections, without looking at the radio (Cubic towards the UE).
     Split,
-    /// RAPID.
-    Rapid(AllocatorConfig),
+    /// RAPID: how the proxy decides.
+    Rapid(EdgeConfig),
 }

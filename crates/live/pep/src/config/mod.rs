@@ -7,6 +7,7 @@ mod read;
 pub use config_file::ConfigError;
 pub use prefix::Prefix;
 
+use edge::{Actuator, EdgeConfig};
 use rnis::Rnti;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -214,8 +215,10 @@ pub struct Config {
     pub onward: Onward,
     /// Who decides.
     pub control: Control,
-    /// How; none without an allocator.
-    pub allocator: Option<::rapid::AllocatorConfig>,
+    /// How; none where connections are split and nothing more.
+    pub edge: Option<EdgeConfig>,
+    /// How windows towards UEs are set, where the kernel permits it.
+    pub actuator: Actuator,
     /// Radio reports.
     pub reports: Reports,
     /// Addresses of UEs whose reports carry none.
@@ -270,6 +273,13 @@ impl Config {
             Interception::Transparent(t) => (Some((t.ran_interface.clone(), t.port)), None),
             Interception::Explicit(e) => (None, Some(e.listen)),
         };
+        // plain-after can be changed
+        let decides = |config: &Self| {
+            config.edge.clone().map(|edge| EdgeConfig {
+                plain_after: edge.allocator.report_max_age,
+                ..edge
+            })
+        };
         let checks = [
             (
                 "mode, ran-interface, port, listen",
@@ -278,7 +288,10 @@ impl Config {
             ("control", self.control != new.control),
             ("source, topic", self.reports.source != new.reports.source),
             ("max-age", self.reports.max_age != new.reports.max_age),
-            ("[rapid]", self.allocator != new.allocator),
+            (
+                "[rapid]",
+                decides(self) != decides(new) || self.actuator != new.actuator,
+            ),
             ("[record]", self.record != new.record),
             ("socket", self.admin != new.admin),
             ("[metrics]", self.metrics != new.metrics),

@@ -6,6 +6,7 @@ use super::{
     LogFormat, Onward, Prefix, Relay, Reports, Source, Transparent,
 };
 use config_file::{Section, Span};
+use edge::{Actuator, EdgeConfig};
 use rnis::Rnti;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -55,6 +56,7 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
     let is_transparent = matches!(interception, Interception::Transparent(_));
     let control = top.word("control", &CONTROLS)?.unwrap_or(Control::Default);
     let reports = reports(top, control)?;
+    let (edge, actuator) = rapid::decides(top, control, &reports)?.unzip();
     let mut admin = top.table_or_empty("admin", "[admin]")?;
     let socket = admin.parsed("socket")?;
     admin.finish()?;
@@ -66,7 +68,8 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
         interception,
         onward,
         control,
-        allocator: rapid::allocator(top, control, reports.max_age)?,
+        edge,
+        actuator: actuator.unwrap_or(Actuator::Window),
         reports,
         record: rapid::recording(top, control)?,
         ues: ues(top)?,
@@ -207,8 +210,12 @@ fn reports(top: &mut Section<'_, '_>, control: Control) -> Result<Reports, Confi
         let message = "topic is for a source that is a broker (amqp:// or nats://)";
         return Err(table.fault_at(*at, message));
     }
-    let max_age = table.time("max-age")?.unwrap_or(Duration::from_millis(100));
-    let plain_after = table.time("plain-after")?.unwrap_or(Duration::from_secs(2));
+    let defaults = EdgeConfig::new(::rapid::Mode::Default);
+    let max_age = table.time("max-age")?;
+    let max_age = max_age.unwrap_or(defaults.allocator.report_max_age);
+    let plain_after = table
+        .time("plain-after")?
+        .unwrap_or(defaults.plain_after.max(max_age));
     if plain_after < max_age {
         return Err(table.fault(format!(
             "plain-after is {plain_after}, expected no less than max-age ({max_age}), after which \

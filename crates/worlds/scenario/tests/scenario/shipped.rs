@@ -64,8 +64,12 @@ fn the_knobs_rtt_and_pep_turn_on_all_of_them() {
                 let e = load_with(&name, &[("rtt", rtt), ("pep", pep)], None).experiment;
                 match (pep, &e.pep.mode) {
                     ("none", PepMode::None) | ("split", PepMode::Split) => {}
-                    ("paper", PepMode::Rapid(c)) => assert_eq!(c.mode, rapid::Mode::Paper),
-                    ("default", PepMode::Rapid(c)) => assert_eq!(c.mode, rapid::Mode::Default),
+                    ("paper", PepMode::Rapid(c)) => {
+                        assert_eq!(c.allocator.mode, rapid::Mode::Paper)
+                    }
+                    ("default", PepMode::Rapid(c)) => {
+                        assert_eq!(c.allocator.mode, rapid::Mode::Default)
+                    }
                     other => panic!("{name}: {other:?}"),
                 }
                 // the radio takes its part; what is more than that is as set

@@ -13,13 +13,12 @@ use cc::cdbe::estimator::Estimator;
 use cc::meld::{self, Meld};
 use cc::{BuildConfig, CongestionControl, RateReporter, cqic};
 use quinn_cc::TraceSink;
-use rapid::FollowAllocation;
 use scenario::{CdbeSpec, EcnSpec, FlowSpec, PepMode, PepSpec, ReporterSpec, Transport};
 use std::sync::{Arc, Mutex};
 use units::Bytes;
 
 /// Congestion control of a proxy without radio reports towards the UE.
-const SPLIT_CC: &str = "cubic";
+pub(super) const SPLIT_CC: &str = "cubic";
 
 /// TCP of a flow's hosts. Applications read at once, and write what is to be sent at once.
 pub(super) fn host_config(flow: &FlowSpec) -> Config {
@@ -220,12 +219,10 @@ impl World {
         let spec = &self.flows[flow as usize].spec;
         let mut config = relay_config(spec, &self.pep);
         let controller = match (side, &self.pep.mode) {
-            (Side::ProxyRan, PepMode::Rapid(rapid)) => {
-                // the allocator sets the window, whatever is marked: queues must not rely on it
+            (Side::ProxyRan, PepMode::Rapid(_)) => {
+                // decisions set the window, whatever is marked: queues must not rely on it
                 config.ecn = None;
-                let follow = FollowAllocation::new(config.mss, rapid.initial_ran_window);
-                let controller: Box<dyn CongestionControl> = Box::new(follow);
-                controller
+                self.controller(SPLIT_CC, &config)
             }
             (Side::ProxyRan, _) => {
                 // it answers marks as the client expects, but is not scalable itself
@@ -235,7 +232,13 @@ impl World {
                 });
                 self.controller(SPLIT_CC, &config)
             }
-            _ => self.controller(&spec.cc.name, &config),
+            (_, mode) => {
+                if matches!(mode, PepMode::Rapid(_)) {
+                    // what waits does so here, since what the other side holds unsent is bounded
+                    config.receive_buffer = self.pep.buffer;
+                }
+                self.controller(&spec.cc.name, &config)
+            }
         };
         self.connection(flow, number, name_of(side), side, config, controller)
     }
@@ -259,9 +262,19 @@ impl World {
     }
 
     fn controller(&self, name: &str, config: &Config) -> Box<dyn CongestionControl> {
+        self.controller_from(name, config.mss, config.initial_cwnd())
+    }
+
+    /// A controller of a name that was checked, which begins with a window.
+    pub(super) fn controller_from(
+        &self,
+        name: &str,
+        mss: Bytes,
+        initial_window: Bytes,
+    ) -> Box<dyn CongestionControl> {
         let build = BuildConfig {
-            mss: config.mss,
-            initial_window: config.initial_cwnd(),
+            mss,
+            initial_window,
         };
         new_controller(name, build, &self.cdbe, &self.mechanisms)
     }

@@ -67,6 +67,7 @@ pub(crate) fn dumbbell(
 pub(crate) fn no_pep() -> PepSpec {
     PepSpec {
         mode: PepMode::None,
+        actuator: edge::Actuator::Window,
         reports: reports(ms(1)),
         buffer: Bytes::new(8_000_000),
     }

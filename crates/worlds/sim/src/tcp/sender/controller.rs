@@ -8,6 +8,8 @@ use units::{BitRate, Bytes, Instant, Rng};
 
 pub(super) struct Controller {
     cc: Box<dyn CongestionControl>,
+    /// Whatever the controller paces at, no faster than this (`SO_MAX_PACING_RATE`).
+    max_pacing_rate: Option<BitRate>,
     rng: Rng,
     trace: Box<dyn Trace + Send>,
 }
@@ -24,9 +26,17 @@ impl Controller {
     pub(super) fn new(cc: Box<dyn CongestionControl>, rng: Rng) -> Self {
         Self {
             cc,
+            max_pacing_rate: None,
             rng,
             trace: Box::new(()),
         }
+    }
+    /// Another controller from now on.
+    pub(super) fn replace(&mut self, cc: Box<dyn CongestionControl>) {
+        self.cc = cc;
+    }
+    pub(super) fn set_max_pacing_rate(&mut self, rate: Option<BitRate>) {
+        self.max_pacing_rate = rate;
     }
     pub(super) fn set_trace(&mut self, trace: Box<dyn Trace + Send>) {
         self.trace = trace;
@@ -94,7 +104,10 @@ impl Controller {
         self.cc.ssthresh()
     }
     pub(super) fn pacing_rate(&self) -> Option<BitRate> {
-        self.cc.pacing_rate()
+        match (self.cc.pacing_rate(), self.max_pacing_rate) {
+            (Some(rate), Some(max)) => Some(rate.min(max)),
+            (rate, max) => rate.or(max),
+        }
     }
     pub(super) fn governs_recovery(&self) -> bool {
         self.cc.governs_recovery()

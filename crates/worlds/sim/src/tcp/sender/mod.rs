@@ -426,6 +426,16 @@ impl Sender {
         self.is_active = true;
     }
 
+    pub(super) fn set_controller(&mut self, cc: Box<dyn CongestionControl>) {
+        self.controller.replace(cc);
+        self.is_active = true;
+    }
+
+    pub(super) fn set_max_pacing_rate(&mut self, rate: Option<BitRate>) {
+        self.controller.set_max_pacing_rate(rate);
+        self.is_active = true;
+    }
+
     pub(super) fn set_allocation(&mut self, now: Instant, allocation: Allocation) {
         self.controller.set_allocation(now, allocation);
         self.is_active = true;

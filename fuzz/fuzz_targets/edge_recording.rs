@@ -1,8 +1,8 @@
-//! Recordings of the allocator: any lines, fed to allocators as far as they are entries.
+//! Recordings of the proxy's decisions: any lines, decided again as far as they are entries.
 #![no_main]
 
+use edge::recording::{Entry, Replay, What};
 use libfuzzer_sys::fuzz_target;
-use rapid::recording::{Entry, Replay, What};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut replay = Replay::default();
@@ -12,8 +12,8 @@ fuzz_target!(|bytes: &[u8]| {
         };
         // what was written is read as it was
         assert_eq!(Entry::decode(&entry.encode()).as_ref(), Ok(&entry));
-        // the answers of the allocator do not matter here, only that it lives
-        if !matches!(entry.what, What::Decision(_)) && replay.feed(&entry).is_err() {
+        // the actions do not matter here, only that the machine lives
+        if matches!(entry.what, What::In(_)) && replay.feed(&entry).is_err() {
             return;
         }
     }
