@@ -19,11 +19,11 @@ mod windows;
 
 pub(crate) use snapshot::{ReportCounts, Snapshot, UeStatus};
 
-use crate::clock;
 use crate::config::{Config, Source};
 use crate::flow::Flow;
 use crate::recording::Recording;
 use cell::Cell;
+use daemon::clock;
 use dash::RadioMeter;
 use directory::Directory;
 use freshness::State;
