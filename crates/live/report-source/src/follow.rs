@@ -176,3 +176,88 @@ async fn lines_of(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::unix::net::UnixListener;
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Clone, Default)]
+    struct Taken(Arc<Mutex<(Vec<bool>, Vec<Vec<u8>>)>>);
+
+    impl Taken {
+        /// How often it was up, and how often not.
+        fn ups(&self) -> (usize, usize) {
+            let ups = &self.0.lock().expect("whole").0;
+            let up = ups.iter().filter(|up| **up).count();
+            (up, ups.len() - up)
+        }
+        fn messages(&self) -> Vec<Vec<u8>> {
+            self.0.lock().expect("whole").1.clone()
+        }
+    }
+
+    impl Follower for Taken {
+        fn up(&mut self, up: bool) {
+            self.0.lock().expect("whole").0.push(up);
+        }
+        fn message(&mut self, bytes: &[u8]) {
+            self.0.lock().expect("whole").1.push(bytes.to_vec());
+        }
+    }
+
+    /// Sends this to each who connects, and closes the connection.
+    fn serve(path: &Path, bytes: Vec<u8>) {
+        let listener = UnixListener::bind(path).expect("a socket");
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                // a client that is not to read has gone
+                let _ = stream.expect("a client").write_all(&bytes);
+            }
+        });
+    }
+
+    #[test]
+    fn lines_come_again_after_each_connection_and_one_that_is_too_long_comes_empty() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("sock");
+        let long = "x".repeat(MAX_MESSAGE_BYTES + 1);
+        serve(
+            &path,
+            format!("one\n \n{long}\ntwo\nunfinished").into_bytes(),
+        );
+        let taken = Taken::default();
+        let is_done = || taken.messages().len() >= 6;
+        follow_socket(&path, None, &mut taken.clone(), is_done).expect("followed");
+        let lap = [b"one".to_vec(), Vec::new(), b"two".to_vec()];
+        assert_eq!(taken.messages()[..6], [lap.clone(), lap].concat());
+        let (up, down) = taken.ups();
+        assert!(up >= 2 && down >= 1, "{up} {down}");
+    }
+
+    #[test]
+    fn a_process_of_another_user_is_not_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("sock");
+        serve(&path, b"one\n".to_vec());
+        let ours = rustix::process::geteuid().as_raw();
+        let taken = Taken::default();
+        let is_done = || taken.ups().1 >= 2;
+        follow_socket(&path, Some(&[ours + 1]), &mut taken.clone(), is_done).expect("followed");
+        assert_eq!((taken.ups().0, taken.messages().len()), (0, 0));
+        let taken = Taken::default();
+        let is_done = || !taken.messages().is_empty();
+        follow_socket(&path, Some(&[ours]), &mut taken.clone(), is_done).expect("followed");
+        assert_eq!(taken.messages()[0], b"one");
+    }
+
+    #[test]
+    fn a_socket_is_no_broker() {
+        let address: Address = "unix:/run/radio.sock".parse().expect("an address");
+        let error = follow_broker(&address, "a", &mut Taken::default(), || true);
+        let error = error.expect_err("no broker").to_string();
+        assert_eq!(error, "unix:/run/radio.sock is no broker");
+    }
+}

@@ -122,10 +122,7 @@ impl Default for Config {
             memory: Bytes::new(1_000_000_000),
             window: Bytes::new(1_000_000),
             streams: 100,
-            log: Log {
-                json: false,
-                debug: false,
-            },
+            log: Log::default(),
         }
     }
 }
