@@ -182,29 +182,39 @@ mod tests {
     use super::*;
     use std::io::Write;
     use std::os::unix::net::UnixListener;
-    use std::sync::{Arc, Mutex};
+    use std::sync::{Arc, Mutex, MutexGuard};
+
+    #[derive(Default)]
+    struct All {
+        up: usize,
+        down: usize,
+        messages: Vec<Vec<u8>>,
+    }
 
     #[derive(Clone, Default)]
-    struct Taken(Arc<Mutex<(Vec<bool>, Vec<Vec<u8>>)>>);
+    struct Taken(Arc<Mutex<All>>);
 
     impl Taken {
+        fn all(&self) -> MutexGuard<'_, All> {
+            self.0.lock().expect("whole")
+        }
         /// How often it was up, and how often not.
         fn ups(&self) -> (usize, usize) {
-            let ups = &self.0.lock().expect("whole").0;
-            let up = ups.iter().filter(|up| **up).count();
-            (up, ups.len() - up)
+            let all = self.all();
+            (all.up, all.down)
         }
         fn messages(&self) -> Vec<Vec<u8>> {
-            self.0.lock().expect("whole").1.clone()
+            self.all().messages.clone()
         }
     }
 
     impl Follower for Taken {
         fn up(&mut self, up: bool) {
-            self.0.lock().expect("whole").0.push(up);
+            let mut all = self.all();
+            *(if up { &mut all.up } else { &mut all.down }) += 1;
         }
         fn message(&mut self, bytes: &[u8]) {
-            self.0.lock().expect("whole").1.push(bytes.to_vec());
+            self.all().messages.push(bytes.to_vec());
         }
     }
 
