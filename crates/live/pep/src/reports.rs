@@ -103,4 +103,9 @@ impl Follower for Inlet<'_> {
     fn message(&mut self, bytes: &[u8]) {
         self.sink.message(bytes);
     }
+
+    /// Counted as what cannot be read.
+    fn blank_line(&mut self) {
+        self.sink.message(b"");
+    }
 }

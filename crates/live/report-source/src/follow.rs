@@ -19,6 +19,8 @@ pub trait Follower: Send {
     fn up(&mut self, up: bool);
     /// A message as it came: any bytes.
     fn message(&mut self, bytes: &[u8]);
+    /// A line without anything on it, which is no message: ignored unless the follower counts it.
+    fn blank_line(&mut self) {}
 }
 
 /// Counts what passes.
@@ -31,6 +33,9 @@ impl<F: Follower> Follower for Counted<'_, F> {
     fn message(&mut self, bytes: &[u8]) {
         self.has_received = true;
         self.follower.message(bytes);
+    }
+    fn blank_line(&mut self) {
+        self.follower.blank_line();
     }
     fn up(&mut self, up: bool) {
         self.follower.up(up);
@@ -169,7 +174,7 @@ async fn lines_of(
     let mut lines = Lines::new(stream, MAX_MESSAGE_BYTES);
     loop {
         match lines.next().await? {
-            Line::Text(line) if line.iter().all(u8::is_ascii_whitespace) => {}
+            Line::Text(line) if line.iter().all(u8::is_ascii_whitespace) => follower.blank_line(),
             Line::Text(line) => follower.message(&line),
             Line::TooLong => follower.message(b""),
             Line::End => return Ok(()),
@@ -188,6 +193,7 @@ mod tests {
     struct All {
         up: usize,
         down: usize,
+        blank: usize,
         messages: Vec<Vec<u8>>,
     }
 
@@ -216,6 +222,9 @@ mod tests {
         fn message(&mut self, bytes: &[u8]) {
             self.all().messages.push(bytes.to_vec());
         }
+        fn blank_line(&mut self) {
+            self.all().blank += 1;
+        }
     }
 
     /// Sends this to each who connects, and closes the connection.
@@ -243,6 +252,7 @@ mod tests {
         follow_socket(&path, None, &mut taken.clone(), is_done).expect("followed");
         let lap = [b"one".to_vec(), Vec::new(), b"two".to_vec()];
         assert_eq!(taken.messages()[..6], [lap.clone(), lap].concat());
+        assert!(taken.all().blank >= 2);
         let (up, down) = taken.ups();
         assert!(up >= 2 && down >= 1, "{up} {down}");
     }
