@@ -28,8 +28,8 @@ use std::process::ExitCode;
 /// request for a page of metrics, for the proxy's state, or for a result in a damaged file.
 const CONTAINED: [&str; 4] = [
     runner::RUN_THREAD,
-    metrics_http::THREAD,
-    pep::ADMIN_THREAD,
+    daemon::metrics::THREAD,
+    daemon::admin::THREAD,
     dash::READER_THREAD,
 ];
 
@@ -69,8 +69,8 @@ mod tests {
 
     #[test]
     fn a_panic_of_a_page_of_metrics_or_state_ends_no_daemon() {
-        assert!(is_contained(Some(metrics_http::THREAD)));
-        assert!(is_contained(Some(pep::ADMIN_THREAD)));
+        assert!(is_contained(Some(daemon::metrics::THREAD)));
+        assert!(is_contained(Some(daemon::admin::THREAD)));
         assert!(is_contained(Some(dash::READER_THREAD)));
         assert!(!is_contained(Some("main")) && !is_contained(None));
     }

@@ -15,12 +15,6 @@ pub enum PepError {
     /// The dashboard's token cannot be used; nothing has been changed.
     #[error(transparent)]
     Dashboard(#[from] dash::DashError),
-    /// Reports are to come out of a broker, and the program that runs the proxy reads none.
-    #[error("this program reads no radio reports out of brokers: {broker}")]
-    NoBrokers {
-        /// The broker.
-        broker: String,
-    },
     /// The configuration names a user that this machine does not have; nothing has been changed.
     #[error("{}: user: there is no user {user:?} on this machine", config.display())]
     NoUser {

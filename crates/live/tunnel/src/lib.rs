@@ -39,12 +39,12 @@ mod stream;
 mod sys;
 mod udp;
 
+pub use self::daemon::{Start, run};
 pub use admin::{check_request, request};
 pub use config::{
-    Carrier, ClientConfig, ClientEnd, Config, ConfigError, End, InterfaceAddress, LogConfig,
-    Network, PORT, ParseInterfaceAddressError, PathConfig, Role, ServerConfig, TunConfig,
+    Carrier, ClientConfig, ClientEnd, Config, ConfigError, End, InterfaceAddress, Network, PORT,
+    ParseInterfaceAddressError, PathConfig, Role, ServerConfig, TunConfig,
 };
-pub use daemon::{Start, run};
 pub use error::TunnelError;
 pub use frames::split_frames;
 pub use inner::check_inner;
@@ -52,4 +52,4 @@ pub use key::{Key, KeyError};
 pub use metrics::metrics_status;
 pub use pending::PendingLimits;
 pub use radio::ReportsConfig;
-pub use rnis_server::reporting::ReportSource;
+pub use report_source::ReportSource;

@@ -4,7 +4,7 @@ use super::Role;
 use cc::RateReport;
 use cc::cdbe::{INITIAL_REPORT, Mode, server};
 use clap::ValueEnum;
-use config_file::{ConfigError, Section};
+use daemon::config::{ConfigError, Section};
 use kernel_cc::cdbe::{self, AttachError, NAME, Plan};
 use std::path::{Path, PathBuf};
 use units::BitRate;
@@ -53,7 +53,7 @@ impl Config {
     /// # Errors
     /// A file that cannot be read, and one that cannot be used: place, fault and what is allowed.
     pub(super) fn load(path: &Path) -> Result<Self, ConfigError> {
-        config_file::load(path, Self::read)
+        daemon::config::load(path, Self::read)
     }
 
     fn read(top: &mut Section<'_, '_>) -> Result<Self, ConfigError> {
@@ -168,7 +168,7 @@ mod tests {
             queue-down-windows = 4
             inflight-share = 0.25
         "#;
-        let config = config_file::parse("file", text, Config::read).expect("valid");
+        let config = daemon::config::parse("file", text, Config::read).expect("valid");
         let plan = config.plan();
         assert_eq!(plan.roles, Role::Server.roles());
         assert_eq!(plan.cgroup, Path::new("/sys/fs/cgroup/x"));
@@ -200,7 +200,7 @@ mod tests {
             ("initial-report = 5", "expected text"),
             ("x", "not TOML"),
         ] {
-            let error = config_file::parse("file", text, Config::read)
+            let error = daemon::config::parse("file", text, Config::read)
                 .expect_err(text)
                 .to_string();
             assert!(error.contains(expected), "{text}: {error}");

@@ -1,7 +1,7 @@
 //! The tables of what decides: `[rapid]`, and `[record]`, which keeps what it was measured.
 
 use super::{ConfigError, Control, Recording, Reports};
-use config_file::Section;
+use daemon::config::Section;
 use edge::{Actuator, EdgeConfig};
 use rapid::{AllocatorConfig, Mode, Part};
 use std::path::PathBuf;

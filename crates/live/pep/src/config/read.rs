@@ -2,10 +2,11 @@
 
 use super::rapid;
 use super::{
-    Broker, Config, ConfigError, Control, Explicit, Interception, Keepalive, Limits, Log,
-    LogFormat, Onward, Prefix, Relay, Reports, Source, Transparent,
+    Broker, Config, ConfigError, Control, Explicit, Interception, Keepalive, Limits, Onward,
+    Prefix, Relay, Reports, Source, Transparent,
 };
-use config_file::{Section, Span};
+use daemon::Log;
+use daemon::config::{Section, Span};
 use edge::{Actuator, EdgeConfig};
 use rnis::Rnti;
 use std::collections::BTreeMap;
@@ -240,12 +241,13 @@ fn source_of(
         return Ok(Source::Unix(PathBuf::from(path)));
     }
     let host = SCHEMES.iter().find_map(|s| text.strip_prefix(s));
-    if host.is_none_or(str::is_empty) {
+    let url = host.filter(|host| !host.is_empty()).map(|_| text.parse());
+    let Some(Ok(url)) = url else {
         // what it is may hold a password
         let message = "source is not known; expected \"unix:/PATH\", \"amqp://HOST:PORT/VHOST\" or \
                        \"nats://HOST:PORT\"";
         return Err(table.fault_at(at, message));
-    }
+    };
     let topic = match topic {
         None => TOPIC.to_owned(),
         Some((topic, at)) => {
@@ -257,7 +259,6 @@ fn source_of(
             topic.clone()
         }
     };
-    let url = text.to_owned();
     Ok(Source::Broker(Broker { url, topic }))
 }
 
@@ -360,22 +361,16 @@ fn relay(top: &mut Section<'_, '_>) -> Result<Relay, ConfigError> {
 }
 
 fn log(top: &mut Section<'_, '_>) -> Result<Log, ConfigError> {
-    let mut table = top.table_or_empty("log", "[log]")?;
-    let formats = [("text", LogFormat::Text), ("json", LogFormat::Json)];
     let levels = [
         ("error", tracing::Level::ERROR),
         ("warn", tracing::Level::WARN),
         ("info", tracing::Level::INFO),
         ("debug", tracing::Level::DEBUG),
     ];
-    let log = Log {
-        format: table.word("format", &formats)?.unwrap_or(LogFormat::Text),
-        level: table
-            .word("level", &levels)?
-            .unwrap_or(tracing::Level::INFO),
-    };
-    table.finish()?;
-    Ok(log)
+    Ok(Log {
+        is_flat: true,
+        ..Log::read(top, &levels)?
+    })
 }
 
 #[cfg(test)]

@@ -16,10 +16,10 @@ mod windows;
 
 pub(crate) use snapshot::{ReportCounts, Snapshot, UeStatus};
 
-use crate::clock;
 use crate::config::{Config, Source};
 use crate::flow::Flow;
 use crate::recording::Recording;
+use daemon::clock;
 use dash::RadioMeter;
 use driver::Driver;
 use edge::{Action, Edge, EdgeConfig, State};

@@ -18,6 +18,7 @@ use crate::{ALPN, QuicError, epoch, tls};
 pub(crate) use budget::FIRST_WINDOW;
 use budget::{Budget, Limits, Ticket};
 use counters::Counters;
+use daemon::Termination;
 use quinn::{Endpoint, Incoming, ServerConfig, VarInt};
 use session::Session;
 use stats::Stats;
@@ -27,7 +28,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::runtime::Builder;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 
 /// Above so many handshakes at once, clients must first show that they receive at their address.
@@ -63,7 +63,7 @@ pub struct Server {
     endpoints: Vec<Endpoint>,
     tasks: JoinSet<()>,
     shared: Arc<Shared>,
-    metrics: Option<(SocketAddr, metrics_http::Server)>,
+    metrics: Option<(SocketAddr, daemon::metrics::Server)>,
     is_over: Arc<AtomicBool>,
 }
 
@@ -277,22 +277,18 @@ async fn serve(incoming: Incoming, ticket: Ticket, shared: Arc<Shared>) {
 /// # Errors
 /// What keeps it from starting.
 pub fn run(config: Config, ready: impl FnOnce(&Server)) -> Result<(), QuicError> {
-    rnis_server::start_log(config.log);
+    daemon::start_log(config.log);
     let runtime = Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(QuicError::System)?;
     runtime.block_on(async {
-        let mut terminate = signal(SignalKind::terminate()).map_err(QuicError::System)?;
-        let mut interrupt = signal(SignalKind::interrupt()).map_err(QuicError::System)?;
+        let mut termination = Termination::new().map_err(QuicError::System)?;
         let server = Server::start(config).await?;
         ready(&server);
-        rnis_server::notify("READY=1");
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-        rnis_server::notify("STOPPING=1");
+        daemon::notify("READY=1");
+        termination.received().await;
+        daemon::notify("STOPPING=1");
         server.close().await;
         Ok(())
     })

@@ -5,9 +5,9 @@
 //! as its slots give them. When the recording is repeated, slots and numbers go on from where the last lap
 //! ended.
 
-use super::lines::Line;
-use super::{Feed, Lines};
+use super::Feed;
 use crate::Fault;
+use report_source::{Line, Lines};
 use rnis::codec::{MAX_ENCODED_BYTES, decode_json};
 use rnis::event::RadioEvent;
 use rnis::intake::MAX_CELLS;

@@ -2,10 +2,10 @@
 
 mod read;
 
-pub use config_file::ConfigError;
+pub use daemon::config::{ConfigError, Network};
 pub(crate) use read::{controllers, parse_priority};
-pub use rnis_server::Network;
 
+use daemon::Log;
 use multipath::packet::PathPriority;
 use multipath::reorder::ReorderConfig;
 use std::fmt;
@@ -184,15 +184,6 @@ pub enum End {
     Server(ServerConfig),
 }
 
-/// The log on stderr.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LogConfig {
-    /// One JSON object a line rather than text.
-    pub json: bool,
-    /// Every path event as well.
-    pub debug: bool,
-}
-
 /// All of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -215,7 +206,7 @@ pub struct Config {
     /// The dashboard.
     pub dashboard: dash::Settings,
     /// The log.
-    pub log: LogConfig,
+    pub log: Log,
 }
 
 impl Config {
@@ -236,7 +227,7 @@ impl Config {
             admin: None,
             metrics: None,
             dashboard: dash::Settings::default(),
-            log: LogConfig::default(),
+            log: Log::default(),
         }
     }
 
@@ -245,7 +236,7 @@ impl Config {
     /// # Errors
     /// Names file, line and column, what was wrong, and what is allowed.
     pub fn load(path: &Path, role: Role) -> Result<Self, ConfigError> {
-        config_file::load(path, |top| read::config(top, role))
+        daemon::config::load(path, |top| read::config(top, role))
     }
 
     /// Reads a text; `name` is what messages call it.
@@ -253,7 +244,7 @@ impl Config {
     /// # Errors
     /// As [`Self::load`].
     pub fn parse(name: &str, text: &str, role: Role) -> Result<Self, ConfigError> {
-        config_file::parse(name, text, |top| read::config(top, role))
+        daemon::config::parse(name, text, |top| read::config(top, role))
     }
 
     /// Checks what options of a command line can get wrong, as a file is checked while it is read.
@@ -263,7 +254,7 @@ impl Config {
     pub fn check(&self) -> Result<(), ConfigError> {
         let fault = |error: String| ConfigError::new("the options", error);
         multipath::scheduler::build(&self.scheduler).map_err(|e| fault(e.to_string()))?;
-        if !config_file::is_interface(&self.tun.name) {
+        if !daemon::config::is_interface(&self.tun.name) {
             return Err(fault(format!(
                 "{:?} is no name of an interface",
                 self.tun.name

@@ -1,15 +1,15 @@
 //! From the text of a file to a [`Config`].
 
-use super::{
-    Carrier, ClientConfig, ClientEnd, Config, End, LogConfig, PathConfig, Role, ServerConfig,
-};
-use config_file::{ConfigError, Section, Span};
+use super::{Carrier, ClientConfig, ClientEnd, Config, End, PathConfig, Role, ServerConfig};
+use daemon::Log;
+use daemon::config::{ConfigError, Section, Span};
 use multipath::packet::PathPriority;
 use multipath::reorder::{Late, ReorderConfig, WaitRule};
 use multipath::scheduler;
-use rnis_server::reporting::{read_addresses, read_source, read_ues};
+use report_source::{read_addresses, read_source, read_ues};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use tracing::Level;
 use units::{Duration, Packets};
 
 /// Minimum and maximum MTU of the device: IPv6 needs the minimum.
@@ -90,17 +90,7 @@ fn shared(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), ConfigEr
         table.finish()?;
     }
     config.dashboard = dash::Settings::read(top, config.metrics.is_some())?;
-    if let Some(mut table) = top.table("log", "[log]")? {
-        config.log = LogConfig {
-            json: table
-                .word("format", &[("text", false), ("json", true)])?
-                .unwrap_or(false),
-            debug: table
-                .word("level", &[("info", false), ("debug", true)])?
-                .unwrap_or(false),
-        };
-        table.finish()?;
-    }
+    config.log = Log::read(top, &[("info", Level::INFO), ("debug", Level::DEBUG)])?;
     Ok(())
 }
 
