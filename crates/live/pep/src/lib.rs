@@ -43,3 +43,4 @@ pub use daemon::{Start, run};
 pub use error::PepError;
 pub use metrics::metrics_status;
 pub use reports::{BrokerReader, ReportSink};
+pub use upgrade::check_upgrade;
