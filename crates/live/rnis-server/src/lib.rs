@@ -47,4 +47,4 @@ pub use daemon::{Log, notify, run, start_log};
 pub use http::{Credentials, credentials};
 pub use metrics::{Labels, Metrics};
 pub use service::{Service, check};
-pub use sources::{Follower, follow, follow_address, follow_socket, split_lines};
+pub use sources::{Follower, follow, follow_address, follow_socket, recording_times, split_lines};

@@ -25,6 +25,7 @@ use units::{Bytes, Prb};
 pub use follow::{Follower, follow, follow_address, follow_socket};
 pub(crate) use lines::Lines;
 pub use lines::split_lines;
+pub use replay::recording_times;
 
 /// Starts every source.
 pub(crate) fn start(config: &Config, hub: &Arc<Hub>) -> JoinSet<()> {
