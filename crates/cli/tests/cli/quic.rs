@@ -196,7 +196,9 @@ fn path_with_a_step(server: u16, clock: StepClock) -> (u16, Receiver<()>) {
 /// What a client is to prove about its address does not grow old by a step.
 #[test]
 fn a_step_of_the_clock_within_a_handshake_ends_none() {
-    let place = Place::new().with("quic.toml", "[limits]\nconnections-per-address = 2\n");
+    let config = "listen = [\"127.0.0.1:0\"]\n[certificate]\nself-signed = [\"localhost\"]\n\
+                  [limits]\nconnections-per-address = 2\n";
+    let place = Place::new().with("quic.toml", config);
     let name = "a_step_of_the_clock_within_a_handshake_ends_none";
     let Some(clock) = StepClock::try_new(name, &place.path("")) else {
         return;
@@ -206,8 +208,6 @@ fn a_step_of_the_clock_within_a_handshake_ends_none() {
         "serve",
         "--config",
         "quic.toml",
-        "--listen",
-        "127.0.0.1:0",
         "--metrics",
         "127.0.0.1:0",
     ];
