@@ -76,7 +76,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "quinn-cc",
         ],
     ),
-    ("kernel-cc", &["units", "cc"]),
+    ("kernel-cc", &["units", "cc", "daemon"]),
     (
         "pep",
         &[
@@ -348,6 +348,45 @@ fn cores_name_no_clock_socket_environment_or_global_randomness() {
         }
     }
     assert!(files > 300, "only {files} files were read");
+}
+
+/// What reads the system's clock, which an administrator or NTP sets: nothing that measures, waits or expires does
+/// (docs/results/faults.md). The log's lines have their own time.
+const READS_THE_SYSTEMS_CLOCK: &[&str] = &[
+    // MEC 012 has its times since 1970, in answers and in deadlines of subscriptions
+    "rnis-server/src/clock.rs",
+    // the start of the tokens' time, which goes on by the monotonic clock
+    "quic/src/server/time.rs",
+    // a name, where the system has no randomness
+    "dash/src/feed/state.rs",
+    // when a file was written: whether it is the one that was read before
+    "dash/src/results/mod.rs",
+];
+
+#[test]
+fn nothing_waits_or_expires_by_the_systems_clock() {
+    const NAMES: &[&str] = &[
+        "SystemTime",
+        "UNIX_EPOCH",
+        "ClockId::Realtime",
+        "CLOCK_REALTIME",
+        "chrono",
+        "OffsetDateTime",
+        "UtcDateTime",
+    ];
+    let mut found = Vec::new();
+    for each in crates().iter().filter(|c| c.layer != "testing") {
+        for (file, tokens) in Shipped::read(&each.folder.join("src")).files {
+            let used = NAMES.iter().find(|word| names(&tokens, &tokens_of(word)));
+            if let Some(used) = used {
+                let mut listed = READS_THE_SYSTEMS_CLOCK.iter();
+                let is_listed = listed.any(|listed| file.ends_with(listed));
+                assert!(is_listed, "{} uses {used}", file.display());
+                found.push(file);
+            }
+        }
+    }
+    assert_eq!(found.len(), READS_THE_SYSTEMS_CLOCK.len(), "{found:?}");
 }
 
 /// The compiler that the workspace is built and tested with is the oldest that it promises to build with

@@ -40,3 +40,4 @@ pub use admin::{check_request, flows, status};
 pub use config::{Broker, Config, ConfigError};
 pub use error::PepError;
 pub use metrics::metrics_status;
+pub use upgrade::check_upgrade;

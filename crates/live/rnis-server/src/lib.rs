@@ -42,3 +42,4 @@ pub use config::{
 pub use http::{Credentials, credentials};
 pub use metrics::{Labels, Metrics};
 pub use service::{Service, check};
+pub use sources::recording_times;

@@ -11,6 +11,7 @@ mod plain;
 mod qlog;
 mod session;
 mod stats;
+mod time;
 
 use crate::config::Config;
 use crate::reports::Reporter;
@@ -27,6 +28,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use time::SteadyTime;
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
@@ -213,9 +215,11 @@ impl Drop for Guard<'_> {
     }
 }
 
-/// Bounds what is kept of clients whose connection has not been accepted or refused yet.
+/// Bounds what is kept of clients whose connection has not been accepted or refused yet; the steps of the system's
+/// clock do not concern what they are asked to prove.
 fn before_acceptance(mut crypto: ServerConfig) -> ServerConfig {
     crypto
+        .time_source(Arc::new(SteadyTime::new()))
         .max_incoming(MAX_INCOMING)
         .incoming_buffer_size(INCOMING_BYTES)
         .incoming_buffer_size_total(ALL_INCOMING_BYTES);

@@ -21,6 +21,8 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 use units::{Bytes, Prb};
 
+pub use replay::recording_times;
+
 /// Starts every source.
 pub(crate) fn start(config: &Config, hub: &Arc<Hub>) -> JoinSet<()> {
     let mut tasks = JoinSet::new();

@@ -1,13 +1,11 @@
 //! `brimful cdbe`: CDBE for this machine's own TCP, by eBPF.
 
-mod config;
-
 use crate::failure::Failure;
 use crate::output::{Stdout, complain, print};
 use anyhow::Context;
+use cc::cdbe::Mode;
 use clap::{Args, Subcommand, ValueEnum};
-use config::Config;
-use kernel_cc::cdbe::{AttachError, Attached, Counts, Roles};
+use kernel_cc::cdbe::{AttachError, Attached, Config, Counts, Roles};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
@@ -77,14 +75,19 @@ pub(crate) struct AttachArgs {
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     port: Vec<u16>,
     /// Equations: paper or default [default: default]
-    #[arg(long, value_name = "MODE", value_parser = config::mode)]
-    mode: Option<cc::cdbe::Mode>,
+    #[arg(long, value_name = "MODE", value_parser = mode)]
+    mode: Option<Mode>,
     /// Name of the congestion control, at most 15 characters [default: brimful_cdbe]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Report what has been counted, one JSON object a line on stdout, so often
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     stats: Option<Duration>,
+}
+
+/// A mode by its name.
+fn mode(text: &str) -> Result<Mode, String> {
+    Mode::from_name(text).ok_or_else(|| "expected paper or default".to_owned())
 }
 
 /// Runs a command of CDBE.
@@ -104,7 +107,7 @@ fn attach(arguments: &AttachArgs) -> Result<(), Failure> {
     // before anything is attached: a signal that comes meanwhile must detach it
     let signals = signals()?;
     let attached = Attached::attach(&config.plan()).map_err(failure)?;
-    complain(&config.story());
+    complain(&story(&config));
     let served = serve(&attached, &signals, arguments.stats);
     let counts = attached.counts();
     drop(attached);
@@ -129,7 +132,7 @@ fn configuration(arguments: &AttachArgs) -> Result<Config, Failure> {
         Some(file) => Config::load(file).map_err(Failure::input)?,
         None => Config::default(),
     };
-    config.role = arguments.role.unwrap_or(config.role);
+    config.roles = arguments.role.map_or(config.roles, Role::roles);
     config.cgroup = arguments.cgroup.clone().or(config.cgroup);
     if !arguments.port.is_empty() {
         config.ports.clone_from(&arguments.port);
@@ -139,6 +142,29 @@ fn configuration(arguments: &AttachArgs) -> Result<Config, Failure> {
         config.name.clone_from(name);
     }
     config.complete().map_err(failure)
+}
+
+/// What is attached, in a line.
+fn story(config: &Config) -> String {
+    let ends = match config.roles {
+        Roles { server: false, .. } => "clients report",
+        Roles { client: false, .. } => "servers pace by reports",
+        _ => "clients report, servers pace by reports",
+    };
+    let ports: Vec<String> = config.ports.iter().map(u16::to_string).collect();
+    let ports = match ports.is_empty() {
+        true => "all ports".to_owned(),
+        false => format!("ports {}", ports.join(", ")),
+    };
+    let control = match config.roles.server {
+        true => format!("; congestion control {}", config.name),
+        false => String::new(),
+    };
+    format!(
+        "attached to {} ({ports}): {ends}, mode {}{control}",
+        config.plan().cgroup.display(),
+        config.server.mode.name(),
+    )
 }
 
 /// The signals that concern it, as they come.
@@ -172,7 +198,7 @@ fn serve(
             Ok(_) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
             Err(RecvTimeoutError::Timeout) => {
                 let counts = attached.counts().map_err(Failure::run)?;
-                out.print(&format!("{}\n", as_json(&counts)))?;
+                out.sample(&format!("{}\n", as_json(&counts)));
             }
         }
     }

@@ -1,37 +1,35 @@
 //! The configuration of `brimful cdbe attach`; `docs/operations/cdbe.md` describes every key.
 
-use super::Role;
+use super::{AttachError, NAME, Plan, Roles, check, root_cgroup};
 use cc::RateReport;
 use cc::cdbe::{INITIAL_REPORT, Mode, server};
-use clap::ValueEnum;
 use daemon::config::{ConfigError, Section};
-use kernel_cc::cdbe::{self, AttachError, NAME, Plan};
 use std::path::{Path, PathBuf};
 use units::BitRate;
 
-/// All of it.
+/// What is attached, and where, as a file or options give it.
 #[derive(Clone, Debug)]
-pub(super) struct Config {
+pub struct Config {
     /// Which ends.
-    pub(super) role: Role,
-    /// Whose sockets; none: the root of cgroups.
-    pub(super) cgroup: Option<PathBuf>,
-    /// Of which services; none: of all.
-    pub(super) ports: Vec<u16>,
+    pub roles: Roles,
+    /// Folder of the cgroup whose sockets are served; none: the root of cgroups.
+    pub cgroup: Option<PathBuf>,
+    /// Only services at these ports, 1 to 65535; none: at all.
+    pub ports: Vec<u16>,
     /// Name of the congestion control.
-    pub(super) name: String,
-    /// Connections get it when their client reports.
-    choose: bool,
+    pub name: String,
+    /// A server's connection gets the congestion control when its client reports.
+    pub choose: bool,
     /// The server's rules.
-    pub(super) server: server::Config,
-    /// The client's first report.
-    initial_report: RateReport,
+    pub server: server::Config,
+    /// The client's report before it has measured.
+    pub initial_report: RateReport,
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self {
-            role: Role::Both,
+            roles: Roles::BOTH,
             cgroup: None,
             ports: Vec::new(),
             name: NAME.to_owned(),
@@ -42,25 +40,28 @@ impl Default for Config {
     }
 }
 
-/// A mode by its name.
-pub(super) fn mode(text: &str) -> Result<Mode, String> {
-    Mode::from_name(text).ok_or_else(|| "expected paper or default".to_owned())
-}
-
 impl Config {
     /// Reads a file.
     ///
     /// # Errors
     /// A file that cannot be read, and one that cannot be used: place, fault and what is allowed.
-    pub(super) fn load(path: &Path) -> Result<Self, ConfigError> {
+    pub fn load(path: &Path) -> Result<Self, ConfigError> {
         daemon::config::load(path, Self::read)
+    }
+
+    /// Reads a file's text; errors name it `name`.
+    ///
+    /// # Errors
+    /// As [`Config::load`].
+    pub fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
+        daemon::config::parse(name, text, Self::read)
     }
 
     fn read(top: &mut Section<'_, '_>) -> Result<Self, ConfigError> {
         let mut config = Self::default();
         if let Some((role, at)) = top.text("role")? {
-            config.role = Role::from_str(&role, false)
-                .map_err(|_| top.fault_at(at, "role is client, server or both"))?;
+            config.roles = Roles::from_name(&role)
+                .ok_or_else(|| top.fault_at(at, "role is client, server or both"))?;
         }
         config.cgroup = top.parsed::<PathBuf>("cgroup")?;
         config.ports = top.parsed_list::<u16>("ports")?;
@@ -70,8 +71,10 @@ impl Config {
         config.name = top.parsed("name")?.unwrap_or(config.name);
         config.choose = top.truth("choose")?.unwrap_or(config.choose);
         if let Some((text, at)) = top.text("mode")? {
-            config.server.mode =
-                mode(&text).map_err(|e| top.fault_at(at, format!("mode is {text:?}, {e}")))?;
+            config.server.mode = Mode::from_name(&text).ok_or_else(|| {
+                let fault = format!("mode is {text:?}, expected paper or default");
+                top.fault_at(at, fault)
+            })?;
         }
         if let Some(rate) = top.parsed::<BitRate>("initial-report")? {
             config.initial_report = RateReport::of(rate);
@@ -87,19 +90,19 @@ impl Config {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(super) fn complete(mut self) -> Result<Self, AttachError> {
+    pub fn complete(mut self) -> Result<Self, AttachError> {
         if self.cgroup.is_none() {
-            self.cgroup = cdbe::root_cgroup().ok();
+            self.cgroup = root_cgroup().ok();
         }
-        cdbe::check(&self.plan())?;
+        check(&self.plan())?;
         Ok(self)
     }
 
     /// What is to be attached.
-    pub(super) fn plan(&self) -> Plan<'_> {
+    pub fn plan(&self) -> Plan<'_> {
         let cgroup = self.cgroup.as_deref();
         Plan {
-            roles: self.role.roles(),
+            roles: self.roles,
             ports: &self.ports,
             name: &self.name,
             chooses: self.choose,
@@ -107,29 +110,6 @@ impl Config {
             initial_report: self.initial_report,
             ..Plan::new(cgroup.unwrap_or(Path::new("/sys/fs/cgroup")), Mode::Default)
         }
-    }
-
-    /// What is attached, in a line.
-    pub(super) fn story(&self) -> String {
-        let ends = match self.role {
-            Role::Client => "clients report",
-            Role::Server => "servers pace by reports",
-            Role::Both => "clients report, servers pace by reports",
-        };
-        let ports: Vec<String> = self.ports.iter().map(u16::to_string).collect();
-        let ports = match ports.is_empty() {
-            true => "all ports".to_owned(),
-            false => format!("ports {}", ports.join(", ")),
-        };
-        let control = match self.role {
-            Role::Client => String::new(),
-            _ => format!("; congestion control {}", self.name),
-        };
-        format!(
-            "attached to {} ({ports}): {ends}, mode {}{control}",
-            self.plan().cgroup.display(),
-            self.server.mode.name(),
-        )
     }
 }
 
@@ -168,9 +148,9 @@ mod tests {
             queue-down-windows = 4
             inflight-share = 0.25
         "#;
-        let config = daemon::config::parse("file", text, Config::read).expect("valid");
+        let config = Config::parse("file", text).expect("valid");
         let plan = config.plan();
-        assert_eq!(plan.roles, Role::Server.roles());
+        assert_eq!(plan.roles, Roles::SERVER);
         assert_eq!(plan.cgroup, Path::new("/sys/fs/cgroup/x"));
         assert_eq!(
             (plan.ports, plan.name, plan.chooses),
@@ -200,9 +180,7 @@ mod tests {
             ("initial-report = 5", "expected text"),
             ("x", "not TOML"),
         ] {
-            let error = daemon::config::parse("file", text, Config::read)
-                .expect_err(text)
-                .to_string();
+            let error = Config::parse("file", text).expect_err(text).to_string();
             assert!(error.contains(expected), "{text}: {error}");
             assert!(error.starts_with("file:"), "{error}");
         }
