@@ -21,7 +21,7 @@ pub fn stranger(protocol: &[u8], transport: TransportConfig) -> Endpoint {
     let tls = QuicClientConfig::try_from(tls).expect("TLS 1.3");
     let mut config = ClientConfig::new(Arc::new(tls));
     config.transport_config(Arc::new(transport));
-    let mut endpoint = Endpoint::client(SocketAddr::new([127, 0, 0, 1].into(), 0)).expect("a port");
+    let mut endpoint = Endpoint::client(SocketAddr::new([0, 0, 0, 0].into(), 0)).expect("a port");
     endpoint.set_default_client_config(config);
     endpoint
 }
