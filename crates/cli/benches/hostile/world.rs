@@ -333,8 +333,7 @@ impl World {
     fn state_of_hosts(&self) -> String {
         let hosts = [&self.hosts.client, &self.hosts.proxy, &self.hosts.server];
         let state = "nft --stateless --terse list ruleset; ip rule; ip -6 rule; \
-                     ip -o link | cut -d: -f2 | cut -d@ -f1; ip route show table all | grep -v cache; \
-                     ls /run/brimful 2>/dev/null || true";
+                     ip -o link | cut -d: -f2 | cut -d@ -f1; ip route show table all | grep -v -e fe80 -e ff00 -e linkdown";
         hosts.map(|host| host.sh(state)).join("---\n")
     }
 }
@@ -348,12 +347,12 @@ fn wire(hosts: &Hosts) {
     for (name, net) in [("a", 1), ("b", 2)] {
         let peer = hosts.server.pid();
         hosts.client.sh(&format!(
-            "ip link add {name} type veth peer name {name} netns {peer}\n\
-             ip addr add 10.{net}.0.2/24 dev {name}; ip link set {name} up\n\
+            "ip link add name {name} type veth peer name {name} netns {peer}\n\
+             ip addr add 10.{net}.0.2/24 dev {name}; ip link set dev {name} up\n\
              tc qdisc replace dev {name} root {rate}"
         ));
         hosts.server.sh(&format!(
-            "ip addr add 10.{net}.0.1/24 dev {name}; ip link set {name} up\n\
+            "ip addr add 10.{net}.0.1/24 dev {name}; ip link set dev {name} up\n\
              tc qdisc replace dev {name} root {rate}"
         ));
     }
