@@ -373,7 +373,7 @@ fn junk_at_admin(world: &World, stop: &Stop) {
 /// Sends datagrams at a rate until the end.
 pub fn datagrams(
     world: &World,
-    to: SocketAddr,
+    (from, to): (IpAddr, SocketAddr),
     rate: f64,
     stop: &Stop,
     make: impl Fn(usize) -> Vec<u8> + Send,
@@ -382,7 +382,7 @@ pub fn datagrams(
     let packets: Vec<Vec<u8>> = (0..256).map(make).collect();
     let (mut pace, mut sent) = (Pace::new(rate), 0);
     world.at_client(|| {
-        let socket = UdpSocket::bind("0.0.0.0:0").expect("a port");
+        let socket = UdpSocket::bind((from, 0)).expect("a port");
         while let Some(due) = pace.next(stop) {
             for _ in 0..due {
                 // a full queue, or no server: sent in vain
@@ -401,7 +401,9 @@ fn tunnel_silent_tcp(world: &World, stop: &Stop) {
 }
 
 fn tunnel_junk(world: &World, stop: &Stop) {
-    datagrams(world, world::TUNNEL, 20_000.0, stop, |n| {
+    // over the other wire than the client's
+    let from = IpAddr::from([10, 2, 0, 2]);
+    datagrams(world, (from, world::TUNNEL), 20_000.0, stop, |n| {
         if n.is_multiple_of(2) {
             // ports, 4 words, type Data with a long number
             let mut packet = vec![0, 1, 25, 111, 4, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0];
@@ -414,10 +416,8 @@ fn tunnel_junk(world: &World, stop: &Stop) {
 }
 
 fn rnis_strangers(world: &World, stop: &Stop) {
-    world.at_client(|| {
-        let open = |_| TcpStream::connect_timeout(&world::BRIDGE, Duration::from_secs(2));
-        keep(32, &mut Pace::new(100.0), stop, open, |_| {});
-    });
+    let open = |_| connect_from(&world.hosts.client, ATTACKER.into(), world::BRIDGE);
+    keep(32, &mut Pace::new(100.0), stop, open, |_| {});
 }
 
 /// Reports a second, and UEs of each.

@@ -32,6 +32,7 @@ mod users;
 mod world;
 
 #[path = "../../../live/quic/tests/network/stranger.rs"]
+#[allow(dead_code, reason = "shared with the tests, which use more of it")]
 mod stranger;
 #[path = "../../../live/pep/tests/support/mod.rs"]
 #[allow(dead_code, reason = "shared with the tests, which use more of it")]

@@ -1,9 +1,9 @@
 //! Clients of the QUIC server: one that behaves, and strangers that do not.
 
 use crate::pace::{Pace, Stop};
-use crate::stranger::stranger;
+use crate::stranger::stranger_at;
 use crate::support::traffic::pattern;
-use crate::world::{FILE_BYTES, QUIC, World};
+use crate::world::{ATTACKER, FILE_BYTES, QUIC, World};
 use quic::{Client, ClientOptions, Target, Trust};
 use quinn::{Connection, Endpoint, TransportConfig};
 use std::time::Duration;
@@ -88,7 +88,7 @@ fn endpoint(protocol: &[u8]) -> Endpoint {
         .receive_window(UNREAD.into())
         .stream_receive_window(UNREAD.into())
         .keep_alive_interval(Some(Duration::from_secs(1)));
-    stranger(protocol, transport)
+    stranger_at(ATTACKER.into(), protocol, transport)
 }
 
 async fn connect(from: &Endpoint) -> Option<Connection> {
@@ -170,7 +170,7 @@ async fn huge_frame(connection: &Connection) -> Option<()> {
 
 /// Datagrams that are no QUIC, or the beginning of a connection that is none: so many a second.
 pub fn junk(world: &World, stop: &Stop, rate: f64) {
-    crate::attackers::datagrams(world, QUIC, rate, stop, |n| {
+    crate::attackers::datagrams(world, (ATTACKER.into(), QUIC), rate, stop, |n| {
         let mut packet = pattern(n, 1_200);
         // a long header with a version that is known, every other time
         if n.is_multiple_of(2) {

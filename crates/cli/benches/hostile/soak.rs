@@ -311,7 +311,7 @@ impl Course {
             ("threads", |u| u.threads, part.threads_allowed()),
         ];
         for (what, of, allowed) in counts {
-            let (before, after) = (peak(first, of), peak(last, of));
+            let (before, after) = (median(first, of), median(last, of));
             if has_grown(before, after, COUNT_GROWTH) {
                 found.push(format!("{what} grew from {before} to {after}"));
             }
@@ -440,5 +440,5 @@ fault; kills and upgrades are in the third and fourth.
 Memory is what is resident of the process itself, with what its sockets hold by the kernel's count (of the proxy, also its pipes). The
 bound is memory at rest and what the configuration allows, with the buffers that UDP sockets were given; a daemon *holds* if its peak is at
 most 1.2 times that, its median does not grow from the first third to the last by more than a tenth and 8 MB, descriptors and threads
-likewise stay within what the configuration allows and do not grow, and it ends in order without leaving anything on its host.
+stay within 1.2 times what the configuration allows (their medians do not grow by more than a tenth and 16), and it ends in order without leaving anything on its host.
 ";
