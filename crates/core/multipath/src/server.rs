@@ -21,17 +21,17 @@
 
 mod budget;
 
-use crate::auth::{PreSharedKey, Secrets};
+use crate::auth::PreSharedKey;
 use crate::join::{HalfOpen, JoinOffer};
 use crate::packet::{Kind, Packet};
-use crate::scheduler::{self, UnknownScheduler};
+use crate::provision::Provision;
 use crate::tunnel::{
     Carrier, Event, PathConfig, Refusal, ServerEnd, Transmit, Tunnel, TunnelConfig, reset_for,
 };
 use crate::{PathId, Payload, SeqNo};
 use budget::Budget;
 use core::net::SocketAddr;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use units::{Duration, Ecn, Instant};
 
 /// How long a handshake may take.
@@ -70,8 +70,6 @@ pub struct ConnectionKey(pub u64);
 pub struct ServerConfig {
     /// Of every connection.
     pub tunnel: TunnelConfig,
-    /// Name of the scheduler of what is sent to clients.
-    pub scheduler: String,
     /// Of every path; the client's priority counts unless this is lower.
     pub path: PathConfig,
     /// Pre-shared keys of clients; with none, every client is accepted.
@@ -138,15 +136,15 @@ struct Move {
 /// Many connections at one server.
 pub struct Server<P> {
     config: ServerConfig,
-    secrets: Secrets,
+    provision: Box<dyn Provision>,
     connections: BTreeMap<ConnectionKey, Connection<P>>,
     flows: BTreeMap<FlowKey, (ConnectionKey, PathId)>,
     /// With the clients that they are of.
     half_open: HalfOpen<ConnectionKey, Option<usize>>,
     /// Packets that leave by themselves: Resets to strangers, Syncs to new addresses.
     outbox: VecDeque<(Flow, Packet)>,
-    /// Sockets that are byte streams.
-    streams: BTreeSet<u32>,
+    /// How paths on sockets are set up that are not set up as all others.
+    sockets: BTreeMap<u32, PathConfig>,
     events: VecDeque<(ConnectionKey, Event)>,
     next_key: u64,
     /// Resets to strangers, and to clients by the numbers of their keys.
@@ -173,38 +171,42 @@ pub struct ServerTransmit<P> {
 }
 
 impl<P: Payload> Server<P> {
-    /// A server without connections. The seed makes its keys: live it must come from a source that
-    /// is unpredictable.
-    ///
-    /// # Errors
-    /// [`UnknownScheduler`].
-    pub fn new(config: ServerConfig, seed: u64) -> Result<Self, UnknownScheduler> {
-        scheduler::build(&config.scheduler)?;
-        Ok(Self {
+    /// A server without connections.
+    pub fn new(config: ServerConfig, provision: Box<dyn Provision>) -> Self {
+        Self {
             half_open: HalfOpen::new(config.half_open, HANDSHAKE_TIME),
             clients: vec![Budget::new(CLIENT_BURST, CLIENT_INTERVAL); config.shared.len()],
             config,
-            secrets: Secrets::new(seed),
+            provision,
             connections: BTreeMap::new(),
             flows: BTreeMap::new(),
             outbox: VecDeque::new(),
-            streams: BTreeSet::new(),
+            sockets: BTreeMap::new(),
             events: VecDeque::new(),
             next_key: 0,
             strangers: Budget::new(RESET_BURST, RESET_INTERVAL),
             counters: ServerCounters::default(),
             turn: None,
-        })
+        }
     }
 
     /// A socket is a byte stream with one peer: its paths are carried by it.
     pub fn add_stream(&mut self, socket: u32) {
-        self.streams.insert(socket);
+        let config = PathConfig {
+            carrier: Carrier::Stream,
+            ..self.config.path.clone()
+        };
+        self.add_socket(socket, config);
+    }
+
+    /// Paths on a socket are set up like this, instead of as all others.
+    pub fn add_socket(&mut self, socket: u32, config: PathConfig) {
+        self.sockets.insert(socket, config);
     }
 
     /// A byte stream is over, and with it the paths on it.
     pub fn remove_stream(&mut self, now: Instant, socket: u32) {
-        self.streams.remove(&socket);
+        self.sockets.remove(&socket);
         let on_it: Vec<_> = self
             .flows
             .iter()
@@ -221,14 +223,8 @@ impl<P: Payload> Server<P> {
 
     /// How a path that begins there is set up.
     fn path_config(&self, flow: Flow) -> PathConfig {
-        let carrier = match self.streams.contains(&flow.socket) {
-            true => Carrier::Stream,
-            false => self.config.path.carrier,
-        };
-        PathConfig {
-            carrier,
-            ..self.config.path.clone()
-        }
+        let own = self.sockets.get(&flow.socket);
+        own.unwrap_or(&self.config.path).clone()
     }
 
     /// A path whose packets come from there, if there is one.
@@ -319,13 +315,11 @@ impl<P: Payload> Server<P> {
         if self.connections.len() >= self.config.connections {
             return Err(Refusal::TooManyConnections);
         }
-        let scheduler =
-            scheduler::build(&self.config.scheduler).map_err(|_| Refusal::Controller)?;
         let end = ServerEnd {
             config: self.config.tunnel.clone(),
-            scheduler,
+            scheduler: self.provision.scheduler(),
             path: self.path_config(from.flow),
-            seed: self.secrets.next_u64(),
+            seed: self.provision.seed(),
         };
         let (tunnel, client) = Tunnel::accept(now, packet, &self.config.shared, end)?;
         // the Request of an established connection, seen by an observer and sent once more

@@ -16,7 +16,6 @@ mod arena;
 mod batch;
 mod client;
 mod config;
-mod connection;
 mod daemon;
 mod dashboard;
 mod engine;

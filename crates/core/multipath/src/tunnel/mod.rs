@@ -20,6 +20,7 @@
 //! | `closing` | the end of a path and of the connection (RFC 4340 8.3, RFC 9897 3.5) |
 //! | `numbers` | which packets are valid (RFC 4340 7.5) |
 //! | `sending`, `receiving` | data and acknowledgements |
+//! | `probing` | paths that may not answer any more |
 //! | `repeating` | partial reliability |
 //! | `path` | a path's state |
 
@@ -28,6 +29,7 @@ mod config;
 mod handshake;
 mod numbers;
 mod path;
+mod probing;
 mod receiving;
 mod repeating;
 mod sending;
