@@ -89,16 +89,19 @@ impl Supervision {
         ]
     }
 
+    /// A time, if it is between [`Self::MIN`] and [`Self::MAX`].
+    pub fn allowed(time: Duration) -> Option<Duration> {
+        (Self::MIN..=Self::MAX).contains(&time).then_some(time)
+    }
+
     /// That every time is between [`Self::MIN`] and [`Self::MAX`].
     ///
     /// # Errors
     /// The first that is not.
     pub fn check(mut self) -> Result<Self, SupervisionError> {
         for (key, value) in self.keys() {
-            if !(Self::MIN..=Self::MAX).contains(value) {
-                let value = *value;
-                return Err(SupervisionError { key, value });
-            }
+            let value = *value;
+            Self::allowed(value).ok_or(SupervisionError { key, value })?;
         }
         Ok(self)
     }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::SeqNo;
 use crate::packet::{AddressId, PathPriority};
 use crate::provision::Builtin;
 use crate::scheduler;
