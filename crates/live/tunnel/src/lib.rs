@@ -49,6 +49,7 @@ pub use frames::split_frames;
 pub use inner::check_inner;
 pub use key::{Key, KeyError};
 pub use metrics::metrics_status;
+pub use multipath::client::Supervision;
 pub use pending::PendingLimits;
 pub use radio::ReportsConfig;
 pub use rnis_server::reporting::ReportSource;

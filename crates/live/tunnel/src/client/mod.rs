@@ -50,9 +50,8 @@ impl Client {
         let End::Client(end) = config.end.clone() else {
             return Err(TunnelError::system("a client", io::ErrorKind::InvalidInput));
         };
-        let wrong = |what: &'static str| move |error| TunnelError::system(what, error);
         let other = |error: &dyn std::fmt::Display| io::Error::other(error.to_string());
-        let seed = || random::seed().map_err(wrong("no randomness"));
+        let seed = || random::seed().map_err(|e| TunnelError::system("no randomness", e));
         let provision = Builtin::new(&config.scheduler, seed()?)
             .map_err(|error| TunnelError::system("a scheduler", other(&error)))?;
         let core_config = ClientConfig {
@@ -321,9 +320,8 @@ impl Outside for Client {
     }
 
     fn next_deadline(&mut self, now: Instant) -> Option<Instant> {
-        let mut links = self.paths.links_mut();
-        let has_stream = links.any(|(_, link)| matches!(link.link.way, Way::Tcp(_)));
-        drop(links);
+        let is_stream = |(_, link): (_, &mut LiveLink)| matches!(link.link.way, Way::Tcp(_));
+        let has_stream = self.paths.links_mut().any(is_stream);
         let waits = has_stream && self.core.tunnel().stats().waiting > Packets::ZERO;
         let look = waits.then(|| now + LOOK);
         [self.core.next_deadline(now), look]
