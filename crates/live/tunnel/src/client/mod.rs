@@ -18,7 +18,7 @@ use crate::status::{ConnectionStatus, PathStatus, Status};
 use crate::stream::Stream;
 use crate::udp::{self, UdpSocket};
 use crate::{limits, random};
-use links::{LiveLink, LivePath, LivePaths, fault_of};
+use links::{LiveLink, LivePaths, fault_of};
 use multipath::PathId;
 use multipath::client::{Action, ClientConfig, ClientEvent, ClientPathId};
 use multipath::packet::AddressId;
