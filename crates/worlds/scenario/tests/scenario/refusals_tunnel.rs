@@ -212,16 +212,16 @@ fn wrong_events_are_refused_where_they_are_wrong() {
         (
             r#"events = [["3 s", "link-donw"]]"#,
             &[
-                ":10:19",
+                ":10:20",
                 "no event \"link-donw\"",
                 "did you mean \"link-down\"?",
             ][..],
         ),
         (
             r#"events = "rebind""#,
-            &[":10:10", "pairs of a time and an event"],
+            &[":10:11", "pairs of a time and an event"],
         ),
-        (r#"events = ["rebind"]"#, &[":10:11", "is no pair"]),
+        (r#"events = ["rebind"]"#, &[":10:12", "is no pair"]),
         (
             r#"events = [["3 s", "rebind", 1]]"#,
             &[":10:11", "is no pair"],
@@ -229,7 +229,7 @@ fn wrong_events_are_refused_where_they_are_wrong() {
         (r#"events = [["3 s", 4]]"#, &[":10:19", "\"socket-gone\""]),
         (
             r#"events = [["3", "rebind"]]"#,
-            &[":10:12", "time of an event"],
+            &[":10:13", "time of an event"],
         ),
         (
             r#"events = [["3 s", "rebind"], ["3 s", "rebind"]]"#,
@@ -269,7 +269,7 @@ fn the_supervision_is_that_of_the_live_client() {
     );
     refused(
         &text("renew-after = \"1 ms\""),
-        &[":12:15", "10 ms to 3600 s"],
+        &[":12:16", "10 ms to 3600 s"],
     );
     refused(
         &text("renew = \"1 s\""),
