@@ -52,6 +52,10 @@ pub(crate) fn check(experiment: &Experiment, available: &str) -> Result<(), Erro
         return unsupported("tunnel.radio".to_owned(), why);
     }
     for path in &spec.paths {
+        if !path.events.is_empty() {
+            let why = "the lab's paths have no events; take --world sim";
+            return unsupported(format!("tunnel.path.{}.events", path.name), why);
+        }
         let what = || {
             format!(
                 "path {:?} with {} over {}",
@@ -276,6 +280,11 @@ fn client(spec: &TunnelSpec, folder: &Folder) -> String {
             path.carrier.name(),
         );
     }
+    text += "[supervision]\n";
+    let mut supervision = spec.supervision;
+    for (key, time) in supervision.keys() {
+        text += &format!("{key} = \"{} ns\"\n", time.as_nanos());
+    }
     let address = TUNNEL_GATEWAY.to_string();
     text + &tables(spec, folder, "client", &address, names::SERVER_PREFIX)
 }
@@ -285,8 +294,11 @@ fn keys(spec: &TunnelSpec) -> String {
     let deadline = spec.reliability.map_or_else(String::new, |age| {
         format!("deadline = \"{} ns\"\n", age.as_nanos())
     });
+    let keepalive = spec.keepalive.map_or_else(String::new, |time| {
+        format!("keepalive = \"{} ns\"\n", time.as_nanos())
+    });
     format!(
-        "scheduler = \"{}\"\nscheduler-buffer = {}\n{deadline}",
+        "scheduler = \"{}\"\nscheduler-buffer = {}\n{deadline}{keepalive}",
         spec.scheduler,
         spec.scheduler_buffer.get()
     )

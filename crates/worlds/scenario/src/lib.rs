@@ -64,5 +64,5 @@ pub use summary::{
     BurstSummary, BurstsOfLength, FlowSummary, LinkSummary, QueueBytes, QueueSummary,
     RealTimeSummary, Spread, Summary, TunnelPathSummary, TunnelSummary,
 };
-pub use tunnel::{Carrier, TunnelAccess, TunnelPathSpec, TunnelSpec};
+pub use tunnel::{Carrier, PathEvent, TunnelAccess, TunnelPathSpec, TunnelSpec};
 pub use variants::{KnobInfo, MAX_PLANNED_POINTS, MAX_POINTS, Overrides, SampleRange, SweepAxis};

@@ -1,7 +1,7 @@
 //! One path of a tunnel: its phase, its numbers, its two halves, and what waits on it.
 
 use super::config::{Carrier, PathConfig, StreamState};
-use super::handshake::Opening;
+use super::identity::Opening;
 use super::numbers::Numbers;
 use crate::PathId;
 use crate::features::{Negotiation, Role, Side};

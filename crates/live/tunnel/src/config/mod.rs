@@ -6,6 +6,7 @@ pub use daemon::config::{ConfigError, Network};
 pub(crate) use read::{controllers, parse_priority};
 
 use daemon::Log;
+use multipath::client::Supervision;
 use multipath::packet::PathPriority;
 use multipath::reorder::ReorderConfig;
 use std::fmt;
@@ -173,6 +174,8 @@ pub struct ClientEnd {
     pub key_file: PathBuf,
     /// Its paths.
     pub paths: Vec<PathConfig>,
+    /// When paths are opened again, and connections begun anew.
+    pub supervision: Supervision,
 }
 
 /// What only one end has.
@@ -199,6 +202,8 @@ pub struct Config {
     pub reorder: ReorderConfig,
     /// Lost packets are sent again until they are so old; none: never.
     pub deadline: Option<Duration>,
+    /// A path that has been silent for so long is queried.
+    pub keepalive: Duration,
     /// The admin socket.
     pub admin: Option<PathBuf>,
     /// Where `/metrics` listens, and the dashboard.
@@ -224,6 +229,7 @@ impl Config {
             scheduler_buffer: Packets::new(1_500),
             reorder: ReorderConfig::default(),
             deadline: None,
+            keepalive: Duration::from_secs(5),
             admin: None,
             metrics: None,
             dashboard: dash::Settings::default(),

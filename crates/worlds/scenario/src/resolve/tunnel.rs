@@ -6,8 +6,9 @@ use crate::error::{Checked, either, fault};
 use crate::experiment::{ChannelSpec, LinkQueue, LinkSpec, OutageSpec, UeSpec, is_custom};
 use crate::reader::Reader;
 use crate::resolved::{Resolved, ResolvedValue};
-use crate::tunnel::{Carrier, TunnelAccess, TunnelPathSpec, TunnelSpec};
+use crate::tunnel::{Carrier, PathEvent, TunnelAccess, TunnelPathSpec, TunnelSpec};
 use crate::{PepMode, PepSpec};
+use multipath::client::Supervision;
 use multipath::reorder::{Late, ReorderConfig, WaitRule};
 use multipath::scheduler::PathSet;
 use queue::CustomConfig;
@@ -15,6 +16,9 @@ use units::{BitRate, Duration, Packets};
 
 /// Maximum paths.
 const MAX_PATHS: usize = PathSet::MAX_PATHS as usize;
+
+/// Maximum events of a path.
+const MAX_EVENTS: usize = 10_000;
 
 /// Priority of the first path, and of all others, where the file gives none.
 const PRIORITIES: [u8; 2] = [3, 2];
@@ -68,6 +72,8 @@ pub(super) fn read(top: &mut Reader<'_>) -> Checked<Option<Tunnel>> {
         mtu: reader.quantity("mtu")?,
         scheduler_buffer: Packets::new(reader.count("scheduler-buffer")?),
         reliability: reader.optional("reliability")?,
+        keepalive: reader.optional("keepalive")?,
+        supervision: supervision(&mut reader)?,
         uses_radio: reader.flag("radio")?,
         reports: reports::read(&mut reader)?,
     };
@@ -109,6 +115,21 @@ fn reorder(reader: &mut Reader<'_>) -> Checked<ReorderConfig> {
         has_delay_equalisation: reader.flag("delay-equalisation")?,
         ..preset
     })
+}
+
+/// `[tunnel.supervision]`, whose keys are those of the live client.
+fn supervision(tunnel: &mut Reader<'_>) -> Checked<Supervision> {
+    let mut supervision = Supervision::default();
+    let Some(node) = tunnel.given("supervision") else {
+        return Ok(supervision);
+    };
+    let (path, title) = ("tunnel.supervision", "[tunnel.supervision]");
+    let mut reader = Reader::open(path, title, Some(node), node.at)?;
+    for (key, value) in supervision.keys() {
+        *value = reader.quantity(key)?;
+    }
+    tunnel.put("supervision", ResolvedValue::Table(reader.finish()));
+    Ok(supervision)
 }
 
 /// The round-trip time of `[path]`; that section is read, and rejected, by itself.
@@ -201,6 +222,7 @@ fn path(
         carrier,
         cc,
         priority,
+        events: reader.events("events", &PathEvent::NAMES, MAX_EVENTS)?,
     };
     Ok((spec, reader.finish()))
 }

@@ -358,7 +358,7 @@ fn nested_cc_has_the_papers_round_trips() {
 
 #[test]
 fn all_of_nested_cc_can_be_read() {
-    for name in ["udp", "fade", "walkaway"] {
+    for name in ["udp", "fade", "roaming", "walkaway"] {
         let name = format!("nested-cc/{name}");
         assert_eq!(experiment(&name).tunnel.expect("a tunnel").paths.len(), 2);
         assert!(

@@ -105,6 +105,9 @@ pub(crate) fn build(
     }
     for tunnel in &tunnels {
         schedule.set(tunnel.first_timer(), Some(Instant::ZERO));
+        if let Some((at, entity)) = tunnel.first_event() {
+            schedule.set(entity, Some(at));
+        }
     }
     let tunnel_parts = TunnelParts {
         routes: match experiment.tunnel {

@@ -59,6 +59,8 @@ pub(crate) enum Entity {
     TunnelTimer { ue: usize, end: TunnelEnd },
     /// The timer of one end of the connection that carries a path of a tunnel.
     StreamTimer { ue: usize, end: TunnelEnd, path: u8 },
+    /// The next event of a path of a UE's tunnel.
+    TunnelEvent { ue: usize },
 }
 
 /// What a flow does.
@@ -207,6 +209,7 @@ impl World {
                 self.net.schedule.set(id, None);
                 self.on_stream_timer(ue, end, usize::from(path));
             }
+            Entity::TunnelEvent { ue } => self.on_tunnel_event(ue, id),
             Entity::Flow(flow) => {
                 self.net.schedule.set(id, None);
                 self.on_flow(flow);
