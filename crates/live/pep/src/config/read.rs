@@ -416,7 +416,7 @@ listen = "127.0.0.1:9464"
         let more = "[rapid]\ntarget-queue = \"2 ms\"\nwithout = [\"budget\"]\n\
                     [record]\nfile = \"/tmp/decisions\"\n";
         let config = Config::parse("pep.toml", &format!("{GOOD}{more}")).expect("valid");
-        let allocator = config.allocator.expect("it decides");
+        let allocator = config.edge.expect("it decides").allocator;
         assert_eq!(allocator.target_queue, Duration::from_millis(2));
         assert_eq!(allocator.report_max_age, Duration::from_millis(80));
         assert_eq!(allocator.without, [::rapid::Part::Budget]);
