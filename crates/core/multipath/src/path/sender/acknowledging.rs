@@ -1,11 +1,13 @@
 //! Acknowledgements: what they name, what they measure, and what the controller is given of them.
 
 use super::super::flight::{Arrived, Record};
+use super::super::rtt::take_sample;
 use super::losses::Losses;
 use super::outcome::info;
 use super::{AckOutcome, Acknowledgement, Sender};
 use crate::packet::{AckVector, ReceptionState};
 use cc::AckSample;
+use recovery::Acked;
 use units::{Bytes, Duration, Instant, Packets};
 
 /// Data that an acknowledgement delivered.
@@ -172,7 +174,7 @@ impl Sender {
         self.detection.on_latest(measured);
         // Elapsed Time is of the acknowledgement number's packet
         let held = elapsed.filter(|_| latest == newest);
-        let sample = self.rtt.on_sample(measured, held.unwrap_or_default());
+        let sample = take_sample(&mut self.rtt, measured, held.unwrap_or_default());
         outcome.rtt = Some(sample);
     }
 
@@ -212,6 +214,15 @@ impl Sender {
         let latest = delivery.latest_data.map(|(number, _)| number);
         self.meter.on_ack(now, latest, &sample);
         self.with(now, |cc, cx| cc.on_ack(cx, &sample));
+        let acked = Acked {
+            bytes: sample.newly_acked,
+            is_round_start,
+            is_recovering: sample.is_recovering,
+            srtt: sample.srtt,
+        };
+        let window = self.window_state();
+        let limit = self.validation.on_ack(now, &acked, &window);
+        self.limit_window(now, limit);
     }
 
     /// RFC 6298 5.2 and 5.3.

@@ -1,5 +1,6 @@
 //! How a path's sending half is set up.
 
+use recovery::Validation;
 use units::{Bytes, Duration, Packets};
 
 /// What a data packet counts in the window.
@@ -30,12 +31,14 @@ pub struct SenderConfig {
     /// lost.
     pub max_outstanding: Packets,
     /// The window of a path that was idle for longer than a retransmission timeout is kept, for five
-    /// minutes (RFC 7661); otherwise it is restarted (RFC 5681 4.1).
+    /// minutes (RFC 7661); otherwise it is restarted (RFC 5681 4.1). Of no effect with a validation.
     pub keeps_idle_window: bool,
+    /// Which rules validate a window that is not used.
+    pub validation: Validation,
 }
 
 impl Default for SenderConfig {
-    /// Packets of 1500 bytes; 200 ms; a minute; two timeouts; 2^17 numbers.
+    /// Packets of 1500 bytes; 200 ms; a minute; two timeouts; 2^17 numbers; no validation.
     fn default() -> Self {
         Self {
             counting: Counting::Packets,
@@ -45,6 +48,7 @@ impl Default for SenderConfig {
             failing_after: 2,
             max_outstanding: Packets::new(1 << 17),
             keeps_idle_window: false,
+            validation: Validation::Off,
         }
     }
 }

@@ -7,6 +7,7 @@ use super::acknowledging::Delivery;
 use super::outcome::info;
 use super::{AckOutcome, Sender};
 use cc::{LossKind, LossSample, RecoveryEnd};
+use recovery::EpisodeEnd;
 use units::{Bytes, Duration, Instant, Packets};
 
 /// Data packets found lost at once.
@@ -116,10 +117,27 @@ impl Sender {
     }
 
     fn end_episode(&mut self, now: Instant, is_spurious: bool) {
-        self.episode = None;
+        let is_fast = self.episode.take().is_some_and(|episode| episode.is_fast());
         self.with(now, |cc, cx| {
             cc.on_recovery_end(cx, RecoveryEnd { is_spurious });
         });
+        let end = EpisodeEnd {
+            // what is sent again has a new number, on any path
+            retransmitted: Bytes::ZERO,
+            is_fast,
+            is_spurious,
+        };
+        let window = self.window_state();
+        let limit = self.validation.on_recovery_end(now, &end, &window);
+        self.limit_window(now, limit);
+    }
+
+    /// The controller is about to be informed of losses or a mark, with so much in flight and found lost.
+    fn validate_congestion(&mut self, now: Instant, lost: u64) {
+        let flight = self.flight.counted() + Bytes::new(lost);
+        let window = self.window_state();
+        let limit = self.validation.on_congestion(now, flight, &window);
+        self.limit_window(now, limit);
     }
 
     /// Losses were found by acknowledgements or by the time that has passed since.
@@ -153,6 +171,7 @@ impl Sender {
         }
         self.episode = Some(episode);
         self.reduced_until = end;
+        self.validate_congestion(now, losses.counted);
         let sample = losses.sample(kind, now, self.flight.counted());
         self.with(now, |cc, cx| cc.on_loss(cx, &sample));
     }
@@ -176,6 +195,7 @@ impl Sender {
         let end = self.flight.next();
         let (first, _) = losses.first.unwrap_or((end, now));
         if self.timeouts_in_a_row == 1 {
+            self.validate_congestion(now, losses.counted);
             let sample = losses.sample(LossKind::Timeout, now, Bytes::ZERO);
             self.with(now, |cc, cx| cc.on_loss(cx, &sample));
             self.reduced_until = end;

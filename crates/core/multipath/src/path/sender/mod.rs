@@ -12,12 +12,13 @@
 //! | --- | --- |
 //! | RFC 4341 5: packets are counted, not bytes | [`Counting`] |
 //! | RFC 4341 5: acknowledgements are not congestion controlled | [`SentPacket::is_data`] |
-//! | RFC 4341 5: a packet is lost when three after it were acknowledged | `detection.rs` |
-//! | RFC 4341 5: one halving a window of data; ECN marks as losses | `episode.rs` |
-//! | RFC 4341 5.1, RFC 6298: timeout, cwnd one packet, backoff | `rtt.rs`, [`Sender::on_deadline`] |
-//! | RFC 4340 11.4: Ack Vectors | `flight.rs` |
-//! | RFC 4340 13.2: Elapsed Time | `rtt.rs` |
-//! | RFC 7661: the window grows only while it is used | `usage.rs` |
+//! | RFC 4341 5: a packet is lost when three after it were acknowledged | `../detection.rs` |
+//! | RFC 4341 5: one halving a window of data; ECN marks as losses | `../episode.rs` |
+//! | RFC 4341 5.1, RFC 6298: timeout, cwnd one packet, backoff | [`recovery::rto`], [`Sender::on_deadline`] |
+//! | RFC 4340 11.4: Ack Vectors | `../flight.rs` |
+//! | RFC 4340 13.2: Elapsed Time | `../rtt.rs` |
+//! | RFC 7661: the window grows only while it is used | [`recovery::usage`] |
+//! | RFC 5681 4.1, RFC 2861, RFC 7661: windows that are not used | [`recovery::validation`] |
 //!
 //! The order of calls into the controller is that of [`CongestionControl`]: the end of an episode, its
 //! beginning, the acknowledgement.
@@ -46,13 +47,16 @@ use super::detection::Detection;
 use super::episode::Episode;
 use super::flight::{Flight, Record};
 use super::numbering::Numbering;
-use super::pacer::Pacer;
 use super::rate::RateMeter;
-use super::rtt::RttEstimator;
-use super::usage::WindowUsage;
 use acknowledging::Delivery;
-use cc::{CongestionControl, Ctx, RadioState};
-use units::{Bytes, Instant, Rng};
+use cc::{CongestionControl, Ctx, RadioState, ValidatedWindow};
+use recovery::{
+    Pacer, RtoConfig, RttEstimator, ValidationConfig, WindowState, WindowUsage, WindowValidation,
+};
+use units::{Bytes, Duration, Instant, Rng};
+
+/// How much lateness of the timer that paces is made up for.
+const PACING_CREDIT: Duration = Duration::from_millis(1);
 
 /// Timers; [`Instant::MAX`] is off.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +80,7 @@ pub struct Sender {
     pacer: Pacer,
     meter: RateMeter,
     usage: WindowUsage,
+    validation: WindowValidation,
     episode: Option<Episode>,
     /// Losses and marks below this number are of a window that was reduced already.
     reduced_until: u64,
@@ -109,9 +114,17 @@ impl Sender {
         let max = usize::try_from(config.max_outstanding.get()).unwrap_or(usize::MAX >> 8);
         let mut sender = Self {
             flight: Flight::new(max.clamp(64, 1 << 24)),
-            rtt: RttEstimator::new(config.min_rto, config.max_rto),
-            detection: Detection::new(),
-            pacer: Pacer::new(config.packet_size),
+            rtt: RttEstimator::new(RtoConfig {
+                min: config.min_rto,
+                max: config.max_rto,
+            }),
+            detection: Detection::default(),
+            pacer: Pacer::new(config.packet_size, PACING_CREDIT),
+            validation: WindowValidation::new(ValidationConfig {
+                validation: config.validation,
+                restart_window: cc.cwnd(),
+                keeps_idle_window: config.keeps_idle_window,
+            }),
             meter: RateMeter::default(),
             usage: WindowUsage::default(),
             episode: None,
@@ -148,6 +161,18 @@ impl Sender {
             trace: &mut (),
         };
         call(&mut *self.cc, &mut cx)
+    }
+
+    /// Hands what validation leaves of the window to the controller.
+    fn limit_window(&mut self, now: Instant, limit: Option<ValidatedWindow>) {
+        if let Some(limit) = limit {
+            self.with(now, |cc, cx| cc.on_window_validation(cx, limit));
+            self.refresh_window();
+        }
+    }
+
+    fn window_state(&self) -> WindowState {
+        WindowState::of(&*self.cc)
     }
 
     fn refresh_window(&mut self) {

@@ -3,10 +3,9 @@
 use super::super::flight::Record;
 use super::{Counting, Sender, SentPacket};
 use cc::Sent;
-use units::{Bytes, Duration, Instant, Packets};
-
-/// How long an idle path's window may be kept (RFC 7661 4.4).
-const NON_VALIDATED_PERIOD: Duration = Duration::from_secs(300);
+use recovery::is_full;
+use recovery::validation::{Resume, SentState};
+use units::{Bytes, Instant, Packets};
 
 impl Sender {
     fn counted(&self, packet: &SentPacket) -> u32 {
@@ -70,15 +69,8 @@ impl Sender {
     /// Reports a data packet that leaves to the controller.
     fn stamp(&mut self, now: Instant, number: u64, record: &mut Record) {
         let bytes_in_flight = self.flight.counted();
-        let is_idle = bytes_in_flight.is_zero() && self.counters.sent > Packets::ZERO;
-        let may_be_idle = self
-            .config
-            .keeps_idle_window
-            .then_some(NON_VALIDATED_PERIOD);
-        let may_be_idle = may_be_idle.unwrap_or(self.rtt.rto());
-        if is_idle && now.saturating_since(self.last_sent_at) > may_be_idle {
-            self.with(now, |cc, cx| cc.on_restart_after_idle(cx));
-            self.refresh_window();
+        if bytes_in_flight.is_zero() && self.counters.sent > Packets::ZERO {
+            self.resume(now);
         }
         let sent = Sent {
             bytes: Bytes::new(u64::from(record.counted)),
@@ -89,16 +81,32 @@ impl Sender {
         self.meter.on_sent(now, number, &sent);
     }
 
+    /// Data follows on data that is all accounted for.
+    fn resume(&mut self, now: Instant) {
+        let idle = now.saturating_since(self.last_sent_at);
+        let window = self.window_state();
+        let rto = self.rtt.rto();
+        match self.validation.on_resume(now, idle, rto, &window) {
+            Resume::Keep => {}
+            Resume::Restart => {
+                self.with(now, |cc, cx| cc.on_restart_after_idle(cx));
+                self.refresh_window();
+            }
+            Resume::Limit(limit) => self.limit_window(now, Some(limit)),
+        }
+    }
+
     fn after_data(&mut self, now: Instant, packet: &SentPacket, record: &Record) {
         if let Some(rate) = self.cc.pacing_rate() {
             let counted = Bytes::new(u64::from(record.counted));
             self.pacer.on_sent(now, rate, counted);
         }
         let in_flight = self.flight.counted();
-        let is_limited = in_flight + self.config.packet_size > self.cc.cwnd();
+        let is_limited = is_full(in_flight, self.config.packet_size, self.cc.cwnd());
         let arrived = self.flight.latest_arrived().map_or(0, |latest| latest + 1);
         self.usage
             .on_sent(arrived, self.flight.next(), in_flight, is_limited);
+        self.validate_sent(now, in_flight);
         if self.timers.retransmission == Instant::MAX {
             self.timers.retransmission = self.rtt.deadline(now);
         }
@@ -107,12 +115,24 @@ impl Sender {
         self.counters.sent_bytes += packet.bytes;
     }
 
+    fn validate_sent(&mut self, now: Instant, used: Bytes) {
+        let window = self.window_state();
+        let sent = SentState {
+            used,
+            is_cwnd_limited: self.usage.is_cwnd_limited(window.cwnd, window.ssthresh),
+            is_open: self.episode.is_none(),
+            rto: self.rtt.rto(),
+        };
+        let limit = self.validation.on_sent(now, &sent, &window);
+        self.limit_window(now, limit);
+    }
+
     /// There is nothing to send on this path although cwnd would allow it: the rates measured until
     /// what is in flight has arrived are not the path's. To be called when all that the scheduler has
     /// for this path has left.
     pub fn on_app_limited(&mut self, now: Instant) {
         let in_flight = self.flight.counted();
-        if in_flight + self.config.packet_size <= self.cc.cwnd() {
+        if !is_full(in_flight, self.config.packet_size, self.cc.cwnd()) {
             self.with(now, |cc, cx| cc.on_app_limited(cx, in_flight));
             self.meter.on_app_limited(in_flight);
         }
