@@ -102,6 +102,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "ran",
             "cc",
             "multipath",
+            "recovery",
             "kernel-cc",
             "scenario",
             "network",

@@ -43,6 +43,7 @@ pub(crate) fn tunnel_config(config: &Config, mtu: usize) -> TunnelConfig {
         scheduler_buffer: config.scheduler_buffer,
         reorder: config.reorder,
         reliability: config.deadline,
+        window_validation: config.window_validation,
         mtu,
         keepalive: Some(KEEPALIVE),
         handshake_retry: HANDSHAKE_RETRY,

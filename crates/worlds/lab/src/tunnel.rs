@@ -286,9 +286,10 @@ fn keys(spec: &TunnelSpec) -> String {
         format!("deadline = \"{} ns\"\n", age.as_nanos())
     });
     format!(
-        "scheduler = \"{}\"\nscheduler-buffer = {}\n{deadline}",
+        "scheduler = \"{}\"\nscheduler-buffer = {}\nwindow-validation = \"{}\"\n{deadline}",
         spec.scheduler,
-        spec.scheduler_buffer.get()
+        spec.scheduler_buffer.get(),
+        spec.validation
     )
 }
 

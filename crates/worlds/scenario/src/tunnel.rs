@@ -5,6 +5,7 @@
 
 use crate::experiment::{LinkSpec, ReportSpec};
 use multipath::reorder::ReorderConfig;
+use recovery::Validation;
 use units::{Bytes, Duration, Packets};
 
 /// A tunnel of several paths between the edge and each user.
@@ -22,6 +23,8 @@ pub struct TunnelSpec {
     pub scheduler_buffer: Packets,
     /// Packets that a path lost are sent again up to this age; never if none.
     pub reliability: Option<Duration>,
+    /// Which rules validate the congestion window of a path that is not used.
+    pub validation: Validation,
     /// Schedulers and controllers of a cellular path receive reports on its radio.
     pub uses_radio: bool,
     /// How those reports travel.

@@ -208,6 +208,8 @@ pub struct Config {
     pub reorder: ReorderConfig,
     /// Lost packets are sent again until they are so old; none: never.
     pub deadline: Option<Duration>,
+    /// Which rules validate the congestion window of a path over UDP that is not used.
+    pub window_validation: recovery::Validation,
     /// The admin socket.
     pub admin: Option<PathBuf>,
     /// Where `/metrics` listens, and the dashboard.
@@ -233,6 +235,7 @@ impl Config {
             scheduler_buffer: Packets::new(1_500),
             reorder: ReorderConfig::default(),
             deadline: None,
+            window_validation: recovery::Validation::Off,
             admin: None,
             metrics: None,
             dashboard: dash::Settings::default(),

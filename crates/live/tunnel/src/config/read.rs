@@ -7,6 +7,7 @@ use config_file::{ConfigError, Section, Span};
 use multipath::packet::PathPriority;
 use multipath::reorder::{Late, ReorderConfig, WaitRule};
 use multipath::scheduler;
+use recovery::Validation;
 use rnis_server::reporting::{read_addresses, read_source, read_ues};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -71,6 +72,9 @@ fn shared(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), ConfigEr
         config.scheduler_buffer = Packets::new(u64::from(packets));
     }
     config.deadline = top.parsed::<Duration>("deadline")?;
+    if let Some(validation) = top.word("window-validation", &Validation::NAMES)? {
+        config.window_validation = validation;
+    }
     if let Some(mut table) = top.table("reorder", "[reorder]")? {
         config.reorder = reorder(&mut table)?;
         table.finish()?;
@@ -350,6 +354,7 @@ key-file = "/etc/brimful/tunnel.key"
 remote = "192.0.2.1:6511"
 scheduler = "cpf"
 deadline = "80 ms"
+window-validation = "rfc7661"
 [tun]
 addresses = ["10.99.0.2/24", "fd00:99::2/64"]
 routes = ["0.0.0.0/0"]
@@ -412,6 +417,7 @@ tcp-pending-timeout = "2 s"
         assert_eq!(config.reorder.rule, WaitRule::Equalised);
         assert_eq!(config.reorder.margin, Duration::from_millis(5));
         assert_eq!(config.deadline, Some(Duration::from_millis(80)));
+        assert_eq!(config.window_validation, Validation::Rfc7661);
         assert_eq!(config.scheduler, "cpf");
         assert_eq!(config.tun.addresses[1].to_string(), "fd00:99::2/64");
     }

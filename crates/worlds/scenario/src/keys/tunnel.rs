@@ -221,6 +221,13 @@ pub(super) static SECTIONS: &[Section] = &[
                 "A packet that a `dccp` path lost is sent again up to this age.",
             ),
             key(
+                "window-validation",
+                Choice(&["off", "rfc2861", "rfc7661"]),
+                Value("off"),
+                Any,
+                "What becomes of a path's congestion window that is not used, as of `[flow.<name>.tcp]`.",
+            ),
+            key(
                 "share",
                 Number,
                 Value("0.5"),

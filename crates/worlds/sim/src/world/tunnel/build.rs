@@ -81,7 +81,13 @@ pub(in crate::world) fn build(
                         end,
                         path: index as u8,
                     });
-                    StreamEnd::new(is_client, controller, streams.stream(name), timer)
+                    StreamEnd::new(
+                        is_client,
+                        controller,
+                        spec.validation,
+                        streams.stream(name),
+                        timer,
+                    )
                 })
             });
             Path {
@@ -126,6 +132,7 @@ pub(super) fn tunnel_config(spec: &TunnelSpec) -> TunnelConfig {
         scheduler_buffer: spec.scheduler_buffer,
         reorder: spec.reorder,
         reliability: spec.reliability,
+        window_validation: spec.validation,
         mtu: usize::try_from(spec.mtu.get()).unwrap_or(usize::MAX),
         ..TunnelConfig::default()
     }
