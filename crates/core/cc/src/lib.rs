@@ -55,7 +55,7 @@ pub mod yeah;
 
 pub use controller::{
     AckSample, Allocation, CloneController, CongestionControl, Ctx, LossKind, LossSample,
-    PacketStamp, RecoveryEnd, Sent, Trace,
+    PacketStamp, RecoveryEnd, Sent, Trace, ValidatedWindow,
 };
 pub use feedback::{Arrival, Feedback, RateReport, RateReporter, RateView, Timestamps};
 pub use radio_state::RadioState;

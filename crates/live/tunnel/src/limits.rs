@@ -41,6 +41,7 @@ pub(crate) fn tunnel_config(config: &Config, mtu: usize) -> TunnelConfig {
         scheduler_buffer: config.scheduler_buffer,
         reorder: config.reorder,
         reliability: config.deadline,
+        window_validation: config.window_validation,
         mtu,
         keepalive: Some(config.keepalive),
         handshake_retry: HANDSHAKE_RETRY,

@@ -298,9 +298,10 @@ fn keys(spec: &TunnelSpec) -> String {
         format!("keepalive = \"{} ns\"\n", time.as_nanos())
     });
     format!(
-        "scheduler = \"{}\"\nscheduler-buffer = {}\n{deadline}{keepalive}",
+        "scheduler = \"{}\"\nscheduler-buffer = {}\nwindow-validation = \"{}\"\n{deadline}{keepalive}",
         spec.scheduler,
-        spec.scheduler_buffer.get()
+        spec.scheduler_buffer.get(),
+        spec.validation
     )
 }
 

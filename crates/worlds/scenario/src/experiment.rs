@@ -7,6 +7,7 @@ use cc::{BuildConfig, RateReport, cdbe, meld};
 use edge::{Actuator, EdgeConfig};
 use queue::{Capacity, CustomConfig};
 use ran::{BearerConfig, CellConfig};
+use recovery::Validation;
 use std::path::PathBuf;
 use std::sync::Arc;
 use units::{BitRate, Bytes, Cqi, Decibel, Duration, Mcs, Prb};
@@ -394,6 +395,8 @@ pub struct TcpSpec {
     pub send_buffer: Bytes,
     /// Delayed acknowledgements (RFC 1122 4.2.3.2).
     pub delayed_ack: bool,
+    /// Which rules validate a congestion window that is not used.
+    pub validation: Validation,
 }
 
 /// Radio reports on their way to their readers.

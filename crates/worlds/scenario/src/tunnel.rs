@@ -6,6 +6,7 @@
 use crate::experiment::{LinkSpec, ReportSpec};
 use multipath::client::Supervision;
 use multipath::reorder::ReorderConfig;
+use recovery::Validation;
 use units::{Bytes, Duration, Packets};
 
 /// A tunnel of several paths between the edge and each user.
@@ -27,6 +28,8 @@ pub struct TunnelSpec {
     pub keepalive: Option<Duration>,
     /// When the client opens paths again and begins connections anew.
     pub supervision: Supervision,
+    /// Which rules validate the congestion window of a path that is not used.
+    pub validation: Validation,
     /// Schedulers and controllers of a cellular path receive reports on its radio.
     pub uses_radio: bool,
     /// How those reports travel.

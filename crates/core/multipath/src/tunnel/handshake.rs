@@ -97,6 +97,7 @@ impl<P: Payload> Tunnel<P> {
         let windows = Windows {
             sequence: self.config.sequence_window,
             is_kept: self.scheduler.bounds_paths(),
+            validation: self.config.window_validation,
         };
         let path = Path::new(
             id,

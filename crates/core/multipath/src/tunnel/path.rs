@@ -82,6 +82,8 @@ pub(super) struct Windows {
     pub(super) sequence: u64,
     /// The congestion window of an idle path is kept.
     pub(super) is_kept: bool,
+    /// Which rules validate one that is not used.
+    pub(super) validation: recovery::Validation,
 }
 
 /// What a path has carried.
@@ -211,6 +213,7 @@ impl<P> Path<P> {
             packet_size,
             failing_after: FAILING_AFTER,
             keeps_idle_window: windows.is_kept,
+            validation: windows.validation,
             ..SenderConfig::default()
         };
         let iss = SeqNo::new(rng.next_u64());

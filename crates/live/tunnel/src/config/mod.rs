@@ -204,6 +204,8 @@ pub struct Config {
     pub deadline: Option<Duration>,
     /// A path that has been silent for so long is queried.
     pub keepalive: Duration,
+    /// Which rules validate the congestion window of a path over UDP that is not used.
+    pub window_validation: recovery::Validation,
     /// The admin socket.
     pub admin: Option<PathBuf>,
     /// Where `/metrics` listens, and the dashboard.
@@ -230,6 +232,7 @@ impl Config {
             reorder: ReorderConfig::default(),
             deadline: None,
             keepalive: Duration::from_secs(5),
+            window_validation: recovery::Validation::Off,
             admin: None,
             metrics: None,
             dashboard: dash::Settings::default(),

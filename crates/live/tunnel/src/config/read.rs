@@ -7,6 +7,7 @@ use multipath::client::{Supervision, SupervisionError};
 use multipath::packet::PathPriority;
 use multipath::reorder::{Late, ReorderConfig, WaitRule};
 use multipath::scheduler;
+use recovery::Validation;
 use report_source::{read_addresses, read_source, read_ues};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -81,6 +82,9 @@ fn shared(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), ConfigEr
             return Err(top.fault_at(at, text));
         }
         config.keepalive = keepalive;
+    }
+    if let Some(validation) = top.word("window-validation", &Validation::NAMES)? {
+        config.window_validation = validation;
     }
     if let Some(mut table) = top.table("reorder", "[reorder]")? {
         config.reorder = reorder(&mut table)?;
@@ -371,6 +375,7 @@ key-file = "/etc/brimful/tunnel.key"
 remote = "192.0.2.1:6511"
 scheduler = "cpf"
 deadline = "80 ms"
+window-validation = "rfc7661"
 keepalive = "2 s"
 [supervision]
 renew-after = "1 s"
@@ -436,6 +441,7 @@ tcp-pending-timeout = "2 s"
         assert_eq!(config.reorder.rule, WaitRule::Equalised);
         assert_eq!(config.reorder.margin, Duration::from_millis(5));
         assert_eq!(config.deadline, Some(Duration::from_millis(80)));
+        assert_eq!(config.window_validation, Validation::Rfc7661);
         assert_eq!(config.scheduler, "cpf");
         assert_eq!(config.keepalive, Duration::from_secs(2));
         let supervision = Supervision {

@@ -294,6 +294,13 @@ pub(super) static SECTIONS: &[Section] = &[
                 "When the user's end opens paths again and begins anew.",
             ),
             key(
+                "window-validation",
+                Choice(&["off", "rfc2861", "rfc7661"]),
+                Value("off"),
+                Any,
+                "What becomes of a path's congestion window that is not used, as of `[flow.<name>.tcp]`.",
+            ),
+            key(
                 "share",
                 Number,
                 Value("0.5"),

@@ -1,7 +1,7 @@
 //! Flows and their applications.
 
 use super::ue::{Group, user_of};
-use super::{check_name, check_unique, copy_name};
+use super::{check_name, check_unique, copy_name, window_validation};
 use crate::document::Node;
 use crate::error::{Checked, Fault, either, fault};
 use crate::experiment::{
@@ -362,5 +362,6 @@ fn tcp_spec(reader: &mut Reader<'_>) -> Checked<TcpSpec> {
         receive_buffer: reader.quantity("receive-buffer")?,
         send_buffer: reader.quantity("send-buffer")?,
         delayed_ack: reader.flag("delayed-ack")?,
+        validation: window_validation(reader)?,
     })
 }

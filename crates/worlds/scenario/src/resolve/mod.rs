@@ -21,6 +21,7 @@ use crate::resolved::{Resolved, ResolvedValue};
 use crate::source::Position;
 pub(crate) use channel::{Traces, bytes};
 use radio::moving::RangeWarning;
+use recovery::Validation;
 use site::Site;
 use tunnel::Tunnel;
 use units::{BitRate, Duration};
@@ -277,4 +278,11 @@ fn check_unique(names: &[(String, Position)], what: &str) -> Checked<()> {
         )
         .hint("copies are numbered from 2 on: give one of the two another name")),
     }
+}
+
+/// The key `window-validation` of a flow's TCP or of a tunnel.
+fn window_validation(reader: &mut Reader<'_>) -> Checked<Validation> {
+    let name = reader.choice("window-validation")?;
+    let found = Validation::NAMES.iter().find(|(known, _)| *known == name);
+    Ok(found.map_or(Validation::Off, |&(_, validation)| validation))
 }

@@ -1,6 +1,6 @@
 //! The multipath tunnel.
 
-use super::{Access, MAX_RATE_STEPS, check_name, reports};
+use super::{Access, MAX_RATE_STEPS, check_name, reports, window_validation};
 use crate::document::Node;
 use crate::error::{Checked, either, fault};
 use crate::experiment::{ChannelSpec, LinkQueue, LinkSpec, OutageSpec, UeSpec, is_custom};
@@ -74,6 +74,7 @@ pub(super) fn read(top: &mut Reader<'_>) -> Checked<Option<Tunnel>> {
         reliability: reader.optional("reliability")?,
         keepalive: reader.optional("keepalive")?,
         supervision: supervision(&mut reader)?,
+        validation: window_validation(&mut reader)?,
         uses_radio: reader.flag("radio")?,
         reports: reports::read(&mut reader)?,
     };

@@ -3,11 +3,12 @@
 use super::config::{Config, EcnConfig};
 use super::receiver::{Receiver, Reporting};
 use super::segment::{Flags, SackBlocks, Segment};
-use super::sender::{INITIAL_RTO, Outgoing, Sender};
+use super::sender::{Outgoing, Sender};
 use super::stats::{ReadChunk, RttSample, Stats};
 use cc::cdbe::cadence::Cadence;
 use cc::{Allocation, CongestionControl, RadioState, RateReport, RateReporter, RateView, Trace};
 use queue::Ecn;
+use recovery::rto::INITIAL_RTO;
 use rnis::{RadioReport, UeReport};
 use units::{BitRate, Bytes, Duration, Instant, Packets, Rng};
 

@@ -13,6 +13,7 @@ use cc::cdbe::estimator::Estimator;
 use cc::meld::{self, Meld};
 use cc::{BuildConfig, CongestionControl, RateReporter, cqic};
 use quinn_cc::TraceSink;
+use recovery::Validation;
 use scenario::{CdbeSpec, EcnSpec, FlowSpec, PepMode, PepSpec, ReporterSpec, Transport};
 use std::sync::{Arc, Mutex};
 use units::Bytes;
@@ -31,6 +32,7 @@ pub(super) fn host_config(flow: &FlowSpec) -> Config {
         auto_read: true,
         nodelay: true,
         ecn: ecn_config(flow),
+        validation: flow.tcp.validation,
         ..Config::default()
     }
 }
@@ -51,6 +53,9 @@ pub(super) fn quic_config(flow: &FlowSpec) -> quic::Config {
 /// Whether a flow's hosts can speak QUIC as it is configured.
 pub(super) fn check_quic(flow: &FlowSpec) -> Result<(), quic::ConfigError> {
     quic_config(flow).check()?;
+    if flow.tcp.validation != Validation::Off {
+        return Err(quic::ConfigError::Validation(flow.tcp.validation));
+    }
     if flow.ecn == EcnSpec::L4s {
         return Err(quic::ConfigError::L4s);
     }

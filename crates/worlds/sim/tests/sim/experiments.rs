@@ -112,6 +112,7 @@ pub(crate) fn tcp() -> TcpSpec {
         receive_buffer: Bytes::new(64_000_000),
         send_buffer: Bytes::new(64_000_000),
         delayed_ack: true,
+        validation: recovery::Validation::Off,
     }
 }
 

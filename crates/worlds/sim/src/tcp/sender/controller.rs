@@ -2,8 +2,9 @@
 
 use cc::{
     AckSample, Allocation, CongestionControl, Ctx, Feedback, LossSample, PacketStamp, RadioState,
-    RateView, RecoveryEnd, Sent, Trace,
+    RateView, RecoveryEnd, Sent, Trace, ValidatedWindow,
 };
+use recovery::WindowState;
 use units::{BitRate, Bytes, Instant, Rng};
 
 pub(super) struct Controller {
@@ -86,6 +87,13 @@ impl Controller {
     }
     pub(super) fn on_restart_after_idle(&mut self, now: Instant) {
         self.with(now, |cc, cx| cc.on_restart_after_idle(cx));
+    }
+    pub(super) fn on_window_validation(&mut self, now: Instant, window: ValidatedWindow) {
+        self.with(now, |cc, cx| cc.on_window_validation(cx, window));
+    }
+    /// The window of the controller itself, not of PRR.
+    pub(super) fn window(&self) -> WindowState {
+        WindowState::of(&*self.cc)
     }
     pub(super) fn on_deadline(&mut self, now: Instant) {
         self.with(now, |cc, cx| cc.on_deadline(cx));

@@ -185,6 +185,7 @@ pub(super) fn tunnel_config(spec: &TunnelSpec) -> TunnelConfig {
         scheduler_buffer: spec.scheduler_buffer,
         reorder: spec.reorder,
         reliability: spec.reliability,
+        window_validation: spec.validation,
         mtu: usize::try_from(spec.mtu.get()).unwrap_or(usize::MAX),
         keepalive: spec.keepalive,
         ..TunnelConfig::default()

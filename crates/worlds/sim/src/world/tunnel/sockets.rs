@@ -68,6 +68,7 @@ impl Path {
             StreamEnd::new(
                 is_client,
                 controller,
+                spec.validation,
                 streams.stream(name),
                 timers[end as usize],
             )
