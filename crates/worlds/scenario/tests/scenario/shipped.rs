@@ -65,10 +65,10 @@ fn the_knobs_rtt_and_pep_turn_on_all_of_them() {
                 match (pep, &e.pep.mode) {
                     ("none", PepMode::None) | ("split", PepMode::Split) => {}
                     ("paper", PepMode::Rapid(c)) => {
-                        assert_eq!(c.allocator.mode, rapid::Mode::Paper)
+                        assert_eq!(c.allocator.mode, rapid::Mode::Paper);
                     }
                     ("default", PepMode::Rapid(c)) => {
-                        assert_eq!(c.allocator.mode, rapid::Mode::Default)
+                        assert_eq!(c.allocator.mode, rapid::Mode::Default);
                     }
                     other => panic!("{name}: {other:?}"),
                 }
