@@ -35,7 +35,7 @@ pub(crate) fn report(rntis: &[u8], at: Instant) -> RadioReport {
             scs: Hertz::from_khz(15),
             slot_duration: Duration::from_millis(1),
             downlink_share: 1.0,
-            slot: Slot::new(slot as u64),
+            slot: Slot::new(slot),
             slots: 1,
             prb_background: Prb::new(0),
         },
