@@ -82,7 +82,7 @@ impl Cell {
         self.allocator.on_deadline(now);
     }
 
-    /// Hands what has changed to the allocator.
+    /// Hands what is measured to the allocator.
     pub(crate) fn take_telemetry(
         &mut self,
         now: Instant,
@@ -90,16 +90,15 @@ impl Cell {
         recorder: &mut Option<Recorder>,
     ) {
         for (&flow, held) in &mut self.flows {
-            let Some(telemetry) = measure(flow) else {
-                continue;
-            };
+            let telemetry = measure(flow).unwrap_or(held.telemetry);
             if telemetry != held.telemetry {
                 held.telemetry = telemetry;
                 if let Some(recorder) = recorder {
                     recorder.event(now, Event::Telemetry { flow, telemetry });
                 }
-                self.allocator.on_telemetry(now, flow, &telemetry);
             }
+            // that nothing has changed is a measurement too: a flow that stands still is slow
+            self.allocator.on_telemetry(now, flow, &telemetry);
         }
     }
 

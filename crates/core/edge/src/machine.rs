@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use units::{BitRate, Duration, Instant};
 
-/// What a driver measures of a flow under control; none if the flow is gone.
+/// What a driver measures of a flow under control; none if that is what it was.
 pub type Measure<'a> = dyn FnMut(FlowId) -> Option<FlowTelemetry> + 'a;
 
 /// The proxy's decisions.
@@ -29,6 +29,10 @@ pub struct Edge {
     flows: Flows,
     /// When the silence of cells and UEs is looked at next; none while there is neither cell nor UE.
     check_at: Option<Instant>,
+    /// Until then a flow without a UE waits for the first report of all.
+    first_report_until: Option<Instant>,
+    /// Flows that do.
+    waiting: Vec<FlowId>,
     actions: VecDeque<Action>,
     decisions: u64,
     recorder: Option<Recorder>,
@@ -76,6 +80,8 @@ impl Edge {
             cells: BTreeMap::new(),
             flows: Flows::default(),
             check_at: None,
+            first_report_until: None,
+            waiting: Vec::new(),
             actions: VecDeque::new(),
             decisions: 0,
             recorder: None,
@@ -174,6 +180,8 @@ impl Edge {
         self.note(now, || Event::FlowOpen { flow, address });
         let address = address.to_canonical();
         let young_until = now + self.config.adopt_after;
+        let max_age = self.config.allocator.report_max_age;
+        self.first_report_until.get_or_insert(now + max_age);
         self.flows.insert(flow, address, young_until);
     }
 
@@ -212,7 +220,9 @@ impl Edge {
     /// When [`Self::on_deadline`] is to be called.
     pub fn next_deadline(&self) -> Option<Instant> {
         let cells = self.cells.values().filter_map(Cell::next_deadline);
-        let own = [self.flows.next_grown(), self.check_at];
+        let is_waiting = !self.waiting.is_empty();
+        let first_report = self.first_report_until.filter(|_| is_waiting);
+        let own = [self.flows.next_grown(), self.check_at, first_report];
         cells.chain(own.into_iter().flatten()).min()
     }
 
@@ -224,10 +234,15 @@ impl Edge {
         self.note(now, || Event::Deadline);
         while let Some(flow) = self.flows.pop_grown(now) {
             self.adopt(flow);
-            let is_plain = |flow: &mut crate::flows::Flow| flow.home.is_none();
-            if self.flows.get_mut(flow).is_some_and(is_plain) {
-                // the server was shown little until now
-                self.actions.push_back(Action::Release { flow });
+            if self.cells.is_empty() && self.first_report_until.is_some_and(|at| now < at) {
+                self.waiting.push(flow);
+            } else {
+                self.release_plain(flow);
+            }
+        }
+        if self.first_report_until.is_some_and(|at| at <= now) {
+            for flow in core::mem::take(&mut self.waiting) {
+                self.release_plain(flow);
             }
         }
         let is_due = |cell: &Cell| cell.next_deadline().is_some_and(|at| at <= now);
@@ -315,6 +330,14 @@ impl Edge {
         if self.cells.get(&identity.0).is_some_and(is_reporting) {
             flow.home = Some(identity);
             self.actions.push_back(Action::Adopt { flow: id });
+        }
+    }
+
+    /// A flow that is old enough and was not adopted: the server was shown little until now.
+    fn release_plain(&mut self, flow: FlowId) {
+        let is_plain = |flow: &mut crate::flows::Flow| flow.home.is_none();
+        if self.flows.get_mut(flow).is_some_and(is_plain) {
+            self.actions.push_back(Action::Release { flow });
         }
     }
 

@@ -434,6 +434,17 @@ pub struct PepSpec {
     pub buffer: Bytes,
     /// How windows towards UEs are set.
     pub actuator: Actuator,
+    /// What the simulated proxy's TCP can show and bound between two decisions.
+    pub windows: WindowControl,
+}
+
+/// What the simulated proxy's TCP can show and bound between two decisions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowControl {
+    /// Every window at once, a closed one too; what it holds unsent is bounded by its buffer alone.
+    Exact,
+    /// What the daemon does on Linux: the rules of [`edge::ShownWindow`] and [`edge::UnsentBound`].
+    Linux,
 }
 
 /// What the proxy does.

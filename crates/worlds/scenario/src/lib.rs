@@ -43,7 +43,8 @@ pub use error::{Problem, ScenarioError};
 pub use experiment::{
     AccessSpec, AppSpec, CUSTOM_PREFIX, CcSpec, CdbeSpec, CellSpec, ChannelSpec, Direction,
     EcnSpec, Experiment, FlowSpec, LinkQueue, LinkSpec, LoadSpec, MeldSpec, OutageSpec, PathSpec,
-    PepMode, PepSpec, ReportSpec, ReporterSpec, TcpSpec, Transport, UeSpec, is_custom,
+    PepMode, PepSpec, ReportSpec, ReporterSpec, TcpSpec, Transport, UeSpec, WindowControl,
+    is_custom,
 };
 pub use keys::{Fallback, Key, Kind, Range, Section, keys, markdown};
 pub use load::Embedded;

@@ -118,7 +118,8 @@ pub(crate) enum Announced {
 /// The receive window towards the server.
 #[derive(Debug)]
 struct Window {
-    rule: ShownWindow,
+    /// None: every window is shown at once.
+    rule: Option<ShownWindow>,
     /// As shown last.
     shown: Bytes,
     /// The receive buffer.
@@ -139,7 +140,7 @@ impl Relay {
             announced: Announced::default(),
             is_followed: false,
             window: Window {
-                rule: ShownWindow::default(),
+                rule: None,
                 shown: Bytes::MAX,
                 cap: Bytes::MAX,
                 mss: Bytes::ZERO,
@@ -156,7 +157,7 @@ impl Relay {
         young: Bytes,
         cap: Bytes,
         mss: Bytes,
-        rule: ShownWindow,
+        rule: Option<ShownWindow>,
     ) {
         let shown = young.min(cap);
         self.window = Window {
@@ -171,7 +172,9 @@ impl Relay {
     /// Windows were decided.
     pub(crate) fn decide(&mut self, now: Instant, windows: &Windows) {
         self.decision = Some(*windows);
-        self.down.max_unsent = windows.unsent.or(self.down.max_unsent);
+        if self.window.rule.is_some() {
+            self.down.max_unsent = windows.unsent.or(self.down.max_unsent);
+        }
         self.show_window(now);
     }
 
@@ -210,11 +213,14 @@ impl Relay {
     fn show_window(&mut self, now: Instant) {
         let waiting = self.buffered(Direction::Down);
         let of = &mut self.window;
-        if let Some(decision) = self.decision
-            && let Some(window) = of
-                .rule
-                .change(decision.wan, waiting, of.shown, of.mss, of.cap)
-        {
+        let Some(decision) = self.decision else {
+            return;
+        };
+        let window = match of.rule {
+            Some(rule) => rule.change(decision.wan, waiting, of.shown, of.mss, of.cap),
+            None => Some(decision.wan.shown(waiting)),
+        };
+        if let Some(window) = window {
             of.shown = window;
             self.wan.connection.set_receive_window(now, Some(window));
         }

@@ -152,6 +152,20 @@ fn a_flow_of_no_reported_ue_is_released_when_it_is_no_longer_young() {
 }
 
 #[test]
+fn flows_wait_for_the_first_report_of_all_as_long_as_one_may_be_old() {
+    let flow = FlowId(7);
+    let mut driver = Driver::new();
+    driver.open(ms(0), 7, 1);
+    assert_eq!(driver.run(ms(50)), []);
+    let done = driver.report(ms(50), report(&[1], ms(50)));
+    assert!(done.contains(&Action::Adopt { flow }), "{done:?}");
+    let mut driver = Driver::new();
+    driver.open(ms(0), 7, 1);
+    assert_eq!(driver.run(ms(99)), []);
+    assert_eq!(driver.run(ms(100)), [Action::Release { flow }]);
+}
+
+#[test]
 fn silence_decays_and_then_releases_and_a_report_adopts_again() {
     let mut driver = Driver::new();
     driver.open(ms(0), 7, 1);

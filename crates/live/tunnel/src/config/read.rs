@@ -499,7 +499,7 @@ tcp-pending-timeout = "2 s"
             ("\"lte\"", "\"wifi\"", "two paths \"wifi\""),
             ("\"10.99.0.2/24\"", "\"10.99.0.2\"", "length of its network"),
             ("margin", "wait", "mode = \"fixed\""),
-            ("\"2 s\"", "\"2 min\"", "t.toml:6:13"),
+            ("\"2 s\"", "\"2 min\"", "t.toml:7:14"),
             (
                 "renew-after = \"1 s\"",
                 "renew-after = \"1 ms\"",

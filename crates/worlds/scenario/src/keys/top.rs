@@ -470,7 +470,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Value("4 MB"),
                 Within(1500.0, 1e12),
                 "Most that the proxy buffers for one flow and direction, half of it received, half to \
-                 be sent; with `paper` and `default` all of it may be received from the server, and \
+                 be sent; with `windows = \"linux\"` all of it may be received from the server, and \
                  what is to be sent to the user is bounded by `unsent-max`.",
             ),
             key(
@@ -523,6 +523,14 @@ pub(super) static SECTIONS: &[Section] = &[
                 Value("65535 B"),
                 Within(1.0, 1e12),
                 "Receive window shown to the server until then.",
+            ),
+            key(
+                "windows",
+                Choice(&["exact", "linux"]),
+                Value("exact"),
+                Any,
+                "The simulator's proxy: `exact` shows every window at once, a closed one too; `linux` as the \
+                 daemon can, by `min-window`, `window-step` and `unsent-share` (docs/algorithms/edge.md).",
             ),
             key(
                 "min-window",

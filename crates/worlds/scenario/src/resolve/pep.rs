@@ -3,7 +3,7 @@
 use super::{Access, reports};
 use crate::document::Value;
 use crate::error::{Checked, either, fault};
-use crate::experiment::{PepMode, PepSpec};
+use crate::experiment::{PepMode, PepSpec, WindowControl};
 use crate::reader::Reader;
 use crate::resolved::ResolvedValue;
 use edge::{Actuator, EdgeConfig, ShownWindow, UnsentBound};
@@ -33,6 +33,10 @@ pub(super) fn read(top: &mut Reader<'_>, access: &Access) -> Checked<PepSpec> {
         actuator: match mode {
             "paper" | "default" if reader.choice("actuator")? == "pacing" => Actuator::Pacing,
             _ => Actuator::Window,
+        },
+        windows: match mode {
+            "paper" | "default" if reader.choice("windows")? == "linux" => WindowControl::Linux,
+            _ => WindowControl::Exact,
         },
     };
     top.put("pep", ResolvedValue::Table(reader.finish()));

@@ -14,7 +14,9 @@ use cc::meld::{self, Meld};
 use cc::{BuildConfig, CongestionControl, RateReporter, cqic};
 use quinn_cc::TraceSink;
 use recovery::Validation;
-use scenario::{CdbeSpec, EcnSpec, FlowSpec, PepMode, PepSpec, ReporterSpec, Transport};
+use scenario::{
+    CdbeSpec, EcnSpec, FlowSpec, PepMode, PepSpec, ReporterSpec, Transport, WindowControl,
+};
 use std::sync::{Arc, Mutex};
 use units::Bytes;
 
@@ -238,7 +240,7 @@ impl World {
                 self.controller(SPLIT_CC, &config)
             }
             (_, mode) => {
-                if matches!(mode, PepMode::Rapid(_)) {
+                if matches!(mode, PepMode::Rapid(_)) && self.pep.windows == WindowControl::Linux {
                     // what waits does so here, since what the other side holds unsent is bounded
                     config.receive_buffer = self.pep.buffer;
                 }

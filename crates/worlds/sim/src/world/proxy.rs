@@ -10,7 +10,7 @@ use cc::CongestionControl;
 use edge::{Action, Actuator, Adopted, Windows};
 use network::ue_address;
 use rapid::{FlowId, FlowTelemetry, FollowAllocation};
-use scenario::PepMode;
+use scenario::{PepMode, WindowControl};
 
 impl World {
     /// The proxy takes a connection: it answers the client itself, and opens its own to the server.
@@ -24,8 +24,11 @@ impl World {
         let mut relay = Relay::new(ran, wan);
         if let PepMode::Rapid(config) = &self.pep.mode {
             let mss = self.flows[flow as usize].spec.tcp.mss;
-            let cap = self.pep.buffer;
-            relay.follow(now, config.young_window, cap, mss, config.shown);
+            let (cap, rule) = match self.pep.windows {
+                WindowControl::Exact => (self.pep.buffer / 2, None),
+                WindowControl::Linux => (self.pep.buffer, Some(config.shown)),
+            };
+            relay.follow(now, config.young_window, cap, mss, rule);
         }
         relay.wan.connection.open(now);
         session.relay = Some(Box::new(relay));

@@ -68,6 +68,7 @@ pub(crate) fn no_pep() -> PepSpec {
     PepSpec {
         mode: PepMode::None,
         actuator: edge::Actuator::Window,
+        windows: scenario::WindowControl::Exact,
         reports: reports(ms(1)),
         buffer: Bytes::new(8_000_000),
     }
