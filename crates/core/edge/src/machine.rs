@@ -153,9 +153,14 @@ impl Edge {
         }
         self.set_state(now, id, State::Following);
         for address in changes.addresses {
+            let identity = self.directory.identity(address);
             for flow in self.flows.of(address) {
-                self.release(now, flow);
-                self.adopt(flow);
+                // one that came under control with its cell's first report stays: a release would show the
+                // server the whole buffer
+                if self.flows.get_mut(flow).is_some_and(|f| f.home != identity) {
+                    self.release(now, flow);
+                    self.adopt(flow);
+                }
             }
         }
         if let Some(cell) = self.cells.get_mut(&id) {

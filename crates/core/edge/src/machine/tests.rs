@@ -159,6 +159,7 @@ fn flows_wait_for_the_first_report_of_all_as_long_as_one_may_be_old() {
     assert_eq!(driver.run(ms(50)), []);
     let done = driver.report(ms(50), report(&[1], ms(50)));
     assert!(done.contains(&Action::Adopt { flow }), "{done:?}");
+    assert!(!done.contains(&Action::Release { flow }), "{done:?}");
     let mut driver = Driver::new();
     driver.open(ms(0), 7, 1);
     assert_eq!(driver.run(ms(99)), []);
