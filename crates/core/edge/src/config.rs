@@ -59,7 +59,7 @@ impl EdgeConfig {
         Self {
             allocator: AllocatorConfig::new(mode),
             plain_after: Duration::from_secs(2),
-            adopt_after: Duration::from_millis(1),
+            adopt_after: Duration::ZERO,
             young_window: Bytes::new(65_535),
             check_interval: Duration::from_millis(50),
             shown: ShownWindow::default(),

@@ -513,7 +513,7 @@ pub(super) static SECTIONS: &[Section] = &[
             key(
                 "adopt-after",
                 Duration,
-                Value("1 ms"),
+                Value("0 s"),
                 Within(0.0, 100.0),
                 "A connection comes under control so long after its server has answered.",
             ),
