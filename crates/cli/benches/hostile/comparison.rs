@@ -54,7 +54,7 @@ pub fn run(repeats: usize, only: &[String], out: Option<&Path>) -> bool {
         })
         .collect();
     let (machine, began) = (crate::machine(), Instant::now());
-    let world = World::start();
+    let world = World::start(crate::world::WIDE_OPEN);
     for repeat in 1..=repeats {
         for row in &mut rows {
             let (without, with) = pair(&world, row.attacker);
