@@ -222,7 +222,7 @@ fn a_queue_of_the_callers_is_one_that_acts_on_what_waits() {
 }
 
 /// A table of a wire with its queue, and what became of it.
-fn wire(queue: &str) -> Result<scenario::LinkQueue, String> {
+fn wire(queue: &str) -> Result<queue::DisciplineConfig, String> {
     let text = format!(
         "duration = \"1 s\"\n[path]\nrtt = \"10 ms\"\n[link]\nrate = \"1 Mbit/s\"\nqueue = {queue}\n\
          [flow.bulk]\napp = {{ kind = \"continuous\" }}\n"
@@ -236,7 +236,7 @@ fn wire(queue: &str) -> Result<scenario::LinkQueue, String> {
 
 #[test]
 fn a_wires_queue_may_be_the_callers() {
-    let custom = scenario::LinkQueue::Custom(queue::CustomConfig::new("python:mine"));
+    let custom = queue::DisciplineConfig::Custom(queue::CustomConfig::new("python:mine"));
     assert_eq!(wire("\"python:mine\""), Ok(custom));
     refuses(
         wire("\"python:\"").map(drop),
