@@ -19,7 +19,6 @@
 //! few kbit/s each, which weigh more on a narrower pipe).
 
 use super::queues::scale_queues;
-use queue::Capacity;
 use radio::trace::Content;
 use ran::{BearerConfig, Rat};
 use scenario::{
@@ -27,7 +26,7 @@ use scenario::{
     TunnelAccess, UeSpec,
 };
 use std::sync::Arc;
-use units::{BitRate, Bytes, Packets, Prb};
+use units::{BitRate, Bytes, Prb};
 
 /// Carriers of LTE, PRBs (TS 36.104 Table 5.6-1).
 const LTE_CARRIERS: [u16; 6] = [6, 15, 25, 50, 75, 100];

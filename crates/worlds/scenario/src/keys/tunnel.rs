@@ -185,7 +185,7 @@ pub(super) static SECTIONS: &[Section] = &[
             ),
             key(
                 "scheduler",
-                Choice(&["cpf", "srtt", "rr", "redundant", "otias", "aware"]),
+                Choice(multipath::scheduler::names()),
                 Value("cpf"),
                 Any,
                 "Which path a packet takes: the cheapest with room (`cpf`), that with the lowest \
