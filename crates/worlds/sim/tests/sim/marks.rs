@@ -65,10 +65,10 @@ fn quic_answers_marks_too() {
     }
 }
 
-/// A wire of 20 Mbit/s with two flows and a buffer of four BDPs of its base RTT of 40 ms.
-fn wired(queue: &str, flow: &str) -> scenario::RunResult {
+/// A wire of 20 Mbit/s with two flows and 160 ms of buffer, its base RTT in ms.
+fn wired(queue: &str, flow: &str, rtt: u32) -> scenario::RunResult {
     let text = format!(
-        "duration = \"20 s\"\n[path]\nrtt = \"40 ms\"\n[link]\nrate = \"20 Mbit/s\"\nbuffer = \"400 kB\"\n{queue}\n\
+        "duration = \"20 s\"\n[path]\nrtt = \"{rtt} ms\"\n[link]\nrate = \"20 Mbit/s\"\nbuffer = \"400 kB\"\n{queue}\n\
          [flow.a]\napp = {{ kind = \"continuous\" }}\n{flow}\n[flow.b]\napp = {{ kind = \"continuous\" }}\n{flow}\n"
     );
     let points = load_str(&text, &Overrides::default()).expect("valid");
@@ -83,10 +83,15 @@ fn every_discipline_works_on_a_wire() {
         let flows = result.flows.iter().map(|flow| flow.rtt.mean - 40.0);
         flows.sum::<f64>() / 2.0
     };
-    let plain = delay(&wired("queue = \"drop-tail\"", ""));
+    let plain = delay(&wired("queue = \"drop-tail\"", "", 40));
     for algorithm in queue::registry::of(queue::registry::Place::Link) {
         let name = algorithm.name;
-        let result = wired(&format!("queue = \"{name}\""), "");
+        // RED's own thresholds are of a path of a few packets: half a BDP and one and a half instead
+        let lines = match name {
+            "red" => "red-minimum = \"50 kB\"\nred-maximum = \"150 kB\"",
+            _ => "",
+        };
+        let result = wired(&format!("queue = \"{name}\"\n{lines}"), "", 40);
         let used = result.link.utilisation;
         assert!((0.9..=1.0).contains(&used), "{name}: {used}");
         let delay = delay(&result);
@@ -99,7 +104,7 @@ fn every_discipline_works_on_a_wire() {
 /// RFC 9332 on a wire: a scalable sender's packets wait about the ramp of 0.8 to 1.2 ms.
 #[test]
 fn dualpi2_on_a_wire_keeps_a_scalable_flow_short() {
-    let result = wired("queue = \"dualpi2\"", "cc = \"dctcp\"\necn = \"l4s\"");
+    let result = wired("queue = \"dualpi2\"", "cc = \"dctcp\"\necn = \"l4s\"", 10);
     assert!(result.link.utilisation > 0.9, "{}", result.link.utilisation);
     for flow in &result.flows {
         assert_eq!((flow.lost, flow.retransmits), (0, 0), "{}", flow.name);
