@@ -31,6 +31,7 @@ const ACROSS: &[(&str, &str)] = &[
 /// For each crate, the crates of ours that it may depend on.
 const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("units", &[]),
+    ("metric", &[]),
     ("tun", &[]),
     ("rnis", &["units"]),
     ("radio", &["units", "rnis"]),
@@ -46,6 +47,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
         "scenario",
         &[
             "units",
+            "metric",
             "rnis",
             "radio",
             "cc",
@@ -116,9 +118,9 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ),
     ("daemon", &["units"]),
     ("report-source", &["units", "rnis", "daemon"]),
-    ("dash", &["rnis", "radio", "daemon"]),
-    ("report", &["units", "scenario"]),
-    ("reproduce", &["units", "rnis", "rapid", "scenario"]),
+    ("dash", &["rnis", "radio", "metric", "daemon"]),
+    ("report", &["units", "metric", "scenario"]),
+    ("reproduce", &["units", "rnis", "cc", "rapid", "scenario"]),
     ("runner", &["edge", "report", "scenario", "sim"]),
     ("testing", &[]),
     (
@@ -155,6 +157,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
+            "metric",
             "units",
             "rnis",
             "radio",

@@ -59,4 +59,6 @@ pub use controller::{
 };
 pub use feedback::{Arrival, Feedback, RateReport, RateReporter, RateView, Timestamps};
 pub use radio_state::RadioState;
-pub use registry::{BuildConfig, UnknownController, build, names, reported_names, scalable_names};
+pub use registry::{
+    BuildConfig, CONTROLLERS, Controller, UnknownController, build, find, names, names_of,
+};

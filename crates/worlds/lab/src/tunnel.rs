@@ -4,6 +4,7 @@
 use crate::Error;
 use crate::child::Daemon;
 use crate::cleanup::Folder;
+use crate::fit::kernel_name;
 use crate::names::{self, TUNNEL_DEVICE, TUNNEL_EDGE, TUNNEL_GATEWAY};
 use crate::namespace::Namespace;
 use crate::topology::Hosts;
@@ -20,8 +21,6 @@ use units::Bytes;
 
 /// Port of the tunnel (RFC 6773 section 6).
 const PORT: u16 = 6_511;
-/// Congestion controls of DCCP paths that the live tunnel has.
-const DCCP_CONTROLLERS: [&str; 5] = ["newreno", "cubic", "bbr", "bbr2", "bbr3"];
 
 /// Paths of an experiment's tunnel; 0 without.
 pub(crate) fn paths(experiment: &Experiment) -> usize {
@@ -65,10 +64,13 @@ pub(crate) fn check(experiment: &Experiment, available: &str) -> Result<(), Erro
             )
         };
         let is_known = match path.carrier {
-            Carrier::Dccp => DCCP_CONTROLLERS.contains(&path.cc.as_str()),
-            Carrier::Tcp => available
-                .split_whitespace()
-                .any(|known| known == kernel_name(&path.cc)),
+            Carrier::Dccp => cc::find(&path.cc).is_some_and(|of| of.is_for_paths),
+            // one that is reported to has no peer here that reports
+            Carrier::Tcp => {
+                let is_reported = cc::find(&path.cc).is_some_and(|of| of.is_reported);
+                let mut known = available.split_whitespace();
+                !is_reported && known.any(|known| known == kernel_name(&path.cc))
+            }
         };
         if !is_known {
             let why = "this machine's kernel has no such congestion control; over DCCP \
@@ -83,14 +85,6 @@ pub(crate) fn check(experiment: &Experiment, available: &str) -> Result<(), Erro
         }
     }
     Ok(())
-}
-
-/// What the kernel calls it.
-fn kernel_name(cc: &str) -> &str {
-    match cc {
-        "newreno" => "reno",
-        other => other,
-    }
 }
 
 /// Both ends. Dropped, they are gone.

@@ -5,7 +5,7 @@ use crate::moving::MovingSpec;
 use crate::tunnel::TunnelSpec;
 use cc::{BuildConfig, RateReport, cdbe, meld};
 use edge::{Actuator, EdgeConfig};
-use queue::{Capacity, CustomConfig};
+use queue::{Capacity, DisciplineConfig};
 use ran::{BearerConfig, CellConfig};
 use recovery::Validation;
 use std::path::PathBuf;
@@ -57,6 +57,8 @@ pub struct PathSpec {
     pub rate: BitRate,
     /// Buffer of each direction.
     pub buffer: Capacity,
+    /// How it is managed.
+    pub queue: DisciplineConfig,
     /// Random loss of each packet and direction, 0 to 1.
     pub loss: f64,
     /// Largest extra delay, uniform for each packet; packets stay in order.
@@ -95,23 +97,11 @@ pub struct LinkSpec {
     /// Buffer.
     pub buffer: Capacity,
     /// How the buffer of each direction is managed.
-    pub queue: LinkQueue,
+    pub queue: DisciplineConfig,
     /// Random loss towards the UE, 0 to 1.
     pub loss: f64,
     /// When it carries nothing, if ever.
     pub outage: Option<OutageSpec>,
-}
-
-/// How the buffer of a wire is managed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum LinkQueue {
-    /// First in, first out; what does not fit is dropped.
-    #[default]
-    DropTail,
-    /// CoDel (RFC 8289) with its own constants.
-    CoDel,
-    /// One that the caller brings along.
-    Custom(CustomConfig),
 }
 
 /// A time during which a wire carries nothing: what is sent into it is lost.

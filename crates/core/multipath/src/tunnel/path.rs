@@ -168,11 +168,9 @@ fn requested_features(phase: Phase, config: &PathConfig, sequence_window: u64) -
     } else {
         Role::Server
     });
-    let ccid = match config.controller {
-        "newreno" => 2,
-        "bbr" => 5,
-        _ => EXPERIMENTAL_CCID,
-    };
+    let controller = cc::find(config.controller);
+    let ccid = controller.and_then(|of| of.ccid);
+    let ccid = ccid.unwrap_or(EXPERIMENTAL_CCID);
     features.prefer(Side::Local, Feature::CCID, &[ccid]);
     features.prefer(Side::Remote, Feature::CCID, &CCIDS);
     for side in [Side::Local, Side::Remote] {

@@ -153,7 +153,7 @@ impl Config {
 
     /// Whether its controller paces by bandwidth that clients report.
     pub(crate) fn takes_reports(&self) -> bool {
-        cc::reported_names().contains(&self.cc.as_str())
+        cc::find(&self.cc).is_some_and(|of| of.is_reported)
     }
 
     /// Its controller for a path. The name has been checked.

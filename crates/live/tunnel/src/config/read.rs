@@ -243,12 +243,17 @@ fn priority(table: &mut Section<'_, '_>) -> Result<PathPriority, ConfigError> {
     }
 }
 
+/// The controller of DCCP paths that name none.
+const DEFAULT: &str = "bbr2";
+
 /// Controllers of a carrier, the default first.
-pub(crate) fn controllers(carrier: Carrier) -> &'static [&'static str] {
+pub(crate) fn controllers(carrier: Carrier) -> Vec<&'static str> {
     match carrier {
-        // those of `cc` that a path can have without a report of its peer
-        Carrier::Dccp => &["bbr2", "newreno", "cubic", "bbr", "bbr3"],
-        Carrier::Tcp => &["cubic", "reno", "bbr"],
+        Carrier::Dccp => {
+            let others = cc::names_of(|of| of.is_for_paths && of.name != DEFAULT);
+            core::iter::once(DEFAULT).chain(others).collect()
+        }
+        Carrier::Tcp => vec!["cubic", "reno", "bbr"],
     }
 }
 

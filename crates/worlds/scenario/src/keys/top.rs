@@ -3,6 +3,7 @@
 use super::Fallback::{Absent, Required, Value};
 use super::Kind::{BitRate, Bytes, Capacity, Choice, Count, Duration, List, Number, Table, Text};
 use super::Range::{Any, Positive, Within};
+use super::queues::QUEUE_OF_WIRE;
 use super::{Key, Section, key};
 
 /// Longest time that a scenario may state: 1000 h.
@@ -270,6 +271,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Positive,
                 "Buffer of each direction.",
             ),
+            QUEUE_OF_WIRE,
             key(
                 "loss",
                 Number,
@@ -327,13 +329,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Positive,
                 "Buffer of each direction.",
             ),
-            key(
-                "queue",
-                Choice(&["drop-tail", "codel"]),
-                Value("drop-tail"),
-                Any,
-                "How that buffer is managed; `python:NAME`: by a class in Python.",
-            ),
+            QUEUE_OF_WIRE,
             key(
                 "loss",
                 Number,

@@ -5,6 +5,7 @@ use super::Kind::{
     BitRate, Bytes, Capacity, Choice, Count, Duration, Flag, List, Number, Table, Text,
 };
 use super::Range::{self, Any, Positive, Within};
+use super::queues::QUEUE_OF_WIRE;
 use super::top::{FASTEST, LONGEST, REPORT_DELAY, REPORT_GAP, REPORT_GAP_INTERVAL, REPORT_LOSS};
 use super::{Key, Section, key};
 
@@ -57,13 +58,7 @@ const PATH_KEYS: &[Key] = &[
         Positive,
         "Buffer of each direction.",
     ),
-    key(
-        "queue",
-        Choice(&["drop-tail", "codel"]),
-        Value("drop-tail"),
-        Any,
-        "How that buffer is managed; `python:NAME`: by a class in Python.",
-    ),
+    QUEUE_OF_WIRE,
     key(
         "loss",
         Number,
@@ -190,7 +185,7 @@ pub(super) static SECTIONS: &[Section] = &[
             ),
             key(
                 "scheduler",
-                Choice(&["cpf", "srtt", "rr", "redundant", "otias", "aware"]),
+                Choice(multipath::scheduler::names()),
                 Value("cpf"),
                 Any,
                 "Which path a packet takes: the cheapest with room (`cpf`), that with the lowest \

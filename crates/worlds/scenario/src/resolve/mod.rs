@@ -180,6 +180,7 @@ fn path(
         rtt,
         rate: reader.quantity("rate")?,
         buffer: reader.capacity("buffer")?,
+        queue: queues::of_wire(&mut reader)?,
         loss: reader.number("loss")?,
         jitter: reader.quantity("jitter")?,
     };
@@ -217,7 +218,7 @@ fn read_link(top: &mut Reader<'_>, node: &Node) -> Checked<LinkSpec> {
         uplink_rate: reader.quantity_or("uplink-rate", rate)?,
         delay: reader.quantity("delay")?,
         buffer: reader.capacity("buffer")?,
-        queue: tunnel::queue(&mut reader)?,
+        queue: queues::of_wire(&mut reader)?,
         loss: reader.number("loss")?,
         outage: None,
     };

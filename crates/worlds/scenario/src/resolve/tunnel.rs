@@ -1,9 +1,9 @@
 //! The multipath tunnel.
 
-use super::{Access, MAX_RATE_STEPS, check_name, reports, window_validation};
+use super::{Access, MAX_RATE_STEPS, check_name, queues, reports, window_validation};
 use crate::document::Node;
 use crate::error::{Checked, either, fault};
-use crate::experiment::{ChannelSpec, LinkQueue, LinkSpec, OutageSpec, UeSpec, is_custom};
+use crate::experiment::{ChannelSpec, LinkSpec, OutageSpec, UeSpec};
 use crate::reader::Reader;
 use crate::resolved::{Resolved, ResolvedValue};
 use crate::tunnel::{Carrier, PathEvent, TunnelAccess, TunnelPathSpec, TunnelSpec};
@@ -11,7 +11,7 @@ use crate::{PepMode, PepSpec};
 use multipath::client::Supervision;
 use multipath::reorder::{Late, ReorderConfig, WaitRule};
 use multipath::scheduler::PathSet;
-use queue::CustomConfig;
+use queue::registry::{self, Place};
 use units::{BitRate, Duration, Packets};
 
 /// Maximum paths.
@@ -237,12 +237,16 @@ fn cell(reader: &Reader<'_>) -> Checked<TunnelAccess> {
         "rtt",
         "buffer",
         "queue",
+        "ecn",
         "loss",
         "down-at",
         "up-at",
     ];
+    let of_queues = registry::parameters(Place::Link);
+    let of_queues = of_queues.into_iter().map(|parameter| parameter.name);
     match of_wires
-        .iter()
+        .into_iter()
+        .chain(of_queues)
         .find_map(|key| Some((key, reader.given(key)?)))
     {
         None => Ok(TunnelAccess::Cell),
@@ -268,18 +272,9 @@ fn link(reader: &mut Reader<'_>, index: usize, defaults: &Defaults) -> Checked<L
         uplink_rate: reader.quantity_or("uplink-rate", rate)?,
         delay: rtt / 2,
         buffer: reader.capacity("buffer")?,
-        queue: queue(reader)?,
+        queue: queues::of_wire(reader)?,
         loss: reader.number("loss")?,
         outage: outage(reader)?,
-    })
-}
-
-/// The key `queue` of a wire.
-pub(super) fn queue(reader: &mut Reader<'_>) -> Checked<LinkQueue> {
-    Ok(match reader.choice_or_custom("queue")? {
-        "codel" => LinkQueue::CoDel,
-        custom if is_custom(custom) => LinkQueue::Custom(CustomConfig::new(custom)),
-        _ => LinkQueue::DropTail,
     })
 }
 

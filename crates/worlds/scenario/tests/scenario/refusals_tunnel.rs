@@ -2,9 +2,10 @@
 
 use multipath::client::Supervision;
 use multipath::reorder::{ReorderConfig, WaitRule};
+use queue::{CoDelConfig, DisciplineConfig};
 use scenario::{
-    AccessSpec, Carrier, ChannelSpec, Experiment, LinkQueue, LinkSpec, Overrides, PathEvent,
-    TunnelAccess, TunnelPathSpec, load_str,
+    AccessSpec, Carrier, ChannelSpec, Experiment, LinkSpec, Overrides, PathEvent, TunnelAccess,
+    TunnelPathSpec, load_str,
 };
 use units::Duration;
 
@@ -53,7 +54,7 @@ fn defaults_are_those_of_table_1() {
     // path 1 has 20 ms, path 2 40 ms
     assert_eq!(links[0].delay, Duration::from_millis(10));
     assert_eq!(links[1].delay, Duration::from_millis(20));
-    assert_eq!(links[0].queue, LinkQueue::DropTail);
+    assert_eq!(links[0].queue, DisciplineConfig::DropTail);
     let priorities: Vec<u8> = tunnel.paths.iter().map(|path| path.priority).collect();
     assert_eq!(priorities, [3, 2]);
 }
@@ -186,7 +187,7 @@ fn a_path_goes_down_and_comes_back() {
     let outage = link.outage.unwrap();
     assert_eq!(outage.from, Duration::from_secs(3));
     assert_eq!(outage.until, Some(Duration::from_secs(5)));
-    assert_eq!(link.queue, LinkQueue::CoDel);
+    assert_eq!(link.queue, DisciplineConfig::CoDel(CoDelConfig::default()));
 }
 
 #[test]

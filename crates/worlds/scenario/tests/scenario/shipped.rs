@@ -1,9 +1,10 @@
 //! The scenarios that come with Brimful: each can be read, turned, and has its paper's values.
 
+use queue::{CoDelConfig, DisciplineConfig};
 use radio::moving::{Mobility, PathLoss};
 use scenario::{
-    AccessSpec, AppSpec, Carrier, ChannelSpec, Experiment, LinkQueue, LoadSpec, Overrides, PepMode,
-    Point, TunnelAccess, knobs, load,
+    AccessSpec, AppSpec, Carrier, ChannelSpec, Experiment, LoadSpec, Overrides, PepMode, Point,
+    TunnelAccess, knobs, load,
 };
 use std::path::{Path, PathBuf};
 use units::{BitRate, Bytes, Duration, Hertz, Mcs, Prb};
@@ -349,7 +350,7 @@ fn nested_cc_has_the_papers_round_trips() {
     else {
         panic!("a wire")
     };
-    assert_eq!(link.queue, LinkQueue::CoDel);
+    assert_eq!(link.queue, DisciplineConfig::CoDel(CoDelConfig::default()));
     assert_eq!(
         link.buffer,
         queue::Capacity::Packets(units::Packets::new(250))

@@ -17,10 +17,10 @@ use network::{
     CellAccess, CellRoute, ReportChannel, WireSpec, check_share, first_rtt, path_delay, rnti,
     ue_address,
 };
-use queue::Capacity;
+use queue::{Capacity, DisciplineConfig};
 use scenario::{
-    AccessSpec, Direction, Experiment, FlowSpec, LinkQueue, LinkSpec, PepMode, ReportSpec,
-    ReporterSpec, Transport, TunnelAccess,
+    AccessSpec, Direction, Experiment, FlowSpec, LinkSpec, PepMode, ReportSpec, ReporterSpec,
+    Transport, TunnelAccess,
 };
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -232,7 +232,7 @@ impl Builder<'_> {
             rate_steps: &[],
             delay: Duration::ZERO,
             buffer: Capacity::Unlimited,
-            queue: &LinkQueue::DropTail,
+            queue: &DisciplineConfig::DropTail,
             loss: 0.0,
             outage: None,
             jitter: Duration::ZERO,

@@ -78,7 +78,7 @@ fn ecn_config(flow: &FlowSpec) -> Option<EcnConfig> {
 }
 
 fn is_scalable(cc: &str) -> bool {
-    cc::scalable_names().contains(&cc)
+    cc::find(cc).is_some_and(|of| of.is_scalable)
 }
 
 /// TCP of the proxy: half of its buffer receives, half sends.
