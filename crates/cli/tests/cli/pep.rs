@@ -153,7 +153,7 @@ fn control(place: &Place) -> Option<Value> {
 }
 
 /// Prints the state and the logs of the processes if the test fails.
-struct Logs<'a>(&'a Place);
+pub(super) struct Logs<'a>(pub(super) &'a Place);
 
 impl Drop for Logs<'_> {
     fn drop(&mut self) {

@@ -2,8 +2,10 @@
 //! among it.
 
 use super::Place;
-use super::pep::{Process, report};
+use super::pep::{Logs, Process, report};
+use rnis::RadioReport;
 use rnis::codec::encode_json;
+use rustix::time::{ClockId, clock_gettime};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,9 +13,9 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use testing::{wait_for, wait_until};
-use units::{Bytes, Duration as Span, Prb};
+use units::{Bytes, Duration as Span, Instant as Time, Prb};
 
 /// Threads that go on until it ends.
 struct World {
@@ -31,14 +33,23 @@ impl Drop for World {
     }
 }
 
+/// Report number `n` as it is made now, on the clock that the proxy has too.
+fn made_now(n: u64) -> RadioReport {
+    let mut report = report(n, Duration::ZERO);
+    let now = clock_gettime(ClockId::Monotonic);
+    let now = Duration::new(now.tv_sec as u64, now.tv_nsec as u32);
+    report.ues[0].timestamp = Time::from_nanos(now.as_nanos() as u64);
+    report
+}
+
 /// What a cell sends in the place of report `n`: one in ten is lost, late, sent twice, old, absurd, or no report.
-fn lines(n: u64, since: Duration) -> Vec<Vec<u8>> {
-    let mut report = report(n, since);
+fn lines(n: u64) -> Vec<Vec<u8>> {
+    let mut report = made_now(n);
     let plain = encode_json(&report);
     match n % 10 {
         1 => Vec::new(),
         // the one before has been sent already, the one after too
-        3 => vec![encode_json(&super::pep::report(n + 1, since)), plain],
+        3 => vec![encode_json(&made_now(n + 1)), plain],
         5 => vec![plain.clone(), plain],
         6 => {
             report.ues[0].timestamp = report.ues[0].timestamp - Span::from_secs(20);
@@ -57,9 +68,8 @@ fn lines(n: u64, since: Duration) -> Vec<Vec<u8>> {
 }
 
 fn send_reports(mut to: UnixStream, stop: &AtomicBool) {
-    let began = Instant::now();
     for n in 1.. {
-        for mut line in lines(n, began.elapsed()) {
+        for mut line in lines(n) {
             line.push(b'\n');
             if stop.load(Relaxed) || to.write_all(&line).is_err() {
                 return;
@@ -95,6 +105,7 @@ fn the_life_of_a_live_proxy_is_decided_the_same_once_more() {
     let place = place.with("pep.toml", &config);
     let cell = UnixListener::bind(cell).expect("a socket");
     let mut proxy = Process::start(&place, &["pep", "--config", "pep.toml"]);
+    let _logs = Logs(&place);
     let log = || std::fs::read_to_string(place.path("pep")).unwrap_or_default();
     let address = wait_for("the proxy's address", || {
         let log = log();
