@@ -62,15 +62,7 @@ def ray_head() -> Iterator[Any]:
     """A Ray of two worker processes, for all tests."""
     ray = pytest.importorskip("ray")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    for attempt in reversed(range(5)):
-        try:
-            ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
-            break
-        except Exception as error:
-            # Ray gives its processes 30 s to begin, which a busy machine can take
-            if attempt == 0 or "timed out during startup" not in str(error):
-                raise
-            ray.shutdown()
+    _ray.begin(ray, num_cpus=2, log_to_driver=False)
     yield ray
     ray.shutdown()
 
@@ -359,3 +351,27 @@ def _deadly(key: str, bundle: list[Any], points: list[int]) -> tuple[bytes, floa
     if 77 in points:
         os._exit(3)
     return _ray.work(key, bundle, points)
+
+
+class _Late:
+    """A Ray whose processes take too long to begin so many times."""
+
+    def __init__(self, times: int) -> None:
+        self.left = times
+        self.ended = 0
+
+    def init(self, **_options: Any) -> None:
+        if self.left > 0:
+            self.left -= 1
+            raise Exception("The current node timed out during startup. This could happen because")  # noqa: TRY002
+
+    def shutdown(self) -> None:
+        self.ended += 1
+
+
+def test_a_ray_that_begins_late_is_begun_again() -> None:
+    late = _Late(_ray.ATTEMPTS - 1)
+    _ray.begin(late, num_cpus=1)
+    assert (late.left, late.ended) == (0, _ray.ATTEMPTS - 1)
+    with pytest.raises(TimeoutError, match="its processes do not begin: The current node"):
+        _ray.begin(_Late(_ray.ATTEMPTS), num_cpus=1)
