@@ -7,6 +7,7 @@ use crate::servers::{self, ECHO, ECHOED, GREETER, SOURCE};
 use crate::support::radio::{monotonic, report};
 use crate::support::traffic::pattern;
 use crate::world::{self, Part, World};
+use rustix::net::sockopt;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
@@ -17,6 +18,9 @@ use std::time::{Duration, Instant};
 
 /// Nothing that works takes longer.
 const LIMIT: Duration = Duration::from_secs(60);
+
+/// Between probes of a connection on which nothing comes.
+const KEEPALIVE: Duration = Duration::from_secs(5);
 
 /// How a transfer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,6 +81,10 @@ fn connect(world: &World, to: SocketAddr, limit: Duration) -> std::io::Result<Tc
     let stream = world.at_client(|| TcpStream::connect_timeout(&to, limit))?;
     stream.set_read_timeout(Some(limit))?;
     stream.set_write_timeout(Some(limit))?;
+    // the one reset of a killed proxy's kernel can be lost in a full queue: a client that only reads has to probe
+    sockopt::set_socket_keepalive(&stream, true)?;
+    sockopt::set_tcp_keepidle(&stream, KEEPALIVE)?;
+    sockopt::set_tcp_keepintvl(&stream, KEEPALIVE)?;
     Ok(stream)
 }
 
