@@ -1,6 +1,6 @@
 # Two commands do everything: `make demo` and `make test`. Both install what is missing.
 .DEFAULT_GOAL := help
-.PHONY: help setup build web web-test python python-test wheel demo lab-demo tunnel-demo test fmt-check lint doc deny bench bench-lab soak reproduce reproduce-lab properties fuzz traces book clean
+.PHONY: help setup build web web-test python python-test wheel demo lab-demo tunnel-demo test fmt-check lint doc deny bench bench-lab bench-faults soak reproduce reproduce-lab properties fuzz traces book clean
 
 CARGO ?= cargo
 BRIMFUL := target/release/brimful
@@ -90,8 +90,11 @@ bench: build  ## speed on this machine: the simulator, the queues, and as root t
 bench-lab: build  ## as root: what the real kernel does in real time, with intervals: docs/results/lab-claims.md
 	@scripts/bench-lab $(BENCH_LAB_ARGS)
 
-soak: setup  ## as root: the proxy under all kinds of traffic for SOAK_MINUTES (30); nothing may grow
-	SOAK_MINUTES=$(or $(SOAK_MINUTES),30) $(CARGO) bench --locked -p pep --bench relay -- --soak
+bench-faults: build  ## as root, a quarter of an hour: what a user keeps beside each attacker: docs/results/attackers.md
+	$(CARGO) bench --locked -p brimful --bench hostile -- attackers --out $(CURDIR)/docs/results/attackers.md $(BENCH_FAULTS_ARGS)
+
+soak: build  ## as root: all daemons under users, attackers and restarts for SOAK_MINUTES (30): docs/results/soak.md
+	$(CARGO) bench --locked -p brimful --bench hostile -- soak --minutes $(or $(SOAK_MINUTES),30) --out $(CURDIR)/docs/results/soak.md
 
 reproduce: build  ## the papers beside ours: runs everything, writes docs/results/rapid.md, dynamic-buffer.md, cdbe.md, meld.md, nested-cc.md
 	@$(BRIMFUL) reproduce rapid --out docs/results

@@ -7,6 +7,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use multipath::packet::{AddressId, Packet, decode};
+use multipath::provision::Builtin;
 use multipath::scheduler;
 use multipath::server::{Flow, Server, ServerConfig};
 use multipath::tunnel::{PathConfig, TunnelConfig};
@@ -70,7 +71,6 @@ impl Net {
         }
         let config = ServerConfig {
             tunnel: TunnelConfig::default(),
-            scheduler: "cpf".to_owned(),
             path: path(0),
             shared: Vec::new(),
             connections: CONNECTIONS,
@@ -78,7 +78,7 @@ impl Net {
         };
         Self {
             now: Instant::ZERO,
-            server: Server::new(config, 2).expect("built"),
+            server: Server::new(config, Box::new(Builtin::new("cpf", 2).expect("known"))),
             client,
             last: [const { [const { None }; 2] }; 2],
             is_cut: false,

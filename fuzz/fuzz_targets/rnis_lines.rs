@@ -14,6 +14,6 @@ fuzz_target!(|bytes: &[u8]| {
     if expected.last().is_some_and(Option::is_some) {
         expected.pop();
     }
-    let split = rnis_server::split_lines(text, usize::from(*piece), longest);
+    let split = report_source::split_lines(text, usize::from(*piece), longest);
     assert_eq!(split, expected);
 });

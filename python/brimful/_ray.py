@@ -66,6 +66,24 @@ def import_ray() -> Any:
     return ray
 
 
+# Ray gives its processes 30 s to begin, which a busy machine can take: it is begun so often at most.
+ATTEMPTS = 5
+
+
+def begin(ray: Any, **options: Any) -> None:
+    """Begins a Ray of this machine's own."""
+    for left in reversed(range(ATTEMPTS)):
+        try:
+            ray.init(address="local", include_dashboard=False, **options)
+            return
+        except Exception as error:
+            if "timed out during startup" not in str(error):
+                raise
+            ray.shutdown()
+            if left == 0:
+                raise TimeoutError(f"its processes do not begin: {error}") from None
+
+
 @contextmanager
 def connected(address: str | None, workers: int | None) -> Iterator[Any]:
     """Ray with a cluster: that at the address, the one that this process is connected to already, or one of
@@ -82,7 +100,7 @@ def connected(address: str | None, workers: int | None) -> Iterator[Any]:
     quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
     try:
         if address == "local":
-            ray.init(address="local", num_cpus=workers, include_dashboard=False, **quiet)
+            begin(ray, num_cpus=workers, **quiet)
         else:
             ray.init(address=address, **quiet)
     except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:

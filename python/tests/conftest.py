@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BRIMFUL = Path(os.environ.get("BRIMFUL") or ROOT / "target" / "ci" / "brimful")
 
 #: Seconds after which waiting is a hang: far longer than any step takes on a busy machine.
-HANG_LIMIT = 90.0
+HANG_LIMIT = 300.0
 
 
 #: Begins of reasons for a skip that a CI machine may have, too: what `scripts/setup` cannot install.

@@ -62,7 +62,7 @@ def ray_head() -> Iterator[Any]:
     """A Ray of two worker processes, for all tests."""
     ray = pytest.importorskip("ray")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+    _ray.begin(ray, num_cpus=2, log_to_driver=False)
     yield ray
     ray.shutdown()
 
@@ -249,7 +249,7 @@ def test_a_cluster_that_vanishes_is_reported_and_the_command_goes_on(local: Swee
     # short: the sockets of Ray lie in it, and their names have at most 107 bytes
     scratch = tempfile.mkdtemp(prefix="r-", dir="/tmp")
     begin += ["--include-dashboard=false", "--node-ip-address=127.0.0.1", f"--temp-dir={scratch}"]
-    subprocess.run(begin, env=_environment(), check=True, capture_output=True, timeout=120)
+    subprocess.run(begin, env=_environment(), check=True, capture_output=True, timeout=HANG_LIMIT)
     arguments = [_brimful(tmp_path), "sweep", "s.toml", "--engine", "ray", "--json", "--out", "d"]
     arguments += ["--set", "flow.bulk.app.size=3 MB", "--repeats", "8", "--address", f"127.0.0.1:{port}"]
     child = subprocess.Popen(
@@ -270,7 +270,7 @@ def test_a_cluster_that_vanishes_is_reported_and_the_command_goes_on(local: Swee
     assert out == ""
     assert 0 < Sweep(tmp_path / "d").done < POINTS
     again = [word for word in arguments[:-2] if word not in ("--engine", "ray")]
-    ended = subprocess.run(again, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    ended = subprocess.run(again, cwd=tmp_path, capture_output=True, text=True, timeout=HANG_LIMIT)
     summary = json.loads(ended.stdout)
     assert (ended.returncode, summary["done"], summary["failed"]) == (0, POINTS, 0), ended.stderr
 
@@ -351,3 +351,27 @@ def _deadly(key: str, bundle: list[Any], points: list[int]) -> tuple[bytes, floa
     if 77 in points:
         os._exit(3)
     return _ray.work(key, bundle, points)
+
+
+class _Late:
+    """A Ray whose processes take too long to begin so many times."""
+
+    def __init__(self, times: int) -> None:
+        self.left = times
+        self.ended = 0
+
+    def init(self, **_options: Any) -> None:
+        if self.left > 0:
+            self.left -= 1
+            raise Exception("The current node timed out during startup. This could happen because")  # noqa: TRY002
+
+    def shutdown(self) -> None:
+        self.ended += 1
+
+
+def test_a_ray_that_begins_late_is_begun_again() -> None:
+    late = _Late(_ray.ATTEMPTS - 1)
+    _ray.begin(late, num_cpus=1)
+    assert (late.left, late.ended) == (0, _ray.ATTEMPTS - 1)
+    with pytest.raises(TimeoutError, match="its processes do not begin: The current node"):
+        _ray.begin(_Late(_ray.ATTEMPTS), num_cpus=1)

@@ -25,12 +25,14 @@ use clap::Parser;
 use std::process::ExitCode;
 
 /// Threads whose panics are contained where they happen: a run of the simulator fails alone, and so does a
-/// request for a page of metrics, for the proxy's state, or for a result in a damaged file.
-const CONTAINED: [&str; 4] = [
+/// request for a page of metrics, for the proxy's state, or for a result in a damaged file; a damaged part of a
+/// sweep is run again.
+const CONTAINED: [&str; 5] = [
     runner::RUN_THREAD,
-    metrics_http::THREAD,
-    pep::ADMIN_THREAD,
+    daemon::metrics::THREAD,
+    daemon::admin::THREAD,
     dash::READER_THREAD,
+    sweep::READER_THREAD,
 ];
 
 /// A panic ends the process, whatever thread it is in, but for those where it is contained: half a daemon is
@@ -69,9 +71,10 @@ mod tests {
 
     #[test]
     fn a_panic_of_a_page_of_metrics_or_state_ends_no_daemon() {
-        assert!(is_contained(Some(metrics_http::THREAD)));
-        assert!(is_contained(Some(pep::ADMIN_THREAD)));
+        assert!(is_contained(Some(daemon::metrics::THREAD)));
+        assert!(is_contained(Some(daemon::admin::THREAD)));
         assert!(is_contained(Some(dash::READER_THREAD)));
+        assert!(is_contained(Some(sweep::READER_THREAD)));
         assert!(!is_contained(Some("main")) && !is_contained(None));
     }
 }

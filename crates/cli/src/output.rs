@@ -21,6 +21,8 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 #[derive(Debug, Default)]
 pub(crate) struct Stdout {
     closed: bool,
+    /// The last sample could not be written.
+    loses: bool,
 }
 
 impl Stdout {
@@ -35,6 +37,18 @@ impl Stdout {
                 Ok(())
             }
             done => done,
+        }
+    }
+    /// Writes what a service samples. What cannot be written, as on a full disk, is lost and ends no service;
+    /// that is printed once on stderr until something can be written again.
+    pub(crate) fn sample(&mut self, text: &str) {
+        match self.print(text) {
+            Ok(()) => self.loses = false,
+            Err(_) if self.loses => {}
+            Err(failure) => {
+                self.loses = true;
+                failure.report();
+            }
         }
     }
     /// True once the reader has closed it.

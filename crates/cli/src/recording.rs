@@ -1,13 +1,13 @@
-//! Recordings of the allocator's calls and answers, read.
+//! Recordings of what goes into the proxy's decisions and comes out of them, read.
 
 use crate::failure::Failure;
 use anyhow::{Context, anyhow};
-use rapid::recording::{Entry, MAX_LINE_BYTES, Replay, Summary};
+use edge::recording::{Entry, MAX_LINE_BYTES, Replay, Summary};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-/// Feeds a recording to allocators of our own and compares every decision.
+/// Decides a recording once more and compares every action.
 pub(crate) fn replay(path: &Path) -> Result<Summary, Failure> {
     let name = path.display();
     let file = File::open(path)
@@ -37,7 +37,7 @@ pub(crate) fn replay(path: &Path) -> Result<Summary, Failure> {
     let summary = replay
         .finish()
         .map_err(|error| Failure::Run(anyhow!("{name}: at its end: {error}")))?;
-    match summary.cells {
+    match summary.actions + summary.flows + summary.reports {
         0 => Err(Failure::Input(anyhow!("{name} is empty: no recording"))),
         _ => Ok(summary),
     }

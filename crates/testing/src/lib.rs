@@ -4,16 +4,19 @@
 //!   skip     a test that cannot run here: printed, recorded for the summary, a failure under CI
 //!   port     a free port that stays free until a server listens there
 //!   wait     polls a condition up to a hang limit
+//!   clock    the system's clock, set by a test for the programs that it starts
 //! ```
 //!
 //! What this crate is *not*: no shipped crate depends on it (it is a dev-dependency only), and it
 //! asserts nothing about how fast anything is.
 #![forbid(unsafe_code)]
 
+mod clock;
 mod port;
 mod skip;
 mod wait;
 
+pub use clock::StepClock;
 pub use port::free_port;
 pub use skip::{Missing, has_root, skip};
 pub use wait::{HANG_LIMIT, wait_for, wait_until};

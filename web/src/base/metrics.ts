@@ -1,4 +1,5 @@
-// What is known of each metric: names as `scenario::Metric::name()` and the live feed give them.
+// What is known of each metric, printed from crate `metric`, whose tests keep it in step:
+// cargo run -p metric --example typescript > web/src/base/metrics.ts
 
 import type { Kind } from "../chart/model";
 import type { Unit } from "./format";
@@ -25,7 +26,8 @@ export const METRICS: Record<string, Metric> = {
     axis: "Goodput",
     unit: "bps",
     kind: "rate",
-    caption: "Payload delivered; behind it, what the bottleneck could have carried.",
+    caption:
+      "Payload delivered to each flow's receiver; behind it, what the bottleneck could have carried.",
   },
   rtt_ms: {
     title: "Round-trip time",
@@ -48,7 +50,8 @@ export const METRICS: Record<string, Metric> = {
     axis: "Rate",
     unit: "bps",
     kind: "stack",
-    caption: "What each path of the tunnel delivers, one on top of the other.",
+    caption:
+      "What each path of the tunnel delivers to its end at the user, packets inside with their headers.",
     stacked: true,
   },
   path_cwnd_bytes: {
@@ -56,7 +59,7 @@ export const METRICS: Record<string, Metric> = {
     axis: "cwnd",
     unit: "bytes",
     kind: "line",
-    caption: "Congestion window of each path of the tunnel.",
+    caption: "Congestion window of each path of the tunnel, at the edge.",
     mayBeLog: true,
   },
   bytes_in_flight: {
@@ -64,7 +67,7 @@ export const METRICS: Record<string, Metric> = {
     axis: "In flight",
     unit: "bytes",
     kind: "line",
-    caption: "Sent by the data's sender and not acknowledged yet.",
+    caption: "Payload that the data's sender has sent and that is not acknowledged yet.",
     mayBeLog: true,
   },
   queue_bytes: {
@@ -94,7 +97,7 @@ export const METRICS: Record<string, Metric> = {
     axis: "PRBs per slot",
     unit: "count",
     kind: "rate",
-    caption: "Allocated, mean per slot.",
+    caption: "Allocated to each UE, mean per slot.",
   },
   mcs: {
     title: "Modulation and coding scheme",
@@ -115,7 +118,7 @@ export const METRICS: Record<string, Metric> = {
     axis: "Report",
     unit: "bps",
     kind: "rate",
-    caption: "What each client measures and tells its sender.",
+    caption: "What each client measures and reports to its sender.",
   },
   pacing_gain: {
     title: "Pacing gain",
@@ -137,7 +140,7 @@ export const METRICS: Record<string, Metric> = {
     axis: "Delay",
     unit: "ms",
     kind: "step",
-    caption: "The least delay that the sender reckons with.",
+    caption: "The least delay that the sender uses.",
     mayBeLog: true,
   },
 };

@@ -4,8 +4,7 @@ use crate::failure::Failure;
 use crate::output::print;
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
-use pep::{Broker, Config, PepError, ReportSink, Start};
-use rnis_server::{Follower, follow};
+use pep::{Config, PepError, Start};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -78,29 +77,9 @@ pub(crate) fn run(arguments: &PepArgs) -> Result<(), Failure> {
         (None, Some(file)) => pep::run(&Start {
             config: file.clone(),
             upgrade: arguments.upgrade,
-            brokers: Some(read_broker),
         })
         .map_err(failure),
         (None, None) => Err(Failure::Input(anyhow!("--config FILE is missing"))),
-    }
-}
-
-/// Brings a broker's messages to the proxy.
-struct ToProxy(ReportSink);
-
-impl Follower for ToProxy {
-    fn up(&mut self, up: bool) {
-        self.0.connected(up);
-    }
-    fn message(&mut self, bytes: &[u8]) {
-        self.0.message(bytes);
-    }
-}
-
-fn read_broker(broker: &Broker, sink: &ReportSink) {
-    let mut to = ToProxy(sink.clone());
-    if let Err(error) = follow(&broker.url, &broker.topic, &mut to, || sink.is_closed()) {
-        tracing::error!(%broker, %error, "no radio reports");
     }
 }
 

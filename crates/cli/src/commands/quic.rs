@@ -264,7 +264,7 @@ fn configuration(arguments: &ServeArgs) -> Result<Config, Failure> {
             _ => StatsTarget::File(file.clone()),
         });
     }
-    config.log.debug |= arguments.verbose;
+    config.log = config.log.at_debug(arguments.verbose);
     config.log.json |= arguments.log_json;
     Ok(config)
 }

@@ -1,4 +1,4 @@
-//! `brimful replay`: a recording of the allocator, decided once more.
+//! `brimful replay`: a recording of the proxy's decisions, decided once more.
 
 use crate::args::ReplayArgs;
 use crate::failure::Failure;
@@ -13,16 +13,19 @@ pub(crate) fn run(arguments: &ReplayArgs) -> Result<(), Failure> {
             "cells": summary.cells,
             "flows": summary.flows,
             "reports": summary.reports,
+            "refused": summary.refused,
+            "unreadable": summary.unreadable,
             "decisions": summary.decisions,
             "length_s": summary.length.as_secs_f64(),
         });
         return print(&format!("{value}\n"));
     }
     print(&format!(
-        "{}: {} decisions on {} reports and {} connections in {}, all identical\n",
+        "{}: {} decisions on {} reports ({} refused) and {} connections in {}, all identical\n",
         arguments.file.display(),
         summary.decisions,
         summary.reports,
+        summary.refused,
         summary.flows,
         summary.length,
     ))

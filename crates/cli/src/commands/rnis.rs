@@ -7,8 +7,9 @@ use crate::failure::Failure;
 use crate::output::{complain, print};
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
+use daemon::Log;
 use reader::{Content, End, follow};
-use rnis_server::{Config, Log};
+use rnis_server::Config;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufWriter, Write, stdout};
@@ -99,7 +100,7 @@ fn serve(path: &Path, arguments: &RnisArgs) -> Result<(), Failure> {
     }
     let log = Log {
         json: arguments.log_json,
-        debug: arguments.verbose,
+        ..Log::default().at_debug(arguments.verbose)
     };
     rnis_server::run(path, config, log).map_err(Failure::run)
 }

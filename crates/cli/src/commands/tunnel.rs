@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use tunnel::{
     ClientConfig, ClientEnd, Config, End, InterfaceAddress, Network, PathConfig, Role,
-    ServerConfig, Start, TunnelError,
+    ServerConfig, Start, Supervision, TunnelError,
 };
 use units::Duration;
 
@@ -258,6 +258,7 @@ fn client(arguments: &ClientArgs) -> Result<Config, Failure> {
     let end = End::Client(ClientEnd {
         key_file: arguments.common.key_file.clone().unwrap_or_default(),
         paths: paths.collect::<Result<_, _>>()?,
+        supervision: Supervision::default(),
     });
     let mut config = with_common(&arguments.common, end)?;
     config.tun.routes.clone_from(&arguments.route);

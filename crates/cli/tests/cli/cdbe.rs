@@ -64,3 +64,33 @@ fn it_is_attached_until_a_signal_detaches_it() {
     assert!(child.wait().expect("ended").success());
     assert!(!available().expect("readable").contains(&name));
 }
+
+/// Samples that find no room are lost; the programs stay attached.
+#[test]
+fn a_full_disk_under_the_samples_detaches_nothing() {
+    if !testing::has_root("a_full_disk_under_the_samples_detaches_nothing") {
+        return;
+    }
+    let place = Place::new();
+    let name = format!("bfull_{:x}", std::process::id());
+    let arguments = ["cdbe", "attach", "--port", "1", "--name", &name];
+    let mut child = place
+        .command(&[&arguments[..], &["--stats", "5 ms"]].concat())
+        .stdout(std::fs::File::create("/dev/full").expect("a device"))
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let mut line = || lines.next().expect("a line").expect("text");
+    assert!(line().contains("attached to"));
+    let lost = line();
+    assert!(lost.contains("the output cannot be written"), "{lost}");
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::USR1).expect("sent");
+    // once, although more samples are due than this takes
+    let counted = line();
+    assert!(counted.contains("clients: 0 connections"), "{counted}");
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("sent");
+    assert!(line().contains("detached"));
+    assert!(child.wait().expect("ended").success());
+}

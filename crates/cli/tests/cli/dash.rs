@@ -342,3 +342,114 @@ fn a_run_that_is_shown_and_interrupted_leaves_nothing() {
     assert_eq!(run.end(), Some(130));
     assert_eq!(place.names(), ["s.toml"]);
 }
+
+/// The disk that the results are on is full, and so is that of its stderr: what is there is shown, a run that does
+/// not fit leaves nothing, and one that was shown as it failed has ended for its viewers too.
+#[test]
+fn results_are_shown_while_the_disk_under_them_is_full() {
+    if !testing::has_root("results_are_shown_while_the_disk_under_them_is_full") {
+        return;
+    }
+    let place = Place::new().with("s.toml", WIRE);
+    let disk = place.path("disk");
+    let _mount = super::folder::Mount::new(&disk, "2m");
+    place
+        .run(&["run", "s.toml", "--out", "disk/one"])
+        .succeeded();
+    let full = || std::fs::File::create("/dev/full").expect("a device");
+    let arguments = ["dash", "disk", "--open", "no", "--listen", "127.0.0.1:0"];
+    let mut command = place.command(&arguments);
+    let mut child = started(command.stdout(Stdio::piped()).stderr(full()));
+    let address = address_in(child.stdout.take().expect("a pipe"));
+    let dash = Served { child, address };
+    // the rest of the disk
+    let mut rest = std::fs::File::create(disk.join("rest")).expect("a file");
+    while rest.write_all(&[0; 4_096]).is_ok() {}
+    let failed = place.run(&["run", "s.toml", "--out", "disk/two"]);
+    assert_eq!(failed.code, Some(1), "{failed:?}");
+    let list = dash.json("/dash/api/results");
+    assert_eq!(list["results"].as_array().map(Vec::len), Some(1), "{list}");
+    let series = dash.json("/dash/api/results/one/points/0/series");
+    assert!(series["series"].as_array().is_some_and(|s| !s.is_empty()));
+    dash.signal(Signal::INT);
+    assert_eq!(dash.end(), Some(0));
+
+    let long = WIRE.replace("\"4 s\"", "\"300 s\"");
+    std::fs::write(place.path("long.toml"), long).expect("written");
+    let mut command = place.command(&[
+        "run",
+        "long.toml",
+        "--out",
+        "disk/two",
+        "--dash=127.0.0.1:0",
+    ]);
+    let mut child = started(command.stdout(Stdio::null()).stderr(Stdio::piped()));
+    let address = address_in(child.stderr.take().expect("a pipe"));
+    let run = Served { child, address };
+    if let Ok(mut client) = Client::connect(Target::parse(&run.address).expect("an address"), None)
+    {
+        while let Ok(Some(_)) = client.next(HANG_LIMIT) {}
+    }
+    assert_eq!(run.end(), Some(1));
+    assert_eq!(names(&disk), ["one", "rest"]);
+}
+
+/// A run is shown with no line about it to be had: the address alone has to be printed.
+#[test]
+fn a_full_disk_under_stderr_ends_no_dashboard() {
+    let place = Place::new().with("s.toml", CELL);
+    let full = || std::fs::File::create("/dev/full").expect("a device");
+    let mut arguments = vec!["dash", "s.toml", "--open", "no", "--listen", "127.0.0.1:0"];
+    arguments.extend(["--speed", "max"]);
+    let mut child = started(
+        place
+            .command(&arguments)
+            .stdout(Stdio::piped())
+            .stderr(full()),
+    );
+    let address = address_in(child.stdout.take().expect("a pipe"));
+    let dash = Served { child, address };
+    // its end is printed too
+    dash.watch(|event| matches!(event, Event::End(_)));
+    assert_eq!(dash.json("/dash/api/info")["mode"], "live");
+    dash.signal(Signal::INT);
+    assert_eq!(dash.end(), Some(0));
+    let run = place.command(&arguments).stdout(full()).output();
+    let run = Run::from(run.expect("the command starts"));
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(
+        run.stderr.contains("the output cannot be written"),
+        "{run:?}"
+    );
+}
+
+/// Frames come on, in order, a day forward and a year back.
+#[test]
+fn steps_of_the_clock_do_not_stop_a_dashboard() {
+    let place = Place::new().with("s.toml", &CELL.replace("\"2 s\"", "\"36000 s\""));
+    let name = "steps_of_the_clock_do_not_stop_a_dashboard";
+    let Some(clock) = testing::StepClock::try_new(name, &place.path("")) else {
+        return;
+    };
+    let arguments = ["dash", "s.toml", "--open", "no", "--listen", "127.0.0.1:0"];
+    let mut command = place.command(&arguments);
+    command.envs(clock.environment());
+    let mut child = started(command.stdout(Stdio::piped()).stderr(Stdio::null()));
+    let address = address_in(child.stdout.take().expect("a pipe"));
+    let dash = Served { child, address };
+    let (mut last, mut frames) = (0.0, 0);
+    dash.watch(|event| {
+        if let Event::Frame { t, .. } = event {
+            assert!(*t >= last, "{t} s after {last} s");
+            (last, frames) = (*t, frames + 1);
+        }
+        match frames {
+            3 => clock.set(86_400),
+            6 => clock.set(-365 * 86_400),
+            _ => {}
+        }
+        frames == 9
+    });
+    dash.signal(Signal::INT);
+    assert_eq!(dash.end(), Some(0));
+}

@@ -96,10 +96,10 @@ fn a_folder_that_cannot_be_made_ends_in_an_error() {
 }
 
 /// A file system of this size, unmounted in the end.
-struct Mount<'a>(&'a Path);
+pub(super) struct Mount<'a>(&'a Path);
 
 impl<'a> Mount<'a> {
-    fn new(at: &'a Path, size: &str) -> Self {
+    pub(super) fn new(at: &'a Path, size: &str) -> Self {
         std::fs::create_dir(at).expect("a folder");
         let options = format!("size={size}");
         let status = Command::new("mount")
@@ -156,14 +156,75 @@ fn a_trace_is_whole_or_not_there() {
     assert_eq!(names(&disk), [] as [&str; 0]);
 }
 
+/// A file system on which nothing more has room but its folders.
+fn filled<'a>(at: &'a Path) -> Mount<'a> {
+    let mount = Mount::new(at, "4k");
+    std::fs::write(at.join("full"), [0; 4_096]).expect("a page");
+    mount
+}
+
+#[test]
+fn a_key_is_whole_or_not_there() {
+    if !has_root("a_key_is_whole_or_not_there") {
+        return;
+    }
+    let place = Place::new();
+    let disk = place.path("disk");
+    let _mount = filled(&disk);
+    let run = place.run(&["tunnel", "key", "disk/key"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(
+        run.stderr.contains("disk/key") && run.stderr.contains("No space"),
+        "{run:?}"
+    );
+    assert_eq!(names(&disk), ["full"]);
+    std::fs::remove_file(disk.join("full")).expect("removed");
+    place.run(&["tunnel", "key", "disk/key"]).succeeded();
+    assert_eq!(names(&disk), ["key"]);
+}
+
+#[test]
+fn a_sweep_on_a_full_disk_goes_on_when_there_is_room() {
+    if !has_root("a_sweep_on_a_full_disk_goes_on_when_there_is_room") {
+        return;
+    }
+    let place = Place::new().with("s.toml", WIRE);
+    let disk = place.path("disk");
+    let _mount = filled(&disk);
+    let arguments = [
+        "sweep",
+        "s.toml",
+        "--out",
+        "disk/s",
+        "--grid",
+        "rtt=10 ms,20 ms",
+    ];
+    let run = place.run(&arguments);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(
+        run.stderr.contains("disk/s") && run.stderr.contains("No space"),
+        "{run:?}"
+    );
+    let status = Command::new("mount")
+        .args(["-o", "remount,size=1m"])
+        .arg(&disk)
+        .status();
+    assert!(status.is_ok_and(|s| s.success()), "remount of a tmpfs");
+    let run = place.run(&arguments).succeeded();
+    assert_eq!(run.stdout, "wire: 2 of 2 points are in disk/s\n");
+}
+
 /// Starts runs that would take days, and waits until they have begun: the hidden folder of the results is made
 /// after the handler of signals.
-fn endless(place: &Place) -> Child {
+fn endless(place: &Place, out: &str) -> Child {
     let child = place
-        .command(&["run", "s.toml", "--repeats", "50", "--out", "o"])
+        .command(&["run", "s.toml", "--repeats", "50", "--out", out])
         .spawn()
         .expect("the command starts");
-    wait_until("the folder of the results", || place.names().len() > 1);
+    let hidden = format!(".{out}.");
+    wait_until("the folder of the results", || {
+        place.names().iter().any(|name| name.starts_with(&hidden))
+    });
     child
 }
 
@@ -171,10 +232,32 @@ fn endless(place: &Place) -> Child {
 fn an_interrupted_run_leaves_nothing() {
     let text = WIRE.replace("4 s", "100000 s");
     let place = Place::new().with("s.toml", &text);
-    let mut child = endless(&place);
+    let mut child = endless(&place, "o");
     kill_process(Pid::from_child(&child), Signal::INT).expect("sent");
     assert_eq!(child.wait().expect("an end").code(), Some(130));
     assert_eq!(place.names(), ["s.toml"]);
+}
+
+/// A killed run removes nothing; the next run in the same place does, but nothing of one that is alive.
+#[test]
+fn what_a_killed_run_left_the_next_one_removes() {
+    let place = Place::new()
+        .with("s.toml", &WIRE.replace("4 s", "100000 s"))
+        .with("short.toml", WIRE);
+    let mut killed = endless(&place, "o");
+    killed.kill().expect("sent");
+    killed.wait().expect("an end");
+    assert_eq!(place.names().len(), 3, "{:?}", place.names());
+    let mut alive = endless(&place, "alive");
+    let hidden = |names: &[String]| names.iter().filter(|name| name.starts_with('.')).count();
+    assert_eq!(hidden(&place.names()), 1, "{:?}", place.names());
+    place.run(&["run", "short.toml", "--out", "o"]).succeeded();
+    let names = place.names();
+    assert!(names.iter().any(|name| name.starts_with(".alive.")));
+    assert_eq!((hidden(&names), names.len()), (1, 4), "{names:?}");
+    kill_process(Pid::from_child(&alive), Signal::INT).expect("sent");
+    assert_eq!(alive.wait().expect("an end").code(), Some(130));
+    assert_eq!(place.names(), ["o", "s.toml", "short.toml"]);
 }
 
 #[test]
@@ -182,7 +265,7 @@ fn two_concurrent_interruptions_leave_nothing_either() {
     // as `timeout` sends it: to the process, and to its group
     let text = WIRE.replace("4 s", "100000 s");
     let place = Place::new().with("s.toml", &text);
-    let mut child = endless(&place);
+    let mut child = endless(&place, "o");
     // two different signals, because two equal ones may be merged into one; it is stopped meanwhile, so that
     // they arrive together
     for signal in [Signal::STOP, Signal::TERM, Signal::INT, Signal::CONT] {

@@ -15,6 +15,7 @@ mod quic;
 #[path = "../../../live/rnis-server/tests/service/recording.rs"]
 mod recording;
 mod replay;
+mod replay_live;
 mod reproduce;
 mod reproduce_dynamic;
 mod rnis;

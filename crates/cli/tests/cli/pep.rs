@@ -4,6 +4,7 @@ use super::{Place, Run};
 use crate::processes::{Nats, Rabbit};
 use rnis::codec::encode_json;
 use rnis::{CellId, CellReport, LinkQuality, RadioReport, Rnti, UeReport};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::Write;
 use std::os::unix::net::UnixListener;
@@ -15,7 +16,7 @@ use testing::{Missing, skip, wait_for, wait_until};
 use units::{Bytes, Cqi, Duration as Span, Hertz, Instant as Time, Prb, Slot};
 
 /// Report number `n` of one UE, at this time since the first, on a clock of its own.
-fn report(n: u64, since: Duration) -> RadioReport {
+pub(super) fn report(n: u64, since: Duration) -> RadioReport {
     let since = Span::from_micros(since.as_micros() as u64);
     let ue = UeReport {
         rnti: Rnti(17_921),
@@ -84,10 +85,10 @@ fn a_faulty_configuration_is_refused_with_its_place() {
 }
 
 /// A process that ends with its value.
-struct Process(Child);
+pub(super) struct Process(Child);
 
 impl Process {
-    fn start(place: &Place, arguments: &[&str]) -> Self {
+    pub(super) fn start(place: &Place, arguments: &[&str]) -> Self {
         let log = std::fs::File::create(place.path(arguments[0])).expect("a log");
         let child = place
             .command(arguments)
@@ -95,6 +96,13 @@ impl Process {
             .stderr(log)
             .spawn();
         Self(child.expect("the command starts"))
+    }
+
+    /// Has it end by SIGTERM. True if it ends without fault.
+    pub(super) fn stop(&mut self) -> bool {
+        let pid = Pid::from_child(&self.0);
+        let is_sent = kill_process(pid, Signal::TERM).is_ok();
+        is_sent && self.0.wait().is_ok_and(|status| status.success())
     }
 }
 
@@ -145,7 +153,7 @@ fn control(place: &Place) -> Option<Value> {
 }
 
 /// Prints the state and the logs of the processes if the test fails.
-struct Logs<'a>(&'a Place);
+pub(super) struct Logs<'a>(pub(super) &'a Place);
 
 impl Drop for Logs<'_> {
     fn drop(&mut self) {

@@ -2,10 +2,11 @@
 
 use super::Place;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::net::{TcpStream, UdpSocket};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use testing::wait_until;
+use testing::{StepClock, wait_until};
 
 /// A server that is ended with the test.
 struct Serving(Child);
@@ -22,8 +23,12 @@ impl Drop for Serving {
 fn serve_with_log(place: &Place, more: &[&str]) -> (Serving, u16, Receiver<String>) {
     let mut arguments = vec!["quic", "serve", "--listen", "127.0.0.1:0"];
     arguments.extend_from_slice(more);
-    let mut child = place
-        .command(&arguments)
+    serve_as(&mut place.command(&arguments))
+}
+
+/// The same of a command.
+fn serve_as(command: &mut Command) -> (Serving, u16, Receiver<String>) {
+    let mut child = command
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
@@ -152,4 +157,102 @@ fn what_cannot_be_served_or_fetched_is_rejected_before_anything_begins() {
         assert_eq!(run.code, Some(2), "{arguments:?}: {run:?}");
         assert!(run.stderr.contains(message), "{arguments:?}: {run:?}");
     }
+}
+
+/// A path to a server, whose clock is set an hour ahead while the first Retry (RFC 9000 17.2.5) is on its way.
+fn path_with_a_step(server: u16, clock: StepClock) -> (u16, Receiver<()>) {
+    let near = Arc::new(UdpSocket::bind("127.0.0.1:0").expect("a port"));
+    let far = Arc::new(UdpSocket::bind("127.0.0.1:0").expect("a port"));
+    far.connect(("127.0.0.1", server)).expect("an address");
+    let port = near.local_addr().expect("its address").port();
+    let (client, clients) = channel();
+    let (stepped, steps) = channel();
+    let (up, to) = (Arc::clone(&near), Arc::clone(&far));
+    std::thread::spawn(move || {
+        let mut packet = [0; 65_536];
+        while let Ok((length, from)) = up.recv_from(&mut packet) {
+            // who it was sent from last
+            let _ = client.send(from);
+            let _ = to.send(&packet[..length]);
+        }
+    });
+    std::thread::spawn(move || {
+        let (mut packet, mut from) = ([0; 65_536], None);
+        while let Ok(length) = far.recv(&mut packet) {
+            from = clients.try_iter().last().or(from);
+            let is_retry = packet[0] & 0xb0 == 0xb0;
+            if is_retry {
+                clock.set(3_600);
+                let _ = stepped.send(());
+            }
+            if let Some(from) = from {
+                let _ = near.send_to(&packet[..length], from);
+            }
+        }
+    });
+    (port, steps)
+}
+
+/// What a client is to prove about its address does not grow old by a step.
+#[test]
+fn a_step_of_the_clock_within_a_handshake_ends_none() {
+    let config = "listen = [\"127.0.0.1:0\"]\n[certificate]\nself-signed = [\"localhost\"]\n\
+                  [limits]\nconnections-per-address = 2\n";
+    let place = Place::new().with("quic.toml", config);
+    let name = "a_step_of_the_clock_within_a_handshake_ends_none";
+    let Some(clock) = StepClock::try_new(name, &place.path("")) else {
+        return;
+    };
+    let arguments = [
+        "quic",
+        "serve",
+        "--config",
+        "quic.toml",
+        "--metrics",
+        "127.0.0.1:0",
+    ];
+    let mut command = place.command(&arguments);
+    let (_serving, port, log) = serve_as(command.envs(clock.environment()));
+    let line = log.recv().expect("the address of the metrics");
+    let (_, rest) = line.split_once("http://").expect("an address");
+    let metrics = rest.split('/').next().expect("an address");
+    // with one connection of two, the next must show that it receives at its address
+    let server = format!("localhost:{port}");
+    let slow = [
+        "quic", "get", &server, "--size", "1 GB", "--rate", "8 kbit/s",
+    ];
+    let slow = [&slow[..], &["--insecure"]].concat();
+    let slow = place.command(&slow).stderr(Stdio::null()).spawn();
+    let _slow = Serving(slow.expect("the command starts"));
+    wait_until("a connection", || status(metrics)["connections"] == 1);
+    let (port, steps) = path_with_a_step(port, clock);
+    let server = format!("localhost:{port}");
+    let got = place.run(&["quic", "get", &server, "--size", "1 MB", "--insecure"]);
+    got.succeeded();
+    assert!(steps.try_recv().is_ok(), "no Retry came");
+}
+
+/// At a log, samples and a folder of qlog that take nothing.
+#[test]
+fn a_server_outlasts_a_full_disk() {
+    let place = Place::new();
+    let full = || std::fs::File::create("/dev/full").expect("a device");
+    let metrics = format!("127.0.0.1:{}", testing::free_port());
+    let port = {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        socket.local_addr().expect("its address").port()
+    };
+    let listen = format!("127.0.0.1:{port}");
+    let arguments = ["quic", "serve", "--listen", &listen, "--metrics", &metrics];
+    let arguments = [&arguments[..], &["--verbose", "--stats", "/dev/full"]].concat();
+    let mut command = place.command(&arguments);
+    let child = command.stdout(full()).stderr(full()).spawn();
+    let _serving = Serving(child.expect("the command starts"));
+    wait_until("metrics", || TcpStream::connect(&metrics).is_ok());
+    for _ in 0..3 {
+        let server = format!("localhost:{port}");
+        let got = place.run(&["quic", "get", &server, "--size", "1 MB", "--insecure"]);
+        got.succeeded();
+    }
+    assert_eq!(status(&metrics)["connections_total"], 3);
 }

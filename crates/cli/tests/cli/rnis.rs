@@ -43,8 +43,11 @@ struct Daemon {
 
 impl Daemon {
     fn start(place: &Place, arguments: &[&str]) -> Self {
-        let mut child = place
-            .command(arguments)
+        Self::start_as(&mut place.command(arguments))
+    }
+
+    fn start_as(command: &mut std::process::Command) -> Self {
+        let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -476,6 +479,54 @@ fn a_service_outlasts_a_full_disk_under_its_log_and_its_recorder() {
         assert!(status != 200 || is_counted, "{text}");
         status == 200 && text.contains("brimful_rnis_reports_total{source=\"cell\"} 40")
     });
+}
+
+/// Tokens, sources and reports are of the other clock: a day forward, a year back.
+#[test]
+fn steps_of_the_clock_change_neither_tokens_nor_reports() {
+    let metrics = format!("127.0.0.1:{}", testing::free_port());
+    let text = SERVICE.replace(
+        "[metrics]\nlisten = \"127.0.0.1:0\"",
+        &format!("[metrics]\nlisten = \"{metrics}\""),
+    );
+    let place = Place::new().with("rnis.toml", &text);
+    let name = "steps_of_the_clock_change_neither_tokens_nor_reports";
+    let Some(clock) = testing::StepClock::try_new(name, &place.path("")) else {
+        return;
+    };
+    let cell = UnixListener::bind(place.path("cell.sock")).expect("a socket");
+    let mut command = place.command(&["rnis", "--config", "rnis.toml", "--log-json"]);
+    let service = Daemon::start_as(command.envs(clock.environment()));
+    let ready: Value = serde_json::from_str(&service.wait_for_line("\"ready\"")).expect("JSON");
+    let http = ready["fields"]["http"].as_str().expect("an address");
+    let (mut source, _) = cell.accept().expect("the service connects");
+    let token = token(http);
+    let mut sent = 0;
+    let reports = recording::reports(60);
+    let mut pass = |at: &str| {
+        for report in &reports[sent..sent + 20] {
+            send(&mut source, report);
+        }
+        sent += 20;
+        let counted = format!("brimful_rnis_reports_total{{source=\"cell\"}} {sent}\n");
+        wait_until(at, || {
+            let (status, text) = get(&metrics, "/metrics", "");
+            status == 200 && text.contains(&counted)
+        });
+        let (status, body) = get(http, "/rni/v2/queries/rab_info", &token);
+        assert_eq!(status, 200, "{at}: {body}");
+    };
+    pass("reports");
+    clock.set(86_400);
+    pass("reports after a step forward");
+    clock.set(-365 * 86_400);
+    pass("reports after a step back");
+    // the clock of the log is the one that was set
+    service.signal(Signal::TERM);
+    let last: Value = serde_json::from_str(&service.wait_for_line("ending")).expect("JSON");
+    let year = |line: &Value| line["timestamp"].as_str().map(|text| text[..4].to_owned());
+    assert!(year(&last).expect("a time") < year(&ready).expect("a time"));
+    assert_eq!(service.end().0, Some(0));
 }
 
 /// The command that records the service's reports into this file.

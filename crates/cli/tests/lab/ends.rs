@@ -128,3 +128,66 @@ fn connections_pass_by_a_killed_proxy_in_a_shell() {
     assert_eq!(stdout(&done), "200000", "{errors}");
     assert!(errors.contains("connections now pass by it"), "{errors}");
 }
+
+/// The results of a killed run are hidden, and the next run removes them.
+#[test]
+fn what_a_killed_run_had_of_its_results_the_next_one_removes() {
+    if !has_root("what_a_killed_run_had_of_its_results_the_next_one_removes") {
+        return;
+    }
+    let scratch = tempfile::tempdir().expect("a folder");
+    let into = |name: &str| {
+        let mut command = run("none");
+        command.arg("--out").arg(scratch.path().join(name));
+        let running = Running::start(command);
+        let networks = running.networks();
+        (running, networks)
+    };
+    let hidden = |name: &str| {
+        let prefix = format!(".{name}.");
+        let entries = std::fs::read_dir(scratch.path()).expect("a folder");
+        let mut names = entries.flatten().map(|entry| entry.file_name());
+        names.any(|entry| entry.to_string_lossy().starts_with(&prefix))
+    };
+    let (killed, killed_networks) = into("killed");
+    killed.signal(Signal::KILL);
+    killed.wait();
+    assert!(hidden("killed"), "nothing to remove");
+    let (next, networks) = into("next");
+    assert!(hidden("next") && !hidden("killed"));
+    let folder = next.folder();
+    next.signal(Signal::INT);
+    assert_eq!(next.wait().status.code(), Some(130));
+    assert!(!hidden("next"));
+    assert_gone(&folder, &networks);
+    assert_eq!(inhabitants(&killed_networks), Vec::<u32>::new());
+}
+
+/// What a lab has to report while it runs finds no room: it goes on.
+#[test]
+fn a_full_disk_under_stderr_ends_no_lab() {
+    if !has_root("a_full_disk_under_stderr_ends_no_lab") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (began, mark) = (folder.path().join("began"), folder.path().join("go"));
+    let script = format!(
+        "touch {}; until [ -e {} ]; do sleep 0.05; done; \
+         curl -sS -m 60 -o /dev/null -w '%{{size_download}}' http://server/200k; exit 7",
+        began.display(),
+        mark.display()
+    );
+    let full = std::fs::File::create("/dev/full").expect("a device");
+    let running = Running::start_with(shell(&["--set", "pep=default"], &script), full.into());
+    let (lab, networks) = (running.folder(), running.networks());
+    wait_for("start of the program", || began.exists().then_some(()));
+    let proxy = running.proxy();
+    signal_to(proxy, Signal::KILL);
+    let process = std::path::PathBuf::from(format!("/proc/{proxy}"));
+    wait_for("end of the proxy", || (!process.exists()).then_some(()));
+    std::fs::write(&mark, "").expect("a mark");
+    let done = running.wait();
+    assert_eq!(stdout(&done), "200000");
+    assert_eq!(done.status.code(), Some(7));
+    assert_gone(&lab, &networks);
+}

@@ -61,8 +61,13 @@ struct Running {
 }
 
 impl Running {
-    fn start(mut command: Command) -> Self {
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    fn start(command: Command) -> Self {
+        Self::start_with(command, Stdio::piped())
+    }
+
+    /// Starts it with this stderr.
+    fn start_with(mut command: Command, stderr: Stdio) -> Self {
+        command.stdout(Stdio::piped()).stderr(stderr);
         let child = command.spawn().expect("the command starts");
         Self { child }
     }

@@ -126,6 +126,15 @@ pub struct RecoveryEnd {
     pub is_spurious: bool,
 }
 
+/// What congestion window validation leaves of a window that was not used (RFC 2861, RFC 7661).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ValidatedWindow {
+    /// cwnd falls to it if it is above. Taken as at least a segment.
+    pub cwnd: Bytes,
+    /// The new slow-start threshold; [`Bytes::MAX`] for none.
+    pub ssthresh: Bytes,
+}
+
 /// What an external allocator (RAPID) grants a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allocation {
@@ -199,6 +208,9 @@ pub trait CongestionControl: CloneController + Send {
     fn on_app_limited(&mut self, _cx: &mut Ctx<'_>, _bytes_in_flight: Bytes) {}
     /// The sender was idle for longer than a retransmission timeout (RFC 5681 4.1).
     fn on_restart_after_idle(&mut self, _cx: &mut Ctx<'_>) {}
+    /// The window was not used and is validated no more. Controllers whose rate does not follow from cwnd ignore it, as
+    /// Linux exempts those with `cong_control`.
+    fn on_window_validation(&mut self, _cx: &mut Ctx<'_>, _window: ValidatedWindow) {}
     /// A deadline that [`Self::next_deadline`] named has come.
     fn on_deadline(&mut self, _cx: &mut Ctx<'_>) {}
     /// An outside allocator sets the flow's share. All but allocator-driven controllers ignore it.

@@ -55,8 +55,10 @@ pub mod yeah;
 
 pub use controller::{
     AckSample, Allocation, CloneController, CongestionControl, Ctx, LossKind, LossSample,
-    PacketStamp, RecoveryEnd, Sent, Trace,
+    PacketStamp, RecoveryEnd, Sent, Trace, ValidatedWindow,
 };
 pub use feedback::{Arrival, Feedback, RateReport, RateReporter, RateView, Timestamps};
 pub use radio_state::RadioState;
-pub use registry::{BuildConfig, UnknownController, build, names, reported_names, scalable_names};
+pub use registry::{
+    BuildConfig, CONTROLLERS, Controller, UnknownController, build, find, names, names_of,
+};

@@ -24,7 +24,9 @@ pub use crate::reno::{ABC_LIMIT, ABC_LIMIT_AFTER_TIMEOUT, Config};
 
 use crate::reno::{Reno, halved};
 use crate::window::time_stamp;
-use crate::{AckSample, CongestionControl, Ctx, LossSample, PacketStamp, RecoveryEnd, Sent};
+use crate::{
+    AckSample, CongestionControl, Ctx, LossSample, PacketStamp, RecoveryEnd, Sent, ValidatedWindow,
+};
 use units::{BitRate, Bytes};
 
 /// NewReno: additive increase of one segment a round trip, halving at each congestion event.
@@ -69,6 +71,9 @@ impl CongestionControl for NewReno {
 
     fn on_restart_after_idle(&mut self, _cx: &mut Ctx<'_>) {
         self.reno.window.restart_after_idle();
+    }
+    fn on_window_validation(&mut self, _cx: &mut Ctx<'_>, window: ValidatedWindow) {
+        self.reno.window.validate(window);
     }
 
     fn cwnd(&self) -> Bytes {

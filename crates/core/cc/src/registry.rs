@@ -1,4 +1,4 @@
-//! Controllers by the names that scenario files use.
+//! Controllers by the names that scenario files use, each with all that is to be stated of it.
 
 use crate::bbr::Bbr;
 use crate::bbr3::{self, Bbr3};
@@ -54,48 +54,83 @@ impl UnknownController {
     }
 }
 
-const NAMES: &[&str] = &[
-    "newreno",
-    "cubic",
-    "cubic-hystart++",
-    "cubic-plain",
-    "vegas",
-    "vegas-linux",
-    "westwood",
-    "yeah",
-    "veno",
-    "bbr",
-    "bbr2",
-    "bbr3",
-    "dctcp",
-    "cdbe",
-    "cqic",
-    "cqic-s",
-];
-
-/// Those of them whose window falls in proportion to the share of marked data, so that they can live
-/// with the many marks of an L4S queue (RFC 9331 4.3).
-const SCALABLE: &[&str] = &["dctcp"];
-
-/// Those of them that pace by the bandwidth that their client reports.
-const REPORTED: &[&str] = &["cdbe", "cqic", "cqic-s"];
-
-/// The names that [`build`] accepts.
-pub fn names() -> &'static [&'static str] {
-    NAMES
+/// A controller by its name, and what others have to know of it.
+#[derive(Debug)]
+pub struct Controller {
+    /// As files name it.
+    pub name: &'static str,
+    /// As figures and tables name it.
+    pub title: &'static str,
+    /// Its window falls in proportion to the share of marked data, so that it can live with the many marks of an
+    /// L4S queue: it may declare its packets ECT(1) (RFC 9331 4.3).
+    pub is_scalable: bool,
+    /// It paces by the bandwidth that its client reports.
+    pub is_reported: bool,
+    /// Its CCID on DCCP paths (RFC 4340 10), if it has a number there.
+    pub ccid: Option<u8>,
+    /// The live tunnel's DCCP paths can have it.
+    pub is_for_paths: bool,
+    /// What Linux calls it, or what is nearest to it there by nature.
+    pub linux: &'static str,
+    /// The nearest relative that every kernel has, if its own lacks it.
+    pub relative: Option<&'static str>,
+    build: fn(BuildConfig) -> Box<dyn CongestionControl>,
 }
 
-/// The names of scalable controllers: those that may declare their packets ECT(1) (RFC 9331 4.3).
-pub fn scalable_names() -> &'static [&'static str] {
-    SCALABLE
+impl Controller {
+    /// One that is neither scalable nor reported to, of the same name in Linux, and not for the tunnel's paths.
+    const fn new(
+        name: &'static str,
+        title: &'static str,
+        build: fn(BuildConfig) -> Box<dyn CongestionControl>,
+    ) -> Self {
+        Self {
+            name,
+            title,
+            is_scalable: false,
+            is_reported: false,
+            ccid: None,
+            is_for_paths: false,
+            linux: name,
+            relative: None,
+            build,
+        }
+    }
+    const fn scalable(self) -> Self {
+        Self {
+            is_scalable: true,
+            ..self
+        }
+    }
+    const fn reported(self) -> Self {
+        Self {
+            is_reported: true,
+            ..self
+        }
+    }
+    const fn for_paths(self, ccid: Option<u8>) -> Self {
+        Self {
+            ccid,
+            is_for_paths: true,
+            ..self
+        }
+    }
+    const fn linux(self, linux: &'static str) -> Self {
+        Self { linux, ..self }
+    }
+    const fn relative(self, relative: &'static str) -> Self {
+        Self {
+            relative: Some(relative),
+            ..self
+        }
+    }
+    /// Makes it.
+    pub fn build(&self, config: BuildConfig) -> Box<dyn CongestionControl> {
+        (self.build)(config)
+    }
 }
 
-/// The names of controllers that pace by the bandwidth that their client reports.
-pub fn reported_names() -> &'static [&'static str] {
-    REPORTED
-}
-
-/// Makes the controller of that name.
+/// All of them, in the order of messages.
 ///
 /// | name | controller |
 /// | --- | --- |
@@ -116,38 +151,119 @@ pub fn reported_names() -> &'static [&'static str] {
 /// | `cqic` | CQIC's server ([`cqic::server`]), paced |
 /// | `cqic-s` | [`Cdbe`] as above; its clients report as CQIC's do |
 ///
+/// Westwood+, Veno, Vegas and YeAH all are Reno with another rule for when or how far to reduce the window: with
+/// deep buffers and no loss on the radio, what is left of them is Reno, their relative.
+pub const CONTROLLERS: &[Controller] = &[
+    Controller::new("newreno", "NewReno", |c| {
+        Box::new(NewReno::new(reno::Config::new(c)))
+    })
+    .linux("reno")
+    .for_paths(Some(2)),
+    Controller::new("cubic", "Cubic", |c| {
+        Box::new(Cubic::new(cubic::Config::linux(c)))
+    })
+    .for_paths(None),
+    Controller::new("cubic-hystart++", "Cubic with HyStart++", |c| {
+        Box::new(Cubic::new(cubic::Config::rfc9438(c)))
+    }),
+    Controller::new("cubic-plain", "Cubic without HyStart", |c| {
+        Box::new(Cubic::new(cubic::Config::linux_without_hystart(c)))
+    }),
+    Controller::new("vegas", "Vegas", |c| {
+        Box::new(Vegas::new(reno::Config::new(c)))
+    })
+    .relative("newreno"),
+    Controller::new("vegas-linux", "Vegas as in Linux", |c| {
+        Box::new(Vegas::linux(reno::Config::new(c)))
+    })
+    .relative("newreno"),
+    Controller::new("westwood", "Westwood+", |c| {
+        Box::new(Westwood::new(reno::Config::new(c)))
+    })
+    .relative("newreno"),
+    Controller::new("yeah", "YeAH", |c| {
+        Box::new(YeAh::new(reno::Config::new(c)))
+    })
+    .relative("newreno"),
+    Controller::new("veno", "Veno", |c| {
+        Box::new(Veno::new(reno::Config::new(c)))
+    })
+    .relative("newreno"),
+    Controller::new("bbr", "BBR", |c| Box::new(Bbr::new(bbr::Config::new(c))))
+        .relative("cubic")
+        .for_paths(Some(5)),
+    Controller::new("bbr2", "BBRv2", |c| {
+        Box::new(Bbr3::new(bbr3::Config::v2(c)))
+    })
+    .relative("bbr")
+    .for_paths(None),
+    Controller::new("bbr3", "BBRv3", |c| {
+        Box::new(Bbr3::new(bbr3::Config::v3(c)))
+    })
+    .relative("bbr")
+    .for_paths(None),
+    Controller::new("dctcp", "DCTCP", |c| {
+        Box::new(Dctcp::new(reno::Config::new(c)))
+    })
+    .scalable(),
+    // CDBE's server has a controller of its own in each lab; where it is not to be had, its fallback is named
+    Controller::new("cdbe", "CDBE", |c| {
+        Box::new(Cdbe::new(cdbe::Config::new(cdbe::Mode::Default, c)))
+    })
+    .linux("bbr")
+    .reported(),
+    Controller::new("cqic", "CQIC", |c| Box::new(cqic::server::controller(c))).reported(),
+    Controller::new("cqic-s", "CQIC-S", |c| {
+        let config = cdbe::Config::new(cdbe::Mode::Default, c);
+        Box::new(Cdbe::new(config.for_cqic()))
+    })
+    .linux("bbr")
+    .reported(),
+];
+
+const NAMES: &[&str] = &{
+    let mut names = [""; CONTROLLERS.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = CONTROLLERS[i].name;
+        i += 1;
+    }
+    names
+};
+
+/// The names that [`build`] accepts.
+pub fn names() -> &'static [&'static str] {
+    NAMES
+}
+
+/// The names of those for which something holds.
+pub fn names_of(holds: impl Fn(&Controller) -> bool) -> impl Iterator<Item = &'static str> {
+    CONTROLLERS
+        .iter()
+        .filter(move |of| holds(of))
+        .map(|of| of.name)
+}
+
+/// The controller of that name.
+pub fn find(name: &str) -> Option<&'static Controller> {
+    CONTROLLERS.iter().find(|of| of.name == name)
+}
+
+/// Makes the controller of that name, one of [`CONTROLLERS`].
+///
 /// # Errors
 /// [`UnknownController`] if no controller has that name.
 pub fn build(
     name: &str,
     config: BuildConfig,
 ) -> Result<Box<dyn CongestionControl>, UnknownController> {
-    Ok(match name {
-        "newreno" => Box::new(NewReno::new(reno::Config::new(config))),
-        "cubic" => Box::new(Cubic::new(cubic::Config::linux(config))),
-        "cubic-hystart++" => Box::new(Cubic::new(cubic::Config::rfc9438(config))),
-        "cubic-plain" => Box::new(Cubic::new(cubic::Config::linux_without_hystart(config))),
-        "vegas" => Box::new(Vegas::new(reno::Config::new(config))),
-        "vegas-linux" => Box::new(Vegas::linux(reno::Config::new(config))),
-        "westwood" => Box::new(Westwood::new(reno::Config::new(config))),
-        "yeah" => Box::new(YeAh::new(reno::Config::new(config))),
-        "veno" => Box::new(Veno::new(reno::Config::new(config))),
-        "bbr" => Box::new(Bbr::new(bbr::Config::new(config))),
-        "bbr2" => Box::new(Bbr3::new(bbr3::Config::v2(config))),
-        "bbr3" => Box::new(Bbr3::new(bbr3::Config::v3(config))),
-        "dctcp" => Box::new(Dctcp::new(reno::Config::new(config))),
-        "cdbe" => Box::new(Cdbe::new(cdbe::Config::new(cdbe::Mode::Default, config))),
-        "cqic" => Box::new(cqic::server::controller(config)),
-        "cqic-s" => Box::new(Cdbe::new(
-            cdbe::Config::new(cdbe::Mode::Default, config).for_cqic(),
-        )),
-        _ => {
-            return Err(UnknownController {
-                name: name.to_owned(),
-                suggestions: similar(name),
-            });
-        }
-    })
+    match find(name) {
+        Some(found) => Ok(found.build(config)),
+        None => Err(UnknownController {
+            name: name.to_owned(),
+            suggestions: similar(name),
+        }),
+    }
 }
 
 /// Known names that contain the given one or are contained in it, then those at most three edits and
@@ -188,15 +304,18 @@ mod tests {
     }
 
     #[test]
-    fn scalable_controllers_are_known_controllers() {
-        assert!(scalable_names().iter().all(|name| names().contains(name)));
+    fn no_name_is_there_twice_and_relatives_are_known() {
+        for (i, of) in CONTROLLERS.iter().enumerate() {
+            assert!(CONTROLLERS[..i].iter().all(|other| other.name != of.name));
+            assert!(of.relative.is_none_or(|name| find(name).is_some()));
+        }
     }
 
     #[test]
     fn controllers_show_what_they_make_of_reports_if_they_take_any() {
-        for &name in names() {
-            let is_reported = build(name, CONFIG).expect(name).rate_view().is_some();
-            assert_eq!(reported_names().contains(&name), is_reported, "{name}");
+        for of in CONTROLLERS {
+            let is_reported = of.build(CONFIG).rate_view().is_some();
+            assert_eq!(of.is_reported, is_reported, "{}", of.name);
         }
     }
 

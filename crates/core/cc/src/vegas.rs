@@ -34,7 +34,9 @@ pub use crate::reno::Config;
 use crate::reno::{Reno, halved};
 use crate::rtt_round::{PathDelay, Round, RttRound};
 use crate::window::time_stamp;
-use crate::{AckSample, CongestionControl, Ctx, LossSample, PacketStamp, RecoveryEnd, Sent};
+use crate::{
+    AckSample, CongestionControl, Ctx, LossSample, PacketStamp, RecoveryEnd, Sent, ValidatedWindow,
+};
 use units::{BitRate, Bytes};
 
 /// With fewer segments queued the window grows (the paper measures with 1 and 2; Linux 2).
@@ -210,6 +212,9 @@ impl CongestionControl for Vegas {
         self.reno.window.restart_after_idle();
         self.round = RttRound::default();
         self.is_held = false;
+    }
+    fn on_window_validation(&mut self, _cx: &mut Ctx<'_>, window: ValidatedWindow) {
+        self.reno.window.validate(window);
     }
 
     fn cwnd(&self) -> Bytes {

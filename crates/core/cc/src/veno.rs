@@ -28,6 +28,7 @@ use crate::rtt_round::RttRound;
 use crate::window::time_stamp;
 use crate::{
     AckSample, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RecoveryEnd, Sent,
+    ValidatedWindow,
 };
 use units::{BitRate, Bytes, Duration};
 
@@ -133,6 +134,9 @@ impl CongestionControl for Veno {
         self.reno.window.restart_after_idle();
         self.round = RttRound::default();
         self.is_congested = false;
+    }
+    fn on_window_validation(&mut self, _cx: &mut Ctx<'_>, window: ValidatedWindow) {
+        self.reno.window.validate(window);
     }
 
     fn cwnd(&self) -> Bytes {

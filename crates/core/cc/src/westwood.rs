@@ -34,6 +34,7 @@ use crate::reno::{Reno, halved};
 use crate::window::time_stamp;
 use crate::{
     AckSample, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RecoveryEnd, Sent,
+    ValidatedWindow,
 };
 use units::{BitRate, Bytes, Duration, Instant};
 
@@ -150,6 +151,9 @@ impl CongestionControl for Westwood {
     fn on_restart_after_idle(&mut self, _cx: &mut Ctx<'_>) {
         self.reno.window.restart_after_idle();
         self.bandwidth.pause();
+    }
+    fn on_window_validation(&mut self, _cx: &mut Ctx<'_>, window: ValidatedWindow) {
+        self.reno.window.validate(window);
     }
 
     fn cwnd(&self) -> Bytes {

@@ -11,7 +11,7 @@
 //!   window is set at once, as RFC 5681 4.1 states. ssthresh keeps three quarters of cwnd, as in Linux
 //!   (RFC 2861).
 
-use crate::{AckSample, BuildConfig, PacketStamp};
+use crate::{AckSample, BuildConfig, PacketStamp, ValidatedWindow};
 use units::{BitRate, Bytes, Duration, Instant};
 
 /// Least ssthresh in segments (RFC 5681 equation 4).
@@ -143,6 +143,12 @@ impl Window {
         self.cwnd = self.cwnd.min(self.initial_window);
     }
 
+    /// RFC 2861, RFC 7661: takes what is left of a window that was not used.
+    pub(crate) fn validate(&mut self, window: ValidatedWindow) {
+        self.cwnd = self.cwnd.min(window.cwnd).max(self.mss);
+        self.ssthresh = window.ssthresh.max(self.mss * MIN_SSTHRESH_SEGMENTS);
+    }
+
     /// Linux `tcp_update_pacing_rate`: twice cwnd / srtt below half of ssthresh, else 1.2 times.
     pub(crate) fn update_pacing_rate(&mut self, srtt: Duration) {
         if let Some(rate) = &mut self.pacing
@@ -205,6 +211,22 @@ mod tests {
             (w.cwnd(), w.ssthresh()),
             (Bytes::new(10_000), Bytes::new(75_000))
         );
+    }
+
+    #[test]
+    fn validation_lowers_the_window_and_sets_ssthresh() {
+        let mut w = window(false);
+        w.grow(Bytes::new(90_000));
+        let mut validate = |cwnd, ssthresh| {
+            w.validate(ValidatedWindow {
+                cwnd: Bytes::new(cwnd),
+                ssthresh: Bytes::new(ssthresh),
+            });
+            (w.cwnd().get(), w.ssthresh().get())
+        };
+        assert_eq!(validate(60_000, 75_000), (60_000, 75_000));
+        assert_eq!(validate(61_000, u64::MAX), (60_000, u64::MAX), "no growth");
+        assert_eq!(validate(0, 0), (1_000, 2_000));
     }
 
     #[test]

@@ -32,7 +32,9 @@ pub use crate::reno::Config;
 use crate::reno::{Reno, halved};
 use crate::rtt_round::{PathDelay, Round, RttRound};
 use crate::window::time_stamp;
-use crate::{AckSample, CongestionControl, Ctx, LossSample, PacketStamp, RecoveryEnd, Sent};
+use crate::{
+    AckSample, CongestionControl, Ctx, LossSample, PacketStamp, RecoveryEnd, Sent, ValidatedWindow,
+};
 use units::{BitRate, Bytes};
 
 /// Qmax: segments that may lie in the queue (Linux `TCP_YEAH_ALPHA`).
@@ -198,6 +200,9 @@ impl CongestionControl for YeAh {
     fn on_restart_after_idle(&mut self, _cx: &mut Ctx<'_>) {
         self.reno.window.restart_after_idle();
         self.round = RttRound::default();
+    }
+    fn on_window_validation(&mut self, _cx: &mut Ctx<'_>, window: ValidatedWindow) {
+        self.reno.window.validate(window);
     }
 
     fn cwnd(&self) -> Bytes {

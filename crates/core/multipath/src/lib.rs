@@ -10,11 +10,13 @@
 //! | module | what | source |
 //! | --- | --- | --- |
 //! | [`auth`] | keys, and what is proved with them | RFC 9897 section 3.2.6; the pre-shared key is ours |
+//! | [`client`] | the client's paths: when they are opened, renewed, begun anew | |
 //! | [`ecn`] | the ECN field on the way in and out | RFC 6040 |
 //! | [`features`] | what both ends of a path agree on | RFC 4340 section 6 |
 //! | [`join`] | joining a path; handshakes that are not finished | RFC 9897 section 3.3 |
 //! | [`packet`] | DCCP packets and options as values, and as bytes | RFC 4340, RFC 9897 |
 //! | [`path`] | congestion control, loss detection and acknowledgements of a path | RFC 4340 11, RFC 4341 |
+//! | [`provision`] | what new connections are made with | |
 //! | [`reorder`] | putting packets in order again | Pieska et al. 2024 |
 //! | [`scheduler`] | which path a packet takes | Pieska et al. 2024 |
 //! | [`seq`] | sequence numbers of 48 bits | RFC 4340 section 3.1 |
@@ -30,11 +32,13 @@
 #![forbid(unsafe_code)]
 
 pub mod auth;
+pub mod client;
 pub mod ecn;
 pub mod features;
 pub mod join;
 pub mod packet;
 pub mod path;
+pub mod provision;
 pub mod reorder;
 pub mod scheduler;
 pub mod seq;
@@ -42,6 +46,7 @@ pub mod server;
 pub mod signal;
 pub mod tunnel;
 
+pub use client::Client;
 pub use seq::{MpSeq, SeqNo};
 pub use server::Server;
 pub use tunnel::Tunnel;

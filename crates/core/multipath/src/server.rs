@@ -20,18 +20,20 @@
 //! acknowledges just that Sync. An attacker off the path would have to guess 48 bits.
 
 mod budget;
+mod moving;
 
-use crate::auth::{PreSharedKey, Secrets};
+use crate::auth::PreSharedKey;
 use crate::join::{HalfOpen, JoinOffer};
 use crate::packet::{Kind, Packet};
-use crate::scheduler::{self, UnknownScheduler};
+use crate::provision::Provision;
 use crate::tunnel::{
     Carrier, Event, PathConfig, Refusal, ServerEnd, Transmit, Tunnel, TunnelConfig, reset_for,
 };
-use crate::{PathId, Payload, SeqNo};
+use crate::{PathId, Payload};
 use budget::Budget;
 use core::net::SocketAddr;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use moving::Move;
+use std::collections::{BTreeMap, VecDeque};
 use units::{Duration, Ecn, Instant};
 
 /// How long a handshake may take.
@@ -45,10 +47,6 @@ const CLIENT_INTERVAL: Duration = Duration::from_millis(50);
 /// Syncs to new addresses, of each connection.
 const QUESTION_BURST: u64 = 16;
 const QUESTION_INTERVAL: Duration = Duration::from_millis(50);
-/// An address that has not answered is queried again by the next valid packet after so long.
-const QUESTION_AGAIN: Duration = Duration::from_millis(200);
-/// Syncs of a connection that answers are awaited of, at most.
-const MAX_MOVES: usize = 16;
 /// Unfinished handshakes that a client may have at least.
 const MIN_HALF_OPEN_SHARE: usize = 2;
 
@@ -70,8 +68,6 @@ pub struct ConnectionKey(pub u64);
 pub struct ServerConfig {
     /// Of every connection.
     pub tunnel: TunnelConfig,
-    /// Name of the scheduler of what is sent to clients.
-    pub scheduler: String,
     /// Of every path; the client's priority counts unless this is lower.
     pub path: PathConfig,
     /// Pre-shared keys of clients; with none, every client is accepted.
@@ -126,27 +122,18 @@ struct Connection<P> {
     questions: Budget,
 }
 
-/// An address that was sent a Sync, to confirm that a path has moved there.
-struct Move {
-    path: PathId,
-    to: FlowKey,
-    /// Number of the Sync, and when it was sent.
-    sync: SeqNo,
-    asked_at: Instant,
-}
-
 /// Many connections at one server.
 pub struct Server<P> {
     config: ServerConfig,
-    secrets: Secrets,
+    provision: Box<dyn Provision>,
     connections: BTreeMap<ConnectionKey, Connection<P>>,
     flows: BTreeMap<FlowKey, (ConnectionKey, PathId)>,
     /// With the clients that they are of.
     half_open: HalfOpen<ConnectionKey, Option<usize>>,
     /// Packets that leave by themselves: Resets to strangers, Syncs to new addresses.
     outbox: VecDeque<(Flow, Packet)>,
-    /// Sockets that are byte streams.
-    streams: BTreeSet<u32>,
+    /// How paths on sockets are set up that are not set up as all others.
+    sockets: BTreeMap<u32, PathConfig>,
     events: VecDeque<(ConnectionKey, Event)>,
     next_key: u64,
     /// Resets to strangers, and to clients by the numbers of their keys.
@@ -173,38 +160,42 @@ pub struct ServerTransmit<P> {
 }
 
 impl<P: Payload> Server<P> {
-    /// A server without connections. The seed makes its keys: live it must come from a source that
-    /// is unpredictable.
-    ///
-    /// # Errors
-    /// [`UnknownScheduler`].
-    pub fn new(config: ServerConfig, seed: u64) -> Result<Self, UnknownScheduler> {
-        scheduler::build(&config.scheduler)?;
-        Ok(Self {
+    /// A server without connections.
+    pub fn new(config: ServerConfig, provision: Box<dyn Provision>) -> Self {
+        Self {
             half_open: HalfOpen::new(config.half_open, HANDSHAKE_TIME),
             clients: vec![Budget::new(CLIENT_BURST, CLIENT_INTERVAL); config.shared.len()],
             config,
-            secrets: Secrets::new(seed),
+            provision,
             connections: BTreeMap::new(),
             flows: BTreeMap::new(),
             outbox: VecDeque::new(),
-            streams: BTreeSet::new(),
+            sockets: BTreeMap::new(),
             events: VecDeque::new(),
             next_key: 0,
             strangers: Budget::new(RESET_BURST, RESET_INTERVAL),
             counters: ServerCounters::default(),
             turn: None,
-        })
+        }
     }
 
     /// A socket is a byte stream with one peer: its paths are carried by it.
     pub fn add_stream(&mut self, socket: u32) {
-        self.streams.insert(socket);
+        let config = PathConfig {
+            carrier: Carrier::Stream,
+            ..self.config.path.clone()
+        };
+        self.add_socket(socket, config);
+    }
+
+    /// Paths on a socket are set up like this, instead of as all others.
+    pub fn add_socket(&mut self, socket: u32, config: PathConfig) {
+        self.sockets.insert(socket, config);
     }
 
     /// A byte stream is over, and with it the paths on it.
     pub fn remove_stream(&mut self, now: Instant, socket: u32) {
-        self.streams.remove(&socket);
+        self.sockets.remove(&socket);
         let on_it: Vec<_> = self
             .flows
             .iter()
@@ -221,14 +212,8 @@ impl<P: Payload> Server<P> {
 
     /// How a path that begins there is set up.
     fn path_config(&self, flow: Flow) -> PathConfig {
-        let carrier = match self.streams.contains(&flow.socket) {
-            true => Carrier::Stream,
-            false => self.config.path.carrier,
-        };
-        PathConfig {
-            carrier,
-            ..self.config.path.clone()
-        }
+        let own = self.sockets.get(&flow.socket);
+        own.unwrap_or(&self.config.path).clone()
     }
 
     /// A path whose packets come from there, if there is one.
@@ -319,13 +304,11 @@ impl<P: Payload> Server<P> {
         if self.connections.len() >= self.config.connections {
             return Err(Refusal::TooManyConnections);
         }
-        let scheduler =
-            scheduler::build(&self.config.scheduler).map_err(|_| Refusal::Controller)?;
         let end = ServerEnd {
             config: self.config.tunnel.clone(),
-            scheduler,
+            scheduler: self.provision.scheduler(),
             path: self.path_config(from.flow),
-            seed: self.secrets.next_u64(),
+            seed: self.provision.seed(),
         };
         let (tunnel, client) = Tunnel::accept(now, packet, &self.config.shared, end)?;
         // the Request of an established connection, seen by an observer and sent once more
@@ -384,72 +367,6 @@ impl<P: Payload> Server<P> {
         let path = state.tunnel.accept_join(now, path, packet)?;
         self.counters.joined += 1;
         Ok((connection, path))
-    }
-
-    /// A packet of no known flow: perhaps a path's that has moved.
-    fn on_stranger(&mut self, now: Instant, key: FlowKey, packet: &Packet) {
-        if self.has_moved(now, key, packet) {
-            return;
-        }
-        let candidate = self.flows.iter().find_map(|(known, &(connection, path))| {
-            let is_like = known.ports == key.ports && known.flow.socket == key.flow.socket;
-            let state = self.connections.get(&connection).filter(|_| is_like)?;
-            state
-                .tunnel
-                .is_valid(path, packet)
-                .then_some((connection, path))
-        });
-        let Some((connection, path)) = candidate else {
-            self.counters.strangers += 1;
-            return self.reset(now, key.flow, packet, Refusal::NotARequest);
-        };
-        let Some(state) = self.connections.get_mut(&connection) else {
-            return;
-        };
-        let is_asked = state.moves.iter().any(|pending| {
-            pending.to == key && now.saturating_since(pending.asked_at) < QUESTION_AGAIN
-        });
-        if is_asked || !state.questions.take(now) {
-            return;
-        }
-        if let Some(sync) = state.tunnel.sync_packet(now, path, packet.seq) {
-            if state.moves.len() == MAX_MOVES {
-                state.moves.pop_front();
-            }
-            state.moves.push_back(Move {
-                path,
-                to: key,
-                sync: sync.seq,
-                asked_at: now,
-            });
-            self.outbox.push_back((key.flow, sync));
-        }
-    }
-
-    /// The answer to a Sync that was sent there.
-    fn has_moved(&mut self, now: Instant, key: FlowKey, packet: &Packet) -> bool {
-        let Kind::SyncAck { ack } = packet.kind else {
-            return false;
-        };
-        let is_it = |pending: &Move| pending.to == key && pending.sync == ack;
-        let found = self.connections.iter_mut().find_map(|(key, state)| {
-            let path = state.moves.iter().find(|pending| is_it(pending))?.path;
-            Some((*key, state, path))
-        });
-        let Some((connection, state, path)) = found else {
-            return false;
-        };
-        if !state.tunnel.is_valid(path, packet) {
-            return false;
-        }
-        state.moves.retain(|pending| pending.path != path);
-        if let Some(old) = state.flows[usize::from(path.0)].replace(key) {
-            self.flows.remove(&old);
-        }
-        self.flows.insert(key, (connection, path));
-        self.counters.moved += 1;
-        state.tunnel.receive(now, path, packet, None, Ecn::NotEct);
-        true
     }
 
     fn reset(&mut self, now: Instant, to: Flow, packet: &Packet, refusal: Refusal) {

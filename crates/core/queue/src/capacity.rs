@@ -3,6 +3,10 @@
 use crate::{ConfigError, Occupancy};
 use units::{Bytes, Packets};
 
+/// What a scaled capacity is no less than, unless it was less.
+const MIN_PACKETS: u64 = 10;
+const MIN_BYTES: Bytes = Bytes::new(MIN_PACKETS * crate::MTU.get());
+
 /// How much a queue may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capacity {
@@ -29,6 +33,18 @@ impl Capacity {
             Self::Bytes(limit) => held.bytes <= limit,
             Self::Packets(limit) => held.packets as u64 <= limit.get(),
             Self::Unlimited => true,
+        }
+    }
+    /// The capacity where rates are `ratio` times what they were; at least ten packets, where it was as much.
+    #[must_use]
+    pub fn scaled(self, ratio: f64) -> Self {
+        match self {
+            Self::Bytes(bytes) => Self::Bytes(bytes.mul_f64(ratio).max(MIN_BYTES.min(bytes))),
+            Self::Packets(packets) => {
+                let fewer = (packets.get() as f64 * ratio).round() as u64;
+                Self::Packets(Packets::new(fewer.max(packets.get().min(MIN_PACKETS))))
+            }
+            Self::Unlimited => Self::Unlimited,
         }
     }
     /// # Errors

@@ -11,8 +11,8 @@
 //!   overtakes because its packets are smaller.
 //! - Over the capacity of all classes together, the arriving packet is dropped, whatever its class.
 
+use crate::config::Discipline;
 use crate::fq_codel::deficit_of;
-use crate::queue::Discipline;
 use crate::{
     Capacity, ConfigError, Dequeued, DisciplineConfig, MTU, Occupancy, Packet, QueueManagement,
     Room, Slot, error,
@@ -86,6 +86,16 @@ impl ClassesConfig {
             class.discipline.check()?;
         }
         Ok(())
+    }
+}
+
+impl ClassesConfig {
+    /// Each of its classes.
+    pub(crate) fn scale(&mut self, ratio: f64) {
+        for class in &mut self.classes {
+            class.capacity = class.capacity.scaled(ratio);
+            class.discipline.scale(ratio);
+        }
     }
 }
 

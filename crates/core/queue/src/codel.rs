@@ -11,9 +11,13 @@
 //!   taken nor examined. No packet is lost but the one that is meant.
 //! - A queue with a limit drops what does not fit on arrival (RFC 8289 has no limit).
 
+use crate::config::Configure;
 use crate::fifo::{Fifo, try_mark};
-use crate::{Capacity, ConfigError, Dequeued, Occupancy, Packet, QueueManagement, error};
-use units::{Bytes, Duration, Instant};
+use crate::registry::{ANYWHERE, Algorithm, Made, Parameter, Quantity, Values};
+use crate::{
+    Capacity, ConfigError, Dequeued, DisciplineConfig, Occupancy, Packet, QueueManagement, error,
+};
+use units::{Bytes, Duration, Instant, Rng};
 
 /// Section 4.4: 5 % of the interval.
 const TARGET: Duration = Duration::from_millis(5);
@@ -55,6 +59,58 @@ impl CoDelConfig {
     pub fn check(&self) -> Result<(), ConfigError> {
         error::expect_time("codel target", self.target)?;
         error::expect_time("codel interval", self.interval)
+    }
+}
+
+pub(crate) const TARGET_KEY: &Parameter = &Parameter::new(
+    "codel-target",
+    Quantity::Duration,
+    "5 ms",
+    (1e-6, 10.0),
+    "CoDel, FQ-CoDel: the standing sojourn time that is tolerated (RFC 8289 4.4).",
+);
+pub(crate) const INTERVAL_KEY: &Parameter = &Parameter::new(
+    "codel-interval",
+    Quantity::Duration,
+    "100 ms",
+    (1e-6, 100.0),
+    "CoDel, FQ-CoDel: for how long it may be exceeded (RFC 8289 4.3).",
+);
+
+/// What there is to state of it.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    name: "codel",
+    title: "CoDel",
+    places: ANYWHERE,
+    is_aqm: true,
+    is_backpressure: false,
+    parameters: &[TARGET_KEY, INTERVAL_KEY],
+    make: |values| Made::Discipline(DisciplineConfig::CoDel(CoDelConfig::of(values))),
+};
+
+impl CoDelConfig {
+    pub(crate) fn of(values: &Values<'_>) -> Self {
+        Self {
+            target: values.duration(TARGET_KEY),
+            interval: values.duration(INTERVAL_KEY),
+            mtu: values.shared.mtu,
+            ecn: values.shared.ecn,
+        }
+    }
+}
+
+impl Configure for CoDelConfig {
+    type Queue<P: Packet + Send> = CoDel<P>;
+    fn check(&self) -> Result<(), ConfigError> {
+        self.check()
+    }
+    fn scale(&mut self, _ratio: f64) {}
+    fn build<P: Packet + Send>(
+        &self,
+        capacity: Capacity,
+        _rng: &mut Rng,
+    ) -> Result<CoDel<P>, ConfigError> {
+        CoDel::new(self.clone(), capacity)
     }
 }
 

@@ -3,8 +3,22 @@
 //! The capacity is in bytes or in packets. A packet is accepted if it fits whole.
 
 use crate::fifo::Fifo;
-use crate::{Capacity, ConfigError, Dequeued, Occupancy, Packet, QueueManagement};
+use crate::registry::{ANYWHERE, Algorithm, Made};
+use crate::{
+    Capacity, ConfigError, Dequeued, DisciplineConfig, Occupancy, Packet, QueueManagement,
+};
 use units::{Bytes, Instant};
+
+/// What there is to state of it.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    name: "drop-tail",
+    title: "drop-tail",
+    places: ANYWHERE,
+    is_aqm: false,
+    is_backpressure: false,
+    parameters: &[],
+    make: |_| Made::Discipline(DisciplineConfig::DropTail),
+};
 
 /// A first-in first-out queue with a limit.
 #[derive(Debug)]

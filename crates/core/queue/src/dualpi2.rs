@@ -15,11 +15,14 @@
 //! - The head is looked at before it is taken, so that a packet that does not fit the budget stays.
 //! - The weighted scheduler is by bytes and not by packets.
 
+use crate::config::Configure;
 use crate::fifo::{Fifo, try_mark};
+use crate::registry::{ANYWHERE, Algorithm, Made, Parameter, Quantity};
 use crate::{
-    Capacity, ConfigError, Dequeued, Ecn, Occupancy, Packet, QueueManagement, Ratio, error,
+    Capacity, ConfigError, Dequeued, DisciplineConfig, Ecn, Occupancy, Packet, QueueManagement,
+    Ratio, error,
 };
-use units::{Bytes, Duration, Instant};
+use units::{Bytes, Duration, Instant, Rng};
 
 /// RFC 9332 appendix A.1.
 const TARGET: Duration = Duration::from_millis(15);
@@ -79,6 +82,60 @@ impl Default for DualPi2Config {
             min_length: MIN_LENGTH,
             scheduler: DualScheduler::TimeShifted { shift: SHIFT },
         }
+    }
+}
+
+const TARGET_KEY: &Parameter = &Parameter::new(
+    "dualpi2-target",
+    Quantity::Duration,
+    "15 ms",
+    (1e-6, 10.0),
+    "DualPI2: target of the classic queue's delay (RFC 9332 A.1).",
+);
+const THRESHOLD: &Parameter = &Parameter::new(
+    "dualpi2-threshold",
+    Quantity::Duration,
+    "800 us",
+    (0.0, 10.0),
+    "DualPI2: delay of the low-latency queue from which on it marks (RFC 9332 A.1).",
+);
+const RANGE: &Parameter = &Parameter::new(
+    "dualpi2-range",
+    Quantity::Duration,
+    "400 us",
+    (0.0, 10.0),
+    "DualPI2: over so much more delay its marking rises to all packets; zero: a step.",
+);
+
+/// What there is to state of it.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    name: "dualpi2",
+    title: "DualPI2",
+    places: ANYWHERE,
+    is_aqm: true,
+    is_backpressure: false,
+    parameters: &[TARGET_KEY, THRESHOLD, RANGE],
+    make: |values| {
+        Made::Discipline(DisciplineConfig::DualPi2(DualPi2Config {
+            target: values.duration(TARGET_KEY),
+            ramp_from: values.duration(THRESHOLD),
+            ramp_range: values.duration(RANGE),
+            ..DualPi2Config::default()
+        }))
+    },
+};
+impl Configure for DualPi2Config {
+    type Queue<P: Packet + Send> = DualPi2<P>;
+    fn check(&self) -> Result<(), ConfigError> {
+        self.check()
+    }
+    fn scale(&mut self, _ratio: f64) {}
+    fn build<P: Packet + Send>(
+        &self,
+        capacity: Capacity,
+        _rng: &mut Rng,
+    ) -> Result<DualPi2<P>, ConfigError> {
+        DualPi2::new(self.clone(), capacity)
     }
 }
 

@@ -14,10 +14,13 @@
 //!   salted by the run's seed.
 
 use crate::codel::{self, DropLaw, FRAME, Source};
+use crate::config::Configure;
 use crate::fifo::try_mark;
 use crate::flows::{FlowQueues, Links, Ring};
+use crate::registry::{ANYWHERE, Algorithm, Made, Parameter, Quantity};
 use crate::{
-    Capacity, CoDelConfig, ConfigError, Dequeued, Occupancy, Packet, QueueManagement, error,
+    Capacity, CoDelConfig, ConfigError, Dequeued, DisciplineConfig, Occupancy, Packet,
+    QueueManagement, error,
 };
 use units::{Bytes, Instant, Rng};
 
@@ -54,6 +57,58 @@ impl FqCoDelConfig {
     pub fn check(&self) -> Result<(), ConfigError> {
         self.codel.check()?;
         check_flows(self.queues, self.quantum)
+    }
+}
+
+pub(crate) const FLOWS_KEY: &Parameter = &Parameter::new(
+    "fq-flows",
+    Quantity::Count,
+    "1024",
+    (1.0, 65_536.0),
+    "FQ-CoDel, SFQ: queues that flows are hashed to (RFC 8290 5.2.3).",
+);
+pub(crate) const QUANTUM_KEY: &Parameter = &Parameter::new(
+    "quantum",
+    Quantity::Bytes,
+    "1514 B",
+    (64.0, 65_535.0),
+    "FQ-CoDel, `default`: bytes that a flow may send in a round (RFC 8290 5.2.2).",
+);
+
+/// What there is to state of it.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    name: "fq-codel",
+    title: "FQ-CoDel",
+    places: ANYWHERE,
+    is_aqm: true,
+    is_backpressure: false,
+    parameters: &[
+        codel::TARGET_KEY,
+        codel::INTERVAL_KEY,
+        FLOWS_KEY,
+        QUANTUM_KEY,
+    ],
+    make: |values| {
+        Made::Discipline(DisciplineConfig::FqCoDel(FqCoDelConfig {
+            codel: CoDelConfig::of(values),
+            queues: values.count(FLOWS_KEY),
+            quantum: values.bytes(QUANTUM_KEY),
+        }))
+    },
+};
+
+impl Configure for FqCoDelConfig {
+    type Queue<P: Packet + Send> = FqCoDel<P>;
+    fn check(&self) -> Result<(), ConfigError> {
+        self.check()
+    }
+    fn scale(&mut self, _ratio: f64) {}
+    fn build<P: Packet + Send>(
+        &self,
+        capacity: Capacity,
+        rng: &mut Rng,
+    ) -> Result<FqCoDel<P>, ConfigError> {
+        FqCoDel::new(self.clone(), capacity, rng)
     }
 }
 

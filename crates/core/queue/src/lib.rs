@@ -28,6 +28,7 @@ mod fq_codel;
 mod late_binding;
 mod queue;
 mod red;
+pub mod registry;
 mod sfq;
 #[cfg(test)]
 mod test_packet;

@@ -12,9 +12,12 @@
 //! - Counting in bytes, the probability is scaled by the packet's size over [`crate::MTU`], before it is
 //!   spread by the count (section 4: "in byte mode").
 
+use crate::config::{Configure, fork, scaled};
 use crate::fifo::{Fifo, try_mark};
+use crate::registry::{ANYWHERE, Algorithm, Made, Parameter, Quantity};
 use crate::{
-    Capacity, ConfigError, Dequeued, MTU, Occupancy, Packet, QueueManagement, Ratio, Unit, error,
+    Capacity, ConfigError, Dequeued, DisciplineConfig, MTU, Occupancy, Packet, QueueManagement,
+    Ratio, Unit, error,
 };
 use units::{Bytes, Duration, Instant, Rng};
 
@@ -82,6 +85,77 @@ impl RedConfig {
         error::expect_share("red weight", self.weight)?;
         error::expect_share("red probability", self.max_probability)?;
         error::expect_time("red packet time", self.packet_time)
+    }
+}
+
+const MINIMUM: &Parameter = &Parameter::new(
+    "red-minimum",
+    Quantity::Bytes,
+    "7500 B",
+    (1.0, 1e9),
+    "RED: the average queue from which on it drops.",
+);
+const MAXIMUM: &Parameter = &Parameter::new(
+    "red-maximum",
+    Quantity::Bytes,
+    "22500 B",
+    (1.0, 1e9),
+    "RED: the average queue from which on it drops everything (twice that, if gentle).",
+);
+const PROBABILITY: &Parameter = &Parameter::new(
+    "red-probability",
+    Quantity::Number,
+    "0.1",
+    (1e-6, 1.0),
+    "RED: drop probability at `red-maximum`.",
+);
+const WEIGHT_KEY: &Parameter = &Parameter::new(
+    "red-weight",
+    Quantity::Number,
+    "0.002",
+    (1e-6, 1.0),
+    "RED: weight of the newest queue length in the average.",
+);
+
+/// What there is to state of it.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    name: "red",
+    title: "RED",
+    places: ANYWHERE,
+    is_aqm: true,
+    is_backpressure: false,
+    parameters: &[MINIMUM, MAXIMUM, PROBABILITY, WEIGHT_KEY],
+    make: |values| {
+        Made::Discipline(DisciplineConfig::Red(RedConfig {
+            unit: values.shared.unit,
+            min_threshold: values.bytes(MINIMUM),
+            max_threshold: values.bytes(MAXIMUM),
+            max_probability: values.ratio(PROBABILITY),
+            weight: values.ratio(WEIGHT_KEY),
+            ecn: values.shared.ecn,
+            ..RedConfig::default()
+        }))
+    },
+};
+
+impl Configure for RedConfig {
+    type Queue<P: Packet + Send> = Red<P>;
+    fn check(&self) -> Result<(), ConfigError> {
+        self.check()
+    }
+    fn scale(&mut self, ratio: f64) {
+        self.unit = Unit::Bytes;
+        self.min_threshold = scaled(self.min_threshold, ratio);
+        // a packet apart at least
+        let least = self.min_threshold + MTU;
+        self.max_threshold = scaled(self.max_threshold, ratio).max(least);
+    }
+    fn build<P: Packet + Send>(
+        &self,
+        capacity: Capacity,
+        rng: &mut Rng,
+    ) -> Result<Red<P>, ConfigError> {
+        Red::new(self.clone(), capacity, fork(rng))
     }
 }
 

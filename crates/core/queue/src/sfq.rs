@@ -15,9 +15,13 @@
 //! - Hashed anew, packets are sorted into their new queues at once, so that no flow is reordered.
 
 use crate::codel::FRAME;
+use crate::config::{Configure, fork};
 use crate::flows::{FlowQueues, Links, Ring};
-use crate::fq_codel::{check_flows, deficit_of};
-use crate::{Capacity, ConfigError, Dequeued, Occupancy, Packet, QueueManagement, error};
+use crate::fq_codel::{FLOWS_KEY, check_flows, deficit_of};
+use crate::registry::{ANYWHERE, Algorithm, Made};
+use crate::{
+    Capacity, ConfigError, Dequeued, DisciplineConfig, Occupancy, Packet, QueueManagement, error,
+};
 use units::{Bytes, Duration, Instant, Rng};
 
 /// Queues, as many as FQ-CoDel has.
@@ -67,6 +71,37 @@ impl SfqConfig {
             Turn::Bytes(quantum) => quantum,
         };
         check_flows(self.queues, quantum)
+    }
+}
+
+/// What there is to state of it.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    name: "sfq",
+    title: "SFQ",
+    places: ANYWHERE,
+    is_aqm: false,
+    is_backpressure: false,
+    parameters: &[FLOWS_KEY],
+    make: |values| {
+        Made::Discipline(DisciplineConfig::Sfq(SfqConfig {
+            queues: values.count(FLOWS_KEY),
+            ..SfqConfig::default()
+        }))
+    },
+};
+
+impl Configure for SfqConfig {
+    type Queue<P: Packet + Send> = Sfq<P>;
+    fn check(&self) -> Result<(), ConfigError> {
+        self.check()
+    }
+    fn scale(&mut self, _ratio: f64) {}
+    fn build<P: Packet + Send>(
+        &self,
+        capacity: Capacity,
+        rng: &mut Rng,
+    ) -> Result<Sfq<P>, ConfigError> {
+        Sfq::new(self.clone(), capacity, fork(rng))
     }
 }
 

@@ -2,9 +2,8 @@
 
 use crate::default_mode::DefaultMode;
 use crate::paper::Paper;
-use crate::recording::{Answer, Entry, Record, What};
 use crate::{AllocatorConfig, ConfigError, Mode};
-use rnis::{CellId, RadioReport, Rnti};
+use rnis::{RadioReport, Rnti};
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Duration, Instant};
 
@@ -100,16 +99,6 @@ pub struct Allocator {
     config: AllocatorConfig,
     policy: Box<dyn Policy>,
     refused_reports: u64,
-    recorder: Option<Recorder>,
-}
-
-/// Where calls and answers are recorded.
-#[derive(Debug)]
-struct Recorder {
-    cell: CellId,
-    /// The time of the last call.
-    at: Instant,
-    sink: Box<dyn Record>,
 }
 
 impl Allocator {
@@ -127,32 +116,11 @@ impl Allocator {
             config,
             policy,
             refused_reports: 0,
-            recorder: None,
         })
-    }
-
-    /// From now on all calls and answers are recorded as this cell's. To be called before anything
-    /// else is: a replay begins with an allocator that has nothing.
-    pub fn record(&mut self, cell: CellId, now: Instant, sink: Box<dyn Record>) {
-        let at = now;
-        self.recorder = Some(Recorder { cell, at, sink });
-        let config = self.config.clone();
-        self.note(now, || What::Begin { config });
-    }
-
-    fn note(&mut self, now: Instant, what: impl FnOnce() -> What) {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.at = now;
-            let (cell, at, what) = (recorder.cell, now, what());
-            recorder.sink.record(Entry { cell, at, what });
-        }
     }
 
     /// A radio report reached the proxy.
     pub fn on_report(&mut self, now: Instant, report: &RadioReport) {
-        self.note(now, || What::Report {
-            report: Box::new(report.clone()),
-        });
         match report.check() {
             Ok(()) => self.policy.on_report(now, report),
             Err(_) => self.refused_reports += 1,
@@ -160,22 +128,14 @@ impl Allocator {
     }
     /// A connection was intercepted.
     pub fn on_flow_open(&mut self, now: Instant, flow: FlowId, opened: FlowOpened) {
-        let FlowOpened { ue, mss } = opened;
-        self.note(now, || What::FlowOpen { flow, ue, mss });
         self.policy.on_flow_open(now, flow, opened);
     }
     /// A connection ended.
     pub fn on_flow_close(&mut self, now: Instant, flow: FlowId) {
-        self.note(now, || What::FlowClose { flow });
         self.policy.on_flow_close(now, flow);
     }
     /// New counters of a flow.
     pub fn on_telemetry(&mut self, now: Instant, flow: FlowId, telemetry: &FlowTelemetry) {
-        let copy = *telemetry;
-        self.note(now, || What::Telemetry {
-            flow,
-            telemetry: copy,
-        });
         self.policy.on_telemetry(now, flow, telemetry);
     }
     /// When the allocator needs to be called although no report arrives.
@@ -184,17 +144,11 @@ impl Allocator {
     }
     /// A deadline came.
     pub fn on_deadline(&mut self, now: Instant) {
-        self.note(now, || What::Deadline);
         self.policy.on_deadline(now);
     }
     /// The next change of a flow's windows, if any.
     pub fn poll_decision(&mut self) -> Option<Decision> {
-        let decision = self.policy.poll_decision();
-        if let (Some(decision), Some(recorder)) = (&decision, &self.recorder) {
-            let at = recorder.at;
-            self.note(at, || What::Decision(Answer::from(decision)));
-        }
-        decision
+        self.policy.poll_decision()
     }
     /// The rate that the UE could have: eq. 3 in mode `paper`, payload in mode `default`.
     pub fn capacity(&self, ue: Rnti) -> Option<BitRate> {

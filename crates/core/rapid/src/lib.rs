@@ -9,8 +9,6 @@
 //! A proxy at the edge splits each TCP connection. The allocator gives it, for every flow, which
 //! receive window to show the server and which congestion window to keep towards the UE.
 //!
-//! All that goes in and comes out can be recorded and replayed ([`recording`]).
-//!
 //! What this crate is *not*: it moves no bytes; the proxy (simulated or live) does.
 #![forbid(unsafe_code)]
 
@@ -20,7 +18,6 @@ mod config;
 mod default_mode;
 mod follow;
 mod paper;
-pub mod recording;
 mod share;
 #[cfg(test)]
 mod test_support;

@@ -31,7 +31,6 @@ mod error;
 mod feed;
 mod hosted;
 mod http;
-mod metric;
 mod results;
 mod view;
 

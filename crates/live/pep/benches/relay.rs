@@ -2,9 +2,8 @@
 //! tuned, and ours with its control running, in turns of one run.
 //!
 //! `cargo bench -p pep --bench relay` prints a table; `-- --record` also writes
-//! `docs/results/proxy.md`. `--only streams`, `connections` or `deciding` measures that alone;
-//! `--soak` runs all kinds of traffic for half an hour instead. Needs root; without haproxy its
-//! columns are left out, with a note.
+//! `docs/results/proxy.md`. `--only streams`, `connections` or `deciding` measures that alone.
+//! Needs root; without haproxy its columns are left out, with a note.
 #![allow(missing_docs, reason = "a bench")]
 
 #[path = "../tests/support/mod.rs"]
@@ -17,8 +16,6 @@ mod connections;
 mod deciding;
 #[path = "relay/relays.rs"]
 mod relays;
-#[path = "relay/soak.rs"]
-mod soak;
 #[path = "relay/streams.rs"]
 mod streams;
 
@@ -39,9 +36,6 @@ fn main() -> ExitCode {
     let Some(hosts) = Hosts::try_new("the relay bench") else {
         return ExitCode::SUCCESS;
     };
-    if has("--soak") {
-        return soak::run(&hosts);
-    }
     let only = arguments.iter().position(|a| a == "--only");
     let only = only.and_then(|at| arguments.get(at + 1));
     let kinds = Kind::available();

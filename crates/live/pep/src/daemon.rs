@@ -10,10 +10,11 @@ use crate::privileges::User;
 use crate::recording::{self, Writer};
 use crate::registry::lock;
 use crate::relay::{Upstream, Worker, WorkerCommand, WorkerHandle};
-use crate::reports::{self, BrokerReader, ReportSink};
+use crate::reports::{self, ReportSink};
 use crate::shared::Shared;
 use crate::upgrade::{self, Copies, Duty, Inherited, Predecessor, Request};
-use crate::{admin, clock, descriptors, log, memory, metrics, overflow, privileges};
+use crate::{admin, descriptors, memory, metrics, overflow, privileges};
+use daemon::{clock, start_log};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 use std::net::TcpListener;
@@ -36,8 +37,6 @@ pub struct Start {
     pub config: PathBuf,
     /// Take the listeners of the instance at the same admin socket over.
     pub upgrade: bool,
-    /// Reads radio reports out of brokers; without it such a source is refused.
-    pub brokers: Option<BrokerReader>,
 }
 
 /// What the threads that serve people reach.
@@ -250,7 +249,7 @@ struct ControlParts {
 impl ControlParts {
     /// None without an allocator.
     fn new(config: &Arc<Config>, shown: Option<&dash::Prepared>) -> Result<Option<Self>, PepError> {
-        let Some(allocator) = config.allocator.clone() else {
+        let Some(decides) = config.edge.clone() else {
             return Ok(None);
         };
         let recorded = config.record.as_ref().map(recording::begin).transpose()?;
@@ -262,12 +261,12 @@ impl ControlParts {
         let source = config.reports.source.clone();
         Ok(Some(Self {
             control: Control::new(
-                Arc::clone(config),
-                allocator,
+                config,
+                decides,
                 recording,
                 pending,
                 shown.map(dash::Prepared::meter),
-            ),
+            )?,
             events,
             sender,
             source: source.map(|source| (source, sink)),
@@ -283,17 +282,12 @@ impl ControlParts {
 /// A configuration that cannot be used, a system that lacks what it needs, or another instance.
 pub fn run(start: &Start) -> Result<(), PepError> {
     let mut config = Config::load(&start.config)?;
-    if let (Some(Source::Broker(broker)), None) = (&config.reports.source, start.brokers) {
-        return Err(PepError::NoBrokers {
-            broker: broker.to_string(),
-        });
-    }
     let user = config.user.as_deref();
     let user = user
         .map(|name| User::find(name, &start.config))
         .transpose()?;
     let shown = dashboard::prepare(&config)?;
-    log::begin(config.log);
+    start_log(config.log);
     descriptors::fit(&mut config.limits);
     memory::fit(&mut config.limits);
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
@@ -316,7 +310,7 @@ pub fn run(start: &Start) -> Result<(), PepError> {
     }
     Upstream::check(&shared.config())?;
     let mut threads = Threads::default();
-    let (workers, control) = threads.start(&shared, control, start.brokers)?;
+    let (workers, control) = threads.start(&shared, control)?;
     let core = Arc::new(Core {
         shared,
         started_at: clock::now(),
@@ -493,7 +487,7 @@ fn serve(
         Ok(None | Some(None)) => {}
         Ok(Some(Some(listener))) => {
             let core = Arc::clone(core);
-            std::thread::spawn(move || admin::serve(&core, &listener));
+            std::thread::spawn(move || admin::serve(core, &listener));
         }
     }
     if let Some((listener, dashboard)) = metrics_page {
@@ -527,7 +521,6 @@ impl Threads {
         &mut self,
         shared: &Arc<Shared>,
         control: Option<ControlParts>,
-        brokers: Option<BrokerReader>,
     ) -> Result<(Vec<WorkerHandle>, Option<Sender<ControlEvent>>), PepError> {
         let mut sender = None;
         if let Some(parts) = control {
@@ -537,7 +530,7 @@ impl Threads {
             let thread = spawn("control", move || control.run(&events))?;
             self.unstarted = parts.writer;
             if let Some((source, sink)) = parts.source {
-                spawn("reports", move || reports::read(&source, brokers, &sink))?;
+                spawn("reports", move || reports::read(&source, &sink))?;
             }
             self.control = Some((thread, parts.sender, parts.stop));
         }

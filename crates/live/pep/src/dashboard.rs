@@ -1,13 +1,13 @@
 //! What the dashboard shows of the proxy: cells and UEs from radio reports, UEs and flows from the
 //! counters of the data path and from the kernel.
 
-use crate::clock;
 use crate::config::Config;
 use crate::daemon::Core;
 use crate::error::PepError;
 use crate::flow::{Flow, Handling};
 use crate::meters::micros;
 use crate::sys;
+use daemon::clock;
 use dash::{Hosted, Kind, Prepared, Sample, Source};
 use std::net::IpAddr;
 use std::sync::atomic::Ordering::Relaxed;

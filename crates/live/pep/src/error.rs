@@ -9,15 +9,12 @@ pub enum PepError {
     /// A configuration that cannot be used; nothing has been changed.
     #[error(transparent)]
     Config(#[from] crate::config::ConfigError),
+    /// What decides the windows cannot be configured so.
+    #[error(transparent)]
+    Edge(#[from] edge::ConfigError),
     /// The dashboard's token cannot be used; nothing has been changed.
     #[error(transparent)]
     Dashboard(#[from] dash::DashError),
-    /// Reports are to come out of a broker, and the program that runs the proxy reads none.
-    #[error("this program reads no radio reports out of brokers: {broker}")]
-    NoBrokers {
-        /// The broker.
-        broker: String,
-    },
     /// The configuration names a user that this machine does not have; nothing has been changed.
     #[error("{}: user: there is no user {user:?} on this machine", config.display())]
     NoUser {

@@ -10,6 +10,7 @@ use crate::meters::Meters;
 use crate::registry::{Registry, UeCounters};
 use crate::relay::set_receive_buffer;
 use crate::sys;
+use edge::ShownWindow;
 use rapid::WanWindow;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -19,10 +20,6 @@ use units::{Bytes, Instant};
 
 /// No window has been decided.
 const NO_WINDOW: u64 = u64::MAX;
-/// The least window that the server is shown, segments: less would leave it to its persist timer.
-const MIN_SEGMENTS: u64 = 2;
-/// A changed window is shown if it differs by this share of the budget.
-const WORTH_SHOWING: u64 = 16;
 
 /// How a flow is handled now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +80,7 @@ pub(crate) struct Window {
     /// The receive buffer is locked to that.
     is_locked: bool,
     mss: u32,
+    rule: ShownWindow,
 }
 
 /// A changed share of the memory takes effect if it differs by this part of the former.
@@ -90,7 +88,13 @@ const WORTH_SHARING: u32 = 4;
 
 impl Window {
     /// `share`: of the memory, as [`crate::registry::Registry::share`] gives it; `shown`: to begin with.
-    pub(crate) fn new(share: u32, shown: u32, mss: u32, is_locked: bool) -> Self {
+    pub(crate) fn new(
+        share: u32,
+        shown: u32,
+        mss: u32,
+        is_locked: bool,
+        rule: ShownWindow,
+    ) -> Self {
         Self {
             decided: AtomicU64::new(NO_WINDOW),
             is_fixed: AtomicBool::new(false),
@@ -98,6 +102,7 @@ impl Window {
             share: AtomicU32::new(share),
             is_locked,
             mss,
+            rule,
         }
     }
 
@@ -138,13 +143,13 @@ impl Window {
         } else {
             WanWindow::Budget(Bytes::new(decided))
         };
-        let least = MIN_SEGMENTS * u64::from(self.mss);
-        let bytes = window.shown(Bytes::new(waiting)).get().max(least);
-        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX).min(self.share());
-        let change = u64::from(bytes.abs_diff(self.shown()));
-        let least_change = decided.min(u64::from(self.share())) / WORTH_SHOWING;
-        let is_worth_it = change >= least_change.max(u64::from(self.mss));
-        is_worth_it.then_some(bytes)
+        let [shown, mss, share] = [self.shown(), self.mss, self.share()];
+        let of = |bytes: u32| Bytes::new(u64::from(bytes));
+        let change = self
+            .rule
+            .change(window, Bytes::new(waiting), of(shown), of(mss), of(share));
+        // no more than the share, which has 32 bits
+        change.and_then(|bytes| u32::try_from(bytes.get()).ok())
     }
 }
 
@@ -206,9 +211,9 @@ impl Flow {
         }
     }
 
-    /// The allocator decided the windows.
-    pub(crate) fn decide(&self, decision: &rapid::Decision) {
-        let (bytes, is_fixed) = match decision.wan_window {
+    /// The windows were decided.
+    pub(crate) fn decide(&self, windows: &edge::Windows) {
+        let (bytes, is_fixed) = match windows.wan {
             WanWindow::Fixed(bytes) => (bytes, true),
             WanWindow::Budget(bytes) => (bytes, false),
         };
@@ -216,23 +221,14 @@ impl Flow {
         self.window
             .decided
             .store(bytes.get().min(NO_WINDOW - 1), Relaxed);
-        self.is_slow.store(decision.is_slow, Relaxed);
-        self.ran_window.store(decision.ran.window.get(), Relaxed);
-        self.bound_unsent(decision.ran.window.get());
-        self.show_window();
-    }
-
-    /// Lets the socket towards the UE take a part of a window beyond what it sends, so that what
-    /// waits does so where it can be counted at once. Changed only when it is off by half.
-    fn bound_unsent(&self, window: u64) {
-        const PART: u64 = 4;
-        const RANGE: (u64, u64) = (16_384, 1 << 20);
-        let wanted = (window / PART).clamp(RANGE.0, RANGE.1) as u32;
-        let bound = self.unsent_bound.load(Relaxed);
-        if wanted > bound.saturating_mul(2) || wanted < bound / 2 {
-            self.unsent_bound.store(wanted, Relaxed);
+        self.is_slow.store(windows.is_slow, Relaxed);
+        self.ran_window.store(windows.ran_window.get(), Relaxed);
+        if let Some(bound) = windows.unsent {
+            let bound = u32::try_from(bound.get()).unwrap_or(u32::MAX);
+            self.unsent_bound.store(bound, Relaxed);
             self.set_unsent();
         }
+        self.show_window();
     }
 
     /// Bounds what the socket towards the UE takes and has not sent: as configured or by the window,
@@ -308,40 +304,28 @@ pub(crate) struct Ends {
 mod tests {
     use super::*;
 
-    fn decided(bytes: u64, is_fixed: bool) -> Window {
-        let window = Window::new(4_000_000, 4_000_000, 1448, true);
+    fn decided(bytes: u64) -> Window {
+        let window = Window::new(4_000_000, 4_000_000, 1448, true, ShownWindow::default());
         window.decided.store(bytes, Relaxed);
-        window.is_fixed.store(is_fixed, Relaxed);
         window
     }
 
     #[test]
-    fn a_budget_is_less_what_waits_and_a_fixed_window_is_not() {
-        assert_eq!(decided(100_000, false).wanted(40_000), Some(60_000));
-        assert_eq!(decided(100_000, true).wanted(40_000), Some(100_000));
-    }
-
-    #[test]
-    fn the_server_is_never_left_to_its_persist_timer() {
-        assert_eq!(decided(100_000, false).wanted(500_000), Some(2 * 1448));
-    }
-
-    #[test]
-    fn never_more_than_the_receive_buffer_and_all_of_it_without_a_decision() {
-        let window = decided(100_000_000, false);
-        window.shown.store(10_000, Relaxed);
+    fn a_decided_window_is_shown_by_the_rule_and_never_more_than_the_share() {
+        let window = decided(100_000);
+        assert_eq!(window.wanted(40_000), Some(60_000));
+        window.shown.store(60_000, Relaxed);
+        assert_eq!(window.wanted(41_000), None);
+        window.decided.store(100_000_000, Relaxed);
         assert_eq!(window.wanted(0), Some(4_000_000));
-        window.decided.store(NO_WINDOW, Relaxed);
+    }
+
+    #[test]
+    fn without_a_decision_the_whole_share_is_shown_once() {
+        let window = decided(NO_WINDOW);
+        window.shown.store(10_000, Relaxed);
         assert_eq!(window.wanted(0), Some(4_000_000));
         window.shown.store(4_000_000, Relaxed);
         assert_eq!(window.wanted(0), None);
-    }
-
-    #[test]
-    fn small_changes_are_not_worth_a_system_call() {
-        let window = decided(100_000, false);
-        window.shown.store(60_000, Relaxed);
-        assert_eq!(window.wanted(41_000), None);
-        assert_eq!(window.wanted(20_000), Some(80_000));
     }
 }

@@ -11,7 +11,6 @@
 //! simulator nor the lab.
 
 mod admin;
-mod clock;
 mod config;
 mod control;
 mod counters;
@@ -22,7 +21,6 @@ mod error;
 mod flow;
 mod intercept;
 mod listener;
-mod log;
 mod memory;
 mod meters;
 mod metrics;
@@ -37,9 +35,9 @@ mod shared;
 mod sys;
 mod upgrade;
 
-pub use admin::{ADMIN_THREAD, ask, check_request, flows, status};
+pub use self::daemon::{Start, run};
+pub use admin::{check_request, flows, status};
 pub use config::{Broker, Config, ConfigError};
-pub use daemon::{Start, run};
 pub use error::PepError;
 pub use metrics::metrics_status;
-pub use reports::{BrokerReader, ReportSink};
+pub use upgrade::check_upgrade;

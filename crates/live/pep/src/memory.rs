@@ -5,13 +5,13 @@
 //! that would take longest to drain: a reader that has stalled before one that is slow, and that before
 //! one that keeps up.
 
-use crate::clock;
 use crate::config::Limits;
 use crate::flow::Flow;
 use crate::registry::MIN_SHARE;
 use crate::relay::{WorkerCommand, WorkerHandle};
 use crate::shared::Shared;
 use crate::sys;
+use daemon::clock;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};

@@ -4,11 +4,10 @@ use crate::admin::overview;
 use crate::control::{Snapshot, UeStatus};
 use crate::daemon::Core;
 use crate::error::PepError;
+use daemon::metrics::{Labels, PROMETHEUS, Page, Server, Site, status_of};
 use dash::Hosted;
-use metrics_http::{PROMETHEUS, Server, Site};
-use std::fmt::Write as _;
 use std::io::ErrorKind;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -56,62 +55,34 @@ pub(crate) fn serve(core: &Arc<Core>, listener: TcpListener, dashboard: Option<H
 
 /// What is answered to a request with this head, of any bytes.
 pub fn metrics_status(head: &[u8]) -> &'static str {
-    metrics_http::status_of(head, &[METRICS])
-}
-
-/// A page in the making.
-struct Page(String);
-
-impl Page {
-    /// The head of a metric.
-    fn head(&mut self, name: &str, kind: &str, help: &str) {
-        // writing to a text cannot fail
-        let _ = writeln!(
-            self.0,
-            "# HELP brimful_pep_{name} {help}\n# TYPE brimful_pep_{name} {kind}"
-        );
-    }
-
-    fn value(&mut self, name: &str, labels: &str, value: f64) {
-        let braced = if labels.is_empty() {
-            String::new()
-        } else {
-            format!("{{{labels}}}")
-        };
-        let _ = writeln!(self.0, "brimful_pep_{name}{braced} {value}");
-    }
-
-    fn single(&mut self, name: &str, kind: &str, help: &str, value: f64) {
-        self.head(name, kind, help);
-        self.value(name, "", value);
-    }
+    status_of(head, &[METRICS])
 }
 
 fn page(core: &Core) -> String {
-    let mut page = Page(String::new());
+    let mut page = Page::new("brimful_pep_");
     let shared = &core.shared;
-    let connections = shared.registry.connections() as f64;
+    let connections = shared.registry.connections();
     page.single("connections", "gauge", "Open connections.", connections);
-    let waiting = shared.registry.waiting.load(Relaxed) as f64;
+    let waiting = shared.registry.waiting.load(Relaxed);
     page.single(
         "waiting_bytes",
         "gauge",
         "Payload that waits in pipes.",
         waiting,
     );
-    let held = shared.registry.held.load(Relaxed) as f64;
+    let held = shared.registry.held.load(Relaxed);
     let help = "Held by flows, in pipes and in the kernel's queues, when last looked at.";
     page.single("held_bytes", "gauge", help, held);
     let name = "events_total";
     page.head(name, "counter", "What the data path has counted, by event.");
     for (event, value) in shared.counters.named() {
-        page.value(name, &format!("event=\"{event}\""), value as f64);
+        page.value(name, &[("event", &event)], value);
     }
     ue_traffic(core, &mut page);
     if let Some(snapshot) = overview(core).control {
         control(&snapshot, &mut page);
     }
-    page.0
+    page.finish()
 }
 
 fn ue_traffic(core: &Core, page: &mut Page) {
@@ -119,7 +90,7 @@ fn ue_traffic(core: &Core, page: &mut Page) {
     let mut family = |name: &str, kind: &str, help: &str, get: &dyn Fn(usize) -> u64| {
         page.head(name, kind, help);
         for (i, (ip, _)) in ues.iter().enumerate() {
-            page.value(name, &label(*ip), get(i) as f64);
+            page.value(name, &[("ue", ip)], get(i));
         }
     };
     family(
@@ -146,23 +117,18 @@ fn ue_traffic(core: &Core, page: &mut Page) {
     });
 }
 
-fn label(ip: IpAddr) -> String {
-    format!("ue=\"{ip}\"")
-}
-
 fn control(snapshot: &Snapshot, page: &mut Page) {
     page.head(
         "actuator_info",
         "gauge",
         "How windows towards UEs are set: bpf, or pacing without the right to load it.",
     );
-    let label = format!("actuator=\"{}\"", snapshot.actuator);
-    page.value("actuator_info", &label, 1.0);
+    page.value("actuator_info", &[("actuator", &snapshot.actuator)], 1);
     page.single(
         "reports_connected",
         "gauge",
         "1 if the source of radio reports is connected.",
-        f64::from(u8::from(snapshot.source_connected)),
+        u8::from(snapshot.source_connected),
     );
     let counts = &snapshot.reports;
     page.head(
@@ -179,13 +145,13 @@ fn control(snapshot: &Snapshot, page: &mut Page) {
         ("dropped", counts.dropped),
         ("unreadable", counts.unreadable),
     ] {
-        page.value("reports_total", &format!("fate=\"{fate}\""), n as f64);
+        page.value("reports_total", &[("fate", &fate)], n);
     }
     page.single(
         "decisions_total",
         "counter",
         "Decisions of the allocator that were carried out.",
-        snapshot.decisions as f64,
+        snapshot.decisions,
     );
     page.single(
         "control_busy_seconds_total",
@@ -205,9 +171,8 @@ fn cells(snapshot: &Snapshot, page: &mut Page) {
     );
     for cell in &snapshot.cells {
         for state in ["following", "decaying", "plain"] {
-            let labels = format!("cell=\"{}\",state=\"{state}\"", cell.cell);
-            let is_in = f64::from(u8::from(cell.state == state));
-            page.value("cell_state", &labels, is_in);
+            let labels: Labels<'_> = &[("cell", &cell.cell), ("state", &state)];
+            page.value("cell_state", labels, u8::from(cell.state == state));
         }
     }
     page.head(
@@ -217,8 +182,7 @@ fn cells(snapshot: &Snapshot, page: &mut Page) {
     );
     for cell in &snapshot.cells {
         if let Some(age) = cell.silence_seconds {
-            let labels = format!("cell=\"{}\"", cell.cell);
-            page.value("report_age_seconds", &labels, age);
+            page.value("report_age_seconds", &[("cell", &cell.cell)], age);
         }
     }
 }
@@ -271,7 +235,7 @@ fn ues(ues: &[UeStatus], page: &mut Page) {
         page.head(name, "gauge", help);
         for ue in ues {
             if let Some(value) = value(ue) {
-                page.value(name, &label(ue.address), value);
+                page.value(name, &[("ue", &ue.address)], value);
             }
         }
     }

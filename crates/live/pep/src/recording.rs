@@ -1,4 +1,4 @@
-//! Writes what the allocators are measured and what they answer to a file ([`rapid::recording`]).
+//! Writes all that goes into the proxy's decisions and comes out of them to a file ([`edge::recording`]).
 //!
 //! The control thread hands entries over and never waits for the disk: a recording that cannot keep
 //! up, or has reached its limit, ends, and the log says so. What was written until then is whole and
@@ -6,7 +6,7 @@
 
 use crate::config::Recording as Place;
 use crate::error::PepError;
-use rapid::recording::{Entry, Record};
+use edge::recording::{Entry, Record};
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -112,16 +112,14 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use edge::recording::{Event, What};
     use rapid::FlowId;
-    use rapid::recording::What;
-    use rnis::CellId;
     use units::Instant;
 
     fn entry(flow: u64) -> Entry {
         Entry {
-            cell: CellId(1),
             at: Instant::from_nanos(flow),
-            what: What::FlowClose { flow: FlowId(flow) },
+            what: What::In(Event::FlowClose { flow: FlowId(flow) }),
         }
     }
 

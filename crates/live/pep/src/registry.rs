@@ -2,7 +2,7 @@
 
 use crate::config::{Config, Limits};
 use crate::flow::Flow;
-use config_file::source_network;
+use daemon::source_network;
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};

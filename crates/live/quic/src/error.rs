@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub enum QuicError {
     /// A configuration that cannot be used.
     #[error(transparent)]
-    Config(#[from] config_file::ConfigError),
+    Config(#[from] daemon::config::ConfigError),
     /// The dashboard's token cannot be used, or there are no threads for it.
     #[error(transparent)]
     Dashboard(#[from] dash::DashError),

@@ -38,7 +38,7 @@ pub use tls::Trust;
 /// their time, was zero.
 fn epoch() -> std::time::Instant {
     let now = std::time::Instant::now();
-    let since = std::time::Duration::from_nanos(rnis_server::monotonic_now().as_nanos());
+    let since = std::time::Duration::from_nanos(daemon::clock::now().as_nanos());
     // on Linux it is the same clock
     now.checked_sub(since).unwrap_or(now)
 }

@@ -3,12 +3,13 @@
 //! What passes the gate goes to the feeds of the connections whose remote address is the UE's.
 
 use cc::RadioState;
+use daemon::clock;
 use dash::RadioMeter;
 use quinn_cc::RadioFeed;
+use report_source::{Follower, Gate};
 use rnis::RadioReport;
 use rnis::identity::UeMap;
 use rnis::intake::IntakeCounts;
-use rnis_server::reporting::Gate;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -140,7 +141,7 @@ impl Inlet {
     /// A message: a report in JSON or in the binary form, or anything else, which is counted.
     pub fn message(&mut self, bytes: &[u8]) {
         let mut state = self.reporter.state();
-        let now = rnis_server::monotonic_now();
+        let now = clock::now();
         if let Some((report, made_at)) = state.gate.message(now, bytes, self.is_foreign) {
             state.distribute(&report, made_at);
         }
@@ -149,7 +150,7 @@ impl Inlet {
     /// A report.
     pub fn report(&mut self, report: RadioReport) {
         let mut state = self.reporter.state();
-        let now = rnis_server::monotonic_now();
+        let now = clock::now();
         if let Some((report, made_at)) = state.gate.report(now, report, self.is_foreign) {
             state.distribute(&report, made_at);
         }
@@ -173,7 +174,7 @@ impl Inlet {
     }
 }
 
-impl rnis_server::Follower for Inlet {
+impl Follower for Inlet {
     fn up(&mut self, up: bool) {
         self.connected(up);
     }

@@ -71,7 +71,7 @@ pub(crate) fn server(
     let (chain, key, path) = match certificate {
         Certificate::Files { chain: path, key } => {
             let chain = chain(path)?;
-            config_file::check_secret(key).map_err(|error| named(key, error))?;
+            daemon::config::check_secret(key).map_err(|error| named(key, error))?;
             let key = PrivateKeyDer::from_pem_file(key).map_err(|error| named(key, error))?;
             (chain, key, path.clone())
         }

@@ -141,13 +141,15 @@ TEID = {"type": "string", "pattern": "^[0-9]{1,9}$"}
 
 
 def identities(document):
-    """Cells, bearers and UEs that there can be: the service refuses what can match nothing."""
+    """Cells, bearers and UEs that there can be: the service refuses what can match nothing.
+
+    An identifier of the reserved type 0 identifies no UE, and restricts nothing.
+    """
     schemas = document["components"]["schemas"]
     schemas["CellId"]["pattern"] = "^((0[xX])?[0-9a-fA-F]{1,7}|[01]{28})$"
     schemas["NrCellId"]["pattern"] = "^((0[xX])?[0-9a-fA-F]{1,9}|[01]{36})$"
     ue = schemas["AssociateId"]
-    ue["properties"]["type"]["enum"] = [1, 2, 3, 4]
-    values = {1: IPV4, 2: IPV6, 3: {"anyOf": [IPV4, IPV6]}, 4: TEID}
+    values = {0: {"type": "string"}, 1: IPV4, 2: IPV6, 3: {"anyOf": [IPV4, IPV6]}, 4: TEID}
     ue["anyOf"] = [
         {"properties": {"type": {"const": kind}, "value": copy.deepcopy(value)}}
         for kind, value in values.items()

@@ -2,7 +2,7 @@
 //! it was accepted. Each error is counted, few are logged, and the next attempt waits.
 
 use crate::hub::Hub;
-use crate::log_limit::LogLimit;
+use daemon::{LogLimit, clock};
 use rustix::io::Errno;
 use std::io;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl AcceptErrors {
         self.hub
             .metrics()
             .add("brimful_rnis_accept_errors_total", &labels, 1);
-        if let Some(suppressed) = self.log.admit(std::time::Instant::now()) {
+        if let Some(suppressed) = self.log.admit(clock::now()) {
             let listener = self.listener.as_str();
             tracing::warn!(
                 listener,

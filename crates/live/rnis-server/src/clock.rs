@@ -1,17 +1,9 @@
 //! The two clocks: that of reports, and that of the world.
 
 use rnis::mec012::TimeStamp;
-use rustix::time::{ClockId, clock_gettime};
 use std::time::{SystemTime, UNIX_EPOCH};
-use units::Instant;
 
-/// Nanoseconds of CLOCK_MONOTONIC, which all processes of this machine share.
-pub fn now() -> Instant {
-    let time = clock_gettime(ClockId::Monotonic);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    let nanoseconds = u64::try_from(time.tv_nsec).unwrap_or(0);
-    Instant::from_nanos(seconds * 1_000_000_000 + nanoseconds)
-}
+pub use daemon::clock::now;
 
 /// Time since 1970, UTC.
 pub fn time_stamp() -> TimeStamp {

@@ -15,7 +15,6 @@
 
 mod accept;
 mod auth;
-mod backoff;
 mod client;
 mod clock;
 mod config;
@@ -24,27 +23,23 @@ mod dashboard;
 mod http;
 mod hub;
 mod limit;
-mod log_limit;
 mod metrics;
 mod places;
 mod publish;
 mod reach;
 mod registration;
-pub mod reporting;
 mod service;
 mod sources;
 mod tls;
 
-/// The reason why a connection to a source or a broker ended.
-pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) use report_source::Fault;
 
-pub use clock::now as monotonic_now;
+pub use self::daemon::run;
 pub use config::{
     Address, AnswerForm, ClientConfig, Config, ConfigError, Format, HttpConfig, Listening, Network,
     PlatformConfig, SourceConfig, SourceKind, TopicConfig,
 };
-pub use daemon::{Log, notify, run, start_log};
 pub use http::{Credentials, credentials};
 pub use metrics::{Labels, Metrics};
 pub use service::{Service, check};
-pub use sources::{Follower, follow, follow_address, follow_socket, split_lines};
+pub use sources::recording_times;

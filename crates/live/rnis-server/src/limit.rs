@@ -1,6 +1,6 @@
 //! Requests by rate: a bucket of tokens for each client, and for each address that has shown none.
 
-use config_file::source_network;
+use daemon::source_network;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};

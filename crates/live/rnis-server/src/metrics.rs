@@ -1,7 +1,7 @@
 //! Counters and gauges, and their text for Prometheus.
 
+use daemon::metrics::{Page, label_text};
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};
 
 /// Every metric: name, type, what it counts.
@@ -149,16 +149,15 @@ impl Metrics {
     /// The text form of Prometheus, version 0.0.4.
     pub fn render(&self) -> String {
         let values = self.lock();
-        let mut out = String::new();
+        let mut page = Page::new("");
         for (name, kind, help) in FAMILIES {
-            // writing to a String cannot fail
-            let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+            page.head(name, kind, help);
             let family = values.range((name, String::new())..);
             for ((_, labels), value) in family.take_while(|((n, _), _)| *n == name) {
-                let _ = writeln!(out, "{name}{labels} {value}");
+                page.labelled(name, labels, value);
             }
         }
-        out
+        page.finish()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<(&'static str, String), f64>> {
@@ -168,20 +167,7 @@ impl Metrics {
 }
 
 fn text(labels: Labels<'_>) -> String {
-    if labels.is_empty() {
-        return String::new();
-    }
-    let mut out = String::from("{");
-    for (i, (name, value)) in labels.iter().enumerate() {
-        let comma = if i > 0 { "," } else { "" };
-        let escaped = value
-            .replace('\\', "\\\\")
-            .replace('"', "\\\"")
-            .replace('\n', "\\n");
-        let _ = write!(out, "{comma}{name}=\"{escaped}\"");
-    }
-    out.push('}');
-    out
+    label_text(labels.iter().copied())
 }
 
 #[cfg(test)]

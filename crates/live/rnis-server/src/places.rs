@@ -1,5 +1,6 @@
-//! Places for connections: a bounded number. When all are taken, the connection that has been idle for
-//! longest gives way to a new one, so that silent strangers keep none out.
+//! Places for connections: a bounded number. When all are taken, an idle connection gives way to a new
+//! one: of those that were never of use the one that has been idle for longest, otherwise of all. So silent
+//! strangers keep none out, and take no place of a connection that is of use, however many come at once.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,7 +26,9 @@ struct Taken {
 struct Occupant {
     /// Requests that are being answered.
     busy: usize,
-    /// When it last did something of use.
+    /// It has done something of use.
+    of_use: bool,
+    /// When it last did something.
     active: Instant,
     evicted: Arc<Notify>,
 }
@@ -57,13 +60,12 @@ impl Places {
         self.lock().places.len()
     }
 
-    /// A place: a free one, or that of the connection that has been idle for longest. None if all are
-    /// busy.
+    /// A place: a free one, or that of an idle connection, as this module describes. None if all are busy.
     pub(crate) fn try_enter(self: &Arc<Self>, now: Instant) -> Option<Place> {
         let mut taken = self.lock();
         if taken.places.len() >= self.max {
             let idle = taken.places.iter().filter(|(_, o)| o.busy == 0);
-            let number = *idle.min_by_key(|(_, o)| o.active)?.0;
+            let number = *idle.min_by_key(|(_, o)| (o.of_use, o.active))?.0;
             let evicted = taken.places.remove(&number)?;
             evicted.evicted.notify_one();
         }
@@ -72,6 +74,7 @@ impl Places {
         let evicted = Arc::new(Notify::new());
         let occupant = Occupant {
             busy: 0,
+            of_use: false,
             active: now,
             evicted: Arc::clone(&evicted),
         };
@@ -113,7 +116,10 @@ impl Place {
 
     /// It did something of use now.
     pub(crate) fn touch(&self, now: Instant) {
-        self.places.with(self.number, |o| o.active = now);
+        self.places.with(self.number, |o| {
+            o.of_use = true;
+            o.active = now;
+        });
     }
 
     /// A request is being answered until the guard is dropped.
@@ -157,7 +163,8 @@ mod tests {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let first = places.try_enter(at(0)).expect("free");
-        let second = places.try_enter(at(1)).expect("free");
+        let second = places.try_enter(at(0)).expect("free");
+        second.touch(at(1));
         first.touch(at(2));
         let third = places.try_enter(at(3)).expect("the second's");
         assert!(is_evicted(&second) && !is_evicted(&first));
@@ -166,6 +173,21 @@ mod tests {
         assert_eq!(places.taken(), 2, "its place is another's");
         drop((first, third));
         assert_eq!(places.taken(), 0);
+    }
+
+    #[test]
+    fn one_that_was_of_use_gives_way_to_no_stranger_while_there_is_another() {
+        let places = Places::new(3);
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let bridge = places.try_enter(at(0)).expect("free");
+        bridge.touch(at(0));
+        let mut strangers = Vec::new();
+        for second in 1..20 {
+            strangers.push(places.try_enter(at(second)).expect("a place"));
+        }
+        assert!(!is_evicted(&bridge));
+        assert_eq!(strangers.iter().filter(|s| is_evicted(s)).count(), 17);
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Registration at a MEC platform (ETSI GS MEC 011, clause 8.2.6): the REST interface as
 //! `REST_HTTP`, and the topics of radio reports as `MB_TOPIC_BASED`.
 
-use crate::backoff::Backoff;
 use crate::client::{Call, Client, Session};
 use crate::config::{Config, Format, HttpConfig, PlatformConfig, TopicConfig};
 use crate::hub::Hub;
+use daemon::Backoff;
 use hyper::{Method, Uri};
 use serde_json::{Value, json};
 use std::io;

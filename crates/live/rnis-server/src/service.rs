@@ -88,7 +88,7 @@ impl Service {
             None => None,
         };
         if let Some(path) = &config.unix {
-            let socket = unix::Socket::bind(path).await?;
+            let socket = unix::Socket::bind(path)?;
             tasks.spawn(unix::serve(socket, Arc::clone(&hub)));
         }
         if let Some(topic) = config.amqp.clone() {

@@ -24,7 +24,7 @@ pub fn acceptor(certificate: &Path, key: &Path) -> io::Result<TlsAcceptor> {
         .map_err(|error| named(certificate, &error))?
         .collect();
     let chain = chain.map_err(|error| named(certificate, &error))?;
-    config_file::check_secret(key).map_err(|error| named(key, &error))?;
+    daemon::config::check_secret(key).map_err(|error| named(key, &error))?;
     let key = PrivateKeyDer::from_pem_file(key).map_err(|error| named(key, &error))?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()

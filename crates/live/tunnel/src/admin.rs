@@ -8,19 +8,12 @@ use crate::config::{Config, PathConfig, parse_priority};
 use crate::daemon::Handle;
 use crate::engine::Change;
 use crate::error::TunnelError;
+use daemon::admin::{self, ClientError, MODE};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::time::Duration;
-
-/// A request that takes longer is dropped.
-const TIMEOUT: Duration = Duration::from_secs(2);
-/// The longest request, bytes.
-const MAX_REQUEST_BYTES: u64 = 4_096;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "command", deny_unknown_fields)]
@@ -51,42 +44,21 @@ pub fn check_request(line: &[u8]) -> Result<(), String> {
 
 /// Opens the socket; one that a predecessor left behind is replaced.
 pub(crate) fn open(path: &Path) -> Result<UnixListener, TunnelError> {
-    let system = |error| {
-        TunnelError::system(
-            format!("cannot open the admin socket {}", path.display()),
-            error,
-        )
-    };
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(system)?;
-    }
-    if UnixStream::connect(path).is_ok() {
-        return Err(system(std::io::ErrorKind::AddrInUse.into()));
-    }
-    let _ = std::fs::remove_file(path);
-    let listener = UnixListener::bind(path).map_err(system)?;
-    let mode = std::fs::Permissions::from_mode(0o600);
-    std::fs::set_permissions(path, mode).map_err(system)?;
-    Ok(listener)
+    daemon::socket::bind(path, MODE).map_err(|error| {
+        let what = format!("cannot open the admin socket {}", path.display());
+        TunnelError::system(what, error)
+    })
 }
 
-/// Serves until the process ends, one request at a time: each is bounded in time.
-pub(crate) fn serve(handle: &Handle, listener: &UnixListener) {
-    for stream in listener.incoming() {
-        match stream {
-            // the client may have gone
-            Ok(stream) => drop(answer(handle, stream)),
-            Err(_) => std::thread::sleep(Duration::from_millis(100)),
-        }
-    }
+/// Serves until the process ends.
+pub(crate) fn serve(handle: Handle, listener: &UnixListener) {
+    admin::serve(listener, move |line, stream| {
+        admin::write_json(stream, &answer(&handle, line)?)
+    });
 }
 
-fn answer(handle: &Handle, mut stream: UnixStream) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(TIMEOUT))?;
-    stream.set_write_timeout(Some(TIMEOUT))?;
-    let mut line = Vec::new();
-    BufReader::new((&mut stream).take(MAX_REQUEST_BYTES)).read_until(b'\n', &mut line)?;
-    let value = match parse(&line) {
+fn answer(handle: &Handle, line: &[u8]) -> serde_json::Result<Value> {
+    Ok(match parse(line) {
         Err(error) => json!({ "error": error }),
         Ok(Request::Status) => match handle.status() {
             Some(status) => serde_json::to_value(status)?,
@@ -96,10 +68,7 @@ fn answer(handle: &Handle, mut stream: UnixStream) -> std::io::Result<()> {
             Ok(done) => json!({ "done": done }),
             Err(error) => json!({ "error": error }),
         },
-    };
-    let mut line = serde_json::to_vec(&value)?;
-    line.push(b'\n');
-    stream.write_all(&line)
+    })
 }
 
 fn change_of(handle: &Handle, request: Request) -> Result<Change, String> {
@@ -133,20 +102,12 @@ pub fn request(socket: &Path, request: &Value) -> Result<Value, TunnelError> {
         socket: socket.to_owned(),
         message,
     };
-    let away = |error: std::io::Error| {
-        peer(format!(
-            "does not answer ({error}): is it running, and with this configuration?"
-        ))
-    };
-    let mut stream = UnixStream::connect(socket).map_err(away)?;
-    stream.set_read_timeout(Some(TIMEOUT * 2)).map_err(away)?;
-    stream
-        .write_all(format!("{request}\n").as_bytes())
-        .map_err(away)?;
-    let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line).map_err(away)?;
-    let value: Value =
-        serde_json::from_str(&line).map_err(|error| peer(format!("answers no JSON: {error}")))?;
+    let value = admin::request(socket, request).map_err(|error| {
+        peer(match error {
+            ClientError::Exchange(error) => ClientError::Connect(error).to_string(),
+            error => error.to_string(),
+        })
+    })?;
     match value.get("error").and_then(Value::as_str) {
         Some(error) => Err(peer(format!("refuses: {error}"))),
         None => Ok(value),

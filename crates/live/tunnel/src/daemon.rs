@@ -10,7 +10,8 @@ use crate::poller::{Poller, Waker};
 use crate::server::Server;
 use crate::status::Status;
 use crate::{admin, limits, metrics, radio};
-use rnis_server::{Log, monotonic_now, notify, start_log};
+use daemon::metrics::Server as MetricsServer;
+use daemon::{clock, notify, start_log};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::net::SocketAddr;
@@ -71,10 +72,7 @@ pub fn run(start: &Start) -> Result<(), TunnelError> {
     config.check_keys()?;
     let shown = dashboard::prepare(config)?;
     let meter = shown.as_ref().map(dash::Prepared::meter);
-    start_log(Log {
-        json: config.log.json,
-        debug: config.log.debug,
-    });
+    start_log(config.log);
     let system = |error| TunnelError::system("the event loop cannot be set up", error);
     let poller = Poller::new().map_err(system)?;
     let waker = Waker::new().map_err(system)?;
@@ -89,7 +87,7 @@ pub fn run(start: &Start) -> Result<(), TunnelError> {
     match &config.end {
         End::Client(_) => {
             let mtu = Client::first_mtu(config);
-            let client = Client::new(config.clone(), mtu, monotonic_now())?;
+            let client = Client::new(config.clone(), mtu, clock::now())?;
             let inside = Inside::open(&config.tun, mtu)?;
             let _metrics = serve(start, &handle, signals, shown)?;
             go(poller, waker, received, inside, client)
@@ -133,10 +131,10 @@ fn serve(
     handle: &Handle,
     signals: Signals,
     shown: Option<dash::Prepared>,
-) -> Result<Option<metrics_http::Server>, TunnelError> {
+) -> Result<Option<MetricsServer>, TunnelError> {
     if let Some(path) = &start.config.admin {
         let (listener, handle) = (admin::open(path)?, handle.clone());
-        spawn("admin", move || admin::serve(&handle, &listener))?;
+        spawn("admin", move || admin::serve(handle, &listener))?;
     }
     let mut server = None;
     if let Some(address) = start.config.metrics {

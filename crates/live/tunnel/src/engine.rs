@@ -6,7 +6,7 @@ use crate::inside::Inside;
 use crate::poller::{Poller, Token, Waker};
 use crate::radio::UeState;
 use crate::status::Status;
-use rnis_server::monotonic_now;
+use daemon::clock::now as monotonic_now;
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender};
 use units::{Duration, Instant};

@@ -89,7 +89,8 @@ impl Key {
             .ok_or_else(|| KeyError::Content { path: shown() })
     }
 
-    /// Makes a new key and writes it to a new file that only its owner may read.
+    /// Makes a new key and writes it to a new file that only its owner may read. A file that cannot be written
+    /// whole is removed.
     ///
     /// # Errors
     /// The file is there already, or cannot be written.
@@ -107,7 +108,13 @@ impl Key {
             .mode(0o600)
             .open(path)
             .map_err(file)?;
-        writeln!(to, "{}", STANDARD.encode(bytes)).map_err(file)
+        let written = to
+            .write_all(format!("{}\n", STANDARD.encode(bytes)).as_bytes())
+            .and_then(|()| to.sync_all());
+        if written.is_err() {
+            let _ = std::fs::remove_file(path);
+        }
+        written.map_err(file)
     }
 }
 

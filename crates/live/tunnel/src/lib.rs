@@ -16,7 +16,6 @@ mod arena;
 mod batch;
 mod client;
 mod config;
-mod connection;
 mod daemon;
 mod dashboard;
 mod engine;
@@ -39,17 +38,18 @@ mod stream;
 mod sys;
 mod udp;
 
+pub use self::daemon::{Start, run};
 pub use admin::{check_request, request};
 pub use config::{
-    Carrier, ClientConfig, ClientEnd, Config, ConfigError, End, InterfaceAddress, LogConfig,
-    Network, PORT, ParseInterfaceAddressError, PathConfig, Role, ServerConfig, TunConfig,
+    Carrier, ClientConfig, ClientEnd, Config, ConfigError, End, InterfaceAddress, Network, PORT,
+    ParseInterfaceAddressError, PathConfig, Role, ServerConfig, TunConfig,
 };
-pub use daemon::{Start, run};
 pub use error::TunnelError;
 pub use frames::split_frames;
 pub use inner::check_inner;
 pub use key::{Key, KeyError};
 pub use metrics::metrics_status;
+pub use multipath::client::Supervision;
 pub use pending::PendingLimits;
 pub use radio::ReportsConfig;
-pub use rnis_server::reporting::ReportSource;
+pub use report_source::ReportSource;

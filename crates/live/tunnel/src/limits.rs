@@ -17,8 +17,6 @@ pub(crate) const OVERHEAD: usize = 48;
 pub(crate) const USUAL_MTU: usize = 1_500 - 48 - OVERHEAD;
 /// Congestion control of a server's TCP connections.
 pub(crate) const STREAM_CONTROLLER: &str = "cubic";
-/// A path that has been silent for so long is probed.
-const KEEPALIVE: Duration = Duration::from_secs(5);
 /// First wait for an answer of a handshake: a second is long where another path may do.
 const HANDSHAKE_RETRY: Duration = Duration::from_millis(300);
 /// Longest wait: a path that works again, or a server that is back, is found within that.
@@ -43,8 +41,9 @@ pub(crate) fn tunnel_config(config: &Config, mtu: usize) -> TunnelConfig {
         scheduler_buffer: config.scheduler_buffer,
         reorder: config.reorder,
         reliability: config.deadline,
+        window_validation: config.window_validation,
         mtu,
-        keepalive: Some(KEEPALIVE),
+        keepalive: Some(config.keepalive),
         handshake_retry: HANDSHAKE_RETRY,
         handshake_max_retry: HANDSHAKE_MAX_RETRY,
         handshake_attempts: HANDSHAKE_ATTEMPTS,

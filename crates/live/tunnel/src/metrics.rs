@@ -3,9 +3,8 @@
 use crate::daemon::Handle;
 use crate::error::TunnelError;
 use crate::status::{PathStatus, Status};
+use daemon::metrics::{Labels, PROMETHEUS, Page, Server, Site, status_of};
 use dash::Hosted;
-use metrics_http::{PROMETHEUS, Server, Site};
-use std::fmt::Write as _;
 use std::net::{SocketAddr, TcpListener};
 
 const METRICS: &str = "/metrics";
@@ -42,30 +41,7 @@ pub(crate) fn serve(
 
 /// What is answered to a request with this head, of any bytes.
 pub fn metrics_status(head: &[u8]) -> &'static str {
-    metrics_http::status_of(head, &[METRICS, STATUS])
-}
-
-/// A page in the making.
-struct Page(String);
-
-impl Page {
-    /// The head of a metric.
-    fn head(&mut self, name: &str, kind: &str, help: &str) {
-        // writing to a text cannot fail
-        let _ = writeln!(
-            self.0,
-            "# HELP brimful_tunnel_{name} {help}\n# TYPE brimful_tunnel_{name} {kind}"
-        );
-    }
-
-    fn value(&mut self, name: &str, labels: &str, value: f64) {
-        let braced = if labels.is_empty() {
-            String::new()
-        } else {
-            format!("{{{labels}}}")
-        };
-        let _ = writeln!(self.0, "brimful_tunnel_{name}{braced} {value}");
-    }
+    status_of(head, &[METRICS, STATUS])
 }
 
 /// A metric of a path: name, type, help, value.
@@ -161,7 +137,7 @@ const PATHS: [PathMetric; 15] = [
 ];
 
 fn page(status: &Status) -> String {
-    let mut page = Page(String::new());
+    let mut page = Page::new("brimful_tunnel_");
     let c = &status.device.counters;
     for (name, help, value) in [
         (
@@ -197,35 +173,25 @@ fn page(status: &Status) -> String {
             status.moved,
         ),
     ] {
-        page.head(name, "counter", help);
-        page.value(name, "", value as f64);
+        page.single(name, "counter", help, value);
     }
-    page.head("mtu_bytes", "gauge", "MTU of the device.");
-    page.value("mtu_bytes", "", status.device.mtu as f64);
+    let mtu = status.device.mtu;
+    page.single("mtu_bytes", "gauge", "MTU of the device.", mtu);
     page.head(
         "refused_total",
         "counter",
         "What belonged to no connection, by reason.",
     );
     for (reason, count) in &status.refused {
-        page.value(
-            "refused_total",
-            &format!("reason=\"{reason}\""),
-            *count as f64,
-        );
+        page.value("refused_total", &[("reason", reason)], count);
     }
     if let Some(is_connected) = status.reports_connected {
-        page.head(
-            "reports_connected",
-            "gauge",
-            "1 while the source of radio reports is connected.",
-        );
-        page.value("reports_connected", "", f64::from(u8::from(is_connected)));
+        let help = "1 while the source of radio reports is connected.";
+        page.single("reports_connected", "gauge", help, u8::from(is_connected));
         let help = "Radio reports, and UEs in them (unmapped, told, unconnected), by outcome.";
         page.head("reports_total", "counter", help);
         for (outcome, count) in &status.reports {
-            let labels = format!("outcome=\"{outcome}\"");
-            page.value("reports_total", &labels, *count as f64);
+            page.value("reports_total", &[("outcome", outcome)], count);
         }
     }
     connections(status, &mut page);
@@ -234,13 +200,13 @@ fn page(status: &Status) -> String {
         for connection in &status.connections {
             for path in &connection.paths {
                 if let Some(value) = get(path) {
-                    let labels = format!("peer=\"{}\",path=\"{}\"", connection.peer, path.name);
-                    page.value(name, &labels, value);
+                    let labels: Labels<'_> = &[("peer", &connection.peer), ("path", &path.name)];
+                    page.value(name, labels, value);
                 }
             }
         }
     }
-    page.0
+    page.finish()
 }
 
 fn connections(status: &Status, page: &mut Page) {
@@ -250,12 +216,8 @@ fn connections(status: &Status, page: &mut Page) {
         "1 while a path of the connection is open.",
     );
     for connection in &status.connections {
-        let labels = format!("peer=\"{}\"", connection.peer);
-        page.value(
-            "connected",
-            &labels,
-            f64::from(u8::from(connection.established)),
-        );
+        let is_connected = u8::from(connection.established);
+        page.value("connected", &[("peer", &connection.peer)], is_connected);
     }
     page.head(
         "packets_total",
@@ -271,8 +233,8 @@ fn connections(status: &Status, page: &mut Page) {
             ("marked-drop", connection.marked_drops),
             ("spoofed", connection.spoofed_packets),
         ] {
-            let labels = format!("peer=\"{}\",fate=\"{outcome}\"", connection.peer);
-            page.value("packets_total", &labels, count as f64);
+            let labels: Labels<'_> = &[("peer", &connection.peer), ("fate", &outcome)];
+            page.value("packets_total", labels, count);
         }
     }
 }

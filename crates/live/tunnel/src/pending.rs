@@ -9,7 +9,7 @@
 //!
 //! A newcomer is never refused: otherwise silent connections would keep clients out until their timeout.
 
-use config_file::source_network;
+use daemon::source_network;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use units::{Duration, Instant};

@@ -7,10 +7,11 @@
 use crate::daemon::Handle;
 use crate::engine::Command;
 use cc::RadioState;
+use daemon::clock;
 use dash::RadioMeter;
+use report_source::{Follower, Gate, ReportSource};
 use rnis::identity::UeMap;
 use rnis::intake::IntakeCounts;
-use rnis_server::reporting::{Gate, ReportSource};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -113,7 +114,7 @@ struct Inlet {
     meter: Option<RadioMeter>,
 }
 
-impl rnis_server::Follower for Inlet {
+impl Follower for Inlet {
     fn up(&mut self, up: bool) {
         let shared = &self.counts.0;
         match up {
@@ -125,7 +126,7 @@ impl rnis_server::Follower for Inlet {
     }
 
     fn message(&mut self, bytes: &[u8]) {
-        let now = rnis_server::monotonic_now();
+        let now = clock::now();
         let accepted = self.gate.message(now, bytes, self.is_foreign);
         let shared = &self.counts.0;
         *shared.gate.lock().unwrap_or_else(PoisonError::into_inner) = self.gate.counts();

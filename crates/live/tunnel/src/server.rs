@@ -20,6 +20,7 @@ use crate::udp::UdpSocket;
 use crate::{limits, random};
 use multipath::PathId;
 use multipath::packet::PathPriority;
+use multipath::provision::Builtin;
 use multipath::server::{self, ConnectionKey, Flow, ServerTransmit};
 use multipath::tunnel::{Event, PathConfig, Transmit};
 use std::cell::RefCell;
@@ -94,7 +95,6 @@ impl Server {
             .collect::<Result<Vec<_>, TunnelError>>()?;
         let core_config = server::ServerConfig {
             tunnel: limits::tunnel_config(&config, mtu),
-            scheduler: config.scheduler.clone(),
             path: PathConfig {
                 controller: limits::controller(&end.controller),
                 priority: PathPriority::from_bits(15),
@@ -106,8 +106,9 @@ impl Server {
             half_open: end.half_open,
         };
         let seed = random::seed().map_err(|error| TunnelError::system("no randomness", error))?;
-        let core = server::Server::new(core_config, seed)
+        let provision = Builtin::new(&config.scheduler, seed)
             .map_err(|error| TunnelError::system("a scheduler", io::Error::other(error)))?;
+        let core = server::Server::new(core_config, Box::new(provision));
         let mut server = Self {
             current: vec![None; end.clients.len()],
             spoofed: vec![0; end.clients.len()],

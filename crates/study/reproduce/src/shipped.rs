@@ -53,6 +53,7 @@ pub(crate) const NESTED_CC: Embedded = files![
     "nested-cc/contour.toml",
     "nested-cc/default.toml",
     "nested-cc/fade.toml",
+    "nested-cc/roaming.toml",
     "nested-cc/two-paths.inc",
     "nested-cc/udp.toml",
     "nested-cc/walkaway.toml",

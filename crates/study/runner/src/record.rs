@@ -1,7 +1,7 @@
-//! Recordings of the allocator's inputs and decisions, as a run writes them.
+//! Recordings of what the proxy's decisions are made of, and of the decisions, as a run writes them.
 
 use crate::Error;
-use rapid::recording::{Entry, Record};
+use edge::recording::{Entry, Record};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;

@@ -32,3 +32,4 @@ pub use engine::{End, Local, Watch, run_local};
 pub use error::Error;
 pub use failed::Failed;
 pub use outcome::{Outcome, RunOne, Unfinished, run_points};
+pub use part::READER_THREAD;

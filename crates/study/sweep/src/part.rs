@@ -66,9 +66,23 @@ pub(crate) fn hidden(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}"))
 }
 
+/// The name of the threads that read parts. A panic on one of them is contained here: a program that aborts at
+/// panics excludes these threads.
+pub const READER_THREAD: &str = "sweep-reader";
+
 /// The points of a part, each once, after every value in it has been read; what is wrong with it
-/// otherwise.
+/// otherwise. It is read on a thread of its own: the reader of Parquet panics on some damaged files.
 pub(crate) fn points(path: &Path, schema: &SchemaRef) -> Result<Vec<u64>, String> {
+    std::thread::scope(|scope| {
+        let reader = std::thread::Builder::new().name(READER_THREAD.to_owned());
+        let reader = reader.spawn_scoped(scope, || points_here(path, schema));
+        let reader = reader.map_err(|error| error.to_string())?;
+        let panicked = |_| "it is no Parquet file, or damaged".to_owned();
+        reader.join().map_err(panicked)?
+    })
+}
+
+fn points_here(path: &Path, schema: &SchemaRef) -> Result<Vec<u64>, String> {
     let read = || -> Result<Vec<u64>, Box<dyn core::error::Error>> {
         let file = File::open(path)?;
         let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
@@ -131,4 +145,39 @@ fn number(path: &Path, before: &str, after: &str) -> Option<u64> {
     let name = path.file_name()?.to_str()?;
     let digits = name.strip_prefix(before)?.strip_suffix(after)?;
     digits.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::UInt64Array;
+    use arrow_schema::{DataType, Field, Schema};
+    use std::sync::Arc;
+
+    /// On some of these the reader panics: that is an error like any other.
+    #[test]
+    fn no_damage_to_a_part_is_more_than_an_error() {
+        let place = tempfile::tempdir().expect("a folder");
+        let path = path(place.path(), 0, 0);
+        let field = |name| Field::new(name, DataType::UInt64, false);
+        let schema = Arc::new(Schema::new(vec![field("point"), field("value")]));
+        let column = || Arc::new(UInt64Array::from_iter_values(0..40)) as _;
+        let batch = RecordBatch::try_new(schema.clone(), vec![column(), column()]);
+        write(&path, &schema, &[batch.expect("columns")]).expect("written");
+        let expected: Vec<u64> = (0..40).collect();
+        assert_eq!(points(&path, &schema).as_ref(), Ok(&expected));
+        let whole = fs::read(&path).expect("there");
+        let mut errors = 0;
+        for at in 0..whole.len() {
+            for other in [0, 0x7f, 0xff] {
+                let mut bytes = whole.clone();
+                bytes[at] = other;
+                fs::write(&path, &bytes).expect("damaged");
+                errors += usize::from(points(&path, &schema).is_err());
+            }
+            fs::write(&path, &whole[..at]).expect("cut");
+            assert!(points(&path, &schema).is_err(), "{at} bytes");
+        }
+        assert!(errors > 0);
+    }
 }

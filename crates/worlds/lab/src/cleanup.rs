@@ -189,6 +189,13 @@ mod tests {
         };
         let mut marked = [start(Some(&dead)), start(Some(&other))];
         let mut unmarked = start(None);
+        // a program that has begun has no environment for a moment: the kernel ends the wait of its parent before
+        for child in &marked {
+            testing::wait_until("the program has its environment", || {
+                let environment = fs::read(format!("/proc/{}/environ", child.id()));
+                environment.is_ok_and(|environment| !environment.is_empty())
+            });
+        }
         sweep(place.path());
         for child in &mut marked {
             let status = child.wait().expect("it ended");

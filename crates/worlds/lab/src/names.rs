@@ -15,6 +15,7 @@
 //!   10.47.n.1                         10.47.n.2
 //! ```
 
+pub(crate) use network::ue_address;
 use std::net::Ipv4Addr;
 
 /// The servers' interface.
@@ -69,12 +70,6 @@ pub(crate) const MAX_UES: usize = 250;
 pub(crate) const MAX_FLOWS: usize = 1_000;
 /// The server of flow number n listens at this port + n.
 const FIRST_PORT: u16 = 20_000;
-
-/// Address of a UE.
-pub(crate) fn ue_address(ue: usize) -> Ipv4Addr {
-    let first = u32::from(Ipv4Addr::new(10, 45, 0, 1));
-    Ipv4Addr::from(first + ue as u32)
-}
 
 /// The UE of an address.
 pub(crate) fn ue_of(address: Ipv4Addr) -> Option<usize> {

@@ -5,7 +5,8 @@ use crate::child::Daemon;
 use crate::cleanup::Folder;
 use crate::names::{RAN_DEVICE, UE_PREFIX, WAN_DEVICE};
 use crate::namespace::Namespace;
-use rapid::{AllocatorConfig, Mode};
+use edge::{Actuator, EdgeConfig};
+use rapid::Mode;
 use scenario::{AccessSpec, PepMode, PepSpec};
 use std::fs;
 use std::io::{Read, Write};
@@ -59,7 +60,11 @@ fn answers(admin: &Path) -> bool {
 fn configuration(pep: &PepSpec, folder: &Path, record: Option<&Path>) -> String {
     let (control, rapid) = match &pep.mode {
         PepMode::None | PepMode::Split => ("split", String::new()),
-        PepMode::Rapid(config) => (control(config.mode), settings(config)),
+        PepMode::Rapid(config) => {
+            let mode = control(config.allocator.mode);
+            let buffer = format!("[relay]\nreceive-buffer = \"{} B\"\n", pep.buffer.get());
+            (mode, settings(config, pep.actuator) + &buffer)
+        }
     };
     let record = record.map_or_else(String::new, |file| {
         format!(
@@ -68,16 +73,11 @@ fn configuration(pep: &PepSpec, folder: &Path, record: Option<&Path>) -> String 
         )
     });
     let max_age = match &pep.mode {
-        PepMode::Rapid(config) => {
-            let age = config.report_max_age;
-            // no shorter than the age from which on windows decay
-            let plain_after = age.max(units::Duration::from_secs(2));
-            format!(
-                "max-age = \"{} ns\"\nplain-after = \"{} ns\"\n",
-                age.as_nanos(),
-                plain_after.as_nanos()
-            )
-        }
+        PepMode::Rapid(config) => format!(
+            "max-age = \"{} ns\"\nplain-after = \"{} ns\"\n",
+            config.allocator.report_max_age.as_nanos(),
+            config.plain_after.as_nanos()
+        ),
         _ => String::new(),
     };
     let folder = folder.display();
@@ -97,20 +97,44 @@ fn control(mode: Mode) -> &'static str {
     }
 }
 
-/// The tables of what the allocator is to do, all keys stated.
-fn settings(config: &AllocatorConfig) -> String {
-    let without: Vec<String> = config
+/// The table of how the proxy decides, all keys stated.
+fn settings(config: &EdgeConfig, actuator: Actuator) -> String {
+    let EdgeConfig {
+        allocator,
+        plain_after: _,
+        adopt_after,
+        young_window,
+        check_interval,
+        shown,
+        unsent,
+        pacing_step,
+    } = config;
+    let without: Vec<String> = allocator
         .without
         .iter()
         .map(|part| format!("\"{}\"", part.name()))
         .collect();
     format!(
         "[rapid]\nslow-threshold = {:?}\narrival-alpha = {:?}\ninitial-ran-window = \"{} B\"\n\
-         target-queue = \"{} ns\"\nwithout = [{}]\n",
-        config.slow_threshold,
-        config.arrival_alpha,
-        config.initial_ran_window.get(),
-        config.target_queue.as_nanos(),
+         target-queue = \"{} ns\"\nwithout = [{}]\nadopt-after = \"{} ns\"\nyoung-window = \"{} B\"\n\
+         check-interval = \"{} ns\"\nmin-window = {}\nwindow-step = {:?}\nunsent-share = {:?}\n\
+         unsent-min = \"{} B\"\nunsent-max = \"{} B\"\npacing-step = {pacing_step:?}\nactuator = \"{}\"\n",
+        allocator.slow_threshold,
+        allocator.arrival_alpha,
+        allocator.initial_ran_window.get(),
+        allocator.target_queue.as_nanos(),
         without.join(", "),
+        adopt_after.as_nanos(),
+        young_window.get(),
+        check_interval.as_nanos(),
+        shown.min_window,
+        shown.window_step,
+        unsent.unsent_share,
+        unsent.unsent_min.get(),
+        unsent.unsent_max.get(),
+        match actuator {
+            Actuator::Window => "window",
+            Actuator::Pacing => "pacing",
+        },
     )
 }

@@ -168,7 +168,10 @@ pub(crate) fn follow(context: &FlowContext, folder: &Path) -> Result<JoinHandle<
                 Ok(_) if context.has_stopped() => break,
                 Ok(_) => std::thread::sleep(core::time::Duration::from_millis(5)),
                 Err(error) => {
-                    eprintln!("lab: samples of flow {:?}: {error}", context.spec.name);
+                    crate::note::note(format_args!(
+                        "samples of flow {:?}: {error}",
+                        context.spec.name
+                    ));
                     break;
                 }
             }

@@ -108,7 +108,7 @@ pub(crate) fn serve(
         send_all(&mut readers, channel, &receiver, clock, &stop);
         if let Open::Kernel(programs) = &readers {
             for line in programs.decisions() {
-                eprintln!("lab: {line}");
+                crate::note::note(format_args!("{line}"));
             }
         }
     };
@@ -156,7 +156,9 @@ impl Open {
                 let made_at = Instant::from_nanos(clock.monotonic(ue.timestamp));
                 let arrived_at = Instant::from_nanos(clock.monotonic(clock.now()));
                 if let Err(error) = programs.update(&report, made_at, arrived_at) {
-                    eprintln!("lab: a radio report did not reach the kernel: {error}");
+                    crate::note::note(format_args!(
+                        "a radio report did not reach the kernel: {error}"
+                    ));
                 }
             }
         }

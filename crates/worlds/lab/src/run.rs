@@ -16,7 +16,10 @@ use crate::traffic::{self, SenderStates, Shared};
 use crate::tunnel::{self, Tunnel};
 use crate::{Error, reports};
 use kernel_cc::cdbe::Attached;
-use scenario::{EcnSpec, Experiment, FlowSpec, Observers, PepMode, RunResult, Transport};
+use recovery::Validation;
+use scenario::{
+    Carrier, EcnSpec, Experiment, FlowSpec, Observers, PepMode, RunResult, Transport, TunnelSpec,
+};
 use std::num::NonZeroU32;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -100,6 +103,7 @@ pub fn check(experiment: &Experiment, scale: Option<NonZeroU32>) -> Result<Fitte
     }
     cdbe::check(&fitted.experiment)?;
     route_options(&fitted.experiment)?;
+    check_validation(&fitted.experiment)?;
     Ok(fitted)
 }
 
@@ -115,6 +119,38 @@ pub(crate) fn check_network(experiment: &Experiment) -> Result<String, Error> {
     let available = Namespace::create()?.get("net/ipv4/tcp_available_congestion_control")?;
     tunnel::check(experiment, &available)?;
     Ok(available)
+}
+
+/// That windows are validated as the experiment requires: the kernel's TCP has RFC 2861 alone, quinn nothing.
+fn check_validation(experiment: &Experiment) -> Result<(), Error> {
+    let unsupported = |of: String, validation: Validation, why: &str| Error::Unsupported {
+        what: format!("{of} with window-validation = \"{validation}\""),
+        why: format!("{why}, or take --world sim"),
+    };
+    for flow in &experiment.flows {
+        let (validation, of) = (flow.tcp.validation, format!("flow {:?}", flow.name));
+        let is_kernel = flow.transport == Transport::Tcp;
+        if is_kernel && validation == Validation::Rfc7661 {
+            let why = "the kernel validates windows by RFC 2861; take that";
+            return Err(unsupported(of, validation, why));
+        } else if flow.transport == Transport::Quic && validation != Validation::Off {
+            let why = "quinn validates no windows; set it to \"off\"";
+            return Err(unsupported(of, validation, why));
+        }
+    }
+    let tunnel = experiment.tunnel.as_ref();
+    let is_over_tcp = |spec: &&TunnelSpec| {
+        let mut paths = spec.paths.iter();
+        spec.validation == Validation::Rfc7661 && paths.any(|path| path.carrier == Carrier::Tcp)
+    };
+    match tunnel.filter(is_over_tcp) {
+        None => Ok(()),
+        Some(spec) => Err(unsupported(
+            "a tunnel over TCP".to_owned(),
+            spec.validation,
+            "the kernel validates windows by RFC 2861; take that",
+        )),
+    }
 }
 
 /// The routes' options, which all TCP flows share.

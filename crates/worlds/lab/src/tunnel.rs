@@ -4,6 +4,7 @@
 use crate::Error;
 use crate::child::Daemon;
 use crate::cleanup::Folder;
+use crate::fit::kernel_name;
 use crate::names::{self, TUNNEL_DEVICE, TUNNEL_EDGE, TUNNEL_GATEWAY};
 use crate::namespace::Namespace;
 use crate::topology::Hosts;
@@ -20,8 +21,6 @@ use units::Bytes;
 
 /// Port of the tunnel (RFC 6773 section 6).
 const PORT: u16 = 6_511;
-/// Congestion controls of DCCP paths that the live tunnel has.
-const DCCP_CONTROLLERS: [&str; 5] = ["newreno", "cubic", "bbr", "bbr2", "bbr3"];
 
 /// Paths of an experiment's tunnel; 0 without.
 pub(crate) fn paths(experiment: &Experiment) -> usize {
@@ -52,6 +51,10 @@ pub(crate) fn check(experiment: &Experiment, available: &str) -> Result<(), Erro
         return unsupported("tunnel.radio".to_owned(), why);
     }
     for path in &spec.paths {
+        if !path.events.is_empty() {
+            let why = "the lab's paths have no events; take --world sim";
+            return unsupported(format!("tunnel.path.{}.events", path.name), why);
+        }
         let what = || {
             format!(
                 "path {:?} with {} over {}",
@@ -61,10 +64,13 @@ pub(crate) fn check(experiment: &Experiment, available: &str) -> Result<(), Erro
             )
         };
         let is_known = match path.carrier {
-            Carrier::Dccp => DCCP_CONTROLLERS.contains(&path.cc.as_str()),
-            Carrier::Tcp => available
-                .split_whitespace()
-                .any(|known| known == kernel_name(&path.cc)),
+            Carrier::Dccp => cc::find(&path.cc).is_some_and(|of| of.is_for_paths),
+            // one that is reported to has no peer here that reports
+            Carrier::Tcp => {
+                let is_reported = cc::find(&path.cc).is_some_and(|of| of.is_reported);
+                let mut known = available.split_whitespace();
+                !is_reported && known.any(|known| known == kernel_name(&path.cc))
+            }
         };
         if !is_known {
             let why = "this machine's kernel has no such congestion control; over DCCP \
@@ -79,14 +85,6 @@ pub(crate) fn check(experiment: &Experiment, available: &str) -> Result<(), Erro
         }
     }
     Ok(())
-}
-
-/// What the kernel calls it.
-fn kernel_name(cc: &str) -> &str {
-    match cc {
-        "newreno" => "reno",
-        other => other,
-    }
 }
 
 /// Both ends. Dropped, they are gone.
@@ -276,6 +274,11 @@ fn client(spec: &TunnelSpec, folder: &Folder) -> String {
             path.carrier.name(),
         );
     }
+    text += "[supervision]\n";
+    let mut supervision = spec.supervision;
+    for (key, time) in supervision.keys() {
+        text += &format!("{key} = \"{} ns\"\n", time.as_nanos());
+    }
     let address = TUNNEL_GATEWAY.to_string();
     text + &tables(spec, folder, "client", &address, names::SERVER_PREFIX)
 }
@@ -285,10 +288,14 @@ fn keys(spec: &TunnelSpec) -> String {
     let deadline = spec.reliability.map_or_else(String::new, |age| {
         format!("deadline = \"{} ns\"\n", age.as_nanos())
     });
+    let keepalive = spec.keepalive.map_or_else(String::new, |time| {
+        format!("keepalive = \"{} ns\"\n", time.as_nanos())
+    });
     format!(
-        "scheduler = \"{}\"\nscheduler-buffer = {}\n{deadline}",
+        "scheduler = \"{}\"\nscheduler-buffer = {}\nwindow-validation = \"{}\"\n{deadline}{keepalive}",
         spec.scheduler,
-        spec.scheduler_buffer.get()
+        spec.scheduler_buffer.get(),
+        spec.validation
     )
 }
 

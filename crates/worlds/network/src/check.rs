@@ -4,11 +4,18 @@ use crate::Error;
 use rnis::Rnti;
 use scenario::{AccessSpec, Experiment, PathSpec, TunnelAccess};
 use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 use units::{BitRate, Duration};
 
 /// Identity of the UE of this index in radio reports.
 pub fn rnti(ue: usize) -> Rnti {
     Rnti(u16::try_from(ue + 1).expect("checked: at most 65519 UEs"))
+}
+
+/// Address of the UE of this index, in either world.
+pub fn ue_address(ue: usize) -> Ipv4Addr {
+    let first = u32::from(Ipv4Addr::new(10, 45, 0, 1));
+    Ipv4Addr::from(first + u32::try_from(ue).expect("checked: at most 65519 UEs"))
 }
 
 /// Base round-trip time of the access alone.

@@ -26,7 +26,7 @@ mod rates;
 mod reports;
 
 pub use cell::{CellAccess, CellRoute};
-pub use check::{access_base_rtt, check, check_share, first_rtt, path_delay, rnti};
+pub use check::{access_base_rtt, check, check_share, first_rtt, path_delay, rnti, ue_address};
 pub use error::Error;
 pub use link::{Jitter, Link, LinkParts, Loss, WireSpec};
 pub use rates::Rates;

@@ -11,8 +11,8 @@
 
 use crate::measure::QueueMeter;
 use crate::{Error, Rates};
-use queue::{Capacity, CoDel, CoDelConfig, DropTail, Packet, QueueManagement};
-use scenario::{LinkQueue, LinkSpec, OutageSpec, PathSpec};
+use queue::{Capacity, DisciplineConfig, Packet, QueueManagement};
+use scenario::{LinkSpec, OutageSpec, PathSpec};
 use std::collections::VecDeque;
 use units::{BitRate, Bytes, Duration, Instant, Rng, Streams};
 
@@ -215,7 +215,7 @@ pub struct WireSpec<'a> {
     /// Room before the transmitter.
     pub buffer: Capacity,
     /// How that room is managed.
-    pub queue: &'a LinkQueue,
+    pub queue: &'a DisciplineConfig,
     /// Random loss of each packet, 0 to 1.
     pub loss: f64,
     /// When it carries nothing.
@@ -228,14 +228,14 @@ pub struct WireSpec<'a> {
 
 impl<'a> WireSpec<'a> {
     /// One direction of the way between servers and edge, of this one-way delay.
-    pub fn of_path(name: &'a str, path: &PathSpec, delay: Duration) -> Self {
+    pub fn of_path(name: &'a str, path: &'a PathSpec, delay: Duration) -> Self {
         Self {
             name,
             rate: path.rate,
             rate_steps: &[],
             delay,
             buffer: path.buffer,
-            queue: &LinkQueue::DropTail,
+            queue: &path.queue,
             loss: path.loss,
             outage: None,
             jitter: path.jitter,
@@ -282,7 +282,8 @@ impl<'a> WireSpec<'a> {
         began: Instant,
     ) -> Result<Link<P>, Error> {
         let streams = streams.child("link").child(self.name);
-        let queue = self.queue(&streams).map_err(|source| Error::Queue {
+        let queue = self.queue.build(self.buffer, streams.stream("queue"));
+        let queue = queue.map_err(|source| Error::Queue {
             queue: self.name.to_owned(),
             source,
         })?;
@@ -303,19 +304,6 @@ impl<'a> WireSpec<'a> {
                 .is_measured
                 .then(|| QueueMeter::new(self.name.to_owned(), began)),
         }))
-    }
-
-    fn queue<P: Packet + Send + 'static>(
-        &self,
-        streams: &Streams,
-    ) -> Result<Box<dyn QueueManagement<P>>, queue::ConfigError> {
-        Ok(match self.queue {
-            LinkQueue::DropTail => Box::new(DropTail::new(self.buffer)?),
-            LinkQueue::CoDel => Box::new(CoDel::new(CoDelConfig::default(), self.buffer)?),
-            LinkQueue::Custom(custom) => {
-                Box::new(custom.build(self.buffer, streams.stream("queue").next_u64())?)
-            }
-        })
     }
 }
 

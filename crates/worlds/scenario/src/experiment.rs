@@ -4,9 +4,10 @@
 use crate::moving::MovingSpec;
 use crate::tunnel::TunnelSpec;
 use cc::{BuildConfig, RateReport, cdbe, meld};
-use queue::{Capacity, CustomConfig};
+use edge::{Actuator, EdgeConfig};
+use queue::{Capacity, DisciplineConfig};
 use ran::{BearerConfig, CellConfig};
-use rapid::AllocatorConfig;
+use recovery::Validation;
 use std::path::PathBuf;
 use std::sync::Arc;
 use units::{BitRate, Bytes, Cqi, Decibel, Duration, Mcs, Prb};
@@ -56,6 +57,8 @@ pub struct PathSpec {
     pub rate: BitRate,
     /// Buffer of each direction.
     pub buffer: Capacity,
+    /// How it is managed.
+    pub queue: DisciplineConfig,
     /// Random loss of each packet and direction, 0 to 1.
     pub loss: f64,
     /// Largest extra delay, uniform for each packet; packets stay in order.
@@ -94,23 +97,11 @@ pub struct LinkSpec {
     /// Buffer.
     pub buffer: Capacity,
     /// How the buffer of each direction is managed.
-    pub queue: LinkQueue,
+    pub queue: DisciplineConfig,
     /// Random loss towards the UE, 0 to 1.
     pub loss: f64,
     /// When it carries nothing, if ever.
     pub outage: Option<OutageSpec>,
-}
-
-/// How the buffer of a wire is managed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum LinkQueue {
-    /// First in, first out; what does not fit is dropped.
-    #[default]
-    DropTail,
-    /// CoDel (RFC 8289) with its own constants.
-    CoDel,
-    /// One that the caller brings along.
-    Custom(CustomConfig),
 }
 
 /// A time during which a wire carries nothing: what is sent into it is lost.
@@ -394,6 +385,8 @@ pub struct TcpSpec {
     pub send_buffer: Bytes,
     /// Delayed acknowledgements (RFC 1122 4.2.3.2).
     pub delayed_ack: bool,
+    /// Which rules validate a congestion window that is not used.
+    pub validation: Validation,
 }
 
 /// Radio reports on their way to their readers.
@@ -429,6 +422,19 @@ pub struct PepSpec {
     pub reports: ReportSpec,
     /// Maximum bytes that the proxy buffers for one flow and direction.
     pub buffer: Bytes,
+    /// How windows towards UEs are set.
+    pub actuator: Actuator,
+    /// What the simulated proxy's TCP can show and bound between two decisions.
+    pub windows: WindowControl,
+}
+
+/// What the simulated proxy's TCP can show and bound between two decisions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowControl {
+    /// Every window at once, a closed one too; what it holds unsent is bounded by its buffer alone.
+    Exact,
+    /// What the daemon does on Linux: the rules of [`edge::ShownWindow`] and [`edge::UnsentBound`].
+    Linux,
 }
 
 /// What the proxy does.
@@ -438,6 +444,6 @@ pub enum PepMode {
     None,
     /// It splits connections, without looking at the radio (Cubic towards the UE).
     Split,
-    /// RAPID.
-    Rapid(AllocatorConfig),
+    /// RAPID: how the proxy decides.
+    Rapid(EdgeConfig),
 }

@@ -42,11 +42,12 @@ pub use comparison::{CompareError, Compared, Labelled, compare};
 pub use error::{Problem, ScenarioError};
 pub use experiment::{
     AccessSpec, AppSpec, CUSTOM_PREFIX, CcSpec, CdbeSpec, CellSpec, ChannelSpec, Direction,
-    EcnSpec, Experiment, FlowSpec, LinkQueue, LinkSpec, LoadSpec, MeldSpec, OutageSpec, PathSpec,
-    PepMode, PepSpec, ReportSpec, ReporterSpec, TcpSpec, Transport, UeSpec, is_custom,
+    EcnSpec, Experiment, FlowSpec, LinkSpec, LoadSpec, MeldSpec, OutageSpec, PathSpec, PepMode,
+    PepSpec, ReportSpec, ReporterSpec, TcpSpec, Transport, UeSpec, WindowControl, is_custom,
 };
 pub use keys::{Fallback, Key, Kind, Range, Section, keys, markdown};
 pub use load::Embedded;
+pub use metric::Metric;
 pub use moving::{MovingSpec, Placement};
 pub use observer::{Observer, Observers};
 pub use output::{Manifest, ManifestPoint, OutputError, ResultFolder};
@@ -56,13 +57,13 @@ pub use plan::{Bundle, Plan};
 pub use point::{Point, knobs, load, load_embedded, load_str, load_text};
 pub use resolved::{Resolved, ResolvedValue};
 pub use result::{
-    Distribution, FlowResult, LinkResult, LossBursts, Metric, QueueResult, RealTime, RunResult,
-    Series, TunnelPathResult, TunnelResult,
+    Distribution, FlowResult, LinkResult, LossBursts, QueueResult, RealTime, RunResult, Series,
+    TunnelPathResult, TunnelResult,
 };
 pub use statistics::{Estimate, estimate, paired_ratio};
 pub use summary::{
     BurstSummary, BurstsOfLength, FlowSummary, LinkSummary, QueueBytes, QueueSummary,
     RealTimeSummary, Spread, Summary, TunnelPathSummary, TunnelSummary,
 };
-pub use tunnel::{Carrier, TunnelAccess, TunnelPathSpec, TunnelSpec};
+pub use tunnel::{Carrier, PathEvent, TunnelAccess, TunnelPathSpec, TunnelSpec};
 pub use variants::{KnobInfo, MAX_PLANNED_POINTS, MAX_POINTS, Overrides, SampleRange, SweepAxis};

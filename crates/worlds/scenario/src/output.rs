@@ -2,7 +2,8 @@
 //!
 //! Everything is written into a temporary folder beside the result folder first, and only moved
 //! under its final name when all of it is there: a full disk or an interruption leaves no
-//! half-written file behind that looks like a result.
+//! half-written file behind that looks like a result. Of a process that was killed the temporary folder is left,
+//! until the next result in the same place removes it (`unfinished`).
 
 #[cfg(feature = "parquet")]
 mod decisions;
@@ -10,13 +11,14 @@ mod decisions;
 mod frames;
 #[cfg(feature = "parquet")]
 mod tables;
+mod unfinished;
 
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
-use tempfile::TempDir;
+use unfinished::Unfinished;
 
 use crate::{Point, RunResult};
 #[cfg(feature = "parquet")]
@@ -129,12 +131,12 @@ impl<'a> ManifestPoint<'a> {
 #[derive(Debug)]
 pub struct ResultFolder {
     target: PathBuf,
-    temporary: TempDir,
+    temporary: Unfinished,
 }
 
 impl ResultFolder {
     /// Begins a result folder. Call it before a long run, so that a place that cannot be written
-    /// shows at once. Folders above it are made.
+    /// shows at once. Folders above it are made; what processes that were killed have left beside it is removed.
     ///
     /// # Errors
     /// [`OutputError`] if the place is a file, or cannot be written.
@@ -150,15 +152,8 @@ impl ResultFolder {
         }
         fs::create_dir_all(parent).map_err(io_error("making the folder", parent))?;
         let name = target.file_name().unwrap_or(OsStr::new("results"));
-        let mut prefix = OsStr::new(".").to_owned();
-        prefix.push(name);
-        prefix.push(".");
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(&prefix);
-        readable_by_others(&mut builder);
-        let temporary = builder
-            .tempdir_in(parent)
-            .map_err(io_error("making a folder in it", parent))?;
+        let temporary =
+            Unfinished::create(parent, name).map_err(io_error("making a folder in it", parent))?;
         // an existing folder takes the files only at the end: see now whether it will
         if target.is_dir() {
             let probe = tempfile::Builder::new()
@@ -224,10 +219,9 @@ impl ResultFolder {
     pub fn finish(self) -> Result<(), OutputError> {
         let Self { target, temporary } = self;
         if !target.exists() {
-            fs::rename(temporary.path(), &target).map_err(io_error("naming", &target))?;
-            // it has moved away: there is nothing left to remove
-            let _ = temporary.keep();
-            return Ok(());
+            return temporary
+                .rename(&target)
+                .map_err(io_error("naming", &target));
         }
         move_into(temporary.path(), &target)
     }
@@ -261,16 +255,6 @@ fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Outp
         source,
     }
 }
-
-/// A result folder is for others too; what the user masks stays masked.
-#[cfg(unix)]
-fn readable_by_others(builder: &mut tempfile::Builder<'_, '_>) {
-    use std::os::unix::fs::PermissionsExt;
-    builder.permissions(fs::Permissions::from_mode(0o777));
-}
-
-#[cfg(not(unix))]
-fn readable_by_others(_: &mut tempfile::Builder<'_, '_>) {}
 
 #[cfg(test)]
 mod tests {

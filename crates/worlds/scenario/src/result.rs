@@ -1,6 +1,7 @@
 //! What one run of an experiment gives, in either world.
 
 use cc::meld::LossDecision;
+use metric::Metric;
 use units::{BitRate, Bytes, Duration, Instant};
 
 /// One run.
@@ -194,88 +195,6 @@ pub struct LinkResult {
     pub utilisation: f64,
     /// What it could have carried, on average over that time.
     pub capacity: BitRate,
-}
-
-/// What a series shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Metric {
-    /// Payload delivered in each step, bit/s.
-    Goodput,
-    /// Mean round-trip time of each step, ms.
-    Rtt,
-    /// Payload in flight from the data's sender, bytes.
-    BytesInFlight,
-    /// Congestion window of the data's sender, bytes.
-    Cwnd,
-    /// Receive window that the data's sender sees, bytes.
-    ReceiveWindow,
-    /// Window towards the UE that the allocator set, bytes.
-    RanWindow,
-    /// Bytes waiting in a queue.
-    QueueBytes,
-    /// What the bottleneck could carry, bit/s.
-    Capacity,
-    /// PRBs allocated, mean per slot.
-    Prb,
-    /// 1 while the allocator holds the flow for slow, else 0.
-    IsSlow,
-    /// Channel quality indicator.
-    Cqi,
-    /// The bandwidth that the client measures, bit/s.
-    Report,
-    /// Pacing gain of a sender that the client helps.
-    Gain,
-    /// Downstream delay as that sender measures it, ms.
-    SeenDelay,
-    /// The minimum of these that it uses, ms.
-    MinDelay,
-    /// What a path of a tunnel delivers in each step, bit/s.
-    PathRate,
-    /// Congestion window of a path of a tunnel, bytes.
-    PathCwnd,
-    /// A path's share of what its tunnel delivers in each step, 0 to 1; for observers only.
-    PathShare,
-    /// The MCS of a UE; for observers only.
-    Mcs,
-    /// The share of the cell's capacity that carries data, 0 to 1; for observers only.
-    Utilisation,
-    /// Losses so far that MELD classified as congestion by reports; for observers only.
-    LossCongestion,
-    /// Losses so far that it classified as the radio's; for observers only.
-    LossRadio,
-    /// Losses so far that it classified as congestion without a fresh report; for observers only.
-    LossUnknown,
-}
-
-impl Metric {
-    /// Name and unit, e.g. `"goodput_bps"`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Goodput => "goodput_bps",
-            Self::Rtt => "rtt_ms",
-            Self::BytesInFlight => "bytes_in_flight",
-            Self::Cwnd => "cwnd_bytes",
-            Self::ReceiveWindow => "receive_window_bytes",
-            Self::RanWindow => "ran_window_bytes",
-            Self::QueueBytes => "queue_bytes",
-            Self::Capacity => "capacity_bps",
-            Self::Prb => "prb",
-            Self::IsSlow => "is_slow",
-            Self::Cqi => "cqi",
-            Self::Report => "report_bps",
-            Self::Gain => "pacing_gain",
-            Self::SeenDelay => "seen_delay_ms",
-            Self::MinDelay => "least_delay_ms",
-            Self::PathRate => "path_rate_bps",
-            Self::PathCwnd => "path_cwnd_bytes",
-            Self::PathShare => "path_share",
-            Self::Mcs => "mcs",
-            Self::Utilisation => "utilisation",
-            Self::LossCongestion => "loss_congestion",
-            Self::LossRadio => "loss_radio",
-            Self::LossUnknown => "loss_unknown",
-        }
-    }
 }
 
 /// A time series.

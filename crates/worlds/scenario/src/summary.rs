@@ -272,7 +272,7 @@ fn pep_name(mode: &PepMode) -> &'static str {
     match mode {
         PepMode::None => "none",
         PepMode::Split => "split",
-        PepMode::Rapid(config) => match config.mode {
+        PepMode::Rapid(config) => match config.allocator.mode {
             rapid::Mode::Paper => "paper",
             rapid::Mode::Default => "default",
         },

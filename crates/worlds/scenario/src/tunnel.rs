@@ -4,7 +4,9 @@
 //! Multipath Tunneling", Future Internet 16(7), 2024: tables 1 and 2 for the defaults.
 
 use crate::experiment::{LinkSpec, ReportSpec};
+use multipath::client::Supervision;
 use multipath::reorder::ReorderConfig;
+use recovery::Validation;
 use units::{Bytes, Duration, Packets};
 
 /// A tunnel of several paths between the edge and each user.
@@ -22,6 +24,12 @@ pub struct TunnelSpec {
     pub scheduler_buffer: Packets,
     /// Packets that a path lost are sent again up to this age; never if none.
     pub reliability: Option<Duration>,
+    /// A path that has been silent for so long is queried; if none, only paths with data in flight are watched.
+    pub keepalive: Option<Duration>,
+    /// When the client opens paths again and begins connections anew.
+    pub supervision: Supervision,
+    /// Which rules validate the congestion window of a path that is not used.
+    pub validation: Validation,
     /// Schedulers and controllers of a cellular path receive reports on its radio.
     pub uses_radio: bool,
     /// How those reports travel.
@@ -42,6 +50,33 @@ pub struct TunnelPathSpec {
     /// Its priority as RFC 9897 numbers them: 0 never, 1 standby, 2 secondary, 3 to 15 primary, the
     /// highest first.
     pub priority: u8,
+    /// What happens to it, and when, in order of time.
+    pub events: Vec<(Duration, PathEvent)>,
+}
+
+/// What happens to a path of a tunnel at the user's side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathEvent {
+    /// Its interface loses its link, and the client's end is notified: nothing is carried either way.
+    LinkDown,
+    /// It has it again, and the client's end is notified.
+    LinkUp,
+    /// A NAT on its way gives the socket another port, or has lost the TCP connection's: nothing from the other end
+    /// arrives until packets from here have shown it the new one. Not reported.
+    Rebind,
+    /// The address that the socket is bound to is gone: it carries nothing any more, and another is needed.
+    /// Reported by the next packet that a `dccp` path sends.
+    SocketGone,
+}
+
+impl PathEvent {
+    /// All of them, by their names in scenario files.
+    pub const NAMES: [(&'static str, Self); 4] = [
+        ("link-down", Self::LinkDown),
+        ("link-up", Self::LinkUp),
+        ("rebind", Self::Rebind),
+        ("socket-gone", Self::SocketGone),
+    ];
 }
 
 /// What a path of a tunnel goes through.

@@ -1,47 +1,36 @@
-//! The proxy's control plane: radio reports on their way, and the allocator that reads them. It
-//! decides nothing: telemetry and reports go into [`rapid::Allocator`], decisions come out.
+//! The proxy's control plane: radio reports on their way, and the machine that reads them. It decides nothing:
+//! telemetry and reports go into [`edge::Edge`], actions come out.
 
 use crate::schedule::EntityId;
+use edge::{Actuator, Edge};
 use network::ReportChannel;
-use rapid::{Allocator, Decision};
-use rnis::CellId;
 
 /// The control plane with its places in the schedule.
 #[derive(Debug)]
 pub(crate) struct Control {
-    /// The cell that reports.
-    pub(crate) cell: CellId,
-    /// The allocator.
-    pub(crate) allocator: Allocator,
+    /// What decides.
+    pub(crate) edge: Edge,
+    /// How windows towards UEs are set.
+    pub(crate) actuator: Actuator,
     /// Reports on their way to it.
     pub(crate) reports: ReportChannel,
     /// Makes reports.
     pub(crate) report_entity: EntityId,
     /// Hands over reports.
     pub(crate) arrival_entity: EntityId,
-    /// The allocator's own deadlines.
-    pub(crate) allocator_entity: EntityId,
-    /// The sessions that the allocator counts.
-    pub(crate) flows: Vec<u32>,
-    /// Decisions to carry out; kept to reuse its memory.
-    pub(crate) decisions: Vec<Decision>,
+    /// The machine's own deadlines.
+    pub(crate) edge_entity: EntityId,
+    /// Sessions that have opened or ended since the machine was last called.
+    pub(crate) changes: Vec<SessionChange>,
 }
 
-impl Control {
-    /// Fetches all decisions.
-    pub(crate) fn take_decisions(&mut self) -> Vec<Decision> {
-        let mut decisions = core::mem::take(&mut self.decisions);
-        while let Some(decision) = self.allocator.poll_decision() {
-            decisions.push(decision);
-        }
-        decisions
-    }
-
-    /// Gives the list back.
-    pub(crate) fn give_back(&mut self, mut decisions: Vec<Decision>) {
-        decisions.clear();
-        self.decisions = decisions;
-    }
+/// What became of a session.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SessionChange {
+    /// Its server has answered.
+    Opened(u32),
+    /// It has ended.
+    Closed(u32),
 }
 
 /// Radio reports for the servers whose flows use MELD, and for the clients that report as CQIC.

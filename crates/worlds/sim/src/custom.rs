@@ -3,7 +3,7 @@
 use cc::{BuildConfig, CongestionControl, UnknownController};
 use multipath::scheduler::{self, Scheduler, UnknownScheduler};
 use queue::{CustomConfig, CustomDiscipline, DisciplineConfig, DisciplineFactory, QueueParameters};
-use scenario::{AccessSpec, Experiment, LinkQueue, TunnelAccess};
+use scenario::{AccessSpec, Experiment, TunnelAccess};
 use std::sync::Arc;
 
 /// Makes mechanisms for [`crate::Simulation::with_mechanisms`]. A run is as deterministic as what it
@@ -81,6 +81,7 @@ impl Registry {
 
 /// Visits every queue management of an experiment that is the caller's.
 fn each_custom(experiment: &mut Experiment, visit: &mut dyn FnMut(&mut CustomConfig)) {
+    of_discipline(&mut experiment.path.queue, visit);
     let mut links = Vec::new();
     match &mut experiment.access {
         AccessSpec::Link(link) => links.push(link),
@@ -102,9 +103,7 @@ fn each_custom(experiment: &mut Experiment, visit: &mut dyn FnMut(&mut CustomCon
         }));
     }
     for link in links {
-        if let LinkQueue::Custom(custom) = &mut link.queue {
-            visit(custom);
-        }
+        of_discipline(&mut link.queue, visit);
     }
 }
 

@@ -37,7 +37,7 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
-    /// The allocator's configuration.
+    /// The configuration of the proxy's decisions.
     #[error("pep: {0}")]
-    Allocator(#[from] rapid::ConfigError),
+    Edge(#[from] edge::ConfigError),
 }

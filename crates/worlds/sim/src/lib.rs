@@ -12,7 +12,7 @@
 //! machine and for any number of threads, and another flow changes no other's draws.
 //!
 //! Wires, applications and meters are those of crate `network`, which the lab uses too. TCP
-//! ([`tcp`]) is written here; QUIC is quinn-proto; congestion control, the cell and RAPID's allocator are the crates
+//! ([`tcp`]) is written here; QUIC is quinn-proto; congestion control, the cell and the proxy's decisions are the crates
 //! `cc`, `ran` and `rapid`, driven but never second-guessed.
 //!
 //! What this crate is *not*: it reads no file, clock or socket, and it decides nothing that a

@@ -51,6 +51,8 @@ pub(crate) enum Body {
     Stream {
         /// The path.
         path: u8,
+        /// The number of the UE's socket.
+        socket: u32,
         /// The segment.
         segment: Segment,
     },
@@ -61,6 +63,9 @@ pub(crate) enum Body {
 pub(crate) struct Dccp {
     /// The path of the tunnel.
     pub(crate) path: u8,
+    /// Where it is between: from the UE, the port that a NAT has given its socket; to the UE, the number of
+    /// the socket that the NAT sends it to.
+    pub(crate) place: u32,
     /// The packet itself.
     pub(crate) packet: multipath::packet::Packet,
     /// The packet inside.

@@ -13,6 +13,7 @@
 
 use crate::session::Endpoint;
 use crate::tcp::{CloseReason, Connection};
+use edge::{ShownWindow, Windows};
 use scenario::Direction;
 use std::collections::VecDeque;
 use units::{Bytes, Duration, Instant};
@@ -52,6 +53,8 @@ struct Pipe {
     passed: Bytes,
     is_closed: bool,
     waiting: Waiting,
+    /// The most that the receiving side's connection takes and has not sent.
+    max_unsent: Option<Bytes>,
 }
 
 impl Pipe {
@@ -60,7 +63,9 @@ impl Pipe {
         let passed_before = self.passed;
         self.waiting.on_arrived(now, self.passed + from.readable());
         loop {
-            let room = to.send_space();
+            let unsent = to.unsent();
+            let bound = self.max_unsent.unwrap_or(Bytes::MAX);
+            let room = to.send_space().min(bound.saturating_sub(unsent));
             if room.is_zero() {
                 break;
             }
@@ -89,8 +94,37 @@ pub(crate) struct Relay {
     up: Pipe,
     is_reset: bool,
     was_finished: bool,
-    /// The allocator's last decision.
-    pub(crate) decision: Option<rapid::Decision>,
+    /// What has been announced of it.
+    pub(crate) announced: Announced,
+    /// The congestion control towards the UE follows decisions.
+    pub(crate) is_followed: bool,
+    window: Window,
+    /// The last decision, if there is one.
+    pub(crate) decision: Option<Windows>,
+}
+
+/// What has been announced of a session to what decides for the proxy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Announced {
+    /// Nothing yet.
+    #[default]
+    Nothing,
+    /// That it has opened.
+    Opened,
+    /// That it has ended.
+    Ended,
+}
+
+/// The receive window towards the server.
+#[derive(Debug)]
+struct Window {
+    /// None: every window is shown at once.
+    rule: Option<ShownWindow>,
+    /// As shown last.
+    shown: Bytes,
+    /// The receive buffer.
+    cap: Bytes,
+    mss: Bytes,
 }
 
 impl Relay {
@@ -103,8 +137,62 @@ impl Relay {
             up: Pipe::default(),
             is_reset: false,
             was_finished: false,
+            announced: Announced::default(),
+            is_followed: false,
+            window: Window {
+                rule: None,
+                shown: Bytes::MAX,
+                cap: Bytes::MAX,
+                mss: Bytes::ZERO,
+            },
             decision: None,
         }
+    }
+
+    /// Has decisions about its windows: the server is shown this until there is one, and then what the rule
+    /// says, of no more than the receive buffer `cap`.
+    pub(crate) fn follow(
+        &mut self,
+        now: Instant,
+        young: Bytes,
+        cap: Bytes,
+        mss: Bytes,
+        rule: Option<ShownWindow>,
+    ) {
+        let shown = young.min(cap);
+        self.window = Window {
+            rule,
+            shown,
+            cap,
+            mss,
+        };
+        self.wan.connection.set_receive_window(now, Some(shown));
+    }
+
+    /// Windows were decided.
+    pub(crate) fn decide(&mut self, now: Instant, windows: &Windows) {
+        self.decision = Some(*windows);
+        if self.window.rule.is_some() {
+            self.down.max_unsent = windows.unsent.or(self.down.max_unsent);
+        }
+        self.show_window(now);
+    }
+
+    /// There is no decision any more: the server is shown all of the receive buffer.
+    pub(crate) fn release(&mut self, now: Instant) {
+        self.decision = None;
+        self.window.shown = self.window.cap;
+        self.down.max_unsent = None;
+        let cap = self.window.cap;
+        self.wan.connection.set_receive_window(now, Some(cap));
+    }
+
+    /// What waits for room in the connection towards the UE could move on now.
+    pub(crate) fn has_room_for_more(&self) -> bool {
+        let is_bounded = self.down.max_unsent;
+        is_bounded.is_some_and(|bound| self.ran.connection.unsent() < bound)
+            && !self.wan.connection.readable().is_zero()
+            && !self.ran.connection.send_space().is_zero()
     }
 
     /// Passes on what fits, both ways.
@@ -121,10 +209,19 @@ impl Relay {
         }
     }
 
-    /// Shows the server the window that the allocator decided, for what waits here now.
+    /// Shows the server the window that is decided, for what waits here now.
     fn show_window(&mut self, now: Instant) {
-        if let Some(decision) = self.decision {
-            let window = decision.wan_window.shown(self.buffered(Direction::Down));
+        let waiting = self.buffered(Direction::Down);
+        let of = &mut self.window;
+        let Some(decision) = self.decision else {
+            return;
+        };
+        let window = match of.rule {
+            Some(rule) => rule.change(decision.wan, waiting, of.shown, of.mss, of.cap),
+            None => Some(decision.wan.shown(waiting)),
+        };
+        if let Some(window) = window {
+            of.shown = window;
             self.wan.connection.set_receive_window(now, Some(window));
         }
     }

@@ -6,7 +6,7 @@ use crate::world::{World, build};
 use crate::{Error, Mechanisms};
 use core::num::NonZeroUsize;
 use core::sync::atomic::{AtomicU32, Ordering};
-use rapid::recording::Record;
+use edge::recording::Record;
 use scenario::{Experiment, Observer, RunResult};
 use std::sync::{Arc, Mutex};
 
@@ -43,8 +43,8 @@ impl Simulation {
         })
     }
 
-    /// Records what the proxy's allocator receives and what it decides. To be called before
-    /// [`Self::run`]. False if there is no allocator.
+    /// Records what the proxy's decisions are made of, and what they are. To be called before
+    /// [`Self::run`]. False if there is nothing that decides.
     pub fn record(&mut self, sink: Box<dyn Record>) -> bool {
         self.world.record(sink)
     }

@@ -15,6 +15,7 @@ use crate::tcp::{Config, Connection, Segment};
 use cc::CongestionControl;
 use multipath::packet::{Packet, encoded_len};
 use multipath::tunnel::StreamState;
+use recovery::Validation;
 use std::collections::VecDeque;
 use units::{BitRate, Bytes, Duration, Instant, Rng};
 
@@ -84,14 +85,18 @@ pub(crate) struct StreamEnd {
 }
 
 impl StreamEnd {
-    /// An end with its congestion control: the client's, or the server's.
+    /// An end with its congestion control and how its window is validated: the client's, or the server's.
     pub(crate) fn new(
         is_client: bool,
         controller: Box<dyn CongestionControl>,
+        validation: Validation,
         rng: Rng,
         timer: EntityId,
     ) -> Self {
-        let config = config();
+        let config = Config {
+            validation,
+            ..config()
+        };
         let connection = if is_client {
             Connection::client(config, controller, rng)
         } else {

@@ -1,6 +1,7 @@
 //! What `brimful top` draws: the same into a terminal and into text for scripts.
 
 use super::model::{Link, Model, Row, Section, Sort};
+use metric::{Metric, Unit};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Rect};
 use ratatui::style::{Modifier, Style};
@@ -187,9 +188,7 @@ const fn column(head: &'static str, width: u16, from: u16, say: fn(&Row) -> Stri
 
 const GOODPUT: Column = Column {
     sort: Some(Sort::Goodput),
-    ..column("goodput", 12, 0, |row| {
-        formatted(row, "goodput_bps", "bit/s")
-    })
+    ..column("goodput", 12, 0, |row| formatted(row, Metric::Goodput))
 };
 
 const RTT: Column = Column {
@@ -202,7 +201,7 @@ const RTT: Column = Column {
 
 /// What waits: in the proxy for a flow, at the base station for a UE, before a path.
 const fn queue(from: u16) -> Column {
-    column("queue", 8, from, |row| formatted(row, "queue_bytes", "B"))
+    column("queue", 8, from, |row| formatted(row, Metric::QueueBytes))
 }
 
 const HISTORY: Column = column("goodput, 20 s", 20, FOR_HISTORY, |row| bars(&row.history));
@@ -212,11 +211,11 @@ const FLOW: &[Column] = &[
     column("CC", 8, 52, |row| row.cc.clone()),
     GOODPUT,
     RTT,
-    column("cwnd", 8, 43, |row| formatted(row, "cwnd_bytes", "B")),
+    column("cwnd", 8, 43, |row| formatted(row, Metric::Cwnd)),
     column("window", 8, 61, |row| {
-        let ran = formatted(row, "ran_window_bytes", "B");
+        let ran = formatted(row, Metric::RanWindow);
         match ran.is_empty() {
-            true => formatted(row, "receive_window_bytes", "B"),
+            true => formatted(row, Metric::ReceiveWindow),
             false => ran,
         }
     }),
@@ -231,21 +230,17 @@ const FLOW: &[Column] = &[
 
 const UE: &[Column] = &[
     GOODPUT,
-    column("capacity", 12, 54, |row| {
-        formatted(row, "capacity_bps", "bit/s")
-    }),
-    column("PRB", 5, 31, |row| whole(row, "prb")),
-    column("MCS", 4, 36, |row| whole(row, "mcs")),
-    column("CQI", 4, 41, |row| whole(row, "cqi")),
+    column("capacity", 12, 54, |row| formatted(row, Metric::Capacity)),
+    column("PRB", 5, 31, |row| whole(row, Metric::Prb)),
+    column("MCS", 4, 36, |row| whole(row, Metric::Mcs)),
+    column("CQI", 4, 41, |row| whole(row, Metric::Cqi)),
     queue(63),
     HISTORY,
 ];
 
 const PATH: &[Column] = &[
-    column("rate", 12, 0, |row| {
-        formatted(row, "path_rate_bps", "bit/s")
-    }),
-    column("cwnd", 8, 40, |row| formatted(row, "path_cwnd_bytes", "B")),
+    column("rate", 12, 0, |row| formatted(row, Metric::PathRate)),
+    column("cwnd", 8, 40, |row| formatted(row, Metric::PathCwnd)),
     column("share", 6, 50, |row| {
         let share = row.value("path_share");
         share.map_or_else(String::new, |share| format!("{:.0} %", 100.0 * share))
@@ -254,7 +249,7 @@ const PATH: &[Column] = &[
 ];
 
 const QUEUE: &[Column] = &[column("bytes", 12, 0, |row| {
-    formatted(row, "queue_bytes", "B")
+    formatted(row, Metric::QueueBytes)
 })];
 
 fn table<'a>(
@@ -326,13 +321,17 @@ fn help(area: Rect, buffer: &mut Buffer) {
         .render(place, buffer);
 }
 
-fn formatted(row: &Row, metric: &str, unit: &str) -> String {
-    row.value(metric)
+fn formatted(row: &Row, metric: Metric) -> String {
+    let unit = match metric.descriptor().unit {
+        Unit::Bytes => "B",
+        unit => unit.label(),
+    };
+    row.value(metric.name())
         .map_or_else(String::new, |value| scaled(value, unit))
 }
 
-fn whole(row: &Row, metric: &str) -> String {
-    row.value(metric)
+fn whole(row: &Row, metric: Metric) -> String {
+    row.value(metric.name())
         .map_or_else(String::new, |value| format!("{value:.0}"))
 }
 

@@ -15,7 +15,7 @@ use super::server::{self, Event, State};
 use crate::bbr::{self, Bbr};
 use crate::{
     AckSample, BuildConfig, CongestionControl, Ctx, Feedback, LossKind, LossSample, PacketStamp,
-    RateReport, RateView, RecoveryEnd, Sent, cqic,
+    RateReport, RateView, RecoveryEnd, Sent, ValidatedWindow, cqic,
 };
 use units::{BitRate, Bytes, Duration, Instant};
 
@@ -251,6 +251,9 @@ impl CongestionControl for Cdbe {
 
     fn on_restart_after_idle(&mut self, cx: &mut Ctx<'_>) {
         self.fallback.on_restart_after_idle(cx);
+    }
+    fn on_window_validation(&mut self, cx: &mut Ctx<'_>, window: ValidatedWindow) {
+        self.fallback.on_window_validation(cx, window);
     }
 
     fn cwnd(&self) -> Bytes {

@@ -35,7 +35,7 @@ mod hystart_pp;
 use crate::window::{Window, time_stamp};
 use crate::{
     AckSample, BuildConfig, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RecoveryEnd,
-    Sent,
+    Sent, ValidatedWindow,
 };
 use hystart::{Found, HyStart, Observation};
 use hystart_pp::{Change, HyStartPlusPlus};
@@ -386,6 +386,9 @@ impl CongestionControl for Cubic {
 
     fn on_restart_after_idle(&mut self, _cx: &mut Ctx<'_>) {
         self.window.restart_after_idle();
+    }
+    fn on_window_validation(&mut self, _cx: &mut Ctx<'_>, window: ValidatedWindow) {
+        self.window.validate(window);
     }
 
     fn cwnd(&self) -> Bytes {

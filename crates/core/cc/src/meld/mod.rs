@@ -54,7 +54,7 @@ mod tests;
 
 use crate::{
     AckSample, Allocation, CongestionControl, Ctx, Feedback, LossKind, LossSample, PacketStamp,
-    RadioState, RateView, RecoveryEnd, Sent,
+    RadioState, RateView, RecoveryEnd, Sent, ValidatedWindow,
 };
 pub use discriminator::{Acked, Discriminator, State};
 pub use paper::{queue_threshold, tbs_threshold};
@@ -297,6 +297,9 @@ impl CongestionControl for Meld {
 
     fn on_restart_after_idle(&mut self, cx: &mut Ctx<'_>) {
         self.inner.on_restart_after_idle(cx);
+    }
+    fn on_window_validation(&mut self, cx: &mut Ctx<'_>, window: ValidatedWindow) {
+        self.inner.on_window_validation(cx, window);
     }
 
     fn on_deadline(&mut self, cx: &mut Ctx<'_>) {

@@ -1,7 +1,7 @@
 //! When a packet that was not acknowledged is lost.
 //!
 //! Source: RFC 4341 section 5 (NUMDUPACK = 3 packets after it were acknowledged) and RFC 8985
-//! section 6 (RACK: it has had the time of a round trip and some more).
+//! section 6 (RACK: it has had the time of a round trip and some more; [`recovery::reordering`]).
 //!
 //! | a packet sent before one that arrived is lost | after |
 //! | --- | --- |
@@ -17,27 +17,16 @@
 //!   fraction) lets a packet that two or three others overtook arrive; a loss is found that much later.
 //! - n falls back to 1 after 16 round trips without such an arrival, not after 16 recoveries.
 
+use recovery::Reordering;
 use units::{Duration, Instant};
 
-/// RFC 8985 6.2 step 4 and RFC 9002 6.1.2: steps of the reordering window, as parts of the minimum
-/// round-trip time.
-const STEP: u64 = 4;
+/// RFC 9002 6.1.2: the window after three later packets, as a part of the minimum round-trip time.
 const FIRST_STEP: u64 = 8;
-/// Rounds after which the window shrinks (RFC 8985 6.2 step 4: `reo_wnd_persist`).
-const PERSIST: u32 = 16;
-/// Maximum steps (Linux: 0xff).
-const MAX_STEPS: u64 = 255;
 
 /// What is known of reordering on the path.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Detection {
-    /// RACK.rtt: round trip of the latest packet that arrived.
-    rtt: Duration,
-    is_reordering_seen: bool,
-    /// RACK.reo_wnd_mult.
-    steps: u64,
-    /// Rounds until the window shrinks.
-    persist: u32,
+    reordering: Reordering,
     /// The window has grown in this round trip.
     has_grown: bool,
 }
@@ -51,52 +40,34 @@ pub(super) struct DetectionContext {
 }
 
 impl Detection {
-    pub(super) fn new() -> Self {
-        Self {
-            rtt: Duration::ZERO,
-            is_reordering_seen: false,
-            steps: 1,
-            persist: 0,
-            has_grown: false,
-        }
-    }
-
     /// The latest packet so far arrived, after this time.
     pub(super) fn on_latest(&mut self, rtt: Duration) {
-        self.rtt = rtt;
+        self.reordering.on_latest(rtt);
     }
 
     /// A packet arrived after one that was sent later.
     pub(super) fn on_reordering(&mut self) {
-        self.is_reordering_seen = true;
+        self.reordering.on_reordering();
     }
 
     /// A packet arrived that had been found lost.
     pub(super) fn on_late_arrival(&mut self) {
-        self.is_reordering_seen = true;
-        self.persist = PERSIST;
-        if !self.has_grown {
-            self.has_grown = true;
-            self.steps = (self.steps + 1).min(MAX_STEPS);
-        }
+        self.reordering.on_reordering();
+        self.reordering.on_unnecessary(!self.has_grown);
+        self.has_grown = true;
     }
 
     /// A round trip began.
     pub(super) fn on_round(&mut self) {
         self.has_grown = false;
-        if self.persist > 0 {
-            self.persist -= 1;
-            if self.persist == 0 {
-                self.steps = 1;
-            }
-        }
+        self.reordering.on_quiet();
     }
 
     fn window(&self, has_three_after: bool, cx: &DetectionContext) -> Duration {
-        if has_three_after && !self.is_reordering_seen {
+        if has_three_after && !self.reordering.is_seen() {
             cx.min_rtt / FIRST_STEP
         } else {
-            (cx.min_rtt * self.steps / STEP).min(cx.srtt)
+            self.reordering.window(Some(cx.min_rtt), cx.srtt)
         }
     }
 
@@ -107,7 +78,8 @@ impl Detection {
         has_three_after: bool,
         cx: &DetectionContext,
     ) -> Instant {
-        sent_at + self.rtt + self.window(has_three_after, cx)
+        let window = self.window(has_three_after, cx);
+        self.reordering.lost_at(sent_at, window)
     }
 }
 
@@ -125,24 +97,24 @@ mod tests {
     };
 
     fn window(detection: &Detection, has_three_after: bool) -> Duration {
-        detection
-            .deadline(Instant::ZERO, has_three_after, &CX)
-            .saturating_since(Instant::ZERO + detection.rtt)
+        detection.window(has_three_after, &CX)
     }
 
     #[test]
     fn rfc_4341_5_three_later_packets_need_an_eighth_more_time() {
-        let mut detection = Detection::new();
+        let mut detection = Detection::default();
         detection.on_latest(ms(48));
         assert_eq!(window(&detection, true), ms(5));
         assert_eq!(window(&detection, false), ms(10));
+        let deadline = detection.deadline(Instant::ZERO + ms(7), true, &CX);
+        assert_eq!(deadline, Instant::ZERO + ms(7 + 48 + 5));
         detection.on_reordering();
         assert_eq!(window(&detection, true), ms(10), "RFC 8985 6.2 step 4");
     }
 
     #[test]
     fn rfc_8985_6_2_step_4_the_window_grows_once_a_round_trip_up_to_srtt() {
-        let mut detection = Detection::new();
+        let mut detection = Detection::default();
         detection.on_late_arrival();
         detection.on_late_arrival();
         assert_eq!(

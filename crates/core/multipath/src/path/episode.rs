@@ -36,6 +36,11 @@ impl Episode {
         self.kind != LossKind::Ecn
     }
 
+    /// Losses were found by acknowledgements of what followed.
+    pub(super) fn is_fast(&self) -> bool {
+        self.kind == LossKind::Fast
+    }
+
     /// More packets of it were found lost, the lowest of them with this number.
     pub(super) fn on_lost(&mut self, first: u64, packets: u64) {
         self.first_lost = self.first_lost.min(first);

@@ -16,13 +16,11 @@ mod detection;
 mod episode;
 mod flight;
 mod numbering;
-mod pacer;
 mod rate;
 mod receiver;
 mod reliability;
 mod rtt;
 mod sender;
-mod usage;
 
 pub use rate::RateEstimate;
 pub use receiver::{AckParts, Arrival, Gap, Receiver, ReceiverConfig, ReceiverCounters};

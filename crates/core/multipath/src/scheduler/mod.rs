@@ -181,31 +181,56 @@ pub struct UnknownScheduler {
     pub name: String,
 }
 
-const NAMES: &[&str] = &["cpf", "srtt", "rr", "redundant", "otias", "aware"];
+/// A scheduler by its name.
+#[derive(Debug)]
+pub struct Entry {
+    /// As files name it.
+    pub name: &'static str,
+    build: fn() -> Box<dyn Scheduler>,
+}
+
+impl Entry {
+    const fn new(name: &'static str, build: fn() -> Box<dyn Scheduler>) -> Self {
+        Self { name, build }
+    }
+}
+
+/// All of them, in the order of messages.
+pub const SCHEDULERS: &[Entry] = &[
+    Entry::new("cpf", || Box::new(CheapestPathFirst)),
+    Entry::new("srtt", || Box::new(ShortestRtt)),
+    Entry::new("rr", || Box::<RoundRobin>::default()),
+    Entry::new("redundant", || Box::new(Redundant)),
+    Entry::new("otias", || Box::new(Otias)),
+    Entry::new("aware", || Box::new(Aware::new(AwareConfig::default()))),
+];
+
+const NAMES: &[&str] = &{
+    let mut names = [""; SCHEDULERS.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = SCHEDULERS[i].name;
+        i += 1;
+    }
+    names
+};
 
 /// The names that [`build`] accepts.
-pub fn names() -> &'static [&'static str] {
+pub const fn names() -> &'static [&'static str] {
     NAMES
 }
 
-/// Makes the scheduler of that name.
+/// Makes the scheduler of that name, one of [`SCHEDULERS`].
 ///
 /// # Errors
 /// [`UnknownScheduler`] if no scheduler has that name.
 pub fn build(name: &str) -> Result<Box<dyn Scheduler>, UnknownScheduler> {
-    Ok(match name {
-        "cpf" => Box::new(CheapestPathFirst),
-        "srtt" => Box::new(ShortestRtt),
-        "rr" => Box::<RoundRobin>::default(),
-        "redundant" => Box::new(Redundant),
-        "otias" => Box::new(Otias),
-        "aware" => Box::new(Aware::new(AwareConfig::default())),
-        _ => {
-            return Err(UnknownScheduler {
-                name: name.to_owned(),
-            });
-        }
-    })
+    match SCHEDULERS.iter().find(|of| of.name == name) {
+        Some(found) => Ok((found.build)()),
+        None => Err(UnknownScheduler {
+            name: name.to_owned(),
+        }),
+    }
 }
 
 /// Drops the paths that priorities forbid to use now (RFC 9897 3.2.10): those of priority 0, and

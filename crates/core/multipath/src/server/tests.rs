@@ -1,5 +1,8 @@
 use super::*;
+use crate::SeqNo;
 use crate::packet::{AddressId, PathPriority};
+use crate::provision::Builtin;
+use crate::scheduler;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Data(u64);
@@ -18,12 +21,16 @@ fn config(shared: &[&str]) -> ServerConfig {
     let key = |text: &&str| PreSharedKey::new(text.as_bytes()).expect("long enough");
     ServerConfig {
         tunnel: TunnelConfig::default(),
-        scheduler: "cpf".to_owned(),
         path: PathConfig::default(),
         shared: shared.iter().map(key).collect(),
         connections: 100,
         half_open: 8,
     }
+}
+
+fn new_server(shared: &[&str], seed: u64) -> Server<Data> {
+    let provision = Builtin::new("cpf", seed).expect("known");
+    Server::new(config(shared), Box::new(provision))
 }
 
 /// A client, its address, and what it has received.
@@ -101,8 +108,7 @@ fn run(from: u64, server: &mut Server<Data>, clients: &mut [Client]) -> Instant 
 
 #[test]
 fn several_clients_have_connections_of_their_own() {
-    let mut server =
-        Server::new(config(&["0123456789abcdef", "fedcba9876543210"]), 1).expect("built");
+    let mut server = new_server(&["0123456789abcdef", "fedcba9876543210"], 1);
     let mut clients = [
         client(1, Some("0123456789abcdef")),
         client(2, Some("fedcba9876543210")),
@@ -131,7 +137,7 @@ fn several_clients_have_connections_of_their_own() {
 
 #[test]
 fn a_flood_of_handshakes_is_bounded_and_does_not_stop_others() {
-    let mut server: Server<Data> = Server::new(config(&[]), 1).expect("built");
+    let mut server: Server<Data> = new_server(&[], 1);
     let mut established = [client(1, None)];
     run(1, &mut server, &mut established);
     for number in 0..1_000_u64 {
@@ -160,7 +166,7 @@ fn a_flood_of_handshakes_is_bounded_and_does_not_stop_others() {
 
 #[test]
 fn a_path_moves_with_its_client_and_not_with_a_stranger() {
-    let mut server = Server::new(config(&[]), 1).expect("built");
+    let mut server = new_server(&[], 1);
     let mut clients = [client(1, None)];
     let now = run(1, &mut server, &mut clients);
     let (key, _) = server.connections().next().expect("one");
@@ -200,7 +206,7 @@ fn a_path_moves_with_its_client_and_not_with_a_stranger() {
 /// A byte stream's path is given the stream's state, and ends with the stream.
 #[test]
 fn a_stream_carries_its_path_and_takes_it_along() {
-    let mut server = Server::new(config(&[]), 1).expect("built");
+    let mut server = new_server(&[], 1);
     server.add_stream(1);
     let mut clients = [client(1, None)];
     run(1, &mut server, &mut clients);
@@ -227,7 +233,7 @@ fn a_stream_carries_its_path_and_takes_it_along() {
 
 #[test]
 fn answers_to_strangers_are_limited() {
-    let mut server: Server<Data> = Server::new(config(&[]), 1).expect("built");
+    let mut server: Server<Data> = new_server(&[], 1);
     let packet = Packet {
         source: 1,
         destination: 2,
@@ -299,7 +305,7 @@ fn run_with_junk(from: u64, to: u64, server: &mut Server<Data>, client: &mut Cli
 
 #[test]
 fn strangers_do_not_spend_what_a_moving_path_needs() {
-    let mut server = Server::new(config(&[KEY]), 1).expect("built");
+    let mut server = new_server(&[KEY], 1);
     let mut client = client(1, Some(KEY));
     run_with_junk(1, 1_000, &mut server, &mut client);
     let (key, _) = server.connections().next().expect("one");
@@ -317,7 +323,7 @@ fn strangers_do_not_spend_what_a_moving_path_needs() {
 
 #[test]
 fn a_question_to_a_new_address_that_is_lost_is_asked_again() {
-    let mut server = Server::new(config(&[KEY]), 1).expect("built");
+    let mut server = new_server(&[KEY], 1);
     let mut clients = [client(1, Some(KEY))];
     run(1, &mut server, &mut clients);
     let (key, _) = server.connections().next().expect("one");
@@ -353,11 +359,11 @@ fn a_question_to_a_new_address_that_is_lost_is_asked_again() {
 /// shows the client's key is answered all the same.
 #[test]
 fn a_client_of_a_restarted_server_begins_anew_in_spite_of_strangers() {
-    let mut server = Server::new(config(&[KEY]), 1).expect("built");
+    let mut server = new_server(&[KEY], 1);
     let mut client = client(1, Some(KEY));
     run_with_junk(1, 500, &mut server, &mut client);
     assert!(client.tunnel.is_established());
-    let mut server = Server::new(config(&[KEY]), 2).expect("built");
+    let mut server = new_server(&[KEY], 2);
     run_with_junk(500, 1_000, &mut server, &mut client);
     client.tunnel.send(Instant::ZERO, Data(1)).expect("room");
     let mut unknown_at = None;
@@ -391,7 +397,7 @@ fn a_client_of_a_restarted_server_begins_anew_in_spite_of_strangers() {
 /// Two servers behind one address: a join that reaches the wrong one is refused, and ends nothing.
 #[test]
 fn a_refused_join_ends_nothing_while_a_path_works() {
-    let mut servers = [1, 2].map(|seed| Server::new(config(&[KEY]), seed).expect("built"));
+    let mut servers = [1, 2].map(|seed| new_server(&[KEY], seed));
     let mut client = client(1, Some(KEY));
     let mut events = Vec::new();
     for ms in 1..3_000 {
@@ -423,7 +429,7 @@ fn a_refused_join_ends_nothing_while_a_path_works() {
 /// An observer sends a client's Requests once more, from many addresses.
 #[test]
 fn requests_sent_once_more_take_no_other_clients_places() {
-    let mut server = Server::new(config(&[KEY, OTHER_KEY]), 1).expect("built");
+    let mut server = new_server(&[KEY, OTHER_KEY], 1);
     let first_packet = |client: &mut Client| {
         let now = Instant::ZERO + Duration::from_millis(1);
         client.tunnel.poll_transmit(now).expect("a Request").packet
@@ -460,7 +466,7 @@ fn requests_sent_once_more_take_no_other_clients_places() {
 #[test]
 fn what_shows_a_key_has_a_budget_too() {
     let shared = PreSharedKey::new(KEY.as_bytes()).expect("long enough");
-    let mut server: Server<Data> = Server::new(config(&[KEY]), 1).expect("built");
+    let mut server: Server<Data> = new_server(&[KEY], 1);
     let now = Instant::ZERO + Duration::from_secs(1);
     junk(&mut server, now, 1);
     junk(&mut server, now, 2);
@@ -500,7 +506,7 @@ fn what_shows_a_key_has_a_budget_too() {
 /// Sync when nothing comes any more, and the server learns the new address from that.
 #[test]
 fn a_client_that_only_receives_shows_its_new_address() {
-    let mut server = Server::new(config(&[KEY]), 1).expect("built");
+    let mut server = new_server(&[KEY], 1);
     let tunnel = TunnelConfig {
         keepalive: Some(Duration::from_secs(5)),
         ..TunnelConfig::default()

@@ -40,6 +40,12 @@ impl<P: Payload> Tunnel<P> {
         }
     }
 
+    /// True if this end has closed a path and the peer has not confirmed that.
+    pub fn is_closing(&self, path: PathId) -> bool {
+        let path = self.paths.get(usize::from(path.0));
+        path.is_some_and(|path| path.phase == Phase::Closing)
+    }
+
     /// Ends the connection: nothing more is taken, every path is closed.
     pub fn close(&mut self, now: Instant) {
         self.is_closing = true;

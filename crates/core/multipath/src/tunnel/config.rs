@@ -2,6 +2,7 @@
 
 use crate::packet::{AddressId, PathPriority};
 use crate::reorder::ReorderConfig;
+use recovery::Validation;
 use units::{Bytes, Duration, Packets};
 
 /// Service code of IP packets in a tunnel: `IPMP` in the registry's spelling of four characters
@@ -40,6 +41,8 @@ pub struct TunnelConfig {
     /// Longest wait between the Syncs that a path is sent which does not answer; the first is 200 ms, and
     /// it doubles.
     pub max_probe_interval: Duration,
+    /// Which rules validate the congestion window of a path that is not used.
+    pub window_validation: Validation,
 }
 
 impl Default for TunnelConfig {
@@ -56,6 +59,7 @@ impl Default for TunnelConfig {
             handshake_max_retry: Duration::from_secs(64),
             handshake_attempts: 6,
             max_probe_interval: Duration::from_secs(2),
+            window_validation: Validation::Off,
         }
     }
 }

@@ -9,187 +9,22 @@
 //! first handshake can join, unless both ends have a pre-shared key (see [`crate::auth`]).
 
 use super::config::PathConfig;
+use super::identity::Opening;
 use super::path::{Path, Phase, Retry, Windows};
-use super::{Event, Role, Transmit, Tunnel, TunnelConfig};
-use crate::auth::{Key, Offer, PreSharedKey, ProofStep, Secrets, SessionKeys};
+use super::{Event, Refusal, Role, Transmit, Tunnel, TunnelConfig};
+use crate::auth::{Offer, PreSharedKey, ProofStep};
 use crate::features::Side;
-use crate::join::{ClientJoin, JoinOffer, NonceGuard, ServerJoin};
+use crate::join::{ClientJoin, JoinOffer};
 use crate::packet::{
     AddressId, ConnectionId, DccpOption, Feature, Kind, OptionFault, Options, Packet, ResetCode,
 };
 use crate::path::Acknowledgement;
 use crate::scheduler::{PathSet, Scheduler};
-use crate::seq::SeqNo;
 use crate::{PathId, Payload};
 use units::{Duration, Instant};
 
-/// How long a server waits for the client's Ack.
-const HALF_OPEN: Duration = Duration::from_secs(10);
 /// First wait for what follows the client's Ack (RFC 4340 8.1.5: 200 ms).
 const PART_OPEN_RETRY: Duration = Duration::from_millis(200);
-
-/// Why a Request was rejected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Refusal {
-    /// It is no Request.
-    #[error("it is no Request")]
-    NotARequest,
-    /// It requests another service.
-    #[error("it requests service {0:#010x}, which is not offered here")]
-    Service(u32),
-    /// It carries neither a key nor a join.
-    #[error("it carries neither MP_KEY with a plain key nor MP_JOIN")]
-    NotMultipath,
-    /// It requires a feature value that is not available.
-    #[error("it requires a feature value that is not available here")]
-    Features,
-    /// It does not state that it is multipath capable.
-    #[error("it is not multipath capable (version 0)")]
-    NotCapable,
-    /// The client did not show that it has the pre-shared key.
-    #[error("it does not prove that it has the pre-shared key of a client known here")]
-    Credentials,
-    /// It joins a connection that is not there.
-    #[error("it joins connection {0:#010x}, which is not there")]
-    UnknownConnection(u32),
-    /// That address has a path already.
-    #[error("address number {0} has a path already")]
-    AddressInUse(u8),
-    /// The same nonce was used for a join before.
-    #[error("its nonce was used before")]
-    Replayed,
-    /// There are as many paths as there may be.
-    #[error("there are {} paths already", PathSet::MAX_PATHS)]
-    TooManyPaths,
-    /// There are as many connections as there may be.
-    #[error("there are as many connections as there may be")]
-    TooManyConnections,
-    /// The connection is closing.
-    #[error("the connection is closing")]
-    Closing,
-    /// The controller of the path is not known.
-    #[error("no congestion control has the configured name")]
-    Controller,
-}
-
-impl Refusal {
-    /// The code of the Reset that answers it.
-    pub const fn reset_code(self) -> ResetCode {
-        match self {
-            Self::NotARequest | Self::UnknownConnection(_) => ResetCode::NO_CONNECTION,
-            Self::Service(_) => ResetCode::BAD_SERVICE_CODE,
-            Self::NotMultipath | Self::NotCapable => ResetCode::OPTION_ERROR,
-            Self::Features => ResetCode::MANDATORY_ERROR,
-            Self::TooManyPaths | Self::TooManyConnections => ResetCode::TOO_BUSY,
-            _ => ResetCode::CONNECTION_REFUSED,
-        }
-    }
-}
-
-/// What a server makes its end of a connection with.
-pub struct ServerEnd {
-    /// Of the connection.
-    pub config: TunnelConfig,
-    /// Its scheduler.
-    pub scheduler: Box<dyn Scheduler>,
-    /// Of its first path.
-    pub path: PathConfig,
-    /// As of [`Tunnel::client`].
-    pub seed: u64,
-}
-
-fn check_service(packet: &Packet, expected: u32) -> Result<(), Refusal> {
-    match packet.kind {
-        Kind::Request { service } if service == expected => Ok(()),
-        Kind::Request { service } => Err(Refusal::Service(service)),
-        _ => Err(Refusal::NotARequest),
-    }
-}
-
-/// The keys and connection numbers of both ends.
-#[derive(Debug)]
-pub(super) struct Identity {
-    pub(super) local: Offer,
-    pub(super) remote: Option<Offer>,
-    pub(super) keys: Option<SessionKeys>,
-    shared: Option<PreSharedKey>,
-    pub(super) is_established: bool,
-    nonces: NonceGuard,
-    /// Paths that wait for the first handshake.
-    pending: Vec<PathId>,
-}
-
-/// What a path's handshake is about.
-#[derive(Clone, Debug)]
-pub(super) enum Opening {
-    /// The connection itself.
-    First,
-    /// A client's join; with the proof, once the server has answered.
-    Joining(ClientJoin, Option<DccpOption>),
-    /// A join at the server.
-    Joined(ServerJoin),
-}
-
-impl Identity {
-    pub(super) fn new(secrets: &mut Secrets) -> Self {
-        Self {
-            local: Offer {
-                connection: ConnectionId(secrets.next_u64() as u32),
-                key: Key::from_random(secrets.next_u64()),
-            },
-            remote: None,
-            keys: None,
-            shared: None,
-            is_established: false,
-            nonces: NonceGuard::new(),
-            pending: Vec::new(),
-        }
-    }
-
-    fn meet(&mut self, remote: Offer) {
-        self.remote = Some(remote);
-        self.keys = Some(SessionKeys::new(
-            self.local.key,
-            remote.key,
-            self.shared.as_ref(),
-        ));
-    }
-
-    /// The client's offer and the server's.
-    fn offers(&self, role: Role) -> (Offer, Option<Offer>) {
-        match (role, self.remote) {
-            (Role::Client, remote) => (self.local, remote),
-            (Role::Server, Some(remote)) => (remote, Some(self.local)),
-            (Role::Server, None) => (self.local, None),
-        }
-    }
-
-    fn prove(&self, role: Role, step: ProofStep) -> Option<DccpOption> {
-        let (client, server) = self.offers(role);
-        let server = server.filter(|_| step != ProofStep::Request);
-        Some(self.shared.as_ref()?.prove(step, client, server))
-    }
-
-    /// What a client's packet with that number carries that the server may not know the connection of.
-    pub(super) fn prove_packet(
-        &self,
-        role: Role,
-        ports: (u16, u16),
-        seq: SeqNo,
-    ) -> Option<DccpOption> {
-        let shared = self.shared.as_ref().filter(|_| role == Role::Client)?;
-        Some(shared.prove_packet(ports, seq))
-    }
-
-    fn is_proved(&self, role: Role, step: ProofStep, options: &Options) -> bool {
-        let (client, server) = self.offers(role);
-        let server = server.filter(|_| step != ProofStep::Request);
-        self.shared
-            .as_ref()
-            .is_none_or(|shared| shared.is_proved(options, step, client, server))
-    }
-}
 
 impl<P: Payload> Tunnel<P> {
     /// A client's end, without paths yet. The seed makes its keys and numbers: live it must come from
@@ -234,7 +69,7 @@ impl<P: Payload> Tunnel<P> {
         Ok(id)
     }
 
-    fn add_path(
+    pub(super) fn add_path(
         &mut self,
         now: Instant,
         config: PathConfig,
@@ -262,6 +97,7 @@ impl<P: Payload> Tunnel<P> {
         let windows = Windows {
             sequence: self.config.sequence_window,
             is_kept: self.scheduler.bounds_paths(),
+            validation: self.config.window_validation,
         };
         let path = Path::new(
             id,
@@ -508,111 +344,6 @@ impl<P: Payload> Tunnel<P> {
         self.measure_handshake(now, index, packet);
     }
 
-    /// The server's end of a new connection, made by a Request with a key. `shared` are the
-    /// pre-shared keys that clients may have; the number of the one that the client proved is given
-    /// back. With none of them nothing need be proved.
-    ///
-    /// # Errors
-    /// Why it is rejected.
-    pub fn accept(
-        now: Instant,
-        packet: &Packet,
-        shared: &[PreSharedKey],
-        end: ServerEnd,
-    ) -> Result<(Self, Option<usize>), Refusal> {
-        check_service(packet, end.config.service)?;
-        let client = Offer::among(&packet.options).ok_or(Refusal::NotMultipath)?;
-        let is_proved = |shared: &PreSharedKey| {
-            shared.is_proved(&packet.options, ProofStep::Request, client, None)
-        };
-        let proved = shared.iter().position(is_proved);
-        if proved.is_none() && !shared.is_empty() {
-            return Err(Refusal::Credentials);
-        }
-        let mut tunnel = Self::new(end.config, Role::Server, end.scheduler, end.seed);
-        tunnel.identity.shared = proved.map(|index| shared[index].clone());
-        tunnel.identity.meet(client);
-        tunnel.respond(now, end.path, packet, Opening::First)?;
-        Ok((tunnel, proved))
-    }
-
-    /// A Request that joins this connection.
-    ///
-    /// # Errors
-    /// Why it is rejected.
-    pub fn accept_join(
-        &mut self,
-        now: Instant,
-        path: PathConfig,
-        packet: &Packet,
-    ) -> Result<PathId, Refusal> {
-        check_service(packet, self.config.service)?;
-        let offer = JoinOffer::among(&packet.options).ok_or(Refusal::NotMultipath)?;
-        if offer.connection != self.identity.local.connection || !self.identity.is_established {
-            return Err(Refusal::UnknownConnection(offer.connection.0));
-        }
-        let is_used =
-            |path: &Path<P>| path.phase != Phase::Closed && path.remote_address == offer.address;
-        if self.paths.iter().any(is_used) {
-            return Err(Refusal::AddressInUse(offer.address.0));
-        }
-        self.identity
-            .nonces
-            .check(offer.nonce)
-            .map_err(|_| Refusal::Replayed)?;
-        let join = ServerJoin::new(offer, self.secrets.next_u64() as u32);
-        let id = self.respond(now, path, packet, Opening::Joined(join))?;
-        self.paths[usize::from(id.0)].remote_address = offer.address;
-        Ok(id)
-    }
-
-    fn respond(
-        &mut self,
-        now: Instant,
-        config: PathConfig,
-        packet: &Packet,
-        opening: Opening,
-    ) -> Result<PathId, Refusal> {
-        let ports = (packet.destination, packet.source);
-        let index = self.add_path(now, config, Phase::Respond, ports)?;
-        let path = &mut self.paths[index];
-        path.opening = opening;
-        path.numbers.begin(packet.seq);
-        let read = path.read_features(packet);
-        let is_capable = path
-            .features
-            .is_agreed(Side::Local, Feature::MULTIPATH_CAPABLE);
-        if read.is_err() || !is_capable {
-            // its place is free again, as if nothing had come
-            path.phase = Phase::Closed;
-            return Err(match read {
-                Err(_) => Refusal::Features,
-                Ok(()) => Refusal::NotCapable,
-            });
-        }
-        path.receiver
-            .on_packet(now, packet.seq, units::Ecn::NotEct, false);
-        path.must_send = true;
-        // one that never goes on expires (RFC 4340 8.1.3: no Response is repeated by a timer)
-        path.retry = Some(Retry::first(now, HALF_OPEN));
-        Ok(path.id)
-    }
-
-    /// A client repeats its Request: so is the Response.
-    pub(super) fn on_repeated_request(&mut self, index: usize, packet: &Packet) {
-        let path = &mut self.paths[index];
-        let is_next = path
-            .numbers
-            .greatest_received()
-            .is_some_and(|last| packet.seq.is_after(last));
-        if path.phase == Phase::Respond && is_next {
-            path.numbers.accept(packet);
-            path.must_send = true;
-        } else {
-            path.counters.invalid += units::Packets::new(1);
-        }
-    }
-
     /// A valid packet moves the handshake on. False: it is to be ignored.
     pub(super) fn has_advanced(&mut self, now: Instant, index: usize, packet: &Packet) -> bool {
         let path = &mut self.paths[index];
@@ -638,22 +369,6 @@ impl<P: Payload> Tunnel<P> {
             _ => {}
         }
         true
-    }
-
-    /// The client's Ack proves what it must.
-    fn is_proven(&mut self, index: usize, packet: &Packet) -> bool {
-        match (&self.paths[index].opening, &self.identity.keys) {
-            (Opening::Joined(join), Some(keys)) => {
-                let is_right = join.on_ack(keys, &packet.options).is_ok();
-                if is_right {
-                    self.identity.nonces.used(join.client_nonce);
-                }
-                is_right
-            }
-            _ => self
-                .identity
-                .is_proved(self.role, ProofStep::Ack, &packet.options),
-        }
     }
 
     /// The connection is there: other paths join.

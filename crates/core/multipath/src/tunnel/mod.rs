@@ -16,28 +16,35 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `handshake` | the first path and joins (RFC 9897 3.3) |
+//! | `handshake`, `accepting` | the first path and joins (RFC 9897 3.3): both halves, the server's half |
+//! | `identity`, `refusal` | keys and numbers of both ends; why a Request is rejected |
 //! | `closing` | the end of a path and of the connection (RFC 4340 8.3, RFC 9897 3.5) |
 //! | `numbers` | which packets are valid (RFC 4340 7.5) |
 //! | `sending`, `receiving` | data and acknowledgements |
+//! | `probing` | paths that may not answer any more |
 //! | `repeating` | partial reliability |
 //! | `path` | a path's state |
 
+mod accepting;
 mod closing;
 mod config;
 mod handshake;
+mod identity;
 mod numbers;
 mod path;
+mod probing;
 mod receiving;
+mod refusal;
 mod repeating;
 mod sending;
 mod signalling;
 mod stats;
 
+pub use accepting::ServerEnd;
 pub use config::{Carrier, PathConfig, SCHEDULER_BUFFER, SERVICE, StreamState, TunnelConfig};
-pub use handshake::{Refusal, ServerEnd};
 pub use numbers::reset_for;
 pub use path::PathCounters;
+pub use refusal::Refusal;
 pub use stats::{PathStats, TunnelStats};
 
 use crate::auth::Secrets;
@@ -50,7 +57,7 @@ use crate::signal::{Inbox, Outbox, OutboxConfig};
 use crate::{PathId, Payload};
 use cc::RadioState;
 use core::net::IpAddr;
-use handshake::Identity;
+use identity::Identity;
 use numbers::Validity;
 use path::{Path, Phase, Queued};
 use std::collections::VecDeque;

@@ -1,7 +1,7 @@
 //! One path of a tunnel: its phase, its numbers, its two halves, and what waits on it.
 
 use super::config::{Carrier, PathConfig, StreamState};
-use super::handshake::Opening;
+use super::identity::Opening;
 use super::numbers::Numbers;
 use crate::PathId;
 use crate::features::{Negotiation, Role, Side};
@@ -82,6 +82,8 @@ pub(super) struct Windows {
     pub(super) sequence: u64,
     /// The congestion window of an idle path is kept.
     pub(super) is_kept: bool,
+    /// Which rules validate one that is not used.
+    pub(super) validation: recovery::Validation,
 }
 
 /// What a path has carried.
@@ -166,11 +168,9 @@ fn requested_features(phase: Phase, config: &PathConfig, sequence_window: u64) -
     } else {
         Role::Server
     });
-    let ccid = match config.controller {
-        "newreno" => 2,
-        "bbr" => 5,
-        _ => EXPERIMENTAL_CCID,
-    };
+    let controller = cc::find(config.controller);
+    let ccid = controller.and_then(|of| of.ccid);
+    let ccid = ccid.unwrap_or(EXPERIMENTAL_CCID);
     features.prefer(Side::Local, Feature::CCID, &[ccid]);
     features.prefer(Side::Remote, Feature::CCID, &CCIDS);
     for side in [Side::Local, Side::Remote] {
@@ -211,6 +211,7 @@ impl<P> Path<P> {
             packet_size,
             failing_after: FAILING_AFTER,
             keeps_idle_window: windows.is_kept,
+            validation: windows.validation,
             ..SenderConfig::default()
         };
         let iss = SeqNo::new(rng.next_u64());

@@ -11,6 +11,7 @@ use multipath::packet::{
     AddressId, ConnectionId, DccpOption, Hmac, KeyData, Kind, MpOption, Options, Packet,
     PathPriority, ResetCode,
 };
+use multipath::provision::Builtin;
 use multipath::scheduler;
 use multipath::server::{ConnectionKey, Flow, Server, ServerConfig};
 use multipath::tunnel::{Event, PathConfig, TunnelConfig};
@@ -71,12 +72,12 @@ impl Net {
     fn with(shared: Option<&PreSharedKey>, tunnel: TunnelConfig) -> Self {
         let config = ServerConfig {
             tunnel,
-            scheduler: "rr".to_owned(),
             path: path(0),
             shared: shared.cloned().into_iter().collect(),
             connections: 20,
             half_open: 8,
         };
+        let provision = Builtin::new("rr", 2).expect("known");
         let build = scheduler::build("rr").expect("known");
         let mut client = Tunnel::client(TunnelConfig::default(), build, shared.cloned(), 1);
         for (address, port) in [(0, 1_000), (1, 1_001)] {
@@ -86,7 +87,7 @@ impl Net {
         }
         Self {
             now: Instant::ZERO,
-            server: Server::new(config, 2).expect("built"),
+            server: Server::new(config, Box::new(provision)),
             client,
             seen: [Vec::new(), Vec::new()],
             got: Vec::new(),

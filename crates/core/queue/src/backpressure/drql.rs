@@ -21,7 +21,9 @@
 //!   which that remains. (The emulator begins the interval anew, so that a user that is not served in
 //!   every slot would never see its limit shrink.)
 
-use super::{Backpressure, Bounds};
+use super::{Backpressure, BackpressureConfig, Bounds, Limit};
+use crate::config::scaled;
+use crate::registry::{Algorithm, Made, Parameter, Place, Quantity};
 use crate::{ConfigError, MTU, Occupancy, Ratio, Room, Slot, Unit, error};
 use units::{Bytes, Duration, Instant};
 
@@ -80,6 +82,65 @@ impl DrqlConfig {
     }
     fn bounds(&self) -> Result<Bounds, ConfigError> {
         Bounds::new("drql bounds", self.unit, self.min, self.max)
+    }
+}
+
+const INTERVAL_KEY: &Parameter = &Parameter::new(
+    "drql-interval",
+    Quantity::Duration,
+    "100 ms",
+    (1e-6, 100.0),
+    "DRQL: how long something must remain before the limit shrinks (T; the paper: the TTI, the authors' emulator: 100 ms).",
+);
+const GROWTH_KEY: &Parameter = &Parameter::new(
+    "drql-growth",
+    Quantity::Number,
+    "1.2",
+    (1.000001, 100.0),
+    "DRQL: what the limit of a starved queue is multiplied by.",
+);
+const MAXIMUM: &Parameter = &Parameter::new(
+    "drql-maximum",
+    Quantity::Bytes,
+    "1.536 MB",
+    (1.0, 1e12),
+    "DRQL: the largest limit, the one to begin with (the paper: 1024 packets).",
+);
+
+/// What there is to state of it.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    name: "drql",
+    title: "DRQL",
+    places: &[Place::Rlc],
+    is_aqm: false,
+    is_backpressure: true,
+    parameters: &[INTERVAL_KEY, GROWTH_KEY, MAXIMUM],
+    make: |values| {
+        let max = values.bytes(MAXIMUM);
+        Made::Backpressure(BackpressureConfig::Drql(DrqlConfig {
+            unit: values.shared.unit,
+            interval: values.duration(INTERVAL_KEY),
+            growth: values.ratio(GROWTH_KEY),
+            min: values.shared.mtu,
+            max,
+            initial: max,
+        }))
+    },
+};
+
+impl Limit for DrqlConfig {
+    type Limiter = Drql;
+    fn check(&self) -> Result<(), ConfigError> {
+        self.check()
+    }
+    fn scale(&mut self, ratio: f64) {
+        self.unit = Unit::Bytes;
+        for limit in [&mut self.min, &mut self.max, &mut self.initial] {
+            *limit = scaled(*limit, ratio);
+        }
+    }
+    fn build(&self) -> Result<Drql, ConfigError> {
+        Drql::new(self.clone())
     }
 }
 

@@ -14,7 +14,9 @@
 //! - An interval in which nothing has left changes nothing; the next one begins with the packet that
 //!   ends it, as in the emulator.
 
-use super::{Backpressure, Bounds};
+use super::{Backpressure, BackpressureConfig, Bounds, Limit};
+use crate::config::scaled;
+use crate::registry::{Algorithm, Made, Parameter, Place, Quantity};
 use crate::{ConfigError, MTU, Occupancy, Ratio, Room, Unit, error};
 use units::{Bytes, Duration, Instant};
 
@@ -75,6 +77,79 @@ impl DynRlcConfig {
     }
     fn bounds(&self) -> Result<Bounds, ConfigError> {
         Bounds::new("dynrlc bounds", self.unit, self.min, self.max)
+    }
+}
+
+const TARGET_KEY: &Parameter = &Parameter::new(
+    "dynrlc-target",
+    Quantity::Duration,
+    "11 ms",
+    (1e-6, 10.0),
+    "DynRLC: mean sojourn time aimed at.",
+);
+const INTERVAL_KEY: &Parameter = &Parameter::new(
+    "dynrlc-interval",
+    Quantity::Duration,
+    "100 ms",
+    (1e-6, 100.0),
+    "DynRLC: how often its limit moves.",
+);
+const STEP_KEY: &Parameter = &Parameter::new(
+    "dynrlc-step",
+    Quantity::Number,
+    "0.1",
+    (1e-6, 1.0),
+    "DynRLC: part of the way to the bound that a step takes (alpha).",
+);
+const MINIMUM: &Parameter = &Parameter::new(
+    "dynrlc-minimum",
+    Quantity::Bytes,
+    "3 kB",
+    (1.0, 1e9),
+    "DynRLC: the smallest limit (the authors' emulator: 2 packets).",
+);
+const MAXIMUM: &Parameter = &Parameter::new(
+    "dynrlc-maximum",
+    Quantity::Bytes,
+    "30 kB",
+    (1.0, 1e9),
+    "DynRLC: the largest limit (the authors' emulator: 20 packets).",
+);
+
+/// What there is to state of it.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    name: "dynrlc",
+    title: "DynRLC",
+    places: &[Place::Rlc],
+    is_aqm: false,
+    is_backpressure: true,
+    parameters: &[TARGET_KEY, INTERVAL_KEY, STEP_KEY, MINIMUM, MAXIMUM],
+    make: |values| {
+        Made::Backpressure(BackpressureConfig::DynRlc(DynRlcConfig {
+            unit: values.shared.unit,
+            interval: values.duration(INTERVAL_KEY),
+            target: values.duration(TARGET_KEY),
+            step: values.ratio(STEP_KEY),
+            min: values.bytes(MINIMUM),
+            max: values.bytes(MAXIMUM),
+            ..DynRlcConfig::default()
+        }))
+    },
+};
+
+impl Limit for DynRlcConfig {
+    type Limiter = DynRlc;
+    fn check(&self) -> Result<(), ConfigError> {
+        self.check()
+    }
+    fn scale(&mut self, ratio: f64) {
+        self.unit = Unit::Bytes;
+        for limit in [&mut self.min, &mut self.max, &mut self.initial] {
+            *limit = scaled(*limit, ratio);
+        }
+    }
+    fn build(&self) -> Result<DynRlc, ConfigError> {
+        DynRlc::new(self.clone())
     }
 }
 

@@ -14,7 +14,8 @@
 //!   the emulator begins with 5 packets).
 //! - The credit is rounded down, as the emulator's integers do.
 
-use super::Backpressure;
+use super::{Backpressure, BackpressureConfig, Limit};
+use crate::registry::{Algorithm, Made, Parameter, Place, Quantity};
 use crate::{ConfigError, MTU, Occupancy, Ratio, Room, Slot, Unit, error};
 use units::{Bytes, Duration, Instant};
 
@@ -66,6 +67,52 @@ impl FiveGBdpConfig {
         } else {
             floor
         }
+    }
+}
+
+const OFFSET_KEY: &Parameter = &Parameter::new(
+    "bdp-offset",
+    Quantity::Number,
+    "0.33",
+    (0.0, 0.999999),
+    "5G-BDP: part of a TTI that pacing is ahead.",
+);
+const AT_LEAST_ONE: &Parameter = &Parameter::new(
+    "bdp-at-least-one",
+    Quantity::Flag,
+    "true",
+    (0.0, 1.0),
+    "5G-BDP: a packet comes down in each TTI, even if the slot can carry no more than what remains.",
+);
+
+/// What there is to state of it.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    name: "5g-bdp",
+    title: "5G-BDP",
+    places: &[Place::Rlc],
+    is_aqm: false,
+    is_backpressure: true,
+    parameters: &[OFFSET_KEY, AT_LEAST_ONE],
+    make: |values| {
+        Made::Backpressure(BackpressureConfig::FiveGBdp(FiveGBdpConfig {
+            unit: values.shared.unit,
+            offset: values.ratio(OFFSET_KEY),
+            at_least_one: values.flag(AT_LEAST_ONE),
+        }))
+    },
+};
+
+impl Limit for FiveGBdpConfig {
+    type Limiter = FiveGBdp;
+    fn check(&self) -> Result<(), ConfigError> {
+        self.check()
+    }
+    fn scale(&mut self, _ratio: f64) {
+        // its limit follows the slots
+        self.unit = Unit::Bytes;
+    }
+    fn build(&self) -> Result<FiveGBdp, ConfigError> {
+        FiveGBdp::new(self.clone())
     }
 }
 

@@ -3,10 +3,10 @@
 //! A limiter never drops and never reorders: packets that it does not admit stay above. It is notified of
 //! everything that enters and leaves its queue, and of the slots that are served below.
 
-mod drql;
-mod dynrlc;
-mod five_g_bdp;
-mod usp;
+pub(crate) mod drql;
+pub(crate) mod dynrlc;
+pub(crate) mod five_g_bdp;
+pub(crate) mod usp;
 
 pub use drql::{Drql, DrqlConfig};
 pub use dynrlc::{DynRlc, DynRlcConfig};
@@ -34,12 +34,79 @@ pub trait Backpressure: Send {
     }
 }
 
-/// Which limiter a queue has.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum BackpressureConfig {
-    /// None: the layer above hands down all it has.
-    #[default]
-    None,
+/// What every limiter's configuration has.
+pub(crate) trait Limit {
+    /// The limiter that it configures.
+    type Limiter: Backpressure;
+    /// # Errors
+    /// A value that the algorithm cannot work with.
+    fn check(&self) -> Result<(), ConfigError>;
+    /// For slots that are `ratio` times what they were: limits shrink and count bytes, times stay.
+    fn scale(&mut self, ratio: f64);
+    /// # Errors
+    /// As [`Self::check`].
+    fn build(&self) -> Result<Self::Limiter, ConfigError>;
+}
+
+/// The limiters: each a configuration, from which it follows.
+macro_rules! limiters {
+    ($($(#[$doc:meta])* $name:ident($config:ty),)*) => {
+        /// Which limiter a queue has.
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        pub enum BackpressureConfig {
+            /// None: the layer above hands down all it has.
+            #[default]
+            None,
+            $($(#[$doc])* $name($config),)*
+        }
+
+        impl BackpressureConfig {
+            /// # Errors
+            /// A value that the algorithm cannot work with.
+            pub fn check(&self) -> Result<(), ConfigError> {
+                match self {
+                    Self::None => Ok(()),
+                    $(Self::$name(config) => Limit::check(config),)*
+                }
+            }
+
+            /// For slots that are `ratio` times what they were: limits shrink to no less than a packet and count
+            /// bytes from then on, times stay.
+            pub fn scale(&mut self, ratio: f64) {
+                match self {
+                    Self::None => {}
+                    $(Self::$name(config) => Limit::scale(config, ratio),)*
+                }
+            }
+
+            pub(crate) fn build(&self) -> Result<Limiter, ConfigError> {
+                Ok(match self {
+                    Self::None => Limiter::None,
+                    $(Self::$name(config) => Limiter::$name(Limit::build(config)?),)*
+                })
+            }
+        }
+
+        /// A limiter, or none.
+        #[derive(Debug)]
+        pub(crate) enum Limiter {
+            None,
+            $($name($name),)*
+        }
+
+        /// Hands a call on to the limiter that there is.
+        macro_rules! to_limiter {
+            ($self:ident, $limiter:ident => $call:expr, $none:expr) => {
+                match $self {
+                    Limiter::None => $none,
+                    $(Limiter::$name($limiter) => $call,)*
+                }
+            };
+        }
+    };
+}
+
+limiters! {
     /// A limit moved by the mean sojourn time.
     DynRlc(DynRlcConfig),
     /// A limit moved by starvation and by what is left over.
@@ -48,53 +115,6 @@ pub enum BackpressureConfig {
     FiveGBdp(FiveGBdpConfig),
     /// What the layer below accepts between two queries.
     Usp(UspConfig),
-}
-
-impl BackpressureConfig {
-    /// # Errors
-    /// A value that the algorithm cannot work with.
-    pub fn check(&self) -> Result<(), ConfigError> {
-        match self {
-            Self::None => Ok(()),
-            Self::DynRlc(config) => config.check(),
-            Self::Drql(config) => config.check(),
-            Self::FiveGBdp(config) => config.check(),
-            Self::Usp(config) => config.check(),
-        }
-    }
-
-    pub(crate) fn build(&self) -> Result<Limiter, ConfigError> {
-        Ok(match self {
-            Self::None => Limiter::None,
-            Self::DynRlc(config) => Limiter::DynRlc(DynRlc::new(config.clone())?),
-            Self::Drql(config) => Limiter::Drql(Drql::new(config.clone())?),
-            Self::FiveGBdp(config) => Limiter::FiveGBdp(FiveGBdp::new(config.clone())?),
-            Self::Usp(config) => Limiter::Usp(Usp::new(config.clone())?),
-        })
-    }
-}
-
-/// A limiter, or none.
-#[derive(Debug)]
-pub(crate) enum Limiter {
-    None,
-    DynRlc(DynRlc),
-    Drql(Drql),
-    FiveGBdp(FiveGBdp),
-    Usp(Usp),
-}
-
-/// Hands a call on to the limiter that there is.
-macro_rules! to_limiter {
-    ($self:ident, $limiter:ident => $call:expr, $none:expr) => {
-        match $self {
-            Limiter::None => $none,
-            Limiter::DynRlc($limiter) => $call,
-            Limiter::Drql($limiter) => $call,
-            Limiter::FiveGBdp($limiter) => $call,
-            Limiter::Usp($limiter) => $call,
-        }
-    };
 }
 
 impl Backpressure for Limiter {

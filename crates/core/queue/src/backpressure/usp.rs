@@ -16,7 +16,9 @@
 //!   the next. (In the emulator the interval is counted in queries.)
 //! - The bytes of the packet that ends an interval count in the next one, as line 16 has it.
 
-use super::{Backpressure, Bounds};
+use super::{Backpressure, BackpressureConfig, Bounds, Limit};
+use crate::config::scaled;
+use crate::registry::{Algorithm, Made, Parameter, Place, Quantity};
 use crate::{ConfigError, MTU, Occupancy, Room, Slot, Unit, error};
 use units::{Bytes, Duration, Instant};
 
@@ -59,6 +61,48 @@ impl UspConfig {
     }
     fn bounds(&self) -> Result<Bounds, ConfigError> {
         Bounds::new("usp bounds", self.unit, self.min, self.max)
+    }
+}
+
+const MAXIMUM: &Parameter = &Parameter::new(
+    "usp-maximum",
+    Quantity::Bytes,
+    "1.536 MB",
+    (1.0, 1e12),
+    "USP: the largest occupancy, the one to begin with (the paper: 1024 packets).",
+);
+
+/// What there is to state of it.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    name: "usp",
+    title: "USP",
+    places: &[Place::Sdap],
+    is_aqm: false,
+    is_backpressure: true,
+    parameters: &[MAXIMUM],
+    make: |values| {
+        Made::Backpressure(BackpressureConfig::Usp(UspConfig {
+            unit: values.shared.unit,
+            interval: None,
+            min: values.shared.mtu,
+            max: values.bytes(MAXIMUM),
+        }))
+    },
+};
+
+impl Limit for UspConfig {
+    type Limiter = Usp;
+    fn check(&self) -> Result<(), ConfigError> {
+        self.check()
+    }
+    fn scale(&mut self, ratio: f64) {
+        self.unit = Unit::Bytes;
+        for limit in [&mut self.min, &mut self.max] {
+            *limit = scaled(*limit, ratio);
+        }
+    }
+    fn build(&self) -> Result<Usp, ConfigError> {
+        Usp::new(self.clone())
     }
 }
 

@@ -22,13 +22,17 @@ mod tokens;
 pub use paced::{Paced, PacedConfig};
 
 use crate::codel::FRAME;
+use crate::config::Configure;
+use crate::fq_codel::QUANTUM_KEY;
+use crate::registry::{Algorithm, Made, Place, Values};
 use crate::{
-    Capacity, ConfigError, Dequeued, Occupancy, Packet, QueueManagement, Room, Slot, error,
+    Capacity, ConfigError, Dequeued, DisciplineConfig, Occupancy, Packet, QueueManagement, Room,
+    Slot, error,
 };
 use flows::Flows;
 use largest::Largest;
 use std::collections::VecDeque;
-use units::{Bytes, Duration, Instant};
+use units::{Bytes, Duration, Instant, Rng};
 
 /// Packets that are taken before the first slot has shown what one can carry; an initial window
 /// (RFC 6928).
@@ -66,6 +70,49 @@ impl LateBindingConfig {
     /// A quantum below 64 bytes, a memory of zero, a QFI above 63.
     pub fn check(&self) -> Result<(), ConfigError> {
         check(&self.classes, self.quantum, self.memory)
+    }
+}
+
+/// What there is to state of both queues: the UPF's is paced, the one below binds late.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    name: "default",
+    title: "default",
+    places: &[Place::Upf, Place::Sdap, Place::Rlc],
+    is_aqm: true,
+    is_backpressure: true,
+    parameters: &[QUANTUM_KEY],
+    make: |values| {
+        Made::Discipline(match values.place {
+            Place::Upf => DisciplineConfig::Paced(PacedConfig::of(values)),
+            _ => DisciplineConfig::LateBinding(LateBindingConfig::of(values)),
+        })
+    },
+};
+
+impl LateBindingConfig {
+    fn of(values: &Values<'_>) -> Self {
+        Self {
+            preparation: values.shared.preparation,
+            classes: values.shared.classes.clone(),
+            quantum: values.bytes(QUANTUM_KEY),
+            memory: values.shared.memory,
+        }
+    }
+}
+
+impl Configure for LateBindingConfig {
+    type Queue<P: Packet + Send> = LateBinding<P>;
+    fn check(&self) -> Result<(), ConfigError> {
+        self.check()
+    }
+    // it knows times and slots only
+    fn scale(&mut self, _ratio: f64) {}
+    fn build<P: Packet + Send>(
+        &self,
+        capacity: Capacity,
+        _rng: &mut Rng,
+    ) -> Result<LateBinding<P>, ConfigError> {
+        LateBinding::new(self.clone(), capacity)
     }
 }
 

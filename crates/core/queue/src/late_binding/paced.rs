@@ -18,10 +18,13 @@ use super::largest::Largest;
 use super::tokens::{Mint, Tokens, counted};
 use super::{MEMORY, check};
 use crate::codel::FRAME;
+use crate::config::Configure;
 use crate::fifo::try_mark;
+use crate::fq_codel::QUANTUM_KEY;
+use crate::registry::Values;
 use crate::{Capacity, ConfigError, Dequeued, Occupancy, Packet, QueueManagement, Slot};
 use std::collections::{BTreeMap, VecDeque};
-use units::{Bytes, Duration, Instant};
+use units::{Bytes, Duration, Instant, Rng};
 
 /// The default allowance.
 const ALLOWANCE: Duration = Duration::from_millis(15);
@@ -63,6 +66,34 @@ impl PacedConfig {
     /// A quantum below 64 bytes, a memory of zero, a QFI above 63.
     pub fn check(&self) -> Result<(), ConfigError> {
         check(&self.classes, self.quantum, self.memory)
+    }
+}
+
+impl PacedConfig {
+    pub(super) fn of(values: &Values<'_>) -> Self {
+        Self {
+            classes: values.shared.classes.clone(),
+            quantum: values.bytes(QUANTUM_KEY),
+            memory: values.shared.memory,
+            allowance: values.shared.allowance,
+            ecn: values.shared.ecn,
+        }
+    }
+}
+
+impl Configure for PacedConfig {
+    type Queue<P: Packet + Send> = Paced<P>;
+    fn check(&self) -> Result<(), ConfigError> {
+        self.check()
+    }
+    // it knows times and slots only
+    fn scale(&mut self, _ratio: f64) {}
+    fn build<P: Packet + Send>(
+        &self,
+        capacity: Capacity,
+        _rng: &mut Rng,
+    ) -> Result<Paced<P>, ConfigError> {
+        Paced::new(self.clone(), capacity)
     }
 }
 

@@ -132,3 +132,37 @@ impl Policy for DefaultMode {
         self.ues.get(&ue).map(Ue::capacity)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Mode;
+    use crate::test_support::report;
+    use units::Bytes;
+
+    #[test]
+    fn users_who_start_together_in_an_idle_cell_count_on_equal_parts_at_once() {
+        let config = AllocatorConfig::new(Mode::Default);
+        let mut policy = DefaultMode::new(config);
+        let idle = report(&[0; 20]);
+        policy.on_report(Instant::from_nanos(1_000_000), &idle);
+        let opened_at = Instant::from_nanos(2_000_000);
+        for user in 1..=20 {
+            let opened = FlowOpened {
+                ue: Rnti(user),
+                mss: Bytes::new(1440),
+            };
+            policy.on_flow_open(opened_at, FlowId(u64::from(user)), opened);
+        }
+        policy.on_report(opened_at, &idle);
+        let all: u64 = (1..=20)
+            .filter_map(|user| policy.capacity(Rnti(user)))
+            .map(BitRate::as_bps)
+            .sum();
+        let mut alone = DefaultMode::new(AllocatorConfig::new(Mode::Default));
+        alone.on_report(opened_at, &report(&[0]));
+        let cell = alone.capacity(Rnti(1)).expect("reported").as_bps();
+        // each rounds down to whole bits per second
+        assert!(all <= cell && cell - all <= 20, "{all} of {cell}");
+    }
+}

@@ -44,6 +44,8 @@ pub(super) struct Ue {
     capacity: f64,
     /// PRBs that it may count on.
     prb: f64,
+    /// It had flows at the last report.
+    was_in_use: bool,
     /// IP bytes per transport-block byte.
     efficiency: f64,
     /// Rate of traffic that passes us by, byte/s.
@@ -75,6 +77,7 @@ impl Ue {
             ran_at: now,
             capacity: 0.0,
             prb: 0.0,
+            was_in_use: false,
             efficiency: INITIAL_EFFICIENCY,
             unintercepted: 0.0,
             acked: 0,
@@ -167,9 +170,12 @@ impl Ue {
         self.reported_at = of.timestamp.min(now);
     }
 
-    /// (6) Among several, what a report of a millisecond reports of one is by chance: it is averaged.
+    /// (6) Among several, what a report of a millisecond reports of one is by chance: it is averaged. What a
+    /// UE without flows could have had is not: where many start in an idle cell, each would count on all of it
+    /// until the average has come down.
     fn average_prb(&mut self, expected: f64, load: &CellLoad, covered: f64) -> f64 {
-        let weight = if load.is_shared() && self.prb > 0.0 {
+        let was_in_use = core::mem::replace(&mut self.was_in_use, !self.flows.is_empty());
+        let weight = if load.is_shared() && was_in_use && self.prb > 0.0 {
             weight(covered, SHARE_TIME)
         } else {
             1.0

@@ -117,9 +117,11 @@ impl Kind {
         KINDS.iter().find(|row| row.1 == name).map(|row| row.0)
     }
 
-    /// By the value of `subscription_type`.
+    /// By the value of `subscription_type`: as the document lists it, or the data type's name, which
+    /// clients and ETSI's test suite send.
     pub fn from_query_name(name: &str) -> Option<Self> {
-        KINDS.iter().find(|row| row.2 == name).map(|row| row.0)
+        let found = KINDS.iter().find(|row| row.2 == name || row.1 == name);
+        found.map(|row| row.0)
     }
 }
 
@@ -133,6 +135,7 @@ mod tests {
         for kind in Kind::all() {
             assert_eq!(Kind::from_type_name(kind.type_name()), Some(kind));
             assert_eq!(Kind::from_query_name(kind.query_name()), Some(kind));
+            assert_eq!(Kind::from_query_name(kind.type_name()), Some(kind));
             assert!(kind.notification_name().ends_with("Notification"));
         }
     }

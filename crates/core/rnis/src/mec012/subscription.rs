@@ -24,10 +24,10 @@ const COMPLETED: u8 = 3;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SubscriptionError {
-    /// Not of the right form: a client's programming error.
+    /// Not of the right form: something required is absent, or a value is none that there can be.
     #[error("{0}")]
     Malformed(String),
-    /// Of the right form, but it cannot be done.
+    /// Of the right form, but it cannot be done: a deadline that has passed, a callback that is not permitted.
     #[error("{0}")]
     Unprocessable(String),
 }
@@ -54,7 +54,7 @@ pub struct Delivery {
 /// Which events are wanted; what is empty or absent filters nothing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Filter {
-    /// UEs.
+    /// UEs; identifiers of the reserved type are left out.
     pub ues: Vec<AssociateId>,
     /// Cells.
     pub cells: Vec<Ecgi>,
@@ -170,7 +170,7 @@ fn unwrap(
         };
         let kind = Kind::from_type_name(name).ok_or_else(|| {
             let name = crate::codec::shorten(name);
-            unprocessable(format!(
+            malformed(format!(
                 "unknown subscriptionType \"{name}\"; expected {}",
                 names()
             ))
@@ -179,7 +179,7 @@ fn unwrap(
     }
     let wrapped = Kind::all().find(|kind| object.contains_key(kind.type_name()));
     let Some(kind) = wrapped else {
-        return Err(unprocessable(format!(
+        return Err(malformed(format!(
             "no subscriptionType; expected {}",
             names()
         )));
@@ -189,7 +189,7 @@ fn unwrap(
             let name = body.get("subscriptionType").and_then(Value::as_str);
             match name {
                 Some(name) if name == kind.type_name() => Ok((kind, body, true)),
-                _ => Err(unprocessable(format!(
+                _ => Err(malformed(format!(
                     "subscriptionType inside {} must be \"{0}\"",
                     kind.type_name()
                 ))),
@@ -270,7 +270,7 @@ fn delivery(body: &Map<String, Value>) -> Result<Delivery, SubscriptionError> {
             return Err(unprocessable(format!("{CALLBACK} {text}")));
         }
     } else if !delivery.websocket {
-        return Err(unprocessable(format!(
+        return Err(malformed(format!(
             "neither {CALLBACK} nor {WEBSOCKET} with requestWebsocketUri: nowhere to notify"
         )));
     }
@@ -294,7 +294,7 @@ struct Criteria {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a whole number or a list of them")]
 enum OneOrMore {
     One(i64),
     More(Vec<i64>),
@@ -303,7 +303,7 @@ enum OneOrMore {
 fn filter(kind: Kind, body: &mut Map<String, Value>) -> Result<Filter, SubscriptionError> {
     let name = kind.filter_name();
     let Some(criteria) = object::<Criteria>(body, name)? else {
-        return Err(unprocessable(format!("{} needs {name}", kind.type_name())));
+        return Err(malformed(format!("{} needs {name}", kind.type_name())));
     };
     let lists = [
         criteria.associate_id.len(),
@@ -322,7 +322,11 @@ fn filter(kind: Kind, body: &mut Map<String, Value>) -> Result<Filter, Subscript
     let mut filter = Filter {
         triggers: codes(name, "trigger", &criteria.trigger, 0..=61)?,
         handover_states: codes(name, "hoStatus", &criteria.ho_status, 1..=5)?,
-        ues: criteria.associate_id,
+        ues: criteria
+            .associate_id
+            .into_iter()
+            .filter(AssociateId::is_assigned)
+            .collect(),
         cells: criteria.ecgi,
         nr_cells: criteria.nrcgi,
         qci: criteria.qci,
@@ -335,10 +339,10 @@ fn filter(kind: Kind, body: &mut Map<String, Value>) -> Result<Filter, Subscript
     };
     match kind {
         Kind::RabEst | Kind::RabMod | Kind::RabRel if filter.qci.is_none() => {
-            return Err(unprocessable(format!("{name} needs qci")));
+            return Err(malformed(format!("{name} needs qci")));
         }
         Kind::RabMod | Kind::RabRel if filter.erab_ids.is_empty() => {
-            return Err(unprocessable(format!("{name} needs erabId")));
+            return Err(malformed(format!("{name} needs erabId")));
         }
         Kind::CellChange if filter.handover_states.is_empty() => {
             filter.handover_states.push(COMPLETED);
@@ -351,7 +355,7 @@ fn filter(kind: Kind, body: &mut Map<String, Value>) -> Result<Filter, Subscript
             let events: Option<Vec<i64>> = field(body, "eventType")?;
             let events = events.unwrap_or_default();
             if events.is_empty() {
-                return Err(unprocessable("S1BearerSubscription needs eventType"));
+                return Err(malformed("S1BearerSubscription needs eventType"));
             }
             filter.changes = codes(kind.type_name(), "eventType", &events, 0..=3)?;
         }
@@ -368,7 +372,7 @@ fn codes(
 ) -> Result<Vec<u8>, SubscriptionError> {
     let code = |number: &i64| match u8::try_from(*number) {
         Ok(code) if allowed.contains(number) => Ok(code),
-        _ => Err(unprocessable(format!(
+        _ => Err(malformed(format!(
             "{table}: {field} {number}; allowed is {} to {}",
             allowed.start(),
             allowed.end()
@@ -426,7 +430,7 @@ fn known_plmns(criteria: &Criteria) -> Result<(), SubscriptionError> {
     let wrong = |plmn: &&Plmn| !digits(&plmn.mcc) || !digits(&plmn.mnc);
     match cells.chain(nr_cells).find(wrong) {
         None => Ok(()),
-        Some(_) => Err(unprocessable("mcc and mnc are digits")),
+        Some(_) => Err(malformed("mcc and mnc are digits")),
     }
 }
 
@@ -484,7 +488,7 @@ mod tests {
             cell(""),
             ue(1, "999.1.1.1"),
             ue(4, "zzz"),
-            ue(0, "10.0.0.1"),
+            ue(5, "10.0.0.1"),
         ] {
             let error = with(bad.clone()).expect_err("nothing can match");
             assert!(
@@ -498,6 +502,100 @@ mod tests {
             parse(&bearer),
             Err(SubscriptionError::Malformed(_))
         ));
+    }
+
+    #[test]
+    fn an_identifier_of_the_reserved_type_filters_nothing() {
+        let with = |ids: Value| {
+            let mut body = good();
+            body["subscriptionType"] = json!("MeasTaSubscription");
+            body["filterCriteriaAssoc"] = json!({ "associateId": ids });
+            parse(&body).expect("the document permits it")
+        };
+        let reserved = json!({ "type": 0, "value": "any text" });
+        let ue = json!({ "type": 1, "value": "10.45.0.2" });
+        let alone = with(json!([reserved.clone()]));
+        assert_eq!(alone.filter.ues, []);
+        assert_eq!(
+            alone.to_json("http://me/", None)["filterCriteriaAssoc"]["associateId"],
+            json!([reserved.clone()]),
+            "it is in the document as the client wrote it"
+        );
+        let beside = with(json!([reserved, ue]));
+        let address = "10.45.0.2".parse().expect("an address");
+        assert_eq!(beside.filter.ues, [AssociateId::address(address)]);
+    }
+
+    #[test]
+    fn what_the_document_requires_is_malformed_without_it() {
+        let without = |name: &str| {
+            let mut body = good();
+            body.as_object_mut().expect("an object").remove(name);
+            parse(&body)
+        };
+        for name in ["subscriptionType", "callbackReference", "filterCriteriaQci"] {
+            assert!(
+                matches!(without(name), Err(SubscriptionError::Malformed(_))),
+                "{name}"
+            );
+        }
+        assert!(without("expiryDeadline").is_ok());
+        let mut unknown = good();
+        unknown["subscriptionType"] = json!("CelChangeSubscription");
+        assert!(matches!(
+            parse(&unknown),
+            Err(SubscriptionError::Malformed(_))
+        ));
+        let late = Subscription::from_json(
+            good().to_string().as_bytes(),
+            TimeStamp {
+                seconds: 5,
+                nano_seconds: 0,
+            },
+        );
+        assert!(matches!(late, Err(SubscriptionError::Unprocessable(_))));
+    }
+
+    #[test]
+    fn an_entry_of_the_wrong_type_is_described_in_the_documents_words() {
+        for (criteria, expected) in [
+            (
+                json!({ "associateId": ["text"] }),
+                "an object with type and value",
+            ),
+            (
+                json!({ "ecgi": ["text"] }),
+                "an object with plmn and cellId",
+            ),
+            (
+                json!({ "nrcgi": ["text"] }),
+                "an object with plmn and nrCellId",
+            ),
+            (
+                json!({ "ecgi": [{ "plmn": 1, "cellId": "1" }] }),
+                "an object with mcc and mnc",
+            ),
+            (
+                json!({ "erabId": "five" }),
+                "a whole number or a list of them",
+            ),
+            (json!({ "associateId": 7 }), "a sequence"),
+        ] {
+            let mut body = good();
+            for (name, value) in criteria.as_object().expect("an object") {
+                body["filterCriteriaQci"][name] = value.clone();
+            }
+            let text = parse(&body).expect_err("of the wrong type").to_string();
+            assert!(text.contains(expected), "{criteria}: {text}");
+            assert!(
+                !text.contains("struct") && !text.contains("variant"),
+                "{text}"
+            );
+        }
+        let mut body = good();
+        body["expiryDeadline"] = json!({ "seconds": -1, "nanoSeconds": 0 });
+        let text = parse(&body).expect_err("before 1970").to_string();
+        assert!(text.contains("expiryDeadline"), "{text}");
     }
 
     #[test]

@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 
 /// Time since 1970-01-01 00:00:00 UTC (clause 6.5.3).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(
+    rename_all = "camelCase",
+    expecting = "an object with seconds and nanoSeconds"
+)]
 pub struct TimeStamp {
     /// Whole seconds.
     pub seconds: u32,
@@ -15,6 +18,7 @@ pub struct TimeStamp {
 
 /// A public land mobile network (clause 6.5.5).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(expecting = "an object with mcc and mnc")]
 pub struct Plmn {
     /// Mobile country code, 3 digits.
     pub mcc: String,
@@ -24,7 +28,7 @@ pub struct Plmn {
 
 /// An E-UTRAN cell global identity (clause 6.5.6).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object with plmn and cellId")]
 pub struct Ecgi {
     /// The network.
     pub plmn: Plmn,
@@ -34,7 +38,10 @@ pub struct Ecgi {
 
 /// An NR cell global identity (clause 6.5.7).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(
+    rename_all = "camelCase",
+    expecting = "an object with plmn and nrCellId"
+)]
 pub struct Nrcgi {
     /// The network.
     pub plmn: Plmn,
@@ -44,6 +51,7 @@ pub struct Nrcgi {
 
 /// What distinguishes a UE or a flow (clause 6.5.4).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(expecting = "an object with type and value")]
 pub struct AssociateId {
     /// 1 IPv4 address, 2 IPv6 address, 3 address behind a NAT, 4 GTP TEID (0 is reserved).
     #[serde(rename = "type")]
@@ -51,6 +59,9 @@ pub struct AssociateId {
     /// The identifier as text.
     pub value: String,
 }
+
+/// The type of an [`AssociateId`] that identifies nothing yet.
+const RESERVED: u8 = 0;
 
 impl AssociateId {
     /// Of an address.
@@ -69,7 +80,13 @@ impl AssociateId {
         }
     }
 
-    /// Whether it can be the identifier of some UE.
+    /// Whether its type is one that identifies UEs. The reserved type does not: the document permits it,
+    /// and in a filter it restricts nothing.
+    pub fn is_assigned(&self) -> bool {
+        self.kind != RESERVED
+    }
+
+    /// Whether it can be the identifier of some UE, or is of the reserved type.
     ///
     /// # Errors
     /// What is allowed for its type.
@@ -81,8 +98,8 @@ impl AssociateId {
             2 if is_address().is_none_or(|ip| ip.is_ipv4()) => Err("an IPv6 address"),
             3 if is_address().is_none() => Err("an IP address"),
             4 if text.parse::<u32>().is_err() => Err("a whole number of 32 bits"),
-            1..=4 => Ok(()),
-            _ => Err("of a type from 1 to 4"),
+            RESERVED..=4 => Ok(()),
+            _ => Err("a type from 0 to 4"),
         }
     }
 
@@ -159,7 +176,7 @@ mod tests {
         assert!(check(3, "2001:db8::1") && check(4, "77"));
         assert!(!check(1, "999.1.1.1") && !check(1, "2001:db8::1") && !check(2, "10.45.0.2"));
         assert!(!check(3, "zzz") && !check(4, "zzz") && !check(4, "4294967296"));
-        assert!(!check(0, "10.45.0.2") && !check(5, "10.45.0.2"));
+        assert!(check(0, "any text") && !check(5, "10.45.0.2"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! How often an address may show a wrong token: five times, then once in ten seconds.
 
-use config_file::source_network;
+use daemon::source_network;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};

@@ -61,7 +61,7 @@ impl Token {
         };
         let unreadable = |error: std::io::Error| wrong(format!("cannot be read: {error}"));
         let file = std::fs::File::open(path).map_err(unreadable)?;
-        config_file::check_secret(path).map_err(|error| wrong(error.to_string()))?;
+        daemon::config::check_secret(path).map_err(|error| wrong(error.to_string()))?;
         let mut bytes = Vec::new();
         // one more than is allowed shows that it is too long
         let max = MAX_CHARACTERS as u64 + 2;

@@ -12,8 +12,8 @@ mod state;
 
 pub use position::Position;
 
-use crate::metric::Kind;
 use axum::extract::ws::Utf8Bytes;
+use metric::Kind;
 use state::State;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

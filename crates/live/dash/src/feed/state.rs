@@ -5,8 +5,8 @@ use super::position::Position;
 use super::ring::{Frame, Ring};
 use super::{About, WINDOW};
 use crate::FORMAT;
-use crate::metric::{Kind, is_averaged, unit};
 use axum::extract::ws::Utf8Bytes;
+use metric::{Kind, is_averaged, unit};
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -438,7 +438,7 @@ impl Series {
             Some(parent) => string(text, parent),
             None => text.push_str("null"),
         }
-        let (metric, unit) = (self.metric, unit(self.metric));
+        let (metric, unit) = (self.metric, unit(self.metric).label());
         let _ = write!(text, ",\"metric\":\"{metric}\",\"unit\":\"{unit}\"}}");
     }
 }

@@ -25,7 +25,9 @@ use crate::dash::Dash;
 use crate::feed::Feed;
 use crate::http::Mount;
 use crate::http::system;
+use daemon::metrics::ConnectionTaker;
 use std::net::TcpStream;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -95,6 +97,20 @@ impl Hosted {
         timeout: Duration,
     ) -> Option<tokio::net::TcpStream> {
         self.mount.offer_async(stream, timeout).await
+    }
+}
+
+impl ConnectionTaker for Hosted {
+    fn path(&self) -> &'static str {
+        "/dash/"
+    }
+
+    fn offer(
+        &self,
+        stream: tokio::net::TcpStream,
+        timeout: Duration,
+    ) -> Pin<Box<dyn Future<Output = Option<tokio::net::TcpStream>> + Send + '_>> {
+        Box::pin(self.offer_async(stream, timeout))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Sample;
 use crate::feed::Feed;
-use crate::metric::Kind;
+use metric::Kind;
 use rnis::{CellReport, LinkQuality, RadioReport, UeReport};
 use std::collections::BTreeMap;
 use std::net::IpAddr;

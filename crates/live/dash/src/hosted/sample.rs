@@ -1,7 +1,7 @@
 //! The values of a moment, gathered without delaying viewers, and the rates of counters.
 
 use crate::feed::Feed;
-use crate::metric::Kind;
+use metric::Kind;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 

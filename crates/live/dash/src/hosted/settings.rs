@@ -2,7 +2,7 @@
 
 use crate::DashError;
 use crate::access::{Access, Token};
-use config_file::{ConfigError, Section};
+use daemon::config::{ConfigError, Section};
 use std::path::PathBuf;
 
 /// What a daemon's configuration sets of its dashboard.
@@ -95,7 +95,7 @@ mod tests {
     }
 
     fn read(text: &str, has_server: bool) -> Result<Settings, ConfigError> {
-        config_file::parse("a.toml", text, |top| Settings::read(top, has_server))
+        daemon::config::parse("a.toml", text, |top| Settings::read(top, has_server))
     }
 
     #[test]

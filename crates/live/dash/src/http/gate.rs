@@ -54,7 +54,7 @@ pub(super) async fn gate(State(dash): State<Dash>, mut request: Request, next: N
 
 /// Behind a reverse proxy on this machine, what that names.
 fn client(peer: IpAddr, headers: &HeaderMap) -> IpAddr {
-    config_file::client_address(peer, |name| {
+    daemon::client_address(peer, |name| {
         headers.get_all(name).iter().next_back()?.to_str().ok()
     })
 }

@@ -9,8 +9,8 @@ mod folder;
 mod samples;
 
 use crate::DashError;
-use crate::metric::{Kind, unit};
 use folder::Folder;
+use metric::{Kind, unit};
 pub use samples::READER_THREAD;
 use samples::{Samples, SeriesPoints};
 use serde_json::{Map, Value, json};
@@ -294,7 +294,7 @@ fn shown(series: &SeriesPoints, from: f64, to: f64, width: usize) -> Value {
     let kind = Kind::of(&series.entity, &series.metric).name();
     shown.insert("kind".into(), kind.into());
     shown.insert("metric".into(), series.metric.as_str().into());
-    shown.insert("unit".into(), unit(&series.metric).into());
+    shown.insert("unit".into(), unit(&series.metric).label().into());
     shown.insert("t".into(), t.into());
     shown.insert("v".into(), v.into());
     Value::Object(shown)

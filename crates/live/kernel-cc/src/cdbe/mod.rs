@@ -8,6 +8,7 @@
 //!
 //! What is decided is [`cc::cdbe`]'s, to the bit: the tests feed both with the same events.
 
+mod config;
 mod error;
 mod words;
 
@@ -16,6 +17,7 @@ mod differential;
 #[cfg(test)]
 mod tests;
 
+pub use config::Config;
 pub use error::AttachError;
 
 use crate::load::map_of;
@@ -70,6 +72,16 @@ impl Roles {
         client: true,
         server: true,
     };
+
+    /// By the name of a configuration: `client`, `server` or `both`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "client" => Some(Self::CLIENT),
+            "server" => Some(Self::SERVER),
+            "both" => Some(Self::BOTH),
+            _ => None,
+        }
+    }
 
     fn bits(self) -> u64 {
         u64::from(self.client) | u64::from(self.server) << 1

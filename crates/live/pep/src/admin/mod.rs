@@ -8,33 +8,22 @@ mod client;
 mod report;
 
 pub(crate) use client::connect;
-pub use client::{ask, flows, status};
+pub use client::{flows, status};
 pub(crate) use report::{flow_reports, overview};
 
 use crate::daemon::Core;
 use crate::error::PepError;
 use crate::privileges::User;
 use crate::upgrade;
+use daemon::admin::{self, MODE, write_json};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use serde::{Deserialize, Serialize};
-use std::io::{BufRead, BufReader, IoSlice, Read, Write};
+use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::time::Duration;
-
-/// Who asks for longer is dropped.
-const TIMEOUT: Duration = Duration::from_secs(2);
-/// The longest request, bytes.
-const MAX_REQUEST_BYTES: u64 = 4_096;
-/// Connections served at once.
-const AT_ONCE: usize = 8;
-/// Name of the threads that answer requests at the admin socket. A panic in one ends its request only: a
-/// program that aborts at panics excludes these threads.
-pub const ADMIN_THREAD: &str = "pep-admin";
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "command", deny_unknown_fields)]
@@ -132,7 +121,7 @@ pub(crate) fn open(path: &Path, user: Option<&User>) -> Result<Opened, PepError>
     }
     let _ = std::fs::remove_file(&beside);
     let listener = UnixListener::bind(&beside).map_err(system)?;
-    let mode = std::fs::Permissions::from_mode(0o600);
+    let mode = std::fs::Permissions::from_mode(MODE);
     std::fs::set_permissions(&beside, mode).map_err(system)?;
     let beside_path = Path::new(&beside);
     user.map_or(Ok(()), |user| user.own(beside_path))
@@ -145,44 +134,8 @@ pub(crate) fn open(path: &Path, user: Option<&User>) -> Result<Opened, PepError>
 }
 
 /// Serves until the process ends.
-pub(crate) fn serve(core: &Arc<Core>, listener: &UnixListener) {
-    let serving = Arc::new(AtomicUsize::new(0));
-    loop {
-        let Ok((stream, _)) = listener.accept() else {
-            std::thread::sleep(Duration::from_millis(100));
-            continue;
-        };
-        let Some(place) = Place::take(&serving) else {
-            continue;
-        };
-        let core = Arc::clone(core);
-        let thread = std::thread::Builder::new().name(ADMIN_THREAD.to_owned());
-        let spawned = thread.spawn(move || {
-            let _place = place;
-            // the requester may have gone
-            let _ = answer(&core, stream);
-        });
-        if let Err(error) = spawned {
-            tracing::warn!(%error, "a request at the admin socket is not answered");
-        }
-    }
-}
-
-/// A request's place among those that are answered at once; given back however its thread ends.
-struct Place(Arc<AtomicUsize>);
-
-impl Place {
-    fn take(serving: &Arc<AtomicUsize>) -> Option<Self> {
-        let place = Self(Arc::clone(serving));
-        // dropped without one, it takes itself back
-        (serving.fetch_add(1, Relaxed) < AT_ONCE).then_some(place)
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
-    }
+pub(crate) fn serve(core: Arc<Core>, listener: &UnixListener) {
+    admin::serve(listener, move |line, stream| answer(&core, line, stream));
 }
 
 /// Runs what must not stop half-way: there a panic ends the process, as in any thread of the data path.
@@ -195,33 +148,17 @@ fn run_whole<T: Send>(run: impl FnOnce() -> T + Send) -> std::io::Result<T> {
     })
 }
 
-fn answer(core: &Core, mut stream: UnixStream) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(TIMEOUT))?;
-    stream.set_write_timeout(Some(TIMEOUT))?;
-    let line = read_line(&mut stream)?;
-    match parse(&line) {
-        Ok(Request::Status) => write_json(&mut stream, &overview(core)),
-        Ok(Request::Flows) => write_json(&mut stream, &flow_reports(core)),
-        Ok(Request::HandOver) => run_whole(|| hand_over(core, &mut stream))?,
-        Ok(Request::Upgrade) => match run_whole(|| upgrade::hand_over(core, &mut stream))? {
+fn answer(core: &Core, line: &[u8], stream: &mut UnixStream) -> std::io::Result<()> {
+    match parse(line) {
+        Ok(Request::Status) => write_json(stream, &overview(core)),
+        Ok(Request::Flows) => write_json(stream, &flow_reports(core)),
+        Ok(Request::HandOver) => run_whole(|| hand_over(core, stream))?,
+        Ok(Request::Upgrade) => match run_whole(|| upgrade::hand_over(core, stream))? {
             Ok(()) => Ok(()),
-            Err(error) => write_json(&mut stream, &Refusal { error }),
+            Err(error) => write_json(stream, &Refusal { error }),
         },
-        Err(error) => write_json(&mut stream, &Refusal { error }),
+        Err(error) => write_json(stream, &Refusal { error }),
     }
-}
-
-fn read_line(stream: &mut UnixStream) -> std::io::Result<Vec<u8>> {
-    let mut line = Vec::new();
-    BufReader::new(stream.take(MAX_REQUEST_BYTES)).read_until(b'\n', &mut line)?;
-    line.pop_if(|last| *last == b'\n');
-    Ok(line)
-}
-
-fn write_json(stream: &mut UnixStream, value: &impl Serialize) -> std::io::Result<()> {
-    let mut line = serde_json::to_vec(value)?;
-    line.push(b'\n');
-    stream.write_all(&line)
 }
 
 fn hand_over(core: &Core, stream: &mut UnixStream) -> std::io::Result<()> {
@@ -250,22 +187,6 @@ fn hand_over(core: &Core, stream: &mut UnixStream) -> std::io::Result<()> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn places_are_given_back_by_threads_that_panic_too() {
-        let serving = Arc::new(AtomicUsize::new(0));
-        let places: Vec<_> = (0..AT_ONCE).map_while(|_| Place::take(&serving)).collect();
-        assert_eq!(places.len(), AT_ONCE);
-        assert!(Place::take(&serving).is_none());
-        drop(places);
-        let place = Place::take(&serving).expect("free");
-        let thread = std::thread::spawn(move || {
-            let _place = place;
-            panic!("a page that cannot be made");
-        });
-        assert!(thread.join().is_err());
-        assert_eq!(serving.load(Relaxed), 0);
-    }
 
     #[test]
     fn only_what_is_known_is_a_request() {

@@ -1,10 +1,10 @@
 //! What `status` and `flows` say.
 
-use crate::clock;
 use crate::control::Snapshot;
 use crate::daemon::Core;
 use crate::flow::{Flow, Handling};
 use crate::sys;
+use daemon::clock;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

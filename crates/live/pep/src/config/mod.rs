@@ -4,9 +4,12 @@ mod prefix;
 mod rapid;
 mod read;
 
-pub use config_file::ConfigError;
+pub use daemon::config::ConfigError;
 pub use prefix::Prefix;
 
+use daemon::Log;
+use edge::{Actuator, EdgeConfig};
+use report_source::Address;
 use rnis::Rnti;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -94,7 +97,7 @@ pub enum Source {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Broker {
     /// `amqp`, `amqps`, `nats` or `tls`, host and port; it may hold a password, and is never printed.
-    pub url: String,
+    pub url: Address,
     /// Exchange (AMQP) or beginning of the subject (NATS).
     pub topic: String,
 }
@@ -102,10 +105,7 @@ pub struct Broker {
 /// Without the user and password that a URL may hold.
 impl std::fmt::Display for Broker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (scheme, rest) = self.url.split_once("://").unwrap_or(("", &self.url));
-        let end = rest.find('/').unwrap_or(rest.len());
-        let host = rest[..end].rsplit('@').next().unwrap_or_default();
-        write!(f, "{scheme}://{host}{}", &rest[end..])
+        self.url.fmt(f)
     }
 }
 
@@ -178,24 +178,6 @@ pub struct Relay {
     pub unsent: Bytes,
 }
 
-/// The form of the log on stderr.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogFormat {
-    /// One line of text an event.
-    Text,
-    /// One JSON object an event.
-    Json,
-}
-
-/// The log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Log {
-    /// Its form.
-    pub format: LogFormat,
-    /// The least level that is written.
-    pub level: tracing::Level,
-}
-
 /// Where the allocators' calls and answers are recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recording {
@@ -214,8 +196,10 @@ pub struct Config {
     pub onward: Onward,
     /// Who decides.
     pub control: Control,
-    /// How; none without an allocator.
-    pub allocator: Option<::rapid::AllocatorConfig>,
+    /// How; none where connections are split and nothing more.
+    pub edge: Option<EdgeConfig>,
+    /// How windows towards UEs are set, where the kernel permits it.
+    pub actuator: Actuator,
     /// Radio reports.
     pub reports: Reports,
     /// Addresses of UEs whose reports carry none.
@@ -248,7 +232,7 @@ impl Config {
     /// # Errors
     /// Says file, line and column, what was wrong, and what is allowed.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
-        config_file::load(path, read::config)
+        daemon::config::load(path, read::config)
     }
 
     /// Reads a text; `name` is what messages call it.
@@ -256,7 +240,7 @@ impl Config {
     /// # Errors
     /// As [`Self::load`].
     pub fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
-        config_file::parse(name, text, read::config)
+        daemon::config::parse(name, text, read::config)
     }
 
     /// The UEs' connections are taken on their way.
@@ -270,6 +254,13 @@ impl Config {
             Interception::Transparent(t) => (Some((t.ran_interface.clone(), t.port)), None),
             Interception::Explicit(e) => (None, Some(e.listen)),
         };
+        // plain-after can be changed
+        let decides = |config: &Self| {
+            config.edge.clone().map(|edge| EdgeConfig {
+                plain_after: edge.allocator.report_max_age,
+                ..edge
+            })
+        };
         let checks = [
             (
                 "mode, ran-interface, port, listen",
@@ -278,7 +269,10 @@ impl Config {
             ("control", self.control != new.control),
             ("source, topic", self.reports.source != new.reports.source),
             ("max-age", self.reports.max_age != new.reports.max_age),
-            ("[rapid]", self.allocator != new.allocator),
+            (
+                "[rapid]",
+                decides(self) != decides(new) || self.actuator != new.actuator,
+            ),
             ("[record]", self.record != new.record),
             ("socket", self.admin != new.admin),
             ("[metrics]", self.metrics != new.metrics),

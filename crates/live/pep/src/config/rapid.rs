@@ -1,20 +1,24 @@
 //! The tables of what decides: `[rapid]`, and `[record]`, which keeps what it was measured.
 
-use super::{ConfigError, Control, Recording};
-use config_file::Section;
+use super::{ConfigError, Control, Recording, Reports};
+use daemon::config::Section;
+use edge::{Actuator, EdgeConfig};
 use rapid::{AllocatorConfig, Mode, Part};
 use std::path::PathBuf;
-use units::{Bytes, Duration};
+use units::Bytes;
 
 /// Most that is recorded where nothing else is said.
 const RECORDED: Bytes = Bytes::new(1_000_000_000);
 
-/// The allocator's configuration; none without an allocator.
-pub(super) fn allocator(
+const ACTUATORS: [(&str, Actuator); 2] =
+    [("window", Actuator::Window), ("pacing", Actuator::Pacing)];
+
+/// How the proxy decides, and how windows towards UEs are set; none where connections are split and nothing more.
+pub(super) fn decides(
     top: &mut Section<'_, '_>,
     control: Control,
-    max_age: Duration,
-) -> Result<Option<AllocatorConfig>, ConfigError> {
+    reports: &Reports,
+) -> Result<Option<(EdgeConfig, Actuator)>, ConfigError> {
     let mode = match control {
         Control::Default => Mode::Default,
         Control::Paper => Mode::Paper,
@@ -27,9 +31,43 @@ pub(super) fn allocator(
         }
     };
     let mut table = top.table_or_empty("rapid", "[rapid]")?;
-    let mut config = AllocatorConfig::new(mode);
-    config.report_max_age = max_age;
-    // what is allowed is the allocator's to say
+    let mut config = EdgeConfig::new(mode);
+    config.allocator.report_max_age = reports.max_age;
+    config.plain_after = reports.plain_after;
+    allocator(&mut table, &mut config.allocator)?;
+    // what is allowed is checked as a whole
+    let any = f64::NEG_INFINITY..=f64::INFINITY;
+    let set = |to: &mut f64, value: Option<f64>| *to = value.unwrap_or(*to);
+    let step = table.number("window-step", any.clone())?;
+    set(&mut config.shown.window_step, step);
+    let step = table.number("pacing-step", any.clone())?;
+    set(&mut config.pacing_step, step);
+    let share = table.number("unsent-share", any)?;
+    set(&mut config.unsent.unsent_share, share);
+    for (key, to) in [
+        ("adopt-after", &mut config.adopt_after),
+        ("check-interval", &mut config.check_interval),
+    ] {
+        *to = table.parsed(key)?.unwrap_or(*to);
+    }
+    for (key, to) in [
+        ("young-window", &mut config.young_window),
+        ("unsent-min", &mut config.unsent.unsent_min),
+        ("unsent-max", &mut config.unsent.unsent_max),
+    ] {
+        *to = table.parsed(key)?.unwrap_or(*to);
+    }
+    let segments = table.whole("min-window", 0..=64)?;
+    config.shown.min_window = segments.unwrap_or(config.shown.min_window);
+    let actuator = table.word("actuator", &ACTUATORS)?;
+    config.check().map_err(|error| table.fault(error))?;
+    table.finish()?;
+    Ok(Some((config, actuator.unwrap_or(Actuator::Window))))
+}
+
+/// The allocator's keys.
+fn allocator(table: &mut Section<'_, '_>, config: &mut AllocatorConfig) -> Result<(), ConfigError> {
+    // what is allowed is checked as a whole
     let any = f64::NEG_INFINITY..=f64::INFINITY;
     if let Some(threshold) = table.number("slow-threshold", any.clone())? {
         config.slow_threshold = threshold;
@@ -53,9 +91,7 @@ pub(super) fn allocator(
         })?;
         config.without.push(part);
     }
-    config.check().map_err(|error| table.fault(error))?;
-    table.finish()?;
-    Ok(Some(config))
+    Ok(())
 }
 
 /// Where to record, if anywhere.

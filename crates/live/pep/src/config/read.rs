@@ -2,10 +2,12 @@
 
 use super::rapid;
 use super::{
-    Broker, Config, ConfigError, Control, Explicit, Interception, Keepalive, Limits, Log,
-    LogFormat, Onward, Prefix, Relay, Reports, Source, Transparent,
+    Broker, Config, ConfigError, Control, Explicit, Interception, Keepalive, Limits, Onward,
+    Prefix, Relay, Reports, Source, Transparent,
 };
-use config_file::{Section, Span};
+use daemon::Log;
+use daemon::config::{Section, Span};
+use edge::{Actuator, EdgeConfig};
 use rnis::Rnti;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -55,6 +57,7 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
     let is_transparent = matches!(interception, Interception::Transparent(_));
     let control = top.word("control", &CONTROLS)?.unwrap_or(Control::Default);
     let reports = reports(top, control)?;
+    let (edge, actuator) = rapid::decides(top, control, &reports)?.unzip();
     let mut admin = top.table_or_empty("admin", "[admin]")?;
     let socket = admin.parsed("socket")?;
     admin.finish()?;
@@ -66,7 +69,8 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
         interception,
         onward,
         control,
-        allocator: rapid::allocator(top, control, reports.max_age)?,
+        edge,
+        actuator: actuator.unwrap_or(Actuator::Window),
         reports,
         record: rapid::recording(top, control)?,
         ues: ues(top)?,
@@ -207,8 +211,12 @@ fn reports(top: &mut Section<'_, '_>, control: Control) -> Result<Reports, Confi
         let message = "topic is for a source that is a broker (amqp:// or nats://)";
         return Err(table.fault_at(*at, message));
     }
-    let max_age = table.time("max-age")?.unwrap_or(Duration::from_millis(100));
-    let plain_after = table.time("plain-after")?.unwrap_or(Duration::from_secs(2));
+    let defaults = EdgeConfig::new(::rapid::Mode::Default);
+    let max_age = table.time("max-age")?;
+    let max_age = max_age.unwrap_or(defaults.allocator.report_max_age);
+    let plain_after = table
+        .time("plain-after")?
+        .unwrap_or(defaults.plain_after.max(max_age));
     if plain_after < max_age {
         return Err(table.fault(format!(
             "plain-after is {plain_after}, expected no less than max-age ({max_age}), after which \
@@ -233,12 +241,13 @@ fn source_of(
         return Ok(Source::Unix(PathBuf::from(path)));
     }
     let host = SCHEMES.iter().find_map(|s| text.strip_prefix(s));
-    if host.is_none_or(str::is_empty) {
+    let url = host.filter(|host| !host.is_empty()).map(|_| text.parse());
+    let Some(Ok(url)) = url else {
         // what it is may hold a password
         let message = "source is not known; expected \"unix:/PATH\", \"amqp://HOST:PORT/VHOST\" or \
                        \"nats://HOST:PORT\"";
         return Err(table.fault_at(at, message));
-    }
+    };
     let topic = match topic {
         None => TOPIC.to_owned(),
         Some((topic, at)) => {
@@ -250,7 +259,6 @@ fn source_of(
             topic.clone()
         }
     };
-    let url = text.to_owned();
     Ok(Source::Broker(Broker { url, topic }))
 }
 
@@ -353,22 +361,16 @@ fn relay(top: &mut Section<'_, '_>) -> Result<Relay, ConfigError> {
 }
 
 fn log(top: &mut Section<'_, '_>) -> Result<Log, ConfigError> {
-    let mut table = top.table_or_empty("log", "[log]")?;
-    let formats = [("text", LogFormat::Text), ("json", LogFormat::Json)];
     let levels = [
         ("error", tracing::Level::ERROR),
         ("warn", tracing::Level::WARN),
         ("info", tracing::Level::INFO),
         ("debug", tracing::Level::DEBUG),
     ];
-    let log = Log {
-        format: table.word("format", &formats)?.unwrap_or(LogFormat::Text),
-        level: table
-            .word("level", &levels)?
-            .unwrap_or(tracing::Level::INFO),
-    };
-    table.finish()?;
-    Ok(log)
+    Ok(Log {
+        is_flat: true,
+        ..Log::read(top, &levels)?
+    })
 }
 
 #[cfg(test)]
@@ -414,7 +416,7 @@ listen = "127.0.0.1:9464"
         let more = "[rapid]\ntarget-queue = \"2 ms\"\nwithout = [\"budget\"]\n\
                     [record]\nfile = \"/tmp/decisions\"\n";
         let config = Config::parse("pep.toml", &format!("{GOOD}{more}")).expect("valid");
-        let allocator = config.allocator.expect("it decides");
+        let allocator = config.edge.expect("it decides").allocator;
         assert_eq!(allocator.target_queue, Duration::from_millis(2));
         assert_eq!(allocator.report_max_age, Duration::from_millis(80));
         assert_eq!(allocator.without, [::rapid::Part::Budget]);

@@ -1,23 +1,21 @@
-//! Carries out the allocator's decisions: by our congestion control in the kernel, or without the
-//! right to load that, by pacing the kernel's own.
+//! Sets windows towards UEs: by our congestion control in the kernel, or without the right to load that, by
+//! pacing the kernel's own.
 
 use super::bpf::{Kernel, Measured, Slot};
 use super::telemetry::measured_by_socket;
 use crate::flow::{Flow, Handling};
 use crate::sys;
-use rapid::{Decision, WanWindow};
+use edge::{Actuator, Windows};
 use rustix::net::sockopt;
 use std::sync::Weak;
-use units::{Duration, Instant};
+use units::{BitRate, Duration, Instant};
 
 /// Between `TCP_INFO`s of a flow where the program cannot determine it.
 const SAMPLE_PERIOD: Duration = Duration::from_millis(20);
-/// A pace that differs by less than this share from the last is not worth a system call.
-const WORTH_PACING: f64 = 0.05;
 
 /// How windows towards UEs are set on this machine.
 #[derive(Debug)]
-pub(super) enum Actuator {
+pub(super) enum WindowSetter {
     /// By our congestion control.
     Follow(Box<Kernel>),
     /// By `SO_MAX_PACING_RATE`.
@@ -33,17 +31,29 @@ pub(super) enum FlowHandle {
         /// The congestion control that it had.
         former: String,
     },
-    /// Its last pace, byte/s, and what the kernel measured last, when.
+    /// What the kernel measured last, and when.
     Pace {
-        rate: f64,
         measured: Measured,
         measured_at: Option<Instant>,
     },
 }
 
-impl Actuator {
-    /// The best that the kernel lets us have.
-    pub(super) fn new() -> (Self, Option<String>) {
+impl FlowHandle {
+    /// How its window is set.
+    pub(super) fn actuator(&self) -> Actuator {
+        match self {
+            Self::Follow { .. } => Actuator::Window,
+            Self::Pace { .. } => Actuator::Pacing,
+        }
+    }
+}
+
+impl WindowSetter {
+    /// The best that the kernel permits, up to what is wanted; and why it is not our congestion control.
+    pub(super) fn new(wanted: Actuator) -> (Self, Option<String>) {
+        if wanted == Actuator::Pacing {
+            return (Self::Pace, Some("actuator = \"pacing\"".to_owned()));
+        }
         match Kernel::load() {
             Ok(kernel) => {
                 tracing::info!(
@@ -85,7 +95,6 @@ impl Actuator {
         }
         flow.set_handling(Handling::Paced);
         FlowHandle::Pace {
-            rate: 0.0,
             measured: Measured::default(),
             measured_at: None,
         }
@@ -105,7 +114,6 @@ impl Actuator {
                 FlowHandle::Pace {
                     measured,
                     measured_at,
-                    ..
                 },
             ) => {
                 let is_due = measured_at.is_none_or(|at| now.saturating_since(at) >= SAMPLE_PERIOD);
@@ -120,24 +128,22 @@ impl Actuator {
     }
 
     /// Carries out a decision.
-    pub(super) fn apply(&self, flow: &Flow, handle: &mut FlowHandle, decision: &Decision) {
+    pub(super) fn apply(&self, flow: &Flow, handle: &FlowHandle, windows: &Windows) {
+        let bytes_a_second = |rate: BitRate| rate.as_bps() / 8;
         match (self, handle) {
             (Self::Follow(kernel), FlowHandle::Follow { slot, .. }) => {
-                let pace = decision.ran.pacing_rate.map_or(0, |rate| rate.as_bps() / 8);
-                kernel.set(*slot, decision.ran.window.get(), pace);
+                let pace = windows.pacing_bps.map_or(0, bytes_a_second);
+                kernel.set(*slot, windows.ran_window.get(), pace);
             }
-            (_, FlowHandle::Pace { rate, measured, .. }) => {
-                if let Some(wanted) = pace(flow, measured, decision)
-                    && (wanted - *rate).abs() > WORTH_PACING * *rate
-                {
-                    *rate = wanted;
+            (_, FlowHandle::Pace { .. }) => {
+                if let Some(rate) = windows.pace_bps {
                     // the connection may have gone
-                    let _ = sys::set_max_pacing_rate(&flow.ran, wanted as u64);
+                    let _ = sys::set_max_pacing_rate(&flow.ran, bytes_a_second(rate));
                 }
             }
             (Self::Pace, FlowHandle::Follow { .. }) => {}
         }
-        flow.decide(decision);
+        flow.decide(windows);
     }
 
     /// Gives a flow back to the kernel, if it is still there, and its slot.
@@ -158,27 +164,5 @@ impl Actuator {
                 }
             }
         }
-        if let Some(flow) = flow {
-            flow.release();
-        }
-    }
-}
-
-/// The rate that a decision's windows mean, byte/s. Each is the share times a time that is at least
-/// the round trip's, so each quotient is at least the share: the less is the better estimate.
-fn pace(flow: &Flow, measured: &Measured, decision: &Decision) -> Option<f64> {
-    let of = |bytes: u64, rtt: Option<Duration>| {
-        let seconds = rtt.map(Duration::as_secs_f64).filter(|s| *s > 0.0)?;
-        Some(bytes as f64 / seconds)
-    };
-    let (WanWindow::Fixed(wan) | WanWindow::Budget(wan)) = decision.wan_window;
-    let towards_server = of(wan.get(), flow.meters.wan_rtt.least());
-    let towards_ue = of(
-        decision.ran.window.get(),
-        crate::meters::micros(measured.srtt),
-    );
-    match (towards_server, towards_ue) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
     }
 }

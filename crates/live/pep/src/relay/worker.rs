@@ -5,7 +5,6 @@ use super::direction::Means;
 use super::pipe::PipePool;
 use super::slab::{Key, Slab};
 use super::upstream::{Opened, UNSPECIFIED, Upstream, allow_orderly_end, canonical};
-use crate::clock;
 use crate::config::{Config, Interception};
 use crate::control::ControlEvent;
 use crate::error::PepError;
@@ -13,6 +12,7 @@ use crate::flow::{Ends, Flow, Window};
 use crate::listener::Listener;
 use crate::registry::Full;
 use crate::shared::Shared;
+use daemon::clock;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
 use rustix::io::Errno;
@@ -30,8 +30,6 @@ const ACCEPT_BATCH: usize = 8;
 const SWEEP: Duration = Duration::from_millis(500);
 /// Accepting rests for so long when descriptors or memory are used up.
 const ACCEPT_REST: Duration = Duration::from_millis(100);
-/// Window that a server is shown before the control thread has looked at the connection, bytes.
-const UNDECIDED: u32 = 65_535;
 /// Events taken from the kernel at once.
 const EVENTS: usize = 256;
 
@@ -401,17 +399,18 @@ impl Worker {
 
     /// The receive window towards the server, whose share of the memory is known.
     fn initial_window(&self, opened: &Opened, share: u32) -> Window {
-        // what has been shown cannot be taken back: little, until there is a decision
-        let shown = if self.events.is_some() {
-            share.min(UNDECIDED)
-        } else {
-            share
-        };
+        let decides = self.config.edge.as_ref().filter(|_| self.events.is_some());
+        let young = decides.map(|decides| decides.young_window.get());
+        let shown = young.map_or(share, |window| {
+            u32::try_from(window).unwrap_or(u32::MAX).min(share)
+        });
         if opened.is_locked {
             // a socket that has failed already may refuse
             let _ = crate::sys::set_window_clamp(&opened.socket, shown);
         }
-        Window::new(share, shown, crate::listener::USUAL_MSS, opened.is_locked)
+        let rule = decides.map_or_else(edge::ShownWindow::default, |decides| decides.shown);
+        let mss = crate::listener::USUAL_MSS;
+        Window::new(share, shown, mss, opened.is_locked, rule)
     }
 
     /// Closes a connection.

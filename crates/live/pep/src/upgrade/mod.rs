@@ -16,6 +16,7 @@
 
 mod wire;
 
+pub use wire::check_upgrade;
 pub(crate) use wire::{Copies, Inherited, ask, hand_over};
 
 /// What the running instance's side learns.

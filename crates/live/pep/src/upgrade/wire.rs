@@ -119,13 +119,34 @@ fn requested(stream: &mut UnixStream, until: Option<Instant>) -> Request {
     match receive(stream, until) {
         Ok(None) => Request::Timeout,
         Err(_) => Request::Broken,
-        Ok(Some(line)) => match serde_json::from_slice(&line) {
-            Ok(Message::Upgrade) => Request::Upgrade,
-            Ok(Message::Ready) => Request::Ready,
-            Ok(Message::Serving) => Request::Serving,
-            Ok(Message::Go) | Err(_) => Request::Broken,
-        },
+        Ok(Some(line)) => read_request(&line),
     }
+}
+
+/// What a successor requests by a line of any bytes.
+fn read_request(line: &[u8]) -> Request {
+    match serde_json::from_slice(line) {
+        Ok(Message::Upgrade) => Request::Upgrade,
+        Ok(Message::Ready) => Request::Ready,
+        Ok(Message::Serving) => Request::Serving,
+        Ok(Message::Go) | Err(_) => Request::Broken,
+    }
+}
+
+/// The offer in a line of any bytes that came with so many descriptors; none if it does not account for each
+/// of them.
+fn read_offer(line: &[u8], descriptors: usize) -> Option<Offer> {
+    let offer: Offer = serde_json::from_slice(line).ok()?;
+    let others = usize::from(offer.metrics) + offer.locks.len();
+    let is_whole = offer.listeners > 0 && offer.listeners.checked_add(others) == Some(descriptors);
+    is_whole.then_some(offer)
+}
+
+/// What both ends of an upgrade read in a line of any bytes: whether a proxy accepts it from a successor, and
+/// whether a successor accepts it, with so many descriptors, as an offer.
+pub fn check_upgrade(line: &[u8], descriptors: usize) -> (bool, bool) {
+    let is_request = read_request(line) != Request::Broken;
+    (is_request, read_offer(line, descriptors).is_some())
 }
 
 fn send_offer(stream: &UnixStream, copies: Copies<'_>) -> std::io::Result<()> {
@@ -181,12 +202,7 @@ pub(crate) fn ask(socket: &Path) -> Result<Inherited, PepError> {
     send(&mut stream, &Message::Upgrade).map_err(|e| peer(format!("does not answer: {e}")))?;
     let (line, mut fds) =
         receive_offer(&stream).map_err(|e| peer(format!("does not hand over: {e}")))?;
-    let offer: Option<Offer> = serde_json::from_slice(&line).ok();
-    let offer = offer.filter(|offer| {
-        let all = offer.listeners + usize::from(offer.metrics) + offer.locks.len();
-        offer.listeners > 0 && all == fds.len()
-    });
-    let Some(offer) = offer else {
+    let Some(offer) = read_offer(&line, fds.len()) else {
         return Err(peer(format!(
             "does not hand over in two phases, but answers {}; an older version can only be restarted",
             String::from_utf8_lossy(&line).trim()
@@ -266,5 +282,34 @@ impl Inherited {
     pub(crate) fn serving(mut self) {
         // a predecessor that has gone needs to hear nothing
         let _ = send(&mut self.stream, &Message::Serving);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_offer_accounts_for_each_descriptor() {
+        let offer = |listeners: &str, locks: &str| {
+            format!("{{\"listeners\":{listeners},\"metrics\":true,\"locks\":[{locks}]}}")
+        };
+        let good = offer("2", "\"a\"");
+        assert_eq!(check_upgrade(good.as_bytes(), 4), (false, true));
+        for (bad, descriptors) in [
+            (good.as_str(), 3),
+            (&offer("0", "\"a\""), 2),
+            // its sum with the others is that of the descriptors only where it wraps
+            (&offer("18446744073709551615", ""), 0),
+            (&offer("18446744073709551615", "\"a\""), 1),
+            (&offer("-1", ""), 0),
+        ] {
+            assert!(!check_upgrade(bad.as_bytes(), descriptors).1, "{bad}");
+        }
+        for word in ["upgrade", "ready", "serving"] {
+            let line = format!("{{\"command\":\"{word}\"}}");
+            assert_eq!(check_upgrade(line.as_bytes(), 0), (true, false));
+        }
+        assert_eq!(check_upgrade(b"{\"command\":\"go\"}", 0), (false, false));
     }
 }

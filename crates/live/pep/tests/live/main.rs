@@ -9,9 +9,9 @@ mod support;
 
 mod control;
 mod dashboard;
-mod disk;
 mod ends;
 mod explicit;
+mod faults;
 mod forward;
 mod lifecycle;
 mod limits;
@@ -42,7 +42,7 @@ fn tests() -> Vec<Test> {
         explicit::TESTS,
         ends::TESTS,
         wire::TESTS,
-        disk::TESTS,
+        faults::TESTS,
     ]
     .concat()
 }

@@ -46,6 +46,16 @@ impl Daemon {
         Self::spawn_as(host, folder, log, &[], &path, more)
     }
 
+    /// Starts it with a clock of the test's, and waits until it accepts.
+    pub fn start_with_clock(host: &Namespace, config: &str, clock: &testing::StepClock) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let set = clock
+            .environment()
+            .map(|(name, value)| format!("{name}={}", value.display()));
+        let [library, file] = &set;
+        Self::start_wrapped(host, folder, config, &["env", library, file])
+    }
+
     /// Starts it with a log that takes no line, and waits until it answers.
     pub fn start_on_a_full_disk(host: &Namespace, config: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");

@@ -155,7 +155,6 @@ pub fn run_daemon(arguments: &[String]) -> ExitCode {
     let start = pep::Start {
         config: arguments[0].clone().into(),
         upgrade: arguments.iter().any(|a| a == "--upgrade"),
-        brokers: None,
     };
     match pep::run(&start) {
         Ok(()) => ExitCode::SUCCESS,

@@ -3,10 +3,10 @@
 mod read;
 
 use cc::meld::Variant;
-use config_file::ConfigError;
+use daemon::Log;
+use daemon::config::ConfigError;
+pub use report_source::ReportSource;
 use rnis::identity::UeMap;
-use rnis_server::Log;
-pub use rnis_server::reporting::ReportSource;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -122,10 +122,7 @@ impl Default for Config {
             memory: Bytes::new(1_000_000_000),
             window: Bytes::new(1_000_000),
             streams: 100,
-            log: Log {
-                json: false,
-                debug: false,
-            },
+            log: Log::default(),
         }
     }
 }
@@ -143,7 +140,7 @@ impl Config {
     /// # Errors
     /// A file that cannot be read, and one that cannot be used: place, fault and what is allowed.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
-        config_file::load(path, read::config)
+        daemon::config::load(path, read::config)
     }
 
     /// Reads the text of a file of this name.
@@ -151,12 +148,12 @@ impl Config {
     /// # Errors
     /// A text that cannot be used.
     pub fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
-        config_file::parse(name, text, read::config)
+        daemon::config::parse(name, text, read::config)
     }
 
     /// Whether its controller paces by bandwidth that clients report.
     pub(crate) fn takes_reports(&self) -> bool {
-        cc::reported_names().contains(&self.cc.as_str())
+        cc::find(&self.cc).is_some_and(|of| of.is_reported)
     }
 
     /// Its controller for a path. The name has been checked.

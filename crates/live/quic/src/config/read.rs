@@ -2,9 +2,9 @@
 
 use super::{Certificate, Config, StatsTarget};
 use cc::meld::Variant;
-use config_file::{ConfigError, Section};
-use rnis_server::Log;
-use rnis_server::reporting::{read_addresses, read_source, read_ues};
+use daemon::Log;
+use daemon::config::{ConfigError, Section};
+use report_source::{read_addresses, read_source, read_ues};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use units::Bytes;
@@ -153,7 +153,7 @@ fn log(top: &mut Section<'_, '_>) -> Result<Log, ConfigError> {
     let mut log = Config::default().log;
     if let Some(mut table) = top.table("log", "[log]")? {
         log.json = table.truth("json")?.unwrap_or(false);
-        log.debug = table.truth("debug")?.unwrap_or(false);
+        log = log.at_debug(table.truth("debug")?.unwrap_or(false));
         table.finish()?;
     }
     Ok(log)
@@ -163,7 +163,7 @@ fn log(top: &mut Section<'_, '_>) -> Result<Log, ConfigError> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use rnis_server::reporting::ReportSource;
+    use report_source::ReportSource;
     use std::net::IpAddr;
     use units::Duration;
 

@@ -2,11 +2,11 @@
 
 use super::Shared;
 use crate::QuicError;
+use daemon::metrics::{PROMETHEUS, Page, Server, Site, label_text};
 use dash::Hosted;
-use metrics_http::{PROMETHEUS, Site};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::Display;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,7 +16,7 @@ pub(super) fn start(
     address: SocketAddr,
     shared: &Arc<Shared>,
     dashboard: Option<Hosted>,
-) -> Result<(SocketAddr, metrics_http::Server), QuicError> {
+) -> Result<(SocketAddr, Server), QuicError> {
     let fault = |source| QuicError::Socket { address, source };
     let listener = TcpListener::bind(address).map_err(fault)?;
     let at = listener.local_addr().map_err(fault)?;
@@ -27,7 +27,7 @@ pub(super) fn start(
             Ok(status(&of_status).to_string())
         })
         .with_dashboard(dashboard);
-    let server = metrics_http::Server::start(listener, site).map_err(QuicError::System)?;
+    let server = Server::start(listener, site).map_err(QuicError::System)?;
     Ok((at, server))
 }
 
@@ -80,15 +80,11 @@ pub(super) fn status(shared: &Shared) -> Value {
 }
 
 fn metrics(shared: &Shared) -> String {
-    let mut text = String::new();
+    let mut page = Page::new("brimful_quic_");
     let mut family = |name: &str, kind: &str, help: &str, lines: &[(String, u64)]| {
-        // writing to a text cannot fail
-        let _ = writeln!(
-            text,
-            "# HELP brimful_quic_{name} {help}\n# TYPE brimful_quic_{name} {kind}"
-        );
+        page.head(name, kind, help);
         for (labels, value) in lines {
-            let _ = writeln!(text, "brimful_quic_{name}{labels} {value}");
+            page.labelled(name, labels, value);
         }
     };
     let plain = |value: u64| [(String::new(), value)];
@@ -146,7 +142,7 @@ fn metrics(shared: &Shared) -> String {
     }
     let refusals = counters
         .refusals()
-        .map(|(limit, count)| (format!("{{limit=\"{limit}\"}}"), count));
+        .map(|(limit, count)| (label_text([("limit", limit)]), count));
     family(
         "refused_by_limit_total",
         "counter",
@@ -179,7 +175,7 @@ fn metrics(shared: &Shared) -> String {
     let requests: Vec<_> = counters
         .requests()
         .into_iter()
-        .map(|(status, count)| (format!("{{status=\"{status}\"}}"), count))
+        .map(|(status, count)| (label_text([("status", status)]), count))
         .collect();
     family(
         "requests_total",
@@ -191,7 +187,8 @@ fn metrics(shared: &Shared) -> String {
     let counted = counters.decisions();
     let decisions = cc::meld::Reason::ALL.map(|reason| {
         let (name, is_congestion) = (reason.name(), reason.is_congestion());
-        let labels = format!("{{reason=\"{name}\",congestion=\"{is_congestion}\"}}");
+        let labels: [(_, &dyn Display); 2] = [("reason", &name), ("congestion", &is_congestion)];
+        let labels = label_text(labels);
         (labels, counted.get(name).map_or(0, |(_, count)| *count))
     });
     family(
@@ -205,7 +202,7 @@ fn metrics(shared: &Shared) -> String {
         ("stale", load(&counters.reports_stale)),
         ("unreadable", load(&counters.reports_unreadable)),
     ]
-    .map(|(outcome, count)| (format!("{{outcome=\"{outcome}\"}}"), count));
+    .map(|(outcome, count)| (label_text([("outcome", outcome)]), count));
     family(
         "client_reports_total",
         "counter",
@@ -232,7 +229,7 @@ fn metrics(shared: &Shared) -> String {
         ("out-of-order", counts.gate.out_of_order()),
         ("skewed", counts.gate.skewed),
     ]
-    .map(|(outcome, count)| (format!("{{outcome=\"{outcome}\"}}"), count));
+    .map(|(outcome, count)| (label_text([("outcome", outcome)]), count));
     family(
         "reports_total",
         "counter",
@@ -245,12 +242,12 @@ fn metrics(shared: &Shared) -> String {
         ("unconnected", counts.unconnected_ues),
         ("unbound", counts.unbound),
     ]
-    .map(|(outcome, count)| (format!("{{outcome=\"{outcome}\"}}"), count));
+    .map(|(outcome, count)| (label_text([("outcome", outcome)]), count));
     family(
         "radio_states_total",
         "counter",
         "UEs in reports by outcome.",
         &states,
     );
-    text
+    page.finish()
 }

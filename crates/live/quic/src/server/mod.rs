@@ -11,6 +11,7 @@ mod plain;
 mod qlog;
 mod session;
 mod stats;
+mod time;
 
 use crate::config::Config;
 use crate::reports::Reporter;
@@ -18,6 +19,7 @@ use crate::{ALPN, QuicError, epoch, tls};
 pub(crate) use budget::FIRST_WINDOW;
 use budget::{Budget, Limits, Ticket};
 use counters::Counters;
+use daemon::Termination;
 use quinn::{Endpoint, Incoming, ServerConfig, VarInt};
 use session::Session;
 use stats::Stats;
@@ -26,8 +28,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use time::SteadyTime;
 use tokio::runtime::Builder;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 
 /// Above so many handshakes at once, clients must first show that they receive at their address.
@@ -63,7 +65,7 @@ pub struct Server {
     endpoints: Vec<Endpoint>,
     tasks: JoinSet<()>,
     shared: Arc<Shared>,
-    metrics: Option<(SocketAddr, metrics_http::Server)>,
+    metrics: Option<(SocketAddr, daemon::metrics::Server)>,
     is_over: Arc<AtomicBool>,
 }
 
@@ -213,9 +215,11 @@ impl Drop for Guard<'_> {
     }
 }
 
-/// Bounds what is kept of clients whose connection has not been accepted or refused yet.
+/// Bounds what is kept of clients whose connection has not been accepted or refused yet; the steps of the system's
+/// clock do not concern what they are asked to prove.
 fn before_acceptance(mut crypto: ServerConfig) -> ServerConfig {
     crypto
+        .time_source(Arc::new(SteadyTime::new()))
         .max_incoming(MAX_INCOMING)
         .incoming_buffer_size(INCOMING_BYTES)
         .incoming_buffer_size_total(ALL_INCOMING_BYTES);
@@ -277,22 +281,18 @@ async fn serve(incoming: Incoming, ticket: Ticket, shared: Arc<Shared>) {
 /// # Errors
 /// What keeps it from starting.
 pub fn run(config: Config, ready: impl FnOnce(&Server)) -> Result<(), QuicError> {
-    rnis_server::start_log(config.log);
+    daemon::start_log(config.log);
     let runtime = Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(QuicError::System)?;
     runtime.block_on(async {
-        let mut terminate = signal(SignalKind::terminate()).map_err(QuicError::System)?;
-        let mut interrupt = signal(SignalKind::interrupt()).map_err(QuicError::System)?;
+        let mut termination = Termination::new().map_err(QuicError::System)?;
         let server = Server::start(config).await?;
         ready(&server);
-        rnis_server::notify("READY=1");
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-        rnis_server::notify("STOPPING=1");
+        daemon::notify("READY=1");
+        termination.received().await;
+        daemon::notify("STOPPING=1");
         server.close().await;
         Ok(())
     })

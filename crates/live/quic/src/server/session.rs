@@ -321,7 +321,7 @@ impl Session {
         let mut sample = self.summary(connection);
         let more = json!({
             "event": event,
-            "monotonic_seconds": rnis_server::monotonic_now().as_secs_f64(),
+            "monotonic_seconds": daemon::clock::now().as_secs_f64(),
             "connection": self.number,
             "remote": connection.remote_address().to_string(),
             "ue": ue.to_string(),

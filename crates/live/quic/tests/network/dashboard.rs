@@ -20,11 +20,7 @@ async fn connections_are_shown_with_melds_decisions_and_their_ue() {
     let mut inlet = server.reporter().inlet(false);
     let feeding = tokio::spawn(async move {
         for n in 1.. {
-            inlet.report(super::radio::report(
-                n,
-                Some(ue),
-                rnis_server::monotonic_now(),
-            ));
+            inlet.report(super::radio::report(n, Some(ue), daemon::clock::now()));
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     });

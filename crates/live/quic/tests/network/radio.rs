@@ -69,7 +69,7 @@ async fn lines_of_a_socket_reach_the_connection_of_their_ue_and_malformed_ones_a
         };
         line("no report\n");
         line("{}\n");
-        let now = rnis_server::monotonic_now();
+        let now = daemon::clock::now();
         line(&encoded(&report(1, Some([10, 45, 0, 9].into()), now)));
         let ahead = now + Duration::from_secs(3_600);
         line(&encoded(&report(2, Some(local), ahead)));
@@ -78,11 +78,7 @@ async fn lines_of_a_socket_reach_the_connection_of_their_ue_and_malformed_ones_a
         absurd.ues[0].prb_dl = Prb::new(26);
         line(&encoded(&absurd));
         let mut n = 4;
-        while line(&encoded(&report(
-            n,
-            Some(local),
-            rnis_server::monotonic_now(),
-        ))) {
+        while line(&encoded(&report(n, Some(local), daemon::clock::now()))) {
             n += 1;
             std::thread::sleep(Wait::from_millis(2));
         }
@@ -148,7 +144,7 @@ async fn a_program_passes_its_own_reports() {
     let mut inlet = server.reporter().inlet(false);
     let feeding = tokio::spawn(async move {
         for n in 1.. {
-            inlet.report(report(n, Some(ue), rnis_server::monotonic_now()));
+            inlet.report(report(n, Some(ue), daemon::clock::now()));
             tokio::time::sleep(Wait::from_millis(2)).await;
         }
     });

@@ -6,11 +6,16 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, SignatureScheme};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-/// A client of this protocol.
+/// A client of this protocol on this machine.
 pub fn stranger(protocol: &[u8], transport: TransportConfig) -> Endpoint {
+    stranger_at([127, 0, 0, 1].into(), protocol, transport)
+}
+
+/// The same at an address.
+pub fn stranger_at(from: IpAddr, protocol: &[u8], transport: TransportConfig) -> Endpoint {
     let mut tls = rustls::ClientConfig::builder_with_provider(Arc::new(default_provider()))
         .with_protocol_versions(&[&rustls::version::TLS13])
         .expect("TLS 1.3")
@@ -21,7 +26,7 @@ pub fn stranger(protocol: &[u8], transport: TransportConfig) -> Endpoint {
     let tls = QuicClientConfig::try_from(tls).expect("TLS 1.3");
     let mut config = ClientConfig::new(Arc::new(tls));
     config.transport_config(Arc::new(transport));
-    let mut endpoint = Endpoint::client(SocketAddr::new([127, 0, 0, 1].into(), 0)).expect("a port");
+    let mut endpoint = Endpoint::client(SocketAddr::new(from, 0)).expect("a port");
     endpoint.set_default_client_config(config);
     endpoint
 }

@@ -1,11 +1,10 @@
 //! The configuration file, as `docs/operations/rnis.md` describes it.
 
-mod address;
 mod network;
 mod read;
 
-pub use address::{Address, Network};
-pub use config_file::ConfigError;
+pub use daemon::config::{ConfigError, Network};
+pub use report_source::Address;
 
 use rnis::adapters::CellProfile;
 use rnis::identity::UeMap;
@@ -266,7 +265,7 @@ impl Config {
     /// # Errors
     /// A file that cannot be read, and one that cannot be used: place, fault and what is allowed.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
-        config_file::load(path, read::config)
+        daemon::config::load(path, read::config)
     }
 
     /// Reads the text of a file of this name.
@@ -274,7 +273,7 @@ impl Config {
     /// # Errors
     /// A text that cannot be used.
     pub fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
-        config_file::parse(name, text, read::config)
+        daemon::config::parse(name, text, read::config)
     }
 }
 

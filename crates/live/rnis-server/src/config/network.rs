@@ -1,7 +1,7 @@
 //! The tables `[[cell]]`, `[[ue]]` and `[network]`.
 
 use super::ConfigError;
-use config_file::Section;
+use daemon::config::Section;
 use rnis::adapters::CellProfile;
 use rnis::event::{Bearer, BearerRates, Tunnel};
 use rnis::identity::{KnownUe, UeId, UeMap};

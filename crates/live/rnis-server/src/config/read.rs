@@ -5,7 +5,7 @@ use super::{
     Address, AnswerForm, ClientConfig, Config, ConfigError, Format, HttpConfig, Listening,
     PlatformConfig, SourceConfig, SourceKind, TopicConfig, network,
 };
-use config_file::Section;
+use daemon::config::Section;
 use rnis::adapters::CellProfile;
 use rnis::identity::UeId;
 use rnis::mec012::LinkForm;

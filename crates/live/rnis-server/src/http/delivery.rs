@@ -70,7 +70,7 @@ impl Api {
         let admitted = {
             let log = self.callback_log.lock();
             let mut log = log.unwrap_or_else(PoisonError::into_inner);
-            log.admit(std::time::Instant::now())
+            log.admit(clock::now())
         };
         if let Some(suppressed) = admitted {
             tracing::info!(callback = %target, suppressed, "test notification: {error}");

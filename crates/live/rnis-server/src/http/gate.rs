@@ -9,7 +9,7 @@ use axum::http::header::{ACCEPT, AUTHORIZATION};
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use config_file::client_address;
+use daemon::client_address;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -178,7 +178,7 @@ pub(crate) fn metrics_router(hub: Arc<Hub>) -> Router {
             hub.metrics().set("brimful_rnis_cells", &[], cells as f64);
             hub.metrics()
                 .set("brimful_rnis_cells_silent", &[], silent as f64);
-            let lost = crate::daemon::lost_log_lines();
+            let lost = daemon::lost_log_lines();
             let name = "brimful_rnis_log_lost_total";
             hub.metrics().set(name, &[], lost as f64);
             let kind = "text/plain; version=0.0.4";

@@ -2,28 +2,20 @@
 
 use super::{Outlet, body};
 use crate::Fault;
-use crate::backoff::Backoff;
 use crate::config::TopicConfig;
+use daemon::Backoff;
 use lapin::options::{BasicPublishOptions, ExchangeDeclareOptions};
 use lapin::types::FieldTable;
-use lapin::{BasicProperties, Channel, Connection, ConnectionProperties, ExchangeKind};
+use lapin::{BasicProperties, Channel, ExchangeKind};
+use report_source::broker::connect_amqp;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// Longest time to connect, and for the broker to take one message.
+/// Longest time for the broker to declare the exchange, and to take one message.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// Delivery mode of messages that a broker keeps in memory only: a report is old in a moment.
 const TRANSIENT: u8 = 1;
-
-/// Connects to a broker.
-pub(crate) async fn connect(address: &crate::config::Address) -> Result<Connection, Fault> {
-    let crate::config::Address::Url { url, .. } = address else {
-        return Err("no URL".into());
-    };
-    let properties = ConnectionProperties::default().with_connection_name("brimful-rnis".into());
-    Ok(timeout(LONGEST, Connection::connect(url, properties)).await??)
-}
 
 /// Publishes until the service ends; connects again whenever the broker is lost.
 pub(crate) async fn publish(config: TopicConfig, mut outlet: Outlet) {
@@ -45,7 +37,7 @@ async fn session(
     outlet: &mut Outlet,
     backoff: &mut Backoff,
 ) -> Result<(), Fault> {
-    let connection = connect(&config.address).await?;
+    let connection = connect_amqp(&config.address).await?;
     let channel = connection.create_channel().await?;
     let options = ExchangeDeclareOptions::default();
     let exchange = config.topic.as_str();

@@ -2,24 +2,11 @@
 
 use super::{Outlet, body};
 use crate::Fault;
-use crate::backoff::Backoff;
-use crate::config::{Address, TopicConfig};
+use crate::config::TopicConfig;
+use async_nats::HeaderMap;
 use async_nats::connection::State;
-use async_nats::{Client, ConnectOptions, HeaderMap};
-use std::time::Duration;
-use tokio::time::timeout;
-
-/// Longest time to connect.
-const LONGEST: Duration = Duration::from_secs(5);
-
-/// Connects to a server. Reconnecting is the caller's: it counts what is lost meanwhile.
-pub(crate) async fn connect(address: &Address) -> Result<Client, Fault> {
-    let Address::Url { url, .. } = address else {
-        return Err("no URL".into());
-    };
-    let options = ConnectOptions::new().name("brimful-rnis").max_reconnects(1);
-    Ok(timeout(LONGEST, options.connect(url.as_str())).await??)
-}
+use daemon::Backoff;
+use report_source::broker::connect_nats;
 
 /// Publishes until the service ends; connects again whenever the server is lost.
 pub(crate) async fn publish(config: TopicConfig, mut outlet: Outlet) {
@@ -41,7 +28,7 @@ async fn session(
     outlet: &mut Outlet,
     backoff: &mut Backoff,
 ) -> Result<(), Fault> {
-    let client = connect(&config.address).await?;
+    let client = connect_nats(&config.address).await?;
     outlet.drop_waiting();
     outlet.up(true);
     backoff.reset();

@@ -3,14 +3,11 @@
 use super::Outlet;
 use crate::accept::AcceptErrors;
 use crate::hub::{Hub, Outgoing};
-use crate::log_limit::LogLimit;
-use std::fs::Permissions;
+use daemon::{LogLimit, clock};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{UnixListener, UnixStream};
 
@@ -29,30 +26,14 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    /// Listens at a path; folders above it are made. The file of a socket at which no process listens any more is replaced.
-    pub(crate) async fn bind(path: &Path) -> io::Result<Self> {
-        let is_socket = std::fs::symlink_metadata(path).is_ok_and(|m| m.file_type().is_socket());
-        if is_socket {
-            if UnixStream::connect(path).await.is_ok() {
-                return Err(io::Error::other(format!(
-                    "{}: another process listens there",
-                    path.display()
-                )));
-            }
-            std::fs::remove_file(path)?;
-        }
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| {
-                io::Error::other(format!("{}: cannot be made: {error}", folder.display()))
-            })?;
-        }
-        let named = |error: io::Error| io::Error::other(format!("{}: {error}", path.display()));
-        let socket = Self {
-            listener: UnixListener::bind(path).map_err(named)?,
+    /// Listens at a path ([`daemon::socket::bind`]).
+    pub(crate) fn bind(path: &Path) -> io::Result<Self> {
+        let listener = daemon::socket::bind(path, MODE).map_err(io::Error::other)?;
+        listener.set_nonblocking(true)?;
+        Ok(Self {
+            listener: UnixListener::from_std(listener)?,
             path: path.to_owned(),
-        };
-        std::fs::set_permissions(path, Permissions::from_mode(MODE)).map_err(named)?;
-        Ok(socket)
+        })
     }
 }
 
@@ -80,7 +61,7 @@ pub(crate) async fn serve(socket: Socket, hub: Arc<Hub>) {
         errors.reset();
         if readers.fetch_add(1, Ordering::Relaxed) >= READERS {
             readers.fetch_sub(1, Ordering::Relaxed);
-            if let Some(suppressed) = log.admit(Instant::now()) {
+            if let Some(suppressed) = log.admit(clock::now()) {
                 tracing::warn!(
                     readers = READERS,
                     suppressed,

@@ -1,7 +1,5 @@
 //! Reports coming in: connect, read messages, hand them over; connect again when that ends.
 
-mod broker;
-mod follow;
 mod http;
 mod lines;
 mod replay;
@@ -9,10 +7,11 @@ mod serve;
 mod websocket;
 
 use crate::Fault;
-use crate::backoff::Backoff;
 use crate::clock;
 use crate::config::{Address, Config, SourceConfig, SourceKind};
 use crate::hub::Hub;
+use daemon::Backoff;
+use report_source::{Follower, broker};
 use rnis::RadioReport;
 use rnis::adapters::{Adapter, CellProfile, FlexRan, FlexRic, Kpm, LegacyCsv, OaiXapp, SrsRan};
 use rnis::codec::decode;
@@ -22,9 +21,7 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 use units::{Bytes, Prb};
 
-pub use follow::{Follower, follow, follow_address, follow_socket};
-pub(crate) use lines::Lines;
-pub use lines::split_lines;
+pub use replay::recording_times;
 
 /// Starts every source.
 pub(crate) fn start(config: &Config, hub: &Arc<Hub>) -> JoinSet<()> {
@@ -86,15 +83,7 @@ async fn once(source: &SourceConfig, feed: &mut Feed) -> Result<(), Fault> {
     }
 }
 
-/// A consumer of a broker's messages.
-pub(crate) trait Inbox: Send {
-    /// One message.
-    fn message(&mut self, bytes: &[u8]);
-    /// The connection stands, or no longer.
-    fn up(&mut self, up: bool);
-}
-
-impl Inbox for Feed {
+impl Follower for Feed {
     fn message(&mut self, bytes: &[u8]) {
         Self::message(self, bytes);
     }

@@ -5,9 +5,9 @@
 //! as its slots give them. When the recording is repeated, slots and numbers go on from where the last lap
 //! ended.
 
-use super::lines::Line;
-use super::{Feed, Lines};
+use super::Feed;
 use crate::Fault;
+use report_source::{Line, Lines};
 use rnis::codec::{MAX_ENCODED_BYTES, decode_json};
 use rnis::event::RadioEvent;
 use rnis::intake::MAX_CELLS;
@@ -29,11 +29,7 @@ pub(super) async fn play(
     repeat: bool,
     feed: &mut Feed,
 ) -> Result<(), Fault> {
-    let mut player = Player {
-        speed,
-        cells: BTreeMap::new(),
-        due: Instant::now(),
-    };
+    let mut player = Player::new(speed, Instant::now());
     feed.up(true);
     loop {
         let played = player.play_lap(path, feed).await?;
@@ -43,8 +39,37 @@ pub(super) async fn play(
         if played == 0 {
             return Err("the recording has no report".into());
         }
-        player.cells.values_mut().for_each(Track::turn);
+        player.turn();
     }
+}
+
+/// When each report of a recording of any bytes is due, after the first, if it is played so often at a speed of
+/// more than 0.
+pub fn recording_times(bytes: &[u8], laps: u32, speed: f64) -> Vec<Duration> {
+    let start = Instant::now();
+    let mut player = Player::new(speed, start);
+    let mut times = Vec::new();
+    for _ in 0..laps {
+        for line in bytes.split(|&byte| byte == b'\n') {
+            if let Played::Report(_) = player.on_line(line) {
+                times.push(player.due - start);
+            }
+        }
+        player.turn();
+    }
+    times
+}
+
+/// What a line of a recording is.
+enum Played {
+    /// A report, as it is given out when it is due.
+    Report(RadioReport),
+    /// An event, which comes with the report before it.
+    Event,
+    /// Nothing.
+    Blank,
+    /// Not used, for this reason.
+    Refused(String),
 }
 
 struct Player {
@@ -55,45 +80,67 @@ struct Player {
 }
 
 impl Player {
+    fn new(speed: f64, start: Instant) -> Self {
+        Self {
+            speed,
+            cells: BTreeMap::new(),
+            due: start,
+        }
+    }
+
+    /// The recording begins again.
+    fn turn(&mut self) {
+        self.cells.values_mut().for_each(Track::turn);
+    }
+
+    /// Reads a line; if it is a report, the player's time becomes when that is due.
+    fn on_line(&mut self, line: &[u8]) -> Played {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return Played::Blank;
+        }
+        let report = match decode_json(line) {
+            Ok(report) => report,
+            Err(_) if RadioEvent::is_meant(line) => return Played::Event,
+            Err(error) => return Played::Refused(error.to_string()),
+        };
+        let id = report.cell.id;
+        if !self.cells.contains_key(&id) && self.cells.len() >= MAX_CELLS {
+            return Played::Refused("a recording of too many cells".to_owned());
+        }
+        let track = self.cells.entry(id).or_default();
+        let report = track.shift(report);
+        // in the order of the file, whatever the cells' slots are
+        self.due = self.due.max(track.due(&report, self.due, self.speed));
+        Played::Report(report)
+    }
+
     async fn play_lap(&mut self, path: &Path, feed: &mut Feed) -> Result<u64, Fault> {
         let named = |error: std::io::Error| format!("{}: {error}", path.display());
         let file = File::open(path).await.map_err(named)?;
         let mut lines = Lines::new(file, MAX_ENCODED_BYTES);
         let mut played = 0;
         loop {
-            let report = match lines.next().await.map_err(named)? {
+            let line = match lines.next().await.map_err(named)? {
                 Line::End => return Ok(played),
                 Line::TooLong => {
                     feed.refuse(&"a line longer than any report");
                     continue;
                 }
-                Line::Text(line) if line.iter().all(u8::is_ascii_whitespace) => continue,
-                Line::Text(line) => match decode_json(&line) {
-                    Ok(report) => report,
-                    Err(_) if RadioEvent::is_meant(&line) => {
-                        // with the report before it
-                        feed.take(&line);
-                        continue;
-                    }
-                    Err(error) => {
-                        feed.refuse(&error);
-                        continue;
-                    }
-                },
+                Line::Text(line) => line,
             };
-            let id = report.cell.id;
-            if !self.cells.contains_key(&id) && self.cells.len() >= MAX_CELLS {
-                feed.refuse(&"a recording of too many cells");
-                continue;
+            match self.on_line(&line) {
+                Played::Blank => {}
+                Played::Event => {
+                    feed.take(&line);
+                }
+                Played::Refused(why) => feed.refuse(&why),
+                Played::Report(report) => {
+                    sleep_until(self.due).await;
+                    played += 1;
+                    feed.received += 1;
+                    feed.report(report);
+                }
             }
-            let track = self.cells.entry(id).or_default();
-            let report = track.shift(report);
-            // in the order of the file, whatever the cells' slots are
-            self.due = self.due.max(track.due(&report, self.due, self.speed));
-            sleep_until(self.due).await;
-            played += 1;
-            feed.received += 1;
-            feed.report(report);
         }
     }
 }
@@ -183,11 +230,7 @@ mod tests {
 
     #[test]
     fn cells_with_slots_of_their_own_do_not_delay_each_other() {
-        let mut player = Player {
-            speed: 1.0,
-            cells: BTreeMap::new(),
-            due: Instant::now(),
-        };
+        let mut player = Player::new(1.0, Instant::now());
         let start = player.due;
         for round in 0..10 {
             for (cell, begin) in [(1, 5), (2, 9_000_000)] {

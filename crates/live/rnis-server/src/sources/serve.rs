@@ -2,15 +2,16 @@
 //! sends nothing keeps no bridge out, and is closed.
 
 use super::Feed;
-use super::lines::{Line, Lines, keep_alive};
+use super::lines::keep_alive;
 use crate::Fault;
 use crate::accept::AcceptErrors;
 use crate::config::{Address, Listening};
-use crate::log_limit::LogLimit;
 use crate::places::{Place, Places};
 use crate::publish::unix::Socket;
+use daemon::{LogLimit, clock};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use report_source::{Line, Lines};
 use rnis::adapters::MAX_MESSAGE_BYTES;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,7 +30,7 @@ enum Endpoint {
 impl Endpoint {
     async fn open(address: &Address) -> Result<Self, Fault> {
         match address {
-            Address::Unix(path) => Ok(Self::Unix(Socket::bind(path).await?)),
+            Address::Unix(path) => Ok(Self::Unix(Socket::bind(path)?)),
             Address::Tcp(host) => Ok(Self::Tcp(TcpListener::bind(host).await?)),
             _ => Err("lines come over unix or tcp".into()),
         }
@@ -160,7 +161,7 @@ impl Shared<'_> {
         let labels = [("source", source), ("reason", reason)];
         let metrics = self.feed.hub.metrics();
         metrics.add("brimful_rnis_source_closed_total", &labels, 1);
-        if let Some(suppressed) = self.log.admit(Instant::now()) {
+        if let Some(suppressed) = self.log.admit(clock::now()) {
             tracing::info!(source, reason, suppressed, "a connection is closed");
         }
     }

@@ -49,6 +49,22 @@ async fn an_idle_stranger_does_not_keep_a_bridge_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_burst_of_strangers_takes_no_place_of_a_bridge_that_reports() {
+    let (world, address) = listening("max-connections = 2").await;
+    let mut bridge = connect(address).await;
+    send(&mut bridge, 20).await;
+    until("the bridge's report", || accepted(&world) == 1.0).await;
+    // the bridge is silent meanwhile, and the one that has been idle for longest
+    let mut strangers = Vec::new();
+    for _ in 0..20 {
+        strangers.push(connect(address).await);
+    }
+    until("all but one give way", || closed(&world, "full") == 19.0).await;
+    send(&mut bridge, 40).await;
+    until("the bridge goes on", || accepted(&world) == 2.0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_oldest_idle_connection_of_a_source_gives_way() {
     let (world, address) = listening("max-connections = 2").await;
     let mut bridge = connect(address).await;
@@ -61,7 +77,6 @@ async fn the_oldest_idle_connection_of_a_source_gives_way() {
             closed(&world, "full") >= strangers.len() as f64 - 1.0
         })
         .await;
-        // accepted before the bridge's next report, so that the bridge is never the one idle for longest
         let source = [("source", "bridge")];
         until("the stranger has a place", || {
             world.counted("brimful_rnis_source_connections", &source) == 2.0

@@ -2,10 +2,11 @@
 
 mod read;
 
-pub use config_file::ConfigError;
+pub use daemon::config::{ConfigError, Network};
 pub(crate) use read::{controllers, parse_priority};
-pub use rnis_server::Network;
 
+use daemon::Log;
+use multipath::client::Supervision;
 use multipath::packet::PathPriority;
 use multipath::reorder::ReorderConfig;
 use std::fmt;
@@ -173,6 +174,8 @@ pub struct ClientEnd {
     pub key_file: PathBuf,
     /// Its paths.
     pub paths: Vec<PathConfig>,
+    /// When paths are opened again, and connections begun anew.
+    pub supervision: Supervision,
 }
 
 /// What only one end has.
@@ -182,15 +185,6 @@ pub enum End {
     Client(ClientEnd),
     /// Of a server.
     Server(ServerConfig),
-}
-
-/// The log on stderr.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LogConfig {
-    /// One JSON object a line rather than text.
-    pub json: bool,
-    /// Every path event as well.
-    pub debug: bool,
 }
 
 /// All of it.
@@ -208,6 +202,10 @@ pub struct Config {
     pub reorder: ReorderConfig,
     /// Lost packets are sent again until they are so old; none: never.
     pub deadline: Option<Duration>,
+    /// A path that has been silent for so long is queried.
+    pub keepalive: Duration,
+    /// Which rules validate the congestion window of a path over UDP that is not used.
+    pub window_validation: recovery::Validation,
     /// The admin socket.
     pub admin: Option<PathBuf>,
     /// Where `/metrics` listens, and the dashboard.
@@ -215,7 +213,7 @@ pub struct Config {
     /// The dashboard.
     pub dashboard: dash::Settings,
     /// The log.
-    pub log: LogConfig,
+    pub log: Log,
 }
 
 impl Config {
@@ -233,10 +231,12 @@ impl Config {
             scheduler_buffer: Packets::new(1_500),
             reorder: ReorderConfig::default(),
             deadline: None,
+            keepalive: Duration::from_secs(5),
+            window_validation: recovery::Validation::Off,
             admin: None,
             metrics: None,
             dashboard: dash::Settings::default(),
-            log: LogConfig::default(),
+            log: Log::default(),
         }
     }
 
@@ -245,7 +245,7 @@ impl Config {
     /// # Errors
     /// Names file, line and column, what was wrong, and what is allowed.
     pub fn load(path: &Path, role: Role) -> Result<Self, ConfigError> {
-        config_file::load(path, |top| read::config(top, role))
+        daemon::config::load(path, |top| read::config(top, role))
     }
 
     /// Reads a text; `name` is what messages call it.
@@ -253,7 +253,7 @@ impl Config {
     /// # Errors
     /// As [`Self::load`].
     pub fn parse(name: &str, text: &str, role: Role) -> Result<Self, ConfigError> {
-        config_file::parse(name, text, |top| read::config(top, role))
+        daemon::config::parse(name, text, |top| read::config(top, role))
     }
 
     /// Checks what options of a command line can get wrong, as a file is checked while it is read.
@@ -263,7 +263,7 @@ impl Config {
     pub fn check(&self) -> Result<(), ConfigError> {
         let fault = |error: String| ConfigError::new("the options", error);
         multipath::scheduler::build(&self.scheduler).map_err(|e| fault(e.to_string()))?;
-        if !config_file::is_interface(&self.tun.name) {
+        if !daemon::config::is_interface(&self.tun.name) {
             return Err(fault(format!(
                 "{:?} is no name of an interface",
                 self.tun.name

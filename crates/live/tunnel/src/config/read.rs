@@ -1,15 +1,17 @@
 //! From the text of a file to a [`Config`].
 
-use super::{
-    Carrier, ClientConfig, ClientEnd, Config, End, LogConfig, PathConfig, Role, ServerConfig,
-};
-use config_file::{ConfigError, Section, Span};
+use super::{Carrier, ClientConfig, ClientEnd, Config, End, PathConfig, Role, ServerConfig};
+use daemon::Log;
+use daemon::config::{ConfigError, Section, Span};
+use multipath::client::{Supervision, SupervisionError};
 use multipath::packet::PathPriority;
 use multipath::reorder::{Late, ReorderConfig, WaitRule};
 use multipath::scheduler;
-use rnis_server::reporting::{read_addresses, read_source, read_ues};
+use recovery::Validation;
+use report_source::{read_addresses, read_source, read_ues};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use tracing::Level;
 use units::{Duration, Packets};
 
 /// Minimum and maximum MTU of the device: IPv6 needs the minimum.
@@ -20,6 +22,9 @@ const BUFFER: std::ops::RangeInclusive<i64> = 1..=100_000;
 const MAX_PATHS: usize = 32;
 /// Minimum and maximum time of a TCP connection without a path.
 const PENDING_TIMEOUT: std::ops::RangeInclusive<Duration> =
+    Duration::from_millis(100)..=Duration::from_secs(60);
+/// Minimum and maximum silence of a path before it is queried; a server removes one after 120 s.
+const KEEPALIVE: std::ops::RangeInclusive<Duration> =
     Duration::from_millis(100)..=Duration::from_secs(60);
 /// Priorities by name (RFC 9897 3.2.10).
 const PRIORITIES: [(&str, u8); 4] = [
@@ -71,6 +76,16 @@ fn shared(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), ConfigEr
         config.scheduler_buffer = Packets::new(u64::from(packets));
     }
     config.deadline = top.parsed::<Duration>("deadline")?;
+    if let Some((keepalive, at)) = top.parsed_at::<Duration>("keepalive")? {
+        if !KEEPALIVE.contains(&keepalive) {
+            let text = format!("keepalive = {keepalive}; expected \"100 ms\" to \"60 s\"");
+            return Err(top.fault_at(at, text));
+        }
+        config.keepalive = keepalive;
+    }
+    if let Some(validation) = top.word("window-validation", &Validation::NAMES)? {
+        config.window_validation = validation;
+    }
     if let Some(mut table) = top.table("reorder", "[reorder]")? {
         config.reorder = reorder(&mut table)?;
         table.finish()?;
@@ -90,17 +105,7 @@ fn shared(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), ConfigEr
         table.finish()?;
     }
     config.dashboard = dash::Settings::read(top, config.metrics.is_some())?;
-    if let Some(mut table) = top.table("log", "[log]")? {
-        config.log = LogConfig {
-            json: table
-                .word("format", &[("text", false), ("json", true)])?
-                .unwrap_or(false),
-            debug: table
-                .word("level", &[("info", false), ("debug", true)])?
-                .unwrap_or(false),
-        };
-        table.finish()?;
-    }
+    config.log = Log::read(top, &[("info", Level::INFO), ("debug", Level::DEBUG)])?;
     Ok(())
 }
 
@@ -153,8 +158,28 @@ fn client(top: &mut Section<'_, '_>) -> Result<ClientEnd, ConfigError> {
                 .fault("no path; for example [[path]] with name = \"wifi\", interface = \"wlan0\""))
         }
         n if n > MAX_PATHS => Err(top.fault(format!("{n} paths; allowed are {MAX_PATHS}"))),
-        _ => Ok(ClientEnd { key_file, paths }),
+        _ => Ok(ClientEnd {
+            key_file,
+            paths,
+            supervision: supervision(top)?,
+        }),
     }
+}
+
+/// When paths are opened again, and connections begun anew.
+fn supervision(top: &mut Section<'_, '_>) -> Result<Supervision, ConfigError> {
+    let mut supervision = Supervision::default();
+    let Some(mut table) = top.table("supervision", "[supervision]")? else {
+        return Ok(supervision);
+    };
+    for (key, value) in supervision.keys() {
+        if let Some((given, at)) = table.parsed_at::<Duration>(key)? {
+            let error = SupervisionError { key, value: given };
+            *value = Supervision::allowed(given).ok_or_else(|| table.fault_at(at, error))?;
+        }
+    }
+    table.finish()?;
+    Ok(supervision)
 }
 
 fn path(
@@ -218,12 +243,17 @@ fn priority(table: &mut Section<'_, '_>) -> Result<PathPriority, ConfigError> {
     }
 }
 
+/// The controller of DCCP paths that name none.
+const DEFAULT: &str = "bbr2";
+
 /// Controllers of a carrier, the default first.
-pub(crate) fn controllers(carrier: Carrier) -> &'static [&'static str] {
+pub(crate) fn controllers(carrier: Carrier) -> Vec<&'static str> {
     match carrier {
-        // those of `cc` that a path can have without a report of its peer
-        Carrier::Dccp => &["bbr2", "newreno", "cubic", "bbr", "bbr3"],
-        Carrier::Tcp => &["cubic", "reno", "bbr"],
+        Carrier::Dccp => {
+            let others = cc::names_of(|of| of.is_for_paths && of.name != DEFAULT);
+            core::iter::once(DEFAULT).chain(others).collect()
+        }
+        Carrier::Tcp => vec!["cubic", "reno", "bbr"],
     }
 }
 
@@ -350,6 +380,10 @@ key-file = "/etc/brimful/tunnel.key"
 remote = "192.0.2.1:6511"
 scheduler = "cpf"
 deadline = "80 ms"
+window-validation = "rfc7661"
+keepalive = "2 s"
+[supervision]
+renew-after = "1 s"
 [tun]
 addresses = ["10.99.0.2/24", "fd00:99::2/64"]
 routes = ["0.0.0.0/0"]
@@ -412,7 +446,14 @@ tcp-pending-timeout = "2 s"
         assert_eq!(config.reorder.rule, WaitRule::Equalised);
         assert_eq!(config.reorder.margin, Duration::from_millis(5));
         assert_eq!(config.deadline, Some(Duration::from_millis(80)));
+        assert_eq!(config.window_validation, Validation::Rfc7661);
         assert_eq!(config.scheduler, "cpf");
+        assert_eq!(config.keepalive, Duration::from_secs(2));
+        let supervision = Supervision {
+            renew_after: Duration::from_secs(1),
+            ..Supervision::default()
+        };
+        assert_eq!(client.supervision, supervision);
         assert_eq!(config.tun.addresses[1].to_string(), "fd00:99::2/64");
     }
 
@@ -463,6 +504,17 @@ tcp-pending-timeout = "2 s"
             ("\"lte\"", "\"wifi\"", "two paths \"wifi\""),
             ("\"10.99.0.2/24\"", "\"10.99.0.2\"", "length of its network"),
             ("margin", "wait", "mode = \"fixed\""),
+            ("\"2 s\"", "\"2 min\"", "t.toml:7:14"),
+            (
+                "renew-after = \"1 s\"",
+                "renew-after = \"1 ms\"",
+                "renew-after = 1 ms; allowed are 10 ms to 3600 s",
+            ),
+            (
+                "renew-after",
+                "renew-afetr",
+                "did you mean \"renew-after\"?",
+            ),
             (
                 "scheduler =",
                 "role = \"server\"\nscheduler =",

@@ -8,6 +8,7 @@
 mod support;
 
 mod dashboard;
+mod faults;
 mod metrics;
 mod narrow;
 mod network;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         dashboard::TESTS,
         strangers::TESTS,
         metrics::TESTS,
+        faults::TESTS,
     ]
     .concat();
     let trials = tests.into_iter().map(|(name, body)| {

@@ -2,9 +2,9 @@
 
 use crate::Test;
 use crate::support::{Daemon, Hosts, client_config, server_config, two_paths};
+use daemon::clock::now as monotonic_now;
 use rnis::codec::encode_json;
 use rnis::{CellId, CellReport, LinkQuality, RadioReport, Rnti, UeReport};
-use rnis_server::monotonic_now;
 use std::io::Write;
 use std::net::IpAddr;
 use std::os::unix::net::UnixListener;

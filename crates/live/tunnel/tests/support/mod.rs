@@ -9,6 +9,7 @@
 //! A namespace lives as long as a helper process that ends when its stdin does: nothing is left,
 //! however the test ends.
 
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -16,10 +17,11 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
-use testing::{HANG_LIMIT, wait_for, wait_until};
+use testing::{HANG_LIMIT, StepClock, wait_for, wait_until};
 use tunnel::{Config, Role, Start, TunnelError};
 
 /// Inside, the server.
@@ -183,17 +185,47 @@ impl Daemon {
     /// Starts it without waiting.
     pub fn spawn(host: &Namespace, role: &str, config: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
+        let log = File::create(folder.path().join("log")).expect("a log");
+        Self::spawn_as(host, role, config, folder, log, &[])
+    }
+
+    /// Starts it with a log that takes no line, and waits until it answers.
+    pub fn start_on_a_full_disk(host: &Namespace, role: &str, config: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = File::create("/dev/full").expect("a device");
+        let daemon = Self::spawn_as(host, role, config, folder, log, &[]);
+        daemon.status();
+        daemon
+    }
+
+    /// Starts it with a clock of the test's, and waits until it runs.
+    pub fn start_with_clock(host: &Namespace, role: &str, config: &str, clock: &StepClock) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = File::create(folder.path().join("log")).expect("a log");
+        let daemon = Self::spawn_as(host, role, config, folder, log, &clock.environment());
+        wait_until("the daemon runs", || daemon.log().contains("running"));
+        daemon
+    }
+
+    fn spawn_as(
+        host: &Namespace,
+        role: &str,
+        config: &str,
+        folder: TempDir,
+        log: File,
+        environment: &[(&str, &Path)],
+    ) -> Self {
         write_key(&folder, "key", KEY);
         write_key(&folder, "other", OTHER_KEY);
         let text = config.replace("{dir}", folder.path().to_str().expect("a plain path"));
         let path = folder.path().join("tunnel.toml");
         std::fs::write(&path, text).expect("written");
-        let log = File::create(folder.path().join("log")).expect("a log");
         let program = std::env::current_exe().expect("this program");
         let child = host.enter(|| {
             Command::new(program)
                 .args(["daemon", role])
                 .arg(&path)
+                .envs(environment.iter().copied())
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
                 .stderr(log)
@@ -205,8 +237,20 @@ impl Daemon {
         }
     }
 
+    /// What it has written to its log; nothing where that is on a full disk.
     pub fn log(&self) -> String {
-        std::fs::read_to_string(self.folder.path().join("log")).expect("a log")
+        std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("it runs");
+    }
+
+    /// Replaces its configuration, and has it read again.
+    pub fn reload(&self, config: &str) {
+        let text = config.replace("{dir}", self.folder.path().to_str().expect("a plain path"));
+        std::fs::write(self.folder.path().join("tunnel.toml"), text).expect("written");
+        self.signal(Signal::HUP);
     }
 
     /// Sends a request to its admin socket.

@@ -21,109 +21,44 @@ const LOG_ABOVE: f64 = 40.0;
 /// A figure of one metric over time: a panel for each variant, a line for each flow, queue or UE.
 struct Spec {
     id: &'static str,
-    title: &'static str,
-    axis: &'static str,
-    unit: Unit,
     metric: Metric,
     /// Drawn behind.
     bound: Option<Metric>,
-    stroke: Stroke,
-    may_be_log: bool,
-    caption: &'static str,
 }
 
-const OVER_TIME: [Spec; 8] = [
-    Spec {
-        id: "goodput",
-        title: "Goodput and capacity",
-        axis: "Goodput",
-        unit: Unit::BitRate,
-        metric: Metric::Goodput,
-        bound: Some(Metric::Capacity),
-        stroke: Stroke::Rate,
-        may_be_log: false,
-        caption: "Payload delivered to each flow's receiver; behind it, what the bottleneck could \
-                  have carried.",
-    },
-    Spec {
-        id: "paths",
-        title: "Paths of the tunnel",
-        axis: "Rate",
-        unit: Unit::BitRate,
-        metric: Metric::PathRate,
-        bound: None,
-        stroke: Stroke::Rate,
-        may_be_log: false,
-        caption: "What each path of the tunnel delivers to its end at the user, packets inside \
-                  with their headers.",
-    },
-    Spec {
-        id: "path-windows",
-        title: "Windows of the tunnel's paths",
-        axis: "cwnd",
-        unit: Unit::Bytes,
-        metric: Metric::PathCwnd,
-        bound: None,
-        stroke: Stroke::Line,
-        may_be_log: true,
-        caption: "Congestion window of each path of the tunnel, at the edge.",
-    },
-    Spec {
-        id: "rtt",
-        title: "Round-trip time",
-        axis: "RTT",
-        unit: Unit::Milliseconds,
-        metric: Metric::Rtt,
-        bound: None,
-        stroke: Stroke::Line,
-        may_be_log: true,
-        caption: "Mean of each step, end to end.",
-    },
-    Spec {
-        id: "in-flight",
-        title: "Bytes in flight",
-        axis: "In flight",
-        unit: Unit::Bytes,
-        metric: Metric::BytesInFlight,
-        bound: None,
-        stroke: Stroke::Line,
-        may_be_log: true,
-        caption: "Payload that the data's sender has sent and that is not acknowledged yet.",
-    },
-    Spec {
-        id: "queues",
-        title: "Queues",
-        axis: "Waiting",
-        unit: Unit::Bytes,
-        metric: Metric::QueueBytes,
-        bound: None,
-        stroke: Stroke::Line,
-        may_be_log: true,
-        caption: "Bytes waiting in each queue; queues that stayed empty are not drawn.",
-    },
-    Spec {
-        id: "prb",
-        title: "Physical resource blocks",
-        axis: "PRBs per slot",
-        unit: Unit::Count(""),
-        metric: Metric::Prb,
-        bound: None,
-        stroke: Stroke::Rate,
-        may_be_log: false,
-        caption: "Allocated to each UE, mean per slot.",
-    },
-    Spec {
-        id: "cqi",
-        title: "Channel quality indicator",
-        axis: "CQI",
-        unit: Unit::Count(""),
-        metric: Metric::Cqi,
-        bound: None,
-        stroke: Stroke::Step,
-        may_be_log: false,
-        caption: "As each UE reports it, 0 (out of range) to 15.",
-    },
-];
+impl Spec {
+    const fn new(id: &'static str, metric: Metric) -> Self {
+        Self {
+            id,
+            metric,
+            bound: None,
+        }
+    }
+}
+
+const GOODPUT: Spec = Spec {
+    bound: Some(Metric::Capacity),
+    ..Spec::new("goodput", Metric::Goodput)
+};
+
+/// How its lines are drawn: here, what the page draws one on top of the other is drawn side by side.
+fn stroke(figure: &metric::Figure) -> Stroke {
+    match figure.stroke {
+        metric::Stroke::Line | metric::Stroke::Lane => Stroke::Line,
+        metric::Stroke::Rate | metric::Stroke::Stack => Stroke::Rate,
+        metric::Stroke::Step => Stroke::Step,
+    }
+}
+
+/// The unit of an axis.
+fn unit(metric: Metric) -> Unit {
+    match metric.descriptor().unit {
+        metric::Unit::BitRate => Unit::BitRate,
+        metric::Unit::Milliseconds => Unit::Milliseconds,
+        metric::Unit::Bytes => Unit::Bytes,
+        metric::Unit::Prb | metric::Unit::Share | metric::Unit::Count => Unit::Count(""),
+    }
+}
 
 /// All figures that the variants have data for, in the order of the page. Each shows the first
 /// repeat of its variant.
@@ -134,29 +69,20 @@ pub(crate) fn figures(variants: &[Variant<'_>]) -> Vec<Figure> {
         .collect();
     let end = runs.iter().map(|(_, r)| series_end(r)).fold(0.0, f64::max);
     let buckets = buckets(&runs);
-    let [
-        goodput,
-        paths,
-        path_windows,
-        rtt,
-        in_flight,
-        queues,
-        prb,
-        cqi,
-    ] = &OVER_TIME;
-    let over_time = |spec| over_time(spec, &runs, end, buckets);
+    let over_time = |spec: &Spec| over_time(spec, &runs, end, buckets);
+    let of = |id, metric| over_time(&Spec::new(id, metric));
     [
-        over_time(goodput),
-        over_time(paths),
+        over_time(&GOODPUT),
+        of("paths", Metric::PathRate),
         rtt_cdf(&runs),
-        over_time(rtt),
-        over_time(in_flight),
+        of("rtt", Metric::Rtt),
+        of("in-flight", Metric::BytesInFlight),
         windows(&runs, end, buckets),
-        over_time(path_windows),
-        over_time(queues),
+        of("path-windows", Metric::PathCwnd),
+        of("queues", Metric::QueueBytes),
         classification(&runs, end, buckets),
-        over_time(prb),
-        over_time(cqi),
+        of("prb", Metric::Prb),
+        of("cqi", Metric::Cqi),
     ]
     .into_iter()
     .flatten()
@@ -239,6 +165,7 @@ fn names(runs: &[(&str, &RunResult)], metric: Metric) -> Vec<String> {
 }
 
 fn over_time(spec: &Spec, runs: &[(&str, &RunResult)], end: f64, buckets: usize) -> Option<Figure> {
+    let of = spec.metric.figure()?;
     let mut names = names(runs, spec.metric);
     let is_empty = |name: &String| {
         spec.metric == Metric::QueueBytes
@@ -258,20 +185,20 @@ fn over_time(spec: &Spec, runs: &[(&str, &RunResult)], end: f64, buckets: usize)
         .iter()
         .map(|(label, run)| Panel {
             title: (*label).to_owned(),
-            lines: panel_lines(spec, run, &names, buckets),
+            lines: panel_lines(spec, stroke(of), run, &names, buckets),
         })
         .filter(|panel| !panel.lines.is_empty())
         .collect();
-    let mut caption = spec.caption.to_owned();
+    let mut caption = of.caption.to_owned();
     if found > names.len() {
         caption +=
             &format!(" The first {MAX_LINES} of {found} are drawn; all are in samples.parquet.");
     }
-    let y = value_axis(spec.axis, spec.unit, spec.may_be_log, &panels);
+    let y = value_axis(of.axis, unit(spec.metric), of.may_be_log, &panels);
     let columns = runs.len();
     Some(Figure {
         id: spec.id,
-        title: spec.title,
+        title: of.title,
         caption,
         columns,
         x: time_axis(end),
@@ -280,7 +207,13 @@ fn over_time(spec: &Spec, runs: &[(&str, &RunResult)], end: f64, buckets: usize)
     })
 }
 
-fn panel_lines(spec: &Spec, run: &RunResult, names: &[String], buckets: usize) -> Vec<Line> {
+fn panel_lines(
+    spec: &Spec,
+    stroke: Stroke,
+    run: &RunResult,
+    names: &[String],
+    buckets: usize,
+) -> Vec<Line> {
     let of_bound = run.series.iter().filter(|s| Some(s.metric) == spec.bound);
     let mut bounds: Vec<&Series> = of_bound.collect();
     // the whole bottleneck rather than each user's share of it
@@ -300,7 +233,7 @@ fn panel_lines(spec: &Spec, run: &RunResult, names: &[String], buckets: usize) -
         let colour = names.iter().position(|n| *n == s.entity)?;
         Some(Line::new(
             (s.entity.clone(), colour),
-            spec.stroke,
+            stroke,
             points(s),
             buckets,
         ))

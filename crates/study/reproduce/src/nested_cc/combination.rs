@@ -50,15 +50,15 @@ impl Combination {
 
 /// A controller's name in text.
 pub(super) fn named(control: &str) -> &'static str {
-    match control {
-        "cubic" => "Cubic",
-        "bbr" => "BBR",
-        "bbrv2" => "BBRv2",
-        "bbrv3" => "BBRv3",
-        "newreno" => "NewReno",
-        "ccid2" => "CCID2",
-        _ => "CCID5",
-    }
+    let ours = match control {
+        // the paper's names
+        "ccid2" => return "CCID2",
+        "ccid5" => return "CCID5",
+        "bbrv2" => "bbr2",
+        "bbrv3" => "bbr3",
+        ours => ours,
+    };
+    cc::find(ours).map_or("", |of| of.title)
 }
 
 #[cfg(test)]

@@ -2,27 +2,14 @@
 
 use scenario::{FlowSpec, Transport};
 
-/// The kernel's name of a congestion control. CDBE's server has one of its own in each lab
-/// (`cdbe.rs`); where it is not to be had, its fallback is named.
+/// The kernel's name of a congestion control.
 pub(crate) fn kernel_name(name: &str) -> &str {
-    match name {
-        "newreno" => "reno",
-        "cdbe" | "cqic-s" => "bbr",
-        other => other,
-    }
+    cc::find(name).map_or(name, |of| of.linux)
 }
 
 /// The nearest relative that every kernel has, of one that it may lack.
-///
-/// Westwood+, Veno, Vegas and YeAH all are Reno with another rule for when or how far to reduce the
-/// window: with deep buffers and no loss on the radio, what is left of them is Reno.
 fn relative(name: &str) -> Option<&'static str> {
-    match name {
-        "vegas" | "vegas-linux" | "westwood" | "veno" | "yeah" => Some("newreno"),
-        "bbr" => Some("cubic"),
-        "bbr2" | "bbr3" => Some("bbr"),
-        _ => None,
-    }
+    cc::find(name)?.relative
 }
 
 /// What the kernel has, without those of running proxies and labs, which are of no other instance.

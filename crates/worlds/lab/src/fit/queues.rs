@@ -7,10 +7,7 @@
 //! by would be lost. Kept: all times (targets, intervals, allowance, preparation), and what is reported of
 //! single packets (MTU, quantum).
 
-use super::scale::buffer;
-use queue::{BackpressureConfig, DisciplineConfig, MTU, QueueConfig, Unit};
 use ran::QueuesConfig;
-use units::Bytes;
 
 /// Multiplies the sizes of all three layers.
 pub(super) fn scale_queues(queues: &mut QueuesConfig, ratio: f64) {
@@ -20,69 +17,17 @@ pub(super) fn scale_queues(queues: &mut QueuesConfig, ratio: f64) {
         Some(&mut queues.rlc),
     ];
     for queue in layers.into_iter().flatten() {
-        scale_queue(queue, ratio);
+        queue.scale(ratio);
     }
     let fewer = (f64::from(queues.forward_packets) * ratio).ceil() as u32;
     queues.forward_packets = fewer.max(1);
-}
-
-fn scale_queue(queue: &mut QueueConfig, ratio: f64) {
-    queue.capacity = buffer(queue.capacity, ratio);
-    scale_discipline(&mut queue.discipline, ratio);
-    match &mut queue.backpressure {
-        BackpressureConfig::DynRlc(dynrlc) => {
-            dynrlc.min = limit(dynrlc.min, ratio);
-            dynrlc.unit = Unit::Bytes;
-            dynrlc.max = limit(dynrlc.max, ratio);
-            dynrlc.initial = limit(dynrlc.initial, ratio);
-        }
-        BackpressureConfig::Drql(drql) => {
-            drql.min = limit(drql.min, ratio);
-            drql.unit = Unit::Bytes;
-            drql.max = limit(drql.max, ratio);
-            drql.initial = limit(drql.initial, ratio);
-        }
-        BackpressureConfig::Usp(usp) => {
-            usp.min = limit(usp.min, ratio);
-            usp.unit = Unit::Bytes;
-            usp.max = limit(usp.max, ratio);
-        }
-        // its limit follows the slots
-        BackpressureConfig::FiveGBdp(five_g_bdp) => five_g_bdp.unit = Unit::Bytes,
-        BackpressureConfig::None => {}
-    }
-}
-
-fn scale_discipline(discipline: &mut DisciplineConfig, ratio: f64) {
-    match discipline {
-        DisciplineConfig::Red(red) => {
-            red.unit = Unit::Bytes;
-            red.min_threshold = limit(red.min_threshold, ratio);
-            // a packet apart at least
-            let least = red.min_threshold + MTU;
-            red.max_threshold = limit(red.max_threshold, ratio).max(least);
-        }
-        DisciplineConfig::Classes(classes) => {
-            for class in &mut classes.classes {
-                class.capacity = buffer(class.capacity, ratio);
-                scale_discipline(&mut class.discipline, ratio);
-            }
-        }
-        // these know times and slots only
-        _ => {}
-    }
-}
-
-/// At least a packet, where it was one.
-fn limit(bytes: Bytes, ratio: f64) -> Bytes {
-    bytes.mul_f64(ratio).max(MTU.min(bytes))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::{fastest, fit, scaled};
     use super::*;
-    use queue::Capacity;
+    use queue::{BackpressureConfig, Capacity, Unit};
     use scenario::{AccessSpec, Experiment, Overrides};
     use std::path::Path;
 
@@ -140,18 +85,8 @@ mod tests {
 
     #[test]
     fn every_algorithm_scaled_down_is_still_one_that_can_be_built() {
-        for name in [
-            "drop-tail",
-            "codel",
-            "fq-codel",
-            "sfq",
-            "red",
-            "dualpi2",
-            "dynrlc",
-            "drql",
-            "5g-bdp",
-            "default",
-        ] {
+        let all = queue::registry::of(queue::registry::Place::Rlc);
+        for name in all.map(|algorithm| algorithm.name) {
             let before = experiment("125 us", name);
             for divisor in [2, 7, 100] {
                 let (after, _) = scaled(&before, divisor);

@@ -19,7 +19,6 @@
 //! few kbit/s each, which weigh more on a narrower pipe).
 
 use super::queues::scale_queues;
-use queue::Capacity;
 use radio::trace::Content;
 use ran::{BearerConfig, Rat};
 use scenario::{
@@ -27,7 +26,7 @@ use scenario::{
     TunnelAccess, UeSpec,
 };
 use std::sync::Arc;
-use units::{BitRate, Bytes, Packets, Prb};
+use units::{BitRate, Bytes, Prb};
 
 /// Carriers of LTE, PRBs (TS 36.104 Table 5.6-1).
 const LTE_CARRIERS: [u16; 6] = [6, 15, 25, 50, 75, 100];
@@ -54,7 +53,8 @@ pub fn scaled(experiment: &Experiment, divisor: u32) -> (Experiment, f64) {
         }
     }
     scaled.path.rate = rate(scaled.path.rate, ratio);
-    scaled.path.buffer = buffer(scaled.path.buffer, ratio);
+    scaled.path.buffer = scaled.path.buffer.scaled(ratio);
+    scaled.path.queue.scale(ratio);
     scaled.pep.buffer = scaled.pep.buffer.mul_f64(ratio).max(MIN_BUFFER);
     scaled.cdbe.initial_report = cc::RateReport::of(rate(scaled.cdbe.initial_report.rate(), ratio));
     scaled.ues.iter_mut().for_each(|ue| scale_ue(ue, ratio));
@@ -71,7 +71,8 @@ fn scale_link(link: &mut LinkSpec, ratio: f64) {
         *step = rate(*step, ratio);
     }
     link.uplink_rate = rate(link.uplink_rate, ratio);
-    link.buffer = buffer(link.buffer, ratio);
+    link.buffer = link.buffer.scaled(ratio);
+    link.queue.scale(ratio);
 }
 
 /// Returns what its PRBs were multiplied by.
@@ -110,8 +111,8 @@ fn scale_ue(ue: &mut UeSpec, ratio: f64) {
         ..
     } in &mut ue.bearers
     {
-        *downlink_buffer = buffer(*downlink_buffer, ratio);
-        *uplink_buffer = buffer(*uplink_buffer, ratio);
+        *downlink_buffer = downlink_buffer.scaled(ratio);
+        *uplink_buffer = uplink_buffer.scaled(ratio);
     }
     // a trace that states how much a slot carries states it of the whole carrier
     if let ChannelSpec::Trace {
@@ -152,17 +153,6 @@ fn scale_flow(flow: &mut FlowSpec, ratio: f64) {
 
 fn rate(rate: BitRate, ratio: f64) -> BitRate {
     BitRate::from_bps(((rate.as_bps() as f64 * ratio).round() as u64).max(1))
-}
-
-pub(super) fn buffer(capacity: Capacity, ratio: f64) -> Capacity {
-    match capacity {
-        Capacity::Bytes(bytes) => Capacity::Bytes(bytes.mul_f64(ratio).max(MIN_BUFFER.min(bytes))),
-        Capacity::Packets(packets) => {
-            let fewer = (packets.get() as f64 * ratio).round() as u64;
-            Capacity::Packets(Packets::new(fewer.max(packets.get().min(10))))
-        }
-        Capacity::Unlimited => Capacity::Unlimited,
-    }
 }
 
 fn prbs(prb: Prb, ratio: f64) -> Prb {

@@ -55,15 +55,25 @@ fn size(text: &str) -> Option<u64> {
     number.checked_mul(multiple)
 }
 
+/// The place below the served folder that a request's path names, whatever the path; none if a part of it is
+/// no name of a file. Public for the tests of it.
+pub fn content_path(path: &str) -> Option<PathBuf> {
+    let parts = path.split('/').filter(|part| !part.is_empty());
+    parts
+        .map(|part| {
+            let is_name = |name: &String| {
+                !matches!(name.as_str(), "" | "." | "..") && !name.contains(['/', '\0'])
+            };
+            decoded(part).filter(is_name)
+        })
+        .collect()
+}
+
 /// A file below `folder`, and its size. `index.html` stands for its folder.
 fn open(folder: &Path, path: &str) -> io::Result<(File, u64)> {
-    let mut place = folder.to_owned();
-    for part in path.split('/').filter(|part| !part.is_empty()) {
-        let name = decoded(part)
-            .filter(|name| !matches!(name.as_str(), "." | "..") && !name.contains(['/', '\0']))
-            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file's name"))?;
-        place.push(name);
-    }
+    let below = content_path(path)
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file's name"))?;
+    let mut place = folder.join(below);
     if place.is_dir() {
         place.push("index.html");
     }

@@ -15,6 +15,7 @@ use crate::names::{RAN_ADDRESS, SERVER_ADDRESS, ue_address};
 use crate::run::{Lab, Options, Purpose, check_network, run_radio};
 use crate::{Error, child};
 use content::Content;
+pub use content::content_path;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use scenario::{Experiment, RunResult, Transport};
@@ -159,7 +160,7 @@ impl Lab {
             if proxy_failure.is_none()
                 && let Err(error) = self.check_proxy()
             {
-                eprintln!("lab: {error}; connections now pass by it");
+                crate::note::note(format_args!("{error}; connections now pass by it"));
                 proxy_failure = Some(error);
             }
         }

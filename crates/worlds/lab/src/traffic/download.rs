@@ -151,7 +151,7 @@ impl Application<'_> {
                 }
                 Ok(None) => return Ended::Stopped,
                 Err(error) => {
-                    eprintln!("lab: flow {:?}: {error}", context.spec.name);
+                    crate::note::note(format_args!("flow {:?}: {error}", context.spec.name));
                     return Ended::Broken;
                 }
             };

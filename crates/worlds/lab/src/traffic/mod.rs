@@ -192,7 +192,7 @@ fn spawn(
         .stack_size(256 * 1024)
         .spawn(move || {
             if let Err(error) = work() {
-                eprintln!("lab: {error}");
+                crate::note::note(format_args!("{error}"));
             }
         })
         .map_err(Error::system("start a thread"))

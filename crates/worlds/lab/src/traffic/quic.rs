@@ -90,7 +90,7 @@ fn fetch(context: &FlowContext, target: &Target) -> Ended {
         }
         Err(_) if context.has_stopped() => Ended::Stopped,
         Err(error) => {
-            eprintln!("lab: flow {:?}: {error}", context.spec.name);
+            crate::note::note(format_args!("flow {:?}: {error}", context.spec.name));
             Ended::Broken
         }
     }

@@ -180,11 +180,11 @@ pub(crate) fn accept(context: &FlowContext, listener: &OwnedFd) -> Result<Option
 /// when a SYN has to be repeated, as RFC 3168 6.1.1.1 advises.
 fn check_ecn(context: &FlowContext, socket: &OwnedFd) {
     if context.has_ecn && sys::tcp_info(socket).is_ok_and(|info| !info.has_ecn) {
-        eprintln!(
-            "lab: flow {:?}: the kernels did not agree on ECN for one of its connections (its SYN \
+        crate::note::note(format_args!(
+            "flow {:?}: the kernels did not agree on ECN for one of its connections (its SYN \
              was repeated, or the kernel is set otherwise)",
             context.spec.name
-        );
+        ));
     }
 }
 

@@ -290,6 +290,15 @@ pub(super) static SECTIONS: &[Section] = &[
                 Any,
                 "Delayed ACKs (RFC 1122 4.2.3.2).",
             ),
+            key(
+                "window-validation",
+                Choice(&["off", "rfc2861", "rfc7661"]),
+                Value("off"),
+                Any,
+                "What becomes of a congestion window that is not used: it restarts after an idle \
+                 timeout (`off`), decays as in Linux (`rfc2861`), or is kept five minutes and \
+                 counts for less (`rfc7661`).",
+            ),
         ],
     },
 ];

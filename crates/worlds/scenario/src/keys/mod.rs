@@ -15,9 +15,10 @@ pub(crate) use top::{FASTEST, LONGEST};
 
 use core::fmt;
 use core::fmt::Write as _;
+use std::sync::LazyLock;
 
 /// A table of a scenario file, e.g. `[path]`.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Section {
     /// Where it stands, e.g. `"flow.<name>.app"`; empty for the top level.
     pub path: &'static str,
@@ -30,7 +31,7 @@ pub struct Section {
 }
 
 /// A key of a section.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// Its name.
     pub name: &'static str,
@@ -232,15 +233,30 @@ fn is_list(path: &str) -> bool {
 
 /// All sections with all keys, in the order of the documentation.
 pub fn keys() -> impl Iterator<Item = &'static Section> {
-    top::SECTIONS
-        .iter()
-        .chain(tunnel::SECTIONS)
-        .chain(cell::SECTIONS)
-        .chain(queues::SECTIONS)
-        .chain(flow::SECTIONS)
-        .chain(user::SECTIONS)
-        .chain(moving::SECTIONS)
+    SECTIONS.iter()
 }
+
+/// All sections, with the keys that other crates describe in their places.
+static SECTIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
+    let before = [
+        top::SECTIONS,
+        tunnel::SECTIONS,
+        cell::SECTIONS,
+        queues::SECTIONS,
+    ];
+    let after = [flow::SECTIONS, user::SECTIONS, moving::SECTIONS];
+    let mut all = before.concat();
+    all.extend(queues::of_layers());
+    all.extend(after.concat());
+    for section in &mut all {
+        let is_queue = |key: &Key| key.name == queues::QUEUE_OF_WIRE.name;
+        if let Some(at) = section.keys.iter().position(is_queue) {
+            let (before, after) = (&section.keys[..at], &section.keys[at + 1..]);
+            section.keys = [before, &queues::of_wire(), after].concat().leak();
+        }
+    }
+    all
+});
 
 /// The section of this path and kind.
 pub(crate) fn section(path: &str, kind: Option<&str>) -> &'static Section {

@@ -3,6 +3,7 @@
 use super::Fallback::{Absent, Required, Value};
 use super::Kind::{BitRate, Bytes, Capacity, Choice, Count, Duration, List, Number, Table, Text};
 use super::Range::{Any, Positive, Within};
+use super::queues::QUEUE_OF_WIRE;
 use super::{Key, Section, key};
 
 /// Longest time that a scenario may state: 1000 h.
@@ -270,6 +271,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Positive,
                 "Buffer of each direction.",
             ),
+            QUEUE_OF_WIRE,
             key(
                 "loss",
                 Number,
@@ -327,13 +329,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Positive,
                 "Buffer of each direction.",
             ),
-            key(
-                "queue",
-                Choice(&["drop-tail", "codel"]),
-                Value("drop-tail"),
-                Any,
-                "How that buffer is managed; `python:NAME`: by a class in Python.",
-            ),
+            QUEUE_OF_WIRE,
             key(
                 "loss",
                 Number,
@@ -469,7 +465,9 @@ pub(super) static SECTIONS: &[Section] = &[
                 Bytes,
                 Value("4 MB"),
                 Within(1500.0, 1e12),
-                "Most that the proxy buffers for one flow and direction.",
+                "Most that the proxy buffers for one flow and direction, half of it received, half to \
+                 be sent; with `windows = \"linux\"` all of it may be received from the server, and \
+                 what is to be sent to the user is bounded by `unsent-max`.",
             ),
             key(
                 "slow-threshold",
@@ -498,7 +496,97 @@ pub(super) static SECTIONS: &[Section] = &[
                 Duration,
                 Value("100 ms"),
                 Within(1e-4, 3600.0),
-                "A report older than this is not believed any more.",
+                "A report older than this is rejected, and after so long without one windows decay.",
+            ),
+            key(
+                "plain-after",
+                Duration,
+                Absent("2 s, or `report-max-age` if that is longer"),
+                Within(1e-4, 3600.0),
+                "Without a report for so long, connections are split and nothing more; no less than \
+                 `report-max-age`.",
+            ),
+            key(
+                "adopt-after",
+                Duration,
+                Value("0 s"),
+                Within(0.0, 100.0),
+                "A connection comes under control so long after its server has answered.",
+            ),
+            key(
+                "young-window",
+                Bytes,
+                Value("65535 B"),
+                Within(1.0, 1e12),
+                "Receive window shown to the server until then.",
+            ),
+            key(
+                "windows",
+                Choice(&["exact", "linux"]),
+                Value("exact"),
+                Any,
+                "The simulator's proxy: `exact` shows every window at once, a closed one too; `linux` as the \
+                 daemon can, by `min-window`, `window-step` and `unsent-share` (docs/algorithms/edge.md).",
+            ),
+            key(
+                "min-window",
+                Count,
+                Value("2"),
+                Within(0.0, 64.0),
+                "The least receive window that a server is shown, segments; `0`: it may be closed, \
+                 which a proxy on Linux cannot open again at once.",
+            ),
+            key(
+                "window-step",
+                Number,
+                Value("0.0625"),
+                Within(0.0, 1.0),
+                "A changed receive window is shown if it differs by this share of the decided one, \
+                 and by a segment.",
+            ),
+            key(
+                "unsent-share",
+                Number,
+                Value("0.25"),
+                Within(0.0, 1.0),
+                "Share of the window towards the user that the proxy's socket may hold unsent; what \
+                 else waits stays in the proxy.",
+            ),
+            key(
+                "unsent-min",
+                Bytes,
+                Value("16384 B"),
+                Within(1.0, 1e12),
+                "The least bound of what the socket holds unsent.",
+            ),
+            key(
+                "unsent-max",
+                Bytes,
+                Value("1048576 B"),
+                Within(1.0, 1e12),
+                "The largest bound of what the socket holds unsent.",
+            ),
+            key(
+                "actuator",
+                Choice(&["window", "pacing"]),
+                Value("window"),
+                Any,
+                "`window`: a congestion control follows the decided window; `pacing`: Cubic stays, and \
+                 is paced at the rate that the windows mean.",
+            ),
+            key(
+                "pacing-step",
+                Number,
+                Value("0.05"),
+                Within(0.0, 1.0),
+                "A pace is set anew if it differs by more than this share from the last.",
+            ),
+            key(
+                "check-interval",
+                Duration,
+                Value("50 ms"),
+                Within(1e-4, 100.0),
+                "Between looks at how long cells and users have not been reported.",
             ),
             key(
                 "target-queue",

@@ -4,7 +4,8 @@ use super::Fallback::{Absent, Required, Value};
 use super::Kind::{
     BitRate, Bytes, Capacity, Choice, Count, Duration, Flag, List, Number, Table, Text,
 };
-use super::Range::{Any, Positive, Within};
+use super::Range::{self, Any, Positive, Within};
+use super::queues::QUEUE_OF_WIRE;
 use super::top::{FASTEST, LONGEST, REPORT_DELAY, REPORT_GAP, REPORT_GAP_INTERVAL, REPORT_LOSS};
 use super::{Key, Section, key};
 
@@ -57,13 +58,7 @@ const PATH_KEYS: &[Key] = &[
         Positive,
         "Buffer of each direction.",
     ),
-    key(
-        "queue",
-        Choice(&["drop-tail", "codel"]),
-        Value("drop-tail"),
-        Any,
-        "How that buffer is managed; `python:NAME`: by a class in Python.",
-    ),
+    QUEUE_OF_WIRE,
     key(
         "loss",
         Number,
@@ -106,6 +101,64 @@ const PATH_KEYS: &[Key] = &[
         Any,
         "What carries this path.",
     ),
+    key(
+        "events",
+        List("times, each with an event"),
+        Absent("none"),
+        Any,
+        "What happens to it at the user's side: `[[\"5 s\", \"link-down\"], [\"8 s\", \"link-up\"]]`: its \
+         interface loses its link and has it again, of which the tunnel is notified; `rebind`: a NAT gives it \
+         another port, or loses a `tcp` carrier's connection; `socket-gone`: the socket's address is gone. Only in \
+         the simulator.",
+    ),
+];
+
+/// Times of the supervision, s: those of `multipath::client::Supervision`.
+const SUPERVISED: Range = Within(0.01, 3_600.0);
+
+const SUPERVISION_KEYS: &[Key] = &[
+    key(
+        "retry-interval",
+        Duration,
+        Value("2 s"),
+        SUPERVISED,
+        "A path that could not be opened, or was not answered, is opened again after so long.",
+    ),
+    key(
+        "reopen-interval",
+        Duration,
+        Value("250 ms"),
+        SUPERVISED,
+        "A path that had been up is opened again at once, but no two times within so long.",
+    ),
+    key(
+        "renew-after",
+        Duration,
+        Value("500 ms"),
+        SUPERVISED,
+        "A `dccp` path that does not answer gets a new socket after so long.",
+    ),
+    key(
+        "renew-interval",
+        Duration,
+        Value("3 s"),
+        SUPERVISED,
+        "If it does not answer then either, another after so long; a `tcp` path a new connection.",
+    ),
+    key(
+        "connection-timeout",
+        Duration,
+        Value("12 s"),
+        SUPERVISED,
+        "A connection none of whose paths answers for so long is given up, and a new one begun.",
+    ),
+    key(
+        "connection-interval",
+        Duration,
+        Value("1 s"),
+        SUPERVISED,
+        "A connection that the other end does not have is replaced at once, but no two within so long.",
+    ),
 ];
 
 pub(super) static SECTIONS: &[Section] = &[
@@ -132,7 +185,7 @@ pub(super) static SECTIONS: &[Section] = &[
             ),
             key(
                 "scheduler",
-                Choice(&["cpf", "srtt", "rr", "redundant", "otias", "aware"]),
+                Choice(multipath::scheduler::names()),
                 Value("cpf"),
                 Any,
                 "Which path a packet takes: the cheapest with room (`cpf`), that with the lowest \
@@ -221,6 +274,28 @@ pub(super) static SECTIONS: &[Section] = &[
                 "A packet that a `dccp` path lost is sent again up to this age.",
             ),
             key(
+                "keepalive",
+                Duration,
+                Absent("only paths with data in flight are watched; the live tunnel has 5 s"),
+                Within(0.1, 60.0),
+                "A path that has received nothing for so long is queried. A `tcp` path that does not answer is \
+                 found by that alone.",
+            ),
+            key(
+                "supervision",
+                Table,
+                Absent("the defaults of its keys"),
+                Any,
+                "When the user's end opens paths again and begins anew.",
+            ),
+            key(
+                "window-validation",
+                Choice(&["off", "rfc2861", "rfc7661"]),
+                Value("off"),
+                Any,
+                "What becomes of a path's congestion window that is not used, as of `[flow.<name>.tcp]`.",
+            ),
+            key(
                 "share",
                 Number,
                 Value("0.5"),
@@ -261,6 +336,12 @@ pub(super) static SECTIONS: &[Section] = &[
                  otherwise.",
             ),
         ],
+    },
+    Section {
+        path: "tunnel.supervision",
+        kind: None,
+        meaning: "How the tunnel's end at the user supervises its paths, as the live client does: the same keys.",
+        keys: SUPERVISION_KEYS,
     },
     Section {
         path: "tunnel.path.<name>",

@@ -1,5 +1,6 @@
 //! Reads one table of a document by the table of keys.
 
+mod events;
 mod ground;
 mod quantity;
 mod steps;

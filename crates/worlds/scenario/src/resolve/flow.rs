@@ -1,7 +1,7 @@
 //! Flows and their applications.
 
 use super::ue::{Group, user_of};
-use super::{check_name, check_unique, copy_name};
+use super::{check_name, check_unique, copy_name, window_validation};
 use crate::document::Node;
 use crate::error::{Checked, Fault, either, fault};
 use crate::experiment::{
@@ -334,22 +334,22 @@ fn not_intercepted(reader: &Reader<'_>) -> Box<Fault> {
 }
 
 /// RFC 9331 4.3: only a scalable congestion control may send ECT(1).
-fn ecn(reader: &mut Reader<'_>, transport: Transport, cc: &CcSpec) -> Checked<EcnSpec> {
+fn ecn(reader: &mut Reader<'_>, transport: Transport, chosen: &CcSpec) -> Checked<EcnSpec> {
     let ecn = match reader.choice("ecn")? {
         "classic" => EcnSpec::Classic,
         "l4s" => EcnSpec::L4s,
         _ => EcnSpec::Off,
     };
-    let scalable = cc::scalable_names();
-    let is_fit = transport == Transport::Udp || scalable.contains(&cc.name.as_str());
+    let is_scalable = |of: &cc::Controller| of.is_scalable;
+    let is_fit = transport == Transport::Udp || cc::find(&chosen.name).is_some_and(is_scalable);
     if ecn == EcnSpec::L4s && !is_fit {
         let problem = format!(
             "\"l4s\" needs a scalable congestion control, which \"{}\" is not: ECT(1) promises a \
              window that falls in proportion to the marks",
-            cc.name
+            chosen.name
         );
         return Err(fault(reader.place("ecn"), problem)
-            .allowed(format!("with it go {}", either(scalable.iter().copied())))
+            .allowed(format!("with it go {}", either(cc::names_of(is_scalable))))
             .hint("set cc = \"dctcp\", or ecn = \"classic\""));
     }
     Ok(ecn)
@@ -362,5 +362,6 @@ fn tcp_spec(reader: &mut Reader<'_>) -> Checked<TcpSpec> {
         receive_buffer: reader.quantity("receive-buffer")?,
         send_buffer: reader.quantity("send-buffer")?,
         delayed_ack: reader.flag("delayed-ack")?,
+        validation: window_validation(reader)?,
     })
 }

@@ -21,6 +21,7 @@ use crate::resolved::{Resolved, ResolvedValue};
 use crate::source::Position;
 pub(crate) use channel::{Traces, bytes};
 use radio::moving::RangeWarning;
+use recovery::Validation;
 use site::Site;
 use tunnel::Tunnel;
 use units::{BitRate, Duration};
@@ -179,6 +180,7 @@ fn path(
         rtt,
         rate: reader.quantity("rate")?,
         buffer: reader.capacity("buffer")?,
+        queue: queues::of_wire(&mut reader)?,
         loss: reader.number("loss")?,
         jitter: reader.quantity("jitter")?,
     };
@@ -216,7 +218,7 @@ fn read_link(top: &mut Reader<'_>, node: &Node) -> Checked<LinkSpec> {
         uplink_rate: reader.quantity_or("uplink-rate", rate)?,
         delay: reader.quantity("delay")?,
         buffer: reader.capacity("buffer")?,
-        queue: tunnel::queue(&mut reader)?,
+        queue: queues::of_wire(&mut reader)?,
         loss: reader.number("loss")?,
         outage: None,
     };
@@ -277,4 +279,11 @@ fn check_unique(names: &[(String, Position)], what: &str) -> Checked<()> {
         )
         .hint("copies are numbered from 2 on: give one of the two another name")),
     }
+}
+
+/// The key `window-validation` of a flow's TCP or of a tunnel.
+fn window_validation(reader: &mut Reader<'_>) -> Checked<Validation> {
+    let name = reader.choice("window-validation")?;
+    let found = Validation::NAMES.iter().find(|(known, _)| *known == name);
+    Ok(found.map_or(Validation::Off, |&(_, validation)| validation))
 }

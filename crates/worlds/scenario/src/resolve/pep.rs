@@ -3,9 +3,10 @@
 use super::{Access, reports};
 use crate::document::Value;
 use crate::error::{Checked, either, fault};
-use crate::experiment::{PepMode, PepSpec};
+use crate::experiment::{PepMode, PepSpec, WindowControl};
 use crate::reader::Reader;
 use crate::resolved::ResolvedValue;
+use edge::{Actuator, EdgeConfig, ShownWindow, UnsentBound};
 use rapid::{AllocatorConfig, Mode, Part};
 
 /// Reads `[pep]`.
@@ -25,9 +26,17 @@ pub(super) fn read(top: &mut Reader<'_>, access: &Access) -> Checked<PepSpec> {
         buffer: reader.quantity("buffer")?,
         mode: match mode {
             "split" => PepMode::Split,
-            "paper" => PepMode::Rapid(allocator(&mut reader, Mode::Paper)?),
-            "default" => PepMode::Rapid(allocator(&mut reader, Mode::Default)?),
+            "paper" => PepMode::Rapid(decides(&mut reader, Mode::Paper)?),
+            "default" => PepMode::Rapid(decides(&mut reader, Mode::Default)?),
             _ => PepMode::None,
+        },
+        actuator: match mode {
+            "paper" | "default" if reader.choice("actuator")? == "pacing" => Actuator::Pacing,
+            _ => Actuator::Window,
+        },
+        windows: match mode {
+            "paper" | "default" if reader.choice("windows")? == "linux" => WindowControl::Linux,
+            _ => WindowControl::Exact,
         },
     };
     top.put("pep", ResolvedValue::Table(reader.finish()));
@@ -44,6 +53,31 @@ fn allocator(reader: &mut Reader<'_>, mode: Mode) -> Checked<AllocatorConfig> {
     if mode == Mode::Default {
         config.without = without(reader)?;
     }
+    Ok(config)
+}
+
+/// How the proxy decides.
+fn decides(reader: &mut Reader<'_>, mode: Mode) -> Checked<EdgeConfig> {
+    let allocator = allocator(reader, mode)?;
+    let preset = EdgeConfig::new(mode).plain_after;
+    let preset = preset.max(allocator.report_max_age);
+    let config = EdgeConfig {
+        plain_after: reader.quantity_or("plain-after", preset)?,
+        allocator,
+        adopt_after: reader.quantity("adopt-after")?,
+        young_window: reader.quantity("young-window")?,
+        check_interval: reader.quantity("check-interval")?,
+        shown: ShownWindow {
+            min_window: reader.count("min-window")?,
+            window_step: reader.number("window-step")?,
+        },
+        unsent: UnsentBound {
+            unsent_share: reader.number("unsent-share")?,
+            unsent_min: reader.quantity("unsent-min")?,
+            unsent_max: reader.quantity("unsent-max")?,
+        },
+        pacing_step: reader.number("pacing-step")?,
+    };
     match config.check() {
         Ok(()) => Ok(config),
         Err(error) => Err(fault(reader.at(), error.to_string())),

@@ -1,36 +1,28 @@
 //! Queue management in the cell.
 
 use crate::document::{Node, Value};
-use crate::error::{Checked, fault};
+use crate::error::{Checked, either, fault};
 use crate::experiment::{ChannelSpec, is_custom};
 use crate::reader::Reader;
 use crate::resolved::ResolvedValue;
+use queue::registry::{self, Made, Place, Quantity, Shared, Values};
 use queue::{
-    BackpressureConfig, Capacity, ClassConfig, ClassScheduler, ClassesConfig, CoDelConfig,
-    CustomConfig, DisciplineConfig, DrqlConfig, DualPi2Config, DynRlcConfig, FiveGBdpConfig,
-    FqCoDelConfig, LateBindingConfig, PacedConfig, QueueConfig, Ratio, RedConfig, SfqConfig, Unit,
-    UspConfig,
+    BackpressureConfig, Capacity, ClassConfig, ClassScheduler, ClassesConfig, CustomConfig,
+    DisciplineConfig, QueueConfig, Unit,
 };
 use radio::trace::Content;
 use ran::{CellConfig, QueuesConfig};
-use units::{Bytes, Duration};
+use units::Duration;
 
 /// Highest QoS flow identifier (TS 38.415 5.5.3.3).
 const HIGHEST_QFI: i64 = 63;
 
 /// What all layers share.
 struct Common {
-    unit: Unit,
-    mtu: Bytes,
-    classes: Vec<Vec<u8>>,
+    shared: Shared,
     scheduler: ClassScheduler,
     /// One more than there are classes: the last is that of all others.
     weights: Vec<u32>,
-    preparation: Duration,
-    memory: Duration,
-    allowance: Duration,
-    /// Marks instead of drops, where packets allow it.
-    ecn: bool,
 }
 
 /// Reads `[cell.queues]`.
@@ -54,26 +46,27 @@ pub(super) fn read(
     let names = Algorithms::choose(&mut rlc, &mut sdap, &mut upf)?;
     names.check(&sdap, &upf)?;
     let is_late = names.rlc == "default";
+    let shared = &common.shared;
+    let (upf_discipline, upf_backpressure) = parts(&mut upf, Place::Upf, names.upf, shared)?;
+    let upf_capacity = upf.capacity("capacity")?;
+    let sdap_queue = if is_late {
+        None
+    } else {
+        Some(sdap_queue(&mut sdap, names.sdap, &common)?)
+    };
+    let (rlc_discipline, rlc_backpressure) = parts(&mut rlc, Place::Rlc, names.rlc, shared)?;
     let queues = QueuesConfig {
         upf: QueueConfig {
-            discipline: discipline(&mut upf, names.upf, &common)?,
-            capacity: upf.capacity("capacity")?,
-            backpressure: BackpressureConfig::None,
+            discipline: upf_discipline,
+            capacity: upf_capacity,
+            backpressure: upf_backpressure,
         },
-        sdap: if is_late {
-            None
-        } else {
-            Some(sdap_queue(&mut sdap, names.sdap, &common)?)
-        },
+        sdap: sdap_queue,
         rlc: QueueConfig {
-            discipline: if is_late {
-                DisciplineConfig::LateBinding(late_binding(&mut rlc, &common)?)
-            } else {
-                discipline(&mut rlc, names.rlc, &common)?
-            },
+            discipline: rlc_discipline,
             // of late binding, which takes SDAP's place; the RLC's own is the bearer's
             capacity: sdap.capacity("capacity")?,
-            backpressure: rlc_backpressure(&mut rlc, names.rlc, &common)?,
+            backpressure: rlc_backpressure,
         },
         forward_period: if is_late {
             Duration::ZERO
@@ -142,15 +135,17 @@ fn common(reader: &mut Reader<'_>, slot: Duration) -> Checked<Common> {
         _ => ClassScheduler::StrictPriority,
     };
     Ok(Common {
-        unit,
-        mtu,
         weights: weights(reader, classes.len() + 1)?,
-        classes,
         scheduler,
-        preparation: reader.quantity_or("preparation", slot / 2)?,
-        memory: reader.quantity("memory")?,
-        allowance: reader.quantity("allowance")?,
-        ecn: reader.flag("ecn")?,
+        shared: Shared {
+            unit,
+            mtu,
+            classes,
+            preparation: reader.quantity_or("preparation", slot / 2)?,
+            memory: reader.quantity("memory")?,
+            allowance: reader.quantity("allowance")?,
+            ecn: reader.flag("ecn")?,
+        },
     })
 }
 
@@ -207,8 +202,7 @@ impl<'a> Algorithms<'a> {
             .allowed("it works on what late binding leaves waiting above the RLC")
             .hint("take rlc = \"default\" as well"));
         }
-        let contains = matches!(below, "dynrlc" | "drql" | "5g-bdp" | "default");
-        if !contains && middle != "drop-tail" {
+        if !is_backpressure(below) && middle != "drop-tail" {
             return Err(fault(
                 place(sdap),
                 format!("sdap = \"{middle}\" above rlc = \"{below}\""),
@@ -217,10 +211,12 @@ impl<'a> Algorithms<'a> {
                 "\"{below}\" exerts no backpressure: every packet passes on to the RLC at once, \
                      and nothing ever waits in SDAP (4.2 of the paper)"
             ))
-            .hint("take rlc = \"dynrlc\", \"drql\" or \"5g-bdp\", or sdap = \"drop-tail\""));
+            .hint(format!(
+                "take rlc = {}, or sdap = \"drop-tail\"",
+                either(limiters(Place::Rlc))
+            )));
         }
-        let is_contained = matches!(middle, "usp" | "default");
-        if !is_contained && is_aqm(above) {
+        if !is_backpressure(middle) && is_aqm(above) {
             return Err(fault(
                 place(upf),
                 format!("upf = \"{above}\" above sdap = \"{middle}\""),
@@ -229,7 +225,10 @@ impl<'a> Algorithms<'a> {
                 "\"{middle}\" exerts no backpressure: every packet passes on to SDAP at once, and \
                  nothing ever waits in the UPF"
             ))
-            .hint("take sdap = \"usp\", or upf = \"sfq\" or \"drop-tail\""));
+            .hint(format!(
+                "take sdap = {}, or upf = \"sfq\" or \"drop-tail\"",
+                either(limiters(Place::Sdap))
+            )));
         }
         Ok(())
     }
@@ -237,14 +236,25 @@ impl<'a> Algorithms<'a> {
 
 /// Whether an algorithm acts on packets that wait in its queue.
 fn is_aqm(name: &str) -> bool {
-    matches!(name, "codel" | "fq-codel" | "red" | "dualpi2" | "default") || is_custom(name)
+    registry::find(name).is_some_and(|of| of.is_aqm) || is_custom(name)
+}
+
+/// Whether an algorithm holds the layer above back.
+fn is_backpressure(name: &str) -> bool {
+    registry::find(name).is_some_and(|of| of.is_backpressure)
+}
+
+/// What holds the layer above back in a place, but late binding, which takes all places.
+fn limiters(place: Place) -> impl Iterator<Item = &'static str> {
+    let all = registry::of(place).filter(|of| of.is_backpressure && of.name != "default");
+    all.map(|of| of.name)
 }
 
 fn sdap_queue(reader: &mut Reader<'_>, name: &str, common: &Common) -> Checked<QueueConfig> {
     let capacity = reader.capacity("capacity")?;
-    let each = discipline(reader, name, common)?;
+    let (each, backpressure) = parts(reader, Place::Sdap, name, &common.shared)?;
     let others = core::iter::once(Vec::new());
-    let classes = common.classes.iter().cloned().chain(others);
+    let classes = common.shared.classes.iter().cloned().chain(others);
     let classes: Vec<ClassConfig> = classes
         .zip(&common.weights)
         .map(|(qfis, &weight)| ClassConfig {
@@ -254,125 +264,70 @@ fn sdap_queue(reader: &mut Reader<'_>, name: &str, common: &Common) -> Checked<Q
             capacity,
         })
         .collect();
+    let has_classes = !common.shared.classes.is_empty();
     Ok(QueueConfig {
-        discipline: if common.classes.is_empty() {
-            each
-        } else {
+        discipline: if has_classes {
             DisciplineConfig::Classes(ClassesConfig {
                 scheduler: common.scheduler,
                 classes,
             })
-        },
-        capacity: if common.classes.is_empty() {
-            capacity
         } else {
+            each
+        },
+        capacity: if has_classes {
             Capacity::Unlimited
-        },
-        backpressure: if name == "usp" {
-            let max = reader.quantity("usp-maximum")?;
-            BackpressureConfig::Usp(UspConfig {
-                unit: common.unit,
-                interval: None,
-                min: common.mtu,
-                max,
-            })
         } else {
-            BackpressureConfig::None
+            capacity
         },
+        backpressure,
     })
 }
 
-fn discipline(reader: &mut Reader<'_>, name: &str, common: &Common) -> Checked<DisciplineConfig> {
-    Ok(match name {
-        "codel" => DisciplineConfig::CoDel(codel(reader, common)?),
-        "fq-codel" => DisciplineConfig::FqCoDel(FqCoDelConfig {
-            codel: codel(reader, common)?,
-            queues: reader.count("fq-flows")?,
-            quantum: reader.quantity("quantum")?,
-        }),
-        "sfq" => DisciplineConfig::Sfq(SfqConfig {
-            queues: reader.count("fq-flows")?,
-            ..SfqConfig::default()
-        }),
-        "red" => DisciplineConfig::Red(RedConfig {
-            unit: common.unit,
-            min_threshold: reader.quantity("red-minimum")?,
-            max_threshold: reader.quantity("red-maximum")?,
-            max_probability: Ratio::from_f64(reader.number("red-probability")?),
-            weight: Ratio::from_f64(reader.number("red-weight")?),
-            ecn: common.ecn,
-            ..RedConfig::default()
-        }),
-        "dualpi2" => DisciplineConfig::DualPi2(DualPi2Config {
-            target: reader.quantity("dualpi2-target")?,
-            ramp_from: reader.quantity("dualpi2-threshold")?,
-            ramp_range: reader.quantity("dualpi2-range")?,
-            ..DualPi2Config::default()
-        }),
-        "default" => DisciplineConfig::Paced(PacedConfig {
-            classes: common.classes.clone(),
-            quantum: reader.quantity("quantum")?,
-            memory: common.memory,
-            allowance: common.allowance,
-            ecn: common.ecn,
-        }),
-        custom if is_custom(custom) => DisciplineConfig::Custom(CustomConfig::new(custom)),
-        _ => DisciplineConfig::DropTail,
-    })
-}
-
-fn codel(reader: &mut Reader<'_>, common: &Common) -> Checked<CoDelConfig> {
-    Ok(CoDelConfig {
-        target: reader.quantity("codel-target")?,
-        interval: reader.quantity("codel-interval")?,
-        mtu: common.mtu,
-        ecn: common.ecn,
-    })
-}
-
-fn late_binding(reader: &mut Reader<'_>, common: &Common) -> Checked<LateBindingConfig> {
-    Ok(LateBindingConfig {
-        preparation: common.preparation,
-        classes: common.classes.clone(),
-        quantum: reader.quantity("quantum")?,
-        memory: common.memory,
-    })
-}
-
-fn rlc_backpressure(
+/// What an algorithm is in a place, with the values that the table gives.
+fn parts(
     reader: &mut Reader<'_>,
+    place: Place,
     name: &str,
-    common: &Common,
-) -> Checked<BackpressureConfig> {
-    let (unit, mtu) = (common.unit, common.mtu);
-    Ok(match name {
-        "dynrlc" => BackpressureConfig::DynRlc(DynRlcConfig {
-            unit,
-            interval: reader.quantity("dynrlc-interval")?,
-            target: reader.quantity("dynrlc-target")?,
-            step: Ratio::from_f64(reader.number("dynrlc-step")?),
-            min: reader.quantity("dynrlc-minimum")?,
-            max: reader.quantity("dynrlc-maximum")?,
-            ..DynRlcConfig::default()
-        }),
-        "drql" => {
-            let max = reader.quantity("drql-maximum")?;
-            BackpressureConfig::Drql(DrqlConfig {
-                unit,
-                interval: reader.quantity("drql-interval")?,
-                growth: Ratio::from_f64(reader.number("drql-growth")?),
-                min: mtu,
-                max,
-                initial: max,
-            })
-        }
-        "5g-bdp" => BackpressureConfig::FiveGBdp(FiveGBdpConfig {
-            unit,
-            offset: Ratio::from_f64(reader.number("bdp-offset")?),
-            at_least_one: reader.flag("bdp-at-least-one")?,
-        }),
-        _ => BackpressureConfig::None,
+    shared: &Shared,
+) -> Checked<(DisciplineConfig, BackpressureConfig)> {
+    if is_custom(name) {
+        let custom = DisciplineConfig::Custom(CustomConfig::new(name));
+        return Ok((custom, BackpressureConfig::None));
+    }
+    let algorithm = registry::find(name).expect("the keys allow these names alone");
+    let mut values = Values::new(place, shared);
+    for parameter in algorithm.parameters {
+        let name = parameter.name;
+        let value = match parameter.quantity {
+            Quantity::Duration => registry::Value::Duration(reader.quantity(name)?),
+            Quantity::Bytes => registry::Value::Bytes(reader.quantity(name)?),
+            Quantity::Number => registry::Value::Number(reader.number(name)?),
+            Quantity::Count => registry::Value::Count(reader.count(name)?),
+            Quantity::Flag => registry::Value::Flag(reader.flag(name)?),
+        };
+        values.set(parameter, value);
+    }
+    Ok(match algorithm.make(&values) {
+        Made::Discipline(discipline) => (discipline, BackpressureConfig::None),
+        Made::Backpressure(backpressure) => (DisciplineConfig::DropTail, backpressure),
     })
+}
+
+/// The key `queue` of a wire, and what its algorithm has.
+pub(super) fn of_wire(reader: &mut Reader<'_>) -> Checked<DisciplineConfig> {
+    let name = reader.choice_or_custom("queue")?;
+    let shared = Shared {
+        ecn: reader.flag("ecn")?,
+        ..Shared::default()
+    };
+    let (discipline, _) = parts(reader, Place::Link, name, &shared)?;
+    match discipline.check() {
+        Ok(()) => Ok(discipline),
+        Err(error) => Err(fault(
+            reader.place("queue"),
+            format!("queue = \"{name}\": {error}"),
+        )),
+    }
 }
 
 /// The classes; no QoS flow belongs to two.

@@ -1,20 +1,24 @@
 //! The multipath tunnel.
 
-use super::{Access, MAX_RATE_STEPS, check_name, reports};
+use super::{Access, MAX_RATE_STEPS, check_name, queues, reports, window_validation};
 use crate::document::Node;
 use crate::error::{Checked, either, fault};
-use crate::experiment::{ChannelSpec, LinkQueue, LinkSpec, OutageSpec, UeSpec, is_custom};
+use crate::experiment::{ChannelSpec, LinkSpec, OutageSpec, UeSpec};
 use crate::reader::Reader;
 use crate::resolved::{Resolved, ResolvedValue};
-use crate::tunnel::{Carrier, TunnelAccess, TunnelPathSpec, TunnelSpec};
+use crate::tunnel::{Carrier, PathEvent, TunnelAccess, TunnelPathSpec, TunnelSpec};
 use crate::{PepMode, PepSpec};
+use multipath::client::Supervision;
 use multipath::reorder::{Late, ReorderConfig, WaitRule};
 use multipath::scheduler::PathSet;
-use queue::CustomConfig;
+use queue::registry::{self, Place};
 use units::{BitRate, Duration, Packets};
 
 /// Maximum paths.
 const MAX_PATHS: usize = PathSet::MAX_PATHS as usize;
+
+/// Maximum events of a path.
+const MAX_EVENTS: usize = 10_000;
 
 /// Priority of the first path, and of all others, where the file gives none.
 const PRIORITIES: [u8; 2] = [3, 2];
@@ -68,6 +72,9 @@ pub(super) fn read(top: &mut Reader<'_>) -> Checked<Option<Tunnel>> {
         mtu: reader.quantity("mtu")?,
         scheduler_buffer: Packets::new(reader.count("scheduler-buffer")?),
         reliability: reader.optional("reliability")?,
+        keepalive: reader.optional("keepalive")?,
+        supervision: supervision(&mut reader)?,
+        validation: window_validation(&mut reader)?,
         uses_radio: reader.flag("radio")?,
         reports: reports::read(&mut reader)?,
     };
@@ -109,6 +116,21 @@ fn reorder(reader: &mut Reader<'_>) -> Checked<ReorderConfig> {
         has_delay_equalisation: reader.flag("delay-equalisation")?,
         ..preset
     })
+}
+
+/// `[tunnel.supervision]`, whose keys are those of the live client.
+fn supervision(tunnel: &mut Reader<'_>) -> Checked<Supervision> {
+    let mut supervision = Supervision::default();
+    let Some(node) = tunnel.given("supervision") else {
+        return Ok(supervision);
+    };
+    let (path, title) = ("tunnel.supervision", "[tunnel.supervision]");
+    let mut reader = Reader::open(path, title, Some(node), node.at)?;
+    for (key, value) in supervision.keys() {
+        *value = reader.quantity(key)?;
+    }
+    tunnel.put("supervision", ResolvedValue::Table(reader.finish()));
+    Ok(supervision)
 }
 
 /// The round-trip time of `[path]`; that section is read, and rejected, by itself.
@@ -201,6 +223,7 @@ fn path(
         carrier,
         cc,
         priority,
+        events: reader.events("events", &PathEvent::NAMES, MAX_EVENTS)?,
     };
     Ok((spec, reader.finish()))
 }
@@ -214,12 +237,16 @@ fn cell(reader: &Reader<'_>) -> Checked<TunnelAccess> {
         "rtt",
         "buffer",
         "queue",
+        "ecn",
         "loss",
         "down-at",
         "up-at",
     ];
+    let of_queues = registry::parameters(Place::Link);
+    let of_queues = of_queues.into_iter().map(|parameter| parameter.name);
     match of_wires
-        .iter()
+        .into_iter()
+        .chain(of_queues)
         .find_map(|key| Some((key, reader.given(key)?)))
     {
         None => Ok(TunnelAccess::Cell),
@@ -245,18 +272,9 @@ fn link(reader: &mut Reader<'_>, index: usize, defaults: &Defaults) -> Checked<L
         uplink_rate: reader.quantity_or("uplink-rate", rate)?,
         delay: rtt / 2,
         buffer: reader.capacity("buffer")?,
-        queue: queue(reader)?,
+        queue: queues::of_wire(reader)?,
         loss: reader.number("loss")?,
         outage: outage(reader)?,
-    })
-}
-
-/// The key `queue` of a wire.
-pub(super) fn queue(reader: &mut Reader<'_>) -> Checked<LinkQueue> {
-    Ok(match reader.choice_or_custom("queue")? {
-        "codel" => LinkQueue::CoDel,
-        custom if is_custom(custom) => LinkQueue::Custom(CustomConfig::new(custom)),
-        _ => LinkQueue::DropTail,
     })
 }
 

@@ -1,5 +1,6 @@
 //! Combinations of queue management that make no sense are refused, with the reason.
 
+use queue::registry::{self, Parameter, Place, Quantity};
 use scenario::{AccessSpec, Overrides, load, load_str};
 use std::fs;
 use std::path::Path;
@@ -222,7 +223,7 @@ fn a_queue_of_the_callers_is_one_that_acts_on_what_waits() {
 }
 
 /// A table of a wire with its queue, and what became of it.
-fn wire(queue: &str) -> Result<scenario::LinkQueue, String> {
+fn wire(queue: &str) -> Result<queue::DisciplineConfig, String> {
     let text = format!(
         "duration = \"1 s\"\n[path]\nrtt = \"10 ms\"\n[link]\nrate = \"1 Mbit/s\"\nqueue = {queue}\n\
          [flow.bulk]\napp = {{ kind = \"continuous\" }}\n"
@@ -236,11 +237,77 @@ fn wire(queue: &str) -> Result<scenario::LinkQueue, String> {
 
 #[test]
 fn a_wires_queue_may_be_the_callers() {
-    let custom = scenario::LinkQueue::Custom(queue::CustomConfig::new("python:mine"));
+    let custom = queue::DisciplineConfig::Custom(queue::CustomConfig::new("python:mine"));
     assert_eq!(wire("\"python:mine\""), Ok(custom));
     refuses(
         wire("\"python:\"").map(drop),
         &["\"python:\" is not known", "drop-tail", "codel"],
     );
     refuses(wire("7").map(drop), &["\"queue\" is"]);
+}
+
+/// A table of a wire with these lines, and what became of its queue.
+fn wire_with(lines: &str) -> Result<queue::DisciplineConfig, String> {
+    let text = format!(
+        "duration = \"1 s\"\n[path]\nrtt = \"10 ms\"\n[link]\nrate = \"1 Mbit/s\"\n{lines}\n\
+         [flow.bulk]\napp = {{ kind = \"continuous\" }}\n"
+    );
+    let mut points = load_str(&text, &Overrides::default()).map_err(|error| error.to_string())?;
+    match points.remove(0).experiment.access {
+        AccessSpec::Link(link) => Ok(link.queue),
+        AccessSpec::Cell(_) => Err("a cell".to_owned()),
+    }
+}
+
+/// A parameter's line in a file.
+fn line(parameter: &Parameter, value: &str) -> String {
+    match parameter.quantity {
+        Quantity::Duration | Quantity::Bytes => format!("{} = \"{value}\"", parameter.name),
+        _ => format!("{} = {value}", parameter.name),
+    }
+}
+
+#[test]
+fn each_algorithm_can_be_named_where_it_is_for_with_each_of_its_parameters() {
+    for algorithm in registry::of(Place::Link) {
+        let name = algorithm.name;
+        let lines = algorithm.parameters.iter().map(|p| line(p, p.default));
+        let lines: Vec<String> = lines.collect();
+        let plain = wire_with(&format!("queue = \"{name}\"")).expect(name);
+        let given = wire_with(&format!("queue = \"{name}\"\n{}", lines.join("\n"))).expect(name);
+        assert_eq!(plain, given, "{name}: its defaults");
+    }
+    for algorithm in registry::of(Place::Rlc) {
+        let lines = algorithm.parameters.iter().map(|p| line(p, p.default));
+        let lines: Vec<String> = lines.collect();
+        let name = algorithm.name;
+        loaded(&format!(
+            "[cell.queues.rlc]\nalgorithm = \"{name}\"\n{}",
+            lines.join("\n")
+        ))
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+}
+
+#[test]
+fn a_wires_queue_takes_the_values_that_are_given() {
+    let queue = wire_with("queue = \"codel\"\ncodel-target = \"7 ms\"\necn = false");
+    let codel = queue::CoDelConfig {
+        target: units::Duration::from_millis(7),
+        ecn: false,
+        ..queue::CoDelConfig::default()
+    };
+    assert_eq!(queue, Ok(queue::DisciplineConfig::CoDel(codel)));
+    refuses(
+        wire_with("queue = \"drql\"").map(drop),
+        &["\"drql\" is not known", "drop-tail", "dualpi2"],
+    );
+    refuses(
+        wire_with("queue = \"red\"\nred-minimum = \"30 kB\"").map(drop),
+        &["queue = \"red\"", "red thresholds"],
+    );
+    refuses(
+        wire_with("queue = \"red\"\nred-weight = 2").map(drop),
+        &["\"red-weight\" = 2"],
+    );
 }

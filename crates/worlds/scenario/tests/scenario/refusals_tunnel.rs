@@ -1,8 +1,10 @@
 //! What is refused of tunnels, and how what is accepted is understood.
 
+use multipath::client::Supervision;
 use multipath::reorder::{ReorderConfig, WaitRule};
+use queue::{CoDelConfig, DisciplineConfig};
 use scenario::{
-    AccessSpec, Carrier, ChannelSpec, Experiment, LinkQueue, LinkSpec, Overrides, TunnelAccess,
+    AccessSpec, Carrier, ChannelSpec, Experiment, LinkSpec, Overrides, PathEvent, TunnelAccess,
     TunnelPathSpec, load_str,
 };
 use units::Duration;
@@ -52,7 +54,7 @@ fn defaults_are_those_of_table_1() {
     // path 1 has 20 ms, path 2 40 ms
     assert_eq!(links[0].delay, Duration::from_millis(10));
     assert_eq!(links[1].delay, Duration::from_millis(20));
-    assert_eq!(links[0].queue, LinkQueue::DropTail);
+    assert_eq!(links[0].queue, DisciplineConfig::DropTail);
     let priorities: Vec<u8> = tunnel.paths.iter().map(|path| path.priority).collect();
     assert_eq!(priorities, [3, 2]);
 }
@@ -185,5 +187,93 @@ fn a_path_goes_down_and_comes_back() {
     let outage = link.outage.unwrap();
     assert_eq!(outage.from, Duration::from_secs(3));
     assert_eq!(outage.until, Some(Duration::from_secs(5)));
-    assert_eq!(link.queue, LinkQueue::CoDel);
+    assert_eq!(link.queue, DisciplineConfig::CoDel(CoDelConfig::default()));
+}
+
+#[test]
+fn events_of_a_path_are_read_in_order_of_time() {
+    let events = r#"events = [["3 s", "link-down"], ["5 s", "link-up"], ["6.5 s", "rebind"], ["7 s", "socket-gone"]]"#;
+    let experiment = read(&format!("[tunnel]\n{PATHS}{events}\n")).unwrap();
+    let paths = experiment.tunnel.unwrap().paths;
+    let ms = |ms| Duration::from_millis(ms);
+    let expected = [
+        (ms(3_000), PathEvent::LinkDown),
+        (ms(5_000), PathEvent::LinkUp),
+        (ms(6_500), PathEvent::Rebind),
+        (ms(7_000), PathEvent::SocketGone),
+    ];
+    assert_eq!(paths[1].events, expected);
+    assert!(paths[0].events.is_empty());
+}
+
+#[test]
+fn wrong_events_are_refused_where_they_are_wrong() {
+    let on_path = |line: &str| format!("[tunnel]\n{PATHS}{line}\n");
+    for (line, parts) in [
+        (
+            r#"events = [["3 s", "link-donw"]]"#,
+            &[
+                ":10:20",
+                "no event \"link-donw\"",
+                "did you mean \"link-down\"?",
+            ][..],
+        ),
+        (
+            r#"events = "rebind""#,
+            &[":10:11", "pairs of a time and an event"],
+        ),
+        (r#"events = ["rebind"]"#, &[":10:12", "is no pair"]),
+        (
+            r#"events = [["3 s", "rebind", 1]]"#,
+            &[":10:11", "is no pair"],
+        ),
+        (r#"events = [["3 s", 4]]"#, &[":10:19", "\"socket-gone\""]),
+        (
+            r#"events = [["3", "rebind"]]"#,
+            &[":10:13", "time of an event"],
+        ),
+        (
+            r#"events = [["3 s", "rebind"], ["3 s", "rebind"]]"#,
+            &[":10:30", "follows one at 3 s", "times rise"],
+        ),
+    ] {
+        refused(&on_path(line), parts);
+    }
+}
+
+/// Keys and defaults are those of the live client.
+#[test]
+fn the_supervision_is_that_of_the_live_client() {
+    let of = |lines: &str| {
+        let experiment = read(&format!("[tunnel]\n{lines}\n{PATHS}")).unwrap();
+        experiment.tunnel.unwrap()
+    };
+    assert_eq!(of("").supervision, Supervision::default());
+    assert_eq!(of("").keepalive, None);
+    // a table with one key: all others have the defaults that the table of keys states
+    for (key, value) in Supervision::default().keys() {
+        let given = of(&format!("supervision = {{ {key} = \"77 ms\" }}")).supervision;
+        let mut expected = Supervision::default();
+        for (other, time) in expected.keys() {
+            if other == key {
+                *time = Duration::from_millis(77);
+            }
+        }
+        assert_eq!(given, expected, "{key}, by default {value}");
+    }
+    let text = |line: &str| {
+        format!("[tunnel]\nkeepalive = \"2 s\"\n{PATHS}[tunnel.supervision]\n{line}\n")
+    };
+    assert_eq!(
+        read(&text("")).unwrap().tunnel.unwrap().keepalive,
+        Some(Duration::from_secs(2))
+    );
+    refused(
+        &text("renew-after = \"1 ms\""),
+        &[":12:16", "10 ms to 3600 s"],
+    );
+    refused(
+        &text("renew = \"1 s\""),
+        &[":12:1", "did you mean \"renew-after\"?"],
+    );
 }

@@ -1,9 +1,10 @@
 //! The scenarios that come with Brimful: each can be read, turned, and has its paper's values.
 
+use queue::{CoDelConfig, DisciplineConfig};
 use radio::moving::{Mobility, PathLoss};
 use scenario::{
-    AccessSpec, AppSpec, Carrier, ChannelSpec, Experiment, LinkQueue, LoadSpec, Overrides, PepMode,
-    Point, TunnelAccess, knobs, load,
+    AccessSpec, AppSpec, Carrier, ChannelSpec, Experiment, LoadSpec, Overrides, PepMode, Point,
+    TunnelAccess, knobs, load,
 };
 use std::path::{Path, PathBuf};
 use units::{BitRate, Bytes, Duration, Hertz, Mcs, Prb};
@@ -64,8 +65,12 @@ fn the_knobs_rtt_and_pep_turn_on_all_of_them() {
                 let e = load_with(&name, &[("rtt", rtt), ("pep", pep)], None).experiment;
                 match (pep, &e.pep.mode) {
                     ("none", PepMode::None) | ("split", PepMode::Split) => {}
-                    ("paper", PepMode::Rapid(c)) => assert_eq!(c.mode, rapid::Mode::Paper),
-                    ("default", PepMode::Rapid(c)) => assert_eq!(c.mode, rapid::Mode::Default),
+                    ("paper", PepMode::Rapid(c)) => {
+                        assert_eq!(c.allocator.mode, rapid::Mode::Paper);
+                    }
+                    ("default", PepMode::Rapid(c)) => {
+                        assert_eq!(c.allocator.mode, rapid::Mode::Default);
+                    }
                     other => panic!("{name}: {other:?}"),
                 }
                 // the radio takes its part; what is more than that is as set
@@ -345,7 +350,7 @@ fn nested_cc_has_the_papers_round_trips() {
     else {
         panic!("a wire")
     };
-    assert_eq!(link.queue, LinkQueue::CoDel);
+    assert_eq!(link.queue, DisciplineConfig::CoDel(CoDelConfig::default()));
     assert_eq!(
         link.buffer,
         queue::Capacity::Packets(units::Packets::new(250))
@@ -354,7 +359,7 @@ fn nested_cc_has_the_papers_round_trips() {
 
 #[test]
 fn all_of_nested_cc_can_be_read() {
-    for name in ["udp", "fade", "walkaway"] {
+    for name in ["udp", "fade", "roaming", "walkaway"] {
         let name = format!("nested-cc/{name}");
         assert_eq!(experiment(&name).tunnel.expect("a tunnel").paths.len(), 2);
         assert!(

@@ -66,6 +66,12 @@ pub enum ConfigError {
         "ecn = \"l4s\" over QUIC: quinn sends ECT(0) only; use \"classic\" or transport = \"tcp\""
     )]
     L4s,
+    /// The connection's window shall be validated.
+    #[error(
+        "tcp.window-validation = \"{0}\" over QUIC: quinn restarts an idle window, and that is all; use \"off\" or \
+         transport = \"tcp\""
+    )]
+    Validation(recovery::Validation),
     /// The controller needs more than QUIC's transport reports.
     #[error("{0} needs the share of marked packets, which quinn does not tell; use it over TCP")]
     Scalable(String),

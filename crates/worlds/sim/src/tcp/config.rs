@@ -1,5 +1,6 @@
 //! Parameters of a connection's end.
 
+use recovery::Validation;
 use units::{Bytes, Duration};
 
 /// Range of the maximum segment size: RFC 9293 3.7.1 allows less than 536, but timers and
@@ -79,13 +80,15 @@ pub struct Config {
     pub nodelay: bool,
     /// Explicit congestion notification; none: ECN is neither requested nor understood.
     pub ecn: Option<EcnConfig>,
+    /// Which rules validate a congestion window that is not used.
+    pub validation: Validation,
     /// What this end's timestamps count in, above zero (Linux: 1 ms). Round-trip times are measured to the
     /// nanosecond all the same: only controllers that look at one-way delays see ticks.
     pub timestamp_tick: Duration,
 }
 
 impl Default for Config {
-    /// MSS 1448 (Ethernet with timestamps), initial window 10, Linux's largest default buffers.
+    /// MSS 1448 (Ethernet with timestamps), initial window 10, Linux's largest default buffers, no validation.
     fn default() -> Self {
         Self {
             mss: Bytes::new(1_448),
@@ -96,6 +99,7 @@ impl Default for Config {
             auto_read: false,
             nodelay: false,
             ecn: None,
+            validation: Validation::Off,
             timestamp_tick: TICK,
         }
     }

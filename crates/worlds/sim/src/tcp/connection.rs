@@ -3,13 +3,14 @@
 use super::config::{Config, EcnConfig};
 use super::receiver::{Receiver, Reporting};
 use super::segment::{Flags, SackBlocks, Segment};
-use super::sender::{INITIAL_RTO, Outgoing, Sender};
+use super::sender::{Outgoing, Sender};
 use super::stats::{ReadChunk, RttSample, Stats};
 use cc::cdbe::cadence::Cadence;
 use cc::{Allocation, CongestionControl, RadioState, RateReport, RateReporter, RateView, Trace};
 use queue::Ecn;
+use recovery::rto::INITIAL_RTO;
 use rnis::{RadioReport, UeReport};
-use units::{Bytes, Duration, Instant, Packets, Rng};
+use units::{BitRate, Bytes, Duration, Instant, Packets, Rng};
 
 /// SYNs or SYN-ACKs sent again before the peer is given up (Linux `tcp_syn_retries`).
 const SYN_RETRIES: u32 = 6;
@@ -487,6 +488,16 @@ impl Connection {
     /// segment or more, else with the next acknowledgement.
     pub fn set_receive_window(&mut self, _now: Instant, limit: Option<Bytes>) {
         self.receiver.set_limit(limit);
+    }
+
+    /// Has another congestion controller from now on (`TCP_CONGESTION`); in flight stays what is.
+    pub fn set_controller(&mut self, controller: Box<dyn CongestionControl>) {
+        self.sender.set_controller(controller);
+    }
+
+    /// Paces no faster than this, whatever the controller says (`SO_MAX_PACING_RATE`).
+    pub fn set_max_pacing_rate(&mut self, rate: Option<BitRate>) {
+        self.sender.set_max_pacing_rate(rate);
     }
 
     /// Hands an allocator's grant to the congestion controller.

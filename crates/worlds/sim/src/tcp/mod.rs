@@ -17,12 +17,13 @@
 //! | --- | --- | --- |
 //! | connection states | RFC 9293 3.3.2 | `connection.rs` |
 //! | selective acknowledgements | RFC 2018, 2883 (DSACK), 6675 (pipe) | `sender/scoreboard.rs`, `receiver/reassembly.rs` |
-//! | loss detection, tail loss probe | RFC 8985 | `sender/rack.rs`, `sender/probe.rs` |
+//! | loss detection, tail loss probe | RFC 8985 | [`recovery::reordering`], `sender/rack.rs`, `sender/probe.rs` |
 //! | sending in recovery | RFC 6937 as revised by RFC 9937 | `sender/prr.rs` |
 //! | spurious recovery | RFC 3522, 4015 (Eifel), 3708 (DSACK) | `sender/recovery.rs` |
-//! | retransmission timer | RFC 6298, floor as in Linux | `sender/rto.rs` |
+//! | retransmission timer | RFC 6298, floor as in Linux | [`recovery::rto`] |
 //! | limited transmit | RFC 3042, by the pipe of RFC 6675 | `sender/transmit.rs` |
-//! | pacing | Linux internal pacing | `sender/pacing.rs` |
+//! | pacing | Linux internal pacing | [`recovery::pacer`] |
+//! | windows that are not used | RFC 5681 4.1, RFC 2861, RFC 7661 | [`recovery::validation`], `sender/validation.rs` |
 //! | Nagle, silly window avoidance, zero-window probes | RFC 1122 4.2.3.4, 4.2.2.17 | `sender/transmit.rs` |
 //! | delayed acknowledgements | RFC 1122 4.2.3.2, 5681 4.2, Linux quick acks | `receiver/ack.rs` |
 //! | explicit congestion notification | RFC 3168, 8257 3.2 | `sender/marks.rs`, `receiver/echo.rs` |

@@ -10,17 +10,19 @@ use crate::control::{Control, ServerReports};
 use crate::custom::Registry;
 use crate::forwarding::{Access, Link, LinkId, Links, Network, Route, TunnelParts};
 use crate::schedule::{EntityId, Schedule};
+use edge::Edge;
 use network::app::{Datagrams, Objects};
 use network::measure::{Bottleneck, FlowMeter, QueueMeter, SeriesSet};
 use network::{
     CellAccess, CellRoute, ReportChannel, WireSpec, check_share, first_rtt, path_delay, rnti,
+    ue_address,
 };
-use queue::Capacity;
-use rapid::Allocator;
+use queue::{Capacity, DisciplineConfig};
 use scenario::{
-    AccessSpec, Direction, Experiment, FlowSpec, LinkQueue, LinkSpec, PepMode, ReportSpec,
-    ReporterSpec, Transport, TunnelAccess,
+    AccessSpec, Direction, Experiment, FlowSpec, LinkSpec, PepMode, ReportSpec, ReporterSpec,
+    Transport, TunnelAccess,
 };
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use units::{BitRate, Bytes, Duration, Instant, Streams};
 
@@ -103,6 +105,9 @@ pub(crate) fn build(
     }
     for tunnel in &tunnels {
         schedule.set(tunnel.first_timer(), Some(Instant::ZERO));
+        if let Some((at, entity)) = tunnel.first_event() {
+            schedule.set(entity, Some(at));
+        }
     }
     let tunnel_parts = TunnelParts {
         routes: match experiment.tunnel {
@@ -204,7 +209,8 @@ impl Builder<'_> {
             AccessSpec::Cell(cell) => {
                 let entity = self.entity(Entity::Cell);
                 let (experiment, began) = (self.experiment, self.first_start);
-                let cell = CellAccess::new(cell, experiment, |_| None, self.streams, began)?;
+                let address = |ue| Some(ue_address(ue).into());
+                let cell = CellAccess::new(cell, experiment, address, self.streams, began)?;
                 Ok(Access::Cell(Box::new(cell), entity))
             }
         }
@@ -226,7 +232,7 @@ impl Builder<'_> {
             rate_steps: &[],
             delay: Duration::ZERO,
             buffer: Capacity::Unlimited,
-            queue: &LinkQueue::DropTail,
+            queue: &DisciplineConfig::DropTail,
             loss: 0.0,
             outage: None,
             jitter: Duration::ZERO,
@@ -344,20 +350,19 @@ impl Builder<'_> {
         let PepMode::Rapid(config) = &pep.mode else {
             return Ok(None);
         };
-        let AccessSpec::Cell(cell) = &self.experiment.access else {
+        let AccessSpec::Cell(_) = &self.experiment.access else {
             return Err(network::Error::NoReports.into());
         };
         check_reports("pep", &pep.reports)?;
         let rng = self.streams.child("pep").stream("report-loss");
         Ok(Some(Control {
-            cell: cell.config.id,
-            allocator: Allocator::new(config.clone())?,
+            edge: Edge::new(config.clone(), &BTreeMap::new())?,
+            actuator: pep.actuator,
             reports: ReportChannel::new(&pep.reports, rng),
             report_entity: self.entity(Entity::Report),
             arrival_entity: self.entity(Entity::ReportArrival),
-            allocator_entity: self.entity(Entity::Allocator),
-            flows: Vec::new(),
-            decisions: Vec::new(),
+            edge_entity: self.entity(Entity::Edge),
+            changes: Vec::new(),
         }))
     }
 }

@@ -13,13 +13,15 @@ use cc::cdbe::estimator::Estimator;
 use cc::meld::{self, Meld};
 use cc::{BuildConfig, CongestionControl, RateReporter, cqic};
 use quinn_cc::TraceSink;
-use rapid::FollowAllocation;
-use scenario::{CdbeSpec, EcnSpec, FlowSpec, PepMode, PepSpec, ReporterSpec, Transport};
+use recovery::Validation;
+use scenario::{
+    CdbeSpec, EcnSpec, FlowSpec, PepMode, PepSpec, ReporterSpec, Transport, WindowControl,
+};
 use std::sync::{Arc, Mutex};
 use units::Bytes;
 
 /// Congestion control of a proxy without radio reports towards the UE.
-const SPLIT_CC: &str = "cubic";
+pub(super) const SPLIT_CC: &str = "cubic";
 
 /// TCP of a flow's hosts. Applications read at once, and write what is to be sent at once.
 pub(super) fn host_config(flow: &FlowSpec) -> Config {
@@ -32,6 +34,7 @@ pub(super) fn host_config(flow: &FlowSpec) -> Config {
         auto_read: true,
         nodelay: true,
         ecn: ecn_config(flow),
+        validation: flow.tcp.validation,
         ..Config::default()
     }
 }
@@ -52,6 +55,9 @@ pub(super) fn quic_config(flow: &FlowSpec) -> quic::Config {
 /// Whether a flow's hosts can speak QUIC as it is configured.
 pub(super) fn check_quic(flow: &FlowSpec) -> Result<(), quic::ConfigError> {
     quic_config(flow).check()?;
+    if flow.tcp.validation != Validation::Off {
+        return Err(quic::ConfigError::Validation(flow.tcp.validation));
+    }
     if flow.ecn == EcnSpec::L4s {
         return Err(quic::ConfigError::L4s);
     }
@@ -72,7 +78,7 @@ fn ecn_config(flow: &FlowSpec) -> Option<EcnConfig> {
 }
 
 fn is_scalable(cc: &str) -> bool {
-    cc::scalable_names().contains(&cc)
+    cc::find(cc).is_some_and(|of| of.is_scalable)
 }
 
 /// TCP of the proxy: half of its buffer receives, half sends.
@@ -220,12 +226,10 @@ impl World {
         let spec = &self.flows[flow as usize].spec;
         let mut config = relay_config(spec, &self.pep);
         let controller = match (side, &self.pep.mode) {
-            (Side::ProxyRan, PepMode::Rapid(rapid)) => {
-                // the allocator sets the window, whatever is marked: queues must not rely on it
+            (Side::ProxyRan, PepMode::Rapid(_)) => {
+                // decisions set the window, whatever is marked: queues must not rely on it
                 config.ecn = None;
-                let follow = FollowAllocation::new(config.mss, rapid.initial_ran_window);
-                let controller: Box<dyn CongestionControl> = Box::new(follow);
-                controller
+                self.controller(SPLIT_CC, &config)
             }
             (Side::ProxyRan, _) => {
                 // it answers marks as the client expects, but is not scalable itself
@@ -235,7 +239,13 @@ impl World {
                 });
                 self.controller(SPLIT_CC, &config)
             }
-            _ => self.controller(&spec.cc.name, &config),
+            (_, mode) => {
+                if matches!(mode, PepMode::Rapid(_)) && self.pep.windows == WindowControl::Linux {
+                    // what waits does so here, since what the other side holds unsent is bounded
+                    config.receive_buffer = self.pep.buffer;
+                }
+                self.controller(&spec.cc.name, &config)
+            }
         };
         self.connection(flow, number, name_of(side), side, config, controller)
     }
@@ -259,9 +269,19 @@ impl World {
     }
 
     fn controller(&self, name: &str, config: &Config) -> Box<dyn CongestionControl> {
+        self.controller_from(name, config.mss, config.initial_cwnd())
+    }
+
+    /// A controller of a name that was checked, which begins with a window.
+    pub(super) fn controller_from(
+        &self,
+        name: &str,
+        mss: Bytes,
+        initial_window: Bytes,
+    ) -> Box<dyn CongestionControl> {
         let build = BuildConfig {
-            mss: config.mss,
-            initial_window: config.initial_cwnd(),
+            mss,
+            initial_window,
         };
         new_controller(name, build, &self.cdbe, &self.mechanisms)
     }

@@ -118,7 +118,7 @@ impl World {
         };
         work(self, &mut session);
         if session.is_over() {
-            self.end_session(id, &session);
+            self.end_session(id, &mut session);
         } else {
             self.sessions[id as usize] = Some(session);
         }
@@ -274,7 +274,7 @@ impl World {
         }
     }
 
-    fn end_session(&mut self, id: u32, session: &Session) {
+    fn end_session(&mut self, id: u32, session: &mut Session) {
         self.count_retransmits(session);
         for timer in [session.client.timer, session.server.timer] {
             self.net.schedule.set(timer, None);

@@ -20,12 +20,13 @@ use crate::pool::Handle;
 use crate::schedule::EntityId;
 use crate::session::{Session, Side};
 use cc::RateReporter;
+use edge::recording::Record;
 use meld::Recorder;
 use network::app::{Datagrams, Objects};
 use network::measure::{Bottleneck, FlowMeter, QueueMeter, SeriesSet};
-use rapid::recording::Record;
 use rnis::Rnti;
 use scenario::{CdbeSpec, FlowResult, FlowSpec, Observer, PepSpec, RunResult};
+use std::collections::BTreeMap;
 use tunnel::UeTunnel;
 use units::{Duration, Instant, Streams};
 
@@ -42,8 +43,8 @@ pub(crate) enum Entity {
     ServerReport,
     /// A radio report reaches the servers.
     ServerReportArrival,
-    /// The allocator's own deadline.
-    Allocator,
+    /// A deadline of what decides for the proxy.
+    Edge,
     /// The cell.
     Cell,
     /// A link.
@@ -58,6 +59,8 @@ pub(crate) enum Entity {
     TunnelTimer { ue: usize, end: TunnelEnd },
     /// The timer of one end of the connection that carries a path of a tunnel.
     StreamTimer { ue: usize, end: TunnelEnd, path: u8 },
+    /// The next event of a path of a UE's tunnel.
+    TunnelEvent { ue: usize },
 }
 
 /// What a flow does.
@@ -161,13 +164,13 @@ impl World {
         self.running == 0
     }
 
-    /// Records the allocator's calls and answers, if there is one.
+    /// Records all that goes into the proxy's decisions and comes out, if there is such a proxy.
     pub(crate) fn record(&mut self, sink: Box<dyn Record>) -> bool {
         let now = self.now;
         let Some(control) = &mut self.control else {
             return false;
         };
-        control.allocator.record(control.cell, now, sink);
+        control.edge.record(now, &BTreeMap::new(), sink);
         true
     }
 
@@ -206,6 +209,7 @@ impl World {
                 self.net.schedule.set(id, None);
                 self.on_stream_timer(ue, end, usize::from(path));
             }
+            Entity::TunnelEvent { ue } => self.on_tunnel_event(ue, id),
             Entity::Flow(flow) => {
                 self.net.schedule.set(id, None);
                 self.on_flow(flow);
@@ -214,9 +218,9 @@ impl World {
             Entity::ReportArrival => self.on_report_arrival(id),
             Entity::ServerReport => self.make_server_report(),
             Entity::ServerReportArrival => self.on_server_report_arrival(),
-            Entity::Allocator => {
+            Entity::Edge => {
                 self.net.schedule.set(id, None);
-                self.on_allocator_deadline();
+                self.on_edge_deadline();
             }
             Entity::Sample => self.sample(id),
         }

@@ -101,7 +101,7 @@ impl World {
             series.push(name, Metric::MinDelay, now, view.least_delay_ms);
         }
         if let Some(decision) = decision {
-            let window = decision.ran.window.get() as f64;
+            let window = decision.ran_window.get() as f64;
             series.push(name, Metric::RanWindow, now, window);
             series.push(
                 name,
@@ -137,7 +137,7 @@ impl World {
         session.client.connection.reported_rate()
     }
 
-    fn decision_of(&self, flow: u32) -> Option<rapid::Decision> {
+    fn decision_of(&self, flow: u32) -> Option<edge::Windows> {
         let id = self.flows[flow as usize].latest?;
         self.sessions[id as usize]
             .as_ref()?

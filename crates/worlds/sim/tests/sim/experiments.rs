@@ -1,11 +1,11 @@
 //! Experiments built in code, for tests and benches.
 
-use queue::Capacity;
+use queue::{Capacity, DisciplineConfig};
 use ran::{BearerConfig, CellConfig};
 use scenario::{
     AccessSpec, AppSpec, CcSpec, CdbeSpec, CellSpec, ChannelSpec, Direction, EcnSpec, Experiment,
-    FlowSpec, LinkQueue, LinkSpec, LoadSpec, MeldSpec, PathSpec, PepMode, PepSpec, ReportSpec,
-    RunResult, TcpSpec, Transport, UeSpec,
+    FlowSpec, LinkSpec, LoadSpec, MeldSpec, PathSpec, PepMode, PepSpec, ReportSpec, RunResult,
+    TcpSpec, Transport, UeSpec,
 };
 use units::{BitRate, Bytes, Duration, Mcs, Prb};
 
@@ -38,6 +38,7 @@ pub(crate) fn dumbbell(
             rtt,
             rate: BitRate::from_bps(rate.as_bps() * 100),
             buffer: Capacity::Unlimited,
+            queue: DisciplineConfig::DropTail,
             loss: 0.0,
             jitter: Duration::ZERO,
         },
@@ -47,7 +48,7 @@ pub(crate) fn dumbbell(
             uplink_rate: rate,
             delay: Duration::from_nanos(rtt.as_nanos() / 10),
             buffer: Capacity::Bytes(buffer),
-            queue: LinkQueue::DropTail,
+            queue: DisciplineConfig::DropTail,
             loss: 0.0,
             outage: None,
         }),
@@ -67,6 +68,8 @@ pub(crate) fn dumbbell(
 pub(crate) fn no_pep() -> PepSpec {
     PepSpec {
         mode: PepMode::None,
+        actuator: edge::Actuator::Window,
+        windows: scenario::WindowControl::Exact,
         reports: reports(ms(1)),
         buffer: Bytes::new(8_000_000),
     }
@@ -111,6 +114,7 @@ pub(crate) fn tcp() -> TcpSpec {
         receive_buffer: Bytes::new(64_000_000),
         send_buffer: Bytes::new(64_000_000),
         delayed_ack: true,
+        validation: recovery::Validation::Off,
     }
 }
 

@@ -64,3 +64,56 @@ fn quic_answers_marks_too() {
         assert!(marked.rtt.mean < dropped.rtt.mean + 3.0, "{cc}");
     }
 }
+
+/// A wire of 20 Mbit/s with two flows and 160 ms of buffer, its base RTT in ms.
+fn wired(queue: &str, flow: &str, rtt: u32) -> scenario::RunResult {
+    let text = format!(
+        "duration = \"20 s\"\n[path]\nrtt = \"{rtt} ms\"\n[link]\nrate = \"20 Mbit/s\"\nbuffer = \"400 kB\"\n{queue}\n\
+         [flow.a]\napp = {{ kind = \"continuous\" }}\n{flow}\n[flow.b]\napp = {{ kind = \"continuous\" }}\n{flow}\n"
+    );
+    let points = load_str(&text, &Overrides::default()).expect("valid");
+    run(&points[0].experiment)
+}
+
+/// What each discipline promises of a wire: it is used, and what waits is less than without it where it acts on
+/// what waits.
+#[test]
+fn every_discipline_works_on_a_wire() {
+    let delay = |result: &scenario::RunResult| {
+        let flows = result.flows.iter().map(|flow| flow.rtt.mean - 40.0);
+        flows.sum::<f64>() / 2.0
+    };
+    let plain = delay(&wired("queue = \"drop-tail\"", "", 40));
+    for algorithm in queue::registry::of(queue::registry::Place::Link) {
+        let name = algorithm.name;
+        // RED's own thresholds are of a path of a few packets: half a BDP and one and a half instead
+        let lines = match name {
+            "red" => "red-minimum = \"50 kB\"\nred-maximum = \"150 kB\"",
+            _ => "",
+        };
+        let result = wired(&format!("queue = \"{name}\"\n{lines}"), "", 40);
+        let used = result.link.utilisation;
+        assert!((0.9..=1.0).contains(&used), "{name}: {used}");
+        let delay = delay(&result);
+        if algorithm.is_aqm {
+            assert!(delay < plain / 2.0, "{name}: {delay} ms of {plain}");
+        }
+    }
+}
+
+/// RFC 9332 on a wire: a scalable sender's packets wait about the ramp of 0.8 to 1.2 ms.
+#[test]
+fn dualpi2_on_a_wire_keeps_a_scalable_flow_short() {
+    let result = wired("queue = \"dualpi2\"", "cc = \"dctcp\"\necn = \"l4s\"", 10);
+    assert!(result.link.utilisation > 0.9, "{}", result.link.utilisation);
+    for flow in &result.flows {
+        assert_eq!((flow.lost, flow.retransmits), (0, 0), "{}", flow.name);
+        // two packets of 0.6 ms each are being sent beside what the ramp lets wait
+        assert!(
+            flow.rtt.mean < 40.0 + 3.0,
+            "{}: {}",
+            flow.name,
+            flow.rtt.mean
+        );
+    }
+}

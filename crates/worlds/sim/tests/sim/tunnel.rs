@@ -189,6 +189,88 @@ fn a_path_that_disappears_costs_less_than_a_second() {
     }
 }
 
+/// The download of `roaming.toml` completes whatever carries the paths, and no packet is lost track of.
+#[test]
+fn a_roaming_phone_completes_its_download() {
+    for cc in ["ccid2", "ccid5", "bbrv2"] {
+        let experiment = shipped("roaming", &[("tunnel-cc", cc), ("file", "60 MB")]);
+        let mut simulation = Simulation::new(&experiment, 1).unwrap();
+        simulation.run();
+        let counts = simulation.packet_counts();
+        let accounted = counts.delivered + counts.dropped + counts.in_network;
+        assert_eq!(counts.sent, accounted, "{cc}: {counts:?}");
+        let run = simulation.finish();
+        let took = run.flows[0].completion.expect("complete").as_secs_f64();
+        // 30 and 20 Mbit/s, without the 3 s of Wi-Fi: at least 11.4 s; the cellular path alone would take 24 s
+        assert!((11.4..24.0).contains(&took), "{cc}: {took}");
+        let carried = tunnel(&run).paths.iter().map(|path| path.carried.get());
+        assert!(carried.min() > Some(10_000_000), "{cc}: {:?}", tunnel(&run));
+    }
+}
+
+/// How long nothing arrives on the only path that is used after an event at 6 s.
+fn interruption(cc: &str, event: &str) -> f64 {
+    let events = format!("[[\"6 s\", \"{event}\"]]");
+    let run = run(
+        "roaming",
+        &[
+            ("tunnel-cc", cc),
+            // never used
+            ("tunnel.path.wifi.priority", "0"),
+            ("tunnel.path.wifi.events", "[]"),
+            ("tunnel.path.cellular.events", &events),
+            ("duration", "20 s"),
+        ],
+    );
+    let rate = run.series.iter().find(|series| {
+        series.entity == "path/cellular" && series.metric == scenario::Metric::PathRate
+    });
+    let points = &rate.expect("measured").points;
+    let busy = points
+        .iter()
+        .filter(|(at, rate)| *rate > 0.0 && at.as_secs_f64() > 5.9);
+    let busy: Vec<f64> = busy.map(|(at, _)| at.as_secs_f64()).collect();
+    let gaps = busy.windows(2).map(|pair| pair[1] - pair[0]);
+    gaps.fold(0.0, f64::max)
+}
+
+/// The tunnel's round-trip time on that path is 40 ms, and its queue takes 150 ms more. A socket that is gone is
+/// found by the next packet, and the new one is followed to within two round trips. Of a NAT's new mapping the
+/// server learns by the next packet from the UE: two round trips of Sync and SyncAck, after at most the 500 ms
+/// after which a client that receives nothing any more sends one. The connections inside may have to time out
+/// then, which takes them a second at most.
+#[test]
+fn an_interruption_of_the_only_path_is_short() {
+    for cc in ["ccid2", "ccid5"] {
+        let gone = interruption(cc, "socket-gone");
+        assert!((0.04..1.5).contains(&gone), "{cc}, socket gone: {gone}");
+        let rebound = interruption(cc, "rebind");
+        assert!((0.04..2.0).contains(&rebound), "{cc}, rebind: {rebound}");
+    }
+    // found by the keep-alive of 5 s, its answer's time of 500 ms and the renewal after 3 s
+    let rebound = interruption("bbrv2", "rebind");
+    assert!((5.0..11.0).contains(&rebound), "TCP, rebind: {rebound}");
+}
+
+/// A link that comes back is used again at once, as the client is notified of it.
+#[test]
+fn a_link_is_used_again_when_it_is_back() {
+    let set = [("tunnel-cc", "ccid5"), ("file", "90 MB")];
+    let run = run("roaming", &set);
+    let rate = run
+        .series
+        .iter()
+        .find(|series| series.entity == "path/wifi" && series.metric == scenario::Metric::PathRate);
+    let points = &rate.expect("measured").points;
+    let busy = points.iter().filter(|(_, rate)| *rate > 0.0);
+    let busy: Vec<f64> = busy.map(|(at, _)| at.as_secs_f64()).collect();
+    let last = busy.iter().copied().rfind(|at| *at < 8.0).expect("before");
+    let first = busy.iter().copied().find(|at| *at > 8.0).expect("after");
+    // what was on its way when the link went is lost: it ends at once
+    assert!((5.9..6.1).contains(&last), "{last}");
+    assert!((9.0..9.5).contains(&first), "{first}");
+}
+
 /// Without the tunnel the first path is an ordinary access.
 #[test]
 fn without_the_tunnel_one_path_is_all_there_is() {

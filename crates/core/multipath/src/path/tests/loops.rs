@@ -1,6 +1,7 @@
 use super::link::{Impairment, Link, Loop, Report, SIZE, config};
 use crate::path::{Counting, SenderConfig};
 use crate::seq::SeqNo;
+use recovery::Validation;
 use units::{Duration, Instant, Packets, Streams};
 
 fn at(ms: u64) -> Instant {
@@ -305,6 +306,85 @@ fn the_window_does_not_grow_unused() {
     assert!(rate.is_app_limited);
     let used = rate.latest.ratio(path.link.rate);
     assert!((0.04..=0.056).contains(&used), "{used}");
+}
+
+/// A path that has filled its window for three seconds, and then has ten packets each 60 ms: all are acknowledged before
+/// the next. Ten seconds are 37 timeouts of 260 ms at least, found over by the packets after them; RFC 2861 takes half of
+/// what is above the restart window of ten packets with each, until in slow start or at ten the window is used. Twice
+/// the same.
+#[test]
+fn a_window_decays_with_rfc_2861_and_stays_without() {
+    let run = |validation| {
+        let config = SenderConfig {
+            validation,
+            ..config()
+        };
+        let link = Link::new(50, 40, 166);
+        let mut path = Loop::with_config("newreno", link, config, SeqNo::new(7));
+        let mut sent = (0, 0);
+        path.has_data = Box::new(move |now| {
+            let slot = now.as_nanos() / 60_000_000;
+            if slot < 50 {
+                return true;
+            }
+            if sent.0 != slot {
+                sent = (slot, 0);
+            }
+            sent.1 += 1;
+            sent.1 <= 10
+        });
+        path.run_until(at(3_300));
+        let before = path.sender().window().get();
+        path.run_until(at(13_300));
+        (before, path.sender().window().get(), path.report)
+    };
+    for validation in [Validation::Off, Validation::Rfc2861, Validation::Rfc7661] {
+        let (before, after, report) = run(validation);
+        assert!(before >= 100, "{before}");
+        if validation == Validation::Rfc2861 {
+            assert!((10..=30).contains(&after), "{after}");
+        } else {
+            assert_eq!(after, before, "{validation}");
+        }
+        assert_eq!(run(validation), (before, after, report), "{validation}");
+    }
+}
+
+/// An idle path: the restart window, halvings down to it, or the window for five minutes.
+#[test]
+fn an_idle_paths_window_is_kept_or_not() {
+    for (validation, keeps_idle_window, seconds, part) in [
+        (Validation::Off, false, 200, None),
+        (Validation::Off, true, 200, Some(1)),
+        (Validation::Rfc2861, true, 200, None),
+        (Validation::Rfc7661, false, 200, Some(1)),
+        (Validation::Rfc7661, false, 400, Some(2)),
+    ] {
+        let config = SenderConfig {
+            validation,
+            keeps_idle_window,
+            ..config()
+        };
+        let link = Link::new(50, 40, 166);
+        let mut path = Loop::with_config("newreno", link, config, SeqNo::new(7));
+        path.has_data = Box::new(|now| now < at(3_000));
+        path.run_until(at(4_000));
+        let before = path.sender().window().get();
+        let mut left = 1;
+        let resumes = at(3_000) + Duration::from_secs(seconds);
+        path.has_data = Box::new(move |now| {
+            let has = now >= resumes && left > 0;
+            left -= u32::from(has);
+            has
+        });
+        path.run_until(resumes + Duration::from_secs(1));
+        let after = path.sender().window().get();
+        let expected = part.map_or(10, |part| before / part);
+        assert_eq!(
+            after, expected,
+            "{validation} {keeps_idle_window} {seconds} s"
+        );
+    }
 }
 
 /// The wire's numbers make no difference, and runs repeat bit for bit.

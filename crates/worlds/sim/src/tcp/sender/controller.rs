@@ -2,12 +2,15 @@
 
 use cc::{
     AckSample, Allocation, CongestionControl, Ctx, Feedback, LossSample, PacketStamp, RadioState,
-    RateView, RecoveryEnd, Sent, Trace,
+    RateView, RecoveryEnd, Sent, Trace, ValidatedWindow,
 };
+use recovery::WindowState;
 use units::{BitRate, Bytes, Instant, Rng};
 
 pub(super) struct Controller {
     cc: Box<dyn CongestionControl>,
+    /// Whatever the controller paces at, no faster than this (`SO_MAX_PACING_RATE`).
+    max_pacing_rate: Option<BitRate>,
     rng: Rng,
     trace: Box<dyn Trace + Send>,
 }
@@ -24,9 +27,17 @@ impl Controller {
     pub(super) fn new(cc: Box<dyn CongestionControl>, rng: Rng) -> Self {
         Self {
             cc,
+            max_pacing_rate: None,
             rng,
             trace: Box::new(()),
         }
+    }
+    /// Another controller from now on.
+    pub(super) fn replace(&mut self, cc: Box<dyn CongestionControl>) {
+        self.cc = cc;
+    }
+    pub(super) fn set_max_pacing_rate(&mut self, rate: Option<BitRate>) {
+        self.max_pacing_rate = rate;
     }
     pub(super) fn set_trace(&mut self, trace: Box<dyn Trace + Send>) {
         self.trace = trace;
@@ -77,6 +88,13 @@ impl Controller {
     pub(super) fn on_restart_after_idle(&mut self, now: Instant) {
         self.with(now, |cc, cx| cc.on_restart_after_idle(cx));
     }
+    pub(super) fn on_window_validation(&mut self, now: Instant, window: ValidatedWindow) {
+        self.with(now, |cc, cx| cc.on_window_validation(cx, window));
+    }
+    /// The window of the controller itself, not of PRR.
+    pub(super) fn window(&self) -> WindowState {
+        WindowState::of(&*self.cc)
+    }
     pub(super) fn on_deadline(&mut self, now: Instant) {
         self.with(now, |cc, cx| cc.on_deadline(cx));
     }
@@ -94,7 +112,10 @@ impl Controller {
         self.cc.ssthresh()
     }
     pub(super) fn pacing_rate(&self) -> Option<BitRate> {
-        self.cc.pacing_rate()
+        match (self.cc.pacing_rate(), self.max_pacing_rate) {
+            (Some(rate), Some(max)) => Some(rate.min(max)),
+            (rate, max) => rate.or(max),
+        }
     }
     pub(super) fn governs_recovery(&self) -> bool {
         self.cc.governs_recovery()

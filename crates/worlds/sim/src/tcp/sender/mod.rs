@@ -8,39 +8,34 @@
 
 mod controller;
 mod marks;
-mod pacing;
 mod probe;
 mod prr;
 mod rack;
 mod recovery;
-mod rto;
 mod scoreboard;
 mod send_buffer;
 mod transmit;
-mod usage;
+mod validation;
 
 use super::config::{Config, TICK};
 use super::ranges::Span;
 use super::segment::{Flags, Segment};
 use super::stats::RttSample;
+use ::recovery::{Pacer, RtoConfig, RttEstimator, ValidationConfig, WindowUsage, WindowValidation};
 use cc::{
     AckSample, Allocation, CongestionControl, Feedback, RadioState, RateView, Timestamps, Trace,
 };
 use controller::Controller;
 use marks::Marks;
-use pacing::Pacer;
 use probe::TailProbe;
 use prr::PrrAck;
 use rack::{Rack, ReorderingContext};
 use recovery::Episode;
-pub(super) use rto::INITIAL_RTO;
-use rto::RttEstimator;
 use scoreboard::{Delivery, Losses, Scoreboard};
 use send_buffer::SendBuffer;
 pub(super) use transmit::Outgoing;
 use transmit::Urgent;
 use units::{BitRate, Bytes, Duration, Instant, Packets, Rng};
-use usage::WindowUsage;
 
 /// Timers; [`Instant::MAX`] is off.
 #[derive(Clone, Copy, Debug)]
@@ -116,6 +111,7 @@ pub(super) struct Sender {
     episode: Option<Episode>,
     marks: Marks,
     usage: WindowUsage,
+    validation: WindowValidation,
     timers: Timers,
     /// SND.NXT.
     snd_nxt: u64,
@@ -151,19 +147,26 @@ pub(super) struct Sender {
 impl Sender {
     pub(super) fn new(config: &Config, cc: Box<dyn CongestionControl>, rng: Rng) -> Self {
         let mss = config.mss.get();
+        let validation = WindowValidation::new(ValidationConfig {
+            validation: config.validation,
+            restart_window: cc.cwnd(),
+            keeps_idle_window: false,
+        });
         Self {
             mss,
             nodelay: config.nodelay,
             controller: Controller::new(cc, rng),
             buffer: SendBuffer::new(config.send_buffer),
             board: Scoreboard::new(mss),
-            rtt: RttEstimator::new(),
-            rack: Rack::new(),
-            pacer: Pacer::new(mss),
+            rtt: RttEstimator::new(RtoConfig::LINUX),
+            rack: Rack::default(),
+            // a simulated timer is never late
+            pacer: Pacer::new(config.mss, Duration::ZERO),
             tail_probe: TailProbe::default(),
             episode: None,
             marks: Marks::default(),
             usage: WindowUsage::default(),
+            validation,
             timers: Timers::OFF,
             snd_nxt: 1,
             peer_edge: 1,
@@ -191,7 +194,7 @@ impl Sender {
         self.is_active = true;
         if let Some(rtt) = rtt {
             self.rtt.on_sample(rtt);
-            self.rtt.on_clean_sample(rtt);
+            self.rtt.on_min_sample(rtt);
         }
     }
 
@@ -228,7 +231,7 @@ impl Sender {
             now,
             segment.ts_ecr,
             facts.is_advance,
-            self.rtt.min_rtt_or_max(),
+            self.rtt.min_rtt().unwrap_or(Duration::MAX),
         );
         if facts.is_advance {
             self.timeouts_in_a_row = 0;
@@ -299,7 +302,7 @@ impl Sender {
         }
         let (sent_at, origin) = delivery.newest_clean?;
         let rtt = now.saturating_since(sent_at);
-        self.rtt.on_clean_sample(rtt);
+        self.rtt.on_min_sample(rtt);
         self.rtt_sample = Some(RttSample { rtt, origin });
         Some(rtt)
     }
@@ -308,8 +311,8 @@ impl Sender {
         self.rack.reordering_window(&ReorderingContext {
             is_recovering: self.is_repairing(),
             sacked_segments: self.board.sacked_segments(),
-            min_rtt: self.rtt.min_rtt_or_max(),
-            srtt: self.rtt.srtt_or_zero(),
+            min_rtt: self.rtt.min_rtt(),
+            srtt: self.rtt.srtt().unwrap_or(Duration::ZERO),
         })
     }
 
@@ -356,15 +359,16 @@ impl Sender {
             bytes_in_flight: Bytes::new(in_flight),
             prior_in_flight: Bytes::new(facts.prior_in_flight),
             rtt,
-            srtt: self.rtt.srtt_or_zero(),
+            srtt: self.rtt.srtt().unwrap_or(Duration::ZERO),
             min_rtt: self.rtt.min_rtt().unwrap_or(Duration::ZERO),
             stamp: delivery.latest.map(|(_, stamp)| stamp),
             is_recovering: self.episode.is_some(),
-            is_cwnd_limited: self.usage.is_cwnd_limited(&self.controller),
+            is_cwnd_limited: self.is_cwnd_limited(),
             is_round_start,
             ecn_echo: facts.is_echo,
         };
         self.controller.on_ack(facts.now, &sample);
+        self.validate_acked(facts.now, &sample);
     }
 
     /// RFC 6298 5.2 and 5.3, RFC 8985 7.2.
@@ -423,6 +427,16 @@ impl Sender {
     /// No more data will come.
     pub(super) fn close(&mut self) {
         self.is_closing = true;
+        self.is_active = true;
+    }
+
+    pub(super) fn set_controller(&mut self, cc: Box<dyn CongestionControl>) {
+        self.controller.replace(cc);
+        self.is_active = true;
+    }
+
+    pub(super) fn set_max_pacing_rate(&mut self, rate: Option<BitRate>) {
+        self.controller.set_max_pacing_rate(rate);
         self.is_active = true;
     }
 

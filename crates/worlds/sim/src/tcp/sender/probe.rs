@@ -5,9 +5,10 @@
 //!   outstanding ([`super::rack::TIMER_SLACK`]).
 
 use super::rack::TIMER_SLACK;
-use super::rto::{INITIAL_RTO, MIN_RTO};
 use super::transmit::Urgent;
 use super::{AckFacts, Sender};
+use ::recovery::EpisodeEnd;
+use ::recovery::rto::{INITIAL_RTO, MIN_RTO};
 use cc::{LossKind, LossSample};
 use units::{Bytes, Duration, Instant, Packets};
 
@@ -114,6 +115,7 @@ impl Sender {
                 // a loss repaired already: the window is reduced, and recovery is over at once
                 self.counters.recoveries += Packets::new(1);
                 self.marks.on_reduced(self.snd_nxt);
+                self.validate_congestion(facts.now);
                 let sample = LossSample {
                     kind: LossKind::Fast,
                     lost: Bytes::new(self.mss),
@@ -122,6 +124,12 @@ impl Sender {
                 };
                 self.controller.on_loss(facts.now, &sample);
                 self.controller.on_recovery_end(facts.now, false);
+                let end = EpisodeEnd {
+                    retransmitted: Bytes::new(self.mss),
+                    is_fast: true,
+                    is_spurious: false,
+                };
+                self.validate_recovery_end(facts.now, &end);
             }
             Verdict::Repaired => {}
         }

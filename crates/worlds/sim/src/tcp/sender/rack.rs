@@ -1,4 +1,5 @@
-//! RACK: losses found by the time at which segments were sent (RFC 8985 section 6).
+//! RACK: losses found by the time at which segments were sent (RFC 8985 section 6). The reordering window and the time of a
+//! loss are [`recovery::reordering`](::recovery::reordering)'s.
 //!
 //! *Deviations*
 //! - 6.2 step 2 compares echoed timestamps; a SACK echoes an older segment (RFC 7323 4.3), so here
@@ -8,16 +9,13 @@
 //!   until all that was sent before the latest delivered segment has had its time.
 //! - A DSACK counts only once reordering was seen and if it was not for a probe, as in Linux.
 
+use ::recovery::Reordering;
 use units::{Duration, Instant};
 
 /// Added to short timers (Linux `TCP_TIMEOUT_MIN`: two ticks of 1 ms).
 pub(super) const TIMER_SLACK: Duration = Duration::from_millis(2);
 /// RFC 8985 6.2 step 4: DupThresh (RFC 5681).
 const DUP_THRESH: u32 = 3;
-/// RFC 8985 6.2 step 4: recoveries without DSACK after which the reordering window shrinks.
-const PERSIST: u32 = 16;
-/// Maximum steps of the reordering window (Linux: 0xff).
-const MAX_STEPS: u64 = 255;
 
 /// When a segment was sent, and its end where that is equal: RFC 8985 6.1, `RACK_sent_after`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,44 +31,27 @@ pub(super) struct ReorderingContext {
     pub(super) is_recovering: bool,
     /// Segments sacked.
     pub(super) sacked_segments: u32,
-    /// Minimum round-trip time, [`Duration::MAX`] if unknown.
-    pub(super) min_rtt: Duration,
+    /// Minimum round-trip time, if known.
+    pub(super) min_rtt: Option<Duration>,
     /// Smoothed round-trip time.
     pub(super) srtt: Duration,
 }
 
 /// State of RFC 8985 5.2 and 5.3.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rack {
     /// RACK.xmit_ts and RACK.end_seq: the latest sent segment that was delivered.
     latest: Option<SendOrder>,
-    /// RACK.rtt: the round trip of the segment delivered last.
-    rtt: Duration,
-    /// RACK.reordering_seen.
-    is_reordering_seen: bool,
-    /// RACK.reo_wnd_mult, 1 to [`MAX_STEPS`].
-    steps: u64,
-    /// RACK.reo_wnd_persist.
-    persist: u32,
+    reordering: Reordering,
     /// RACK.dsack_round: until this position is acknowledged, further DSACKs are of the same round.
     dsack_round: Option<u64>,
 }
 
 impl Rack {
-    pub(super) fn new() -> Self {
-        Self {
-            latest: None,
-            rtt: Duration::ZERO,
-            is_reordering_seen: false,
-            steps: 1,
-            persist: PERSIST,
-            dsack_round: None,
-        }
-    }
-
     /// 6.2 step 2: a segment sent at `order` is known to be delivered.
     pub(super) fn on_delivered(&mut self, now: Instant, order: SendOrder) {
-        self.rtt = now.saturating_since(order.sent_at);
+        self.reordering
+            .on_latest(now.saturating_since(order.sent_at));
         if self.latest.is_none_or(|latest| order > latest) {
             self.latest = Some(order);
         }
@@ -78,7 +59,7 @@ impl Rack {
 
     /// 6.2 step 3.
     pub(super) fn on_reordering(&mut self) {
-        self.is_reordering_seen = true;
+        self.reordering.on_reordering();
     }
 
     /// 6.2 step 4, the part for DSACKs.
@@ -86,30 +67,24 @@ impl Rack {
         if self.dsack_round.is_some_and(|round| una >= round) {
             self.dsack_round = None;
         }
-        if self.dsack_round.is_none() && self.is_reordering_seen {
+        if self.dsack_round.is_none() && self.reordering.is_seen() {
             self.dsack_round = Some(snd_nxt);
-            self.steps = (self.steps + 1).min(MAX_STEPS);
-            self.persist = PERSIST;
+            self.reordering.on_unnecessary(true);
         }
     }
 
     /// 6.2 step 4: a recovery ended.
     pub(super) fn on_recovery_end(&mut self) {
-        self.persist = self.persist.saturating_sub(1);
-        if self.persist == 0 {
-            self.steps = 1;
-        }
+        self.reordering.on_quiet();
     }
 
     /// 6.2 step 4: RACK.reo_wnd.
     pub(super) fn reordering_window(&self, cx: &ReorderingContext) -> Duration {
-        if !self.is_reordering_seen && (cx.is_recovering || cx.sacked_segments >= DUP_THRESH) {
+        let is_threshold = cx.is_recovering || cx.sacked_segments >= DUP_THRESH;
+        if is_threshold && !self.reordering.is_seen() {
             return Duration::ZERO;
         }
-        if cx.min_rtt == Duration::MAX {
-            return cx.srtt;
-        }
-        (cx.min_rtt * self.steps / 4).min(cx.srtt)
+        self.reordering.window(cx.min_rtt, cx.srtt)
     }
 
     /// True if a segment sent at `order` is older than the latest delivered.
@@ -119,13 +94,13 @@ impl Rack {
 
     /// 6.2 step 5: a segment sent at that time should have been delivered by now.
     pub(super) fn has_expired(&self, sent_at: Instant, now: Instant, reo_wnd: Duration) -> bool {
-        sent_at + self.rtt + reo_wnd <= now
+        self.reordering.lost_at(sent_at, reo_wnd) <= now
     }
 
     /// When all that was sent before the latest delivered segment has expired.
     pub(super) fn deadline(&self, now: Instant, reo_wnd: Duration) -> Instant {
         let latest = self.latest.map_or(now, |latest| latest.sent_at);
-        (latest + self.rtt + reo_wnd).max(now) + TIMER_SLACK
+        self.reordering.lost_at(latest, reo_wnd).max(now) + TIMER_SLACK
     }
 }
 
@@ -149,7 +124,7 @@ mod tests {
         ReorderingContext {
             is_recovering,
             sacked_segments,
-            min_rtt: ms(40),
+            min_rtt: Some(ms(40)),
             srtt: ms(50),
         }
     }
@@ -162,7 +137,7 @@ mod tests {
 
     #[test]
     fn rfc_8985_6_2_step_4_the_window_is_zero_while_nothing_was_reordered() {
-        let rack = Rack::new();
+        let rack = Rack::default();
         assert_eq!(rack.reordering_window(&cx(false, 2)), ms(10));
         assert_eq!(rack.reordering_window(&cx(false, 3)), Duration::ZERO);
         assert_eq!(rack.reordering_window(&cx(true, 0)), Duration::ZERO);
@@ -170,7 +145,7 @@ mod tests {
 
     #[test]
     fn rfc_8985_6_2_step_4_a_quarter_of_min_rtt_and_more_with_each_dsack_round() {
-        let mut rack = Rack::new();
+        let mut rack = Rack::default();
         rack.on_reordering();
         assert_eq!(rack.reordering_window(&cx(true, 9)), ms(10));
         rack.on_dsack(0, 5_000);
@@ -203,7 +178,7 @@ mod tests {
 
     #[test]
     fn rfc_8985_6_2_step_5_lost_after_rtt_and_window() {
-        let mut rack = Rack::new();
+        let mut rack = Rack::default();
         // P2, sent at 1 ms, is delivered at 51 ms; P1 was sent at 0
         rack.on_delivered(at(51), order(1, 2_000));
         assert!(rack.was_sent_before_latest(order(0, 1_000)));

@@ -15,6 +15,7 @@ use super::prr::{Prr, PrrAck};
 use super::scoreboard::{Delivery, Losses};
 use super::transmit::Urgent;
 use super::{AckFacts, Sender};
+use ::recovery::EpisodeEnd;
 use cc::{LossKind, LossSample};
 use units::{Bytes, Instant, Packets};
 
@@ -33,6 +34,8 @@ pub(super) struct Episode {
     first_resent_at: Option<Instant>,
     /// Segments sent again in it and not reported as received twice.
     unproven_resends: u64,
+    /// Payload sent again in it.
+    resent: u64,
     /// Sending rule, while it is fast and the controller leaves it to the transport.
     prr: Option<Prr>,
 }
@@ -46,6 +49,7 @@ impl Episode {
             began_una: una,
             first_resent_at: None,
             unproven_resends: 0,
+            resent: 0,
             prr,
         }
     }
@@ -85,12 +89,21 @@ impl Episode {
     }
 
     /// A segment was sent again.
-    pub(super) fn on_resent(&mut self, now: Instant) {
+    pub(super) fn on_resent(&mut self, now: Instant, bytes: u64) {
         if !self.is_repair() {
             return; // a probe
         }
         self.first_resent_at.get_or_insert(now);
         self.unproven_resends += 1;
+        self.resent += bytes;
+    }
+
+    fn end(&self, is_spurious: bool) -> EpisodeEnd {
+        EpisodeEnd {
+            retransmitted: Bytes::new(self.resent),
+            is_fast: self.is_fast(),
+            is_spurious,
+        }
     }
 
     /// The acknowledgement answers something sent before the first retransmission: what was thought
@@ -142,15 +155,18 @@ impl Sender {
                 if episode.is_fast() {
                     self.rack.on_reordering();
                 }
-                self.undo(facts.now);
+                let end = episode.end(true);
+                self.undo(facts.now, &end);
                 return Losses::default();
             }
             if episode.is_over(self.board.una()) {
                 if episode.is_repair() {
                     self.rack.on_recovery_end();
                 }
+                let end = episode.end(false);
                 self.episode = None;
                 self.controller.on_recovery_end(facts.now, false);
+                self.validate_recovery_end(facts.now, &end);
             }
         }
         if found.segments > 0 && !self.is_repairing() && self.is_congestion(facts.now, &found) {
@@ -162,12 +178,13 @@ impl Sender {
     }
 
     /// RFC 4015 3: as if nothing had been lost.
-    fn undo(&mut self, now: Instant) {
+    fn undo(&mut self, now: Instant, end: &EpisodeEnd) {
         self.board.unmark_losses();
         self.episode = None;
         self.rack.on_recovery_end();
         self.counters.spurious_recoveries += Packets::new(1);
         self.controller.on_recovery_end(now, true);
+        self.validate_recovery_end(now, end);
     }
 
     /// RFC 6675 5: the first losses were found; `delivered` by the acknowledgement that showed them.
@@ -209,6 +226,7 @@ impl Sender {
     }
 
     pub(super) fn inform_of_loss(&mut self, now: Instant, kind: LossKind, found: &Losses) {
+        self.validate_congestion(now);
         let sample = LossSample {
             kind,
             lost: Bytes::new(self.board.lost()),

@@ -12,6 +12,7 @@ use super::Sender;
 use super::probe::TailProbe;
 use super::recovery::MAX_RETRIES;
 use super::scoreboard::{Record, Status};
+use ::recovery::is_full;
 use cc::{PacketStamp, Sent};
 use queue::Ecn;
 use units::{Bytes, Instant, Packets};
@@ -112,9 +113,8 @@ impl Sender {
 
     fn pacing_allows(&mut self, now: Instant) -> bool {
         self.timers.pacing = Instant::MAX;
-        if self.controller.pacing_rate().is_some()
-            && let Some(at) = self.pacer.blocked_until(now)
-        {
+        let at = self.pacer.send_time();
+        if self.controller.pacing_rate().is_some() && now < at {
             self.timers.pacing = at;
             return false;
         }
@@ -150,10 +150,7 @@ impl Sender {
     fn send_new(&mut self, now: Instant, len: u32, is_fin: bool) -> Outgoing {
         let is_idle = self.board.is_empty();
         if is_idle && self.counters.segments_sent > Packets::ZERO {
-            let pause = now.saturating_since(self.last_sent_at);
-            if pause > self.rtt.rto() {
-                self.controller.on_restart_after_idle(now);
-            }
+            self.resume(now);
         }
         let seq = self.snd_nxt;
         let payload_end = seq + u64::from(len);
@@ -267,7 +264,7 @@ impl Sender {
     fn after_resending(&mut self, now: Instant, record: &Record) {
         self.counters.retransmits += Packets::new(1);
         if let Some(episode) = &mut self.episode {
-            episode.on_resent(now);
+            episode.on_resent(now, u64::from(record.len));
         }
         self.after_sending(now, record);
     }
@@ -278,7 +275,7 @@ impl Sender {
         self.last_sent_at = now;
         self.counters.segments_sent += Packets::new(1);
         if let Some(rate) = self.controller.pacing_rate() {
-            self.pacer.on_sent(now, rate, len);
+            self.pacer.on_sent(now, rate, Bytes::new(len));
         }
         if let Some(episode) = &mut self.episode {
             episode.on_sent(len);
@@ -292,10 +289,10 @@ impl Sender {
     fn end_batch(&mut self, now: Instant) {
         self.is_active = false;
         let in_flight = self.board.in_flight();
-        let is_limited = in_flight + self.mss > self.cwnd();
+        let [flight, segment, cwnd] = [in_flight, self.mss, self.cwnd()].map(Bytes::new);
+        let is_limited = is_full(flight, segment, cwnd);
         if self.has_sent || is_limited {
-            self.usage
-                .on_batch(self.board.una(), self.snd_nxt, is_limited);
+            self.on_batch(now, is_limited);
         }
         self.has_sent = false;
         // draft-cheng-iccrg-delivery-rate-estimation 3.4

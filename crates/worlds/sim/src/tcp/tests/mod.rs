@@ -8,3 +8,4 @@ mod loss;
 mod pipe;
 mod properties;
 mod sending;
+mod validation;

@@ -1,22 +1,31 @@
 //! Builds the tunnels of a world.
 
-use super::{End, Path, UeTunnel};
+use super::{End, Events, Path, UeTunnel, Way};
 use crate::Error;
-use crate::carried::Ledger;
+use crate::carried::{Carried, Ledger};
 use crate::custom::Registry;
 use crate::forwarding::TunnelEnd;
 use crate::packet::UDP_HEADERS;
 use crate::schedule::EntityId;
-use crate::stream::{StreamEnd, build_config};
+use crate::stream::build_config;
 use crate::world::Entity;
+use multipath::client::ClientConfig;
 use multipath::packet::{AddressId, PathPriority};
-use multipath::scheduler;
-use multipath::tunnel::{Carrier, PathConfig, Tunnel, TunnelConfig};
+use multipath::provision::Provision;
+use multipath::scheduler::{self, Scheduler};
+use multipath::server::ServerConfig;
+use multipath::tunnel::{Carrier, PathConfig, TunnelConfig};
+use multipath::{Client, Server};
 use network::measure::QueueMeter;
 use scenario::{Experiment, TunnelSpec};
 use std::rc::Rc;
-use units::{Bytes, Instant, Streams};
+use units::{Bytes, Instant, Rng, Streams};
 
+/// DCCP ports: the client's first, and the server's (RFC 6773 section 5.2 has one for UDP only).
+const CLIENT_PORT: u16 = 49_152;
+const SERVER_PORT: u16 = 6_511;
+/// Connections of a UE at the edge: the present one, and those before it that have not ended there.
+const CONNECTIONS: usize = 64;
 /// A full packet of a path with all its headers, as DCCP's controllers count it.
 const PACKET_SIZE: Bytes = Bytes::new(1_500);
 
@@ -53,61 +62,111 @@ pub(in crate::world) fn build(
             1 => String::new(),
             _ => format!("{}/", of.name),
         };
-        let seed = |end: &str| streams.stream(end).next_u64();
         let ends = TunnelEnd::BOTH.map(|end| {
             let (ledger, other) = (2 * ue + end as usize, ["down", "up"]);
             let (out, back) = (other[end as usize], other[end.other() as usize]);
             let meter = |name: String| QueueMeter::new(name, began);
             End {
-                tunnel: (end == TunnelEnd::Ue).then(|| client(spec, seed("ue"), mechanisms)),
                 timer: entity(Entity::TunnelTimer { ue, end }),
                 ledger: Rc::clone(&ledgers[ledger]),
                 scheduler: meter(format!("tunnel/{prefix}scheduler/{out}")),
                 reorder: meter(format!("tunnel/{prefix}reorder/{back}")),
-                paths: Vec::new(),
             }
         });
         let paths = spec.paths.iter().enumerate().map(|(index, path)| {
-            let streams = streams.child("path").child(&path.name);
             let is_stream = path.carrier == scenario::Carrier::Tcp;
-            let stream = is_stream.then(|| {
+            let timers = is_stream.then(|| {
                 TunnelEnd::BOTH.map(|end| {
-                    let controller =
-                        cc::build(&path.cc, build_config()).expect("checked a few lines above");
-                    let name = ["edge", "ue"][end as usize];
-                    let is_client = end == TunnelEnd::Ue;
-                    let timer = entity(Entity::StreamTimer {
+                    entity(Entity::StreamTimer {
                         ue,
                         end,
                         path: index as u8,
-                    });
-                    StreamEnd::new(is_client, controller, streams.stream(name), timer)
+                    })
                 })
             });
             Path {
                 entity: format!("path/{prefix}{}", path.name),
-                ids: [None; 2],
-                stream,
-                is_requested: false,
+                streams: streams.child("path").child(&path.name),
+                timers,
+                stream: None,
+                is_connected: false,
+                repairs: (0, 0),
+                way: Way::new(),
+                at_edge: None,
                 carried: (Bytes::ZERO, 0),
                 step: Bytes::ZERO,
             }
         });
+        let paths = paths.collect();
+        let provision = |end: &str| {
+            Box::new(FromScenario {
+                mechanisms: mechanisms.clone(),
+                scheduler: spec.scheduler,
+                seeds: streams.stream(end),
+            })
+        };
         UeTunnel {
-            edge_seed: seed("edge"),
-            paths: paths.collect(),
+            client: client(spec, provision("ue")),
+            server: server(spec, provision("edge")),
+            connection: None,
+            paths,
             spec: spec.clone(),
             ends,
+            events: Events::new(spec, || entity(Entity::TunnelEvent { ue })),
         }
     });
     Ok(tunnels.collect())
 }
 
-fn client(spec: &TunnelSpec, seed: u64, mechanisms: &Registry) -> Tunnel<crate::carried::Carried> {
-    let scheduler = mechanisms
-        .scheduler(spec.scheduler)
-        .expect("checked before");
-    Tunnel::client(tunnel_config(spec), scheduler, None, seed)
+/// What connections of an end are made with: the scenario's scheduler or the caller's, and seeds that follow from
+/// the run's.
+struct FromScenario {
+    mechanisms: Registry,
+    scheduler: &'static str,
+    seeds: Rng,
+}
+
+impl Provision for FromScenario {
+    fn scheduler(&mut self) -> Box<dyn Scheduler> {
+        let built = self.mechanisms.scheduler(self.scheduler);
+        built.expect("checked as the tunnel was built")
+    }
+
+    fn seed(&mut self) -> u64 {
+        self.seeds.next_u64()
+    }
+}
+
+fn client(spec: &TunnelSpec, provision: Box<dyn Provision>) -> Client<Carried> {
+    let config = ClientConfig {
+        tunnel: tunnel_config(spec),
+        shared: None,
+        supervision: spec.supervision,
+        first_port: CLIENT_PORT,
+    };
+    let client = Client::new(Instant::ZERO, config, provision);
+    let mut client = client.expect("the scenario's times were checked as it was read");
+    for index in 0..spec.paths.len() {
+        let path = path_config(spec, index);
+        let added = client.add_path(Instant::ZERO, path, SERVER_PORT);
+        added.expect("a scenario has no more paths than a tunnel may");
+    }
+    client
+}
+
+fn server(spec: &TunnelSpec, provision: Box<dyn Provision>) -> Server<Carried> {
+    let config = ServerConfig {
+        tunnel: tunnel_config(spec),
+        path: path_config(spec, 0),
+        shared: Vec::new(),
+        connections: CONNECTIONS,
+        half_open: CONNECTIONS,
+    };
+    let mut server = Server::new(config, provision);
+    for index in 0..spec.paths.len() {
+        server.add_socket(index as u32, path_config(spec, index));
+    }
+    server
 }
 
 fn check(spec: &TunnelSpec) -> Result<(), Error> {
@@ -126,7 +185,9 @@ pub(super) fn tunnel_config(spec: &TunnelSpec) -> TunnelConfig {
         scheduler_buffer: spec.scheduler_buffer,
         reorder: spec.reorder,
         reliability: spec.reliability,
+        window_validation: spec.validation,
         mtu: usize::try_from(spec.mtu.get()).unwrap_or(usize::MAX),
+        keepalive: spec.keepalive,
         ..TunnelConfig::default()
     }
 }

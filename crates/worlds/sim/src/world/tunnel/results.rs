@@ -2,6 +2,7 @@
 
 use super::super::World;
 use super::UeTunnel;
+use super::sockets::added;
 use crate::forwarding::TunnelEnd;
 use cc::RadioState;
 use rnis::RadioReport;
@@ -56,8 +57,10 @@ impl World {
             let radio = RadioState::of(report, of_ue, of_ue.timestamp);
             let is_cell = |index: &usize| state.spec.paths[*index].access == TunnelAccess::Cell;
             let path = (0..state.paths.len()).find(is_cell);
-            let id = path.and_then(|path| state.paths[path].ids[TunnelEnd::Edge as usize]);
-            if let (Some(id), Some(tunnel)) = (id, &mut state.end(TunnelEnd::Edge).tunnel) {
+            let found = path.and_then(|path| state.paths[path].at_edge);
+            if let Some((key, id)) = found
+                && let Some(tunnel) = state.server.tunnel(key)
+            {
                 tunnel.on_radio(now, id, &radio, slot);
                 self.transmit_tunnel(ue, TunnelEnd::Edge);
             }
@@ -71,9 +74,9 @@ impl World {
         let now = self.now;
         let mut total: Option<TunnelResult> = None;
         let mut queues = Vec::new();
-        for state in core::mem::take(&mut self.tunnels) {
+        for mut state in core::mem::take(&mut self.tunnels) {
             let total = total.get_or_insert_default();
-            add(total, &state, now);
+            add(total, &mut state, now);
             for end in state.ends {
                 queues.extend([end.scheduler, end.reorder].map(|queue| queue.finish(now)));
             }
@@ -83,29 +86,27 @@ impl World {
 }
 
 /// Window of a path, at the edge.
-fn cwnd(state: &UeTunnel, index: usize, now: Instant) -> Option<Bytes> {
+fn cwnd(state: &mut UeTunnel, index: usize, now: Instant) -> Option<Bytes> {
     let path = &state.paths[index];
     let edge = TunnelEnd::Edge as usize;
     if let Some(stream) = &path.stream {
         return Some(stream[edge].cwnd());
     }
-    let stats = (state.ends[edge].tunnel.as_ref()?).path_stats(now, path.ids[edge]?)?;
+    let (key, id) = path.at_edge?;
+    let stats = state.server.tunnel(key)?.path_stats(now, id)?;
     Some(super::build::path_config(&state.spec, index).packet_size * stats.cwnd.get())
 }
 
 /// Adds what one tunnel did.
-fn add(total: &mut TunnelResult, state: &UeTunnel, now: Instant) {
-    let [edge, ue] = &state.ends;
-    if let Some(tunnel) = &ue.tunnel {
-        let stats = tunnel.stats();
-        total.in_order += stats.reorder.in_order.get();
-        total.held += stats.reorder.held.get();
-        total.timed_out += stats.reorder.timed_out.get();
-        total.given_up += stats.reorder.given_up.get();
-        total.late += stats.reorder.late.get();
-        total.duplicates += stats.reorder.duplicates.get() + stats.duplicates.get();
-    }
-    if let Some(tunnel) = &edge.tunnel {
+fn add(total: &mut TunnelResult, state: &mut UeTunnel, now: Instant) {
+    let stats = state.client.tunnel().stats();
+    total.in_order += stats.reorder.in_order.get();
+    total.held += stats.reorder.held.get();
+    total.timed_out += stats.reorder.timed_out.get();
+    total.given_up += stats.reorder.given_up.get();
+    total.late += stats.reorder.late.get();
+    total.duplicates += stats.reorder.duplicates.get() + stats.duplicates.get();
+    if let Some(tunnel) = state.at_edge() {
         total.refused += tunnel.stats().refused.get();
     }
     total
@@ -116,10 +117,13 @@ fn add(total: &mut TunnelResult, state: &UeTunnel, now: Instant) {
         state.spec.paths[index].name.clone_into(&mut sum.name);
         sum.carried += path.carried.0;
         sum.packets += path.carried.1;
-        let id = path.ids[TunnelEnd::Edge as usize];
-        let stats = (edge.tunnel.as_ref().zip(id)).and_then(|(edge, id)| edge.path_stats(now, id));
+        let stats = path.at_edge.and_then(|(key, id)| {
+            let tunnel = state.server.tunnel(key)?;
+            tunnel.path_stats(now, id)
+        });
         let (retransmits, lost) = match (&path.stream, stats) {
-            (Some([stream, _]), _) => stream.repairs(),
+            (Some([stream, _]), _) => added(path.repairs, stream.repairs()),
+            (None, _) if path.timers.is_some() => path.repairs,
             (None, Some(stats)) => {
                 let lost = stats
                     .sender

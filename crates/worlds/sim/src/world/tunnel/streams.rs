@@ -4,6 +4,7 @@ use super::super::World;
 use crate::forwarding::TunnelEnd;
 use crate::packet::{Body, Packet};
 use crate::tcp::Segment;
+use multipath::client::ClientPathId;
 use queue::Ecn;
 
 impl World {
@@ -20,13 +21,27 @@ impl World {
             stream[end as usize].on_segment(now, segment);
         }
         if end == TunnelEnd::Ue {
-            self.open_paths(ue);
+            self.note_connected(ue, path);
         }
         while let Some((packet, payload)) = self.next_read(ue, end, path) {
             // a stream shows nothing of the ECN field of its segments
-            self.receive_tunnel(ue, end, path, &packet, payload, Ecn::NotEct);
+            let place = u32::from(self.tunnels[ue].paths[path].way.mapping);
+            self.receive_tunnel(ue, end, (path, place), &packet, payload, Ecn::NotEct);
         }
         self.report_to_stream(ue, end, path);
+    }
+
+    /// The client is notified once that the connection can carry packets.
+    fn note_connected(&mut self, ue: usize, index: usize) {
+        let now = self.now;
+        let state = &mut self.tunnels[ue];
+        let path = &mut state.paths[index];
+        let stream = path.stream.as_ref();
+        let is_established =
+            stream.is_some_and(|stream| stream[TunnelEnd::Ue as usize].is_established());
+        if is_established && !core::mem::replace(&mut path.is_connected, is_established) {
+            state.client.on_opened(now, ClientPathId(index as u16));
+        }
     }
 
     /// The timer of an end of a path's connection fired.
@@ -58,8 +73,13 @@ impl World {
         while let Some(stream) = &mut self.tunnels[ue].paths[path].stream
             && let Some(segment) = stream[end as usize].poll_transmit(now)
         {
+            let way = &self.tunnels[ue].paths[path].way;
+            if !way.carries(way.socket) {
+                continue;
+            }
             let body = Body::Stream {
                 path: path as u8,
+                socket: way.socket,
                 segment,
             };
             let flow = ue as u32;
@@ -78,12 +98,24 @@ impl World {
         let now = self.now;
         let state = &mut self.tunnels[ue];
         let at = &mut state.paths[path];
-        let (Some(stream), Some(id)) = (&mut at.stream, at.ids[end as usize]) else {
+        let Some(stream) = &mut at.stream else {
             return;
         };
-        let state_of_stream = stream[end as usize].state(now);
-        if let Some(tunnel) = &mut state.end(end).tunnel {
-            tunnel.on_stream(now, id, state_of_stream);
+        match (end, at.at_edge) {
+            (TunnelEnd::Ue, _) => {
+                let id = ClientPathId(path as u16);
+                if state.client.path(id).is_some() {
+                    let state_of_stream = stream[end as usize].state(now);
+                    state.client.on_stream(now, id, state_of_stream);
+                }
+            }
+            (TunnelEnd::Edge, Some((key, id))) => {
+                let state_of_stream = stream[end as usize].state(now);
+                if let Some(tunnel) = state.server.tunnel(key) {
+                    tunnel.on_stream(now, id, state_of_stream);
+                }
+            }
+            (TunnelEnd::Edge, None) => {}
         }
     }
 }

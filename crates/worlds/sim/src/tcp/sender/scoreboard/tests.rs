@@ -85,7 +85,7 @@ fn sack(board: &mut Scoreboard, now: Instant, first: u64, end: u64) -> Delivery 
 }
 
 fn rack_after(now: Instant, delivery: &Delivery) -> Rack {
-    let mut rack = Rack::new();
+    let mut rack = Rack::default();
     rack.on_delivered(now, delivery.rack.unwrap());
     rack
 }

@@ -1,0 +1,181 @@
+//! Configuration of the proxy's decisions. The scenario's `[pep]` and the daemon's file have every value
+//! under the same name, with the same unit and default.
+
+use crate::{ShownWindow, UnsentBound};
+use rapid::{AllocatorConfig, Mode, Part};
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Duration};
+
+/// Configuration of an [`crate::Edge`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct EdgeConfig {
+    /// The allocator of each cell. Its `report-max-age` is the intake's limit of age too, and the silence from
+    /// which on a cell's windows decay.
+    pub allocator: AllocatorConfig,
+    /// Without a report for this long, a cell's flows are relayed and nothing more; no less than
+    /// `report-max-age`.
+    pub plain_after: Duration,
+    /// A flow comes under control this long after its server has answered: very short ones are not worth
+    /// what that costs.
+    pub adopt_after: Duration,
+    /// Receive window shown to the server before a flow is adopted or found not to be: what has been
+    /// shown cannot be taken back.
+    pub young_window: Bytes,
+    /// Between looks at the silence of cells and UEs.
+    pub check_interval: Duration,
+    /// What the server is shown between decisions.
+    #[serde(flatten)]
+    pub shown: ShownWindow,
+    /// What the socket towards the UE may hold unsent.
+    #[serde(flatten)]
+    pub unsent: UnsentBound,
+    /// A pace is set anew if it differs by more than this share from the last, 0 to 1.
+    pub pacing_step: f64,
+}
+
+/// Why a configuration is refused.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// Of the allocator.
+    #[error(transparent)]
+    Allocator(#[from] rapid::ConfigError),
+    /// Outside its range.
+    #[error("{field} is {value}, expected {expected}")]
+    Range {
+        /// The key's name.
+        field: &'static str,
+        /// Its value.
+        value: String,
+        /// What is allowed.
+        expected: String,
+    },
+}
+
+impl EdgeConfig {
+    /// The defaults, with the allocator's of a mode.
+    pub fn new(mode: Mode) -> Self {
+        Self {
+            allocator: AllocatorConfig::new(mode),
+            plain_after: Duration::from_secs(2),
+            adopt_after: Duration::ZERO,
+            young_window: Bytes::new(65_535),
+            check_interval: Duration::from_millis(50),
+            shown: ShownWindow::default(),
+            unsent: UnsentBound::default(),
+            pacing_step: 0.05,
+        }
+    }
+
+    /// The age from which on a report is refused and a cell's windows decay; none where the allocator's part
+    /// `staleness` is left out: then the last report holds for ever.
+    pub(crate) fn max_age(&self) -> Option<Duration> {
+        let is_left_out = self.allocator.without.contains(&Part::Staleness);
+        (!is_left_out).then_some(self.allocator.report_max_age)
+    }
+
+    /// Checks ranges.
+    ///
+    /// # Errors
+    /// Names the first field out of range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.allocator.check()?;
+        let range = |field, ok: bool, value: String, expected: String| {
+            ok.then_some(()).ok_or(ConfigError::Range {
+                field,
+                value,
+                expected,
+            })
+        };
+        let max_age = self.allocator.report_max_age;
+        range(
+            "plain-after",
+            self.plain_after >= max_age,
+            self.plain_after.to_string(),
+            format!("no less than report-max-age ({max_age}), after which windows decay"),
+        )?;
+        range(
+            "check-interval",
+            !self.check_interval.is_zero(),
+            self.check_interval.to_string(),
+            "more than 0 s".to_owned(),
+        )?;
+        let is_share = |share: f64| (0.0..=1.0).contains(&share);
+        for (field, share) in [
+            ("window-step", self.shown.window_step),
+            ("pacing-step", self.pacing_step),
+            ("unsent-share", self.unsent.unsent_share),
+        ] {
+            range(field, is_share(share), share.to_string(), "0 to 1".into())?;
+        }
+        range(
+            "min-window",
+            self.shown.min_window <= 64,
+            self.shown.min_window.to_string(),
+            "0 to 64 segments".into(),
+        )?;
+        let UnsentBound {
+            unsent_min,
+            unsent_max,
+            ..
+        } = self.unsent;
+        range(
+            "unsent-max",
+            unsent_min <= unsent_max,
+            unsent_max.to_string(),
+            format!("no less than unsent-min ({unsent_min})"),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_in_range_and_survive_json() {
+        for mode in [Mode::Paper, Mode::Default] {
+            let config = EdgeConfig::new(mode);
+            assert_eq!(config.check(), Ok(()));
+            let text = serde_json::to_string(&config).expect("JSON");
+            assert_eq!(
+                serde_json::from_str::<EdgeConfig>(&text).expect("as written"),
+                config
+            );
+        }
+    }
+
+    #[test]
+    fn each_value_out_of_range_is_named() {
+        let refused = |change: fn(&mut EdgeConfig)| {
+            let mut config = EdgeConfig::new(Mode::Default);
+            change(&mut config);
+            config.check().expect_err("out of range").to_string()
+        };
+        for (key, message) in [
+            (
+                "plain-after is",
+                refused(|c| c.plain_after = Duration::from_millis(99)),
+            ),
+            (
+                "check-interval is",
+                refused(|c| c.check_interval = Duration::ZERO),
+            ),
+            ("window-step is", refused(|c| c.shown.window_step = 1.5)),
+            ("pacing-step is", refused(|c| c.pacing_step = f64::NAN)),
+            ("unsent-share is", refused(|c| c.unsent.unsent_share = -0.1)),
+            ("min-window is", refused(|c| c.shown.min_window = 65)),
+            (
+                "unsent-max is",
+                refused(|c| c.unsent.unsent_max = Bytes::new(1)),
+            ),
+            (
+                "slow-threshold is",
+                refused(|c| c.allocator.slow_threshold = 2.0),
+            ),
+        ] {
+            assert!(message.starts_with(key), "{message}");
+        }
+    }
+}

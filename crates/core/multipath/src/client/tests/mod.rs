@@ -1,0 +1,3 @@
+mod bench;
+mod properties;
+mod times;

@@ -1,0 +1,406 @@
+//! The client's side of the paths: it opens sockets as [`multipath::Client`] requests, and moves packets between
+//! them, the device and the core.
+
+mod changes;
+mod links;
+
+use crate::arena::Arena;
+use crate::config::{Carrier, ClientEnd, Config, End, PathConfig};
+use crate::engine::{Change, FIRST, Outside};
+use crate::error::TunnelError;
+use crate::inner::Inner;
+use crate::inside::Inside;
+use crate::key::Key;
+use crate::link::{Link, Way, read_packet, receive_datagrams};
+use crate::poller::{Poller, Token};
+use crate::radio::UeState;
+use crate::status::{ConnectionStatus, PathStatus, Status};
+use crate::stream::Stream;
+use crate::udp::{self, UdpSocket};
+use crate::{limits, random};
+use links::{LiveLink, LivePaths, fault_of};
+use multipath::PathId;
+use multipath::client::{Action, ClientConfig, ClientEvent, ClientPathId};
+use multipath::packet::AddressId;
+use multipath::provision::Builtin;
+use multipath::tunnel::{self, Transmit};
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+use units::{Bytes, Duration, Ecn, Instant, Packets};
+
+/// While packets wait for the window of a TCP connection, its state is looked at so often.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// A client.
+pub(crate) struct Client {
+    config: Config,
+    core: multipath::Client<Inner>,
+    paths: LivePaths,
+    arena: Arena,
+    next_token: u64,
+    is_ending: bool,
+    unreadable: u64,
+    mtu: usize,
+}
+
+impl Client {
+    /// Nothing is opened yet.
+    pub(crate) fn new(config: Config, mtu: usize, now: Instant) -> Result<Self, TunnelError> {
+        let End::Client(end) = config.end.clone() else {
+            return Err(TunnelError::system("a client", io::ErrorKind::InvalidInput));
+        };
+        let other = |error: &dyn std::fmt::Display| io::Error::other(error.to_string());
+        let seed = || random::seed().map_err(|e| TunnelError::system("no randomness", e));
+        let provision = Builtin::new(&config.scheduler, seed()?)
+            .map_err(|error| TunnelError::system("a scheduler", other(&error)))?;
+        let core_config = ClientConfig {
+            tunnel: limits::tunnel_config(&config, mtu),
+            shared: Some(limits::pre_shared(&Key::load(&end.key_file)?)?),
+            supervision: end.supervision,
+            first_port: seed()? as u16,
+        };
+        let core = multipath::Client::new(now, core_config, Box::new(provision))
+            .map_err(|error| TunnelError::system("[supervision]", other(&error)))?;
+        let mut client = Self {
+            core,
+            paths: LivePaths::default(),
+            arena: Arena::new(),
+            next_token: FIRST,
+            is_ending: false,
+            unreadable: 0,
+            mtu,
+            config,
+        };
+        for path in &end.paths {
+            let added = client.add(now, path);
+            added.map_err(|error| TunnelError::system("a path", other(&error)))?;
+        }
+        Ok(client)
+    }
+
+    /// Largest packet inside that all paths take, as far as the kernel has measured them; `config` may
+    /// set another.
+    pub(crate) fn first_mtu(config: &Config) -> usize {
+        let End::Client(end) = &config.end else {
+            return limits::USUAL_MTU;
+        };
+        let of = |path: &PathConfig| {
+            let socket = UdpSocket::connected(&way(path), path.remote).ok()?;
+            Some(limits::inner_mtu(
+                socket.path_mtu().ok()?,
+                path.remote.is_ipv6(),
+            ))
+        };
+        let datagrams = end.paths.iter().filter(|p| p.carrier == Carrier::Dccp);
+        let min = datagrams.filter_map(of).min();
+        config.tun.mtu.unwrap_or(min.unwrap_or(limits::USUAL_MTU))
+    }
+
+    fn end(&self) -> Option<&ClientEnd> {
+        match &self.config.end {
+            End::Client(end) => Some(end),
+            End::Server(_) => None,
+        }
+    }
+
+    /// How the core takes a path.
+    fn core_config(&self, path: &PathConfig) -> tunnel::PathConfig {
+        tunnel::PathConfig {
+            controller: limits::controller(&path.controller),
+            carrier: limits::carrier(path.carrier),
+            priority: path.priority,
+            // the core numbers addresses
+            address: AddressId::default(),
+            packet_size: Bytes::new((self.mtu + limits::OVERHEAD) as u64),
+            lower_headers: Bytes::new(if path.remote.is_ipv6() { 48 } else { 28 }),
+        }
+    }
+
+    /// A link for a path, with a new socket.
+    fn open_link(&mut self, poller: &Poller, config: &PathConfig) -> io::Result<LiveLink> {
+        let token = Token(self.next_token);
+        self.next_token += 1;
+        let way = match config.carrier {
+            Carrier::Dccp => {
+                let socket = UdpSocket::connected(&way(config), config.remote)?;
+                poller.add(&socket, token, false)?;
+                Way::Udp {
+                    socket: Rc::new(socket),
+                    to: None,
+                    from: None,
+                }
+            }
+            // what is written before it is connected waits in it
+            Carrier::Tcp => {
+                let stream = Stream::connect(&way(config), config.remote, &config.controller)?;
+                poller.add(&stream, token, false)?;
+                Way::Tcp(Rc::new(RefCell::new(stream)))
+            }
+        };
+        let link = Link::new(way);
+        Ok(LiveLink { link, token })
+    }
+
+    /// Does what the core requests.
+    fn act(&mut self, now: Instant, poller: &Poller, action: Action) {
+        let (Action::Open(id) | Action::Renew(id) | Action::Close(id)) = action;
+        if action == Action::Close(id) {
+            return self.paths.close(id);
+        }
+        let Some(path) = self.paths.get(id) else {
+            return;
+        };
+        let config = path.config.clone();
+        match self.open_link(poller, &config) {
+            Ok(link) => {
+                if let Some(path) = self.paths.get_mut(id) {
+                    path.link = Some(link);
+                    path.is_logged = false;
+                }
+                self.core.on_opened(now, id);
+            }
+            Err(error) => {
+                self.log_closed(id, &error);
+                self.core.on_open_failed(now, id);
+            }
+        }
+    }
+
+    /// Warns that a path cannot be opened, and why; not again until it could.
+    fn log_closed(&mut self, id: ClientPathId, error: &io::Error) {
+        let Some(path) = self.paths.get_mut(id) else {
+            return;
+        };
+        let name = &path.config.name;
+        if std::mem::replace(&mut path.is_logged, true) {
+            tracing::debug!(path = name, %error, "path still cannot be opened");
+        } else {
+            tracing::warn!(path = name, %error, "path cannot be opened, trying on");
+        }
+    }
+
+    fn log(&self, event: ClientEvent) {
+        let name = |id| self.paths.get(id).map_or("", |path| &path.config.name);
+        match event {
+            ClientEvent::Connected => tracing::info!("connected"),
+            ClientEvent::PathUp(id) => tracing::info!(path = name(id), "path up"),
+            ClientEvent::PathDown(id) => tracing::info!(path = name(id), "path down"),
+            ClientEvent::PathClosed(id) => tracing::info!(path = name(id), "path closed"),
+            ClientEvent::ConnectionUnknown => {
+                tracing::info!("the server does not have the connection");
+            }
+            ClientEvent::GivenUp => {
+                tracing::warn!("no path answers: the connection is given up");
+            }
+            ClientEvent::Begun => tracing::info!("a new connection begins"),
+        }
+    }
+
+    /// Sends all that may leave now.
+    fn transmit(&mut self, now: Instant, poller: &Poller) {
+        for (id, link) in self.paths.links_mut() {
+            if let Way::Tcp(stream) = &link.link.way
+                && let Ok(state) = stream.borrow().state()
+            {
+                self.core.on_stream(now, id, state);
+            }
+        }
+        while let Some(out) = self.core.poll_transmit(now) {
+            // a path whose link is gone loses what it sends, as on any dead way
+            let path = self.paths.get_mut(out.path);
+            if let Some(link) = path.and_then(|path| path.link.as_mut()) {
+                link.link.push(Transmit {
+                    path: PathId(0),
+                    packet: out.packet,
+                    payload: out.payload,
+                    ecn: out.ecn,
+                });
+            }
+        }
+        for (id, error) in self.paths.flush(poller) {
+            self.on_fault(now, id, &error);
+        }
+    }
+
+    /// Packets could not be sent or received on a path's link.
+    fn on_fault(&mut self, now: Instant, id: ClientPathId, error: &io::Error) {
+        let Some(path) = self.paths.get(id) else {
+            return;
+        };
+        tracing::debug!(path = path.config.name, %error, "packets were not sent");
+        let link = path.link.as_ref();
+        if let Some(fault) = link.and_then(|link| fault_of(&link.link.way, error)) {
+            self.core.on_send_fault(now, id, fault);
+        }
+    }
+
+    /// A packet was too large for a path: the device's MTU shrinks. It grows again with the paths.
+    fn fit_mtu(&mut self, inside: &mut Inside) {
+        if self.config.tun.mtu.is_some() {
+            return;
+        }
+        let mut min = None;
+        for (_, link) in self.paths.links_mut() {
+            link.link.is_too_big = false;
+            if let Way::Udp { socket, .. } = &link.link.way
+                && let Ok(mtu) = socket.path_mtu()
+            {
+                let inner = limits::inner_mtu(mtu, socket.is_ipv6());
+                min = Some(min.map_or(inner, |min: usize| min.min(inner)));
+            }
+        }
+        if let Some(mtu) = min {
+            inside.set_mtu(mtu);
+        }
+    }
+
+    /// True if the link's TCP connection has ended.
+    fn on_readable(&mut self, now: Instant, id: ClientPathId) -> io::Result<bool> {
+        let path = self.paths.get(id);
+        let Some(link) = path.and_then(|path| path.link.as_ref()) else {
+            return Ok(false);
+        };
+        let core = &mut self.core;
+        match link.link.way.clone() {
+            Way::Udp { socket, .. } => {
+                self.unreadable += receive_datagrams(&socket, &mut self.arena, |_, _, arrived| {
+                    let ecn = arrived.ecn;
+                    core.receive(now, id, &arrived.packet, arrived.payload, ecn);
+                })?;
+                Ok(false)
+            }
+            Way::Tcp(stream) => {
+                stream.borrow().check()?;
+                let unreadable = &mut self.unreadable;
+                stream.borrow_mut().read(&mut self.arena, |data| {
+                    match read_packet(&data, Ecn::NotEct) {
+                        Some(got) => core.receive(now, id, &got.packet, got.payload, got.ecn),
+                        None => *unreadable += 1,
+                    }
+                })
+            }
+        }
+    }
+
+    /// The TCP connection under a path is over.
+    fn lose(&mut self, now: Instant, id: ClientPathId) {
+        if let Some(path) = self.paths.get(id) {
+            tracing::info!(path = path.config.name, "path lost");
+        }
+        self.paths.close(id);
+        self.core.on_socket_lost(now, id);
+    }
+}
+
+impl Outside for Client {
+    fn on_ready(&mut self, now: Instant, token: Token, _poller: &Poller) {
+        let Some(id) = self.paths.of_token(token) else {
+            return;
+        };
+        let is_stream = |client: &Self| {
+            let link = client.paths.get(id).and_then(|path| path.link.as_ref());
+            link.is_some_and(|link| matches!(link.link.way, Way::Tcp(_)))
+        };
+        match self.on_readable(now, id) {
+            Ok(false) => {}
+            Ok(true) => self.lose(now, id),
+            Err(error) if is_stream(self) => {
+                tracing::debug!(token = token.0, %error, "a path's connection");
+                self.lose(now, id);
+            }
+            // what ICMP reports of packets sent before
+            Err(error) => self.on_fault(now, id, &error),
+        }
+    }
+
+    fn submit(&mut self, now: Instant, packet: Inner) {
+        // refused packets are counted by the tunnel
+        let _ = self.core.send(now, packet);
+    }
+
+    fn next_deadline(&mut self, now: Instant) -> Option<Instant> {
+        let is_stream = |(_, link): (_, &mut LiveLink)| matches!(link.link.way, Way::Tcp(_));
+        let has_stream = self.paths.links_mut().any(is_stream);
+        let waits = has_stream && self.core.tunnel().stats().waiting > Packets::ZERO;
+        let look = waits.then(|| now + LOOK);
+        [self.core.next_deadline(now), look]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    fn on_deadline(&mut self, now: Instant) {
+        self.core.on_deadline(now);
+    }
+
+    fn pump(&mut self, now: Instant, poller: &Poller, inside: &mut Inside) {
+        loop {
+            self.transmit(now, poller);
+            while let Some(event) = self.core.poll_event() {
+                self.log(event);
+            }
+            let Some(action) = self.core.poll_action() else {
+                break;
+            };
+            self.act(now, poller, action);
+        }
+        while let Some(packet) = self.core.poll_delivery(now) {
+            inside.push(packet);
+        }
+        if self.paths.links_mut().any(|(_, link)| link.link.is_too_big) {
+            self.fit_mtu(inside);
+        }
+    }
+
+    fn on_chores(&mut self, _now: Instant, _poller: &Poller, inside: &mut Inside) {
+        if !self.is_ending {
+            self.fit_mtu(inside);
+        }
+    }
+
+    fn status(&mut self, now: Instant, status: &mut Status) {
+        status.role = "client";
+        let tunnel = self.core.tunnel();
+        let is_established = tunnel.is_established();
+        let mut own = ConnectionStatus::new("server".to_owned(), is_established, &tunnel.stats());
+        for (id, path) in self.paths.configured() {
+            let of_tunnel = self.core.path(id);
+            let stats = of_tunnel.and_then(|of_tunnel| tunnel.path_stats(now, of_tunnel));
+            let (name, remote) = (path.config.name.clone(), path.config.remote.to_string());
+            let counters = path.link.as_ref().map(|link| link.link.counters);
+            let counters = counters.unwrap_or_default();
+            own.paths
+                .push(PathStatus::new(name, remote, stats.as_ref(), counters));
+        }
+        status.connections.push(own);
+        status.refused.insert("unreadable", self.unreadable);
+    }
+
+    fn change(&mut self, now: Instant, change: Change) -> Result<String, String> {
+        match change {
+            Change::Configure(config) => self.configure(now, *config),
+            Change::AddPath(path) => self.add(now, &path),
+            Change::RemovePath(name) => self.remove(now, &name),
+            Change::SetPriority(name, priority) => self.set_priority(now, &name, priority),
+        }
+    }
+
+    /// Reports are of the downlink, which the server sends on.
+    fn on_radio(&mut self, _now: Instant, _states: &[UeState]) {}
+
+    fn close(&mut self, now: Instant) -> bool {
+        if !self.is_ending {
+            self.is_ending = true;
+            self.core.close(now);
+        }
+        self.core.is_closed()
+    }
+}
+
+fn way(config: &PathConfig) -> udp::Way {
+    udp::Way {
+        interface: config.interface.clone(),
+        local: config.local,
+    }
+}
