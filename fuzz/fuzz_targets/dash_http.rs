@@ -53,12 +53,20 @@ fuzz_target!(|bytes: &[u8]| {
             }
             false => Ipv4Addr::LOCALHOST,
         };
-        let answer = served.runtime.block_on(converse(served, IpAddr::V4(peer), bytes));
+        let answer = served
+            .runtime
+            .block_on(converse(served, IpAddr::V4(peer), bytes));
         if answer.is_empty() {
             return;
         }
-        assert!(answer.starts_with(b"HTTP/1."), "{}", String::from_utf8_lossy(&answer));
-        let is_shown = answer.windows(TITLE.len()).any(|part| part == TITLE.as_bytes());
+        assert!(
+            answer.starts_with(b"HTTP/1."),
+            "{}",
+            String::from_utf8_lossy(&answer)
+        );
+        let is_shown = answer
+            .windows(TITLE.len())
+            .any(|part| part == TITLE.as_bytes());
         assert!(!(is_shown && is_stranger), "a stranger is shown names");
     });
 });

@@ -18,7 +18,10 @@ fuzz_target!(|text: &str| {
         Some(Event::Hello { session, .. }) => {
             let resumed = format!("{{\"type\":\"resume\",\"session\":{session:?},\"after\":7}}");
             if session.chars().all(|c| c.is_ascii_alphanumeric()) {
-                assert_eq!(Position::parse(&resumed), Some(Position::resume(&session, 7)));
+                assert_eq!(
+                    Position::parse(&resumed),
+                    Some(Position::resume(&session, 7))
+                );
             }
         }
         _ => {}

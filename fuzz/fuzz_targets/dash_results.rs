@@ -10,7 +10,11 @@ use std::sync::Once;
 fn folder() -> PathBuf {
     // memory, where there is such a folder
     let shared = PathBuf::from("/dev/shm");
-    let above = if shared.is_dir() { shared } else { std::env::temp_dir() };
+    let above = if shared.is_dir() {
+        shared
+    } else {
+        std::env::temp_dir()
+    };
     above.join(format!("brimful-fuzz-{}", std::process::id()))
 }
 

@@ -36,7 +36,10 @@ fuzz_target!(|bytes: &[u8]| {
     if let Some(path) = lab::content_path(&text) {
         // nothing leads out of the folder
         let mut parts = path.components();
-        assert!(parts.all(|part| matches!(part, Component::Normal(_))), "{path:?}");
+        assert!(
+            parts.all(|part| matches!(part, Component::Normal(_))),
+            "{path:?}"
+        );
         assert!(!path.as_os_str().as_encoded_bytes().contains(&0));
     }
 });

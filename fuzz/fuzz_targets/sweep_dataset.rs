@@ -17,7 +17,11 @@ const QUEUES: &[u8] = include_bytes!("../seeds/sweep-dataset/of-queues");
 fn folder() -> PathBuf {
     // memory, where there is such a folder
     let shared = PathBuf::from("/dev/shm");
-    let above = if shared.is_dir() { shared } else { std::env::temp_dir() };
+    let above = if shared.is_dir() {
+        shared
+    } else {
+        std::env::temp_dir()
+    };
     above.join(format!("brimful-fuzz-sweep-{}", std::process::id()))
 }
 
@@ -58,7 +62,11 @@ fuzz_target!(|bytes: &[u8]| {
     ] {
         let path = folder.join(name);
         fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-        let content = if kind % 4 == number { bytes } else { &whole[1..] };
+        let content = if kind % 4 == number {
+            bytes
+        } else {
+            &whole[1..]
+        };
         fs::write(path, content).expect("room");
     }
     match kind % 4 {
