@@ -70,8 +70,9 @@ pub const RUN_THREAD: &str = "run";
 /// How often a second interruptions are polled.
 const POLLS_PER_SECOND: u32 = 20;
 
-/// How long runs may take to end after an interruption.
-const GRACE_PERIOD: Duration = Duration::from_secs(5);
+/// How long runs may take to end after an interruption: a lab has programs to end and a folder to remove, on a
+/// machine that may be busy. A second interruption of a command ends it at once.
+const GRACE_PERIOD: Duration = Duration::from_secs(60);
 
 /// The results of a point, in the order of their seeds.
 type OfPoint<T> = Vec<T>;
@@ -184,7 +185,7 @@ impl Engine {
             if self.stop.is_stopped() {
                 let since = Instant::now();
                 let is_over = || {
-                    let last = ended.recv_timeout(GRACE_PERIOD / 100);
+                    let last = ended.recv_timeout(poll);
                     matches!(last, Err(RecvTimeoutError::Disconnected))
                 };
                 while since.elapsed() < GRACE_PERIOD && !is_over() {}

@@ -4,6 +4,8 @@ use super::Format;
 
 /// Most characters of the file's own text that a message repeats.
 const QUOTED: usize = 40;
+/// Characters of a list of what a file has.
+const LISTED: usize = 1_000;
 
 /// Why a trace could not be read. Every message names the file and, where there is one, the line
 /// and the column (both counted from 1), states what was found and what was expected, and ends with
@@ -216,9 +218,32 @@ impl TraceError {
 
 /// The beginning of `text`, so that a message stays one line.
 pub(super) fn shortened(text: &str) -> String {
-    let text = text.trim();
-    match text.char_indices().nth(QUOTED) {
+    beginning(text.trim(), QUOTED)
+}
+
+/// A list of what a file has, in a message: without control characters, and no longer than a terminal shows.
+pub(super) fn listed(text: &str) -> String {
+    let shown = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    beginning(text, LISTED).chars().map(shown).collect()
+}
+
+fn beginning(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_in_a_message_has_an_end_and_no_control_characters() {
+        assert_eq!(listed("run, time_s"), "run, time_s");
+        assert_eq!(listed("a\u{1b}[2J\n"), "a\u{fffd}[2J\u{fffd}");
+        let long = listed(&"ä".repeat(5_000));
+        assert_eq!(long.chars().count(), LISTED + 3);
+        assert!(long.ends_with("..."));
     }
 }

@@ -7,6 +7,7 @@ mod packets;
 mod rate;
 mod ucc;
 
+use super::error::listed;
 use super::format::detect;
 use super::{Content, Format, Trace, TraceError};
 use units::{BitRate, Bytes, Duration, Packets};
@@ -53,11 +54,11 @@ impl Input<'_> {
         }
     }
 
-    fn no_series(&self, series: &str, available: impl Into<Box<str>>) -> TraceError {
+    fn no_series(&self, series: &str, available: impl AsRef<str>) -> TraceError {
         TraceError::NoSuchSeries {
             file: self.file.into(),
-            series: series.into(),
-            available: available.into(),
+            series: listed(series).into(),
+            available: listed(available.as_ref()).into(),
         }
     }
 }
