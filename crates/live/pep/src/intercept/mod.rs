@@ -92,8 +92,10 @@ impl Interception {
         mut inherit: impl FnMut(&str) -> Option<OwnedFd>,
     ) -> Result<Self, PepError> {
         let interface = &transparent.ran_interface;
+        let mut is_successor = false;
         let mut take = |name: &str| {
             if let Some(socket) = inherit(name) {
+                is_successor = true;
                 return Ok(Lock {
                     name: name.to_owned(),
                     socket: socket.into(),
@@ -108,6 +110,9 @@ impl Interception {
         };
         let locks = [take(&format!("at {interface}"))?, take(&port.to_string())?];
         clear_dead()?;
+        if !is_successor {
+            forget_ended(transparent);
+        }
         Ok(Self {
             names: Names::of(port),
             has_ipv6: transparent.ue_prefixes.iter().any(|p| p.is_ipv6()),
@@ -227,6 +232,21 @@ fn clear_dead() -> Result<(), PepError> {
         }
     }
     Ok(())
+}
+
+/// Has the kernel forget the TIME-WAIT sockets of UEs' connections, which an instance that died has left. One
+/// side of a connection may have ended in order while data waited for the other; if the reset that the other
+/// was sent is lost, the next one comes from where the connection has ended, and a TIME-WAIT here would take it
+/// for its own and ignore it (for 60 s). A kernel without CONFIG_INET_DIAG_DESTROY keeps them.
+fn forget_ended(transparent: &Transparent) {
+    for prefix in &transparent.ue_prefixes {
+        let prefix = prefix.to_string();
+        let of_ues = ["src", &prefix, "or", "dst", &prefix];
+        let arguments = [&["-tnHK", "state", "time-wait"][..], &of_ues].concat();
+        if let Err(error) = run("ss", &arguments, "") {
+            tracing::debug!(prefix, %error, "TIME-WAIT sockets stay");
+        }
+    }
 }
 
 /// Packets with the mark are delivered here, whatever their address.
