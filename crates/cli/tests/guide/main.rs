@@ -2,6 +2,7 @@
 //! links, the paths and code that it quotes, its commands, and the counts of its results.
 #![allow(missing_docs, reason = "a test")]
 
+mod added;
 mod code;
 mod commands;
 mod links;

@@ -39,7 +39,7 @@ pub(crate) fn scaled(threshold: Bytes, ratio: f64) -> Bytes {
 
 /// The disciplines: each a configuration, from which its queue follows.
 macro_rules! disciplines {
-    ($($(#[$doc:meta])* $name:ident($config:ty, $queue:ident),)*) => {
+    ($($(#[$doc:meta])* $name:ident($config:ty, $($queue:ident)::+),)*) => {
         /// Which packet goes next, which one is dropped or marked.
         #[derive(Clone, Debug, Default, PartialEq, Eq)]
         pub enum DisciplineConfig {
@@ -98,7 +98,7 @@ macro_rules! disciplines {
         #[derive(Debug)]
         pub(crate) enum Discipline<P> {
             DropTail(DropTail<P>),
-            $($name($queue<P>),)*
+            $($name($($queue)::+<P>),)*
             Classes(Classes<P>),
             Custom(Custom<P>),
         }
