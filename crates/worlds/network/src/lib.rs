@@ -7,6 +7,7 @@
 //!   cell     the radio cell with the records of its queues        channel  its channels and its load
 //!   measure  flows, queues, the bottleneck, time series
 //!   check    what must not be in an experiment
+//!   topology the links and the cell of an experiment, and their part of its records
 //! ```
 //!
 //! The simulator and the lab move packets in different ways. What their packets go through, and what
@@ -24,6 +25,7 @@ mod link;
 pub mod measure;
 mod rates;
 mod reports;
+mod topology;
 
 pub use cell::{CellAccess, CellRoute};
 pub use check::{access_base_rtt, check, check_share, first_rtt, path_delay, rnti, ue_address};
@@ -31,3 +33,4 @@ pub use error::Error;
 pub use link::{Jitter, Link, LinkParts, Loss, WireSpec};
 pub use rates::Rates;
 pub use reports::ReportChannel;
+pub use topology::{Access, Entered, LinkId, Topology};

@@ -14,11 +14,13 @@ use crate::carried::Ledger;
 use crate::packet::Packet;
 use crate::pool::{Handle, Pool};
 use crate::schedule::{EntityId, Schedule};
-use network::{CellAccess, CellRoute};
+use network::measure::{SeriesSet, Totals};
+use network::{CellAccess, CellRoute, Entered, LinkId, Topology, WireSpec};
 use queue::{Ecn, Packet as _};
 use ran::Direction;
+use scenario::QueueResult;
 use std::rc::Rc;
-use units::Instant;
+use units::{Instant, Streams};
 
 /// Where a packet comes out of the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,7 +61,7 @@ impl TunnelEnd {
 
 /// Where a link ends.
 #[derive(Clone, Copy, Debug)]
-enum Exit {
+pub(crate) enum Exit {
     /// At the path's entrance.
     Path,
     /// At the links of the servers.
@@ -68,42 +70,20 @@ enum Exit {
     Out(Place),
 }
 
-/// A link of the network.
-pub(crate) type Link = network::Link<Handle>;
-
-/// A link as the network holds it.
-pub(crate) struct NetLink {
-    link: Link,
-    entity: EntityId,
-    exit: Exit,
-}
-
-/// Number of a link in a [`Network`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct LinkId(u32);
-
-/// The way into and out of the UEs.
-pub(crate) enum Access {
-    /// A shared wired link in each direction.
-    Wired {
-        /// Towards the UEs.
-        down: LinkId,
-        /// From the UEs.
-        up: LinkId,
-    },
-    /// A radio cell, and its place in the schedule.
-    Cell(Box<CellAccess<Handle>>, EntityId),
-}
-
-/// How a flow's packets go.
+/// A link's place in the schedule, and where it ends.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Route {
-    /// The server's link towards the path.
-    pub(crate) host_down: LinkId,
-    /// The server's link from the path.
-    pub(crate) host_up: LinkId,
-    /// Its place in the cell, if there is one.
-    pub(crate) cell: CellRoute,
+pub(crate) struct Scheduled {
+    pub(crate) entity: EntityId,
+    pub(crate) exit: Exit,
+}
+
+/// A server's links.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostLinks {
+    /// Towards the path.
+    pub(crate) down: LinkId,
+    /// From the path.
+    pub(crate) up: LinkId,
 }
 
 /// Counts of all packets of a run. Every packet sent is delivered, dropped or still in the network.
@@ -124,14 +104,12 @@ pub(crate) struct Network {
     /// Pending times of everything in the run.
     pub(crate) schedule: Schedule,
     pool: Pool<Packet>,
-    links: Vec<NetLink>,
-    /// One; with a tunnel those of its paths, in their order.
-    accesses: Vec<Access>,
-    path_down: LinkId,
-    path_up: LinkId,
-    routes: Vec<Route>,
-    /// With a tunnel, of each UE: the place of its packets in the cell.
-    tunnel_routes: Vec<CellRoute>,
+    topology: Topology<Handle>,
+    /// Of each link.
+    scheduled: Vec<Scheduled>,
+    cell_entity: Option<EntityId>,
+    /// Of each flow's server.
+    hosts: Vec<HostLinks>,
     /// With a tunnel: what is inside, each UE's and direction's.
     ledgers: Vec<Rc<Ledger>>,
     /// Packets dropped, by flow.
@@ -142,87 +120,90 @@ pub(crate) struct Network {
     dropped: Vec<Handle>,
 }
 
-/// What a network with a tunnel has more; nothing without.
-#[derive(Default)]
-pub(crate) struct TunnelParts {
-    /// Of each UE: the place of its packets in the cell.
-    pub(crate) routes: Vec<CellRoute>,
-    /// Of each UE and direction: what is inside.
-    pub(crate) ledgers: Vec<Rc<Ledger>>,
+/// A network under construction.
+pub(crate) struct Parts {
+    topology: Topology<Handle>,
+    scheduled: Vec<Scheduled>,
+    cell_entity: Option<EntityId>,
+    hosts: Vec<HostLinks>,
 }
 
-/// Links under construction.
-#[derive(Default)]
-pub(crate) struct Links {
-    links: Vec<NetLink>,
-}
+impl Parts {
+    /// Of this topology, whose links and cell get their places in the schedule from `entity`, in the order of
+    /// the accesses and then the path.
+    pub(crate) fn new(
+        topology: Topology<Handle>,
+        has_tunnel: bool,
+        mut entity: impl FnMut(Option<LinkId>) -> EntityId,
+    ) -> Self {
+        let mut scheduled = Vec::new();
+        let mut cell_entity = None;
+        let [to_ue, from_ue] = match has_tunnel {
+            false => [Place::Ue, Place::EdgeUp],
+            true => [TunnelEnd::Ue, TunnelEnd::Edge].map(Place::Tunnel),
+        };
+        for access in topology.accesses() {
+            match *access {
+                network::Access::Wired { down, up } => {
+                    for (link, place) in [(down, to_ue), (up, from_ue)] {
+                        debug_assert_eq!(link.index(), scheduled.len());
+                        let (entity, exit) = (entity(Some(link)), Exit::Out(place));
+                        scheduled.push(Scheduled { entity, exit });
+                    }
+                }
+                network::Access::Cell(_) => cell_entity = Some(entity(None)),
+            }
+        }
+        let path = [
+            (topology.path_down(), Exit::Out(Place::EdgeDown)),
+            (topology.path_up(), Exit::Hosts),
+        ];
+        for (link, exit) in path {
+            let entity = entity(Some(link));
+            scheduled.push(Scheduled { entity, exit });
+        }
+        Self {
+            topology,
+            scheduled,
+            cell_entity,
+            hosts: Vec::new(),
+        }
+    }
 
-impl Links {
-    /// The number of the link that is made next.
-    pub(crate) fn next_id(&self) -> LinkId {
-        LinkId(u32::try_from(self.links.len()).expect("fewer than 2^32 links"))
-    }
-    fn add(&mut self, link: Link, entity: EntityId, exit: Exit) -> LinkId {
-        let id = self.next_id();
-        self.links.push(NetLink { link, entity, exit });
-        id
-    }
-    /// A link from the servers to the edge.
-    pub(crate) fn path_down(&mut self, link: Link, entity: EntityId) -> LinkId {
-        self.add(link, entity, Exit::Out(Place::EdgeDown))
-    }
-    /// A link from the edge to the servers.
-    pub(crate) fn path_up(&mut self, link: Link, entity: EntityId) -> LinkId {
-        self.add(link, entity, Exit::Hosts)
-    }
-    /// A wired access towards the UEs.
-    pub(crate) fn access_down(&mut self, link: Link, entity: EntityId) -> LinkId {
-        self.add(link, entity, Exit::Out(Place::Ue))
-    }
-    /// A wired access from the UEs.
-    pub(crate) fn access_up(&mut self, link: Link, entity: EntityId) -> LinkId {
-        self.add(link, entity, Exit::Out(Place::EdgeUp))
-    }
-    /// A tunnel's path towards the UEs.
-    pub(crate) fn tunnel_down(&mut self, link: Link, entity: EntityId) -> LinkId {
-        self.add(link, entity, Exit::Out(Place::Tunnel(TunnelEnd::Ue)))
-    }
-    /// A tunnel's path from the UEs.
-    pub(crate) fn tunnel_up(&mut self, link: Link, entity: EntityId) -> LinkId {
-        self.add(link, entity, Exit::Out(Place::Tunnel(TunnelEnd::Edge)))
-    }
-    /// A server's link towards the path.
-    pub(crate) fn host_down(&mut self, link: Link, entity: EntityId) -> LinkId {
-        self.add(link, entity, Exit::Path)
-    }
-    /// A server's link from the path.
-    pub(crate) fn host_up(&mut self, link: Link, entity: EntityId) -> LinkId {
-        self.add(link, entity, Exit::Out(Place::Server))
+    /// Adds the links of the next flow's server.
+    ///
+    /// # Errors
+    /// If a queue cannot be.
+    pub(crate) fn add_host(
+        &mut self,
+        wire: &WireSpec<'_>,
+        (streams, began): (&Streams, Instant),
+        mut entity: impl FnMut(LinkId) -> EntityId,
+    ) -> Result<(), network::Error> {
+        let mut add = |exit| {
+            let link = self.topology.add(wire, streams, began)?;
+            let entity = entity(link);
+            self.scheduled.push(Scheduled { entity, exit });
+            Ok::<_, network::Error>(link)
+        };
+        let (down, up) = (add(Exit::Path)?, add(Exit::Out(Place::Server))?);
+        self.hosts.push(HostLinks { down, up });
+        Ok(())
     }
 }
 
 impl Network {
     /// An empty network.
-    pub(crate) fn new(
-        schedule: Schedule,
-        links: Links,
-        accesses: Vec<Access>,
-        path: (LinkId, LinkId),
-        routes: Vec<Route>,
-        tunnel: TunnelParts,
-    ) -> Self {
-        let lost = vec![0; routes.len()];
+    pub(crate) fn new(schedule: Schedule, parts: Parts, ledgers: Vec<Rc<Ledger>>) -> Self {
         Self {
             schedule,
             pool: Pool::default(),
-            links: links.links,
-            accesses,
-            path_down: path.0,
-            path_up: path.1,
-            routes,
-            tunnel_routes: tunnel.routes,
-            ledgers: tunnel.ledgers,
-            lost,
+            topology: parts.topology,
+            scheduled: parts.scheduled,
+            cell_entity: parts.cell_entity,
+            lost: vec![0; parts.hosts.len()],
+            hosts: parts.hosts,
+            ledgers,
             counts: PacketCounts::default(),
             hops: 0,
             dropped: Vec::new(),
@@ -231,16 +212,16 @@ impl Network {
 
     /// A server sends a packet.
     pub(crate) fn send_from_server(&mut self, now: Instant, packet: Packet) {
-        let link = self.routes[packet.flow as usize].host_down;
+        let link = self.hosts[packet.flow as usize].down;
         let handle = self.admit(packet);
         self.offer(now, link, handle);
     }
 
     /// A UE sends a packet.
     pub(crate) fn send_from_ue(&mut self, now: Instant, packet: Packet) {
-        let route = self.routes[packet.flow as usize].cell;
+        let route = self.route(packet.flow);
         let handle = self.admit(packet);
-        self.enter_uplink(now, 0, route, handle);
+        self.enter(now, (0, Direction::Uplink), route, handle);
     }
 
     /// An end of a tunnel sends a packet of its own on one of the paths.
@@ -252,12 +233,14 @@ impl Network {
         packet: Packet,
     ) {
         // packets of a tunnel have their UE's number in the flow's place
-        let route = self.tunnel_routes[packet.flow as usize];
+        let route = self.topology.other_route(packet.flow as usize);
+        let route = route.expect("a tunnel is of a UE");
         let handle = self.admit(packet);
-        match end {
-            TunnelEnd::Edge => self.enter_downlink(now, path, route, handle),
-            TunnelEnd::Ue => self.enter_uplink(now, path, route, handle),
-        }
+        let direction = match end {
+            TunnelEnd::Edge => Direction::Downlink,
+            TunnelEnd::Ue => Direction::Uplink,
+        };
+        self.enter(now, (path, direction), route, handle);
     }
 
     /// A host's packet goes into a tunnel at its own end, without a link between.
@@ -286,23 +269,16 @@ impl Network {
         self.enter_path(now, handle);
     }
 
-    fn enter_uplink(&mut self, now: Instant, access: usize, route: CellRoute, handle: Handle) {
-        match &mut self.accesses[access] {
-            &mut Access::Wired { up, .. } => self.offer(now, up, handle),
-            Access::Cell(cell, _) => {
-                cell.send_uplink(now, route, handle);
-                self.after_cell();
-            }
-        }
+    fn route(&self, flow: u32) -> CellRoute {
+        let route = self.topology.route(flow as usize);
+        route.expect("a packet is of a flow")
     }
 
-    fn enter_downlink(&mut self, now: Instant, access: usize, route: CellRoute, handle: Handle) {
-        match &mut self.accesses[access] {
-            &mut Access::Wired { down, .. } => self.offer(now, down, handle),
-            Access::Cell(cell, _) => {
-                cell.send_downlink(now, route, handle);
-                self.after_cell();
-            }
+    fn enter(&mut self, now: Instant, to: (usize, Direction), route: CellRoute, handle: Handle) {
+        let dropped = &mut self.dropped;
+        match self.topology.enter(now, to, route, handle, dropped) {
+            Entered::Link(link) => self.after_link(link),
+            Entered::Cell => self.after_cell(),
         }
     }
 
@@ -321,13 +297,12 @@ impl Network {
     /// A packet goes on from the edge towards its UE.
     pub(crate) fn enter_access(&mut self, now: Instant, handle: Handle) {
         let flow = self.pool.get(handle).flow;
-        let route = self.routes[flow as usize].cell;
-        self.enter_downlink(now, 0, route, handle);
+        self.enter(now, (0, Direction::Downlink), self.route(flow), handle);
     }
 
     /// A packet goes on from the edge towards its server.
     pub(crate) fn enter_path(&mut self, now: Instant, handle: Handle) {
-        self.offer(now, self.path_up, handle);
+        self.offer(now, self.topology.path_up(), handle);
     }
 
     /// A look at a packet that has come out.
@@ -348,22 +323,19 @@ impl Network {
     /// The next packet of a link that comes out of the network by `now`; packets that go on to
     /// another link do so on the way. `None`: nothing more, and the link's next event is set.
     pub(crate) fn poll_link(&mut self, now: Instant, id: LinkId) -> Option<(Place, Handle)> {
-        let index = id.0 as usize;
-        self.links[index].link.advance(now, &mut self.dropped);
+        self.topology.link(id).advance(now, &mut self.dropped);
         loop {
-            let entry = &mut self.links[index];
-            let Some(handle) = entry.link.take_arrived(now) else {
-                self.schedule.set(entry.entity, entry.link.next_event());
-                self.count_dropped();
+            let Some(handle) = self.topology.link(id).take_arrived(now) else {
+                self.after_link(id);
                 return None;
             };
             self.hops += 1;
-            match entry.exit {
+            match self.scheduled[id.index()].exit {
                 Exit::Out(place) => return Some((place, handle)),
-                Exit::Path => self.offer(now, self.path_down, handle),
+                Exit::Path => self.offer(now, self.topology.path_down(), handle),
                 Exit::Hosts => {
                     let flow = self.pool.get(handle).flow;
-                    self.offer(now, self.routes[flow as usize].host_up, handle);
+                    self.offer(now, self.hosts[flow as usize].up, handle);
                 }
             }
         }
@@ -398,37 +370,29 @@ impl Network {
 
     /// Brings the records of all queues up to `now`.
     pub(crate) fn settle(&mut self, now: Instant) {
-        for entry in &mut self.links {
-            entry.link.advance(now, &mut self.dropped);
-        }
+        self.topology.settle(now, &mut self.dropped);
         self.count_dropped();
+    }
+
+    /// What the bottleneck has carried, and could have carried, until `now`.
+    pub(crate) fn totals(&mut self, now: Instant) -> Totals {
+        let totals = self.topology.totals(now, &mut self.dropped);
+        self.count_dropped();
+        totals
+    }
+
+    /// The links' and the cell's part of a step of the time series.
+    pub(crate) fn sample(&mut self, now: Instant, series: &mut SeriesSet) {
+        self.topology.sample(now, series);
     }
 
     /// The cell, if there is one.
     pub(crate) fn cell(&mut self) -> Option<&mut CellAccess<Handle>> {
-        self.accesses.iter_mut().find_map(|access| match access {
-            Access::Cell(cell, _) => Some(&mut **cell),
-            Access::Wired { .. } => None,
-        })
-    }
-
-    /// The ways into the UEs.
-    pub(crate) fn accesses(&self) -> &[Access] {
-        &self.accesses
+        self.topology.cell()
     }
 
     fn has_tunnel(&self) -> bool {
         !self.ledgers.is_empty()
-    }
-
-    /// A link.
-    pub(crate) fn link(&self, id: LinkId) -> &Link {
-        &self.links[id.0 as usize].link
-    }
-
-    /// All links.
-    pub(crate) fn links(&self) -> impl Iterator<Item = &Link> {
-        self.links.iter().map(|entry| &entry.link)
     }
 
     /// Packets of a flow that were dropped.
@@ -453,12 +417,9 @@ impl Network {
         }
     }
 
-    /// Takes the network apart, for its queues' records.
-    pub(crate) fn into_parts(self) -> (Vec<Link>, Vec<Access>) {
-        (
-            self.links.into_iter().map(|entry| entry.link).collect(),
-            self.accesses,
-        )
+    /// The records of all queues.
+    pub(crate) fn finish(self, end: Instant) -> Vec<QueueResult> {
+        self.topology.finish(end)
     }
 
     fn admit(&mut self, packet: Packet) -> Handle {
@@ -468,22 +429,22 @@ impl Network {
     }
 
     fn offer(&mut self, now: Instant, id: LinkId, handle: Handle) {
-        let entry = &mut self.links[id.0 as usize];
-        entry.link.offer(now, handle, &mut self.dropped);
-        self.schedule.set(entry.entity, entry.link.next_event());
+        self.topology.link(id).offer(now, handle, &mut self.dropped);
+        self.after_link(id);
+    }
+
+    fn after_link(&mut self, id: LinkId) {
+        let next = self.topology.link(id).next_event();
+        self.schedule.set(self.scheduled[id.index()].entity, next);
         self.count_dropped();
     }
 
     fn after_cell(&mut self) {
-        let cell = self.accesses.iter_mut().find_map(|access| match access {
-            Access::Cell(cell, entity) => Some((cell, entity)),
-            Access::Wired { .. } => None,
-        });
-        let Some((cell, entity)) = cell else {
+        let Some((cell, entity)) = self.topology.cell().zip(self.cell_entity) else {
             return;
         };
-        self.schedule.set(*entity, cell.next_deadline());
         cell.take_dropped(&mut self.dropped);
+        self.schedule.set(entity, cell.next_deadline());
         self.count_dropped();
     }
 

@@ -8,26 +8,21 @@ use crate::Error;
 use crate::carried::Ledger;
 use crate::control::{Control, ServerReports};
 use crate::custom::Registry;
-use crate::forwarding::{Access, Link, LinkId, Links, Network, Route, TunnelParts};
+use crate::forwarding::{Network, Parts};
 use crate::schedule::{EntityId, Schedule};
 use edge::Edge;
 use network::app::{Datagrams, Objects};
 use network::measure::{Bottleneck, FlowMeter, QueueMeter, SeriesSet};
 use network::{
-    CellAccess, CellRoute, ReportChannel, WireSpec, check_share, first_rtt, path_delay, rnti,
-    ue_address,
+    ReportChannel, Topology, WireSpec, check_share, first_rtt, path_delay, rnti, ue_address,
 };
 use queue::{Capacity, DisciplineConfig};
 use scenario::{
-    AccessSpec, Direction, Experiment, FlowSpec, LinkSpec, PepMode, ReportSpec, ReporterSpec,
-    Transport, TunnelAccess,
+    AccessSpec, Direction, Experiment, FlowSpec, PepMode, ReportSpec, ReporterSpec, Transport,
 };
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use units::{BitRate, Bytes, Duration, Instant, Streams};
-
-/// QoS flow of a tunnel's packets: the UE's first bearer, unless another claims it.
-const TUNNEL_QFI: u8 = 0;
 
 /// Headers of a full segment inside a tunnel: IPv4, TCP and timestamps.
 const SEGMENT_HEADERS: Bytes = Bytes::new(52);
@@ -42,7 +37,6 @@ struct Builder<'a> {
     streams: Streams,
     schedule: Schedule,
     entities: Vec<Entity>,
-    links: Links,
     /// When the first flow starts: queues are watched from then on.
     first_start: Instant,
 }
@@ -67,18 +61,15 @@ pub(crate) fn build(
         streams: Streams::new(seed),
         schedule: Schedule::default(),
         entities: Vec::new(),
-        links: Links::default(),
         first_start: Instant::ZERO + first_start.unwrap_or_default(),
     };
     let access_rtt = first_rtt(experiment);
     let path_delay = path_delay(&experiment.path, access_rtt)?;
     let control = builder.control()?;
-    let accesses = builder.accesses()?;
-    let path = builder.path(path_delay)?;
-    let mut routes = Vec::with_capacity(experiment.flows.len());
+    let mut parts = builder.network(path_delay)?;
     let mut flows = Vec::with_capacity(experiment.flows.len());
     for (index, spec) in experiment.flows.iter().enumerate() {
-        routes.push(builder.route(index as u32, spec)?);
+        builder.host(&mut parts, spec)?;
         flows.push(builder.flow(index as u32, spec, path_delay, access_rtt)?);
     }
     let server_reports = builder.server_reports()?;
@@ -88,7 +79,6 @@ pub(crate) fn build(
     let Builder {
         mut schedule,
         entities,
-        links,
         ..
     } = builder;
     for flow in &flows {
@@ -109,14 +99,7 @@ pub(crate) fn build(
             schedule.set(entity, Some(at));
         }
     }
-    let tunnel_parts = TunnelParts {
-        routes: match experiment.tunnel {
-            Some(_) => tunnel_routes(experiment),
-            None => Vec::new(),
-        },
-        ledgers,
-    };
-    let mut net = Network::new(schedule, links, accesses, path, routes, tunnel_parts);
+    let mut net = Network::new(schedule, parts, ledgers);
     net.start_cell();
     Ok(World {
         now: Instant::ZERO,
@@ -136,10 +119,6 @@ pub(crate) fn build(
         server_reports,
         meld_max_age: experiment.meld.max_age,
         bottleneck: Bottleneck::default(),
-        has_only_uploads: experiment
-            .flows
-            .iter()
-            .all(|flow| flow.direction == Direction::Up),
         series: SeriesSet::default(),
         events: 0,
     })
@@ -151,46 +130,15 @@ impl Builder<'_> {
         self.schedule.add_entity()
     }
 
-    /// A link with its entity; `add` determines where it ends.
-    fn link(
-        &mut self,
-        spec: &WireSpec<'_>,
-        add: fn(&mut Links, Link, EntityId) -> LinkId,
-    ) -> Result<LinkId, Error> {
-        let link = spec.build(&self.streams, self.first_start)?;
-        // links are numbered as they are made, so the entity's link is known before it exists
-        let entity = self.entity(Entity::Link(self.links.next_id()));
-        Ok(add(&mut self.links, link, entity))
-    }
-
-    fn path(&mut self, delay: Duration) -> Result<(LinkId, LinkId), Error> {
-        let path = &self.experiment.path;
-        let wire = |name| WireSpec::of_path(name, path, delay);
-        let down = self.link(&wire("wan/down"), Links::path_down)?;
-        let up = self.link(&wire("wan/up"), Links::path_up)?;
-        Ok((down, up))
-    }
-
-    /// The access; with a tunnel those of its paths.
-    fn accesses(&mut self) -> Result<Vec<Access>, Error> {
-        let experiment = self.experiment;
-        let Some(tunnel) = &experiment.tunnel else {
-            return Ok(vec![self.access()?]);
-        };
-        let paths = tunnel.paths.iter();
-        let accesses = paths.map(|path| match &path.access {
-            TunnelAccess::Link(link) => self.tunnel_path(&path.name, link),
-            TunnelAccess::Cell => self.access(),
-        });
-        accesses.collect()
-    }
-
-    fn tunnel_path(&mut self, name: &str, link: &LinkSpec) -> Result<Access, Error> {
-        let names = [format!("path/{name}/down"), format!("path/{name}/up")];
-        let (down, up) = WireSpec::of_link(link, [&names[0], &names[1]]);
-        let down = self.link(&down, Links::tunnel_down)?;
-        let up = self.link(&up, Links::tunnel_up)?;
-        Ok(Access::Wired { down, up })
+    /// The links and the cell, each with its entity.
+    fn network(&mut self, path_delay: Duration) -> Result<Parts, Error> {
+        let (experiment, began) = (self.experiment, self.first_start);
+        let address = |ue| Some(ue_address(ue).into());
+        let topology = Topology::new(experiment, address, path_delay, self.streams, began)?;
+        let has_tunnel = experiment.tunnel.is_some();
+        Ok(Parts::new(topology, has_tunnel, |link| {
+            self.entity(link.map_or(Entity::Cell, Entity::Link))
+        }))
     }
 
     fn tunnels(
@@ -203,27 +151,8 @@ impl Builder<'_> {
         tunnel::build(experiment, &streams, ledgers, began, mechanisms, entity)
     }
 
-    fn access(&mut self) -> Result<Access, Error> {
-        match &self.experiment.access {
-            AccessSpec::Link(link) => self.wired(link),
-            AccessSpec::Cell(cell) => {
-                let entity = self.entity(Entity::Cell);
-                let (experiment, began) = (self.experiment, self.first_start);
-                let address = |ue| Some(ue_address(ue).into());
-                let cell = CellAccess::new(cell, experiment, address, self.streams, began)?;
-                Ok(Access::Cell(Box::new(cell), entity))
-            }
-        }
-    }
-
-    fn wired(&mut self, link: &LinkSpec) -> Result<Access, Error> {
-        let (down, up) = WireSpec::of_access(link);
-        let down = self.link(&down, Links::access_down)?;
-        let up = self.link(&up, Links::access_up)?;
-        Ok(Access::Wired { down, up })
-    }
-
-    fn route(&mut self, index: u32, spec: &FlowSpec) -> Result<Route, Error> {
+    /// The links of a flow's server.
+    fn host(&mut self, parts: &mut Parts, spec: &FlowSpec) -> Result<(), Error> {
         let name = format!("host/{}", spec.name);
         let rate = self.experiment.path.rate;
         let wire = WireSpec {
@@ -238,14 +167,9 @@ impl Builder<'_> {
             jitter: Duration::ZERO,
             is_measured: false,
         };
-        let host_down = self.link(&wire, Links::host_down)?;
-        let host_up = self.link(&wire, Links::host_up)?;
-        let cell = CellRoute::new(index as usize, spec, &self.experiment.ues[spec.ue].bearers);
-        Ok(Route {
-            host_down,
-            host_up,
-            cell,
-        })
+        let (streams, began) = (self.streams, self.first_start);
+        let entity = |link| self.entity(Entity::Link(link));
+        Ok(parts.add_host(&wire, (&streams, began), entity)?)
     }
 
     fn flow(
@@ -365,13 +289,6 @@ impl Builder<'_> {
             changes: Vec::new(),
         }))
     }
-}
-
-/// Where each UE's tunnel goes in the cell.
-fn tunnel_routes(experiment: &Experiment) -> Vec<CellRoute> {
-    let ues = experiment.ues.iter().enumerate();
-    ues.map(|(ue, of)| CellRoute::of(ue, TUNNEL_QFI, &of.bearers))
-        .collect()
 }
 
 /// That reports can be made and sent.

@@ -14,7 +14,7 @@ mod tunnel;
 
 use crate::control::{Control, ServerReports};
 use crate::custom::Registry;
-use crate::forwarding::{LinkId, Network, Place, TunnelEnd};
+use crate::forwarding::{Network, Place, TunnelEnd};
 use crate::packet::{Body, Packet};
 use crate::pool::Handle;
 use crate::schedule::EntityId;
@@ -22,6 +22,7 @@ use crate::session::{Session, Side};
 use cc::RateReporter;
 use edge::recording::Record;
 use meld::Recorder;
+use network::LinkId;
 use network::app::{Datagrams, Objects};
 use network::measure::{Bottleneck, FlowMeter, QueueMeter, SeriesSet};
 use rnis::Rnti;
@@ -131,8 +132,6 @@ pub(crate) struct World {
     /// What MELD takes for a fresh report.
     meld_max_age: Duration,
     bottleneck: Bottleneck,
-    /// The bottleneck is the one from the UEs.
-    has_only_uploads: bool,
     series: SeriesSet,
     /// Flows that have not ended.
     running: usize,
@@ -286,7 +285,7 @@ impl World {
             .map(|f| self.net.lost(f as u32))
             .collect();
         let (tunnel, of_tunnel) = self.take_tunnel_results();
-        let mut queues = sampling::queue_results(self.net, end);
+        let mut queues = self.net.finish(end);
         queues.extend(of_tunnel);
         let mut flows = Vec::with_capacity(self.flows.len());
         for (flow, lost) in self.flows.into_iter().zip(lost) {

@@ -1,12 +1,11 @@
 //! Time series, and how well the bottleneck was used.
 
 use super::World;
-use crate::forwarding::{Access, Link, Network};
 use crate::host::Host;
 use crate::schedule::EntityId;
 use cc::RateReport;
-use network::measure::{QueueMeter, Totals};
-use scenario::{Metric, QueueResult};
+use network::measure::Totals;
+use scenario::Metric;
 use units::{BitRate, Bytes, Instant};
 
 impl World {
@@ -26,29 +25,7 @@ impl World {
 
     /// What the bottleneck has carried, and could have carried, until `now`.
     pub(super) fn totals(&mut self, now: Instant) -> Totals {
-        self.net.settle(now);
-        let mut totals = match self.net.cell() {
-            Some(cell) => cell.totals(now),
-            None => Totals::default(),
-        };
-        for link in self.wired_bottlenecks() {
-            totals.capacity += link.capacity_until(now);
-            totals.used += link.sent_until(now);
-        }
-        totals
-    }
-
-    /// The wired accesses, in the direction in which data goes.
-    fn wired_bottlenecks(&self) -> impl Iterator<Item = &Link> {
-        self.net
-            .accesses()
-            .iter()
-            .filter_map(|access| match access {
-                &Access::Wired { down, up } => {
-                    Some(self.net.link(if self.has_only_uploads { up } else { down }))
-                }
-                Access::Cell(..) => None,
-            })
+        self.net.totals(now)
     }
 
     /// A step of the time series.
@@ -62,7 +39,7 @@ impl World {
             self.sample_flow(flow);
         }
         self.sample_tunnels();
-        self.sample_network();
+        self.net.sample(now, &mut self.series);
         self.series.end_step(now);
     }
 
@@ -145,40 +122,4 @@ impl World {
             .as_ref()?
             .decision
     }
-
-    fn sample_network(&mut self) {
-        let now = self.now;
-        let rates = self.wired_bottlenecks().map(|link| link.rate(now).as_bps());
-        if let Some(rate) = rates.reduce(u64::saturating_add) {
-            self.series.push("link", Metric::Capacity, now, rate as f64);
-        }
-        let series = &mut self.series;
-        for queue in self.net.links().filter_map(|link| link.meter()) {
-            series.push(
-                queue.name(),
-                Metric::QueueBytes,
-                now,
-                queue.bytes().get() as f64,
-            );
-        }
-        if let Some(cell) = self.net.cell() {
-            cell.sample(now, series);
-        }
-    }
-}
-
-/// The records of all queues of the network.
-pub(super) fn queue_results(network: Network, end: Instant) -> Vec<QueueResult> {
-    let (links, accesses) = network.into_parts();
-    let meters: Vec<QueueMeter> = links
-        .into_iter()
-        .filter_map(|link| link.into_meter())
-        .collect();
-    let mut results: Vec<_> = meters.into_iter().map(|meter| meter.finish(end)).collect();
-    for access in accesses {
-        if let Access::Cell(cell, _) = access {
-            results.extend(cell.finish(end));
-        }
-    }
-    results
 }
