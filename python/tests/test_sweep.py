@@ -244,12 +244,7 @@ def test_a_cluster_that_is_not_there_is_reported(tmp_path: Path) -> None:
 
 def test_a_cluster_that_vanishes_is_reported_and_the_command_goes_on(local: Sweep, tmp_path: Path) -> None:
     pytest.importorskip("ray")
-    port = _free_port()
-    begin = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", f"--port={port}", "--num-cpus=2"]
-    # short: the sockets of Ray lie in it, and their names have at most 107 bytes
-    scratch = tempfile.mkdtemp(prefix="r-", dir="/tmp")
-    begin += ["--include-dashboard=false", "--node-ip-address=127.0.0.1", f"--temp-dir={scratch}"]
-    subprocess.run(begin, env=_environment(), check=True, capture_output=True, timeout=HANG_LIMIT)
+    port, scratch = _begin_cluster()
     arguments = [_brimful(tmp_path), "sweep", "s.toml", "--engine", "ray", "--json", "--out", "d"]
     arguments += ["--set", "flow.bulk.app.size=3 MB", "--repeats", "8", "--address", f"127.0.0.1:{port}"]
     child = subprocess.Popen(
@@ -273,6 +268,24 @@ def test_a_cluster_that_vanishes_is_reported_and_the_command_goes_on(local: Swee
     ended = subprocess.run(again, cwd=tmp_path, capture_output=True, text=True, timeout=HANG_LIMIT)
     summary = json.loads(ended.stdout)
     assert (ended.returncode, summary["done"], summary["failed"]) == (0, POINTS, 0), ended.stderr
+
+
+def _begin_cluster() -> tuple[int, str]:
+    """A cluster on this machine: its port and its folder. Ray gives its own processes 30 s to begin, which a busy
+    machine may exceed: then it is begun again."""
+    for _ in range(5):
+        port = _free_port()
+        begin = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", f"--port={port}", "--num-cpus=2"]
+        # short: the sockets of Ray lie in it, and their names have at most 107 bytes
+        scratch = tempfile.mkdtemp(prefix="r-", dir="/tmp")
+        begin += ["--include-dashboard=false", "--node-ip-address=127.0.0.1", f"--temp-dir={scratch}"]
+        begun = subprocess.run(begin, env=_environment(), capture_output=True, text=True, timeout=HANG_LIMIT)
+        if begun.returncode == 0:
+            return port, scratch
+        for process in _processes(scratch):
+            os.kill(process, signal.SIGKILL)
+        shutil.rmtree(scratch, ignore_errors=True)
+    raise AssertionError(begun.stderr)
 
 
 def _opened(scenario: dict[str, Any], folder: Path) -> tuple[SweepPlan, SweepDataset]:

@@ -138,6 +138,11 @@ impl Metrics {
         self.lock().insert((name, text(labels)), value);
     }
 
+    /// Changes a gauge, which begins at 0.
+    pub fn change(&self, name: &'static str, labels: Labels<'_>, by: f64) {
+        *self.lock().entry((name, text(labels))).or_insert(0.0) += by;
+    }
+
     /// A value, 0 if nothing was counted. For tests and the status.
     pub fn get(&self, name: &'static str, labels: Labels<'_>) -> f64 {
         self.lock()

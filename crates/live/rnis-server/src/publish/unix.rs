@@ -96,9 +96,10 @@ impl Requests {
 }
 
 async fn reader(mut stream: UnixStream, hub: Arc<Hub>, readers: Arc<AtomicUsize>) {
-    let gauge = |hub: &Hub, n: usize| hub.metrics().set("brimful_rnis_readers", &[], n as f64);
-    gauge(&hub, readers.load(Ordering::Relaxed));
+    let count = |by| hub.metrics().change("brimful_rnis_readers", &[], by);
     let mut outlet = Outlet::new(Arc::clone(&hub), "unix");
+    // who is counted gets every report from now on
+    count(1.0);
     let (mut read, mut write) = stream.split();
     let mut requests = Requests::default();
     loop {
@@ -126,6 +127,6 @@ async fn reader(mut stream: UnixStream, hub: Arc<Hub>, readers: Arc<AtomicUsize>
             outlet.published();
         }
     }
-    let left = readers.fetch_sub(1, Ordering::Relaxed) - 1;
-    gauge(&hub, left);
+    readers.fetch_sub(1, Ordering::Relaxed);
+    count(-1.0);
 }

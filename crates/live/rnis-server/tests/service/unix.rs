@@ -125,6 +125,27 @@ async fn a_reader_that_does_not_read_loses_reports_and_delays_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_is_counted_gets_the_next_report() {
+    let mut world = world("", &format!("{SOCKET}{NETWORK}")).await;
+    let path = world.path("run/radio.sock");
+    let mut earlier = Vec::new();
+    for n in 1..=40 {
+        let stream = UnixStream::connect(&path).await.expect("listening");
+        until("the reader", || {
+            world.counted("brimful_rnis_readers", &[]) == n as f64
+        })
+        .await;
+        world.cell.report(&usual(20 * n)).await;
+        let mut lines = BufReader::new(stream).lines();
+        let line = tokio::time::timeout(testing::HANG_LIMIT, lines.next_line()).await;
+        let line = line.expect("a line in time").expect("a line");
+        let report = decode_json(line.expect("not the end").as_bytes()).expect("a report");
+        assert_eq!(report.cell.slot.get(), 20 * n);
+        earlier.push(lines);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_file_of_a_dead_service_is_replaced_and_that_of_a_living_one_is_not() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("radio.sock");
