@@ -275,6 +275,9 @@ impl<'a> Clock<'a> {
         };
         let step = self.step.unwrap_or(Duration::from_secs(1));
         let duration = duration.unwrap_or(last + step);
+        if duration > MAX_DURATION {
+            return Err(super::too_long(file, duration));
+        }
         if last > duration || (holds && last == duration) {
             let place = Place {
                 file,

@@ -164,6 +164,16 @@ fn mahimahi_counts_repeated_times() {
 }
 
 #[test]
+fn a_trace_that_states_no_duration_lasts_no_longer_than_one_that_may() {
+    // the last row holds for as long as the one before
+    let rows = |last: u64| format!("# brimful-trace 1\ntime_s,cqi\n0,7\n{last},9\n");
+    let error = read_as(Format::Brimful, &rows(2_020_183)).unwrap_err();
+    assert!(error.to_string().contains("the duration is"), "{error}");
+    let longest = read_as(Format::Brimful, &rows(1_339_200)).expect("31 days");
+    assert_eq!(longest.duration(), MAX_DURATION);
+}
+
+#[test]
 fn mahimahi_errors_name_the_line() {
     let error = read_as(Format::Mahimahi, "0\n 5\n4\n").unwrap_err();
     assert_eq!((error.line(), error.column()), (Some(3), Some(1)));
