@@ -58,7 +58,7 @@ pub enum Entered {
 
 /// The links and the cell.
 pub struct Topology<P> {
-    links: Vec<Link<P>>,
+    links: Links<P>,
     /// Towards the edge, and from it.
     path: [LinkId; 2],
     /// One; with a tunnel those of its paths, in their order.
@@ -71,25 +71,19 @@ pub struct Topology<P> {
     has_only_uploads: bool,
 }
 
-/// Links under construction.
-struct Links<P> {
-    links: Vec<Link<P>>,
-    streams: Streams,
-    began: Instant,
-}
+/// Links, by the order in which they are made.
+struct Links<P>(Vec<Link<P>>);
 
 impl<P: Packet + Send + 'static> Links<P> {
-    fn add(&mut self, spec: &WireSpec<'_>) -> Result<LinkId, Error> {
-        let id = u32::try_from(self.links.len()).expect("fewer than 2^32 links");
-        self.links.push(spec.build(&self.streams, self.began)?);
+    fn add(
+        &mut self,
+        spec: &WireSpec<'_>,
+        streams: &Streams,
+        began: Instant,
+    ) -> Result<LinkId, Error> {
+        let id = u32::try_from(self.0.len()).expect("fewer than 2^32 links");
+        self.0.push(spec.build(streams, began)?);
         Ok(LinkId(id))
-    }
-
-    fn wired(&mut self, (down, up): (WireSpec<'_>, WireSpec<'_>)) -> Result<Access<P>, Error> {
-        Ok(Access::Wired {
-            down: self.add(&down)?,
-            up: self.add(&up)?,
-        })
     }
 }
 
@@ -106,13 +100,15 @@ impl<P: Packet + Send + 'static> Topology<P> {
         streams: Streams,
         began: Instant,
     ) -> Result<Self, Error> {
-        let mut links = Links {
-            links: Vec::new(),
-            streams,
-            began,
+        let mut links = Links(Vec::new());
+        let wired = |links: &mut Links<P>, (down, up): (WireSpec<'_>, WireSpec<'_>)| {
+            Ok::<_, Error>(Access::Wired {
+                down: links.add(&down, &streams, began)?,
+                up: links.add(&up, &streams, began)?,
+            })
         };
         let access = |links: &mut Links<P>| match &experiment.access {
-            AccessSpec::Link(link) => links.wired(WireSpec::of_access(link)),
+            AccessSpec::Link(link) => wired(links, WireSpec::of_access(link)),
             AccessSpec::Cell(cell) => {
                 let cell = CellAccess::new(cell, experiment, &address, streams, began)?;
                 Ok(Access::Cell(Box::new(cell)))
@@ -125,19 +121,20 @@ impl<P: Packet + Send + 'static> Topology<P> {
                     TunnelAccess::Cell => access(&mut links),
                     TunnelAccess::Link(link) => {
                         let names = ["down", "up"].map(|way| format!("path/{}/{way}", path.name));
-                        links.wired(WireSpec::of_link(link, [&names[0], &names[1]]))
+                        wired(&mut links, WireSpec::of_link(link, [&names[0], &names[1]]))
                     }
                 });
                 paths.collect::<Result<_, _>>()?
             }
         };
         let path = |name| WireSpec::of_path(name, &experiment.path, path_delay);
-        let path = [links.add(&path("wan/down"))?, links.add(&path("wan/up"))?];
+        let mut path = |name| links.add(&path(name), &streams, began);
+        let path = [path("wan/down")?, path("wan/up")?];
         let bearers = |ue: usize| experiment.ues[ue].bearers.as_slice();
         let flows = experiment.flows.iter();
         let has_only_uploads = flows.clone().all(|f| f.direction == FlowDirection::Up);
         Ok(Self {
-            links: links.links,
+            links,
             path,
             accesses,
             routes: flows
@@ -161,9 +158,7 @@ impl<P: Packet + Send + 'static> Topology<P> {
         streams: &Streams,
         began: Instant,
     ) -> Result<LinkId, Error> {
-        let id = u32::try_from(self.links.len()).expect("fewer than 2^32 links");
-        self.links.push(spec.build(streams, began)?);
-        Ok(LinkId(id))
+        self.links.add(spec, streams, began)
     }
 
     /// The path from the servers to the edge.
@@ -194,7 +189,7 @@ impl<P: Packet + Send + 'static> Topology<P> {
 
     /// A link.
     pub fn link(&mut self, id: LinkId) -> &mut Link<P> {
-        &mut self.links[id.index()]
+        &mut self.links.0[id.index()]
     }
 
     /// The cell, if there is one.
@@ -216,11 +211,11 @@ impl<P: Packet + Send + 'static> Topology<P> {
     ) -> Entered {
         match (&mut self.accesses[access], direction) {
             (&mut Access::Wired { down, .. }, Direction::Downlink) => {
-                self.links[down.index()].offer(now, packet, dropped);
+                self.links.0[down.index()].offer(now, packet, dropped);
                 Entered::Link(down)
             }
             (&mut Access::Wired { up, .. }, Direction::Uplink) => {
-                self.links[up.index()].offer(now, packet, dropped);
+                self.links.0[up.index()].offer(now, packet, dropped);
                 Entered::Link(up)
             }
             (Access::Cell(cell), direction) => {
@@ -236,12 +231,12 @@ impl<P: Packet + Send + 'static> Topology<P> {
 
     /// When anything is due next on the links.
     pub fn next_on_links(&self) -> Option<Instant> {
-        self.links.iter().filter_map(Link::next_event).min()
+        self.links.0.iter().filter_map(Link::next_event).min()
     }
 
     /// Brings all links up to `now`.
     pub fn settle(&mut self, now: Instant, dropped: &mut Vec<P>) {
-        for link in &mut self.links {
+        for link in &mut self.links.0 {
             link.advance(now, dropped);
         }
     }
@@ -268,7 +263,7 @@ impl<P: Packet + Send + 'static> Topology<P> {
             Access::Cell(_) => None,
         };
         let links = self.accesses.iter().filter_map(of_data);
-        links.map(|id| &self.links[id.index()])
+        links.map(|id| &self.links.0[id.index()])
     }
 
     /// Their part of a step of the time series.
@@ -277,7 +272,7 @@ impl<P: Packet + Send + 'static> Topology<P> {
         if let Some(rate) = rates.reduce(u64::saturating_add) {
             series.push("link", Metric::Capacity, now, rate as f64);
         }
-        for queue in self.links.iter().filter_map(Link::meter) {
+        for queue in self.links.0.iter().filter_map(Link::meter) {
             let bytes = queue.bytes().get() as f64;
             series.push(queue.name(), Metric::QueueBytes, now, bytes);
         }
@@ -288,7 +283,7 @@ impl<P: Packet + Send + 'static> Topology<P> {
 
     /// The records of all queues.
     pub fn finish(self, end: Instant) -> Vec<QueueResult> {
-        let meters = self.links.into_iter().filter_map(Link::into_meter);
+        let meters = self.links.0.into_iter().filter_map(Link::into_meter);
         let mut results: Vec<_> = meters.map(|meter| meter.finish(end)).collect();
         for access in self.accesses {
             if let Access::Cell(cell) = access {
