@@ -131,12 +131,14 @@ fn a_server_without_cdbe_receives_no_option_but_in_the_syn() {
     // one in each SYN: a lost one is sent again
     let in_syns = attached.counts().expect("readable").written;
     assert!(in_syns > 0);
-    pair.send(10_000_000);
+    // what leaves at once is 64 KiB at most, and each would have one
+    const SENT: u32 = 10_000_000;
+    pair.send(SENT as usize);
     let counts = attached.counts().expect("readable");
-    assert_eq!(
-        (counts.clients, counts.refused, counts.written),
-        (0, 1, in_syns)
-    );
+    assert_eq!((counts.clients, counts.refused), (0, 1));
+    // all processes of the machine are looked at: others' SYNs to this port number count, too
+    let others = counts.written - in_syns;
+    assert!(others < u64::from(SENT >> 16), "{others} more options");
     assert_eq!(
         attached.estimate(pair.client.as_fd()).expect("readable"),
         None

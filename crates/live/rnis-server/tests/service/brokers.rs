@@ -138,7 +138,13 @@ async fn rabbitmq_carries_reports_and_is_found_again_after_its_death() {
         assert_eq!(decode(&delivery.data).as_ref(), Ok(report));
     }
 
-    // messages of other projects, from their queues
+    // messages of other projects, from their queues, which are there once their sources are
+    for source in ["oai", "legacy"] {
+        until("the queues' sources", || {
+            world.counted("brimful_rnis_source_up", &[("source", source)]) == 1.0
+        })
+        .await;
+    }
     for (queue, text) in [("rnis_xapp", OAI), ("hello", LEGACY)] {
         for line in text.lines() {
             let options = BasicPublishOptions::default();
