@@ -210,7 +210,7 @@ impl Relay {
     }
 
     /// Shows the server the window that is decided, for what waits here now.
-    fn show_window(&mut self, now: Instant) {
+    pub(crate) fn show_window(&mut self, now: Instant) {
         let waiting = self.buffered(Direction::Down);
         let of = &mut self.window;
         let Some(decision) = self.decision else {

@@ -43,6 +43,10 @@ impl World {
             };
             relay.run(now);
             self.transmit(session, id, Side::ProxyRan);
+            // what has left towards the UE does not wait any more
+            if let Some(relay) = &mut session.relay {
+                relay.show_window(now);
+            }
             self.transmit(session, id, Side::ProxyWan);
             // what has just been sent makes room under the bound of unsent data
             if !session
