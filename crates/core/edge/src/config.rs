@@ -60,7 +60,7 @@ impl EdgeConfig {
             allocator: AllocatorConfig::new(mode),
             plain_after: Duration::from_secs(2),
             adopt_after: Duration::ZERO,
-            young_window: Bytes::new(65_535),
+            young_window: Bytes::new(14_600),
             check_interval: Duration::from_millis(50),
             shown: ShownWindow::default(),
             unsent: UnsentBound::default(),

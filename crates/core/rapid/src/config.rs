@@ -35,11 +35,16 @@ pub enum Part {
     CellSharing,
     /// Old reports are not accepted; without: the last one holds for ever.
     Staleness,
+    /// Windows in whole segments whose sum holds, and budgets within what is left of the whole way's; without: each
+    /// sender rounds its window down, and no budget is below two segments.
+    WholeSegments,
+    /// Flows take turns where less than two segments is the part of each; without: none has less than two.
+    Turns,
 }
 
 impl Part {
     /// All, in the order of `docs/algorithms/rapid.md`.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Payload,
         Self::Demand,
         Self::QueueLoop,
@@ -49,6 +54,8 @@ impl Part {
         Self::Unintercepted,
         Self::CellSharing,
         Self::Staleness,
+        Self::WholeSegments,
+        Self::Turns,
     ];
 
     /// Its name in configurations.
@@ -63,6 +70,8 @@ impl Part {
             Self::Unintercepted => "unintercepted",
             Self::CellSharing => "cell-sharing",
             Self::Staleness => "staleness",
+            Self::WholeSegments => "whole-segments",
+            Self::Turns => "turns",
         }
     }
 

@@ -64,6 +64,8 @@ pub(crate) const RAPID: Embedded = files![
     "rapid/fast-cell.inc",
     "rapid/fast-embb-los.toml",
     "rapid/fast-embb-nlos.toml",
+    "rapid/many-flows-4g.toml",
+    "rapid/many-flows.toml",
     "rapid/many-ues.toml",
     "rapid/mixed-los.toml",
     "rapid/mixed-nlos.toml",

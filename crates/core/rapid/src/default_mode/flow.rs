@@ -1,5 +1,7 @@
 //! One flow: what it requests, and the store that it keeps at the proxy.
 
+use super::segments::Remainder;
+use super::turns::{LEAST_WINDOW, Turn};
 use crate::allocator::{Decision, FlowOpened, FlowTelemetry, WanWindow};
 use crate::{AllocatorConfig, Part};
 use cc::Allocation;
@@ -7,6 +9,8 @@ use units::{Bytes, Duration, Instant};
 
 /// Demand over recent rate: slow start doubles each round, and a flow must be able to.
 const DEMAND_HEADROOM: f64 = 2.0;
+/// Arrivals are averaged over no less than so many segments at the flow's share.
+const RATE_SEGMENTS: f64 = 16.0;
 /// Store of a flow at the proxy, as time at its rate: floor, and ceiling as a share of the WAN's RTT.
 const STORE_FLOOR: f64 = 0.000_2;
 const STORE_CEILING_RTTS: f64 = 0.2;
@@ -23,19 +27,10 @@ pub(super) fn weight(elapsed: f64, time_constant: f64) -> f64 {
     elapsed / (elapsed + time_constant)
 }
 
-/// What a flow has to know of its UE.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Downlink {
-    /// Time from sending to acknowledgement with the needed queue, seconds; 0: not known yet.
-    pub(super) turnaround: f64,
-    /// The radio's queue is shorter than needed.
-    pub(super) is_starving: bool,
-}
-
 /// A proxied flow.
 #[derive(Debug)]
 pub(super) struct Flow {
-    mss: Bytes,
+    pub(super) mss: Bytes,
     pub(super) telemetry: FlowTelemetry,
     /// Arrivals and their time at the last update of `rate`.
     sampled: (Bytes, Instant),
@@ -52,6 +47,9 @@ pub(super) struct Flow {
     /// The store was found empty since then, although the UE had room.
     ran_dry: bool,
     is_slow: bool,
+    /// Of its windows towards UE and server, and of both together.
+    remainders: [Remainder; 3],
+    pub(super) turn: Turn,
     pub(super) last: Option<Decision>,
 }
 
@@ -68,24 +66,27 @@ impl Flow {
             stored_at: now,
             ran_dry: false,
             is_slow: false,
+            remainders: Default::default(),
+            turn: Turn::default(),
             last: None,
         }
     }
 
-    fn wan_rtt(&self) -> Option<f64> {
+    pub(super) fn wan_rtt(&self) -> Option<f64> {
         self.telemetry
             .wan_min_rtt
             .map(|rtt| rtt.as_secs_f64().max(1e-6))
     }
 
-    /// The moving average of arrivals, over about one WAN round trip.
-    pub(super) fn update_rate(&mut self, now: Instant) {
+    /// The moving average of arrivals, over about one round trip from the server to the UE, and some segments: a
+    /// small window arrives in bursts.
+    pub(super) fn update_rate(&mut self, now: Instant, turnaround: f64) {
         let (bytes, at) = self.sampled;
         let elapsed = now.saturating_since(at).as_secs_f64();
-        let horizon = self
-            .telemetry
-            .wan_srtt
-            .map_or(0.01, Duration::as_secs_f64)
+        let wan_rtt = self.telemetry.wan_srtt.map_or(0.01, Duration::as_secs_f64);
+        let segments = RATE_SEGMENTS * self.mss.get() as f64 / self.share.max(1.0);
+        let horizon = (wan_rtt + turnaround)
+            .max(segments.min(IDLE_TIME))
             .max(0.002);
         if elapsed < horizon / 8.0 {
             return;
@@ -115,10 +116,11 @@ impl Flow {
         self.is_under_way() || now.saturating_since(self.active_at).as_secs_f64() < pause
     }
 
-    /// Its window towards the UE is used, or data waits for room in it.
+    /// Data waits for room in its window towards the UE, or another segment would not fit into it.
     pub(super) fn is_saturated(&self) -> bool {
-        let window = self.last.map_or(0, |d| d.ran.window.get());
-        !self.telemetry.buffered.is_zero() || self.telemetry.ran_in_flight.get() >= window / 10 * 9
+        let window = self.last.map_or(Bytes::ZERO, |d| d.ran.window);
+        !self.telemetry.buffered.is_zero()
+            || self.telemetry.ran_in_flight > window.saturating_sub(self.mss)
     }
 
     /// What the flow requests, byte/s.
@@ -139,7 +141,7 @@ impl Flow {
         let window = self.last.map_or(0, |d| d.ran.window.get());
         let room = window as f64 - self.telemetry.ran_in_flight.get() as f64;
         self.ran_dry |=
-            is_starving && self.telemetry.buffered.is_zero() && room > 2.0 * self.mss.get() as f64;
+            is_starving && self.telemetry.buffered.is_zero() && room >= 2.0 * self.mss.get() as f64;
         if now.saturating_since(self.stored_at).as_secs_f64() < rtt.max(0.001) {
             return;
         }
@@ -154,30 +156,76 @@ impl Flow {
         self.ran_dry = false;
     }
 
-    /// (3) and (4): the windows that a share means, byte/s; none if they are as good as the last.
-    pub(super) fn decide(
+    /// Its share from now on, byte/s. `is_starving`: the radio's queue is shorter than needed.
+    pub(super) fn set_share(
         &mut self,
         now: Instant,
-        id: crate::FlowId,
         share: f64,
-        rate: Downlink,
+        is_starving: bool,
+        config: &AllocatorConfig,
+    ) {
+        self.share = share;
+        if config.has(Part::Store) {
+            self.update_store(now, is_starving);
+        }
+    }
+
+    /// (3) The window towards the UE that its share means, segments; none as long as nothing was measured there.
+    pub(super) fn ran_window(&self, turnaround: f64) -> Option<f64> {
+        (turnaround > 0.0).then(|| self.segments(self.share * turnaround))
+    }
+
+    /// (4) What may be on its way from the server or wait here, segments; none as long as nothing was measured there.
+    pub(super) fn wan_budget(&self) -> Option<f64> {
+        let rtt = self.wan_rtt()?;
+        (self.share > 0.0).then(|| self.segments(self.share * (rtt + self.store)))
+    }
+
+    /// From the server to the acknowledgement of the UE, seconds; none as long as not both parts were measured.
+    pub(super) fn whole_rtt(&self, turnaround: f64) -> Option<f64> {
+        let rtt = self.wan_rtt()?;
+        (turnaround > 0.0).then_some(rtt + self.store + turnaround)
+    }
+
+    /// The moving average of arrivals, byte/s.
+    pub(super) fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    pub(super) fn segments(&self, bytes: f64) -> f64 {
+        bytes / self.mss.get() as f64
+    }
+
+    /// What may be under way from the server to the acknowledgement of the UE, segments; none as long as not both parts
+    /// were measured.
+    pub(super) fn whole_window(&self, turnaround: f64) -> Option<f64> {
+        let rtt = self.whole_rtt(turnaround)?;
+        Some(self.segments(self.share * rtt))
+    }
+
+    /// (4) No more than the whole window leaves beside what is in flight to the UE, segments.
+    pub(super) fn left_of(&self, whole: f64) -> f64 {
+        let in_flight = self.segments(self.telemetry.ran_in_flight.get() as f64);
+        (whole - in_flight).floor().max(0.0)
+    }
+
+    /// Of its window towards the UE (0) or the server (1), or of both together (2).
+    pub(super) fn remainder(&mut self, of: usize) -> &mut Remainder {
+        &mut self.remainders[of]
+    }
+
+    /// The windows, segments; `None` for what nothing is known of. None if they are as good as the last.
+    pub(super) fn decide(
+        &mut self,
+        id: crate::FlowId,
+        ran_window: Option<f64>,
+        budget: Option<f64>,
         config: &AllocatorConfig,
     ) -> Option<Decision> {
-        self.share = share;
-        let turnaround = rate.turnaround;
-        if config.has(Part::Store) {
-            self.update_store(now, rate.is_starving);
-        }
-        let at_least_two = |bytes: f64| Bytes::new(bytes as u64).max(self.mss * 2);
-        let window = if turnaround > 0.0 {
-            at_least_two(share * turnaround)
-        } else {
-            config.initial_ran_window
-        };
-        let budget = match self.wan_rtt() {
-            Some(rtt) if share > 0.0 => at_least_two(share * (rtt + self.store)),
-            _ => config.initial_ran_window,
-        };
+        let bytes = |segments: f64| Bytes::new((segments * self.mss.get() as f64) as u64);
+        let window = ran_window.map(|window| bytes(window.max(LEAST_WINDOW)));
+        let window = window.unwrap_or(config.initial_ran_window);
+        let budget = budget.map_or(config.initial_ran_window, bytes);
         let decision = Decision {
             flow: id,
             wan_window: if config.has(Part::Budget) {

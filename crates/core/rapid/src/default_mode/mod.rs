@@ -22,9 +22,15 @@
 //!    the cell, and one that does not send counts on all others starting with it.
 //! 7. *Without reports* the capacity is taken to be what was lately delivered and a quarter, at most the
 //!    last that was reported: that keeps the pipe full, and the queue cannot grow by more.
+//! 8. *Windows are whole segments* whose sum is what was meant (`segments.rs`): a sender rounds down, and
+//!    of many small windows much would be lost. What may be on its way from the server is no more than what
+//!    is in flight to the UE leaves of both windows together.
+//! 9. *Flows take turns* (`turns.rs`) where less than two segments is the part of each.
 
 mod cell;
 mod flow;
+mod segments;
+mod turns;
 mod ue;
 
 use crate::AllocatorConfig;

@@ -1,7 +1,9 @@
 //! One UE: its capacity, the queue loop, and how its flows share.
 
 use super::cell::CellLoad;
-use super::flow::{Downlink, Flow, weight};
+use super::flow::{Flow, weight};
+use super::segments::Rounding;
+use super::turns::{LEAST_WINDOW, Turns};
 use crate::allocator::{Decision, FlowId};
 use crate::share::max_min;
 use crate::{AllocatorConfig, Part, capacity};
@@ -54,12 +56,16 @@ pub(super) struct Ue {
     acked: u64,
     /// Slot duration, seconds.
     slot: f64,
+    /// What the last report covers, seconds.
+    covered: f64,
     /// RLC queue at the last report, bytes.
     queue: f64,
     queue_before: f64,
     /// Moving average and mean deviation of the queue's length, seconds at the flows' rate.
     queue_time: f64,
     queue_deviation: f64,
+    /// Least round-trip time towards the UE, seconds; 0: not known yet.
+    ran_min_rtt: f64,
     /// T: time from sending to acknowledgement with the needed queue, seconds; 0: not known yet.
     turnaround: f64,
     /// Rate that our flows may use, byte/s.
@@ -67,6 +73,9 @@ pub(super) struct Ue {
     /// Delivered to the UE lately, byte/s: the capacity without reports.
     delivered: f64,
     delivered_sample: (u64, Instant),
+    /// Of the windows towards the UE and the servers, and of both together.
+    roundings: [Rounding; 3],
+    turns: Turns,
 }
 
 impl Ue {
@@ -82,14 +91,18 @@ impl Ue {
             unintercepted: 0.0,
             acked: 0,
             slot: 0.001,
+            covered: 0.001,
             queue: 0.0,
             queue_before: 0.0,
             queue_time: 0.0,
             queue_deviation: 0.0,
+            ran_min_rtt: 0.0,
             turnaround: 0.0,
             rate: 0.0,
             delivered: 0.0,
             delivered_sample: (0, now),
+            roundings: Default::default(),
+            turns: Turns::default(),
         }
     }
 
@@ -127,12 +140,20 @@ impl Ue {
             || now.saturating_since(self.reported_at) <= config.report_max_age
     }
 
-    /// The standing queue aimed at, seconds.
+    /// The standing queue that slots need, seconds.
+    fn needed_queue(&self, config: &AllocatorConfig) -> f64 {
+        let target = config.target_queue.as_secs_f64();
+        target.max(TARGET_QUEUE_SLOTS * self.slot)
+    }
+
+    /// The standing queue aimed at, seconds. Turns begin together with each report, so that the queue swings by what
+    /// is sent until the next one.
     fn target_queue(&self, config: &AllocatorConfig) -> f64 {
-        config
-            .target_queue
-            .as_secs_f64()
-            .max(TARGET_QUEUE_SLOTS * self.slot)
+        let swing = match self.turns.are_taken() {
+            true => self.covered,
+            false => 0.0,
+        };
+        self.needed_queue(config) + swing
     }
 
     /// Takes its part of a report.
@@ -147,6 +168,7 @@ impl Ue {
         let slot = report.cell.slot_duration.as_secs_f64();
         let covered = f64::from(report.cell.slots) * slot / report.cell.downlink_share.max(0.01);
         self.slot = slot;
+        self.covered = covered;
         self.queue_before = self.queue;
         self.queue = of.rlc_queue_bytes.get() as f64;
         let expected = if config.has(Part::CellSharing) {
@@ -224,7 +246,7 @@ impl Ue {
         }
         self.update_delivered(now);
         self.control_turnaround(now, elapsed, config);
-        self.allocate(now, config, scratch, decisions);
+        self.allocate(now, elapsed, config, scratch, decisions);
     }
 
     /// (7) What the UE acknowledged lately.
@@ -247,7 +269,10 @@ impl Ue {
         let Some(min) = min.map(Duration::as_secs_f64) else {
             return;
         };
+        self.ran_min_rtt = min;
         let is_saturated = active().any(Flow::is_saturated);
+        let wan_rtt = active().filter_map(Flow::wan_rtt).reduce(f64::max);
+        let wan_rtt = wan_rtt.unwrap_or(0.0);
         let target = self.target_queue(config);
         if self.turnaround == 0.0 || !config.has(Part::QueueLoop) {
             self.turnaround = min + target;
@@ -268,7 +293,9 @@ impl Ue {
             let error = (target - low).clamp(-4.0 * target, 4.0 * target);
             let age = now.saturating_since(self.reported_at).as_secs_f64();
             if error < 0.0 || is_saturated {
-                let delay = LOOP_DELAYS * (self.turnaround + age);
+                // where flows take turns, what changes reaches the queue by way of the servers
+                let way = if self.turns.are_taken() { wan_rtt } else { 0.0 };
+                let delay = LOOP_DELAYS * (self.turnaround + way + age);
                 self.turnaround += error * weight(elapsed, delay);
             }
         }
@@ -298,6 +325,7 @@ impl Ue {
     fn allocate(
         &mut self,
         now: Instant,
+        elapsed: f64,
         config: &AllocatorConfig,
         scratch: &mut Scratch,
         decisions: &mut VecDeque<Decision>,
@@ -305,9 +333,73 @@ impl Ue {
         let active = self.flows.values().filter(|f| f.is_active(now)).count();
         let active = active.max(1) as f64;
         self.rate = self.usable_rate(now, active, config);
+        self.share(now, self.rate / active, config, scratch);
+        self.take_turns(now, config);
+        self.round(now, elapsed, config, scratch);
+        let [windows, budgets, wholes] = &scratch.windows;
+        let mut rounded = windows.iter().zip(budgets).zip(wholes);
+        for (id, flow) in &mut self.flows {
+            let mut window = flow.ran_window(self.turnaround);
+            let mut budget = flow.wan_budget().map(|budget| budget.max(LEAST_WINDOW));
+            if flow.is_active(now)
+                && let Some(((whole_window, whole_budget), whole)) = rounded.next()
+            {
+                window = window.map(|_| *whole_window);
+                let has_part = config.has(Part::WholeSegments) && window.is_some();
+                let left = if has_part {
+                    flow.left_of(*whole)
+                } else {
+                    f64::INFINITY
+                };
+                budget = budget.map(|_| whole_budget.min(left));
+            }
+            if self.turns.are_taken() {
+                let has_window = !flow.takes_turns(now) || flow.turn.begins(now);
+                budget = Some(if has_window { LEAST_WINDOW } else { 0.0 });
+            }
+            decisions.extend(flow.decide(*id, window, budget, config));
+        }
+    }
+
+    /// (8) Rounds the windows of active flows to whole segments.
+    fn round(
+        &mut self,
+        now: Instant,
+        elapsed: f64,
+        config: &AllocatorConfig,
+        scratch: &mut Scratch,
+    ) {
+        scratch.windows.iter_mut().for_each(Vec::clear);
+        for flow in self.flows.values().filter(|f| f.is_active(now)) {
+            let windows = [
+                flow.ran_window(self.turnaround),
+                flow.wan_budget(),
+                flow.whole_window(self.turnaround),
+            ];
+            for (of, window) in scratch.windows.iter_mut().zip(windows) {
+                of.push(window.unwrap_or(0.0).max(LEAST_WINDOW));
+            }
+        }
+        if config.has(Part::WholeSegments) {
+            for (of, (rounding, windows)) in self
+                .roundings
+                .iter_mut()
+                .zip(&mut scratch.windows)
+                .enumerate()
+            {
+                let flows = self.flows.values_mut().filter(|f| f.is_active(now));
+                let remainders = flows.map(|flow| flow.remainder(of)).collect();
+                rounding.round(elapsed, windows, remainders);
+            }
+        }
+    }
+
+    /// Shares the rate by demand.
+    fn share(&mut self, now: Instant, fair: f64, config: &AllocatorConfig, scratch: &mut Scratch) {
+        let is_starving = self.queue < STARVING * self.target_queue(config) * self.rate;
         scratch.demands.clear();
         for flow in self.flows.values_mut().filter(|f| f.is_active(now)) {
-            flow.update_rate(now);
+            flow.update_rate(now, self.turnaround);
             let demand = flow.demand(config.slow_threshold);
             scratch.demands.push(if config.has(Part::Demand) {
                 demand
@@ -316,22 +408,47 @@ impl Ue {
             });
         }
         max_min(self.rate, &scratch.demands, &mut scratch.shares);
-        let fair = self.rate / active;
-        let downlink = Downlink {
-            turnaround: self.turnaround,
-            is_starving: self.queue < STARVING * self.target_queue(config) * self.rate,
-        };
         let mut shares = scratch.shares.iter();
-        for (id, flow) in &mut self.flows {
+        for flow in self.flows.values_mut() {
             let share = if flow.is_active(now) {
                 shares.next().copied().unwrap_or(fair)
             } else {
                 fair
             };
             // (2) no window is below its fair share
-            let share = share.max(fair);
-            decisions.extend(flow.decide(now, *id, share, downlink, config));
+            flow.set_share(now, share.max(fair), is_starving, config);
         }
+    }
+
+    /// (9) Has those flows that send all that they are let take turns, if less than two segments is the part of each.
+    fn take_turns(&mut self, now: Instant, config: &AllocatorConfig) {
+        let (mut greedy, mut quiet) = (0.0, 0.0);
+        let (mut known, mut rtts, mut mss) = (0.0, 0.0, 0.0);
+        for flow in self.flows.values_mut().filter(|f| f.is_active(now)) {
+            flow.update_quiet(now);
+            if !flow.takes_turns(now) {
+                quiet += flow.rate();
+                continue;
+            }
+            greedy += 1.0;
+            if let Some(rtt) = flow.whole_rtt(self.turnaround) {
+                rtts += rtt;
+                mss += flow.mss.get() as f64;
+                known += 1.0;
+            }
+        }
+        // they begin with reports
+        if known > 0.0 && config.has(Part::Turns) && self.is_fresh(now, config) {
+            let rate = (self.rate - quiet).max(self.rate / (greedy + 1.0));
+            let rtt = rtts / known;
+            // by the least that T can be: with turns it is another
+            let least = rtt - self.turnaround + self.ran_min_rtt + self.needed_queue(config);
+            if self.turns.are_needed(rate * least / greedy / (mss / known)) {
+                self.turns.update(now, rate * rtt, &mut self.flows);
+                return;
+            }
+        }
+        self.turns.end(&mut self.flows);
     }
 }
 
@@ -340,4 +457,6 @@ impl Ue {
 pub(super) struct Scratch {
     demands: Vec<f64>,
     shares: Vec<f64>,
+    /// Windows towards the UE and the servers, and of both together, segments.
+    windows: [Vec<f64>; 3],
 }

@@ -516,7 +516,7 @@ pub(super) static SECTIONS: &[Section] = &[
             key(
                 "young-window",
                 Bytes,
-                Value("65535 B"),
+                Value("14600 B"),
                 Within(1.0, 1e12),
                 "Receive window shown to the server until then.",
             ),
@@ -602,7 +602,8 @@ pub(super) static SECTIONS: &[Section] = &[
                 Any,
                 "Parts of mode `default` to leave out, for experiments: `payload`, `demand`, \
                  `queue-loop`, `queue-deviation`, `budget`, `store`, `unintercepted`, \
-                 `cell-sharing`, `staleness` (docs/algorithms/rapid.md).",
+                 `cell-sharing`, `staleness`, `whole-segments`, \
+                 `turns` (docs/algorithms/rapid.md).",
             ),
         ],
     },

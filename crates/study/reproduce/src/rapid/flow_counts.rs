@@ -1,0 +1,201 @@
+//! From one to two hundred flows of one user, where the paper has 25 (4.3).
+
+use super::{Mode, in_mode};
+use crate::claim::{Cell, Claim, Verdict};
+use crate::experiment::Experiment;
+use crate::markdown;
+use crate::measure::{jain, utilisation};
+use crate::rapid::tables;
+use crate::results::Results;
+use crate::section::{Extent, Part, Section};
+use scenario::RunResult;
+
+/// Repeats: the cell in line of sight draws nothing, and 200 flows take long.
+const REPEATS: u32 = 2;
+
+pub(super) const SECTION: Section = Section {
+    id: "flow-counts",
+    title: "One to two hundred flows of one user",
+    experiments: |extent| points(extent).iter().map(Point::experiment).collect(),
+    report,
+};
+
+/// A radio, and the delay over the base round-trip time that our bound allows, ms.
+#[derive(Clone, Copy, Debug)]
+struct Radio {
+    name: &'static str,
+    scenario: &'static str,
+    /// Base round-trip times, ms.
+    rtts: &'static [u32],
+    bound: f64,
+}
+
+static RADIOS: [Radio; 2] = [
+    Radio {
+        name: "5G",
+        scenario: "rapid/many-flows",
+        rtts: &[1, 2, 4, 10, 50],
+        bound: 5.0,
+    },
+    Radio {
+        name: "4G",
+        scenario: "rapid/many-flows-4g",
+        rtts: &[20, 50],
+        bound: 25.0,
+    },
+];
+
+const MODES: [Mode; 2] = [Mode::None, Mode::Default];
+
+/// A row.
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    radio: &'static Radio,
+    rtt: u32,
+    flows: u32,
+    mode: Mode,
+}
+
+impl Point {
+    fn experiment(&self) -> Experiment {
+        let experiment = in_mode(self.radio.scenario, self.mode)
+            .set("rtt", format!("{} ms", self.rtt))
+            .set("flows", self.flows.to_string())
+            .at_most(REPEATS);
+        // slow start over 50 ms takes half a second
+        match self.radio.name == "5G" && self.rtt == 50 {
+            true => experiment.set("duration", "30 s"),
+            false => experiment,
+        }
+    }
+}
+
+fn points(extent: &Extent) -> Vec<Point> {
+    let counts: &[u32] = match extent.quick {
+        true => &[60],
+        false => &[1, 8, 25, 60, 200],
+    };
+    let mut points = Vec::new();
+    for radio in &RADIOS {
+        let rtts = match extent.quick {
+            true => &radio.rtts[..1],
+            false => radio.rtts,
+        };
+        for &rtt in rtts {
+            for &flows in counts {
+                points.extend(MODES.map(|mode| Point {
+                    radio,
+                    rtt,
+                    flows,
+                    mode,
+                }));
+            }
+        }
+    }
+    points
+}
+
+fn report(extent: &Extent, results: &Results) -> Part {
+    let points = points(extent);
+    Part {
+        claims: claims(&points, results),
+        text: table(&points, results),
+        figures: Vec::new(),
+    }
+}
+
+fn claims(points: &[Point], results: &Results) -> Vec<Claim> {
+    let span = |mode: Mode, measure: fn(&RunResult) -> Option<f64>| {
+        let of_mode = points.iter().filter(|point| point.mode == mode);
+        Cell::span(of_mode.map(|point| results.mean(&point.experiment(), measure)))
+    };
+    let row = |measure| {
+        [
+            span(Mode::None, measure),
+            Cell::Empty,
+            span(Mode::Default, measure),
+        ]
+    };
+    let used = row(utilisation);
+    let fair = row(jain);
+    let mut claims = vec![
+        Claim::new(
+            "our bound",
+            "1 to 200 flows, RTT 1 to 50 ms, 5G and 4G: utilisation, %",
+            "(>= 98)",
+        )
+        .measured(&used, Verdict::of(used[2].least() >= 98.0))
+        .note("the slow start of each run among it"),
+        Claim::new("our bound", "the same: Jain's index", "(>= 0.98)")
+            .measured(&fair, Verdict::of(fair[2].least() >= 0.98))
+            .decimals(4),
+    ];
+    for radio in &RADIOS {
+        let delay = |mode: Mode| {
+            let of_radio = points
+                .iter()
+                .filter(|point| point.radio.name == radio.name && point.mode == mode);
+            Cell::span(of_radio.map(|point| {
+                let base = f64::from(point.rtt);
+                let over = |run: &RunResult| Some(worst_p95(run)? - base);
+                results.mean(&point.experiment(), over)
+            }))
+        };
+        let delays = [delay(Mode::None), Cell::Empty, delay(Mode::Default)];
+        let (what, bound) = match radio.name {
+            "5G" => (
+                "5G: p95 of the RTT of the flow that waits longest, over the base RTT, ms",
+                "(<= 5)",
+            ),
+            _ => ("4G: the same", "(<= 25)"),
+        };
+        let holds = delays[2].most() <= radio.bound;
+        claims.push(Claim::new("our bound", what, bound).measured(&delays, Verdict::of(holds)));
+    }
+    claims
+}
+
+/// The 95th percentile of the round-trip times of the flow where it is greatest, ms.
+fn worst_p95(run: &RunResult) -> Option<f64> {
+    let measured = run.flows.iter().filter(|f| f.rtt.count > 0);
+    measured.map(|f| f.rtt.p95).reduce(f64::max)
+}
+
+fn table(points: &[Point], results: &Results) -> String {
+    let head = [
+        "radio",
+        "RTT",
+        "flows",
+        "pep",
+        "utilisation %",
+        "Jain's index",
+        "RTT p50 ms",
+        "RTT p95 ms",
+        "p95 of the worst flow ms",
+        "p99 ms",
+    ];
+    let over_flows = |value: fn(&scenario::Distribution) -> f64| {
+        move |run: &RunResult| {
+            let flows = run.flows.len().max(1) as f64;
+            Some(run.flows.iter().map(|f| value(&f.rtt)).sum::<f64>() / flows)
+        }
+    };
+    let rows = points.iter().map(|point| {
+        let at = point.experiment();
+        let mean =
+            |measure: &dyn Fn(&RunResult) -> Option<f64>| tables::shown(results.mean(&at, measure));
+        vec![
+            point.radio.name.to_owned(),
+            format!("{} ms", point.rtt),
+            point.flows.to_string(),
+            point.mode.name().to_owned(),
+            mean(&utilisation),
+            format!("{:.4}", results.mean(&at, jain).mean),
+            mean(&over_flows(|rtt| rtt.p50)),
+            mean(&over_flows(|rtt| rtt.p95)),
+            mean(&worst_p95),
+            mean(&over_flows(|rtt| rtt.p99)),
+        ]
+    });
+    markdown::table(&head, rows)
+}
