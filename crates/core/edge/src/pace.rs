@@ -5,7 +5,8 @@
 //! ```
 //!
 //! Each window is the flow's share times a time that is at least the round trip's, so each quotient is at
-//! least the share: the less is the better estimate.
+//! least the share: the less is the better estimate. A closed window is none: it is that of a flow which waits for its
+//! turn, and what waits here meanwhile is to leave.
 
 use rapid::{FlowTelemetry, WanWindow};
 use units::{BitRate, Bytes, Duration};
@@ -17,7 +18,7 @@ pub fn rate(telemetry: &FlowTelemetry, wan: WanWindow, ran_window: Bytes) -> Opt
         Some(BitRate::from_bytes_per(bytes, rtt))
     };
     let (WanWindow::Fixed(window) | WanWindow::Budget(window)) = wan;
-    let towards_server = of(window, telemetry.wan_min_rtt);
+    let towards_server = of(window, telemetry.wan_min_rtt).filter(|_| !window.is_zero());
     let towards_ue = of(ran_window, telemetry.ran_srtt);
     match (towards_server, towards_ue) {
         (Some(a), Some(b)) => Some(a.min(b)),
@@ -49,8 +50,11 @@ mod tests {
         assert_eq!(rate(&telemetry, wan, ran), Some(BitRate::from_mbps(20)));
         telemetry.ran_srtt = Some(Duration::from_millis(25));
         assert_eq!(rate(&telemetry, wan, ran), Some(BitRate::from_mbps(16)));
+        let closed = WanWindow::Budget(Bytes::ZERO);
+        assert_eq!(rate(&telemetry, closed, ran), Some(BitRate::from_mbps(16)));
         telemetry.ran_srtt = Some(Duration::ZERO);
         assert_eq!(rate(&telemetry, wan, ran), Some(BitRate::from_mbps(20)));
+        assert_eq!(rate(&telemetry, closed, ran), None);
     }
 
     #[test]
