@@ -26,6 +26,8 @@ const SEGMENTS: u64 = 2;
 pub(super) const LEAST_WINDOW: f64 = SEGMENTS as f64;
 /// Turns begin when the fair part is less than two segments, and are no longer needed from so many on.
 const LEAVE: f64 = 2.5;
+/// Fewer flows take no turns: two segments of each are less of a queue than what turns, which begin with reports, add.
+const LEAST_FLOWS: f64 = 4.0;
 /// A turn without an arrival ends after so much time or two round trips, seconds.
 const TURN_TIME: f64 = 0.01;
 
@@ -58,10 +60,10 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Whether flows take turns from now on: `fair` is the part of each in what may be under way, segments.
-    pub(super) fn are_needed(&mut self, fair: f64) -> bool {
+    /// Whether so many flows take turns from now on: `fair` is the part of each in what may be under way, segments.
+    pub(super) fn are_needed(&mut self, flows: f64, fair: f64) -> bool {
         let limit = if self.are_taken { LEAVE } else { LEAST_WINDOW };
-        let are_needed = fair < limit;
+        let are_needed = flows >= LEAST_FLOWS && fair < limit;
         self.are_taken |= are_needed;
         are_needed
     }
@@ -195,7 +197,9 @@ mod tests {
     fn what_is_under_way_is_bounded_and_each_has_its_turn_in_order() {
         let mut flows = flows(6);
         let mut turns = Turns::default();
-        assert!(turns.are_needed(1.9) && turns.are_needed(2.4) && !turns.are_needed(2.5));
+        assert!(!turns.are_needed(3.0, 1.9));
+        assert!(turns.are_needed(4.0, 1.9) && turns.are_needed(6.0, 2.4));
+        assert!(!turns.are_needed(6.0, 2.5));
         // room for two turns
         let limit = (MSS * 5).get() as f64;
         let mut order = Vec::new();

@@ -443,7 +443,10 @@ impl Ue {
             let rtt = rtts / known;
             // by the least that T can be: with turns it is another
             let least = rtt - self.turnaround + self.ran_min_rtt + self.needed_queue(config);
-            if self.turns.are_needed(rate * least / greedy / (mss / known)) {
+            if self
+                .turns
+                .are_needed(greedy, rate * least / greedy / (mss / known))
+            {
                 self.turns.update(now, rate * rtt, &mut self.flows);
                 return;
             }
