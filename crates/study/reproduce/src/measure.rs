@@ -92,6 +92,12 @@ pub(crate) fn jain(run: &RunResult) -> Option<f64> {
     (squares > 0.0).then(|| rates().sum::<f64>().powi(2) / (run.flows.len() as f64 * squares))
 }
 
+/// The 95th percentile of the round-trip times of the flow where it is greatest, ms.
+pub(crate) fn worst_p95(run: &RunResult) -> Option<f64> {
+    let measured = run.flows.iter().filter(|f| f.rtt.count > 0);
+    measured.map(|f| f.rtt.p95).reduce(f64::max)
+}
+
 /// Packets that the base station's queues dropped.
 pub(crate) fn rlc_drops(run: &RunResult) -> Option<f64> {
     let queues = run.queues.iter().filter(|q| q.name.starts_with("rlc/"));

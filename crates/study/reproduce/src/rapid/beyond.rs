@@ -4,7 +4,7 @@ use super::{Mode, Modes, in_mode, tables};
 use crate::claim::{Cell, Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::markdown;
-use crate::measure::{goodput, load_time, rlc_drops, total_goodput, utilisation};
+use crate::measure::{goodput, load_time, rlc_drops, total_goodput, utilisation, worst_p95};
 use crate::results::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::{FlowResult, RunResult};
@@ -107,12 +107,6 @@ fn users(_: &Extent, results: &Results) -> Part {
         text: users_table(results),
         figures: Vec::new(),
     }
-}
-
-/// The 95th percentile of the round-trip times of the flow where it is greatest, ms.
-fn worst_p95(run: &RunResult) -> Option<f64> {
-    let measured = run.flows.iter().filter(|f| f.rtt.count > 0);
-    measured.map(|f| f.rtt.p95).reduce(f64::max)
 }
 
 /// The flows of a kind, e.g. `bulk-near`, `bulk-near-2` and so on.

@@ -4,13 +4,13 @@ use super::{Mode, in_mode};
 use crate::claim::{Cell, Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::markdown;
-use crate::measure::{jain, utilisation};
+use crate::measure::{jain, utilisation, worst_p95};
 use crate::rapid::tables;
 use crate::results::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::RunResult;
 
-/// Repeats: the cell in line of sight draws nothing, and 200 flows take long.
+/// Repeats: 200 flows take long, and the cell in line of sight draws nothing (that of 4G does).
 const REPEATS: u32 = 2;
 
 pub(super) const SECTION: Section = Section {
@@ -20,28 +20,46 @@ pub(super) const SECTION: Section = Section {
     report,
 };
 
-/// A radio, and the delay over the base round-trip time that our bound allows, ms.
+/// A radio, and our bound of the delay there.
 #[derive(Clone, Copy, Debug)]
 struct Radio {
     name: &'static str,
     scenario: &'static str,
-    /// Base round-trip times, ms.
-    rtts: &'static [u32],
+    /// Base round-trip times, ms, and how long a run is: slow start takes its part of it.
+    rtts: &'static [(u32, &'static str)],
+    /// The delay over the base round-trip time, ms.
     bound: f64,
+    claim: &'static str,
+    allowed: &'static str,
+    /// Why it does not hold, by longer runs than those of the page.
+    reason: &'static str,
 }
 
 static RADIOS: [Radio; 2] = [
     Radio {
         name: "5G",
         scenario: "rapid/many-flows",
-        rtts: &[1, 2, 4, 10, 50],
+        rtts: &[
+            (1, "10 s"),
+            (2, "10 s"),
+            (4, "10 s"),
+            (10, "10 s"),
+            (50, "30 s"),
+        ],
         bound: 5.0,
+        claim: "5G: p95 of the RTT of the flow that waits longest, over the base RTT, ms",
+        allowed: "(<= 5)",
+        reason: "200 flows at 50 ms, by their start all at once: over 90 s instead of 30 s it is 4.8",
     },
     Radio {
         name: "4G",
         scenario: "rapid/many-flows-4g",
-        rtts: &[20, 50],
+        rtts: &[(20, "60 s"), (50, "60 s")],
         bound: 25.0,
+        claim: "4G: the same",
+        allowed: "(<= 25)",
+        reason: "200 flows: over 240 s instead of 60 s it is 20 at a base RTT of 50 ms, the rest was their start; \
+                 at 20 ms it is 50, why is not known",
     },
 ];
 
@@ -52,21 +70,18 @@ const MODES: [Mode; 2] = [Mode::None, Mode::Default];
 struct Point {
     radio: &'static Radio,
     rtt: u32,
+    duration: &'static str,
     flows: u32,
     mode: Mode,
 }
 
 impl Point {
     fn experiment(&self) -> Experiment {
-        let experiment = in_mode(self.radio.scenario, self.mode)
+        in_mode(self.radio.scenario, self.mode)
             .set("rtt", format!("{} ms", self.rtt))
             .set("flows", self.flows.to_string())
-            .at_most(REPEATS);
-        // slow start over 50 ms takes half a second
-        match self.radio.name == "5G" && self.rtt == 50 {
-            true => experiment.set("duration", "30 s"),
-            false => experiment,
-        }
+            .set("duration", self.duration)
+            .at_most(REPEATS)
     }
 }
 
@@ -81,11 +96,12 @@ fn points(extent: &Extent) -> Vec<Point> {
             true => &radio.rtts[..1],
             false => radio.rtts,
         };
-        for &rtt in rtts {
+        for &(rtt, duration) in rtts {
             for &flows in counts {
                 points.extend(MODES.map(|mode| Point {
                     radio,
                     rtt,
+                    duration,
                     flows,
                     mode,
                 }));
@@ -125,7 +141,10 @@ fn claims(points: &[Point], results: &Results) -> Vec<Claim> {
             "(>= 98)",
         )
         .measured(&used, Verdict::of(used[2].least() >= 98.0))
-        .if_not("25 flows over 4G at 50 ms have between two segments, from which on they take no turns, and three"),
+        .if_not(
+            "25 flows over 4G at 50 ms, by the bound on both windows together: without `whole-segments` it is 99.9 %, \
+             at a mean RTT of 73 ms instead of 57",
+        ),
         Claim::new("our bound", "the same: Jain's index", "(>= 0.98)")
             .measured(&fair, Verdict::of(fair[2].least() >= 0.98))
             .decimals(4),
@@ -142,27 +161,14 @@ fn claims(points: &[Point], results: &Results) -> Vec<Claim> {
             }))
         };
         let delays = [delay(Mode::None), Cell::Empty, delay(Mode::Default)];
-        let (what, bound) = match radio.name {
-            "5G" => (
-                "5G: p95 of the RTT of the flow that waits longest, over the base RTT, ms",
-                "(<= 5)",
-            ),
-            _ => ("4G: the same", "(<= 25)"),
-        };
         let holds = delays[2].most() <= radio.bound;
         claims.push(
-            Claim::new("our bound", what, bound)
+            Claim::new("our bound", radio.claim, radio.allowed)
                 .measured(&delays, Verdict::of(holds))
-                .if_not("with 200 flows; all start at once, with ten segments each"),
+                .if_not(radio.reason),
         );
     }
     claims
-}
-
-/// The 95th percentile of the round-trip times of the flow where it is greatest, ms.
-fn worst_p95(run: &RunResult) -> Option<f64> {
-    let measured = run.flows.iter().filter(|f| f.rtt.count > 0);
-    measured.map(|f| f.rtt.p95).reduce(f64::max)
 }
 
 fn table(points: &[Point], results: &Results) -> String {

@@ -41,8 +41,8 @@ pub(crate) static SYSTEM: System = System {
         differs](../algorithms/rapid.md)). RTT is end to end: from a byte's leaving the server to \
         the arrival there of its acknowledgement, the wait in the proxy included. `paper`, of which \
         no verdict speaks, has 3 repeats at most.",
-    quick: "RTT 1 and 8 ms instead of 1, 2, 4, 8 and 10 ms (figure 6: 2 ms only), 60 flows instead of 1 to 200, no ablation and \
-        no late reports",
+    quick: "RTT 1 and 8 ms instead of 1, 2, 4, 8 and 10 ms (figure 6: 2 ms only), \
+        60 flows instead of 1 to 200, no ablation and no late reports",
     sections: &[
         downloads::LOS,
         downloads::NLOS,
