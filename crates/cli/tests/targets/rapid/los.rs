@@ -99,17 +99,8 @@ fn mixed_los_gives_the_slow_flow_its_whole_demand_and_the_rest_to_the_download()
 fn scalability_gives_25_flows_the_same_and_drops_nothing() {
     for rtt in ["2 ms", "8 ms"] {
         let result = run("scalability", &[("rtt", rtt), ("pep", "default")]);
-        let rates: Vec<f64> = result
-            .flows
-            .iter()
-            .map(|f| f.goodput.as_mbps_f64())
-            .collect();
-        let (sum, squares) = (
-            rates.iter().sum::<f64>(),
-            rates.iter().map(|r| r * r).sum::<f64>(),
-        );
-        assert_eq!(rates.len(), 25);
-        let jain = sum * sum / (25.0 * squares);
+        assert_eq!(result.flows.len(), 25);
+        let jain = jain(&result);
         assert!(jain >= 0.99, "{rtt}: {jain}");
         assert_eq!(rlc_drops(&result), 0, "{rtt}");
     }

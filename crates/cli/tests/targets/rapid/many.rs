@@ -27,3 +27,27 @@ fn twenty_users_fill_the_cell_and_none_waits() {
         assert_eq!(rlc_drops(&result), 0, "{rtt}");
     }
 }
+
+#[test]
+fn sixty_flows_of_one_user_fill_the_link_alike_and_none_waits() {
+    // at 4G's 20 ms the fair part of a flow is a third of a segment, at 5G's 2 ms between two and three
+    for (scenario, rtt_ms, bound) in [("many-flows", 2, 5.0), ("many-flows-4g", 20, 25.0)] {
+        let rtt = format!("{rtt_ms} ms");
+        let knobs = [("rtt", &*rtt), ("pep", "default")];
+        let result = run(scenario, &knobs);
+        let used = result.link.utilisation;
+        assert!(used >= 0.98, "{scenario}: {used}");
+        assert_eq!(result.flows.len(), 60);
+        let jain = jain(&result);
+        assert!(jain >= 0.98, "{scenario}: {jain}");
+        for flow in &result.flows {
+            let limit = f64::from(rtt_ms) + bound;
+            assert!(
+                flow.rtt.p95 <= limit,
+                "{scenario}: {} p95 {}",
+                flow.name,
+                flow.rtt.p95
+            );
+        }
+    }
+}

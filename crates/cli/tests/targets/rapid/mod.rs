@@ -41,3 +41,11 @@ pub(super) fn rlc_drops(result: &RunResult) -> u64 {
 pub(super) fn increase(rtt: &Distribution, base_ms: f64) -> f64 {
     (rtt.mean - base_ms).max(0.001)
 }
+
+/// Jain's fairness index of the flows' goodputs.
+pub(super) fn jain(result: &RunResult) -> f64 {
+    let rates = || result.flows.iter().map(|f| f.goodput.as_mbps_f64());
+    let sum: f64 = rates().sum();
+    let squares: f64 = rates().map(|rate| rate * rate).sum();
+    sum * sum / (result.flows.len() as f64 * squares)
+}
