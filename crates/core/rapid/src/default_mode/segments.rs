@@ -25,7 +25,7 @@ pub(super) struct Remainder {
 
 /// A window to be rounded.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct Entry {
     ideal: f64,
     /// Those with the largest are rounded up.
     key: f64,
@@ -37,7 +37,7 @@ struct Part {
 pub(super) struct Rounding {
     /// Since the last rotation, seconds.
     age: f64,
-    parts: Vec<Part>,
+    parts: Vec<Entry>,
 }
 
 impl Rounding {
@@ -70,7 +70,7 @@ impl Rounding {
                 true => 0.0,
                 false => given * f64::from(u16::MAX),
             };
-            self.parts.push(Part {
+            self.parts.push(Entry {
                 ideal: *ideal,
                 key: remainder.owed + kept,
                 flow,
