@@ -52,7 +52,7 @@ pub enum Action {
 pub struct Windows {
     /// The flow.
     pub flow: FlowId,
-    /// Towards the server: shown by the rule of [`crate::ShownWindow`].
+    /// Towards the server: shown by the rule of [`crate::ServerWindow`].
     pub wan: WanWindow,
     /// Towards the UE.
     pub ran_window: Bytes,

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! [`Edge`] is driven by calls with the time as an argument and answers with [`Action`]s. The pure rules
-//! that a data path applies by itself between two decisions are functions: [`ShownWindow`] (which receive
+//! that a data path applies by itself between two decisions stand apart: [`ServerWindow`] (which receive
 //! window to show the server while data passes), [`UnsentBound`] (how much the socket towards the UE may take
 //! beyond what it sends) and [`pace`] (the rate that windows mean, where the window itself cannot be set).
 //!
@@ -43,4 +43,4 @@ pub use config::{ConfigError, EdgeConfig};
 pub use freshness::State;
 pub use machine::{CellStatus, Edge, UeFlows};
 pub use unsent::UnsentBound;
-pub use window::ShownWindow;
+pub use window::{Change, Passing, ServerWindow, ShownWindow};

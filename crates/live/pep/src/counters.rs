@@ -52,6 +52,10 @@ pub(crate) struct Counters {
     pub(crate) accept_pauses: Counter,
     /// Times that new connections began to pass by, for there were as many as there may be.
     pub(crate) overflows: Counter,
+    /// Windows that were shown to servers at once, by an update.
+    pub(crate) windows_shown: Counter,
+    /// Windows that were to be shown at once, and the kernel sent no update: the server had enough.
+    pub(crate) windows_refused: Counter,
     /// Payload to UEs, bytes.
     pub(crate) bytes_down: Counter,
     /// Payload from UEs, bytes.
@@ -76,6 +80,8 @@ impl Counters {
             ("port_changed", self.port_changed.get()),
             ("accept_pauses", self.accept_pauses.get()),
             ("overflows", self.overflows.get()),
+            ("windows_shown", self.windows_shown.get()),
+            ("windows_refused", self.windows_refused.get()),
             ("bytes_down", self.bytes_down.get()),
             ("bytes_up", self.bytes_up.get()),
         ]

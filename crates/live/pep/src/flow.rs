@@ -8,18 +8,15 @@
 
 use crate::meters::Meters;
 use crate::registry::{Registry, UeCounters};
-use crate::relay::set_receive_buffer;
+use crate::relay::{Waker, set_receive_buffer};
 use crate::sys;
-use edge::ShownWindow;
-use rapid::WanWindow;
+use crate::window::Window;
+use edge::Change;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
-use units::{Bytes, Instant};
-
-/// No window has been decided.
-const NO_WINDOW: u64 = u64::MAX;
+use std::sync::{Arc, OnceLock};
+use units::Instant;
 
 /// How a flow is handled now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,103 +52,23 @@ pub(crate) struct Flow {
     pub(crate) meters: Arc<Meters>,
     /// What the server is shown.
     pub(crate) window: Window,
+    /// Wakes the thread that relays it.
+    waker: OnceLock<Waker>,
     handling: AtomicU32,
     /// Bound of what the socket towards the UE takes and has not sent, bytes; 0: as configured.
     unsent_bound: AtomicU32,
     /// As set last, bytes.
     unsent_set: AtomicU32,
     is_slow: AtomicBool,
+    /// The receive buffer towards the server has its share of the memory.
+    is_wide: AtomicBool,
     ran_window: AtomicU64,
     /// Held by its pipes and its sockets when last looked at, bytes of kernel memory.
     pub(crate) held: AtomicU64,
 }
 
-/// The receive window towards the server.
-#[derive(Debug)]
-pub(crate) struct Window {
-    /// The allocator's, bytes, or [`NO_WINDOW`].
-    decided: AtomicU64,
-    /// It is to be shown whatever waits here.
-    is_fixed: AtomicBool,
-    /// Shown last, bytes.
-    shown: AtomicU32,
-    /// Its share of the memory: shown where nothing is decided, and never exceeded, bytes.
-    share: AtomicU32,
-    /// The receive buffer is locked to that.
-    is_locked: bool,
-    mss: u32,
-    rule: ShownWindow,
-}
-
 /// A changed share of the memory takes effect if it differs by this part of the former.
 const WORTH_SHARING: u32 = 4;
-
-impl Window {
-    /// `share`: of the memory, as [`crate::registry::Registry::share`] gives it; `shown`: to begin with.
-    pub(crate) fn new(
-        share: u32,
-        shown: u32,
-        mss: u32,
-        is_locked: bool,
-        rule: ShownWindow,
-    ) -> Self {
-        Self {
-            decided: AtomicU64::new(NO_WINDOW),
-            is_fixed: AtomicBool::new(false),
-            shown: AtomicU32::new(shown.min(share)),
-            share: AtomicU32::new(share),
-            is_locked,
-            mss,
-            rule,
-        }
-    }
-
-    /// Shown last.
-    pub(crate) fn shown(&self) -> u32 {
-        self.shown.load(Relaxed)
-    }
-
-    /// Its share of the memory, bytes.
-    pub(crate) fn share(&self) -> u32 {
-        self.share.load(Relaxed)
-    }
-
-    /// False where the flow has just ended.
-    fn replace_share(&self, former: u32, share: u32) -> bool {
-        let exchange = self.share.compare_exchange(former, share, Relaxed, Relaxed);
-        exchange.is_ok()
-    }
-
-    /// The share that the flow gives back as it ends, once.
-    pub(crate) fn end_share(&self) -> u32 {
-        self.share.swap(0, Relaxed)
-    }
-
-    fn is_decided(&self) -> bool {
-        self.decided.load(Relaxed) != NO_WINDOW
-    }
-
-    /// What is to be shown while so much waits here; none if that is as good as shown.
-    fn wanted(&self, waiting: u64) -> Option<u32> {
-        let decided = self.decided.load(Relaxed);
-        if decided == NO_WINDOW {
-            let share = self.share();
-            return (self.shown() != share).then_some(share);
-        }
-        let window = if self.is_fixed.load(Relaxed) {
-            WanWindow::Fixed(Bytes::new(decided))
-        } else {
-            WanWindow::Budget(Bytes::new(decided))
-        };
-        let [shown, mss, share] = [self.shown(), self.mss, self.share()];
-        let of = |bytes: u32| Bytes::new(u64::from(bytes));
-        let change = self
-            .rule
-            .change(window, Bytes::new(waiting), of(shown), of(mss), of(share));
-        // no more than the share, which has 32 bits
-        change.and_then(|bytes| u32::try_from(bytes.get()).ok())
-    }
-}
 
 impl Flow {
     /// Of two sockets of which the second is being connected.
@@ -168,22 +85,73 @@ impl Flow {
             most_unsent: ends.most_unsent,
             meters: Arc::default(),
             window,
+            waker: OnceLock::new(),
             unsent_bound: AtomicU32::new(0),
             // inherited from the listener
             unsent_set: AtomicU32::new(ends.most_unsent),
             handling: AtomicU32::new(Handling::Plain as u32),
             is_slow: AtomicBool::new(false),
+            is_wide: AtomicBool::new(false),
             ran_window: AtomicU64::new(0),
             held: AtomicU64::new(0),
         }
     }
 
-    /// Shows the server the window that is decided, for what waits here now.
+    /// Shows the server the window that is decided, for what waits here now. What only the thread can do that
+    /// relays the flow, it is woken for.
     pub(crate) fn show_window(&self) {
-        if let Some(bytes) = self.window.wanted(self.meters.waiting_down()) {
-            self.window.shown.store(bytes, Relaxed);
+        let due = self.follow_window();
+        // it is to be shown even if less is decided meanwhile: a turn is decided once
+        self.window.set_due(due);
+        let is_possible = match due {
+            // by a read of what is unread
+            Some(Change::Credit(_)) => self.meters.wan_unread.load(Relaxed) > 0,
+            due => due.is_some(),
+        };
+        if is_possible {
+            self.on_turn(Waker::wake);
+        }
+    }
+
+    /// As [`Self::show_window`] for the thread that relays the flow: what is to be shown at once is returned.
+    pub(crate) fn follow_window(&self) -> Option<Change> {
+        let (waiting, received) = (self.meters.waiting_down(), self.meters.received());
+        self.window.follow(waiting, received, |bytes| {
             // a socket that has just been closed by its peer may refuse: it is of no use then
             let _ = sys::set_window_clamp(&self.wan, bytes);
+        })
+    }
+
+    /// Gives the receive buffer towards the server its share of the memory: it began with what a young connection is
+    /// shown. At the first full segment of a connection the kernel estimates anew what a window takes of the buffer,
+    /// and bounds the window by all of the buffer in the place of our clamp (`tcp_measure_rcv_mss`, from Linux 6.6
+    /// on); what it shows then cannot be taken back.
+    pub(crate) fn widen_buffer(&self) {
+        self.is_wide.store(true, Relaxed);
+        if self.window.is_locked {
+            // a socket that has just been closed by its peer may refuse: it is of no use then
+            let _ = set_receive_buffer(&self.wan, self.window.share());
+        }
+    }
+
+    /// Has acknowledgements show what was shown last, if windows are ours to set.
+    pub(crate) fn repeat_window(&self) {
+        if self.window.is_locked {
+            // a socket that has just been closed by its peer may refuse: it is of no use then
+            let _ = sys::set_window_clamp(&self.wan, self.window.shown());
+        }
+    }
+
+    /// Has this wake the thread that relays the flow.
+    pub(crate) fn set_waker(&self, waker: Waker) {
+        // once, as the flow begins
+        let _ = self.waker.set(waker);
+    }
+
+    /// Does this with what wakes the thread that relays the flow.
+    pub(crate) fn on_turn(&self, with: impl FnOnce(&Waker)) {
+        if let Some(waker) = self.waker.get() {
+            with(waker);
         }
     }
 
@@ -197,30 +165,16 @@ impl Flow {
         }
         registry.share_changed(&self.ue, former, share);
         self.set_unsent();
-        if self.window.is_locked {
+        if self.window.is_locked && self.is_wide.load(Relaxed) {
             // a socket that has just been closed by its peer may refuse: it is of no use then
             let _ = set_receive_buffer(&self.wan, share);
             self.show_window();
         }
     }
 
-    /// As [`Self::show_window`], if anything is decided: for the path of the data.
-    pub(crate) fn follow_window(&self) {
-        if self.window.is_decided() {
-            self.show_window();
-        }
-    }
-
     /// The windows were decided.
     pub(crate) fn decide(&self, windows: &edge::Windows) {
-        let (bytes, is_fixed) = match windows.wan {
-            WanWindow::Fixed(bytes) => (bytes, true),
-            WanWindow::Budget(bytes) => (bytes, false),
-        };
-        self.window.is_fixed.store(is_fixed, Relaxed);
-        self.window
-            .decided
-            .store(bytes.get().min(NO_WINDOW - 1), Relaxed);
+        self.window.decide(windows.wan);
         self.is_slow.store(windows.is_slow, Relaxed);
         self.ran_window.store(windows.ran_window.get(), Relaxed);
         if let Some(bound) = windows.unsent {
@@ -247,7 +201,7 @@ impl Flow {
 
     /// There is no decision any more: the server is shown all that there is.
     pub(crate) fn release(&self) {
-        self.window.decided.store(NO_WINDOW, Relaxed);
+        self.window.release();
         self.is_slow.store(false, Relaxed);
         self.ran_window.store(0, Relaxed);
         self.meters.ran_unsent.store(0, Relaxed);
@@ -298,34 +252,4 @@ pub(crate) struct Ends {
     pub(crate) ue: Arc<UeCounters>,
     /// The most that the socket towards the UE takes and has not sent, bytes.
     pub(crate) most_unsent: u32,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn decided(bytes: u64) -> Window {
-        let window = Window::new(4_000_000, 4_000_000, 1448, true, ShownWindow::default());
-        window.decided.store(bytes, Relaxed);
-        window
-    }
-
-    #[test]
-    fn a_decided_window_is_shown_by_the_rule_and_never_more_than_the_share() {
-        let window = decided(100_000);
-        assert_eq!(window.wanted(40_000), Some(60_000));
-        window.shown.store(60_000, Relaxed);
-        assert_eq!(window.wanted(41_000), None);
-        window.decided.store(100_000_000, Relaxed);
-        assert_eq!(window.wanted(0), Some(4_000_000));
-    }
-
-    #[test]
-    fn without_a_decision_the_whole_share_is_shown_once() {
-        let window = decided(NO_WINDOW);
-        window.shown.store(10_000, Relaxed);
-        assert_eq!(window.wanted(0), Some(4_000_000));
-        window.shown.store(4_000_000, Relaxed);
-        assert_eq!(window.wanted(0), None);
-    }
 }

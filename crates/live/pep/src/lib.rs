@@ -34,6 +34,7 @@ mod shared;
 #[expect(unsafe_code, reason = "the kernel's interfaces that no safe crate has")]
 mod sys;
 mod upgrade;
+mod window;
 
 pub use self::daemon::{Start, run};
 pub use admin::{check_request, flows, status};

@@ -1,7 +1,7 @@
 //! What is measured of a flow. The control thread reads it every millisecond, so that it stands apart
 //! from the sockets, on one cache line.
 
-use crate::sys;
+use crate::sys::{self, TcpInfo};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use units::Duration;
@@ -14,6 +14,8 @@ pub(crate) struct Meters {
     pub(crate) wan_read: AtomicU64,
     /// Waits unread in the receive buffer towards the server, when last looked at.
     pub(crate) wan_unread: AtomicU64,
+    /// Of that, left unread so that a window can be shown: it does not wait for the radio.
+    pub(crate) wan_left: AtomicU64,
     /// Handed to the socket towards the UE.
     pub(crate) ran_written: AtomicU64,
     /// Of that, not sent yet, as the control thread last saw it.
@@ -27,11 +29,20 @@ pub(crate) struct Meters {
 }
 
 impl Meters {
+    /// Received of the server in order.
+    pub(crate) fn received(&self) -> u64 {
+        self.wan_read.load(Relaxed) + self.wan_unread.load(Relaxed)
+    }
+
     /// Waits here on its way to the UE: unread, in the pipe, and not sent yet.
     pub(crate) fn waiting_down(&self) -> u64 {
-        let read = self.wan_read.load(Relaxed) + self.wan_unread.load(Relaxed);
-        let held = read.saturating_sub(self.ran_written.load(Relaxed));
-        held + self.ran_unsent.load(Relaxed)
+        self.unhanded() + self.ran_unsent.load(Relaxed)
+    }
+
+    /// Of that, not handed to the socket towards the UE yet.
+    pub(crate) fn unhanded(&self) -> u64 {
+        let handed = self.ran_written.load(Relaxed) + self.wan_left.load(Relaxed);
+        self.received().saturating_sub(handed)
     }
 }
 
@@ -44,10 +55,10 @@ pub(crate) struct RoundTrip {
 
 impl RoundTrip {
     /// Takes it from a socket. What the kernel has not measured stays as it is.
-    pub(crate) fn sample(&self, socket: &OwnedFd) {
-        if let Ok(info) = sys::tcp_info(socket) {
-            self.set(info.rtt, info.min_rtt);
-        }
+    pub(crate) fn sample(&self, socket: &OwnedFd) -> Option<TcpInfo> {
+        let info = sys::tcp_info(socket).ok()?;
+        self.set(info.rtt, info.min_rtt);
+        Some(info)
     }
 
     /// Microseconds; 0 and `u32::MAX` are no measurements.

@@ -5,6 +5,7 @@ use crate::control::ControlEvent;
 use crate::counters::Counters;
 use crate::overflow::Overflow;
 use crate::registry::{Registry, lock};
+use crate::relay::can_show_windows_at_once;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
@@ -28,6 +29,8 @@ pub(crate) struct Shared {
     pub(crate) is_passing_by: AtomicBool,
     /// Wakes the thread that has them pass by.
     pub(crate) overflow: Overflow,
+    /// Windows towards servers can be closed, for they can be opened again at once.
+    pub(crate) can_show_windows_at_once: bool,
 }
 
 impl Shared {
@@ -43,6 +46,7 @@ impl Shared {
             is_draining: AtomicBool::new(false),
             is_passing_by: AtomicBool::new(false),
             overflow: Overflow::default(),
+            can_show_windows_at_once: can_show_windows_at_once(),
         }
     }
 

@@ -29,6 +29,22 @@ fn set_option(fd: impl AsFd, level: i32, name: i32, value: &[u8]) -> io::Result<
     check(result)
 }
 
+/// Reads an option into these bytes, or the first of them.
+fn get_option(fd: impl AsFd, level: i32, name: i32, value: &mut [u8]) -> io::Result<()> {
+    let mut length = value.len() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes, which is the size of the live slice, and the
+    // descriptor is borrowed.
+    check(unsafe {
+        libc::getsockopt(
+            fd.as_fd().as_raw_fd(),
+            level,
+            name,
+            value.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    })
+}
+
 fn check(result: i32) -> io::Result<()> {
     if result == 0 {
         Ok(())
@@ -87,6 +103,58 @@ pub fn set_window_clamp(fd: impl AsFd, bytes: u32) -> io::Result<()> {
     set_int(fd, libc::SOL_TCP, libc::TCP_WINDOW_CLAMP, bytes)
 }
 
+/// Puts a connection into repair mode, in which its windows can be set, or ends that without a packet.
+///
+/// # Errors
+/// `EPERM` without `CAP_NET_ADMIN`.
+pub fn set_repair(fd: impl AsFd, is_on: bool) -> io::Result<()> {
+    // include/uapi/linux/tcp.h: TCP_REPAIR_ON, TCP_REPAIR_OFF_NO_WP
+    let value = if is_on { 1 } else { -1 };
+    set_int(fd, libc::SOL_TCP, libc::TCP_REPAIR, value)
+}
+
+/// `struct tcp_repair_window`: both windows of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RepairWindow {
+    /// What the peer has shown: sequence number of its last window, that window, and its largest, bytes.
+    pub send: [u32; 3],
+    /// The window that the peer was shown last, bytes.
+    pub rcv_wnd: u32,
+    /// Sequence number that the peer was shown it with.
+    pub rcv_wup: u32,
+}
+
+/// Reads the windows of a connection in repair mode.
+///
+/// # Errors
+/// `EPERM` outside repair mode.
+pub fn repair_window(fd: impl AsFd) -> io::Result<RepairWindow> {
+    let mut bytes = [0; 20];
+    get_option(fd, libc::SOL_TCP, TCP_REPAIR_WINDOW, &mut bytes)?;
+    Ok(RepairWindow {
+        send: [0, 4, 8].map(|at| word(&bytes, at)),
+        rcv_wnd: word(&bytes, 12),
+        rcv_wup: word(&bytes, 16),
+    })
+}
+
+/// Sets them.
+///
+/// # Errors
+/// `EPERM` outside repair mode, `EINVAL` if they contradict what has been received.
+pub fn set_repair_window(fd: impl AsFd, window: RepairWindow) -> io::Result<()> {
+    let [wl1, wnd, max] = window.send;
+    let words = [wl1, wnd, max, window.rcv_wnd, window.rcv_wup];
+    let mut bytes = [0; 20];
+    for (place, word) in bytes.chunks_exact_mut(4).zip(words) {
+        place.copy_from_slice(&word.to_ne_bytes());
+    }
+    set_option(fd, libc::SOL_TCP, TCP_REPAIR_WINDOW, &bytes)
+}
+
+/// include/uapi/linux/tcp.h
+const TCP_REPAIR_WINDOW: libc::c_int = 29;
+
 /// Bounds what the socket takes beyond what has been sent, in bytes.
 ///
 /// # Errors
@@ -117,20 +185,10 @@ pub fn socket_memory(fd: impl AsFd) -> io::Result<u64> {
     const WORDS: usize = 9;
     // include/uapi/asm-generic/socket.h
     const SO_MEMINFO: libc::c_int = 55;
-    let mut words = [0u32; WORDS];
-    let mut length = size_of_val(&words) as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes, which is the size of the array.
-    check(unsafe {
-        libc::getsockopt(
-            fd.as_fd().as_raw_fd(),
-            libc::SOL_SOCKET,
-            SO_MEMINFO,
-            words.as_mut_ptr().cast(),
-            &raw mut length,
-        )
-    })?;
-    Ok(u64::from(words[libc::SK_MEMINFO_RMEM_ALLOC as usize])
-        + u64::from(words[libc::SK_MEMINFO_WMEM_QUEUED as usize]))
+    let mut bytes = [0; WORDS * 4];
+    get_option(fd, libc::SOL_SOCKET, SO_MEMINFO, &mut bytes)?;
+    let word = |index: libc::c_int| u64::from(word(&bytes, index as usize * 4));
+    Ok(word(libc::SK_MEMINFO_RMEM_ALLOC) + word(libc::SK_MEMINFO_WMEM_QUEUED))
 }
 
 /// Bounds the pace of sending, in byte/s; `u64::MAX` for no bound.
@@ -155,6 +213,8 @@ pub struct TcpInfo {
     pub min_rtt: u32,
     /// Maximum segment size for sending, bytes.
     pub snd_mss: u32,
+    /// Segment size of the peer, as the kernel estimates it, bytes.
+    pub rcv_mss: u32,
     /// Congestion window, segments.
     pub snd_cwnd: u32,
     /// Segments in flight.
@@ -167,6 +227,13 @@ pub struct TcpInfo {
     pub snd_wnd: u32,
     /// Our window as the peer has been shown it, bytes; 0 where the kernel does not report it (before 6.2).
     pub rcv_wnd: u32,
+    /// Our windows are multiples of two to this power, bytes (RFC 7323).
+    pub rcv_wscale: u8,
+}
+
+/// The word at an offset.
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap_or_default())
 }
 
 /// Bytes of `struct tcp_info` that we read, those of Linux 6.2.
@@ -178,26 +245,17 @@ const TCP_INFO_BYTES: usize = 240;
 /// The kernel's.
 pub fn tcp_info(fd: impl AsFd) -> io::Result<TcpInfo> {
     let mut bytes = [0u8; TCP_INFO_BYTES];
-    let mut length = TCP_INFO_BYTES as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes, which is the size of the array.
-    check(unsafe {
-        libc::getsockopt(
-            fd.as_fd().as_raw_fd(),
-            libc::SOL_TCP,
-            libc::TCP_INFO,
-            bytes.as_mut_ptr().cast(),
-            &raw mut length,
-        )
-    })?;
+    get_option(fd, libc::SOL_TCP, libc::TCP_INFO, &mut bytes)?;
     Ok(parse_tcp_info(&bytes))
 }
 
 /// Offsets as in include/uapi/linux/tcp.h, which only ever grows at its end.
 fn parse_tcp_info(bytes: &[u8; TCP_INFO_BYTES]) -> TcpInfo {
-    let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap_or_default());
+    let word = |at: usize| word(bytes, at);
     let long = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap_or_default());
     TcpInfo {
         snd_mss: word(16),
+        rcv_mss: word(20),
         unacked: word(24),
         rtt: word(68),
         snd_cwnd: word(80),
@@ -206,6 +264,12 @@ fn parse_tcp_info(bytes: &[u8; TCP_INFO_BYTES]) -> TcpInfo {
         min_rtt: word(148),
         snd_wnd: word(228),
         rcv_wnd: word(232),
+        // two bit fields of four bits, of which the first is in the lower bits on little-endian machines
+        rcv_wscale: if cfg!(target_endian = "little") {
+            bytes[6] >> 4
+        } else {
+            bytes[6] & 15
+        },
     }
 }
 

@@ -117,7 +117,7 @@ fn settings(config: &EdgeConfig, actuator: Actuator) -> String {
     format!(
         "[rapid]\nslow-threshold = {:?}\narrival-alpha = {:?}\ninitial-ran-window = \"{} B\"\n\
          target-queue = \"{} ns\"\nwithout = [{}]\nadopt-after = \"{} ns\"\nyoung-window = \"{} B\"\n\
-         check-interval = \"{} ns\"\nmin-window = {}\nwindow-step = {:?}\nunsent-share = {:?}\n\
+         check-interval = \"{} ns\"\nmin-window = {}\nclosed-windows = {}\nwindow-step = {:?}\nunsent-share = {:?}\n\
          unsent-min = \"{} B\"\nunsent-max = \"{} B\"\npacing-step = {pacing_step:?}\nactuator = \"{}\"\n",
         allocator.slow_threshold,
         allocator.arrival_alpha,
@@ -128,6 +128,7 @@ fn settings(config: &EdgeConfig, actuator: Actuator) -> String {
         young_window.get(),
         check_interval.as_nanos(),
         shown.min_window,
+        shown.closed_windows,
         shown.window_step,
         unsent.unsent_share,
         unsent.unsent_min.get(),

@@ -13,7 +13,7 @@
 
 use crate::session::Endpoint;
 use crate::tcp::{CloseReason, Connection};
-use edge::{ShownWindow, Windows};
+use edge::{Passing, ServerWindow, ShownWindow, Windows};
 use scenario::Direction;
 use std::collections::VecDeque;
 use units::{Bytes, Duration, Instant};
@@ -119,12 +119,9 @@ pub(crate) enum Announced {
 #[derive(Debug)]
 struct Window {
     /// None: every window is shown at once.
-    rule: Option<ShownWindow>,
-    /// As shown last.
-    shown: Bytes,
+    rule: Option<ServerWindow>,
     /// The receive buffer.
     cap: Bytes,
-    mss: Bytes,
 }
 
 impl Relay {
@@ -141,9 +138,7 @@ impl Relay {
             is_followed: false,
             window: Window {
                 rule: None,
-                shown: Bytes::MAX,
                 cap: Bytes::MAX,
-                mss: Bytes::ZERO,
             },
             decision: None,
         }
@@ -160,12 +155,8 @@ impl Relay {
         rule: Option<ShownWindow>,
     ) {
         let shown = young.min(cap);
-        self.window = Window {
-            rule,
-            shown,
-            cap,
-            mss,
-        };
+        let rule = rule.map(|rule| ServerWindow::new(rule, mss, shown));
+        self.window = Window { rule, cap };
         self.wan.connection.set_receive_window(now, Some(shown));
     }
 
@@ -181,9 +172,13 @@ impl Relay {
     /// There is no decision any more: the server is shown all of the receive buffer.
     pub(crate) fn release(&mut self, now: Instant) {
         self.decision = None;
-        self.window.shown = self.window.cap;
         self.down.max_unsent = None;
-        let cap = self.window.cap;
+        let (cap, received) = (self.window.cap, self.wan_arrived());
+        if let Some(rule) = &mut self.window.rule
+            && let Some(change) = rule.release(cap)
+        {
+            rule.has_changed(change, received);
+        }
         self.wan.connection.set_receive_window(now, Some(cap));
     }
 
@@ -211,17 +206,26 @@ impl Relay {
 
     /// Shows the server the window that is decided, for what waits here now.
     pub(crate) fn show_window(&mut self, now: Instant) {
-        let waiting = self.buffered(Direction::Down);
-        let of = &mut self.window;
         let Some(decision) = self.decision else {
             return;
         };
-        let window = match of.rule {
-            Some(rule) => rule.change(decision.wan, waiting, of.shown, of.mss, of.cap),
-            None => Some(decision.wan.shown(waiting)),
+        let of = Passing {
+            waiting: self.buffered(Direction::Down),
+            received: self.wan_arrived(),
+            cap: self.window.cap,
+        };
+        let window = match &mut self.window.rule {
+            Some(rule) => {
+                let change = rule.change(decision.wan, of);
+                if let Some(change) = change {
+                    rule.has_changed(change, of.received);
+                }
+                // of a closed window what is left, less with each byte that arrives
+                (change.is_some() || rule.is_closed()).then(|| rule.shown(of.received))
+            }
+            None => Some(decision.wan.shown(of.waiting)),
         };
         if let Some(window) = window {
-            of.shown = window;
             self.wan.connection.set_receive_window(now, Some(window));
         }
     }

@@ -59,6 +59,8 @@ pub(super) fn decides(
     }
     let segments = table.whole("min-window", 0..=64)?;
     config.shown.min_window = segments.unwrap_or(config.shown.min_window);
+    let closed = table.truth("closed-windows")?;
+    config.shown.closed_windows = closed.unwrap_or(config.shown.closed_windows);
     let actuator = table.word("actuator", &ACTUATORS)?;
     config.check().map_err(|error| table.fault(error))?;
     table.finish()?;

@@ -35,19 +35,18 @@ fn measured_of(info: &TcpInfo) -> Measured {
 /// of that, as much as both windows allow is in flight, for the kernel sends at once what it may.
 pub(super) fn telemetry(meters: &Meters, measured: &Measured) -> FlowTelemetry {
     let written = meters.ran_written.load(Relaxed);
-    let arrived = meters.wan_read.load(Relaxed) + meters.wan_unread.load(Relaxed);
     let held = written.saturating_sub(measured.bytes_acked);
     let window = u64::from(measured.cwnd.min(measured.peer_window));
     let in_flight = held.min(window);
     meters.ran_unsent.store(held - in_flight, Relaxed);
     FlowTelemetry {
-        wan_arrived: Bytes::new(arrived),
+        wan_arrived: Bytes::new(meters.received()),
         wan_min_rtt: meters.wan_rtt.least(),
         wan_srtt: meters.wan_rtt.smoothed(),
         ran_min_rtt: micros(measured.min_rtt),
         ran_srtt: micros(measured.srtt),
         ran_acked: Bytes::new(measured.bytes_acked),
         ran_in_flight: Bytes::new(in_flight),
-        buffered: Bytes::new(arrived.saturating_sub(written) + held - in_flight),
+        buffered: Bytes::new(meters.unhanded() + held - in_flight),
     }
 }

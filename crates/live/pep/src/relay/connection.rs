@@ -1,10 +1,12 @@
 //! A relayed connection: two directions, and how it begins and ends.
 
+use super::credit;
 use super::direction::{Direction, End, Means, Moved, Readiness};
 use super::pipe::{Pipe, PipePool};
 use crate::config::Limits;
 use crate::counters::Counters;
 use crate::flow::Flow;
+use edge::Change;
 use rustix::event::epoll::EventFlags;
 use rustix::io::{Errno, ioctl_fionread};
 use rustix::net::sockopt;
@@ -68,6 +70,12 @@ pub(super) struct Connection {
     /// The last byte, or the beginning.
     active_at: Instant,
     rtt_at: Instant,
+    /// Acknowledgements to the server show no more than has been shown.
+    is_shut: bool,
+    /// Size of the server's segments, bytes, when last looked at; 0 before data.
+    rcv_mss: u32,
+    /// The receive buffer towards the server has its share.
+    is_wide: bool,
     /// It stands in the worker's list of those to be given a turn.
     pub(super) is_queued: bool,
 }
@@ -87,6 +95,9 @@ impl Connection {
             up: Direction::default(),
             active_at: now,
             rtt_at: now,
+            is_shut: false,
+            rcv_mss: 0,
+            is_wide: false,
             is_queued: false,
         }
     }
@@ -140,6 +151,7 @@ impl Connection {
         counters: &Counters,
         now: Instant,
     ) -> rustix::io::Result<bool> {
+        let due = self.prepare_window();
         let flow = &self.flow;
         let mut ran = End {
             socket: &flow.ran,
@@ -156,15 +168,125 @@ impl Connection {
             self.active_at = now;
             self.count(down, up, counters);
         }
+        let mut is_due = false;
+        if let Some(due) = due {
+            self.finish_window(&due, down.read > 0, counters);
+            // what has come since then
+            is_due = down.read > 0;
+        }
         if has_moved || self.down.is_backlogged {
             self.look_at_unread();
-            self.flow.follow_window();
+            is_due |= self.follow_window();
         }
-        if has_moved && now.saturating_since(self.rtt_at) >= RTT_PERIOD {
+        let is_young = down.read > 0 && !self.is_wide;
+        if is_young || (has_moved && now.saturating_since(self.rtt_at) >= RTT_PERIOD) {
             self.rtt_at = now;
-            self.flow.meters.wan_rtt.sample(&self.flow.wan);
+            self.look_at_wan();
         }
-        Ok(down.has_more || up.has_more)
+        Ok(down.has_more || up.has_more || (is_due && has_moved))
+    }
+
+    /// Measures the round trip towards the server, and the size of its segments. Where that has changed the kernel
+    /// has put its own bound of the window in the place of ours.
+    fn look_at_wan(&mut self) {
+        let flow = &self.flow;
+        let Some(info) = flow.meters.wan_rtt.sample(&flow.wan) else {
+            return;
+        };
+        let has_changed = info.rcv_mss != self.rcv_mss;
+        self.rcv_mss = info.rcv_mss;
+        let is_full = 2 * info.rcv_mss > info.snd_mss;
+        let is_young = flow.meters.wan_read.load(Relaxed) < u64::from(flow.window.shown());
+        let widens = !self.is_wide && (is_full || !is_young);
+        if widens {
+            self.is_wide = true;
+            flow.widen_buffer();
+        }
+        if has_changed || widens {
+            if self.is_shut {
+                credit::close(&flow.wan);
+            } else {
+                flow.repeat_window();
+            }
+        }
+    }
+
+    /// Shows the server the window that is decided. True if one is to be shown at once.
+    fn follow_window(&mut self) -> bool {
+        let (flow, unread) = (&self.flow, &self.flow.meters.wan_unread);
+        if !flow.window.follows_data() {
+            return false;
+        }
+        let due = flow.follow_window();
+        let is_unread = unread.load(Relaxed) > 0;
+        if flow.window.is_closed() && !self.is_shut && is_unread {
+            credit::close(&flow.wan);
+            self.is_shut = true;
+        }
+        due.is_some() && is_unread
+    }
+
+    /// Before data is moved while the window is closed: leaves a byte unread if the server may be waiting for a
+    /// window, or prepares one that is due, which the read then shows.
+    fn prepare_window(&mut self) -> Option<Due> {
+        let window = &self.flow.window;
+        self.down.leaves_byte = false;
+        if !window.is_closed() {
+            return None;
+        }
+        let meters = &self.flow.meters;
+        meters
+            .wan_unread
+            .store(ioctl_fionread(&self.flow.wan).unwrap_or(0), Relaxed);
+        let received = meters.received();
+        let is_unread = meters.wan_unread.load(Relaxed) > 0;
+        if let Some(change) = self.flow.follow_window().or_else(|| window.take_due())
+            && let Change::Credit(bytes) | Change::Open(bytes) = change
+            && (is_unread || matches!(change, Change::Open(_)))
+        {
+            let bytes = u32::try_from(bytes.get()).unwrap_or(u32::MAX);
+            match credit::prepare(&self.flow.wan, bytes) {
+                Ok(prepared) => {
+                    let unread = meters.wan_unread.load(Relaxed);
+                    self.down.most = usize::try_from(unread.max(1)).unwrap_or(usize::MAX);
+                    return Some(Due {
+                        change,
+                        bytes,
+                        received,
+                        prepared,
+                    });
+                }
+                Err(error) => {
+                    tracing::debug!(flow = self.flow.id, %error, "no window can be shown at once");
+                    window.cannot_close();
+                    self.is_shut = false;
+                    return None;
+                }
+            }
+        }
+        self.down.leaves_byte = window.may_block(received);
+        None
+    }
+
+    /// After the read: what was shown, and no more than that if it is a credit.
+    fn finish_window(&mut self, due: &Due, has_read: bool, counters: &Counters) {
+        let (flow, received) = (&self.flow, due.received);
+        self.is_shut = false;
+        let is_credit = matches!(due.change, Change::Credit(_));
+        if has_read && due.prepared.is_shown(&flow.wan) {
+            counters.windows_shown.one();
+            flow.window.has_shown(due.change, received);
+            if is_credit {
+                credit::close(&flow.wan);
+                self.is_shut = true;
+            }
+        } else if !is_credit {
+            // the next acknowledgement shows it
+            flow.window.has_shown(due.change, received);
+        } else if has_read {
+            counters.windows_refused.one();
+            flow.window.is_refused(due.bytes, received);
+        }
     }
 
     fn count(&self, down: Moved, up: Moved, counters: &Counters) {
@@ -197,6 +319,8 @@ impl Connection {
         let counted = &self.flow.meters.wan_unread;
         if unread > 0 || counted.load(Relaxed) > 0 {
             counted.store(unread, Relaxed);
+            let left = self.down.leaves_byte && unread > 0;
+            self.flow.meters.wan_left.store(u64::from(left), Relaxed);
         }
     }
 
@@ -216,6 +340,17 @@ impl Connection {
         self.down.abandon(means, &ue);
         self.up.abandon(means, &ue);
     }
+}
+
+/// A window that is to be shown at once.
+#[derive(Debug)]
+struct Due {
+    change: Change,
+    /// The window.
+    bytes: u32,
+    /// Received of the server before it, cumulative, bytes.
+    received: u64,
+    prepared: credit::Prepared,
 }
 
 /// What a connection's limit of silence depends on.

@@ -23,6 +23,8 @@ pub(super) enum Filled {
 
 /// A socket, as far as a direction does not splice.
 pub(super) trait Socket {
+    /// Bytes received and not read.
+    fn unread(&self) -> usize;
     /// The next byte to be read is marked as urgent.
     fn is_at_mark(&self) -> bool;
     /// Reads a byte, at a mark too; 0 at the end.
@@ -101,6 +103,11 @@ pub(super) struct Direction<B> {
     pub(super) is_finished: bool,
     /// The pipe could take no more although the socket may have.
     pub(super) is_backlogged: bool,
+    /// The last byte that has arrived is to stay unread, unless the end is behind it: a later read of it has
+    /// the kernel show the far end a larger window (`credit.rs`).
+    pub(super) leaves_byte: bool,
+    /// The most that is read in the next turn, bytes: after the window was shown with it, it may be closed again.
+    pub(super) most: usize,
 }
 
 /// What both directions need of the worker.
@@ -135,6 +142,8 @@ impl<B> Default for Direction<B> {
             has_ended: false,
             is_finished: false,
             is_backlogged: false,
+            leaves_byte: false,
+            most: usize::MAX,
         }
     }
 }
@@ -168,6 +177,7 @@ impl<B: Holds> Direction<B> {
         {
             means.pipes.give_back(pipe);
         }
+        self.most = usize::MAX;
         result?;
         if self.has_ended && self.held() == 0 && !self.is_finished {
             self.is_finished = true;
@@ -194,6 +204,7 @@ impl<B: Holds> Direction<B> {
             let written = self.drain(to)?;
             moved.read += read;
             moved.written += written;
+            self.most = self.most.saturating_sub(read);
             if read == 0 && written == 0 {
                 return Ok(());
             }
@@ -227,7 +238,9 @@ impl<B: Holds> Direction<B> {
         // what this pipe has taken in this turn has not been accounted for yet
         let since = held.saturating_sub(accounted);
         let shared = means.registry.room(ue, means.limits, held);
-        let most = own.min(shared.saturating_sub(since));
+        let most = own
+            .min(shared.saturating_sub(since))
+            .min(self.readable(from));
         if most == 0 {
             self.is_backlogged = true;
             return Ok(0);
@@ -239,7 +252,8 @@ impl<B: Holds> Direction<B> {
         match pipe.fill(from.socket, most)? {
             Filled::Bytes(n) => Ok(n),
             Filled::All(n) => {
-                from.ready.can_read = from.ready.is_ending || from.ready.is_urgent;
+                from.ready.can_read =
+                    from.ready.is_ending || from.ready.is_urgent || self.leaves_byte;
                 Ok(n)
             }
             // no end: the kernel splices nothing at a mark
@@ -261,6 +275,18 @@ impl<B: Holds> Direction<B> {
                 from.ready.can_read = false;
                 Ok(0)
             }
+        }
+    }
+
+    /// The most that is to be read.
+    fn readable<S: Socket>(&self, from: &End<'_, S>) -> usize {
+        if !self.leaves_byte || from.ready.is_ending || from.ready.is_urgent {
+            return self.most;
+        }
+        match from.socket.unread() {
+            // a read shows whether that is the end
+            0 => usize::MAX,
+            unread => unread - 1,
         }
     }
 

@@ -7,6 +7,7 @@
 //! Each worker is a thread with its own connections. Payload never enters user space.
 
 mod connection;
+mod credit;
 mod direction;
 #[cfg(test)]
 mod model;
@@ -15,5 +16,6 @@ mod slab;
 mod upstream;
 mod worker;
 
+pub(crate) use credit::is_permitted as can_show_windows_at_once;
 pub(crate) use upstream::{Upstream, prepare_end, set_keepalive, set_receive_buffer};
-pub(crate) use worker::{Worker, WorkerCommand, WorkerHandle};
+pub(crate) use worker::{Waker, Worker, WorkerCommand, WorkerHandle};

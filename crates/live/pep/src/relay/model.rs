@@ -84,6 +84,11 @@ impl Host {
 struct Handle(RefCell<Host>);
 
 impl Socket for Handle {
+    fn unread(&self) -> usize {
+        let host = self.0.borrow();
+        (host.sent - host.read) as usize
+    }
+
     fn is_at_mark(&self) -> bool {
         let host = self.0.borrow();
         host.mark == Some(host.read)
@@ -387,8 +392,12 @@ impl World {
             8..=10 => self.receive(side, amount),
             11 => self.press(random.below(700) as usize),
             12..=14 => self.deliver(side),
-            // a turn without an event: the worker's queue
-            15 if !self.is_over => self.advance(),
+            // a turn without an event: the worker's queue, or a window that is to be shown or closed
+            15 if !self.is_over => {
+                let down = &mut self.directions[0];
+                down.leaves_byte = random.below(3) == 0;
+                self.advance();
+            }
             _ => {}
         }
     }
@@ -401,6 +410,11 @@ impl World {
 
     /// Everything comes to rest: peers read, events arrive, and where they are to the peers end.
     fn settle(&mut self, ends: bool) {
+        // windows are opened: a turn for what was left unread
+        self.directions[0].leaves_byte = false;
+        if !self.is_over {
+            self.advance();
+        }
         for handle in self.hosts.iter().filter(|_| ends) {
             let mut host = handle.0.borrow_mut();
             if !host.has_ended && !host.is_reset {

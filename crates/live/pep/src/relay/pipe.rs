@@ -5,7 +5,7 @@
 
 use super::direction::{Buffer, Buffers, Filled, Holds, Socket};
 use crate::sys;
-use rustix::io::{Errno, Result};
+use rustix::io::{Errno, Result, ioctl_fionread};
 use rustix::net::{SendFlags, Shutdown, send, shutdown};
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use std::os::fd::{AsFd, OwnedFd};
@@ -123,6 +123,12 @@ impl Buffers for PipePool {
 }
 
 impl Socket for OwnedFd {
+    fn unread(&self) -> usize {
+        // a socket that has just been closed by its peer may refuse
+        let unread = ioctl_fionread(self).unwrap_or(0);
+        usize::try_from(unread).unwrap_or(usize::MAX)
+    }
+
     fn is_at_mark(&self) -> bool {
         // a socket that has just been closed by its peer may refuse: it has an end, not a mark
         sys::is_at_mark(self).unwrap_or(false)

@@ -2,7 +2,7 @@
 
 /// A place's number and how often it has been used: events of a former tenant can be distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key {
+pub(crate) struct Key {
     pub(super) index: u32,
     /// Of 31 bits.
     pub(super) generation: u32,

@@ -61,7 +61,8 @@ impl Upstream {
             })
     }
 
-    /// Begins to connect `client` to `server`, with a receive buffer of so many bytes.
+    /// Begins to connect `client` to `server`, with a receive buffer that will be `buffer` and begins with `young`,
+    /// bytes. See [`crate::flow::Flow::widen_buffer`].
     ///
     /// # Errors
     /// The kernel's: no route, no descriptor, no address.
@@ -70,10 +71,11 @@ impl Upstream {
         client: SocketAddr,
         server: SocketAddr,
         buffer: u32,
+        young: u32,
     ) -> io::Result<Opened> {
         if !self.is_transparent {
             let socket = self.socket(server)?;
-            let is_locked = self.begin(&socket, server, buffer)?;
+            let is_locked = self.begin(&socket, server, buffer, young)?;
             return Ok(Opened {
                 socket,
                 has_other_port: false,
@@ -90,7 +92,8 @@ impl Upstream {
             } else {
                 sockopt::set_socket_reuseaddr(&socket, true)?;
             }
-            let result = bind(&socket, &from).and_then(|()| self.begin(&socket, server, buffer));
+            let result =
+                bind(&socket, &from).and_then(|()| self.begin(&socket, server, buffer, young));
             match result {
                 Ok(is_locked) => {
                     return Ok(Opened {
@@ -110,9 +113,22 @@ impl Upstream {
     /// Begins to connect. The receive buffer is locked only then: a locked one would be offered to
     /// the server as a whole with the handshake, and what has been offered cannot be taken back.
     /// True if it could be locked.
-    fn begin(&self, socket: &OwnedFd, server: SocketAddr, buffer: u32) -> rustix::io::Result<bool> {
+    ///
+    /// The clamp before it bounds the scale of windows (RFC 7323), which the kernel would choose for the
+    /// largest buffer that the system allows: with 32 MB windows are multiples of 1,024 bytes.
+    fn begin(
+        &self,
+        socket: &OwnedFd,
+        server: SocketAddr,
+        buffer: u32,
+        young: u32,
+    ) -> rustix::io::Result<bool> {
+        if !self.is_split {
+            // without it windows are coarser
+            let _ = sys::set_window_clamp(socket, buffer);
+        }
         match connect(socket, &server) {
-            Ok(()) | Err(Errno::INPROGRESS) => self.lock_receive_buffer(socket, buffer),
+            Ok(()) | Err(Errno::INPROGRESS) => self.lock_receive_buffer(socket, young),
             Err(error) => Err(error),
         }
     }

@@ -8,10 +8,11 @@ use super::upstream::{Opened, UNSPECIFIED, Upstream, allow_orderly_end, canonica
 use crate::config::{Config, Interception};
 use crate::control::ControlEvent;
 use crate::error::PepError;
-use crate::flow::{Ends, Flow, Window};
+use crate::flow::{Ends, Flow};
 use crate::listener::Listener;
 use crate::registry::Full;
 use crate::shared::Shared;
+use crate::window::Window;
 use daemon::clock;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
@@ -20,6 +21,7 @@ use rustix::net::{SocketFlags, acceptfrom_with, getsockname};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, mpsc};
 use units::{Duration, Instant};
@@ -46,8 +48,33 @@ pub(crate) enum WorkerCommand {
     Drain(Instant),
     /// Reset these flows, as far as they are this worker's: what they hold is needed.
     Reset(Arc<[u64]>),
+    /// Give this connection a turn: a window is to be shown at once.
+    Turn(Key),
     /// Close all and end.
     Stop,
+}
+
+/// Has a connection's worker give it a turn.
+#[derive(Debug)]
+pub(crate) struct Waker {
+    worker: WorkerHandle,
+    key: Key,
+    /// The command is on its way.
+    is_sent: AtomicBool,
+}
+
+impl Waker {
+    /// Has it given a turn soon.
+    pub(crate) fn wake(&self) {
+        if !self.is_sent.swap(true, Relaxed) {
+            self.worker.send(WorkerCommand::Turn(self.key));
+        }
+    }
+
+    /// It is being given.
+    fn has_turn(&self) {
+        self.is_sent.store(false, Relaxed);
+    }
 }
 
 /// Sends commands to a worker.
@@ -76,6 +103,7 @@ pub(crate) struct Worker {
     events: Option<Sender<ControlEvent>>,
     epoll: OwnedFd,
     wake: Arc<OwnedFd>,
+    handle: WorkerHandle,
     commands: Receiver<WorkerCommand>,
     listeners: Arc<Vec<Listener>>,
     is_accepting: bool,
@@ -112,6 +140,7 @@ impl Worker {
             shared,
             epoll,
             wake,
+            handle: handle.clone(),
             commands,
             listeners: Arc::default(),
             is_accepting: false,
@@ -225,7 +254,10 @@ impl Worker {
             self.shared.counters.established.one();
             if let Some(events) = &self.events {
                 let flow = &connection.flow;
-                flow.meters.wan_rtt.sample(&flow.wan);
+                if let Some(info) = flow.meters.wan_rtt.sample(&flow.wan) {
+                    let can_close = super::credit::can_close(info.rcv_wscale);
+                    flow.window.is_established(info.snd_mss, can_close);
+                }
                 // the control thread may have ended before the workers
                 let _ = events.send(ControlEvent::Opened(Arc::downgrade(flow)));
             }
@@ -249,6 +281,12 @@ impl Worker {
                     self.ends_at = Some(at);
                 }
                 WorkerCommand::Reset(flows) => self.reset_for_memory(&flows),
+                WorkerCommand::Turn(key) => {
+                    if let Some(connection) = self.connections.get_mut(key) {
+                        connection.flow.on_turn(Waker::has_turn);
+                        self.enqueue(key);
+                    }
+                }
                 WorkerCommand::Stop => {
                     self.unlisten();
                     self.ends_at = Some(self.now);
@@ -356,7 +394,8 @@ impl Worker {
             self.shared.overflow.wake();
         }
         let share = self.shared.registry.share(&ue, &self.config);
-        let opened = match self.upstream.open(client, server, share) {
+        let young = self.young_window(share);
+        let opened = match self.upstream.open(client, server, share, young) {
             Ok(opened) => opened,
             Err(error) => {
                 tracing::debug!(%client, %server, %error, "no connection onward");
@@ -386,6 +425,11 @@ impl Worker {
         self.shared.registry.add(&flow);
         let connection = Connection::new(Arc::clone(&flow), self.now);
         let key = self.connections.insert(connection);
+        flow.set_waker(Waker {
+            worker: self.handle.clone(),
+            key,
+            is_sent: AtomicBool::new(false),
+        });
         let flags =
             EventFlags::IN | EventFlags::PRI | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         for (side, socket) in [(Side::Ran, &flow.ran), (Side::Wan, &flow.wan)] {
@@ -397,20 +441,27 @@ impl Worker {
         }
     }
 
+    /// The receive window that a server is shown until one is decided, of this share of the memory.
+    fn young_window(&self, share: u32) -> u32 {
+        let decides = self.config.edge.as_ref().filter(|_| self.events.is_some());
+        decides.map_or(share, |decides| {
+            u32::try_from(decides.young_window.get())
+                .unwrap_or(u32::MAX)
+                .min(share)
+        })
+    }
+
     /// The receive window towards the server, whose share of the memory is known.
     fn initial_window(&self, opened: &Opened, share: u32) -> Window {
-        let decides = self.config.edge.as_ref().filter(|_| self.events.is_some());
-        let young = decides.map(|decides| decides.young_window.get());
-        let shown = young.map_or(share, |window| {
-            u32::try_from(window).unwrap_or(u32::MAX).min(share)
-        });
+        let young = self.young_window(share);
         if opened.is_locked {
             // a socket that has failed already may refuse
-            let _ = crate::sys::set_window_clamp(&opened.socket, shown);
+            let _ = crate::sys::set_window_clamp(&opened.socket, young);
         }
-        let rule = decides.map_or_else(edge::ShownWindow::default, |decides| decides.shown);
-        let mss = crate::listener::USUAL_MSS;
-        Window::new(share, shown, mss, opened.is_locked, rule)
+        let decides = self.config.edge.as_ref().filter(|_| self.events.is_some());
+        let mut rule = decides.map_or_else(edge::ShownWindow::default, |decides| decides.shown);
+        rule.closed_windows &= opened.is_locked && self.shared.can_show_windows_at_once;
+        Window::new(share, young, opened.is_locked, rule)
     }
 
     /// Closes a connection.

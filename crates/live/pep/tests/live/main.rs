@@ -7,6 +7,7 @@
 #[allow(dead_code, reason = "shared with the bench, which uses more of it")]
 mod support;
 
+mod closed;
 mod control;
 mod dashboard;
 mod ends;
@@ -38,6 +39,7 @@ fn tests() -> Vec<Test> {
         upgrade::TESTS,
         forward::TESTS,
         control::TESTS,
+        closed::TESTS,
         dashboard::TESTS,
         explicit::TESTS,
         ends::TESTS,

@@ -525,16 +525,23 @@ pub(super) static SECTIONS: &[Section] = &[
                 Choice(&["exact", "linux"]),
                 Value("exact"),
                 Any,
-                "The simulator's proxy: `exact` shows every window at once, a closed one too; `linux` as the \
-                 daemon can, by `min-window`, `window-step` and `unsent-share` (docs/algorithms/edge.md).",
+                "The simulator's proxy: `exact` shows every window at once; `linux` as the daemon does, by \
+                 `min-window`, `closed-windows`, `window-step` and `unsent-share` (docs/algorithms/edge.md).",
             ),
             key(
                 "min-window",
                 Count,
                 Value("2"),
                 Within(0.0, 64.0),
-                "The least receive window that a server is shown, segments; `0`: it may be closed, \
-                 which a proxy on Linux cannot open again at once.",
+                "The least receive window that a server is shown, segments.",
+            ),
+            key(
+                "closed-windows",
+                Flag,
+                Value("true"),
+                Any,
+                "Below `min-window` a receive window is closed, and opened again at once when there is room for \
+                 `min-window`; `false`: it is never less than `min-window`, whatever waits.",
             ),
             key(
                 "window-step",

@@ -69,6 +69,7 @@ fn decides(reader: &mut Reader<'_>, mode: Mode) -> Checked<EdgeConfig> {
         check_interval: reader.quantity("check-interval")?,
         shown: ShownWindow {
             min_window: reader.count("min-window")?,
+            closed_windows: reader.flag("closed-windows")?,
             window_step: reader.number("window-step")?,
         },
         unsent: UnsentBound {

@@ -1,0 +1,270 @@
+//! The receive window towards the server, as all threads see it.
+
+use crate::registry::lock;
+use edge::{Change, Passing, ServerWindow, ShownWindow};
+use rapid::WanWindow;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use units::Bytes;
+
+/// No window has been decided.
+const NO_WINDOW: u64 = u64::MAX;
+
+/// The receive window towards the server.
+#[derive(Debug)]
+pub(crate) struct Window {
+    /// The allocator's, bytes, or [`NO_WINDOW`].
+    decided: AtomicU64,
+    /// It is to be shown whatever waits here.
+    is_fixed: AtomicBool,
+    /// Its share of the memory: shown where nothing is decided, and never exceeded, bytes.
+    share: AtomicU32,
+    /// The receive buffer is locked to that.
+    pub(crate) is_locked: bool,
+    /// What is shown, by the rule of all worlds.
+    rule: Mutex<ServerWindow>,
+    /// To be shown at once by the thread that relays the flow.
+    due: Mutex<Option<Change>>,
+    /// As it is in `rule`, bytes.
+    shown: AtomicU32,
+    /// As it is in `rule`.
+    is_closed: AtomicBool,
+}
+
+impl Window {
+    /// `share`: of the memory, as [`crate::registry::Registry::share`] gives it; `shown`: to begin with.
+    pub(crate) fn new(share: u32, shown: u32, is_locked: bool, rule: ShownWindow) -> Self {
+        let shown = shown.min(share);
+        let mss = Bytes::new(u64::from(crate::listener::USUAL_MSS));
+        let rule = ServerWindow::new(rule, mss, Bytes::new(u64::from(shown)));
+        Self {
+            decided: AtomicU64::new(NO_WINDOW),
+            is_fixed: AtomicBool::new(false),
+            share: AtomicU32::new(share),
+            is_locked,
+            rule: Mutex::new(rule),
+            due: Mutex::default(),
+            shown: AtomicU32::new(shown),
+            is_closed: AtomicBool::new(false),
+        }
+    }
+
+    /// The server has answered: segments are so large, bytes, and windows can be closed or not.
+    pub(crate) fn is_established(&self, mss: u32, can_close: bool) {
+        let mut rule = lock(&self.rule);
+        if mss > 0 {
+            rule.set_mss(Bytes::new(u64::from(mss)));
+        }
+        if !can_close {
+            rule.cannot_close();
+        }
+    }
+
+    /// Shown last, or given as credit last, bytes.
+    pub(crate) fn shown(&self) -> u32 {
+        self.shown.load(Relaxed)
+    }
+
+    /// No acknowledgement is to show more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Relaxed)
+    }
+
+    /// Its share of the memory, bytes.
+    pub(crate) fn share(&self) -> u32 {
+        self.share.load(Relaxed)
+    }
+
+    /// False where the flow has just ended.
+    pub(crate) fn replace_share(&self, former: u32, share: u32) -> bool {
+        let exchange = self.share.compare_exchange(former, share, Relaxed, Relaxed);
+        exchange.is_ok()
+    }
+
+    /// The share that the flow gives back as it ends, once.
+    pub(crate) fn end_share(&self) -> u32 {
+        self.share.swap(0, Relaxed)
+    }
+
+    /// Data that passes may change what is to be shown.
+    pub(crate) fn follows_data(&self) -> bool {
+        self.decided.load(Relaxed) != NO_WINDOW || self.is_closed()
+    }
+
+    /// A window was decided.
+    pub(crate) fn decide(&self, window: WanWindow) {
+        let (bytes, is_fixed) = match window {
+            WanWindow::Fixed(bytes) => (bytes, true),
+            WanWindow::Budget(bytes) => (bytes, false),
+        };
+        self.is_fixed.store(is_fixed, Relaxed);
+        self.decided.store(bytes.get().min(NO_WINDOW - 1), Relaxed);
+    }
+
+    /// None is decided any more.
+    pub(crate) fn release(&self) {
+        self.decided.store(NO_WINDOW, Relaxed);
+    }
+
+    /// What is to be done while so much waits here and so much has been received, bytes. If acknowledgements
+    /// can do it, `clamp` is called with what they are to show, and it is done.
+    pub(crate) fn follow(
+        &self,
+        waiting: u64,
+        received: u64,
+        clamp: impl FnOnce(u32),
+    ) -> Option<Change> {
+        let mut rule = lock(&self.rule);
+        let change = self.change(&rule, waiting, received)?;
+        let shown = match change {
+            Change::Follow(window) => window,
+            // until a byte can be left unread
+            Change::Close => rule.least(),
+            Change::Credit(_) | Change::Open(_) => return Some(change),
+        };
+        let bytes = self.note(&mut rule, change, received, shown);
+        clamp(bytes);
+        None
+    }
+
+    /// This is to be shown at once; none: as before.
+    pub(crate) fn set_due(&self, change: Option<Change>) {
+        if change.is_some() {
+            *lock(&self.due) = change;
+        }
+    }
+
+    /// What is to be shown at once, if anything.
+    pub(crate) fn take_due(&self) -> Option<Change> {
+        lock(&self.due).take()
+    }
+
+    /// A window was shown at once.
+    pub(crate) fn has_shown(&self, change: Change, received: u64) {
+        let (Change::Credit(window) | Change::Open(window) | Change::Follow(window)) = change
+        else {
+            return;
+        };
+        *lock(&self.due) = None;
+        let mut rule = lock(&self.rule);
+        self.note(&mut rule, change, received, window);
+    }
+
+    /// So much was not shown at once, since the server has enough.
+    pub(crate) fn is_refused(&self, window: u32, received: u64) {
+        let window = Bytes::new(u64::from(window));
+        lock(&self.rule).is_refused(window, Bytes::new(received));
+    }
+
+    /// Windows cannot be shown at once: it is not closed from now on.
+    pub(crate) fn cannot_close(&self) {
+        lock(&self.rule).cannot_close();
+        self.is_closed.store(false, Relaxed);
+    }
+
+    /// The server may be unable to send before it is shown more.
+    pub(crate) fn may_block(&self, received: u64) -> bool {
+        lock(&self.rule).may_block(Bytes::new(received))
+    }
+
+    fn change(&self, rule: &ServerWindow, waiting: u64, received: u64) -> Option<Change> {
+        let cap = Bytes::new(u64::from(self.share()));
+        let decided = self.decided.load(Relaxed);
+        if decided == NO_WINDOW {
+            return rule.release(cap);
+        }
+        let window = if self.is_fixed.load(Relaxed) {
+            WanWindow::Fixed(Bytes::new(decided))
+        } else {
+            WanWindow::Budget(Bytes::new(decided))
+        };
+        let of = Passing {
+            waiting: Bytes::new(waiting),
+            received: Bytes::new(received),
+            cap,
+        };
+        rule.change(window, of)
+    }
+
+    fn note(&self, rule: &mut ServerWindow, change: Change, received: u64, shown: Bytes) -> u32 {
+        rule.has_changed(change, Bytes::new(received));
+        self.is_closed.store(rule.is_closed(), Relaxed);
+        // no more than the share, which has 32 bits
+        let shown = u32::try_from(shown.get()).unwrap_or(u32::MAX);
+        self.shown.store(shown, Relaxed);
+        shown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = crate::listener::USUAL_MSS as u64;
+
+    fn window() -> Window {
+        Window::new(4_000_000, 4_000_000, true, ShownWindow::default())
+    }
+
+    /// What acknowledgements show from now on, and what is to be shown at once.
+    fn follow(window: &Window, waiting: u64) -> (Option<u32>, Option<Change>) {
+        let mut clamped = None;
+        let change = window.follow(waiting, 0, |bytes| clamped = Some(bytes));
+        (clamped, change)
+    }
+
+    fn budget(bytes: u64) -> WanWindow {
+        WanWindow::Budget(Bytes::new(bytes))
+    }
+
+    #[test]
+    fn a_decided_window_is_shown_by_the_rule_and_never_more_than_the_share() {
+        let window = window();
+        window.decide(budget(100_000));
+        assert_eq!(follow(&window, 40_000), (Some(60_000), None));
+        assert_eq!(follow(&window, 41_000), (None, None));
+        window.decide(budget(100_000_000));
+        assert_eq!(follow(&window, 0), (Some(4_000_000), None));
+    }
+
+    #[test]
+    fn without_a_decision_the_whole_share_is_shown_once() {
+        let window = Window::new(4_000_000, 10_000, true, ShownWindow::default());
+        assert_eq!(follow(&window, 0), (Some(4_000_000), None));
+        assert_eq!(follow(&window, 0), (None, None));
+    }
+
+    #[test]
+    fn a_closed_window_shows_the_least_until_a_byte_is_left_and_is_opened_at_once() {
+        let window = window();
+        window.decide(budget(100_000));
+        assert_eq!(follow(&window, 100_000), (Some(2 * MSS as u32), None));
+        assert!(window.is_closed() && window.may_block(0));
+        assert_eq!(follow(&window, 100_000), (None, None));
+        let open = Change::Open(Bytes::new(100_000));
+        assert_eq!(follow(&window, 0), (None, Some(open)));
+        window.has_shown(open, 0);
+        assert!(!window.is_closed() && window.shown() == 100_000);
+        assert_eq!(follow(&window, 0), (None, None));
+    }
+
+    #[test]
+    fn a_closed_window_of_a_released_flow_is_opened_to_the_share() {
+        let window = window();
+        window.decide(budget(0));
+        follow(&window, 0);
+        window.release();
+        assert!(window.follows_data());
+        let open = Some(Change::Open(Bytes::new(4_000_000)));
+        assert_eq!(follow(&window, 0), (None, open));
+    }
+
+    #[test]
+    fn a_window_that_cannot_be_closed_is_the_least() {
+        let window = window();
+        window.is_established(1_000, false);
+        window.decide(budget(0));
+        assert_eq!(follow(&window, 0), (Some(2_000), None));
+        assert!(!window.is_closed());
+    }
+}
