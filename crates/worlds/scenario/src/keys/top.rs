@@ -1,7 +1,9 @@
 //! Keys of the whole scenario: top level, knobs, sweep, path, link and proxy.
 
 use super::Fallback::{Absent, Required, Value};
-use super::Kind::{BitRate, Bytes, Capacity, Choice, Count, Duration, List, Number, Table, Text};
+use super::Kind::{
+    BitRate, Bytes, Capacity, Choice, Count, Duration, Flag, List, Number, Table, Text,
+};
 use super::Range::{Any, Positive, Within};
 use super::queues::QUEUE_OF_WIRE;
 use super::{Key, Section, key};
