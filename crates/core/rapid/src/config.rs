@@ -40,11 +40,13 @@ pub enum Part {
     WholeSegments,
     /// Flows take turns where less than two segments is the part of each; without: none has less than two.
     Turns,
+    /// A queue stands that a radio's variation needs for `utilisation-goal`; without: the target queue alone.
+    Variation,
 }
 
 impl Part {
     /// All, in the order of `docs/algorithms/rapid.md`.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Payload,
         Self::Demand,
         Self::QueueLoop,
@@ -56,6 +58,7 @@ impl Part {
         Self::Staleness,
         Self::WholeSegments,
         Self::Turns,
+        Self::Variation,
     ];
 
     /// Its name in configurations.
@@ -72,6 +75,7 @@ impl Part {
             Self::Staleness => "staleness",
             Self::WholeSegments => "whole-segments",
             Self::Turns => "turns",
+            Self::Variation => "variation",
         }
     }
 
@@ -97,6 +101,11 @@ pub struct AllocatorConfig {
     pub report_max_age: Duration,
     /// Standing queue that mode `default` aims at in the RLC, as time at the UE's rate.
     pub target_queue: Duration,
+    /// Share of what the radio could carry that mode `default` is to use where the radio varies (above 0, below 1): a
+    /// queue stands for it.
+    pub utilisation_goal: f64,
+    /// The most that stands for it, as time at the UE's rate.
+    pub delay_goal: Duration,
     /// Parts of mode `default` that are left out (for experiments).
     pub without: Vec<Part>,
 }
@@ -127,6 +136,8 @@ impl AllocatorConfig {
             initial_ran_window: Bytes::new(10 * 1448),
             report_max_age: Duration::from_millis(100),
             target_queue: Duration::from_micros(250),
+            utilisation_goal: 0.97,
+            delay_goal: Duration::from_millis(100),
             without: Vec::new(),
         }
     }
@@ -161,6 +172,13 @@ impl AllocatorConfig {
         )?;
         let a = self.arrival_alpha;
         range("arrival-alpha", a, (0.0..1.0).contains(&a), "0 to below 1")?;
+        let u = self.utilisation_goal;
+        range(
+            "utilisation-goal",
+            u,
+            u > 0.0 && u < 1.0,
+            "above 0, below 1",
+        )?;
         let w = self.initial_ran_window.get();
         range("initial-ran-window", w as f64, w > 0, "at least 1 B")?;
         let age = self.report_max_age;

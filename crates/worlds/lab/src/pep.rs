@@ -116,13 +116,16 @@ fn settings(config: &EdgeConfig, actuator: Actuator) -> String {
         .collect();
     format!(
         "[rapid]\nslow-threshold = {:?}\narrival-alpha = {:?}\ninitial-ran-window = \"{} B\"\n\
-         target-queue = \"{} ns\"\nwithout = [{}]\nadopt-after = \"{} ns\"\nyoung-window = \"{} B\"\n\
+         target-queue = \"{} ns\"\nutilisation-goal = {:?}\ndelay-goal = \"{} ns\"\n\
+         without = [{}]\nadopt-after = \"{} ns\"\nyoung-window = \"{} B\"\n\
          check-interval = \"{} ns\"\nmin-window = {}\nclosed-windows = {}\nwindow-step = {:?}\nunsent-share = {:?}\n\
          unsent-min = \"{} B\"\nunsent-max = \"{} B\"\npacing-step = {pacing_step:?}\nactuator = \"{}\"\n",
         allocator.slow_threshold,
         allocator.arrival_alpha,
         allocator.initial_ran_window.get(),
         allocator.target_queue.as_nanos(),
+        allocator.utilisation_goal,
+        allocator.delay_goal.as_nanos(),
         without.join(", "),
         adopt_after.as_nanos(),
         young_window.get(),

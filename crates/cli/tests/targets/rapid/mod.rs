@@ -1,5 +1,6 @@
 //! What RAPID, mode `default`, must reach in the shipped scenarios of `scenarios/rapid/`.
 
+mod bursty;
 mod los;
 mod many;
 mod nlos;

@@ -56,6 +56,12 @@ impl CellLoad {
         expected.max(free / sharers).min(free)
     }
 
+    /// PRBs that a UE had or could have had: its own and an equal part of the unused ones.
+    pub(super) fn offered_prb(&self, ue: &UeReport) -> f64 {
+        let unused = f64::from(self.unused) / f64::from(self.active.max(1));
+        f64::from(ue.prb_dl.get()) + unused
+    }
+
     /// More than one UE sends.
     pub(super) fn is_shared(&self) -> bool {
         self.active > 1

@@ -22,6 +22,12 @@ const IDLE_TIME: f64 = 1.0;
 /// A flow without arrivals for this long, or two round trips of the WAN, sends nothing now, seconds.
 const PAUSE_TIME: f64 = 0.01;
 
+/// What a server was let send has come after so many round trips and this time, seconds, if it sent it.
+const GREEDY_RTTS: f64 = 1.25;
+const GREEDY_MARGIN: f64 = 0.002;
+/// It sent all if no more than this part of it is missing, and a segment.
+const GREEDY_PART: u64 = 8;
+
 /// Exponential forgetting: the weight of a sample that covers `elapsed`.
 pub(super) fn weight(elapsed: f64, time_constant: f64) -> f64 {
     elapsed / (elapsed + time_constant)
@@ -47,6 +53,10 @@ pub(super) struct Flow {
     /// The store was found empty since then, although the UE had room.
     ran_dry: bool,
     is_slow: bool,
+    /// Payload up to which the server was let send, and when; what had come a round trip later shows whether it did.
+    allowed: (Bytes, Instant),
+    /// It sent all that it was let.
+    is_greedy: bool,
     /// Of its windows towards UE and server, and of both together.
     remainders: [Remainder; 3],
     pub(super) turn: Turn,
@@ -66,6 +76,8 @@ impl Flow {
             stored_at: now,
             ran_dry: false,
             is_slow: false,
+            allowed: (Bytes::ZERO, now),
+            is_greedy: false,
             remainders: Default::default(),
             turn: Turn::default(),
             last: None,
@@ -123,6 +135,28 @@ impl Flow {
             || self.telemetry.ran_in_flight > window.saturating_sub(self.mss)
     }
 
+    /// Whether its server sends all that it is let: what it was let a round trip ago has come.
+    pub(super) fn update_greedy(&mut self, now: Instant) {
+        let (Some(rtt), Some(last)) = (self.wan_rtt(), self.last) else {
+            return;
+        };
+        let (allowed, at) = self.allowed;
+        if now.saturating_since(at).as_secs_f64() < GREEDY_RTTS * rtt + GREEDY_MARGIN {
+            return;
+        }
+        let arrived = self.telemetry.wan_arrived;
+        self.is_greedy = !allowed.is_zero() && arrived >= allowed;
+        // a sender rounds down to segments, and what it is shown may differ a little from what was decided
+        let window = last.wan_window.shown(self.telemetry.buffered);
+        let used = window.saturating_sub(window / GREEDY_PART + self.mss);
+        self.allowed = (arrived + used, now);
+    }
+
+    /// As found last.
+    pub(super) fn is_greedy(&self) -> bool {
+        self.is_greedy
+    }
+
     /// What the flow requests, byte/s.
     pub(super) fn demand(&mut self, threshold: f64) -> f64 {
         let waiting = self.telemetry.buffered > self.mss * 2;
@@ -176,9 +210,10 @@ impl Flow {
     }
 
     /// (4) What may be on its way from the server or wait here, segments; none as long as nothing was measured there.
-    pub(super) fn wan_budget(&self) -> Option<f64> {
+    /// (10) `standing`, seconds: what the radio has just taken of the queue is made up for.
+    pub(super) fn wan_budget(&self, standing: f64) -> Option<f64> {
         let rtt = self.wan_rtt()?;
-        (self.share > 0.0).then(|| self.segments(self.share * (rtt + self.store)))
+        (self.share > 0.0).then(|| self.segments(self.share * (rtt + self.store + standing)))
     }
 
     /// From the server to the acknowledgement of the UE, seconds; none as long as not both parts were measured.

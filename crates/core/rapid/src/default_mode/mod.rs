@@ -26,12 +26,15 @@
 //!    of many small windows much would be lost. What may be on its way from the server is no more than what
 //!    is in flight to the UE leaves of both windows together.
 //! 9. *Flows take turns* (`turns.rs`) where less than two segments is the part of each.
+//! 10. *A queue stands for the radio's variation* (`variation.rs`): as much as what was lost without one requires.
 
 mod cell;
+mod efficiency;
 mod flow;
 mod segments;
 mod turns;
 mod ue;
+mod variation;
 
 use crate::AllocatorConfig;
 use crate::allocator::{Decision, FlowId, FlowOpened, FlowTelemetry, Policy};

@@ -1,21 +1,19 @@
 //! One UE: its capacity, the queue loop, and how its flows share.
 
 use super::cell::CellLoad;
+use super::efficiency::{Busy, Efficiency};
 use super::flow::{Flow, weight};
 use super::segments::Rounding;
 use super::turns::{LEAST_WINDOW, Turns};
+use super::variation::{Service, Variation};
 use crate::allocator::{Decision, FlowId};
 use crate::share::max_min;
 use crate::{AllocatorConfig, Part, capacity};
 use rnis::{RadioReport, UeReport};
 use std::collections::{BTreeMap, VecDeque};
-use units::{BitRate, Bytes, Duration, Instant};
+use units::{BitRate, Bytes, Duration, Instant, Prb};
 
-/// Share of IP bytes in transport blocks before it has been learnt.
-const INITIAL_EFFICIENCY: f64 = 0.95;
-/// Bounds of the learnt share.
-const EFFICIENCY_BOUNDS: (f64, f64) = (0.5, 1.0);
-/// Forgetting time of the learnt share, of the queue's deviation and of unintercepted traffic, seconds.
+/// Forgetting time of the queue's deviation and of unintercepted traffic, seconds.
 const LEARN_TIME: f64 = 0.1;
 /// Forgetting time of the PRBs that a UE may count on in a cell that it shares, seconds.
 const SHARE_TIME: f64 = 0.01;
@@ -49,7 +47,7 @@ pub(super) struct Ue {
     /// It had flows at the last report.
     was_in_use: bool,
     /// IP bytes per transport-block byte.
-    efficiency: f64,
+    efficiency: Efficiency,
     /// Rate of traffic that passes us by, byte/s.
     unintercepted: f64,
     /// Payload acknowledged by our flows at the last report.
@@ -68,6 +66,8 @@ pub(super) struct Ue {
     ran_min_rtt: f64,
     /// T: time from sending to acknowledgement with the needed queue, seconds; 0: not known yet.
     turnaround: f64,
+    /// T with what stands for the radio's variation, seconds.
+    whole_turnaround: f64,
     /// Rate that our flows may use, byte/s.
     rate: f64,
     /// Delivered to the UE lately, byte/s: the capacity without reports.
@@ -76,6 +76,7 @@ pub(super) struct Ue {
     /// Of the windows towards the UE and the servers, and of both together.
     roundings: [Rounding; 3],
     turns: Turns,
+    variation: Variation,
 }
 
 impl Ue {
@@ -87,7 +88,7 @@ impl Ue {
             capacity: 0.0,
             prb: 0.0,
             was_in_use: false,
-            efficiency: INITIAL_EFFICIENCY,
+            efficiency: Efficiency::default(),
             unintercepted: 0.0,
             acked: 0,
             slot: 0.001,
@@ -98,11 +99,13 @@ impl Ue {
             queue_deviation: 0.0,
             ran_min_rtt: 0.0,
             turnaround: 0.0,
+            whole_turnaround: 0.0,
             rate: 0.0,
             delivered: 0.0,
             delivered_sample: (0, now),
             roundings: Default::default(),
             turns: Turns::default(),
+            variation: Variation::default(),
         }
     }
 
@@ -181,12 +184,25 @@ impl Ue {
             capacity::capacity(report, of.quality, report.cell.n_prb).as_bps() as f64 / 8.0;
         let share = expected / f64::from(report.cell.n_prb.get());
         let blocks = carrier * share * report.cell.downlink_share;
-        if config.has(Part::Payload) {
-            self.learn_efficiency(report, of, blocks, covered);
-        } else {
-            self.efficiency = 1.0;
-        }
-        self.capacity = blocks * self.efficiency;
+        self.learn_efficiency(report, of, blocks, covered);
+        let efficiency = match config.has(Part::Payload) {
+            true => self.efficiency.share(),
+            false => 1.0,
+        };
+        self.capacity = blocks * efficiency;
+        // (10) measured against what was learnt even where eq. 3 is taken for the rate
+        let offered = load.offered_prb(of) / f64::from(report.cell.n_prb.get());
+        let service = Service {
+            offered: carrier
+                * offered
+                * report.cell.downlink_share
+                * self.efficiency.share()
+                * covered,
+            served: of.served_bytes.get() as f64,
+            covered,
+        };
+        let is_greedy = self.flows.values().any(Flow::is_greedy);
+        self.variation.update(service, is_greedy, config);
         self.learn_unintercepted(of, covered);
         // a report's own time, unless it claims to come from the future
         self.reported_at = of.timestamp.min(now);
@@ -208,16 +224,15 @@ impl Ue {
 
     /// (1) IP bytes per transport-block byte, while there was always something to send.
     fn learn_efficiency(&mut self, report: &RadioReport, of: &UeReport, blocks: f64, covered: f64) {
-        let tbs = of.tbs_bytes.get() as f64;
-        if tbs > 0.0 && self.queue > 0.0 && self.queue_before > 0.0 && blocks > 0.0 {
-            // HARQ repetitions take slots from first transmissions: measure against the slots
-            let allocated = capacity::capacity(report, of.quality, of.prb_dl).as_bps() as f64 / 8.0
-                * report.cell.downlink_share
-                * covered;
-            let payload = of.served_bytes.get() as f64 / allocated.max(tbs);
-            let (min, max) = EFFICIENCY_BOUNDS;
-            self.efficiency +=
-                weight(covered, LEARN_TIME) * (payload.clamp(min, max) - self.efficiency);
+        let had_data = self.queue > 0.0 && self.queue_before > 0.0;
+        if had_data && of.prb_dl > Prb::new(0) && blocks > 0.0 {
+            let allocated = capacity::capacity(report, of.quality, of.prb_dl).as_bps() as f64 / 8.0;
+            let busy = Busy {
+                served: of.served_bytes.get() as f64 / covered,
+                blocks: of.tbs_bytes.get() as f64 / covered,
+                allocated: allocated * report.cell.downlink_share,
+            };
+            self.efficiency.learn(busy, covered);
         }
     }
 
@@ -300,6 +315,14 @@ impl Ue {
             }
         }
         self.turnaround = self.turnaround.clamp(min, 3.0 * min + 4.0 * target + 0.02);
+        // (10) the loop would take away what is to stand
+        let standing = self.variation.standing(self.rate);
+        self.whole_turnaround = if standing > 0.0 {
+            let least = min + self.needed_queue(config) + standing;
+            self.turnaround.max(least)
+        } else {
+            self.turnaround
+        };
     }
 
     /// The rate of our flows together, byte/s.
@@ -339,8 +362,8 @@ impl Ue {
         let [windows, budgets, wholes] = &scratch.windows;
         let mut rounded = windows.iter().zip(budgets).zip(wholes);
         for (id, flow) in &mut self.flows {
-            let mut window = flow.ran_window(self.turnaround);
-            let mut budget = flow.wan_budget().map(|budget| budget.max(LEAST_WINDOW));
+            let mut window = flow.ran_window(self.whole_turnaround);
+            let mut budget = flow.wan_budget(0.0).map(|budget| budget.max(LEAST_WINDOW));
             if flow.is_active(now)
                 && let Some(((whole_window, whole_budget), whole)) = rounded.next()
             {
@@ -369,12 +392,13 @@ impl Ue {
         config: &AllocatorConfig,
         scratch: &mut Scratch,
     ) {
+        let standing = self.variation.standing(self.rate);
         scratch.windows.iter_mut().for_each(Vec::clear);
         for flow in self.flows.values().filter(|f| f.is_active(now)) {
             let windows = [
-                flow.ran_window(self.turnaround),
-                flow.wan_budget(),
-                flow.whole_window(self.turnaround),
+                flow.ran_window(self.whole_turnaround),
+                flow.wan_budget(standing),
+                flow.whole_window(self.whole_turnaround),
             ];
             for (of, window) in scratch.windows.iter_mut().zip(windows) {
                 of.push(window.unwrap_or(0.0).max(LEAST_WINDOW));
@@ -399,7 +423,8 @@ impl Ue {
         let is_starving = self.queue < STARVING * self.target_queue(config) * self.rate;
         scratch.demands.clear();
         for flow in self.flows.values_mut().filter(|f| f.is_active(now)) {
-            flow.update_rate(now, self.turnaround);
+            flow.update_rate(now, self.whole_turnaround);
+            flow.update_greedy(now);
             let demand = flow.demand(config.slow_threshold);
             scratch.demands.push(if config.has(Part::Demand) {
                 demand
@@ -431,7 +456,7 @@ impl Ue {
                 continue;
             }
             greedy += 1.0;
-            if let Some(rtt) = flow.whole_rtt(self.turnaround) {
+            if let Some(rtt) = flow.whole_rtt(self.whole_turnaround) {
                 rtts += rtt;
                 mss += flow.mss.get() as f64;
                 known += 1.0;
@@ -442,7 +467,7 @@ impl Ue {
             let rate = (self.rate - quiet).max(self.rate / (greedy + 1.0));
             let rtt = rtts / known;
             // by the least that T can be: with turns it is another
-            let least = rtt - self.turnaround + self.ran_min_rtt + self.needed_queue(config);
+            let least = rtt - self.whole_turnaround + self.ran_min_rtt + self.needed_queue(config);
             if self
                 .turns
                 .are_needed(greedy, rate * least / greedy / (mss / known))

@@ -74,14 +74,20 @@ fn allocator(table: &mut Section<'_, '_>, config: &mut AllocatorConfig) -> Resul
     if let Some(threshold) = table.number("slow-threshold", any.clone())? {
         config.slow_threshold = threshold;
     }
-    if let Some(alpha) = table.number("arrival-alpha", any)? {
+    if let Some(alpha) = table.number("arrival-alpha", any.clone())? {
         config.arrival_alpha = alpha;
+    }
+    if let Some(goal) = table.number("utilisation-goal", any)? {
+        config.utilisation_goal = goal;
     }
     if let Some(window) = table.parsed("initial-ran-window")? {
         config.initial_ran_window = window;
     }
     if let Some(queue) = table.parsed("target-queue")? {
         config.target_queue = queue;
+    }
+    if let Some(delay) = table.parsed("delay-goal")? {
+        config.delay_goal = delay;
     }
     for name in table.parsed_list::<String>("without")? {
         let part = Part::named(&name).ok_or_else(|| {

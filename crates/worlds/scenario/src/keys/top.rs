@@ -605,6 +605,21 @@ pub(super) static SECTIONS: &[Section] = &[
                 "Standing queue that mode `default` aims at, as time at the user's rate.",
             ),
             key(
+                "utilisation-goal",
+                Number,
+                Value("0.97"),
+                Within(0.001, 0.999),
+                "Share of what the radio could carry that mode `default` is to use: where its variation costs more, a \
+                 longer queue stands.",
+            ),
+            key(
+                "delay-goal",
+                Duration,
+                Value("100 ms"),
+                Within(0.0, 10.0),
+                "The most that stands for that, as time at the user's rate.",
+            ),
+            key(
                 "without",
                 List("names"),
                 Absent("the whole mode"),
@@ -612,7 +627,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 "Parts of mode `default` to leave out, for experiments: `payload`, `demand`, \
                  `queue-loop`, `queue-deviation`, `budget`, `store`, `unintercepted`, \
                  `cell-sharing`, `staleness`, `whole-segments`, \
-                 `turns` (docs/algorithms/rapid.md).",
+                 `turns`, `variation` (docs/algorithms/rapid.md).",
             ),
         ],
     },

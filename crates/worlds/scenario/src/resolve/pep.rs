@@ -50,6 +50,8 @@ fn allocator(reader: &mut Reader<'_>, mode: Mode) -> Checked<AllocatorConfig> {
     config.initial_ran_window = reader.quantity("initial-ran-window")?;
     config.report_max_age = reader.quantity("report-max-age")?;
     config.target_queue = reader.quantity("target-queue")?;
+    config.utilisation_goal = reader.number("utilisation-goal")?;
+    config.delay_goal = reader.quantity("delay-goal")?;
     if mode == Mode::Default {
         config.without = without(reader)?;
     }
