@@ -89,6 +89,12 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 };
 
 impl CoDelConfig {
+    /// Section 5.5: nothing stands, as this packet has waited, with so many bytes behind it.
+    #[inline(always)]
+    pub(crate) fn is_short(&self, sojourn: Duration, behind: Bytes) -> bool {
+        sojourn < self.target || behind <= self.mtu
+    }
+
     pub(crate) fn of(values: &Values<'_>) -> Self {
         Self {
             target: values.duration(TARGET_KEY),
@@ -116,6 +122,7 @@ impl Configure for CoDelConfig {
 
 /// When to drop: the state of one queue, without the queue.
 #[derive(Clone, Debug)]
+#[repr(align(32))]
 pub(crate) struct DropLaw {
     /// When the sojourn time will have been above the target for an interval; [`BELOW`] while it is
     /// not.
@@ -161,6 +168,11 @@ impl DropLaw {
         self.is_step_due = false;
     }
 
+    /// A packet that has waited less than the target, or alone, changes nothing, nor does an empty queue.
+    pub(crate) fn is_calm(&self) -> bool {
+        self.first_above == BELOW && !self.is_dropping && !self.is_step_due
+    }
+
     /// Section 5.5: whether the queue has stood for an interval. `behind` are the bytes that wait
     /// behind the packet.
     #[inline]
@@ -171,7 +183,7 @@ impl DropLaw {
         sojourn: Duration,
         behind: Bytes,
     ) -> bool {
-        if sojourn < config.target || behind <= config.mtu {
+        if config.is_short(sojourn, behind) {
             self.first_above = BELOW;
             return false;
         }
@@ -250,34 +262,47 @@ impl<P: Packet> Source<P> for Fifo<P> {
     }
 }
 
-/// The next packet that is not dropped, if it fits.
+/// What stands at the head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Head {
+    /// A packet that is to be sent, of so many bytes.
+    Ready(Bytes),
+    /// One that does not fit.
+    TooLarge,
+    /// None.
+    Empty,
+}
+
+/// Drops what is to be dropped until a packet is at the head that is not, and marks that if it is to be
+/// marked. It is left where it is: its way out is one copy.
 #[inline]
-pub(crate) fn dequeue<P: Packet>(
+pub(crate) fn prepare<P: Packet>(
     source: &mut impl Source<P>,
     law: &mut DropLaw,
     config: &CoDelConfig,
     now: Instant,
     budget: Bytes,
     dropped: &mut dyn FnMut(P),
-) -> Option<Dequeued<P>> {
+) -> Head {
     loop {
         let Some(head) = source.front() else {
             law.on_empty();
-            return None;
+            return Head::Empty;
         };
         let bytes = head.packet.bytes();
         if bytes > budget {
-            return None;
+            return Head::TooLarge;
         }
         let sojourn = now.saturating_since(head.enqueued_at);
         let behind = source.bytes().saturating_sub(bytes);
         let is_congested = law.signals_congestion(config, now, sojourn, behind);
-        // marked where it is: a packet is copied once, on its way out
         let is_sent = !is_congested || (config.ecn && source.mark_front());
         if is_sent {
-            return source.pop();
+            return Head::Ready(bytes);
         }
-        dropped(source.pop()?.packet);
+        if let Some(victim) = source.pop() {
+            dropped(victim.packet);
+        }
     }
 }
 
@@ -324,14 +349,11 @@ impl<P: Packet + Send> QueueManagement<P> for CoDel<P> {
         budget: Bytes,
         dropped: &mut dyn FnMut(P),
     ) -> Option<Dequeued<P>> {
-        dequeue(
-            &mut self.packets,
-            &mut self.law,
-            &self.config,
-            now,
-            budget,
-            dropped,
-        )
+        let (packets, law) = (&mut self.packets, &mut self.law);
+        match prepare(packets, law, &self.config, now, budget, dropped) {
+            Head::Ready(_) => packets.pop(),
+            Head::TooLarge | Head::Empty => None,
+        }
     }
 
     #[inline]

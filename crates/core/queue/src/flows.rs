@@ -1,57 +1,55 @@
-//! Packets in the queues of their flows, and the order in which flows have their turn.
+//! Flows hashed to queues, their packets, and the order in which queues have their turn.
 //!
-//! All packets lie in one slab and are chained by indices, so that nothing is allocated for a packet
-//! once the slab is as large as the queue has ever been.
+//! All that a queue has is in one place: its packets, what it may still send, and which queue has its turn
+//! after it. So changing between flows touches one entry each.
 
+use crate::slab::{Chain, NONE, Slab};
 use crate::{Capacity, Dequeued, Occupancy, Packet};
 use std::collections::VecDeque;
 use units::{Bytes, Instant};
 
-/// No index.
-const NONE: u32 = u32::MAX;
-
-/// One flow's packets, or flows that wait for their turn: a chain of indices.
-#[derive(Clone, Copy, Debug)]
-struct Chain {
-    first: u32,
-    last: u32,
-}
-
-impl Chain {
-    const EMPTY: Self = Self {
-        first: NONE,
-        last: NONE,
-    };
-}
-
-/// One queue: its packets and their bytes.
-#[derive(Clone, Copy, Debug)]
-struct FlowQueue {
+/// One queue: its packets and their bytes, its turn, and what the discipline adds. Half a cache line with
+/// an `S` of one byte.
+#[derive(Clone, Debug)]
+#[repr(align(32))]
+pub(crate) struct FlowQueue<S> {
     chain: Chain,
+    /// The queue that has its turn after it, where it is in a ring.
+    after: u32,
+    /// It is in a ring.
+    pub(crate) is_waiting: bool,
+    pub(crate) state: S,
+    /// What it may still send in this turn; below zero by less than a packet.
+    pub(crate) deficit: i64,
     /// Always the sum of the packets' bytes.
     backlog: u64,
 }
 
-impl FlowQueue {
-    const EMPTY: Self = Self {
-        chain: Chain::EMPTY,
-        backlog: 0,
-    };
+impl<S> FlowQueue<S> {
+    fn new(state: S) -> Self {
+        Self {
+            chain: Chain::EMPTY,
+            after: NONE,
+            is_waiting: false,
+            state,
+            deficit: 0,
+            backlog: 0,
+        }
+    }
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.chain.is_empty()
+    }
 }
 
 /// The packets of flows, each flow hashed to one of a fixed number of queues.
 #[derive(Debug)]
-pub(crate) struct FlowQueues<P> {
-    /// The slab; none where it is free.
-    nodes: Vec<Option<Dequeued<P>>>,
-    /// For each node the one behind it, in its queue or in the chain of free ones. Apart from the
-    /// nodes, so that a queue is extended without touching its last packet.
-    next: Vec<u32>,
-    /// First of the chain of free nodes.
-    free: u32,
-    queues: Vec<FlowQueue>,
-    /// What all queues hold; always their sum.
-    held: Occupancy,
+pub(crate) struct FlowQueues<P, S> {
+    slab: Slab<P>,
+    queues: Vec<FlowQueue<S>>,
+    /// What waits, with packets that have been dropped and not been handed over yet; always the sum of
+    /// both.
+    occupancy: Occupancy,
     /// Packets that have been dropped for an arrival and wait to be given back.
     condemned: VecDeque<P>,
     /// Bytes of `condemned`; always their sum.
@@ -60,7 +58,7 @@ pub(crate) struct FlowQueues<P> {
 }
 
 /// A number in 0..n that depends on flow and salt: the finaliser of SplitMix64, scaled.
-fn hash(flow: u64, salt: u64, n: usize) -> usize {
+pub(crate) fn hash(flow: u64, salt: u64, n: usize) -> usize {
     let mut h = flow ^ salt;
     h = (h ^ (h >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     h = (h ^ (h >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -68,145 +66,101 @@ fn hash(flow: u64, salt: u64, n: usize) -> usize {
     ((u128::from(h) * n as u128) >> 64) as usize
 }
 
-impl<P: Packet> FlowQueues<P> {
-    pub(crate) fn new(queues: u32, salt: u64) -> Self {
+impl<P: Packet, S: Clone> FlowQueues<P, S> {
+    /// Empty queues, all in one state.
+    pub(crate) fn new(queues: u32, salt: u64, state: S) -> Self {
         Self {
-            nodes: Vec::new(),
-            next: Vec::new(),
-            free: NONE,
-            queues: vec![FlowQueue::EMPTY; queues as usize],
-            held: Occupancy::default(),
+            slab: Slab::new(),
+            queues: vec![FlowQueue::new(state); queues as usize],
+            occupancy: Occupancy::default(),
             condemned: VecDeque::new(),
             condemned_bytes: Bytes::ZERO,
             salt,
         }
     }
+}
 
+impl<P: Packet, S> FlowQueues<P, S> {
     /// The queue of a packet.
+    #[inline]
     pub(crate) fn queue_of(&self, packet: &P) -> usize {
         hash(packet.flow(), self.salt, self.queues.len())
     }
     /// What waits in the queues.
-    #[cfg(test)]
     pub(crate) fn held(&self) -> Occupancy {
-        self.held
-    }
-    /// What waits, with packets that have been dropped and not been handed over yet.
-    pub(crate) fn occupancy(&self) -> Occupancy {
         Occupancy {
-            packets: self.held.packets + self.condemned.len(),
-            bytes: self.held.bytes + self.condemned_bytes,
+            packets: self.occupancy.packets - self.condemned.len(),
+            bytes: self.occupancy.bytes - self.condemned_bytes,
         }
     }
-    /// Bytes of one queue.
-    pub(crate) fn backlog(&self, queue: usize) -> Bytes {
-        Bytes::new(self.queues[queue].backlog)
+    /// What waits, with packets that have been dropped and not been handed over yet.
+    #[inline]
+    pub(crate) fn occupancy(&self) -> Occupancy {
+        self.occupancy
     }
-    pub(crate) fn is_empty(&self, queue: usize) -> bool {
-        self.queues[queue].chain.first == NONE
+    /// How many queues there are.
+    pub(crate) fn len(&self) -> usize {
+        self.queues.len()
+    }
+    #[inline]
+    pub(crate) fn queue(&self, queue: usize) -> &FlowQueue<S> {
+        &self.queues[queue]
+    }
+    #[inline]
+    pub(crate) fn queue_mut(&mut self, queue: usize) -> &mut FlowQueue<S> {
+        &mut self.queues[queue]
     }
 
     #[inline(always)]
     pub(crate) fn push(&mut self, queue: usize, now: Instant, packet: P) {
         let bytes = packet.bytes();
-        self.held.packets += 1;
-        self.held.bytes += bytes;
-        self.queues[queue].backlog += bytes.get();
-        let node = self.place(Dequeued {
-            packet,
-            enqueued_at: now,
-        });
-        self.append(queue, node);
+        self.occupancy.packets += 1;
+        self.occupancy.bytes += bytes;
+        let queue = &mut self.queues[queue];
+        queue.backlog += bytes.get();
+        self.slab.push(&mut queue.chain, now, packet);
     }
 
-    /// Puts an entry into a free node.
+    /// One queue to take packets from.
     #[inline(always)]
-    fn place(&mut self, entry: Dequeued<P>) -> u32 {
-        let index = self.free;
-        let Some(node) = self.nodes.get_mut(index as usize) else {
-            self.nodes.push(Some(entry));
-            self.next.push(NONE);
-            return (self.nodes.len() - 1) as u32;
-        };
-        *node = Some(entry);
-        self.free = std::mem::replace(&mut self.next[index as usize], NONE);
-        index
-    }
-
-    #[inline]
-    fn append(&mut self, queue: usize, node: u32) {
-        let chain = &mut self.queues[queue].chain;
-        if chain.first == NONE {
-            chain.first = node;
-        } else {
-            self.next[chain.last as usize] = node;
+    pub(crate) fn open(&mut self, queue: usize) -> OneQueue<'_, P, S> {
+        OneQueue {
+            slab: &mut self.slab,
+            occupancy: &mut self.occupancy,
+            queue: &mut self.queues[queue],
         }
-        chain.last = node;
     }
 
-    #[inline]
-    pub(crate) fn front(&self, queue: usize) -> Option<&Dequeued<P>> {
-        let first = self.queues[queue].chain.first;
-        self.nodes.get(first as usize)?.as_ref()
-    }
-
-    /// The packet at the head.
-    pub(crate) fn front_mut(&mut self, queue: usize) -> Option<&mut P> {
-        let first = self.queues[queue].chain.first;
-        let head = self.nodes.get_mut(first as usize)?.as_mut()?;
-        Some(&mut head.packet)
-    }
-
+    /// Whether something is to be given back: what is over the capacity, or what was before.
     #[inline(always)]
-    pub(crate) fn pop(&mut self, queue: usize) -> Option<Dequeued<P>> {
-        let chain = &mut self.queues[queue].chain;
-        let index = chain.first;
-        let entry = self.nodes.get_mut(index as usize)?.take();
-        // looked at where it is and handed on whole: a packet is copied no more often than it must be
-        let bytes = entry.as_ref()?.packet.bytes();
-        chain.first = std::mem::replace(&mut self.next[index as usize], self.free);
-        self.free = index;
-        self.queues[queue].backlog -= bytes.get();
-        self.held.packets -= 1;
-        self.held.bytes -= bytes;
-        entry
+    pub(crate) fn is_over(&self, capacity: Capacity) -> bool {
+        !self.condemned.is_empty() || !capacity.holds(self.occupancy)
     }
 
-    /// Takes a packet into a queue, then drops from the heads of the longest queues (by bytes) until
-    /// the capacity is kept. One packet is given back; what had to be dropped beside it is given back
-    /// by the next calls, or by [`FlowQueues::hand_over`].
-    #[inline(always)]
-    pub(crate) fn enqueue(
-        &mut self,
-        queue: usize,
-        now: Instant,
-        packet: P,
-        capacity: Capacity,
-    ) -> Result<(), P> {
-        if !capacity.admits(Occupancy::default(), packet.bytes()) {
-            return Err(packet);
-        }
-        self.push(queue, now, packet);
-        if capacity.holds(self.held) && self.condemned.is_empty() {
-            return Ok(());
-        }
-        self.shed(capacity)
-    }
-
+    /// Drops from the heads of the longest queues (by bytes) until the capacity is kept. One packet is
+    /// given back; what had to be dropped beside it is given back by the next calls, or by
+    /// [`FlowQueues::hand_over`].
     #[cold]
-    fn shed(&mut self, capacity: Capacity) -> Result<(), P> {
-        while !capacity.holds(self.held)
-            && let Some(victim) = self.pop(self.longest())
+    pub(crate) fn shed(&mut self, capacity: Capacity) -> Result<(), P> {
+        while !capacity.holds(self.held())
+            && let Some(victim) = self.open(self.longest()).pop()
         {
-            self.condemned_bytes += victim.packet.bytes();
+            let bytes = victim.packet.bytes();
+            self.condemned_bytes += bytes;
             self.condemned.push_back(victim.packet);
+            // it has left its queue, and not yet this place
+            self.occupancy.packets += 1;
+            self.occupancy.bytes += bytes;
         }
         self.next_condemned().map_or(Ok(()), Err)
     }
 
     fn next_condemned(&mut self) -> Option<P> {
         let packet = self.condemned.pop_front()?;
-        self.condemned_bytes -= packet.bytes();
+        let bytes = packet.bytes();
+        self.condemned_bytes -= bytes;
+        self.occupancy.packets -= 1;
+        self.occupancy.bytes -= bytes;
         Some(packet)
     }
 
@@ -233,13 +187,13 @@ impl<P: Packet> FlowQueues<P> {
     /// into one.
     pub(crate) fn rehash(&mut self, salt: u64) {
         self.salt = salt;
-        let mut index = self.chain_all();
-        while let Some(Some(entry)) = self.nodes.get(index as usize) {
-            let next = std::mem::replace(&mut self.next[index as usize], NONE);
-            let queue = hash(entry.packet.flow(), salt, self.queues.len());
-            self.queues[queue].backlog += entry.packet.bytes().get();
-            self.append(queue, index);
-            index = next;
+        let mut node = self.chain_all();
+        while let Some((packet, next)) = self.slab.unchain(node) {
+            let queue = hash(packet.flow(), salt, self.queues.len());
+            let queue = &mut self.queues[queue];
+            queue.backlog += packet.bytes().get();
+            self.slab.append(&mut queue.chain, node);
+            node = next;
         }
     }
 
@@ -247,32 +201,52 @@ impl<P: Packet> FlowQueues<P> {
     fn chain_all(&mut self) -> u32 {
         let mut all = Chain::EMPTY;
         for queue in &mut self.queues {
-            let chain = std::mem::replace(queue, FlowQueue::EMPTY).chain;
-            if chain.first == NONE {
-                continue;
-            }
-            if all.first == NONE {
-                all.first = chain.first;
-            } else {
-                self.next[all.last as usize] = chain.first;
-            }
-            all.last = chain.last;
+            queue.backlog = 0;
+            let chain = std::mem::replace(&mut queue.chain, Chain::EMPTY);
+            self.slab.concatenate(&mut all, chain);
         }
         all.first
     }
 }
 
-/// Which queue has its turn after which: links for rings of which each queue is in one at most.
-#[derive(Debug)]
-pub(crate) struct Links(Vec<u32>);
+/// A queue that packets are taken from.
+pub(crate) struct OneQueue<'a, P, S> {
+    slab: &'a mut Slab<P>,
+    occupancy: &'a mut Occupancy,
+    pub(crate) queue: &'a mut FlowQueue<S>,
+}
 
-impl Links {
-    pub(crate) fn new(queues: u32) -> Self {
-        Self(vec![NONE; queues as usize])
+impl<P: Packet, S> OneQueue<'_, P, S> {
+    #[inline(always)]
+    pub(crate) fn front(&self) -> Option<&Dequeued<P>> {
+        self.slab.front(self.queue.chain)
+    }
+    /// The packet at the head.
+    #[inline]
+    pub(crate) fn front_mut(&mut self) -> Option<&mut P> {
+        self.slab.front_mut(self.queue.chain)
+    }
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Dequeued<P>> {
+        let bytes = self.front()?.packet.bytes();
+        self.take(bytes)
+    }
+    /// The head, which has so many bytes.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, bytes: Bytes) -> Option<Dequeued<P>> {
+        self.queue.backlog -= bytes.get();
+        self.occupancy.packets -= 1;
+        self.occupancy.bytes -= bytes;
+        self.slab.pop(&mut self.queue.chain)
+    }
+    /// Bytes that wait in it.
+    #[inline]
+    pub(crate) fn backlog(&self) -> Bytes {
+        Bytes::new(self.queue.backlog)
     }
 }
 
-/// Queues that wait for their turn, first come, first served.
+/// Queues that wait for their turn, first come, first served. A queue is in one ring at most.
 #[derive(Debug)]
 pub(crate) struct Ring(Chain);
 
@@ -281,23 +255,23 @@ impl Ring {
 
     #[inline]
     pub(crate) fn first(&self) -> Option<usize> {
-        (self.0.first != NONE).then_some(self.0.first as usize)
+        (!self.0.is_empty()).then_some(self.0.first as usize)
     }
     #[inline]
-    pub(crate) fn push(&mut self, links: &mut Links, queue: usize) {
+    pub(crate) fn push<P, S>(&mut self, flows: &mut FlowQueues<P, S>, queue: usize) {
         let index = queue as u32;
-        links.0[queue] = NONE;
-        if self.0.first == NONE {
+        flows.queues[queue].after = NONE;
+        if self.0.is_empty() {
             self.0.first = index;
         } else {
-            links.0[self.0.last as usize] = index;
+            flows.queues[self.0.last as usize].after = index;
         }
         self.0.last = index;
     }
     #[inline]
-    pub(crate) fn pop(&mut self, links: &Links) {
+    pub(crate) fn pop<P, S>(&mut self, flows: &FlowQueues<P, S>) {
         if let Some(first) = self.first() {
-            self.0.first = links.0[first];
+            self.0.first = flows.queues[first].after;
         }
     }
 }
@@ -316,28 +290,39 @@ mod tests {
         }
     }
 
+    /// As a discipline does.
+    fn enqueue(
+        flows: &mut FlowQueues<TestPacket, ()>,
+        packet: TestPacket,
+        capacity: Capacity,
+    ) -> Result<(), TestPacket> {
+        flows.push(flows.queue_of(&packet), Instant::ZERO, packet);
+        if flows.is_over(capacity) {
+            flows.shed(capacity)
+        } else {
+            Ok(())
+        }
+    }
+
     #[test]
     fn nodes_are_used_again() {
-        let mut flows = FlowQueues::new(16, 1);
+        let mut flows = FlowQueues::new(16, 1, ());
         for number in 0..1000 {
             let packet = packet(number % 5, number);
             flows.push(flows.queue_of(&packet), Instant::ZERO, packet);
             if number >= 10 {
                 let longest = flows.longest();
-                assert!(flows.pop(longest).is_some());
+                assert!(flows.open(longest).pop().is_some());
             }
         }
-        assert_eq!(flows.nodes.len(), 11);
+        assert_eq!(flows.slab.len(), 11);
     }
 
     #[test]
     fn an_overflow_takes_the_head_of_the_longest_queue() {
-        let mut flows = FlowQueues::new(1024, 1);
+        let mut flows = FlowQueues::new(1024, 1, ());
         let capacity = Capacity::Packets(Packets::new(10));
-        let mut put = |flow, number| {
-            let packet = packet(flow, number);
-            flows.enqueue(flows.queue_of(&packet), Instant::ZERO, packet, capacity)
-        };
+        let mut put = |flow, number| enqueue(&mut flows, packet(flow, number), capacity);
         for number in 0..9 {
             assert!(put(1, number).is_ok());
         }
@@ -348,25 +333,23 @@ mod tests {
 
     #[test]
     fn small_packets_make_way_for_a_large_one_as_many_as_it_takes() {
-        let mut flows = FlowQueues::new(1024, 1);
+        let mut flows = FlowQueues::new(1024, 1, ());
         let capacity = Capacity::Bytes(Bytes::new(3000));
         for number in 0..20 {
             let small = TestPacket {
                 number,
                 ..TestPacket::new(150).of_flow(1)
             };
-            flows
-                .enqueue(flows.queue_of(&small), Instant::ZERO, small, capacity)
-                .unwrap();
+            enqueue(&mut flows, small, capacity).unwrap();
         }
         let large = TestPacket::new(1400).of_flow(2);
-        let first = flows.enqueue(flows.queue_of(&large), Instant::ZERO, large, capacity);
+        let first = enqueue(&mut flows, large, capacity);
         assert_eq!(first.unwrap_err().number, 0);
         assert_eq!(flows.held().bytes, Bytes::new(1400 + 10 * 150));
         assert_eq!(flows.occupancy().packets, 20);
         // the next arrival fits, and brings back another
         let small = TestPacket::new(100).of_flow(3);
-        let second = flows.enqueue(flows.queue_of(&small), Instant::ZERO, small, capacity);
+        let second = enqueue(&mut flows, small, capacity);
         assert_eq!(second.unwrap_err().number, 1);
         assert_eq!(flows.occupancy().packets, 20);
         let mut numbers = Vec::new();
@@ -381,7 +364,7 @@ mod tests {
             flows_of in prop::collection::vec(0u64..20, 1..200),
             salts in prop::collection::vec(any::<u64>(), 1..5),
         ) {
-            let mut flows = FlowQueues::new(8, 0);
+            let mut flows = FlowQueues::new(8, 0, ());
             let mut sent = [0u64; 20];
             for &flow in &flows_of {
                 let packet = packet(flow, sent[flow as usize]);
@@ -395,12 +378,12 @@ mod tests {
             prop_assert_eq!(flows.held(), held);
             let mut came = [0u64; 20];
             for queue in 0..8 {
-                while let Some(out) = flows.pop(queue) {
+                while let Some(out) = flows.open(queue).pop() {
                     prop_assert_eq!(out.packet.number, came[out.packet.flow as usize]);
                     prop_assert_eq!(flows.queue_of(&out.packet), queue);
                     came[out.packet.flow as usize] += 1;
                 }
-                prop_assert!(flows.backlog(queue).is_zero());
+                prop_assert!(flows.open(queue).backlog().is_zero());
             }
             prop_assert_eq!(came, sent);
         }

@@ -13,10 +13,10 @@
 //! - The RFC hashes the 5-tuple with a secret of the boot; here the number that stands for the flow,
 //!   salted by the run's seed.
 
-use crate::codel::{self, DropLaw, FRAME, Source};
+use crate::codel::{self, DropLaw, FRAME, Head, Source};
 use crate::config::Configure;
 use crate::fifo::try_mark;
-use crate::flows::{FlowQueues, Links, Ring};
+use crate::flows::{FlowQueues, OneQueue, Ring};
 use crate::registry::{ANYWHERE, Algorithm, Made, Parameter, Quantity};
 use crate::{
     Capacity, CoDelConfig, ConfigError, Dequeued, DisciplineConfig, Occupancy, Packet,
@@ -123,15 +123,10 @@ pub(crate) fn check_flows(queues: u32, quantum: Bytes) -> Result<(), ConfigError
     error::expect(quantum >= MIN_QUANTUM, "quantum", &quantum, "at least 64 B")
 }
 
-/// What a queue has beside its packets.
-#[derive(Clone, Debug, Default)]
-struct Flow {
-    law: DropLaw,
-    /// Bytes that it may still send in this turn; below zero by less than a packet.
-    deficit: i64,
-    /// It is in one of the rings.
-    is_waiting: bool,
-}
+/// A queue's law [`DropLaw::is_calm`]: as long as its packets wait less than the target, it need not be looked
+/// at.
+#[derive(Clone, Copy, Debug)]
+struct IsCalm(bool);
 
 /// The queues of all flows.
 #[derive(Debug)]
@@ -139,34 +134,28 @@ pub struct FqCoDel<P> {
     config: FqCoDelConfig,
     capacity: Capacity,
     quantum: i64,
-    packets: FlowQueues<P>,
-    flows: Vec<Flow>,
-    links: Links,
+    flows: FlowQueues<P, IsCalm>,
+    /// CoDel of each queue. Apart from the queues, since most turns go without.
+    laws: Vec<DropLaw>,
     new: Ring,
     old: Ring,
 }
 
-/// One flow's packets.
-struct OneFlow<'a, P> {
-    packets: &'a mut FlowQueues<P>,
-    queue: usize,
-}
-
-impl<P: Packet> Source<P> for OneFlow<'_, P> {
+impl<P: Packet> Source<P> for OneQueue<'_, P, IsCalm> {
     #[inline]
     fn front(&self) -> Option<&Dequeued<P>> {
-        self.packets.front(self.queue)
+        self.front()
     }
     fn mark_front(&mut self) -> bool {
-        self.packets.front_mut(self.queue).is_some_and(try_mark)
+        self.front_mut().is_some_and(try_mark)
     }
     #[inline]
     fn pop(&mut self) -> Option<Dequeued<P>> {
-        self.packets.pop(self.queue)
+        self.pop()
     }
     #[inline]
     fn bytes(&self) -> Bytes {
-        self.packets.backlog(self.queue)
+        self.backlog()
     }
 }
 
@@ -190,9 +179,8 @@ impl<P: Packet> FqCoDel<P> {
         Ok(Self {
             capacity,
             quantum: deficit_of(config.quantum),
-            packets: FlowQueues::new(config.queues, rng.next_u64()),
-            flows: vec![Flow::default(); config.queues as usize],
-            links: Links::new(config.queues),
+            flows: FlowQueues::new(config.queues, rng.next_u64(), IsCalm(true)),
+            laws: vec![DropLaw::default(); config.queues as usize],
             new: Ring::EMPTY,
             old: Ring::EMPTY,
             config,
@@ -201,25 +189,58 @@ impl<P: Packet> FqCoDel<P> {
 
     /// A queue that has a packet takes its place among the new ones, unless it still has one.
     fn wait(&mut self, queue: usize) {
-        let flow = &mut self.flows[queue];
+        let flow = self.flows.queue_mut(queue);
         if !flow.is_waiting {
             flow.is_waiting = true;
             flow.deficit = self.quantum;
-            self.new.push(&mut self.links, queue);
+            self.new.push(&mut self.flows, queue);
         }
     }
+}
+
+/// What stands at the head of a queue, after CoDel has dropped and marked.
+#[inline(always)]
+fn head_of<P: Packet>(
+    packets: &mut OneQueue<'_, P, IsCalm>,
+    law: &mut DropLaw,
+    config: &CoDelConfig,
+    now: Instant,
+    budget: Bytes,
+    dropped: &mut dyn FnMut(P),
+) -> Head {
+    if packets.queue.state.0 {
+        let Some(head) = packets.front() else {
+            return Head::Empty;
+        };
+        let bytes = head.packet.bytes();
+        let sojourn = now.saturating_since(head.enqueued_at);
+        let behind = packets.backlog().saturating_sub(bytes);
+        if bytes <= budget && config.is_short(sojourn, behind) {
+            return Head::Ready(bytes);
+        }
+    }
+    let head = codel::prepare(packets, law, config, now, budget, dropped);
+    packets.queue.state.0 = law.is_calm();
+    head
 }
 
 impl<P: Packet + Send> QueueManagement<P> for FqCoDel<P> {
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
-        let queue = self.packets.queue_of(&packet);
-        let was_empty = self.packets.is_empty(queue);
-        let result = self.packets.enqueue(queue, now, packet, self.capacity);
-        if was_empty && !self.packets.is_empty(queue) {
-            self.wait(queue);
+        if !self.capacity.admits(Occupancy::default(), packet.bytes()) {
+            return Err(packet);
         }
-        result
+        let queue = self.flows.queue_of(&packet);
+        self.flows.push(queue, now, packet);
+        if self.flows.is_over(self.capacity) {
+            let result = self.flows.shed(self.capacity);
+            if !self.flows.queue(queue).is_empty() {
+                self.wait(queue);
+            }
+            return result;
+        }
+        self.wait(queue);
+        Ok(())
     }
 
     #[inline]
@@ -229,43 +250,42 @@ impl<P: Packet + Send> QueueManagement<P> for FqCoDel<P> {
         budget: Bytes,
         dropped: &mut dyn FnMut(P),
     ) -> Option<Dequeued<P>> {
-        self.packets.hand_over(dropped);
+        self.flows.hand_over(dropped);
         loop {
             let is_new = self.new.first().is_some();
             let ring = if is_new { &mut self.new } else { &mut self.old };
             let queue = ring.first()?;
-            let flow = &mut self.flows[queue];
-            if flow.deficit <= 0 {
-                flow.deficit += self.quantum;
-                ring.pop(&self.links);
-                self.old.push(&mut self.links, queue);
+            let mut packets = self.flows.open(queue);
+            if packets.queue.deficit <= 0 {
+                packets.queue.deficit += self.quantum;
+                ring.pop(&self.flows);
+                self.old.push(&mut self.flows, queue);
                 continue;
             }
-            let packets = &mut self.packets;
-            let mut source = OneFlow { packets, queue };
-            let config = &self.config.codel;
-            let next = codel::dequeue(&mut source, &mut flow.law, config, now, budget, dropped);
-            if let Some(sent) = &next {
-                flow.deficit -= deficit_of(sent.packet.bytes());
-                return next;
-            }
-            if !self.packets.is_empty(queue) {
-                return None; // its next packet does not fit the budget
-            }
-            ring.pop(&self.links);
-            if is_new {
+            let (law, config) = (&mut self.laws[queue], &self.config.codel);
+            match head_of(&mut packets, law, config, now, budget, dropped) {
+                Head::Ready(bytes) => {
+                    packets.queue.deficit -= deficit_of(bytes);
+                    return packets.take(bytes);
+                }
+                Head::TooLarge => return None,
                 // section 4.2: an emptied new queue waits among the old ones, so that a flow that
                 // sends now and then cannot starve them
-                self.old.push(&mut self.links, queue);
-            } else {
-                flow.is_waiting = false;
+                Head::Empty if is_new => {
+                    ring.pop(&self.flows);
+                    self.old.push(&mut self.flows, queue);
+                }
+                Head::Empty => {
+                    packets.queue.is_waiting = false;
+                    ring.pop(&self.flows);
+                }
             }
         }
     }
 
     #[inline]
     fn occupancy(&self) -> Occupancy {
-        self.packets.occupancy()
+        self.flows.occupancy()
     }
 }
 
@@ -321,7 +341,7 @@ mod tests {
         // flow 2 always has one packet; it does not keep flow 1 from its turn
         let mut served = Vec::new();
         for _ in 0..6 {
-            if fq.packets.held().packets < 9 {
+            if fq.flows.held().packets < 9 {
                 fq.enqueue(at_ms(0), TestPacket::new(1514).of_flow(2))
                     .unwrap();
             }

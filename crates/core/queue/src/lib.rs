@@ -28,8 +28,11 @@ mod fq_codel;
 mod late_binding;
 mod queue;
 mod red;
+#[cfg(test)]
+mod reference;
 pub mod registry;
 mod sfq;
+mod slab;
 #[cfg(test)]
 mod test_packet;
 mod unit;

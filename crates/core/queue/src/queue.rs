@@ -27,12 +27,13 @@ impl<P: Packet + Send> Queue<P> {
 
 impl<P: Packet + Send> QueueManagement<P> for Queue<P> {
     fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
+        if matches!(self.limiter, Limiter::None) {
+            return self.discipline.enqueue(now, packet);
+        }
         let bytes = packet.bytes();
         self.discipline.enqueue(now, packet)?;
-        if !matches!(self.limiter, Limiter::None) {
-            let held = self.discipline.occupancy();
-            self.limiter.on_enqueue(now, bytes, held);
-        }
+        let held = self.discipline.occupancy();
+        self.limiter.on_enqueue(now, bytes, held);
         Ok(())
     }
 
@@ -42,10 +43,11 @@ impl<P: Packet + Send> QueueManagement<P> for Queue<P> {
         budget: Bytes,
         dropped: &mut dyn FnMut(P),
     ) -> Option<Dequeued<P>> {
+        if matches!(self.limiter, Limiter::None) {
+            return self.discipline.dequeue(now, budget, dropped);
+        }
         let next = self.discipline.dequeue(now, budget, dropped);
-        if let Some(next) = &next
-            && !matches!(self.limiter, Limiter::None)
-        {
+        if let Some(next) = &next {
             let sojourn = now.saturating_since(next.enqueued_at);
             let held = self.discipline.occupancy();
             self.limiter

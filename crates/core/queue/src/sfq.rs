@@ -16,7 +16,7 @@
 
 use crate::codel::FRAME;
 use crate::config::{Configure, fork};
-use crate::flows::{FlowQueues, Links, Ring};
+use crate::flows::{FlowQueues, Ring};
 use crate::fq_codel::{FLOWS_KEY, check_flows, deficit_of};
 use crate::registry::{ANYWHERE, Algorithm, Made};
 use crate::{
@@ -110,11 +110,7 @@ impl Configure for SfqConfig {
 pub struct Sfq<P> {
     config: SfqConfig,
     capacity: Capacity,
-    packets: FlowQueues<P>,
-    /// Bytes that each queue may still send in this turn; below zero by less than a packet.
-    deficits: Vec<i64>,
-    is_waiting: Vec<bool>,
-    links: Links,
+    flows: FlowQueues<P, ()>,
     ring: Ring,
     /// When flows are hashed anew.
     perturb_at: Option<Instant>,
@@ -129,13 +125,9 @@ impl<P: Packet> Sfq<P> {
     pub fn new(config: SfqConfig, capacity: Capacity, mut rng: Rng) -> Result<Self, ConfigError> {
         config.check()?;
         capacity.check()?;
-        let queues = config.queues as usize;
         Ok(Self {
             capacity,
-            packets: FlowQueues::new(config.queues, rng.next_u64()),
-            deficits: vec![0; queues],
-            is_waiting: vec![false; queues],
-            links: Links::new(config.queues),
+            flows: FlowQueues::new(config.queues, rng.next_u64(), ()),
             ring: Ring::EMPTY,
             perturb_at: config.perturb.map(|period| Instant::ZERO + period),
             config,
@@ -150,26 +142,15 @@ impl<P: Packet> Sfq<P> {
             Turn::Bytes(quantum) => deficit_of(quantum),
         }
     }
-    /// What a packet takes from it.
-    fn cost(&self, bytes: Bytes) -> i64 {
-        match self.config.turn {
-            Turn::Packet => 1,
-            Turn::Bytes(_) => deficit_of(bytes),
-        }
-    }
-
+    /// A queue that has a packet takes its place, unless it still has one.
     fn wait(&mut self, queue: usize) {
-        self.is_waiting[queue] = true;
-        self.deficits[queue] = self.quantum();
-        self.ring.push(&mut self.links, queue);
-    }
-
-    /// The first of the ring goes to its end.
-    #[inline]
-    fn pass_turn(&mut self, queue: usize) {
-        self.deficits[queue] += self.quantum();
-        self.ring.pop(&self.links);
-        self.ring.push(&mut self.links, queue);
+        let quantum = self.quantum();
+        let flow = self.flows.queue_mut(queue);
+        if !flow.is_waiting {
+            flow.is_waiting = true;
+            flow.deficit = quantum;
+            self.ring.push(&mut self.flows, queue);
+        }
     }
 
     /// Hashes anew if it is time. Turns begin anew, in the order of the queues.
@@ -182,11 +163,11 @@ impl<P: Packet> Sfq<P> {
         }
         let missed = now.saturating_since(at) / period;
         self.perturb_at = Some(at + period * (missed + 1));
-        self.packets.rehash(self.rng.next_u64());
+        self.flows.rehash(self.rng.next_u64());
         self.ring = Ring::EMPTY;
-        self.is_waiting.fill(false);
-        for queue in 0..self.is_waiting.len() {
-            if !self.packets.is_empty(queue) {
+        for queue in 0..self.flows.len() {
+            self.flows.queue_mut(queue).is_waiting = false;
+            if !self.flows.queue(queue).is_empty() {
                 self.wait(queue);
             }
         }
@@ -197,13 +178,20 @@ impl<P: Packet + Send> QueueManagement<P> for Sfq<P> {
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
         self.perturb(now);
-        let queue = self.packets.queue_of(&packet);
-        let was_empty = self.packets.is_empty(queue);
-        let result = self.packets.enqueue(queue, now, packet, self.capacity);
-        if was_empty && !self.packets.is_empty(queue) && !self.is_waiting[queue] {
-            self.wait(queue);
+        if !self.capacity.admits(Occupancy::default(), packet.bytes()) {
+            return Err(packet);
         }
-        result
+        let queue = self.flows.queue_of(&packet);
+        self.flows.push(queue, now, packet);
+        if self.flows.is_over(self.capacity) {
+            let result = self.flows.shed(self.capacity);
+            if !self.flows.queue(queue).is_empty() {
+                self.wait(queue);
+            }
+            return result;
+        }
+        self.wait(queue);
+        Ok(())
     }
 
     #[inline]
@@ -213,30 +201,37 @@ impl<P: Packet + Send> QueueManagement<P> for Sfq<P> {
         budget: Bytes,
         dropped: &mut dyn FnMut(P),
     ) -> Option<Dequeued<P>> {
-        self.packets.hand_over(dropped);
+        self.flows.hand_over(dropped);
+        let quantum = self.quantum();
         loop {
             let queue = self.ring.first()?;
-            let Some(head) = self.packets.front(queue) else {
-                self.ring.pop(&self.links);
-                self.is_waiting[queue] = false;
+            let mut packets = self.flows.open(queue);
+            let Some(head) = packets.front() else {
+                packets.queue.is_waiting = false;
+                self.ring.pop(&self.flows);
                 continue;
             };
-            if self.deficits[queue] <= 0 {
-                self.pass_turn(queue);
+            if packets.queue.deficit <= 0 {
+                packets.queue.deficit += quantum;
+                self.ring.pop(&self.flows);
+                self.ring.push(&mut self.flows, queue);
                 continue;
             }
             let bytes = head.packet.bytes();
             if bytes > budget {
                 return None;
             }
-            self.deficits[queue] -= self.cost(bytes);
-            return self.packets.pop(queue);
+            packets.queue.deficit -= match self.config.turn {
+                Turn::Packet => 1,
+                Turn::Bytes(_) => deficit_of(bytes),
+            };
+            return packets.take(bytes);
         }
     }
 
     #[inline]
     fn occupancy(&self) -> Occupancy {
-        self.packets.occupancy()
+        self.flows.occupancy()
     }
 }
 
@@ -283,7 +278,7 @@ mod tests {
         let rng = Streams::new(3).stream("sfq");
         let mut sfq = Sfq::new(config, Capacity::Unlimited, rng).unwrap();
         let is_shared = |sfq: &Sfq<TestPacket>| {
-            let queue = |flow| sfq.packets.queue_of(&TestPacket::new(1).of_flow(flow));
+            let queue = |flow| sfq.flows.queue_of(&TestPacket::new(1).of_flow(flow));
             queue(1) == queue(2)
         };
         let mut shared = 0;

@@ -7,9 +7,10 @@
 //!
 //! A flow is identified by [`Packet::flow`] exactly, without hashing, and removed when its tokens are full.
 
+use super::index::Index;
 use super::tokens::{Mint, Tokens, counted};
 use crate::{Dequeued, Occupancy, Packet};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use units::{Bytes, Instant};
 
 /// QoS flow identifiers are 6 bits wide (TS 37.324 6.3.4).
@@ -54,7 +55,7 @@ struct Class<P> {
     flows: Vec<Flow<P>>,
     /// Places in `flows` that are free.
     free: Vec<usize>,
-    by_id: BTreeMap<u64, usize>,
+    by_id: Index,
     sparse: VecDeque<usize>,
     busy: VecDeque<usize>,
     /// Flows that have become idle, each once; some are not idle any more.
@@ -168,7 +169,7 @@ impl<P: Packet> Flows<P> {
     pub(super) fn push_behind(&mut self, enqueued_at: Instant, packet: P) -> Result<(), P> {
         let number = self.class(packet.qfi());
         let class = &mut self.classes[number];
-        let Some(&index) = class.by_id.get(&packet.flow()) else {
+        let Some(index) = class.by_id.get(packet.flow()) else {
             return Err(packet);
         };
         let flow = &mut class.flows[index];
@@ -229,7 +230,7 @@ impl<P: Packet> Class<P> {
         Self {
             flows: Vec::new(),
             free: Vec::new(),
-            by_id: BTreeMap::new(),
+            by_id: Index::new(),
             sparse: VecDeque::new(),
             busy: VecDeque::new(),
             idle: VecDeque::new(),
@@ -239,8 +240,8 @@ impl<P: Packet> Class<P> {
 
     fn push(&mut self, packet: Dequeued<P>, now: Now) {
         let id = packet.packet.flow();
-        let index = match self.by_id.get(&id) {
-            Some(&index) => index,
+        let index = match self.by_id.get(id) {
+            Some(index) => index,
             None => self.begin(id, now),
         };
         let flow = &mut self.flows[index];
@@ -337,7 +338,7 @@ impl<P: Packet> Class<P> {
                 if !flow.tokens.is_full(now.mint) {
                     return;
                 }
-                self.by_id.remove(&flow.id);
+                self.by_id.remove(flow.id);
                 self.free.push(index);
             }
             flow.is_listed = false;

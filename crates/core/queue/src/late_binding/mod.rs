@@ -15,6 +15,7 @@
 //! buffer size, desired data rate) is TS 38.425 5.4.2.1. Times in ns, sizes in bytes.
 
 mod flows;
+mod index;
 mod largest;
 mod paced;
 mod tokens;

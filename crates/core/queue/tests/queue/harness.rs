@@ -86,11 +86,10 @@ pub fn disciplines() -> Vec<(&'static str, DisciplineConfig)> {
         weight: Ratio::from_ppm(100_000),
         ..RedConfig::default()
     };
-    let weighted = DualPi2Config {
-        scheduler: DualScheduler::Weighted {
-            classic: Ratio::from_ppm(62_500),
+    let shifted = DualPi2Config {
+        scheduler: DualScheduler::TimeShifted {
+            shift: Duration::from_millis(50),
         },
-        ramp_range: Duration::ZERO,
         ..DualPi2Config::default()
     };
     let three = [
@@ -114,7 +113,8 @@ pub fn disciplines() -> Vec<(&'static str, DisciplineConfig)> {
         ("red", D::Red(RedConfig::default())),
         ("red, gentle, by bytes", D::Red(gentle)),
         ("dualpi2", D::DualPi2(DualPi2Config::default())),
-        ("dualpi2, weighted", D::DualPi2(weighted)),
+        ("dualpi2 of the rfc", D::DualPi2(DualPi2Config::rfc9332())),
+        ("dualpi2, time-shifted", D::DualPi2(shifted)),
         (
             "strict classes",
             classes(ClassScheduler::StrictPriority, three),

@@ -47,7 +47,7 @@ fn unknown_and_missing_keys_are_errors() {
     let unknown = message("[path]\nrttt = \"10 ms\"\n", rtt);
     let first = "f:2:1: unknown key \"rttt\" in [path]; known keys: rtt, rtt-too-short, rate, buffer, queue, ecn, ";
     assert!(unknown.starts_with(first), "{unknown}");
-    let last = ", dualpi2-range, loss, jitter; did you mean \"rtt\"?";
+    let last = ", dualpi2-shift, loss, jitter; did you mean \"rtt\"?";
     assert!(unknown.ends_with(last), "{unknown}");
     let missing = message("x = 1\n[path]\nrate = \"1 Gbit/s\"\n", rtt);
     assert!(missing.starts_with("f:2:"), "{missing}");

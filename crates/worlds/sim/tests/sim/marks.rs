@@ -101,19 +101,25 @@ fn every_discipline_works_on_a_wire() {
     }
 }
 
-/// RFC 9332 on a wire: a scalable sender's packets wait about the ramp of 0.8 to 1.2 ms.
+/// RFC 9332 on a wire: a scalable sender's packets wait about the step of 1 ms, or the ramp of 0.8 to 1.2 ms.
+/// At 20 Mbit/s 1 ms is less than two packets, and the step marks the last of a burst too: with it DCTCP
+/// leaves 12 % of the wire, with the ramp less than 10 %.
 #[test]
 fn dualpi2_on_a_wire_keeps_a_scalable_flow_short() {
-    let result = wired("queue = \"dualpi2\"", "cc = \"dctcp\"\necn = \"l4s\"", 10);
-    assert!(result.link.utilisation > 0.9, "{}", result.link.utilisation);
-    for flow in &result.flows {
-        assert_eq!((flow.lost, flow.retransmits), (0, 0), "{}", flow.name);
-        // two packets of 0.6 ms each are being sent beside what the ramp lets wait
-        assert!(
-            flow.rtt.mean < 40.0 + 3.0,
-            "{}: {}",
-            flow.name,
-            flow.rtt.mean
-        );
+    let linux = "";
+    let rfc = "dualpi2-tupdate = \"15 ms\"\ndualpi2-alpha = 0.15\ndualpi2-beta = 3.0\n\
+        dualpi2-threshold = \"800 us\"\ndualpi2-range = \"400 us\"\ndualpi2-min-length = 1\n\
+        dualpi2-classic = 0.0625";
+    for (keys, least) in [(linux, 0.85), (rfc, 0.9)] {
+        let queue = format!("queue = \"dualpi2\"\n{keys}");
+        let result = wired(&queue, "cc = \"dctcp\"\necn = \"l4s\"", 10);
+        let used = result.link.utilisation;
+        assert!(used > least, "{keys}: {used}");
+        for flow in &result.flows {
+            assert_eq!((flow.lost, flow.retransmits), (0, 0), "{}", flow.name);
+            // two packets of 0.6 ms each are being sent beside what the marks let wait
+            let rtt = flow.rtt.mean;
+            assert!(rtt < 10.0 + 4.0, "{keys}: {}: {rtt}", flow.name);
+        }
     }
 }
