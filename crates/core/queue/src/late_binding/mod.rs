@@ -24,10 +24,10 @@ pub use paced::{Paced, PacedConfig};
 use crate::codel::FRAME;
 use crate::config::Configure;
 use crate::fq_codel::QUANTUM_KEY;
-use crate::registry::{Algorithm, Made, Place, Values};
+use crate::registry::{Algorithm, Made, Parameter, Place, Quantity, Values};
 use crate::{
     Capacity, ConfigError, Dequeued, DisciplineConfig, Occupancy, Packet, QueueManagement, Room,
-    Slot, error,
+    Slot, Urgent, error,
 };
 use flows::Flows;
 use largest::Largest;
@@ -40,6 +40,25 @@ const FIRST_PACKETS: u64 = 10;
 /// How long the largest slot is kept by default.
 const MEMORY: Duration = Duration::from_secs(10);
 
+/// Which flows are sparse, and go first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SparseRule {
+    /// Those that have tokens, the one of which the least waits first.
+    #[default]
+    Tokens,
+    /// Those that have tokens and of which nothing was left after the last slot, the first to come first.
+    Idle,
+}
+
+/// `sparse-idle`: [`SparseRule::Idle`].
+const SPARSE_IDLE: &Parameter = &Parameter::new(
+    "sparse-idle",
+    Quantity::Flag,
+    "false",
+    (0.0, 1.0),
+    "Late binding: a flow of which anything was left after the last slot is not sparse, whatever its tokens",
+);
+
 /// How late binding works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LateBindingConfig {
@@ -51,6 +70,8 @@ pub struct LateBindingConfig {
     pub quantum: Bytes,
     /// For how long the largest slot is kept, above zero.
     pub memory: Duration,
+    /// Which flows go first.
+    pub sparse: SparseRule,
 }
 
 impl Default for LateBindingConfig {
@@ -61,6 +82,7 @@ impl Default for LateBindingConfig {
             classes: Vec::new(),
             quantum: FRAME,
             memory: MEMORY,
+            sparse: SparseRule::default(),
         }
     }
 }
@@ -80,7 +102,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     places: &[Place::Upf, Place::Sdap, Place::Rlc],
     is_aqm: true,
     is_backpressure: true,
-    parameters: &[QUANTUM_KEY],
+    parameters: &[QUANTUM_KEY, SPARSE_IDLE],
     make: |values| {
         Made::Discipline(match values.place {
             Place::Upf => DisciplineConfig::Paced(PacedConfig::of(values)),
@@ -96,6 +118,17 @@ impl LateBindingConfig {
             classes: values.shared.classes.clone(),
             quantum: values.bytes(QUANTUM_KEY),
             memory: values.shared.memory,
+            sparse: SparseRule::of(values),
+        }
+    }
+}
+
+impl SparseRule {
+    fn of(values: &Values<'_>) -> Self {
+        if values.flag(SPARSE_IDLE) {
+            Self::Idle
+        } else {
+            Self::Tokens
         }
     }
 }
@@ -124,15 +157,25 @@ fn check(classes: &[Vec<u8>], quantum: Bytes, memory: Duration) -> Result<(), Co
     error::expect(highest <= 63, "QFI of a class", &highest, "0 to 63")
 }
 
+/// A packet that is not eligible yet.
+#[derive(Debug)]
+struct Arriving<P> {
+    packet: Dequeued<P>,
+    /// It came although there was no room.
+    is_beyond: bool,
+}
+
 /// The queue that the MAC pulls from.
 #[derive(Debug)]
 pub struct LateBinding<P> {
     config: LateBindingConfig,
     capacity: Capacity,
     /// Packets that came less than the preparation time ago, in the order of their coming.
-    arriving: VecDeque<Dequeued<P>>,
+    arriving: VecDeque<Arriving<P>>,
     /// Their bytes.
     arriving_bytes: Bytes,
+    /// Bytes of those that came although there was no room.
+    arriving_beyond: Bytes,
     flows: Flows<P>,
     largest: Largest,
 }
@@ -146,12 +189,13 @@ impl<P: Packet> LateBinding<P> {
         config.check()?;
         capacity.check()?;
         Ok(Self {
-            flows: Flows::new(&config.classes, config.quantum),
+            flows: Flows::new(&config.classes, config.quantum, config.sparse),
             largest: Largest::new(config.memory),
             config,
             capacity,
             arriving: VecDeque::new(),
             arriving_bytes: Bytes::ZERO,
+            arriving_beyond: Bytes::ZERO,
         })
     }
 
@@ -163,12 +207,26 @@ impl<P: Packet> LateBinding<P> {
     /// What has come in time by now joins its flow.
     fn settle(&mut self, now: Instant) {
         while let Some(first) = self.arriving.front()
-            && self.is_prepared(now, first.enqueued_at)
-            && let Some(first) = self.arriving.pop_front()
+            && self.is_prepared(now, first.packet.enqueued_at)
+            && let Some(Arriving { packet, is_beyond }) = self.arriving.pop_front()
         {
-            self.arriving_bytes -= first.packet.bytes();
-            self.flows.push(first.enqueued_at, first.packet);
+            let bytes = packet.packet.bytes();
+            self.arriving_bytes -= bytes;
+            if is_beyond {
+                self.arriving_beyond -= bytes;
+            }
+            self.flows.push(packet, is_beyond);
         }
+    }
+
+    /// How much may come, besides what comes beyond it.
+    fn left(&self) -> Bytes {
+        let beyond = match self.config.sparse {
+            SparseRule::Tokens => self.flows.beyond() + self.arriving_beyond,
+            SparseRule::Idle => Bytes::ZERO,
+        };
+        let held = self.flows.occupancy().bytes + self.arriving_bytes - beyond;
+        self.target().saturating_sub(held)
     }
 
     /// What this queue is to hold: as much as the largest slot can carry, and two packets that are
@@ -189,11 +247,16 @@ impl<P: Packet + Send> QueueManagement<P> for LateBinding<P> {
         if !self.capacity.admits(self.occupancy(), bytes) {
             return Err(packet);
         }
+        let is_beyond = self.left().is_zero();
+        if is_beyond {
+            self.arriving_beyond += bytes;
+        }
         self.arriving_bytes += bytes;
-        self.arriving.push_back(Dequeued {
+        let packet = Dequeued {
             packet,
             enqueued_at: now,
-        });
+        };
+        self.arriving.push_back(Arriving { packet, is_beyond });
         Ok(())
     }
 
@@ -217,8 +280,9 @@ impl<P: Packet + Send> QueueManagement<P> for LateBinding<P> {
 
     fn ready(&self, now: Instant) -> Occupancy {
         let mut ready = self.flows.occupancy();
+        let packets = self.arriving.iter().map(|arriving| &arriving.packet);
         let in_time = |packet: &&Dequeued<P>| self.is_prepared(now, packet.enqueued_at);
-        for packet in self.arriving.iter().take_while(in_time) {
+        for packet in packets.take_while(in_time) {
             ready.packets += 1;
             ready.bytes += packet.packet.bytes();
         }
@@ -226,11 +290,23 @@ impl<P: Packet + Send> QueueManagement<P> for LateBinding<P> {
     }
 
     fn room(&mut self, _now: Instant) -> Room {
-        Room::Bytes(self.target().saturating_sub(self.occupancy().bytes))
+        Room::Bytes(self.left())
+    }
+
+    fn admits_urgent(&self, packet: Urgent) -> bool {
+        if self.config.sparse == SparseRule::Idle || self.flows.is_named(packet.qfi) {
+            return true;
+        }
+        let arriving = self.arriving.iter().map(|arriving| &arriving.packet.packet);
+        let same = arriving.filter(|of| of.flow() == packet.flow);
+        let arriving: Bytes = same.map(Packet::bytes).sum();
+        let waiting = self.flows.waiting(packet.qfi, packet.flow) + arriving;
+        waiting + packet.bytes <= self.config.quantum * 2
     }
 
     fn on_slot(&mut self, now: Instant, slot: Slot) {
         self.flows.next_slot(slot.capacity);
+        self.flows.promote(|_| true);
         self.largest.add(now, slot.capacity);
     }
 }
