@@ -138,6 +138,8 @@ impl Controller {
 /// | `cubic` | [`Cubic`] as in Linux: HyStart, not paced |
 /// | `cubic-hystart++` | [`Cubic`] as in RFC 9438 with HyStart++ (RFC 9406), not paced |
 /// | `cubic-plain` | [`Cubic`] as in Linux with `hystart=0`: slow start ends by loss only |
+/// | `newreno-abe` | [`NewReno`] with RFC 8511's reaction to marks, not paced |
+/// | `cubic-abe` | [`Cubic`] as in Linux with RFC 8511's reaction to marks, not paced |
 /// | `vegas` | [`Vegas`] with the slow start of its paper, not paced |
 /// | `vegas-linux` | [`Vegas`] with the slow start of Linux and ns-3, not paced |
 /// | `westwood` | [`Westwood`], Westwood+, not paced |
@@ -169,6 +171,14 @@ pub const CONTROLLERS: &[Controller] = &[
     Controller::new("cubic-plain", "Cubic without HyStart", |c| {
         Box::new(Cubic::new(cubic::Config::linux_without_hystart(c)))
     }),
+    Controller::new("newreno-abe", "NewReno with ABE", |c| {
+        Box::new(NewReno::new(reno::Config::new(c).abe()))
+    })
+    .linux("reno"),
+    Controller::new("cubic-abe", "Cubic with ABE", |c| {
+        Box::new(Cubic::new(cubic::Config::abe(c)))
+    })
+    .linux("cubic"),
     Controller::new("vegas", "Vegas", |c| {
         Box::new(Vegas::new(reno::Config::new(c)))
     })
