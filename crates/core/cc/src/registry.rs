@@ -333,7 +333,10 @@ mod tests {
     fn an_unknown_name_is_refused_with_what_resembles_it() {
         let error = |name: &str| build(name, CONFIG).expect_err("unknown");
         assert_eq!(error("Cubik").suggestions.first(), Some(&"cubic"));
-        assert_eq!(error("reno").suggestions, ["newreno", "veno"]);
+        assert_eq!(
+            error("reno").suggestions,
+            ["newreno", "newreno-abe", "veno"]
+        );
         assert_eq!(error("westwood+").suggestions, ["westwood"]);
         assert_eq!(error("bbrv1").suggestions, ["bbr", "bbr2", "bbr3"]);
         assert_eq!(error("hystart++").suggestions, ["cubic-hystart++"]);
@@ -342,8 +345,8 @@ mod tests {
         assert_eq!(
             error("bbrr").to_string(),
             "unknown congestion control \"bbrr\": did you mean \"bbr\"? known are newreno, cubic, \
-             cubic-hystart++, cubic-plain, vegas, vegas-linux, westwood, yeah, veno, bbr, bbr2, bbr3, dctcp, \
-             cdbe, cqic, cqic-s; choose one of them"
+             cubic-hystart++, cubic-plain, newreno-abe, cubic-abe, vegas, vegas-linux, westwood, yeah, veno, bbr, \
+             bbr2, bbr3, dctcp, cdbe, cqic, cqic-s; choose one of them"
         );
     }
 

@@ -26,8 +26,8 @@ use crate::config::Configure;
 use crate::fq_codel::QUANTUM_KEY;
 use crate::registry::{Algorithm, Made, Parameter, Place, Quantity, Values};
 use crate::{
-    Capacity, ConfigError, Dequeued, DisciplineConfig, Occupancy, Packet, QueueManagement, Room,
-    Slot, Urgent, error,
+    Capacity, ConfigError, Dequeued, DisciplineConfig, Occupancy, Packet, QueueManagement, Ratio,
+    Room, Slot, Urgent, error,
 };
 use flows::Flows;
 use largest::Largest;
@@ -39,6 +39,9 @@ use units::{Bytes, Duration, Instant, Rng};
 const FIRST_PACKETS: u64 = 10;
 /// How long the largest slot is kept by default.
 const MEMORY: Duration = Duration::from_secs(10);
+
+/// How many times what the next slot carries there is room for by default.
+const DEFAULT_MARGIN: Ratio = Ratio::from_ppm(2_000_000);
 
 /// Which flows are sparse, and go first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,6 +62,18 @@ const SPARSE_IDLE: &Parameter = &Parameter::new(
     "Late binding: a flow of which anything was left after the last slot is not sparse, whatever its tokens",
 );
 
+/// `room-margin`: [`LateBindingConfig::margin`].
+const MARGIN: &Parameter = &Parameter::new(
+    "room-margin",
+    Quantity::Number,
+    "2",
+    (0.0, 1000.0),
+    "`default`: room is for so many times what the next slot carries by the newest slots, and no more than \
+     the largest slot of `memory`; 0: for the largest, whatever the next",
+);
+/// For so long the newest slots stand for the next: a period of CQI reports (TS 38.214 5.2.1.4).
+const NEWEST: Duration = Duration::from_millis(40);
+
 /// How late binding works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LateBindingConfig {
@@ -72,10 +87,13 @@ pub struct LateBindingConfig {
     pub memory: Duration,
     /// Which flows go first.
     pub sparse: SparseRule,
+    /// Room is for so many times what the next slot carries, as the newest slots have it, and no more than the
+    /// largest slot kept; zero: for the largest, whatever the next.
+    pub margin: Ratio,
 }
 
 impl Default for LateBindingConfig {
-    /// No preparation, no classes, RFC 8290's quantum, 10 s.
+    /// No preparation, no classes, RFC 8290's quantum, 10 s, twice the next slot.
     fn default() -> Self {
         Self {
             preparation: Duration::ZERO,
@@ -83,6 +101,7 @@ impl Default for LateBindingConfig {
             quantum: FRAME,
             memory: MEMORY,
             sparse: SparseRule::default(),
+            margin: DEFAULT_MARGIN,
         }
     }
 }
@@ -102,7 +121,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     places: &[Place::Upf, Place::Sdap, Place::Rlc],
     is_aqm: true,
     is_backpressure: true,
-    parameters: &[QUANTUM_KEY, SPARSE_IDLE],
+    parameters: &[QUANTUM_KEY, SPARSE_IDLE, MARGIN],
     make: |values| {
         Made::Discipline(match values.place {
             Place::Upf => DisciplineConfig::Paced(PacedConfig::of(values)),
@@ -119,6 +138,7 @@ impl LateBindingConfig {
             quantum: values.bytes(QUANTUM_KEY),
             memory: values.shared.memory,
             sparse: SparseRule::of(values),
+            margin: values.ratio(MARGIN),
         }
     }
 }
@@ -178,6 +198,8 @@ pub struct LateBinding<P> {
     arriving_beyond: Bytes,
     flows: Flows<P>,
     largest: Largest,
+    /// The largest of the newest slots.
+    newest: Largest,
 }
 
 impl<P: Packet> LateBinding<P> {
@@ -191,6 +213,7 @@ impl<P: Packet> LateBinding<P> {
         Ok(Self {
             flows: Flows::new(&config.classes, config.quantum, config.sparse),
             largest: Largest::new(config.memory),
+            newest: Largest::new(NEWEST),
             config,
             capacity,
             arriving: VecDeque::new(),
@@ -229,15 +252,20 @@ impl<P: Packet> LateBinding<P> {
         self.target().saturating_sub(held)
     }
 
-    /// What this queue is to hold: as much as the largest slot can carry, and two packets that are
-    /// left after it and show that their flow is busy.
+    /// What this queue is to hold: as much as the next slot can carry with a margin, and two packets that
+    /// are left after it and show that their flow is busy.
     fn target(&self) -> Bytes {
         let largest = self.largest.get();
         if largest.is_zero() {
-            FRAME * FIRST_PACKETS
-        } else {
-            largest + FRAME * 2
+            return FRAME * FIRST_PACKETS;
         }
+        let slot = if self.config.margin == Ratio::ZERO {
+            largest
+        } else {
+            let next = self.newest.get();
+            next.mul_f64(self.config.margin.as_f64()).min(largest)
+        };
+        slot + FRAME * 2
     }
 }
 
@@ -308,6 +336,7 @@ impl<P: Packet + Send> QueueManagement<P> for LateBinding<P> {
         self.flows.next_slot(slot.capacity);
         self.flows.promote(|_| true);
         self.largest.add(now, slot.capacity);
+        self.newest.add(now, slot.capacity);
     }
 }
 
@@ -367,6 +396,27 @@ mod tests {
             queue.enqueue(at_us(10_000), TestPacket::new(1500)).unwrap();
         }
         assert!(!queue.room(at_us(10_000)).admits());
+    }
+
+    #[test]
+    fn in_a_fade_there_is_room_for_twice_the_next_slot_and_for_the_largest_without_a_margin() {
+        let after_a_fade = |margin| {
+            let config = LateBindingConfig {
+                margin: Ratio::from_f64(margin),
+                ..LateBindingConfig::default()
+            };
+            let mut queue: LateBinding<TestPacket> =
+                LateBinding::new(config, Capacity::Unlimited).unwrap();
+            for ms in (0..1000).step_by(10) {
+                let capacity = Bytes::new(if ms < 500 { 22_500 } else { 1500 });
+                queue.on_slot(at_us(ms * 1000), Slot { capacity, ..SLOT });
+            }
+            queue.room(at_us(1_000_000))
+        };
+        let frames = 2 * 1514;
+        assert_eq!(after_a_fade(2.0), Room::Bytes(Bytes::new(3000 + frames)));
+        assert_eq!(after_a_fade(20.0), Room::Bytes(Bytes::new(22_500 + frames)));
+        assert_eq!(after_a_fade(0.0), Room::Bytes(Bytes::new(22_500 + frames)));
     }
 
     #[test]
