@@ -25,14 +25,20 @@ pub use crate::reno::{ABC_LIMIT, ABC_LIMIT_AFTER_TIMEOUT, Config};
 use crate::reno::{Reno, halved};
 use crate::window::time_stamp;
 use crate::{
-    AckSample, CongestionControl, Ctx, LossSample, PacketStamp, RecoveryEnd, Sent, ValidatedWindow,
+    AckSample, CongestionControl, Ctx, LossKind, LossSample, PacketStamp, RecoveryEnd, Sent,
+    ValidatedWindow,
 };
 use units::{BitRate, Bytes};
+
+/// beta_ecn of standard TCP (RFC 8511 3.1: 0.8).
+const ABE_BETA: f64 = 0.8;
 
 /// NewReno: additive increase of one segment a round trip, halving at each congestion event.
 #[derive(Clone, Debug)]
 pub struct NewReno {
     reno: Reno,
+    /// Marks in congestion avoidance reduce the window by RFC 8511.
+    is_abe: bool,
 }
 
 impl NewReno {
@@ -40,13 +46,18 @@ impl NewReno {
     pub fn new(config: Config) -> Self {
         Self {
             reno: Reno::new(config),
+            is_abe: config.is_abe,
         }
     }
 }
 
 impl CongestionControl for NewReno {
     fn name(&self) -> &'static str {
-        "newreno"
+        if self.is_abe {
+            "newreno-abe"
+        } else {
+            "newreno"
+        }
     }
 
     fn on_sent(&mut self, cx: &mut Ctx<'_>, _packet: &Sent) -> PacketStamp {
@@ -61,8 +72,14 @@ impl CongestionControl for NewReno {
     }
 
     fn on_loss(&mut self, cx: &mut Ctx<'_>, loss: &LossSample) {
-        self.reno
-            .on_loss(cx, loss, |window| window.reduce_to(halved(window.cwnd())));
+        let is_abe = self.is_abe && loss.kind == LossKind::Ecn;
+        self.reno.on_loss(cx, loss, |window| {
+            window.reduce_to(if is_abe && !window.in_slow_start() {
+                window.cwnd().mul_f64(ABE_BETA)
+            } else {
+                halved(window.cwnd())
+            });
+        });
     }
 
     fn on_recovery_end(&mut self, _cx: &mut Ctx<'_>, end: RecoveryEnd) {

@@ -138,6 +138,8 @@ impl Controller {
 /// | `cubic` | [`Cubic`] as in Linux: HyStart, not paced |
 /// | `cubic-hystart++` | [`Cubic`] as in RFC 9438 with HyStart++ (RFC 9406), not paced |
 /// | `cubic-plain` | [`Cubic`] as in Linux with `hystart=0`: slow start ends by loss only |
+/// | `newreno-abe` | [`NewReno`] with RFC 8511's reaction to marks, not paced |
+/// | `cubic-abe` | [`Cubic`] as in Linux with RFC 8511's reaction to marks, not paced |
 /// | `vegas` | [`Vegas`] with the slow start of its paper, not paced |
 /// | `vegas-linux` | [`Vegas`] with the slow start of Linux and ns-3, not paced |
 /// | `westwood` | [`Westwood`], Westwood+, not paced |
@@ -169,6 +171,14 @@ pub const CONTROLLERS: &[Controller] = &[
     Controller::new("cubic-plain", "Cubic without HyStart", |c| {
         Box::new(Cubic::new(cubic::Config::linux_without_hystart(c)))
     }),
+    Controller::new("newreno-abe", "NewReno with ABE", |c| {
+        Box::new(NewReno::new(reno::Config::new(c).abe()))
+    })
+    .linux("reno"),
+    Controller::new("cubic-abe", "Cubic with ABE", |c| {
+        Box::new(Cubic::new(cubic::Config::abe(c)))
+    })
+    .linux("cubic"),
     Controller::new("vegas", "Vegas", |c| {
         Box::new(Vegas::new(reno::Config::new(c)))
     })
@@ -323,7 +333,10 @@ mod tests {
     fn an_unknown_name_is_refused_with_what_resembles_it() {
         let error = |name: &str| build(name, CONFIG).expect_err("unknown");
         assert_eq!(error("Cubik").suggestions.first(), Some(&"cubic"));
-        assert_eq!(error("reno").suggestions, ["newreno", "veno"]);
+        assert_eq!(
+            error("reno").suggestions,
+            ["newreno", "newreno-abe", "veno"]
+        );
         assert_eq!(error("westwood+").suggestions, ["westwood"]);
         assert_eq!(error("bbrv1").suggestions, ["bbr", "bbr2", "bbr3"]);
         assert_eq!(error("hystart++").suggestions, ["cubic-hystart++"]);
@@ -332,8 +345,8 @@ mod tests {
         assert_eq!(
             error("bbrr").to_string(),
             "unknown congestion control \"bbrr\": did you mean \"bbr\"? known are newreno, cubic, \
-             cubic-hystart++, cubic-plain, vegas, vegas-linux, westwood, yeah, veno, bbr, bbr2, bbr3, dctcp, \
-             cdbe, cqic, cqic-s; choose one of them"
+             cubic-hystart++, cubic-plain, newreno-abe, cubic-abe, vegas, vegas-linux, westwood, yeah, veno, bbr, \
+             bbr2, bbr3, dctcp, cdbe, cqic, cqic-s; choose one of them"
         );
     }
 

@@ -17,6 +17,8 @@ pub const ABC_LIMIT_AFTER_TIMEOUT: u64 = 1;
 pub struct Config {
     window: BuildConfig,
     is_paced: bool,
+    /// Marks in congestion avoidance reduce NewReno's window by RFC 8511.
+    pub(crate) is_abe: bool,
 }
 
 impl Config {
@@ -25,6 +27,16 @@ impl Config {
         Self {
             window: window.bounded(),
             is_paced: false,
+            is_abe: false,
+        }
+    }
+    /// With alternative backoff on ECN marks (RFC 8511), for [`crate::newreno::NewReno`]: in congestion avoidance
+    /// a mark reduces the window to 0.8 of it instead of a half.
+    #[must_use]
+    pub fn abe(self) -> Self {
+        Self {
+            is_abe: true,
+            ..self
         }
     }
     /// With packets paced at 200 % (slow start) or 120 % of cwnd / srtt, as Linux with `fq`.

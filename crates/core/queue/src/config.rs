@@ -5,7 +5,7 @@ use crate::{
     BackpressureConfig, Capacity, Classes, ClassesConfig, CoDel, CoDelConfig, ConfigError, Custom,
     CustomConfig, Dequeued, DropTail, DualPi2, DualPi2Config, FqCoDel, FqCoDelConfig, LateBinding,
     LateBindingConfig, MTU, Occupancy, Paced, PacedConfig, Packet, QueueManagement, Red, RedConfig,
-    Room, Sfq, SfqConfig, Slot,
+    Room, Sfq, SfqConfig, Slot, Urgent,
 };
 use std::fmt::Debug;
 use units::{Bytes, Instant, Rng, Streams};
@@ -179,8 +179,11 @@ impl<P: Packet + Send> QueueManagement<P> for Discipline<P> {
     fn room(&mut self, now: Instant) -> Room {
         to_discipline!(self, discipline => discipline.room(now))
     }
-    fn is_urgent(&mut self) -> bool {
-        to_discipline!(self, discipline => discipline.is_urgent())
+    fn is_urgent(&mut self, admits: &mut dyn FnMut(Urgent) -> bool) -> bool {
+        to_discipline!(self, discipline => discipline.is_urgent(admits))
+    }
+    fn admits_urgent(&self, packet: Urgent) -> bool {
+        to_discipline!(self, discipline => discipline.admits_urgent(packet))
     }
     fn on_blocked(&mut self, now: Instant) {
         to_discipline!(self, discipline => discipline.on_blocked(now));

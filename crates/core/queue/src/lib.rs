@@ -53,7 +53,7 @@ pub use droptail::DropTail;
 pub use dualpi2::{DualPi2, DualPi2Config, DualScheduler};
 pub use error::ConfigError;
 pub use fq_codel::{FqCoDel, FqCoDelConfig};
-pub use late_binding::{LateBinding, LateBindingConfig, Paced, PacedConfig};
+pub use late_binding::{LateBinding, LateBindingConfig, Paced, PacedConfig, SparseRule};
 pub use queue::Queue;
 pub use red::{Red, RedConfig};
 pub use sfq::{Sfq, SfqConfig, Turn};
@@ -145,6 +145,17 @@ impl Room {
     }
 }
 
+/// A packet that the layer above would hand down although there is no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Urgent {
+    /// Its flow, as [`Packet::flow`].
+    pub flow: u64,
+    /// Its QoS flow identifier.
+    pub qfi: u8,
+    /// Its size.
+    pub bytes: Bytes,
+}
+
 /// Queue management: what to accept, what to drop, what to give next.
 pub trait QueueManagement<P: Packet>: Send {
     /// Takes a packet, or gives back the one that is dropped instead (the same, or another that was
@@ -168,10 +179,15 @@ pub trait QueueManagement<P: Packet>: Send {
     fn room(&mut self, _now: Instant) -> Room {
         Room::Unlimited
     }
-    /// Whether the next packet should go down although the layer below has no room: it is alone of
-    /// its flow and costs others nothing.
-    fn is_urgent(&mut self) -> bool {
+    /// Whether the next packet should go down although the layer below has no room: it is of a flow of
+    /// which little waits and costs others nothing. `admits` is the layer below's
+    /// [`Self::admits_urgent`].
+    fn is_urgent(&mut self, _admits: &mut dyn FnMut(Urgent) -> bool) -> bool {
         false
+    }
+    /// Whether an urgent packet of the layer above may come, where there is no room.
+    fn admits_urgent(&self, _packet: Urgent) -> bool {
+        true
     }
     /// The layer below accepts no more, although packets are waiting here.
     fn on_blocked(&mut self, _now: Instant) {}

@@ -2,7 +2,9 @@
 
 use crate::backpressure::{Backpressure as _, Limiter};
 use crate::config::Discipline;
-use crate::{ConfigError, Dequeued, Occupancy, Packet, QueueConfig, QueueManagement, Room, Slot};
+use crate::{
+    ConfigError, Dequeued, Occupancy, Packet, QueueConfig, QueueManagement, Room, Slot, Urgent,
+};
 use units::{Bytes, Instant, Rng};
 
 /// A discipline with a limiter, as [`QueueConfig`] selects them.
@@ -69,8 +71,11 @@ impl<P: Packet + Send> QueueManagement<P> for Queue<P> {
         let held = self.discipline.occupancy();
         lesser(own, self.limiter.room(now, held))
     }
-    fn is_urgent(&mut self) -> bool {
-        self.discipline.is_urgent()
+    fn is_urgent(&mut self, admits: &mut dyn FnMut(Urgent) -> bool) -> bool {
+        self.discipline.is_urgent(admits)
+    }
+    fn admits_urgent(&self, packet: Urgent) -> bool {
+        self.discipline.admits_urgent(packet)
     }
     fn on_blocked(&mut self, now: Instant) {
         self.discipline.on_blocked(now);

@@ -20,9 +20,9 @@ use crate::packet::Held;
 use crate::rlc::{Cx, Rlc};
 use crate::set::IndexSet;
 use crate::stats::{Amount, DirectionStats};
-use crate::timers::EntityId;
+use crate::timers::{EntityId, Timers};
 use crate::ue::Bearer;
-use queue::{ConfigError, Packet, Queue, QueueManagement, Room, Slot};
+use queue::{ConfigError, Packet, Queue, QueueManagement, Room, Slot, Urgent};
 use units::{Bytes, Duration, Instant, Rng};
 
 /// The queues of one bearer above its RLC.
@@ -242,13 +242,12 @@ impl<P: Packet + Send> Cell<P> {
             max_packets: forwarder.packets,
             place,
         };
-        round.from(upf, stats, out, |packet, stats, out| {
-            stats.sdap.add(packet.bytes());
-            if let Err(rejected) = sdap.enqueue(now, packet) {
-                stats.sdap.remove(rejected.bytes());
-                drop_above(stats, place.ue, rejected, DropReason::BufferFull, out);
-            }
-        });
+        let mut below = ToSdap {
+            now,
+            ue: place.ue,
+            sdap,
+        };
+        round.from(upf, stats, out, &mut below);
         forwarder.settle(bearer);
     }
 
@@ -286,15 +285,15 @@ impl<P: Packet + Send> Cell<P> {
             max_packets: forwarder.packets,
             place,
         };
-        round.from(above, stats, out, |packet, stats, out| {
-            let cx = &mut Cx {
-                now,
-                entity,
-                timers,
-                stats,
-            };
-            enter_rlc(rlc, cx, now, place.ue, packet, out);
-        });
+        let mut below = ToRlc {
+            now,
+            ue: place.ue,
+            entity,
+            rlc,
+            timers,
+        };
+        round.from(above, stats, out, &mut below);
+        let rlc = below.rlc;
         if rlc.has_data() {
             self.downlink.activate(place.ue.0);
         }
@@ -372,6 +371,56 @@ impl Place {
     }
 }
 
+/// The layer that takes what is handed down.
+trait Below<P> {
+    /// Whether it takes this packet although it has no room.
+    fn admits_urgent(&self, packet: Urgent) -> bool;
+    /// A packet comes.
+    fn take(&mut self, packet: Held<P>, stats: &mut DirectionStats, out: &mut Vec<Output<P>>);
+}
+
+struct ToSdap<'a, P> {
+    now: Instant,
+    ue: UeIndex,
+    sdap: &'a mut Queue<Held<P>>,
+}
+
+impl<P: Packet + Send> Below<P> for ToSdap<'_, P> {
+    fn admits_urgent(&self, packet: Urgent) -> bool {
+        self.sdap.admits_urgent(packet)
+    }
+    fn take(&mut self, packet: Held<P>, stats: &mut DirectionStats, out: &mut Vec<Output<P>>) {
+        stats.sdap.add(packet.bytes());
+        if let Err(rejected) = self.sdap.enqueue(self.now, packet) {
+            stats.sdap.remove(rejected.bytes());
+            drop_above(stats, self.ue, rejected, DropReason::BufferFull, out);
+        }
+    }
+}
+
+struct ToRlc<'a, P> {
+    now: Instant,
+    ue: UeIndex,
+    entity: EntityId,
+    rlc: &'a mut Rlc<P>,
+    timers: &'a mut Timers,
+}
+
+impl<P: Packet + Send> Below<P> for ToRlc<'_, P> {
+    fn admits_urgent(&self, packet: Urgent) -> bool {
+        self.rlc.admits_urgent(packet)
+    }
+    fn take(&mut self, packet: Held<P>, stats: &mut DirectionStats, out: &mut Vec<Output<P>>) {
+        let cx = &mut Cx {
+            now: self.now,
+            entity: self.entity,
+            timers: self.timers,
+            stats,
+        };
+        enter_rlc(self.rlc, cx, self.now, self.ue, packet, out);
+    }
+}
+
 /// A layer hands down.
 struct HandDown {
     now: Instant,
@@ -390,7 +439,7 @@ impl HandDown {
         queue: &mut Queue<Held<P>>,
         stats: &mut DirectionStats,
         out: &mut Vec<Output<P>>,
-        mut take: impl FnMut(Held<P>, &mut DirectionStats, &mut Vec<Output<P>>),
+        below: &mut impl Below<P>,
     ) {
         let Self {
             now,
@@ -399,7 +448,9 @@ impl HandDown {
             place: Place { ue, bearer, layer },
         } = self;
         let mut left = max_packets;
-        while left > 0 && (room.admits() || queue.is_urgent()) {
+        while left > 0
+            && (room.admits() || queue.is_urgent(&mut |packet| below.admits_urgent(packet)))
+        {
             let next = queue.dequeue(now, Bytes::MAX, &mut |packet| {
                 stats.of_layer(layer).remove(packet.bytes());
                 drop_above(stats, ue, packet, DropReason::QueueManagement, out);
@@ -413,7 +464,7 @@ impl HandDown {
                 layer,
                 sojourn: now.saturating_since(next.enqueued_at),
             });
-            take(next.packet, stats, out);
+            below.take(next.packet, stats, out);
             room = room.after(bytes);
             left -= 1;
         }

@@ -24,7 +24,7 @@ fn delay(result: &RunResult) -> f64 {
 #[test]
 fn default_keeps_its_targets_in_both_scenarios_on_the_pedestrians_trace() {
     for scenario in ["individual-sdap", "shared-sdap"] {
-        // on the look-alike of the train they are not kept (docs/results/dynamic-buffer.md)
+        // on the look-alike of the train the bulk flow's are not kept (docs/results/dynamic-buffer.md)
         for interval in ["20 ms", "70 ms"] {
             let set = [("rlc", "default"), ("interval", interval)];
             let result = run(scenario, &set);
@@ -44,6 +44,22 @@ fn default_keeps_its_targets_in_both_scenarios_on_the_pedestrians_trace() {
             // a full RLC buffer alone, 30 packets at the trace's mean of 4.3 a tick, would take 70 ms
             assert!(bulk <= 50.0, "{at}: bulk {bulk} ms");
         }
+    }
+}
+
+#[test]
+fn the_game_keeps_its_targets_where_two_of_three_ticks_carry_one_packet() {
+    for scenario in ["individual-sdap", "shared-sdap"] {
+        let result = run(scenario, &[("rlc", "default"), ("trace", "train")]);
+        let gaming = queue(&result, "ran/gaming");
+        let mean = gaming.sojourn.mean;
+        assert!(
+            (FLOOR * 0.97..=FLOOR + 1.0).contains(&mean),
+            "{scenario}: {mean} ms"
+        );
+        let p99 = gaming.sojourn.p99;
+        assert!((9.0..=12.0).contains(&p99), "{scenario}: p99 {p99} ms");
+        assert_eq!(gaming.drops, 0, "{scenario}");
     }
 }
 

@@ -45,6 +45,8 @@ use units::{BitRate, Bytes, Duration, Instant};
 const UNKNOWN_W_MAX_GROWTH: f64 = 0.05;
 /// Largest growth for each acknowledged segment (Linux; target of 4.2).
 const MAX_GROWTH: f64 = curve::MAX_TARGET - 1.0;
+/// beta_ecn of Cubic (RFC 8511 4.1: 0.85).
+const ABE_BETA: f64 = 0.85;
 /// Delay samples are not used for so long after a reduction (Linux `cubictcp_acked`).
 const DISCARD_DELAY: Duration = Duration::from_secs(1);
 
@@ -64,6 +66,8 @@ pub struct Config {
     is_paced: bool,
     slow_start: SlowStart,
     has_growth_floor: bool,
+    /// To what part a mark in congestion avoidance reduces the window, 0 to 1.
+    ecn_beta: f64,
 }
 
 impl Config {
@@ -75,6 +79,16 @@ impl Config {
             is_paced: false,
             slow_start: SlowStart::HyStart(HyStart::default()),
             has_growth_floor: true,
+            ecn_beta: curve::BETA,
+        }
+    }
+    /// As Linux, with alternative backoff on ECN marks (RFC 8511): in congestion avoidance a mark reduces the
+    /// window to 0.85 of it instead of 0.7. A loss, and a mark in slow start, reduce it as ever.
+    pub fn abe(window: BuildConfig) -> Self {
+        Self {
+            name: "cubic-abe",
+            ecn_beta: ABE_BETA,
+            ..Self::linux(window)
         }
     }
     /// As Linux with `hystart=0`: slow start ends by a loss only.
@@ -174,6 +188,8 @@ pub struct Cubic {
     window: Window,
     slow_start: SlowStart,
     has_growth_floor: bool,
+    /// To what part a mark in congestion avoidance reduces the window.
+    ecn_beta: f64,
     /// Segment size as the curve takes it; > 0.
     mss: f64,
     /// Growth not yet in cwnd, in bytes; 0 to 1.
@@ -198,6 +214,7 @@ impl Cubic {
             window: Window::new(config.window, config.is_paced),
             slow_start: config.slow_start,
             has_growth_floor: config.has_growth_floor,
+            ecn_beta: config.ecn_beta,
             mss: config.window.mss.get() as f64,
             carry: 0.0,
             w_max: None,
@@ -291,16 +308,20 @@ impl Cubic {
         self.window.grow(Bytes::new(whole));
     }
 
-    /// 4.6, 4.7: the new W_max and window.
-    fn reduce(&mut self) {
+    /// 4.6, 4.7: the new W_max and window; RFC 8511 3.1 for marks.
+    fn reduce(&mut self, kind: LossKind) {
+        let beta = if kind == LossKind::Ecn && !self.window.in_slow_start() {
+            self.ecn_beta
+        } else {
+            curve::BETA
+        };
         let cwnd = self.segments(self.window.cwnd());
         self.w_max = Some(match self.w_max {
             Some(old) => curve::fast_convergence(cwnd, old),
             None => cwnd,
         });
         self.cwnd_prior = Some(cwnd);
-        self.window
-            .reduce_to(self.window.cwnd().mul_f64(curve::BETA));
+        self.window.reduce_to(self.window.cwnd().mul_f64(beta));
     }
 
     fn state(&self) -> BeforeLoss {
@@ -351,7 +372,7 @@ impl CongestionControl for Cubic {
             let before = self.state();
             // after a mark nothing has to be recovered, so a later timeout is a new event
             self.before_loss = (loss.kind != LossKind::Ecn).then_some(before);
-            self.reduce();
+            self.reduce(loss.kind);
         }
         if loss.kind == LossKind::Timeout {
             self.window.collapse();

@@ -234,6 +234,33 @@ fn a_timeout_within_fast_recovery_reduces_ssthresh_only_once() {
 }
 
 #[test]
+fn rfc_8511_reduces_less_after_a_mark_in_congestion_avoidance_and_after_nothing_else() {
+    for (name, mark, loss) in [
+        ("newreno-abe", 0.8, 0.5),
+        ("newreno", 0.5, 0.5),
+        ("cubic-abe", 0.85, 0.7),
+        ("cubic", 0.7, 0.7),
+    ] {
+        let left = |kind, in_slow_start: bool| {
+            let mut bench = Bench::new(name);
+            bench.grow_to(MSS * 200);
+            if !in_slow_start {
+                bench.lose(LossKind::Fast);
+                bench.recover(false);
+            }
+            let before = bench.cc.cwnd();
+            bench.lose(kind);
+            bench.cc.cwnd().get() as f64 / before.get() as f64
+        };
+        let is =
+            |part: f64, expected: f64| assert!((part - expected).abs() < 1e-3, "{name}: {part}");
+        is(left(LossKind::Ecn, false), mark);
+        is(left(LossKind::Fast, false), loss);
+        is(left(LossKind::Ecn, true), loss);
+    }
+}
+
+#[test]
 fn rfc_9438_4_9_a_spurious_reduction_is_taken_back() {
     for name in LOSS_BASED {
         for kind in [LossKind::Fast, LossKind::Timeout] {

@@ -25,10 +25,10 @@ pub use paced::{Paced, PacedConfig};
 use crate::codel::FRAME;
 use crate::config::Configure;
 use crate::fq_codel::QUANTUM_KEY;
-use crate::registry::{Algorithm, Made, Place, Values};
+use crate::registry::{Algorithm, Made, Parameter, Place, Quantity, Values};
 use crate::{
-    Capacity, ConfigError, Dequeued, DisciplineConfig, Occupancy, Packet, QueueManagement, Room,
-    Slot, error,
+    Capacity, ConfigError, Dequeued, DisciplineConfig, Occupancy, Packet, QueueManagement, Ratio,
+    Room, Slot, Urgent, error,
 };
 use flows::Flows;
 use largest::Largest;
@@ -41,6 +41,40 @@ const FIRST_PACKETS: u64 = 10;
 /// How long the largest slot is kept by default.
 const MEMORY: Duration = Duration::from_secs(10);
 
+/// How many times what the next slot carries there is room for by default.
+const DEFAULT_MARGIN: Ratio = Ratio::from_ppm(2_000_000);
+
+/// Which flows are sparse, and go first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SparseRule {
+    /// Those that have tokens, the one of which the least waits first.
+    #[default]
+    Tokens,
+    /// Those that have tokens and of which nothing was left after the last slot, the first to come first.
+    Idle,
+}
+
+/// `sparse-idle`: [`SparseRule::Idle`].
+const SPARSE_IDLE: &Parameter = &Parameter::new(
+    "sparse-idle",
+    Quantity::Flag,
+    "false",
+    (0.0, 1.0),
+    "Late binding: a flow of which anything was left after the last slot is not sparse, whatever its tokens",
+);
+
+/// `room-margin`: [`LateBindingConfig::margin`].
+const MARGIN: &Parameter = &Parameter::new(
+    "room-margin",
+    Quantity::Number,
+    "2",
+    (0.0, 1000.0),
+    "`default`: room is for so many times what the next slot carries by the newest slots, and no more than \
+     the largest slot of `memory`; 0: for the largest, whatever the next",
+);
+/// For so long the newest slots stand for the next: a period of CQI reports (TS 38.214 5.2.1.4).
+const NEWEST: Duration = Duration::from_millis(40);
+
 /// How late binding works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LateBindingConfig {
@@ -52,16 +86,23 @@ pub struct LateBindingConfig {
     pub quantum: Bytes,
     /// For how long the largest slot is kept, above zero.
     pub memory: Duration,
+    /// Which flows go first.
+    pub sparse: SparseRule,
+    /// Room is for so many times what the next slot carries, as the newest slots have it, and no more than the
+    /// largest slot kept; zero: for the largest, whatever the next.
+    pub margin: Ratio,
 }
 
 impl Default for LateBindingConfig {
-    /// No preparation, no classes, RFC 8290's quantum, 10 s.
+    /// No preparation, no classes, RFC 8290's quantum, 10 s, twice the next slot.
     fn default() -> Self {
         Self {
             preparation: Duration::ZERO,
             classes: Vec::new(),
             quantum: FRAME,
             memory: MEMORY,
+            sparse: SparseRule::default(),
+            margin: DEFAULT_MARGIN,
         }
     }
 }
@@ -81,7 +122,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     places: &[Place::Upf, Place::Sdap, Place::Rlc],
     is_aqm: true,
     is_backpressure: true,
-    parameters: &[QUANTUM_KEY],
+    parameters: &[QUANTUM_KEY, SPARSE_IDLE, MARGIN],
     make: |values| {
         Made::Discipline(match values.place {
             Place::Upf => DisciplineConfig::Paced(PacedConfig::of(values)),
@@ -97,6 +138,18 @@ impl LateBindingConfig {
             classes: values.shared.classes.clone(),
             quantum: values.bytes(QUANTUM_KEY),
             memory: values.shared.memory,
+            sparse: SparseRule::of(values),
+            margin: values.ratio(MARGIN),
+        }
+    }
+}
+
+impl SparseRule {
+    fn of(values: &Values<'_>) -> Self {
+        if values.flag(SPARSE_IDLE) {
+            Self::Idle
+        } else {
+            Self::Tokens
         }
     }
 }
@@ -125,17 +178,29 @@ fn check(classes: &[Vec<u8>], quantum: Bytes, memory: Duration) -> Result<(), Co
     error::expect(highest <= 63, "QFI of a class", &highest, "0 to 63")
 }
 
+/// A packet that is not eligible yet.
+#[derive(Debug)]
+struct Arriving<P> {
+    packet: Dequeued<P>,
+    /// It came although there was no room.
+    is_beyond: bool,
+}
+
 /// The queue that the MAC pulls from.
 #[derive(Debug)]
 pub struct LateBinding<P> {
     config: LateBindingConfig,
     capacity: Capacity,
     /// Packets that came less than the preparation time ago, in the order of their coming.
-    arriving: VecDeque<Dequeued<P>>,
+    arriving: VecDeque<Arriving<P>>,
     /// Their bytes.
     arriving_bytes: Bytes,
+    /// Bytes of those that came although there was no room.
+    arriving_beyond: Bytes,
     flows: Flows<P>,
     largest: Largest,
+    /// The largest of the newest slots.
+    newest: Largest,
 }
 
 impl<P: Packet> LateBinding<P> {
@@ -147,12 +212,14 @@ impl<P: Packet> LateBinding<P> {
         config.check()?;
         capacity.check()?;
         Ok(Self {
-            flows: Flows::new(&config.classes, config.quantum),
+            flows: Flows::new(&config.classes, config.quantum, config.sparse),
             largest: Largest::new(config.memory),
+            newest: Largest::new(NEWEST),
             config,
             capacity,
             arriving: VecDeque::new(),
             arriving_bytes: Bytes::ZERO,
+            arriving_beyond: Bytes::ZERO,
         })
     }
 
@@ -164,23 +231,42 @@ impl<P: Packet> LateBinding<P> {
     /// What has come in time by now joins its flow.
     fn settle(&mut self, now: Instant) {
         while let Some(first) = self.arriving.front()
-            && self.is_prepared(now, first.enqueued_at)
-            && let Some(first) = self.arriving.pop_front()
+            && self.is_prepared(now, first.packet.enqueued_at)
+            && let Some(Arriving { packet, is_beyond }) = self.arriving.pop_front()
         {
-            self.arriving_bytes -= first.packet.bytes();
-            self.flows.push(first.enqueued_at, first.packet);
+            let bytes = packet.packet.bytes();
+            self.arriving_bytes -= bytes;
+            if is_beyond {
+                self.arriving_beyond -= bytes;
+            }
+            self.flows.push(packet, is_beyond);
         }
     }
 
-    /// What this queue is to hold: as much as the largest slot can carry, and two packets that are
-    /// left after it and show that their flow is busy.
+    /// How much may come, besides what comes beyond it.
+    fn left(&self) -> Bytes {
+        let beyond = match self.config.sparse {
+            SparseRule::Tokens => self.flows.beyond() + self.arriving_beyond,
+            SparseRule::Idle => Bytes::ZERO,
+        };
+        let held = self.flows.occupancy().bytes + self.arriving_bytes - beyond;
+        self.target().saturating_sub(held)
+    }
+
+    /// What this queue is to hold: as much as the next slot can carry with a margin, and two packets that
+    /// are left after it and show that their flow is busy.
     fn target(&self) -> Bytes {
         let largest = self.largest.get();
         if largest.is_zero() {
-            FRAME * FIRST_PACKETS
-        } else {
-            largest + FRAME * 2
+            return FRAME * FIRST_PACKETS;
         }
+        let slot = if self.config.margin == Ratio::ZERO {
+            largest
+        } else {
+            let next = self.newest.get();
+            next.mul_f64(self.config.margin.as_f64()).min(largest)
+        };
+        slot + FRAME * 2
     }
 }
 
@@ -190,11 +276,16 @@ impl<P: Packet + Send> QueueManagement<P> for LateBinding<P> {
         if !self.capacity.admits(self.occupancy(), bytes) {
             return Err(packet);
         }
+        let is_beyond = self.left().is_zero();
+        if is_beyond {
+            self.arriving_beyond += bytes;
+        }
         self.arriving_bytes += bytes;
-        self.arriving.push_back(Dequeued {
+        let packet = Dequeued {
             packet,
             enqueued_at: now,
-        });
+        };
+        self.arriving.push_back(Arriving { packet, is_beyond });
         Ok(())
     }
 
@@ -218,8 +309,9 @@ impl<P: Packet + Send> QueueManagement<P> for LateBinding<P> {
 
     fn ready(&self, now: Instant) -> Occupancy {
         let mut ready = self.flows.occupancy();
+        let packets = self.arriving.iter().map(|arriving| &arriving.packet);
         let in_time = |packet: &&Dequeued<P>| self.is_prepared(now, packet.enqueued_at);
-        for packet in self.arriving.iter().take_while(in_time) {
+        for packet in packets.take_while(in_time) {
             ready.packets += 1;
             ready.bytes += packet.packet.bytes();
         }
@@ -227,12 +319,25 @@ impl<P: Packet + Send> QueueManagement<P> for LateBinding<P> {
     }
 
     fn room(&mut self, _now: Instant) -> Room {
-        Room::Bytes(self.target().saturating_sub(self.occupancy().bytes))
+        Room::Bytes(self.left())
+    }
+
+    fn admits_urgent(&self, packet: Urgent) -> bool {
+        if self.config.sparse == SparseRule::Idle || self.flows.is_named(packet.qfi) {
+            return true;
+        }
+        let arriving = self.arriving.iter().map(|arriving| &arriving.packet.packet);
+        let same = arriving.filter(|of| of.flow() == packet.flow);
+        let arriving: Bytes = same.map(Packet::bytes).sum();
+        let waiting = self.flows.waiting(packet.qfi, packet.flow) + arriving;
+        waiting + packet.bytes <= self.config.quantum * 2
     }
 
     fn on_slot(&mut self, now: Instant, slot: Slot) {
         self.flows.next_slot(slot.capacity);
+        self.flows.promote(|_| true);
         self.largest.add(now, slot.capacity);
+        self.newest.add(now, slot.capacity);
     }
 }
 
@@ -292,6 +397,27 @@ mod tests {
             queue.enqueue(at_us(10_000), TestPacket::new(1500)).unwrap();
         }
         assert!(!queue.room(at_us(10_000)).admits());
+    }
+
+    #[test]
+    fn in_a_fade_there_is_room_for_twice_the_next_slot_and_for_the_largest_without_a_margin() {
+        let after_a_fade = |margin| {
+            let config = LateBindingConfig {
+                margin: Ratio::from_f64(margin),
+                ..LateBindingConfig::default()
+            };
+            let mut queue: LateBinding<TestPacket> =
+                LateBinding::new(config, Capacity::Unlimited).unwrap();
+            for ms in (0..1000).step_by(10) {
+                let capacity = Bytes::new(if ms < 500 { 22_500 } else { 1500 });
+                queue.on_slot(at_us(ms * 1000), Slot { capacity, ..SLOT });
+            }
+            queue.room(at_us(1_000_000))
+        };
+        let frames = 2 * 1514;
+        assert_eq!(after_a_fade(2.0), Room::Bytes(Bytes::new(3000 + frames)));
+        assert_eq!(after_a_fade(20.0), Room::Bytes(Bytes::new(22_500 + frames)));
+        assert_eq!(after_a_fade(0.0), Room::Bytes(Bytes::new(22_500 + frames)));
     }
 
     #[test]

@@ -7,31 +7,29 @@
 //! is marked (RFC 3168), or dropped where the flow understands no marks. The head, not the tail: the news
 //! leave at once.
 //!
-//! A flow that is sparse by its tokens and has nothing waiting, and every flow of a named class, goes the
-//! express way: down at once, whatever room there is below.
+//! A flow that is sparse by its tokens, and of which the queue below holds little, and every flow of a named
+//! class, goes the express way: down at once, whatever room there is below. How much the queue below holds
+//! of a flow is asked of it ([`QueueManagement::admits_urgent`]): where a slot is small, a greedy flow is left
+//! as little as a sparse one sends, and only what waits of it tells them apart.
 //!
 //! After a mark, the flow is left alone until a whole window has passed here: what waited of it in this
 //! queue and in the one below. Until then nothing that passes was sent in knowledge of the mark.
 
 use super::flows::{Flows, Place};
 use super::largest::Largest;
-use super::tokens::{Mint, Tokens, counted};
-use super::{MEMORY, check};
+use super::{MEMORY, SparseRule, check};
 use crate::codel::FRAME;
 use crate::config::Configure;
 use crate::fifo::try_mark;
 use crate::fq_codel::QUANTUM_KEY;
 use crate::registry::Values;
-use crate::{Capacity, ConfigError, Dequeued, Occupancy, Packet, QueueManagement, Slot};
-use std::collections::{BTreeMap, VecDeque};
+use crate::{Capacity, ConfigError, Dequeued, Occupancy, Packet, QueueManagement, Slot, Urgent};
 use units::{Bytes, Duration, Instant, Rng};
 
 /// The default allowance.
 const ALLOWANCE: Duration = Duration::from_millis(15);
 /// What a flow may always have waiting: enough for a loss to be found by duplicate acknowledgements.
 const MIN_PACKETS: u64 = 4;
-/// When there are more notes about flows than this, stale notes are removed.
-const TIDY_ABOVE: usize = 256;
 
 /// How the UPF's queue works.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +44,8 @@ pub struct PacedConfig {
     pub allowance: Duration,
     /// Marks packets that allow it, instead of dropping them.
     pub ecn: bool,
+    /// Which flows go the express way.
+    pub sparse: SparseRule,
 }
 
 impl Default for PacedConfig {
@@ -57,6 +57,7 @@ impl Default for PacedConfig {
             memory: MEMORY,
             allowance: ALLOWANCE,
             ecn: true,
+            sparse: SparseRule::default(),
         }
     }
 }
@@ -77,6 +78,7 @@ impl PacedConfig {
             memory: values.shared.memory,
             allowance: values.shared.allowance,
             ecn: values.shared.ecn,
+            sparse: SparseRule::of(values),
         }
     }
 }
@@ -102,13 +104,6 @@ impl Configure for PacedConfig {
 pub struct Paced<P> {
     config: PacedConfig,
     capacity: Capacity,
-    /// Packets that go down whatever the room, in the order of their coming.
-    express: VecDeque<Dequeued<P>>,
-    /// Their bytes.
-    express_bytes: Bytes,
-    /// By flow: what may go the express way, for flows of no named class; without entry: all that can.
-    tokens: BTreeMap<u64, Tokens>,
-    mint: Mint,
     flows: Flows<P>,
     largest: Largest,
     /// What a flow may have waiting here; none before the first slot.
@@ -123,32 +118,13 @@ impl<P: Packet> Paced<P> {
     pub fn new(config: PacedConfig, capacity: Capacity) -> Result<Self, ConfigError> {
         config.check()?;
         capacity.check()?;
-        let mint = Mint::new(config.quantum);
         Ok(Self {
-            flows: Flows::new(&config.classes, config.quantum),
+            flows: Flows::new(&config.classes, config.quantum, config.sparse),
             largest: Largest::new(config.memory),
             config,
             capacity,
-            express: VecDeque::new(),
-            express_bytes: Bytes::ZERO,
-            tokens: BTreeMap::new(),
-            mint,
             allowed: None,
         })
-    }
-
-    /// Whether a packet of a flow that has nothing waiting goes the express way; if so, it is noted.
-    fn takes_express(&mut self, packet: &P) -> bool {
-        let (mint, bytes) = (self.mint, packet.bytes());
-        let tokens = self
-            .tokens
-            .entry(packet.flow())
-            .or_insert_with(|| Tokens::full(mint));
-        let is_little = tokens.count(mint) >= counted(bytes);
-        if is_little {
-            tokens.take(mint, bytes);
-        }
-        is_little
     }
 
     /// What a flow may have waiting here, after a slot.
@@ -180,24 +156,11 @@ impl<P: Packet + Send> QueueManagement<P> for Paced<P> {
         if !self.capacity.admits(self.occupancy(), packet.bytes()) {
             return Err(packet);
         }
-        let is_named = self.flows.is_named(packet.qfi());
-        let packet = if is_named {
-            packet
-        } else {
-            match self.flows.push_behind(now, packet) {
-                Ok(()) => return Ok(()),
-                Err(first) => first,
-            }
+        let packet = Dequeued {
+            packet,
+            enqueued_at: now,
         };
-        if is_named || self.takes_express(&packet) {
-            self.express_bytes += packet.bytes();
-            self.express.push_back(Dequeued {
-                packet,
-                enqueued_at: now,
-            });
-        } else {
-            self.flows.push(now, packet);
-        }
+        self.flows.push(packet, false);
         Ok(())
     }
 
@@ -207,18 +170,11 @@ impl<P: Packet + Send> QueueManagement<P> for Paced<P> {
         budget: Bytes,
         dropped: &mut dyn FnMut(P),
     ) -> Option<Dequeued<P>> {
-        if let Some(first) = self.express.front() {
-            let bytes = first.packet.bytes();
-            if bytes > budget {
-                return None;
-            }
-            self.express_bytes -= bytes;
-            return self.express.pop_front();
-        }
         loop {
             let mut taken = self.flows.pop(budget)?;
             let bytes = taken.next.packet.bytes();
-            let is_signalled = self.signals_congestion(taken.flow, bytes, taken.behind);
+            let is_signalled = !self.flows.is_in_named(taken.flow)
+                && self.signals_congestion(taken.flow, bytes, taken.behind);
             if !is_signalled || (self.config.ecn && try_mark(&mut taken.next.packet)) {
                 return Some(taken.next);
             }
@@ -227,24 +183,15 @@ impl<P: Packet + Send> QueueManagement<P> for Paced<P> {
     }
 
     fn occupancy(&self) -> Occupancy {
-        let waiting = self.flows.occupancy();
-        Occupancy {
-            packets: waiting.packets + self.express.len(),
-            bytes: waiting.bytes + self.express_bytes,
-        }
+        self.flows.occupancy()
     }
 
-    fn is_urgent(&mut self) -> bool {
-        !self.express.is_empty()
+    fn is_urgent(&mut self, admits: &mut dyn FnMut(Urgent) -> bool) -> bool {
+        self.flows.is_urgent(admits)
     }
 
     fn on_slot(&mut self, now: Instant, slot: Slot) {
         self.flows.next_slot(slot.capacity);
-        self.mint.next_slot(slot.capacity);
-        if self.tokens.len() > TIDY_ABOVE {
-            let mint = self.mint;
-            self.tokens.retain(|_, tokens| !tokens.is_full(mint));
-        }
         self.largest.add(now, slot.capacity);
         self.allowed = self.allowed(slot.tti);
     }
@@ -256,7 +203,7 @@ mod tests {
     use crate::Ecn;
     use crate::test_packet::TestPacket;
 
-    /// Slots of 5 packets every 10 ms; 10 ms of that rate are 5 packets. Flow 1 has sent two quanta.
+    /// Slots of 5 packets every 10 ms; 10 ms of that rate are 5 packets. Flow 1 has sent three quanta.
     fn paced() -> Paced<TestPacket> {
         let config = PacedConfig {
             allowance: Duration::from_millis(10),
@@ -269,9 +216,9 @@ mod tests {
             tti: Duration::from_millis(10),
         };
         paced.on_slot(Instant::ZERO, slot);
-        push(&mut paced, 2, Ecn::NotEct);
-        for _ in 0..2 {
-            assert!(paced.is_urgent());
+        push(&mut paced, 3, Ecn::NotEct);
+        for _ in 0..3 {
+            assert!(paced.is_urgent(&mut |_| true));
             paced
                 .dequeue(Instant::ZERO, Bytes::MAX, &mut |_| ())
                 .unwrap();
@@ -306,10 +253,10 @@ mod tests {
     fn a_flow_that_sends_little_goes_the_express_way() {
         let mut paced = paced();
         push(&mut paced, 2, Ecn::Ect0);
-        assert!(!paced.is_urgent());
+        assert!(!paced.is_urgent(&mut |_| true));
         let game = TestPacket::new(100).with_flow(2);
         paced.enqueue(Instant::ZERO, game).unwrap();
-        assert!(paced.is_urgent());
+        assert!(paced.is_urgent(&mut |_| true));
         let mut flow = || {
             let out = paced.dequeue(Instant::ZERO, Bytes::MAX, &mut |_| unreachable!());
             out.unwrap().packet.flow()

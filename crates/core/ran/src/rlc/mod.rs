@@ -31,7 +31,9 @@ use crate::sdap;
 use crate::stats::DirectionStats;
 use crate::timers::{EntityId, TimerKind, Timers};
 use am::Am;
-use queue::{ConfigError, Occupancy, Packet, Queue, QueueConfig, QueueManagement, Room, Slot};
+use queue::{
+    ConfigError, Occupancy, Packet, Queue, QueueConfig, QueueManagement, Room, Slot, Urgent,
+};
 use reassembly::Reassembly;
 use segment::Headers;
 use span::Span;
@@ -186,6 +188,11 @@ impl<P: Packet + Send> Rlc<P> {
     /// How much the layer above may hand down now.
     pub(crate) fn room(&mut self, now: Instant) -> Room {
         self.queue.room(now)
+    }
+
+    /// Whether the queue takes an urgent packet although there is no room.
+    pub(crate) fn admits_urgent(&self, packet: Urgent) -> bool {
+        self.queue.admits_urgent(packet)
     }
 
     /// What waits to be sent for the first time; a packet sent in part counts, with what is left.
