@@ -151,11 +151,30 @@ fn copy(folder: &str, tree: &Path) {
     }
 }
 
+/// Removes files of an earlier copy that the project has no more.
+fn remove_former(folder: &str, tree: &Path) {
+    for entry in fs::read_dir(tree.join(folder)).expect("a copy") {
+        let path = entry.expect("an entry").path();
+        let name = path.strip_prefix(tree).expect("within the copy");
+        let original = root().join(name);
+        let name = name.to_str().expect("a name in ASCII");
+        let mut added = ADDITIONS.iter().filter_map(|addition| addition.file);
+        if path.is_dir() && original.is_dir() {
+            remove_former(name, tree);
+        } else if path.is_dir() {
+            fs::remove_dir_all(&path).expect("removed");
+        } else if !original.is_file() && added.all(|(_, to)| to != name) {
+            fs::remove_file(&path).expect("removed");
+        }
+    }
+}
+
 #[test]
 fn what_is_added_by_the_guides_lines_can_be_used() {
     let tree = root().join("target/guide/tree");
     for folder in ["crates/core", "crates/worlds/scenario", "crates/testing"] {
         copy(folder, &tree);
+        remove_former(folder, &tree);
     }
     for (from, to) in ADDITIONS.iter().filter_map(|addition| addition.file) {
         // as the guide has it for a file that was written outside of the crate
