@@ -54,8 +54,11 @@ async fn connections_are_shown_with_melds_decisions_and_their_ue() {
         size: units::Bytes::new(1_000_000_000),
         rate: Some(units::BitRate::from_mbps(50)),
     };
-    let downloading = tokio::spawn(async move { get(&target).await.map(drop) });
-    let view = watching.await.expect("a complete view");
+    let mut downloading = tokio::spawn(async move { get(&target).await.map(drop) });
+    let view = tokio::select! {
+        view = watching => view.expect("a complete view"),
+        ended = &mut downloading => panic!("the download has ended: {ended:?}"),
+    };
     let flows = view.entities("flow");
     let (flow, parent) = flows.first().expect("one flow");
     assert!(
