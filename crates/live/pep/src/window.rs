@@ -134,6 +134,12 @@ impl Window {
         }
     }
 
+    /// The least window is to be shown at once.
+    pub(crate) fn owe_least(&self) {
+        let least = lock(&self.rule).least();
+        self.set_due(Some(Change::Credit(least)));
+    }
+
     /// What is to be shown at once, if anything.
     pub(crate) fn take_due(&self) -> Option<Change> {
         lock(&self.due).take()

@@ -17,6 +17,10 @@ use units::{Duration, Instant};
 /// Between looks at the round-trip time towards the server.
 const RTT_PERIOD: Duration = Duration::from_millis(100);
 
+/// A server whose window has been closed for so long is given the least: whatever the radio is reported to carry, no
+/// flow stands still, and no byte that was left unread stays so.
+const CLOSED: Duration = Duration::from_secs(1);
+
 /// Which socket of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
@@ -72,6 +76,8 @@ pub(super) struct Connection {
     rtt_at: Instant,
     /// Acknowledgements to the server show no more than has been shown.
     is_shut: bool,
+    /// Since then, or the last window that was shown at once.
+    shut_at: Instant,
     /// Size of the server's segments, bytes, when last looked at; 0 before data.
     rcv_mss: u32,
     /// The receive buffer towards the server has its share.
@@ -96,6 +102,7 @@ impl Connection {
             active_at: now,
             rtt_at: now,
             is_shut: false,
+            shut_at: now,
             rcv_mss: 0,
             is_wide: false,
             is_queued: false,
@@ -171,12 +178,13 @@ impl Connection {
         let mut is_due = false;
         if let Some(due) = due {
             self.finish_window(&due, down.read > 0, counters);
+            self.shut_at = now;
             // what has come since then
             is_due = down.read > 0;
         }
         if has_moved || self.down.is_backlogged {
             self.look_at_unread();
-            is_due |= self.follow_window();
+            is_due |= self.follow_window(now);
         }
         let is_young = down.read > 0 && !self.is_wide;
         if is_young || (has_moved && now.saturating_since(self.rtt_at) >= RTT_PERIOD) {
@@ -212,7 +220,7 @@ impl Connection {
     }
 
     /// Shows the server the window that is decided. True if one is to be shown at once.
-    fn follow_window(&mut self) -> bool {
+    fn follow_window(&mut self, now: Instant) -> bool {
         let (flow, unread) = (&self.flow, &self.flow.meters.wan_unread);
         if !flow.window.follows_data() {
             return false;
@@ -222,6 +230,7 @@ impl Connection {
         if flow.window.is_closed() && !self.is_shut && is_unread {
             credit::close(&flow.wan);
             self.is_shut = true;
+            self.shut_at = now;
         }
         due.is_some() && is_unread
     }
@@ -322,6 +331,15 @@ impl Connection {
             let left = self.down.leaves_byte && unread > 0;
             self.flow.meters.wan_left.store(u64::from(left), Relaxed);
         }
+    }
+
+    /// Has the least window shown where it has been closed for too long. True if the connection is to be given a turn.
+    pub(super) fn relieve(&self, now: Instant) -> bool {
+        let is_closed = self.is_shut && now.saturating_since(self.shut_at) >= CLOSED;
+        if is_closed {
+            self.flow.window.owe_least();
+        }
+        is_closed
     }
 
     /// Whether it has been silent for too long.

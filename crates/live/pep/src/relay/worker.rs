@@ -515,6 +515,14 @@ impl Worker {
         for (key, reason) in overdue {
             self.end(key, Next::Reset(reason));
         }
+        let relieved: Vec<Key> = self
+            .connections
+            .iter()
+            .filter_map(|(key, c)| c.relieve(self.now).then_some(key))
+            .collect();
+        for key in relieved {
+            self.enqueue(key);
+        }
         if self.resume_at.is_some_and(|at| self.now >= at) {
             self.listen();
         }

@@ -20,6 +20,10 @@ pub const TESTS: &[Test] = &[
         an_answer_ends_though_windows_are_closed,
     ),
     (
+        "a_radio_that_carries_nothing_leaves_a_trickle",
+        a_radio_that_carries_nothing_leaves_a_trickle,
+    ),
+    (
         "windows_that_may_not_close_stay_open",
         windows_that_may_not_close_stay_open,
     ),
@@ -170,4 +174,22 @@ fn windows_that_may_not_close_stay_open() {
     daemon.wait_until("data passes", || daemon.count("bytes_down") > 5_000_000);
     downloads.end();
     assert_eq!(daemon.count("windows_shown"), 0);
+}
+
+/// Whatever is reported, no flow stands still for good.
+fn a_radio_that_carries_nothing_leaves_a_trickle() {
+    let Some(hosts) = Hosts::try_new("a_radio_that_carries_nothing_leaves_a_trickle") else {
+        return;
+    };
+    let (daemon, _radio, rate) = start(&hosts, "");
+    rate.store(0, Relaxed);
+    let downloads = Downloads::start(&hosts, 5_605);
+    daemon.wait_until("windows are closed", || daemon.count("windows_shown") > 0);
+    let (shown, down) = (daemon.count("windows_shown"), daemon.count("bytes_down"));
+    daemon.wait_until("each has been shown some more", || {
+        daemon.count("windows_shown") >= shown + 3 * FLOWS as u64
+    });
+    assert!(daemon.count("bytes_down") > down);
+    rate.store(FAST, Relaxed);
+    downloads.end();
 }
