@@ -100,15 +100,14 @@ impl Flow {
     /// Shows the server the window that is decided, for what waits here now. What only the thread can do that
     /// relays the flow, it is woken for.
     pub(crate) fn show_window(&self) {
-        let due = self.follow_window();
-        // it is to be shown even if less is decided meanwhile: a turn is decided once
-        self.window.set_due(due);
-        let is_possible = match due {
+        let due = self.follow_window().filter(|change| match change {
             // by a read of what is unread
-            Some(Change::Credit(_)) => self.meters.wan_unread.load(Relaxed) > 0,
-            due => due.is_some(),
-        };
-        if is_possible {
+            Change::Credit(_) => self.meters.wan_unread.load(Relaxed) > 0,
+            _ => true,
+        });
+        if let Some(change) = due {
+            // it is to be shown even if less is decided meanwhile: a turn is decided once
+            self.window.set_due(change);
             self.on_turn(Waker::wake);
         }
     }
@@ -132,6 +131,11 @@ impl Flow {
             // a socket that has just been closed by its peer may refuse: it is of no use then
             let _ = set_receive_buffer(&self.wan, self.window.share());
         }
+    }
+
+    /// The receive buffer towards the server has its share of the memory.
+    pub(crate) fn is_wide(&self) -> bool {
+        self.is_wide.load(Relaxed)
     }
 
     /// Has acknowledgements show what was shown last, if windows are ours to set.
@@ -165,7 +169,7 @@ impl Flow {
         }
         registry.share_changed(&self.ue, former, share);
         self.set_unsent();
-        if self.window.is_locked && self.is_wide.load(Relaxed) {
+        if self.window.is_locked && self.is_wide() {
             // a socket that has just been closed by its peer may refuse: it is of no use then
             let _ = set_receive_buffer(&self.wan, share);
             self.show_window();

@@ -127,17 +127,15 @@ impl Window {
         None
     }
 
-    /// This is to be shown at once; none: as before.
-    pub(crate) fn set_due(&self, change: Option<Change>) {
-        if change.is_some() {
-            *lock(&self.due) = change;
-        }
+    /// This is to be shown at once.
+    pub(crate) fn set_due(&self, change: Change) {
+        *lock(&self.due) = Some(change);
     }
 
     /// The least window is to be shown at once.
     pub(crate) fn owe_least(&self) {
         let least = lock(&self.rule).least();
-        self.set_due(Some(Change::Credit(least)));
+        self.set_due(Change::Credit(least));
     }
 
     /// What is to be shown at once, if anything.
@@ -151,7 +149,6 @@ impl Window {
         else {
             return;
         };
-        *lock(&self.due) = None;
         let mut rule = lock(&self.rule);
         self.note(&mut rule, change, received, window);
     }

@@ -80,8 +80,6 @@ pub(super) struct Connection {
     shut_at: Instant,
     /// Size of the server's segments, bytes, when last looked at; 0 before data.
     rcv_mss: u32,
-    /// The receive buffer towards the server has its share.
-    is_wide: bool,
     /// It stands in the worker's list of those to be given a turn.
     pub(super) is_queued: bool,
 }
@@ -104,7 +102,6 @@ impl Connection {
             is_shut: false,
             shut_at: now,
             rcv_mss: 0,
-            is_wide: false,
             is_queued: false,
         }
     }
@@ -186,7 +183,7 @@ impl Connection {
             self.look_at_unread();
             is_due |= self.follow_window(now);
         }
-        let is_young = down.read > 0 && !self.is_wide;
+        let is_young = down.read > 0 && !self.flow.is_wide();
         if is_young || (has_moved && now.saturating_since(self.rtt_at) >= RTT_PERIOD) {
             self.rtt_at = now;
             self.look_at_wan();
@@ -205,9 +202,8 @@ impl Connection {
         self.rcv_mss = info.rcv_mss;
         let is_full = 2 * info.rcv_mss > info.snd_mss;
         let is_young = flow.meters.wan_read.load(Relaxed) < u64::from(flow.window.shown());
-        let widens = !self.is_wide && (is_full || !is_young);
+        let widens = !flow.is_wide() && (is_full || !is_young);
         if widens {
-            self.is_wide = true;
             flow.widen_buffer();
         }
         if has_changed || widens {
@@ -249,7 +245,8 @@ impl Connection {
             .store(ioctl_fionread(&self.flow.wan).unwrap_or(0), Relaxed);
         let received = meters.received();
         let is_unread = meters.wan_unread.load(Relaxed) > 0;
-        if let Some(change) = self.flow.follow_window().or_else(|| window.take_due())
+        let owed = window.take_due();
+        if let Some(change) = self.flow.follow_window().or(owed)
             && let Change::Credit(bytes) | Change::Open(bytes) = change
             && (is_unread || matches!(change, Change::Open(_)))
         {
@@ -428,6 +425,38 @@ mod tests {
         // a byte an hour for two days, and then silence
         assert_eq!(ends_after(&limits, HOUR, HOUR * 48), HOUR * 50);
         assert_eq!(ends_after(&limits, HOUR * 3, HOUR * 48), HOUR * 2);
+    }
+
+    #[test]
+    fn a_window_that_has_been_closed_for_a_second_is_opened_to_the_least() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a listener");
+        let address = listener.local_addr().expect("bound");
+        let connect = || {
+            std::net::TcpStream::connect(address)
+                .expect("connected")
+                .into()
+        };
+        let ends = crate::flow::Ends {
+            id: 1,
+            client: address,
+            server: address,
+            opened_at: Instant::ZERO,
+            ue: Arc::default(),
+            most_unsent: 1,
+        };
+        let rule = edge::ShownWindow::default();
+        let window = crate::window::Window::new(1 << 20, 1 << 20, true, rule);
+        let flow = Arc::new(Flow::new(ends, (connect(), connect()), window));
+        let mut connection = Connection::new(flow, Instant::ZERO);
+        let late = Instant::ZERO + CLOSED;
+        assert!(!connection.relieve(late), "it is not closed");
+        connection.is_shut = true;
+        assert!(!connection.relieve(Instant::from_nanos(late.as_nanos() - 1)));
+        assert_eq!(connection.flow.window.take_due(), None);
+        assert!(connection.relieve(late));
+        let least = u64::from(crate::listener::USUAL_MSS) * rule.min_window;
+        let due = Some(Change::Credit(units::Bytes::new(least)));
+        assert_eq!(connection.flow.window.take_due(), due);
     }
 
     #[test]

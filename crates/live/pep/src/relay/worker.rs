@@ -441,10 +441,14 @@ impl Worker {
         }
     }
 
+    /// How windows are decided, if they are.
+    fn decides(&self) -> Option<&edge::EdgeConfig> {
+        self.config.edge.as_ref().filter(|_| self.events.is_some())
+    }
+
     /// The receive window that a server is shown until one is decided, of this share of the memory.
     fn young_window(&self, share: u32) -> u32 {
-        let decides = self.config.edge.as_ref().filter(|_| self.events.is_some());
-        decides.map_or(share, |decides| {
+        self.decides().map_or(share, |decides| {
             u32::try_from(decides.young_window.get())
                 .unwrap_or(u32::MAX)
                 .min(share)
@@ -458,8 +462,9 @@ impl Worker {
             // a socket that has failed already may refuse
             let _ = crate::sys::set_window_clamp(&opened.socket, young);
         }
-        let decides = self.config.edge.as_ref().filter(|_| self.events.is_some());
-        let mut rule = decides.map_or_else(edge::ShownWindow::default, |decides| decides.shown);
+        let mut rule = self
+            .decides()
+            .map_or_else(edge::ShownWindow::default, |decides| decides.shown);
         rule.closed_windows &= opened.is_locked && self.shared.can_show_windows_at_once;
         Window::new(share, young, opened.is_locked, rule)
     }

@@ -6,6 +6,7 @@
 mod cell;
 mod flow;
 mod moving;
+mod pep;
 mod queues;
 mod top;
 mod tunnel;
@@ -240,6 +241,7 @@ pub fn keys() -> impl Iterator<Item = &'static Section> {
 static SECTIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
     let before = [
         top::SECTIONS,
+        pep::SECTIONS,
         tunnel::SECTIONS,
         cell::SECTIONS,
         queues::SECTIONS,

@@ -1,0 +1,202 @@
+//! Keys of the proxy.
+
+use super::Fallback::{Absent, Value};
+use super::Kind::{Bytes, Choice, Count, Duration, Flag, List, Number};
+use super::Range::{Any, Within};
+use super::top::{REPORT_DELAY, REPORT_GAP, REPORT_GAP_INTERVAL, REPORT_LOSS};
+use super::{Section, key};
+
+pub(super) static SECTIONS: &[Section] = &[Section {
+    path: "pep",
+    kind: None,
+    meaning: "The proxy at the edge.",
+    keys: &[
+        key(
+            "mode",
+            Choice(&["none", "split", "paper", "default"]),
+            Value("none"),
+            Any,
+            "`none`: connections run end to end; `split`: they are split, without a look at \
+                 the radio; `paper`: RAPID's equations; `default`: RAPID as improved here.",
+        ),
+        key(
+            "report-period",
+            Duration,
+            Value("1 ms"),
+            Within(1e-5, 100.0),
+            "Period of radio reports (RAPID section 4.4 polls every millisecond).",
+        ),
+        REPORT_DELAY,
+        REPORT_LOSS,
+        REPORT_GAP,
+        REPORT_GAP_INTERVAL,
+        key(
+            "buffer",
+            Bytes,
+            Value("4 MB"),
+            Within(1500.0, 1e12),
+            "Most that the proxy buffers for one flow and direction, half of it received, half to \
+                 be sent; with `windows = \"linux\"` all of it may be received from the server, and \
+                 what is to be sent to the user is bounded by `unsent-max`.",
+        ),
+        key(
+            "slow-threshold",
+            Number,
+            Value("0.8"),
+            Within(0.01, 1.0),
+            "A flow is slow if it arrives at less than this share of what is expected \
+                 (section 3.4).",
+        ),
+        key(
+            "arrival-alpha",
+            Number,
+            Value("0.125"),
+            Within(0.0, 0.999),
+            "Weight of the old value in the mean of the arrival rate (equation 9).",
+        ),
+        key(
+            "initial-ran-window",
+            Bytes,
+            Value("14480 B"),
+            Within(1.0, 1e12),
+            "Window towards the user before its round trip is known (section 5.3).",
+        ),
+        key(
+            "report-max-age",
+            Duration,
+            Value("100 ms"),
+            Within(1e-4, 3600.0),
+            "A report older than this is rejected, and after so long without one windows decay.",
+        ),
+        key(
+            "plain-after",
+            Duration,
+            Absent("2 s, or `report-max-age` if that is longer"),
+            Within(1e-4, 3600.0),
+            "Without a report for so long, connections are split and nothing more; no less than \
+                 `report-max-age`.",
+        ),
+        key(
+            "adopt-after",
+            Duration,
+            Value("0 s"),
+            Within(0.0, 100.0),
+            "A connection comes under control so long after its server has answered.",
+        ),
+        key(
+            "young-window",
+            Bytes,
+            Value("14600 B"),
+            Within(1.0, 1e12),
+            "Receive window shown to the server until then.",
+        ),
+        key(
+            "windows",
+            Choice(&["exact", "linux"]),
+            Value("exact"),
+            Any,
+            "The simulator's proxy: `exact` shows every window at once; `linux` as the daemon does, by \
+                 `min-window`, `closed-windows`, `window-step` and `unsent-share` (docs/algorithms/edge.md).",
+        ),
+        key(
+            "min-window",
+            Count,
+            Value("2"),
+            Within(0.0, 64.0),
+            "The least receive window that a server is shown, segments; `0`: any is shown by acknowledgements, and one \
+                 that is closed so is opened again only as the kernel does.",
+        ),
+        key(
+            "closed-windows",
+            Flag,
+            Value("true"),
+            Any,
+            "Below `min-window` a receive window is closed, and opened again at once when there is room for \
+                 `min-window`; `false`: it is never less than `min-window`, whatever waits.",
+        ),
+        key(
+            "window-step",
+            Number,
+            Value("0.0625"),
+            Within(0.0, 1.0),
+            "A changed receive window is shown if it differs by this share of the decided one, \
+                 and by a segment.",
+        ),
+        key(
+            "unsent-share",
+            Number,
+            Value("0.25"),
+            Within(0.0, 1.0),
+            "Share of the window towards the user that the proxy's socket may hold unsent; what \
+                 else waits stays in the proxy.",
+        ),
+        key(
+            "unsent-min",
+            Bytes,
+            Value("16384 B"),
+            Within(1.0, 1e12),
+            "The least bound of what the socket holds unsent.",
+        ),
+        key(
+            "unsent-max",
+            Bytes,
+            Value("1048576 B"),
+            Within(1.0, 1e12),
+            "The largest bound of what the socket holds unsent.",
+        ),
+        key(
+            "actuator",
+            Choice(&["window", "pacing"]),
+            Value("window"),
+            Any,
+            "`window`: a congestion control follows the decided window; `pacing`: Cubic stays, and \
+                 is paced at the rate that the windows mean.",
+        ),
+        key(
+            "pacing-step",
+            Number,
+            Value("0.05"),
+            Within(0.0, 1.0),
+            "A pace is set anew if it differs by more than this share from the last.",
+        ),
+        key(
+            "check-interval",
+            Duration,
+            Value("50 ms"),
+            Within(1e-4, 100.0),
+            "Between looks at how long cells and users have not been reported.",
+        ),
+        key(
+            "target-queue",
+            Duration,
+            Value("250 us"),
+            Within(0.0, 10.0),
+            "Standing queue that mode `default` aims at, as time at the user's rate.",
+        ),
+        key(
+            "utilisation-goal",
+            Number,
+            Value("0.97"),
+            Within(0.001, 0.999),
+            "Share of what the radio could carry that mode `default` is to use: where its variation costs more, a \
+                 longer queue stands.",
+        ),
+        key(
+            "delay-goal",
+            Duration,
+            Value("100 ms"),
+            Within(0.0, 10.0),
+            "The most that stands for that, as time at the user's rate.",
+        ),
+        key(
+            "without",
+            List("names"),
+            Absent("the whole mode"),
+            Any,
+            "Parts of mode `default` to leave out, for experiments: `payload`, `demand`, \
+                 `queue-loop`, `queue-deviation`, `budget`, `store`, `unintercepted`, \
+                 `cell-sharing`, `staleness`, `whole-segments`, \
+                 `turns`, `variation` (docs/algorithms/rapid.md).",
+        ),
+    ],
+}];
