@@ -1,4 +1,4 @@
-//! Requests by rate: a bucket of tokens for each client, and for each address that has shown none.
+//! Requests by rate: a bucket of tokens for each name (a client; an address and the client that it claims to be).
 
 use daemon::source_network;
 use std::collections::HashMap;
@@ -62,6 +62,14 @@ impl Limiter {
         bucket.left = left - 1.0;
         Ok(())
     }
+
+    /// Gives back one request that [`Self::take`] took: it is not to count.
+    pub(crate) fn give_back(&self, name: &str) {
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bucket) = buckets.get_mut(name) {
+            bucket.left = (bucket.left + 1.0).min(self.burst);
+        }
+    }
 }
 
 /// Refusing newcomers instead would let strangers with many addresses lock others out.
@@ -103,6 +111,20 @@ mod tests {
         let later = now + Duration::from_millis(500);
         assert_eq!(limiter.take("a", later), Ok(()));
         assert_eq!(limiter.take("a", later), Err(1));
+    }
+
+    #[test]
+    fn what_is_given_back_does_not_count() {
+        let limiter = Limiter::new(0.1, 2.0);
+        let now = Instant::now();
+        for _ in 0..10 {
+            assert_eq!(limiter.take("a", now), Ok(()));
+            limiter.give_back("a");
+        }
+        limiter.give_back("a");
+        assert_eq!(limiter.take("a", now), Ok(()));
+        assert_eq!(limiter.take("a", now), Ok(()));
+        assert_eq!(limiter.take("a", now), Err(10), "no more than the burst");
     }
 
     #[test]

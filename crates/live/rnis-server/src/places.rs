@@ -122,6 +122,12 @@ impl Place {
         });
     }
 
+    /// A request of use is being answered until the guard is dropped.
+    pub(crate) fn serve(&self) -> Busy<'_> {
+        self.touch(Instant::now());
+        self.busy()
+    }
+
     /// A request is being answered until the guard is dropped.
     pub(crate) fn busy(&self) -> Busy<'_> {
         self.places.with(self.number, |o| o.busy += 1);

@@ -4,9 +4,9 @@ use super::gate::Peer;
 use crate::accept::AcceptErrors;
 use crate::hub::Hub;
 use crate::places::{Place, Places};
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::header::CONTENT_TYPE;
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
@@ -97,7 +97,7 @@ impl Listener {
             // the next ones wait in the kernel while all are busy
             let place = Arc::new(self.places.enter().await);
             let router = router.clone().layer(Extension(Peer(peer.ip())));
-            let router = router.layer(from_fn_with_state(Arc::clone(&place), busy));
+            let router = router.layer(Extension(Arc::clone(&place)));
             let tls = self.tls.clone();
             let hub = Arc::clone(&self.hub);
             let title_case = self.title_case;
@@ -124,7 +124,7 @@ impl Listener {
 }
 
 /// A connection is busy from a request's head until its answer is made.
-async fn busy(State(place): State<Arc<Place>>, request: Request, next: Next) -> Response {
+async fn busy(place: Extension<Arc<Place>>, request: Request, next: Next) -> Response {
     let _busy = place.busy();
     next.run(request).await
 }
@@ -189,4 +189,5 @@ pub(crate) fn metrics_router(hub: Arc<Hub>) -> Router {
     Router::new()
         .route("/metrics", get(metrics))
         .route("/healthz", get(health))
+        .layer(from_fn(busy))
 }

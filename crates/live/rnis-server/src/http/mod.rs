@@ -1,7 +1,7 @@
 //! The REST interface: ETSI GS MEC 012 at `/rni/v2`, tokens at `/oauth2/token`.
 //!
 //! ```text
-//!   TCP -> TLS -> hyper -> gate (length, token, rate, form) -> queries | subscriptions | document
+//!   TCP -> TLS -> hyper -> gate (token, rate, length, form) -> queries | subscriptions | document
 //! ```
 
 mod credentials;
@@ -52,8 +52,8 @@ pub(crate) struct Api {
     auth: Auth,
     /// Of clients with a token.
     limiter: Limiter,
-    /// Of addresses without one, and of those that request one.
-    strangers: Limiter,
+    /// Requests for a token that failed, of an address and the client whose name they bore.
+    failures: Limiter,
     config: HttpConfig,
     callbacks: Client,
     reach: Reach,
@@ -72,7 +72,7 @@ impl Api {
             callbacks: Client::new(ca_file, Arc::new(permit), CALLBACK_ANSWER)?,
             auth: Auth::new(&config.clients, config.token_lifetime),
             limiter: Limiter::new(config.rate, config.burst),
-            strangers: Limiter::new(config.rate, config.burst),
+            failures: Limiter::new(config.rate, config.burst),
             store: Store::default(),
             requests: AtomicU64::new(1),
             callback_log: Mutex::new(LogLimit::new()),

@@ -226,3 +226,70 @@ async fn silent_connections_do_not_keep_clients_out() {
     assert_eq!(client.get("/rni/v2/subscriptions").await.status, 200);
     until("the silent ones have given way", || evicted(&world) >= 6.0).await;
 }
+
+/// The status of the next answer on a connection that stays open.
+async fn status(stream: &mut TcpStream) -> u16 {
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"\r\n\r\n") {
+        answer.push(stream.read_u8().await.expect("an answer"));
+    }
+    let head = String::from_utf8(answer).expect("text");
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("Content-Length: "));
+    let length = length.map_or(0, |text| text.parse().expect("a length"));
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).await.expect("a body");
+    head[9..12].parse().expect("a status")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn strangers_take_no_place_of_a_connection_over_which_a_token_was_shown() {
+    let limited = rest().replace("[http]", "[http]\nmax-connections = 2");
+    let world = world("", &limited).await;
+    let client = world.client("all").await;
+    let token = client.token.as_deref().expect("a token");
+    let request = format!(
+        "GET /rni/v2/subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n"
+    );
+    let mut kept = connect(client.address).await;
+    kept.write_all(request.as_bytes()).await.expect("written");
+    assert_eq!(status(&mut kept).await, 200);
+    // it is idle meanwhile, and for longer than any of these
+    let before = evicted(&world);
+    let mut strangers = Vec::new();
+    for _ in 0..20 {
+        let mut stranger = connect(client.address).await;
+        let head = b"GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\n\r\n";
+        // one that has given way already cannot be written to
+        let _ = stranger.write_all(head).await;
+        strangers.push(stranger);
+    }
+    until("they have given way to each other", || {
+        evicted(&world) >= before + 19.0
+    })
+    .await;
+    kept.write_all(request.as_bytes()).await.expect("written");
+    assert_eq!(status(&mut kept).await, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_for_a_token_that_do_not_arrive_hold_no_place() {
+    let limited = rest().replace("[http]", "[http]\nmax-connections = 2");
+    let world = world("", &limited).await;
+    let address = world.service.http_address().expect("an interface");
+    let mut stalled = Vec::new();
+    for _ in 0..8 {
+        let mut stream = connect(address).await;
+        let head = b"POST /oauth2/token HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\
+            Content-Type: application/x-www-form-urlencoded\r\n\r\ngrant_type=";
+        let _ = stream.write_all(head).await;
+        stalled.push(stream);
+    }
+    let client = world.client("all").await;
+    assert_eq!(client.get("/rni/v2/subscriptions").await.status, 200);
+    until("they give way before their timeout", || {
+        evicted(&world) >= 6.0
+    })
+    .await;
+}

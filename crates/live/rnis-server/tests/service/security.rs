@@ -183,9 +183,9 @@ async fn a_token_ends() {
 async fn too_many_requests_are_answered_with_the_time_to_retry() {
     let rest = rest().replace("rate = 100000", "rate = 0.1\nburst = 3");
     let world = world("", &rest).await;
-    // this took one of the address's three; the client has three of its own
+    // the request for its token was the first of its three
     let client = world.client("all").await;
-    for _ in 0..3 {
+    for _ in 0..2 {
         assert_eq!(client.get("/rni/v2/subscriptions").await.status, 200);
     }
     let limited = until_some("the client's bucket is empty", async || {
@@ -197,20 +197,32 @@ async fn too_many_requests_are_answered_with_the_time_to_retry() {
     // at 0.1 requests a second the next is at most 10 s away
     let seconds: u64 = limited.header("retry-after").parse().expect("seconds");
     assert!(seconds > 0 && seconds <= 10, "{seconds}");
-    // guessing tokens is limited too, for the address
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn guesses_keep_no_other_client_of_their_address_from_a_token() {
+    let rest = rest().replace("rate = 100000", "rate = 0.1\nburst = 5");
+    let world = world("", &rest).await;
     let guess = Rest {
+        address: world.service.http_address().expect("an interface"),
         token: Some("guess".into()),
-        ..client.clone()
     };
-    for _ in 0..2 {
-        guess.get("/").await.problem(401);
+    for _ in 0..50 {
+        guess.get("/rni/v2/subscriptions").await.problem(401);
     }
-    let limited = until_some("the address's bucket is empty", async || {
-        let answer = guess.get("/").await;
+    let secret = "grant_type=client_credentials&client_id=other&client_secret=guess";
+    let ask = async || {
+        let path = "/oauth2/token";
+        guess.send("POST", path, &[FORM], secret.as_bytes()).await
+    };
+    let limited = until_some("guesses at a secret are limited", async || {
+        let answer = ask().await;
         (answer.status != 401).then_some(answer)
     })
     .await;
     limited.problem(429);
+    let client = world.client("all").await;
+    assert_eq!(client.get("/rni/v2/subscriptions").await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
