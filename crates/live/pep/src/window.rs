@@ -17,6 +17,8 @@ pub(crate) struct Window {
     decided: AtomicU64,
     /// It is to be shown whatever waits here.
     is_fixed: AtomicBool,
+    /// One was decided before, and none is any more.
+    is_released: AtomicBool,
     /// Its share of the memory: shown where nothing is decided, and never exceeded, bytes.
     share: AtomicU32,
     /// The receive buffer is locked to that.
@@ -40,6 +42,7 @@ impl Window {
         Self {
             decided: AtomicU64::new(NO_WINDOW),
             is_fixed: AtomicBool::new(false),
+            is_released: AtomicBool::new(false),
             share: AtomicU32::new(share),
             is_locked,
             rule: Mutex::new(rule),
@@ -86,9 +89,12 @@ impl Window {
         self.share.swap(0, Relaxed)
     }
 
-    /// Data that passes may change what is to be shown.
+    /// Data that passes may change what is to be shown. So it may where the last decision was taken back while a
+    /// window of before that was being shown at once.
     pub(crate) fn follows_data(&self) -> bool {
-        self.decided.load(Relaxed) != NO_WINDOW || self.is_closed()
+        self.decided.load(Relaxed) != NO_WINDOW
+            || self.is_closed()
+            || (self.is_released.load(Relaxed) && self.shown() != self.share())
     }
 
     /// A window was decided.
@@ -99,10 +105,12 @@ impl Window {
         };
         self.is_fixed.store(is_fixed, Relaxed);
         self.decided.store(bytes.get().min(NO_WINDOW - 1), Relaxed);
+        self.is_released.store(false, Relaxed);
     }
 
     /// None is decided any more.
     pub(crate) fn release(&self) {
+        self.is_released.store(true, Relaxed);
         self.decided.store(NO_WINDOW, Relaxed);
     }
 
@@ -151,6 +159,10 @@ impl Window {
         };
         let mut rule = lock(&self.rule);
         self.note(&mut rule, change, received, window);
+        if !rule.is_closed() {
+            // acknowledgements show what was owed
+            *lock(&self.due) = None;
+        }
     }
 
     /// So much was not shown at once, since the server has enough.
@@ -163,6 +175,7 @@ impl Window {
     pub(crate) fn cannot_close(&self) {
         lock(&self.rule).cannot_close();
         self.is_closed.store(false, Relaxed);
+        self.shown.store(0, Relaxed);
     }
 
     /// The server may be unable to send before it is shown more.
@@ -260,6 +273,27 @@ mod tests {
         assert!(window.follows_data());
         let open = Some(Change::Open(Bytes::new(4_000_000)));
         assert_eq!(follow(&window, 0), (None, open));
+    }
+
+    #[test]
+    fn a_flow_that_is_released_while_a_window_is_shown_at_once_has_the_share_with_the_next_data() {
+        let window = window();
+        window.decide(budget(0));
+        follow(&window, 0);
+        window.decide(budget(26_064));
+        // prepared by the thread that relays the flow
+        let open = Change::Open(Bytes::new(26_064));
+        assert_eq!(follow(&window, 0), (None, Some(open)));
+        // by another thread, before it is done
+        window.release();
+        let whole = Change::Open(Bytes::new(4_000_000));
+        assert_eq!(follow(&window, 0), (None, Some(whole)));
+        window.set_due(whole);
+        window.has_shown(open, 0);
+        assert_eq!(window.take_due(), None, "acknowledgements show it");
+        assert!(window.follows_data());
+        assert_eq!(follow(&window, 0), (Some(4_000_000), None));
+        assert!(!window.follows_data());
     }
 
     #[test]
