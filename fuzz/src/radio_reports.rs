@@ -216,7 +216,7 @@ impl Gate {
         if let Ok(accepted) = self.intake.report(now, report, true) {
             assert!(accepted.placed.is_none_or(|placed| placed.at <= now));
             self.view.on_report(now, &accepted.report, &self.network);
-            assert!(self.view.cells(now).count() > 0);
+            assert!(self.view.cells().current(now).count() > 0);
         }
     }
 }

@@ -14,7 +14,7 @@ use rnis::codec::{encode_binary, encode_json};
 use rnis::event::RadioEvent;
 use rnis::identity::UeMap;
 use rnis::intake::Intake;
-use rnis::mec012::{NetworkProfile, RadioView};
+use rnis::mec012::{Cells, NetworkProfile, RadioView};
 use rnis::{CellId, RadioReport};
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -123,10 +123,10 @@ impl Hub {
         Arc::clone(&self.radio().network)
     }
 
-    /// Looks at the radio as it is.
-    pub fn look<T>(&self, look: impl FnOnce(&RadioView, &NetworkProfile) -> T) -> T {
+    /// The radio as it is. Sources do not wait while it is looked at.
+    pub fn snapshot(&self) -> (Cells, Arc<NetworkProfile>) {
         let radio = self.radio();
-        look(&radio.view, &radio.network)
+        (radio.view.cells().clone(), Arc::clone(&radio.network))
     }
 
     /// Applies another mapping and network; sends events of the bearers that changed.

@@ -11,6 +11,7 @@
 //! standard's. What the radio report does not contain (preambles, packet discards, delays, everything of
 //! the uplink) is left out of answers rather than filled in.
 
+mod answer;
 mod kind;
 mod notification;
 mod profile;
@@ -19,10 +20,11 @@ mod subscription;
 mod types;
 mod view;
 
+pub use answer::Answer;
 pub use kind::Kind;
 pub use notification::{LinkForm, expiry_notification, test_notification};
 pub use profile::{CellIdentity, DEFAULT_BEARER, ECI_BITS, NCI_BITS, NetworkProfile, UeProfile};
 pub use query::{Query, QueryError, QueryKind, Snapshot};
 pub use subscription::{Delivery, Filter, Subscription, SubscriptionError};
 pub use types::{AssociateId, Ecgi, Nrcgi, Plmn, TimeStamp, bit_string, is_cell, names_cell};
-pub use view::{CellView, MAX_UES, MAX_UES_PER_CELL, RadioView, UeView, WINDOW, Window};
+pub use view::{CellView, Cells, MAX_UES, MAX_UES_PER_CELL, RadioView, UeView, WINDOW, Window};

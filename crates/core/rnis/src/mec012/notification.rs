@@ -1,8 +1,9 @@
 //! Notifications (clause 6.4 of MEC 012).
 
+use super::answer::Qos;
 use super::kind::Kind;
 use super::profile::{ECI_BITS, NCI_BITS, NetworkProfile};
-use super::query::{ids, qos, tunnel};
+use super::query::{ids, tunnel};
 use super::subscription::{Filter, Subscription};
 use super::types::{AssociateId, TimeStamp, names_cell};
 use crate::CellId;
@@ -143,7 +144,7 @@ impl Filter {
 /// What is particular to a notification's kind.
 fn content(event: &RadioEvent, network: &NetworkProfile) -> Value {
     let ecgi = network.ecgi(event.cell);
-    let set_up = |bearer: &Bearer| json!({ "ecgi": ecgi, "erabId": bearer.erab_id, "erabQosParameters": qos(bearer) });
+    let set_up = |bearer: &Bearer| json!({ "ecgi": ecgi, "erabId": bearer.erab_id, "erabQosParameters": Qos::of(bearer) });
     match &event.kind {
         EventKind::CellChange { to, status } => json!({
             "srcEcgi": ecgi,

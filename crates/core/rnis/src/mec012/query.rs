@@ -3,13 +3,16 @@
 //! A parameter is a filter: what is reported has the value given, or one of several with commas between
 //! them. A measurement that the service does not have equals nothing.
 
+use super::answer::{
+    Answer, CellUsers, Erab, L2Meas, Measured, Measurements, Qos, RabInfo, UeBearers,
+};
 use super::profile::{ECI_BITS, NetworkProfile};
 use super::types::{AssociateId, TimeStamp, is_cell, names_cell};
-use super::view::{CellView, RadioView, UeView};
+use super::view::{CellView, Cells, UeView};
 use crate::CellId;
 use crate::event::{Bearer, Tunnel};
 use core::net::IpAddr;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use units::Instant;
 
 /// Which query.
@@ -151,13 +154,15 @@ pub struct Query {
     kind: QueryKind,
     /// Values by parameter: any of them.
     given: Vec<(&'static str, Vec<String>)>,
+    /// UEs that are asked for; none: all.
+    ues: Vec<AssociateId>,
 }
 
 /// What a query is answered from.
 #[derive(Clone, Copy, Debug)]
 pub struct Snapshot<'a> {
     /// The radio.
-    pub view: &'a RadioView,
+    pub cells: &'a Cells,
     /// The network.
     pub network: &'a NetworkProfile,
     /// Now, on the clock of reports.
@@ -200,7 +205,15 @@ impl Query {
                 None => given.push((name, values)),
             }
         }
-        let query = Self { kind, given };
+        let asked = |(name, kind)| {
+            let values = given.iter().filter(move |(n, _)| *n == name);
+            values.flat_map(|(_, values)| values).map(move |value| {
+                let value = value.clone();
+                AssociateId { kind, value }
+            })
+        };
+        let ues = UE_IDS.into_iter().flat_map(asked).collect();
+        let query = Self { kind, given, ues };
         if kind == QueryKind::PlmnInfo && query.values(APP).is_none() {
             return Err(QueryError::Missing(APP));
         }
@@ -211,19 +224,19 @@ impl Query {
     ///
     /// # Errors
     /// A cell that is not known, and nothing to report where the answer must have an element.
-    pub fn answer(&self, at: &Snapshot<'_>) -> Result<Value, QueryError> {
+    pub fn answer(&self, at: &Snapshot<'_>) -> Result<Answer, QueryError> {
         if self.values(CELL).is_some() {
             let configured = at.network.cells.keys().copied();
-            let mut known = at.view.known_cells().chain(configured);
+            let mut known = at.cells.known().chain(configured);
             if !known.any(|cell| self.matches_cell(cell, at.network)) {
                 return Err(QueryError::UnknownCell);
             }
         }
         Ok(match self.kind {
-            QueryKind::RabInfo => json!({ "RabInfo": self.rab_info(at) }),
-            QueryKind::PlmnInfo => self.plmn_info(at),
-            QueryKind::S1BearerInfo => json!({ "S1BearerInfo": self.s1_bearer_info(at)? }),
-            QueryKind::Layer2Meas => json!({ "L2Meas": self.layer2_meas(at) }),
+            QueryKind::RabInfo => Answer::of("RabInfo", &self.rab_info(at)),
+            QueryKind::PlmnInfo => Answer::list(&self.plmn_info(at)),
+            QueryKind::S1BearerInfo => Answer::of("S1BearerInfo", &self.s1_bearer_info(at)?),
+            QueryKind::Layer2Meas => Answer::of("L2Meas", &self.layer2_meas(at)),
         })
     }
 
@@ -254,24 +267,8 @@ impl Query {
 
     /// Addresses and tunnels: any of all that are given.
     fn matches_ue(&self, ip: IpAddr, network: &NetworkProfile) -> bool {
-        let asked: Vec<AssociateId> = UE_IDS
-            .into_iter()
-            .flat_map(|(name, kind)| {
-                let values = self.values(name).unwrap_or_default();
-                values.iter().map(move |value| AssociateId {
-                    kind,
-                    value: value.clone(),
-                })
-            })
-            .collect();
-        let teid = network.teid(ip);
-        asked.is_empty() || asked.iter().any(|id| id.is(Some(ip), teid))
-    }
-
-    fn requires_ue(&self) -> bool {
-        [IPV4, IPV6, NATED, TEID]
-            .iter()
-            .any(|name| self.values(name).is_some())
+        let is = |id: &AssociateId| id.is(Some(ip), network.teid(ip));
+        self.ues.is_empty() || self.ues.iter().any(is)
     }
 
     fn plmn_info(&self, at: &Snapshot<'_>) -> Value {
@@ -280,37 +277,42 @@ impl Query {
         apps.iter().map(entry).collect()
     }
 
-    fn rab_info(&self, at: &Snapshot<'_>) -> Value {
-        let cells: Vec<Value> = at
-            .view
-            .cells(at.now)
-            .filter(|cell| self.matches_cell(cell.report.id, at.network))
-            .filter_map(|cell| {
-                let ues: Vec<Value> = known_ues(cell)
-                    .filter(|(ip, _)| self.matches_ue(*ip, at.network))
-                    .filter_map(|(ip, _)| self.ue_bearers(ip, at.network))
-                    .collect();
-                let listed = !ues.is_empty();
-                listed.then(|| json!({ "ecgi": at.network.ecgi(cell.report.id), "ueInfo": ues }))
+    fn rab_info<'a>(&'a self, at: &Snapshot<'a>) -> RabInfo<'a> {
+        let cells = at.cells.current(at.now);
+        let asked = cells.filter(|cell| self.matches_cell(cell.report.id, at.network));
+        let users = asked.filter_map(|cell| {
+            let ue_info: Vec<UeBearers> = known_ues(cell)
+                .filter(|(ip, _)| self.matches_ue(*ip, at.network))
+                .filter_map(|(ip, _)| self.ue_bearers(ip, at.network))
+                .collect();
+            let listed = !ue_info.is_empty();
+            listed.then(|| CellUsers {
+                ecgi: at.network.ecgi(cell.report.id),
+                ue_info,
             })
-            .collect();
-        json!({
-            "timeStamp": at.time,
-            "appInstanceId": self.app(at),
-            "requestId": at.request.to_string(),
-            "cellUserInfo": cells,
-        })
+        });
+        RabInfo {
+            time_stamp: at.time,
+            app_instance_id: self.app(at),
+            request_id: at.request.to_string(),
+            cell_user_info: users.collect(),
+        }
     }
 
-    fn ue_bearers(&self, ip: IpAddr, network: &NetworkProfile) -> Option<Value> {
-        let bearers: Vec<Value> = network
-            .bearers(ip)
-            .iter()
-            .filter(|bearer| self.matches_bearer(bearer))
-            .map(|b| json!({ "erabId": b.erab_id, "erabQosParameters": qos(b) }))
+    fn ue_bearers(&self, ip: IpAddr, network: &NetworkProfile) -> Option<UeBearers> {
+        let bearers = network.bearers(ip).iter();
+        let asked = bearers.filter(|bearer| self.matches_bearer(bearer));
+        let erab_info: Vec<Erab> = asked
+            .map(|bearer| Erab {
+                erab_id: bearer.erab_id,
+                erab_qos_parameters: Qos::of(bearer),
+            })
             .collect();
-        let listed = !bearers.is_empty();
-        listed.then(|| json!({ "associateId": ids(ip, network), "erabInfo": bearers }))
+        let listed = !erab_info.is_empty();
+        listed.then(|| UeBearers {
+            associate_id: ids(ip, network),
+            erab_info,
+        })
     }
 
     fn matches_bearer(&self, bearer: &Bearer) -> bool {
@@ -328,7 +330,7 @@ impl Query {
     fn s1_bearer_info(&self, at: &Snapshot<'_>) -> Result<Value, QueryError> {
         let mut first: Option<Tunnel> = None;
         let mut ues = Vec::new();
-        for cell in at.view.cells(at.now) {
+        for cell in at.cells.current(at.now) {
             if !self.matches_cell(cell.report.id, at.network) {
                 continue;
             }
@@ -366,37 +368,43 @@ impl Query {
         Ok(info)
     }
 
-    fn layer2_meas(&self, at: &Snapshot<'_>) -> Value {
-        let mut cells = Vec::new();
-        let mut ues = Vec::new();
-        for cell in at.view.cells(at.now) {
+    fn layer2_meas(&self, at: &Snapshot<'_>) -> L2Meas {
+        let (mut cells, mut ues) = (Vec::new(), Vec::new());
+        for cell in at.cells.current(at.now) {
             if !self.matches_cell(cell.report.id, at.network) {
                 continue;
             }
-            let measured = cell_measurements(cell, at.network);
-            if !self.requires_ue() && self.agrees(&CELL_MEASUREMENTS, &measured) {
-                cells.push(with(
-                    json!({ "ecgi": at.network.ecgi(cell.report.id) }),
-                    measured,
-                ));
-            }
+            let ecgi = at.network.ecgi(cell.report.id);
             for (ip, ue) in known_ues(cell) {
-                let measured = ue_measurements(ip, ue, at.network);
-                if self.matches_ue(ip, at.network) && self.agrees(&UE_MEASUREMENTS, &measured) {
-                    let id = AssociateId::address(ip);
-                    let whose =
-                        json!({ "ecgi": at.network.ecgi(cell.report.id), "associateId": id });
-                    ues.push(with(whose, measured));
+                let values = ue_measurements(ip, ue, at.network);
+                if self.matches_ue(ip, at.network) && self.agrees(&UE_MEASUREMENTS, &values) {
+                    ues.push(Measured {
+                        ecgi: ecgi.clone(),
+                        associate_id: Some(AssociateId::address(ip)),
+                        values,
+                    });
                 }
             }
+            let values = cell_measurements(cell, at.network);
+            if self.ues.is_empty() && self.agrees(&CELL_MEASUREMENTS, &values) {
+                cells.push(Measured {
+                    ecgi,
+                    associate_id: None,
+                    values,
+                });
+            }
         }
-        json!({ "timeStamp": at.time, "cellInfo": cells, "cellUEInfo": ues })
+        L2Meas {
+            time_stamp: at.time,
+            cells,
+            ues,
+        }
     }
 
-    fn agrees(&self, names: &[&str], measured: &Map<String, Value>) -> bool {
+    fn agrees(&self, names: &[&str], measured: &Measurements) -> bool {
         names
             .iter()
-            .all(|name| self.matches(name, measured.get(*name).and_then(Value::as_u64)))
+            .all(|name| self.values(name).is_none() || self.matches(name, measured.get(name)))
     }
 }
 
@@ -442,20 +450,6 @@ pub(super) fn ids(ip: IpAddr, network: &NetworkProfile) -> Vec<AssociateId> {
     [AssociateId::address(ip)].into_iter().chain(teid).collect()
 }
 
-/// A bearer's quality of service.
-pub(super) fn qos(bearer: &Bearer) -> Value {
-    let mut qos = json!({ "qci": bearer.qci });
-    if let Some(rates) = bearer.rates {
-        qos["qosInformation"] = json!({
-            "erabMbrDl": rates.mbr_dl,
-            "erabMbrUl": rates.mbr_ul,
-            "erabGbrDl": rates.gbr_dl,
-            "erabGbrUl": rates.gbr_ul,
-        });
-    }
-    qos
-}
-
 /// A tunnel.
 pub(super) fn tunnel(tunnel: &Tunnel) -> Value {
     json!({
@@ -465,15 +459,8 @@ pub(super) fn tunnel(tunnel: &Tunnel) -> Value {
     })
 }
 
-fn with(mut object: Value, measured: Map<String, Value>) -> Value {
-    if let Value::Object(fields) = &mut object {
-        fields.extend(measured);
-    }
-    object
-}
-
 /// PRB usage in percent (TS 36.314 4.1.1) and UEs with data (TS 36.314 4.1.3), over the last window.
-fn cell_measurements(cell: &CellView, network: &NetworkProfile) -> Map<String, Value> {
+fn cell_measurements(cell: &CellView, network: &NetworkProfile) -> Measurements {
     let background = cell.background();
     let all = background
         .slots
@@ -488,37 +475,28 @@ fn cell_measurements(cell: &CellView, network: &NetworkProfile) -> Map<String, V
         active[usize::from(gbr)] += u64::from(ue.window().active);
     }
     let total = used[0] + used[1] + background.prb_slots;
-    let mut measured = Map::new();
-    measured.insert(
-        "dl_gbr_prb_usage_cell".into(),
-        percent(used[1]).min(100).into(),
-    );
-    measured.insert(
-        "dl_nongbr_prb_usage_cell".into(),
-        percent(used[0]).min(100).into(),
-    );
-    measured.insert(
-        "dl_total_prb_usage_cell".into(),
-        percent(total).min(100).into(),
-    );
-    measured.insert("number_of_active_ue_dl_gbr_cell".into(), active[1].into());
-    measured.insert(
-        "number_of_active_ue_dl_nongbr_cell".into(),
-        active[0].into(),
-    );
-    measured
+    Measurements(vec![
+        ("dl_gbr_prb_usage_cell", percent(used[1]).min(100)),
+        ("dl_nongbr_prb_usage_cell", percent(used[0]).min(100)),
+        ("dl_total_prb_usage_cell", percent(total).min(100)),
+        ("number_of_active_ue_dl_gbr_cell", active[1]),
+        ("number_of_active_ue_dl_nongbr_cell", active[0]),
+    ])
 }
 
 /// Throughput in kbit/s and volume in kbit (TS 36.314 4.1.6 and 4.1.8), over the last window.
-fn ue_measurements(ip: IpAddr, ue: &UeView, network: &NetworkProfile) -> Map<String, Value> {
+fn ue_measurements(ip: IpAddr, ue: &UeView, network: &NetworkProfile) -> Measurements {
     let window = ue.window();
-    let class = if network.is_gbr(ip) { "gbr" } else { "nongbr" };
     let kbit = window.served.get().saturating_mul(8) / 1_000;
-    let mut measured = Map::new();
+    let [throughput, volume] = match network.is_gbr(ip) {
+        true => ["dl_gbr_throughput_ue", "dl_gbr_data_volume_ue"],
+        false => ["dl_nongbr_throughput_ue", "dl_nongbr_data_volume_ue"],
+    };
+    let mut measured = Vec::new();
     if !window.covered.is_zero() {
         let kbps = (kbit as f64 / window.covered.as_secs_f64()).round() as u64;
-        measured.insert(format!("dl_{class}_throughput_ue"), kbps.into());
+        measured.push((throughput, kbps));
     }
-    measured.insert(format!("dl_{class}_data_volume_ue"), kbit.into());
-    measured
+    measured.push((volume, kbit));
+    Measurements(measured)
 }

@@ -6,6 +6,7 @@ use crate::event::{EventKind, RadioEvent};
 use crate::{CellId, CellReport, RadioReport, Rnti};
 use core::net::IpAddr;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use units::{Bytes, Duration, Instant};
 
 /// Most UEs of one cell; of more, those that were reported least recently are discarded.
@@ -81,15 +82,43 @@ struct Place {
     rnti: Rnti,
 }
 
+/// All cells as they are. A copy costs a pointer for each cell and stays as it is while reports come: answers are
+/// made from one.
+#[derive(Clone, Debug)]
+pub struct Cells {
+    cells: BTreeMap<CellId, Arc<CellView>>,
+    max_age: Duration,
+}
+
+impl Cells {
+    /// Cells with a report that is not too old.
+    pub fn current(&self, now: Instant) -> impl Iterator<Item = &CellView> {
+        let max_age = self.max_age;
+        self.cells
+            .values()
+            .map(Arc::as_ref)
+            .filter(move |cell| now.saturating_since(cell.seen) <= max_age)
+    }
+
+    /// All cells that have been reported, however long ago.
+    pub fn known(&self) -> impl Iterator<Item = CellId> {
+        self.cells.keys().copied()
+    }
+
+    /// Cells whose reports have stopped.
+    pub fn silent(&self, now: Instant) -> usize {
+        self.cells.len() - self.current(now).count()
+    }
+}
+
 /// All cells. Of a bounded number of UEs: [`MAX_UES_PER_CELL`] and [`MAX_UES`].
 #[derive(Debug)]
 pub struct RadioView {
-    cells: BTreeMap<CellId, CellView>,
+    cells: Cells,
     /// Where each UE with an address is: as many as `ues` at the most.
     places: BTreeMap<IpAddr, Place>,
     /// UEs of all cells.
     ues: usize,
-    max_age: Duration,
     release_after: Duration,
 }
 
@@ -98,30 +127,19 @@ impl RadioView {
     /// `release_after`, while others come, has left.
     pub fn new(max_age: Duration, release_after: Duration) -> Self {
         Self {
-            cells: BTreeMap::new(),
+            cells: Cells {
+                cells: BTreeMap::new(),
+                max_age,
+            },
             places: BTreeMap::new(),
             ues: 0,
-            max_age,
             release_after,
         }
     }
 
-    /// Cells with a report that is not too old.
-    pub fn cells(&self, now: Instant) -> impl Iterator<Item = &CellView> {
-        let max_age = self.max_age;
-        self.cells
-            .values()
-            .filter(move |cell| now.saturating_since(cell.seen) <= max_age)
-    }
-
-    /// All cells that have been reported, however long ago.
-    pub fn known_cells(&self) -> impl Iterator<Item = CellId> {
-        self.cells.keys().copied()
-    }
-
-    /// Cells whose reports have stopped.
-    pub fn silent_cells(&self, now: Instant) -> usize {
-        self.cells.len() - self.cells(now).count()
+    /// The cells.
+    pub fn cells(&self) -> &Cells {
+        &self.cells
     }
 
     /// Takes in a report that arrived at `now`, and says what happened since the last.
@@ -132,14 +150,17 @@ impl RadioView {
         network: &NetworkProfile,
     ) -> Vec<RadioEvent> {
         let id = report.cell.id;
-        let cell = self.cells.entry(id).or_insert_with(|| CellView {
-            report: report.cell,
-            seen: now,
-            ues: BTreeMap::new(),
-            window_began: now,
-            background: Window::default(),
-            background_complete: None,
+        let cell = self.cells.cells.entry(id).or_insert_with(|| {
+            Arc::new(CellView {
+                report: report.cell,
+                seen: now,
+                ues: BTreeMap::new(),
+                window_began: now,
+                background: Window::default(),
+                background_complete: None,
+            })
         });
+        let cell = Arc::make_mut(cell);
         let before = cell.ues.len();
         let mut gone = cell.take(now, report);
         gone.extend(cell.leave(now, self.release_after));
@@ -174,7 +195,7 @@ impl RadioView {
 
     /// Discards the UEs that were reported least recently, of all cells.
     fn discard(&mut self, network: &NetworkProfile) -> Vec<RadioEvent> {
-        let all = self.cells.iter().flat_map(|(&cell, view)| {
+        let all = self.cells.cells.iter().flat_map(|(&cell, view)| {
             let ues = view.ues.values();
             ues.map(move |ue| (ue.seen, cell, ue.rnti))
         });
@@ -183,7 +204,8 @@ impl RadioView {
         all.sort_unstable();
         let mut events = Vec::new();
         for &(_, cell, rnti) in &all[..surplus] {
-            let removed = self.cells.get_mut(&cell).and_then(|c| c.ues.remove(&rnti));
+            let of = self.cells.cells.get_mut(&cell).map(Arc::make_mut);
+            let removed = of.and_then(|cell| cell.ues.remove(&rnti));
             let Some(ue) = removed else { continue };
             self.ues -= 1;
             if let Some(ip) = ue.ip {

@@ -9,7 +9,6 @@ pub use report_source::Address;
 use rnis::adapters::CellProfile;
 use rnis::identity::UeMap;
 use rnis::mec012::{LinkForm, NetworkProfile};
-use serde_json::Value;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -194,7 +193,7 @@ pub struct HttpConfig {
     pub ca_file: Option<PathBuf>,
 }
 
-/// The form of answers that hold one data type.
+/// The form of answers that hold one of a data type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum AnswerForm {
     /// In an object with one property of its name, as the OpenAPI document has it.
@@ -202,19 +201,6 @@ pub enum AnswerForm {
     Wrapped,
     /// As it is.
     Bare,
-}
-
-impl AnswerForm {
-    /// An answer that is wrapped, in this form.
-    pub(crate) fn form(self, answer: Value) -> Value {
-        match (self, answer) {
-            (Self::Bare, Value::Object(fields)) if fields.len() == 1 => fields
-                .into_iter()
-                .next()
-                .map_or(Value::Null, |field| field.1),
-            (_, answer) => answer,
-        }
-    }
 }
 
 /// A client of the REST interface.

@@ -173,9 +173,9 @@ pub(crate) fn metrics_router(hub: Arc<Hub>) -> Router {
         let hub = Arc::clone(&hub);
         async move {
             let now = crate::clock::now();
-            let (cells, silent) =
-                hub.look(|view, _| (view.cells(now).count(), view.silent_cells(now)));
-            hub.metrics().set("brimful_rnis_cells", &[], cells as f64);
+            let (cells, _) = hub.snapshot();
+            let (current, silent) = (cells.current(now).count(), cells.silent(now));
+            hub.metrics().set("brimful_rnis_cells", &[], current as f64);
             hub.metrics()
                 .set("brimful_rnis_cells_silent", &[], silent as f64);
             let lost = daemon::lost_log_lines();

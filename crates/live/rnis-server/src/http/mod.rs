@@ -32,7 +32,6 @@ use axum::{Router, extract::DefaultBodyLimit};
 use daemon::LogLimit;
 use problem::Problem;
 use rnis::mec012::QueryKind;
-use serde_json::Value;
 use std::io;
 use std::net::IpAddr;
 use std::sync::atomic::AtomicU64;
@@ -127,8 +126,8 @@ pub(crate) fn router(api: &Arc<Api>) -> Router {
 }
 
 /// An answer in JSON.
-fn json_response(status: StatusCode, body: &Value) -> Response {
-    let mut response = Response::new(Body::from(body.to_string()));
+fn json_response(status: StatusCode, json: String) -> Response {
+    let mut response = Response::new(Body::from(json));
     *response.status_mut() = status;
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, kind);

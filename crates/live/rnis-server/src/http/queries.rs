@@ -4,6 +4,7 @@ use super::problem::Problem;
 use super::{Api, json_response};
 use crate::auth::Client;
 use crate::clock;
+use crate::config::AnswerForm;
 use axum::Extension;
 use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
@@ -28,18 +29,18 @@ pub(super) async fn query(
         .map(|(name, value)| (name.into_owned(), value.into_owned()));
     let query = Query::new(kind, parameters).map_err(|e| problem(&e))?;
     let request = api.requests.fetch_add(1, Ordering::Relaxed);
-    let answer = api.hub.look(|view, network| {
-        query.answer(&Snapshot {
-            view,
-            network,
-            now: clock::now(),
-            time: clock::time_stamp(),
-            app: &client.app_instance,
-            request,
-        })
+    let (cells, network) = api.hub.snapshot();
+    let answer = query.answer(&Snapshot {
+        cells: &cells,
+        network: &network,
+        now: clock::now(),
+        time: clock::time_stamp(),
+        app: &client.app_instance,
+        request,
     });
-    let answer = api.config.answers.form(answer.map_err(|e| problem(&e))?);
-    Ok(json_response(StatusCode::OK, &answer))
+    let answer = answer.map_err(|e| problem(&e))?;
+    let is_wrapped = api.config.answers == AnswerForm::Wrapped;
+    Ok(json_response(StatusCode::OK, answer.into_json(is_wrapped)))
 }
 
 fn problem(error: &QueryError) -> Problem {

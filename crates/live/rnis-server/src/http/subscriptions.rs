@@ -5,13 +5,14 @@ use super::store::{Entry, WAITING};
 use super::{Api, json_response};
 use crate::auth::{Client, random_name};
 use crate::clock;
+use crate::config::AnswerForm;
 use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::header::{CONTENT_TYPE, ETAG, IF_MATCH, LOCATION};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use rnis::mec012::{Kind, Subscription, SubscriptionError};
+use rnis::mec012::{Answer, Kind, Subscription, SubscriptionError};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -55,11 +56,10 @@ pub(super) async fn list(
         })
         .collect();
     let own = format!("{}/rni/v2/subscriptions", api.config.public_url);
-    let list = json!({ "SubscriptionLinkList": {
-        "_links": { "self": { "href": own }, "subscription": links },
-    } });
-    let list = api.config.answers.form(list);
-    Ok(json_response(StatusCode::OK, &list))
+    let list = json!({ "_links": { "self": { "href": own }, "subscription": links } });
+    let list = Answer::of("SubscriptionLinkList", &list);
+    let is_wrapped = api.config.answers == AnswerForm::Wrapped;
+    Ok(json_response(StatusCode::OK, list.into_json(is_wrapped)))
 }
 
 /// `POST /subscriptions`.
@@ -274,7 +274,7 @@ async fn serve(
 }
 
 fn entry_response(entry: &Entry, status: StatusCode) -> Response {
-    let mut response = json_response(status, &entry.to_json());
+    let mut response = json_response(status, entry.to_json().to_string());
     if let Ok(etag) = HeaderValue::from_str(&entry.etag()) {
         response.headers_mut().insert(ETAG, etag);
     }
