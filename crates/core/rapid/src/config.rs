@@ -31,6 +31,9 @@ pub enum Part {
     Store,
     /// Unintercepted traffic is left its rate; without: it is not seen.
     Unintercepted,
+    /// Of the queue our own part counts, and flows compete with those that leave them no part of the link; without: all of it is
+    /// taken for ours.
+    OwnQueue,
     /// UEs that send share the unused PRBs; without: each counts on all (equation 2).
     CellSharing,
     /// Old reports are not accepted; without: the last one holds for ever.
@@ -46,7 +49,7 @@ pub enum Part {
 
 impl Part {
     /// All, in the order of `docs/algorithms/rapid.md`.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Payload,
         Self::Demand,
         Self::QueueLoop,
@@ -54,6 +57,7 @@ impl Part {
         Self::Budget,
         Self::Store,
         Self::Unintercepted,
+        Self::OwnQueue,
         Self::CellSharing,
         Self::Staleness,
         Self::WholeSegments,
@@ -71,6 +75,7 @@ impl Part {
             Self::Budget => "budget",
             Self::Store => "store",
             Self::Unintercepted => "unintercepted",
+            Self::OwnQueue => "own-queue",
             Self::CellSharing => "cell-sharing",
             Self::Staleness => "staleness",
             Self::WholeSegments => "whole-segments",

@@ -1,4 +1,4 @@
-//! The 4G cell: figures 9, 10, 12 and 13.
+//! The 4G cell: figures 9, 10 and 12 to 14.
 
 use super::*;
 
@@ -72,4 +72,47 @@ fn oai_udp_150k_keeps_its_rate_and_its_delay_falls_fivefold() {
     assert!(factor >= 5.0, "one-way delay only {factor} times smaller");
     let tcp = flow(&with, "bulk").goodput.as_mbps_f64();
     assert!((15.0..=16.1).contains(&tcp), "{tcp} Mbit/s");
+}
+
+/// TCP's part of what it and greedy QUIC get while both send, and its RTT's 95th percentile over the base, ms.
+fn beside_quic(cc: &str, queue: &str, more: &[(&str, &str)]) -> (f64, f64) {
+    let mut settings = vec![
+        ("pep", "default"),
+        ("cc", cc),
+        ("cell.queues.rlc.algorithm", queue),
+    ];
+    settings.extend_from_slice(more);
+    let result = run("oai-quic", &settings);
+    let [tcp, quic] = ["tcp", "quic"].map(|name| flow(&result, name));
+    let [own, other] = [tcp, quic].map(|flow| flow.goodput.as_mbps_f64());
+    (own / (own + other), tcp.rtt.p95 - 50.0)
+}
+
+#[test]
+fn tcp_keeps_its_part_beside_quic_where_the_queues_are_apart_and_does_not_wait() {
+    for cc in ["cubic", "bbr", "newreno"] {
+        let (share, wait) = beside_quic(cc, "fq-codel", &[]);
+        assert!(share >= 0.4, "{cc}: {share}");
+        assert!(wait <= 20.0, "{cc}: {wait} ms");
+    }
+    let (share, wait) = beside_quic("cubic", "sfq", &[]);
+    assert!(share >= 0.4 && wait <= 20.0, "{share}, {wait} ms");
+}
+
+#[test]
+fn tcp_keeps_its_part_beside_quic_in_one_queue() {
+    for cc in ["cubic", "bbr", "newreno"] {
+        let (share, _) = beside_quic(cc, "drop-tail", &[]);
+        assert!((0.4..=0.6).contains(&share), "{cc}: {share}");
+    }
+    // QUIC is there first
+    let later = [("flow.quic.start", "0 s"), ("flow.tcp.start", "3 s")];
+    for queue in ["drop-tail", "fq-codel"] {
+        let (share, _) = beside_quic("cubic", queue, &later);
+        assert!((0.4..=0.6).contains(&share), "{queue}: {share}");
+    }
+    // without the part, as a queue of its own
+    let without = [("pep.without", "[\"own-queue\"]")];
+    let (share, _) = beside_quic("cubic", "drop-tail", &without);
+    assert!(share < 0.1, "{share}");
 }

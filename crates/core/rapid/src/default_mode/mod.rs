@@ -28,10 +28,12 @@
 //! 9. *Flows take turns* (`turns.rs`) where less than two segments is the part of each.
 //! 10. *A queue stands for the radio's variation* (`variation.rs`): as much as what was lost without one requires.
 
+mod beside;
 mod cell;
 mod efficiency;
 mod flow;
 mod segments;
+mod turnaround;
 mod turns;
 mod ue;
 mod variation;

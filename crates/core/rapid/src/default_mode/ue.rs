@@ -1,9 +1,11 @@
 //! One UE: its capacity, the queue loop, and how its flows share.
 
+use super::beside::Beside;
 use super::cell::CellLoad;
 use super::efficiency::{Busy, Efficiency};
 use super::flow::{Flow, weight};
 use super::segments::Rounding;
+use super::turnaround::{Radio, Turnaround};
 use super::turns::{LEAST_WINDOW, Turns};
 use super::variation::{Service, Variation};
 use crate::allocator::{Decision, FlowId};
@@ -13,15 +15,10 @@ use rnis::{RadioReport, UeReport};
 use std::collections::{BTreeMap, VecDeque};
 use units::{BitRate, Bytes, Duration, Instant, Prb};
 
-/// Forgetting time of the queue's deviation and of unintercepted traffic, seconds.
+/// Forgetting time of what was delivered, seconds.
 const LEARN_TIME: f64 = 0.1;
 /// Forgetting time of the PRBs that a UE may count on in a cell that it shares, seconds.
 const SHARE_TIME: f64 = 0.01;
-/// The queue loop's time constant as a multiple of its delay.
-const LOOP_DELAYS: f64 = 4.0;
-/// The target holds for the queue's mean less so many mean deviations: HARQ and delayed
-/// acknowledgements make it swing, and an empty queue is lost capacity.
-const QUEUE_DEVIATIONS: f64 = 2.0;
 /// Rate over what is delivered while reports are stale.
 const STALE_HEADROOM: f64 = 1.25;
 /// Standing queue aimed at, in slots, if that is more than the configured time: below, a slot can
@@ -48,8 +45,7 @@ pub(super) struct Ue {
     was_in_use: bool,
     /// IP bytes per transport-block byte.
     efficiency: Efficiency,
-    /// Rate of traffic that passes us by, byte/s.
-    unintercepted: f64,
+    beside: Beside,
     /// Payload acknowledged by our flows at the last report.
     acked: u64,
     /// Slot duration, seconds.
@@ -59,13 +55,9 @@ pub(super) struct Ue {
     /// RLC queue at the last report, bytes.
     queue: f64,
     queue_before: f64,
-    /// Moving average and mean deviation of the queue's length, seconds at the flows' rate.
-    queue_time: f64,
-    queue_deviation: f64,
     /// Least round-trip time towards the UE, seconds; 0: not known yet.
     ran_min_rtt: f64,
-    /// T: time from sending to acknowledgement with the needed queue, seconds; 0: not known yet.
-    turnaround: f64,
+    turnaround: Turnaround,
     /// T with what stands for the radio's variation, seconds.
     whole_turnaround: f64,
     /// Rate that our flows may use, byte/s.
@@ -89,16 +81,14 @@ impl Ue {
             prb: 0.0,
             was_in_use: false,
             efficiency: Efficiency::default(),
-            unintercepted: 0.0,
+            beside: Beside::default(),
             acked: 0,
             slot: 0.001,
             covered: 0.001,
             queue: 0.0,
             queue_before: 0.0,
-            queue_time: 0.0,
-            queue_deviation: 0.0,
             ran_min_rtt: 0.0,
-            turnaround: 0.0,
+            turnaround: Turnaround::default(),
             whole_turnaround: 0.0,
             rate: 0.0,
             delivered: 0.0,
@@ -236,14 +226,13 @@ impl Ue {
         }
     }
 
-    /// (5) What was served and is none of ours. Served bytes are IP bytes, acknowledged ones
-    /// payload: the headers of our own flows count here too, which makes the rest the payload's rate.
+    /// (5) What was served and is none of ours.
     fn learn_unintercepted(&mut self, of: &UeReport, covered: f64) {
         let acked = self.acked();
         let ours = acked.saturating_sub(self.acked) as f64;
         self.acked = acked;
-        let others = (of.served_bytes.get() as f64 - ours) / covered;
-        self.unintercepted += weight(covered, LEARN_TIME) * (others - self.unintercepted);
+        let served = of.served_bytes.get() as f64 / covered;
+        self.beside.learn_rate(served, ours / covered, covered);
     }
 
     /// Runs the loops and shares the rate; decisions that are news are appended.
@@ -276,8 +265,7 @@ impl Ue {
         }
     }
 
-    /// (3) The queue loop: T grows while the queue is below its target although data waits here, and
-    /// shrinks while it is above.
+    /// (3) T, and (10) what stands beside it.
     fn control_turnaround(&mut self, now: Instant, elapsed: f64, config: &AllocatorConfig) {
         let active = || self.flows.values().filter(|f| f.is_active(now));
         let min = active().filter_map(|f| f.telemetry.ran_min_rtt).min();
@@ -285,43 +273,36 @@ impl Ue {
             return;
         };
         self.ran_min_rtt = min;
-        let is_saturated = active().any(Flow::is_saturated);
-        let wan_rtt = active().filter_map(Flow::wan_rtt).reduce(f64::max);
-        let wan_rtt = wan_rtt.unwrap_or(0.0);
-        let target = self.target_queue(config);
-        if self.turnaround == 0.0 || !config.has(Part::QueueLoop) {
-            self.turnaround = min + target;
-        }
-        if config.has(Part::QueueLoop) && self.rate > 0.0 && self.is_fresh(now, config) {
-            let queue = self.queue / self.rate;
-            let learn = weight(elapsed, LEARN_TIME);
-            self.queue_time += learn * (queue - self.queue_time);
-            self.queue_deviation +=
-                learn * ((queue - self.queue_time).abs() - self.queue_deviation);
-            // the low side of the queue is what must not be empty
-            let deviations = if config.has(Part::QueueDeviation) {
-                QUEUE_DEVIATIONS
-            } else {
-                0.0
-            };
-            let low = queue - deviations * self.queue_deviation;
-            let error = (target - low).clamp(-4.0 * target, 4.0 * target);
-            let age = now.saturating_since(self.reported_at).as_secs_f64();
-            if error < 0.0 || is_saturated {
-                // where flows take turns, what changes reaches the queue by way of the servers
-                let way = if self.turns.are_taken() { wan_rtt } else { 0.0 };
-                let delay = LOOP_DELAYS * (self.turnaround + way + age);
-                self.turnaround += error * weight(elapsed, delay);
-            }
-        }
-        self.turnaround = self.turnaround.clamp(min, 3.0 * min + 4.0 * target + 0.02);
+        // where flows take turns, what changes reaches the queue by way of the servers
+        let way = match self.turns.are_taken() {
+            true => active().filter_map(Flow::wan_rtt).reduce(f64::max),
+            false => None,
+        };
+        let age = now.saturating_since(self.reported_at).as_secs_f64();
+        let number = active().count() as f64;
+        let in_flight: Bytes = self.flows.values().map(|f| f.telemetry.ran_in_flight).sum();
+        let radio = Radio {
+            capacity: self.capacity,
+            rate: self.rate,
+            part: self.capacity * number / (number + 1.0),
+            delivered: self.delivered,
+            queue: self.queue,
+            in_flight: in_flight.get() as f64,
+            min_rtt: min,
+            target: self.target_queue(config),
+            delay: way.unwrap_or(0.0) + age,
+            is_saturated: active().any(Flow::is_saturated),
+            is_fresh: self.is_fresh(now, config),
+        };
+        self.turnaround
+            .control(elapsed, &radio, &mut self.beside, config);
         // (10) the loop would take away what is to stand
         let standing = self.variation.standing(self.rate);
         self.whole_turnaround = if standing > 0.0 {
             let least = min + self.needed_queue(config) + standing;
-            self.turnaround.max(least)
+            self.turnaround.time().max(least)
         } else {
-            self.turnaround
+            self.turnaround.time()
         };
     }
 
@@ -334,7 +315,7 @@ impl Ue {
         }
         // (5) the others keep their rate, but one more equal share at the most
         let max = self.capacity / (active + 1.0);
-        let others = self.unintercepted.clamp(0.0, max);
+        let others = self.beside.left(max, self.capacity);
         let is_seen = config.has(Part::Unintercepted) && others >= 0.01 * self.capacity;
         let rate = self.capacity - if is_seen { others } else { 0.0 };
         if self.is_fresh(now, config) {
@@ -420,7 +401,7 @@ impl Ue {
 
     /// Shares the rate by demand.
     fn share(&mut self, now: Instant, fair: f64, config: &AllocatorConfig, scratch: &mut Scratch) {
-        let is_starving = self.queue < STARVING * self.target_queue(config) * self.rate;
+        let is_starving = self.turnaround.own_queue() < STARVING * self.target_queue(config);
         scratch.demands.clear();
         for flow in self.flows.values_mut().filter(|f| f.is_active(now)) {
             flow.update_rate(now, self.whole_turnaround);

@@ -2,6 +2,7 @@
 //! Delay Flows in MEC Networks", Computer Networks 218 (2022), sections 4 and 5.
 
 mod ablation;
+mod beside;
 mod beyond;
 mod control_channel;
 mod downloads;
@@ -42,7 +43,7 @@ pub(crate) static SYSTEM: System = System {
         the arrival there of its acknowledgement, the wait in the proxy included. `paper`, of which \
         no verdict speaks, has 3 repeats at most.",
     quick: "RTT 1 and 8 ms instead of 1, 2, 4, 8 and 10 ms (figure 6: 2 ms only), \
-        60 flows instead of 1 to 200, no ablation and no late reports",
+        60 flows instead of 1 to 200, QUIC by Cubic and second only, no ablation and no late reports",
     sections: &[
         downloads::LOS,
         downloads::NLOS,
@@ -59,6 +60,7 @@ pub(crate) static SYSTEM: System = System {
         lte::BESIDE_8M,
         lte::BESIDE_150K,
         lte::BESIDE_QUIC,
+        beside::SECTION,
         ablation::SECTION,
         sensitivity::SECTION,
     ],

@@ -1,0 +1,412 @@
+//! Traffic that passes us by (point 5): its rate, its part of the radio's queue, and what is done where it leaves our
+//! flows no part of the link.
+//!
+//! A report has one queue for all of a UE. What of it is ours is what of our flows is in flight beyond what a round
+//! trip without a queue holds (Little's law):
+//!
+//! ```text
+//!   own = in flight - delivered rate x T0,   0 <= own <= queue
+//! ```
+//!
+//! T0 is measured while there are no others (round trip less the queue's time), and is no more than any round trip
+//! beside them. If others are there from the start, T is RTTmin for a moment, and T0 the round trip of that; where it turns
+//! out that all wait in one queue, T0 is the round trip less that.
+//!
+//! The queue loop looks at own, as time at the delivered rate: a queue of others that a base station keeps apart (one
+//! for each flow or bearer) takes nothing from us. Where all wait in one FIFO, what is ours waits as long as the
+//! others' does, and the loop makes room for them: with flows that yield as well the link is shared, and of one that
+//! will not our flows are left nothing. So, if a queue stands and our flows have been left much less than their part
+//! for some time, they *compete*: T is T0 and the whole queue's time, so that their part of what is in flight,
+//! and with it of a FIFO, is their part of the link, at the delay that the others cause (with n flows of ours beside
+//! one with a queue of Q, it is (n + 1) Q). It is a trial at first: where that brings them no more, the queues are
+//! apart, and they yield again. What was found holds for 20 s, and twice as long each time that the
+//! same is found.
+//!
+//! ```text
+//!   Alone --others--> Finding --T0 known--> Yielding --left little--> Trying --more--> Competing
+//!     ^                                       ^ ^                       |                  |
+//!     '------------ others have gone          | '----- 20 s ... ----- Apart <-- no more ---'                  |
+//!                                             '----- 20 s ..., or no queue stands --------------------------'
+//! ```
+
+use super::flow::weight;
+use super::turnaround::Radio;
+
+/// Forgetting time of the others' rate and of the whole queue, seconds.
+const LEARN_TIME: f64 = 0.1;
+/// That of the round trip, seconds.
+const ROUND_TRIP_TIME: f64 = 0.5;
+/// Others count from this part of the capacity on; our own headers are less.
+const LEAST_PART: f64 = 0.1;
+/// They count after so long, seconds (what was served of ours and is not acknowledged yet looks the same), and for so
+/// long after that (they pause after losses).
+const ONSET: f64 = 0.3;
+const PAUSE: f64 = 1.0;
+/// A round trip is measured over so many seconds.
+const MEASURE_TIME: f64 = 1.5;
+/// Our flows' rate is taken to be no less than this part of what they could have.
+const LEAST_RATE: f64 = 0.1;
+/// What our flows have is much less than their part if it is less than so much of it.
+const LITTLE: f64 = 0.75;
+/// A queue stands if it is longer than so many times the target.
+const STANDING_TARGETS: f64 = 4.0;
+/// Before a trial our flows have been left little for so long, seconds, and for so many times T.
+const LASTING: f64 = 0.5;
+const LASTING_TURNAROUNDS: f64 = 4.0;
+/// A trial has succeeded if our flows have this part of what they were short of.
+const SUCCESS: f64 = 0.25;
+/// What was found holds for so long, seconds, and twice as long each time that the same is found: 20 s to 11 min.
+const HOLDS: f64 = 20.0;
+const MAX_DOUBLINGS: i32 = 5;
+/// Where queues are apart, our flows are taken to have up to so much more than they have.
+const HEADROOM: f64 = 1.25;
+
+/// What our flows do about the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Phase {
+    /// There are none.
+    #[default]
+    Alone,
+    /// T0 is being measured, for so long.
+    Finding(f64),
+    /// The loop looks at our part of the queue; our flows have been left little for so long.
+    Yielding(f64),
+    /// A trial of so long; delivered of ours before, byte/s.
+    Trying(f64, f64),
+    /// For so long.
+    Competing(f64),
+    /// As yielding, and no trial: the queues were found to be apart, so long ago.
+    Apart(f64),
+}
+
+/// Traffic beside ours.
+#[derive(Debug, Default)]
+pub(super) struct Beside {
+    /// Its rate, byte/s.
+    rate: f64,
+    phase: Phase,
+    /// It has been there or not, other than what the phase says, for so long, seconds.
+    differs: f64,
+    /// Averages of what is in flight, bytes, and of what is delivered, byte/s.
+    in_flight: f64,
+    delivered: f64,
+    /// T0, and how long it has been measured, seconds.
+    base: f64,
+    measured: f64,
+    /// The whole queue's time, average, seconds.
+    whole_time: f64,
+    /// Whether a trial has shown queues to be apart, and how many before it that have shown the same.
+    found: Option<(bool, i32)>,
+}
+
+impl Beside {
+    /// Learns from what was served in a time, seconds, and what of it was ours, byte/s. Served bytes are IP bytes, ours are
+    /// payload: the headers of our own flows count here too, which makes the rest the payload's rate.
+    pub(super) fn learn_rate(&mut self, served: f64, ours: f64, covered: f64) {
+        self.rate += weight(covered, LEARN_TIME) * (served - ours - self.rate);
+    }
+
+    /// What is to be left to it of the capacity: its rate, no more than its part; all of that while our flows compete (what it
+    /// has less then is what they have taken); what our flows cannot have where a base station shares otherwise. Byte/s.
+    pub(super) fn left(&self, part: f64, capacity: f64) -> f64 {
+        match self.phase {
+            Phase::Trying(..) | Phase::Competing(_) => part,
+            Phase::Apart(_) => (capacity - HEADROOM * self.delivered).max(part),
+            _ => self.rate.clamp(0.0, part),
+        }
+    }
+
+    /// Our part of the queue, seconds at the rate at which it is delivered; none while there are no others. `elapsed`: since
+    /// the last time; `turnaround`: T, seconds.
+    pub(super) fn own_queue(
+        &mut self,
+        elapsed: f64,
+        turnaround: f64,
+        radio: &Radio,
+    ) -> Option<f64> {
+        let learn = weight(elapsed, ROUND_TRIP_TIME);
+        self.in_flight += learn * (radio.in_flight - self.in_flight);
+        self.delivered += learn * (radio.delivered - self.delivered);
+        let learn = weight(elapsed, LEARN_TIME);
+        self.whole_time += learn * (radio.queue / radio.capacity - self.whole_time);
+        self.find_others(elapsed, radio.capacity);
+        self.measure(elapsed, radio);
+        if self.phase == Phase::Alone {
+            return None;
+        }
+        self.phase = self.next_phase(elapsed, turnaround, radio);
+        let own = radio.in_flight - radio.delivered * self.base;
+        let own = own.clamp(0.0, radio.queue);
+        Some(own / radio.delivered.max(LEAST_RATE * radio.rate))
+    }
+
+    /// There is more than our own headers: for some time, or it paused a moment ago.
+    fn find_others(&mut self, elapsed: f64, capacity: f64) {
+        let is_alone = self.phase == Phase::Alone;
+        let are_there = self.rate > LEAST_PART * capacity;
+        self.differs = match are_there == is_alone {
+            true => self.differs + elapsed,
+            false => 0.0,
+        };
+        if self.differs > if is_alone { ONSET } else { PAUSE } {
+            self.differs = 0.0;
+            self.phase = match (is_alone, self.measured >= MEASURE_TIME) {
+                (false, _) => Phase::Alone,
+                (true, true) => Phase::Yielding(0.0),
+                (true, false) => Phase::Finding(0.0),
+            };
+        }
+    }
+
+    /// T0: by all of the queue while it is ours, and by the least round trip otherwise.
+    fn measure(&mut self, elapsed: f64, radio: &Radio) {
+        if self.delivered < LEAST_RATE * radio.rate {
+            return;
+        }
+        let round_trip = self.in_flight / self.delivered;
+        match self.phase {
+            Phase::Alone if self.differs == 0.0 => {
+                let own = radio.queue / radio.rate;
+                let learn = weight(elapsed, ROUND_TRIP_TIME.min(self.measured));
+                self.base += learn * (round_trip - own - self.base);
+                self.measured += elapsed;
+            }
+            Phase::Alone => {}
+            Phase::Finding(_) => self.base = round_trip,
+            // all wait in one queue: known although the others were there first
+            Phase::Competing(time) if time > MEASURE_TIME => {
+                let learn = weight(elapsed, ROUND_TRIP_TIME);
+                self.base += learn * (round_trip - self.whole_time - self.base);
+                self.base = self.base.clamp(0.0, radio.min_rtt);
+                return;
+            }
+            _ => self.base = self.base.min(round_trip),
+        }
+        self.base = self.base.max(radio.min_rtt);
+    }
+
+    fn next_phase(&mut self, elapsed: f64, turnaround: f64, radio: &Radio) -> Phase {
+        let stands = self.whole_time > STANDING_TARGETS * radio.target;
+        match self.phase {
+            Phase::Alone => Phase::Alone,
+            Phase::Finding(time) if time < MEASURE_TIME => Phase::Finding(time + elapsed),
+            Phase::Finding(_) => Phase::Yielding(0.0),
+            Phase::Yielding(lasting) => {
+                let is_little = radio.delivered < LITTLE * radio.part;
+                if !(stands && radio.is_saturated && is_little) {
+                    Phase::Yielding((lasting - elapsed).max(0.0))
+                } else if lasting < LASTING.max(LASTING_TURNAROUNDS * turnaround) {
+                    Phase::Yielding(lasting + elapsed)
+                } else {
+                    Phase::Trying(0.0, self.delivered)
+                }
+            }
+            Phase::Trying(time, before) => {
+                // what is sent now comes after that, and then there is an average of it
+                let enough = 2.0 * (radio.min_rtt + self.whole_time) + MEASURE_TIME;
+                let short = radio.part - before;
+                if time < enough {
+                    Phase::Trying(time + elapsed, before)
+                } else {
+                    let are_apart = self.delivered < before + SUCCESS * short;
+                    let again = self.found.filter(|found| found.0 == are_apart);
+                    let times = again.map_or(0, |found| MAX_DOUBLINGS.min(found.1 + 1));
+                    self.found = Some((are_apart, times));
+                    match are_apart {
+                        true => Phase::Apart(0.0),
+                        false => Phase::Competing(0.0),
+                    }
+                }
+            }
+            Phase::Competing(time) if stands && time < self.holds() => {
+                Phase::Competing(time + elapsed)
+            }
+            Phase::Apart(time) if time < self.holds() => Phase::Apart(time + elapsed),
+            Phase::Competing(_) | Phase::Apart(_) => Phase::Yielding(0.0),
+        }
+    }
+
+    /// How long what was found holds, seconds.
+    fn holds(&self) -> f64 {
+        HOLDS * 2_f64.powi(self.found.map_or(0, |found| found.1))
+    }
+
+    /// T while it is not the loop's, seconds. `initial`: with the target queue.
+    pub(super) fn turnaround(&self, min_rtt: f64, initial: f64) -> Option<f64> {
+        match self.phase {
+            Phase::Finding(_) => Some(min_rtt),
+            Phase::Trying(..) => Some(initial.max(min_rtt + self.whole_time)),
+            Phase::Competing(_) => Some(self.base + self.whole_time),
+            _ => None,
+        }
+    }
+
+    /// T of the loop may be less than RTTmin by this factor: windows are of our part of the link, and beside others we
+    /// can have less.
+    pub(super) fn least_part(&self) -> f64 {
+        LEAST_RATE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Seconds of a report.
+    const PERIOD: f64 = 0.001;
+    /// Byte/s, of which our flow's part beside one other is a half.
+    const CAPACITY: f64 = 2e6;
+    const PART: f64 = 1e6;
+    const MIN_RTT: f64 = 0.02;
+    const TARGET: f64 = 0.001;
+
+    fn radio() -> Radio {
+        Radio {
+            capacity: CAPACITY,
+            rate: PART,
+            part: PART,
+            delivered: PART,
+            queue: 0.0,
+            in_flight: 0.0,
+            min_rtt: MIN_RTT,
+            target: TARGET,
+            delay: 0.0,
+            is_saturated: true,
+            is_fresh: true,
+        }
+    }
+
+    /// A link where our flow waits so long, seconds, in a queue of so many bytes, and is delivered at a rate.
+    fn waits(waiting: f64, queue: f64, delivered: f64) -> Radio {
+        Radio {
+            delivered,
+            queue,
+            in_flight: delivered * (MIN_RTT + waiting),
+            ..radio()
+        }
+    }
+
+    /// Reports of so long, seconds, with others that have the rest of what our flow is delivered; the last own queue.
+    fn feed(beside: &mut Beside, seconds: f64, radio: impl Fn(&Beside) -> Radio) -> Option<f64> {
+        let mut own = None;
+        for _ in 0..(seconds / PERIOD) as u32 {
+            let radio = radio(beside);
+            beside.learn_rate(CAPACITY, radio.delivered, PERIOD);
+            own = beside.own_queue(PERIOD, MIN_RTT + TARGET, &radio);
+        }
+        own
+    }
+
+    /// Alone on the link with a queue of 10 ms.
+    fn alone(beside: &mut Beside) {
+        let busy = waits(0.01, 0.01 * CAPACITY, CAPACITY);
+        let radio = Radio {
+            rate: CAPACITY,
+            ..busy
+        };
+        feed(beside, 3.0, |_| radio);
+    }
+
+    #[test]
+    fn all_of_the_queue_is_ours_while_nothing_passes_by() {
+        let mut beside = Beside::default();
+        alone(&mut beside);
+        assert_eq!(beside.phase, Phase::Alone);
+        assert!((beside.base - MIN_RTT).abs() < 1e-4, "{} s", beside.base);
+    }
+
+    #[test]
+    fn a_queue_that_others_have_apart_is_not_ours() {
+        let mut beside = Beside::default();
+        alone(&mut beside);
+        // ours waits 3 ms, and half a second's worth of theirs stands
+        let own = feed(&mut beside, 5.0, |_| waits(0.003, 0.5 * CAPACITY, PART));
+        let own = own.expect("others are there");
+        assert!((own - 0.003).abs() < 1e-4, "{own} s");
+        assert_eq!(beside.phase, Phase::Yielding(0.0), "it has its part");
+        assert_eq!(beside.turnaround(MIN_RTT, MIN_RTT + TARGET), None);
+    }
+
+    #[test]
+    fn others_from_the_start_are_looked_past_by_a_moment_at_rttmin() {
+        let mut beside = Beside::default();
+        let with = |beside: &Beside| {
+            let least = beside.turnaround(MIN_RTT, MIN_RTT + TARGET).is_some();
+            // a way without a queue takes 5 ms more than the least
+            let waiting = if least { 0.005 } else { 0.015 };
+            waits(waiting, 0.5 * CAPACITY, PART)
+        };
+        feed(&mut beside, 0.5, with);
+        assert_eq!(beside.turnaround(MIN_RTT, MIN_RTT + TARGET), Some(MIN_RTT));
+        let own = feed(&mut beside, 5.0, with).expect("others are there");
+        assert!((own - 0.01).abs() < 1e-3, "{own} s");
+    }
+
+    /// A FIFO with half a second's worth of others': our flow has what its part of what is in flight is.
+    fn fifo(beside: &Beside) -> Radio {
+        let competes = beside.turnaround(MIN_RTT, 0.0);
+        let delivered = if competes.is_some() {
+            PART
+        } else {
+            0.05 * PART
+        };
+        waits(0.5, 0.5 * CAPACITY, delivered)
+    }
+
+    #[test]
+    fn a_flow_that_is_left_little_of_a_fifo_competes() {
+        let mut beside = Beside::default();
+        alone(&mut beside);
+        feed(&mut beside, 6.0, fifo);
+        assert!(matches!(beside.phase, Phase::Competing(_)));
+        let turnaround = beside.turnaround(MIN_RTT, 0.0).expect("not the loop's");
+        assert!((turnaround - 0.52).abs() < 0.01, "{turnaround} s");
+        assert_eq!(beside.left(PART, CAPACITY), PART, "not what they have");
+        // 20 s later it is tried again, and then after twice as long
+        let is_competing = |beside: &Beside| matches!(beside.phase, Phase::Competing(_));
+        let mut held = [0.0_f64, 0.0];
+        for held in &mut held {
+            while is_competing(&beside) {
+                feed(&mut beside, 0.1, fifo);
+                *held += 0.1;
+            }
+            while !is_competing(&beside) {
+                feed(&mut beside, 0.1, fifo);
+            }
+        }
+        assert!(held[0] < 20.2 && (held[1] - 40.0).abs() < 0.5, "{held:?} s");
+    }
+
+    #[test]
+    fn a_trial_that_brings_no_more_ends_and_what_cannot_be_had_is_left() {
+        let mut beside = Beside::default();
+        alone(&mut beside);
+        // a queue for each of four: a quarter is all that there is for ours
+        let quarter = |_: &Beside| waits(0.002, 0.5 * CAPACITY, 0.25 * CAPACITY);
+        feed(&mut beside, 7.0, quarter);
+        assert!(
+            matches!(beside.phase, Phase::Apart(_)),
+            "{:?}",
+            beside.phase
+        );
+        assert_eq!(beside.turnaround(MIN_RTT, 0.0), None);
+        let left = beside.left(PART, CAPACITY);
+        let expected = (1.0 - 0.25 * HEADROOM) * CAPACITY;
+        assert!((left / expected - 1.0).abs() < 0.01, "{left} byte/s");
+    }
+
+    #[test]
+    fn competing_ends_with_the_queue_and_with_the_others() {
+        let mut beside = Beside::default();
+        alone(&mut beside);
+        feed(&mut beside, 6.0, fifo);
+        feed(&mut beside, 1.0, |_| waits(0.001, 0.001 * CAPACITY, PART));
+        assert!(matches!(beside.phase, Phase::Yielding(_)));
+        feed(&mut beside, 6.0, fifo);
+        assert!(matches!(beside.phase, Phase::Competing(_)));
+        feed(&mut beside, 1.0, |_| waits(0.5, 0.5 * CAPACITY, CAPACITY));
+        assert!(matches!(beside.phase, Phase::Competing(_)), "a pause");
+        feed(&mut beside, 1.0, |_| waits(0.5, 0.5 * CAPACITY, CAPACITY));
+        assert_eq!(beside.phase, Phase::Alone);
+    }
+}
