@@ -59,7 +59,7 @@ pub struct Options {
 /// What the lab cannot do (before anything runs), or what the kernel refused.
 pub fn run(experiment: &Experiment, seed: u64, options: &Options) -> Result<RunResult, Error> {
     let fitted = check(experiment, options.scale)?;
-    let experiment = &fitted.experiment;
+    let experiment = &*fitted.experiment.drawn(seed);
     let mut lab = Lab::build(experiment, options, None)?;
     let mut radio = lab.radio(experiment, seed, options, Purpose::Measure)?;
     lab.start_flows(experiment, seed, &mut radio)?;

@@ -8,9 +8,10 @@ use edge::{Actuator, EdgeConfig};
 use queue::{Capacity, DisciplineConfig};
 use ran::{BearerConfig, CellConfig};
 use recovery::Validation;
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
-use units::{BitRate, Bytes, Cqi, Decibel, Duration, Mcs, Prb};
+use units::{BitRate, Bytes, Cqi, Decibel, Duration, Mcs, Prb, Streams};
 
 /// One experiment, with all knobs set: a point of a sweep, to be repeated with several seeds.
 #[derive(Clone, Debug)]
@@ -45,6 +46,23 @@ pub struct Experiment {
     pub cdbe: CdbeSpec,
     /// The multipath tunnel between the edge and the users, if there is one.
     pub tunnel: Option<TunnelSpec>,
+}
+
+impl Experiment {
+    /// As the run of this seed has it: each flow begins by a part of its `start_jitter` later.
+    pub fn drawn(&self, seed: u64) -> Cow<'_, Self> {
+        if self.flows.iter().all(|flow| flow.start_jitter.is_zero()) {
+            return Cow::Borrowed(self);
+        }
+        let mut drawn = self.clone();
+        let starts = Streams::new(seed).child("start");
+        for flow in &mut drawn.flows {
+            let part = starts.stream(&flow.name).uniform();
+            flow.start += flow.start_jitter.mul_f64(part);
+            flow.start_jitter = Duration::ZERO;
+        }
+        Cow::Owned(drawn)
+    }
 }
 
 /// The way between the servers and the edge.
@@ -240,6 +258,8 @@ pub struct FlowSpec {
     pub qfi: u8,
     /// Time of the first request or packet.
     pub start: Duration,
+    /// It begins by up to so much later, as each run's seed draws it.
+    pub start_jitter: Duration,
     /// What it does.
     pub app: AppSpec,
     /// Sizes and buffers of both ends (TCP, QUIC).

@@ -22,7 +22,7 @@ impl Simulation {
     /// The first thing that is wrong with the experiment.
     pub fn new(experiment: &Experiment, seed: u64) -> Result<Self, Error> {
         Ok(Self {
-            world: build(experiment, seed, Registry::new(Arc::new(())))?,
+            world: build(&experiment.drawn(seed), seed, Registry::new(Arc::new(())))?,
         })
     }
 
@@ -39,7 +39,7 @@ impl Simulation {
         let (mut experiment, mechanisms) = (experiment.clone(), Registry::new(custom));
         mechanisms.find_queues(&mut experiment);
         Ok(Self {
-            world: build(&experiment, seed, mechanisms)?,
+            world: build(&experiment.drawn(seed), seed, mechanisms)?,
         })
     }
 

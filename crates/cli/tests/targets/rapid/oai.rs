@@ -78,7 +78,7 @@ fn oai_udp_150k_keeps_its_rate_and_its_delay_falls_fivefold() {
 fn beside_quic(cc: &str, queue: &str, more: &[(&str, &str)]) -> (f64, f64) {
     let mut settings = vec![
         ("pep", "default"),
-        ("cc", cc),
+        ("flow.quic.cc", cc),
         ("cell.queues.rlc.algorithm", queue),
     ];
     settings.extend_from_slice(more);

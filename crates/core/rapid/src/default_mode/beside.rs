@@ -19,14 +19,14 @@
 //! for some time, they *compete*: T is T0 and the whole queue's time, so that their part of what is in flight,
 //! and with it of a FIFO, is their part of the link, at the delay that the others cause (with n flows of ours beside
 //! one with a queue of Q, it is (n + 1) Q). It is a trial at first: where that brings them no more, the queues are
-//! apart, and they yield again. What was found holds for 20 s, and twice as long each time that the
-//! same is found.
+//! apart, and they yield again. What was found holds for 20 s, and twice as long each time that the same is found.
+//! Flows that competed yield then, which is a trial as well: where it costs them much, they go on competing.
 //!
 //! ```text
 //!   Alone --others--> Finding --T0 known--> Yielding --left little--> Trying --more--> Competing
-//!     ^                                       ^ ^                       |                  |
-//!     '------------ others have gone          | '----- 20 s ... ----- Apart <-- no more ---'                  |
-//!                                             '----- 20 s ..., or no queue stands --------------------------'
+//!     ^                                      ^  ^  '-- less than competing, or not --> (as after Trying)
+//!     '------------ others have gone         |  '------- 20 s ... ------- Apart <-- no more ---'
+//!                                            '------ 20 s ... of Competing, or no queue stands
 //! ```
 
 use super::flow::weight;
@@ -53,11 +53,17 @@ const STANDING_TARGETS: f64 = 4.0;
 /// Before a trial our flows have been left little for so long, seconds, and for so many times T.
 const LASTING: f64 = 0.5;
 const LASTING_TURNAROUNDS: f64 = 4.0;
+/// Our flows' part of what is in flight during a trial, of what it is while they compete.
+const TRIAL_PART: f64 = 0.5;
+/// A trial takes up to so many seconds: what is lost in a full queue is delivered late.
+const TRIAL_TIME: f64 = 4.0;
 /// A trial has succeeded if our flows have this part of what they were short of.
 const SUCCESS: f64 = 0.25;
 /// What was found holds for so long, seconds, and twice as long each time that the same is found: 20 s to 11 min.
 const HOLDS: f64 = 20.0;
 const MAX_DOUBLINGS: i32 = 5;
+/// A mean forgets after so long, seconds.
+const MEAN_TIME: f64 = 5.0;
 /// Where queues are apart, our flows are taken to have up to so much more than they have.
 const HEADROOM: f64 = 1.25;
 
@@ -95,8 +101,25 @@ pub(super) struct Beside {
     measured: f64,
     /// The whole queue's time, average, seconds.
     whole_time: f64,
-    /// Whether a trial has shown queues to be apart, and how many before it that have shown the same.
+    /// Whether queues were found to be apart, and how many times before the same.
     found: Option<(bool, i32)>,
+    /// What is delivered of ours with the whole queue's time, byte/s.
+    had: Mean,
+}
+
+/// A mean over up to [`MEAN_TIME`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    value: f64,
+    /// What it is over, seconds.
+    time: f64,
+}
+
+impl Mean {
+    fn add(&mut self, value: f64, elapsed: f64) {
+        self.value += weight(elapsed, self.time) * (value - self.value);
+        self.time = (self.time + elapsed).min(MEAN_TIME);
+    }
 }
 
 impl Beside {
@@ -111,7 +134,7 @@ impl Beside {
     pub(super) fn left(&self, part: f64, capacity: f64) -> f64 {
         match self.phase {
             Phase::Trying(..) | Phase::Competing(_) => part,
-            Phase::Apart(_) => (capacity - HEADROOM * self.delivered).max(part),
+            Phase::Apart(_) => (capacity - HEADROOM * self.had.value).max(part),
             _ => self.rate.clamp(0.0, part),
         }
     }
@@ -197,32 +220,47 @@ impl Beside {
                     Phase::Yielding((lasting - elapsed).max(0.0))
                 } else if lasting < LASTING.max(LASTING_TURNAROUNDS * turnaround) {
                     Phase::Yielding(lasting + elapsed)
+                } else if self.found.is_some_and(|found| !found.0) {
+                    // what yielding has cost is the trial
+                    let lately = self.delivered.min(radio.delivered);
+                    self.judge(lately > LITTLE * self.had.value)
                 } else {
+                    self.had = Mean::default();
                     Phase::Trying(0.0, self.delivered)
                 }
             }
             Phase::Trying(time, before) => {
-                // what is sent now comes after that, and then there is an average of it
-                let enough = 2.0 * (radio.min_rtt + self.whole_time) + MEASURE_TIME;
-                let short = radio.part - before;
-                if time < enough {
+                // what is sent now comes after that
+                let first = 2.0 * (radio.min_rtt + self.whole_time);
+                if time > first {
+                    self.had.add(radio.delivered, elapsed);
+                }
+                let is_more = self.had.value > before + SUCCESS * (radio.part - before);
+                if time > first + MEASURE_TIME && is_more {
+                    self.judge(false)
+                } else if time < first + TRIAL_TIME {
                     Phase::Trying(time + elapsed, before)
                 } else {
-                    let are_apart = self.delivered < before + SUCCESS * short;
-                    let again = self.found.filter(|found| found.0 == are_apart);
-                    let times = again.map_or(0, |found| MAX_DOUBLINGS.min(found.1 + 1));
-                    self.found = Some((are_apart, times));
-                    match are_apart {
-                        true => Phase::Apart(0.0),
-                        false => Phase::Competing(0.0),
-                    }
+                    self.judge(true)
                 }
             }
             Phase::Competing(time) if stands && time < self.holds() => {
+                self.had.add(radio.delivered, elapsed);
                 Phase::Competing(time + elapsed)
             }
             Phase::Apart(time) if time < self.holds() => Phase::Apart(time + elapsed),
             Phase::Competing(_) | Phase::Apart(_) => Phase::Yielding(0.0),
+        }
+    }
+
+    /// What follows from whether the queues are apart.
+    fn judge(&mut self, are_apart: bool) -> Phase {
+        let again = self.found.filter(|found| found.0 == are_apart);
+        let times = again.map_or(0, |found| MAX_DOUBLINGS.min(found.1 + 1));
+        self.found = Some((are_apart, times));
+        match are_apart {
+            true => Phase::Apart(0.0),
+            false => Phase::Competing(0.0),
         }
     }
 
@@ -235,7 +273,7 @@ impl Beside {
     pub(super) fn turnaround(&self, min_rtt: f64, initial: f64) -> Option<f64> {
         match self.phase {
             Phase::Finding(_) => Some(min_rtt),
-            Phase::Trying(..) => Some(initial.max(min_rtt + self.whole_time)),
+            Phase::Trying(..) => Some(initial.max(min_rtt + TRIAL_PART * self.whole_time)),
             Phase::Competing(_) => Some(self.base + self.whole_time),
             _ => None,
         }

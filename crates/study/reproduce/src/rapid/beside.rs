@@ -38,7 +38,7 @@ struct Point {
 impl Point {
     fn experiment(&self) -> Experiment {
         let experiment = in_mode("rapid/oai-quic", self.mode)
-            .set("cc", self.control)
+            .set("flow.quic.cc", self.control)
             .set("cell.queues.rlc.algorithm", self.queue)
             .at_most(REPEATS);
         match self.is_first {

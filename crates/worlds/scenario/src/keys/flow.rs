@@ -93,6 +93,13 @@ pub(super) static SECTIONS: &[Section] = &[
                 Within(0.0, LONGEST),
                 "First request or packet.",
             ),
+            key(
+                "start-jitter",
+                Duration,
+                Value("0 s"),
+                Within(0.0, LONGEST),
+                "It begins by up to so much later, evenly distributed, as the seed of each run draws it.",
+            ),
             key("app", Table, Required, Any, "What it does."),
             key(
                 "tcp",

@@ -85,13 +85,21 @@ fn one<'a>(name: &str, node: &'a Node, groups: &[Group], duration: Duration) -> 
         _ => Direction::Down,
     };
     let start = reader.quantity::<Duration>("start")?;
+    let start_jitter = reader.quantity::<Duration>("start-jitter")?;
+    let never = |key, text: String| {
+        fault(reader.place(key), text)
+            .allowed(format!("the run ends at {duration}"))
+            .hint("start the flow earlier, or give a longer \"duration\"")
+    };
     if start >= duration {
-        return Err(fault(
-            reader.place("start"),
+        return Err(never(
+            "start",
             format!("\"start\" = {start} is never reached"),
-        )
-        .allowed(format!("the run ends at {duration}"))
-        .hint("start the flow earlier, or give a longer \"duration\""));
+        ));
+    }
+    if start + start_jitter >= duration {
+        let text = format!("\"start-jitter\" = {start_jitter} after {start} may be beyond the end");
+        return Err(never("start-jitter", text));
     }
     let qfi = reader.count("qfi")?;
     let (cc, tcp, intercepted) = sender(&mut reader, name, transport)?;
@@ -109,6 +117,7 @@ fn one<'a>(name: &str, node: &'a Node, groups: &[Group], duration: Duration) -> 
         ecn,
         qfi,
         start,
+        start_jitter,
         app,
         tcp,
         intercepted,

@@ -353,6 +353,12 @@ fn what_does_not_fit_together() {
         "15:10",
         &["is never reached", "the run ends at 10 s"],
     );
+    let text = GOOD.replace("cc = \"cubic\"", "start-jitter = \"10 s\"");
+    assert_message(
+        &refused(&text),
+        "15:17",
+        &["may be beyond the end", "the run ends at 10 s"],
+    );
     let text = GOOD.replace("bandwidth = \"5 MHz\"", "bandwidth = \"5 MHz\"\nlayers = 2");
     assert_message(&refused(&text), "11:10", &["2 layers with LTE"]);
     let text = format!("{GOOD}[link]\nrate = \"1 Mbit/s\"\n");

@@ -127,3 +127,36 @@ fn packets_are_conserved() {
     );
     assert!(counts.dropped > 10 && counts.sent > 10_000, "{counts:?}");
 }
+
+#[test]
+fn starts_are_drawn_by_each_seed_and_change_nothing_else() {
+    let mut experiment = dumbbell(
+        mbps(50),
+        ms(30),
+        Bytes::new(200_000),
+        Duration::from_secs(2),
+    );
+    for name in ["a", "b"] {
+        experiment
+            .flows
+            .push(flow(name, "cubic", AppSpec::Continuous));
+    }
+    let alike = |x: u64, y: u64, experiment: &Experiment| {
+        let [x, y] = [x, y].map(|seed| {
+            let result = sim::run(experiment, seed).unwrap();
+            fingerprint(&RunResult { seed: 0, ..result })
+        });
+        x == y
+    };
+    assert!(alike(1, 2, &experiment), "nothing is drawn");
+    for flow in &mut experiment.flows {
+        flow.start_jitter = ms(10);
+    }
+    assert!(alike(1, 1, &experiment));
+    assert!(!alike(1, 2, &experiment));
+    let drawn = experiment.drawn(7);
+    for (flow, spec) in drawn.flows.iter().zip(&experiment.flows) {
+        assert!(flow.start >= spec.start && flow.start < spec.start + ms(10));
+    }
+    assert_ne!(drawn.flows[0].start, drawn.flows[1].start);
+}

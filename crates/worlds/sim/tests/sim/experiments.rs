@@ -134,6 +134,7 @@ pub(crate) fn flow(name: &str, cc: &str, app: AppSpec) -> FlowSpec {
         app,
         tcp: tcp(),
         intercepted: true,
+        start_jitter: Duration::ZERO,
     }
 }
 
