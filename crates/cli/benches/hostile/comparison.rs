@@ -174,6 +174,6 @@ row *holds* if both whole intervals lie within the bounds: at least 0.9 of the r
 twice as long. Connection time is the mean of 30 until the first byte of an answer; one that does not come counts as 10 s.
 All daemons run, on one machine, in namespaces: the UEs' link and the tunnel's wires have 100 Mbit/s; the attackers' own
 processor time is part of what they cost. The rate is of a download by TCP through the proxy or the tunnel, or by QUIC; of the radio
-information service of the 100 reports a second of a bridge, as a reader gets them (connection: a query); at `/metrics` of scrapes
+information service of the 100 reports a second of a bridge, as a reader gets them (connection: a query of one UE's bearers); at `/metrics` of scrapes
 one after the other, 20 ms between them.
 ";

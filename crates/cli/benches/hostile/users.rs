@@ -217,9 +217,10 @@ pub fn radio_users(world: &World, tally: &Tally, queries: &Tally, stop: &Stop) {
     });
 }
 
-/// One query of the radio information service; a token that is no longer good is replaced.
+/// One query of the radio information service, of one UE's bearers (an answer of all UEs is as long as there are
+/// UEs); a token that is no longer good is replaced.
 fn query(token: &mut String) -> End {
-    let path = "/rni/v2/queries/rab_info?app_ins_id=user";
+    let path = "/rni/v2/queries/rab_info?app_ins_id=user&ue_ipv4_address=10.45.0.2";
     match http::get_with(world::REST, path, token, LIMIT) {
         Ok((200, body)) if serde_json::from_str::<serde_json::Value>(&body).is_ok() => End::Whole,
         Ok((200, _)) => End::Cut,
