@@ -139,6 +139,16 @@ impl Beside {
         }
     }
 
+    /// No flow of ours is left: what was measured with them may be long ago when the next comes. How the base station
+    /// queues stays known.
+    pub(super) fn forget(&mut self) {
+        *self = Self {
+            rate: self.rate,
+            found: self.found,
+            ..Self::default()
+        };
+    }
+
     /// Our part of the queue, seconds at the rate at which it is delivered; none while there are no others. `elapsed`: since
     /// the last time; `turnaround`: T, seconds.
     pub(super) fn own_queue(
@@ -220,7 +230,7 @@ impl Beside {
                     Phase::Yielding((lasting - elapsed).max(0.0))
                 } else if lasting < LASTING.max(LASTING_TURNAROUNDS * turnaround) {
                     Phase::Yielding(lasting + elapsed)
-                } else if self.found.is_some_and(|found| !found.0) {
+                } else if self.had.time > 0.0 && self.found.is_some_and(|found| !found.0) {
                     // what yielding has cost is the trial
                     let lately = self.delivered.min(radio.delivered);
                     self.judge(lately > LITTLE * self.had.value)
@@ -431,6 +441,21 @@ mod tests {
         let left = beside.left(PART, CAPACITY);
         let expected = (1.0 - 0.25 * HEADROOM) * CAPACITY;
         assert!((left / expected - 1.0).abs() < 0.01, "{left} byte/s");
+    }
+
+    #[test]
+    fn what_was_measured_goes_with_the_last_flow() {
+        let mut beside = Beside::default();
+        alone(&mut beside);
+        feed(&mut beside, 6.0, fifo);
+        beside.forget();
+        assert_eq!(beside.phase, Phase::Alone);
+        // T0 is measured anew beside those who are there
+        feed(&mut beside, 0.5, |_| waits(0.5, 0.5 * CAPACITY, PART));
+        assert!(matches!(beside.phase, Phase::Finding(_)));
+        assert_eq!(beside.found, Some((false, 0)), "one queue");
+        feed(&mut beside, 8.0, fifo);
+        assert!(matches!(beside.phase, Phase::Competing(_)));
     }
 
     #[test]
