@@ -53,8 +53,6 @@ const STANDING_TARGETS: f64 = 4.0;
 /// Before a trial our flows have been left little for so long, seconds, and for so many times T.
 const LASTING: f64 = 0.5;
 const LASTING_TURNAROUNDS: f64 = 4.0;
-/// Our flows' part of what is in flight during a trial, of what it is while they compete.
-const TRIAL_PART: f64 = 0.5;
 /// A trial takes up to so many seconds: what is lost in a full queue is delivered late.
 const TRIAL_TIME: f64 = 4.0;
 /// A trial has succeeded if our flows have this part of what they were short of.
@@ -251,6 +249,8 @@ impl Beside {
                 } else if time < first + TRIAL_TIME {
                     Phase::Trying(time + elapsed, before)
                 } else {
+                    // losses of the trial are no measure of what can be had
+                    self.had.value = self.had.value.max(before);
                     self.judge(true)
                 }
             }
@@ -283,7 +283,7 @@ impl Beside {
     pub(super) fn turnaround(&self, min_rtt: f64, initial: f64) -> Option<f64> {
         match self.phase {
             Phase::Finding(_) => Some(min_rtt),
-            Phase::Trying(..) => Some(initial.max(min_rtt + TRIAL_PART * self.whole_time)),
+            Phase::Trying(..) => Some(initial.max(min_rtt + self.whole_time)),
             Phase::Competing(_) => Some(self.base + self.whole_time),
             _ => None,
         }
