@@ -431,6 +431,13 @@ mod tests {
         alone(&mut beside);
         // a queue for each of four: a quarter is all that there is for ours
         let quarter = |_: &Beside| waits(0.002, 0.5 * CAPACITY, 0.25 * CAPACITY);
+        // not before it sends all that it may, and the averages are of this
+        let idle = |beside: &Beside| Radio {
+            is_saturated: false,
+            ..quarter(beside)
+        };
+        feed(&mut beside, 3.0, idle);
+        assert!(matches!(beside.phase, Phase::Yielding(_)));
         feed(&mut beside, 7.0, quarter);
         assert!(
             matches!(beside.phase, Phase::Apart(_)),
