@@ -74,7 +74,7 @@ fn oai_udp_150k_keeps_its_rate_and_its_delay_falls_fivefold() {
     assert!((15.0..=16.1).contains(&tcp), "{tcp} Mbit/s");
 }
 
-/// TCP's part of what it and greedy QUIC get while both send, and its RTT's 95th percentile over the base, ms.
+/// TCP's part of both rates beside greedy QUIC, each over the flow's own time, and its RTT's 95th percentile over the base, ms.
 fn beside_quic(cc: &str, queue: &str, more: &[(&str, &str)]) -> (f64, f64) {
     let mut settings = vec![
         ("pep", "default"),
@@ -111,7 +111,7 @@ fn tcp_keeps_its_part_beside_quic_in_one_queue() {
         let (share, _) = beside_quic("cubic", queue, &later);
         assert!((0.4..=0.6).contains(&share), "{queue}: {share}");
     }
-    // without the part, as a queue of its own
+    // without the part the whole queue is taken for ours
     let without = [("pep.without", "[\"own-queue\"]")];
     let (share, _) = beside_quic("cubic", "drop-tail", &without);
     assert!(share < 0.1, "{share}");

@@ -45,7 +45,7 @@ const PAUSE: f64 = 1.0;
 /// A round trip is measured over so many seconds.
 const MEASURE_TIME: f64 = 1.5;
 /// Our flows' rate is taken to be no less than this part of what they could have.
-const LEAST_RATE: f64 = 0.1;
+pub(super) const LEAST_RATE: f64 = 0.1;
 /// What our flows have is much less than their part if it is less than so much of it.
 const LITTLE: f64 = 0.75;
 /// A queue stands if it is longer than so many times the target.
@@ -155,6 +155,10 @@ impl Beside {
         turnaround: f64,
         radio: &Radio,
     ) -> Option<f64> {
+        // a UE that can be sent nothing shows nothing of others
+        if radio.capacity <= 0.0 {
+            return None;
+        }
         let learn = weight(elapsed, ROUND_TRIP_TIME);
         self.in_flight += learn * (radio.in_flight - self.in_flight);
         self.delivered += learn * (radio.delivered - self.delivered);
@@ -287,12 +291,6 @@ impl Beside {
             Phase::Competing(_) => Some(self.base + self.whole_time),
             _ => None,
         }
-    }
-
-    /// T of the loop may be less than RTTmin by this factor: windows are of our part of the link, and beside others we
-    /// can have less.
-    pub(super) fn least_part(&self) -> f64 {
-        LEAST_RATE
     }
 }
 
@@ -448,6 +446,21 @@ mod tests {
         let left = beside.left(PART, CAPACITY);
         let expected = (1.0 - 0.25 * HEADROOM) * CAPACITY;
         assert!((left / expected - 1.0).abs() < 0.01, "{left} byte/s");
+    }
+
+    #[test]
+    fn a_radio_that_carries_nothing_for_a_moment_is_survived() {
+        for queue in [0.0, 1_000.0] {
+            let mut beside = Beside::default();
+            alone(&mut beside);
+            let dead = Radio {
+                capacity: 0.0,
+                ..waits(0.01, queue, PART)
+            };
+            assert_eq!(feed(&mut beside, 0.1, |_| dead), None);
+            feed(&mut beside, 6.0, fifo);
+            assert!(matches!(beside.phase, Phase::Competing(_)), "{queue}");
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@
 //!    small standing store, which grows only for flows whose sender is found to run dry (BBR's
 //!    drain phases), and shrinks again.
 //! 5. *Unintercepted traffic is seen* as served bytes that no flow of ours accounts for, and is left its
-//!    rate, at most one more equal share.
+//!    rate, at most one more equal share, and its queue is not taken for ours (`beside.rs`).
 //! 6. *Unused PRBs are shared* among the UEs that send, no UE counts on less than an equal part of
 //!    the cell, and one that does not send counts on all others starting with it.
 //! 7. *Without reports* the capacity is taken to be what was lately delivered and a quarter, at most the

@@ -1,6 +1,6 @@
 //! T: the time from sending to acknowledgement with the needed queue standing (point 3).
 
-use super::beside::Beside;
+use super::beside::{Beside, LEAST_RATE};
 use super::flow::weight;
 use crate::{AllocatorConfig, Part};
 
@@ -79,7 +79,8 @@ impl Turnaround {
                 && let Some(own) = beside.own_queue(elapsed, self.time, radio)
             {
                 self.own_queue = own;
-                least *= beside.least_part();
+                // windows are of our part of the link, and beside others we can have less
+                least *= LEAST_RATE;
             }
             if config.has(Part::QueueLoop) {
                 self.follow(elapsed, radio, config);

@@ -1,4 +1,4 @@
-//! One UE: its capacity, the queue loop, and how its flows share.
+//! One UE: its capacity, and how its flows share it.
 
 use super::beside::Beside;
 use super::cell::CellLoad;

@@ -1,8 +1,7 @@
-//! Answers (clauses 6.2 and 6.3 of MEC 012), written without a value tree between: one can list 65,536 UEs.
+//! Answers of queries, written without a value tree between: one can list 65,536 UEs.
 
 use super::types::{AssociateId, Ecgi, TimeStamp};
 use crate::event::Bearer;
-use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 /// What a query is answered with.
@@ -40,7 +39,7 @@ impl Answer {
     }
 }
 
-/// Radio access bearers (clause 6.2.2).
+/// Radio access bearers.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RabInfo<'a> {
@@ -103,7 +102,7 @@ impl Qos {
     }
 }
 
-/// Layer 2 measurements (clause 6.2.7).
+/// Layer 2 measurements.
 #[derive(Serialize)]
 pub(super) struct L2Meas {
     #[serde(rename = "timeStamp")]
@@ -115,28 +114,24 @@ pub(super) struct L2Meas {
 }
 
 /// Measurements of a cell, or of a UE in one.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Measured {
     pub(super) ecgi: Ecgi,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) associate_id: Option<AssociateId>,
+    #[serde(flatten)]
     pub(super) values: Measurements,
-}
-
-impl Serialize for Measured {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("ecgi", &self.ecgi)?;
-        if let Some(id) = &self.associate_id {
-            map.serialize_entry("associateId", id)?;
-        }
-        for (name, value) in &self.values.0 {
-            map.serialize_entry(name, value)?;
-        }
-        map.end()
-    }
 }
 
 /// Values by the names of their measurements.
 pub(super) struct Measurements(pub(super) Vec<(&'static str, u64)>);
+
+impl Serialize for Measurements {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().copied())
+    }
+}
 
 impl Measurements {
     pub(super) fn get(&self, name: &str) -> Option<u64> {

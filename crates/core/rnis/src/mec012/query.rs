@@ -404,7 +404,7 @@ impl Query {
     fn agrees(&self, names: &[&str], measured: &Measurements) -> bool {
         names
             .iter()
-            .all(|name| self.values(name).is_none() || self.matches(name, measured.get(name)))
+            .all(|name| self.matches(name, measured.get(name)))
     }
 }
 
