@@ -27,6 +27,8 @@ pub enum Part {
     QueueDeviation,
     /// The server's window less what waits in the proxy; without: a fixed window.
     Budget,
+    /// A window grows to no more than its server can soon use; without: to its share at once.
+    Usable,
     /// The standing store of senders that pause grows; without: it stays at its floor.
     Store,
     /// Unintercepted traffic is left its rate; without: it is not seen.
@@ -49,12 +51,13 @@ pub enum Part {
 
 impl Part {
     /// All, in the order of `docs/algorithms/rapid.md`.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Payload,
         Self::Demand,
         Self::QueueLoop,
         Self::QueueDeviation,
         Self::Budget,
+        Self::Usable,
         Self::Store,
         Self::Unintercepted,
         Self::OwnQueue,
@@ -73,6 +76,7 @@ impl Part {
             Self::QueueLoop => "queue-loop",
             Self::QueueDeviation => "queue-deviation",
             Self::Budget => "budget",
+            Self::Usable => "usable",
             Self::Store => "store",
             Self::Unintercepted => "unintercepted",
             Self::OwnQueue => "own-queue",

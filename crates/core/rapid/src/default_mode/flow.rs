@@ -22,6 +22,12 @@ const IDLE_TIME: f64 = 1.0;
 /// A flow without arrivals for this long, or two round trips of the WAN, sends nothing now, seconds.
 const PAUSE_TIME: f64 = 0.01;
 
+/// A window grows to no more than so many times what has arrived in a round trip so far, and to so many segments
+/// without that: four initial windows (RFC 6928). Slow start doubles; with four times, what is by chance divided between
+/// two measured round trips would be twice as much as the bound counts on.
+const USABLE_ROUNDS: f64 = 8.0;
+const USABLE_SEGMENTS: f64 = 40.0;
+
 /// What a server was let send has come after so many round trips and this time, seconds, if it sent it.
 const GREEDY_RTTS: f64 = 1.25;
 const GREEDY_MARGIN: f64 = 0.002;
@@ -44,6 +50,9 @@ pub(super) struct Flow {
     active_at: Instant,
     /// Moving average of the arrival rate, byte/s.
     rate: f64,
+    /// Arrivals and their time at the beginning of this round trip of the WAN, and the most of one so far, bytes.
+    round: (Bytes, Instant),
+    most_of_round: Bytes,
     /// Share of the UE's rate, byte/s.
     share: f64,
     /// Standing store at the proxy, seconds at the flow's share.
@@ -71,6 +80,8 @@ impl Flow {
             sampled: (Bytes::ZERO, now),
             active_at: now,
             rate: 0.0,
+            round: (Bytes::ZERO, now),
+            most_of_round: Bytes::ZERO,
             share: 0.0,
             store: STORE_FLOOR,
             stored_at: now,
@@ -109,6 +120,17 @@ impl Flow {
         self.sampled = (self.telemetry.wan_arrived, now);
         if !arrived.is_zero() {
             self.active_at = now;
+        }
+    }
+
+    /// What arrives in a round trip of the WAN.
+    pub(super) fn update_round(&mut self, now: Instant) {
+        let Some(rtt) = self.wan_rtt() else { return };
+        let (bytes, at) = self.round;
+        let arrived = self.telemetry.wan_arrived;
+        self.most_of_round = self.most_of_round.max(arrived.saturating_sub(bytes));
+        if now.saturating_since(at).as_secs_f64() >= rtt {
+            self.round = (arrived, now);
         }
     }
 
@@ -211,9 +233,18 @@ impl Flow {
 
     /// (4) What may be on its way from the server or wait here, segments; none as long as nothing was measured there.
     /// (10) `standing`, seconds: what the radio has just taken of the queue is made up for.
-    pub(super) fn wan_budget(&self, standing: f64) -> Option<f64> {
+    pub(super) fn wan_budget(&self, standing: f64, config: &AllocatorConfig) -> Option<f64> {
         let rtt = self.wan_rtt()?;
-        (self.share > 0.0).then(|| self.segments(self.share * (rtt + self.store + standing)))
+        (self.share > 0.0).then(|| {
+            let budget = self.segments(self.share * (rtt + self.store + standing));
+            // what a server has been shown cannot be taken back when others begin
+            let used = self.segments(self.most_of_round.get() as f64);
+            let usable = match config.has(Part::Usable) {
+                true => (USABLE_ROUNDS * used).max(USABLE_SEGMENTS),
+                false => f64::INFINITY,
+            };
+            budget.min(usable)
+        })
     }
 
     /// From the server to the acknowledgement of the UE, seconds; none as long as not both parts were measured.

@@ -152,6 +152,34 @@ mod tests {
     use units::Bytes;
 
     #[test]
+    fn a_new_flow_of_an_idle_cell_is_not_shown_what_it_cannot_use_yet() {
+        let window = |arrived: u64, without: Vec<crate::Part>| {
+            let mut config = AllocatorConfig::new(Mode::Default);
+            config.without = without;
+            let mut policy = DefaultMode::new(config);
+            policy.on_report(Instant::from_nanos(1_000_000), &report(&[0]));
+            let flow = FlowId(1);
+            let mss = Bytes::new(1440);
+            let opened_at = Instant::from_nanos(2_000_000);
+            policy.on_flow_open(opened_at, flow, FlowOpened { ue: Rnti(1), mss });
+            let telemetry = FlowTelemetry {
+                wan_arrived: Bytes::new(arrived),
+                wan_min_rtt: Some(Duration::from_secs(1)),
+                ran_min_rtt: Some(Duration::from_millis(1)),
+                ..FlowTelemetry::default()
+            };
+            policy.on_telemetry(opened_at, flow, &telemetry);
+            policy.on_report(Instant::from_nanos(3_000_000), &report(&[0]));
+            let decisions = std::iter::from_fn(|| policy.poll_decision());
+            let last = decisions.last().expect("a decision");
+            last.wan_window.shown(Bytes::ZERO).get() / mss.get()
+        };
+        assert_eq!(window(0, Vec::new()), 40);
+        assert_eq!(window(20 * 1440, Vec::new()), 160);
+        assert!(window(0, vec![crate::Part::Usable]) > 160);
+    }
+
+    #[test]
     fn users_who_start_together_in_an_idle_cell_count_on_equal_parts_at_once() {
         let config = AllocatorConfig::new(Mode::Default);
         let mut policy = DefaultMode::new(config);

@@ -345,7 +345,9 @@ impl Ue {
         let mut rounded = windows.iter().zip(budgets).zip(wholes);
         for (id, flow) in &mut self.flows {
             let mut window = flow.ran_window(self.whole_turnaround);
-            let mut budget = flow.wan_budget(0.0).map(|budget| budget.max(LEAST_WINDOW));
+            let mut budget = flow
+                .wan_budget(0.0, config)
+                .map(|budget| budget.max(LEAST_WINDOW));
             if flow.is_active(now)
                 && let Some(((whole_window, whole_budget), whole)) = rounded.next()
             {
@@ -379,7 +381,7 @@ impl Ue {
         for flow in self.flows.values().filter(|f| f.is_active(now)) {
             let windows = [
                 flow.ran_window(self.whole_turnaround),
-                flow.wan_budget(standing),
+                flow.wan_budget(standing, config),
                 flow.whole_window(self.whole_turnaround),
             ];
             for (of, window) in scratch.windows.iter_mut().zip(windows) {
@@ -406,6 +408,7 @@ impl Ue {
         scratch.demands.clear();
         for flow in self.flows.values_mut().filter(|f| f.is_active(now)) {
             flow.update_rate(now, self.whole_turnaround);
+            flow.update_round(now);
             flow.update_greedy(now);
             let demand = flow.demand(config.slow_threshold);
             scratch.demands.push(if config.has(Part::Demand) {

@@ -194,7 +194,7 @@ pub(super) static SECTIONS: &[Section] = &[Section {
             Absent("the whole mode"),
             Any,
             "Parts of mode `default` to leave out, for experiments: `payload`, `demand`, \
-                 `queue-loop`, `queue-deviation`, `budget`, `store`, `unintercepted`, `own-queue`, \
+                 `queue-loop`, `queue-deviation`, `budget`, `usable`, `store`, `unintercepted`, `own-queue`, \
                  `cell-sharing`, `staleness`, `whole-segments`, \
                  `turns`, `variation` (docs/algorithms/rapid.md).",
         ),
