@@ -1,12 +1,12 @@
 //! Radio reports: what the cell did since the last one.
 
-use crate::UeStats;
 use crate::cell::Cell;
 use crate::frame::SlotNumber;
 use crate::ue::{ReportMark, Ue};
+use crate::{BearerStats, UeStats};
 use queue::Packet;
 use radio::Link;
-use rnis::{CellReport, LinkQuality, RadioReport, UeReport};
+use rnis::{BearerReport, CellReport, LinkQuality, RadioReport, UeReport};
 use units::{BitRate, Instant, Prb, Slot};
 
 /// Totals at the last report.
@@ -102,6 +102,7 @@ impl<P: Packet + Send> Cell<P> {
             tbs_bytes: mark.block_bytes - before.block_bytes,
             served_bytes: mark.served - before.served,
             rlc_queue_bytes: stats.bearers.iter().map(|b| b.downlink.backlog).sum(),
+            bearers: bearers(stats),
             harq_processes: u8::try_from(self.ues[ue].harq.busy).unwrap_or(u8::MAX),
             harq_retx: u32::try_from(mark.retransmissions - before.retransmissions)
                 .unwrap_or(u32::MAX),
@@ -138,6 +139,18 @@ impl<P: Packet + Send> Cell<P> {
 fn mean_prb(prbs: u64, slots: u64, n_prb: Prb) -> Prb {
     let mean = (prbs + slots / 2) / slots;
     Prb::new(u16::try_from(mean).unwrap_or(u16::MAX)).min(n_prb)
+}
+
+/// What waits by bearer, where a UE has several.
+fn bearers(stats: &UeStats) -> Vec<BearerReport> {
+    if stats.bearers.len() < 2 {
+        return Vec::new();
+    }
+    let of = |(id, bearer): (u8, &BearerStats)| BearerReport {
+        id,
+        queue_bytes: bearer.downlink.backlog,
+    };
+    (1..).zip(&stats.bearers).map(of).collect()
 }
 
 /// Downlink packets that the radio has lost for a UE.

@@ -1,5 +1,6 @@
 //! Configuration of the allocator.
 
+use rnis::MAX_BEARER;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration};
 
@@ -115,6 +116,10 @@ pub struct AllocatorConfig {
     pub utilisation_goal: f64,
     /// The most that stands for it, as time at the UE's rate.
     pub delay_goal: Duration,
+    /// The data radio bearer that carries the intercepted flows, 1 to 32, whose queue counts in mode `default` where
+    /// reports have it; 0: not known, and all of the UE's queue counts.
+    #[serde(default)]
+    pub bearer: u8,
     /// Parts of mode `default` that are left out (for experiments).
     pub without: Vec<Part>,
 }
@@ -147,6 +152,7 @@ impl AllocatorConfig {
             target_queue: Duration::from_micros(250),
             utilisation_goal: 0.97,
             delay_goal: Duration::from_millis(100),
+            bearer: 0,
             without: Vec::new(),
         }
     }
@@ -190,6 +196,8 @@ impl AllocatorConfig {
         )?;
         let w = self.initial_ran_window.get();
         range("initial-ran-window", w as f64, w > 0, "at least 1 B")?;
+        let b = self.bearer;
+        range("bearer", b.into(), b <= MAX_BEARER, "0 to 32")?;
         let age = self.report_max_age;
         range(
             "report-max-age",

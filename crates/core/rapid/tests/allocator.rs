@@ -36,6 +36,7 @@ fn report(now: Instant, prb: u16, mcs: u8, queue: u64, served: u64, tbs: u64) ->
             tbs_bytes: Bytes::new(tbs),
             served_bytes: Bytes::new(served),
             rlc_queue_bytes: Bytes::new(queue),
+            bearers: Vec::new(),
             harq_processes: 0,
             harq_retx: 0,
             lost_packets: None,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   RadioReport --encode_json--> {"cell":{...},"ues":[...]}   one line, no line end of its own
-//!   RadioReport --encode_binary-> 01 ...                      about 45 bytes and 25 for each UE
+//!   RadioReport --encode_binary-> 03 ...                      about 45 bytes and 25 for each UE
 //!   bytes --decode--> RadioReport | DecodeError               distinguished by the first byte
 //! ```
 //!
@@ -44,7 +44,7 @@ pub enum DecodeError {
         problem: String,
     },
     /// A binary form that this version does not know.
-    #[error("binary radio report of version {version}: only version {BINARY_VERSION} is known")]
+    #[error("binary radio report of version {version}: only 2 and {BINARY_VERSION} are known")]
     Version {
         /// The version byte.
         version: u8,

@@ -19,5 +19,6 @@ mod report;
 
 pub use codec::DecodeError;
 pub use report::{
-    CellId, CellReport, LinkQuality, McsTable, RadioReport, ReportError, Rnti, UeReport,
+    BearerReport, CellId, CellReport, LinkQuality, MAX_BEARER, McsTable, RadioReport, ReportError,
+    Rnti, UeReport,
 };

@@ -86,8 +86,20 @@ pub struct CellReport {
     pub prb_background: Prb,
 }
 
+/// Largest identity of a data radio bearer (TS 38.331, DRB-Identity).
+pub const MAX_BEARER: u8 = 32;
+
+/// Queue of one of a UE's data radio bearers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct BearerReport {
+    /// DRB identity (1 to [`MAX_BEARER`]).
+    pub id: u8,
+    /// Downlink bytes waiting in it above the MAC, at the end of the period.
+    pub queue_bytes: Bytes,
+}
+
 /// One UE's part of a report.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct UeReport {
     /// The UE within the cell.
     pub rnti: Rnti,
@@ -105,6 +117,9 @@ pub struct UeReport {
     pub served_bytes: Bytes,
     /// Downlink bytes waiting in the UE's queues above the MAC, at the end of the period.
     pub rlc_queue_bytes: Bytes,
+    /// The same by data radio bearer, where the source has it and the UE has several; empty otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bearers: Vec<BearerReport>,
     /// HARQ processes busy at the end of the period.
     pub harq_processes: u8,
     /// HARQ retransmissions in the period.
@@ -143,6 +158,14 @@ pub enum ReportError {
     /// A share outside 0 to 1, or no number.
     #[error("downlink_share is outside 0..=1")]
     Share,
+}
+
+impl UeReport {
+    /// What waits in a bearer, where the report has it.
+    pub fn queue_of(&self, bearer: u8) -> Option<Bytes> {
+        let of = self.bearers.iter().find(|of| of.id == bearer);
+        of.map(|of| of.queue_bytes)
+    }
 }
 
 impl RadioReport {

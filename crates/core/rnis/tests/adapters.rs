@@ -8,7 +8,7 @@ use rnis::adapters::{
 };
 use rnis::event::EventKind;
 use rnis::identity::{KnownUe, UeId, UeMap};
-use rnis::{CellId, LinkQuality, McsTable, Rnti};
+use rnis::{CellId, LinkQuality, McsTable, Rnti, UeReport};
 use units::{Bytes, Cqi, Duration, Hertz, Instant, Mcs, Prb};
 
 const SRSRAN: &str = include_str!("recorded/srsran.ndjson");
@@ -101,7 +101,7 @@ fn srsran_metrics_become_reports_with_prbs_worked_out() {
     let report = &said[2].reports[0];
     report.check().expect("a report");
     assert_eq!(report.cell.slots, 2_000, "one second");
-    let ue = report.ues[0];
+    let ue = &report.ues[0];
     assert_eq!((ue.rnti, ue.ip), (Rnti(17_921), Some(ip(2))));
     assert_eq!(mcs_of(ue.quality), Some((26, 2)));
     assert_eq!(ue.tbs_bytes, Bytes::new(80_120_000 / 8));
@@ -140,11 +140,11 @@ fn flexric_counters_become_differences() {
         said[0].reports.is_empty(),
         "an RLC indication alone is no report"
     );
-    let first = said[1].reports[0].ues[0];
+    let first = &said[1].reports[0].ues[0];
     assert_eq!((first.prb_dl, first.tbs_bytes), (Prb::new(0), Bytes::ZERO));
     let report = &said[2].reports[0];
     assert_eq!(report.cell.slots, 20);
-    let ue = report.ues[0];
+    let ue = &report.ues[0];
     // 1,000 new and 51 repeated PRBs in 20 slots
     assert_eq!(ue.prb_dl, Prb::new(53));
     assert_eq!(
@@ -157,11 +157,20 @@ fn flexric_counters_become_differences() {
         Bytes::new(84_120),
         "of all radio bearers"
     );
+    let queues: Vec<(u8, u64)> = by_bearer(ue);
+    assert_eq!(queues, [(1, 0), (4, 84_120)]);
+    assert_eq!(ue.queue_of(4), Some(Bytes::new(84_120)));
+    assert_eq!(ue.queue_of(2), None);
     assert_eq!(
         (ue.harq_retx, ue.cqi, mcs_of(ue.quality)),
         (1, Cqi::new(13), Some((22, 1)))
     );
     assert_eq!(ue.ip, Some(ip(2)));
+}
+
+fn by_bearer(ue: &UeReport) -> Vec<(u8, u64)> {
+    let queues = ue.bearers.iter();
+    queues.map(|of| (of.id, of.queue_bytes.get())).collect()
 }
 
 #[test]
@@ -204,7 +213,7 @@ fn flexran_statistics_as_recorded_from_its_l2_simulator() {
         Prb::new(25),
         "the source knows its carrier"
     );
-    let ue = report.ues[0];
+    let ue = &report.ues[0];
     assert_eq!((ue.rnti, ue.ip), (Rnti(23_581), Some(ip(3))), "by its IMSI");
     assert_eq!((ue.cqi, mcs_of(ue.quality)), (Cqi::new(15), Some((28, 1))));
     assert_eq!(
@@ -226,7 +235,7 @@ fn flexran_statistics_as_recorded_from_its_l2_simulator() {
     let second = adapter
         .on_message(now, later.as_bytes())
         .expect("statistics");
-    let ue = second.reports[0].ues[0];
+    let ue = &second.reports[0].ues[0];
     assert_eq!(second.reports[0].cell.slots, 100);
     assert_eq!(
         (ue.prb_dl, ue.tbs_bytes),
@@ -247,6 +256,30 @@ fn flexran_statistics_as_recorded_from_its_l2_simulator() {
         (again.reports.len(), &again.problems[..]),
         (0, &[Problem::Repeated][..])
     );
+}
+
+#[test]
+fn flexran_channels_of_data_are_bearers() {
+    let mut adapter = FlexRan::new(profile(), ues(), None);
+    let mut statistics: serde_json::Value = serde_json::from_str(FLEXRAN).expect("JSON");
+    let ue = &mut statistics["mac_stats"][0]["ue_mac_stats"][0]["mac_stats"];
+    ue["rlcReport"] = serde_json::json!([
+        {"lcId": 1, "txQueueSize": 7},
+        {"lcId": 3, "txQueueSize": 50_000},
+        {"lcId": 4, "txQueueSize": 900},
+        {"lcId": 32, "txQueueSize": 11},
+        {"lcId": 400, "txQueueSize": 3},
+    ]);
+    let message = statistics.to_string();
+    let said = adapter.on_message(Instant::ZERO, message.as_bytes());
+    let said = said.expect("statistics");
+    let ue = &said.reports[0].ues[0];
+    assert_eq!(ue.rlc_queue_bytes, Bytes::new(50_921), "of all channels");
+    assert_eq!(by_bearer(ue), [(1, 50_000), (2, 900)]);
+    assert!(matches!(
+        said.problems[..],
+        [Problem::Absurd { field: "lcId", .. }]
+    ));
 }
 
 #[test]
@@ -273,7 +306,7 @@ fn oai_kpis_of_one_time_become_one_report() {
     let said = play(&mut adapter, OAI);
     let reports: Vec<_> = said.iter().flat_map(|s| &s.reports).collect();
     assert_eq!(reports.len(), 2);
-    let ue = reports[0].ues[0];
+    let ue = &reports[0].ues[0];
     assert_eq!(
         (ue.rnti, ue.ip),
         (Rnti(17_921), Some(ip(2))),
@@ -313,7 +346,7 @@ fn legacy_messages_are_of_the_configured_ue() {
     };
     let mut adapter = LegacyCsv::new(lte, Rnti(1), ip(9));
     let said = play(&mut adapter, LEGACY);
-    let ue = |i: usize| said[i].reports[0].ues[0];
+    let ue = |i: usize| &said[i].reports[0].ues[0];
     assert_eq!(
         (ue(0).ip, ue(0).cqi, ue(0).prb_dl),
         (Some(ip(9)), Cqi::new(15), Prb::new(0))

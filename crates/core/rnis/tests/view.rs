@@ -23,6 +23,7 @@ fn report(cell: u32, ues: &[(u16, Option<IpAddr>)]) -> RadioReport {
         tbs_bytes: Bytes::new(100),
         served_bytes: Bytes::new(90),
         rlc_queue_bytes: Bytes::ZERO,
+        bearers: Vec::new(),
         harq_processes: 0,
         harq_retx: 0,
         lost_packets: None,

@@ -71,6 +71,7 @@ pub(crate) const RAPID: Embedded = files![
     "rapid/mixed-nlos.toml",
     "rapid/nlos-cell.inc",
     "rapid/oai-fast.toml",
+    "rapid/oai-quic-bearers.toml",
     "rapid/oai-quic.toml",
     "rapid/oai-short.toml",
     "rapid/oai-udp-150k.toml",

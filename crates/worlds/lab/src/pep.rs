@@ -116,7 +116,7 @@ fn settings(config: &EdgeConfig, actuator: Actuator) -> String {
         .collect();
     format!(
         "[rapid]\nslow-threshold = {:?}\narrival-alpha = {:?}\ninitial-ran-window = \"{} B\"\n\
-         target-queue = \"{} ns\"\nutilisation-goal = {:?}\ndelay-goal = \"{} ns\"\n\
+         target-queue = \"{} ns\"\nutilisation-goal = {:?}\ndelay-goal = \"{} ns\"\nbearer = {}\n\
          without = [{}]\nadopt-after = \"{} ns\"\nyoung-window = \"{} B\"\n\
          check-interval = \"{} ns\"\nmin-window = {}\nclosed-windows = {}\nwindow-step = {:?}\nunsent-share = {:?}\n\
          unsent-min = \"{} B\"\nunsent-max = \"{} B\"\npacing-step = {pacing_step:?}\nactuator = \"{}\"\n",
@@ -126,6 +126,7 @@ fn settings(config: &EdgeConfig, actuator: Actuator) -> String {
         allocator.target_queue.as_nanos(),
         allocator.utilisation_goal,
         allocator.delay_goal.as_nanos(),
+        allocator.bearer,
         without.join(", "),
         adopt_after.as_nanos(),
         young_window.get(),

@@ -224,6 +224,7 @@ mod tests {
             tbs_bytes: Bytes::new(tbs_bytes),
             served_bytes: Bytes::ZERO,
             rlc_queue_bytes: Bytes::ZERO,
+            bearers: Vec::new(),
             harq_processes: 0,
             harq_retx: 0,
             lost_packets: None,

@@ -2,7 +2,7 @@
 
 use crate::harness::*;
 use radio::Link;
-use ran::CellConfig;
+use ran::{BearerConfig, CellConfig};
 use rnis::{LinkQuality, RadioReport, Rnti};
 use units::{BitRate, Bytes, Cqi, Instant, Mcs, Prb, Slot};
 
@@ -67,6 +67,32 @@ fn a_report_states_what_was_allocated() {
 }
 
 #[test]
+fn the_queue_of_each_of_several_bearers_is_reported() {
+    let config = CellConfig::nr(1, Prb::new(51));
+    let of = |qfis: Vec<u8>| BearerConfig {
+        qfis,
+        ..am(&config)
+    };
+    let ues = vec![
+        ue(61, Fixed(mcs(9, 0.0)), vec![am(&config)]),
+        ue(70, Fixed(mcs(9, 0.0)), vec![of(vec![]), of(vec![7])]),
+    ];
+    let mut bench = Bench::new(config, ues, 1);
+    bench.saturate(Instant::ZERO, at_ms(100), &[0, 1], 60_000, 1480);
+    let report = bench.cell.report(at_ms(100));
+    let [one, two] = [&report.ues[0], &report.ues[1]];
+    assert_eq!(one.bearers, [], "the sum is its queue");
+    assert!(one.rlc_queue_bytes > Bytes::ZERO);
+    let [first, second] = two.bearers[..] else {
+        panic!("{:?}", two.bearers);
+    };
+    assert_eq!((first.id, second.id), (1, 2));
+    // the packets are of the QoS flow that the second does not take
+    assert_eq!(first.queue_bytes, two.rlc_queue_bytes);
+    assert!(first.queue_bytes > Bytes::ZERO && second.queue_bytes == Bytes::ZERO);
+}
+
+#[test]
 fn served_and_queued_bytes_account_for_all() {
     let mut bench = two_ues();
     let mut report: Option<RadioReport> = None;
@@ -78,7 +104,7 @@ fn served_and_queued_bytes_account_for_all() {
             None => report = Some(bench.cell.report(at_ms(ms))),
             Some(report) => bench.cell.report_into(at_ms(ms), report),
         }
-        let ue = report.as_ref().unwrap().ues[1];
+        let ue = &report.as_ref().unwrap().ues[1];
         served += ue.served_bytes;
         let stats = bench.cell.stats().ues[0].bearers[0].downlink;
         let sent = stats.received.bytes - stats.core.bytes;

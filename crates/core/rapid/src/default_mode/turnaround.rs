@@ -30,6 +30,8 @@ pub(super) struct Radio {
     pub(super) target: f64,
     /// What passes before a change of T reaches the queue, beside T itself.
     pub(super) delay: f64,
+    /// That queue is of the bearer that carries our flows alone.
+    pub(super) is_own_queue: bool,
     /// Our flows send all that they are let.
     pub(super) is_saturated: bool,
     /// The report is not too old.

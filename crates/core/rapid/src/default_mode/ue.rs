@@ -54,6 +54,8 @@ pub(super) struct Ue {
     covered: f64,
     /// RLC queue at the last report, bytes.
     queue: f64,
+    /// It is of the bearer that carries our flows alone.
+    is_own_queue: bool,
     queue_before: f64,
     /// Least round-trip time towards the UE, seconds; 0: not known yet.
     ran_min_rtt: f64,
@@ -86,6 +88,7 @@ impl Ue {
             slot: 0.001,
             covered: 0.001,
             queue: 0.0,
+            is_own_queue: false,
             queue_before: 0.0,
             ran_min_rtt: 0.0,
             turnaround: Turnaround::default(),
@@ -163,7 +166,9 @@ impl Ue {
         self.slot = slot;
         self.covered = covered;
         self.queue_before = self.queue;
-        self.queue = of.rlc_queue_bytes.get() as f64;
+        let own = of.queue_of(config.bearer);
+        self.is_own_queue = own.is_some();
+        self.queue = own.unwrap_or(of.rlc_queue_bytes).get() as f64;
         let expected = if config.has(Part::CellSharing) {
             self.average_prb(load.expected_prb(of, self.is_sending(now)), load, covered)
         } else {
@@ -288,6 +293,7 @@ impl Ue {
             part: self.capacity * number / (number + 1.0),
             delivered: self.delivered,
             queue: self.queue,
+            is_own_queue: self.is_own_queue,
             in_flight: in_flight.get() as f64,
             min_rtt: min,
             target: self.target_queue(config),

@@ -4,7 +4,7 @@
 //!   {"date_time", "eNB_config": [{"bs_id", "eNB": {"cellConfig": [{"dlBandwidth"}]},
 //!                                 "UE": {"ueConfig": [{"rnti", "imsi"}]}}],
 //!    "mac_stats": [{"bs_id", "ue_mac_stats": [{"rnti", "harq": ["ACK" x 8], "mac_stats": {
-//!       "rlcReport": [{"txQueueSize"}], "dlCqiReport": {"csiReport": [{"p10csi": {"wbCqi"}}]},
+//!       "rlcReport": [{"lcId", "txQueueSize"}], "dlCqiReport": {"csiReport": [{"p10csi": {"wbCqi"}}]},
 //!       "rrcMeasurements": {"pcellRsrp", "pcellRsrq"}, "gtpStats": [{"teidEnb", "teidSgw"}],
 //!       "macStats": {"mcs1Dl", "totalTbsDl", "totalPrbDl", "prbRetxDl"}}}]}]}
 //! ```
@@ -17,6 +17,7 @@
 //! headers included), spatial layers (the configured ones), PRBs of broadcast (0).
 
 use super::number::{COUNTER, CQI, Fields, MCS, Number, QUEUE, RNTI};
+use super::queues::Queues;
 use super::series::{Series, Turn, parse_date_time};
 use super::{Adapted, Adapter, AdapterError, CellProfile, address, json, report};
 use crate::event::{EventKind, RadioEvent};
@@ -28,6 +29,11 @@ use units::{Bytes, Cqi, Instant, Mcs, Prb};
 
 /// Largest LTE carrier, in PRBs.
 const LTE_PRB: u64 = 110;
+/// Logical channels of data bearers (TS 36.331, logicalChannelIdentity): 1 and 2 are of signalling, and the base
+/// station gives DRB n channel n + 2.
+const DATA_CHANNELS: core::ops::RangeInclusive<u8> = 3..=10;
+/// Largest logical channel (the same, extended).
+const MAX_CHANNEL: u8 = 38;
 /// HARQ processes of an LTE FDD cell.
 const HARQ_PROCESSES: usize = 8;
 
@@ -104,6 +110,7 @@ struct Ue {
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 struct RlcReport {
+    lc_id: Number,
     tx_queue_size: Number,
 }
 
@@ -229,11 +236,13 @@ impl FlexRan {
         let tbs = fields.needed("totalTbsDl", ue.mac_stats.total_tbs_dl, COUNTER)? as u64;
         let prb = fields.needed("totalPrbDl", ue.mac_stats.total_prb_dl, COUNTER)? as u64;
         let retx = fields.whole("prbRetxDl", ue.mac_stats.prb_retx_dl, LTE_PRB);
-        let queue = ue
-            .rlc_report
-            .iter()
-            .filter_map(|rlc| fields.whole("txQueueSize", rlc.tx_queue_size, QUEUE))
-            .sum();
+        let mut queues = Queues::default();
+        for rlc in &ue.rlc_report {
+            let channel = fields.small("lcId", rlc.lc_id, MAX_CHANNEL, 0);
+            if let Some(queue) = fields.whole("txQueueSize", rlc.tx_queue_size, QUEUE) {
+                queues.add(data_bearer(channel), queue);
+            }
+        }
         let csi = ue.dl_cqi_report.csi_report.first();
         let cqi = csi.map_or(0, |csi| fields.small("wbCqi", csi.p10csi.wb_cqi, CQI, 0));
         let latest = (Some(tbs), Some(prb));
@@ -258,7 +267,8 @@ impl FlexRan {
             cqi: Cqi::new(cqi),
             tbs_bytes: Bytes::new(tbs),
             served_bytes: Bytes::new(tbs),
-            rlc_queue_bytes: Bytes::new(queue),
+            rlc_queue_bytes: queues.total(),
+            bearers: queues.bearers(),
             harq_processes: busy.count() as u8,
             harq_retx: u32::from(retx.is_some_and(|prb| prb > 0)),
             lost_packets: None,
@@ -285,6 +295,14 @@ impl FlexRan {
                 trigger: 0,
             },
         })
+    }
+}
+
+/// The data radio bearer of a logical channel; 0: it is of none.
+fn data_bearer(channel: u8) -> u8 {
+    match DATA_CHANNELS.contains(&channel) {
+        true => channel - 2,
+        false => 0,
     }
 }
 

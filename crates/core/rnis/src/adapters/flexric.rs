@@ -3,7 +3,7 @@
 //! ```text
 //!   {"tstamp": us, "ue_stats": [{"rnti", "frame", "slot", "dl_aggr_tbs", "dl_aggr_prb",
 //!      "dl_aggr_retx_prb", "dl_harq": [5], "wb_cqi", "dl_mcs1", ...}]}        MAC
-//!   {"tstamp": us, "rb_stats": [{"rnti", "rbid", "txbuf_occ_bytes", ...}]}    RLC
+//!   {"tstamp": us, "rb_stats": [{"rnti", "rbid", "txbuf_occ_bytes", ...}]}    RLC, rbid: a DRB
 //! ```
 //! The names are those of the service models. A MAC indication gives a report, with the queues of
 //! the last RLC indication; one object may hold both. Only the differences of `dl_aggr_*` are
@@ -16,10 +16,11 @@
 //! and bytes.
 
 use super::number::{COUNTER, CQI, Fields, MCS, Number, QUEUE, RNTI};
+use super::queues::Queues;
 use super::series::{Series, Turn};
 use super::{Adapted, Adapter, AdapterError, CellProfile, address, json, report};
 use crate::identity::{UeId, UeMap};
-use crate::{Rnti, UeReport};
+use crate::{MAX_BEARER, Rnti, UeReport};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use units::{Bytes, Cqi, Instant, Mcs};
@@ -48,6 +49,7 @@ struct MacUe {
 #[serde(default)]
 struct RadioBearer {
     rnti: Number,
+    rbid: Number,
     txbuf_occ_bytes: Number,
 }
 
@@ -67,7 +69,7 @@ pub struct FlexRic {
     ues: UeMap,
     series: Series,
     counters: BTreeMap<Rnti, Counters>,
-    queues: BTreeMap<Rnti, u64>,
+    queues: BTreeMap<Rnti, Queues>,
 }
 
 impl FlexRic {
@@ -90,9 +92,13 @@ impl FlexRic {
                 problems: &mut out.problems,
             };
             let rnti = fields.needed("rnti", bearer.rnti, RNTI);
+            let id = fields.small("rbid", bearer.rbid, MAX_BEARER, 0);
             let queue = fields.whole("txbuf_occ_bytes", bearer.txbuf_occ_bytes, QUEUE);
             if let (Some(rnti), Some(queue)) = (rnti, queue) {
-                *self.queues.entry(Rnti(rnti as u16)).or_insert(0) += queue;
+                self.queues
+                    .entry(Rnti(rnti as u16))
+                    .or_default()
+                    .add(id, queue);
             }
         }
     }
@@ -122,6 +128,7 @@ impl FlexRic {
         let slots = self.profile.downlink_slots(turn.period);
         let prbs = prb.unwrap_or(0).saturating_add(retx_prb.unwrap_or(0));
         let bytes = Bytes::new(tbs.unwrap_or(0));
+        let queues = self.queues.get(&rnti).cloned().unwrap_or_default();
         Some(UeReport {
             rnti,
             ip: address(&self.ues, &[UeId::Rnti(rnti)], &mut out.problems),
@@ -130,7 +137,8 @@ impl FlexRic {
             cqi: Cqi::new(cqi),
             tbs_bytes: bytes,
             served_bytes: bytes,
-            rlc_queue_bytes: Bytes::new(self.queues.get(&rnti).copied().unwrap_or(0)),
+            rlc_queue_bytes: queues.total(),
+            bearers: queues.bearers(),
             harq_processes: 0,
             harq_retx: u32::try_from(retx.unwrap_or(0)).unwrap_or(u32::MAX),
             lost_packets: None,

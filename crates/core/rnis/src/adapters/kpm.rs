@@ -154,6 +154,7 @@ impl Kpm {
             tbs_bytes: Bytes::new(bytes.round() as u64),
             served_bytes: Bytes::new(bytes.round() as u64),
             rlc_queue_bytes: Bytes::new(queue.round() as u64),
+            bearers: Vec::new(),
             harq_processes: 0,
             harq_retx: 0,
             lost_packets: None,

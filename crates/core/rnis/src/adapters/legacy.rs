@@ -99,6 +99,7 @@ impl Adapter for LegacyCsv {
             tbs_bytes: bytes,
             served_bytes: bytes,
             rlc_queue_bytes: Bytes::new(queue),
+            bearers: Vec::new(),
             harq_processes: 0,
             harq_retx: 0,
             lost_packets: None,

@@ -28,6 +28,7 @@ mod kpm;
 mod legacy;
 mod number;
 mod oai;
+mod queues;
 mod series;
 mod srsran;
 

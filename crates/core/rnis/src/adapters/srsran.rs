@@ -162,6 +162,7 @@ impl SrsRan {
             tbs_bytes: bytes,
             served_bytes: bytes,
             rlc_queue_bytes: Bytes::new(queue),
+            bearers: Vec::new(),
             harq_processes: 0,
             harq_retx: nok as u32,
             lost_packets: None,

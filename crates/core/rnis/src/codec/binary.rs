@@ -1,30 +1,37 @@
-//! The compact binary form of a radio report, version 2.
+//! The compact binary form of a radio report, version 3.
 //!
 //! ```text
-//!   version u8 = 2
+//!   version u8 = 3
 //!   cell:  id n_prb scs_hz slot_ns  share (f64, 8 bytes, little-endian)  slot slots background
 //!   count of UEs, then for each:
 //!     rnti  ip (0 | 4 + 4 bytes | 6 + 16 bytes)  prb_dl
 //!     quality (0..4 table: mcs layers data_re | 255: full_band_millibytes)
-//!     cqi tbs_bytes served_bytes rlc_queue_bytes harq_processes harq_retx
+//!     cqi tbs_bytes served_bytes rlc_queue_bytes
+//!     count of bearers, then for each: id u8, queue_bytes (version 2 has neither)
+//!     harq_processes harq_retx
 //!     lost_packets (0: not counted; otherwise one more than the count)  seq
 //!     timestamp_ns, as the zigzag difference from the UE before (from 0 for the first)
 //! ```
-//! Every number not said otherwise is an unsigned LEB128 of at most 64 bits.
+//! Every number not said otherwise is an unsigned LEB128 of at most 64 bits. Version 2 is read as well.
 
 use super::{DecodeError, limit};
-use crate::{CellId, CellReport, LinkQuality, McsTable, RadioReport, Rnti, UeReport};
+use crate::{BearerReport, CellId, CellReport, LinkQuality, McsTable, RadioReport, Rnti, UeReport};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use units::{Bytes, Cqi, Duration, Hertz, Instant, Mcs, Prb, Slot};
 
 /// The first byte of a binary report.
-pub const BINARY_VERSION: u8 = 2;
+pub const BINARY_VERSION: u8 = 3;
+
+/// The version before, which is read as well: a UE has no bearers there.
+const VERSION_WITHOUT_BEARERS: u8 = 2;
 
 /// The quality byte of [`LinkQuality::Measured`].
 const MEASURED: u8 = 255;
 
 /// The fewest bytes that one UE takes.
 const SMALLEST_UE: usize = 13;
+/// The fewest that one bearer takes.
+const SMALLEST_BEARER: usize = 2;
 
 const TABLES: [McsTable; 5] = [
     McsTable::LteQam64,
@@ -75,6 +82,11 @@ fn encode_ue(out: &mut Vec<u8>, ue: &UeReport, before: u64) {
     number(out, ue.tbs_bytes.get());
     number(out, ue.served_bytes.get());
     number(out, ue.rlc_queue_bytes.get());
+    number(out, ue.bearers.len() as u64);
+    for bearer in &ue.bearers {
+        out.push(bearer.id);
+        number(out, bearer.queue_bytes.get());
+    }
     out.push(ue.harq_processes);
     number(out, ue.harq_retx.into());
     number(out, ue.lost_packets.map_or(0, |lost| u64::from(lost) + 1));
@@ -124,13 +136,18 @@ fn table_byte(table: McsTable) -> u8 {
 /// A report from the binary form.
 ///
 /// # Errors
-/// What is not a report of version 2 from its first byte to its last, and a report whose values
+/// What is not a report of version 2 or 3 from its first byte to its last, and a report whose values
 /// cannot be true.
 pub fn decode_binary(bytes: &[u8]) -> Result<RadioReport, DecodeError> {
     limit(bytes)?;
-    let mut input = Input { bytes, at: 0 };
+    let mut input = Input {
+        bytes,
+        at: 0,
+        has_bearers: true,
+    };
     let version = input.byte("version")?;
-    if version != BINARY_VERSION {
+    input.has_bearers = version != VERSION_WITHOUT_BEARERS;
+    if ![VERSION_WITHOUT_BEARERS, BINARY_VERSION].contains(&version) {
         return Err(DecodeError::Version { version });
     }
     let cell = decode_cell(&mut input)?;
@@ -176,12 +193,31 @@ fn decode_ue(input: &mut Input<'_>, before: u64) -> Result<UeReport, DecodeError
         tbs_bytes: Bytes::new(input.number("tbs_bytes")?),
         served_bytes: Bytes::new(input.number("served_bytes")?),
         rlc_queue_bytes: Bytes::new(input.number("rlc_queue_bytes")?),
+        bearers: decode_bearers(input)?,
         harq_processes: input.byte("harq_processes")?,
         harq_retx: input.integer("harq_retx")?,
         lost_packets: decode_lost(input)?,
         seq: input.number("seq")?,
         timestamp: Instant::from_nanos(before.wrapping_add(unzigzag(input.number("timestamp")?))),
     })
+}
+
+fn decode_bearers(input: &mut Input<'_>) -> Result<Vec<BearerReport>, DecodeError> {
+    if !input.has_bearers {
+        return Ok(Vec::new());
+    }
+    let count: usize = input.integer("count of bearers")?;
+    if count > (input.bytes.len() - input.at) / SMALLEST_BEARER {
+        return Err(input.wrong("count of bearers", "is more than the message can hold"));
+    }
+    let mut bearers = Vec::with_capacity(count);
+    for _ in 0..count {
+        bearers.push(BearerReport {
+            id: input.byte("bearer id")?,
+            queue_bytes: Bytes::new(input.number("queue_bytes")?),
+        });
+    }
+    Ok(bearers)
 }
 
 fn decode_ip(input: &mut Input<'_>) -> Result<Option<IpAddr>, DecodeError> {
@@ -214,6 +250,8 @@ fn decode_quality(input: &mut Input<'_>) -> Result<LinkQuality, DecodeError> {
 struct Input<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// As of its version.
+    has_bearers: bool,
 }
 
 impl Input<'_> {

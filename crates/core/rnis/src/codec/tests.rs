@@ -1,8 +1,15 @@
 use super::*;
-use crate::{CellId, CellReport, LinkQuality, McsTable, Rnti, UeReport};
+use crate::{BearerReport, CellId, CellReport, LinkQuality, McsTable, Rnti, UeReport};
 use core::net::IpAddr;
 use proptest::prelude::*;
 use units::{Bytes, Cqi, Duration, Hertz, Instant, Mcs, Prb, Slot};
+
+fn bearer(id: u8, queue: u64) -> BearerReport {
+    BearerReport {
+        id,
+        queue_bytes: Bytes::new(queue),
+    }
+}
 
 fn report() -> RadioReport {
     let ue = UeReport {
@@ -19,6 +26,7 @@ fn report() -> RadioReport {
         tbs_bytes: Bytes::new(9_480),
         served_bytes: Bytes::new(9_000),
         rlc_queue_bytes: Bytes::new(120_000),
+        bearers: Vec::new(),
         harq_processes: 3,
         harq_retx: 1,
         lost_packets: None,
@@ -37,7 +45,7 @@ fn report() -> RadioReport {
             prb_background: Prb::new(4),
         },
         ues: vec![
-            ue,
+            ue.clone(),
             UeReport {
                 rnti: Rnti(17_922),
                 ip: Some("2001:db8::7".parse().unwrap()),
@@ -45,7 +53,8 @@ fn report() -> RadioReport {
                     full_band_millibytes: u64::MAX,
                 },
                 timestamp: Instant::from_nanos(4_999_999_999),
-                ..ue
+                bearers: vec![bearer(1, 119_000), bearer(32, 1_000)],
+                ..ue.clone()
             },
             UeReport {
                 rnti: Rnti(17_923),
@@ -87,10 +96,43 @@ fn json_has_the_names_that_the_guide_lists() {
         r#""ues":[{"rnti":17921,"ip":"10.45.0.2","prb_dl":73"#,
         r#""quality":{"kind":"mcs","mcs":22,"table":"nr-qam256","layers":2,"data_re_per_prb":132}"#,
         r#""timestamp":5000000123"#,
+        r#""bearers":[{"id":1,"queue_bytes":119000},{"id":32,"queue_bytes":1000}]"#,
         r#""quality":{"kind":"measured","full_band_millibytes":18446744073709551615}"#,
     ] {
         assert!(json.contains(name), "{name} is not in {json}");
     }
+}
+
+/// What version 2 wrote of a cell with one UE: no bearers were in it.
+#[test]
+fn a_binary_report_of_the_version_before_is_read() {
+    let mut report = report();
+    report.ues.truncate(1);
+    let mut binary = encode_binary(&report);
+    // before: 120,000 in three bytes; after: two bytes of HARQ, one of losses, 41, and the time in five
+    let count = binary.len() - 10;
+    assert_eq!(binary[count - 3..=count], [0xc0, 0xa9, 0x07, 0]);
+    binary.remove(count);
+    binary[0] = 2;
+    assert_eq!(decode(&binary).unwrap(), report);
+    binary[0] = 1;
+    assert_eq!(
+        decode(&binary).unwrap_err().to_string(),
+        "binary radio report of version 1: only 2 and 3 are known"
+    );
+}
+
+#[test]
+fn more_bearers_than_the_message_can_hold_are_refused() {
+    let mut report = report();
+    report.ues.truncate(1);
+    let mut binary = encode_binary(&report);
+    let count = binary.len() - 10;
+    binary[count] = 0x7f;
+    assert!(matches!(
+        decode_binary(&binary),
+        Err(DecodeError::Binary { field: "count of bearers", at, .. }) if at == count + 1
+    ));
 }
 
 #[test]
@@ -186,6 +228,7 @@ prop_compose! {
         amounts in any::<[u64; 5]>(),
         harq_retx in any::<u32>(),
         lost_packets in any::<Option<u32>>(),
+        bearers in prop::collection::vec((any::<u8>(), any::<u64>()), 0..4),
     ) -> UeReport {
         UeReport {
             rnti: Rnti(rnti),
@@ -196,6 +239,7 @@ prop_compose! {
             tbs_bytes: Bytes::new(amounts[0]),
             served_bytes: Bytes::new(amounts[1]),
             rlc_queue_bytes: Bytes::new(amounts[2]),
+            bearers: bearers.into_iter().map(|(id, queue)| bearer(id, queue)).collect(),
             harq_processes: small[1],
             harq_retx,
             lost_packets,

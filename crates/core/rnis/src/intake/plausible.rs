@@ -1,7 +1,7 @@
 //! Values that a base station can have.
 
 use crate::mec012::MAX_UES_PER_CELL;
-use crate::{LinkQuality, RadioReport, ReportError, UeReport};
+use crate::{LinkQuality, MAX_BEARER, RadioReport, ReportError, UeReport};
 use units::{Bytes, Duration, Prb};
 
 /// Largest carrier of NR, in PRBs (TS 38.101-1 5.3.2).
@@ -72,10 +72,30 @@ fn plausible_ue(ue: &UeReport) -> Result<(), String> {
             ue.rnti.0
         ));
     }
+    plausible_bearers(ue)?;
     within("cqi", ue.cqi.get(), 0, MAX_CQI)?;
     if let LinkQuality::Mcs { mcs, layers, .. } = ue.quality {
         within("mcs", mcs.get(), 0, MAX_MCS)?;
         within("layers", layers, 1, MAX_LAYERS)?;
+    }
+    Ok(())
+}
+
+fn plausible_bearers(ue: &UeReport) -> Result<(), String> {
+    let mut seen = 0_u64;
+    for bearer in &ue.bearers {
+        let refused = |what: String| Err(format!("RNTI {}: bearer {}{what}", ue.rnti.0, bearer.id));
+        if !(1..=MAX_BEARER).contains(&bearer.id) {
+            return refused(format!("; allowed is 1 to {MAX_BEARER}"));
+        }
+        if bearer.queue_bytes > MAX_BYTES {
+            let bytes = bearer.queue_bytes;
+            return refused(format!(": queue_bytes is {bytes}; at most {MAX_BYTES}"));
+        }
+        if seen & (1 << bearer.id) != 0 {
+            return refused(" is there twice".to_owned());
+        }
+        seen |= 1 << bearer.id;
     }
     Ok(())
 }

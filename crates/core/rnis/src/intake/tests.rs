@@ -3,7 +3,7 @@
 use super::*;
 use crate::identity::KnownUe;
 use crate::order::RESTART_COUNT;
-use crate::{CellReport, LinkQuality, McsTable, Rnti, UeReport};
+use crate::{BearerReport, CellReport, LinkQuality, McsTable, Rnti, UeReport};
 use core::net::IpAddr;
 use units::{Bytes, Cqi, Hertz, Mcs, Prb, Slot};
 
@@ -24,6 +24,7 @@ fn report(slot: u64) -> RadioReport {
         tbs_bytes: Bytes::new(100),
         served_bytes: Bytes::new(90),
         rlc_queue_bytes: Bytes::ZERO,
+        bearers: Vec::new(),
         harq_processes: 0,
         harq_retx: 0,
         lost_packets: None,
@@ -105,6 +106,31 @@ fn values_that_no_base_station_has_are_refused() {
     assert!(refused(|r| r.cell.slot_duration = Duration::from_secs(1)).contains("slots of"));
     assert!(refused(|r| r.ues[0].tbs_bytes = Bytes::MAX).contains("tbs_bytes"));
     assert!(refused(|r| r.ues[1].rnti = Rnti(9)).contains("twice"));
+    let bearers = |ids: &[u8]| {
+        let mut r = report(20);
+        let of = |id: &u8| BearerReport {
+            id: *id,
+            queue_bytes: Bytes::ZERO,
+        };
+        r.ues[0].bearers = ids.iter().map(of).collect();
+        r
+    };
+    assert!(pass(&mut intake(), bearers(&[32, 1])).is_ok());
+    for (ids, what) in [
+        (&[1, 33][..], "bearer 33; allowed is 1 to 32"),
+        (&[0, 1], "bearer 0;"),
+        (&[2, 3, 2], "bearer 2 is there twice"),
+    ] {
+        let error = pass(&mut intake(), bearers(ids)).expect_err(what);
+        assert!(error.to_string().contains(what), "{error}");
+    }
+    let much = refused(|r| {
+        r.ues[0].bearers = vec![BearerReport {
+            id: 5,
+            queue_bytes: Bytes::MAX,
+        }];
+    });
+    assert!(much.contains("bearer 5: queue_bytes is"), "{much}");
     assert!(refused(|r| r.cell.downlink_share = f64::NAN).contains("downlink_share"));
     let layers = refused(|r| {
         if let LinkQuality::Mcs { layers, .. } = &mut r.ues[0].quality {

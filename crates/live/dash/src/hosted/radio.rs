@@ -132,7 +132,7 @@ impl Cell {
             }
             let ue = self.ues.entry(reported.rnti.0).or_insert_with(|| Ue {
                 reported_at: now,
-                last: *reported,
+                last: reported.clone(),
                 ip: None,
                 is_read: false,
                 slots: 0,
@@ -142,7 +142,8 @@ impl Cell {
             if std::mem::take(&mut ue.is_read) {
                 (ue.slots, ue.used, ue.served) = (0, 0, 0);
             }
-            (ue.reported_at, ue.last) = (now, *reported);
+            ue.reported_at = now;
+            ue.last.clone_from(reported);
             ue.ip = reported
                 .ip
                 .or_else(|| address(reported))
@@ -237,6 +238,7 @@ mod tests {
             tbs_bytes: Bytes::ZERO,
             served_bytes: Bytes::new(served),
             rlc_queue_bytes: Bytes::new(700),
+            bearers: Vec::new(),
             harq_processes: 0,
             harq_retx: 0,
             lost_packets: None,

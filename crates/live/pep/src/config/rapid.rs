@@ -4,6 +4,7 @@ use super::{ConfigError, Control, Recording, Reports};
 use daemon::config::Section;
 use edge::{Actuator, EdgeConfig};
 use rapid::{AllocatorConfig, Mode, Part};
+use rnis::MAX_BEARER;
 use std::path::PathBuf;
 use units::Bytes;
 
@@ -88,6 +89,9 @@ fn allocator(table: &mut Section<'_, '_>, config: &mut AllocatorConfig) -> Resul
     }
     if let Some(delay) = table.parsed("delay-goal")? {
         config.delay_goal = delay;
+    }
+    if let Some(bearer) = table.whole("bearer", 0..=MAX_BEARER.into())? {
+        config.bearer = bearer;
     }
     for name in table.parsed_list::<String>("without")? {
         let part = Part::named(&name).ok_or_else(|| {

@@ -413,12 +413,13 @@ listen = "127.0.0.1:9464"
         assert_eq!(config.limits.idle, Duration::from_secs(7_200));
         assert_eq!(config.limits.syn_rate_per_ue, 200);
         assert_eq!(config.record, None);
-        let more = "[rapid]\ntarget-queue = \"2 ms\"\nwithout = [\"budget\"]\n\
+        let more = "[rapid]\ntarget-queue = \"2 ms\"\nbearer = 2\nwithout = [\"budget\"]\n\
                     [record]\nfile = \"/tmp/decisions\"\n";
         let config = Config::parse("pep.toml", &format!("{GOOD}{more}")).expect("valid");
         let allocator = config.edge.expect("it decides").allocator;
         assert_eq!(allocator.target_queue, Duration::from_millis(2));
         assert_eq!(allocator.report_max_age, Duration::from_millis(80));
+        assert_eq!(allocator.bearer, 2);
         assert_eq!(allocator.without, [::rapid::Part::Budget]);
         assert!(config.record.is_some());
     }

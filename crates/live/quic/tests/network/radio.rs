@@ -32,6 +32,7 @@ pub fn report(n: u64, ip: Option<IpAddr>, timestamp: Instant) -> RadioReport {
             tbs_bytes: Bytes::new(8_000),
             served_bytes: Bytes::new(8_000),
             rlc_queue_bytes: Bytes::ZERO,
+            bearers: Vec::new(),
             harq_processes: 1,
             harq_retx: 0,
             lost_packets: Some(0),

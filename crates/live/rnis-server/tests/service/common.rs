@@ -294,6 +294,7 @@ pub fn report(cell: u32, slot: u64, ues: &[(u16, Option<IpAddr>, u16)]) -> Radio
         tbs_bytes: Amount::new(1_000),
         served_bytes: Amount::new(900),
         rlc_queue_bytes: Amount::new(5_000),
+        bearers: Vec::new(),
         harq_processes: 1,
         harq_retx: 0,
         lost_packets: None,

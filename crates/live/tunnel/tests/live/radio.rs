@@ -37,6 +37,7 @@ fn report(seq: u64) -> RadioReport {
         tbs_bytes: Bytes::ZERO,
         served_bytes: Bytes::ZERO,
         rlc_queue_bytes: Bytes::ZERO,
+        bearers: Vec::new(),
         harq_processes: 0,
         harq_retx: 0,
         lost_packets: None,

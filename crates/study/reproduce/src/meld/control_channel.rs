@@ -38,6 +38,7 @@ fn report(users: u16, period_ms: u64) -> RadioReport {
         tbs_bytes: Bytes::new(2292 * period_ms / u64::from(users)),
         served_bytes: Bytes::new(2200 * period_ms / u64::from(users)),
         rlc_queue_bytes: Bytes::new(20_000),
+        bearers: Vec::new(),
         harq_processes: 8,
         harq_retx: 1,
         lost_packets: Some(1),

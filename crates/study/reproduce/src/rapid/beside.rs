@@ -14,8 +14,11 @@ const REPEATS: u32 = 3;
 /// Base round-trip time, ms.
 const BASE: f64 = 50.0;
 const MODES: [Mode; 2] = [Mode::None, Mode::Default];
-/// The base station's queues: one, and one for each flow.
-const QUEUES: [&str; 3] = ["drop-tail", "fq-codel", "sfq"];
+/// The base station's queues: one, one for each flow, and one for each of two bearers, of which the proxy knows the queue of its
+/// own, or that of both together.
+const QUEUES: [&str; 5] = ["drop-tail", "fq-codel", "sfq", BEARERS, BOTH_BEARERS];
+const BEARERS: &str = "bearers";
+const BOTH_BEARERS: &str = "bearers, one sum";
 
 pub(super) const SECTION: Section = Section {
     id: "beside",
@@ -37,10 +40,12 @@ struct Point {
 
 impl Point {
     fn experiment(&self) -> Experiment {
-        let experiment = in_mode("rapid/oai-quic", self.mode)
-            .set("flow.quic.cc", self.control)
-            .set("cell.queues.rlc.algorithm", self.queue)
-            .at_most(REPEATS);
+        let queued = match self.queue {
+            BEARERS => in_mode("rapid/oai-quic-bearers", self.mode),
+            BOTH_BEARERS => in_mode("rapid/oai-quic-bearers", self.mode).set("pep.bearer", "0"),
+            queue => in_mode("rapid/oai-quic", self.mode).set("cell.queues.rlc.algorithm", queue),
+        };
+        let experiment = queued.set("flow.quic.cc", self.control).at_most(REPEATS);
         match self.is_first {
             true => experiment
                 .set("flow.quic.start", "0 s")
@@ -156,7 +161,8 @@ fn table(points: &[Point], results: &Results) -> String {
     });
     let table = markdown::table(&head, rows);
     format!(
-        "`oai-quic` with the base station's queue as named; who comes second begins 1 s (QUIC) or 3 s (TCP) after the \
+        "`oai-quic` with the base station's queue as named, or on two bearers (`oai-quic-bearers`), whose queues the proxy \
+         is reported one by one or as one sum; who comes second begins 1 s (QUIC) or 3 s (TCP) after the \
          first. Rates are over each flow's own time, of 60 s. {REPEATS} repeats.\n\n{table}"
     )
 }

@@ -39,6 +39,7 @@ fn report(users: u16) -> RadioReport {
         tbs_bytes: Bytes::new(106_576 / u64::from(users)),
         served_bytes: Bytes::new(102_000 / u64::from(users)),
         rlc_queue_bytes: Bytes::new(120_000),
+        bearers: Vec::new(),
         harq_processes: 8,
         harq_retx: 0,
         lost_packets: None,

@@ -189,6 +189,14 @@ pub(super) static SECTIONS: &[Section] = &[Section {
             "The most that stands for that, as time at the user's rate.",
         ),
         key(
+            "bearer",
+            Count,
+            Value("0"),
+            Within(0.0, 32.0),
+            "The data radio bearer that carries the intercepted flows (`[[ue.<name>.bearer]]`, from 1), whose queue \
+                 counts in mode `default`; 0: all of the user's queue.",
+        ),
+        key(
             "without",
             List("names"),
             Absent("the whole mode"),

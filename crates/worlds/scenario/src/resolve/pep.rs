@@ -52,6 +52,7 @@ fn allocator(reader: &mut Reader<'_>, mode: Mode) -> Checked<AllocatorConfig> {
     config.target_queue = reader.quantity("target-queue")?;
     config.utilisation_goal = reader.number("utilisation-goal")?;
     config.delay_goal = reader.quantity("delay-goal")?;
+    config.bearer = reader.count("bearer")?;
     if mode == Mode::Default {
         config.without = without(reader)?;
     }
