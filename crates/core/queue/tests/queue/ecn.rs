@@ -62,11 +62,7 @@ fn what_cannot_be_marked_is_dropped() {
     for (name, discipline) in disciplines() {
         let (_, marked, dropped) = overloaded(&discipline, Ecn::NotEct);
         assert_eq!(marked, 0, "{name}");
-        assert_eq!(
-            dropped > 0,
-            marks(name) || drops_instead(name),
-            "{name}"
-        );
+        assert_eq!(dropped > 0, marks(name) || drops_instead(name), "{name}");
     }
 }
 

@@ -2,9 +2,9 @@
 
 use queue::{
     BackpressureConfig, Capacity, ClassConfig, ClassScheduler, ClassesConfig, CoDelConfig,
-    DisciplineConfig, DrqlConfig, DualPi2Config, DualScheduler, DynRlcConfig, Ecn, FiveGBdpConfig,
-    EmulatorCoDelConfig, FqCoDelConfig, LateBindingConfig, PacedConfig, Packet, QueueConfig, Ratio, RedConfig,
-    SfqConfig, Turn, Unit, UspAmount, UspConfig, UspPeriod,
+    DisciplineConfig, DrqlConfig, DualPi2Config, DualScheduler, DynRlcConfig, Ecn,
+    EmulatorCoDelConfig, FiveGBdpConfig, FqCoDelConfig, LateBindingConfig, PacedConfig, Packet,
+    QueueConfig, Ratio, RedConfig, SfqConfig, Turn, Unit, UspAmount, UspConfig, UspPeriod,
 };
 use units::{Bytes, Duration, Packets, Rng, Streams};
 

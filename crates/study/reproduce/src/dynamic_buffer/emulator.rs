@@ -2,7 +2,7 @@
 //! hold with them, and what each of their changes is worth.
 
 use super::individual::{DELAY_TOLERANCE, order, ratio_claim};
-use super::shared::{authors, losses};
+use super::shared::{WHY_USP, authors, losses};
 use super::variants::{
     BBR, BDP, CODEL, CODEL_BDP, CODEL_DRQL, CODEL_DYNRLC, EMULATOR_CODEL, EMULATOR_CODEL_BDP,
     EMULATOR_CODEL_DRQL, EMULATOR_CODEL_DYNRLC, EMULATOR_USP_BDP, EMULATOR_USP_DRQL,
@@ -38,7 +38,7 @@ pub(super) const ABLATION: Section = Section {
         false => Part {
             text: format!(
                 "{ABLATION_TEXT}\n\n{}",
-                tables::of(results, &["variant", "changed"], ablation())
+                tables::of(results, &["trace", "variant", "changed"], ablation())
             ),
             ..Part::default()
         },
@@ -49,7 +49,7 @@ const ABLATION_TEXT: &str = "One at a time. CoDel: *1* a drop loses the judged p
     it; *2* a packet is dropped although no full packet is behind it; *3* the next drop is reckoned from \
     now; *the rest* is when a drop is counted, and what becomes of the state when a drop empties the queue \
     ([line by line](../algorithms/queues.md#the-authors-code)). USP: *amount* is a tenth of what entered the \
-    SDAP queue, rounded up; *period* counts forwarding opportunities. Pedestrian, interval 20 ms.";
+    SDAP queue, rounded up; *period* counts forwarding opportunities. Interval 20 ms.";
 
 /// A setup's variants: as their documents have them, beside the authors'.
 type Pairs = &'static [[Variant; 2]];
@@ -186,7 +186,9 @@ fn shared(results: &Results, intervals: &[u32]) -> Vec<Claim> {
     claims.push(falls("figure 10", walk));
     claims.push(authors(results, intervals, &EMULATOR_CODEL_BDP));
     claims.push(authors(results, intervals, &EMULATOR_USP_BDP));
-    claims.push(falls("figure 11", trip));
+    let train = falls("figure 11", trip);
+    let wrong = train.reason.clone();
+    claims.push(train.if_not(&format!("{wrong}: {WHY_USP}")));
     claims
 }
 
@@ -201,9 +203,10 @@ fn ablation() -> Vec<Row> {
         (Sharing::Shared, CODEL_BDP, EMULATOR_CODEL_BDP),
     ];
     let usp = [
-        (USP_DYNRLC, EMULATOR_USP_DYNRLC),
-        (USP_DRQL, EMULATOR_USP_DRQL),
-        (USP_BDP, EMULATOR_USP_BDP),
+        (Drive::Pedestrian, USP_DYNRLC, EMULATOR_USP_DYNRLC),
+        (Drive::Pedestrian, USP_DRQL, EMULATOR_USP_DRQL),
+        (Drive::Pedestrian, USP_BDP, EMULATOR_USP_BDP),
+        (Drive::Train, USP_BDP, EMULATOR_USP_BDP),
     ];
     let codel = codel.into_iter().flat_map(codel_rows);
     codel.chain(usp.into_iter().flat_map(usp_rows)).collect()
@@ -213,8 +216,9 @@ fn at(sharing: Sharing, variant: &Variant) -> Experiment {
     Setup::new(sharing, Drive::Pedestrian).at(variant, INTERVAL)
 }
 
-fn row(variant: &Variant, label: &str, experiment: Experiment) -> Row {
-    (vec![variant.name.to_owned(), label.to_owned()], experiment)
+fn row(drive: Drive, variant: &Variant, label: &str, experiment: Experiment) -> Row {
+    let cells = [drive.name(), variant.name, label].map(str::to_owned);
+    (cells.to_vec(), experiment)
 }
 
 /// Which of the three is changed as the authors have it: losses, test of the mtu, next drop.
@@ -239,7 +243,12 @@ fn codel_rows((sharing, rfc, emulator): (Sharing, Variant, Variant)) -> Vec<Row>
             "cell.queues.sdap.codel-emulator-from-now",
         ],
     };
-    let mut rows = vec![row(&rfc, "nothing (RFC 8289)", at(sharing, &rfc))];
+    let mut rows = vec![row(
+        Drive::Pedestrian,
+        &rfc,
+        "nothing (RFC 8289)",
+        at(sharing, &rfc),
+    )];
     rows.extend(CODEL_CHANGES.map(|(label, [two, no_test, now])| {
         // as they are, so that it is the experiment of the claims
         let is_all = two && no_test && now;
@@ -251,25 +260,23 @@ fn codel_rows((sharing, rfc, emulator): (Sharing, Variant, Variant)) -> Vec<Row>
                 .set(keys[1], (!no_test).to_string())
                 .set(keys[2], now.to_string()),
         };
-        row(&rfc, label, experiment)
+        row(Drive::Pedestrian, &rfc, label, experiment)
     }));
     rows
 }
 
-fn usp_rows((paper, emulator): (Variant, Variant)) -> Vec<Row> {
-    let only = |off: &'static str| at(Sharing::Shared, &emulator).set(off, "false");
+fn usp_rows((drive, paper, emulator): (Drive, Variant, Variant)) -> Vec<Row> {
+    let at = |variant: &Variant| Setup::new(Sharing::Shared, drive).at(variant, INTERVAL);
     let (amount, period) = (
         "cell.queues.sdap.usp-emulator-amount",
         "cell.queues.sdap.usp-emulator-period",
     );
-    vec![
-        row(
-            &paper,
-            "nothing (algorithm 3)",
-            at(Sharing::Shared, &paper),
-        ),
-        row(&paper, "amount", only(period)),
-        row(&paper, "period", only(amount)),
-        row(&paper, "both", at(Sharing::Shared, &emulator)),
-    ]
+    let rows = [
+        ("nothing (algorithm 3)", at(&paper)),
+        ("amount", at(&emulator).set(period, "false")),
+        ("period", at(&emulator).set(amount, "false")),
+        ("both", at(&emulator)),
+    ];
+    rows.map(|(label, experiment)| row(drive, &paper, label, experiment))
+        .to_vec()
 }

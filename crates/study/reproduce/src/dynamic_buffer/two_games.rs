@@ -41,7 +41,14 @@ const GAMES: [&str; 2] = ["ran/gaming", "ran/gaming-steady"];
 const fn variants(sharing: Sharing) -> &'static [Variant] {
     match sharing {
         Sharing::Individual => &[VANILLA, BBR, CODEL, DYNRLC, DRQL, BDP, DEFAULT],
-        Sharing::Shared => &[VANILLA, CODEL_DYNRLC, CODEL_BDP, USP_DYNRLC, USP_BDP, DEFAULT],
+        Sharing::Shared => &[
+            VANILLA,
+            CODEL_DYNRLC,
+            CODEL_BDP,
+            USP_DYNRLC,
+            USP_BDP,
+            DEFAULT,
+        ],
     }
 }
 

@@ -86,7 +86,9 @@ fn emulator_line_8_a_tenth_of_what_entered_rounded_up_whatever_the_queries() {
     let mut usp = emulator();
     assert_eq!(usp.optimal_occupancy(), MAX_PACKETS);
     // 21 enter, 4 leave, 3 queries: algorithm 3 would take 4 / 3 = 1
-    (1..4).for_each(|ms| drop(usp.room(at(ms), NOTHING)));
+    for ms in 1..4 {
+        usp.room(at(ms), NOTHING);
+    }
     enter(&mut usp, at(1), 21);
     (0..4).for_each(|_| leave(&mut usp, at(3)));
     usp.on_blocked(at(4));
