@@ -10,6 +10,8 @@
 //! - The head is looked at before it is taken, so that a packet that does not fit the budget is neither
 //!   taken nor examined. No packet is lost but the one that is meant.
 //! - A queue with a limit drops what does not fit on arrival (RFC 8289 has no limit).
+//!
+//! What the dynamic-buffer paper's authors made of it is in `codel_emulator.rs`.
 
 use crate::config::Configure;
 use crate::fifo::{Fifo, try_mark};
@@ -156,7 +158,7 @@ impl Default for DropLaw {
 }
 
 /// Section 5.3: `t + interval / sqrt(count)`.
-fn control_law(t: Instant, interval: Duration, count: u32) -> Instant {
+pub(crate) fn control_law(t: Instant, interval: Duration, count: u32) -> Instant {
     t + interval.mul_f64(f64::from(count).sqrt().recip())
 }
 

@@ -3,9 +3,9 @@
 use crate::queue::Queue;
 use crate::{
     BackpressureConfig, Capacity, Classes, ClassesConfig, CoDel, CoDelConfig, ConfigError, Custom,
-    CustomConfig, Dequeued, DropTail, DualPi2, DualPi2Config, FqCoDel, FqCoDelConfig, LateBinding,
-    LateBindingConfig, MTU, Occupancy, Paced, PacedConfig, Packet, QueueManagement, Red, RedConfig,
-    Room, Sfq, SfqConfig, Slot, Urgent,
+    CustomConfig, Dequeued, DropTail, DualPi2, DualPi2Config, EmulatorCoDel, EmulatorCoDelConfig,
+    FqCoDel, FqCoDelConfig, LateBinding, LateBindingConfig, MTU, Occupancy, Paced, PacedConfig,
+    Packet, QueueManagement, Red, RedConfig, Room, Sfq, SfqConfig, Slot, Urgent,
 };
 use std::fmt::Debug;
 use units::{Bytes, Instant, Rng, Streams};
@@ -141,6 +141,8 @@ macro_rules! disciplines {
 disciplines! {
     /// RFC 8289.
     CoDel(CoDelConfig, CoDel),
+    /// The dynamic-buffer paper's authors' code for it.
+    EmulatorCoDel(EmulatorCoDelConfig, EmulatorCoDel),
     /// RFC 8290.
     FqCoDel(FqCoDelConfig, FqCoDel),
     /// Stochastic fairness queueing.

@@ -17,6 +17,7 @@ mod backpressure;
 mod capacity;
 mod classes;
 mod codel;
+mod codel_emulator;
 mod config;
 mod custom;
 mod droptail;
@@ -39,11 +40,12 @@ mod unit;
 
 pub use backpressure::{
     Backpressure, BackpressureConfig, Drql, DrqlConfig, DynRlc, DynRlcConfig, FiveGBdp,
-    FiveGBdpConfig, Usp, UspConfig,
+    FiveGBdpConfig, Usp, UspAmount, UspConfig, UspPeriod,
 };
 pub use capacity::Capacity;
 pub use classes::{ClassConfig, ClassScheduler, Classes, ClassesConfig};
 pub use codel::{CoDel, CoDelConfig};
+pub use codel_emulator::{EmulatorCoDel, EmulatorCoDelConfig};
 pub use config::{DisciplineConfig, QueueConfig};
 pub use custom::{
     Band, Custom, CustomConfig, CustomDiscipline, DisciplineFactory, PacketView, QueueParameters,

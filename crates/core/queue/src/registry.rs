@@ -4,7 +4,9 @@
 //! What selects algorithms by name (scenario files, their reference, messages) reads them from here.
 
 use crate::{BackpressureConfig, DisciplineConfig, Unit};
-use crate::{backpressure, codel, droptail, dualpi2, fq_codel, late_binding, red, sfq};
+use crate::{
+    backpressure, codel, codel_emulator, droptail, dualpi2, fq_codel, late_binding, red, sfq,
+};
 use units::{Bytes, Duration};
 
 /// An algorithm of a queue.
@@ -232,6 +234,7 @@ pub const ALGORITHMS: &[&Algorithm] = &[
     &droptail::ALGORITHM,
     &sfq::ALGORITHM,
     &codel::ALGORITHM,
+    &codel_emulator::ALGORITHM,
     &fq_codel::ALGORITHM,
     &red::ALGORITHM,
     &dualpi2::ALGORITHM,
@@ -239,6 +242,7 @@ pub const ALGORITHMS: &[&Algorithm] = &[
     &backpressure::drql::ALGORITHM,
     &backpressure::five_g_bdp::ALGORITHM,
     &backpressure::usp::ALGORITHM,
+    &backpressure::usp::EMULATOR,
     &late_binding::ALGORITHM,
 ];
 

@@ -11,7 +11,7 @@ pub(crate) mod usp;
 pub use drql::{Drql, DrqlConfig};
 pub use dynrlc::{DynRlc, DynRlcConfig};
 pub use five_g_bdp::{FiveGBdp, FiveGBdpConfig};
-pub use usp::{Usp, UspConfig};
+pub use usp::{Usp, UspAmount, UspConfig, UspPeriod};
 
 use crate::{ConfigError, Occupancy, Room, Slot, Unit, error};
 use units::{Bytes, Duration, Instant};

@@ -2,9 +2,9 @@
 
 use queue::{
     BackpressureConfig, Capacity, ClassConfig, ClassScheduler, ClassesConfig, CoDelConfig,
-    DisciplineConfig, DrqlConfig, DualPi2Config, DualScheduler, DynRlcConfig, Ecn, FiveGBdpConfig,
-    FqCoDelConfig, LateBindingConfig, PacedConfig, Packet, QueueConfig, Ratio, RedConfig,
-    SfqConfig, Turn, Unit, UspConfig,
+    DisciplineConfig, DrqlConfig, DualPi2Config, DualScheduler, DynRlcConfig, Ecn,
+    EmulatorCoDelConfig, FiveGBdpConfig, FqCoDelConfig, LateBindingConfig, PacedConfig, Packet,
+    QueueConfig, Ratio, RedConfig, SfqConfig, Turn, Unit, UspAmount, UspConfig, UspPeriod,
 };
 use units::{Bytes, Duration, Packets, Rng, Streams};
 
@@ -106,6 +106,10 @@ pub fn disciplines() -> Vec<(&'static str, DisciplineConfig)> {
         ("drop-tail", D::DropTail),
         ("codel", D::CoDel(CoDelConfig::default())),
         ("codel without ecn", D::CoDel(without_ecn)),
+        (
+            "codel of the emulator",
+            D::EmulatorCoDel(EmulatorCoDelConfig::default()),
+        ),
         ("fq-codel", D::FqCoDel(FqCoDelConfig::default())),
         ("fq-codel of three queues", D::FqCoDel(few_queues)),
         ("sfq", D::Sfq(SfqConfig::default())),
@@ -133,6 +137,11 @@ pub fn backpressures() -> Vec<(&'static str, BackpressureConfig)> {
         unit: Unit::Bytes,
         ..FiveGBdpConfig::default()
     };
+    let of_the_emulator = UspConfig {
+        amount: UspAmount::Emulator,
+        period: UspPeriod::Emulator,
+        ..UspConfig::default()
+    };
     vec![
         ("none", B::None),
         ("dynrlc", B::DynRlc(DynRlcConfig::default())),
@@ -140,6 +149,7 @@ pub fn backpressures() -> Vec<(&'static str, BackpressureConfig)> {
         ("5g-bdp", B::FiveGBdp(FiveGBdpConfig::default())),
         ("5g-bdp in bytes", B::FiveGBdp(in_bytes)),
         ("usp", B::Usp(UspConfig::default())),
+        ("usp of the emulator", B::Usp(of_the_emulator)),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! Dynamic buffers: Irazabal et al., "Dynamic Buffer Sizing and Pacing as Enablers of 5G Low-Latency
 //! Services", IEEE Transactions on Mobile Computing, section 6.
 
+mod emulator;
 mod figures;
 mod further;
 mod individual;
@@ -8,6 +9,7 @@ mod measures;
 mod shared;
 mod tables;
 mod targets;
+mod two_games;
 mod variants;
 
 use crate::claim::{Claim, Verdict};
@@ -46,6 +48,9 @@ pub(crate) static SYSTEM: System = System {
         figures::BOXPLOTS,
         shared::PEDESTRIAN,
         shared::TRAIN,
+        emulator::CLAIMS,
+        emulator::ABLATION,
+        two_games::TWO_GAMES,
         targets::EMULATED,
         targets::MILLISECOND,
         further::CAP,

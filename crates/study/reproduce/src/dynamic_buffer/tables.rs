@@ -34,7 +34,7 @@ fn measured(results: &Results, experiment: &Experiment) -> Vec<String> {
 }
 
 /// A share of one, with the digits that distinguish the variants.
-fn share(estimate: Estimate) -> String {
+pub(super) fn share(estimate: Estimate) -> String {
     match estimate.mean.is_finite() {
         true => format!("{:.4} ± {:.4}", estimate.mean, estimate.ci95),
         false => "-".to_owned(),

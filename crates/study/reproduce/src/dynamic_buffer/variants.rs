@@ -97,6 +97,36 @@ pub(super) const USP_DRQL: Variant = Variant::new("USP@DRQL", &[("rlc", "drql"),
 pub(super) const USP_BDP: Variant =
     Variant::new("USP@5G-BDP", &[("rlc", "5g-bdp"), ("sdap", "usp")]).run("11.7");
 
+/// The authors' own code for CoDel and USP, in the RLC and in SDAP.
+pub(super) const EMULATOR_CODEL: Variant =
+    Variant::new("authors' CoDel", &[("rlc", "codel-emulator")]);
+pub(super) const EMULATOR_CODEL_DYNRLC: Variant = Variant::new(
+    "authors' CoDel@DynRLC",
+    &[("rlc", "dynrlc"), ("sdap", "codel-emulator")],
+);
+pub(super) const EMULATOR_CODEL_DRQL: Variant = Variant::new(
+    "authors' CoDel@DRQL",
+    &[("rlc", "drql"), ("sdap", "codel-emulator")],
+);
+pub(super) const EMULATOR_CODEL_BDP: Variant = Variant::new(
+    "authors' CoDel@5G-BDP",
+    &[("rlc", "5g-bdp"), ("sdap", "codel-emulator")],
+)
+.run("16.3");
+pub(super) const EMULATOR_USP_DYNRLC: Variant = Variant::new(
+    "authors' USP@DynRLC",
+    &[("rlc", "dynrlc"), ("sdap", "usp-emulator")],
+);
+pub(super) const EMULATOR_USP_DRQL: Variant = Variant::new(
+    "authors' USP@DRQL",
+    &[("rlc", "drql"), ("sdap", "usp-emulator")],
+);
+pub(super) const EMULATOR_USP_BDP: Variant = Variant::new(
+    "authors' USP@5G-BDP",
+    &[("rlc", "5g-bdp"), ("sdap", "usp-emulator")],
+)
+.run("11.7");
+
 /// Those of the first scenario, with the numbers of figure 7, in the order of their delays.
 pub(super) const INDIVIDUAL: &[Variant] = &[
     VANILLA.with(
