@@ -11,6 +11,7 @@ mod lte;
 mod many_flows;
 mod mixed;
 mod mixed_windows;
+mod order;
 mod sensitivity;
 mod tables;
 mod three_ccas;
@@ -58,6 +59,7 @@ pub(crate) static SYSTEM: System = System {
         beyond::USERS,
         control_channel::SECTION,
         lte::DOWNLOADS,
+        order::SECTION,
         lte::SHORT,
         lte::BESIDE_8M,
         lte::BESIDE_150K,
