@@ -4,6 +4,7 @@
 mod ablation;
 mod beside;
 mod beyond;
+mod cdf;
 mod control_channel;
 mod downloads;
 mod flow_counts;
@@ -13,6 +14,7 @@ mod mixed;
 mod mixed_windows;
 mod order;
 mod sensitivity;
+mod start_jitter;
 mod tables;
 mod three_ccas;
 
@@ -53,6 +55,7 @@ pub(crate) static SYSTEM: System = System {
         mixed::NLOS,
         mixed_windows::SECTION,
         many_flows::SECTION,
+        start_jitter::SECTION,
         flow_counts::SECTION,
         three_ccas::SECTION,
         beyond::LOSS,
