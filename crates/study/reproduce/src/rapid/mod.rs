@@ -6,9 +6,12 @@ mod beside;
 mod beyond;
 mod cdf;
 mod control_channel;
+mod demand;
 mod downloads;
 mod flow_counts;
+mod in_flight;
 mod lte;
+mod lte_figures;
 mod many_flows;
 mod mixed;
 mod mixed_windows;
@@ -61,6 +64,7 @@ pub(crate) static SYSTEM: System = System {
         beyond::LOSS,
         beyond::USERS,
         control_channel::SECTION,
+        demand::SECTION,
         lte::DOWNLOADS,
         order::SECTION,
         lte::SHORT,
