@@ -71,6 +71,7 @@ impl World {
         });
         let closes_after = objects.closes_after_object();
         Some(ObjectSpec {
+            request: objects.request(),
             size: objects.size(),
             rate,
             closes_after,
