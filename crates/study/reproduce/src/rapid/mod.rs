@@ -16,6 +16,7 @@ mod many_flows;
 mod mixed;
 mod mixed_windows;
 mod order;
+mod readings;
 mod sensitivity;
 mod start_jitter;
 mod tables;
@@ -73,6 +74,7 @@ pub(crate) static SYSTEM: System = System {
         lte::BESIDE_QUIC,
         beside::SECTION,
         ablation::SECTION,
+        readings::SECTION,
         sensitivity::SECTION,
     ],
     discussion: include_str!("discussion.md"),

@@ -532,6 +532,23 @@ fn rates_of_a_wire_that_cannot_change_so() {
 }
 
 #[test]
+fn readings_that_mode_paper_does_not_have() {
+    let of = |list: &str| with_line(18, &format!("mode = \"paper\"\nreadings = {list}"));
+    let unknown = of("[\"all-rate\"]");
+    let parts = [
+        "mode paper has no reading all-rate",
+        "\"period-minimum\"",
+        "all-rates",
+    ];
+    assert_message(&unknown, "19:13", &parts);
+    assert_message(
+        &of("\"all-rates\""),
+        "19:",
+        &["\"readings\" is a string", "expected a list"],
+    );
+}
+
+#[test]
 fn ssh_runs_towards_the_user_over_tcp() {
     for key in ["transport = \"quic\"", "direction = \"up\""] {
         let line = format!("app = {{ kind = \"ssh\", size = \"1 MB\" }}\n{key}");
