@@ -20,8 +20,8 @@
 //!   period, which the kernel estimates; [`Reading::PeriodMinimum`] takes the least sample.
 //! - A flow of which more than its window waits in the proxy is not slow: there the proxy, and not the
 //!   server, holds it back. The paper's proxy has no bound on its buffer, so that it never does; ours
-//!   closes the server's window when its buffer is full, and without this reading eq. 10 would cut
-//!   the window of a flow again and again because its window had been cut. [`Reading::HeldIsSlow`] is without it.
+//!   closes the server's window when its buffer is full, and without this reading eq. 10 can cut
+//!   the window of a flow because its window has been cut. [`Reading::HeldIsSlow`] is without it.
 //! - Without a fresh report the last capacity stands: the paper does not say.
 
 mod equations;
@@ -498,7 +498,7 @@ mod tests {
     #[test]
     fn section_5_3_the_least_of_a_period_is_smoothed_or_a_sample() {
         // eq. 4: 852.608 Mbit/s x 10 ms = 1065760 B, K = log2(740.1) + 1 = 10.53: the first period ends at 105.3 ms
-        let ran = |step| (20 - step.min(5), if step == 50 { 3 } else { 12 });
+        let ran = |step: u64| (20 - step.min(5), if step == 50 { 3 } else { 12 });
         let rtt = |readings: &[Reading]| {
             let paper = paced(readings, 120, |_| 106_576, ran);
             paper.flows[&FlowId(1)].ran_rtt.expect("a period has ended")
@@ -510,7 +510,7 @@ mod tests {
     #[test]
     fn eq_9_begins_anew_with_a_period_or_goes_on() {
         // a tenth of the link in the first period, nothing in the second's first round trip
-        let arrives = |step| if step <= 106 { 10_657 } else { 0 };
+        let arrives = |step: u64| if step <= 106 { 10_657 } else { 0 };
         let average = |readings: &[Reading]| {
             let paper = paced(readings, 118, arrives, |_| (1, 1));
             let period = paper.flows[&FlowId(1)].period.expect("a second period");
