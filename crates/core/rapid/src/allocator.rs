@@ -33,6 +33,9 @@ pub struct FlowTelemetry {
     pub ran_min_rtt: Option<Duration>,
     /// Smoothed round-trip time towards the UE.
     pub ran_srtt: Option<Duration>,
+    /// The latest sample of the round-trip time towards the UE, where samples are to be had (the kernel gives none).
+    #[serde(default)]
+    pub ran_rtt: Option<Duration>,
     /// Payload acknowledged by the UE.
     pub ran_acked: Bytes,
     /// Payload in flight towards the UE.

@@ -95,6 +95,39 @@ impl Part {
     }
 }
 
+/// Another reading of the paper where its text leaves a choice, for experiments with mode `paper`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reading {
+    /// A period's RTTmin towards the UE (section 5.3) is the least sample of it; without: its least smoothed RTT. Where
+    /// samples are not measured ([`crate::FlowTelemetry::ran_rtt`]) it changes nothing.
+    PeriodMinimum,
+    /// The average of the arrival rate (eq. 9) goes on from one categorisation period to the next; without: it begins
+    /// anew with each.
+    AllRates,
+    /// A flow that the proxy itself holds back is slow if it arrives below the threshold; without: it is not.
+    HeldIsSlow,
+}
+
+impl Reading {
+    /// All, in the order of `docs/algorithms/rapid.md`.
+    pub const ALL: [Self; 3] = [Self::PeriodMinimum, Self::AllRates, Self::HeldIsSlow];
+
+    /// Its name in configurations.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PeriodMinimum => "period-minimum",
+            Self::AllRates => "all-rates",
+            Self::HeldIsSlow => "held-is-slow",
+        }
+    }
+
+    /// The reading of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reading| reading.name() == name)
+    }
+}
+
 /// Configuration of an [`crate::Allocator`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -122,6 +155,9 @@ pub struct AllocatorConfig {
     pub bearer: u8,
     /// Parts of mode `default` that are left out (for experiments).
     pub without: Vec<Part>,
+    /// Other readings that mode `paper` takes (for experiments).
+    #[serde(default)]
+    pub readings: Vec<Reading>,
 }
 
 /// Why a configuration is refused.
@@ -154,12 +190,18 @@ impl AllocatorConfig {
             delay_goal: Duration::from_millis(100),
             bearer: 0,
             without: Vec::new(),
+            readings: Vec::new(),
         }
     }
 
     /// This part of mode `default` is not left out.
     pub(crate) fn has(&self, part: Part) -> bool {
         !self.without.contains(&part)
+    }
+
+    /// Mode `paper` takes this reading.
+    pub(crate) fn reads(&self, reading: Reading) -> bool {
+        self.readings.contains(&reading)
     }
 
     /// Checks ranges.

@@ -23,5 +23,5 @@ mod share;
 mod test_support;
 
 pub use allocator::{Allocator, Decision, FlowId, FlowOpened, FlowTelemetry, WanWindow};
-pub use config::{AllocatorConfig, ConfigError, Mode, Part};
+pub use config::{AllocatorConfig, ConfigError, Mode, Part, Reading};
 pub use follow::FollowAllocation;

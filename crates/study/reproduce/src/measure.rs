@@ -1,7 +1,7 @@
 //! What is read off a run. None where a run does not have it.
 
 use scenario::{Distribution, FlowResult, Metric, QueueResult, RunResult};
-use units::Duration;
+use units::{Duration, Instant};
 
 /// A flow by its name.
 pub(crate) fn flow<'a>(run: &'a RunResult, name: &str) -> Option<&'a FlowResult> {
@@ -124,11 +124,80 @@ pub(crate) fn mean_until(run: &RunResult, name: &str, metric: Metric, end: f64) 
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
+/// A part of a run, by times since its start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Window {
+    /// From when on, s; what ends at that time does not count.
+    pub(crate) from: f64,
+    /// Until when, s.
+    pub(crate) to: f64,
+}
+
+impl Window {
+    /// From a time to the run's end.
+    pub(crate) const fn from(from: f64) -> Self {
+        Self {
+            from,
+            to: f64::INFINITY,
+        }
+    }
+
+    /// From one time to another.
+    pub(crate) const fn between(from: f64, to: f64) -> Self {
+        Self { from, to }
+    }
+
+    /// The points of a series in it.
+    fn points<'a>(
+        self,
+        run: &'a RunResult,
+        name: &str,
+        metric: Metric,
+    ) -> impl Iterator<Item = (Instant, f64)> + use<'a> {
+        let mut series = run.series.iter();
+        let found = series.find(|s| s.entity == name && s.metric == metric);
+        let points = found.map_or(&[][..], |s| &s.points).iter().copied();
+        points.filter(move |(at, _)| {
+            let at = at.since_start().as_secs_f64();
+            at > self.from && at <= self.to
+        })
+    }
+
+    /// Goodput of a flow in it, Mbit/s, by the run's series.
+    pub(crate) fn goodput(self, name: &str) -> impl Fn(&RunResult) -> Option<f64> {
+        move |run| {
+            let (mut sum, mut count) = (0.0, 0.0);
+            for (_, bps) in self.points(run, name, Metric::Goodput) {
+                sum += bps;
+                count += 1.0;
+            }
+            (count > 0.0).then_some(sum / count / 1e6)
+        }
+    }
+
+    /// Mean round-trip time of a flow in it, ms: of the steps' means, each weighted by what was delivered in it,
+    /// which is nearly how many samples it has.
+    pub(crate) fn rtt(self, name: &str) -> impl Fn(&RunResult) -> Option<f64> {
+        move |run| {
+            let mut delivered = self.points(run, name, Metric::Goodput).peekable();
+            let (mut sum, mut weight) = (0.0, 0.0);
+            for (at, rtt) in self.points(run, name, Metric::Rtt) {
+                // both series are of the same steps; one without a sample has no round-trip time
+                while delivered.next_if(|(step, _)| *step < at).is_some() {}
+                let of_step = delivered.peek().map_or(0.0, |(_, bps)| *bps);
+                sum += of_step * rtt;
+                weight += of_step;
+            }
+            (weight > 0.0).then_some(sum / weight)
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use scenario::Series;
-    use units::{BitRate, Instant};
+    use units::BitRate;
 
     fn run(rates: &[u64]) -> RunResult {
         let flows = rates.iter().enumerate().map(|(i, rate)| FlowResult {
@@ -211,5 +280,34 @@ mod tests {
         assert_eq!(mean_until(&run, "f0", Metric::Goodput, 2.0), Some(2.0));
         assert_eq!(mean_until(&run, "f0", Metric::Goodput, 0.5), None);
         assert_eq!(mean_until(&run, "f0", Metric::Rtt, 2.0), None);
+    }
+
+    #[test]
+    fn a_window_counts_its_steps_by_what_they_delivered() {
+        let mut run = run(&[]);
+        let series = |metric, points: &[(u64, f64)]| Series {
+            entity: "f0".into(),
+            metric,
+            points: points
+                .iter()
+                .map(|(s, v)| (Instant::from_nanos(s * 1_000_000_000), *v))
+                .collect(),
+        };
+        run.series = vec![
+            series(
+                Metric::Goodput,
+                &[(1, 9e6), (2, 1e6), (3, 0.0), (4, 3e6), (5, 7e6)],
+            ),
+            // nothing was acknowledged in the third step
+            series(Metric::Rtt, &[(1, 99.0), (2, 10.0), (4, 30.0), (5, 50.0)]),
+        ];
+        let window = Window::between(1.0, 4.0);
+        let mean = window.goodput("f0")(&run).expect("three steps");
+        assert!((mean - 4.0 / 3.0).abs() < 1e-12, "{mean}");
+        // (1 x 10 + 3 x 30) / 4
+        assert_eq!(window.rtt("f0")(&run), Some(25.0));
+        assert_eq!(Window::from(4.0).rtt("f0")(&run), Some(50.0));
+        assert_eq!(Window::from(5.0).goodput("f0")(&run), None);
+        assert_eq!(window.rtt("f1")(&run), None);
     }
 }

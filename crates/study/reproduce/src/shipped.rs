@@ -61,6 +61,7 @@ pub(crate) const NESTED_CC: Embedded = files![
 
 /// Those of RAPID.
 pub(crate) const RAPID: Embedded = files![
+    "rapid/demand-aware.toml",
     "rapid/fast-cell.inc",
     "rapid/fast-embb-los.toml",
     "rapid/fast-embb-nlos.toml",

@@ -114,10 +114,12 @@ fn settings(config: &EdgeConfig, actuator: Actuator) -> String {
         .iter()
         .map(|part| format!("\"{}\"", part.name()))
         .collect();
+    let readings = allocator.readings.iter();
+    let readings: Vec<String> = readings.map(|of| format!("\"{}\"", of.name())).collect();
     format!(
         "[rapid]\nslow-threshold = {:?}\narrival-alpha = {:?}\ninitial-ran-window = \"{} B\"\n\
          target-queue = \"{} ns\"\nutilisation-goal = {:?}\ndelay-goal = \"{} ns\"\nbearer = {}\n\
-         without = [{}]\nadopt-after = \"{} ns\"\nyoung-window = \"{} B\"\n\
+         without = [{}]\nreadings = [{}]\nadopt-after = \"{} ns\"\nyoung-window = \"{} B\"\n\
          check-interval = \"{} ns\"\nmin-window = {}\nclosed-windows = {}\nwindow-step = {:?}\nunsent-share = {:?}\n\
          unsent-min = \"{} B\"\nunsent-max = \"{} B\"\npacing-step = {pacing_step:?}\nactuator = \"{}\"\n",
         allocator.slow_threshold,
@@ -128,6 +130,7 @@ fn settings(config: &EdgeConfig, actuator: Actuator) -> String {
         allocator.delay_goal.as_nanos(),
         allocator.bearer,
         without.join(", "),
+        readings.join(", "),
         adopt_after.as_nanos(),
         young_window.get(),
         check_interval.as_nanos(),

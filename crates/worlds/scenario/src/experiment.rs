@@ -365,6 +365,11 @@ pub enum AppSpec {
         /// How many.
         count: u32,
     },
+    /// The output of a command over SSH: so many bytes after the handshake's exchanges, on one connection.
+    Ssh {
+        /// Bytes of the output.
+        size: Bytes,
+    },
     /// UDP at a constant rate.
     Cbr {
         /// Rate of the payload.

@@ -101,6 +101,8 @@ pub(crate) struct Relay {
     window: Window,
     /// The last decision, if there is one.
     pub(crate) decision: Option<Windows>,
+    /// The latest round-trip time of data towards the UE.
+    pub(crate) ran_rtt: Option<Duration>,
 }
 
 /// What has been announced of a session to what decides for the proxy.
@@ -141,6 +143,7 @@ impl Relay {
                 cap: Bytes::MAX,
             },
             decision: None,
+            ran_rtt: None,
         }
     }
 

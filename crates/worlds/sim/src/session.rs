@@ -10,9 +10,6 @@ use crate::tcp::Connection;
 use scenario::Direction;
 use units::{BitRate, Bytes, Instant};
 
-/// Payload of a request to a server.
-pub(crate) const REQUEST: Bytes = Bytes::new(200);
-
 /// An end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Side {
@@ -97,6 +94,8 @@ pub(crate) struct Session {
 /// An object that is requested.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ObjectSpec {
+    /// Payload of the request.
+    pub(crate) request: Bytes,
     /// Bytes; `None` is without end.
     pub(crate) size: Option<Bytes>,
     /// The sender's own limit, with the bytes that it hands over at a time.
@@ -199,8 +198,8 @@ impl Session {
         match self.direction {
             Direction::Down => {
                 self.requested = outgoing;
-                self.request_unsent += REQUEST;
-                self.request_unread += REQUEST;
+                self.request_unsent += object.request;
+                self.request_unread += object.request;
             }
             Direction::Up => self.outgoing = outgoing,
         }

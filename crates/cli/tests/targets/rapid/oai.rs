@@ -18,16 +18,21 @@ fn oai_fast_shares_the_4g_link_and_keeps_it_short() {
 /// have the other two thirds.
 const SHORT_LINK_TIME_S: f64 = 500e3 * 8.0 / (16.0e6 / 3.0);
 
+/// TCP's handshake, the seven exchanges of SSH and the command: round trips of 50 ms before the output comes.
+const SSH_ROUND_TRIPS: f64 = 9.0;
+
 #[test]
-fn oai_short_is_over_within_1_2_seconds() {
+fn oai_short_takes_its_link_time_and_the_round_trips_of_ssh() {
     let without = completion(flow(&run("oai-short", &[("pep", "none")]), "ssh"));
     let with = completion(flow(&run("oai-short", &[("pep", "default")]), "ssh"));
-    // an equal share and no more, and beside it a handshake and a few round trips of 50 ms to get there
+    // an equal share and no more, behind the handshakes; 40 ms are the least round trip of the cell
+    let least = SHORT_LINK_TIME_S + 0.04 * SSH_ROUND_TRIPS;
+    assert!(with >= least, "{with} s: more than an equal share");
+    // and a few round trips to get there
     assert!(
-        with >= SHORT_LINK_TIME_S,
-        "{with} s: more than an equal share"
+        with <= SHORT_LINK_TIME_S + 0.06 * SSH_ROUND_TRIPS + 0.3,
+        "{with} s"
     );
-    assert!(with <= 1.2, "{with} s");
     assert!(without > 2.5 * with, "{without} s without, {with} s with");
 }
 

@@ -3,7 +3,7 @@
 use super::{ConfigError, Control, Recording, Reports};
 use daemon::config::Section;
 use edge::{Actuator, EdgeConfig};
-use rapid::{AllocatorConfig, Mode, Part};
+use rapid::{AllocatorConfig, Mode, Part, Reading};
 use rnis::MAX_BEARER;
 use std::path::PathBuf;
 use units::Bytes;
@@ -102,6 +102,16 @@ fn allocator(table: &mut Section<'_, '_>, config: &mut AllocatorConfig) -> Resul
             ))
         })?;
         config.without.push(part);
+    }
+    for name in table.parsed_list::<String>("readings")? {
+        let reading = Reading::named(&name).ok_or_else(|| {
+            let all: Vec<&str> = Reading::ALL.into_iter().map(Reading::name).collect();
+            table.fault(format!(
+                "readings: {name:?} is not known; expected some of {}",
+                all.join(", ")
+            ))
+        })?;
+        config.readings.push(reading);
     }
     Ok(())
 }

@@ -45,6 +45,7 @@ pub(super) fn telemetry(meters: &Meters, measured: &Measured) -> FlowTelemetry {
         wan_srtt: meters.wan_rtt.smoothed(),
         ran_min_rtt: micros(measured.min_rtt),
         ran_srtt: micros(measured.srtt),
+        ran_rtt: None,
         ran_acked: Bytes::new(measured.bytes_acked),
         ran_in_flight: Bytes::new(in_flight),
         buffered: Bytes::new(meters.unhanded() + held - in_flight),

@@ -9,7 +9,7 @@ use crate::section::{Extent, Part, Section};
 use scenario::RunResult;
 
 /// Repeats of each: differences here are of effect, not of chance.
-const REPEATS: u32 = 3;
+pub(super) const REPEATS: u32 = 3;
 
 pub(super) const SECTION: Section = Section {
     id: "ablation",
@@ -85,9 +85,14 @@ impl Column {
         }
     }
 
-    /// The whole mode.
+    /// The whole mode `default`.
     pub(super) fn whole(&self) -> Experiment {
-        let start = in_mode(self.scenario, Mode::Default).at_most(REPEATS);
+        self.in_mode(Mode::Default)
+    }
+
+    /// It in a mode.
+    pub(super) fn in_mode(&self, mode: Mode) -> Experiment {
+        let start = in_mode(self.scenario, mode).at_most(REPEATS);
         let settings = self.settings.iter();
         settings.fold(start, |e, (key, value)| e.set(key, *value))
     }

@@ -37,6 +37,7 @@ fn report(radio: Radio, extent: &Extent, results: &Results) -> Part {
         results,
         scenario: scenario(radio),
         rtts: rtts(extent),
+        at: at_rtt,
     };
     let mut claims = delay(radio, &sweep);
     claims.extend(shares(radio, &sweep));

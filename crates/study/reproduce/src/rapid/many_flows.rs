@@ -1,6 +1,6 @@
 //! 25 Cubic flows of one user (4.3, figure 6) at 2 and 8 ms.
 
-use super::{Mode, Modes, at_rtt, tables};
+use super::{Mode, Modes, at_rtt, cdf, tables};
 use crate::claim::{Cell, Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::figure::{Axis, Figure, Panel, Shape, Trace};
@@ -10,7 +10,7 @@ use crate::results::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::{Distribution, RunResult};
 
-const SCENARIO: &str = "rapid/scalability";
+pub(super) const SCENARIO: &str = "rapid/scalability";
 
 /// Round-trip times, ms.
 const fn rtts(extent: &Extent) -> &'static [u32] {
@@ -118,7 +118,7 @@ fn table(results: &Results, rtts: &[u32]) -> String {
 }
 
 /// Goodputs of all flows, Mbit/s.
-fn rates(run: &RunResult) -> Vec<f64> {
+pub(super) fn rates(run: &RunResult) -> Vec<f64> {
     let flows = run.flows.iter();
     flows.map(|f| f.goodput.as_bps() as f64 / 1e6).collect()
 }
@@ -180,99 +180,13 @@ fn figure(results: &Results, rtts: &[u32]) -> Figure {
     }
 }
 
-/// The distribution function of the goodputs of all flows in all repeats, as steps.
+/// The distribution function of the goodputs of all flows in all repeats.
 fn goodputs(runs: &[RunResult]) -> Vec<(f64, f64)> {
-    let mut all: Vec<f64> = runs.iter().flat_map(rates).collect();
-    all.sort_by(f64::total_cmp);
-    steps(&all)
-}
-
-fn steps(sorted: &[f64]) -> Vec<(f64, f64)> {
-    let share = |count: usize| count as f64 / sorted.len() as f64;
-    let both = |(i, value): (usize, &f64)| [(*value, share(i)), (*value, share(i + 1))];
-    sorted.iter().enumerate().flat_map(both).collect()
+    cdf::of_values(runs.iter().flat_map(rates).collect())
 }
 
 /// The distribution function of the round-trip times of all flows in all repeats, each flow counted
 /// alike.
 fn delays(runs: &[RunResult]) -> Vec<(f64, f64)> {
-    let flows = || {
-        runs.iter()
-            .flat_map(|run| &run.flows)
-            .map(|flow| &flow.rtt.cdf)
-    };
-    let count = flows().count().max(1) as f64;
-    let mut jumps: Vec<(f64, f64)> = flows()
-        .flat_map(|cdf| {
-            let before = core::iter::once(0.0).chain(cdf.iter().map(|(_, share)| *share));
-            cdf.iter()
-                .zip(before)
-                .map(|((ms, share), before)| (*ms, share - before))
-        })
-        .collect();
-    jumps.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut sum = 0.0;
-    let points = jumps.iter().map(|(ms, jump)| {
-        sum += jump / count;
-        (*ms, sum)
-    });
-    thinned(points.collect())
-}
-
-/// Every so many points, and the last, so that there are at most about 400.
-fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    const MAX_FLOWS: usize = 400;
-    let every = points.len().div_ceil(MAX_FLOWS).max(1);
-    let last = points.len().saturating_sub(1);
-    let kept = points.into_iter().enumerate();
-    kept.filter(|(i, _)| i % every == 0 || *i == last)
-        .map(|(_, point)| point)
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use scenario::FlowResult;
-
-    fn run(cdfs: &[&[(f64, f64)]]) -> RunResult {
-        let flows = cdfs.iter().map(|cdf| FlowResult {
-            rtt: Distribution {
-                cdf: cdf.to_vec(),
-                ..Distribution::default()
-            },
-            ..FlowResult::default()
-        });
-        RunResult {
-            flows: flows.collect(),
-            ..RunResult::default()
-        }
-    }
-
-    #[test]
-    fn delays_of_all_flows_count_alike() {
-        // half of the first flow's at 1 ms, the rest at 3 ms; all of the second's at 2 ms
-        let run = run(&[&[(1.0, 0.5), (3.0, 1.0)], &[(2.0, 1.0)]]);
-        assert_eq!(delays(&[run]), [(1.0, 0.25), (2.0, 0.75), (3.0, 1.0)]);
-        assert_eq!(delays(&[]), []);
-    }
-
-    #[test]
-    fn goodputs_are_steps() {
-        assert_eq!(
-            steps(&[1.0, 4.0]),
-            [(1.0, 0.0), (1.0, 0.5), (4.0, 0.5), (4.0, 1.0)]
-        );
-    }
-
-    #[test]
-    fn thinning_keeps_the_last_point() {
-        let points: Vec<(f64, f64)> = (0..1000).map(|i| (f64::from(i), 0.0)).collect();
-        let kept = thinned(points);
-        assert!(
-            kept.len() <= 401 && kept.last() == Some(&(999.0, 0.0)),
-            "{}",
-            kept.len()
-        );
-    }
+    cdf::of_all(runs.iter().flat_map(|run| &run.flows).map(|flow| &flow.rtt))
 }

@@ -136,7 +136,9 @@ fn scale_flow(flow: &mut FlowSpec, ratio: f64) {
     let min = flow.tcp.mss;
     let smaller = |size: Bytes| size.mul_f64(ratio).max(Bytes::new(1));
     match &mut flow.app {
-        AppSpec::Bulk { size } | AppSpec::Short { size, .. } => *size = smaller(*size),
+        AppSpec::Bulk { size } | AppSpec::Short { size, .. } | AppSpec::Ssh { size } => {
+            *size = smaller(*size)
+        }
         AppSpec::Web {
             size, rate: paced, ..
         } => {

@@ -29,6 +29,7 @@ fn answer(context: &FlowContext, socket: OwnedFd) {
     let mut bytes = [0; LENGTH];
     while read_exact(context, &socket, &mut bytes) == Ended::Whole
         && let Some(request) = Request::read(&bytes)
+        && discard(context, &socket, request.padding.into()) == Ended::Whole
         && write_object(context, &socket, request.size, request.rate) == Ended::Whole
     {
         if request.closes_after {
@@ -89,7 +90,9 @@ fn fetch_on_own(context: &FlowContext, request: Request, done: &Sender<Ended>) {
 }
 
 fn fetch(context: &FlowContext, socket: &OwnedFd, request: Request) -> Ended {
-    match write_all(context, socket, &request.bytes()) {
+    let mut bytes = request.bytes().to_vec();
+    bytes.resize(LENGTH + request.padding as usize, 0);
+    match write_all(context, socket, &bytes) {
         Ended::Whole => discard(context, socket, request.size),
         ended => ended,
     }
@@ -109,6 +112,8 @@ impl Application<'_> {
             size: self.objects.size().map_or(u64::MAX, Bytes::get),
             rate: self.objects.rate(),
             closes_after: self.objects.closes_after_object(),
+            padding: u32::try_from(self.objects.request().get().saturating_sub(LENGTH as u64))
+                .unwrap_or(u32::MAX),
         }
     }
 

@@ -1,4 +1,5 @@
-//! What a client requests from the lab's own server: 200 bytes, as in the simulator.
+//! What a client requests from the lab's own server: 200 bytes, as in the simulator, and padding where a request is
+//! longer. (No request is shorter.)
 
 use units::BitRate;
 
@@ -16,6 +17,8 @@ pub(crate) struct Request {
     pub(crate) rate: Option<BitRate>,
     /// The server closes the connection behind it.
     pub(crate) closes_after: bool,
+    /// Bytes of the request behind these.
+    pub(crate) padding: u32,
 }
 
 impl Request {
@@ -27,6 +30,7 @@ impl Request {
         let rate = self.rate.map_or(0, BitRate::as_bps);
         bytes[16..24].copy_from_slice(&rate.to_be_bytes());
         bytes[24] = u8::from(self.closes_after);
+        bytes[25..29].copy_from_slice(&self.padding.to_be_bytes());
         bytes
     }
 
@@ -36,10 +40,13 @@ impl Request {
         let (size, rest) = rest.split_first_chunk::<8>()?;
         let (rate, rest) = rest.split_first_chunk::<8>()?;
         let rate = u64::from_be_bytes(*rate);
-        (magic == MAGIC && rest[0] <= 1).then(|| Self {
+        let (closes_after, rest) = rest.split_first()?;
+        let (padding, _) = rest.split_first_chunk::<4>()?;
+        (magic == MAGIC && *closes_after <= 1).then(|| Self {
             size: u64::from_be_bytes(*size),
             rate: (rate > 0).then(|| BitRate::from_bps(rate)),
-            closes_after: rest[0] == 1,
+            closes_after: *closes_after == 1,
+            padding: u32::from_be_bytes(*padding),
         })
     }
 }
@@ -54,6 +61,7 @@ mod tests {
             size: 2_000_000,
             rate: Some(BitRate::from_mbps(16)),
             closes_after: true,
+            padding: 1_350,
         };
         assert_eq!(Request::read(&request.bytes()), Some(request));
         let mut other = request.bytes();

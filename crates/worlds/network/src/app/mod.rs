@@ -2,6 +2,7 @@
 //! a flow is complete. They move no bytes.
 
 mod objects;
+pub mod ssh;
 mod udp;
 
 pub use objects::{Begin, Objects};

@@ -6,9 +6,14 @@
 //! | continuous | one without end | never closed |
 //! | web | one every T, the next waits for the one before | one for all |
 //! | short | `count`, one every T, not waiting | a new one each |
+//! | ssh | the answers of [`super::ssh`], each at once after the one before, then one of N bytes | closed after it |
 
+use super::ssh::{self, Exchange};
 use scenario::AppSpec;
 use units::{BitRate, Bytes, Duration, Instant};
+
+/// Payload of a request for a file, page or transfer.
+const REQUEST: Bytes = Bytes::new(200);
 
 /// How the next object begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,6 +35,8 @@ pub struct Objects {
     interval: Duration,
     /// How many; `None` is without end.
     count: Option<u32>,
+    /// What is exchanged before the first, each an object of its own.
+    exchanges: &'static [Exchange],
     /// Each on its own connection.
     has_own_connections: bool,
     /// Objects begun.
@@ -48,6 +55,7 @@ impl Objects {
             rate: None,
             interval: Duration::ZERO,
             count: Some(1),
+            exchanges: &[],
             has_own_connections: true,
             begun: 0,
             done: 0,
@@ -76,13 +84,30 @@ impl Objects {
                 count: Some(count),
                 ..one(Some(size))
             }),
+            AppSpec::Ssh { size } => Some(Self {
+                count: u32::try_from(ssh::EXCHANGES.len() + 1).ok(),
+                exchanges: ssh::EXCHANGES,
+                has_own_connections: false,
+                ..one(Some(size))
+            }),
             AppSpec::Cbr { .. } | AppSpec::Voip { .. } | AppSpec::Gaming { .. } => None,
         }
     }
 
-    /// Size of an object; `None` is without end.
+    /// The exchange that the object begun last is of, if it is of one.
+    fn exchange(&self) -> Option<&'static Exchange> {
+        let before = self.begun.checked_sub(1)?;
+        self.exchanges.get(usize::try_from(before).ok()?)
+    }
+
+    /// Size of the object begun last; `None` is without end.
     pub fn size(&self) -> Option<Bytes> {
-        self.size
+        self.exchange().map_or(self.size, |of| Some(of.answer))
+    }
+
+    /// Payload of the request that it answers.
+    pub fn request(&self) -> Bytes {
+        self.exchange().map_or(REQUEST, |of| of.request)
     }
 
     /// The sender's own limit while it sends an object.
@@ -90,9 +115,10 @@ impl Objects {
         self.rate
     }
 
-    /// True if the sender closes the connection after an object.
+    /// True if the sender closes the connection after the object begun last.
     pub fn closes_after_object(&self) -> bool {
-        self.has_own_connections && self.size.is_some()
+        let is_last = !self.exchanges.is_empty() && self.exchange().is_none();
+        (self.has_own_connections || is_last) && self.size.is_some()
     }
 
     /// When [`Self::begin`] is to be called.
@@ -157,6 +183,32 @@ mod tests {
         web.on_object_done();
         assert_eq!(web.next_deadline(), Some(at(2100)));
         assert!(!web.is_complete() && !web.closes_after_object());
+    }
+
+    #[test]
+    fn over_ssh_each_exchange_is_answered_before_the_next() {
+        let size = Bytes::new(500_000);
+        let mut ssh = Objects::new(&AppSpec::Ssh { size }, at(100)).unwrap();
+        for (i, exchange) in ssh::EXCHANGES.iter().enumerate() {
+            let now = at(100 + 50 * i as u64);
+            let begin = match i {
+                0 => Begin::OnNewConnection,
+                _ => Begin::OnSameConnection,
+            };
+            assert_eq!(ssh.begin(now), Some(begin));
+            assert_eq!(ssh.begin(now), None, "it is not answered");
+            assert_eq!(ssh.request(), exchange.request);
+            assert_eq!(ssh.size(), Some(exchange.answer));
+            assert!(!ssh.closes_after_object());
+            ssh.on_object_done();
+            assert!(!ssh.is_complete());
+        }
+        assert_eq!(ssh.begin(at(900)), Some(Begin::OnSameConnection));
+        assert_eq!((ssh.size(), ssh.request()), (Some(size), REQUEST));
+        assert!(ssh.closes_after_object());
+        ssh.on_object_done();
+        assert!(ssh.is_complete());
+        assert_eq!(ssh.next_deadline(), None);
     }
 
     #[test]

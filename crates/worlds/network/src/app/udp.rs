@@ -52,7 +52,8 @@ impl Datagrams {
             AppSpec::Bulk { .. }
             | AppSpec::Continuous
             | AppSpec::Web { .. }
-            | AppSpec::Short { .. } => return None,
+            | AppSpec::Short { .. }
+            | AppSpec::Ssh { .. } => return None,
         };
         let stop = stop.map(|after| start + after);
         Some(Self {

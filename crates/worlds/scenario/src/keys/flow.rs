@@ -182,6 +182,19 @@ pub(super) static SECTIONS: &[Section] = &[
     },
     Section {
         path: "flow.<name>.app",
+        kind: Some("ssh"),
+        meaning: "The output of a command over SSH (TCP, towards the user): it comes after the handshake's seven round \
+                  trips and that of the command (RFC 4253, 4252, 4254).",
+        keys: &[key(
+            "size",
+            Bytes,
+            Required,
+            Within(1.0, 1e15),
+            "Bytes of the output.",
+        )],
+    },
+    Section {
+        path: "flow.<name>.app",
         kind: Some("cbr"),
         meaning: "Constant bit rate (UDP).",
         keys: &[

@@ -206,5 +206,13 @@ pub(super) static SECTIONS: &[Section] = &[Section {
                  `cell-sharing`, `staleness`, `whole-segments`, \
                  `turns`, `variation` (docs/algorithms/rapid.md).",
         ),
+        key(
+            "readings",
+            List("names"),
+            Absent("those of docs/algorithms/rapid.md"),
+            Any,
+            "Other readings of the paper that mode `paper` takes, for experiments: `period-minimum`, `all-rates`, \
+                 `held-is-slow` (docs/algorithms/rapid.md).",
+        ),
     ],
 }];

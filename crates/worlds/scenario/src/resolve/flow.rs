@@ -84,6 +84,14 @@ fn one<'a>(name: &str, node: &'a Node, groups: &[Group], duration: Duration) -> 
         "up" => Direction::Up,
         _ => Direction::Down,
     };
+    let is_download = (transport, direction) == (Transport::Tcp, Direction::Down);
+    if matches!(app, AppSpec::Ssh { .. }) && !is_download {
+        return Err(fault(
+            reader.place("app"),
+            "\"ssh\" is neither over QUIC nor from the user",
+        )
+        .allowed("the output of a command comes to the user over TCP"));
+    }
     let start = reader.quantity::<Duration>("start")?;
     let start_jitter = reader.quantity::<Duration>("start-jitter")?;
     let never = |key, text: String| {
@@ -171,6 +179,12 @@ fn app(flow: &mut Reader<'_>, name: &str) -> Checked<(AppSpec, Transport)> {
                 Transport::Tcp,
             )
         }
+        "ssh" => (
+            AppSpec::Ssh {
+                size: r.quantity("size")?,
+            },
+            Transport::Tcp,
+        ),
         "cbr" => {
             let (rate, packet) = (r.quantity("rate")?, r.quantity("packet")?);
             (

@@ -7,7 +7,7 @@ use crate::experiment::{PepMode, PepSpec, WindowControl};
 use crate::reader::Reader;
 use crate::resolved::ResolvedValue;
 use edge::{Actuator, EdgeConfig, ShownWindow, UnsentBound};
-use rapid::{AllocatorConfig, Mode, Part};
+use rapid::{AllocatorConfig, Mode, Part, Reading};
 
 /// Reads `[pep]`.
 pub(super) fn read(top: &mut Reader<'_>, access: &Access) -> Checked<PepSpec> {
@@ -54,7 +54,24 @@ fn allocator(reader: &mut Reader<'_>, mode: Mode) -> Checked<AllocatorConfig> {
     config.delay_goal = reader.quantity("delay-goal")?;
     config.bearer = reader.count("bearer")?;
     if mode == Mode::Default {
-        config.without = without(reader)?;
+        let named = |name: &str| Part::named(name);
+        config.without = list(
+            reader,
+            "without",
+            "mode default has no part",
+            named,
+            &Part::ALL.map(Part::name),
+        )?;
+    }
+    if mode == Mode::Paper {
+        let named = |name: &str| Reading::named(name);
+        config.readings = list(
+            reader,
+            "readings",
+            "mode paper has no reading",
+            named,
+            &Reading::ALL.map(Reading::name),
+        )?;
     }
     Ok(config)
 }
@@ -88,37 +105,41 @@ fn decides(reader: &mut Reader<'_>, mode: Mode) -> Checked<EdgeConfig> {
     }
 }
 
-/// The parts of mode `default` that are left out.
-fn without(reader: &mut Reader<'_>) -> Checked<Vec<Part>> {
-    let Some(node) = reader.given("without") else {
+/// A list of names of which all are known; `missing` begins the fault of one that is not.
+fn list<T>(
+    reader: &mut Reader<'_>,
+    key: &'static str,
+    missing: &str,
+    named: impl Fn(&str) -> Option<T>,
+    known: &[&'static str],
+) -> Checked<Vec<T>> {
+    let Some(node) = reader.given(key) else {
         return Ok(Vec::new());
     };
     let Value::Array(items) = &node.value else {
-        return Err(fault(node.at, format!("\"without\" is {}", node.kind()))
-            .allowed("expected a list of names, for example [\"queue-loop\"]"));
+        return Err(
+            fault(node.at, format!("\"{key}\" is {}", node.kind())).allowed(format!(
+                "expected a list of names, for example [\"{}\"]",
+                known[0]
+            )),
+        );
     };
-    let names = || Part::ALL.iter().map(|part| part.name());
-    let mut parts = Vec::new();
+    let mut found = Vec::new();
+    let mut names = Vec::new();
     for item in items {
-        let part = match &item.value {
-            Value::String(name) => Part::named(name),
+        let of = match &item.value {
+            Value::String(name) => named(name).map(|of| (of, name.clone())),
             _ => None,
         };
-        match part {
-            Some(part) => parts.push(part),
-            None => {
-                return Err(
-                    fault(item.at, format!("mode default has no part {}", item.text()))
-                        .allowed(format!("its parts are {}", either(names())))
-                        .nearest(&item.text(), names()),
-                );
-            }
-        }
+        let Some((of, name)) = of else {
+            let known = || known.iter().copied();
+            return Err(fault(item.at, format!("{missing} {}", item.text()))
+                .allowed(format!("there are {}", either(known())))
+                .nearest(&item.text(), known()));
+        };
+        found.push(of);
+        names.push(ResolvedValue::Text(name));
     }
-    let names = parts
-        .iter()
-        .map(|part| ResolvedValue::Text(part.name().to_owned()));
-    let names = names.collect();
-    reader.put("without", ResolvedValue::List(names));
-    Ok(parts)
+    reader.put(key, ResolvedValue::List(names));
+    Ok(found)
 }

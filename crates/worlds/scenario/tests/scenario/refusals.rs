@@ -530,3 +530,32 @@ fn rates_of_a_wire_that_cannot_change_so() {
     assert_steps("[\"5 s\"]", "6:16", &["no pair", "10 Mbit/s"]);
     assert_steps("\"5 s\"", "6:15", &["is a string", "[[\"5 s\""]);
 }
+
+#[test]
+fn readings_that_mode_paper_does_not_have() {
+    let of = |list: &str| with_line(18, &format!("mode = \"paper\"\nreadings = {list}"));
+    let unknown = of("[\"all-rate\"]");
+    let parts = [
+        "mode paper has no reading all-rate",
+        "\"period-minimum\"",
+        "all-rates",
+    ];
+    assert_message(&unknown, "19:13", &parts);
+    assert_message(
+        &of("\"all-rates\""),
+        "19:",
+        &["\"readings\" is a string", "expected a list"],
+    );
+}
+
+#[test]
+fn ssh_runs_towards_the_user_over_tcp() {
+    for key in ["transport = \"quic\"", "direction = \"up\""] {
+        let line = format!("app = {{ kind = \"ssh\", size = \"1 MB\" }}\n{key}");
+        assert_message(
+            &with_line(16, &line),
+            "16:",
+            &["\"ssh\" is neither over QUIC"],
+        );
+    }
+}

@@ -195,7 +195,7 @@ fn the_oai_scenarios_are_those_of_table_3() {
     assert_eq!(short.flows[2].cc.name, "bbr");
     assert_eq!(
         short.flows[2].app,
-        AppSpec::Bulk {
+        AppSpec::Ssh {
             size: Bytes::new(500_000)
         }
     );

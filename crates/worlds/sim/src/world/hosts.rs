@@ -71,6 +71,7 @@ impl World {
         });
         let closes_after = objects.closes_after_object();
         Some(ObjectSpec {
+            request: objects.request(),
             size: objects.size(),
             rate,
             closes_after,
@@ -264,6 +265,9 @@ impl World {
         let Some(sample) = sample else {
             return;
         };
+        if let (Side::ProxyRan, Some(relay)) = (side, session.relay.as_mut()) {
+            relay.ran_rtt = Some(sample.rtt);
+        }
         if is_of_data {
             let rtt = if is_relayed {
                 self.now.saturating_since(sample.origin) + state.return_delay

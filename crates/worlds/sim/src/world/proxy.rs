@@ -278,6 +278,7 @@ fn telemetry(relay: &Relay) -> FlowTelemetry {
         wan_srtt: wan.srtt,
         ran_min_rtt: ran.min_rtt,
         ran_srtt: ran.srtt,
+        ran_rtt: relay.ran_rtt,
         ran_acked: ran.bytes_acked,
         ran_in_flight: ran.bytes_in_flight,
         buffered: relay.buffered(scenario::Direction::Down),

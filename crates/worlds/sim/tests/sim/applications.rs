@@ -25,6 +25,25 @@ fn a_bulk_transfer_takes_its_slow_start_and_its_bytes() {
     assert_eq!(result.elapsed, flow.completion.unwrap());
 }
 
+/// TCP's handshake, SSH's seven exchanges, and the command with its output.
+#[test]
+fn a_command_over_ssh_takes_nine_round_trips() {
+    let (rate, rtt) = (mbps(1000), ms(50));
+    let mut experiment = dumbbell(rate, rtt, bdp(rate, rtt), Duration::from_secs(10));
+    let size = Bytes::new(10_000);
+    let flows = &mut experiment.flows;
+    flows.push(flow("ssh", "cubic", AppSpec::Ssh { size }));
+    let result = run(&experiment);
+    let completion = result.flows[0].completion.expect("it ends").as_secs_f64();
+    assert!(
+        completion >= 0.45 && completion < 0.46,
+        "{completion} s of 9 x 50 ms"
+    );
+    let answers = network::app::ssh::EXCHANGES.iter();
+    let answers: Bytes = answers.map(|of| of.answer).fold(Bytes::ZERO, |a, b| a + b);
+    assert_eq!(result.flows[0].delivered, size + answers);
+}
+
 #[test]
 fn an_upload_is_measured_like_a_download() {
     let (rate, rtt) = (mbps(50), ms(20));

@@ -7,59 +7,37 @@
 //! - N counts open flows; finished ones leave it at once.
 //! - K (eq. 7) is not rounded: the categorisation period lasts K smoothed WAN round trips.
 //! - r in "r < 80 % of R" is the sample of the last round trip of the period, r^ its average (eq. 9).
+//! - The average of eq. 9 begins anew with each period: the demand is "based on the observed arrival rates during the
+//!   categorization period". [`Reading::AllRates`] lets it go on, as "the exponential moving average of all the past
+//!   arrival rates" can be taken.
 //! - A_ij of eq. 11 is the difference of the last two windows, as printed. A flow that stays slow
 //!   therefore releases less and less, and one found fast again releases nothing.
 //! - A period begins with the last change of the window, so that raising a fast flow (eq. 13) begins
 //!   a new period for it; a change below one MSS is none.
-//! - The window towards the UE is the same rate times the RTTmin there, which is the least smoothed
-//!   RTT of each categorisation period, averaged over periods with weight 1/8 for the new (section
-//!   5.3: "a smoothed RTTmin value that takes into account the minimum RTT estimated during each
-//!   categorization period").
+//! - The window towards the UE is the same rate times the RTTmin there, which is one value of each categorisation
+//!   period, averaged over periods with weight 1/8 for the new (section 5.3: "a smoothed RTTmin value that takes into
+//!   account the minimum RTT estimated during each categorization period"). That value is the least *smoothed* RTT of the
+//!   period, which the kernel estimates; [`Reading::PeriodMinimum`] takes the least sample.
 //! - A flow of which more than its window waits in the proxy is not slow: there the proxy, and not the
 //!   server, holds it back. The paper's proxy has no bound on its buffer, so that it never does; ours
-//!   closes the server's window when its buffer is full, and without this reading eq. 10 would cut
-//!   the window of a flow again and again because its window had been cut.
+//!   closes the server's window when its buffer is full, and without this reading eq. 10 can cut
+//!   the window of a flow because its window has been cut. [`Reading::HeldIsSlow`] is without it.
 //! - Without a fresh report the last capacity stands: the paper does not say.
 
+mod equations;
+
 use crate::allocator::{Decision, FlowId, FlowOpened, FlowTelemetry, Policy, WanWindow};
-use crate::{AllocatorConfig, capacity};
+use crate::{AllocatorConfig, Reading, capacity};
 use cc::Allocation;
+use equations::{
+    average_rate, expected_rate, fast_window, initial_window, rounds_to_reach, slow_window,
+};
 use rnis::{RadioReport, Rnti};
 use std::collections::{BTreeMap, VecDeque};
 use units::{BitRate, Bytes, Duration, Instant};
 
 /// Weight of a period's least RTT towards the UE in its average (section 5.3; RFC 6298's alpha).
 const RAN_RTT_WEIGHT: f64 = 1.0 / 8.0;
-
-/// Eq. 4: the initial receive window, bytes.
-fn initial_window(capacity: BitRate, flows: usize, rtt_min: Duration) -> f64 {
-    capacity.as_bps() as f64 / 8.0 / flows as f64 * rtt_min.as_secs_f64()
-}
-
-/// Eq. 7: round trips until exponential growth from one segment reaches the window; at least 1.
-fn rounds_to_reach(window: f64, mss: Bytes) -> f64 {
-    ((window / mss.get() as f64).log2() + 1.0).max(1.0)
-}
-
-/// Eq. 8: the arrival rate that a flow with this window should reach, byte/s.
-fn expected_rate(window: f64, wan_srtt: Duration) -> f64 {
-    window / wan_srtt.as_secs_f64()
-}
-
-/// Eq. 9: the moving average of the arrival rate.
-fn average_rate(previous: Option<f64>, sample: f64, alpha: f64) -> f64 {
-    previous.map_or(sample, |p| alpha * p + (1.0 - alpha) * sample)
-}
-
-/// Eq. 10: the window of a slow flow, at least one segment.
-fn slow_window(window: f64, average_rate: f64, expected_rate: f64, mss: Bytes) -> f64 {
-    (window * average_rate / expected_rate).max(mss.get() as f64)
-}
-
-/// Eq. 13: the window of a fast flow.
-fn fast_window(initial_window: f64, released: f64, fast_flows: usize) -> f64 {
-    initial_window + released / fast_flows.max(1) as f64
-}
 
 /// The current categorisation period.
 #[derive(Debug, Clone, Copy)]
@@ -68,11 +46,11 @@ struct Period {
     next_sample_at: Instant,
     sampled_at: Instant,
     sampled_bytes: Bytes,
-    /// r of the last round trip, byte/s.
-    rate: f64,
+    /// r of the last round trip, byte/s; none before the first has passed.
+    rate: Option<f64>,
     /// r^ of eq. 9, byte/s.
     average_rate: Option<f64>,
-    /// Least smoothed RTT towards the UE in this period.
+    /// Least RTT towards the UE in this period: smoothed, or of samples.
     ran_min_rtt: Option<Duration>,
 }
 
@@ -98,7 +76,8 @@ impl Flow {
         Some((min, self.telemetry.wan_srtt.unwrap_or(min).max(min)))
     }
 
-    fn begin_period(&mut self, now: Instant) {
+    /// Begins a period; the average of eq. 9 begins anew, or goes on.
+    fn begin_period(&mut self, now: Instant, goes_on: bool) {
         let Some((_, srtt)) = self.wan_rtts() else {
             return;
         };
@@ -108,8 +87,8 @@ impl Flow {
             next_sample_at: now + srtt,
             sampled_at: now,
             sampled_bytes: self.telemetry.wan_arrived,
-            rate: 0.0,
-            average_rate: None,
+            rate: None,
+            average_rate: self.period.and_then(|p| p.average_rate).filter(|_| goes_on),
             ran_min_rtt: None,
         });
     }
@@ -168,7 +147,7 @@ impl Paper {
             return;
         };
         flow.window = window;
-        flow.begin_period(now);
+        flow.begin_period(now, self.config.reads(Reading::AllRates));
         self.decide(id);
     }
 
@@ -210,23 +189,28 @@ impl Paper {
         let elapsed = now.saturating_since(period.sampled_at);
         if now >= period.next_sample_at && !elapsed.is_zero() {
             let bytes = arrived.saturating_sub(period.sampled_bytes);
-            period.rate = bytes.get() as f64 / elapsed.as_secs_f64();
-            period.average_rate = Some(average_rate(period.average_rate, period.rate, alpha));
+            let rate = bytes.get() as f64 / elapsed.as_secs_f64();
+            period.rate = Some(rate);
+            period.average_rate = Some(average_rate(period.average_rate, rate, alpha));
             period.sampled_at = now;
             period.sampled_bytes = arrived;
             period.next_sample_at = now + srtt;
         }
-        if now >= period.ends_at && period.average_rate.is_some() {
+        if now >= period.ends_at && period.rate.is_some() {
             self.categorise(now, id);
         }
     }
 
     fn categorise(&mut self, now: Instant, id: FlowId) {
         let threshold = self.config.slow_threshold;
+        let held_is_slow = self.config.reads(Reading::HeldIsSlow);
         let Some(flow) = self.flows.get_mut(&id) else {
             return;
         };
         let (Some(period), Some((_, srtt))) = (flow.period, flow.wan_rtts()) else {
+            return;
+        };
+        let Some(rate) = period.rate else {
             return;
         };
         if let Some(rtt) = period.ran_min_rtt.map(Duration::as_secs_f64) {
@@ -236,9 +220,9 @@ impl Paper {
         let expected = expected_rate(flow.window, srtt);
         let ue = flow.ue;
         let released_before = flow.released;
-        let is_held_here = flow.telemetry.buffered.get() as f64 > flow.window;
-        if period.rate < threshold * expected && !is_held_here {
-            let average = period.average_rate.unwrap_or(period.rate);
+        let is_held_here = !held_is_slow && flow.telemetry.buffered.get() as f64 > flow.window;
+        if rate < threshold * expected && !is_held_here {
+            let average = period.average_rate.unwrap_or(rate);
             let window = slow_window(flow.window, average, expected, flow.mss);
             flow.released = (flow.window - window).abs(); // eq. 11
             flow.is_slow = true;
@@ -328,7 +312,11 @@ impl Policy for Paper {
         let first_ran_rtt = flow.telemetry.ran_min_rtt.is_none() && telemetry.ran_min_rtt.is_some();
         flow.telemetry = *telemetry;
         let started = flow.period.is_some();
-        if let (Some(period), Some(rtt)) = (flow.period.as_mut(), telemetry.ran_srtt) {
+        let ran_rtt = match self.config.reads(Reading::PeriodMinimum) {
+            true => telemetry.ran_rtt.or(telemetry.ran_srtt),
+            false => telemetry.ran_srtt,
+        };
+        if let (Some(period), Some(rtt)) = (flow.period.as_mut(), ran_rtt) {
             period.ran_min_rtt = Some(period.ran_min_rtt.map_or(rtt, |least| least.min(rtt)));
         }
         if !started {
@@ -343,7 +331,7 @@ impl Policy for Paper {
             .values()
             .filter_map(|f| f.period)
             .map(|p| {
-                if p.average_rate.is_some() {
+                if p.rate.is_some() {
                     p.next_sample_at.min(p.ends_at)
                 } else {
                     p.next_sample_at
@@ -383,39 +371,6 @@ mod tests {
     use crate::test_support::report;
 
     const MSS: Bytes = Bytes::new(1440);
-
-    #[test]
-    fn eq_4_the_papers_cell_two_flows_one_ms() {
-        // 852.608 Mbit/s / 2 * 1 ms = 53288 B
-        let w = initial_window(BitRate::from_bps(852_608_000), 2, Duration::from_millis(1));
-        assert!((w - 53_288.0).abs() < 0.5, "{w}");
-    }
-
-    #[test]
-    fn eq_7_doubling_from_one_segment() {
-        assert_eq!(rounds_to_reach(1440.0, MSS), 1.0);
-        assert_eq!(rounds_to_reach(1440.0 * 8.0, MSS), 4.0);
-        assert_eq!(rounds_to_reach(100.0, MSS), 1.0);
-    }
-
-    #[test]
-    fn eq_8_to_10_a_flow_that_uses_half() {
-        let expected = expected_rate(100_000.0, Duration::from_millis(10));
-        assert!((expected - 10_000_000.0).abs() < 1.0);
-        // samples 1, 5, 5 MB/s: r^ = 1/8 * (1/8 * 1 + 7/8 * 5) + 7/8 * 5
-        let mut average = None;
-        for sample in [1e6, 5e6, 5e6] {
-            average = Some(average_rate(average, sample, 1.0 / 8.0));
-        }
-        assert!((average.unwrap() - 4_937_500.0).abs() < 1.0);
-        let w = slow_window(100_000.0, average.unwrap(), expected, MSS);
-        assert!((w - 49_375.0).abs() < 0.5);
-    }
-
-    #[test]
-    fn eq_13_released_window_goes_to_fast_flows_in_equal_parts() {
-        assert_eq!(fast_window(50_000.0, 30_000.0, 3), 60_000.0);
-    }
 
     /// Two flows of one UE: one arrives as fast as its window allows, one at a tenth.
     #[test]
@@ -499,5 +454,75 @@ mod tests {
         assert_eq!(paper.census(Rnti(1)).0, 4);
         paper.on_flow_close(Instant::ZERO, FlowId(2));
         assert_eq!(paper.census(Rnti(1)).0, 3);
+    }
+
+    /// One flow whose round trip towards the server is 10 ms, of which so much arrives in each millisecond and whose
+    /// round trip towards the UE is measured as given.
+    fn paced(
+        readings: &[Reading],
+        steps: u64,
+        arrives: impl Fn(u64) -> u64,
+        ran: impl Fn(u64) -> (u64, u64),
+    ) -> Paper {
+        let mut paper = Paper::new(AllocatorConfig {
+            readings: readings.to_vec(),
+            ..AllocatorConfig::new(Mode::Paper)
+        });
+        let rtt = Duration::from_millis(10);
+        let opened = FlowOpened {
+            ue: Rnti(1),
+            mss: MSS,
+        };
+        paper.on_report(Instant::ZERO, &report(&[132]));
+        paper.on_flow_open(Instant::ZERO, FlowId(1), opened);
+        let mut arrived = 0;
+        for step in 0..steps {
+            let now = Instant::ZERO + Duration::from_millis(step);
+            arrived += arrives(step);
+            let (smoothed, sample) = ran(step);
+            let telemetry = FlowTelemetry {
+                wan_arrived: Bytes::new(arrived),
+                wan_min_rtt: Some(rtt),
+                wan_srtt: Some(rtt),
+                ran_min_rtt: Some(Duration::from_millis(1)),
+                ran_srtt: Some(Duration::from_millis(smoothed)),
+                ran_rtt: Some(Duration::from_millis(sample)),
+                ..FlowTelemetry::default()
+            };
+            paper.on_telemetry(now, FlowId(1), &telemetry);
+            paper.on_deadline(now);
+        }
+        paper
+    }
+
+    #[test]
+    fn section_5_3_the_least_of_a_period_is_smoothed_or_a_sample() {
+        // eq. 4: 852.608 Mbit/s x 10 ms = 1065760 B, K = log2(740.1) + 1 = 10.53: the first period ends at 105.3 ms
+        let ran = |step: u64| (20 - step.min(5), if step == 50 { 3 } else { 12 });
+        let rtt = |readings: &[Reading]| {
+            let paper = paced(readings, 120, |_| 106_576, ran);
+            paper.flows[&FlowId(1)].ran_rtt.expect("a period has ended")
+        };
+        assert!((rtt(&[]) - 15e-3).abs() < 1e-9);
+        assert!((rtt(&[Reading::PeriodMinimum]) - 3e-3).abs() < 1e-9);
+    }
+
+    #[test]
+    fn eq_9_begins_anew_with_a_period_or_goes_on() {
+        // a tenth of the link in the first period, nothing in the second's first round trip
+        let arrives = |step: u64| if step <= 106 { 10_657 } else { 0 };
+        let average = |readings: &[Reading]| {
+            let paper = paced(readings, 118, arrives, |_| (1, 1));
+            let period = paper.flows[&FlowId(1)].period.expect("a second period");
+            assert!(period.rate.is_some(), "one round trip has passed");
+            period.average_rate.expect("it has a sample")
+        };
+        let (anew, on) = (average(&[]), average(&[Reading::AllRates]));
+        // 1/8 of the tenth of 106.6 MB/s, which is 10.66 MB/s, is left of the first period
+        assert!(anew < 0.2 * 10.66e6, "{anew}");
+        assert!(
+            (on - anew - 10.66e6 / 8.0).abs() < 0.05 * 10.66e6,
+            "{on} {anew}"
+        );
     }
 }

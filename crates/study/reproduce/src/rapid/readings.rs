@@ -1,0 +1,112 @@
+//! What the readings of the paper make of mode `paper`, in scenarios where they differ.
+
+use super::ablation::{Column, REPEATS};
+use super::{Mode, tables};
+use crate::experiment::Experiment;
+use crate::markdown;
+use crate::measure::{rlc_drops, total_goodput};
+use crate::results::Results;
+use crate::section::{Extent, Part, Section};
+use rapid::Reading;
+
+pub(super) const SECTION: Section = Section {
+    id: "ablation-paper",
+    title: "Ablation: mode `paper` with other readings of the paper",
+    experiments: |extent| match extent.quick {
+        true => Vec::new(),
+        false => variants()
+            .iter()
+            .flat_map(|readings| COLUMNS.map(|column| experiment(&column, readings)))
+            .collect(),
+    },
+    report,
+};
+
+const COLUMNS: [Column; 6] = [
+    Column {
+        title: "fast-embb-los",
+        scenario: "rapid/fast-embb-los",
+        settings: &[],
+        flow: Some("cubic"),
+    },
+    Column {
+        title: "fast-embb-nlos",
+        scenario: "rapid/fast-embb-nlos",
+        settings: &[],
+        flow: Some("cubic"),
+    },
+    Column {
+        title: "mixed-los",
+        scenario: "rapid/mixed-los",
+        settings: &[("duration", "6 s")],
+        flow: Some("bulk"),
+    },
+    Column {
+        title: "oai-fast",
+        scenario: "rapid/oai-fast",
+        settings: &[],
+        flow: Some("cubic"),
+    },
+    Column {
+        title: "oai-udp-8m",
+        scenario: "rapid/oai-udp-8m",
+        settings: &[],
+        flow: Some("bulk"),
+    },
+    Column {
+        title: "demand-aware",
+        scenario: "rapid/demand-aware",
+        settings: &[],
+        flow: Some("cubic"),
+    },
+];
+
+/// As it is read, with each other reading, and with the two that the text allows.
+fn variants() -> Vec<Vec<Reading>> {
+    let mut variants = vec![Vec::new()];
+    variants.extend(Reading::ALL.map(|reading| vec![reading]));
+    variants.push(vec![Reading::PeriodMinimum, Reading::AllRates]);
+    variants
+}
+
+fn experiment(column: &Column, readings: &[Reading]) -> Experiment {
+    let experiment = column.in_mode(Mode::Paper);
+    if readings.is_empty() {
+        return experiment;
+    }
+    let names = readings.iter().map(|of| format!("\"{}\"", of.name()));
+    let names = names.collect::<Vec<String>>().join(", ");
+    experiment.set("pep.readings", format!("[{names}]"))
+}
+
+fn report(extent: &Extent, results: &Results) -> Part {
+    if extent.quick {
+        return Part::default();
+    }
+    let shown = |measure: &dyn Fn(&Column, &Experiment) -> scenario::Estimate| {
+        let rows = variants().into_iter().map(|readings| {
+            let names = readings.iter().map(|of| format!("`{}`", of.name()));
+            let name = match readings.is_empty() {
+                true => "(as read)".to_owned(),
+                false => names.collect::<Vec<String>>().join(", "),
+            };
+            let cells = COLUMNS.map(|c| tables::shown(measure(&c, &experiment(&c, &readings))));
+            core::iter::once(name).chain(cells).collect()
+        });
+        let titles: Vec<&str> = core::iter::once("readings")
+            .chain(COLUMNS.iter().map(|c| c.title))
+            .collect();
+        markdown::table(&titles, rows)
+    };
+    let goodput = shown(&|_, at| results.mean(at, total_goodput));
+    let delay = shown(&|column, at| results.mean(at, column.increase()));
+    let drops = shown(&|_, at| results.mean(at, rlc_drops));
+    Part {
+        text: format!(
+            "`pep.readings` names what is read otherwise ([why](../algorithms/rapid.md#mode-paper-paper)). {REPEATS} \
+             repeats.\n\nGoodput of all flows together, Mbit/s:\n\n{goodput}\nMean RTT above the flow's least RTT, ms \
+             (Cubic's or the download's):\n\n{delay}\nPackets that the RLC buffer dropped:\n\n{drops}"
+        ),
+        ..Part::default()
+    }
+}
