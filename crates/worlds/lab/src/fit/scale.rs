@@ -137,7 +137,7 @@ fn scale_flow(flow: &mut FlowSpec, ratio: f64) {
     let smaller = |size: Bytes| size.mul_f64(ratio).max(Bytes::new(1));
     match &mut flow.app {
         AppSpec::Bulk { size } | AppSpec::Short { size, .. } | AppSpec::Ssh { size } => {
-            *size = smaller(*size)
+            *size = smaller(*size);
         }
         AppSpec::Web {
             size, rate: paced, ..
