@@ -351,7 +351,7 @@ fn strange_reports() -> Vec<Strange> {
         ),
         ("absurd", edited(|r| r.cell.slots = 0)),
         ("absurd", edited(|r| r.cell.n_prb = units::Prb::new(276))),
-        ("absurd", edited(|r| r.ues.push(r.ues[0]))),
+        ("absurd", edited(|r| r.ues.push(r.ues[0].clone()))),
         (
             "absurd",
             edited(|r| r.ues[0].rlc_queue_bytes = units::Bytes::new(1 << 41)),
