@@ -36,7 +36,7 @@ fn a_command_over_ssh_takes_nine_round_trips() {
     let result = run(&experiment);
     let completion = result.flows[0].completion.expect("it ends").as_secs_f64();
     assert!(
-        completion >= 0.45 && completion < 0.46,
+        (0.45..0.46).contains(&completion),
         "{completion} s of 9 x 50 ms"
     );
     let answers = network::app::ssh::EXCHANGES.iter();
