@@ -135,6 +135,7 @@ impl Model {
                 wan_srtt: Some(Duration::from_secs_f64(WAN_RTT)),
                 ran_min_rtt: Some(Duration::from_secs_f64(RAN_RTT)),
                 ran_srtt: Some(Duration::from_secs_f64(RAN_RTT)),
+                ran_rtt: None,
                 ran_acked: Bytes::new(flow.acked as u64),
                 ran_in_flight: Bytes::new(flow.in_flight as u64),
                 buffered: Bytes::new(flow.buffered as u64),
@@ -313,7 +314,7 @@ proptest! {
                     let rtt = Some(Duration::from_nanos(a % 1_000_000_000));
                     allocator.on_telemetry(now, flow, &FlowTelemetry {
                         wan_arrived: Bytes::new(b), wan_min_rtt: rtt, wan_srtt: rtt,
-                        ran_min_rtt: rtt, ran_srtt: rtt,
+                        ran_min_rtt: rtt, ran_srtt: rtt, ran_rtt: rtt,
                         ran_acked: Bytes::new(b), ran_in_flight: Bytes::new(a), buffered: Bytes::new(a),
                     });
                 }
