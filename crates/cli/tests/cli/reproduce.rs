@@ -86,7 +86,12 @@ fn a_folder_gets_page_and_numbers_and_they_are_the_same_for_a_seed() {
         .succeeded();
     assert_eq!(first.stdout, again.stdout);
     assert_eq!(first.stdout.lines().count(), 1);
-    assert_eq!(names(&place.path("a/b")), ["rapid.json", "rapid.md"]);
+    assert_eq!(
+        names(&place.path("a/b")),
+        ["rapid", "rapid.json", "rapid.md"]
+    );
+    let figures = names(&place.path("a/b/rapid"));
+    assert!(!figures.is_empty() && figures == names(&place.path("c/rapid")));
     let read = |name: &str| std::fs::read_to_string(place.path(name)).expect("a file");
     assert_eq!(read("a/b/rapid.md"), read("c/rapid.md"));
     assert_eq!(read("a/b/rapid.json"), read("c/rapid.json"));

@@ -76,8 +76,11 @@ fn mixed_los_gives_the_slow_flow_its_whole_demand_and_the_rest_to_the_download()
         let (bulk, web) = (flow(&result, "bulk"), flow(&result, "web"));
         let demand = web.goodput.as_mbps_f64();
         assert!((15.5..=16.1).contains(&demand), "{rtt}: {demand} Mbit/s");
+        // BBR's ProbeRTT, every 10 s, takes 200 ms and a round trip, in which nearly nothing is sent; its server, which sends at
+        // the rate of a page a second, never makes up for it
+        let probes = 2.0 * (200.0 + f64::from(rtt_ms));
         assert!(
-            web.load_time.max <= 1200.0,
+            web.load_time.max <= 1200.0 + probes,
             "{rtt}: {} ms",
             web.load_time.max
         );

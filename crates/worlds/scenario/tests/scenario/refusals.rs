@@ -540,7 +540,7 @@ fn readings_that_mode_paper_does_not_have() {
         "\"period-minimum\"",
         "all-rates",
     ];
-    assert_message(&unknown, "19:13", &parts);
+    assert_message(&unknown, "19:14", &parts);
     assert_message(
         &of("\"all-rates\""),
         "19:",
