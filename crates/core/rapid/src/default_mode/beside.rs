@@ -23,7 +23,7 @@
 //! Flows that competed yield then, which is a trial as well: where it costs them much, they go on competing.
 //!
 //! Where a report has the queue of the bearer that carries our flows, none of this is needed: that queue is ours
-//! (phase *Reported*).
+//! (phase *Reported*), and their rate is taken to be no more than 1.25 times what they have of the capacity.
 //!
 //! ```text
 //!   Alone --others--> Finding --T0 known--> Yielding --left little--> Trying --more--> Competing
@@ -108,9 +108,11 @@ pub(super) struct Beside {
     found: Option<(bool, i32)>,
     /// What is delivered of ours with the whole queue's time, byte/s.
     had: Mean,
+    /// What our flows have of the capacity while the report has their queue, 0 to 1.
+    share: Mean,
 }
 
-/// A mean over up to [`MEAN_TIME`].
+/// A mean over all so far, and lately.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mean {
     value: f64,
@@ -119,9 +121,10 @@ struct Mean {
 }
 
 impl Mean {
-    fn add(&mut self, value: f64, elapsed: f64) {
+    /// `forgets`: after what time, seconds.
+    fn add(&mut self, value: f64, elapsed: f64, forgets: f64) {
         self.value += weight(elapsed, self.time) * (value - self.value);
-        self.time = (self.time + elapsed).min(MEAN_TIME);
+        self.time = (self.time + elapsed).min(forgets);
     }
 }
 
@@ -137,17 +140,13 @@ impl Beside {
     pub(super) fn left(&self, part: f64, capacity: f64) -> f64 {
         match self.phase {
             Phase::Trying(..) | Phase::Competing(_) => part,
-            Phase::Apart(_) => self.unattainable(capacity).max(part),
-            Phase::Reported if self.had.time > 0.0 => {
-                self.unattainable(capacity).max(self.rate.clamp(0.0, part))
+            Phase::Apart(_) => (capacity - HEADROOM * self.had.value).max(part),
+            Phase::Reported if self.share.time > 0.0 => {
+                let unattainable = capacity * (1.0 - HEADROOM * self.share.value);
+                unattainable.max(self.rate.clamp(0.0, part))
             }
             _ => self.rate.clamp(0.0, part),
         }
-    }
-
-    /// What is more than our flows are taken to have where queues are apart, byte/s.
-    fn unattainable(&self, capacity: f64) -> f64 {
-        capacity - HEADROOM * self.had.value
     }
 
     /// No flow of ours is left: what was measured with them may be long ago when the next comes. How the base station
@@ -240,13 +239,15 @@ impl Beside {
         match self.phase {
             Phase::Alone => Phase::Alone,
             Phase::Reported if radio.is_own_queue => {
+                // a share, so that a fade does not change it
                 if radio.is_saturated {
-                    self.had.add(radio.delivered, elapsed);
+                    let share = radio.delivered / radio.capacity;
+                    self.share.add(share, elapsed, ROUND_TRIP_TIME);
                 }
                 Phase::Reported
             }
             _ if radio.is_own_queue => {
-                self.had = Mean::default();
+                self.share = Mean::default();
                 Phase::Reported
             }
             Phase::Reported => Phase::Yielding(0.0),
@@ -271,7 +272,7 @@ impl Beside {
                 // what is sent now comes after that
                 let first = 2.0 * (radio.min_rtt + self.whole_time);
                 if time > first {
-                    self.had.add(radio.delivered, elapsed);
+                    self.had.add(radio.delivered, elapsed, MEAN_TIME);
                 }
                 let is_more = self.had.value > before + SUCCESS * (radio.part - before);
                 if time > first + MEASURE_TIME && is_more {
@@ -285,7 +286,7 @@ impl Beside {
                 }
             }
             Phase::Competing(time) if stands && time < self.holds() => {
-                self.had.add(radio.delivered, elapsed);
+                self.had.add(radio.delivered, elapsed, MEAN_TIME);
                 Phase::Competing(time + elapsed)
             }
             Phase::Apart(time) if time < self.holds() => Phase::Apart(time + elapsed),

@@ -1,7 +1,6 @@
 //! Figure 9a without a proxy: what BBR gets beside Cubic, by who begins first and by how much.
 
 use super::{Mode, in_mode, tables};
-use crate::claim::{Cell, Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::{Window, completion, rtt};
@@ -77,24 +76,9 @@ impl Starts {
 
 fn report(extent: &Extent, results: &Results) -> Part {
     let starts = starts(extent);
-    let shares = starts
-        .iter()
-        .map(|s| results.mean(&s.experiment(), |run| s.share(run)));
-    let span = Cell::span(shares);
-    let claim = Claim::new(
-        "figure 9a",
-        "4G, without: BBR's share while both download, whoever begins first, %",
-        "25",
-    )
-    .measured(
-        &[span.clone(), Cell::Empty, Cell::Empty],
-        Verdict::of(span.least() <= 25.0 && span.most() >= 25.0),
-    )
-    .note("taken as within the range; the paper does not say who began first");
     Part {
-        claims: vec![claim],
         text: table(&starts, results),
-        figures: Vec::new(),
+        ..Part::default()
     }
 }
 

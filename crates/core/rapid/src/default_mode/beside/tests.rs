@@ -214,6 +214,17 @@ fn a_queue_that_is_reported_by_itself_is_ours() {
     let left = beside.left(0.2 * CAPACITY, CAPACITY);
     let expected = CAPACITY - HEADROOM * PART;
     assert!((left / expected - 1.0).abs() < 0.01, "{left} byte/s");
+    // in a fade of a few seconds it is the same share
+    let fade = |of: &Beside| Radio {
+        capacity: 0.1 * CAPACITY,
+        delivered: 0.1 * PART,
+        rate: 0.1 * PART,
+        part: 0.1 * PART,
+        ..reported(of)
+    };
+    feed(&mut beside, 5.0, fade);
+    let left = beside.left(0.2 * CAPACITY, CAPACITY);
+    assert!((left / expected - 1.0).abs() < 0.01, "{left} byte/s");
     // a report without it is of all
     feed(&mut beside, 0.1, fifo);
     assert!(matches!(beside.phase, Phase::Yielding(_)));
