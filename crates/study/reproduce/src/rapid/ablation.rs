@@ -33,46 +33,57 @@ pub(super) struct Column {
     pub(super) flow: Option<&'static str>,
 }
 
+pub(super) const FAST_EMBB_LOS: Column = Column {
+    title: "fast-embb-los",
+    scenario: "rapid/fast-embb-los",
+    settings: &[],
+    flow: Some("cubic"),
+};
+pub(super) const FAST_EMBB_NLOS: Column = Column {
+    title: "fast-embb-nlos",
+    scenario: "rapid/fast-embb-nlos",
+    settings: &[],
+    flow: Some("cubic"),
+};
+pub(super) const MIXED_LOS: Column = Column {
+    title: "mixed-los",
+    scenario: "rapid/mixed-los",
+    settings: &[("duration", "2 s")],
+    flow: Some("bulk"),
+};
+pub(super) const OAI_FAST: Column = Column {
+    title: "oai-fast",
+    scenario: "rapid/oai-fast",
+    settings: &[],
+    flow: Some("cubic"),
+};
+pub(super) const OAI_UDP_8M: Column = Column {
+    title: "oai-udp-8m",
+    scenario: "rapid/oai-udp-8m",
+    settings: &[],
+    flow: Some("bulk"),
+};
+pub(super) const MANY_UES: Column = Column {
+    title: "many-ues",
+    scenario: "rapid/many-ues",
+    settings: &[("duration", "2 s")],
+    flow: None,
+};
+
 const COLUMNS: [Column; 6] = [
-    Column {
-        title: "fast-embb-nlos",
-        scenario: "rapid/fast-embb-nlos",
-        settings: &[],
-        flow: Some("cubic"),
-    },
+    FAST_EMBB_NLOS,
     Column {
         title: "the same, 3 s in 4 without reports",
-        scenario: "rapid/fast-embb-nlos",
         settings: &[
             ("pep.report-gap", "3 s"),
             ("pep.report-gap-interval", "4 s"),
         ],
-        flow: Some("cubic"),
+        ..FAST_EMBB_NLOS
     },
-    Column {
-        title: "mixed-los",
-        scenario: "rapid/mixed-los",
-        settings: &[("duration", "2 s")],
-        flow: Some("bulk"),
-    },
-    Column {
-        title: "oai-fast",
-        scenario: "rapid/oai-fast",
-        settings: &[],
-        flow: Some("cubic"),
-    },
-    Column {
-        title: "oai-udp-8m",
-        scenario: "rapid/oai-udp-8m",
-        settings: &[],
-        flow: Some("bulk"),
-    },
-    Column {
-        title: "many-ues",
-        scenario: "rapid/many-ues",
-        settings: &[("duration", "2 s")],
-        flow: None,
-    },
+    MIXED_LOS,
+    OAI_FAST,
+    OAI_UDP_8M,
+    MANY_UES,
 ];
 
 impl Column {
@@ -110,6 +121,21 @@ impl Column {
     }
 }
 
+/// A row for each variant, named under `head`, with what was measured in each column.
+pub(super) fn table<const N: usize>(
+    head: &'static str,
+    columns: &[Column; N],
+    rows: impl Iterator<Item = (String, [scenario::Estimate; N])>,
+) -> String {
+    let titles = columns.iter().map(|column| column.title);
+    let titles: Vec<&str> = core::iter::once(head).chain(titles).collect();
+    let rows = rows.map(|(name, cells)| {
+        let cells = cells.into_iter().map(tables::shown);
+        core::iter::once(name).chain(cells).collect()
+    });
+    markdown::table(&titles, rows)
+}
+
 /// The whole mode, and it without each part.
 fn variants() -> impl Iterator<Item = Option<&'static str>> {
     core::iter::once(None).chain(rapid::Part::ALL.map(|part| Some(part.name())))
@@ -122,13 +148,9 @@ fn report(extent: &Extent, results: &Results) -> Part {
     let shown = |measure: &dyn Fn(&Column, &Experiment) -> scenario::Estimate| {
         let rows = variants().map(|part| {
             let name = part.map_or("(whole)".to_owned(), |part| format!("`{part}`"));
-            let cells = COLUMNS.map(|c| tables::shown(measure(&c, &c.experiment(part))));
-            core::iter::once(name).chain(cells).collect()
+            (name, COLUMNS.map(|c| measure(&c, &c.experiment(part))))
         });
-        let titles: Vec<&str> = core::iter::once("without")
-            .chain(COLUMNS.iter().map(|c| c.title))
-            .collect();
-        markdown::table(&titles, rows)
+        table("without", &COLUMNS, rows)
     };
     let goodput = shown(&|_, experiment| results.mean(experiment, total_goodput));
     let delay = shown(&|column, experiment| results.mean(experiment, column.increase()));

@@ -1,9 +1,10 @@
 //! What the readings of the paper make of mode `paper`, in scenarios where they differ.
 
-use super::ablation::{Column, REPEATS};
-use super::{Mode, tables};
+use super::Mode;
+use super::ablation::{
+    Column, FAST_EMBB_LOS, FAST_EMBB_NLOS, MIXED_LOS, OAI_FAST, OAI_UDP_8M, REPEATS, table,
+};
 use crate::experiment::Experiment;
-use crate::markdown;
 use crate::measure::{rlc_drops, total_goodput};
 use crate::results::Results;
 use crate::section::{Extent, Part, Section};
@@ -23,41 +24,18 @@ pub(super) const SECTION: Section = Section {
 };
 
 const COLUMNS: [Column; 6] = [
+    FAST_EMBB_LOS,
+    FAST_EMBB_NLOS,
     Column {
-        title: "fast-embb-los",
-        scenario: "rapid/fast-embb-los",
-        settings: &[],
-        flow: Some("cubic"),
-    },
-    Column {
-        title: "fast-embb-nlos",
-        scenario: "rapid/fast-embb-nlos",
-        settings: &[],
-        flow: Some("cubic"),
-    },
-    Column {
-        title: "mixed-los",
-        scenario: "rapid/mixed-los",
         settings: &[("duration", "6 s")],
-        flow: Some("bulk"),
+        ..MIXED_LOS
     },
-    Column {
-        title: "oai-fast",
-        scenario: "rapid/oai-fast",
-        settings: &[],
-        flow: Some("cubic"),
-    },
-    Column {
-        title: "oai-udp-8m",
-        scenario: "rapid/oai-udp-8m",
-        settings: &[],
-        flow: Some("bulk"),
-    },
+    OAI_FAST,
+    OAI_UDP_8M,
     Column {
         title: "demand-aware",
         scenario: "rapid/demand-aware",
-        settings: &[],
-        flow: Some("cubic"),
+        ..OAI_FAST
     },
 ];
 
@@ -90,13 +68,12 @@ fn report(extent: &Extent, results: &Results) -> Part {
                 true => "(as read)".to_owned(),
                 false => names.collect::<Vec<String>>().join(", "),
             };
-            let cells = COLUMNS.map(|c| tables::shown(measure(&c, &experiment(&c, &readings))));
-            core::iter::once(name).chain(cells).collect()
+            (
+                name,
+                COLUMNS.map(|c| measure(&c, &experiment(&c, &readings))),
+            )
         });
-        let titles: Vec<&str> = core::iter::once("readings")
-            .chain(COLUMNS.iter().map(|c| c.title))
-            .collect();
-        markdown::table(&titles, rows)
+        table("readings", &COLUMNS, rows)
     };
     let goodput = shown(&|_, at| results.mean(at, total_goodput));
     let delay = shown(&|column, at| results.mean(at, column.increase()));

@@ -1,6 +1,6 @@
 //! What late and lost radio reports cost mode `default`.
 
-use super::ablation::Column;
+use super::ablation::{Column, FAST_EMBB_LOS, FAST_EMBB_NLOS, MANY_UES, MIXED_LOS, OAI_FAST};
 use super::tables;
 use crate::claim::{Cell, Claim, Verdict};
 use crate::experiment::Experiment;
@@ -19,38 +19,7 @@ pub(super) const SECTION: Section = Section {
     report,
 };
 
-const COLUMNS: [Column; 5] = [
-    Column {
-        title: "fast-embb-los",
-        scenario: "rapid/fast-embb-los",
-        settings: &[],
-        flow: Some("cubic"),
-    },
-    Column {
-        title: "fast-embb-nlos",
-        scenario: "rapid/fast-embb-nlos",
-        settings: &[],
-        flow: Some("cubic"),
-    },
-    Column {
-        title: "mixed-los",
-        scenario: "rapid/mixed-los",
-        settings: &[("duration", "2 s")],
-        flow: Some("bulk"),
-    },
-    Column {
-        title: "oai-fast",
-        scenario: "rapid/oai-fast",
-        settings: &[],
-        flow: Some("cubic"),
-    },
-    Column {
-        title: "many-ues",
-        scenario: "rapid/many-ues",
-        settings: &[("duration", "2 s")],
-        flow: None,
-    },
-];
+const COLUMNS: [Column; 5] = [FAST_EMBB_LOS, FAST_EMBB_NLOS, MIXED_LOS, OAI_FAST, MANY_UES];
 
 /// A trouble with the reports, and whether the bounds below must hold in it.
 struct Trouble {
