@@ -61,7 +61,7 @@ impl<P: Packet> Slab<P> {
 
     /// Puts an entry into a free node.
     #[inline(always)]
-    fn place(&mut self, entry: Dequeued<P>) -> u32 {
+    pub(crate) fn place(&mut self, entry: Dequeued<P>) -> u32 {
         let index = self.free;
         let Some(node) = self.nodes.get_mut(index as usize) else {
             self.nodes.push(Some(entry));
@@ -81,6 +81,12 @@ impl<P: Packet> Slab<P> {
             self.next[queue.last as usize] = node;
         }
         queue.last = node;
+    }
+
+    /// The entry of a node.
+    #[inline(always)]
+    pub(crate) fn get(&self, node: u32) -> Option<&Dequeued<P>> {
+        self.nodes.get(node as usize)?.as_ref()
     }
 
     /// The entry at the head.
@@ -104,6 +110,24 @@ impl<P: Packet> Slab<P> {
         self.free = index;
         // last, and handed on as it is: a packet is copied no more often than it must be
         node.take()
+    }
+
+    /// The head leaves its queue, and its entry stays until [`Self::release`].
+    #[inline(always)]
+    pub(crate) fn detach(&mut self, queue: &mut Chain) -> u32 {
+        let index = queue.first;
+        if let Some(next) = self.next.get(index as usize) {
+            queue.first = *next;
+        }
+        index
+    }
+
+    /// Takes the entry of a node that is in no queue any more.
+    #[inline(always)]
+    pub(crate) fn release(&mut self, node: u32) -> Option<Dequeued<P>> {
+        let entry = self.nodes.get_mut(node as usize)?;
+        self.next[node as usize] = std::mem::replace(&mut self.free, node);
+        entry.take()
     }
 
     /// The entry of a node, and the node behind it, from which it is cut off.

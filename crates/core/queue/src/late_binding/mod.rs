@@ -15,10 +15,8 @@
 //! buffer size, desired data rate) is TS 38.425 5.4.2.1. Times in ns, sizes in bytes.
 
 mod flows;
-mod index;
 mod largest;
 mod paced;
-mod tokens;
 
 pub use paced::{Paced, PacedConfig};
 
@@ -179,9 +177,10 @@ fn check(classes: &[Vec<u8>], quantum: Bytes, memory: Duration) -> Result<(), Co
 }
 
 /// A packet that is not eligible yet.
-#[derive(Debug)]
-struct Arriving<P> {
-    packet: Dequeued<P>,
+#[derive(Clone, Copy, Debug)]
+struct Arriving {
+    /// Where it is held.
+    node: u32,
     /// It came although there was no room.
     is_beyond: bool,
 }
@@ -192,7 +191,7 @@ pub struct LateBinding<P> {
     config: LateBindingConfig,
     capacity: Capacity,
     /// Packets that came less than the preparation time ago, in the order of their coming.
-    arriving: VecDeque<Arriving<P>>,
+    arriving: VecDeque<Arriving>,
     /// Their bytes.
     arriving_bytes: Bytes,
     /// Bytes of those that came although there was no room.
@@ -201,6 +200,8 @@ pub struct LateBinding<P> {
     largest: Largest,
     /// The largest of the newest slots.
     newest: Largest,
+    /// What this queue is to hold.
+    target: Bytes,
 }
 
 impl<P: Packet> LateBinding<P> {
@@ -215,6 +216,7 @@ impl<P: Packet> LateBinding<P> {
             flows: Flows::new(&config.classes, config.quantum, config.sparse),
             largest: Largest::new(config.memory),
             newest: Largest::new(NEWEST),
+            target: FRAME * FIRST_PACKETS,
             config,
             capacity,
             arriving: VecDeque::new(),
@@ -229,18 +231,25 @@ impl<P: Packet> LateBinding<P> {
     }
 
     /// What has come in time by now joins its flow.
+    #[inline]
     fn settle(&mut self, now: Instant) {
-        while let Some(first) = self.arriving.front()
-            && self.is_prepared(now, first.packet.enqueued_at)
-            && let Some(Arriving { packet, is_beyond }) = self.arriving.pop_front()
+        while let Some(&Arriving { node, is_beyond }) = self.arriving.front()
+            && let Some(first) = self.flows.entry(node)
+            && self.is_prepared(now, first.enqueued_at)
         {
-            let bytes = packet.packet.bytes();
+            self.arriving.pop_front();
+            let bytes = self.flows.join(node, is_beyond);
             self.arriving_bytes -= bytes;
             if is_beyond {
                 self.arriving_beyond -= bytes;
             }
-            self.flows.push(packet, is_beyond);
         }
+    }
+
+    /// Packets that are not eligible yet, in the order of their coming.
+    fn arriving(&self) -> impl Iterator<Item = &Dequeued<P>> {
+        let nodes = self.arriving.iter().map(|arriving| arriving.node);
+        nodes.filter_map(|node| self.flows.entry(node))
     }
 
     /// How much may come, besides what comes beyond it.
@@ -250,11 +259,11 @@ impl<P: Packet> LateBinding<P> {
             SparseRule::Idle => Bytes::ZERO,
         };
         let held = self.flows.occupancy().bytes + self.arriving_bytes - beyond;
-        self.target().saturating_sub(held)
+        self.target.saturating_sub(held)
     }
 
-    /// What this queue is to hold: as much as the next slot can carry with a margin, and two packets that
-    /// are left after it and show that their flow is busy.
+    /// What this queue is to hold after a slot: as much as the next one can carry with a margin, and two
+    /// packets that are left after it and show that their flow is busy.
     fn target(&self) -> Bytes {
         let largest = self.largest.get();
         if largest.is_zero() {
@@ -281,11 +290,8 @@ impl<P: Packet + Send> QueueManagement<P> for LateBinding<P> {
             self.arriving_beyond += bytes;
         }
         self.arriving_bytes += bytes;
-        let packet = Dequeued {
-            packet,
-            enqueued_at: now,
-        };
-        self.arriving.push_back(Arriving { packet, is_beyond });
+        let node = self.flows.hold(now, packet);
+        self.arriving.push_back(Arriving { node, is_beyond });
         Ok(())
     }
 
@@ -296,7 +302,8 @@ impl<P: Packet + Send> QueueManagement<P> for LateBinding<P> {
         _dropped: &mut dyn FnMut(P),
     ) -> Option<Dequeued<P>> {
         self.settle(now);
-        self.flows.pop(budget).map(|taken| taken.next)
+        let taken = self.flows.pop(budget)?;
+        self.flows.release(taken)
     }
 
     fn occupancy(&self) -> Occupancy {
@@ -309,9 +316,8 @@ impl<P: Packet + Send> QueueManagement<P> for LateBinding<P> {
 
     fn ready(&self, now: Instant) -> Occupancy {
         let mut ready = self.flows.occupancy();
-        let packets = self.arriving.iter().map(|arriving| &arriving.packet);
         let in_time = |packet: &&Dequeued<P>| self.is_prepared(now, packet.enqueued_at);
-        for packet in packets.take_while(in_time) {
+        for packet in self.arriving().take_while(in_time) {
             ready.packets += 1;
             ready.bytes += packet.packet.bytes();
         }
@@ -326,7 +332,7 @@ impl<P: Packet + Send> QueueManagement<P> for LateBinding<P> {
         if self.config.sparse == SparseRule::Idle || self.flows.is_named(packet.qfi) {
             return true;
         }
-        let arriving = self.arriving.iter().map(|arriving| &arriving.packet.packet);
+        let arriving = self.arriving().map(|arriving| &arriving.packet);
         let same = arriving.filter(|of| of.flow() == packet.flow);
         let arriving: Bytes = same.map(Packet::bytes).sum();
         let waiting = self.flows.waiting(packet.qfi, packet.flow) + arriving;
@@ -338,6 +344,7 @@ impl<P: Packet + Send> QueueManagement<P> for LateBinding<P> {
         self.flows.promote(|_| true);
         self.largest.add(now, slot.capacity);
         self.newest.add(now, slot.capacity);
+        self.target = self.target();
     }
 }
 

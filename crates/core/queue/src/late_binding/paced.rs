@@ -156,11 +156,7 @@ impl<P: Packet + Send> QueueManagement<P> for Paced<P> {
         if !self.capacity.admits(self.occupancy(), packet.bytes()) {
             return Err(packet);
         }
-        let packet = Dequeued {
-            packet,
-            enqueued_at: now,
-        };
-        self.flows.push(packet, false);
+        self.flows.push(now, packet);
         Ok(())
     }
 
@@ -171,14 +167,17 @@ impl<P: Packet + Send> QueueManagement<P> for Paced<P> {
         dropped: &mut dyn FnMut(P),
     ) -> Option<Dequeued<P>> {
         loop {
-            let mut taken = self.flows.pop(budget)?;
-            let bytes = taken.next.packet.bytes();
+            let taken = self.flows.pop(budget)?;
             let is_signalled = !self.flows.is_in_named(taken.flow)
-                && self.signals_congestion(taken.flow, bytes, taken.behind);
-            if !is_signalled || (self.config.ecn && try_mark(&mut taken.next.packet)) {
-                return Some(taken.next);
+                && self.signals_congestion(taken.flow, taken.bytes, taken.behind);
+            if !is_signalled {
+                return self.flows.release(taken);
             }
-            dropped(taken.next.packet);
+            let mut next = self.flows.release(taken)?;
+            if self.config.ecn && try_mark(&mut next.packet) {
+                return Some(next);
+            }
+            dropped(next.packet);
         }
     }
 

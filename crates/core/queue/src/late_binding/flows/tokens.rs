@@ -34,34 +34,33 @@ impl Mint {
     }
 }
 
-/// The tokens of a flow.
+/// The tokens of a flow: what the mint had given when the flow had none of it left, or will have given when
+/// it has paid its debts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tokens {
-    left: i64,
-    /// What the mint had given when they were last counted.
-    counted_at: i64,
+    none_at: i64,
 }
 
 impl Tokens {
     /// All that a flow can have.
     pub(super) fn full(mint: Mint) -> Self {
         Self {
-            left: mint.limit(),
-            counted_at: mint.total,
+            none_at: mint.total - mint.limit(),
         }
     }
     /// How many there are now.
-    pub(super) fn count(&mut self, mint: Mint) -> i64 {
-        self.left = (self.left + mint.total - self.counted_at).min(mint.limit());
-        self.counted_at = mint.total;
-        self.left
+    #[inline]
+    pub(super) fn count(self, mint: Mint) -> i64 {
+        (mint.total - self.none_at).min(mint.limit())
     }
     /// So much is sent; debts are limited to what can be had.
+    #[inline]
     pub(super) fn take(&mut self, mint: Mint, bytes: Bytes) {
-        self.left = (self.count(mint) - counted(bytes)).max(-mint.limit());
+        let left = (self.count(mint) - counted(bytes)).max(-mint.limit());
+        self.none_at = mint.total - left;
     }
     /// Whether a flow that does not send any more is as one that never did.
-    pub(super) fn is_full(mut self, mint: Mint) -> bool {
+    pub(super) fn is_full(self, mint: Mint) -> bool {
         self.count(mint) == mint.limit()
     }
 }

@@ -4,21 +4,24 @@
 //! for a flow unless there are more of them than ever. The hash is the finaliser of SplitMix64, the same in
 //! every run: the order of the table is never seen.
 
+use super::flow::Flow;
+use crate::slab::NONE;
+
 /// Entries that there is room for at first.
 const FIRST: usize = 16;
 
-/// Numbers of flows with their places.
+/// Places of flows by their numbers, which the flows themselves have.
 #[derive(Debug)]
 pub(super) struct Index {
-    /// A power of two of them.
-    entries: Vec<Option<(u64, usize)>>,
+    /// A power of two of them; [`NONE`] where one is free.
+    entries: Vec<u32>,
     len: usize,
 }
 
 impl Index {
     pub(super) fn new() -> Self {
         Self {
-            entries: vec![None; FIRST],
+            entries: vec![NONE; FIRST],
             len: 0,
         }
     }
@@ -35,52 +38,57 @@ impl Index {
     }
 
     /// The entry of a number, or the free one where it would be.
-    fn slot(&self, id: u64) -> usize {
+    #[inline(always)]
+    fn slot(&self, id: u64, flows: &[Flow]) -> usize {
         let mut slot = self.home(id);
-        while let Some((other, _)) = self.entries[slot]
-            && other != id
+        while let Some(other) = flows.get(self.entries[slot] as usize)
+            && other.id != id
         {
             slot = (slot + 1) & self.mask();
         }
         slot
     }
 
-    pub(super) fn get(&self, id: u64) -> Option<usize> {
-        self.entries[self.slot(id)].map(|(_, place)| place)
+    #[inline(always)]
+    pub(super) fn get(&self, id: u64, flows: &[Flow]) -> Option<usize> {
+        let place = self.entries[self.slot(id, flows)];
+        (place != NONE).then_some(place as usize)
     }
 
-    /// A number that is not there yet.
-    pub(super) fn insert(&mut self, id: u64, place: usize) {
+    /// The flow at `place`, whose number is not there yet.
+    pub(super) fn insert(&mut self, id: u64, place: usize, flows: &[Flow]) {
         if 2 * (self.len + 1) > self.entries.len() {
-            let larger = vec![None; 2 * self.entries.len()];
+            let larger = vec![NONE; 2 * self.entries.len()];
             let entries = std::mem::replace(&mut self.entries, larger);
-            for entry in entries.into_iter().flatten() {
-                let slot = self.slot(entry.0);
-                self.entries[slot] = Some(entry);
+            for entry in entries.into_iter().filter(|&entry| entry != NONE) {
+                let slot = self.slot(flows[entry as usize].id, flows);
+                self.entries[slot] = entry;
             }
         }
-        let slot = self.slot(id);
-        self.len += usize::from(self.entries[slot].is_none());
-        self.entries[slot] = Some((id, place));
+        let slot = self.slot(id, flows);
+        self.len += 1;
+        self.entries[slot] = place as u32;
     }
 
-    pub(super) fn remove(&mut self, id: u64) {
-        let mut gap = self.slot(id);
-        if self.entries[gap].take().is_none() {
+    /// The number of the flow at `place` is removed.
+    pub(super) fn remove(&mut self, place: usize, flows: &[Flow]) {
+        let mut gap = self.slot(flows[place].id, flows);
+        if self.entries[gap] == NONE {
             return;
         }
+        self.entries[gap] = NONE;
         self.len -= 1;
         // those behind that would like to be at the gap or before it move up
         let mut slot = gap;
         loop {
             slot = (slot + 1) & self.mask();
-            let Some((other, _)) = self.entries[slot] else {
+            let Some(other) = flows.get(self.entries[slot] as usize) else {
                 return;
             };
-            let from_home = slot.wrapping_sub(self.home(other)) & self.mask();
+            let from_home = slot.wrapping_sub(self.home(other.id)) & self.mask();
             let from_gap = slot.wrapping_sub(gap) & self.mask();
             if from_home >= from_gap {
-                self.entries[gap] = self.entries[slot].take();
+                self.entries[gap] = std::mem::replace(&mut self.entries[slot], NONE);
                 gap = slot;
             }
         }
@@ -94,25 +102,36 @@ impl Index {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tokens::Mint;
     use super::*;
     use proptest::prelude::*;
     use std::collections::{BTreeMap, btree_map::Entry};
+    use units::Bytes;
+
+    /// Flows of these numbers.
+    fn flows(ids: impl Iterator<Item = u64>) -> Vec<Flow> {
+        ids.map(|id| Flow::new(id, Mint::new(Bytes::new(1500))))
+            .collect()
+    }
 
     proptest! {
         #[test]
         fn it_is_a_map(events in prop::collection::vec((0u64..60, prop::bool::ANY), 1..600)) {
             let (mut index, mut map) = (Index::new(), BTreeMap::new());
-            for (place, (id, comes)) in events.into_iter().enumerate() {
+            // each comes at two places: what counts is where it came last
+            let flows = flows((0..120).map(|place| place % 60));
+            for (number, (id, comes)) in events.into_iter().enumerate() {
+                let place = id as usize + 60 * (number % 2);
                 if !comes {
-                    index.remove(id);
+                    index.remove(id as usize, &flows);
                     map.remove(&id);
                 } else if let Entry::Vacant(vacant) = map.entry(id) {
-                    index.insert(id, place);
+                    index.insert(id, place, &flows);
                     vacant.insert(place);
                 }
                 prop_assert_eq!(index.len(), map.len());
                 for id in 0..60 {
-                    prop_assert_eq!(index.get(id), map.get(&id).copied());
+                    prop_assert_eq!(index.get(id, &flows), map.get(&id).copied());
                 }
             }
         }
@@ -121,10 +140,11 @@ mod tests {
     #[test]
     fn flows_that_come_and_go_need_no_more_room() {
         let mut index = Index::new();
+        let flows = flows(0..10_000);
         for id in 0..10_000 {
-            index.insert(id, 0);
+            index.insert(id as u64, id, &flows);
             if id >= 5 {
-                index.remove(id - 5);
+                index.remove(id - 5, &flows);
             }
         }
         assert_eq!((index.len(), index.entries.len()), (5, FIRST));
