@@ -128,9 +128,8 @@ fn onward_sockets_have_their_mark_and_interface() {
         "nft 'add table inet out; add chain inet out c { type filter hook output priority 0; }; \
          add rule inet out c meta mark 0x77 tcp dport 5755 drop'",
     );
-    let limits = "[limits]\nhandshake = \"600 ms\"\n";
-    let config = format!("onward-mark = 0x77\n{}", split(limits));
-    let daemon = Daemon::start(&hosts.proxy, &config);
+    let marked = |limits: &str| format!("onward-mark = 0x77\n{}", split(limits));
+    let daemon = Daemon::start(&hosts.proxy, &marked(""));
     let (address, listener) = server_at(&hosts, 5_754);
     let (refused, beside) = server_at(&hosts, 5_755);
     greet(beside);
@@ -139,6 +138,13 @@ fn onward_sockets_have_their_mark_and_interface() {
     assert_eq!(peer.ip(), CLIENT);
     let sockets = hosts.proxy.sh("ss -Htn dport = :5754");
     assert!(sockets.contains("10.45.0.2%wan0:"), "{sockets}");
+    // little time for a server that must not be reached, now that the other has answered
+    let short = marked("[limits]\nhandshake = \"600 ms\"\n");
+    write_config(&daemon.folder, &short);
+    daemon.signal(rustix::process::Signal::HUP);
+    daemon.wait_until("it has reloaded", || {
+        daemon.log().contains("configuration reloaded")
+    });
     let refusal = connect(&hosts.client, refused).and_then(|mut near| near.read_exact(&mut [0]));
     assert_eq!(
         refusal.expect_err("refused").kind(),

@@ -18,8 +18,12 @@ pub const TESTS: &[Test] = &[
         a_successor_that_cannot_start_changes_nothing,
     ),
     (
-        "a_successor_that_dies_or_hangs_changes_nothing",
-        a_successor_that_dies_or_hangs_changes_nothing,
+        "a_successor_that_dies_changes_nothing",
+        a_successor_that_dies_changes_nothing,
+    ),
+    (
+        "a_successor_that_hangs_changes_nothing",
+        a_successor_that_hangs_changes_nothing,
     ),
 ];
 
@@ -194,25 +198,35 @@ impl Fake {
     }
 }
 
-fn a_successor_that_dies_or_hangs_changes_nothing() {
-    const UPGRADE: &str = "{\"command\":\"upgrade\"}";
-    const READY: &str = "{\"command\":\"ready\"}";
-    let Some(hosts) = Hosts::try_new("a_successor_that_dies_or_hangs_changes_nothing") else {
+/// A predecessor that has resumed so many times serves as it did before.
+fn must_serve_as_before(
+    hosts: &Hosts,
+    old: &Daemon,
+    server: SocketAddr,
+    before: &str,
+    times: usize,
+) {
+    let resumed = || old.log().matches("going on as before").count();
+    old.wait_until("it resumes", || resumed() == times);
+    assert_eq!(old.status()["state"], "running");
+    assert_eq!(rules(hosts), before);
+    let accepted = old.count("accepted");
+    must_work(hosts, server);
+    assert_eq!(old.count("accepted"), accepted + 1);
+}
+
+const UPGRADE: &str = "{\"command\":\"upgrade\"}";
+const READY: &str = "{\"command\":\"ready\"}";
+
+fn a_successor_that_dies_changes_nothing() {
+    let Some(hosts) = Hosts::try_new("a_successor_that_dies_changes_nothing") else {
         return;
     };
     let (server, listener) = server_at(&hosts, 5_503);
     greet(listener);
-    let mut old = Daemon::start(&hosts.proxy, &split("[limits]\nhand-over = \"1 s\"\n"));
+    let mut old = Daemon::start(&hosts.proxy, &split(""));
     let before = rules(&hosts);
-    let resumed = || old.log().matches("going on as before").count();
-    let as_before = |times: usize| {
-        old.wait_until("it resumes", || resumed() == times);
-        assert_eq!(old.status()["state"], "running");
-        assert_eq!(rules(&hosts), before);
-        let accepted = old.count("accepted");
-        must_work(&hosts, server);
-        assert_eq!(old.count("accepted"), accepted + 1);
-    };
+    let as_before = |times: usize| must_serve_as_before(&hosts, &old, server, &before, times);
     // it dies while it prepares; when it may serve; it sends nonsense
     let mut fake = Fake::of(&old);
     assert!(fake.ask(UPGRADE).contains("\"listeners\":2"));
@@ -228,12 +242,6 @@ fn a_successor_that_dies_or_hangs_changes_nothing() {
     fake.ask(UPGRADE);
     assert_eq!(fake.ask("{\"command\":\"serving\"}"), "");
     as_before(3);
-    // it is never ready
-    let mut fake = Fake::of(&old);
-    fake.ask(UPGRADE);
-    assert_eq!(fake.next(), "", "the conversation is ended");
-    as_before(4);
-    assert!(old.log().contains("not ready within hand-over"));
     // and after all that, one that works
     let folder = tempfile::tempdir().expect("a folder");
     let config = beside(&old, &split(""));
@@ -241,4 +249,20 @@ fn a_successor_that_dies_or_hangs_changes_nothing() {
     assert!(old.child.wait().expect("an end").success());
     must_work(&hosts, server);
     assert_eq!(new.count_at(&old.path("pep.sock"), "accepted"), 1);
+}
+
+/// The only test with a short `hand-over`: a successor that works need not be ready within it on a busy machine.
+fn a_successor_that_hangs_changes_nothing() {
+    let Some(hosts) = Hosts::try_new("a_successor_that_hangs_changes_nothing") else {
+        return;
+    };
+    let (server, listener) = server_at(&hosts, 5_503);
+    greet(listener);
+    let old = Daemon::start(&hosts.proxy, &split("[limits]\nhand-over = \"1 s\"\n"));
+    let before = rules(&hosts);
+    let mut fake = Fake::of(&old);
+    fake.ask(UPGRADE);
+    assert_eq!(fake.next(), "", "the conversation is ended");
+    must_serve_as_before(&hosts, &old, server, &before, 1);
+    assert!(old.log().contains("not ready within hand-over"));
 }
