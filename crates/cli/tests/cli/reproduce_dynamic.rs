@@ -78,11 +78,7 @@ fn recorded_traces_are_taken_where_their_folder_is_told() {
     let lines: String = values.map(|value| format!("{value}\n")).collect();
     std::fs::write(folder.join(name), lines).expect("a trace");
     let run = run(&place, Some("traces")).succeeded();
-    assert!(
-        run.stdout.contains("on the authors' traces"),
-        "{}",
-        run.stdout
-    );
+    assert!(run.stdout.contains("on recorded traces"), "{}", run.stdout);
     let claims = run.stdout.lines().filter(|l| l.contains(", pedestrian"));
     assert!(claims.clone().count() > 10, "{}", run.stdout);
     for claim in claims {

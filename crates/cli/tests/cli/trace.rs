@@ -34,6 +34,7 @@ fn every_kind_is_generated_the_same_again_and_measured() {
         "pedestrian",
         "train",
         "mmwave",
+        "bursty",
     ] {
         let make = |seed: &str, out: &str| -> Run {
             let arguments = ["--duration", "300 s", "--seed", seed, "--out", out];

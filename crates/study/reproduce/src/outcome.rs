@@ -248,7 +248,7 @@ pub(crate) fn extent(plan: &Plan) -> String {
     }
     if plan.prefers_recorded() {
         text.push_str(match plan.extent.is_recorded {
-            true => "; on the authors' traces",
+            true => "; on recorded traces",
             false => "; on shipped look-alikes of the authors' traces, which are not at hand",
         });
     }

@@ -84,7 +84,15 @@ pub(crate) const RAPID: Embedded = files![
     "rapid/scalability.toml",
     "rapid/three-ccas-yeah.toml",
     "rapid/three-ccas.toml",
-    "rapid/trace-drive.toml",
+    "rapid/trace-bursty.toml",
+    "rapid/trace-drive.toml";
+    "traces/bursty.csv",
+    "traces/drive-lte.csv",
+    "traces/drive-nr.csv",
+    "traces/mmwave-blockage.csv",
+    "traces/pedestrian.txt",
+    "traces/static.csv",
+    "traces/train.txt",
 ];
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod emulator;
 mod figures;
 mod further;
 mod individual;
+mod many_flows;
 mod measures;
 mod shared;
 mod tables;
@@ -59,6 +60,7 @@ pub(crate) static SYSTEM: System = System {
         further::TICKS,
         further::SETTINGS,
         further::SENDERS,
+        many_flows::SECTION,
     ],
     discussion: include_str!("discussion.md"),
 };

@@ -4,6 +4,7 @@
 mod ablation;
 mod beside;
 mod beyond;
+mod bursty;
 mod cdf;
 mod control_channel;
 mod demand;
@@ -51,7 +52,7 @@ pub(crate) static SYSTEM: System = System {
         the arrival there of its acknowledgement, the wait in the proxy included. \
         Verdicts are of `default`, not of `paper`.",
     quick: "RTT 1 and 8 ms instead of 1, 2, 4, 8 and 10 ms (figure 6: 2 ms only), \
-        60 flows instead of 1 to 200, QUIC by Cubic and second only, no ablation and no late reports",
+        60 flows instead of 1 to 200, QUIC by Cubic and second only, one bursty radio, no ablation and no late reports",
     sections: &[
         downloads::LOS,
         downloads::NLOS,
@@ -61,6 +62,7 @@ pub(crate) static SYSTEM: System = System {
         many_flows::SECTION,
         start_jitter::SECTION,
         flow_counts::SECTION,
+        bursty::SECTION,
         three_ccas::SECTION,
         beyond::LOSS,
         beyond::USERS,

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use units::{BitRate, Bytes, Duration, Hertz, Mcs, Prb};
 
 const RAPID: [&str; 8] = [
+    "trace-bursty",
     "trace-drive",
     "fast-embb-los",
     "fast-embb-nlos",

@@ -6,6 +6,7 @@
 //! | `static` | a phone on a table | CQI each second |
 //! | `pedestrian`, `train` | like those of the dynamic-buffer authors | packets per 10 ms, each second |
 //! | `mmwave` | a walk at 28 GHz with people and cars in the way | rate each 20 ms |
+//! | `bursty` | a busy LTE cell, like those that Saturator recorded | opportunities, to the ms |
 //!
 //! Each model is described with its formulae in its file. The same kind, duration and seed always
 //! give the same trace. (Values are rounded to what is written, so that the last digit of a
@@ -15,6 +16,7 @@
 //! X(t + dt) = r X(t) + sqrt(1 - r^2) s N(0, 1), with r = exp(-dt / T), begun in its stationary
 //! distribution (TR 38.901 7.4-5 has the same form over distance).
 
+mod bursty;
 mod drive;
 mod mmwave;
 mod steady;
@@ -42,26 +44,30 @@ pub enum Kind {
     Train,
     /// A walk at 28 GHz with blockage.
     Mmwave,
+    /// Delivery opportunities of a busy LTE cell.
+    Bursty,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::DriveLte,
         Self::DriveNr,
         Self::Static,
         Self::Pedestrian,
         Self::Train,
         Self::Mmwave,
+        Self::Bursty,
     ];
 
-    const NAMES: [&'static str; 6] = [
+    const NAMES: [&'static str; 7] = [
         "drive-lte",
         "drive-nr",
         "static",
         "pedestrian",
         "train",
         "mmwave",
+        "bursty",
     ];
 
     /// The name, as `--kind` takes it.
@@ -136,6 +142,7 @@ pub fn generate(kind: Kind, duration: Duration, seed: u64) -> Result<Trace, Gene
         Kind::Pedestrian => tick_packets::pedestrian(duration, &streams),
         Kind::Train => tick_packets::train(duration, &streams),
         Kind::Mmwave => mmwave::generate(duration, &streams),
+        Kind::Bursty => bursty::generate(duration, &streams),
     };
     let source = format!("generated, kind {kind}, duration {duration}, seed {seed}");
     Ok(Trace {

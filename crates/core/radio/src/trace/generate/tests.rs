@@ -180,3 +180,71 @@ proptest! {
         prop_assert!(rows(&long).starts_with(&rows(&short)));
     }
 }
+
+/// The variance of the number of opportunities in bins of so many milliseconds over its mean, and the share of
+/// bins without one.
+fn dispersion(opportunities: &crate::trace::Opportunities, bin_ms: u64) -> (f64, f64) {
+    let bins = opportunities.duration / Duration::from_millis(bin_ms);
+    let mut counts = vec![0.0; bins as usize];
+    for step in opportunities.steps() {
+        if let Some(count) = counts.get_mut((step.at.as_millis() / bin_ms) as usize) {
+            *count += step.packets.get() as f64;
+        }
+    }
+    let found = moments(&counts);
+    let empty = counts.iter().filter(|&&count| count == 0.0).count();
+    (
+        found.deviation.powi(2) / found.mean,
+        empty as f64 / counts.len() as f64,
+    )
+}
+
+/// Two recordings by Saturator on LTE; the bounds hold both, and ten seeds of 600 s each on average.
+#[test]
+fn bursts_are_like_the_recordings() {
+    let seeds = 0..10;
+    let traces: Vec<_> = seeds
+        .map(
+            |seed| match generate(Kind::Bursty, Duration::from_secs(600), seed) {
+                Ok(Trace {
+                    content: Content::Opportunities(opportunities),
+                    ..
+                }) => opportunities,
+                other => panic!("no opportunities: {other:?}"),
+            },
+        )
+        .collect();
+    let mean = |value: &dyn Fn(&crate::trace::Opportunities) -> f64| {
+        traces.iter().map(value).sum::<f64>() / traces.len() as f64
+    };
+    let inside = |what: &str, value: f64, low: f64, high: f64| {
+        assert!((low..=high).contains(&value), "{what}: {value}");
+    };
+    inside(
+        "a second",
+        mean(&|trace| trace.packets().get() as f64 / 600.0),
+        370.0,
+        430.0,
+    );
+    for (bin_ms, low, high) in [
+        (1, 1.9, 2.4),
+        (20, 6.1, 10.3),
+        (100, 21.0, 41.0),
+        (500, 92.0, 148.0),
+    ] {
+        let value = mean(&|trace| dispersion(trace, bin_ms).0);
+        inside(&format!("variance in {bin_ms} ms"), value, low, high);
+    }
+    inside(
+        "silent for 20 ms",
+        mean(&|trace| dispersion(trace, 20).1),
+        0.07,
+        0.17,
+    );
+    let longest = mean(&|trace| {
+        let gaps = trace.steps().windows(2).map(|pair| pair[1].at - pair[0].at);
+        gaps.max().unwrap().as_secs_f64()
+    });
+    // of 20 outages of mean 0.4 s the longest has 0.4 s (1 + 1/2 + ... + 1/20) = 1.4 s on average
+    inside("longest silence, s", longest, 0.9, 2.0);
+}
