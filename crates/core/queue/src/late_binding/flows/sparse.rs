@@ -86,7 +86,6 @@ impl Sparse {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tokens::Mint;
     use super::Rank;
     use super::*;
     use proptest::prelude::*;
