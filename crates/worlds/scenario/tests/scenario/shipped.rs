@@ -9,7 +9,7 @@ use scenario::{
 use std::path::{Path, PathBuf};
 use units::{BitRate, Bytes, Duration, Hertz, Mcs, Prb};
 
-const RAPID: [&str; 8] = [
+const RAPID: [&str; 9] = [
     "trace-bursty",
     "trace-drive",
     "fast-embb-los",

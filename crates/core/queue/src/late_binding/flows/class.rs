@@ -3,7 +3,7 @@
 use super::flow::{Extra, Flow, Rank, State};
 use super::index::Index;
 use super::sparse::Sparse;
-use super::tokens::counted;
+use super::tokens::{Together, counted};
 use super::{Arrival, Departure, Now};
 use crate::late_binding::SparseRule;
 use crate::slab::{Chain, NONE, Slab};
@@ -23,6 +23,8 @@ pub(super) struct Class {
     free: Vec<u32>,
     pub(super) by_id: Index,
     sparse: Sparse,
+    /// What they may send together while others wait.
+    together: Together,
     /// The busy flows, chained by [`Flow::after`].
     busy: Chain,
     /// Number of the next flow that becomes sparse.
@@ -43,6 +45,7 @@ impl Class {
             free: Vec::new(),
             by_id: Index::new(),
             sparse: Sparse::default(),
+            together: Together::unbounded(),
             busy: Chain::EMPTY,
             next_number: 0,
             is_to_be_promoted: false,
@@ -93,6 +96,24 @@ impl Class {
             SparseRule::Idle => self.extra[index].left_after + 1 < now.slot,
         };
         was_empty && self.flows[index].tokens.count(now.mint) > 0
+    }
+
+    /// Whether no more waits of a flow than it can have tokens. Of several sparse flows, one of which much waits
+    /// would come after all others, for ever.
+    fn has_little(&self, index: usize, now: Now) -> bool {
+        counted(self.flows[index].bytes) <= 2 * now.mint.quantum()
+    }
+
+    /// Sparse flows of which much is left after a slot are busy.
+    fn demote(&mut self, now: Now) {
+        // from the last place on: what takes the place of one that leaves has been looked at, or is looked at there
+        for place in (0..self.sparse.len()).rev() {
+            while let Some(index) = self.sparse.at(place)
+                && !self.has_little(index, now)
+            {
+                self.set_busy(index);
+            }
+        }
     }
 
     /// A flow that is not known has sent nothing for long.
@@ -172,7 +193,8 @@ impl Class {
         self.join_busy(index);
     }
 
-    pub(super) fn next_slot(&mut self, now: Now) {
+    pub(super) fn next_slot(&mut self, now: Now, capacity: Bytes) {
+        self.together.next_slot(now.mint, capacity);
         self.is_to_be_promoted = now.rule == SparseRule::Tokens;
         if now.rule == SparseRule::Idle {
             // a slot has passed and left them waiting
@@ -184,6 +206,8 @@ impl Class {
                 self.extra[next as usize].left_after = now.slot - 1;
                 next = flow.after;
             }
+        } else {
+            self.demote(now);
         }
         self.remove_idle(now);
     }
@@ -200,7 +224,8 @@ impl Class {
         let last = self.busy.last;
         while let Some(index) = self.leave_busy() {
             let flow = &self.flows[index];
-            if flow.tokens.count(now.mint) > 0 && flow.urgent(slab).is_some_and(&mut *admits) {
+            let is_sparse = flow.tokens.count(now.mint) > 0 && self.has_little(index, now);
+            if is_sparse && flow.urgent(slab).is_some_and(&mut *admits) {
                 self.set_sparse(index, now);
             } else {
                 self.join_busy(index);
@@ -211,12 +236,22 @@ impl Class {
         }
     }
 
-    /// Whether there is a sparse flow that is admitted; those before it that are not are busy.
+    /// Whether sparse flows have had their part, and others wait.
+    #[inline(always)]
+    fn is_others_turn(&self, now: Now) -> bool {
+        now.rule == SparseRule::Tokens && self.together.is_spent() && !self.busy.is_empty()
+    }
+
+    /// Whether there is a sparse flow that is admitted, and whose turn it is; those before it that are not are busy.
     pub(super) fn first_sparse<P: Packet>(
         &mut self,
         slab: &Slab<P>,
+        now: Now,
         admits: &mut dyn FnMut(Urgent) -> bool,
     ) -> bool {
+        if self.is_others_turn(now) {
+            return false;
+        }
         while let Some(index) = self.sparse.first() {
             if self.flows[index].urgent(slab).is_some_and(&mut *admits) {
                 return true;
@@ -229,7 +264,9 @@ impl Class {
     /// The flow whose turn it is; a busy one has credit. All that are listed have a packet.
     #[inline(always)]
     fn next(&mut self, now: Now) -> Option<usize> {
-        if let Some(index) = self.sparse.first() {
+        if let Some(index) = self.sparse.first()
+            && !self.is_others_turn(now)
+        {
             return Some(index);
         }
         loop {
@@ -265,6 +302,9 @@ impl Class {
         flow.bytes -= bytes;
         flow.credit -= counted(bytes);
         flow.tokens.take(now.mint, bytes);
+        if flow.state == State::Sparse {
+            self.together.take(bytes);
+        }
         let departure = Departure {
             node: slab.detach(&mut flow.chain),
             index,

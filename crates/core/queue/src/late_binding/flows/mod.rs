@@ -133,7 +133,7 @@ impl<P: Packet> Flows<P> {
         self.mint.next_slot(capacity);
         let now = self.now();
         for class in &mut self.classes {
-            class.next_slot(now);
+            class.next_slot(now, capacity);
         }
     }
 
@@ -228,10 +228,11 @@ impl<P: Packet> Flows<P> {
     /// does not admit are busy until the next slot.
     pub(super) fn is_urgent(&mut self, admits: &mut dyn FnMut(Urgent) -> bool) -> bool {
         self.promote(&mut *admits);
+        let now = self.now();
         let Some((last, named)) = self.classes.split_last_mut() else {
             return false;
         };
-        named.iter().any(|class| !class.is_empty()) || last.first_sparse(&self.slab, admits)
+        named.iter().any(|class| !class.is_empty()) || last.first_sparse(&self.slab, now, admits)
     }
 
     /// What waits of a flow.

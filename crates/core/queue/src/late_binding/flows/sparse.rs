@@ -13,6 +13,15 @@ impl Sparse {
         self.0.first().map(|&index| index as usize)
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The one at a place of the heap.
+    pub(super) fn at(&self, place: usize) -> Option<usize> {
+        self.0.get(place).map(|&index| index as usize)
+    }
+
     /// A flow that is not one of them joins, by its rank.
     pub(super) fn insert(&mut self, flows: &mut [Extra], index: usize) {
         let place = self.0.len();

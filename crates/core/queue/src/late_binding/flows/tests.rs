@@ -199,3 +199,41 @@ fn what_came_beyond_the_room_leaves_first() {
     pop(&mut flows).unwrap();
     assert_eq!(flows.beyond(), Bytes::ZERO);
 }
+
+/// Three flows offer a third of each slot, which is less than their tokens, another always has some left.
+/// What each is served in a thousand slots, bytes.
+fn served_beside_three(rule: SparseRule) -> [u64; 5] {
+    let mut flows = flows(1514, rule);
+    let mut served = [0; 5];
+    for _ in 0..1000 {
+        for flow in 1..=3 {
+            if flows.waiting(0, flow) <= Bytes::new(5000) {
+                flows.push(Instant::ZERO, TestPacket::new(1000).with_flow(flow));
+            }
+        }
+        while flows.waiting(0, 4) < Bytes::new(6000) {
+            flows.push(Instant::ZERO, TestPacket::new(1000).with_flow(4));
+        }
+        let mut budget = SLOT;
+        while let Some(taken) = flows.pop(budget) {
+            budget -= taken.bytes;
+            served[flows.release(taken).unwrap().packet.flow as usize] += taken.bytes.get();
+        }
+        next_slot(&mut flows);
+    }
+    served
+}
+
+#[test]
+fn sparse_flows_together_take_no_more_than_three_quarters_of_what_others_wait_for() {
+    let served = served_beside_three(SparseRule::Tokens);
+    assert_eq!(served.iter().sum::<u64>(), 3_000_000, "{served:?}");
+    // a quarter is for the others, of which there are four at the most, in turn
+    assert!(served[4] >= 3_000_000 / 4 / 4, "{served:?}");
+    // those that come to be served as sparse flows have no more than three quarters, and two slots that were saved
+    let sparse = served[1..=3].iter().filter(|&&of| of == 1_000_000).count();
+    assert!(
+        sparse as u64 * 1_000_000 <= 3_000_000 / 4 * 3 + 6_000,
+        "{served:?}"
+    );
+}

@@ -2,7 +2,8 @@
 //!
 //! A token is a byte. A flow has at most two quanta of them; every slot brings three quarters of a
 //! quantum, or of what the slot could carry if that is less. So no flow that passes for sparse takes more
-//! than three quarters of the link in the long run.
+//! than three quarters of the link in the long run; nor do all of them together while others wait, for which
+//! there is a bucket of the class ([`Together`]).
 
 use units::Bytes;
 
@@ -62,6 +63,33 @@ impl Tokens {
     /// Whether a flow that does not send any more is as one that never did.
     pub(super) fn is_full(self, mint: Mint) -> bool {
         self.count(mint) == mint.limit()
+    }
+}
+
+/// What all sparse flows of a class may send together, while others wait: three quarters of what slots carry, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Together {
+    left: i64,
+}
+
+impl Together {
+    /// Without bound until the first slot has shown what slots carry.
+    pub(super) fn unbounded() -> Self {
+        Self { left: i64::MAX / 2 }
+    }
+    /// A slot has been filled that could carry so much. No more than two such slots, or two quanta, are saved, or owed.
+    pub(super) fn next_slot(&mut self, mint: Mint, capacity: Bytes) {
+        let given = counted(capacity) / 4 * 3;
+        let most = mint.limit().max(2 * given);
+        self.left = (self.left + given).clamp(-most, most);
+    }
+    #[inline]
+    pub(super) fn take(&mut self, bytes: Bytes) {
+        self.left -= counted(bytes);
+    }
+    #[inline]
+    pub(super) fn is_spent(self) -> bool {
+        self.left <= 0
     }
 }
 
