@@ -136,7 +136,11 @@ fn claims(results: &Results) -> Vec<Claim> {
         )
         .measured(&row(waits), Verdict::of(is_short)),
         Claim::new("our target", "the same: 99th percentile, ms", "(<= 5)")
-            .measured(&row(peaks), Verdict::of(is_tight)),
+            .measured(&row(peaks), Verdict::of(is_tight))
+            .if_not(
+                "eight bearers take turns, and games, calls and videos that need more than three quarters of a bearer's part leave others \
+                 the rest: with 1, 2, 4 and 8 packets a tick all the time it is 17, 9.0, 4.4 and 2.9 ms",
+            ),
         Claim::new("our target", "the same: utilisation, %", "(>= 99)")
             .measured(&row(used), Verdict::of(is_used)),
     ]

@@ -294,7 +294,10 @@ fn claims(extent: &Extent, results: &Results) -> Vec<Claim> {
                 "smooth radios: p95 of the RTT over the base RTT, ms",
                 "(<= 10)",
             )
-            .measured(&default_only(wait), Verdict::of(is_short)),
+            .measured(&default_only(wait), Verdict::of(is_short))
+            .if_not(
+                "by 1 ms, and that by HARQ: without block errors (`ue.phone.channel.bler=0`) it is 4 to 7 ms below the base",
+            ),
         );
     }
     claims
@@ -332,7 +335,7 @@ fn text(extent: &Extent, results: &Results) -> String {
 }
 
 const PREFACE: &str = "One download at a base RTT of 50 ms over 120 s, the first seconds included; the buffer of the base \
-    station holds 3 MB. `bursty` is generated, the recordings are those of Mahimahi. A fixed target is `target-queue` \
+    station holds 3 MB. The least RTT measured is 38 to 39 ms. `bursty` is generated, the recordings are those of Mahimahi. A fixed target is `target-queue` \
     without the part `variation`. The figure's axes are those on which Sprout (NSDI 2013), C2TCP (IEEE JSAC 2019) and ABC (NSDI \
     2020) show themselves on recordings of the same kind; their figures are of other parts of these recordings, other base \
     round-trip times and buffers, so that they are no rows of this table. ABC states 1.5 times the throughput of Cubic over CoDel at \
