@@ -86,7 +86,7 @@ pub(crate) fn experiment(cx: &mut Context<'_>, root: &Table) -> Checked<Made> {
         None => access,
     };
     let flows = flow::all(&mut top, &groups, duration)?;
-    let pep = pep::read(&mut top, &access)?;
+    let pep = pep::read(&mut top, &access, &ues)?;
     if let Some(tunnel) = &tunnel {
         tunnel::check_proxy(tunnel, &pep, &top)?;
     }

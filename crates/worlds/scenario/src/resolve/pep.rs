@@ -3,14 +3,14 @@
 use super::{Access, reports};
 use crate::document::Value;
 use crate::error::{Checked, either, fault};
-use crate::experiment::{PepMode, PepSpec, WindowControl};
+use crate::experiment::{PepMode, PepSpec, UeSpec, WindowControl};
 use crate::reader::Reader;
 use crate::resolved::ResolvedValue;
 use edge::{Actuator, EdgeConfig, ShownWindow, UnsentBound};
 use rapid::{AllocatorConfig, Mode, Part, Reading};
 
 /// Reads `[pep]`.
-pub(super) fn read(top: &mut Reader<'_>, access: &Access) -> Checked<PepSpec> {
+pub(super) fn read(top: &mut Reader<'_>, access: &Access, ues: &[UeSpec]) -> Checked<PepSpec> {
     let mut reader = Reader::open("pep", "[pep]", top.given("pep"), top.at())?;
     let mode = reader.choice("mode")?;
     if matches!((mode, access), ("paper" | "default", Access::Link(_))) {
@@ -39,8 +39,29 @@ pub(super) fn read(top: &mut Reader<'_>, access: &Access) -> Checked<PepSpec> {
             _ => WindowControl::Exact,
         },
     };
+    if let PepMode::Rapid(decides) = &spec.mode {
+        check_bearer(&reader, decides.allocator.bearer, ues)?;
+    }
     top.put("pep", ResolvedValue::Table(reader.finish()));
     Ok(spec)
+}
+
+/// That some user has the bearer that is said to carry intercepted flows.
+fn check_bearer(reader: &Reader<'_>, bearer: u8, ues: &[UeSpec]) -> Checked<()> {
+    let most = ues.iter().map(|ue| ue.bearers.len()).max().unwrap_or(0);
+    if usize::from(bearer) <= most {
+        return Ok(());
+    }
+    let has = match most {
+        1 => "each has one: 1".to_owned(),
+        _ => format!("they have 1 to {most}"),
+    };
+    Err(fault(
+        reader.place("bearer"),
+        format!("no user has a bearer {bearer}"),
+    )
+    .allowed(format!("{has}; 0 takes all of a user's queue"))
+    .hint("add a [[ue.<name>.bearer]], or name another"))
 }
 
 fn allocator(reader: &mut Reader<'_>, mode: Mode) -> Checked<AllocatorConfig> {

@@ -383,6 +383,26 @@ fn what_does_not_fit_together() {
 }
 
 #[test]
+fn a_bearer_that_no_user_has_carries_no_flows() {
+    let bearer = |number: u8, more: &str| format!("{GOOD}bearer = {number}\n{more}");
+    for number in [0, 1] {
+        load_str(&bearer(number, ""), &Overrides::default()).expect("there is one bearer");
+    }
+    assert_message(
+        &refused(&bearer(2, "")),
+        "19:10",
+        &["no user has a bearer 2", "each has one: 1"],
+    );
+    let two = "[[ue.phone.bearer]]\n[[ue.phone.bearer]]\nqfis = [1]\n";
+    load_str(&bearer(2, two), &Overrides::default()).expect("there are two bearers");
+    assert_message(
+        &refused(&bearer(3, two)),
+        "19:10",
+        &["no user has a bearer 3", "they have 1 to 2"],
+    );
+}
+
+#[test]
 fn impossible_cells() {
     let text = |line: &str| GOOD.replace("bandwidth = \"5 MHz\"", line);
     let message = refused(&text("bandwidth = \"5 MHz\"\ntdd-pattern = \"DDX\""));
