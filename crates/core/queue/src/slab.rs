@@ -92,7 +92,7 @@ impl<P: Packet> Slab<P> {
     /// The entry at the head.
     #[inline(always)]
     pub(crate) fn front(&self, queue: Chain) -> Option<&Dequeued<P>> {
-        self.nodes.get(queue.first as usize)?.as_ref()
+        self.get(queue.first)
     }
 
     #[inline]
@@ -104,12 +104,8 @@ impl<P: Packet> Slab<P> {
     /// Takes the head.
     #[inline(always)]
     pub(crate) fn pop(&mut self, queue: &mut Chain) -> Option<Dequeued<P>> {
-        let index = queue.first;
-        let node = self.nodes.get_mut(index as usize)?;
-        queue.first = std::mem::replace(&mut self.next[index as usize], self.free);
-        self.free = index;
-        // last, and handed on as it is: a packet is copied no more often than it must be
-        node.take()
+        let node = self.detach(queue);
+        self.release(node)
     }
 
     /// The head leaves its queue, and its entry stays until [`Self::release`].
@@ -127,6 +123,7 @@ impl<P: Packet> Slab<P> {
     pub(crate) fn release(&mut self, node: u32) -> Option<Dequeued<P>> {
         let entry = self.nodes.get_mut(node as usize)?;
         self.next[node as usize] = std::mem::replace(&mut self.free, node);
+        // last, and handed on as it is: a packet is copied no more often than it must be
         entry.take()
     }
 

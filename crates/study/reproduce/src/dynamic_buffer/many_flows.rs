@@ -124,7 +124,7 @@ fn claims(results: &Results) -> Vec<Claim> {
     let waits = ours(&worst("gaming", delay));
     let peaks = ours(&worst("gaming", delay_p99));
     let used = ours(&utilisation);
-    // half a tick of 1 ms, and 2 ms of the path's round-trip time one way
+    // half a tick of 1 ms and 1 ms of the path, one way, are 1.5
     let (is_short, is_tight) = (waits.most() <= 3.0, peaks.most() <= 5.0);
     let is_used = used.least() >= 99.0;
     let row = |cell: Cell| [cell, Cell::Empty];

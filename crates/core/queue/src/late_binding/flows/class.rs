@@ -101,7 +101,7 @@ impl Class {
     /// Whether no more waits of a flow than it can have tokens. Of several sparse flows, one of which much waits
     /// would come after all others, for ever.
     fn has_little(&self, index: usize, now: Now) -> bool {
-        counted(self.flows[index].bytes) <= 2 * now.mint.quantum()
+        counted(self.flows[index].bytes) <= now.mint.limit()
     }
 
     /// Sparse flows of which much is left after a slot are busy.

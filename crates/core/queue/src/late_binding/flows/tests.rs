@@ -202,8 +202,8 @@ fn what_came_beyond_the_room_leaves_first() {
 
 /// Three flows offer a third of each slot, which is less than their tokens, another always has some left.
 /// What each is served in a thousand slots, bytes.
-fn served_beside_three(rule: SparseRule) -> [u64; 5] {
-    let mut flows = flows(1514, rule);
+fn served_beside_three() -> [u64; 5] {
+    let mut flows = flows(1514, SparseRule::Tokens);
     let mut served = [0; 5];
     for _ in 0..1000 {
         for flow in 1..=3 {
@@ -226,7 +226,7 @@ fn served_beside_three(rule: SparseRule) -> [u64; 5] {
 
 #[test]
 fn sparse_flows_together_take_no_more_than_three_quarters_of_what_others_wait_for() {
-    let served = served_beside_three(SparseRule::Tokens);
+    let served = served_beside_three();
     assert_eq!(served.iter().sum::<u64>(), 3_000_000, "{served:?}");
     // a quarter is for the others, of which there are four at the most, in turn
     assert!(served[4] >= 3_000_000 / 4 / 4, "{served:?}");

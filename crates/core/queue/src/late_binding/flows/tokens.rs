@@ -30,7 +30,7 @@ impl Mint {
         self.quantum
     }
     /// The limit of a flow's tokens.
-    fn limit(self) -> i64 {
+    pub(super) fn limit(self) -> i64 {
         2 * self.quantum
     }
 }
