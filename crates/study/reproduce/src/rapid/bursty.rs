@@ -338,8 +338,8 @@ const PREFACE: &str = "One download at a base RTT of 50 ms over 120 s, the first
     station holds 3 MB. The least RTT measured is 38 to 39 ms. `bursty` is generated, the recordings are those of Mahimahi. A fixed target is `target-queue` \
     without the part `variation`. The figure's axes are those on which Sprout (NSDI 2013), C2TCP (IEEE JSAC 2019) and ABC (NSDI \
     2020) show themselves on recordings of the same kind; their figures are of other parts of these recordings, other base \
-    round-trip times and buffers, so that they are no rows of this table. ABC states 1.5 times the throughput of Cubic over CoDel at \
-    similar delays; that ratio is in the table's terms the goodput of a row over that of Cubic over CoDel.";
+    round-trip times and buffers, so that they are no rows of this table. ABC states 1.5 times the throughput of Cubic over CoDel on \
+    cellular paths (its abstract); that ratio is in the table's terms the goodput of a row over that of Cubic over CoDel.";
 
 fn figures(extent: &Extent, results: &Results) -> Vec<Figure> {
     if extent.quick {
