@@ -159,6 +159,11 @@ impl Outcome {
         );
         if !discussion.is_empty() {
             let _ = write!(page, "\n{discussion}");
+        } else if !self.system.discussion.is_empty() {
+            let _ = write!(
+                page,
+                "\nWhat a verdict calls \"below\" is on [the simulator's page]({system}.md).\n"
+            );
         }
         for (section, part) in &self.parts {
             if part.text.is_empty() && part.figures.is_empty() {
