@@ -1,18 +1,23 @@
 //! Places for connections: a bounded number. When all are taken, an idle connection gives way to a new
 //! one: of those that were never of use the one that has been idle for longest, otherwise of all. So silent
 //! strangers keep none out, and take no place of a connection that is of use, however many come at once.
+//!
+//! One that gave way holds its socket until its task has run: of these, too, there are at most so many.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::sync::Notify;
 
+/// Connections that gave way and have not ended yet, at most.
+const MAX_LEAVING: usize = 32;
+
 /// All places of a listener.
 #[derive(Debug)]
 pub(crate) struct Places {
     max: usize,
     taken: Mutex<Taken>,
-    /// A place is free, or one is idle again.
+    /// A place is free, one is idle again, or one that gave way has ended.
     changed: Notify,
 }
 
@@ -20,6 +25,8 @@ pub(crate) struct Places {
 struct Taken {
     next: u64,
     places: BTreeMap<u64, Occupant>,
+    /// Have given way and are not dropped yet.
+    leaving: usize,
 }
 
 #[derive(Debug)]
@@ -60,13 +67,18 @@ impl Places {
         self.lock().places.len()
     }
 
-    /// A place: a free one, or that of an idle connection, as this module describes. None if all are busy.
+    /// A place: a free one, or that of an idle connection, as this module describes. None if all are
+    /// busy, or too many that gave way have not ended.
     pub(crate) fn try_enter(self: &Arc<Self>, now: Instant) -> Option<Place> {
         let mut taken = self.lock();
         if taken.places.len() >= self.max {
+            if taken.leaving >= MAX_LEAVING {
+                return None;
+            }
             let idle = taken.places.iter().filter(|(_, o)| o.busy == 0);
             let number = *idle.min_by_key(|(_, o)| (o.of_use, o.active))?.0;
             let evicted = taken.places.remove(&number)?;
+            taken.leaving += 1;
             evicted.evicted.notify_one();
         }
         let number = taken.next;
@@ -86,7 +98,7 @@ impl Places {
         })
     }
 
-    /// As [`Self::try_enter`]; waits while all are busy.
+    /// As [`Self::try_enter`]; waits where that gives none.
     pub(crate) async fn enter(self: &Arc<Self>) -> Place {
         loop {
             // a change between the attempt and the wait is kept for the wait
@@ -137,7 +149,11 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.places.lock().places.remove(&self.number);
+        let mut taken = self.places.lock();
+        if taken.places.remove(&self.number).is_none() {
+            taken.leaving -= 1;
+        }
+        drop(taken);
         self.places.changed.notify_one();
     }
 }
@@ -194,6 +210,20 @@ mod tests {
         }
         assert!(!is_evicted(&bridge));
         assert_eq!(strangers.iter().filter(|s| is_evicted(s)).count(), 17);
+    }
+
+    #[test]
+    fn those_that_gave_way_are_bounded_until_they_end() {
+        let places = Places::new(1);
+        let now = Instant::now();
+        let mut held: Vec<Place> = (0..=MAX_LEAVING)
+            .map(|_| places.try_enter(now).expect("a place"))
+            .collect();
+        assert!(places.try_enter(now).is_none(), "none has ended");
+        drop(held.remove(0));
+        assert!(places.try_enter(now).is_some());
+        drop(held);
+        assert_eq!((places.taken(), places.lock().leaving), (0, 0));
     }
 
     #[test]

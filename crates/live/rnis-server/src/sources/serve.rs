@@ -76,17 +76,19 @@ pub(super) async fn serve(
             endpoint.accept().await
         };
         tokio::select! {
+            // those that have ended first: each holds a socket
+            biased;
+            Some(()) = connections.next() => {}
             accepted = accepted => match accepted {
                 Ok(stream) => {
                     errors.reset();
-                    // none of a source's connections is ever busy
+                    // none of a source's connections is ever busy; a stranger too many is closed
                     if let Some(place) = places.try_enter(Instant::now()) {
                         connections.push(connection(stream, place, listening, &shared));
                     }
                 }
                 Err(error) => errors.failed(&error),
             },
-            Some(()) = connections.next() => {}
         }
         gauge(&shared, &places);
     }
