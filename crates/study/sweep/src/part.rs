@@ -169,12 +169,10 @@ mod tests {
         let whole = fs::read(&path).expect("there");
         let mut errors = 0;
         for at in 0..whole.len() {
-            for other in [0, 0x7f, 0xff] {
-                let mut bytes = whole.clone();
-                bytes[at] = other;
-                fs::write(&path, &bytes).expect("damaged");
-                errors += usize::from(points(&path, &schema).is_err());
-            }
+            let mut bytes = whole.clone();
+            bytes[at] = [0, 0x7f, 0xff][at % 3];
+            fs::write(&path, &bytes).expect("damaged");
+            errors += usize::from(points(&path, &schema).is_err());
             fs::write(&path, &whole[..at]).expect("cut");
             assert!(points(&path, &schema).is_err(), "{at} bytes");
         }

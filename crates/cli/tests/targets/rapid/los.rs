@@ -72,7 +72,8 @@ fn paper_mode_shares_equally_and_moves_every_byte() {
 fn mixed_los_gives_the_slow_flow_its_whole_demand_and_the_rest_to_the_download() {
     for rtt_ms in RTTS_MS {
         let rtt = format!("{rtt_ms} ms");
-        let result = run("mixed-los", &[("rtt", &rtt), ("pep", "default")]);
+        let set = [("rtt", &*rtt), ("pep", "default"), ("duration", MIXED)];
+        let result = run("mixed-los", &set);
         let (bulk, web) = (flow(&result, "bulk"), flow(&result, "web"));
         let demand = web.goodput.as_mbps_f64();
         assert!((15.5..=16.1).contains(&demand), "{rtt}: {demand} Mbit/s");
@@ -121,11 +122,11 @@ fn three_ccas_end_together() {
 
 #[test]
 fn ran_loss_costs_no_more_than_what_is_lost() {
-    for rtt in ["1 ms", "2 ms", "4 ms", "8 ms", "10 ms"] {
+    for rtt in RTTS_MS.map(|rtt_ms| format!("{rtt_ms} ms")) {
         let time = |loss| {
             let result = run(
                 "ran-loss",
-                &[("rtt", rtt), ("pep", "default"), ("loss", loss)],
+                &[("rtt", &rtt), ("pep", "default"), ("loss", loss)],
             );
             completion(flow(&result, "cubic")).max(completion(flow(&result, "bbr")))
         };

@@ -36,8 +36,11 @@ fn mixed_nlos_gives_the_slow_flow_what_the_radio_has_and_keeps_both_short() {
     for rtt_ms in RTTS_MS {
         let rtt = format!("{rtt_ms} ms");
         let base = f64::from(rtt_ms);
-        let plain = run("mixed-nlos", &[("rtt", &rtt), ("pep", "none")]);
-        let result = run("mixed-nlos", &[("rtt", &rtt), ("pep", "default")]);
+        let by = |pep| {
+            let set = [("rtt", &*rtt), ("pep", pep), ("duration", MIXED)];
+            run("mixed-nlos", &set)
+        };
+        let (plain, result) = (by("none"), by("default"));
         let sum = |result: &RunResult| -> f64 {
             result.flows.iter().map(|f| f.goodput.as_mbps_f64()).sum()
         };

@@ -175,7 +175,7 @@ fn build(name: &str, config: BuildConfig) -> Box<dyn CongestionControl> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
     fn a_segment_may_always_be_sent(
