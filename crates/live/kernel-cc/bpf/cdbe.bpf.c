@@ -444,6 +444,11 @@ static void look(struct server *server, struct tcp_sock *tp, const struct settin
 	server->has_report = 0;
 	ack.has_delay = delay(server, tp, set, now, rs->rtt_us, &found);
 	ack.delay = found;
+	if (set->rules.mode == DEFAULT && tp->rx_opt.rcv_tsecr && !is_hopeless(&server->clock, now))
+		ack.tick = server->clock.tick;
+	ack.rtt = rs->rtt_us > 0 ? rs->rtt_us : 0;
+	ack.acked = (u64)rs->acked_sacked * rules->mss;
+	ack.lost = rs->losses > 0 ? (u64)rs->losses * rules->mss : 0;
 	ack.min_rtt = tp->rtt_min.s[0].v;
 	ack.in_flight = (u64)in_flight(tp) * rules->mss;
 	if (rs->delivered > 0 && rs->interval_us > 0)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cdbe_numbers.h"
+#include "cdbe_steering.h"
 
 /* ---- cc::cdbe::clock ---- */
 
@@ -16,6 +17,9 @@ struct peer_clock {
 	u64 first_ecr;
 	u64 first_at;
 	u64 tick;
+	/* cc::cdbe::clock::FINE_TICKS */
+	s64 early[4];
+	s64 origin;
 };
 
 INLINE int is_tick(u64 tick, u64 ticks, u64 elapsed)
@@ -44,6 +48,19 @@ INLINE u64 tick_of(u64 ticks, u64 elapsed)
 	return 0;
 }
 
+INLINE s64 difference(u64 val, u64 tick, u64 ecr)
+{
+	return (s64)(val * tick) - (s64)(ecr * OWN_TICK);
+}
+
+/* The least delay so far if the tick is this one. */
+INLINE void note_early(struct peer_clock *st, u32 k, u64 tick, u64 val, u64 ecr)
+{
+	st->early[k] = lesser(st->early[k], difference(val, tick, ecr));
+	if (st->tick == tick)
+		st->origin = st->early[k];
+}
+
 /* The delay of a segment; false if there is none to be had. */
 INLINE int delay_of(struct peer_clock *st, u64 mode, u64 now, u32 stamp_val, u32 stamp_ecr, s64 *delay)
 {
@@ -60,12 +77,17 @@ INLINE int delay_of(struct peer_clock *st, u64 mode, u64 now, u32 stamp_val, u32
 		st->first_at = now;
 	}
 	val = (u32)(stamp_val - (u32)st->first_val);
-	if (!st->tick)
+	ecr = (u32)(stamp_ecr - (u32)st->first_ecr);
+	if (!st->tick) {
 		st->tick = tick_of(val, now - st->first_at);
+		note_early(st, 0, 1, val, ecr);
+		note_early(st, 1, 1000, val, ecr);
+		note_early(st, 2, 4000, val, ecr);
+		note_early(st, 3, 10000, val, ecr);
+	}
 	if (!st->tick || st->tick > COARSEST)
 		return 0;
-	ecr = (u32)(stamp_ecr - (u32)st->first_ecr);
-	*delay = (s64)(val * st->tick) - (s64)(ecr * OWN_TICK);
+	*delay = difference(val, st->tick, ecr) - st->origin;
 	return 1;
 }
 
@@ -79,7 +101,6 @@ INLINE int is_hopeless(const struct peer_clock *st, u64 now)
 
 /* ---- cc::cdbe::server ---- */
 
-#define ONE 1000ULL
 #define STARTUP_GAIN 2885ULL
 #define GROW_GAIN 1250ULL
 #define DRAIN_GAIN 750ULL
@@ -90,15 +111,9 @@ INLINE int is_hopeless(const struct peer_clock *st, u64 now)
 #define PAPER_BOUND 4ULL
 #define DEFAULT_BOUND 2ULL
 #define DELIVERY_WINDOWS 10ULL
-#define LONGEST_TIME 60000000ULL
-#define LONGEST_DELAY (1LL << 42)
 #define MAX_REPORTED 0xffffffffULL
-#define TARGET_TIME 5000LL
-#define TARGET_SEGMENTS 8ULL
-#define TARGET_LIMIT 250ULL
-#define OUR_CWND_GAIN 1250ULL
 #define OUR_STARTUP_GAIN 2000ULL
-#define STUBBORN 4ULL
+#define STARTUP_SEGMENTS 20ULL
 
 /* As cc::cdbe::server::Phase. */
 enum { STARTUP, NORMAL, GROW, DRAIN };
@@ -110,18 +125,6 @@ struct rules {
 	u64 downs;
 	u64 inflight_share;
 	u64 mss;
-};
-
-struct acknowledged {
-	u64 at;
-	u64 has_report;
-	u64 report;
-	u64 has_delay;
-	s64 delay;
-	u64 min_rtt;
-	u64 in_flight;
-	u64 delivered;
-	u64 is_app_limited;
 };
 
 struct tally {
@@ -154,10 +157,7 @@ struct decision {
 	u64 delivered, delivered_before;
 	u64 is_app_limited;
 	u64 gain;
-	s64 queue;
-	s64 standing;
-	u64 stubborn;
-	s64 queue_before;
+	struct steering steering;
 };
 
 INLINE void begin_decision(struct decision *st)
@@ -177,11 +177,6 @@ INLINE s64 mean_of(const struct tally *tally)
 INLINE s64 deviation_of(const struct tally *tally, s64 before)
 {
 	return tally->sum - tally->count * before;
-}
-
-INLINE s64 part_of(u64 part, s64 time)
-{
-	return quotient(time * (s64)part, ONE);
 }
 
 INLINE int is_queue_up(const struct tally *tally, s64 before, s64 least)
@@ -206,18 +201,12 @@ INLINE u64 paced(u64 gain, u64 report)
 	return gain * report / ONE;
 }
 
-/* Equation 7. */
-INLINE u64 windowed(u64 gain, u64 report, u64 min_rtt)
-{
-	return gain * (report * min_rtt / MILLION) / ONE;
-}
-
 INLINE void take_report(struct decision *st, const struct rules *rules, const struct acknowledged *ack)
 {
 	u64 proven = (rules->mode == PAPER ? PAPER_BOUND : DEFAULT_BOUND) *
 		     most_of(st->delivered, st->delivered_before);
 	u64 limit = most_of(proven, INITIAL_REPORT);
-	u64 accepted;
+	u64 accepted, least = 0;
 
 	if (ack->has_report)
 		st->reported = ack->report;
@@ -226,13 +215,14 @@ INLINE void take_report(struct decision *st, const struct rules *rules, const st
 	if (ack->has_report && st->reported > limit)
 		st->bounded += 1;
 	accepted = least_of(st->reported, limit);
-	if (rules->mode == DEFAULT && st->is_app_limited)
-		st->report = most_of(st->report, accepted);
-	else
-		st->report = accepted;
+	if (rules->mode == DEFAULT && is_holding(&st->steering, ack->at))
+		least = st->steering.held;
+	else if (rules->mode == DEFAULT && st->is_app_limited)
+		least = st->report;
+	st->report = most_of(accepted, least);
 }
 
-INLINE void take_delay(struct decision *st, const struct rules *rules, s64 delay)
+INLINE void take_delay(struct decision *st, s64 delay)
 {
 	st->tally.least = st->tally.count ? lesser(st->tally.least, delay) : delay;
 	st->tally.count += 1;
@@ -240,9 +230,6 @@ INLINE void take_delay(struct decision *st, const struct rules *rules, s64 delay
 	if (!st->has_least || delay < st->least) {
 		st->least = delay;
 		st->has_least = 1;
-	}
-	if (rules->mode == DEFAULT) {
-		st->queue += quotient((delay - st->least) - st->queue, 4);
 	}
 }
 
@@ -319,59 +306,42 @@ INLINE void judge(struct decision *st, const struct rules *rules, u64 in_flight)
 	st->has_before = 1;
 }
 
-/* Mode default: the queue that is aimed at. */
-INLINE s64 target_of(const struct decision *st, const struct rules *rules)
-{
-	u64 own = TARGET_SEGMENTS * rules->mss * MILLION / most_of(st->report, 1);
-	u64 limit = TARGET_LIMIT * st->min_rtt / ONE;
-
-	return TARGET_TIME + (s64)least_of(own, limit);
-}
-
-INLINE void find_standing_queue(struct decision *st, const struct rules *rules)
-{
-	s64 least = st->tally.least - st->least;
-	int is_shorter = least * (s64)ONE < st->queue_before * (s64)(ONE - ALPHA);
-	int is_long = least > st->standing + target_of(st, rules);
-
-	st->stubborn = is_long && !is_shorter ? st->stubborn + 1 : 0;
-	if (st->stubborn >= STUBBORN) {
-		st->standing = least;
-		st->stubborn = 0;
-	}
-	st->standing = greater(lesser(st->standing, least), 0);
-	st->queue_before = least;
-}
-
-INLINE void look_back(struct decision *st, const struct rules *rules, u64 in_flight)
+/* Mode default, as a window ends. */
+INLINE void look_back(struct decision *st, const struct rules *rules, const struct acknowledged *ack)
 {
 	if (st->phase == STARTUP) {
 		if (has_started(st, rules))
 			st->phase = NORMAL;
-	} else if (restarts(st, rules, in_flight)) {
+	} else if (!is_holding(&st->steering, ack->at) && restarts(st, rules, ack->in_flight)) {
 		st->phase = STARTUP;
 		st->stalls = 0;
 	}
-	if (st->tally.count > 0)
-		find_standing_queue(st, rules);
+	end_steering_window(&st->steering, ack->at, st->min_rtt, st->report, rules->mss);
 }
 
-INLINE void steer(struct decision *st, const struct rules *rules)
+/* Mode default. */
+INLINE void leave_startup(struct decision *st, const struct rules *rules)
 {
-	s64 own = st->queue - st->standing;
-	s64 target = target_of(st, rules);
-	s64 gain;
+	const struct steering *steering = &st->steering;
+	int is_long = steering->queue > 2 * target_of(steering, st->report);
+	int overflows = steering->lost * LOSSES > most_of(steering->acked, STARTUP_SEGMENTS * rules->mss);
+
+	if (st->phase == STARTUP && (is_long || overflows))
+		st->phase = NORMAL;
+}
+
+/* Mode default, at each acknowledgement. */
+INLINE void steer(struct decision *st, u64 at)
+{
+	struct steering *steering = &st->steering;
 
 	if (st->phase == STARTUP) {
-		if (own <= 2 * target) {
-			st->gain = OUR_STARTUP_GAIN;
-			return;
-		}
-		st->phase = NORMAL;
+		st->gain = OUR_STARTUP_GAIN;
+		start_up_steering(steering, at, st->min_rtt);
+		return;
 	}
-	gain = (s64)ONE + quotient((target - own) * (s64)ONE, st->min_rtt);
-	gain = greater(lesser(gain, GROW_GAIN), DRAIN_GAIN);
-	st->gain = gain;
+	steer_queue(steering, at, st->min_rtt, st->report);
+	st->gain = steering_gain(steering, st->report, st->min_rtt);
 	if (st->gain > ONE + ALPHA)
 		st->phase = GROW;
 	else if (st->gain < ONE - ALPHA)
@@ -380,7 +350,7 @@ INLINE void steer(struct decision *st, const struct rules *rules)
 		st->phase = NORMAL;
 }
 
-INLINE void end_window(struct decision *st, const struct rules *rules, u64 in_flight)
+INLINE void end_window(struct decision *st, const struct rules *rules, const struct acknowledged *ack)
 {
 	st->windows += 1;
 	if (st->windows % DELIVERY_WINDOWS == 0) {
@@ -393,9 +363,9 @@ INLINE void end_window(struct decision *st, const struct rules *rules, u64 in_fl
 	}
 	st->report_before = st->report;
 	if (rules->mode == PAPER)
-		judge(st, rules, in_flight);
+		judge(st, rules, ack->in_flight);
 	else
-		look_back(st, rules, in_flight);
+		look_back(st, rules, ack);
 	st->tally.count = 0;
 	st->tally.sum = 0;
 	st->tally.least = 0;
@@ -410,18 +380,36 @@ INLINE void on_ack(struct decision *st, const struct rules *rules, const struct 
 	if (ack->is_app_limited)
 		st->is_app_limited = 1;
 	take_report(st, rules, ack);
+	if (rules->mode == DEFAULT) {
+		measure_queue(&st->steering, ack);
+		leave_startup(st, rules);
+	}
 	if (ack->has_delay)
-		take_delay(st, rules, greater(lesser(ack->delay, LONGEST_DELAY), -LONGEST_DELAY));
+		take_delay(st, greater(lesser(ack->delay, LONGEST_DELAY), -LONGEST_DELAY));
 	if (!st->is_running) {
 		st->is_running = 1;
 		st->window_at = ack->at;
 	}
 	if (ack->at >= st->window_at + st->min_rtt) {
-		end_window(st, rules, ack->in_flight);
+		end_window(st, rules, ack);
 		st->window_at = ack->at;
 	}
 	if (rules->mode == DEFAULT)
-		steer(st, rules);
+		steer(st, ack->at);
+}
+
+/* Bytes. */
+INLINE u64 window_of(const struct decision *st, const struct rules *rules)
+{
+	u64 least = MIN_WINDOW * rules->mss;
+
+	if (rules->mode == PAPER)
+		return most_of(windowed(st->phase == STARTUP ? STARTUP_GAIN : CWND_GAIN, st->report,
+					st->min_rtt),
+			       least);
+	if (st->phase == STARTUP)
+		return windowed(OUR_STARTUP_GAIN, st->report, st->min_rtt) + least;
+	return steering_window(&st->steering, st->report, st->min_rtt, rules->mss);
 }
 
 /* Bytes a second. */
@@ -429,25 +417,7 @@ INLINE u64 pacing_rate_of(const struct decision *st, const struct rules *rules)
 {
 	u64 least = MIN_WINDOW * rules->mss * MILLION / (st->min_rtt + 100000);
 
+	if (rules->mode == DEFAULT && st->phase != STARTUP && !st->steering.is_draining)
+		return most_of(steering_pacing_rate(&st->steering, window_of(st, rules), st->min_rtt), 1);
 	return most_of(most_of(paced(st->gain, st->report), least), 1);
-}
-
-/* Bytes. */
-INLINE u64 window_of(const struct decision *st, const struct rules *rules)
-{
-	u64 least = MIN_WINDOW * rules->mss;
-	u64 window;
-
-	if (rules->mode == PAPER) {
-		window = windowed(st->phase == STARTUP ? STARTUP_GAIN : CWND_GAIN, st->report,
-				  st->min_rtt);
-	} else if (st->phase == STARTUP) {
-		window = windowed(OUR_STARTUP_GAIN, st->report, st->min_rtt) + least;
-	} else {
-		s64 queue = st->standing + 2 * target_of(st, rules);
-
-		queue = greater(lesser(queue, LONGEST_TIME), 0);
-		window = windowed(OUR_CWND_GAIN, st->report, st->min_rtt + queue) + least;
-	}
-	return most_of(window, least);
 }

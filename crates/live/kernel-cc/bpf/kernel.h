@@ -95,6 +95,7 @@ struct rate_sample {
 	s32 delivered;
 	long interval_us;
 	long rtt_us;
+	int losses;
 	u32 acked_sacked;
 } KERNEL;
 

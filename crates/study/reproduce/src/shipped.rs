@@ -17,6 +17,7 @@ pub(crate) const CDBE: Embedded = files![
     "cdbe/cell.inc",
     "cdbe/coexist.toml",
     "cdbe/downloads.toml",
+    "cdbe/sharing.toml",
     "cdbe/user.inc",
     "cdbe/validate-lte.toml",
     "cdbe/validate-wired.toml",

@@ -2,8 +2,11 @@
 
 use super::*;
 
+/// Settings of a scenario.
+type Set<'a> = &'a [(&'a str, &'a str)];
+
 /// Goodput in all (Mbit/s), and the greatest increase of a flow's mean RTT over `base_ms`.
-fn outcome(scenario: &str, base_ms: f64, set: &[(&str, &str)]) -> (f64, f64) {
+fn outcome(scenario: &str, base_ms: f64, set: Set<'_>) -> (f64, f64) {
     let set: Vec<_> = [("pep", "default")].iter().chain(set).copied().collect();
     let result = run(scenario, &set);
     let tcp = result.flows.iter().filter(|f| f.cc != "udp");
@@ -15,14 +18,14 @@ fn outcome(scenario: &str, base_ms: f64, set: &[(&str, &str)]) -> (f64, f64) {
 #[test]
 fn reports_10_ms_late_or_lost_for_100_ms_cost_a_tenth_at_most_and_double_the_delay_at_most() {
     // with the base RTT and the duration of a slot, ms
-    let cases: [(&str, f64, f64, &[(&str, &str)]); 5] = [
+    let cases: [(&str, f64, f64, Set<'_>); 5] = [
         ("fast-embb-los", 4.0, 0.125, &[]),
         ("mixed-los", 4.0, 0.125, &[("duration", MIXED)]),
         ("fast-embb-nlos", 4.0, 0.125, &[]),
         ("oai-fast", 50.0, 1.0, &[]),
         ("many-ues", 4.0, 0.125, &[]),
     ];
-    let troubles: [(&str, &[(&str, &str)]); 3] = [
+    let troubles: [(&str, Set<'_>); 3] = [
         ("10 ms late", &[("pep.report-delay", "10 ms")]),
         (
             "lost for 100 ms each second",

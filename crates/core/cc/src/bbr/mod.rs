@@ -155,11 +155,6 @@ impl Bbr {
         self.sample
     }
 
-    /// What is in flight contains a gap that the application left.
-    pub(crate) fn is_app_limited(&self) -> bool {
-        self.delivery.is_app_limited()
-    }
-
     /// BtlBw: the largest delivery rate of the last ten rounds.
     fn max_bw(&self) -> BitRate {
         BitRate::from_bps(self.max_bw.get())

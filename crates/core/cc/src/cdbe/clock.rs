@@ -4,7 +4,8 @@
 //! acknowledgement: right if both clocks show the same time in ticks of 1 ms. Linux gives each
 //! connection a random offset, and ticks differ ("more than five different granularities", section
 //! III-A-1). Mode `default` therefore finds out how long the peer's tick is and reckons with
-//! *differences* of delays only, in which an offset cancels.
+//! *differences* of delays only, in which an offset cancels: they count from the least that came while the
+//! tick was not known yet, so that what stands in the queue by then is seen.
 //!
 //! All times in microseconds.
 
@@ -16,6 +17,8 @@ pub const OWN_TICK: u64 = 1_000;
 /// Ticks that hosts are known to have, us: 1 us (Linux since 6.7, on request), 1 ms, 4 ms and 10 ms
 /// (kernels of 250 and 100 Hz), 100 ms, 500 ms.
 const KNOWN_TICKS: [u64; 6] = [1, 1_000, 4_000, 10_000, 100_000, 500_000];
+/// Those of them that show a queue, us.
+pub const FINE_TICKS: [u64; 4] = [1, 1_000, 4_000, 10_000];
 /// The peer's clock is watched for so long before its tick is accepted, us.
 const WATCH: u64 = 200_000;
 /// A tick that is not known after this time will not be, us.
@@ -36,6 +39,10 @@ pub struct PeerClock {
     pub first_at: u64,
     /// The peer's tick, us; 0 until it is known.
     pub tick: u64,
+    /// Least delay so far by each of [`FINE_TICKS`], us, while the tick is not known.
+    pub early: [i64; FINE_TICKS.len()],
+    /// The one of the tick, us: delays count from it.
+    pub origin: i64,
 }
 
 impl PeerClock {
@@ -53,14 +60,20 @@ impl PeerClock {
             self.first_at = now;
         }
         let val = u64::from(stamps.val.wrapping_sub(self.first_val));
+        let ecr = u64::from(stamps.ecr.wrapping_sub(self.first_ecr));
         if self.tick == 0 {
             self.tick = tick_of(val, now - self.first_at);
+            for (early, tick) in self.early.iter_mut().zip(FINE_TICKS) {
+                *early = (*early).min(difference(val, tick, ecr));
+                if tick == self.tick {
+                    self.origin = *early;
+                }
+            }
         }
         if self.tick == 0 || self.tick > COARSEST {
             return None;
         }
-        let ecr = u64::from(stamps.ecr.wrapping_sub(self.first_ecr));
-        Some((val * self.tick).cast_signed() - (ecr * OWN_TICK).cast_signed())
+        Some(difference(val, self.tick, ecr) - self.origin)
     }
 
     /// The peer's timestamps will send_report no delay.
@@ -68,6 +81,11 @@ impl PeerClock {
         let is_unknown = self.tick == 0 && self.is_running && now - self.first_at > TIMEOUT;
         is_unknown || self.tick > COARSEST
     }
+}
+
+/// `val` ticks of the peer's less `ecr` of one's own, us.
+fn difference(val: u64, tick: u64, ecr: u64) -> i64 {
+    (val * tick).cast_signed() - (ecr * OWN_TICK).cast_signed()
 }
 
 /// The known tick that is nearest to so many ticks in so many microseconds, within a quarter; 0 if there

@@ -90,6 +90,11 @@ pub struct Cdbe {
     min_rtt: Option<Duration>,
     /// Window while it grows back after a timeout.
     recovering: Option<Bytes>,
+    /// Payload delivered so far.
+    delivered: Bytes,
+    /// The application has had nothing to send; until more than this is delivered. The fallback's own mark is
+    /// none: BBR sets it too while it probes for RTT_min.
+    limited_until: Option<Bytes>,
     /// What the reports decided; none while the fallback decides.
     decision: Option<Decision>,
 }
@@ -113,6 +118,8 @@ impl Cdbe {
             feedback: Feedback::default(),
             min_rtt: None,
             recovering: None,
+            delivered: Bytes::ZERO,
+            limited_until: None,
             decision: None,
         }
     }
@@ -201,18 +208,27 @@ impl CongestionControl for Cdbe {
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckSample) {
         self.fallback.on_ack(cx, ack);
         let sample = self.fallback.rate_sample();
+        self.delivered += ack.newly_acked;
+        self.limited_until = self.limited_until.filter(|&until| self.delivered <= until);
         self.min_rtt = (!ack.min_rtt.is_zero()).then_some(ack.min_rtt);
         let delay = self.delay(cx.now, ack);
+        let has_tick = self.config.server.mode == Mode::Default
+            && self.feedback.timestamps.is_some()
+            && !self.clock.is_hopeless(cx.now.as_nanos() / 1_000);
         let before = self.state.phase;
         let feedback = core::mem::take(&mut self.feedback);
         let event = Event {
             at: cx.now.as_nanos() / 1_000,
             report: feedback.report.map(RateReport::bytes_per_second),
             delay,
+            tick: if has_tick { self.clock.tick } else { 0 },
+            rtt: ack.rtt.map_or(0, Duration::as_micros),
             min_rtt: ack.min_rtt.as_micros(),
+            acked: ack.newly_acked.get(),
+            lost: ack.newly_lost.get(),
             in_flight: ack.bytes_in_flight.get(),
             delivered: sample.map_or(0, |sample| sample.delivery_rate.as_bps() / 8),
-            is_app_limited: self.fallback.is_app_limited(),
+            is_app_limited: self.limited_until.is_some(),
         };
         self.state.on_ack(&self.config.server, &event);
         self.decision = None;
@@ -246,6 +262,7 @@ impl CongestionControl for Cdbe {
     }
 
     fn on_app_limited(&mut self, cx: &mut Ctx<'_>, bytes_in_flight: Bytes) {
+        self.limited_until = Some(self.delivered + bytes_in_flight);
         self.fallback.on_app_limited(cx, bytes_in_flight);
     }
 

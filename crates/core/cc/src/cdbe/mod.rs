@@ -16,18 +16,21 @@
 //! | [`estimator`] | the client's dual-window estimate, equations 1 to 5 |
 //! | [`cadence`] | which acknowledgements carry it |
 //! | [`server`] | the server's rate, window and states, equations 6 to 9 |
+//! | [`steering`] | mode `default`: the queue that flows share, its target and drains |
 //! | [`clock`] | one-way delays out of timestamps of two clocks |
 //! | `controller.rs` | the server as a [`CongestionControl`](crate::CongestionControl), with its bound and its fallback |
 //!
-//! `estimator`, `server` and `clock` reckon in whole numbers only: microseconds, bytes, bytes a second
+//! `estimator`, `server`, `steering` and `clock` reckon in whole numbers only: microseconds, bytes, bytes a second
 //! and thousandths. They run in the kernel too (`kernel-cc/bpf/cdbe_model.h`), where there is nothing
 //! else, and both must decide the same to the bit.
 
 pub mod cadence;
 pub mod clock;
+pub mod competing;
 mod controller;
 pub mod estimator;
 pub mod server;
+pub mod steering;
 
 pub use controller::{Cdbe, Config};
 

@@ -24,9 +24,9 @@
 //! - BiF is looked at as a window ends, outside STARTUP. What is left of STARTUP is the count less the
 //!   rounds that were spent in it.
 //!
-//! *Mode `default`* keeps STARTUP, and steers the rest by a queue of its own that it aims at: see
-//! [`State::steer`].
+//! *Mode `default`* keeps STARTUP, and steers the rest by a queue that it aims at: [`super::steering`].
 
+use super::steering::{LOSSES, Steering};
 use super::{INITIAL_REPORT, Mode};
 use crate::{RateReport, RateView};
 
@@ -60,19 +60,10 @@ pub const LARGEST_SEGMENT: u64 = 1 << 16;
 /// Longest delay that is reckoned with, us: 2^32 ticks of 1 ms.
 pub const LONGEST_DELAY: i64 = 1 << 42;
 
-/// Mode `default`: the queue that is always aimed at, us.
-pub const TARGET_TIME: i64 = 5_000;
-/// Mode `default`: and so many segments of one's own (FAST's and Vegas's constant), so that shares even
-/// out.
-pub const TARGET_SEGMENTS: u64 = 8;
-/// Mode `default`: largest target as a part of RTT_min, thousandths.
-pub const TARGET_LIMIT: u64 = 250;
-/// Mode `default`: window gain after STARTUP and in it.
-pub const OUR_CWND_GAIN: u64 = 1_250;
-/// Mode `default`: gains of STARTUP.
+/// Mode `default`: gain of STARTUP.
 pub const OUR_STARTUP_GAIN: u64 = 2_000;
-/// Mode `default`: a queue that so many windows of draining do not shorten belongs to others.
-pub const STUBBORN: u64 = 4;
+/// Mode `default`: acknowledged segments before which losses do not end STARTUP.
+const STARTUP_SEGMENTS: u64 = 20;
 
 /// The states of figure 4.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -141,8 +132,16 @@ pub struct Event {
     pub report: Option<u32>,
     /// Its downstream delay, us, but for a constant in mode `default`.
     pub delay: Option<i64>,
+    /// The tick of that delay, us; 0 if it is not of timestamps, and in mode `paper`.
+    pub tick: u64,
+    /// Its round trip, us; 0 if it gave no sample.
+    pub rtt: u64,
     /// RTT_min, us; > 0.
     pub min_rtt: u64,
+    /// Payload that it acknowledged.
+    pub acked: u64,
+    /// Payload that it showed to be lost.
+    pub lost: u64,
     /// Payload in flight after it.
     pub in_flight: u64,
     /// The rate at which data was delivered, bytes a second; 0 if it gave no sample.
@@ -261,14 +260,8 @@ pub struct State {
     pub is_app_limited: bool,
     /// The pacing gain, thousandths.
     pub gain: u64,
-    /// Mode `default`: the queueing delay, smoothed, us.
-    pub queue: i64,
-    /// Mode `default`: the part of it caused by other flows, us.
-    pub standing: i64,
-    /// Mode `default`: windows of draining that did not shorten the queue.
-    pub stubborn: u64,
-    /// Mode `default`: minimum queue of the window before, us.
-    pub queue_before: i64,
+    /// Mode `default`: the queue and what is done about it.
+    pub steering: Steering,
 }
 
 impl State {
@@ -289,8 +282,12 @@ impl State {
         self.delivered[0] = self.delivered[0].max(delivered);
         self.is_app_limited |= event.is_app_limited;
         self.take_report(config, event);
+        if config.mode == Mode::Default {
+            self.steering.take(event);
+            self.leave_startup(config);
+        }
         if let Some(delay) = event.delay {
-            self.take_delay(config, delay.clamp(-LONGEST_DELAY, LONGEST_DELAY));
+            self.take_delay(delay.clamp(-LONGEST_DELAY, LONGEST_DELAY));
         }
         if !self.is_running {
             self.is_running = true;
@@ -301,13 +298,13 @@ impl State {
             self.window_at = event.at;
         }
         if config.mode == Mode::Default {
-            self.steer(config);
+            self.steer(event.at);
         }
     }
 
     /// What is accepted of a report: a receiver must not make a server send to it, or to the owner of any
-    /// address it uses, much faster than its data arrives. While the application limits, a lower report
-    /// states nothing of the path (mode `default`).
+    /// address it uses, much faster than its data arrives. While the application limits, and while a drain
+    /// does, a lower report states nothing of the path (mode `default`).
     fn take_report(&mut self, config: &Config, event: &Event) {
         if let Some(report) = event.report {
             self.reported = u64::from(report);
@@ -325,21 +322,20 @@ impl State {
             self.bounded += 1;
         }
         let accepted = self.reported.min(limit);
-        if config.mode == Mode::Default && self.is_app_limited {
-            self.report = self.report.max(accepted);
-        } else {
-            self.report = accepted;
-        }
+        let least = match config.mode {
+            Mode::Paper => 0,
+            Mode::Default if self.steering.is_holding(event.at) => self.steering.held,
+            Mode::Default if self.is_app_limited => self.report,
+            Mode::Default => 0,
+        };
+        self.report = accepted.max(least);
     }
 
-    fn take_delay(&mut self, config: &Config, delay: i64) {
+    fn take_delay(&mut self, delay: i64) {
         self.tally.add(delay);
         if !self.has_least || delay < self.least {
             self.least = delay;
             self.has_least = true;
-        }
-        if config.mode == Mode::Default {
-            self.queue += ((delay - self.least) - self.queue) / 4;
         }
     }
 
@@ -459,66 +455,39 @@ impl State {
         }
     }
 
-    /// Mode `default`: the queue that is aimed at, us. A time that the radio's jitter needs, and some
-    /// segments of one's own: of two flows in one queue the slower one then aims at more.
-    pub fn target(&self, config: &Config) -> i64 {
-        let own = TARGET_SEGMENTS * config.mss * 1_000_000 / self.report.max(1);
-        let limit = TARGET_LIMIT * self.min_rtt / ONE;
-        TARGET_TIME + own.min(limit).cast_signed()
-    }
-
-    /// Mode `default`, as a window ends: whether STARTUP is over, and whose the queue is.
+    /// Mode `default`, as a window ends: whether STARTUP is over.
     fn look_back(&mut self, config: &Config, event: &Event) {
         if self.phase == Phase::Startup {
             if self.has_started(config) {
                 self.phase = Phase::Normal;
             }
-        } else if self.restarts(config, event) {
+        } else if !self.steering.is_holding(event.at) && self.restarts(config, event) {
             self.phase = Phase::Startup;
             self.stalls = 0;
         }
-        if self.tally.count > 0 {
-            self.find_standing_queue(config);
-        }
+        self.steering
+            .end_window(event.at, self.min_rtt, self.report, config.mss);
     }
 
-    /// A queue that stays although this sender drains it is of other flows, or the path has become longer:
-    /// as the paper renews DSDL_min, its least becomes the ground that the own queue stands on, until it
-    /// falls.
-    fn find_standing_queue(&mut self, config: &Config) {
-        let least = self.tally.least - self.least;
-        let is_shorter =
-            least * ONE.cast_signed() < self.queue_before * (ONE - ALPHA).cast_signed();
-        let is_long = least > self.standing + self.target(config);
-        self.stubborn = if is_long && !is_shorter {
-            self.stubborn + 1
-        } else {
-            0
-        };
-        if self.stubborn >= STUBBORN {
-            self.standing = least;
-            self.stubborn = 0;
-        }
-        self.standing = self.standing.min(least).max(0);
-        self.queue_before = least;
-    }
-
-    /// Mode `default`, at each acknowledgement: the gain that brings the queue to its target within a
-    /// round trip, 1 + (target - queue) / RTT_min, within DRAIN's and GROW's.
-    pub fn steer(&mut self, config: &Config) {
-        let own = self.queue - self.standing;
-        let target = self.target(config);
-        if self.phase == Phase::Startup {
-            if own <= 2 * target {
-                self.gain = OUR_STARTUP_GAIN;
-                return;
-            }
+    /// Mode `default`: STARTUP ends as soon as there is a queue, or a buffer overflows.
+    fn leave_startup(&mut self, config: &Config) {
+        let Steering { acked, lost, .. } = self.steering;
+        let is_long = self.steering.queue > 2 * self.steering.target(self.report);
+        let overflows = lost * LOSSES > acked.max(STARTUP_SEGMENTS * config.mss);
+        if self.phase == Phase::Startup && (is_long || overflows) {
             self.phase = Phase::Normal;
         }
-        let off = (target - own) * ONE.cast_signed() / self.min_rtt.cast_signed();
-        let gain =
-            (ONE.cast_signed() + off).clamp(DRAIN_GAIN.cast_signed(), GROW_GAIN.cast_signed());
-        self.gain = gain.cast_unsigned();
+    }
+
+    /// Mode `default`, at each acknowledgement: after STARTUP the queue is steered.
+    fn steer(&mut self, at: u64) {
+        if self.phase == Phase::Startup {
+            self.gain = OUR_STARTUP_GAIN;
+            self.steering.start_up(at, self.min_rtt);
+            return;
+        }
+        self.steering.steer(at, self.min_rtt, self.report);
+        self.gain = self.steering.gain(self.report, self.min_rtt);
         self.phase = match self.gain {
             g if g > ONE + ALPHA => Phase::Grow,
             g if g < ONE - ALPHA => Phase::Drain,
@@ -543,32 +512,36 @@ impl State {
     }
 
     /// The pacing rate, bytes a second: equation 6, but never so slow that the smallest window would take
-    /// longer than RTT_min and 100 ms.
+    /// longer than RTT_min and 100 ms. Mode `default` spreads its window over the round trip, unless it
+    /// drains.
     pub fn pacing_rate(&self, config: &Config) -> u64 {
         let least = MIN_WINDOW * config.mss * 1_000_000 / (self.min_rtt + 100_000);
-        pacing_rate(self.gain, self.report).max(least).max(1)
+        let rate = if self.is_steering(config) && !self.steering.is_draining {
+            self.steering.pacing_rate(self.window(config), self.min_rtt)
+        } else {
+            pacing_rate(self.gain, self.report).max(least)
+        };
+        rate.max(1)
     }
 
-    /// The window, bytes: equation 7. Mode `default` makes room for its target and for what stands in the
-    /// queue.
+    /// The window, bytes: equation 7. Mode `default` makes room for the queue that it aims at.
     pub fn window(&self, config: &Config) -> u64 {
         let least = MIN_WINDOW * config.mss;
-        let window = match (config.mode, self.phase) {
-            (Mode::Paper, Phase::Startup) => window(STARTUP_GAIN, self.report, self.min_rtt),
-            (Mode::Paper, _) => window(CWND_GAIN, self.report, self.min_rtt),
+        match (config.mode, self.phase) {
+            (Mode::Paper, Phase::Startup) => {
+                window(STARTUP_GAIN, self.report, self.min_rtt).max(least)
+            }
+            (Mode::Paper, _) => window(CWND_GAIN, self.report, self.min_rtt).max(least),
             (Mode::Default, Phase::Startup) => {
                 window(OUR_STARTUP_GAIN, self.report, self.min_rtt) + least
             }
-            (Mode::Default, _) => {
-                let queue = self.standing + 2 * self.target(config);
-                window(
-                    OUR_CWND_GAIN,
-                    self.report,
-                    self.min_rtt + queue.clamp(0, LONGEST_TIME.cast_signed()).cast_unsigned(),
-                ) + least
-            }
-        };
-        window.max(least)
+            (Mode::Default, _) => self.steering.window(self.report, self.min_rtt, config.mss),
+        }
+    }
+
+    /// Mode `default` after STARTUP.
+    fn is_steering(&self, config: &Config) -> bool {
+        config.mode == Mode::Default && self.phase != Phase::Startup
     }
 }
 

@@ -22,8 +22,8 @@ const CADENCE: usize = ESTIMATE + words::ESTIMATE;
 const IS_DUE: usize = CADENCE + 4;
 const STAMPS: usize = IS_DUE + 1;
 const CLOCK: usize = STAMPS + 2;
-const ACK: usize = CLOCK + 5;
-const DECISION: usize = ACK + 9;
+const ACK: usize = CLOCK + words::CLOCK;
+const DECISION: usize = ACK + 13;
 const PACING_RATE: usize = DECISION + words::DECISION;
 const WINDOW: usize = PACING_RATE + 1;
 const WORDS: usize = WINDOW + 1;
@@ -105,23 +105,20 @@ impl Kernel {
             u64::from(event.report.unwrap_or(0)),
             u64::from(stamps.is_some()),
             0,
+            event.tick,
+            event.rtt,
             event.min_rtt,
+            event.acked,
+            event.lost,
             event.in_flight,
             event.delivered,
             u64::from(event.is_app_limited),
         ];
         self.put(ACK, &ack);
         self.run();
-        let [is_running, val, ecr, first_at, tick] = self.get(CLOCK);
         Decided {
             state: words::decision(&self.get(DECISION)),
-            clock: PeerClock {
-                is_running: is_running != 0,
-                first_val: val as u32,
-                first_ecr: ecr as u32,
-                first_at,
-                tick,
-            },
+            clock: words::clock(&self.get(CLOCK)),
             pacing_rate: self.words[PACING_RATE],
             window: self.words[WINDOW],
         }
@@ -178,8 +175,16 @@ fn same_estimates(kernel: &mut Kernel, mode: Mode, steps: &[Step]) {
 }
 
 /// An acknowledgement after another: gap (us), report, ticks of TSval and TSecr, whether it has them,
-/// RTT_min (us), in flight, delivered (byte/s), application-limited.
-type Reply = (u64, Option<u32>, (u32, u32), bool, u64, (u64, u64), bool);
+/// RTT_min and RTT (us), in flight, delivered (byte/s), acknowledged and lost, application-limited.
+type Reply = (
+    u64,
+    Option<u32>,
+    (u32, u32),
+    bool,
+    (u64, u64),
+    (u64, u64, u64, u64),
+    bool,
+);
 
 fn replies() -> impl Strategy<Value = Vec<Reply>> {
     let gap = prop_oneof![8 => 0..5_000u64, 2 => 5_000..100_000u64, 1 => 0..30_000_000u64];
@@ -197,7 +202,14 @@ fn replies() -> impl Strategy<Value = Vec<Reply>> {
     let min_rtt = prop_oneof![8 => 20_000..21_000u64, 1 => 0..2_000_000u64];
     let delivered =
         prop_oneof![1 => Just(0u64), 4 => 0..30_000_000u64, 1 => 0..=u64::from(u32::MAX)];
-    let amounts = (0..5_000_000u64, delivered);
+    let rtt = prop_oneof![
+        8 => 20_000..60_000u64,
+        1 => Just(0u64),
+        1 => any::<u64>(),
+    ];
+    let acked = prop_oneof![8 => 0..6_000u64, 1 => any::<u64>()];
+    let lost = prop_oneof![8 => Just(0u64), 2 => 0..12_000u64, 1 => any::<u64>()];
+    let amounts = (0..5_000_000u64, delivered, acked, lost);
     let is_app_limited = prop::bool::weighted(0.1);
     let has_stamps = prop::bool::weighted(0.95);
     let reply = (
@@ -205,7 +217,7 @@ fn replies() -> impl Strategy<Value = Vec<Reply>> {
         report,
         ticks,
         has_stamps,
-        min_rtt,
+        (min_rtt, rtt),
         amounts,
         is_app_limited,
     );
@@ -218,9 +230,8 @@ fn same_decisions(kernel: &mut Kernel, mode: Mode, replies: &[Reply]) {
     let mut clock = PeerClock::default();
     kernel.begin(&config);
     let (mut at, mut val, mut ecr) = (1_000_000u64, 99u32, 12u32);
-    for &(gap, report, ticks, has_stamps, min_rtt, (in_flight, delivered), is_app_limited) in
-        replies
-    {
+    for &(gap, report, ticks, has_stamps, (min_rtt, rtt), amounts, is_app_limited) in replies {
+        let (in_flight, delivered, acked, lost) = amounts;
         at += gap;
         val = val.wrapping_add(ticks.0);
         ecr = ecr.wrapping_add(ticks.1);
@@ -229,7 +240,11 @@ fn same_decisions(kernel: &mut Kernel, mode: Mode, replies: &[Reply]) {
             at,
             report,
             delay: stamps.and_then(|stamps| clock.delay(mode, at, stamps)),
+            tick: clock.tick,
+            rtt,
             min_rtt,
+            acked,
+            lost,
             in_flight,
             delivered,
             is_app_limited,
@@ -290,8 +305,8 @@ fn the_kernels_decisions_are_the_cores() {
 struct Download {
     mode: Mode,
     now: u64,
-    /// Arrivals at the cell's queue: when, the sender's timestamp.
-    down: VecDeque<(u64, u32)>,
+    /// Arrivals at the cell's queue: when, the sender's timestamp; of the rival none.
+    down: VecDeque<(u64, Option<u32>)>,
     /// Acknowledgements on their way: when, report, timestamps, segments.
     up: VecDeque<(u64, Option<u32>, Timestamps, u64)>,
     credit: u64,
@@ -331,6 +346,13 @@ impl Download {
         server::Config::new(self.mode, MSS)
     }
 
+    /// A flow that keeps so many segments in path and queue begins.
+    fn join(&mut self, segments: u64) {
+        for _ in 0..segments {
+            self.down.push_back((self.now + WAY, None));
+        }
+    }
+
     /// A millisecond; how many events it had.
     fn step(&mut self, kernel: &mut Kernel) -> usize {
         self.now += 1_000;
@@ -350,7 +372,11 @@ impl Download {
         {
             budget -= MSS;
             self.down.pop_front();
-            self.arrive(kernel, stamp);
+            match stamp {
+                Some(stamp) => self.arrive(kernel, stamp),
+                // its next one
+                None => self.down.push_back((self.now + WAY, None)),
+            }
             events += 1;
         }
         while self.up.front().is_some_and(|(at, ..)| *at <= self.now) {
@@ -370,7 +396,7 @@ impl Download {
             self.credit -= MSS;
             self.in_flight += MSS;
             let stamp = (self.now / 1_000) as u32;
-            self.down.push_back((self.now + WAY, stamp));
+            self.down.push_back((self.now + WAY, Some(stamp)));
         }
     }
 
@@ -423,7 +449,11 @@ impl Download {
             at: self.now,
             report,
             delay: self.clock.delay(self.mode, self.now, stamps),
+            tick: self.clock.tick,
+            rtt,
             min_rtt: 2 * WAY + 1_000,
+            acked: segments * MSS,
+            lost: 0,
             in_flight: self.in_flight,
             delivered: (self.in_flight + segments * MSS) * 1_000_000 / rtt,
             is_app_limited: false,
@@ -458,4 +488,25 @@ fn a_download_through_all_states_is_decided_the_same() {
         assert!(events > 10_000, "{events} events");
     }
     assert!(phases.iter().all(|&slots| slots > 0), "{phases:?}");
+}
+
+#[test]
+fn a_download_beside_a_flow_that_does_not_yield_is_decided_the_same() {
+    let Some(mut kernel) = Kernel::load() else {
+        return;
+    };
+    let mut download = Download::new(Mode::Default);
+    kernel.begin(&download.rules());
+    let (mut competed, mut cycles) = (0, 0);
+    for ms in 0..12_000 {
+        if ms == 1_500 {
+            download.join(150);
+        }
+        download.step(&mut kernel);
+        let competing = &download.decision.steering.competing;
+        competed += u32::from(competing.is_on);
+        cycles = cycles.max(competing.cycles);
+    }
+    assert!(competed > 2_000, "{competed} ms of 10,500");
+    assert!(cycles >= 5, "{cycles}");
 }

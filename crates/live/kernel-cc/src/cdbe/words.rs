@@ -1,6 +1,10 @@
 //! The model's values as the words in which the programs have them (`bpf/cdbe_model.h`).
 
+#[cfg(test)]
+use cc::cdbe::clock::PeerClock;
+use cc::cdbe::competing::Competing;
 use cc::cdbe::server::{self, Phase};
+use cc::cdbe::steering::{Floor, Steering};
 use cc::cdbe::{Mode, estimator};
 
 /// Words of the program's `struct rules`.
@@ -8,7 +12,9 @@ pub(super) const RULES: usize = 6;
 /// Words of its `struct estimate`.
 pub(super) const ESTIMATE: usize = 25;
 /// Words of its `struct decision`.
-pub(super) const DECISION: usize = 30;
+pub(super) const DECISION: usize = 26 + 28 + 27;
+/// Words of its `struct peer_clock`.
+pub(super) const CLOCK: usize = 10;
 
 /// `struct rules`.
 pub(super) fn rules(config: &server::Config) -> [u64; RULES] {
@@ -63,6 +69,22 @@ pub(super) fn estimate(words: &[u64; ESTIMATE]) -> estimator::State {
     }
 }
 
+/// `struct peer_clock` from its words.
+#[cfg(test)]
+pub(super) fn clock(words: &[u64; CLOCK]) -> PeerClock {
+    let w = words;
+    let signed = |k: usize| w[k].cast_signed();
+    PeerClock {
+        is_running: w[0] != 0,
+        first_val: w[1] as u32,
+        first_ecr: w[2] as u32,
+        first_at: w[3],
+        tick: w[4],
+        early: [signed(5), signed(6), signed(7), signed(8)],
+        origin: signed(9),
+    }
+}
+
 /// `struct decision` from its words.
 pub(super) fn decision(words: &[u64; DECISION]) -> server::State {
     let w = words;
@@ -95,10 +117,73 @@ pub(super) fn decision(words: &[u64; DECISION]) -> server::State {
         delivered: [w[22], w[23]],
         is_app_limited: w[24] != 0,
         gain: w[25],
-        queue: signed(26),
-        standing: signed(27),
-        stubborn: w[28],
-        queue_before: signed(29),
+        steering: steering(&w[26..]),
+    }
+}
+
+fn steering(w: &[u64]) -> Steering {
+    let signed = |k: usize| w[k].cast_signed();
+    let floor = |from: usize| Floor {
+        has_now: w[from] != 0,
+        now: signed(from + 1),
+        has_before: w[from + 2] != 0,
+        before: signed(from + 3),
+        since: w[from + 4],
+    };
+    Steering {
+        is_running: w[0] != 0,
+        delay: floor(1),
+        rtt: floor(6),
+        queue: signed(11),
+        samples: w[12],
+        least_queue: signed(13),
+        known_rtt: signed(14),
+        acked: w[15],
+        lost: w[16],
+        backoff: w[17],
+        empty_at: w[18],
+        depth: w[19],
+        is_draining: w[20] != 0,
+        drain_until: w[21],
+        hold_until: w[22],
+        check_at: w[23],
+        held: w[24],
+        settled_at: w[25],
+        is_filling: w[26] != 0,
+        is_growing: w[27] != 0,
+        competing: competing(&w[28..]),
+    }
+}
+
+fn competing(w: &[u64]) -> Competing {
+    Competing {
+        is_on: w[0] != 0,
+        long_since: w[1],
+        long_queue: w[2].cast_signed(),
+        long_report: w[3],
+        empty_since: w[4],
+        began: w[5],
+        lasts: w[6],
+        trial_at: w[7],
+        trial_queue: w[8].cast_signed(),
+        trial_report: w[9],
+        base: w[10],
+        share: w[11],
+        phase: w[12],
+        phase_at: w[13],
+        cycles: w[14],
+        rtt: w[15],
+        rtt_sum: w[16],
+        rtt_count: w[17],
+        acked: w[18],
+        acked_before: w[19],
+        lost: w[20],
+        high: w[21],
+        high_rate: w[22],
+        low: w[23],
+        low_rate: w[24],
+        fall: w[25],
+        given: w[26],
     }
 }
 

@@ -6,7 +6,9 @@ mod curves;
 mod downloads;
 mod lte;
 mod measures;
+mod rivals;
 mod sensitivity;
+mod sharing;
 mod wired;
 
 use crate::claim::Cell;
@@ -44,6 +46,8 @@ pub(crate) static SYSTEM: System = System {
         downloads::SECTION,
         curves::ONE_RUN,
         curves::DISTRIBUTIONS,
+        sharing::SECTION,
+        rivals::SECTION,
         beyond::COEXISTENCE,
         beyond::WIRED,
         sensitivity::SECTION,
@@ -82,6 +86,14 @@ fn downloads(control: &str, size: &str, mode: &str) -> Experiment {
         .set("size", size)
         .set("mode", mode)
         .set("sample-interval", "1 s")
+}
+
+/// A value without an interval.
+fn exactly(value: f64) -> Cell {
+    Cell::One(Estimate {
+        mean: value,
+        ci95: 0.0,
+    })
 }
 
 /// One measurement of both modes.
