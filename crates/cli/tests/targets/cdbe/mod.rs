@@ -54,8 +54,8 @@ fn the_report_follows_a_wire() {
     }
 }
 
-/// With 10 MB: nearly CQIC's goodput, which knows of no queue, at most 0.7 of BBR's downstream delay. The goal is as
-/// much as CQIC's; the shared queue costs some hundredths of it (`docs/algorithms/cdbe.md`).
+/// With 10 MB: nearly the goodput of CQIC, which knows of no queue, and at most 0.7 of BBR's downstream delay. The
+/// goal is as much as CQIC's; a queue that flows share costs a hundredth (`docs/algorithms/cdbe.md`).
 #[test]
 fn default_is_nearly_as_fast_as_cqic_with_less_delay_than_bbr() {
     let of = |cc| runs("downloads", &[("cc", cc), ("size", "10 MB")], DROPS);
@@ -63,7 +63,7 @@ fn default_is_nearly_as_fast_as_cqic_with_less_delay_than_bbr() {
     let delay = |runs: &[RunResult]| mean(runs, |flow| flow.segment_delay.mean);
     let (ours, cqic, bbr) = (of("cdbe"), of("cqic"), of("bbr"));
     let (a, b) = (goodput(&ours), goodput(&cqic));
-    assert!(a >= 0.95 * b, "{a} Mbit/s, CQIC {b}");
+    assert!(a >= 0.98 * b, "{a} Mbit/s, CQIC {b}");
     let (a, b) = (delay(&ours), delay(&bbr));
     assert!(a <= 0.7 * b, "{a} ms, BBR {b}");
 }

@@ -38,8 +38,9 @@ pub const TARGET_RATE: u64 = 125_000;
 const AHEAD: i64 = 2;
 /// Least window, segments: what delayed acknowledgements need.
 const MIN_WINDOW: u64 = 2;
-/// Pacing beyond window over round trip, thousandths: the window limits, and bursts do not.
-const PACING_GAIN: u64 = 1_100;
+/// Pacing beyond window over round trip, thousandths: the window limits. A rate that varies from slot to slot is
+/// not followed with less (with 1.1, 0.96 of the goodput over a radio, and a third of a wire beside its like).
+const PACING_GAIN: u64 = 1_500;
 /// Pacing gain of a drain, thousandths.
 pub const DRAINING_GAIN: u64 = 500;
 /// Time without a queue that is nearly empty after which a flow drains, us.
