@@ -17,11 +17,12 @@
 //! | [`cadence`] | which acknowledgements carry it |
 //! | [`server`] | the server's rate, window and states, equations 6 to 9 |
 //! | [`steering`] | mode `default`: the queue that flows share, its target and drains |
+//! | [`competing`] | mode `default` beside flows that do not let the queue run off |
 //! | [`clock`] | one-way delays out of timestamps of two clocks |
 //! | `controller.rs` | the server as a [`CongestionControl`](crate::CongestionControl), with its bound and its fallback |
 //!
-//! `estimator`, `server`, `steering` and `clock` reckon in whole numbers only: microseconds, bytes, bytes a second
-//! and thousandths. They run in the kernel too (`kernel-cc/bpf/cdbe_model.h`), where there is nothing
+//! `estimator`, `server`, `steering`, `competing` and `clock` reckon in whole numbers only: microseconds, bytes,
+//! bytes a second and thousandths. They run in the kernel too (`kernel-cc/bpf/cdbe_model.h`), where there is nothing
 //! else, and both must decide the same to the bit.
 
 pub mod cadence;

@@ -1,7 +1,7 @@
 //! Mode `default`: the server steers the bottleneck's queue to a target that its flows share.
 //!
 //! ```text
-//!   window = report (RTT_min + target + (target - queue) / 4) + 1 segment
+//!   window = report (RTT_min + target + (target - queue) / 2) + 1 segment
 //!   target = 19 ms at 1 Mbit/s, 1.9 ms less with each doubling of the report, 2 ms at least
 //! ```
 //!
@@ -14,11 +14,12 @@
 //!   its report until the queue would have run off if it were its own, twice as long each time that this
 //!   does not suffice. Every flow of the bottleneck sees what comes of it. The floor itself is of the last
 //!   10 to 20 s: paths change, and clocks drift.
-//! - **A queue of others.** If the longest drain does not empty the queue, what is left is not of flows that
-//!   drain, or the path is longer now: the least delay since the first drain is the floor from then on.
+//! - **Growth.** While the queue has been nearly empty since STARTUP, or for 0.1 s and RTT_min, the window has a
+//!   quarter of RTT_min more room, twice the target at the most.
+//! - **A queue of others.** If it stays long, or the longest drain does not empty it: [`super::competing`].
 //! - **Small buffers.** A window in which more than a fiftieth is lost takes an eighth per lost segment, half
-//!   at the most, off what is left of the target, down to an eighth; without losses it comes back. Losses
-//!   beside a queue of others are not counted.
+//!   at the most, off what is left of the target, down to an eighth; without losses it comes back. What
+//!   STARTUP sends too much does not count.
 //!
 //! The queue is measured by the round trip, which is exact, within a tick of the one-way delay, which the
 //! uplink does not disturb. Times in microseconds, amounts in bytes, rates in bytes a second.
