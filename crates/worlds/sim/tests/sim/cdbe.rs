@@ -136,7 +136,9 @@ fn the_series_show_the_state_of_client_and_server() {
     // payload of 40 Mbit/s
     assert!((37.5e6..39.5e6).contains(&mean), "{mean}");
     let gain = of(scenario::Metric::Gain);
-    assert!(gain.iter().all(|g| (0.75..=1.25).contains(g)));
+    // of a drain one half; with nothing in the queue RTT_min, 1.5 targets (8.9 ms) and a quarter of RTT_min over RTT_min
+    let most = (60.0 + 1.5 * 8.9 + 60.0 / 4.0) / 60.0;
+    assert!(gain.iter().all(|g| (0.5..=most).contains(g)), "{gain:?}");
     assert!(!of(scenario::Metric::SeenDelay).is_empty());
     assert!(!of(scenario::Metric::MinDelay).is_empty());
 }
