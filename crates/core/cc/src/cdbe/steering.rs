@@ -81,7 +81,7 @@ pub fn log2(x: u64) -> i64 {
     i64::from(power) * 1_000 + ((part * ONE) >> 10).cast_signed()
 }
 
-/// The minimum of the last [`FLOOR_TIME`] to twice that.
+/// The minimum of the last 10 to 20 s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Floor {
     /// A value has come.
