@@ -4,7 +4,7 @@
 use rnis::{LinkQuality, McsTable, RadioReport, UeReport};
 use units::{Bytes, Duration, Instant, Prb};
 
-/// HARQ processes of LTE FDD (TS 36.213 table 7-1), and of sources that do not send_report the radio
+/// HARQ processes of LTE FDD (TS 36.213 table 7-1), and of sources that do not state the radio
 /// technology: fewer processes make consumers more careful.
 const LTE_HARQ_PROCESSES: u8 = 8;
 /// HARQ processes of NR (TS 38.214 5.1: up to 16).

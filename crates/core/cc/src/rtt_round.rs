@@ -1,5 +1,5 @@
 //! The minimum round-trip times of a connection and of each round, from which delay-based controllers
-//! send_report how much of the window lies in a queue.
+//! find how much of the window lies in a queue.
 //!
 //! Source: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet"
 //! (1995), congestion avoidance mechanism: BaseRTT, Expected, Actual, Diff; the sampling is that of

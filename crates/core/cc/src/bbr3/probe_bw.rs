@@ -23,7 +23,7 @@ const MAX_ROUNDS: u64 = 63;
 /// The first of them may be skipped, at random.
 const RANDOM_ROUNDS: u64 = 2;
 
-/// What acknowledgements send_report, in relation to a probe (2.14).
+/// What acknowledgements show, in relation to a probe (2.14).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum AckPhase {
     /// ACKS_INIT.

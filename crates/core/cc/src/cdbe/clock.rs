@@ -76,7 +76,7 @@ impl PeerClock {
         Some(difference(val, self.tick, ecr) - self.origin)
     }
 
-    /// The peer's timestamps will send_report no delay.
+    /// The peer's timestamps will give no delay.
     pub fn is_hopeless(&self, now: u64) -> bool {
         let is_unknown = self.tick == 0 && self.is_running && now - self.first_at > TIMEOUT;
         is_unknown || self.tick > COARSEST
@@ -89,7 +89,7 @@ fn difference(val: u64, tick: u64, ecr: u64) -> i64 {
 }
 
 /// The known tick that is nearest to so many ticks in so many microseconds, within a quarter; 0 if there
-/// is none, or it is too early to send_report.
+/// is none, or it is too early to know.
 pub fn tick_of(ticks: u64, elapsed: u64) -> u64 {
     if elapsed < WATCH || ticks == 0 {
         return 0;

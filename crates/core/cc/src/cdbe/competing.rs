@@ -22,7 +22,7 @@
 //!
 //! Times in microseconds, amounts in bytes, rates in bytes a second.
 
-use super::server::ONE;
+use super::server::{ONE, added};
 
 /// Part of the bottleneck that is aimed at, thousandths.
 pub const SHARE: u64 = 480;
@@ -60,8 +60,7 @@ const TRIAL_ROUNDS: u64 = 3;
 const WATCH: u64 = 10_000_000;
 /// What a report has to fall to in a trial for others to have taken it, tenths.
 const TAKEN: u64 = 5;
-/// Largest amount, and largest rate, that are reckoned with.
-const LARGEST_AMOUNT: u64 = 1 << 40;
+/// Largest rate that is reckoned with.
 const LARGEST_RATE: u64 = 1 << 36;
 
 /// What a window of RTT_min has shown.
@@ -144,8 +143,8 @@ impl Competing {
         if !self.is_on {
             return;
         }
-        self.acked = (self.acked + acked.min(LARGEST_AMOUNT)).min(LARGEST_AMOUNT);
-        self.lost = (self.lost + lost.min(LARGEST_AMOUNT)).min(LARGEST_AMOUNT);
+        self.acked = added(self.acked, acked);
+        self.lost = added(self.lost, lost);
         if rtt > 0 {
             self.rtt = (7 * self.rtt + rtt) / 8;
             if self.phase % 2 == 1 {

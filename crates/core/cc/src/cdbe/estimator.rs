@@ -267,7 +267,7 @@ impl State {
     }
 
     /// Mode `default`: the report out of the last sample windows, unless too little of them was filled to
-    /// send_report.
+    /// report.
     fn renew(&mut self) {
         let time = self.past_time.iter().sum::<u64>();
         if time >= self.window / SAMPLES {

@@ -60,6 +60,9 @@ pub const LARGEST_SEGMENT: u64 = 1 << 16;
 /// Longest delay that is reckoned with, us: 2^32 ticks of 1 ms.
 pub const LONGEST_DELAY: i64 = 1 << 42;
 
+/// Largest amount that is reckoned with, bytes.
+pub const LARGEST_AMOUNT: u64 = 1 << 40;
+
 /// Mode `default`: gain of STARTUP.
 pub const OUR_STARTUP_GAIN: u64 = 2_000;
 /// Mode `default`: acknowledged segments before which losses do not end STARTUP.
@@ -182,6 +185,11 @@ impl Tally {
     pub fn deviation(&self, before: i64) -> i64 {
         self.sum - self.count * before
     }
+}
+
+/// A sum of amounts, bytes, within [`LARGEST_AMOUNT`].
+pub fn added(sum: u64, amount: u64) -> u64 {
+    (sum + amount.min(LARGEST_AMOUNT)).min(LARGEST_AMOUNT)
 }
 
 /// `part` thousandths of a time.

@@ -25,7 +25,7 @@
 //! uplink does not disturb. Times in microseconds, amounts in bytes, rates in bytes a second.
 
 use super::competing::{Competing, Seen};
-use super::server::{Event, LONGEST_DELAY, LONGEST_TIME, ONE, of, window};
+use super::server::{Event, LARGEST_AMOUNT, LONGEST_DELAY, LONGEST_TIME, ONE, added, of, window};
 
 /// Target at [`TARGET_RATE`] and below, us.
 pub const TARGET_MAX: i64 = 19_000;
@@ -70,8 +70,6 @@ pub const MAX_BACKOFF: u64 = 875;
 const GROWTH_PART: u64 = 4;
 /// If it has been so since STARTUP, or for this and RTT_min, us: a drain of another flow is shorter.
 const GROWTH_AFTER: u64 = 100_000;
-/// Largest amount that is reckoned with.
-const LARGEST_AMOUNT: u64 = 1 << 40;
 
 /// The logarithm to base 2 of `x`, thousandths: exact at powers of two and straight between them, so that
 /// the kernel has it too. `x` is 1 to 2^32.
@@ -183,8 +181,8 @@ impl Steering {
             self.is_running = true;
             self.empty_at = event.at;
         }
-        self.acked = (self.acked + event.acked.min(LARGEST_AMOUNT)).min(LARGEST_AMOUNT);
-        self.lost = (self.lost + event.lost.min(LARGEST_AMOUNT)).min(LARGEST_AMOUNT);
+        self.acked = added(self.acked, event.acked);
+        self.lost = added(self.lost, event.lost);
         self.competing
             .take(event.rtt.min(LONGEST_TIME), event.acked, event.lost);
         let by_rtt = self.by_rtt(event);

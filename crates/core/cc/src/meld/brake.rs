@@ -6,7 +6,7 @@
 //! much it is too large:
 //!
 //! ```text
-//!   standing = minimum queue that the reports of the last round trip send_report      target = 3/4 Q_th
+//!   standing = minimum queue that the reports of the last round trip state      target = 3/4 Q_th
 //!   standing > 2 target:  limit = flight (1 - (standing - target) / (rate srtt)), once in a round trip
 //!   standing < target:    limit grows by (target - standing) a round trip
 //!   between:              limit stays, and so does the wrapped controller's window

@@ -1,6 +1,6 @@
 //! CDBE beside a flow of another controller in one buffer: a goal of ours.
 
-use super::measures::series;
+use super::sharing::{FLOWS, after, wire};
 use super::{MODES, exactly, named, unless_quick};
 use crate::claim::{Claim, Verdict, with_interval};
 use crate::experiment::Experiment;
@@ -67,25 +67,19 @@ impl Case {
     fn experiment(self, mode: &str) -> Experiment {
         let bytes = self.rate * 125 * self.rtt * self.buffer;
         let [own, rival] = self.starts;
-        Experiment::of("cdbe/sharing")
-            .set("mode", mode)
-            .set("path.rtt", format!("{} ms", self.rtt))
-            .set("link.rate", format!("{} Mbit/s", self.rate))
-            .set("link.buffer", format!("{bytes} B"))
+        wire(mode, self.rate, self.rtt, bytes)
             .set("flow.second.cc", self.rival)
             .set("flow.first.start", format!("{own} s"))
             .set("flow.second.start", format!("{rival} s"))
             .set("duration", format!("{DURATION} s"))
-            .set("sample-interval", "1 s")
             .at_most(REPEATS)
     }
 
     /// CDBE's part of both once they have settled, per cent.
     fn share(run: &RunResult) -> Option<f64> {
-        let [own, rival] = ["first", "second"].map(|flow| {
-            let points = series(run, flow, Metric::Goodput);
-            let later = points.iter().filter(|&&(at, _)| at > SETTLED as f64);
-            later.map(|(_, value)| value).sum::<f64>()
+        let [own, rival] = FLOWS.map(|flow| {
+            let goodputs = after(run, flow, Metric::Goodput, SETTLED);
+            goodputs.iter().sum::<f64>()
         });
         (own + rival > 0.0).then(|| 100.0 * own / (own + rival))
     }

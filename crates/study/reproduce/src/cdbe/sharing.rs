@@ -50,6 +50,16 @@ struct Case {
     start: u64,
 }
 
+/// Two flows behind a wire: Mbit/s, ms, bytes of its buffer.
+pub(super) fn wire(mode: &str, rate: u64, rtt: u64, buffer: u64) -> Experiment {
+    Experiment::of("cdbe/sharing")
+        .set("mode", mode)
+        .set("path.rtt", format!("{rtt} ms"))
+        .set("link.rate", format!("{rate} Mbit/s"))
+        .set("link.buffer", format!("{buffer} B"))
+        .set("sample-interval", "1 s")
+}
+
 fn cases() -> impl Iterator<Item = Case> {
     let wires = RATES.iter().flat_map(|&rate| RTTS.map(|rtt| (rate, rtt)));
     wires.flat_map(|(rate, rtt)| {
@@ -72,14 +82,9 @@ impl Case {
     }
 
     fn experiment(self, mode: &str) -> Experiment {
-        Experiment::of("cdbe/sharing")
-            .set("mode", mode)
-            .set("path.rtt", format!("{} ms", self.rtt))
-            .set("link.rate", format!("{} Mbit/s", self.rate))
-            .set("link.buffer", format!("{} B", self.bytes()))
+        wire(mode, self.rate, self.rtt, self.bytes())
             .set("flow.second.start", format!("{} s", self.start))
             .set("duration", format!("{} s", self.start + SETTLED + WATCHED))
-            .set("sample-interval", "1 s")
             .at_most(REPEATS)
     }
 
@@ -109,14 +114,19 @@ impl Case {
     }
 
     fn settled(self, run: &RunResult, flow: &str, metric: Metric) -> Vec<f64> {
-        let from = (self.start + SETTLED) as f64;
-        let points = series(run, flow, metric);
-        let later = points.into_iter().filter(|&(at, _)| at > from);
-        later.map(|(_, value)| value).collect()
+        after(run, flow, metric, self.start + SETTLED)
     }
 }
 
-const FLOWS: [&str; 2] = ["first", "second"];
+/// Both, as the scenario names them.
+pub(super) const FLOWS: [&str; 2] = ["first", "second"];
+
+/// Samples of a flow after so many seconds.
+pub(super) fn after(run: &RunResult, flow: &str, metric: Metric, seconds: u64) -> Vec<f64> {
+    let points = series(run, flow, metric);
+    let later = points.into_iter().filter(|&(at, _)| at > seconds as f64);
+    later.map(|(_, value)| value).collect()
+}
 
 /// What a mode comes to.
 struct Outcome {
