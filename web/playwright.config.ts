@@ -8,7 +8,8 @@ export default defineConfig({
   // for a machine that does much else at the same time
   timeout: 180_000,
   expect: { timeout: 45_000 },
-  workers: 1,
+  // files beside one another: each starts its own dashboards, and what they share is only read
+  workers: 2,
   // a browser that is starved of time, once
   retries: 1,
   reporter: [["line"]],

@@ -4,7 +4,7 @@
 
 mod source;
 
-use source::{Shipped, names, tokens_of};
+use source::{Shipped, names, rust_files, tokens_of};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -411,4 +411,56 @@ fn the_pinned_compiler_is_the_stated_msrv() {
     let stated = value_of("Cargo.toml", "rust-version");
     let pinned = value_of("rust-toolchain.toml", "channel");
     assert_eq!(pinned, format!("{stated}.0"));
+}
+
+/// What `rustdoc` runs of a documentation comment: the blocks whose language is none, or Rust.
+fn examples(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut is_inside = false;
+    for line in text.lines() {
+        let line = line.trim_start();
+        let comment = line.strip_prefix("//!").or(line.strip_prefix("///"));
+        let Some(language) = comment.and_then(|text| text.trim().strip_prefix("```")) else {
+            continue;
+        };
+        is_inside = !is_inside;
+        let first = language.split([',', ' ']).next().unwrap_or_default();
+        let is_rust = [
+            "",
+            "rust",
+            "no_run",
+            "ignore",
+            "should_panic",
+            "compile_fail",
+        ];
+        if is_inside && is_rust.contains(&first) {
+            found.push(line.to_owned());
+        }
+    }
+    found
+}
+
+/// `make test` runs the examples of the crates that do not say `doctest = false`, and skips the others.
+#[test]
+fn examples_of_the_documentation_are_run() {
+    assert_eq!(
+        examples("//! ```text\n//! ```\n/// ```no_run\n/// ```"),
+        ["/// ```no_run"]
+    );
+    for each in crates() {
+        let manifest = fs::read_to_string(each.folder.join("Cargo.toml")).expect("a manifest");
+        let is_skipped = manifest.lines().any(|line| line == "doctest = false");
+        if !is_skipped {
+            continue;
+        }
+        for file in rust_files(&each.folder.join("src")) {
+            let text = fs::read_to_string(&file).expect("a source file");
+            let found = examples(&text);
+            assert!(
+                found.is_empty(),
+                "{}: {found:?} is not run: `doctest = false` in the crate's manifest",
+                file.display()
+            );
+        }
+    }
 }

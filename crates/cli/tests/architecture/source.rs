@@ -47,7 +47,8 @@ fn module_folder(file: &Path) -> PathBuf {
     }
 }
 
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
+/// The Rust files below a folder.
+pub fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();

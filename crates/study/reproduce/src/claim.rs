@@ -126,6 +126,8 @@ pub enum Cell {
     Empty,
     /// One.
     One(Estimate),
+    /// One that has no interval: a count, or the extreme of several.
+    Exact(f64),
     /// The least and the greatest of several.
     Span(Estimate, Estimate),
     /// Several, in the order in which the claim names them.
@@ -167,6 +169,7 @@ impl Cell {
         match self {
             Self::Empty => Self::Empty,
             Self::One(one) => Self::One(scaled(one)),
+            Self::Exact(value) => Self::Exact(by * value),
             Self::Span(least, most) => Self::Span(scaled(least), scaled(most)),
             Self::Each(all) => Self::Each(all.iter().map(scaled).collect()),
             Self::Stated(text) => Self::Stated(text),
@@ -177,6 +180,10 @@ impl Cell {
         match self {
             Self::Empty | Self::Stated(_) => Vec::new(),
             Self::One(one) => vec![*one],
+            Self::Exact(mean) => vec![Estimate {
+                mean: *mean,
+                ci95: 0.0,
+            }],
             Self::Span(least, most) => vec![*least, *most],
             Self::Each(all) => all.clone(),
         }
@@ -188,6 +195,9 @@ impl Cell {
         let texts: Vec<String> = self.estimates().into_iter().map(shown).collect();
         match (self, texts.as_slice()) {
             (Self::Stated(text), _) => (*text).to_owned(),
+            (Self::Exact(value), _) => {
+                fixed(*value, decimals.unwrap_or_else(|| exact_decimals(*value)))
+            }
             (Self::Span(..), [least, most]) if least == most => least.clone(),
             (Self::Span(..), _) => texts.join(" to "),
             _ => texts.join(", "),
@@ -262,6 +272,15 @@ fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
+/// None of what is whole.
+fn exact_decimals(value: f64) -> usize {
+    if value.fract() == 0.0 {
+        0
+    } else {
+        decimals(value)
+    }
+}
+
 /// All digits before the point; after it none, one or two, the fewer the greater the number.
 fn decimals(value: f64) -> usize {
     match value.abs() {
@@ -291,6 +310,9 @@ mod tests {
         let each = Cell::Each(vec![estimate(12.34), estimate(f64::NAN)]);
         assert_eq!(each.text(None), "12.3 ± 0.2, -");
         assert_eq!(each.text(Some(3)), "12.340 ± 0.250, -");
+        let exact = [30.0, 0.5, 59.66].map(|value| Cell::Exact(value).text(None));
+        assert_eq!(exact, ["30", "0.50", "59.7"]);
+        assert_eq!(Cell::Exact(3.0).scaled(2.0), Cell::Exact(6.0));
         assert_eq!(number(-0.001), "0.00");
         assert_eq!(number(-1.5), "-1.50");
     }

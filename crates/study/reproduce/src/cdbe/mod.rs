@@ -88,14 +88,6 @@ fn downloads(control: &str, size: &str, mode: &str) -> Experiment {
         .set("sample-interval", "1 s")
 }
 
-/// A value without an interval.
-fn exactly(value: f64) -> Cell {
-    Cell::One(Estimate {
-        mean: value,
-        ci95: 0.0,
-    })
-}
-
 /// One measurement of both modes.
 fn both(of: impl Fn(&'static str) -> Estimate) -> [Cell; 2] {
     MODES.map(|mode| Cell::One(of(mode)))

@@ -1,8 +1,8 @@
 //! CDBE beside a flow of another controller in one buffer: a goal of ours.
 
 use super::sharing::{FLOWS, after, wire};
-use super::{MODES, exactly, named, unless_quick};
-use crate::claim::{Claim, Verdict, with_interval};
+use super::{MODES, named, unless_quick};
+use crate::claim::{Cell, Claim, Verdict, with_interval};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::results::Results;
@@ -106,7 +106,7 @@ fn report(extent: &Extent, results: &Results) -> Part {
             "(all)",
         )
         .measured(
-            &reached.map(|cases| exactly(cases as f64)),
+            &reached.map(|cases| Cell::Exact(cases as f64)),
             Verdict::of(reached[1] == count),
         )
     });

@@ -1,8 +1,8 @@
 //! Two flows of CDBE through one buffer: a goal of ours.
 
 use super::measures::series;
-use super::{MODES, exactly, unless_quick};
-use crate::claim::{Claim, Verdict};
+use super::{MODES, unless_quick};
+use crate::claim::{Cell, Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::results::Results;
@@ -164,7 +164,7 @@ fn report(extent: &Extent, results: &Results) -> Part {
     for (which, cases) in [("", &all), (", buffers of ten packets and more", &large)] {
         let outcomes = MODES.map(|mode| outcome(results, mode, cases));
         let cells =
-            |of: fn(&Outcome) -> f64| outcomes.each_ref().map(|outcome| exactly(of(outcome)));
+            |of: fn(&Outcome) -> f64| outcomes.each_ref().map(|outcome| Cell::Exact(of(outcome)));
         let ours = &outcomes[1];
         claims.push(
             Claim::new(

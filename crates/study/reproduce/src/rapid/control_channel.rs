@@ -5,7 +5,6 @@ use crate::claim::{Cell, Claim, Verdict};
 use crate::results::Results;
 use crate::section::{Extent, Part, Section};
 use rnis::{CellId, CellReport, LinkQuality, McsTable, RadioReport, Rnti, UeReport, codec};
-use scenario::Estimate;
 use std::net::{IpAddr, Ipv4Addr};
 use units::{Bytes, Cqi, Duration, Hertz, Instant, Mcs, Prb, Slot};
 
@@ -62,14 +61,13 @@ fn report(users: u16) -> RadioReport {
 }
 
 fn claims() -> Vec<Claim> {
-    let exact = |mean: f64| Cell::One(Estimate { mean, ci95: 0.0 });
     let bytes = |users| codec::encode_binary(&report(users)).len() + HEADERS;
     let json = codec::encode_json(&report(1)).len() + HEADERS;
     let ten = bytes(10) as f64 / 10.0;
     let one = bytes(1);
     vec![
         Claim::new("section 4.4", "a report of one user with headers, bytes a ms", "170 (1 to 1.5 Mbit/s)")
-            .measured(&default_only(exact(one as f64)), Verdict::of(one <= 188).or_better(one < 125))
+            .measured(&default_only(Cell::Exact(one as f64)), Verdict::of(one <= 188).or_better(one < 125))
             .note(format!(
                 "as encoded: {:.2} Mbit/s; each of ten users {ten:.0} bytes, {:.2} Mbit/s; as JSON {json} bytes",
                 one as f64 * 8e-3,

@@ -13,9 +13,13 @@ fn link() -> (BitRate, Duration) {
 
 /// Two minutes of these controllers over a buffer of so many BDP.
 fn compete(controllers: &[&str], buffer_bdp: f64) -> RunResult {
+    compete_for(controllers, buffer_bdp, Duration::from_secs(120))
+}
+
+fn compete_for(controllers: &[&str], buffer_bdp: f64, duration: Duration) -> RunResult {
     let (rate, rtt) = link();
     let buffer = bdp(rate, rtt).mul_f64(buffer_bdp);
-    let mut experiment = dumbbell(rate, rtt, buffer, Duration::from_secs(120));
+    let mut experiment = dumbbell(rate, rtt, buffer, duration);
     for (i, cc) in controllers.iter().enumerate() {
         let name = format!("{cc}-{i}");
         experiment.flows.push(flow(&name, cc, AppSpec::Continuous));
@@ -95,8 +99,8 @@ fn beside_loss_based_flows_both_get_on() {
 #[test]
 fn runs_repeat_bit_for_bit() {
     for cc in VERSIONS {
-        let once = compete(&[cc, "cubic"], 1.0);
-        let again = compete(&[cc, "cubic"], 1.0);
+        let run = || compete_for(&[cc, "cubic"], 1.0, Duration::from_secs(20));
+        let (once, again) = (run(), run());
         assert_eq!(shares(&once), shares(&again), "{cc}");
         assert_eq!(once.events, again.events, "{cc}");
     }
