@@ -413,7 +413,7 @@ fn the_pinned_compiler_is_the_stated_msrv() {
     assert_eq!(pinned, format!("{stated}.0"));
 }
 
-/// What `rustdoc` runs of a documentation comment: the blocks whose language is none, or Rust.
+/// What `rustdoc` compiles of documentation comments: the blocks whose language is none, or Rust.
 fn examples(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut is_inside = false;
@@ -425,14 +425,7 @@ fn examples(text: &str) -> Vec<String> {
         };
         is_inside = !is_inside;
         let first = language.split([',', ' ']).next().unwrap_or_default();
-        let is_rust = [
-            "",
-            "rust",
-            "no_run",
-            "ignore",
-            "should_panic",
-            "compile_fail",
-        ];
+        let is_rust = ["", "rust", "no_run", "should_panic", "compile_fail"];
         if is_inside && is_rust.contains(&first) {
             found.push(line.to_owned());
         }
@@ -449,8 +442,7 @@ fn examples_of_the_documentation_are_run() {
     );
     for each in crates() {
         let manifest = fs::read_to_string(each.folder.join("Cargo.toml")).expect("a manifest");
-        let is_skipped = manifest.lines().any(|line| line == "doctest = false");
-        if !is_skipped {
+        if !manifest.lines().any(|line| line == "doctest = false") {
             continue;
         }
         for file in rust_files(&each.folder.join("src")) {

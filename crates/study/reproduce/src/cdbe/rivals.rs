@@ -109,6 +109,7 @@ fn report(extent: &Extent, results: &Results) -> Part {
             &reached.map(|cases| Cell::Exact(cases as f64)),
             Verdict::of(reached[1] == count),
         )
+        .if_not("see below")
     });
     Part {
         claims: claims.collect(),
