@@ -20,7 +20,7 @@ pub enum Capacity {
 
 impl Capacity {
     /// Whether a packet of so many bytes fits beside what is there.
-    pub(crate) fn admits(self, held: Occupancy, bytes: Bytes) -> bool {
+    pub fn admits(self, held: Occupancy, bytes: Bytes) -> bool {
         match self {
             Self::Bytes(limit) => held.bytes + bytes <= limit,
             Self::Packets(limit) => (held.packets as u64) < limit.get(),

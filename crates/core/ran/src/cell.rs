@@ -103,7 +103,11 @@ impl<P: Packet + Send> Cell<P> {
         Ok(Self {
             forwarder,
             tables: Tables::new(&config)?,
-            upf: Upf::new(config.n3_rate, config.downlink_processing),
+            upf: Upf::new(
+                config.n3_rate,
+                config.n3_buffer,
+                config.downlink_processing,
+            ),
             blocks: Blocks::new(),
             statuses: Pool::new(),
             timers: Timers::new(bearers.len() * 2),
@@ -152,6 +156,12 @@ impl<P: Packet + Send> Cell<P> {
         let bytes = packet.bytes();
         let stats = &mut self.stats.ues[ue.0].bearers[number as usize].downlink;
         stats.received.add(bytes);
+        if !self.upf.admits(now, bytes) {
+            let reason = DropReason::BufferFull;
+            stats.dropped.count(reason, bytes);
+            dropper(out, ue, Direction::Downlink)(packet, reason);
+            return;
+        }
         stats.core.add(bytes);
         let ready_at = self.upf.send(now, bearer, qfi, packet);
         self.wake_at(self.frame.first_from(ready_at));

@@ -108,6 +108,12 @@ impl CellConfig {
                 "more than 0 bit/s, or none",
             )?;
         }
+        cell(
+            self.n3_buffer.check().is_ok(),
+            "N3 buffer",
+            0,
+            "more than 0",
+        )?;
         Ok(())
     }
 

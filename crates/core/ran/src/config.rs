@@ -195,6 +195,8 @@ pub struct CellConfig {
     pub harq_feedback_error: f64,
     /// Forward rate limit of the N3/S1 interface into the cell, if any.
     pub n3_rate: Option<BitRate>,
+    /// Room for what that interface has not passed on; counts with a rate alone.
+    pub n3_buffer: Capacity,
     /// Queue management of the downlink; none: a drop-tail RLC buffer for each bearer, and nothing
     /// waits above it.
     pub queues: Option<Box<QueuesConfig>>,

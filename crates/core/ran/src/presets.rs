@@ -42,6 +42,7 @@ impl CellConfig {
             },
             harq_feedback_error: 0.0,
             n3_rate: None,
+            n3_buffer: Capacity::Unlimited,
             queues: None,
         }
     }
@@ -81,6 +82,7 @@ impl CellConfig {
             },
             harq_feedback_error: 0.0,
             n3_rate: None,
+            n3_buffer: Capacity::Unlimited,
             queues: None,
         }
     }

@@ -38,6 +38,9 @@ pub struct FlowTelemetry {
     pub ran_rtt: Option<Duration>,
     /// Payload acknowledged by the UE.
     pub ran_acked: Bytes,
+    /// Payload sent to the UE again.
+    #[serde(default)]
+    pub ran_resent: Bytes,
     /// Payload in flight towards the UE.
     pub ran_in_flight: Bytes,
     /// Payload received from the server and not yet sent to the UE.

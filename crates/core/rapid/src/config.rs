@@ -48,11 +48,13 @@ pub enum Part {
     Turns,
     /// A queue stands that a radio's variation needs for `utilisation-goal`; without: the target queue alone.
     Variation,
+    /// Where a link before the radio carries less, the rate is bounded by what is delivered; without: it is the radio's.
+    NarrowLink,
 }
 
 impl Part {
     /// All, in the order of `docs/algorithms/rapid.md`.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Payload,
         Self::Demand,
         Self::QueueLoop,
@@ -67,6 +69,7 @@ impl Part {
         Self::WholeSegments,
         Self::Turns,
         Self::Variation,
+        Self::NarrowLink,
     ];
 
     /// Its name in configurations.
@@ -86,6 +89,7 @@ impl Part {
             Self::WholeSegments => "whole-segments",
             Self::Turns => "turns",
             Self::Variation => "variation",
+            Self::NarrowLink => "narrow-link",
         }
     }
 

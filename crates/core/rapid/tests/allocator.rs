@@ -137,6 +137,7 @@ impl Model {
                 ran_srtt: Some(Duration::from_secs_f64(RAN_RTT)),
                 ran_rtt: None,
                 ran_acked: Bytes::new(flow.acked as u64),
+                ran_resent: Bytes::ZERO,
                 ran_in_flight: Bytes::new(flow.in_flight as u64),
                 buffered: Bytes::new(flow.buffered as u64),
             };
@@ -315,7 +316,7 @@ proptest! {
                     allocator.on_telemetry(now, flow, &FlowTelemetry {
                         wan_arrived: Bytes::new(b), wan_min_rtt: rtt, wan_srtt: rtt,
                         ran_min_rtt: rtt, ran_srtt: rtt, ran_rtt: rtt,
-                        ran_acked: Bytes::new(b), ran_in_flight: Bytes::new(a), buffered: Bytes::new(a),
+                        ran_acked: Bytes::new(b), ran_resent: Bytes::new(a % (b + 1)), ran_in_flight: Bytes::new(a), buffered: Bytes::new(a),
                     });
                 }
             }

@@ -31,7 +31,8 @@ struct telemetry {
 	u32 mss;
 	u32 in_flight;
 	u64 use;
-	u64 unused[2];
+	u64 bytes_resent;
+	u64 unused;
 };
 
 struct {
@@ -114,6 +115,7 @@ static void update(const struct tcp_sock *tp, struct telemetry *reported, u64 us
 	reported->peer_window = tp->snd_wnd;
 	reported->mss = tp->mss_cache;
 	reported->in_flight = tp->snd_nxt - tp->snd_una;
+	reported->bytes_resent = tp->bytes_retrans;
 	reported->use = use;
 	reported->updated_at = now_ns();
 }

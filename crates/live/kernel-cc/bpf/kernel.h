@@ -85,6 +85,7 @@ struct tcp_sock {
 	u32 mss_cache;
 	u32 srtt_us;
 	u64 bytes_acked;
+	u64 bytes_retrans;
 	struct sk_buff *retransmit_skb_hint; /* the first that is to be sent again */
 	struct minmax rtt_min;
 	struct tcp_options_received rx_opt;

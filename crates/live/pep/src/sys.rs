@@ -223,6 +223,8 @@ pub struct TcpInfo {
     pub bytes_acked: u64,
     /// Bytes taken from the application and not sent yet.
     pub notsent_bytes: u32,
+    /// Payload sent again, bytes.
+    pub bytes_retrans: u64,
     /// The peer's window, bytes; 0 where the kernel does not report it (before 5.4).
     pub snd_wnd: u32,
     /// Our window as the peer has been shown it, bytes; 0 where the kernel does not report it (before 6.2).
@@ -262,6 +264,7 @@ fn parse_tcp_info(bytes: &[u8; TCP_INFO_BYTES]) -> TcpInfo {
         bytes_acked: long(120),
         notsent_bytes: word(144),
         min_rtt: word(148),
+        bytes_retrans: long(208),
         snd_wnd: word(228),
         rcv_wnd: word(232),
         // two bit fields of four bits, of which the first is in the lower bits on little-endian machines

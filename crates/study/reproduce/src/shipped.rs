@@ -71,6 +71,7 @@ pub(crate) const RAPID: Embedded = files![
     "rapid/many-ues.toml",
     "rapid/mixed-los.toml",
     "rapid/mixed-nlos.toml",
+    "rapid/narrow-link.toml",
     "rapid/nlos-cell.inc",
     "rapid/oai-fast.toml",
     "rapid/oai-quic-bearers.toml",

@@ -3,6 +3,7 @@
 mod bursty;
 mod los;
 mod many;
+mod narrow;
 mod nlos;
 mod oai;
 mod reports;

@@ -149,6 +149,11 @@ impl Beside {
         }
     }
 
+    /// There are no others, or they are known not to be in our queue.
+    pub(super) fn is_alone(&self) -> bool {
+        matches!(self.phase, Phase::Alone | Phase::Reported)
+    }
+
     /// No flow of ours is left: what was measured with them may be long ago when the next comes. How the base station
     /// queues stays known.
     pub(super) fn forget(&mut self) {

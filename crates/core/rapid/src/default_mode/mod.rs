@@ -27,25 +27,31 @@
 //!    is in flight to the UE leaves of both windows together.
 //! 9. *Flows take turns* (`turns.rs`) where less than two segments is the part of each.
 //! 10. *A queue stands for the radio's variation* (`variation.rs`): as much as what was lost without one requires.
+//! 11. *A link before the radio may be narrower* (`narrow.rs`): then the rate is bounded by what it is found to carry.
 
 mod beside;
 mod cell;
 mod efficiency;
 mod flow;
+mod narrow;
 mod segments;
 mod turnaround;
 mod turns;
 mod ue;
 mod variation;
+mod way;
 
-use crate::AllocatorConfig;
 use crate::allocator::{Decision, FlowId, FlowOpened, FlowTelemetry, Policy};
+use crate::share::max_min;
+use crate::{AllocatorConfig, Part};
 use cell::CellLoad;
 use flow::Flow;
+use narrow::{Limit, Narrow};
 use rnis::{RadioReport, Rnti};
 use std::collections::{BTreeMap, VecDeque};
 use ue::{Scratch, Ue};
 use units::{BitRate, Duration, Instant};
+use way::Way;
 
 /// Without reports the allocator runs at this period.
 const TICK: Duration = Duration::from_millis(10);
@@ -60,6 +66,9 @@ pub(crate) struct DefaultMode {
     decisions: VecDeque<Decision>,
     ran_at: Instant,
     scratch: Scratch,
+    narrow: Narrow,
+    /// Acknowledged by flows that have ended, and sent again by them, bytes.
+    ended: (u64, u64),
 }
 
 impl DefaultMode {
@@ -71,14 +80,51 @@ impl DefaultMode {
             decisions: VecDeque::new(),
             ran_at: Instant::ZERO,
             scratch: Scratch::default(),
+            narrow: Narrow::default(),
+            ended: (0, 0),
         }
     }
 
     fn run(&mut self, now: Instant) {
+        let elapsed = now.saturating_since(self.ran_at).as_secs_f64();
         self.ran_at = now;
         self.ues.retain(|_, ue| !ue.is_gone(now));
+        if self.config.has(Part::NarrowLink) {
+            self.learn_narrow(now, elapsed);
+        }
         for ue in self.ues.values_mut() {
             ue.run(now, &self.config, &mut self.scratch, &mut self.decisions);
+        }
+    }
+
+    /// (11) Whether a link before the radio carries less than that, and what each UE may have of it.
+    fn learn_narrow(&mut self, now: Instant, elapsed: f64) {
+        let ways: Vec<Option<Way>> = self
+            .ues
+            .values()
+            .map(|ue| ue.way(now, &self.config))
+            .collect();
+        let Some(all) = Way::of_all(ways.iter().flatten(), self.ended) else {
+            self.narrow.rest(elapsed);
+            return;
+        };
+        let is_found = self.narrow.update(elapsed, &all);
+        let limit = self.narrow.limit();
+        let mut shares = Vec::new();
+        if let Some(Limit::Bound(rate, _)) = limit {
+            let demands: Vec<f64> = ways.iter().flatten().map(Way::demand).collect();
+            max_min(rate, &demands, &mut shares);
+        }
+        let mut shares = shares.into_iter();
+        for (ue, way) in self.ues.values_mut().zip(&ways) {
+            let limit = match limit {
+                Some(Limit::Bound(_, factor)) if way.is_some() => {
+                    shares.next().map(|share| Limit::Bound(share, factor))
+                }
+                Some(Limit::Trial(_)) if way.is_some() => limit,
+                _ => None,
+            };
+            ue.set_limit(limit, is_found, all.base_time / all.least_time);
         }
     }
 
@@ -113,8 +159,11 @@ impl Policy for DefaultMode {
 
     fn on_flow_close(&mut self, now: Instant, id: FlowId) {
         if let Some(rnti) = self.owners.remove(&id) {
-            if let Some(ue) = self.ues.get_mut(&rnti) {
-                ue.remove(id);
+            if let Some(ue) = self.ues.get_mut(&rnti)
+                && let Some((acked, resent)) = ue.remove(id)
+            {
+                self.ended.0 = self.ended.0.saturating_add(acked);
+                self.ended.1 = self.ended.1.saturating_add(resent);
             }
             self.run_one(now, rnti);
         }
@@ -153,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_new_flow_of_an_idle_cell_is_not_shown_what_it_cannot_use_yet() {
-        let window = |arrived: u64, without: Vec<crate::Part>| {
+        let window = |arrived: u64, without: Vec<Part>| {
             let mut config = AllocatorConfig::new(Mode::Default);
             config.without = without;
             let mut policy = DefaultMode::new(config);
@@ -176,7 +225,7 @@ mod tests {
         };
         assert_eq!(window(0, Vec::new()), 40);
         assert_eq!(window(20 * 1440, Vec::new()), 160);
-        assert!(window(0, vec![crate::Part::Usable]) > 160);
+        assert!(window(0, vec![Part::Usable]) > 160);
     }
 
     #[test]

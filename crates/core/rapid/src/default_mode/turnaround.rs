@@ -92,8 +92,19 @@ impl Turnaround {
             self.time = time;
             return;
         }
-        let most = 3.0 * radio.min_rtt + 4.0 * radio.target + 0.02;
-        self.time = self.time.clamp(least, most);
+        self.time = self
+            .time
+            .clamp(least, Self::longest(radio.min_rtt, radio.target));
+    }
+
+    /// The longest that T can be, seconds.
+    pub(super) fn longest(min_rtt: f64, target: f64) -> f64 {
+        3.0 * min_rtt + 4.0 * target + 0.02
+    }
+
+    /// It was found to be this, seconds.
+    pub(super) fn set(&mut self, time: f64) {
+        self.time = time;
     }
 
     fn follow(&mut self, elapsed: f64, radio: &Radio, config: &AllocatorConfig) {

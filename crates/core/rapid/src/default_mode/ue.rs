@@ -4,10 +4,12 @@ use super::beside::Beside;
 use super::cell::CellLoad;
 use super::efficiency::{Busy, Efficiency};
 use super::flow::{Flow, weight};
+use super::narrow::Limit;
 use super::segments::Rounding;
 use super::turnaround::{Radio, Turnaround};
 use super::turns::{LEAST_WINDOW, Turns};
 use super::variation::{Service, Variation};
+use super::way::Way;
 use crate::allocator::{Decision, FlowId};
 use crate::share::max_min;
 use crate::{AllocatorConfig, Part, capacity};
@@ -71,6 +73,11 @@ pub(super) struct Ue {
     roundings: [Rounding; 3],
     turns: Turns,
     variation: Variation,
+    /// (11) What a link before the radio requires of it, and T that this multiplies, seconds.
+    limit: Option<Limit>,
+    limited_time: f64,
+    /// Served to the UE lately, byte/s.
+    served: f64,
 }
 
 impl Ue {
@@ -99,6 +106,9 @@ impl Ue {
             roundings: Default::default(),
             turns: Turns::default(),
             variation: Variation::default(),
+            limit: None,
+            limited_time: 0.0,
+            served: 0.0,
         }
     }
 
@@ -116,19 +126,26 @@ impl Ue {
         self.flows.values().any(|flow| flow.is_sending(now))
     }
 
-    pub(super) fn remove(&mut self, flow: FlowId) {
-        if let Some(flow) = self.flows.remove(&flow) {
-            // its acknowledged bytes leave the sum with it
-            let acked = flow.telemetry.ran_acked.get();
-            self.acked = self.acked.saturating_sub(acked);
-            self.delivered_sample.0 = self.delivered_sample.0.saturating_sub(acked);
-        }
+    /// Gives what the flow had acknowledged and sent again, bytes, if it was there.
+    pub(super) fn remove(&mut self, flow: FlowId) -> Option<(u64, u64)> {
+        let telemetry = self.flows.remove(&flow)?.telemetry;
+        // its acknowledged bytes leave the sum with it
+        let acked = telemetry.ran_acked.get();
+        self.acked = self.acked.saturating_sub(acked);
+        self.delivered_sample.0 = self.delivered_sample.0.saturating_sub(acked);
+        Some((acked, telemetry.ran_resent.get()))
     }
 
     /// Payload that it has acknowledged on all its open flows.
     fn acked(&self) -> u64 {
         let acked = self.flows.values().map(|f| f.telemetry.ran_acked);
         acked.sum::<Bytes>().get()
+    }
+
+    /// Payload that was sent to it again on all its open flows.
+    fn resent(&self) -> u64 {
+        let resent = self.flows.values().map(|f| f.telemetry.ran_resent);
+        resent.sum::<Bytes>().get()
     }
 
     fn is_fresh(&self, now: Instant, config: &AllocatorConfig) -> bool {
@@ -196,7 +213,8 @@ impl Ue {
             served: of.served_bytes.get() as f64,
             covered,
         };
-        let is_greedy = self.flows.values().any(Flow::is_greedy);
+        // (11) what a narrow link does not bring is not lost to a short queue
+        let is_greedy = !self.is_bound() && self.flows.values().any(Flow::is_greedy);
         self.variation.update(service, is_greedy, config);
         self.learn_unintercepted(of, covered);
         // a report's own time, unless it claims to come from the future
@@ -237,6 +255,7 @@ impl Ue {
         let ours = acked.saturating_sub(self.acked) as f64;
         self.acked = acked;
         let served = of.served_bytes.get() as f64 / covered;
+        self.served += weight(covered, LEARN_TIME) * (served - self.served);
         self.beside.learn_rate(served, ours / covered, covered);
     }
 
@@ -252,6 +271,7 @@ impl Ue {
         self.ran_at = now;
         if self.flows.is_empty() {
             self.beside.forget();
+            self.limit = None;
             return;
         }
         self.update_delivered(now);
@@ -301,16 +321,89 @@ impl Ue {
             is_saturated: active().any(Flow::is_saturated),
             is_fresh: self.is_fresh(now, config),
         };
+        if let Some(Limit::Trial(factor) | Limit::Bound(_, factor)) = self.limit {
+            let most = Turnaround::longest(min, radio.target);
+            self.whole_turnaround = (self.limited_time * factor).clamp(min + radio.target, most);
+            return;
+        }
         self.turnaround
             .control(elapsed, &radio, &mut self.beside, config);
         // (10) the loop would take away what is to stand
-        let standing = self.variation.standing(self.rate);
+        let standing = self.standing();
         self.whole_turnaround = if standing > 0.0 {
             let least = min + self.needed_queue(config) + standing;
             self.turnaround.time().max(least)
         } else {
             self.turnaround.time()
         };
+    }
+
+    /// (10) What stands for the radio's variation, seconds; nothing where the radio is not the bottleneck.
+    fn standing(&self) -> f64 {
+        match self.is_bound() {
+            false => self.variation.standing(self.rate),
+            true => 0.0,
+        }
+    }
+
+    /// (11) What is known of the way to it; none while that is nothing.
+    pub(super) fn way(&self, now: Instant, config: &AllocatorConfig) -> Option<Way> {
+        if self.capacity <= 0.0 || self.flows.is_empty() || self.ran_min_rtt <= 0.0 {
+            return None;
+        }
+        let target = self.target_queue(config);
+        let (mut in_flight, mut segments) = (Bytes::ZERO, Bytes::ZERO);
+        let mut is_greedy = false;
+        for flow in self.flows.values() {
+            in_flight += flow.telemetry.ran_in_flight;
+            segments += flow.mss;
+            is_greedy |= flow.is_active(now) && (flow.is_greedy() || flow.is_saturated());
+        }
+        let segments = segments.get() as f64;
+        Some(Way {
+            ues: 1.0,
+            capacity: self.capacity,
+            served: self.served,
+            time: self.whole_turnaround,
+            base_time: self.turnaround.time(),
+            least_time: self.ran_min_rtt + target,
+            most_time: Turnaround::longest(self.ran_min_rtt, target),
+            queue: self.queue / self.capacity / target,
+            delivered: self.delivered,
+            acked: self.acked(),
+            resent: self.resent(),
+            in_flight: in_flight.get() as f64,
+            segments,
+            segment: segments / self.flows.len() as f64,
+            is_greedy,
+            is_alone: self.beside.is_alone(),
+            takes_turns: self.turns.are_taken(),
+            is_fresh: self.is_fresh(now, config),
+        })
+    }
+
+    /// (11) What a link before the radio requires from now on. `is_found`: T as it was tried is what it should be. `usual`:
+    /// T of all UEs without what stands, over the least that it can be.
+    pub(super) fn set_limit(&mut self, limit: Option<Limit>, is_found: bool, usual: f64) {
+        if is_found && let Some(Limit::Trial(factor)) = self.limit {
+            self.turnaround.set(self.limited_time * factor);
+        }
+        match (self.limit, limit) {
+            (None, Some(Limit::Trial(_))) => self.limited_time = self.whole_turnaround,
+            (None | Some(Limit::Trial(_)), Some(Limit::Bound(..))) => {
+                self.limited_time = match self.turnaround.time() {
+                    0.0 => self.ran_min_rtt * usual,
+                    time => time,
+                };
+            }
+            _ => {}
+        }
+        self.limit = limit;
+    }
+
+    /// (11) Its rate is that of a link before the radio.
+    fn is_bound(&self) -> bool {
+        matches!(self.limit, Some(Limit::Bound(..)))
     }
 
     /// The rate of our flows together, byte/s.
@@ -343,7 +436,11 @@ impl Ue {
     ) {
         let active = self.flows.values().filter(|f| f.is_active(now)).count();
         let active = active.max(1) as f64;
-        self.rate = self.usable_rate(now, active, config);
+        let rate = self.usable_rate(now, active, config);
+        self.rate = match self.limit {
+            Some(Limit::Bound(bound, _)) => rate.min(bound),
+            _ => rate,
+        };
         self.share(now, self.rate / active, config, scratch);
         self.take_turns(now, config);
         self.round(now, elapsed, config, scratch);
@@ -382,7 +479,7 @@ impl Ue {
         config: &AllocatorConfig,
         scratch: &mut Scratch,
     ) {
-        let standing = self.variation.standing(self.rate);
+        let standing = self.standing();
         scratch.windows.iter_mut().for_each(Vec::clear);
         for flow in self.flows.values().filter(|f| f.is_active(now)) {
             let windows = [
@@ -410,7 +507,8 @@ impl Ue {
 
     /// Shares the rate by demand.
     fn share(&mut self, now: Instant, fair: f64, config: &AllocatorConfig, scratch: &mut Scratch) {
-        let is_starving = self.turnaround.own_queue() < STARVING * self.target_queue(config);
+        let is_starving =
+            !self.is_bound() && self.turnaround.own_queue() < STARVING * self.target_queue(config);
         scratch.demands.clear();
         for flow in self.flows.values_mut().filter(|f| f.is_active(now)) {
             flow.update_rate(now, self.whole_turnaround);

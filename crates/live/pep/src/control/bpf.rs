@@ -35,6 +35,8 @@ pub(super) struct Slot {
 pub(super) struct Measured {
     /// Payload acknowledged, bytes.
     pub(super) bytes_acked: u64,
+    /// Payload sent again, bytes.
+    pub(super) bytes_resent: u64,
     /// Smoothed round-trip time, us; 0: not measured.
     pub(super) srtt: u32,
     /// Least round-trip time, us; 0 or `u32::MAX`: not measured.
@@ -151,6 +153,7 @@ impl Kernel {
         words[2].store(pair(info.rtt, info.min_rtt), Relaxed);
         let cwnd = info.snd_cwnd.saturating_mul(info.snd_mss);
         words[3].store(pair(cwnd, info.snd_wnd), Relaxed);
+        words[6].store(info.bytes_retrans, Relaxed);
     }
 
     /// A slot is not used any more.
@@ -187,6 +190,7 @@ impl Kernel {
         let (cwnd, peer_window) = halves(3);
         Measured {
             bytes_acked: word(0),
+            bytes_resent: word(6),
             srtt,
             min_rtt,
             cwnd,

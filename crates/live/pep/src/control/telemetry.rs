@@ -18,6 +18,7 @@ fn measured_of(info: &TcpInfo) -> Measured {
     let cwnd = u64::from(info.snd_cwnd) * u64::from(info.snd_mss);
     Measured {
         bytes_acked: info.bytes_acked,
+        bytes_resent: info.bytes_retrans,
         srtt: info.rtt,
         min_rtt: info.min_rtt,
         cwnd: u32::try_from(cwnd).unwrap_or(u32::MAX),
@@ -47,6 +48,7 @@ pub(super) fn telemetry(meters: &Meters, measured: &Measured) -> FlowTelemetry {
         ran_srtt: micros(measured.srtt),
         ran_rtt: None,
         ran_acked: Bytes::new(measured.bytes_acked),
+        ran_resent: Bytes::new(measured.bytes_resent),
         ran_in_flight: Bytes::new(in_flight),
         buffered: Bytes::new(meters.unhanded() + held - in_flight),
     }

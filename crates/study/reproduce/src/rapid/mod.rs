@@ -16,6 +16,7 @@ mod lte_figures;
 mod many_flows;
 mod mixed;
 mod mixed_windows;
+mod narrow_link;
 mod order;
 mod readings;
 mod sensitivity;
@@ -63,6 +64,7 @@ pub(crate) static SYSTEM: System = System {
         start_jitter::SECTION,
         flow_counts::SECTION,
         bursty::SECTION,
+        narrow_link::SECTION,
         three_ccas::SECTION,
         beyond::LOSS,
         beyond::USERS,

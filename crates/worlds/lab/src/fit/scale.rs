@@ -91,6 +91,7 @@ fn scale_cell(cell: &mut CellSpec, share: f64) -> f64 {
     let ratio = f64::from(after.get()) / f64::from(before.get().max(1));
     config.uplink.n_prb = prbs(config.uplink.n_prb, ratio);
     config.n3_rate = config.n3_rate.map(|n3| rate(n3, ratio));
+    config.n3_buffer = config.n3_buffer.scaled(ratio);
     if let Some(queues) = &mut config.queues {
         scale_queues(queues, ratio);
     }

@@ -1,8 +1,8 @@
 //! Keys of the radio cell.
 
 use super::Fallback::{Absent, ByRat, Preset, Required, Value};
-use super::Kind::{BitRate, Choice, Count, Duration, Frequency, List, Number, Table, Text};
-use super::Range::{Any, Within};
+use super::Kind::{BitRate, Capacity, Choice, Count, Duration, Frequency, List, Number, Table, Text};
+use super::Range::{Any, Positive, Within};
 use super::top::FASTEST;
 use super::{Key, Section, key};
 
@@ -164,6 +164,13 @@ pub(super) static SECTIONS: &[Section] = &[
                 Absent("no limit"),
                 Within(1.0, FASTEST),
                 "Rate of the interface into the cell (N3, S1).",
+            ),
+            key(
+                "n3-buffer",
+                Capacity,
+                Value("unlimited"),
+                Positive,
+                "Room before that interface, where it has a rate; what finds none is dropped.",
             ),
             key(
                 "queues",

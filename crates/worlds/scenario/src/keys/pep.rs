@@ -204,7 +204,7 @@ pub(super) static SECTIONS: &[Section] = &[Section {
             "Parts of mode `default` to leave out, for experiments: `payload`, `demand`, \
                  `queue-loop`, `queue-deviation`, `budget`, `usable`, `store`, `unintercepted`, `own-queue`, \
                  `cell-sharing`, `staleness`, `whole-segments`, \
-                 `turns`, `variation` (docs/algorithms/rapid.md).",
+                 `turns`, `variation`, `narrow-link` (docs/algorithms/rapid.md).",
         ),
         key(
             "readings",

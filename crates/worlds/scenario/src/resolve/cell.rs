@@ -41,6 +41,7 @@ pub(super) fn read(top: &mut Reader<'_>, node: &Node) -> Checked<Access> {
         reader.quantity_or("receive-processing", config.receive_processing)?;
     config.harq_feedback_error = reader.number("harq-feedback-error")?;
     config.n3_rate = reader.optional::<BitRate>("n3-rate")?;
+    config.n3_buffer = reader.capacity("n3-buffer")?;
     config.harq = harq(&mut reader, config.harq)?;
     config.uplink = uplink(&mut reader, &config)?;
     config.queues = queues::read(&mut reader, &config)?;

@@ -9,7 +9,8 @@ use scenario::{
 use std::path::{Path, PathBuf};
 use units::{BitRate, Bytes, Duration, Hertz, Mcs, Prb};
 
-const RAPID: [&str; 9] = [
+const RAPID: [&str; 10] = [
+    "narrow-link",
     "trace-bursty",
     "trace-drive",
     "fast-embb-los",

@@ -548,6 +548,7 @@ impl Connection {
             receive_window: self.receiver.open_window(),
             segments_sent: counters.segments_sent,
             retransmits: counters.retransmits + Packets::new(syn_repeats),
+            bytes_resent: counters.bytes_resent,
             lost: self.sender.lost(),
             timeouts: counters.timeouts,
             probes: counters.probes,

@@ -47,6 +47,8 @@ pub struct Stats {
     pub segments_sent: Packets,
     /// Segments among them sent again.
     pub retransmits: Packets,
+    /// Their payload.
+    pub bytes_resent: Bytes,
     /// Segments found lost, rightly or not.
     pub lost: Packets,
     /// Retransmission timeouts.

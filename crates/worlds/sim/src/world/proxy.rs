@@ -280,6 +280,7 @@ fn telemetry(relay: &Relay) -> FlowTelemetry {
         ran_srtt: ran.srtt,
         ran_rtt: relay.ran_rtt,
         ran_acked: ran.bytes_acked,
+        ran_resent: ran.bytes_resent,
         ran_in_flight: ran.bytes_in_flight,
         buffered: relay.buffered(scenario::Direction::Down),
     }

@@ -72,6 +72,7 @@ impl Timers {
 pub(super) struct Counters {
     pub(super) segments_sent: Packets,
     pub(super) retransmits: Packets,
+    pub(super) bytes_resent: Bytes,
     pub(super) timeouts: Packets,
     pub(super) probes: Packets,
     pub(super) recoveries: Packets,

@@ -263,6 +263,7 @@ impl Sender {
 
     fn after_resending(&mut self, now: Instant, record: &Record) {
         self.counters.retransmits += Packets::new(1);
+        self.counters.bytes_resent += Bytes::new(u64::from(record.len));
         if let Some(episode) = &mut self.episode {
             episode.on_resent(now, u64::from(record.len));
         }

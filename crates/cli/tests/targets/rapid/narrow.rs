@@ -1,0 +1,51 @@
+//! A link before the base station that carries less than the radio.
+
+use super::*;
+
+/// Payload of a segment and what it is on the wire, bytes.
+const PAYLOAD: f64 = 1440.0;
+const PACKET: f64 = 1492.0;
+
+#[test]
+fn a_narrow_link_is_filled_and_not_flooded() {
+    for (link, room, users) in [
+        ("400 Mbit/s", "150 kB", "1"),
+        ("100 Mbit/s", "1 MB", "1"),
+        ("400 Mbit/s", "150 kB", "5"),
+    ] {
+        let set = [
+            ("link", link),
+            ("room", room),
+            ("users", users),
+            ("duration", "10 s"),
+        ];
+        let what = format!("{link}, {room}, {users} users");
+        let with = run("narrow-link", &[&set[..], &[("pep", "default")]].concat());
+        let all: f64 = link
+            .split(' ')
+            .next()
+            .and_then(|n| n.parse().ok())
+            .expect("a rate");
+        let goodput: f64 = with.flows.iter().map(|f| f.goodput.as_mbps_f64()).sum();
+        let used = goodput / (all * PAYLOAD / PACKET);
+        // a second of ten until the link is found and its queue has gone
+        assert!(used >= 0.9, "{what}: {used} of the link");
+        let jain = jain(&with);
+        assert!(jain >= 0.95, "{what}: {jain}");
+        let without = run(
+            "narrow-link",
+            &[
+                &set[..],
+                &[("pep", "default"), ("pep.without", "[\"narrow-link\"]")],
+            ]
+            .concat(),
+        );
+        let resent = |run: &RunResult| run.flows.iter().map(|f| f.retransmits).sum::<u64>();
+        assert!(
+            resent(&with) * 10 <= resent(&without),
+            "{what}: {} sent again with, {} without",
+            resent(&with),
+            resent(&without)
+        );
+    }
+}

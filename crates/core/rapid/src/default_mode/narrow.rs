@@ -1,0 +1,465 @@
+//! A link before the radio that carries less than the radio could (point 11): a backhaul, or what else no report covers.
+//!
+//! It is looked for in all of a cell's UEs together, which share it. Where there is one, the radio's queues stay short and what is
+//! served stays below the capacity, although our flows send all that they are let; and more of them is in flight than T accounts
+//! for (Little's law):
+//!
+//! ```text
+//!   queue < target / 2,   served < 0.94 x capacity,   in flight > 1.03 x delivered x T + a segment a flow
+//! ```
+//!
+//! A T that is too short looks the same. So it is tried first with what the round trip is, in flight / delivered: where more is
+//! delivered by it, T was too short, and stays so. Where not, or where more than a twentieth of what is sent is sent again, there is
+//! a narrow link, and the rate of all UEs together is bounded by what it was found to carry, b (max-min fair among them):
+//!
+//! ```text
+//!   Wide --evident for 0.3 s--> Trying --no more by it--> Draining ---> Cruising ---> Probing
+//!    ^ ^                          |                        0.75 b        b, 6 x        1.25 b
+//!    | '---- T was too short -----'                          ^                           | b = delivered
+//!    '---- b is the capacity, or the radio's queue stands ---+---------------------------'
+//! ```
+//!
+//! A probe that finds more is repeated at once; one that loses packets makes the next ones weaker. T follows what cruising did: where
+//! it delivers less than b, T was too short; where it loses packets, too long.
+
+use super::flow::weight;
+use super::way::Way;
+
+/// Forgetting time of the radio's queue, seconds.
+const QUEUE_TIME: f64 = 0.1;
+/// The radio's queue is short below so many times the target, and where many packets are lost.
+const SHORT: f64 = 0.5;
+const SHORT_OF_BURSTS: f64 = 8.0;
+/// The radio is not all used below this part of the capacity.
+const BELOW: f64 = 0.94;
+/// In flight beyond what T accounts for, and segments of each flow.
+const BEYOND: f64 = 1.03;
+const BEYOND_SEGMENTS: f64 = 1.0;
+/// Evident for so long, seconds, and where many packets are lost; and for so many times T.
+const ONSET: f64 = 0.3;
+const ONSET_OF_LOSSES: f64 = 0.1;
+const ONSET_TURNAROUNDS: f64 = 4.0;
+/// A T that is longer by less is not tried.
+const LONGER: f64 = 1.15;
+/// What is delivered is measured over so many times T, so long, and so many segments.
+const MEASURE_TURNAROUNDS: f64 = 2.0;
+const MEASURE_TIME: f64 = 0.1;
+const MEASURE_SEGMENTS: f64 = 24.0;
+/// It counts if our flows sent all that they were let for this part of the time.
+const MOSTLY: f64 = 0.75;
+/// Rate over b while draining; cruising lasts so many measurements.
+const DRAIN: f64 = 0.75;
+const CRUISE: f64 = 6.0;
+/// A probe's rate is this part above b at the most and the least: half as much after one that lost packets, twice as much after one
+/// that did not.
+const PROBE: f64 = 0.25;
+const LEAST_PROBE: f64 = 0.03;
+/// Losses are many above this part of what was sent lately, and are forgotten after so long, seconds.
+const MANY: f64 = 0.05;
+const LOSSES_TIME: f64 = 0.5;
+/// Packets were lost if more than this part of what was sent was sent again.
+const LOSSY: f64 = 0.02;
+/// Cruising that delivers less than this part of it ends at once.
+const LESS: f64 = 0.8;
+/// A probe that finds this part of what it sent more is repeated.
+const MORE: f64 = 0.6;
+/// Draining ends at so many times what T accounts for, or after so many round trips.
+const DRAINED: f64 = 1.1;
+const DRAIN_ROUNDS: f64 = 4.0;
+/// T is too short where cruising delivers less than this part of what a probe did: it becomes what the round trip was, so much at
+/// the least and the most. Else it shrinks.
+const FULL: f64 = 0.98;
+const GROWTH: [f64; 2] = [1.03, 1.5];
+const DECAY: f64 = 0.97;
+/// It shrinks more where cruising loses packets.
+const SHRINK: f64 = 0.7;
+/// The link carries what the radio does from this part of the capacity on (which counts headers as well).
+const AS_WIDE: f64 = 0.94;
+/// What was found is forgotten after so long without a flow that sends all that it is let, seconds.
+const FORGET_TIME: f64 = 10.0;
+/// A round trip is taken to be no longer, seconds.
+const MAX_ROUND: f64 = 2.0;
+
+/// What the UEs of a cell are to do about it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Limit {
+    /// So many times T is tried.
+    Trial(f64),
+    /// So many byte/s, all together, and so many times T without what stands for the radio's variation.
+    Bound(f64, f64),
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Phase {
+    /// The radio is the bottleneck, as far as is known.
+    #[default]
+    Wide,
+    /// This T is tried, after so much less; delivered before.
+    Trying {
+        time: f64,
+        less: f64,
+        before: f64,
+    },
+    /// For so many seconds at the most.
+    Draining {
+        until: f64,
+    },
+    Cruising,
+    Probing,
+}
+
+/// A link before the radio.
+#[derive(Debug, Default)]
+pub(super) struct Narrow {
+    phase: Phase,
+    /// Seconds in this phase.
+    elapsed: f64,
+    /// The radio's queue over its target, average.
+    queue: f64,
+    /// Evident for so long, seconds, and what was acknowledged since when.
+    evident: f64,
+    acked: u64,
+    since: f64,
+    /// What the link was found to carry, byte/s, and T for it, seconds.
+    bound: f64,
+    time: f64,
+    /// T without what stands for the radio's variation as it was before, seconds.
+    base: f64,
+    /// Of the next probe.
+    gain: f64,
+    /// What cruising did before this probe.
+    cruised: Option<Found>,
+    measure: Measure,
+    losses: Losses,
+    /// The radio's queue has stood for so long; no flow has sent all that it is let for so long.
+    stands: f64,
+    idle: f64,
+}
+
+/// What was lately acknowledged and sent again, bytes, both forgotten alike.
+#[derive(Clone, Copy, Debug, Default)]
+struct Losses {
+    acked: f64,
+    resent: f64,
+    /// Counters at the last time.
+    counted: (u64, u64),
+}
+
+impl Losses {
+    fn update(&mut self, elapsed: f64, way: &Way) {
+        let kept = 1.0 - weight(elapsed, LOSSES_TIME);
+        let (acked, resent) = self.counted;
+        self.acked = kept * self.acked + way.acked.saturating_sub(acked) as f64;
+        self.resent = kept * self.resent + way.resent.saturating_sub(resent) as f64;
+        self.counted = (way.acked, way.resent);
+    }
+
+    fn are_many(&self) -> bool {
+        self.resent > MANY * (self.acked + self.resent)
+    }
+}
+
+/// What is delivered from a round trip after the phase began on.
+#[derive(Clone, Copy, Debug, Default)]
+struct Measure {
+    /// Acknowledged and sent again at its beginning.
+    began: Option<(u64, u64)>,
+    time: f64,
+    greedy: f64,
+    /// In flight, byte x seconds.
+    in_flight: f64,
+}
+
+/// What was measured.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    /// Delivered, byte/s.
+    rate: f64,
+    /// In flight on average, bytes.
+    in_flight: f64,
+    /// More than a little was sent again.
+    is_lossy: bool,
+}
+
+impl Measure {
+    fn update(&mut self, elapsed: f64, way: &Way) {
+        if self.began.is_some() {
+            self.time += elapsed;
+            self.in_flight += way.in_flight * elapsed;
+            self.greedy += if way.is_greedy { elapsed } else { 0.0 };
+        } else {
+            self.began = Some((way.acked, way.resent));
+        }
+    }
+
+    /// What it has found; none if our flows did not send all that they were let.
+    fn found(&self, way: &Way) -> Option<Found> {
+        let (acked, resent) = self.began?;
+        if self.time <= 0.0 || self.greedy < MOSTLY * self.time {
+            return None;
+        }
+        let [acked, resent] = [
+            way.acked.saturating_sub(acked),
+            way.resent.saturating_sub(resent),
+        ];
+        Some(Found {
+            rate: acked as f64 / self.time,
+            in_flight: self.in_flight / self.time,
+            is_lossy: resent as f64 > LOSSY * (acked + resent) as f64,
+        })
+    }
+}
+
+impl Narrow {
+    /// What it requires.
+    pub(super) fn limit(&self) -> Option<Limit> {
+        if let Phase::Trying { time, less, .. } = self.phase {
+            return Some(Limit::Trial(time / less));
+        }
+        let rate = self.bound()? * self.bound;
+        Some(Limit::Bound(rate, self.time / self.base))
+    }
+
+    /// The rate as a multiple of b; none while there is no bound.
+    fn bound(&self) -> Option<f64> {
+        match self.phase {
+            Phase::Wide | Phase::Trying { .. } => None,
+            Phase::Draining { .. } => Some(DRAIN),
+            Phase::Cruising => Some(1.0),
+            Phase::Probing => Some(self.gain),
+        }
+    }
+
+    /// No flow is left: what was found holds for the next, if it comes soon. `elapsed`: since the last time, seconds.
+    pub(super) fn rest(&mut self, elapsed: f64) {
+        self.idle += elapsed;
+        if self.bound().is_none() || self.idle >= FORGET_TIME {
+            *self = Self::default();
+        } else {
+            self.cruised = None;
+            self.enter(Phase::Cruising);
+        }
+    }
+
+    /// `elapsed`: since the last time, seconds. True if the T that was tried is what it should be.
+    pub(super) fn update(&mut self, elapsed: f64, way: &Way) -> bool {
+        self.elapsed += elapsed;
+        self.queue += weight(elapsed, QUEUE_TIME) * (way.queue - self.queue);
+        self.losses.update(elapsed, way);
+        let mut is_found = false;
+        match self.phase {
+            Phase::Wide => self.look(elapsed, way),
+            Phase::Trying { .. } if !self.is_clear(way) => self.enter(Phase::Wide),
+            Phase::Trying { time, less, before } => {
+                is_found = self.try_time(elapsed, way, (time, less), before);
+            }
+            Phase::Draining { until } => {
+                let is_drained = way.in_flight <= DRAINED * self.bound * self.time + way.segments;
+                if is_drained || self.elapsed >= until {
+                    self.enter(Phase::Cruising);
+                }
+            }
+            Phase::Cruising => self.cruise(elapsed, way),
+            Phase::Probing => self.probe(elapsed, way),
+        }
+        if self.bound().is_some() {
+            self.leave(elapsed, way);
+        }
+        is_found
+    }
+
+    fn enter(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.elapsed = 0.0;
+        self.measure = Measure::default();
+    }
+
+    /// A round trip now.
+    fn round(way: &Way, time: f64) -> f64 {
+        let round = way.in_flight / way.delivered.max(1.0);
+        round.clamp(time, MAX_ROUND.max(time))
+    }
+
+    /// How long what is delivered is measured.
+    fn measured_over(way: &Way, time: f64, rate: f64) -> f64 {
+        let segments = MEASURE_SEGMENTS * way.segment / rate.max(1.0);
+        (MEASURE_TURNAROUNDS * time)
+            .max(MEASURE_TIME)
+            .max(segments.min(MAX_ROUND))
+    }
+
+    /// What is looked at is not caused by others. What was served of ours and waits for the repetition of what was lost looks like
+    /// theirs.
+    fn is_clear(&self, way: &Way) -> bool {
+        way.is_fresh && !way.takes_turns && (way.is_alone || self.losses.are_many())
+    }
+
+    /// The radio's queue is short; where many packets are lost, what repeats them comes in bursts.
+    fn is_short(&self) -> bool {
+        match self.losses.are_many() {
+            true => self.queue < SHORT_OF_BURSTS,
+            false => self.queue < SHORT,
+        }
+    }
+
+    fn is_evident(&self, way: &Way) -> bool {
+        let accounted = BEYOND * way.delivered * way.base_time + BEYOND_SEGMENTS * way.segments;
+        self.is_clear(way)
+            && way.is_greedy
+            && way.base_time > 0.0
+            && self.is_short()
+            && way.served < BELOW * way.capacity
+            && way.in_flight > accounted
+    }
+
+    /// Whether there is a narrow link.
+    fn look(&mut self, elapsed: f64, way: &Way) {
+        if self.is_evident(way) {
+            if self.evident == 0.0 {
+                (self.acked, self.since) = (way.acked, 0.0);
+            }
+            self.evident += elapsed;
+        } else {
+            self.evident = (self.evident - elapsed).max(0.0);
+        }
+        self.since += elapsed;
+        let onset = match self.losses.are_many() {
+            true => ONSET_OF_LOSSES,
+            false => ONSET,
+        };
+        if self.evident < onset.max(ONSET_TURNAROUNDS * way.base_time) {
+            return;
+        }
+        let before = way.acked.saturating_sub(self.acked) as f64 / self.since.max(1e-6);
+        self.evident = 0.0;
+        if before <= 0.0 {
+            return;
+        }
+        let time = (way.in_flight / before).min(way.most_time);
+        // where many packets are lost, more in flight would lose more
+        if time > LONGER * way.time && !self.losses.are_many() {
+            let less = way.time;
+            self.enter(Phase::Trying { time, less, before });
+        } else {
+            self.bind(way, before);
+        }
+    }
+
+    /// Whether more is delivered with a longer T.
+    fn try_time(&mut self, elapsed: f64, way: &Way, (time, less): (f64, f64), before: f64) -> bool {
+        let is_short = self.queue < 1.0;
+        if self.measure.began.is_some() || self.elapsed >= Self::round(way, time) {
+            self.measure.update(elapsed, way);
+        }
+        if is_short && self.measure.time < Self::measured_over(way, time, before) {
+            return false;
+        }
+        let found = self.measure.found(way);
+        let wanted = (time / less).min(way.capacity / before);
+        let is_grown = |found: Found| found.rate / before >= 1.0 + (wanted - 1.0) / 2.0;
+        if !is_short || found.is_some_and(is_grown) {
+            self.enter(Phase::Wide);
+            return true;
+        }
+        match found {
+            Some(found) => self.bind(way, found.rate.max(before)),
+            None => self.enter(Phase::Wide),
+        }
+        false
+    }
+
+    fn bind(&mut self, way: &Way, rate: f64) {
+        self.bound = rate;
+        (self.base, self.time) = (way.base_time, way.base_time);
+        self.gain = 1.0 + PROBE;
+        (self.stands, self.idle, self.cruised) = (0.0, 0.0, None);
+        self.drain(way);
+    }
+
+    fn drain(&mut self, way: &Way) {
+        let until = DRAIN_ROUNDS * Self::round(way, self.time);
+        self.enter(Phase::Draining { until });
+    }
+
+    fn cruise(&mut self, elapsed: f64, way: &Way) {
+        if self.measure.began.is_some() || self.elapsed >= Self::round(way, self.time) {
+            self.measure.update(elapsed, way);
+        }
+        let unit = Self::measured_over(way, self.time, self.bound);
+        // what it carries has become much less, or enough time has passed
+        let found = self.measure.found(way);
+        let is_less = found.is_some_and(|found| found.rate < LESS * self.bound);
+        if (is_less && self.measure.time >= unit) || self.measure.time >= CRUISE * unit {
+            self.cruised = found;
+            self.enter(Phase::Probing);
+        }
+    }
+
+    fn probe(&mut self, elapsed: f64, way: &Way) {
+        if self.measure.began.is_some() || self.elapsed >= Self::round(way, self.time) {
+            self.measure.update(elapsed, way);
+        }
+        if self.measure.time < Self::measured_over(way, self.time, self.bound) {
+            return;
+        }
+        let Some(probed) = self.measure.found(way) else {
+            return self.enter(Phase::Cruising);
+        };
+        let more = 1.0 + MORE * (self.gain - 1.0);
+        let was_clean = !probed.is_lossy;
+        let excess = (self.gain - 1.0) * if was_clean { 2.0 } else { 0.5 };
+        self.gain = 1.0 + excess.clamp(LEAST_PROBE, PROBE);
+        if was_clean && probed.rate >= more * self.bound {
+            self.bound = probed.rate;
+            // what was before says no more of it
+            self.cruised = None;
+            return self.enter(Phase::Probing);
+        }
+        if let Some(cruised) = self.cruised.take() {
+            // what is lost is acknowledged late, and then seems to be delivered fast
+            self.bound = match was_clean {
+                true => probed.rate.max(cruised.rate),
+                false => cruised.rate,
+            };
+            self.time = self.next_time(cruised).clamp(way.least_time, way.most_time);
+        }
+        self.drain(way);
+    }
+
+    /// T for the next cruise.
+    fn next_time(&self, cruised: Found) -> f64 {
+        let little = cruised.in_flight / (cruised.rate.max(1.0) * self.time);
+        let factor = match (cruised.is_lossy, cruised.rate < FULL * self.bound) {
+            (true, _) => SHRINK,
+            (false, true) => little.clamp(GROWTH[0], GROWTH[1]),
+            (false, false) => DECAY,
+        };
+        self.time * factor
+    }
+
+    /// The radio is the bottleneck again, or nothing is sent.
+    fn leave(&mut self, elapsed: f64, way: &Way) {
+        let moves = |time: &mut f64, is: bool| {
+            *time = if is {
+                *time + elapsed
+            } else {
+                (*time - elapsed).max(0.0)
+            };
+        };
+        moves(&mut self.stands, self.queue >= 1.0);
+        self.idle = if way.is_greedy {
+            0.0
+        } else {
+            self.idle + elapsed
+        };
+        let stood = ONSET.max(ONSET_TURNAROUNDS * self.time);
+        let is_as_wide = self.phase == Phase::Cruising && self.bound >= AS_WIDE * way.capacity;
+        if is_as_wide || !way.is_fresh || self.stands >= stood || self.idle >= FORGET_TIME {
+            self.enter(Phase::Wide);
+            self.evident = 0.0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

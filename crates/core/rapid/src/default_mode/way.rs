@@ -1,0 +1,164 @@
+//! What is known of the way from the proxy to the UEs at one time, for `narrow.rs`.
+
+/// A UE that does not send all that it is let may have so many times what it is delivered, and so many segments in a T (the initial window
+/// of RFC 6928).
+const HEADROOM: f64 = 1.25;
+const INITIAL_SEGMENTS: f64 = 10.0;
+
+/// Rates in byte/s, times in seconds, amounts in bytes; of one UE, or of all that share a link.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Way {
+    /// UEs.
+    pub(super) ues: f64,
+    /// What they could have, and what they are served lately.
+    pub(super) capacity: f64,
+    pub(super) served: f64,
+    /// T, what stands for the radio's variation included, and without that.
+    pub(super) time: f64,
+    pub(super) base_time: f64,
+    /// The least and the most that T can be.
+    pub(super) least_time: f64,
+    pub(super) most_time: f64,
+    /// The radio's queue over the one aimed at.
+    pub(super) queue: f64,
+    /// Delivered lately.
+    pub(super) delivered: f64,
+    /// Acknowledged and sent again so far, by flows that have ended as well if it is of all.
+    pub(super) acked: u64,
+    pub(super) resent: u64,
+    pub(super) in_flight: f64,
+    /// A segment of each flow, and their mean.
+    pub(super) segments: f64,
+    pub(super) segment: f64,
+    /// Our flows send all that they are let.
+    pub(super) is_greedy: bool,
+    /// No packets of others are in the radio's queue.
+    pub(super) is_alone: bool,
+    /// Flows take turns.
+    pub(super) takes_turns: bool,
+    /// Reports are not too old.
+    pub(super) is_fresh: bool,
+}
+
+impl Way {
+    /// All UEs of a cell together, by those that send all that they are let, if there are any; none without UEs. `ended`:
+    /// acknowledged and sent again by flows that have ended.
+    pub(super) fn of_all<'a>(
+        ways: impl Iterator<Item = &'a Self> + Clone,
+        ended: (u64, u64),
+    ) -> Option<Self> {
+        let is_greedy = ways.clone().any(|way| way.is_greedy);
+        let mut all = Self {
+            is_greedy,
+            is_alone: true,
+            is_fresh: true,
+            acked: ended.0,
+            resent: ended.1,
+            ..Self::default()
+        };
+        let mut weights = 0.0;
+        for way in ways {
+            all.acked = all.acked.saturating_add(way.acked);
+            all.resent = all.resent.saturating_add(way.resent);
+            if way.is_greedy != is_greedy {
+                continue;
+            }
+            all.ues += 1.0;
+            all.capacity += way.capacity;
+            all.served += way.served;
+            all.delivered += way.delivered;
+            all.in_flight += way.in_flight;
+            all.segments += way.segments;
+            all.segment += way.segment;
+            all.queue = all.queue.max(way.queue);
+            all.is_alone &= way.is_alone;
+            all.is_fresh &= way.is_fresh;
+            all.takes_turns |= way.takes_turns;
+            let weight = way.delivered.max(1.0);
+            weights += weight;
+            all.time += weight * way.time;
+            all.base_time += weight * way.base_time;
+            all.least_time += weight * way.least_time;
+            all.most_time += weight * way.most_time;
+        }
+        if all.ues == 0.0 {
+            return None;
+        }
+        for time in [
+            &mut all.time,
+            &mut all.base_time,
+            &mut all.least_time,
+            &mut all.most_time,
+        ] {
+            *time /= weights;
+        }
+        all.segment /= all.ues;
+        Some(all)
+    }
+
+    /// What one UE may have of a link that it shares: all that the radio could carry, or what it uses and a little more.
+    pub(super) fn demand(&self) -> f64 {
+        if self.is_greedy {
+            return self.capacity;
+        }
+        let start = INITIAL_SEGMENTS * self.segment / self.time.max(0.001);
+        (HEADROOM * self.delivered + start).min(self.capacity)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn way(is_greedy: bool) -> Way {
+        Way {
+            ues: 1.0,
+            capacity: 8e6,
+            served: 3e6,
+            time: 0.02,
+            base_time: 0.01,
+            least_time: 0.01,
+            most_time: 0.05,
+            queue: 0.25,
+            delivered: 2e6,
+            acked: 1000,
+            resent: 10,
+            in_flight: 4e4,
+            segments: 2896.0,
+            segment: 1448.0,
+            is_greedy,
+            is_alone: true,
+            takes_turns: false,
+            is_fresh: true,
+        }
+    }
+
+    #[test]
+    fn those_that_send_all_that_they_are_let_count_and_all_that_was_acknowledged() {
+        let slow = Way {
+            delivered: 6e6,
+            time: 0.1,
+            queue: 7.0,
+            ..way(true)
+        };
+        let ways = [way(true), slow, way(false)];
+        let all = Way::of_all(ways.iter(), (5, 7)).expect("three");
+        assert_eq!((all.ues, all.capacity, all.delivered), (2.0, 16e6, 8e6));
+        assert_eq!((all.acked, all.resent), (3005, 37));
+        assert_eq!((all.queue, all.segment), (7.0, 1448.0));
+        // a quarter of what is delivered is of the first
+        assert!((all.time - (0.25 * 0.02 + 0.75 * 0.1)).abs() < 1e-12);
+        assert!(Way::of_all(ways[..0].iter(), (0, 0)).is_none());
+    }
+
+    #[test]
+    fn one_that_does_not_is_left_a_little_more_than_it_uses() {
+        assert_eq!(way(true).demand(), 8e6);
+        assert_eq!(way(false).demand(), 1.25 * 2e6 + 10.0 * 1448.0 / 0.02);
+        let fast = Way {
+            delivered: 7e6,
+            ..way(false)
+        };
+        assert_eq!(fast.demand(), 8e6);
+    }
+}
