@@ -144,7 +144,7 @@ fn claims(extent: &Extent, results: &Results) -> Vec<Claim> {
     let goal = |statement, bound, cell: &Cell, holds| {
         Claim::new("our goal", statement, bound)
             .measured(&default_only(cell.clone()), Verdict::of(holds))
-            .if_not("see the table")
+            .if_not("see the table, and below")
     };
     vec![
         goal(
