@@ -103,11 +103,7 @@ impl<P: Packet + Send> Cell<P> {
         Ok(Self {
             forwarder,
             tables: Tables::new(&config)?,
-            upf: Upf::new(
-                config.n3_rate,
-                config.n3_buffer,
-                config.downlink_processing,
-            ),
+            upf: Upf::new(config.n3_rate, config.n3_buffer, config.downlink_processing),
             blocks: Blocks::new(),
             statuses: Pool::new(),
             timers: Timers::new(bearers.len() * 2),

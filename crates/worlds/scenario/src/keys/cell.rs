@@ -1,7 +1,9 @@
 //! Keys of the radio cell.
 
 use super::Fallback::{Absent, ByRat, Preset, Required, Value};
-use super::Kind::{BitRate, Capacity, Choice, Count, Duration, Frequency, List, Number, Table, Text};
+use super::Kind::{
+    BitRate, Capacity, Choice, Count, Duration, Frequency, List, Number, Table, Text,
+};
 use super::Range::{Any, Positive, Within};
 use super::top::FASTEST;
 use super::{Key, Section, key};
