@@ -8,16 +8,12 @@ const PACKET: f64 = 1492.0;
 
 #[test]
 fn a_narrow_link_is_filled_and_not_flooded() {
-    for (link, room, users) in [
-        ("400 Mbit/s", "150 kB", "1"),
-        ("100 Mbit/s", "1 MB", "1"),
-        ("400 Mbit/s", "150 kB", "5"),
-    ] {
+    for (link, room, users) in [("100 Mbit/s", "150 kB", "1"), ("400 Mbit/s", "150 kB", "3")] {
         let set = [
             ("link", link),
             ("room", room),
             ("users", users),
-            ("duration", "10 s"),
+            ("duration", "8 s"),
         ];
         let what = format!("{link}, {room}, {users} users");
         let with = run("narrow-link", &[&set[..], &[("pep", "default")]].concat());
@@ -28,7 +24,7 @@ fn a_narrow_link_is_filled_and_not_flooded() {
             .expect("a rate");
         let goodput: f64 = with.flows.iter().map(|f| f.goodput.as_mbps_f64()).sum();
         let used = goodput / (all * PAYLOAD / PACKET);
-        // a second of ten until the link is found and its queue has gone
+        // less than a second of eight until the link is found and its queue has gone
         assert!(used >= 0.9, "{what}: {used} of the link");
         let jain = jain(&with);
         assert!(jain >= 0.95, "{what}: {jain}");

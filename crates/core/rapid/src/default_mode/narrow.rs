@@ -131,7 +131,7 @@ pub(super) struct Narrow {
     cruised: Option<Found>,
     measure: Measure,
     losses: Losses,
-    /// The radio's queue has stood for so long; no flow has sent all that it is let for so long.
+    /// The radio's queue has stood, or the radio has carried no more, for so long; no flow has sent all that it is let for so long.
     stands: f64,
     idle: f64,
 }
@@ -446,15 +446,15 @@ impl Narrow {
                 (*time - elapsed).max(0.0)
             };
         };
-        moves(&mut self.stands, self.queue >= 1.0);
+        let is_as_wide = self.bound >= AS_WIDE * way.capacity;
+        moves(&mut self.stands, self.queue >= 1.0 || is_as_wide);
         self.idle = if way.is_greedy {
             0.0
         } else {
             self.idle + elapsed
         };
         let stood = ONSET.max(ONSET_TURNAROUNDS * self.time);
-        let is_as_wide = self.phase == Phase::Cruising && self.bound >= AS_WIDE * way.capacity;
-        if is_as_wide || !way.is_fresh || self.stands >= stood || self.idle >= FORGET_TIME {
+        if !way.is_fresh || self.stands >= stood || self.idle >= FORGET_TIME {
             self.enter(Phase::Wide);
             self.evident = 0.0;
         }
