@@ -115,3 +115,19 @@ fn a_slow_n3_interface_is_the_bottleneck() {
     let spacing = bench.arrived[500].at - bench.arrived[499].at;
     assert!(spacing <= Duration::from_micros(2500) && spacing >= Duration::from_micros(1500));
 }
+
+#[test]
+fn what_finds_no_room_before_the_n3_interface_is_dropped_and_counted() {
+    let mut config = CellConfig::nr(1, Prb::new(51));
+    config.n3_rate = Some(units::BitRate::from_mbps(5));
+    config.n3_buffer = queue::Capacity::Bytes(units::Bytes::new(12_500));
+    let bearer = am(&config);
+    let mut bench = Bench::new(config, vec![ue(1, Fixed(mcs(28, 0.0)), vec![bearer])], 1);
+    for _ in 0..1000 {
+        bench.down(Instant::ZERO, 0, 0, 1250);
+    }
+    bench.run(at_ms(1_000));
+    assert_eq!(bench.arrived.len(), 10);
+    let stats = &bench.cell.stats().ues[0].bearers[0].downlink;
+    assert_eq!(stats.dropped.buffer_full.packets.get(), 990);
+}

@@ -84,6 +84,10 @@ fn every_field_out_of_range_is_refused() {
             Box::new(|c| c.n3_rate = Some(units::BitRate::ZERO)),
         ),
         (
+            "N3 buffer",
+            Box::new(|c| c.n3_buffer = Capacity::Bytes(Bytes::ZERO)),
+        ),
+        (
             "time constant",
             Box::new(|c| {
                 c.scheduler = SchedulerKind::ProportionalFair {

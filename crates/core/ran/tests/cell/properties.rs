@@ -99,7 +99,10 @@ fn build(scene: &Scene) -> Bench {
     ][scene.combining];
     config.harq.max_transmissions = scene.max_transmissions;
     config.harq_feedback_error = scene.feedback_error;
-    config.n3_rate = scene.n3.then(|| BitRate::from_mbps(20));
+    if scene.n3 {
+        config.n3_rate = Some(BitRate::from_mbps(20));
+        config.n3_buffer = Capacity::Bytes(Bytes::new(20_000));
+    }
     config.queues = scene.queues.clone().map(Box::new);
     let ues = ues_of(scene, config.rat);
     let streams = units::Streams::new(scene.seed);

@@ -39,19 +39,17 @@ mod turnaround;
 mod turns;
 mod ue;
 mod variation;
-mod way;
 
 use crate::allocator::{Decision, FlowId, FlowOpened, FlowTelemetry, Policy};
 use crate::share::max_min;
 use crate::{AllocatorConfig, Part};
 use cell::CellLoad;
 use flow::Flow;
-use narrow::{Limit, Narrow};
+use narrow::{Limit, Narrow, Path};
 use rnis::{RadioReport, Rnti};
 use std::collections::{BTreeMap, VecDeque};
 use ue::{Scratch, Ue};
 use units::{BitRate, Duration, Instant};
-use way::Way;
 
 /// Without reports the allocator runs at this period.
 const TICK: Duration = Duration::from_millis(10);
@@ -99,12 +97,12 @@ impl DefaultMode {
 
     /// (11) Whether a link before the radio carries less than that, and what each UE may have of it.
     fn learn_narrow(&mut self, now: Instant, elapsed: f64) {
-        let ways: Vec<Option<Way>> = self
+        let paths: Vec<Option<Path>> = self
             .ues
             .values()
-            .map(|ue| ue.way(now, &self.config))
+            .map(|ue| ue.path(now, &self.config))
             .collect();
-        let Some(all) = Way::of_all(ways.iter().flatten(), self.ended) else {
+        let Some(all) = Path::of_all(paths.iter().flatten(), self.ended) else {
             self.narrow.rest(elapsed);
             return;
         };
@@ -112,16 +110,16 @@ impl DefaultMode {
         let limit = self.narrow.limit();
         let mut shares = Vec::new();
         if let Some(Limit::Bound(rate, _)) = limit {
-            let demands: Vec<f64> = ways.iter().flatten().map(Way::demand).collect();
+            let demands: Vec<f64> = paths.iter().flatten().map(Path::demand).collect();
             max_min(rate, &demands, &mut shares);
         }
         let mut shares = shares.into_iter();
-        for (ue, way) in self.ues.values_mut().zip(&ways) {
+        for (ue, path) in self.ues.values_mut().zip(&paths) {
             let limit = match limit {
-                Some(Limit::Bound(_, factor)) if way.is_some() => {
+                Some(Limit::Bound(_, factor)) if path.is_some() => {
                     shares.next().map(|share| Limit::Bound(share, factor))
                 }
-                Some(Limit::Trial(_)) if way.is_some() => limit,
+                Some(Limit::Trial(_)) if path.is_some() => limit,
                 _ => None,
             };
             ue.set_limit(limit, is_found, all.base_time / all.least_time);

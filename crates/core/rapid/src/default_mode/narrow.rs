@@ -22,8 +22,10 @@
 //! A probe that finds more is repeated at once; one that loses packets makes the next ones weaker. T follows what cruising did: where
 //! it delivers less than b, T was too short; where it loses packets, too long.
 
+mod path;
+
 use super::flow::weight;
-use super::way::Way;
+pub(super) use path::Path;
 
 /// Forgetting time of the radio's queue, seconds.
 const QUEUE_TIME: f64 = 0.1;
@@ -146,12 +148,12 @@ struct Losses {
 }
 
 impl Losses {
-    fn update(&mut self, elapsed: f64, way: &Way) {
+    fn update(&mut self, elapsed: f64, path: &Path) {
         let kept = 1.0 - weight(elapsed, LOSSES_TIME);
         let (acked, resent) = self.counted;
-        self.acked = kept * self.acked + way.acked.saturating_sub(acked) as f64;
-        self.resent = kept * self.resent + way.resent.saturating_sub(resent) as f64;
-        self.counted = (way.acked, way.resent);
+        self.acked = kept * self.acked + path.acked.saturating_sub(acked) as f64;
+        self.resent = kept * self.resent + path.resent.saturating_sub(resent) as f64;
+        self.counted = (path.acked, path.resent);
     }
 
     fn are_many(&self) -> bool {
@@ -182,25 +184,25 @@ struct Found {
 }
 
 impl Measure {
-    fn update(&mut self, elapsed: f64, way: &Way) {
+    fn update(&mut self, elapsed: f64, path: &Path) {
         if self.began.is_some() {
             self.time += elapsed;
-            self.in_flight += way.in_flight * elapsed;
-            self.greedy += if way.is_greedy { elapsed } else { 0.0 };
+            self.in_flight += path.in_flight * elapsed;
+            self.greedy += if path.is_greedy { elapsed } else { 0.0 };
         } else {
-            self.began = Some((way.acked, way.resent));
+            self.began = Some((path.acked, path.resent));
         }
     }
 
     /// What it has found; none if our flows did not send all that they were let.
-    fn found(&self, way: &Way) -> Option<Found> {
+    fn found(&self, path: &Path) -> Option<Found> {
         let (acked, resent) = self.began?;
         if self.time <= 0.0 || self.greedy < MOSTLY * self.time {
             return None;
         }
         let [acked, resent] = [
-            way.acked.saturating_sub(acked),
-            way.resent.saturating_sub(resent),
+            path.acked.saturating_sub(acked),
+            path.resent.saturating_sub(resent),
         ];
         Some(Found {
             rate: acked as f64 / self.time,
@@ -242,28 +244,28 @@ impl Narrow {
     }
 
     /// `elapsed`: since the last time, seconds. True if the T that was tried is what it should be.
-    pub(super) fn update(&mut self, elapsed: f64, way: &Way) -> bool {
+    pub(super) fn update(&mut self, elapsed: f64, path: &Path) -> bool {
         self.elapsed += elapsed;
-        self.queue += weight(elapsed, QUEUE_TIME) * (way.queue - self.queue);
-        self.losses.update(elapsed, way);
+        self.queue += weight(elapsed, QUEUE_TIME) * (path.queue - self.queue);
+        self.losses.update(elapsed, path);
         let mut is_found = false;
         match self.phase {
-            Phase::Wide => self.look(elapsed, way),
-            Phase::Trying { .. } if !self.is_clear(way) => self.enter(Phase::Wide),
+            Phase::Wide => self.look(elapsed, path),
+            Phase::Trying { .. } if !self.is_clear(path) => self.enter(Phase::Wide),
             Phase::Trying { time, less, before } => {
-                is_found = self.try_time(elapsed, way, (time, less), before);
+                is_found = self.try_time(elapsed, path, (time, less), before);
             }
             Phase::Draining { until } => {
-                let is_drained = way.in_flight <= DRAINED * self.bound * self.time + way.segments;
+                let is_drained = path.in_flight <= DRAINED * self.bound * self.time + path.segments;
                 if is_drained || self.elapsed >= until {
                     self.enter(Phase::Cruising);
                 }
             }
-            Phase::Cruising => self.cruise(elapsed, way),
-            Phase::Probing => self.probe(elapsed, way),
+            Phase::Cruising => self.cruise(elapsed, path),
+            Phase::Probing => self.probe(elapsed, path),
         }
         if self.bound().is_some() {
-            self.leave(elapsed, way);
+            self.leave(elapsed, path);
         }
         is_found
     }
@@ -275,14 +277,21 @@ impl Narrow {
     }
 
     /// A round trip now.
-    fn round(way: &Way, time: f64) -> f64 {
-        let round = way.in_flight / way.delivered.max(1.0);
+    fn round(path: &Path, time: f64) -> f64 {
+        let round = path.in_flight / path.delivered.max(1.0);
         round.clamp(time, MAX_ROUND.max(time))
     }
 
+    /// Measures from a round trip after the phase began on.
+    fn measure(&mut self, elapsed: f64, path: &Path, time: f64) {
+        if self.measure.began.is_some() || self.elapsed >= Self::round(path, time) {
+            self.measure.update(elapsed, path);
+        }
+    }
+
     /// How long what is delivered is measured.
-    fn measured_over(way: &Way, time: f64, rate: f64) -> f64 {
-        let segments = MEASURE_SEGMENTS * way.segment / rate.max(1.0);
+    fn measured_over(path: &Path, time: f64, rate: f64) -> f64 {
+        let segments = MEASURE_SEGMENTS * path.segment / rate.max(1.0);
         (MEASURE_TURNAROUNDS * time)
             .max(MEASURE_TIME)
             .max(segments.min(MAX_ROUND))
@@ -290,8 +299,8 @@ impl Narrow {
 
     /// What is looked at is not caused by others. What was served of ours and waits for the repetition of what was lost looks like
     /// theirs.
-    fn is_clear(&self, way: &Way) -> bool {
-        way.is_fresh && !way.takes_turns && (way.is_alone || self.losses.are_many())
+    fn is_clear(&self, path: &Path) -> bool {
+        path.is_fresh && !path.takes_turns && (path.is_alone || self.losses.are_many())
     }
 
     /// The radio's queue is short; where many packets are lost, what repeats them comes in bursts.
@@ -302,21 +311,21 @@ impl Narrow {
         }
     }
 
-    fn is_evident(&self, way: &Way) -> bool {
-        let accounted = BEYOND * way.delivered * way.base_time + BEYOND_SEGMENTS * way.segments;
-        self.is_clear(way)
-            && way.is_greedy
-            && way.base_time > 0.0
+    fn is_evident(&self, path: &Path) -> bool {
+        let accounted = BEYOND * path.delivered * path.base_time + BEYOND_SEGMENTS * path.segments;
+        self.is_clear(path)
+            && path.is_greedy
+            && path.base_time > 0.0
             && self.is_short()
-            && way.served < BELOW * way.capacity
-            && way.in_flight > accounted
+            && path.served < BELOW * path.capacity
+            && path.in_flight > accounted
     }
 
     /// Whether there is a narrow link.
-    fn look(&mut self, elapsed: f64, way: &Way) {
-        if self.is_evident(way) {
+    fn look(&mut self, elapsed: f64, path: &Path) {
+        if self.is_evident(path) {
             if self.evident == 0.0 {
-                (self.acked, self.since) = (way.acked, 0.0);
+                (self.acked, self.since) = (path.acked, 0.0);
             }
             self.evident += elapsed;
         } else {
@@ -327,67 +336,69 @@ impl Narrow {
             true => ONSET_OF_LOSSES,
             false => ONSET,
         };
-        if self.evident < onset.max(ONSET_TURNAROUNDS * way.base_time) {
+        if self.evident < onset.max(ONSET_TURNAROUNDS * path.base_time) {
             return;
         }
-        let before = way.acked.saturating_sub(self.acked) as f64 / self.since.max(1e-6);
+        let before = path.acked.saturating_sub(self.acked) as f64 / self.since.max(1e-6);
         self.evident = 0.0;
         if before <= 0.0 {
             return;
         }
-        let time = (way.in_flight / before).min(way.most_time);
+        let time = (path.in_flight / before).min(path.most_time);
         // where many packets are lost, more in flight would lose more
-        if time > LONGER * way.time && !self.losses.are_many() {
-            let less = way.time;
+        if time > LONGER * path.time && !self.losses.are_many() {
+            let less = path.time;
             self.enter(Phase::Trying { time, less, before });
         } else {
-            self.bind(way, before);
+            self.bind(path, before);
         }
     }
 
     /// Whether more is delivered with a longer T.
-    fn try_time(&mut self, elapsed: f64, way: &Way, (time, less): (f64, f64), before: f64) -> bool {
+    fn try_time(
+        &mut self,
+        elapsed: f64,
+        path: &Path,
+        (time, less): (f64, f64),
+        before: f64,
+    ) -> bool {
         let is_short = self.queue < 1.0;
-        if self.measure.began.is_some() || self.elapsed >= Self::round(way, time) {
-            self.measure.update(elapsed, way);
-        }
-        if is_short && self.measure.time < Self::measured_over(way, time, before) {
+        self.measure(elapsed, path, time);
+        if is_short && self.measure.time < Self::measured_over(path, time, before) {
             return false;
         }
-        let found = self.measure.found(way);
-        let wanted = (time / less).min(way.capacity / before);
+        let found = self.measure.found(path);
+        let wanted = (time / less).min(path.capacity / before);
         let is_grown = |found: Found| found.rate / before >= 1.0 + (wanted - 1.0) / 2.0;
         if !is_short || found.is_some_and(is_grown) {
             self.enter(Phase::Wide);
             return true;
         }
         match found {
-            Some(found) => self.bind(way, found.rate.max(before)),
+            Some(found) => self.bind(path, found.rate.max(before)),
             None => self.enter(Phase::Wide),
         }
         false
     }
 
-    fn bind(&mut self, way: &Way, rate: f64) {
+    fn bind(&mut self, path: &Path, rate: f64) {
         self.bound = rate;
-        (self.base, self.time) = (way.base_time, way.base_time);
+        (self.base, self.time) = (path.base_time, path.base_time);
         self.gain = 1.0 + PROBE;
         (self.stands, self.idle, self.cruised) = (0.0, 0.0, None);
-        self.drain(way);
+        self.drain(path);
     }
 
-    fn drain(&mut self, way: &Way) {
-        let until = DRAIN_ROUNDS * Self::round(way, self.time);
+    fn drain(&mut self, path: &Path) {
+        let until = DRAIN_ROUNDS * Self::round(path, self.time);
         self.enter(Phase::Draining { until });
     }
 
-    fn cruise(&mut self, elapsed: f64, way: &Way) {
-        if self.measure.began.is_some() || self.elapsed >= Self::round(way, self.time) {
-            self.measure.update(elapsed, way);
-        }
-        let unit = Self::measured_over(way, self.time, self.bound);
+    fn cruise(&mut self, elapsed: f64, path: &Path) {
+        self.measure(elapsed, path, self.time);
+        let unit = Self::measured_over(path, self.time, self.bound);
         // what it carries has become much less, or enough time has passed
-        let found = self.measure.found(way);
+        let found = self.measure.found(path);
         let is_less = found.is_some_and(|found| found.rate < LESS * self.bound);
         if (is_less && self.measure.time >= unit) || self.measure.time >= CRUISE * unit {
             self.cruised = found;
@@ -395,14 +406,12 @@ impl Narrow {
         }
     }
 
-    fn probe(&mut self, elapsed: f64, way: &Way) {
-        if self.measure.began.is_some() || self.elapsed >= Self::round(way, self.time) {
-            self.measure.update(elapsed, way);
-        }
-        if self.measure.time < Self::measured_over(way, self.time, self.bound) {
+    fn probe(&mut self, elapsed: f64, path: &Path) {
+        self.measure(elapsed, path, self.time);
+        if self.measure.time < Self::measured_over(path, self.time, self.bound) {
             return;
         }
-        let Some(probed) = self.measure.found(way) else {
+        let Some(probed) = self.measure.found(path) else {
             return self.enter(Phase::Cruising);
         };
         let more = 1.0 + MORE * (self.gain - 1.0);
@@ -421,9 +430,11 @@ impl Narrow {
                 true => probed.rate.max(cruised.rate),
                 false => cruised.rate,
             };
-            self.time = self.next_time(cruised).clamp(way.least_time, way.most_time);
+            self.time = self
+                .next_time(cruised)
+                .clamp(path.least_time, path.most_time);
         }
-        self.drain(way);
+        self.drain(path);
     }
 
     /// T for the next cruise.
@@ -438,23 +449,19 @@ impl Narrow {
     }
 
     /// The radio is the bottleneck again, or nothing is sent.
-    fn leave(&mut self, elapsed: f64, way: &Way) {
-        let moves = |time: &mut f64, is: bool| {
-            *time = if is {
-                *time + elapsed
-            } else {
-                (*time - elapsed).max(0.0)
-            };
+    fn leave(&mut self, elapsed: f64, path: &Path) {
+        let is_radio = self.queue >= 1.0 || self.bound >= AS_WIDE * path.capacity;
+        self.stands = match is_radio {
+            true => self.stands + elapsed,
+            false => (self.stands - elapsed).max(0.0),
         };
-        let is_as_wide = self.bound >= AS_WIDE * way.capacity;
-        moves(&mut self.stands, self.queue >= 1.0 || is_as_wide);
-        self.idle = if way.is_greedy {
+        self.idle = if path.is_greedy {
             0.0
         } else {
             self.idle + elapsed
         };
         let stood = ONSET.max(ONSET_TURNAROUNDS * self.time);
-        if !way.is_fresh || self.stands >= stood || self.idle >= FORGET_TIME {
+        if !path.is_fresh || self.stands >= stood || self.idle >= FORGET_TIME {
             self.enter(Phase::Wide);
             self.evident = 0.0;
         }

@@ -4,12 +4,11 @@ use super::beside::Beside;
 use super::cell::CellLoad;
 use super::efficiency::{Busy, Efficiency};
 use super::flow::{Flow, weight};
-use super::narrow::Limit;
+use super::narrow::{Limit, Path};
 use super::segments::Rounding;
 use super::turnaround::{Radio, Turnaround};
 use super::turns::{LEAST_WINDOW, Turns};
 use super::variation::{Service, Variation};
-use super::way::Way;
 use crate::allocator::{Decision, FlowId};
 use crate::share::max_min;
 use crate::{AllocatorConfig, Part, capacity};
@@ -142,12 +141,6 @@ impl Ue {
         acked.sum::<Bytes>().get()
     }
 
-    /// Payload that was sent to it again on all its open flows.
-    fn resent(&self) -> u64 {
-        let resent = self.flows.values().map(|f| f.telemetry.ran_resent);
-        resent.sum::<Bytes>().get()
-    }
-
     fn is_fresh(&self, now: Instant, config: &AllocatorConfig) -> bool {
         !config.has(Part::Staleness)
             || now.saturating_since(self.reported_at) <= config.report_max_age
@@ -271,7 +264,6 @@ impl Ue {
         self.ran_at = now;
         if self.flows.is_empty() {
             self.beside.forget();
-            self.limit = None;
             return;
         }
         self.update_delivered(now);
@@ -346,21 +338,22 @@ impl Ue {
         }
     }
 
-    /// (11) What is known of the way to it; none while that is nothing.
-    pub(super) fn way(&self, now: Instant, config: &AllocatorConfig) -> Option<Way> {
+    /// (11) What is known of the path to it; none while that is nothing.
+    pub(super) fn path(&self, now: Instant, config: &AllocatorConfig) -> Option<Path> {
         if self.capacity <= 0.0 || self.flows.is_empty() || self.ran_min_rtt <= 0.0 {
             return None;
         }
         let target = self.target_queue(config);
-        let (mut in_flight, mut segments) = (Bytes::ZERO, Bytes::ZERO);
+        let [mut in_flight, mut resent, mut segments] = [Bytes::ZERO; 3];
         let mut is_greedy = false;
         for flow in self.flows.values() {
             in_flight += flow.telemetry.ran_in_flight;
+            resent += flow.telemetry.ran_resent;
             segments += flow.mss;
             is_greedy |= flow.is_active(now) && (flow.is_greedy() || flow.is_saturated());
         }
         let segments = segments.get() as f64;
-        Some(Way {
+        Some(Path {
             ues: 1.0,
             capacity: self.capacity,
             served: self.served,
@@ -371,7 +364,7 @@ impl Ue {
             queue: self.queue / self.capacity / target,
             delivered: self.delivered,
             acked: self.acked(),
-            resent: self.resent(),
+            resent: resent.get(),
             in_flight: in_flight.get() as f64,
             segments,
             segment: segments / self.flows.len() as f64,

@@ -205,5 +205,5 @@ fn text(extent: &Extent, results: &Results) -> String {
 }
 
 const PREFACE: &str = "The radio carries 852.6 Mbit/s, the interface into the base station less. Each user has a download from a Cubic \
-    and one from a BBR server, for 20 s at a base RTT of 10 ms; the first seconds, in which the link is found, are included. Delivered is \
+    and one from a BBR server, for 20 s at a base RTT of 10 ms, 3 repeats; the first seconds, in which the link is found, are included. Delivered is \
     of the payload that the link could carry.";

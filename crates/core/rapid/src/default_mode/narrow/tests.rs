@@ -66,7 +66,7 @@ impl World {
             self.resent += lost * STEP;
             round_trips += round_trip;
             let is_radio = self.link >= self.radio;
-            let way = Way {
+            let path = Path {
                 ues: 1.0,
                 capacity: self.radio,
                 served: self.delivered,
@@ -90,7 +90,7 @@ impl World {
                 takes_turns: false,
                 is_fresh: true,
             };
-            if self.narrow.update(STEP, &way) {
+            if self.narrow.update(STEP, &path) {
                 self.found += 1;
                 self.time = time;
             }

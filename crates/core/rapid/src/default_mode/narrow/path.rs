@@ -1,4 +1,4 @@
-//! What is known of the way from the proxy to the UEs at one time, for `narrow.rs`.
+//! What is known of the path from the proxy to the UEs at one time.
 
 /// A UE that does not send all that it is let may have so many times what it is delivered, and so many segments in a T (the initial window
 /// of RFC 6928).
@@ -7,47 +7,47 @@ const INITIAL_SEGMENTS: f64 = 10.0;
 
 /// Rates in byte/s, times in seconds, amounts in bytes; of one UE, or of all that share a link.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Way {
+pub(in crate::default_mode) struct Path {
     /// UEs.
-    pub(super) ues: f64,
+    pub(in crate::default_mode) ues: f64,
     /// What they could have, and what they are served lately.
-    pub(super) capacity: f64,
-    pub(super) served: f64,
+    pub(in crate::default_mode) capacity: f64,
+    pub(in crate::default_mode) served: f64,
     /// T, what stands for the radio's variation included, and without that.
-    pub(super) time: f64,
-    pub(super) base_time: f64,
+    pub(in crate::default_mode) time: f64,
+    pub(in crate::default_mode) base_time: f64,
     /// The least and the most that T can be.
-    pub(super) least_time: f64,
-    pub(super) most_time: f64,
+    pub(in crate::default_mode) least_time: f64,
+    pub(in crate::default_mode) most_time: f64,
     /// The radio's queue over the one aimed at.
-    pub(super) queue: f64,
+    pub(in crate::default_mode) queue: f64,
     /// Delivered lately.
-    pub(super) delivered: f64,
+    pub(in crate::default_mode) delivered: f64,
     /// Acknowledged and sent again so far, by flows that have ended as well if it is of all.
-    pub(super) acked: u64,
-    pub(super) resent: u64,
-    pub(super) in_flight: f64,
+    pub(in crate::default_mode) acked: u64,
+    pub(in crate::default_mode) resent: u64,
+    pub(in crate::default_mode) in_flight: f64,
     /// A segment of each flow, and their mean.
-    pub(super) segments: f64,
-    pub(super) segment: f64,
+    pub(in crate::default_mode) segments: f64,
+    pub(in crate::default_mode) segment: f64,
     /// Our flows send all that they are let.
-    pub(super) is_greedy: bool,
+    pub(in crate::default_mode) is_greedy: bool,
     /// No packets of others are in the radio's queue.
-    pub(super) is_alone: bool,
+    pub(in crate::default_mode) is_alone: bool,
     /// Flows take turns.
-    pub(super) takes_turns: bool,
+    pub(in crate::default_mode) takes_turns: bool,
     /// Reports are not too old.
-    pub(super) is_fresh: bool,
+    pub(in crate::default_mode) is_fresh: bool,
 }
 
-impl Way {
+impl Path {
     /// All UEs of a cell together, by those that send all that they are let, if there are any; none without UEs. `ended`:
     /// acknowledged and sent again by flows that have ended.
-    pub(super) fn of_all<'a>(
-        ways: impl Iterator<Item = &'a Self> + Clone,
+    pub(in crate::default_mode) fn of_all<'a>(
+        paths: impl Iterator<Item = &'a Self> + Clone,
         ended: (u64, u64),
     ) -> Option<Self> {
-        let is_greedy = ways.clone().any(|way| way.is_greedy);
+        let is_greedy = paths.clone().any(|path| path.is_greedy);
         let mut all = Self {
             is_greedy,
             is_alone: true,
@@ -57,29 +57,29 @@ impl Way {
             ..Self::default()
         };
         let mut weights = 0.0;
-        for way in ways {
-            all.acked = all.acked.saturating_add(way.acked);
-            all.resent = all.resent.saturating_add(way.resent);
-            if way.is_greedy != is_greedy {
+        for path in paths {
+            all.acked = all.acked.saturating_add(path.acked);
+            all.resent = all.resent.saturating_add(path.resent);
+            if path.is_greedy != is_greedy {
                 continue;
             }
             all.ues += 1.0;
-            all.capacity += way.capacity;
-            all.served += way.served;
-            all.delivered += way.delivered;
-            all.in_flight += way.in_flight;
-            all.segments += way.segments;
-            all.segment += way.segment;
-            all.queue = all.queue.max(way.queue);
-            all.is_alone &= way.is_alone;
-            all.is_fresh &= way.is_fresh;
-            all.takes_turns |= way.takes_turns;
-            let weight = way.delivered.max(1.0);
+            all.capacity += path.capacity;
+            all.served += path.served;
+            all.delivered += path.delivered;
+            all.in_flight += path.in_flight;
+            all.segments += path.segments;
+            all.segment += path.segment;
+            all.queue = all.queue.max(path.queue);
+            all.is_alone &= path.is_alone;
+            all.is_fresh &= path.is_fresh;
+            all.takes_turns |= path.takes_turns;
+            let weight = path.delivered.max(1.0);
             weights += weight;
-            all.time += weight * way.time;
-            all.base_time += weight * way.base_time;
-            all.least_time += weight * way.least_time;
-            all.most_time += weight * way.most_time;
+            all.time += weight * path.time;
+            all.base_time += weight * path.base_time;
+            all.least_time += weight * path.least_time;
+            all.most_time += weight * path.most_time;
         }
         if all.ues == 0.0 {
             return None;
@@ -97,7 +97,7 @@ impl Way {
     }
 
     /// What one UE may have of a link that it shares: all that the radio could carry, or what it uses and a little more.
-    pub(super) fn demand(&self) -> f64 {
+    pub(in crate::default_mode) fn demand(&self) -> f64 {
         if self.is_greedy {
             return self.capacity;
         }
@@ -110,8 +110,8 @@ impl Way {
 mod tests {
     use super::*;
 
-    fn way(is_greedy: bool) -> Way {
-        Way {
+    fn path(is_greedy: bool) -> Path {
+        Path {
             ues: 1.0,
             capacity: 8e6,
             served: 3e6,
@@ -135,29 +135,29 @@ mod tests {
 
     #[test]
     fn those_that_send_all_that_they_are_let_count_and_all_that_was_acknowledged() {
-        let slow = Way {
+        let slow = Path {
             delivered: 6e6,
             time: 0.1,
             queue: 7.0,
-            ..way(true)
+            ..path(true)
         };
-        let ways = [way(true), slow, way(false)];
-        let all = Way::of_all(ways.iter(), (5, 7)).expect("three");
+        let paths = [path(true), slow, path(false)];
+        let all = Path::of_all(paths.iter(), (5, 7)).expect("three");
         assert_eq!((all.ues, all.capacity, all.delivered), (2.0, 16e6, 8e6));
         assert_eq!((all.acked, all.resent), (3005, 37));
         assert_eq!((all.queue, all.segment), (7.0, 1448.0));
         // a quarter of what is delivered is of the first
         assert!((all.time - (0.25 * 0.02 + 0.75 * 0.1)).abs() < 1e-12);
-        assert!(Way::of_all(ways[..0].iter(), (0, 0)).is_none());
+        assert!(Path::of_all(paths[..0].iter(), (0, 0)).is_none());
     }
 
     #[test]
     fn one_that_does_not_is_left_a_little_more_than_it_uses() {
-        assert_eq!(way(true).demand(), 8e6);
-        assert_eq!(way(false).demand(), 1.25 * 2e6 + 10.0 * 1448.0 / 0.02);
-        let fast = Way {
+        assert_eq!(path(true).demand(), 8e6);
+        assert_eq!(path(false).demand(), 1.25 * 2e6 + 10.0 * 1448.0 / 0.02);
+        let fast = Path {
             delivered: 7e6,
-            ..way(false)
+            ..path(false)
         };
         assert_eq!(fast.demand(), 8e6);
     }
