@@ -226,6 +226,11 @@ pub trait CongestionControl: CloneController + Send {
     }
     /// The rate at which packets should leave, or none: as fast as cwnd allows.
     fn pacing_rate(&self) -> Option<BitRate>;
+    /// The period of the radio reports that set [`Self::pacing_rate`], if such reports do: they come whether
+    /// anything is acknowledged or not, so that a transport without a pacer can send by them.
+    fn report_period(&self) -> Option<Duration> {
+        None
+    }
     /// True if the controller, and not PRR (RFC 6937), governs cwnd during recovery (as BBR does).
     fn governs_recovery(&self) -> bool {
         false

@@ -31,6 +31,8 @@ pub struct RadioState {
     pub lost_packets: Option<u32>,
     /// The time that the report covers.
     pub period: Duration,
+    /// Slots in that time in which its downlink could have carried a block.
+    pub slots: u32,
     /// Its number.
     pub seq: u64,
     /// When the period ended, by the clock of the process that passes it on (see [`Self::of`]).
@@ -53,11 +55,22 @@ impl RadioState {
             served: ue.served_bytes,
             harq_retx: ue.harq_retx,
             lost_packets: ue.lost_packets,
-            period: report.cell.slot_duration * u64::from(report.cell.slots),
+            period: covered(report),
+            slots: report.cell.slots,
             seq: ue.seq,
             made_at,
         }
     }
+}
+
+/// The time that a report covers: its slots are the downlink's, which with TDD has only a share of all.
+fn covered(report: &RadioReport) -> Duration {
+    let downlink = report.cell.slot_duration * u64::from(report.cell.slots);
+    let share = report.cell.downlink_share;
+    if share > 0.0 && share < 1.0 {
+        return Duration::from_secs_f64(downlink.as_secs_f64() / share);
+    }
+    downlink
 }
 
 fn carried(quality: LinkQuality, prb: Prb, n_prb: Prb) -> Bytes {
@@ -89,5 +102,40 @@ fn harq_processes(quality: LinkQuality) -> u8 {
             ..
         } => NR_HARQ_PROCESSES,
         _ => LTE_HARQ_PROCESSES,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rnis::{CellId, CellReport};
+    use units::{Hertz, Slot};
+
+    /// Ten downlink slots of half a millisecond.
+    fn report(downlink_share: f64) -> RadioReport {
+        RadioReport {
+            cell: CellReport {
+                id: CellId(1),
+                n_prb: Prb::new(106),
+                scs: Hertz::from_khz(30),
+                slot_duration: Duration::from_micros(500),
+                downlink_share,
+                slot: Slot::new(10_000),
+                slots: 10,
+                prb_background: Prb::new(0),
+            },
+            ues: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn with_tdd_a_report_covers_the_slots_of_the_uplink_too() {
+        for (share, ms) in [(1.0, 5), (0.5, 10), (0.625, 8), (0.0, 5)] {
+            assert_eq!(
+                covered(&report(share)),
+                Duration::from_millis(ms),
+                "{share}"
+            );
+        }
     }
 }

@@ -1,12 +1,15 @@
-/* MELD round the kernel's Reno and Cubic: a window that holds on losses that the radio explains.
+/* MELD round the kernel's Reno and Cubic: a window that holds on losses that the radio explains, and a pace that
+ * the reports set.
  *
  * User space hands each radio report to `take_report`; the rest is decided here. What is decided is
  * meld_model.h's, which is cc::meld's to the bit. What the kernel makes different:
  * - it asks once an episode (ssthresh), not for each loss; what is lost while an episode lasts is
  *   of the same answer;
  * - a silent loss is still an episode: PRR sends at the rate of acknowledgements, and neither the wrapped
- *   control nor the limit moves the window until it is repaired (a round trip);
- * - a report acts at the connection's next acknowledgement;
+ *   control nor a report moves the window until it is repaired (a round trip);
+ * - a report acts at the connection's next acknowledgement; until then the pace is as it was;
+ * - the pace is the socket's SO_MAX_PACING_RATE, which the kernel's own pacing then has: where the caller had set
+ *   one, the lesser of both;
  * - a connection begins with the first report after its first acknowledgement. One without an
  *   acknowledgement for more than MAX_REPORTS reports takes the last of those.
  *
@@ -18,12 +21,17 @@
  * acknowledgement, while PRR still holds the window. Such an episode is one of congestion. */
 #include "meld_take.h"
 
+#define SOL_SOCKET 1
+#define SO_MAX_PACING_RATE 47
+
 #define MIN_CWND 2
 #define LOSS 4
 #define INFINITE_SSTHRESH 0x7fffffff
 /* packets; PRR and undoing may add some */
 #define SLACK 16
 #define NANOS 1000ULL
+/* byte/s */
+#define NO_PACE 0xffffffffU
 
 enum wrapped {
 	RENO,
@@ -44,18 +52,23 @@ struct delivery {
 /* What a connection remembers. */
 struct state {
 	struct meld meld;
+	u64 max_pace; /* byte/s; the caller's */
 	u32 has_begun;
 	u32 delivered; /* packets */
 	u32 is_held;   /* the wrapped control must not grow its window */
 	u32 is_silent; /* the episode of a silent loss */
 	u32 ssthresh;  /* before that */
-	u32 inner;     /* packets; the wrapped control's window while the limit is below it; 0: it is not */
-	u32 limited;   /* packets; the window in its place */
+	u32 inner;     /* packets; the wrapped control's window while another is in its place; 0: none is */
+	u32 shown;     /* packets; that other window */
+	u32 is_paced;
+	u32 pace;      /* byte/s */
 	/* as the program left them; 0: it has not yet */
 	u32 last_window;   /* packets; the wrapped control's */
 	u32 last_ssthresh; /* packets */
 	u32 before;	   /* packets; the greater of both when the last episode began */
 };
+
+static long (*const setsockopt)(void *ctx, int level, int name, void *value, int len) = (void *)49;
 
 struct {
 	NUMBER(type, BPF_MAP_TYPE_ARRAY);
@@ -162,10 +175,10 @@ static u32 packets_in_flight(const struct tcp_sock *tp)
 	return tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out;
 }
 
-/* The wrapped control's window in place of the limit, unless the kernel has set another since. */
+/* The wrapped control's window, unless the kernel has set another since. */
 static u32 inner_window(const struct tcp_sock *tp, const struct state *st)
 {
-	return st->inner && tp->snd_cwnd == st->limited ? st->inner : tp->snd_cwnd;
+	return st->inner && tp->snd_cwnd == st->shown ? st->inner : tp->snd_cwnd;
 }
 
 INLINE u32 decide(struct sock *sk, enum wrapped wrapped)
@@ -182,7 +195,8 @@ static u32 finite(u32 ssthresh)
  * of it, as there is no need to be exact. */
 static u32 plausible(const struct state *st)
 {
-	u32 packets = most(most(st->last_window, finite(st->last_ssthresh)), st->before);
+	u32 packets = most(most(st->last_window, finite(st->last_ssthresh)),
+			   most(st->before, st->shown));
 
 	return packets < INFINITE_SSTHRESH / 2 - SLACK ? 2 * packets + SLACK : INFINITE_SSTHRESH;
 }
@@ -223,6 +237,27 @@ static void remember(const struct tcp_sock *tp, struct state *st, u32 ssthresh)
 	st->last_ssthresh = ssthresh;
 }
 
+/* The pace of the reports, where they set one. */
+static void pace(struct sock *sk, struct state *st)
+{
+	u32 wanted = NO_PACE;
+
+	if (!st->is_paced) {
+		if (!is_steered(&st->meld))
+			return;
+		st->is_paced = 1;
+		st->max_pace = sk->sk_max_pacing_rate;
+		st->pace = NO_PACE;
+	}
+	if (is_steered(&st->meld))
+		wanted = least(st->meld.order.pace / 8, NO_PACE - 1);
+	wanted = least(wanted, st->max_pace);
+	if (wanted == st->pace)
+		return;
+	if (!setsockopt(sk, SOL_SOCKET, SO_MAX_PACING_RATE, &wanted, sizeof(wanted)))
+		st->pace = wanted;
+}
+
 INLINE void look(struct sock *sk, struct tcp_sock *tp, enum wrapped wrapped)
 {
 	struct state *st = sk_storage_get(&states, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
@@ -246,6 +281,7 @@ INLINE void look(struct sock *sk, struct tcp_sock *tp, enum wrapped wrapped)
 	ack.inner_cwnd = window * mss;
 	ack.is_slow_start = window < tp->snd_ssthresh;
 	st->is_held = on_ack(&st->meld, rules, &ack, now_ns());
+	pace(sk, st);
 }
 
 /* ---- losses ---- */
@@ -308,7 +344,7 @@ static u32 show_inner(struct tcp_sock *tp, struct sock *sk)
 	return window;
 }
 
-/* It has decided: what it lets go on is no more than the window was, which the limit had. */
+/* It has decided: what it lets go on is no more than the window was. */
 static u32 hide_inner(struct tcp_sock *tp, struct sock *sk, u32 window, u32 ssthresh)
 {
 	struct state *st = sk_storage_get(&states, sk, 0, 0);
@@ -320,8 +356,8 @@ static u32 hide_inner(struct tcp_sock *tp, struct sock *sk, u32 window, u32 ssth
 	if (ssthresh <= window || is_timeout(tp))
 		return ssthresh;
 	st->inner = ssthresh;
-	st->limited = most(window, MIN_CWND);
-	return st->limited;
+	st->shown = most(window, MIN_CWND);
+	return st->shown;
 }
 
 /* A timeout makes an episode of a silent loss one of congestion. */
@@ -357,23 +393,25 @@ INLINE int may_grow(struct sock *sk, struct tcp_sock *tp, enum wrapped wrapped)
 	return !st->is_held;
 }
 
-/* After it. */
-static void limit(struct sock *sk, struct tcp_sock *tp)
+/* After it: what the reports make of it. */
+static void steer_window(struct sock *sk, struct tcp_sock *tp)
 {
 	struct state *st = sk_storage_get(&states, sk, 0, 0);
+	struct rules *rules = config();
 	u64 mss = tp->mss_cache;
 	u64 packets;
 
-	if (!st)
+	if (!st || !rules)
 		return;
 	remember(tp, st, tp->snd_ssthresh);
-	if (!st->meld.has_limit || !mss)
+	if (!is_steered(&st->meld) || !mss)
 		return;
-	packets = most(st->meld.limit / mss, MIN_CWND);
-	if (packets >= tp->snd_cwnd)
+	packets = window_of(&st->meld, rules, tp->snd_cwnd * mss) / mss;
+	packets = most(least(packets, tp->snd_cwnd_clamp), MIN_CWND);
+	if (packets == tp->snd_cwnd)
 		return;
 	st->inner = tp->snd_cwnd;
-	st->limited = packets;
+	st->shown = packets;
 	tp->snd_cwnd = packets;
 }
 
@@ -391,6 +429,7 @@ INLINE u32 ssthresh(struct sock *sk, struct tcp_sock *tp, enum wrapped wrapped)
 	if (is_silent(sk, tp)) {
 		decided = held(tp);
 	} else {
+		on_congestion(&st->meld);
 		window = show_inner(tp, sk);
 		decided = hide_inner(tp, sk, window, decide(sk, wrapped));
 	}
@@ -426,7 +465,7 @@ void reno_cong_avoid(u64 *ctx)
 
 	if (may_grow(sk, tp, RENO))
 		tcp_reno_cong_avoid(sk, ctx[1], ctx[2]);
-	limit(sk, tp);
+	steer_window(sk, tp);
 }
 
 SEC("struct_ops")
@@ -470,7 +509,7 @@ void cubic_cong_avoid(u64 *ctx)
 
 	if (may_grow(sk, tp, CUBIC))
 		cubictcp_cong_avoid(sk, ctx[1], ctx[2]);
-	limit(sk, tp);
+	steer_window(sk, tp);
 }
 
 SEC("struct_ops")

@@ -5,8 +5,8 @@
 #include "meld_model.h"
 
 /* BEGIN: another connection. REPORT: one arrives. TAKE: the connection takes those that have arrived. ACK,
- * LOSS: it takes them, then this comes. */
-enum { BEGIN, REPORT, TAKE, ACK, LOSS };
+ * LOSS: it takes them, then this comes. CONGESTION: so it does, and the wrapped control has decided. */
+enum { BEGIN, REPORT, TAKE, ACK, LOSS, CONGESTION };
 
 struct event {
 	u64 kind;
@@ -24,14 +24,13 @@ struct result {
 	u64 most_in_flight;
 	struct round_trips delivered;
 	u64 unexplained;
-	u64 has_limit;
-	u64 limit;
-	u64 standing;
-	u64 target;
-	u64 in_flight_of_ue;
-	u64 expires_at;
+	struct order order;
 	struct round_trips peak;
-	u64 lowered_until;
+	u64 began;
+	u64 round_trip;
+	u64 is_settled;
+	u64 is_yielding;
+	u64 window; /* of a wrapped control with the window of the acknowledgement, or of none */
 };
 
 /* At the beginning all zeros, except reports.generation. */
@@ -76,14 +75,15 @@ INLINE void decide(struct connection *c, const struct event *event, struct resul
 		result->reason =
 			reason_of(m, &c->reports, &event->rules, &event->loss, event->now);
 	}
+	if (event->kind == CONGESTION)
+		on_congestion(m);
 	result->delivered = m->delivered;
 	result->unexplained = unexplained(c);
-	result->has_limit = m->has_limit;
-	result->limit = m->limit;
-	result->standing = m->standing;
-	result->target = m->target;
-	result->in_flight_of_ue = m->in_flight_of_ue;
-	result->expires_at = m->expires_at;
+	result->order = m->has_order ? m->order : (struct order){};
 	result->peak = m->peak;
-	result->lowered_until = m->lowered_until;
+	result->began = m->began;
+	result->round_trip = m->round_trip;
+	result->is_settled = m->is_settled;
+	result->is_yielding = m->is_yielding;
+	result->window = window_of(m, &event->rules, event->ack.inner_cwnd);
 }

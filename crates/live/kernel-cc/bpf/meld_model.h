@@ -31,12 +31,13 @@ struct report {
 	u64 queue;
 	u64 tbs;
 	u64 best_tbs;
-	u64 counts; /* lost packets; above 32 bits: IS_COUNTED, IS_REPEATED, HARQ processes */
+	u64 counts; /* lost packets; above 32 bits: IS_COUNTED, IS_REPEATED, HARQ processes, slots */
 };
 
 #define IS_COUNTED (1ULL << 32)
 #define IS_REPEATED (1ULL << 33)
 #define PROCESSES 40
+#define SLOTS 48
 
 struct reports {
 	u64 generation; /* of whose reports these are; never 0 */
@@ -59,9 +60,20 @@ struct tally {
 	u64 age;  /* ns */
 	u64 served;
 	u64 period;
-	u64 queue;
 	u64 packets;
 	u64 has_repeated;
+};
+
+/* cc::meld::Order */
+struct order {
+	u64 pace; /* bit/s */
+	u64 window;
+	u64 per_round_trip;
+	u64 queue;
+	u64 target;
+	u64 in_flight_of_ue;
+	u64 period;	/* ns */
+	u64 expires_at; /* ns */
 };
 
 struct meld {
@@ -72,18 +84,18 @@ struct meld {
 	u64 srtt;
 	u64 min_rtt;
 	u64 oldest; /* number of the first report that explains losses */
+	u64 now;    /* ns; of the last acknowledgement */
 	/* of DEFAULT only */
-	u64 has_limit;
-	u64 limit;
-	u64 has_hold;
-	u64 standing;
-	u64 target;
-	u64 in_flight_of_ue;
-	u64 expires_at;
+	u64 has_order;
+	struct order order;
 	u64 first; /* number of the first report of the last round trip */
-	u64 bytes_in_flight;
 	struct round_trips peak;
-	u64 lowered_until;
+	u64 has_begun;
+	u64 began;
+	u64 round_trip; /* ns; as it began */
+	u64 is_slow_start;
+	u64 is_settled;
+	u64 is_yielding; /* the wrapped control's window counts */
 	struct tally tally;
 	u32 explained[MAX_REPORTS]; /* packets of report n % MAX_REPORTS that losses were set against */
 };
@@ -169,7 +181,12 @@ INLINE u64 rate_of(u64 bytes, u64 time)
 	return time ? mul_div(bytes, BIT_NS_PER_BYTE, time) : U64_MAX;
 }
 
-/* ---- brake.rs ---- */
+INLINE u64 bytes_in(u64 rate, u64 time)
+{
+	return mul_div(rate, time, BIT_NS_PER_BYTE);
+}
+
+/* ---- steering.rs ---- */
 
 static long is_past(u32 index, void *context)
 {
@@ -201,6 +218,12 @@ INLINE u64 peak_of(const struct meld *m)
 	return most(m->peak.current, m->peak.last);
 }
 
+/* Until when a report steers. */
+INLINE u64 expiry(const struct report *report, const struct rules *rules)
+{
+	return sum(report->made_at, most(rules->max_age, product(report->period, MAX_AGE_PERIODS)));
+}
+
 static long survey_one(u32 index, void *context)
 {
 	struct scan *scan = context;
@@ -210,87 +233,110 @@ static long survey_one(u32 index, void *context)
 	if (tally->from + index >= scan->m->next)
 		return 1;
 	/* too old as it came */
-	if (report->at > sum(report->made_at, scan->rules->max_age))
+	if (report->at > expiry(report, scan->rules))
 		return 0;
-	tally->queue = least(tally->queue, report->queue);
 	tally->served = sum(tally->served, report->served);
 	tally->period = sum(tally->period, report->period);
 	return 0;
 }
 
-/* The standing queue, and what the UE has in flight. */
-INLINE void survey(struct meld *m, const struct reports *reports, const struct rules *rules)
+/* What left the base station in the last round trip, per time. */
+INLINE u64 served_rate(struct meld *m, const struct reports *reports, const struct rules *rules)
 {
 	struct scan scan = { m, reports, rules };
 	struct tally *tally = &m->tally;
-	u64 in_flight;
 
 	tally->from = m->first;
-	tally->queue = U64_MAX;
 	tally->served = 0;
 	tally->period = 0;
 	loop(MAX_REPORTS, survey_one, &scan, 0);
-	in_flight = mul_div(rate_of(tally->served, tally->period), m->srtt, BIT_NS_PER_BYTE);
-	m->standing = tally->queue;
-	m->in_flight_of_ue = most(in_flight, peak_of(m));
+	return rate_of(tally->served, tally->period);
 }
 
-INLINE void lower(struct meld *m, const struct rules *rules)
+/* What the radio would carry for the UE if it were sent all that it could. */
+INLINE u64 radio_rate(const struct report *report)
 {
-	u64 kept = difference(m->in_flight_of_ue, m->standing - m->target);
-	u64 limit = mul_div(m->bytes_in_flight, kept, most(m->in_flight_of_ue, 1));
+	u64 slots = report->counts >> SLOTS;
 
-	m->has_limit = 1;
-	m->limit = most(limit, product(rules->pdu, MIN_PACKETS));
+	return rate_of(slots ? product(report->tbs, slots) : 0, report->period);
 }
 
-INLINE void brake_on_report(struct meld *m, const struct reports *reports, const struct rules *rules,
-			    u64 number)
+INLINE void steer(struct meld *m, const struct rules *rules, const struct report *report, u64 rate)
+{
+	u64 passing = bytes_in(rate, m->srtt);
+	u64 peak = peak_of(m);
+	u64 of_ue = most(passing, peak);
+	u64 target = product(queue_threshold(report), TARGET_NUMERATOR) / TARGET_DENOMINATOR;
+	u64 wanted = most(difference(sum(passing, target), report->queue), passing / MAX_DRAIN);
+	u64 alike = target / ALIKE_SHARE;
+	u64 added = sum(alike, rules->pdu);
+	u64 per_round_trip, widest;
+
+	if (difference(report->at, m->began) < product(m->round_trip, START_ROUND_TRIPS))
+		added = sum(added, bytes_in(difference(radio_rate(report), rate), m->srtt));
+	per_round_trip = sum(mul_div(difference(wanted, alike), peak, most(of_ue, 1)), added);
+	widest = most(per_round_trip, mul_div(passing, peak, most(of_ue, 1)));
+	widest = bytes_in(rate_of(widest, m->srtt), m->min_rtt);
+	m->has_order = 1;
+	m->order.pace = most(rate_of(per_round_trip, m->srtt), MIN_PACE);
+	m->order.window = most(sum(product(widest, MAX_ROUND_TRIPS), target),
+			       product(rules->pdu, MIN_PACKETS));
+	m->order.per_round_trip = per_round_trip;
+	m->order.queue = report->queue;
+	m->order.target = target;
+	m->order.in_flight_of_ue = of_ue;
+	m->order.period = report->period;
+	m->order.expires_at = expiry(report, rules);
+}
+
+/* Whether it is a newcomer no more. */
+INLINE void settle(struct meld *m)
+{
+	const struct order *order = &m->order;
+	int is_small = product(peak_of(m), NEWCOMER_SHARE) < order->in_flight_of_ue;
+
+	if (!(m->is_slow_start && is_small) ||
+	    order->queue > product(order->target, MAX_FOR_NEWCOMERS))
+		m->is_settled = 1;
+}
+
+INLINE void steering_on_report(struct meld *m, const struct reports *reports,
+			       const struct rules *rules, u64 number)
 {
 	const struct report *report = report_of(reports, number);
-	u64 expires_at = sum(report->made_at, rules->max_age);
-	u64 now = report->at;
 
-	if (now > expires_at)
+	if (report->at > expiry(report, rules))
 		return;
 	receive(m, reports, number);
-	survey(m, reports, rules);
-	m->has_hold = 1;
-	m->target = product(queue_threshold(report), TARGET_NUMERATOR) / TARGET_DENOMINATOR;
-	m->expires_at = expires_at;
 	if (!m->srtt)
 		return;
-	if (m->standing > product(m->target, MAX_PER_TARGET)) {
-		if (now < m->lowered_until)
-			return;
-		lower(m, rules);
-		m->lowered_until = sum(now, m->srtt);
-	} else if (m->has_limit) {
-		u64 missing = difference(m->target, m->standing);
-
-		m->limit = sum(m->limit, mul_div(missing, least(report->period, m->srtt), m->srtt));
+	if (!m->has_begun) {
+		m->has_begun = 1;
+		m->began = report->at;
+		m->round_trip = m->srtt;
 	}
+	steer(m, rules, report, served_rate(m, reports, rules));
+	settle(m);
 }
 
-INLINE int brake_on_ack(struct meld *m, const struct acked *ack, u64 now)
+INLINE int steering_on_ack(struct meld *m, const struct acked *ack, u64 now)
 {
-	int is_newcomer, is_very_long;
+	const struct order *order = &m->order;
 
-	m->bytes_in_flight = ack->prior_in_flight;
+	m->is_slow_start = ack->is_slow_start;
 	advance(&m->peak, now, ack->srtt);
 	m->peak.current = most(m->peak.current, ack->prior_in_flight);
-	if (!m->has_hold || now > m->expires_at) {
-		m->has_limit = 0;
+	if (m->has_order && now > order->expires_at)
+		m->has_order = 0;
+	if (!m->has_order)
 		return 0;
-	}
-	is_newcomer = ack->is_slow_start &&
-		      product(peak_of(m), NEWCOMER_SHARE) < m->in_flight_of_ue;
-	is_very_long = m->standing > product(m->target, MAX_FOR_NEWCOMERS);
-	if (is_newcomer && !is_very_long) {
-		m->has_limit = 0;
+	settle(m);
+	if (!m->is_settled)
 		return 0;
-	}
-	return m->standing >= m->target || (m->has_limit && m->limit <= ack->inner_cwnd);
+	if (ack->inner_cwnd >= order->per_round_trip)
+		m->is_yielding = 0;
+	/* it follows what is in flight, so that there is a window when the reports end */
+	return ack->inner_cwnd >= (m->is_yielding ? order->window : ack->prior_in_flight);
 }
 
 /* ---- evidence.rs ---- */
@@ -416,7 +462,7 @@ INLINE void on_report(struct meld *m, const struct reports *reports, const struc
 	m->is_reported = 1;
 	m->next = number + 1;
 	if (rules->variant == DEFAULT)
-		brake_on_report(m, reports, rules, number);
+		steering_on_report(m, reports, rules, number);
 }
 
 /* Before reports are taken: whose they are, and which is the next. A connection has those that come after
@@ -445,7 +491,38 @@ INLINE int on_ack(struct meld *m, const struct rules *rules, const struct acked 
 	m->delivered.current = sum(m->delivered.current, ack->newly_acked);
 	m->srtt = ack->srtt;
 	m->min_rtt = ack->min_rtt;
-	return rules->variant == DEFAULT && brake_on_ack(m, ack, now);
+	m->now = now;
+	return rules->variant == DEFAULT && steering_on_ack(m, ack, now);
+}
+
+/* A loss was congestion, as judged here or not. */
+INLINE void on_congestion(struct meld *m)
+{
+	m->is_yielding = 1;
+}
+
+INLINE int is_steered(const struct meld *m)
+{
+	return m->has_order && m->is_settled;
+}
+
+/* The most in flight of a flow that is steered. */
+INLINE u64 order_window(const struct meld *m, const struct rules *rules)
+{
+	if (difference(m->now, m->began) < product(m->round_trip, BOUND_AFTER))
+		return m->order.window;
+	return least(m->order.window, most_in_flight(m, rules));
+}
+
+/* The wrapped control's window with what the reports make of it. */
+INLINE u64 window_of(const struct meld *m, const struct rules *rules, u64 inner)
+{
+	u64 window;
+
+	if (!is_steered(m))
+		return inner;
+	window = order_window(m, rules);
+	return m->is_yielding ? least(window, inner) : window;
 }
 
 /* `reports`: null if there are none of the UE. */

@@ -13,6 +13,7 @@ use rnis::intake::IntakeCounts;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
 use units::Instant;
 
 /// What has come in, and what became of it.
@@ -40,16 +41,25 @@ pub struct Reporter(Arc<Mutex<State>>);
 #[derive(Debug)]
 struct State {
     gate: Gate,
-    /// Feeds by the UE's address, each with its connection's number.
-    feeds: BTreeMap<IpAddr, Vec<(u64, RadioFeed)>>,
+    /// By the UE's address.
+    feeds: BTreeMap<IpAddr, Vec<Bound>>,
     counts: ReportCounts,
     /// Shows reports to those who watch.
     meter: Option<RadioMeter>,
 }
 
+/// A connection's feed.
+#[derive(Debug)]
+struct Bound {
+    connection: u64,
+    feed: RadioFeed,
+    /// Notified of each state that the feed takes.
+    taken: Arc<Notify>,
+}
+
 impl State {
-    /// A report that was made then.
-    fn distribute(&mut self, report: &RadioReport, made_at: Instant) {
+    /// A report that was made at `made_at`, and is here now.
+    fn distribute(&mut self, now: Instant, report: &RadioReport, made_at: Instant) {
         if let Some(meter) = &self.meter {
             meter.on_report(report, |_| None);
         }
@@ -60,10 +70,12 @@ impl State {
                 continue;
             };
             let state = RadioState::of(report, ue, made_at);
-            for (_, feed) in feeds {
-                match feed.push(state) {
-                    true => self.counts.delivered += 1,
-                    false => self.counts.unbound += 1,
+            for bound in feeds {
+                if bound.feed.push(now, state) {
+                    self.counts.delivered += 1;
+                    bound.taken.notify_one();
+                } else {
+                    self.counts.unbound += 1;
                 }
             }
         }
@@ -107,11 +119,15 @@ impl Reporter {
         }
     }
 
-    /// A connection is with this UE.
-    pub(crate) fn bind(&self, ue: IpAddr, connection: u64, feed: &RadioFeed) {
+    /// A connection is with this UE. `taken` is notified of each state that its feed takes.
+    pub(crate) fn bind(&self, ue: IpAddr, connection: u64, feed: &RadioFeed, taken: &Arc<Notify>) {
         let mut state = self.state();
         let feeds = state.feeds.entry(ue).or_default();
-        feeds.push((connection, feed.clone()));
+        feeds.push(Bound {
+            connection,
+            feed: feed.clone(),
+            taken: Arc::clone(taken),
+        });
         feed.clear();
         feed.bind();
     }
@@ -120,7 +136,7 @@ impl Reporter {
     pub(crate) fn unbind(&self, ue: IpAddr, connection: u64, feed: &RadioFeed) {
         let mut state = self.state();
         if let Some(feeds) = state.feeds.get_mut(&ue) {
-            feeds.retain(|(other, _)| *other != connection);
+            feeds.retain(|bound| bound.connection != connection);
             if feeds.is_empty() {
                 state.feeds.remove(&ue);
             }
@@ -143,7 +159,7 @@ impl Inlet {
         let mut state = self.reporter.state();
         let now = clock::now();
         if let Some((report, made_at)) = state.gate.message(now, bytes, self.is_foreign) {
-            state.distribute(&report, made_at);
+            state.distribute(now, &report, made_at);
         }
     }
 
@@ -152,7 +168,7 @@ impl Inlet {
         let mut state = self.reporter.state();
         let now = clock::now();
         if let Some((report, made_at)) = state.gate.report(now, report, self.is_foreign) {
-            state.distribute(&report, made_at);
+            state.distribute(now, &report, made_at);
         }
     }
 

@@ -18,7 +18,7 @@ fn transport(feed: &RadioFeed, monitor: &Monitor) -> Result<TransportConfig, Box
     // --- the ten lines
     let meld = cc::meld::Variant::Default;
     let factory = AdapterFactory::named(Instant::now(), "cubic", Some(meld))?
-        .with_feed(feed.clone()) // feed.push(state) with each radio report of the client's UE
+        .with_feed(feed.clone()) // feed.push(at, state) with each radio report of the client's UE
         .with_monitor(monitor.clone()); // to look at it from outside
     transport.congestion_controller_factory(Arc::new(factory));
     // ---

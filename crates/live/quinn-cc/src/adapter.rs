@@ -1,6 +1,8 @@
 //! From quinn's events to those of [`cc`].
 
+use crate::credit::Credit;
 use crate::factory::{Epoch, TraceSink, initial_window, span};
+use crate::feed::Arrival;
 use crate::flight::Flight;
 use crate::monitor::{Monitor, PathSample};
 use crate::{RadioFeed, ReportFeed};
@@ -9,6 +11,7 @@ use cc::{AckSample, CongestionControl, Ctx, LossKind, LossSample, RecoveryEnd, S
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerMetrics};
 use std::any::Any;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use units::{BitRate, Bytes, Duration, Instant, Rng};
 
@@ -46,14 +49,17 @@ const RATE_ALLOWANCE_DATAGRAMS: u64 = 4;
 ///   (BBR's) is kept by its average instead: the window is at most what the rate sends in a
 ///   smoothed round trip, and four datagrams. Within a round trip the packets leave up to 1.25 times as
 ///   fast as BBR would have them, and its drain phases are as long as the queue takes to empty.
+/// - Where radio reports set the rate ([`CongestionControl::report_period`]), the window is what is in flight and
+///   what the rate has earned by then, and each report renews it when quinn next asks.
 /// - [`CongestionControl::next_deadline`] is kept at the next event after it.
 pub struct Adapter {
     /// A controller is `Send` and not `Sync`; quinn requires both, and shares only `&self` for metrics.
     /// With `&mut self` the lock is free.
     state: Mutex<State>,
     /// [`State::window`], for `&self` without a lock.
-    window: u64,
+    window: AtomicU64,
     initial_window: u64,
+    feed: Option<RadioFeed>,
 }
 
 /// What the factory gives a controller.
@@ -80,6 +86,9 @@ struct State {
     /// Found since the last acknowledgement was passed on.
     newly_lost: Bytes,
     ecn_echo: bool,
+    credit: Credit,
+    /// Of the last event.
+    now: Instant,
 }
 
 /// What the acknowledgement that quinn is counting has acknowledged so far.
@@ -145,12 +154,8 @@ impl State {
 
     /// Before every event: what the radio did, what the client reports, and a deadline that has passed.
     fn catch_up(&mut self, now: Instant) {
-        while let Some(state) = self.parts.feed.as_ref().and_then(RadioFeed::pop) {
-            if let Some(monitor) = &self.parts.monitor {
-                monitor.on_radio();
-            }
-            self.notify(now, |controller, cx| controller.on_radio(cx, &state));
-        }
+        self.take_reports();
+        self.pass_time(now);
         let feedback = self.parts.reports.as_ref().and_then(ReportFeed::take);
         if let Some(feedback) = feedback {
             self.notify(now, |controller, cx| controller.on_feedback(cx, &feedback));
@@ -162,6 +167,23 @@ impl State {
         {
             self.notify(now, |controller, cx| controller.on_deadline(cx));
         }
+    }
+
+    /// What the radio did since the last event.
+    fn take_reports(&mut self) {
+        while let Some(Arrival { at, state }) = self.parts.feed.as_ref().and_then(RadioFeed::pop) {
+            if let Some(monitor) = &self.parts.monitor {
+                monitor.on_radio();
+            }
+            self.pass_time(at);
+            self.notify(self.now, |controller, cx| controller.on_radio(cx, &state));
+        }
+    }
+
+    /// No event is before the last.
+    fn pass_time(&mut self, now: Instant) {
+        self.now = self.now.max(now);
+        self.credit.advance(self.now, self.controller.as_ref());
     }
 
     fn on_sent(&mut self, now: Instant, bytes: Bytes) {
@@ -182,6 +204,7 @@ impl State {
             bytes_in_flight,
             is_retransmission: false,
         };
+        self.credit.on_sent(bytes);
         let stamp = self.notify(now, |controller, cx| controller.on_sent(cx, &sent));
         self.flight.on_sent(now, bytes, stamp);
     }
@@ -310,7 +333,9 @@ impl State {
     /// The window that quinn is given.
     fn window(&self) -> Bytes {
         let cwnd = self.controller.cwnd();
+        let clocked = self.credit.get(self.controller.as_ref());
         let kept = match self.controller.pacing_rate() {
+            _ if clocked.is_some() => cwnd.min(self.flight.bytes() + clocked.unwrap_or_default()),
             Some(rate) if self.rtt.samples > 0 => {
                 cwnd.min(rate_window(rate, self.rtt.srtt, self.parts.mtu))
             }
@@ -355,13 +380,17 @@ impl Adapter {
             episode: None,
             newly_lost: Bytes::ZERO,
             ecn_echo: false,
+            credit: Credit::default(),
+            now: Instant::ZERO,
             parts,
         };
         let window = state.window().get();
         let initial_window = initial_window(state.parts.mtu).get();
+        let feed = state.parts.feed.clone();
         Self {
+            feed,
             state: Mutex::new(state),
-            window,
+            window: AtomicU64::new(window),
             initial_window,
         }
     }
@@ -370,7 +399,7 @@ impl Adapter {
     fn with(&mut self, now: std::time::Instant, change: impl FnOnce(&mut State, Instant)) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         change(state, state.parts.epoch.at(now));
-        self.window = state.window().get();
+        *self.window.get_mut() = state.window().get();
     }
 
     fn read<T>(&self, read: impl FnOnce(&State) -> T) -> T {
@@ -449,16 +478,24 @@ impl Controller for Adapter {
     fn on_mtu_update(&mut self, new_mtu: u16) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         state.parts.mtu = Bytes::new(u64::from(new_mtu));
-        self.window = state.window().get();
+        *self.window.get_mut() = state.window().get();
     }
 
     fn window(&self) -> u64 {
-        self.window
+        if !self.feed.as_ref().is_some_and(RadioFeed::has_pending) {
+            return self.window.load(Ordering::Relaxed);
+        }
+        // reports that came since the last event act at once
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.take_reports();
+        let window = state.window().get();
+        self.window.store(window, Ordering::Relaxed);
+        window
     }
 
     fn metrics(&self) -> ControllerMetrics {
         let mut metrics = ControllerMetrics::default();
-        metrics.congestion_window = self.window;
+        metrics.congestion_window = Controller::window(self);
         (metrics.ssthresh, metrics.pacing_rate) = self.read(|state| {
             let ssthresh = state.controller.ssthresh().filter(|&s| s != Bytes::MAX);
             let rate = state.controller.pacing_rate();
@@ -470,7 +507,8 @@ impl Controller for Adapter {
     fn clone_box(&self) -> Box<dyn Controller> {
         Box::new(Self {
             state: Mutex::new(self.read(State::clone)),
-            window: self.window,
+            window: AtomicU64::new(self.window.load(Ordering::Relaxed)),
+            feed: self.feed.clone(),
             initial_window: self.initial_window,
         })
     }

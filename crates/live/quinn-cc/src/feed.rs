@@ -4,14 +4,16 @@ use cc::RadioState;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use units::Instant;
 
 /// Radio states kept for a connection that has no event in the meantime.
 const MAX_PENDING: usize = 64;
 
 /// Hands radio states to the controller of one connection: a handle, cheap to clone.
 ///
-/// The controller is notified of pending states before each of its next events. At most 64 wait; beyond
-/// them the oldest are dropped and counted.
+/// The controller is notified of pending states before each of its next events, and when quinn asks for its
+/// window: a driver that wakes the connection after [`Self::push`] has them act although nothing is acknowledged.
+/// At most 64 wait; beyond them the oldest are dropped and counted.
 #[derive(Clone, Debug, Default)]
 pub struct RadioFeed(Arc<Shared>);
 
@@ -25,8 +27,15 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Queue {
-    states: VecDeque<RadioState>,
+    states: VecDeque<Arrival>,
     is_unbound: bool,
+}
+
+/// A state, and when it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Arrival {
+    pub(crate) at: Instant,
+    pub(crate) state: RadioState,
 }
 
 impl RadioFeed {
@@ -40,8 +49,9 @@ impl RadioFeed {
         self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a state. Returns false, and counts it as dropped, while the feed is unbound.
-    pub fn push(&self, state: RadioState) -> bool {
+    /// Adds a state that comes at `at`, counted from the factory's epoch. Returns false, and counts it as
+    /// dropped, while the feed is unbound.
+    pub fn push(&self, at: Instant, state: RadioState) -> bool {
         let mut queue = self.queue();
         if queue.is_unbound {
             self.0.dropped.fetch_add(1, Ordering::Relaxed);
@@ -51,7 +61,7 @@ impl RadioFeed {
             queue.states.pop_front();
             self.0.dropped.fetch_add(1, Ordering::Relaxed);
         }
-        queue.states.push_back(state);
+        queue.states.push_back(Arrival { at, state });
         self.0.has_pending.store(true, Ordering::Release);
         true
     }
@@ -88,9 +98,14 @@ impl RadioFeed {
         self.0.dropped.load(Ordering::Relaxed)
     }
 
+    /// Whether a state waits.
+    pub(crate) fn has_pending(&self) -> bool {
+        self.0.has_pending.load(Ordering::Acquire)
+    }
+
     /// Takes the oldest state that waits.
-    pub(crate) fn pop(&self) -> Option<RadioState> {
-        if !self.0.has_pending.load(Ordering::Acquire) {
+    pub(crate) fn pop(&self) -> Option<Arrival> {
+        if !self.has_pending() {
             return None;
         }
         let mut queue = self.queue();
@@ -105,7 +120,7 @@ impl RadioFeed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::{Bytes, Duration, Instant};
+    use units::{Bytes, Duration};
 
     fn state(seq: u64) -> RadioState {
         RadioState {
@@ -117,6 +132,7 @@ mod tests {
             harq_retx: 0,
             lost_packets: None,
             period: Duration::from_millis(8),
+            slots: 8,
             seq,
             made_at: Instant::ZERO,
         }
@@ -127,26 +143,28 @@ mod tests {
         let feed = RadioFeed::new();
         assert_eq!(feed.pop(), None);
         for seq in 0..70 {
-            assert!(feed.push(state(seq)));
+            assert!(feed.push(Instant::ZERO, state(seq)));
         }
         assert_eq!(feed.dropped(), 6);
-        let seqs: Vec<_> = core::iter::from_fn(|| feed.pop()).map(|s| s.seq).collect();
+        let seqs: Vec<_> = core::iter::from_fn(|| feed.pop())
+            .map(|arrival| arrival.state.seq)
+            .collect();
         assert_eq!(seqs, (6..70).collect::<Vec<_>>());
     }
 
     #[test]
     fn an_unbound_feed_forgets_and_refuses() {
         let feed = RadioFeed::new();
-        feed.push(state(1));
+        feed.push(Instant::ZERO, state(1));
         feed.unbind();
         assert_eq!(feed.pop(), None);
-        assert!(!feed.push(state(2)) && feed.is_unbound());
+        assert!(!feed.push(Instant::ZERO, state(2)) && feed.is_unbound());
         assert_eq!((feed.pop(), feed.dropped()), (None, 1));
         feed.bind();
-        assert!(feed.push(state(3)));
+        assert!(feed.push(Instant::ZERO, state(3)));
         feed.clear();
         assert_eq!(feed.pop(), None);
-        assert!(feed.push(state(4)));
-        assert_eq!(feed.pop().map(|s| s.seq), Some(4));
+        assert!(feed.push(Instant::ZERO, state(4)));
+        assert_eq!(feed.pop().map(|arrival| arrival.state.seq), Some(4));
     }
 }

@@ -33,6 +33,7 @@
 #![forbid(unsafe_code)]
 
 mod adapter;
+mod credit;
 mod factory;
 mod feed;
 mod flight;

@@ -3,7 +3,7 @@
 use crate::packet::Body;
 use crate::quic;
 use crate::tcp::{self, ReadChunk, RttSample};
-use cc::{RadioState, RateReport, RateView};
+use cc::{RadioState, RateReport, RateView, meld};
 use rnis::{RadioReport, UeReport};
 use units::{Bytes, Instant, Packets};
 
@@ -109,17 +109,22 @@ impl Host {
         }
     }
 
-    /// A radio report of the UE reaches the host. Returns whether the connection is to be polled for
-    /// packets: quinn's controllers receive it at their next event.
-    pub(crate) fn on_radio(&mut self, now: Instant, state: &RadioState) -> bool {
+    /// A radio report of the UE reaches the host of a connection with MELD. Returns whether the connection is to be
+    /// polled for packets: quinn's controllers receive a report at their next event, if it does not set the pace.
+    pub(crate) fn on_radio(
+        &mut self,
+        now: Instant,
+        state: &RadioState,
+        meld: meld::Config,
+    ) -> bool {
         match self {
             Self::Tcp(connection) => {
                 connection.on_radio(now, state);
                 true
             }
             Self::Quic(connection) => {
-                connection.on_radio(state);
-                false
+                connection.on_radio(now, state);
+                meld.steers_by(now, state)
             }
         }
     }

@@ -1,9 +1,9 @@
 //! What MELD decides, without the controller that it wraps: reports, acknowledgements and losses go in,
 //! verdicts on losses and a limit of the window come out.
 
-use super::brake::Brake;
 use super::evidence::{self, Evidence};
 use super::round_trips::RoundTrips;
+use super::steering::{Order, Steering};
 use super::{Config, LossDecision, Reason, Variant, paper, queue_threshold, tbs_threshold};
 use crate::{LossSample, RadioState};
 use units::{Bytes, Duration, Instant, Packets};
@@ -39,20 +39,17 @@ pub struct State {
     pub delivered: (Instant, [Bytes; 3]),
     /// Packets that the radio lost, by the reports that are kept, and that no loss has been set against.
     pub unexplained: Packets,
-    /// Most payload in flight; always none except in [`Variant::Default`], as all that follows.
-    pub limit: Option<Bytes>,
-    /// The least queue in the base station in the last round trip, as of the last report that was fresh.
-    pub standing_queue: Bytes,
-    /// The standing queue that is aimed at.
-    pub target: Bytes,
-    /// What the whole UE has in flight.
-    pub in_flight_of_ue: Bytes,
-    /// Until when that report counts.
-    pub expires_at: Instant,
+    /// What the last fresh report makes the flow send, whether it does or not; all zero without one, and
+    /// except in [`Variant::Default`], as all that follows.
+    pub order: Order,
     /// The most in flight in this round trip, the last and the one before, and when this one began.
     pub peak: (Instant, [Bytes; 3]),
-    /// No report lowers the limit before this time.
-    pub lowered_until: Instant,
+    /// When the first order came, and what a round trip was then.
+    pub began: (Instant, Duration),
+    /// It is no newcomer any more.
+    pub is_settled: bool,
+    /// The wrapped controller's window does not count.
+    pub is_leading: bool,
 }
 
 /// Distinguishes losses of congestion from those of the radio, for one connection. Times do not decrease
@@ -66,8 +63,10 @@ pub struct Discriminator {
     /// Acknowledged.
     delivered: RoundTrips,
     evidence: Evidence,
+    /// Of the last acknowledgement.
+    now: Instant,
     /// [`Variant::Default`] only.
-    brake: Option<Brake>,
+    steering: Option<Steering>,
     srtt: Duration,
     min_rtt: Duration,
 }
@@ -82,7 +81,8 @@ impl Discriminator {
             reports: 0,
             delivered: RoundTrips::default(),
             evidence: Evidence::default(),
-            brake: is_default.then(Brake::default),
+            now: Instant::ZERO,
+            steering: is_default.then(Steering::default),
             srtt: Duration::ZERO,
             min_rtt: Duration::ZERO,
         }
@@ -94,8 +94,8 @@ impl Discriminator {
         self.reports += 1;
         self.radio = Some(*state);
         self.evidence.on_radio(now, number, state);
-        if let Some(brake) = &mut self.brake {
-            brake.on_radio(now, number, state, self.config);
+        if let Some(steering) = &mut self.steering {
+            steering.on_radio(now, number, state, self.config);
         }
     }
 
@@ -104,8 +104,16 @@ impl Discriminator {
         self.delivered.advance(now, ack.srtt);
         self.delivered.current += ack.newly_acked;
         (self.srtt, self.min_rtt) = (ack.srtt, ack.min_rtt);
-        let brake = self.brake.as_mut();
-        brake.is_some_and(|brake| brake.on_ack(now, ack))
+        self.now = now;
+        let steering = self.steering.as_mut();
+        steering.is_some_and(|steering| steering.on_ack(now, ack))
+    }
+
+    /// A loss was congestion, as judged here or not: the wrapped controller has been notified.
+    pub fn on_congestion(&mut self) {
+        if let Some(steering) = &mut self.steering {
+            steering.on_congestion();
+        }
     }
 
     /// Whether a loss that acknowledgements show is congestion, and why.
@@ -127,9 +135,29 @@ impl Discriminator {
         }
     }
 
-    /// Most payload in flight, if the queue in the base station limits it.
-    pub fn limit(&self) -> Option<Bytes> {
-        self.brake.as_ref().and_then(Brake::limit)
+    /// What the reports make the flow send; none if it is the wrapped controller that decides.
+    pub fn order(&self) -> Option<Order> {
+        let steering = self.steering.as_ref()?;
+        let order = steering.order()?;
+        if !steering.is_bounded(self.now) {
+            return Some(order);
+        }
+        let window = order.window.min(self.most_in_flight());
+        Some(Order { window, ..order })
+    }
+
+    /// The wrapped controller's window, `inner`, with what the reports make of it.
+    pub fn window(&self, inner: Bytes) -> Bytes {
+        match self.order() {
+            Some(order) if self.is_leading() => order.window,
+            Some(order) => order.window.min(inner),
+            None => inner,
+        }
+    }
+
+    /// The wrapped controller's window does not count while there is an order.
+    pub fn is_leading(&self) -> bool {
+        self.steering.as_ref().is_some_and(Steering::is_leading)
     }
 
     /// What it has reached.
@@ -139,8 +167,8 @@ impl Discriminator {
             unexplained: self.evidence.unexplained(),
             ..State::default()
         };
-        if let Some(brake) = &self.brake {
-            brake.describe(&mut state);
+        if let Some(steering) = &self.steering {
+            steering.describe(&mut state);
         }
         state
     }

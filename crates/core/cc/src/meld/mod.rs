@@ -25,8 +25,8 @@
 //!   delivered;
 //! - when it was found by a timeout, or is persistent congestion or a mark: those are not queried about.
 //!
-//! `Default` also reads from the reports how much waits in the base station, and keeps that short; see
-//! module `brake`.
+//! `Default` also reads from the reports what is served and what waits in the base station, sends at that rate
+//! and keeps that queue short; see module `steering`.
 //!
 //! [`Discriminator`] is all of this without the wrapped controller. The kernel's program
 //! (`kernel-cc/bpf/meld_model.h`) is the same in C: a differential test holds it to this to the bit, which
@@ -43,12 +43,12 @@
 //! - The bound by what is delivered is not in the paper. Without it MELD-DE repeats the losses of its
 //!   own overflow silently, and its window grows for ever.
 
-mod brake;
 pub mod constants;
 mod discriminator;
 mod evidence;
 mod paper;
 mod round_trips;
+mod steering;
 #[cfg(test)]
 mod tests;
 
@@ -58,6 +58,7 @@ use crate::{
 };
 pub use discriminator::{Acked, Discriminator, State};
 pub use paper::{queue_threshold, tbs_threshold};
+pub use steering::Order;
 
 use units::{BitRate, Bytes, Duration, Instant};
 
@@ -121,6 +122,17 @@ impl Config {
             pdu: pdu.max(Bytes::new(1)),
             max_age: Self::MAX_AGE,
         }
+    }
+
+    /// Whether a report that arrives now sets a connection's pace, so that the connection may send although
+    /// nothing is acknowledged.
+    pub fn steers_by(&self, now: Instant, state: &RadioState) -> bool {
+        self.variant == Variant::Default && now <= self.steers_until(state)
+    }
+
+    /// Until when a report sets the pace.
+    fn steers_until(&self, state: &RadioState) -> Instant {
+        state.made_at + self.max_age.max(state.period * steering::MAX_AGE_PERIODS)
     }
 }
 
@@ -284,6 +296,7 @@ impl CongestionControl for Meld {
     }
 
     fn on_loss(&mut self, cx: &mut Ctx<'_>, loss: &LossSample) {
+        self.discriminator.on_congestion();
         self.inner.on_loss(cx, loss);
     }
 
@@ -320,17 +333,22 @@ impl CongestionControl for Meld {
     }
 
     fn cwnd(&self) -> Bytes {
-        let cwnd = self.inner.cwnd();
-        match self.discriminator.limit() {
-            Some(limit) => cwnd.min(limit),
-            None => cwnd,
-        }
+        self.discriminator.window(self.inner.cwnd())
     }
     fn ssthresh(&self) -> Option<Bytes> {
         self.inner.ssthresh()
     }
     fn pacing_rate(&self) -> Option<BitRate> {
-        self.inner.pacing_rate()
+        let inner = self.inner.pacing_rate();
+        match self.discriminator.order() {
+            Some(order) if self.discriminator.is_leading() => Some(order.pace),
+            Some(order) => Some(inner.map_or(order.pace, |inner| inner.min(order.pace))),
+            None => inner,
+        }
+    }
+    fn report_period(&self) -> Option<Duration> {
+        let order = self.discriminator.order()?;
+        Some(order.period)
     }
     fn rate_view(&self) -> Option<RateView> {
         self.inner.rate_view()

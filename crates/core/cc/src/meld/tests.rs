@@ -111,6 +111,7 @@ fn good() -> RadioState {
         harq_retx: 0,
         lost_packets: Some(0),
         period: Duration::from_millis(8),
+        slots: 8,
         seq: 1,
         made_at: Instant::ZERO,
     }
@@ -312,83 +313,219 @@ fn a_queue_elsewhere_speaks_against_repeated_blocks() {
     assert_eq!(bench.lose(1), Reason::RepeatedOnRadio);
 }
 
-#[test]
-fn a_standing_queue_lowers_the_window_once_in_a_round_trip() {
+/// A flow alone that has sent for long: 80 packets are in flight.
+fn alone() -> Bench {
     let mut bench = Bench::new(Variant::Default);
-    bench.round_trip(60, false);
-    let before = bench.meld.cwnd();
-    // 3/4 of 18336 bytes are the target, and twice that is the most
-    let standing = |queue: u64| RadioState {
+    bench.report(good());
+    for _ in 0..4 {
+        bench.round_trip(80, false);
+        bench.report(good());
+    }
+    bench.meld.discriminator.on_ack(bench.now, &acked(80));
+    bench
+}
+
+fn acked(packets: u64) -> Acked {
+    Acked {
+        newly_acked: Bytes::ZERO,
+        prior_in_flight: Bytes::new(PDU * packets),
+        srtt: RTT,
+        min_rtt: RTT,
+        inner_cwnd: Bytes::new(PDU * 20),
+        is_slow_start: true,
+    }
+}
+
+fn order(bench: &Bench) -> Order {
+    bench
+        .meld
+        .discriminator
+        .order()
+        .expect("a flow that is steered")
+}
+
+/// So much waits, and has waited for a round trip.
+fn waiting(bench: &mut Bench, queue: u64) -> Order {
+    bench.report(RadioState {
         queue: Bytes::new(queue),
         ..good()
-    };
-    bench.report(standing(27_504));
-    assert_eq!(bench.meld.cwnd(), before, "no more than the most");
-    bench.wait(60);
-    bench.report(standing(30_000));
-    let limit = |bench: &Bench| bench.meld.discriminator.limit();
-    let lowered = limit(&bench).expect("a limit");
-    // 16248 too many of the 2292 bytes a millisecond that the UE has under way in 50 ms
-    assert_eq!(lowered.get(), PDU * 60 * (114_600 - 16_248) / 114_600);
-    bench.wait(8);
-    bench.report(standing(30_000));
-    assert_eq!(limit(&bench), Some(lowered));
-    // one report with a short queue is enough to show that none stands
-    bench.wait(8);
-    bench.report(standing(5_752));
-    let grown = limit(&bench).expect("a limit");
-    assert_eq!(grown.get() - lowered.get(), 8_000 * 8 / 50);
+    });
+    order(bench)
 }
 
 #[test]
-fn bursts_that_pass_within_a_round_trip_lower_nothing() {
-    let mut bench = Bench::new(Variant::Default);
-    for queue in [0, 18_000, 63_000, 170_000, 30_000, 28_000] {
-        bench.wait(8);
-        bench.report(RadioState {
-            queue: Bytes::new(queue),
-            ..good()
-        });
-        let limit = bench.meld.discriminator.limit();
-        assert_eq!(limit, None, "{queue}");
+fn the_pace_is_what_is_served_and_what_the_queue_lacks() {
+    let mut bench = alone();
+    // 2292 bytes a millisecond: 114,600 in a round trip of 50 ms; the target is 3/2 of 18,336 bytes. A packet is added
+    for (queue, sent) in [
+        (0, 114_600 + 27_504),
+        (27_504, 114_600),
+        (57_504, 114_600 - 30_000),
+        // never less than a quarter, of which a quarter of the target is shared out alike
+        (1_000_000, 114_600 / 4),
+    ] {
+        let order = waiting(&mut bench, queue);
+        assert_eq!(order.target.get(), 27_504);
+        // 115,200 are in flight, which is the whole UE's; rounded down twice
+        let found = order.per_round_trip.get();
+        let expected = sent + PDU;
+        assert!(
+            expected - 2 <= found && found <= expected,
+            "{queue}: {found}"
+        );
+        assert_eq!(
+            order.pace,
+            BitRate::from_bytes_per(order.per_round_trip, RTT)
+        );
+        assert_eq!(bench.meld.pacing_rate(), Some(order.pace));
+        assert_eq!(bench.meld.report_period(), Some(good().period));
     }
 }
 
 #[test]
-fn the_wrapped_window_does_not_grow_beyond_the_limit() {
-    let mut bench = Bench::new(Variant::Default);
-    // alone: the UE has what this flow has
-    let alone = RadioState {
-        served: Bytes::new(PDU * 20 * 8 / 50),
-        ..good()
-    };
-    bench.report(RadioState {
-        queue: Bytes::new(60_000),
-        ..alone
-    });
-    let (inner, limit) = (bench.meld.inner.cwnd(), bench.meld.cwnd());
-    assert!(limit < inner);
-    bench.wait(1);
-    bench.report(alone);
-    // the report is fresh for 40 ms only, a round trip is 50
-    bench.now = Instant::from_nanos(bench.now.as_nanos() - 15_000_000);
-    bench.round_trip(20, true);
-    assert_eq!(bench.meld.inner.cwnd(), inner);
-    // no report for long: the limit is gone, and the window grows as ever
-    bench.wait(100);
-    bench.round_trip(20, true);
-    assert_eq!(bench.meld.cwnd(), bench.meld.inner.cwnd());
-    assert!(bench.meld.cwnd() > inner);
+fn a_silence_of_acknowledgements_fits_into_the_window() {
+    let mut bench = alone();
+    let order = waiting(&mut bench, 27_504);
+    // what is sent in three round trips, and the target
+    assert_eq!(order.window.get() / 1_000, 3 * (114_600 + PDU) / 1_000 + 27);
+    assert_eq!(bench.meld.cwnd(), order.window);
+    // a long queue slows down, and takes away no room
+    let slow = waiting(&mut bench, 90_000);
+    assert!(slow.pace < order.pace / 2);
+    assert!(slow.window.get() > 3 * 114_000);
 }
 
 #[test]
-fn a_newcomer_grows_beside_a_flow_that_fills_the_link() {
-    // Q_th is 18,336 bytes: two and five targets stand there
-    for (queue, packets, grows) in [
-        (27_000, 20, true),
-        (70_000, 20, false),
-        // a flow with most of what is in flight is held
-        (27_000, 80, false),
+fn what_was_delivered_bounds_the_window_whatever_reports_say() {
+    let mut bench = alone();
+    bench.round_trip(80, false);
+    let forged = RadioState {
+        best_tbs: Bytes::MAX,
+        tbs: Bytes::MAX,
+        served: Bytes::new(1 << 40),
+        ..good()
+    };
+    bench.report(forged);
+    // three times what a round trip delivered, and what this one has so far
+    assert_eq!(bench.meld.cwnd().get(), PDU * (3 * 80 + 80));
+}
+
+#[test]
+fn a_flow_begins_with_what_the_radio_could_carry() {
+    let mut bench = Bench::new(Variant::Default);
+    let idle = RadioState {
+        served: Bytes::ZERO,
+        ..good()
+    };
+    bench.report(idle);
+    bench.meld.discriminator.on_ack(bench.now, &acked(20));
+    // 2292 bytes in each of 50 slots, and what an empty queue lacks
+    let begun = order(&bench);
+    assert_eq!(begun.per_round_trip.get(), 114_600 + 27_504 + PDU);
+    // two round trips later only what was served counts
+    bench.wait(99);
+    bench.report(idle);
+    assert!(order(&bench).per_round_trip.get() > 114_600);
+    bench.wait(1);
+    bench.report(idle);
+    assert_eq!(order(&bench).per_round_trip.get(), 27_504 + PDU);
+    // where the radio is busy with others there is nothing to begin with
+    let mut bench = Bench::new(Variant::Default);
+    bench.report(good());
+    bench.meld.discriminator.on_ack(bench.now, &acked(60));
+    assert!(order(&bench).per_round_trip.get() < 114_600);
+}
+
+#[test]
+fn a_flow_gives_way_by_its_share() {
+    let mut bench = Bench::new(Variant::Default);
+    bench.report(good());
+    for _ in 0..4 {
+        bench.round_trip(40, false);
+        bench.report(good());
+    }
+    let inner = Acked {
+        is_slow_start: false,
+        ..acked(40)
+    };
+    bench.meld.discriminator.on_ack(bench.now, &inner);
+    let full = waiting(&mut bench, 27_504).per_round_trip.get();
+    let long = waiting(&mut bench, 67_504).per_round_trip.get();
+    // 57,600 of the UE's 114,600 bytes are its own
+    let share = |amount: u64| amount * 57_600 / 114_600;
+    assert!((full - long).abs_diff(share(40_000)) <= 1, "{full} {long}");
+    assert_eq!(full, share(114_600 - 27_504 / 4) + 27_504 / 4 + PDU);
+}
+
+#[test]
+fn a_loss_of_congestion_gives_the_window_to_the_wrapped_controller() {
+    let mut bench = alone();
+    let order = waiting(&mut bench, 27_504);
+    assert_eq!(bench.meld.cwnd(), order.window);
+    assert_eq!(bench.lose(1), Reason::NotOnRadio);
+    let loss = LossSample {
+        kind: LossKind::Fast,
+        lost: Bytes::new(PDU),
+        bytes_in_flight: Bytes::new(PDU * 80),
+        lost_sent_at: Instant::ZERO,
+    };
+    bench.with(|meld, cx| meld.on_loss(cx, &loss));
+    let inner = bench.meld.inner.cwnd();
+    assert!(inner < order.window);
+    assert_eq!(bench.meld.cwnd(), inner);
+    assert_eq!(bench.meld.pacing_rate(), Some(order.pace));
+    // until that has room for what the pace sends in a round trip
+    let enough = |inner_cwnd| Acked {
+        inner_cwnd,
+        ..acked(80)
+    };
+    let discriminator = &mut bench.meld.discriminator;
+    discriminator.on_ack(bench.now, &enough(order.per_round_trip - Bytes::new(1)));
+    assert!(!discriminator.is_leading());
+    discriminator.on_ack(bench.now, &enough(order.per_round_trip));
+    assert!(discriminator.is_leading());
+}
+
+#[test]
+fn the_wrapped_window_follows_what_is_in_flight() {
+    let mut bench = alone();
+    let is_held = |bench: &mut Bench, packets| {
+        let discriminator = &mut bench.meld.discriminator;
+        discriminator.on_ack(bench.now, &acked(packets))
+    };
+    // the wrapped window is of 20 packets
+    assert!(is_held(&mut bench, 20) && !is_held(&mut bench, 21));
+    // no report for long: what is left is that window
+    bench.wait(100);
+    bench.round_trip(20, true);
+    assert_eq!(bench.meld.cwnd(), bench.meld.inner.cwnd());
+    assert_eq!(bench.meld.pacing_rate(), bench.meld.inner.pacing_rate());
+    assert_eq!(bench.meld.report_period(), None);
+}
+
+#[test]
+fn a_report_steers_for_two_of_its_periods() {
+    let mut bench = alone();
+    bench.report(RadioState {
+        period: Duration::from_millis(30),
+        ..good()
+    });
+    bench.wait(60);
+    bench.meld.discriminator.on_ack(bench.now, &acked(80));
+    assert!(bench.meld.report_period().is_some());
+    bench.wait(1);
+    bench.meld.discriminator.on_ack(bench.now, &acked(80));
+    assert_eq!(bench.meld.report_period(), None);
+}
+
+#[test]
+fn a_newcomer_is_the_wrapped_controller_s_beside_a_flow_that_fills_the_link() {
+    // the target is 27,504 bytes: one and five targets wait there
+    for (queue, packets, is_steered) in [
+        (27_000, 20, false),
+        (140_000, 20, true),
+        // a flow with most of what is in flight is none
+        (27_000, 80, true),
     ] {
         let mut bench = Bench::new(Variant::Default);
         bench.round_trip(packets, false);
@@ -398,9 +535,14 @@ fn a_newcomer_grows_beside_a_flow_that_fills_the_link() {
             queue: Bytes::new(queue),
             ..good()
         });
-        bench.now = Instant::from_nanos(bench.now.as_nanos() - 15_000_000);
-        bench.round_trip(packets, true);
-        assert_eq!(bench.meld.inner.cwnd() > inner, grows, "{queue} {packets}");
+        bench.meld.discriminator.on_ack(bench.now, &acked(packets));
+        let is_found = bench.meld.discriminator.order().is_some();
+        assert_eq!(is_found, is_steered, "{queue} {packets}");
+        assert_eq!(bench.meld.cwnd() == inner, !is_steered);
+        // and stays what it is
+        bench.report(good());
+        bench.meld.discriminator.on_ack(bench.now, &acked(10));
+        assert_eq!(bench.meld.discriminator.order().is_some(), is_steered);
     }
 }
 

@@ -125,6 +125,7 @@ impl Bench {
                     harq_retx: f as u32,
                     lost_packets: event.flags[0].then_some(a as u32),
                     period: time(e),
+                    slots: d as u32,
                     seq: b,
                     made_at: Instant::from_nanos(f),
                 };

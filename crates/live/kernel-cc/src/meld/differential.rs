@@ -6,13 +6,13 @@ mod replay;
 
 use super::words::{self, to_bytes};
 use crate::load::map_of;
-use cc::meld::{Acked, Config, Discriminator, LossDecision, Reason, State, Variant};
+use cc::meld::{Acked, Config, Discriminator, LossDecision, Order, Reason, State, Variant};
 use cc::{LossKind, LossSample, RadioState};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, ObjectBuilder, ProgramInput};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use units::{Bytes, Duration, Instant, Rng, Streams};
+use units::{BitRate, Bytes, Duration, Instant, Rng, Streams};
 
 const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/meld_check.bpf.o"));
 
@@ -25,9 +25,9 @@ const VARIANTS: [Variant; 3] = [
 /// Words of the program's `struct event`: kind, time, rules, report, acknowledgement, loss.
 const EVENT: usize = 2 + words::RULES + words::REPORT + 6 + 3;
 /// Words of its `struct result`.
-const RESULT: usize = 19;
-/// Bytes of its `struct connection`: a `struct meld`, then a `struct reports`.
-const MELD: usize = 32 * 8 + 256 * 4;
+const RESULT: usize = 25;
+/// Bytes of its `struct meld`; in `struct connection` a `struct reports` follows.
+pub(super) const MELD: usize = 38 * 8 + 256 * 4;
 
 /// What can come.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +40,8 @@ enum Event {
     Take,
     Ack(Acked),
     Loss(LossSample),
+    /// A loss was congestion.
+    Congestion,
 }
 
 impl Event {
@@ -54,6 +56,7 @@ impl Event {
                 words[5..13].copy_from_slice(&words::report(now, state));
             }
             Self::Take => words[0] = 2,
+            Self::Congestion => words[0] = 5,
             Self::Ack(ack) => {
                 words[0] = 3;
                 words[13..19].copy_from_slice(&[
@@ -85,11 +88,13 @@ struct Outcome {
     /// Of a loss: why, and the most that may be in flight.
     verdict: Option<(Reason, Bytes)>,
     state: State,
+    /// Of a wrapped controller with the acknowledgement's window; without one, with none.
+    window: Bytes,
 }
 
 impl Outcome {
     /// From the program's words.
-    fn of(words: &[u64; RESULT], is_loss: bool) -> Self {
+    fn of(words: &[u64; RESULT], is_loss: bool, is_default: bool) -> Self {
         let bytes = |at: usize| Bytes::new(words[at]);
         let instant = |at: usize| Instant::from_nanos(words[at]);
         let round_trips = |at: usize| (instant(at), [bytes(at + 1), bytes(at + 2), bytes(at + 3)]);
@@ -99,14 +104,22 @@ impl Outcome {
             state: State {
                 delivered: round_trips(3),
                 unexplained: units::Packets::new(words[7]),
-                limit: (words[8] != 0).then(|| bytes(9)),
-                standing_queue: bytes(10),
-                target: bytes(11),
-                in_flight_of_ue: bytes(12),
-                expires_at: instant(13),
-                peak: round_trips(14),
-                lowered_until: instant(18),
+                order: Order {
+                    pace: BitRate::from_bps(words[8]),
+                    window: bytes(9),
+                    per_round_trip: bytes(10),
+                    queue: bytes(11),
+                    target: bytes(12),
+                    in_flight_of_ue: bytes(13),
+                    period: Duration::from_nanos(words[14]),
+                    expires_at: instant(15),
+                },
+                peak: round_trips(16),
+                began: (instant(20), Duration::from_nanos(words[21])),
+                is_settled: words[22] != 0,
+                is_leading: is_default && words[23] == 0,
             },
+            window: bytes(24),
         }
     }
 }
@@ -268,10 +281,12 @@ struct Sequence {
     config: Config,
     core: Discriminator,
     events: Vec<(Instant, Event, Option<Outcome>)>,
-    /// How often each reason decided, acknowledgements held the window, and there was a limit.
+    /// How often each reason decided, acknowledgements held the window, the flow was steered, and the wrapped
+    /// window counted.
     reasons: [u64; Reason::ALL.len()],
     held: u64,
-    limited: u64,
+    steered: u64,
+    yielding: u64,
 }
 
 impl Sequence {
@@ -282,7 +297,8 @@ impl Sequence {
             events: vec![(Instant::ZERO, Event::Begin, None)],
             reasons: [0; Reason::ALL.len()],
             held: 0,
-            limited: 0,
+            steered: 0,
+            yielding: 0,
         }
     }
 
@@ -290,6 +306,7 @@ impl Sequence {
         let mut outcome = Outcome::default();
         match &event {
             Event::Begin | Event::Take => {}
+            Event::Congestion => self.core.on_congestion(),
             Event::Report(state) => self.core.on_radio(now, state),
             Event::Ack(ack) => outcome.is_held = self.core.on_ack(now, ack),
             Event::Loss(loss) => {
@@ -303,8 +320,13 @@ impl Sequence {
             }
         }
         outcome.state = self.core.state();
+        outcome.window = self.core.window(match &event {
+            Event::Ack(ack) => ack.inner_cwnd,
+            _ => Bytes::ZERO,
+        });
         self.held += u64::from(outcome.is_held);
-        self.limited += u64::from(outcome.state.limit.is_some());
+        self.steered += u64::from(self.core.order().is_some());
+        self.yielding += u64::from(!outcome.state.is_leading);
         // the kernel takes reports as something else comes
         let is_compared = !matches!(event, Event::Report(_));
         self.events
@@ -320,7 +342,9 @@ impl Sequence {
         let results = model.run(&sent);
         for (k, ((now, event, expected), found)) in self.events.iter().zip(&results).enumerate() {
             let Some(expected) = expected else { continue };
-            let found = Outcome::of(found, matches!(event, Event::Loss(_)));
+            let is_loss = matches!(event, Event::Loss(_));
+            let is_default = self.config.variant == Variant::Default;
+            let found = Outcome::of(found, is_loss, is_default);
             assert_eq!(
                 found,
                 *expected,
@@ -389,6 +413,7 @@ impl Source {
             harq_retx: (self.rng.chance(0.4)).into(),
             lost_packets: is_counted.then_some(if is_lossy { lost } else { 0 }),
             period,
+            slots: self.rng.below(70) as u32,
             seq: 0,
             made_at: match self.kind {
                 Kind::Plausible => now - self.time(0, 45_000),
@@ -440,9 +465,10 @@ impl Source {
             if self.rng.chance(0.1) {
                 srtt = self.time(0, 400_000);
             }
-            let event = match self.rng.below(10) {
-                0 => Event::Take,
-                1..=2 => Event::Loss(self.loss(now, srtt)),
+            let event = match self.rng.below(20) {
+                0..=1 => Event::Take,
+                2 => Event::Congestion,
+                3..=6 => Event::Loss(self.loss(now, srtt)),
                 _ => Event::Ack(self.ack(srtt)),
             };
             sequence.push(now, event);
@@ -453,7 +479,7 @@ impl Source {
 /// So many sequences of each variant and kind.
 fn compare_random(model: &mut dyn Model, sequences: u64) {
     let mut reasons = [0; Reason::ALL.len()];
-    let (mut held, mut limited) = (0, 0);
+    let (mut held, mut steered, mut yielding) = (0, 0, 0);
     for variant in VARIANTS {
         for kind in [Kind::Plausible, Kind::Absurd] {
             for seed in 0..sequences {
@@ -470,13 +496,17 @@ fn compare_random(model: &mut dyn Model, sequences: u64) {
                     *sum += count;
                 }
                 held += sequence.held;
-                limited += sequence.limited;
+                steered += sequence.steered;
+                if variant == Variant::Default {
+                    yielding += sequence.yielding;
+                }
             }
         }
     }
     // every rule decided something
     assert!(reasons.iter().all(|&count| count > 0), "{reasons:?}");
-    assert!(held > 0 && limited > 0, "{held} {limited}");
+    let counts = [held, steered, yielding];
+    assert!(counts.iter().all(|&count| count > 0), "{counts:?}");
 }
 
 #[test]

@@ -20,6 +20,8 @@ const IS_COUNTED: u64 = 1 << 32;
 const IS_REPEATED: u64 = 1 << 33;
 /// Place of the HARQ processes.
 const PROCESSES: u32 = 40;
+/// Place of the slots, of which there are 16 bits.
+const SLOTS: u32 = 48;
 
 /// `struct rules`.
 pub(super) fn rules(config: Config) -> [u64; RULES] {
@@ -33,7 +35,8 @@ pub(super) fn rules(config: Config) -> [u64; RULES] {
 
 /// `struct report`.
 pub(super) fn report(arrived_at: Instant, state: &RadioState) -> [u64; REPORT] {
-    let mut counts = u64::from(state.harq_processes) << PROCESSES;
+    let slots = u64::from(state.slots).min(u16::MAX.into());
+    let mut counts = u64::from(state.harq_processes) << PROCESSES | slots << SLOTS;
     if let Some(lost) = state.lost_packets {
         counts |= IS_COUNTED | u64::from(lost);
     }

@@ -5,7 +5,7 @@ use super::counters::Losses;
 use super::qlog::Qlog;
 use super::{H3, Shared, http3, plain};
 use crate::QuicError;
-use cc::meld::LossDecision;
+use cc::meld::{LossDecision, Variant};
 use quinn::crypto::rustls::HandshakeData;
 use quinn::{Connection, QlogConfig, TransportConfig, VarInt};
 use quinn_cc::{AdapterFactory, Monitor, RadioFeed, ReportFeed};
@@ -14,10 +14,13 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::sync::Notify;
 use units::Instant;
 
 /// Between looks whether the client has moved.
 const LOOK: Duration = Duration::from_millis(20);
+/// A connection is woken by reports no more often.
+const BETWEEN_WAKES: Duration = Duration::from_millis(4);
 /// Streams in one direction that a client may have: of HTTP/3 control and QPACK (RFC 9114 6.2), and some that are
 /// reserved.
 const ONE_WAY_STREAMS: u32 = 8;
@@ -31,6 +34,8 @@ pub(crate) struct Session {
     ticket: Ticket,
     shared: Arc<Shared>,
     feed: RadioFeed,
+    /// A state of the radio waits in the feed.
+    radio_taken: Arc<Notify>,
     reports: ReportFeed,
     monitor: Monitor,
     qlog: Option<Qlog>,
@@ -119,11 +124,13 @@ impl Session {
             .with_monitor(monitor.clone())
             .with_trace(Arc::new(Mutex::new(decisions)));
         transport.congestion_controller_factory(Arc::new(factory));
-        shared.reporter.bind(ue, number, &feed);
+        let radio_taken = Arc::new(Notify::new());
+        shared.reporter.bind(ue, number, &feed, &radio_taken);
         let session = Self {
             number,
             ticket,
             feed,
+            radio_taken,
             reports,
             monitor,
             qlog,
@@ -180,6 +187,7 @@ impl Session {
             () = serving => (0, b""),
             () = this.watch(&connection, &session) => (0, b""),
             () = this.take_reports(&connection) => (0, b""),
+            () = this.follow_radio(&connection) => (0, b""),
             () = this.ticket.evicted() => (EXCESSIVE_LOAD, b"no progress, and memory is short"),
         };
         connection.close(VarInt::from_u32(code), why);
@@ -200,6 +208,22 @@ impl Session {
         while let Ok(datagram) = connection.read_datagram().await {
             let outcome = self.reports.on_datagram(&datagram);
             self.shared.counters.report(outcome);
+        }
+    }
+
+    /// Lets the connection send by reports of the radio, as they come: while the receiver holds acknowledgements back
+    /// quinn has no event of its own. Does not end.
+    async fn follow_radio(&self, connection: &Connection) {
+        if self.shared.config.meld != Some(Variant::Default) {
+            return std::future::pending().await;
+        }
+        loop {
+            self.radio_taken.notified().await;
+            if !self.monitor.path().bytes_in_flight.is_zero() {
+                // quinn wakes the connection by any change of its limits: here none
+                connection.set_max_concurrent_uni_streams(ONE_WAY_STREAMS.into());
+            }
+            tokio::time::sleep(BETWEEN_WAKES).await;
         }
     }
 
@@ -278,7 +302,8 @@ impl Session {
             let new = self.shared.config.ue_of(to.ip());
             tracing::info!(connection = self.number, %from, %to, %ue, now = %new, "client has moved");
             self.shared.reporter.unbind(ue, self.number, &self.feed);
-            self.shared.reporter.bind(new, self.number, &self.feed);
+            let reporter = &self.shared.reporter;
+            reporter.bind(new, self.number, &self.feed, &self.radio_taken);
             return new;
         }
         ue

@@ -35,9 +35,14 @@ fn report(tbs: u64, queue: u64, seq: u64, at: Duration) -> RadioState {
         harq_retx: 1,
         lost_packets: None,
         period: Span::from_millis(8),
+        slots: 8,
         seq,
-        made_at: Moment::from_nanos(at.as_nanos() as u64),
+        made_at: moment(at),
     }
+}
+
+fn moment(since: Duration) -> Moment {
+    Moment::from_nanos(since.as_nanos() as u64)
 }
 
 /// A download with NewReno, MELD round it, and reports that `radio` makes.
@@ -60,7 +65,7 @@ fn download(
         if ms.is_multiple_of(8)
             && let Some(state) = radio(ms / 8, now)
         {
-            feed.push(state);
+            feed.push(moment(now), state);
         }
     });
     let outcome = pair.run(MINUTE);
@@ -147,7 +152,7 @@ fn persistent_congestion_passes_whatever_the_radio_reports() {
     let mut pair = Pair::new(zero, CLEAN, 5_000_000, 6, factory);
     pair.outage = Some((Duration::from_millis(500), Duration::from_millis(2_500)));
     pair.each_millisecond = Box::new(move |now| {
-        feed.push(report(2_292, 0, now.as_millis() as u64, now));
+        feed.push(moment(now), report(2_292, 0, now.as_millis() as u64, now));
     });
     let outcome = pair.run(MINUTE);
     assert_eq!(outcome.received, 5_000_000);

@@ -1,6 +1,7 @@
 //! How much loss, and how old the reports.
 
-use super::{VARIANTS, download, tables, unless_quick};
+use super::{BASE, TRANSPORTS, VARIANTS, both, download, tables, unless_quick};
+use crate::claim::{Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::{goodput, rtt};
@@ -32,8 +33,8 @@ pub(super) const REPORTS: Section = Section {
         let text = match extent.quick {
             true => String::new(),
             false => format!(
-                "A report older than 40 ms explains no loss: from there on MELD is the controller alone.\n\n\
-                 {periods}\n{delays}"
+                "A report older than 40 ms explains no loss. `default` is steered by it for twice its period at \
+                 least; beyond that MELD is the controller alone.\n\n{periods}\n{delays}"
             ),
         };
         Part {
@@ -74,6 +75,39 @@ const DELAYS: [Turn; 5] = [
 
 fn at((knob, position): Turn, variant: &str) -> Experiment {
     download("quic", "newreno", variant).set(knob, position)
+}
+
+/// Of `default`, over the periods for which there is a goal.
+pub(super) fn periods(extent: &Extent) -> Vec<Experiment> {
+    unless_quick(extent, || {
+        let of = |transport| PERIODS[..4].iter().map(move |turn| over(transport, *turn));
+        TRANSPORTS.into_iter().flat_map(of).collect()
+    })
+}
+
+fn over(transport: &str, (knob, position): Turn) -> Experiment {
+    download(transport, "newreno", "default").set(knob, position)
+}
+
+/// Over those periods.
+pub(super) fn longest_wait(extent: &Extent, results: &Results) -> Option<Claim> {
+    if extent.quick {
+        return None;
+    }
+    let cells = both(|transport| {
+        let waits = PERIODS[..4]
+            .iter()
+            .map(|turn| results.mean(&over(transport, *turn), rtt("download")));
+        let longest = waits.max_by(|a, b| a.mean.total_cmp(&b.mean));
+        longest.expect("there are periods")
+    });
+    let holds = cells.iter().all(|cell| cell.first() <= BASE + 40.0);
+    let claim = Claim::new(
+        "our goal",
+        "NewReno, `default`: longest mean RTT with reports every 1, 8, 20, 40 ms, ms",
+        "(<= 95)",
+    );
+    Some(claim.measured(&cells, Verdict::of(holds)))
 }
 
 fn grid(turns: &[Turn], variants: &[&str]) -> Vec<Experiment> {

@@ -405,9 +405,9 @@ impl Connection {
         self.inner.is_none()
     }
 
-    /// A radio report of the UE: the controller receives reports on it before its next event.
-    pub(crate) fn on_radio(&self, state: &RadioState) {
-        self.watch.feed.push(*state);
+    /// A radio report of the UE: the controller receives reports on it before its next event, and when it is polled.
+    pub(crate) fn on_radio(&self, now: Instant, state: &RadioState) {
+        self.watch.feed.push(now, *state);
     }
 
     /// The client's modem reports its radio link.

@@ -212,12 +212,17 @@ impl World {
                 mss,
                 initial_window: mss * u64::from(spec.tcp.initial_window),
             },
-            meld: variant.map(|variant| meld::Config {
-                max_age: self.meld_max_age,
-                ..meld::Config::new(variant, mss)
-            }),
+            meld: variant.map(|variant| self.meld_config(variant, mss)),
             cdbe: self.cdbe,
             mechanisms: self.mechanisms.clone(),
+        }
+    }
+
+    /// MELD of that variant, for packets of that size.
+    pub(super) fn meld_config(&self, variant: meld::Variant, mss: Bytes) -> meld::Config {
+        meld::Config {
+            max_age: self.meld_max_age,
+            ..meld::Config::new(variant, mss)
         }
     }
 

@@ -126,12 +126,14 @@ impl World {
         };
         let flow = &self.flows[session.flow as usize];
         let ue = report.ues.iter().find(|ue| ue.rnti == flow.rnti);
-        let (Some(_), Some(ue)) = (flow.spec.meld, ue) else {
+        let (Some(variant), Some(ue)) = (flow.spec.meld, ue) else {
             return;
         };
+        let meld = self.meld_config(variant, flow.spec.tcp.mss);
         let state = RadioState::of(report, ue, ue.timestamp);
         self.with_session(id, |world, session| {
-            if session.server.connection.on_radio(world.now, &state) {
+            let connection = &mut session.server.connection;
+            if connection.on_radio(world.now, &state, meld) {
                 world.transmit(session, id, Side::Server);
             }
         });

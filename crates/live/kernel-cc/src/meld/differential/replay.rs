@@ -142,9 +142,7 @@ impl Download {
     }
 
     fn window(&self) -> u64 {
-        let inner = self.inner.cwnd();
-        let limit = self.sequence.core.limit();
-        limit.map_or(inner, |limit| limit.min(inner)).get()
+        self.sequence.core.window(self.inner.cwnd()).get()
     }
 
     fn send(&mut self) {
@@ -205,6 +203,7 @@ impl Download {
             harq_retx: self.is_fading.into(),
             lost_packets: is_counted.then_some(self.lost),
             period: Duration::from_millis(PERIOD),
+            slots: 8,
             seq: self.ms / PERIOD,
             made_at: self.now(),
         };
@@ -276,6 +275,7 @@ impl Download {
         let (reason, _) = outcome.verdict.expect("of a loss");
         if reason.is_congestion() {
             self.recover = Some(self.first + self.packets.len() as u64);
+            self.sequence.push(now, Event::Congestion);
             self.with_inner(|inner, cx| inner.on_loss(cx, loss));
         }
     }
@@ -341,8 +341,8 @@ fn compare_downloads(model: &mut dyn Model, test: &str) {
             }
             let sequence = &download.sequence;
             assert!(sequence.events.len() > 2_000, "{what}");
-            let is_limited = sequence.limited > 0 && sequence.held > 0;
-            assert_eq!(is_limited, variant == Variant::Default, "{what}");
+            let is_steered = sequence.steered > 0 && sequence.held > 0;
+            assert_eq!(is_steered, variant == Variant::Default, "{what}");
             sequence.compare(model, &what);
             for (sum, count) in reasons.iter_mut().zip(sequence.reasons) {
                 *sum += count;
