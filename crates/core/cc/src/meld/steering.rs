@@ -48,7 +48,7 @@ pub const TARGET: (u64, u64) = (3, 2);
 pub const MAX_DRAIN: u64 = 4;
 /// Each flow of a UE gets the inverse of this of the target alike, in a round trip.
 pub const ALIKE_SHARE: u64 = 4;
-/// What may be in flight, as a multiple of what the pace sends in the least round trip.
+/// What may be in flight, as a multiple of what is sent in the least round trip, by the pace or by what passes.
 pub const MAX_ROUND_TRIPS: u64 = 3;
 /// The queue that holds newcomers too, as a multiple of the target.
 pub const MAX_FOR_NEWCOMERS: u64 = 4;
@@ -76,9 +76,9 @@ pub struct Order {
     pub window: Bytes,
     /// What the pace sends in a round trip.
     pub per_round_trip: Bytes,
-    /// What waits in the base station, and what is aimed at.
+    /// What waits in the base station.
     pub queue: Bytes,
-    /// See there.
+    /// What is to wait there.
     pub target: Bytes,
     /// What the whole UE has in flight.
     pub in_flight_of_ue: Bytes,

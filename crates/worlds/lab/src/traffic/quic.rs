@@ -9,7 +9,7 @@ use crate::quic::ENDLESS;
 use network::app::Objects;
 use quic::{Client, ClientOptions, Target, Trust, download};
 use scenario::AppSpec;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use units::{Bytes, Instant};
 
 /// What the UE's application does from beginning to end.
@@ -29,16 +29,17 @@ pub(crate) fn fetch_all(context: &FlowContext) -> Result<(), Error> {
             let now = context.clock.now();
             if objects.begin(now).is_some() {
                 let (sender, target) = (sender.clone(), target(context, &objects));
-                scope.spawn(move || sender.send(fetch(context, &target)));
+                scope.spawn(move || fetch(context, &target, &sender));
             } else if let Some(ended) = wait(context, &objects, &done) {
                 is_whole &= ended == Ended::Whole;
                 objects.on_object_done();
             }
         }
+        // before connections have taken leave, for which they are waited for
+        if objects.is_complete() {
+            context.report(Event::Ended(is_whole));
+        }
     });
-    if objects.is_complete() {
-        context.report(Event::Ended(is_whole));
-    }
     Ok(())
 }
 
@@ -64,8 +65,9 @@ fn target(context: &FlowContext, objects: &Objects) -> Target {
     }
 }
 
-/// One object on a connection of its own, from the calling thread's namespace.
-fn fetch(context: &FlowContext, target: &Target) -> Ended {
+/// One object on a connection of its own, from the calling thread's namespace. How it ends is sent as soon as all of
+/// it is there: the connection then takes leave of the server, for up to a second.
+fn fetch(context: &FlowContext, target: &Target, done: &Sender<Ended>) {
     let began = context.clock.now();
     let client = Client::new(ClientOptions {
         trust: Trust::Any,
@@ -73,25 +75,37 @@ fn fetch(context: &FlowContext, target: &Target) -> Ended {
         report: context.estimator,
         ..ClientOptions::default()
     });
+    // the receiver goes when the run is over
+    let end = |how| drop(done.send(how));
+    let mut left = match target {
+        Target::Plain { size, .. } => *size,
+        Target::Http(_) => ENDLESS,
+    };
     let mut take = |bytes: &[u8]| {
         if context.has_stopped() {
             return Err(std::io::Error::other("the run is over"));
         }
-        context.report(Event::Delivered(Bytes::new(bytes.len() as u64)));
-        Ok(())
-    };
-    match download(&client, target, &mut take) {
-        Ok(_) => {
+        let bytes = Bytes::new(bytes.len() as u64);
+        context.report(Event::Delivered(bytes));
+        let is_last = !left.is_zero() && bytes >= left;
+        left = left.saturating_sub(bytes);
+        if is_last {
             if matches!(context.spec.app, AppSpec::Short { .. }) {
                 let took = context.clock.now().saturating_since(began);
                 context.report(Event::Loaded(took));
             }
-            Ended::Whole
+            end(Ended::Whole);
         }
-        Err(_) if context.has_stopped() => Ended::Stopped,
+        Ok(())
+    };
+    let outcome = download(&client, target, &mut take);
+    match outcome {
+        _ if left.is_zero() => {}
+        Ok(_) => end(Ended::Whole),
+        Err(_) if context.has_stopped() => end(Ended::Stopped),
         Err(error) => {
             crate::note::note(format_args!("flow {:?}: {error}", context.spec.name));
-            Ended::Broken
+            end(Ended::Broken);
         }
     }
 }
