@@ -75,8 +75,10 @@ fn fetch(context: &FlowContext, target: &Target, done: &Sender<Ended>) {
         report: context.estimator,
         ..ClientOptions::default()
     });
-    // the receiver goes when the run is over
-    let end = |how| drop(done.send(how));
+    let end = |how| {
+        // the receiver goes when the run is over
+        let _ = done.send(how);
+    };
     let mut left = match target {
         Target::Plain { size, .. } => *size,
         Target::Http(_) => ENDLESS,
