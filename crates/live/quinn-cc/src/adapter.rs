@@ -59,6 +59,7 @@ pub struct Adapter {
     /// [`State::window`], for `&self` without a lock.
     window: AtomicU64,
     initial_window: u64,
+    /// The state's, to see without a lock whether reports wait.
     feed: Option<RadioFeed>,
 }
 
@@ -137,7 +138,7 @@ impl Trace for LateLock<'_> {
 }
 
 impl State {
-    /// Calls the controller.
+    /// Calls the controller. A report may have come after quinn took the time: its times do not decrease.
     fn notify<T>(
         &mut self,
         now: Instant,
@@ -145,7 +146,7 @@ impl State {
     ) -> T {
         let mut trace = LateLock(self.parts.trace.as_ref());
         let mut cx = Ctx {
-            now,
+            now: now.max(self.now),
             rng: &mut self.parts.rng,
             trace: &mut trace,
         };
@@ -333,10 +334,10 @@ impl State {
     /// The window that quinn is given.
     fn window(&self) -> Bytes {
         let cwnd = self.controller.cwnd();
-        let clocked = self.credit.get(self.controller.as_ref());
-        let kept = match self.controller.pacing_rate() {
-            _ if clocked.is_some() => cwnd.min(self.flight.bytes() + clocked.unwrap_or_default()),
-            Some(rate) if self.rtt.samples > 0 => {
+        let credit = self.credit.get(self.controller.as_ref());
+        let kept = match (credit, self.controller.pacing_rate()) {
+            (Some(credit), _) => cwnd.min(self.flight.bytes() + credit),
+            (None, Some(rate)) if self.rtt.samples > 0 => {
                 cwnd.min(rate_window(rate, self.rtt.srtt, self.parts.mtu))
             }
             _ => cwnd,

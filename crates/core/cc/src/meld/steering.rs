@@ -15,8 +15,7 @@
 //! ```
 //!
 //! The pace is the actuator: the window lets a silence of acknowledgements pass, and bounds what is in flight
-//! where the narrowest link is not the radio. (The reports' period, the way there and the smoothing are
-//! well below a round trip, so that a correction within one is stable.)
+//! where the narrowest link is not the radio.
 //!
 //! *Sharing.* `own` is the most that this flow had in flight in this round trip and the last, and the whole
 //! UE has what passes in one: each flow gives way by its share, and all grow alike by a quarter of the target and a

@@ -2,12 +2,13 @@
 
 use super::pair::{CLEAN, Link, Outcome, Pair};
 use super::{MINUTE, goodput};
-use cc::RadioState;
 use cc::meld::{LossDecision, Variant};
+use cc::{AckSample, CongestionControl, Ctx, LossSample, PacketStamp, RadioState, Sent};
 use quinn_cc::{AdapterFactory, Monitor, RadioFeed, Totals};
+use quinn_proto::congestion::ControllerFactory;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use units::{Bytes, Duration as Span, Instant as Moment};
+use units::{BitRate, Bytes, Duration as Span, Instant as Moment};
 
 const FADING: Link = Link {
     loss: 0.008,
@@ -169,5 +170,43 @@ fn forged_reports_of_a_perfect_radio_raise_no_window_for_ever() {
     for decision in decisions.iter().filter(|d| !d.reason.is_congestion()) {
         assert!(decision.bytes_in_flight <= decision.most_in_flight);
         assert!(decision.most_in_flight.get() < bound, "{decision:?}");
+    }
+}
+
+/// Its window is what the last report says waits.
+#[derive(Clone, Debug)]
+struct Reported(Bytes);
+
+impl CongestionControl for Reported {
+    fn name(&self) -> &'static str {
+        "reported"
+    }
+    fn on_sent(&mut self, _: &mut Ctx<'_>, _: &Sent) -> PacketStamp {
+        PacketStamp::default()
+    }
+    fn on_ack(&mut self, _: &mut Ctx<'_>, _: &AckSample) {}
+    fn on_loss(&mut self, _: &mut Ctx<'_>, _: &LossSample) {}
+    fn on_radio(&mut self, _: &mut Ctx<'_>, state: &RadioState) {
+        self.0 = state.queue;
+    }
+    fn cwnd(&self) -> Bytes {
+        self.0
+    }
+    fn pacing_rate(&self) -> Option<BitRate> {
+        None
+    }
+}
+
+#[test]
+fn a_report_acts_although_quinn_has_no_event() {
+    let (zero, feed) = (Instant::now(), RadioFeed::new());
+    let factory = AdapterFactory::new(zero, |_| Box::new(Reported(Bytes::new(20_000))));
+    let controller = Arc::new(factory.with_feed(feed.clone())).build(zero, 1_440);
+    assert_eq!(controller.window(), 20_000);
+    for (seq, queue) in [(1, 70_000), (2, 30_000)] {
+        let at = Duration::from_millis(seq);
+        feed.push(moment(at), report(2_292, queue, seq, at));
+        assert_eq!(controller.window(), queue);
+        assert_eq!(controller.window(), queue, "and stays");
     }
 }
