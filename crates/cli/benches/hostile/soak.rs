@@ -79,7 +79,7 @@ impl Users {
 /// Runs for so many minutes. False where something does not hold.
 pub fn run(minutes: f64, out: Option<&Path>) -> bool {
     let machine = crate::machine();
-    let world = World::start(world::BUSY);
+    let world = World::start();
     let (users, done) = (Users::new(), Done::default());
     let mut courses: BTreeMap<Part, Course> = BTreeMap::new();
     for part in Part::ALL {

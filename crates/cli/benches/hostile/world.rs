@@ -17,10 +17,8 @@ use std::time::Duration;
 use tempfile::TempDir;
 use units::{Instant, Prb};
 
-/// A radio that is no bottleneck, bit/s.
-pub const WIDE_OPEN: u64 = 400_000_000_000;
-/// One that leaves a fifth of the UEs' link to what does not pass through the proxy: QUIC.
-pub const BUSY: u64 = 80_000_000;
+/// What the radio carries, bit/s: it leaves a fifth of the UEs' link to what does not pass through the proxy, QUIC.
+const RADIO: u64 = 80_000_000;
 
 /// Between the proxy's host and the UEs, and on the tunnel's wires.
 const RATE_MBPS: u32 = 100;
@@ -166,8 +164,8 @@ const fn at(address: [u8; 4], port: u16) -> SocketAddr {
 }
 
 impl World {
-    /// Starts everything. The radio reports a cell of `radio_bps` bit/s.
-    pub fn start(radio_bps: u64) -> Self {
+    /// Starts everything.
+    pub fn start() -> Self {
         let hosts = Hosts::new();
         wire(&hosts);
         let folder = tempfile::tempdir().expect("a folder");
@@ -175,7 +173,7 @@ impl World {
         let reports = Arc::new(AtomicU8::new(0));
         let kind = Arc::clone(&reports);
         let radio = Radio::start(&folder.path().join("radio"), move |n, at| {
-            radio_report(kind.load(Relaxed), n, at, radio_bps)
+            radio_report(kind.load(Relaxed), n, at)
         });
         servers::start(&hosts.server);
         let mut world = Self {
@@ -491,7 +489,7 @@ socket = "{dir}/tunnel-client.sock"
 const PASSERS_BY: u64 = 40;
 
 /// Report number `n` at a time.
-fn radio_report(kind: u8, n: u64, at: Instant, radio_bps: u64) -> RadioReport {
+fn radio_report(kind: u8, n: u64, at: Instant) -> RadioReport {
     let mut ues: Vec<IpAddr> = vec![CLIENT.into(), ATTACKER.into()];
     let (mut seq, mut at) = (n, at);
     if kind == Reports::Late as u8 {
@@ -508,7 +506,7 @@ fn radio_report(kind: u8, n: u64, at: Instant, radio_bps: u64) -> RadioReport {
             IpAddr::from([10, 45, 0, last])
         }));
     }
-    let mut report = report(&ues, seq, at, radio_bps);
+    let mut report = report(&ues, seq, at, RADIO);
     if kind == Reports::Absurd as u8 {
         match n % 3 {
             0 => report.cell.n_prb = Prb::new(60_000),

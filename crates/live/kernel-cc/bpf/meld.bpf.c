@@ -240,17 +240,18 @@ static void remember(const struct tcp_sock *tp, struct state *st, u32 ssthresh)
 /* The pace of the reports, where they set one. */
 static void pace(struct sock *sk, struct state *st)
 {
+	u64 reported = pace_of(&st->meld);
 	u32 wanted = NO_PACE;
 
 	if (!st->is_paced) {
-		if (!is_steered(&st->meld))
+		if (!reported)
 			return;
 		st->is_paced = 1;
 		st->max_pace = sk->sk_max_pacing_rate;
 		st->pace = NO_PACE;
 	}
-	if (is_steered(&st->meld))
-		wanted = least(st->meld.order.pace / 8, NO_PACE - 1);
+	if (reported)
+		wanted = least(reported / 8, NO_PACE - 1);
 	wanted = least(wanted, st->max_pace);
 	if (wanted == st->pace)
 		return;

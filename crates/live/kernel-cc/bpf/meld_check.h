@@ -30,6 +30,7 @@ struct result {
 	u64 round_trip;
 	u64 is_settled;
 	u64 is_yielding;
+	u64 pace;   /* bit/s; 0: none of the reports */
 	u64 window; /* of a wrapped control with the window of the acknowledgement, or of none */
 };
 
@@ -85,5 +86,6 @@ INLINE void decide(struct connection *c, const struct event *event, struct resul
 	result->round_trip = m->round_trip;
 	result->is_settled = m->is_settled;
 	result->is_yielding = m->is_yielding;
+	result->pace = pace_of(m);
 	result->window = window_of(m, &event->rules, event->ack.inner_cwnd);
 }

@@ -514,6 +514,12 @@ INLINE u64 order_window(const struct meld *m, const struct rules *rules)
 	return least(m->order.window, most_in_flight(m, rules));
 }
 
+/* The pace that the reports set, in bit/s; 0 if they set none: Discriminator::pacing_order. */
+INLINE u64 pace_of(const struct meld *m)
+{
+	return is_steered(m) && !m->is_yielding ? m->order.pace : 0;
+}
+
 /* The wrapped control's window with what the reports make of it. */
 INLINE u64 window_of(const struct meld *m, const struct rules *rules, u64 inner)
 {

@@ -9,6 +9,8 @@ pub struct Experiment {
     trace: Option<&'static str>,
     /// Repeats of it at most.
     at_most: Option<u32>,
+    /// Repeats of it at least.
+    at_least: Option<u32>,
 }
 
 impl Experiment {
@@ -19,6 +21,7 @@ impl Experiment {
             settings: Vec::new(),
             trace: None,
             at_most: None,
+            at_least: None,
         }
     }
 
@@ -31,9 +34,19 @@ impl Experiment {
         }
     }
 
+    /// Repeated no less often than this.
+    #[must_use]
+    pub fn at_least(self, repeats: u32) -> Self {
+        Self {
+            at_least: Some(repeats),
+            ..self
+        }
+    }
+
     /// Its repeats, where all experiments are to have so many.
     pub fn repeats(&self, requested: u32) -> u32 {
-        self.at_most.map_or(requested, |max| max.min(requested))
+        let repeats = self.at_least.map_or(requested, |min| min.max(requested));
+        self.at_most.map_or(repeats, |max| max.min(repeats))
     }
 
     /// With a knob turned, or a key set by its dotted path.

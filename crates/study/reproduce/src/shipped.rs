@@ -44,6 +44,7 @@ pub(crate) const MELD: Embedded = files![
     "meld/oai.inc",
     "meld/ping.toml",
     "meld/server.inc",
+    "meld/upload.toml",
     "rapid/fast-cell.inc",
     "rapid/nlos-cell.inc",
     "rapid/rapid.inc",

@@ -155,6 +155,13 @@ impl Discriminator {
         }
     }
 
+    /// The order whose pace counts: none while the wrapped controller's window is the lesser, for the queue is
+    /// short then, and a flow that is paced loses less in the buffer of another bottleneck than one beside it
+    /// that is not.
+    pub fn pacing_order(&self) -> Option<Order> {
+        self.order().filter(|_| self.is_leading())
+    }
+
     /// The wrapped controller's window does not count while there is an order.
     pub fn is_leading(&self) -> bool {
         self.steering.as_ref().is_some_and(Steering::is_leading)

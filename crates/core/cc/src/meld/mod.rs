@@ -339,16 +339,11 @@ impl CongestionControl for Meld {
         self.inner.ssthresh()
     }
     fn pacing_rate(&self) -> Option<BitRate> {
-        let inner = self.inner.pacing_rate();
-        match self.discriminator.order() {
-            Some(order) if self.discriminator.is_leading() => Some(order.pace),
-            Some(order) => Some(inner.map_or(order.pace, |inner| inner.min(order.pace))),
-            None => inner,
-        }
+        let order = self.discriminator.pacing_order();
+        order.map_or_else(|| self.inner.pacing_rate(), |order| Some(order.pace))
     }
     fn report_period(&self) -> Option<Duration> {
-        let order = self.discriminator.order()?;
-        Some(order.period)
+        self.discriminator.pacing_order().map(|order| order.period)
     }
     fn rate_view(&self) -> Option<RateView> {
         self.inner.rate_view()

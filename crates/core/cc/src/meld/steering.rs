@@ -30,8 +30,8 @@
 //! flow's too: the block that its slot would carry, at each slot, less what was served. (In the second, what was sent in
 //! the first begins to be served.)
 //!
-//! *Losses of congestion* are the wrapped controller's: from the first on, the window is the lesser of both, until
-//! that controller's allows what the pace sends in a round trip. Without fresh reports there is no pace, and
+//! *Losses of congestion* are the wrapped controller's: from the first on, the window is the lesser of both and there is
+//! no pace, until that controller's allows what the pace sends in a round trip. Without fresh reports there is no pace, and
 //! losses are congestion: what is left is the wrapped controller.
 
 use super::discriminator::Acked;

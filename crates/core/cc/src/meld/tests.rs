@@ -473,7 +473,9 @@ fn a_loss_of_congestion_gives_the_window_to_the_wrapped_controller() {
     let inner = bench.meld.inner.cwnd();
     assert!(inner < order.window);
     assert_eq!(bench.meld.cwnd(), inner);
-    assert_eq!(bench.meld.pacing_rate(), Some(order.pace));
+    // and the pace with it
+    assert_eq!(bench.meld.pacing_rate(), bench.meld.inner.pacing_rate());
+    assert_eq!(bench.meld.report_period(), None);
     // until that has room for what the pace sends in a round trip
     let enough = |inner_cwnd| Acked {
         inner_cwnd,

@@ -25,7 +25,7 @@ const VARIANTS: [Variant; 3] = [
 /// Words of the program's `struct event`: kind, time, rules, report, acknowledgement, loss.
 const EVENT: usize = 2 + words::RULES + words::REPORT + 6 + 3;
 /// Words of its `struct result`.
-const RESULT: usize = 25;
+const RESULT: usize = 26;
 /// Bytes of its `struct meld`; in `struct connection` a `struct reports` follows.
 pub(super) const MELD: usize = 38 * 8 + 256 * 4;
 
@@ -88,6 +88,8 @@ struct Outcome {
     /// Of a loss: why, and the most that may be in flight.
     verdict: Option<(Reason, Bytes)>,
     state: State,
+    /// What the reports set; 0 if they set none.
+    pace: BitRate,
     /// Of a wrapped controller with the acknowledgement's window; without one, with none.
     window: Bytes,
 }
@@ -119,7 +121,8 @@ impl Outcome {
                 is_settled: words[22] != 0,
                 is_leading: is_default && words[23] == 0,
             },
-            window: bytes(24),
+            pace: BitRate::from_bps(words[24]),
+            window: bytes(25),
         }
     }
 }
@@ -320,6 +323,8 @@ impl Sequence {
             }
         }
         outcome.state = self.core.state();
+        let order = self.core.pacing_order();
+        outcome.pace = order.map_or(BitRate::ZERO, |order| order.pace);
         outcome.window = self.core.window(match &event {
             Event::Ack(ack) => ack.inner_cwnd,
             _ => Bytes::ZERO,

@@ -1,13 +1,16 @@
 //! MELD: Diarra et al., "Cross-layer Loss Discrimination Algorithms for MEC in 4G networks", HPSR 2021,
 //! section 5.
 
+mod bbr;
 mod beyond;
+mod clustering;
 mod control_channel;
 mod downloads;
 mod ping;
 mod short;
 mod sweeps;
 mod tables;
+mod upload;
 
 use crate::claim::Cell;
 use crate::experiment::Experiment;
@@ -38,16 +41,19 @@ pub(crate) static SYSTEM: System = System {
         there of its acknowledgement. The radio was set up by what the paper says of it and of its loss \
         (`scenarios/meld/oai.inc` tells the two apart), not by any of the goodputs below; \"the link\" is \
         what UDP that never pauses delivers over it.",
-    quick: "no sweeps, no 5G cell",
+    quick: "no sweeps, no upload, no BBR, no 5G cell",
     sections: &[
         ping::SECTION,
         downloads::GOODPUT,
         downloads::DELAY,
         short::SECTION,
+        upload::SECTION,
         beyond::SECTION,
         control_channel::SECTION,
         sweeps::LOSS,
         sweeps::REPORTS,
+        clustering::SECTION,
+        bbr::SECTION,
         beyond::NR,
     ],
     discussion: include_str!("discussion.md"),
@@ -77,6 +83,31 @@ fn download(transport: &str, control: &str, variant: &str) -> Experiment {
         .set("transport", transport)
         .set("cc", control)
         .set("meld", variant)
+}
+
+/// Repeats of what goals speak of: the overshoot of slow start and the losses of a seed move a mean of ten by more
+/// than what is to be told apart.
+const GOAL_REPEATS: u32 = 60;
+
+/// The download, so often in a whole reproduction.
+fn often(extent: &Extent, transport: &str, control: &str, variant: &str) -> Experiment {
+    let one = download(transport, control, variant);
+    match is_whole(extent) {
+        true => one.at_least(GOAL_REPEATS),
+        false => one,
+    }
+}
+
+/// What a claim adds of its repeats.
+fn runs(extent: &Extent) -> String {
+    match is_whole(extent) {
+        true => format!(" ({GOAL_REPEATS} runs)"),
+        false => String::new(),
+    }
+}
+
+fn is_whole(extent: &Extent) -> bool {
+    extent.repeats >= SYSTEM.repeats.full
 }
 
 /// UDP that always has something to send: what the radio delivers at most.

@@ -30,7 +30,7 @@ const PACKETS: [(&str, &str); 4] = [
     ("70 B", "1 ms"),
 ];
 
-fn ping() -> Experiment {
+pub(super) fn ping() -> Experiment {
     sized(PACKETS[0])
 }
 
@@ -44,9 +44,16 @@ fn bursts(results: &Results, experiment: &Experiment) -> Option<BurstSummary> {
 }
 
 /// Share of packets lost, %.
-fn lost(run: &RunResult) -> Option<f64> {
+pub(super) fn lost(run: &RunResult) -> Option<f64> {
     let bursts = flow(run, "ping")?.loss_bursts.as_ref()?;
     (bursts.packets > 0).then(|| 100.0 * bursts.lost as f64 / bursts.packets as f64)
+}
+
+/// Packets lost in a row, mean.
+pub(super) fn burst(run: &RunResult) -> Option<f64> {
+    let bursts = flow(run, "ping")?.loss_bursts.as_ref()?;
+    let all = bursts.bursts();
+    (all > 0).then(|| bursts.lost as f64 / all as f64)
 }
 
 /// Share of the bursts that are of one packet, %.

@@ -71,6 +71,10 @@ fn two_default_flows_and_a_plain_one_share_a_congested_wan() {
             let rates = rates(&result.flows);
             let name = format!("{transport} {cc}: {rates:?}");
             assert!(jain(&rates) >= 0.95, "{name}");
+            // the plain one has what it has beside two of its kind
+            let without = run(&congested(transport, cc, "off"));
+            let without = without.flows[2].goodput.as_mbps_f64();
+            assert!(rates[2] >= 0.9 * without, "{name}, without {without}");
             let sum: f64 = rates.iter().sum();
             assert!((8.2..9.0).contains(&sum), "{name}");
             // it is the WAN that drops, from each flow
