@@ -268,11 +268,11 @@ mod tests {
                     true => system.repeats.quick,
                     false => system.repeats.full,
                 };
-                assert!(
-                    plan.points()
-                        .iter()
-                        .all(|p| (1..=repeats).contains(&p.experiment.repeats))
-                );
+                for (experiment, point) in plan.experiments.iter().zip(plan.points()) {
+                    let of = point.experiment.repeats;
+                    assert_eq!(of, experiment.repeats(repeats));
+                    assert!(of > 0 && (!quick || of <= repeats));
+                }
             }
         }
     }

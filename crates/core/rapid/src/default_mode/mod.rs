@@ -54,6 +54,15 @@ use units::{BitRate, Duration, Instant};
 /// Without reports the allocator runs at this period.
 const TICK: Duration = Duration::from_millis(10);
 
+/// Reports count what is served unless that is less than this part of what is acknowledged of ours.
+const COUNTED: f64 = 0.1;
+
+/// Whether reports count what is served, by two rates of a tenth of a second: a source may know a UE's rate and nothing else, and
+/// a radio of which nothing is used would look as if something before it were the bottleneck.
+fn is_served_counted(served: f64, acked: f64) -> bool {
+    served >= COUNTED * acked
+}
+
 /// Our allocator.
 #[derive(Debug)]
 pub(crate) struct DefaultMode {
@@ -250,5 +259,38 @@ mod tests {
         let cell = alone.capacity(Rnti(1)).expect("reported").as_bps();
         // each rounds down to whole bits per second
         assert!(all <= cell && cell - all <= 20, "{all} of {cell}");
+    }
+
+    #[test]
+    fn where_reports_do_not_count_what_is_served_windows_settle() {
+        let mut policy = DefaultMode::new(AllocatorConfig::new(Mode::Default));
+        let (flow, mss) = (FlowId(1), Bytes::new(1440));
+        let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
+        policy.on_report(at(1), &report(&[0]));
+        policy.on_flow_open(at(1), flow, FlowOpened { ue: Rnti(1), mss });
+        let rtt = Some(Duration::from_millis(1));
+        let (mut window, mut lately) = (Bytes::ZERO, Vec::new());
+        for ms in 2..8_000 {
+            // 100 Mbit/s arrive, whatever is let
+            let acked = Bytes::new(ms * 12_500);
+            let telemetry = FlowTelemetry {
+                wan_arrived: acked + window + mss * 2,
+                wan_min_rtt: rtt,
+                ran_min_rtt: rtt,
+                ran_acked: acked,
+                ran_in_flight: window,
+                buffered: mss * 2,
+                ..FlowTelemetry::default()
+            };
+            policy.on_telemetry(at(ms), flow, &telemetry);
+            policy.on_report(at(ms), &report(&[0]));
+            while let Some(decision) = policy.poll_decision() {
+                window = decision.ran.window;
+                if ms > 6_000 {
+                    lately.push(window);
+                }
+            }
+        }
+        assert!(lately.is_empty(), "{lately:?}");
     }
 }

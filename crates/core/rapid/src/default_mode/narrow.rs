@@ -8,7 +8,7 @@
 //!   queue < target / 2,   served < 0.94 x capacity,   in flight > 1.03 x delivered x T + a segment a flow
 //! ```
 //!
-//! A T that is too short looks the same. So it is tried first with what the round trip is, in flight / delivered: where more is
+//! Reports that do not count what is served show nothing of that. A T that is too short looks the same. So it is tried first with what the round trip is, in flight / delivered: where more is
 //! delivered by it, T was too short, and stays so. Where not, or where more than a twentieth of what is sent is sent again, there is
 //! a narrow link, and the rate of all UEs together is bounded by what it was found to carry, b (max-min fair among them):
 //!
@@ -25,6 +25,7 @@
 mod path;
 
 use super::flow::weight;
+use super::is_served_counted;
 pub(super) use path::Path;
 
 /// Forgetting time of the radio's queue, seconds.
@@ -317,6 +318,7 @@ impl Narrow {
             && path.is_greedy
             && path.base_time > 0.0
             && self.is_short()
+            && is_served_counted(path.served, path.delivered)
             && path.served < BELOW * path.capacity
             && path.in_flight > accounted
     }

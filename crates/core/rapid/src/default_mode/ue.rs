@@ -4,6 +4,7 @@ use super::beside::Beside;
 use super::cell::CellLoad;
 use super::efficiency::{Busy, Efficiency};
 use super::flow::{Flow, weight};
+use super::is_served_counted;
 use super::narrow::{Limit, Path};
 use super::segments::Rounding;
 use super::turnaround::{Radio, Turnaround};
@@ -208,7 +209,8 @@ impl Ue {
         };
         // (11) what a narrow link does not bring is not lost to a short queue
         let is_greedy = !self.is_bound() && self.flows.values().any(Flow::is_greedy);
-        self.variation.update(service, is_greedy, config);
+        let counts = is_greedy && is_served_counted(self.served, self.delivered);
+        self.variation.update(service, counts, config);
         self.learn_unintercepted(of, covered);
         // a report's own time, unless it claims to come from the future
         self.reported_at = of.timestamp.min(now);

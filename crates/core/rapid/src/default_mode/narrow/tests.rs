@@ -14,6 +14,8 @@ struct World {
     /// The round trip without queues, and T as the radio's loop has it.
     round_trip: f64,
     time: f64,
+    /// Reports count what is served.
+    is_counted: bool,
     narrow: Narrow,
     delivered: f64,
     acked: f64,
@@ -30,6 +32,7 @@ impl World {
             buffer,
             round_trip: 0.02,
             time: 0.02,
+            is_counted: true,
             narrow: Narrow::default(),
             delivered: 0.0,
             acked: 0.0,
@@ -69,7 +72,7 @@ impl World {
             let path = Path {
                 ues: 1.0,
                 capacity: self.radio,
-                served: self.delivered,
+                served: if self.is_counted { self.delivered } else { 0.0 },
                 time,
                 base_time: self.time,
                 least_time: 0.5 * self.time,
@@ -119,6 +122,14 @@ fn a_narrow_link_is_found_and_filled_without_a_standing_queue() {
         // a probe of a quarter more, for two round trips and a measurement of nine
         assert!(round_trip < 1.15 * world.round_trip, "{part}: {round_trip}");
     }
+}
+
+#[test]
+fn reports_that_do_not_count_what_is_served_show_none() {
+    let mut world = World::new(10e6, 5e6, f64::INFINITY);
+    world.is_counted = false;
+    world.run(5.0);
+    assert_eq!((world.narrow.limit(), world.found), (None, 0));
 }
 
 #[test]
