@@ -283,7 +283,9 @@ mod tests {
                 ..FlowTelemetry::default()
             };
             policy.on_telemetry(at(ms), flow, &telemetry);
-            policy.on_report(at(ms), &report(&[0]));
+            let mut idle = report(&[0]);
+            idle.ues[0].timestamp = at(ms);
+            policy.on_report(at(ms), &idle);
             while let Some(decision) = policy.poll_decision() {
                 window = decision.ran.window;
                 if ms > 6_000 {
