@@ -1,6 +1,6 @@
 # Two commands do everything: `make demo` and `make test`. Both install what is missing.
 .DEFAULT_GOAL := help
-.PHONY: help setup build web web-test python python-test wheel demo lab-demo tunnel-demo test fmt-check lint doc deny bench bench-lab bench-faults soak reproduce reproduce-lab properties fuzz traces book clean
+.PHONY: help setup setup-build build web web-test python python-test wheel demo lab-demo tunnel-demo test fmt-check lint doc deny bench bench-lab bench-faults soak reproduce reproduce-lab properties fuzz traces book clean
 
 CARGO ?= cargo
 BRIMFUL := target/release/brimful
@@ -31,13 +31,16 @@ endif
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
-setup:  ## install what is missing (idempotent, quick the second time)
+setup: setup-build  ## install what is missing (idempotent, quick the second time)
 	@$(AS_CALLER) scripts/setup
 
-web: setup  ## the dashboard's page and the report's charts, which crates dash and report embed
+setup-build:
+	@$(AS_CALLER) scripts/setup build
+
+web: setup-build  ## the dashboard's page and the report's charts, which crates dash and report embed
 	@$(AS_CALLER) scripts/web build
 
-web-test: web  ## their types, style and units
+web-test: setup web  ## their types, style and units
 	@scripts/web test
 
 python: setup  ## the Python package, for the environment target/python (dev profile)
@@ -72,13 +75,13 @@ deny: setup  ## licences, bans and sources of all dependencies by cargo-deny (ad
 fmt-check: setup
 	$(CARGO) fmt --all --check
 
-lab-demo: build  ## as root: curl and ping through an emulated 4G cell, without and with the proxy
+lab-demo: setup build  ## as root: curl and ping through an emulated 4G cell, without and with the proxy
 	@BRIMFUL=$(BRIMFUL) scripts/lab-demo
 
-tunnel-demo: build  ## as root: curl over two paths at once, one of which dies
+tunnel-demo: setup build  ## as root: curl over two paths at once, one of which dies
 	@BRIMFUL=$(BRIMFUL) scripts/tunnel-demo
 
-bench: build  ## speed on this machine: the simulator, the queues, and as root the lab and the proxy beside HAProxy
+bench: setup build  ## speed on this machine: the simulator, the queues, and as root the lab and the proxy beside HAProxy
 	@scripts/setup --bench
 	$(CARGO) bench --locked -p sim --bench speed -- --record
 	$(CARGO) bench --locked -p queue --bench queues
@@ -87,13 +90,13 @@ bench: build  ## speed on this machine: the simulator, the queues, and as root t
 	$(CARGO) bench --locked -p pep --bench relay -- --record
 	$(CARGO) bench --locked -p tunnel --bench throughput -- --record
 
-bench-lab: build  ## as root: what the real kernel does in real time, with intervals: docs/results/lab-claims.md
+bench-lab: setup build  ## as root: what the real kernel does in real time, with intervals: docs/results/lab-claims.md
 	@scripts/bench-lab $(BENCH_LAB_ARGS)
 
-bench-faults: build  ## as root, a quarter of an hour: what a user keeps beside each attacker: docs/results/attackers.md
+bench-faults: setup build  ## as root, a quarter of an hour: what a user keeps beside each attacker: docs/results/attackers.md
 	$(CARGO) bench --locked -p brimful --bench hostile -- attackers --out $(CURDIR)/docs/results/attackers.md $(BENCH_FAULTS_ARGS)
 
-soak: build  ## as root: all daemons under users, attackers and restarts for SOAK_MINUTES (30): docs/results/soak.md
+soak: setup build  ## as root: all daemons under users, attackers and restarts for SOAK_MINUTES (30): docs/results/soak.md
 	$(CARGO) bench --locked -p brimful --bench hostile -- soak --minutes $(or $(SOAK_MINUTES),30) --out $(CURDIR)/docs/results/soak.md
 
 reproduce: build  ## the papers beside ours: runs everything, writes docs/results/rapid.md, dynamic-buffer.md, cdbe.md, meld.md, nested-cc.md
@@ -103,7 +106,7 @@ reproduce: build  ## the papers beside ours: runs everything, writes docs/result
 	@$(BRIMFUL) reproduce meld --out docs/results
 	@$(BRIMFUL) reproduce nested-cc --out docs/results
 
-reproduce-lab: build  ## as root, half an hour: RAPID's testbed on the kernel, the simulator beside it, the dynamic buffers, MELD
+reproduce-lab: setup build  ## as root, half an hour: RAPID's testbed on the kernel, the simulator beside it, the dynamic buffers, MELD
 	@$(BRIMFUL) reproduce rapid --world lab --threads 4 --out docs/results
 	@$(BRIMFUL) reproduce rapid --world sim,lab --threads 4 --out docs/results
 	@$(BRIMFUL) reproduce dynamic-buffer --world lab --threads 4 --out docs/results
@@ -125,8 +128,9 @@ book: setup  ## the guide, as a book of HTML pages in target/book
 	@scripts/book
 
 .PHONY: packages
-packages: build wheel  ## Debian package and wheel in dist/; the former checked by lintian and, as root, installed and purged
+packages: setup web wheel  ## Debian package and wheel in dist/; the former checked by lintian and, as root, installed and purged
 	@scripts/setup --packages
+	$(CARGO) build --profile dist --locked --quiet -p brimful
 	@scripts/packages
 	@cp target/wheels/brimful-*.whl dist/
 	lintian --fail-on error,warning dist/brimful_*.deb

@@ -22,8 +22,8 @@ fn reports_10_ms_late_or_lost_for_100_ms_cost_a_tenth_at_most_and_double_the_del
         ("fast-embb-los", 4.0, 0.125, &[]),
         ("mixed-los", 4.0, 0.125, &[("duration", MIXED)]),
         ("fast-embb-nlos", 4.0, 0.125, &[]),
-        ("oai-fast", 50.0, 1.0, &[]),
-        ("many-ues", 4.0, 0.125, &[]),
+        ("oai-fast", 50.0, 1.0, &[("duration", "40 s")]),
+        ("many-ues", 4.0, 0.125, &[("duration", "2 s")]),
     ];
     let troubles: [(&str, Set<'_>); 3] = [
         ("10 ms late", &[("pep.report-delay", "10 ms")]),
