@@ -8,6 +8,8 @@ use crate::support::{CLIENT, Hosts, Namespace};
 use crate::usage::Usage;
 use rnis::RadioReport;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read as _, Seek as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -15,13 +17,13 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tempfile::TempDir;
-use units::{Instant, Prb};
-
-/// What the radio carries, bit/s: it leaves a fifth of the UEs' link to what does not pass through the proxy, QUIC.
-const RADIO: u64 = 80_000_000;
+use units::{Bytes, Instant, Prb};
 
 /// Between the proxy's host and the UEs, and on the tunnel's wires.
 const RATE_MBPS: u32 = 100;
+
+/// What the radio carries, bit/s: all of the UEs' link but for what TCP's senders need to stay below it.
+const RADIO: u64 = 95_000_000;
 
 /// A daemon of the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -172,8 +174,9 @@ impl World {
         write_files(folder.path());
         let reports = Arc::new(AtomicU8::new(0));
         let kind = Arc::clone(&reports);
+        let sent = Sent::towards_ues(&hosts.proxy);
         let radio = Radio::start(&folder.path().join("radio"), move |n, at| {
-            radio_report(kind.load(Relaxed), n, at)
+            radio_report(kind.load(Relaxed), n, at, sent.since_last())
         });
         servers::start(&hosts.server);
         let mut world = Self {
@@ -485,11 +488,42 @@ socket = "{dir}/tunnel-client.sock"
     ),
 ];
 
+/// What the link towards the UEs has carried, by the kernel's counters.
+struct Sent {
+    /// `/proc/net/dev` of the proxy's host, and the bytes at the last reading.
+    counters: Mutex<(File, u64)>,
+}
+
+impl Sent {
+    fn towards_ues(proxy: &Namespace) -> Self {
+        // a file of this kind stays with the namespace in which it was opened
+        let file = proxy.enter(|| File::open("/proc/thread-self/net/dev"));
+        Self {
+            counters: Mutex::new((file.expect("there on Linux"), 0)),
+        }
+    }
+
+    fn since_last(&self) -> u64 {
+        let mut counters = self.counters.lock().expect("no panic");
+        let (file, last) = &mut *counters;
+        let mut text = String::new();
+        file.rewind().expect("seekable");
+        file.read_to_string(&mut text).expect("readable");
+        let line = text.lines().find_map(|l| l.trim().strip_prefix("ran0:"));
+        // behind the eight columns of what is received
+        let bytes = line.and_then(|line| line.split_whitespace().nth(8));
+        let bytes = bytes.and_then(|bytes| bytes.parse().ok());
+        let bytes: u64 = bytes.expect("the device is there");
+        bytes - std::mem::replace(last, bytes)
+    }
+}
+
 /// UEs beside the two that are always there.
 const PASSERS_BY: u64 = 40;
 
-/// Report number `n` at a time.
-fn radio_report(kind: u8, n: u64, at: Instant) -> RadioReport {
+/// Report number `n` at a time, of a radio that has served so many bytes since the last: to the client, whatever the
+/// others have, which is little.
+fn radio_report(kind: u8, n: u64, at: Instant, served: u64) -> RadioReport {
     let mut ues: Vec<IpAddr> = vec![CLIENT.into(), ATTACKER.into()];
     let (mut seq, mut at) = (n, at);
     if kind == Reports::Late as u8 {
@@ -507,10 +541,14 @@ fn radio_report(kind: u8, n: u64, at: Instant) -> RadioReport {
         }));
     }
     let mut report = report(&ues, seq, at, RADIO);
+    let per_slot = RADIO / 8_000;
+    let used = u64::from(report.cell.n_prb.get()) * served.min(per_slot) / per_slot;
+    report.ues[0].served_bytes = Bytes::new(served);
+    report.ues[0].prb_dl = Prb::new(u16::try_from(used).expect("at most all"));
     if kind == Reports::Absurd as u8 {
         match n % 3 {
             0 => report.cell.n_prb = Prb::new(60_000),
-            1 => report.ues[0].rlc_queue_bytes = units::Bytes::new(u64::MAX),
+            1 => report.ues[0].rlc_queue_bytes = Bytes::new(u64::MAX),
             _ => report.ues[1].rnti = report.ues[0].rnti,
         }
     }

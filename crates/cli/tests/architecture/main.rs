@@ -2,6 +2,7 @@
 //! `docs/architecture.md` describes them.
 #![allow(missing_docs, reason = "a test")]
 
+mod fuzzing;
 mod source;
 
 use source::{Shipped, names, rust_files, tokens_of};

@@ -253,8 +253,7 @@ impl Connection {
             let bytes = u32::try_from(bytes.get()).unwrap_or(u32::MAX);
             match credit::prepare(&self.flow.wan, bytes) {
                 Ok(prepared) => {
-                    let unread = meters.wan_unread.load(Relaxed);
-                    self.down.most = usize::try_from(unread.max(1)).unwrap_or(usize::MAX);
+                    self.down.most = readable(meters.wan_unread.load(Relaxed));
                     return Some(Due {
                         change,
                         bytes,
@@ -271,6 +270,8 @@ impl Connection {
             }
         }
         self.down.leaves_byte = window.may_block(received);
+        // what comes meanwhile may use up what the server has left: that is for the next turn to judge
+        self.down.most = readable(meters.wan_unread.load(Relaxed));
         None
     }
 
@@ -357,6 +358,12 @@ impl Connection {
     }
 }
 
+/// The most that a turn reads which was decided on while so much was unread, bytes: a byte at least, for only a read
+/// shows whether the end has come.
+fn readable(unread: u64) -> usize {
+    usize::try_from(unread.max(1)).unwrap_or(usize::MAX)
+}
+
 /// A window that is to be shown at once.
 #[derive(Debug)]
 struct Due {
@@ -427,6 +434,60 @@ mod tests {
         assert_eq!(ends_after(&limits, HOUR * 3, HOUR * 48), HOUR * 2);
     }
 
+    /// What comes between the look at what is unread and the read is not judged: were it read, the window would be
+    /// closed without a byte left, and the server would wait for its persist timer.
+    #[test]
+    fn a_read_while_the_window_is_closed_takes_no_more_than_what_was_judged() {
+        use std::io::Write as _;
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a listener");
+        let address = listener.local_addr().expect("bound");
+        let connect = || std::net::TcpStream::connect(address).expect("connected");
+        let (ran, wan) = (connect(), connect());
+        let wan_address = wan.local_addr().expect("connected");
+        let accepted = || listener.accept().expect("connected");
+        let mut ends = [accepted(), accepted()];
+        ends.sort_by_key(|(_, from)| *from != wan_address);
+        let [(mut server, _), _] = ends;
+        let window = crate::window::Window::new(1 << 20, 1 << 20, true, rule());
+        let flow = Arc::new(Flow::new(
+            flow_ends(address),
+            (ran.into(), wan.into()),
+            window,
+        ));
+        let mut connection = Connection::new(Arc::clone(&flow), Instant::ZERO);
+        // nothing may come, and the server has ten segments left
+        flow.window
+            .decide(rapid::WanWindow::Budget(units::Bytes::ZERO));
+        let left = units::Bytes::new(10 * u64::from(crate::listener::USUAL_MSS));
+        flow.window.has_shown(Change::Credit(left), 0);
+        let mut sent = 0;
+        for bytes in [1_000, 500] {
+            server.write_all(&vec![7; bytes]).expect("sent");
+            sent += bytes;
+            testing::wait_until("it has come", || {
+                ioctl_fionread(&flow.wan).is_ok_and(|n| n == sent as u64)
+            });
+            assert!(connection.prepare_window().is_none());
+            assert!(!connection.down.leaves_byte, "the server can send more");
+            assert_eq!(connection.down.most, sent);
+        }
+    }
+
+    fn rule() -> edge::ShownWindow {
+        edge::ShownWindow::default()
+    }
+
+    fn flow_ends(address: std::net::SocketAddr) -> crate::flow::Ends {
+        crate::flow::Ends {
+            id: 1,
+            client: address,
+            server: address,
+            opened_at: Instant::ZERO,
+            ue: Arc::default(),
+            most_unsent: 1,
+        }
+    }
+
     #[test]
     fn a_window_that_has_been_closed_for_a_second_is_opened_to_the_least() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a listener");
@@ -436,17 +497,12 @@ mod tests {
                 .expect("connected")
                 .into()
         };
-        let ends = crate::flow::Ends {
-            id: 1,
-            client: address,
-            server: address,
-            opened_at: Instant::ZERO,
-            ue: Arc::default(),
-            most_unsent: 1,
-        };
-        let rule = edge::ShownWindow::default();
-        let window = crate::window::Window::new(1 << 20, 1 << 20, true, rule);
-        let flow = Arc::new(Flow::new(ends, (connect(), connect()), window));
+        let window = crate::window::Window::new(1 << 20, 1 << 20, true, rule());
+        let flow = Arc::new(Flow::new(
+            flow_ends(address),
+            (connect(), connect()),
+            window,
+        ));
         let mut connection = Connection::new(flow, Instant::ZERO);
         let late = Instant::ZERO + CLOSED;
         assert!(!connection.relieve(late), "it is not closed");
@@ -454,7 +510,7 @@ mod tests {
         assert!(!connection.relieve(Instant::from_nanos(late.as_nanos() - 1)));
         assert_eq!(connection.flow.window.take_due(), None);
         assert!(connection.relieve(late));
-        let least = u64::from(crate::listener::USUAL_MSS) * rule.min_window;
+        let least = u64::from(crate::listener::USUAL_MSS) * rule().min_window;
         let due = Some(Change::Credit(units::Bytes::new(least)));
         assert_eq!(connection.flow.window.take_due(), due);
     }
