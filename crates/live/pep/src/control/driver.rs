@@ -9,6 +9,7 @@ use crate::sys;
 use edge::{Actuator, Adopted, UeFlows, Windows};
 use rapid::{FlowId, FlowTelemetry};
 use std::collections::HashMap;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
 use units::{Bytes, Duration, Instant};
 
@@ -70,7 +71,17 @@ impl Driver {
         let entry = self.flows.get_mut(&flow.0)?;
         let handle = entry.handle.as_mut()?;
         let measured = self.setter.measured(now, &entry.flow, handle);
-        Some(telemetry(&entry.meters, &measured))
+        let waited = entry.meters.ran_unsent.load(Relaxed);
+        let telemetry = telemetry(&entry.meters, &measured);
+        // what the socket towards the UE has sent since may open a closed window: neither an event of a socket nor,
+        // where nothing else changes, a decision would
+        if entry.meters.ran_unsent.load(Relaxed) < waited
+            && let Some(flow) = entry.flow.upgrade()
+            && flow.window.is_closed()
+        {
+            flow.show_window();
+        }
+        Some(telemetry)
     }
 
     /// Takes a flow under control; none if it has gone.
@@ -143,4 +154,47 @@ impl Driver {
 fn mean(times: impl Iterator<Item = Duration>) -> Option<f64> {
     let (sum, n) = times.fold((0.0, 0u32), |(sum, n), t| (sum + t.as_secs_f64(), n + 1));
     (n > 0).then(|| sum / f64::from(n))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use edge::Change;
+
+    /// A download that waits for its window, with a byte left unread, while the socket towards the UE empties: no event
+    /// of a socket follows, and as long as the decided windows stay as they are no decision either.
+    #[test]
+    fn a_closed_window_opens_as_what_waits_is_sent_to_the_ue() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a listener");
+        let address = listener.local_addr().expect("bound");
+        let connect = || {
+            std::net::TcpStream::connect(address)
+                .expect("connected")
+                .into()
+        };
+        let ends = crate::flow::Ends {
+            id: 1,
+            client: address,
+            server: address,
+            opened_at: Instant::ZERO,
+            ue: Arc::default(),
+            most_unsent: 1,
+        };
+        let rule = edge::ShownWindow::default();
+        let window = crate::window::Window::new(1 << 20, 1 << 20, true, rule);
+        let flow = Arc::new(Flow::new(ends, (connect(), connect()), window));
+        let mut driver = Driver::new(Actuator::Pacing);
+        driver.insert(&flow);
+        assert!(driver.adopt(FlowId(1)).is_some());
+        flow.window
+            .decide(rapid::WanWindow::Budget(Bytes::new(100_000)));
+        flow.window.has_shown(Change::Credit(Bytes::new(1)), 0);
+        flow.meters.wan_unread.store(1, Relaxed);
+        flow.meters.ran_unsent.store(200_000, Relaxed);
+        flow.show_window();
+        assert_eq!(flow.window.take_due(), None, "too much waits");
+        assert!(driver.measure(Instant::ZERO, FlowId(1)).is_some());
+        let due = Some(Change::Open(Bytes::new(99_999)));
+        assert_eq!(flow.window.take_due(), due);
+    }
 }
