@@ -27,6 +27,18 @@ pub enum Source {
     Kpm,
 }
 
+impl Source {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::SrsRan,
+        Self::FlexRic,
+        Self::FlexRan,
+        Self::Oai,
+        Self::Legacy,
+        Self::Kpm,
+    ];
+}
+
 const UE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 45, 0, 2));
 
 fn profile() -> CellProfile {

@@ -22,7 +22,7 @@ use units::{Bytes, Instant, Prb};
 /// Between the proxy's host and the UEs, and on the tunnel's wires.
 const RATE_MBPS: u32 = 100;
 
-/// What the radio carries, bit/s: all of the UEs' link but for what TCP's senders need to stay below it.
+/// What the radio reports to carry, bit/s: a little less than the UEs' link.
 const RADIO: u64 = 95_000_000;
 
 /// A daemon of the world.
@@ -521,8 +521,8 @@ impl Sent {
 /// UEs beside the two that are always there.
 const PASSERS_BY: u64 = 40;
 
-/// Report number `n` at a time, of a radio that has served so many bytes since the last: to the client, whatever the
-/// others have, which is little.
+/// Report number `n` at a time, of a radio that has served so many bytes since the last. All count as the client's: the
+/// link's counters do not distinguish UEs, and what the others get is little where anything is measured.
 fn radio_report(kind: u8, n: u64, at: Instant, served: u64) -> RadioReport {
     let mut ues: Vec<IpAddr> = vec![CLIENT.into(), ATTACKER.into()];
     let (mut seq, mut at) = (n, at);

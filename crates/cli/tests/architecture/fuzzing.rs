@@ -2,7 +2,6 @@
 //! so that it keeps up with the crates, and does it with the seeds.
 
 #[path = "../../../../fuzz/src/lib.rs"]
-#[allow(dead_code, reason = "each target uses a part of it")]
 mod targets;
 
 use std::fs;
@@ -21,12 +20,15 @@ fn each_seed(folder: &Path, with: &mut impl FnMut(&[u8])) {
 
 #[test]
 fn what_fuzz_targets_do_with_bytes_is_done_with_every_seed() {
-    use targets::radio_reports::{config, query, report, subscription};
+    use targets::radio_reports::{Source, config, messages, query, report, subscription};
     let mut seeds = 0;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
     each_seed(&folder, &mut |bytes| {
         seeds += 1;
         targets::trace(bytes, None);
+        for source in Source::ALL {
+            messages(source, bytes);
+        }
         config(bytes);
         query(bytes);
         report(bytes);

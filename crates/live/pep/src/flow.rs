@@ -257,3 +257,27 @@ pub(crate) struct Ends {
     /// The most that the socket towards the UE takes and has not sent, bytes.
     pub(crate) most_unsent: u32,
 }
+
+/// A flow between sockets of loopback, numbered 1, and the server's end of it: for tests.
+#[cfg(test)]
+pub(crate) fn connected() -> (Arc<Flow>, std::net::TcpStream) {
+    let connect = || {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a listener");
+        let address = listener.local_addr().expect("bound");
+        let near = std::net::TcpStream::connect(address).expect("connected");
+        let (far, _) = listener.accept().expect("connected");
+        (near, far, address)
+    };
+    let ((ran, _, client), (wan, server, address)) = (connect(), connect());
+    let ends = Ends {
+        id: 1,
+        client,
+        server: address,
+        opened_at: Instant::ZERO,
+        ue: Arc::default(),
+        most_unsent: 1,
+    };
+    let window = Window::new(1 << 20, 1 << 20, true, edge::ShownWindow::default());
+    let flow = Flow::new(ends, (ran.into(), wan.into()), window);
+    (Arc::new(flow), server)
+}

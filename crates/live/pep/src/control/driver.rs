@@ -165,24 +165,7 @@ mod tests {
     /// of a socket follows, and as long as the decided windows stay as they are no decision either.
     #[test]
     fn a_closed_window_opens_as_what_waits_is_sent_to_the_ue() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a listener");
-        let address = listener.local_addr().expect("bound");
-        let connect = || {
-            std::net::TcpStream::connect(address)
-                .expect("connected")
-                .into()
-        };
-        let ends = crate::flow::Ends {
-            id: 1,
-            client: address,
-            server: address,
-            opened_at: Instant::ZERO,
-            ue: Arc::default(),
-            most_unsent: 1,
-        };
-        let rule = edge::ShownWindow::default();
-        let window = crate::window::Window::new(1 << 20, 1 << 20, true, rule);
-        let flow = Arc::new(Flow::new(ends, (connect(), connect()), window));
+        let (flow, _server) = crate::flow::connected();
         let mut driver = Driver::new(Actuator::Pacing);
         driver.insert(&flow);
         assert!(driver.adopt(FlowId(1)).is_some());

@@ -439,21 +439,7 @@ mod tests {
     #[test]
     fn a_read_while_the_window_is_closed_takes_no_more_than_what_was_judged() {
         use std::io::Write as _;
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a listener");
-        let address = listener.local_addr().expect("bound");
-        let connect = || std::net::TcpStream::connect(address).expect("connected");
-        let (ran, wan) = (connect(), connect());
-        let wan_address = wan.local_addr().expect("connected");
-        let accepted = || listener.accept().expect("connected");
-        let mut ends = [accepted(), accepted()];
-        ends.sort_by_key(|(_, from)| *from != wan_address);
-        let [(mut server, _), _] = ends;
-        let window = crate::window::Window::new(1 << 20, 1 << 20, true, rule());
-        let flow = Arc::new(Flow::new(
-            flow_ends(address),
-            (ran.into(), wan.into()),
-            window,
-        ));
+        let (flow, mut server) = crate::flow::connected();
         let mut connection = Connection::new(Arc::clone(&flow), Instant::ZERO);
         // nothing may come, and the server has ten segments left
         flow.window
@@ -473,36 +459,9 @@ mod tests {
         }
     }
 
-    fn rule() -> edge::ShownWindow {
-        edge::ShownWindow::default()
-    }
-
-    fn flow_ends(address: std::net::SocketAddr) -> crate::flow::Ends {
-        crate::flow::Ends {
-            id: 1,
-            client: address,
-            server: address,
-            opened_at: Instant::ZERO,
-            ue: Arc::default(),
-            most_unsent: 1,
-        }
-    }
-
     #[test]
     fn a_window_that_has_been_closed_for_a_second_is_opened_to_the_least() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a listener");
-        let address = listener.local_addr().expect("bound");
-        let connect = || {
-            std::net::TcpStream::connect(address)
-                .expect("connected")
-                .into()
-        };
-        let window = crate::window::Window::new(1 << 20, 1 << 20, true, rule());
-        let flow = Arc::new(Flow::new(
-            flow_ends(address),
-            (connect(), connect()),
-            window,
-        ));
+        let (flow, _server) = crate::flow::connected();
         let mut connection = Connection::new(flow, Instant::ZERO);
         let late = Instant::ZERO + CLOSED;
         assert!(!connection.relieve(late), "it is not closed");
@@ -510,7 +469,7 @@ mod tests {
         assert!(!connection.relieve(Instant::from_nanos(late.as_nanos() - 1)));
         assert_eq!(connection.flow.window.take_due(), None);
         assert!(connection.relieve(late));
-        let least = u64::from(crate::listener::USUAL_MSS) * rule().min_window;
+        let least = u64::from(crate::listener::USUAL_MSS) * edge::ShownWindow::default().min_window;
         let due = Some(Change::Credit(units::Bytes::new(least)));
         assert_eq!(connection.flow.window.take_due(), due);
     }
