@@ -225,7 +225,7 @@ pub(crate) struct ExperimentArgs {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) experiment: ExperimentArgs,
-    /// Record what RAPID's allocator is printed and what it answers, for `brimful replay`
+    /// Record what RAPID's allocator receives and what it decides, for `brimful replay`
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
     /// Show the run in the browser while it is under way; to others than this machine with the

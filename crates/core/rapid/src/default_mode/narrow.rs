@@ -19,13 +19,17 @@
 //!    '---- b is the capacity, or the radio's queue stands ---+---------------------------'
 //! ```
 //!
-//! A probe that finds more is repeated at once; one that loses packets makes the next ones weaker. T follows what cruising did: where
-//! it delivers less than b, T was too short; where it loses packets, too long.
+//! A probe that finds more than cruising is repeated at once; one that loses packets makes the next ones weaker. T follows what
+//! cruising did: where it delivers less than b, T was too short; where it loses packets, too long. A retransmission timeout is no
+//! measurement of a link: where nothing is acknowledged for a while, what was measured is dropped, and so is what is measured while
+//! the losses of the time before b are repaired.
 
+mod measure;
 mod path;
 
 use super::flow::weight;
 use super::is_served_counted;
+use measure::{Disturbance, Found, Losses, Measure};
 pub(super) use path::Path;
 
 /// Forgetting time of the radio's queue, seconds.
@@ -40,7 +44,7 @@ const BEYOND: f64 = 1.03;
 const BEYOND_SEGMENTS: f64 = 1.0;
 /// Evident for so long, seconds, and where many packets are lost; and for so many times T.
 const ONSET: f64 = 0.3;
-const ONSET_OF_LOSSES: f64 = 0.1;
+const ONSET_OF_LOSSES: f64 = 0.025;
 const ONSET_TURNAROUNDS: f64 = 4.0;
 /// A T that is longer by less is not tried.
 const LONGER: f64 = 1.15;
@@ -48,8 +52,6 @@ const LONGER: f64 = 1.15;
 const MEASURE_TURNAROUNDS: f64 = 2.0;
 const MEASURE_TIME: f64 = 0.1;
 const MEASURE_SEGMENTS: f64 = 24.0;
-/// It counts if our flows sent all that they were let for this part of the time.
-const MOSTLY: f64 = 0.75;
 /// Rate over b while draining; cruising lasts so many measurements.
 const DRAIN: f64 = 0.75;
 const CRUISE: f64 = 6.0;
@@ -57,20 +59,18 @@ const CRUISE: f64 = 6.0;
 /// that did not.
 const PROBE: f64 = 0.25;
 const LEAST_PROBE: f64 = 0.03;
-/// Losses are many above this part of what was sent lately, and are forgotten after so long, seconds.
-const MANY: f64 = 0.05;
-const LOSSES_TIME: f64 = 0.5;
-/// Packets were lost if more than this part of what was sent was sent again.
-const LOSSY: f64 = 0.02;
-/// Cruising that delivers less than this part of it ends at once.
+/// Cruising that delivers less than this part of b ends at once; b falls to this part of itself at the least.
 const LESS: f64 = 0.8;
+const FALL: f64 = 0.5;
 /// A probe that finds this part of what it sent more is repeated.
 const MORE: f64 = 0.6;
+/// What is sent again within so long after b was found repairs the losses of before, seconds.
+const REPAIR_TIME: f64 = 0.5;
 /// Draining ends at so many times what T accounts for, or after so many round trips.
 const DRAINED: f64 = 1.1;
 const DRAIN_ROUNDS: f64 = 4.0;
-/// T is too short where cruising delivers less than this part of what a probe did: it becomes what the round trip was, so much at
-/// the least and the most. Else it shrinks.
+/// T is too short where cruising delivers less than this part of what a probe did: it becomes what the round trip was, or longer by
+/// what is missing, so much at the least and the most. Else it shrinks.
 const FULL: f64 = 0.98;
 const GROWTH: [f64; 2] = [1.03, 1.5];
 const DECAY: f64 = 0.97;
@@ -126,6 +126,8 @@ pub(super) struct Narrow {
     /// What the link was found to carry, byte/s, and T for it, seconds.
     bound: f64,
     time: f64,
+    /// b was not renewed yet.
+    is_rough: bool,
     /// T without what stands for the radio's variation as it was before, seconds.
     base: f64,
     /// Of the next probe.
@@ -134,83 +136,10 @@ pub(super) struct Narrow {
     cruised: Option<Found>,
     measure: Measure,
     losses: Losses,
+    disturbance: Disturbance,
     /// The radio's queue has stood, or the radio has carried no more, for so long; no flow has sent all that it is let for so long.
     stands: f64,
     idle: f64,
-}
-
-/// What was lately acknowledged and sent again, bytes, both forgotten alike.
-#[derive(Clone, Copy, Debug, Default)]
-struct Losses {
-    acked: f64,
-    resent: f64,
-    /// Counters at the last time.
-    counted: (u64, u64),
-}
-
-impl Losses {
-    fn update(&mut self, elapsed: f64, path: &Path) {
-        let kept = 1.0 - weight(elapsed, LOSSES_TIME);
-        let (acked, resent) = self.counted;
-        self.acked = kept * self.acked + path.acked.saturating_sub(acked) as f64;
-        self.resent = kept * self.resent + path.resent.saturating_sub(resent) as f64;
-        self.counted = (path.acked, path.resent);
-    }
-
-    fn are_many(&self) -> bool {
-        self.resent > MANY * (self.acked + self.resent)
-    }
-}
-
-/// What is delivered from a round trip after the phase began on.
-#[derive(Clone, Copy, Debug, Default)]
-struct Measure {
-    /// Acknowledged and sent again at its beginning.
-    began: Option<(u64, u64)>,
-    time: f64,
-    greedy: f64,
-    /// In flight, byte x seconds.
-    in_flight: f64,
-}
-
-/// What was measured.
-#[derive(Clone, Copy, Debug)]
-struct Found {
-    /// Delivered, byte/s.
-    rate: f64,
-    /// In flight on average, bytes.
-    in_flight: f64,
-    /// More than a little was sent again.
-    is_lossy: bool,
-}
-
-impl Measure {
-    fn update(&mut self, elapsed: f64, path: &Path) {
-        if self.began.is_some() {
-            self.time += elapsed;
-            self.in_flight += path.in_flight * elapsed;
-            self.greedy += if path.is_greedy { elapsed } else { 0.0 };
-        } else {
-            self.began = Some((path.acked, path.resent));
-        }
-    }
-
-    /// What it has found; none if our flows did not send all that they were let.
-    fn found(&self, path: &Path) -> Option<Found> {
-        let (acked, resent) = self.began?;
-        if self.time <= 0.0 || self.greedy < MOSTLY * self.time {
-            return None;
-        }
-        let [acked, resent] = [
-            path.acked.saturating_sub(acked),
-            path.resent.saturating_sub(resent),
-        ];
-        Some(Found {
-            rate: acked as f64 / self.time,
-            in_flight: self.in_flight / self.time,
-            is_lossy: resent as f64 > LOSSY * (acked + resent) as f64,
-        })
-    }
 }
 
 impl Narrow {
@@ -249,6 +178,7 @@ impl Narrow {
         self.elapsed += elapsed;
         self.queue += weight(elapsed, QUEUE_TIME) * (path.queue - self.queue);
         self.losses.update(elapsed, path);
+        self.disturbance.update(elapsed, path);
         let mut is_found = false;
         match self.phase {
             Phase::Wide => self.look(elapsed, path),
@@ -283,9 +213,12 @@ impl Narrow {
         round.clamp(time, MAX_ROUND.max(time))
     }
 
-    /// Measures from a round trip after the phase began on.
-    fn measure(&mut self, elapsed: f64, path: &Path, time: f64) {
-        if self.measure.began.is_some() || self.elapsed >= Self::round(path, time) {
+    /// Measures from a round trip after the phase began, or after the last disturbance, on; `unit`: how long at the least.
+    fn measure(&mut self, elapsed: f64, path: &Path, time: f64, unit: f64) {
+        if self.disturbance.is_now(unit) {
+            self.elapsed = 0.0;
+            self.measure = Measure::default();
+        } else if self.measure.has_begun() || self.elapsed >= Self::round(path, time) {
             self.measure.update(elapsed, path);
         }
     }
@@ -365,8 +298,9 @@ impl Narrow {
         before: f64,
     ) -> bool {
         let is_short = self.queue < 1.0;
-        self.measure(elapsed, path, time);
-        if is_short && self.measure.time < Self::measured_over(path, time, before) {
+        let unit = Self::measured_over(path, time, before);
+        self.measure(elapsed, path, time, unit);
+        if is_short && self.measure.time < unit {
             return false;
         }
         let found = self.measure.found(path);
@@ -387,7 +321,9 @@ impl Narrow {
         self.bound = rate;
         (self.base, self.time) = (path.base_time, path.base_time);
         self.gain = 1.0 + PROBE;
+        self.is_rough = true;
         (self.stands, self.idle, self.cruised) = (0.0, 0.0, None);
+        self.disturbance.expect_repair(REPAIR_TIME);
         self.drain(path);
     }
 
@@ -397,57 +333,70 @@ impl Narrow {
     }
 
     fn cruise(&mut self, elapsed: f64, path: &Path) {
-        self.measure(elapsed, path, self.time);
         let unit = Self::measured_over(path, self.time, self.bound);
-        // what it carries has become much less, or enough time has passed
+        self.measure(elapsed, path, self.time, unit);
+        // b is not known well, what the link carries has become much less, or enough time has passed
         let found = self.measure.found(path);
         let is_less = found.is_some_and(|found| found.rate < LESS * self.bound);
-        if (is_less && self.measure.time >= unit) || self.measure.time >= CRUISE * unit {
+        if ((is_less || self.is_rough) && self.measure.time >= unit)
+            || self.measure.time >= CRUISE * unit
+        {
             self.cruised = found;
             self.enter(Phase::Probing);
         }
     }
 
     fn probe(&mut self, elapsed: f64, path: &Path) {
-        self.measure(elapsed, path, self.time);
-        if self.measure.time < Self::measured_over(path, self.time, self.bound) {
+        let unit = Self::measured_over(path, self.time, self.bound);
+        self.measure(elapsed, path, self.time, unit);
+        if self.measure.time < unit {
             return;
         }
         let Some(probed) = self.measure.found(path) else {
             return self.enter(Phase::Cruising);
         };
-        let more = 1.0 + MORE * (self.gain - 1.0);
+        self.is_rough = false;
+        let cruised = self.cruised.take();
+        // what cruising leaves unused, a probe does as well
+        let before = cruised.map_or(self.bound, |cruised| {
+            cruised.rate.clamp(LESS * self.bound, self.bound)
+        });
+        let more = (1.0 + MORE * (self.gain - 1.0)) * before;
         let was_clean = !probed.is_lossy;
         let excess = (self.gain - 1.0) * if was_clean { 2.0 } else { 0.5 };
         self.gain = 1.0 + excess.clamp(LEAST_PROBE, PROBE);
-        if was_clean && probed.rate >= more * self.bound {
+        if was_clean && probed.rate >= more.max(self.bound) {
+            // what was before says nothing more of b, but of T
+            self.follow(cruised, path);
             self.bound = probed.rate;
-            // what was before says no more of it
-            self.cruised = None;
             return self.enter(Phase::Probing);
         }
-        if let Some(cruised) = self.cruised.take() {
+        self.bound = match cruised {
+            None if was_clean => self.bound.max(probed.rate),
+            None => self.bound,
             // what is lost is acknowledged late, and then seems to be delivered fast
-            self.bound = match was_clean {
-                true => probed.rate.max(cruised.rate),
-                false => cruised.rate,
-            };
-            self.time = self
-                .next_time(cruised)
-                .clamp(path.least_time, path.most_time);
-        }
+            Some(cruised) => {
+                let rate = if was_clean { probed.rate } else { 0.0 };
+                rate.max(cruised.rate).max(FALL * self.bound)
+            }
+        };
+        self.follow(cruised, path);
         self.drain(path);
     }
 
-    /// T for the next cruise.
-    fn next_time(&self, cruised: Found) -> f64 {
-        let little = cruised.in_flight / (cruised.rate.max(1.0) * self.time);
+    /// T follows what cruising did.
+    fn follow(&mut self, cruised: Option<Found>, path: &Path) {
+        let Some(cruised) = cruised else {
+            return;
+        };
+        let rate = cruised.rate.max(1.0);
+        let little = (cruised.in_flight / (rate * self.time)).max(self.bound / rate);
         let factor = match (cruised.is_lossy, cruised.rate < FULL * self.bound) {
             (true, _) => SHRINK,
             (false, true) => little.clamp(GROWTH[0], GROWTH[1]),
             (false, false) => DECAY,
         };
-        self.time * factor
+        self.time = (self.time * factor).clamp(path.least_time, path.most_time);
     }
 
     /// The radio is the bottleneck again, or nothing is sent.

@@ -1,5 +1,6 @@
 //! The link as a fluid: what is in flight beyond what a round trip holds waits before it, and what finds no room is lost.
 
+use super::measure::LOSSY;
 use super::*;
 
 const STEP: f64 = 0.001;
@@ -16,6 +17,10 @@ struct World {
     time: f64,
     /// Reports count what is served.
     is_counted: bool,
+    /// All flows wait for their retransmission timeout: what is in flight is acknowledged no more.
+    is_silent: bool,
+    /// What is sent again beside what this link loses, byte/s, and keeps others from being delivered.
+    repaired: f64,
     narrow: Narrow,
     delivered: f64,
     acked: f64,
@@ -33,6 +38,8 @@ impl World {
             round_trip: 0.02,
             time: 0.02,
             is_counted: true,
+            is_silent: false,
+            repaired: 0.0,
             narrow: Narrow::default(),
             delivered: 0.0,
             acked: 0.0,
@@ -63,10 +70,13 @@ impl World {
             let waiting = (window - pipe).clamp(0.0, room);
             let round_trip = self.round_trip + waiting / narrowest;
             let lost = (window - pipe - room).max(0.0) / round_trip;
-            let delivered = narrowest.min(window / self.round_trip);
+            let delivered = match self.is_silent {
+                true => 0.0,
+                false => narrowest.min(window / self.round_trip) - self.repaired,
+            };
             self.delivered += weight(STEP, 0.1) * (delivered - self.delivered);
             self.acked += delivered * STEP;
-            self.resent += lost * STEP;
+            self.resent += (lost + self.repaired) * STEP;
             round_trips += round_trip;
             let is_radio = self.link >= self.radio;
             let path = Path {
@@ -142,6 +152,40 @@ fn where_its_buffer_is_small_little_is_lost() {
         assert!(delivered > 0.95 * world.link, "{room}: {delivered}");
         assert!(resent < LOSSY * delivered, "{room}: {resent}");
     }
+}
+
+#[test]
+fn a_timeout_of_all_flows_says_nothing_of_the_link() {
+    // in each phase of a cycle
+    for begin in 0..20 {
+        let mut world = World::new(10e6, 4e6, 0.5 * 4e6 * 0.02);
+        world.run(5.0 + 0.05 * f64::from(begin));
+        assert!(world.is_bound(), "{begin}");
+        world.is_silent = true;
+        world.run(0.3);
+        // of what was lost a part is sent again, in the first round trip
+        world.is_silent = false;
+        world.resent += 0.5 * world.link * world.round_trip;
+        let (delivered, ..) = world.run(1.0);
+        assert!(delivered > 0.9 * world.link, "{begin}: {delivered}");
+    }
+}
+
+#[test]
+fn the_repair_of_what_was_lost_before_says_nothing_of_the_link() {
+    let mut world = World::new(10e6, 4e6, 0.5 * 4e6 * 0.02);
+    while !world.is_bound() {
+        world.run(0.01);
+    }
+    // half of what the link carries is sent again
+    world.repaired = 0.5 * world.link;
+    world.run(0.3);
+    world.repaired = 0.0;
+    let (delivered, ..) = world.run(0.5);
+    assert!(delivered > 0.95 * world.link, "{delivered}");
+    // T decays where it is long enough, by a little in a cycle; it did not shrink
+    let shrunk = SHRINK * world.time;
+    assert!(world.narrow.time > 1.2 * shrunk, "{}", world.narrow.time);
 }
 
 #[test]
