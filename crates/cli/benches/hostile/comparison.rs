@@ -171,10 +171,10 @@ const PAGE_HEAD: &str = "\
 Written by `make bench-faults`. In each repeat a user's rate and its connection time are measured without the attacker
 and then beside it; the table has the means of the ratios with their 95 % confidence intervals (Student's t). An attacker's
 row *holds* if both whole intervals lie within the bounds: at least 0.9 of the rate is kept, and connections take at most
-twice as long. Connection time is the mean of 30 until the first byte of an answer; one that does not come counts as 10 s.
+twice as long. Connection time is the mean of 100 until the first byte of an answer; one that does not come counts as 10 s.
 All daemons run, on one machine, in namespaces: the UEs' link and the tunnel's wires have 100 Mbit/s; the radio reports 95 of
 them to the proxy, and as served what the link carries. The attackers' own processor time is part of what they cost. The rate is of a
 download by TCP through the proxy or the tunnel, or by QUIC; of the radio information service of the 100 reports a second of a
-bridge, as a reader gets them (connection: a query of one UE's bearers); at `/metrics` of scrapes one after the other, 20 ms
+bridge, as a reader gets them (connection: a query of one UE's bearers); at `/metrics` of scrapes one after the other, 10 ms
 between them.
 ";

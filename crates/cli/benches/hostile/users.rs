@@ -263,10 +263,10 @@ pub struct Measured {
 /// How long a rate is measured.
 const RATE_TIME: Duration = Duration::from_secs(3);
 /// Connections whose time is measured, and the limit of each.
-const CONNECTIONS: usize = 30;
+const CONNECTIONS: usize = 100;
 const CONNECTION_LIMIT: Duration = Duration::from_secs(10);
 /// Between two of them.
-const PAUSE: Duration = Duration::from_millis(20);
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Measures a user for some four seconds.
 pub fn measure(world: &World, user: User) -> Measured {

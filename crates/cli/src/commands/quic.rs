@@ -67,7 +67,7 @@ pub(crate) struct ServeArgs {
     /// Congestion controller [default: cubic]
     #[arg(long, value_name = "NAME")]
     cc: Option<String>,
-    /// MELD round it: off, de, me or default [default: off]
+    /// MELD round it: off, de, me, default or yield [default: off]
     #[arg(long, value_name = "VARIANT", value_parser = meld)]
     meld: Option<Meld>,
     /// Reports older than this explain no loss [default: 40 ms]

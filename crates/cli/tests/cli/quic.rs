@@ -139,7 +139,7 @@ fn what_cannot_be_served_or_fetched_is_rejected_before_anything_begins() {
         (&["quic", "serve", "--cc", "renoo"], "did you mean"),
         (
             &["quic", "serve", "--meld", "on"],
-            "expected off, de, me, default",
+            "expected off, de, me, default, yield",
         ),
         (
             &["quic", "serve", "--reports", "http://x/"],

@@ -71,6 +71,8 @@ fn what_the_lab_cannot_do_with_meld_is_rejected() {
     let quic = |set| ["transport=quic", set];
     refused(&quic("flow.download.direction=up"), "downloads only");
     refused(&quic("flow.download.tcp.mss=1190 B"), "1200 B to 1472 B");
+    let kernel = ["transport=tcp", "meld=yield"];
+    refused(&kernel, "in the kernel MELD yields to no flow");
 }
 
 /// The page comes by QUIC or not at all: Chromium has no other way to this origin.

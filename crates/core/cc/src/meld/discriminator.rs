@@ -40,7 +40,7 @@ pub struct State {
     /// Packets that the radio lost, by the reports that are kept, and that no loss has been set against.
     pub unexplained: Packets,
     /// What the last fresh report makes the flow send, whether it does or not; all zero without one, and
-    /// except in [`Variant::Default`], as all that follows.
+    /// except in [`Variant::Default`] and [`Variant::Yielding`], as all that follows.
     pub order: Order,
     /// The most in flight in this round trip, the last and the one before, and when this one began.
     pub peak: (Instant, [Bytes; 3]),
@@ -65,7 +65,7 @@ pub struct Discriminator {
     evidence: Evidence,
     /// Of the last acknowledgement.
     now: Instant,
-    /// [`Variant::Default`] only.
+    /// [`Variant::Default`] and [`Variant::Yielding`] only.
     steering: Option<Steering>,
     srtt: Duration,
     min_rtt: Duration,
@@ -74,7 +74,11 @@ pub struct Discriminator {
 impl Discriminator {
     /// Before the first report.
     pub fn new(config: Config) -> Self {
-        let is_default = config.variant == Variant::Default;
+        let steering = match config.variant {
+            Variant::Default => Some(Steering::default()),
+            Variant::Yielding => Some(Steering::yielding()),
+            Variant::DownloadEnhancement | Variant::MixedEnhancement => None,
+        };
         Self {
             config,
             radio: None,
@@ -82,7 +86,7 @@ impl Discriminator {
             delivered: RoundTrips::default(),
             evidence: Evidence::default(),
             now: Instant::ZERO,
-            steering: is_default.then(Steering::default),
+            steering,
             srtt: Duration::ZERO,
             min_rtt: Duration::ZERO,
         }
@@ -96,6 +100,13 @@ impl Discriminator {
         self.evidence.on_radio(now, number, state);
         if let Some(steering) = &mut self.steering {
             steering.on_radio(now, number, state, self.config);
+        }
+    }
+
+    /// That much payload is sent, repetitions included.
+    pub fn on_sent(&mut self, now: Instant, bytes: Bytes) {
+        if let Some(steering) = &mut self.steering {
+            steering.on_sent(now, bytes);
         }
     }
 
@@ -205,7 +216,7 @@ impl Discriminator {
             Variant::DownloadEnhancement => Reason::GoodRadio,
             Variant::MixedEnhancement if paper::has_long_queue(radio) => Reason::LongQueue,
             Variant::MixedEnhancement => Reason::GoodRadio,
-            Variant::Default => {
+            Variant::Default | Variant::Yielding => {
                 let path = evidence::Path {
                     srtt: self.srtt,
                     min_rtt: self.min_rtt,

@@ -15,6 +15,7 @@
 //! | [`Variant::DownloadEnhancement`] (MELD-DE) | TBS < S_TB | section 5.1 |
 //! | [`Variant::MixedEnhancement`] (MELD-ME) | TBS < S_TB, or S_TxQueue >= Q_th | algorithm 1, section 5.2 |
 //! | [`Variant::Default`] | TBS < S_TB, or the radio has not lost as many packets; see module `evidence` | ours |
+//! | [`Variant::Yielding`] | the same | ours |
 //!
 //! S_TB = T_PDU / N_HARQ (equation 1), Q_th = S_TBm N_HARQ (equation 2).
 //!
@@ -26,7 +27,8 @@
 //! - when it was found by a timeout, or is persistent congestion or a mark: those are not queried about.
 //!
 //! `Default` also reads from the reports what is served and what waits in the base station, sends at that rate
-//! and keeps that queue short; see module `steering`.
+//! and keeps that queue short; see module `steering`. `Yielding` gives way to flows that begin beside it as well; see module
+//! `yielding`.
 //!
 //! [`Discriminator`] is all of this without the wrapped controller. The kernel's program
 //! (`kernel-cc/bpf/meld_model.h`) is the same in C: a differential test holds it to this to the bit, which
@@ -51,6 +53,7 @@ mod round_trips;
 mod steering;
 #[cfg(test)]
 mod tests;
+mod yielding;
 
 use crate::{
     AckSample, Allocation, CongestionControl, Ctx, Feedback, LossKind, LossSample, PacketStamp,
@@ -74,11 +77,13 @@ pub enum Variant {
     MixedEnhancement,
     /// By what the radio states that it lost, with a short queue in the base station.
     Default,
+    /// The same; a download that was alone gives way to one that begins.
+    Yielding,
 }
 
 impl Variant {
     /// The names that scenario files use, in the order of the enum.
-    pub const NAMES: &'static [&'static str] = &["de", "me", "default"];
+    pub const NAMES: &'static [&'static str] = &["de", "me", "default", "yield"];
 
     /// The variant of that name.
     pub fn from_name(name: &str) -> Option<Self> {
@@ -86,6 +91,7 @@ impl Variant {
             "de" => Some(Self::DownloadEnhancement),
             "me" => Some(Self::MixedEnhancement),
             "default" => Some(Self::Default),
+            "yield" => Some(Self::Yielding),
             _ => None,
         }
     }
@@ -96,7 +102,13 @@ impl Variant {
             Self::DownloadEnhancement => "de",
             Self::MixedEnhancement => "me",
             Self::Default => "default",
+            Self::Yielding => "yield",
         }
+    }
+
+    /// Whether the reports set the pace.
+    pub fn steers(self) -> bool {
+        matches!(self, Self::Default | Self::Yielding)
     }
 }
 
@@ -127,7 +139,7 @@ impl Config {
     /// Whether a report that arrives now sets a connection's pace, so that the connection may send although
     /// nothing is acknowledged.
     pub fn steers_by(&self, now: Instant, state: &RadioState) -> bool {
-        self.variant == Variant::Default && now <= self.steers_until(state)
+        self.variant.steers() && now <= self.steers_until(state)
     }
 
     /// Until when a report sets the pace.
@@ -263,6 +275,7 @@ impl CongestionControl for Meld {
     }
 
     fn on_sent(&mut self, cx: &mut Ctx<'_>, packet: &Sent) -> PacketStamp {
+        self.discriminator.on_sent(cx.now, packet.bytes);
         self.inner.on_sent(cx, packet)
     }
 

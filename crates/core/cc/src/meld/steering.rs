@@ -36,6 +36,7 @@
 
 use super::discriminator::Acked;
 use super::round_trips::RoundTrips;
+use super::yielding::{self, Yielding};
 use super::{Config, MAX_REPORTS, State, paper};
 use crate::RadioState;
 use std::collections::VecDeque;
@@ -113,6 +114,8 @@ pub(super) struct Steering {
     is_settled: bool,
     /// The wrapped controller's window does not count.
     is_leading: bool,
+    /// [`super::Variant::Yielding`] only.
+    yielding: Option<Yielding>,
 }
 
 /// What left the queues, by the report of that number.
@@ -136,11 +139,27 @@ impl Default for Steering {
             is_slow_start: false,
             is_settled: false,
             is_leading: true,
+            yielding: None,
         }
     }
 }
 
 impl Steering {
+    /// One that yields to flows that begin.
+    pub(super) fn yielding() -> Self {
+        Self {
+            yielding: Some(Yielding::default()),
+            ..Self::default()
+        }
+    }
+
+    /// That much payload is sent.
+    pub(super) fn on_sent(&mut self, now: Instant, bytes: Bytes) {
+        if let Some(yielding) = &mut self.yielding {
+            yielding.on_sent(now, bytes);
+        }
+    }
+
     /// The report of this number arrived.
     pub(super) fn on_radio(
         &mut self,
@@ -158,6 +177,7 @@ impl Steering {
         }
         let (began, round_trip) = *self.began.get_or_insert((now, self.srtt));
         let is_starting = now.saturating_since(began) < round_trip * START_ROUND_TRIPS;
+        let (left, takes_unused) = self.yields(now, state, config);
         let rate = self.rate();
         let passing = rate.bytes_in(self.srtt);
         let peak = self.peak();
@@ -167,16 +187,23 @@ impl Steering {
             .saturating_sub(state.queue)
             .max(passing / MAX_DRAIN);
         let own_of = |amount| share(amount, peak.get(), in_flight_of_ue.get().max(1));
-        let unused = if is_starting {
+        let unused = if is_starting || takes_unused {
             radio_rate(state).saturating_sub(rate)
         } else {
             BitRate::ZERO
         };
         // alone a flow gets back what it gives
         let alike = target / ALIKE_SHARE;
-        let wanted = wanted.saturating_sub(alike);
-        let added = alike + config.pdu + unused.bytes_in(self.srtt);
-        let per_round_trip = own_of(wanted) + added;
+        let unused = unused.bytes_in(self.srtt);
+        let added = alike + config.pdu + unused;
+        let shared = own_of(wanted.saturating_sub(alike)) + added;
+        let per_round_trip = match left {
+            Some(left) => {
+                let rest = wanted.saturating_sub(left);
+                shared.min(rest.max(passing / yielding::MAX_YIELD))
+            }
+            None => shared,
+        };
         let pace = BitRate::from_bytes_per(per_round_trip, self.srtt).max(MIN_PACE);
         // a long queue slows down, and takes away no room
         let most = per_round_trip.max(own_of(passing));
@@ -193,6 +220,27 @@ impl Steering {
             expires_at: config.steers_until(state),
         });
         self.settle();
+    }
+
+    /// What is left to flows that begin, in a round trip, and whether what the radio could carry beyond what it serves is
+    /// to be used.
+    fn yields(
+        &mut self,
+        now: Instant,
+        state: &RadioState,
+        config: Config,
+    ) -> (Option<Bytes>, bool) {
+        let Some(yielding) = &mut self.yielding else {
+            return (None, false);
+        };
+        let path = yielding::Path {
+            srtt: self.srtt,
+            min_rtt: self.min_rtt,
+            pdu: config.pdu,
+        };
+        yielding.on_radio(now, state, path);
+        let time = self.srtt * START_ROUND_TRIPS;
+        (yielding.left(), yielding.takes_unused(now, time))
     }
 
     /// Whether it is a newcomer no more.

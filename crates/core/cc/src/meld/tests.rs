@@ -117,10 +117,11 @@ fn good() -> RadioState {
     }
 }
 
-const VARIANTS: [Variant; 3] = [
+const VARIANTS: [Variant; 4] = [
     Variant::DownloadEnhancement,
     Variant::MixedEnhancement,
     Variant::Default,
+    Variant::Yielding,
 ];
 
 #[test]
@@ -155,8 +156,9 @@ fn equation_1_distinguishes_small_blocks_from_large_ones() {
             bench.lose(1)
         })
     };
-    assert_eq!(of(179), [Reason::SmallBlocks; 3]);
-    let large = [Reason::GoodRadio, Reason::GoodRadio, Reason::LostOnRadio];
+    assert_eq!(of(179), [Reason::SmallBlocks; 4]);
+    let on_radio = Reason::LostOnRadio;
+    let large = [Reason::GoodRadio, Reason::GoodRadio, on_radio, on_radio];
     assert_eq!(of(180), large);
 }
 

@@ -6,12 +6,13 @@ use std::fmt::Write;
 /// The text of `bpf/meld_constants.h`, which a test compares. It is made by
 /// `cargo run -p kernel-cc --example meld_constants`.
 pub fn constants_header() -> String {
-    let variant = |name: &&str| match Variant::from_name(name) {
-        Some(Variant::DownloadEnhancement) => "DOWNLOAD_ENHANCEMENT",
-        Some(Variant::MixedEnhancement) => "MIXED_ENHANCEMENT",
-        _ => "DEFAULT",
+    let variant = |name: &&str| match Variant::from_name(name)? {
+        Variant::DownloadEnhancement => Some("DOWNLOAD_ENHANCEMENT"),
+        Variant::MixedEnhancement => Some("MIXED_ENHANCEMENT"),
+        Variant::Default => Some("DEFAULT"),
+        Variant::Yielding => None, // not in the kernel
     };
-    let variants: Vec<_> = Variant::NAMES.iter().map(variant).collect();
+    let variants: Vec<_> = Variant::NAMES.iter().filter_map(variant).collect();
     let reason = |reason: &Reason| reason.name().replace('-', "_").to_uppercase();
     let mut reasons: Vec<_> = Reason::ALL.iter().map(reason).collect();
     // how many there are

@@ -21,7 +21,7 @@ mod words;
 use crate::load::map_of;
 use crate::{Loaded, Naming, error_of};
 use cc::RadioState;
-use cc::meld::{Config, Reason};
+use cc::meld::{Config, Reason, Variant};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object};
 use std::io;
 use std::net::IpAddr;
@@ -57,8 +57,12 @@ impl Meld {
     ///
     /// # Errors
     /// The kernel's: most often that the rights (`CAP_BPF`, `CAP_NET_ADMIN`) are missing, or that
-    /// it is older than 6.4.
+    /// it is older than 6.4. [`Unsupported`](io::ErrorKind::Unsupported) for [`Variant::Yielding`], which the program does not have.
     pub fn load(config: Config, max_ues: u32) -> io::Result<Self> {
+        if config.variant == Variant::Yielding {
+            let problem = "MELD in the kernel yields to no flow: take variant \"default\"";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, problem));
+        }
         // 22 bits of process id and 6 of its programs are seven digits
         let number = LOADED.fetch_add(1, Ordering::Relaxed) % 64;
         let id = std::process::id() << 6 | number;

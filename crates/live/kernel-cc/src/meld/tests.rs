@@ -124,6 +124,15 @@ fn any(address: impl Into<IpAddr>) -> SocketAddr {
 }
 
 #[test]
+fn the_variant_that_yields_is_refused() {
+    let error = Meld::load(config(Variant::Yielding), 1)
+        .err()
+        .expect("the kernel has none");
+    assert_eq!(error.kind(), std::io::ErrorKind::Unsupported);
+    assert!(error.to_string().contains("\"default\""), "{error}");
+}
+
+#[test]
 fn both_controls_carry_a_connection_in_every_variant() {
     for variant in [
         Variant::DownloadEnhancement,

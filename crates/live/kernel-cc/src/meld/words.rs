@@ -28,7 +28,8 @@ pub(super) fn rules(config: Config) -> [u64; RULES] {
     let variant = match config.variant {
         Variant::DownloadEnhancement => 0,
         Variant::MixedEnhancement => 1,
-        Variant::Default => 2,
+        // `Meld::load` refuses the last
+        Variant::Default | Variant::Yielding => 2,
     };
     [variant, config.pdu.get().max(1), config.max_age.as_nanos()]
 }

@@ -253,7 +253,10 @@ json = true
             "{text}"
         );
         let text = fault("meld = \"me\"", "meld = \"mee\"");
-        assert!(text.contains("expected off, de, me, default"), "{text}");
+        assert!(
+            text.contains("expected off, de, me, default, yield"),
+            "{text}"
+        );
         let text = fault("max-age", "max-aeg");
         assert!(text.contains("did you mean \"max-age\""), "{text}");
         assert!(fault("80 ms", "0 ms").contains("max-age is 0"));

@@ -214,7 +214,7 @@ impl Session {
     /// Lets the connection send by reports of the radio, as they come: while the receiver holds acknowledgements back
     /// quinn has no event of its own. Does not end.
     async fn follow_radio(&self, connection: &Connection) {
-        if self.shared.config.meld != Some(Variant::Default) {
+        if !self.shared.config.meld.is_some_and(Variant::steers) {
             return std::future::pending().await;
         }
         loop {

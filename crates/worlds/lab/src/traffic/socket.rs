@@ -6,6 +6,7 @@ use crate::fit::{kernel_name, known};
 use crate::names::{SERVER_ADDRESS, flow_port};
 use crate::topology::ECN_MARK;
 use crate::{Error, sys};
+use cc::meld::Variant;
 use rustix::io::Errno;
 use rustix::net::sockopt::{
     Timeout, set_socket_recv_buffer_size_force, set_socket_reuseaddr,
@@ -65,6 +66,12 @@ pub(crate) fn check_flow(flow: &FlowSpec, available: &str) -> Result<(), Error> 
              \"off\", or --world sim",
             flow.cc.name
         ));
+    }
+    if flow.meld == Some(Variant::Yielding) {
+        return refuse(
+            "in the kernel MELD yields to no flow: take meld = \"default\", transport = \"quic\", or --world sim"
+                .to_owned(),
+        );
     }
     if cdbe::is_server(&flow.cc.name) && flow.direction == Direction::Up {
         return refuse(
