@@ -64,6 +64,29 @@ fn cubic_over_quic_gains() {
     assert!(me.rtt > off.rtt && me.rtt <= 1.5 * BASE, "ME {} ms", me.rtt);
 }
 
+/// The mean time of 500 kB, beside a long download or alone, seconds, and what the long one has, Mbit/s.
+fn short(meld: &str, long: &str) -> (f64, f64) {
+    let set = [
+        ("transport", "tcp"),
+        ("cc", "newreno"),
+        ("meld", meld),
+        ("long", long),
+    ];
+    let runs = runs("mixed-short-long", &set);
+    let time = mean(&runs, "short", |flow| flow.load_time.mean / 1e3);
+    (time, mean(&runs, "long", |flow| flow.goodput.as_mbps_f64()))
+}
+
+#[test]
+fn a_download_that_yields_costs_a_short_flow_little_time_and_little_itself() {
+    let (alone, _) = short("yield", "absent");
+    let (beside, long) = short("yield", "beside");
+    let (shared, whole) = short("default", "beside");
+    assert!(beside <= 1.3 * alone, "{beside} s, alone {alone} s");
+    assert!(beside <= 0.8 * shared, "{beside} s, shared {shared} s");
+    assert!(long >= 0.98 * whole, "{long} Mbit/s of {whole}");
+}
+
 #[test]
 fn default_gains_with_at_most_the_delay_of_me() {
     for transport in ["quic", "tcp"] {

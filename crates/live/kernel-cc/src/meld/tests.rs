@@ -125,10 +125,8 @@ fn any(address: impl Into<IpAddr>) -> SocketAddr {
 
 #[test]
 fn the_variant_that_yields_is_refused() {
-    let error = Meld::load(config(Variant::Yielding), 1)
-        .err()
-        .expect("the kernel has none");
-    assert_eq!(error.kind(), std::io::ErrorKind::Unsupported);
+    let error = Meld::load(config(Variant::Yielding), 1).expect_err("the kernel has none");
+    assert_eq!(error.kind(), io::ErrorKind::Unsupported);
     assert!(error.to_string().contains("\"default\""), "{error}");
 }
 
