@@ -135,6 +135,8 @@ pub(super) struct Narrow {
     /// What cruising did before this probe.
     cruised: Option<Found>,
     measure: Measure,
+    /// Acknowledged and sent again at the last time.
+    counted: (u64, u64),
     losses: Losses,
     disturbance: Disturbance,
     /// The radio's queue has stood, or the radio has carried no more, for so long; no flow has sent all that it is let for so long.
@@ -177,8 +179,14 @@ impl Narrow {
     pub(super) fn update(&mut self, elapsed: f64, path: &Path) -> bool {
         self.elapsed += elapsed;
         self.queue += weight(elapsed, QUEUE_TIME) * (path.queue - self.queue);
-        self.losses.update(elapsed, path);
-        self.disturbance.update(elapsed, path);
+        let (acked, resent) = self.counted;
+        let news = (
+            path.acked.saturating_sub(acked),
+            path.resent.saturating_sub(resent),
+        );
+        self.counted = (path.acked, path.resent);
+        self.losses.update(elapsed, news);
+        self.disturbance.update(elapsed, news);
         let mut is_found = false;
         match self.phase {
             Phase::Wide => self.look(elapsed, path),

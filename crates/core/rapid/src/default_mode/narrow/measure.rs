@@ -16,17 +16,14 @@ pub(super) const LOSSY: f64 = 0.02;
 pub(super) struct Losses {
     acked: f64,
     resent: f64,
-    /// Counters at the last time.
-    counted: (u64, u64),
 }
 
 impl Losses {
-    pub(super) fn update(&mut self, elapsed: f64, path: &Path) {
+    /// `elapsed`: since the last time, seconds; acknowledged and sent again in that time, bytes.
+    pub(super) fn update(&mut self, elapsed: f64, (acked, resent): (u64, u64)) {
         let kept = 1.0 - weight(elapsed, LOSSES_TIME);
-        let (acked, resent) = self.counted;
-        self.acked = kept * self.acked + path.acked.saturating_sub(acked) as f64;
-        self.resent = kept * self.resent + path.resent.saturating_sub(resent) as f64;
-        self.counted = (path.acked, path.resent);
+        self.acked = kept * self.acked + acked as f64;
+        self.resent = kept * self.resent + resent as f64;
     }
 
     pub(super) fn are_many(&self) -> bool {
@@ -37,8 +34,6 @@ impl Losses {
 /// What makes a measurement say nothing of the link.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Disturbance {
-    /// Acknowledged and sent again at the last time.
-    counted: (u64, u64),
     /// Nothing has been acknowledged for so long, seconds.
     silent: f64,
     /// Losses of before are repaired for so long at the most, seconds.
@@ -57,17 +52,15 @@ impl Disturbance {
         self.repairs || self.silent >= unit
     }
 
-    /// `elapsed`: since the last time, seconds.
-    pub(super) fn update(&mut self, elapsed: f64, path: &Path) {
-        let (acked, resent) = self.counted;
-        self.silent = if path.acked > acked {
+    /// `elapsed`: since the last time, seconds; acknowledged and sent again in that time, bytes.
+    pub(super) fn update(&mut self, elapsed: f64, (acked, resent): (u64, u64)) {
+        self.silent = if acked > 0 {
             0.0
         } else {
             self.silent + elapsed
         };
         self.repair = (self.repair - elapsed).max(0.0);
-        self.repairs = self.repair > 0.0 && path.resent > resent;
-        self.counted = (path.acked, path.resent);
+        self.repairs = self.repair > 0.0 && resent > 0;
     }
 }
 
