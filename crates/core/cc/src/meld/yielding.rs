@@ -12,8 +12,8 @@
 //!   r          = arrived / sent while there are no others: headers
 //! ```
 //!
-//! The lag, from here to the base station and back by the report, is the one of twenty, in steps of a sixteenth of
-//! the least round trip, whose squared error has been least.
+//! The lag, from here to the base station (and back by the report, where that is dated as it arrives), is the one of twenty-one, in
+//! steps of a sixteenth of the least round trip, whose squared error has been least.
 //!
 //! Others have begun where that is a tenth of what arrived, and four packets, after a quarter of a second in which it was not. A
 //! flow that yielded does so again only after another quarter of a second alone: flows that come one after the other do not
@@ -347,11 +347,11 @@ mod tests {
             let yielded = world.run(3_000, |_| 1_300, 450);
             let [first, last] = [yielded.first(), yielded.last()].map(|at| *at.expect("yields"));
             let counted = (2 * lag + 15).max(50);
-            // an eighth of what comes in that time, two packets of slack and the sixteenth have to come
+            // four packets or a tenth of what comes in that time have to come, and the next report
             assert!(first <= 2_000 + counted + 2 * PERIOD, "{lag}: {first}");
             assert!(last - first <= YIELD.as_millis() + PERIOD, "{lag}: {last}");
             assert_eq!(yielded.len() as u64, last - first + 1, "{lag}");
-            // alone for half a second: it yields again
+            // alone for more than a quarter of a second: it yields again
             assert_eq!(world.run(800, |_| 1_750, 0), NEVER);
             assert!(!world.run(500, |_| 1_300, 450).is_empty(), "{lag}");
         }

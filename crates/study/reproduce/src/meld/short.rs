@@ -26,6 +26,8 @@ pub(super) const SECTION: Section = Section {
     report,
 };
 
+/// Its time beside another over that alone, at the most.
+const GOAL: f64 = 1.3;
 /// Why a short flow takes longer beside another than alone.
 const SHARED: &str = "two flows share the link: the short one has half of it, and less while it starts; `yield` gives way";
 
@@ -49,19 +51,21 @@ fn report(_: &Extent, results: &Results) -> Part {
     };
     let mut claims = Vec::new();
     for control in CONTROLS {
-        for (variant, reason) in [
-            ("me", SHARED),
-            ("default", SHARED),
-            ("yield", "over QUIC; over TCP it holds"),
-        ] {
+        for variant in ["me", "default", "yield"] {
             let cells = slower(control, variant);
+            let holds = cells.each_ref().map(|cell| cell.first() <= GOAL);
+            let reason = match (variant, holds) {
+                ("yield", [_, true]) => "over QUIC; over TCP it holds",
+                ("yield", _) => "see the table",
+                _ => SHARED,
+            };
             let what = format!(
                 "{}, `{variant}`: time of 500 kB over that alone",
                 named(control)
             );
             claims.push(
                 Claim::new("our goal", what, "(<= 1.3)")
-                    .measured(&cells, Verdict::of(cells[0].first() <= 1.3))
+                    .measured(&cells, Verdict::of(holds[0]))
                     .if_not(reason),
             );
         }

@@ -127,7 +127,7 @@ fn reports_reach_the_controllers_of_quic() {
     for cc in ["newreno", "cubic"] {
         let download = |meld| download(&[("transport", "quic"), ("cc", cc), ("meld", meld)]);
         let off = download("off");
-        for variant in ["de", "me", "default"] {
+        for variant in ["de", "me", "default", "yield"] {
             let flow = download(variant);
             // the radio's losses cost no window: faster than without, and no faster than the link
             let rates = [&off, &flow].map(|flow| flow.goodput.as_mbps_f64());
@@ -153,7 +153,7 @@ fn without_fresh_reports_losses_are_congestion() {
         };
         let off = of("off", &[]);
         let never_accepted = [("meld.report-loss", "1"), ("report-delay", "50 ms")];
-        for variant in ["de", "me", "default"] {
+        for variant in ["de", "me", "default", "yield"] {
             for reports in never_accepted {
                 let mut flow = of(variant, &[reports]);
                 let decisions = core::mem::take(&mut flow.loss_decisions);
