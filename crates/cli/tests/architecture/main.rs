@@ -289,6 +289,28 @@ fn every_crate_is_in_the_table_and_depends_only_downwards() {
     assert_eq!(all.len(), MAY_DEPEND.len());
 }
 
+/// The Python package's extension is a crate beside the layers: studies in the simulator, and no daemon and no lab, which it starts
+/// as a program.
+#[test]
+fn the_python_package_depends_on_no_daemon_and_no_lab() {
+    let all = crates();
+    let python = Crate {
+        name: "brimful-python".to_owned(),
+        layer: "python".to_owned(),
+        folder: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python"),
+    };
+    let ours = dependencies(&python, &all);
+    assert!(ours.iter().any(|name| name == "runner"), "{ours:?}");
+    for dependency in &ours {
+        let each = all.iter().find(|each| each.name == *dependency);
+        let layer = each.map_or("", |each| each.layer.as_str());
+        assert!(
+            ["core", "worlds", "study"].contains(&layer) && dependency != "lab",
+            "python must not depend on {dependency}"
+        );
+    }
+}
+
 #[test]
 fn layers_depend_only_downwards() {
     let all = crates();

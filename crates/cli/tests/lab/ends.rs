@@ -110,7 +110,7 @@ fn connections_pass_by_a_killed_proxy_in_a_shell() {
     let (began, mark) = (folder.path().join("began"), folder.path().join("go"));
     let script = format!(
         "touch {}; until [ -e {} ]; do sleep 0.05; done; \
-         curl -sS -m 10 -o /dev/null -w '%{{size_download}}' http://server/200k",
+         curl -sS -m 90 -o /dev/null -w '%{{size_download}}' http://server/200k",
         began.display(),
         mark.display()
     );
@@ -176,7 +176,7 @@ fn a_full_disk_under_stderr_ends_no_lab() {
     let (began, mark) = (folder.path().join("began"), folder.path().join("go"));
     let script = format!(
         "touch {}; until [ -e {} ]; do sleep 0.05; done; \
-         curl -sS -m 60 -o /dev/null -w '%{{size_download}}' http://server/200k; exit 7",
+         curl -sS -m 90 -o /dev/null -w '%{{size_download}}' http://server/200k; exit 7",
         began.display(),
         mark.display()
     );

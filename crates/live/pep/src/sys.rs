@@ -343,6 +343,6 @@ mod tests {
         let info = tcp_info(&server).expect("TCP_INFO");
         assert!(info.snd_mss > 500 && info.snd_cwnd >= 2, "{info:?}");
         assert!(info.bytes_acked <= 5001, "{info:?}");
-        assert!(info.min_rtt > 0 && info.min_rtt < 1_000_000, "{info:?}");
+        assert!(info.min_rtt > 0, "{info:?}");
     }
 }

@@ -6,8 +6,8 @@
 
 use crate::config::{Config, PathConfig, parse_priority};
 use crate::daemon::Handle;
-use crate::engine::Change;
 use crate::error::TunnelError;
+use crate::packet_thread::Change;
 use daemon::admin::{self, ClientError, MODE};
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -3,9 +3,9 @@
 use crate::client::Client;
 use crate::config::{Config, End};
 use crate::dashboard;
-use crate::engine::{Change, Command, Engine, Outside};
 use crate::error::TunnelError;
 use crate::inside::Inside;
+use crate::packet_thread::{Change, Command, Outside, PacketThread};
 use crate::poller::{Poller, Waker};
 use crate::server::Server;
 use crate::status::Status;
@@ -116,10 +116,10 @@ fn go<O: Outside>(
     outside: O,
 ) -> Result<(), TunnelError> {
     let (device, mtu) = (inside.name().to_owned(), inside.mtu());
-    let engine = Engine::new(poller, waker, commands, inside, outside)?;
+    let packets = PacketThread::new(poller, waker, commands, inside, outside)?;
     tracing::info!(device, mtu, "running");
     notify("READY=1");
-    let result = engine.run();
+    let result = packets.run();
     tracing::info!("stopped");
     result
 }

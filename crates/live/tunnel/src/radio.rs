@@ -5,7 +5,7 @@
 //! control are notified; a report that is older than their limit changes nothing.
 
 use crate::daemon::Handle;
-use crate::engine::Command;
+use crate::packet_thread::Command;
 use cc::RadioState;
 use daemon::clock;
 use dash::RadioMeter;

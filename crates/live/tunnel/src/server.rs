@@ -5,12 +5,12 @@ mod streams;
 
 use crate::arena::Arena;
 use crate::config::{ClientConfig, Config, End, ServerConfig};
-use crate::engine::{Change, FIRST, Outside};
 use crate::error::TunnelError;
 use crate::inner::{self, Inner};
 use crate::inside::Inside;
 use crate::key::Key;
 use crate::link::{Link, Way, receive_datagrams};
+use crate::packet_thread::{Change, FIRST, Outside};
 use crate::pending::Pending;
 use crate::poller::{Poller, Token};
 use crate::radio::{Counts, ReportsConfig, UeState};

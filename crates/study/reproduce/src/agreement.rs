@@ -7,7 +7,7 @@
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::{completion, flow, goodput};
-use crate::results::{Ran, Results};
+use crate::ran::{Ran, Results};
 use core::fmt::Write;
 use scenario::{Estimate, RunResult};
 use serde_json::{Value, json};

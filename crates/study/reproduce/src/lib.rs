@@ -27,8 +27,8 @@ mod meld;
 mod nested_cc;
 mod outcome;
 mod plan;
+mod ran;
 mod rapid;
-mod results;
 mod section;
 mod shipped;
 
@@ -38,7 +38,7 @@ pub use experiment::Experiment;
 pub use figure::{Axis, Colours, Field, Figure, Panel, Quartiles, Scale, Shape, Trace};
 pub use outcome::{File, Outcome, Spent};
 pub use plan::{Choice, Plan, PlanError};
-pub use results::Results;
+pub use ran::Results;
 pub use section::{Extent, Part, Section, System, World};
 
 /// The systems whose papers can be reproduced.

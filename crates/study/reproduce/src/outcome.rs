@@ -4,7 +4,7 @@ use crate::claim::{Claim, Verdict};
 use crate::figure::Figure;
 use crate::markdown;
 use crate::plan::Plan;
-use crate::results::{Ran, Results};
+use crate::ran::{Ran, Results};
 use crate::section::{Part, Section, System, World};
 use comfy_table::{ContentArrangement, presets};
 use core::fmt::Write;

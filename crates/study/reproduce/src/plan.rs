@@ -3,7 +3,7 @@
 use crate::agreement::Agreement;
 use crate::experiment::{Experiment, distinct};
 use crate::outcome::{self, Outcome};
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Section, System, World};
 use scenario::{Overrides, Point, RunResult, ScenarioError, load_embedded};
 use std::path::{Path, PathBuf};

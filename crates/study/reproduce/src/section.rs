@@ -3,7 +3,7 @@
 use crate::claim::Claim;
 use crate::experiment::Experiment;
 use crate::figure::Figure;
-use crate::results::Results;
+use crate::ran::Results;
 use scenario::Embedded;
 
 /// A published system whose experiments can be run again.

@@ -1,6 +1,6 @@
 //! Variants of a scenario beside one another, with the same seeds.
 
-use crate::results::{axes_json, label, worlds};
+use crate::finished::{axes_json, label, worlds};
 use crate::{Error, Finished, Setting, VERSION};
 use scenario::{Compared, Labelled, Point, Summary, compare};
 use serde::Serialize;

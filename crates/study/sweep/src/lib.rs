@@ -20,16 +20,16 @@ mod columns;
 mod dataset;
 mod description;
 mod done;
-mod engine;
 mod error;
 mod failed;
+mod local;
 mod outcome;
 mod part;
 
 pub use dataset::{Dataset, Options, Status};
 pub use description::{Description, FORMAT};
-pub use engine::{End, Local, Watch, run_local};
 pub use error::Error;
 pub use failed::Failed;
+pub use local::{End, Local, Watch, run_local};
 pub use outcome::{Outcome, RunOne, Unfinished, run_points};
 pub use part::READER_THREAD;

@@ -5,11 +5,11 @@
 //! holds, never put into a path.
 
 mod decimate;
-mod folder;
+mod manifest;
 mod samples;
 
 use crate::DashError;
-use folder::Folder;
+use manifest::Folder;
 use metric::{Kind, unit};
 pub use samples::READER_THREAD;
 use samples::{Samples, SeriesPoints};
@@ -132,7 +132,7 @@ impl Library {
 
     /// The result folders by their names, in order.
     fn folders(&self) -> Vec<(String, PathBuf)> {
-        if folder::looks_like_results(&self.root) {
+        if manifest::looks_like_results(&self.root) {
             return vec![(self.title(), self.root.clone())];
         }
         let Ok(entries) = fs::read_dir(&self.root) else {
@@ -143,7 +143,7 @@ impl Library {
         let named = |path: &PathBuf| Some(path.file_name()?.to_str()?.to_owned());
         let mut folders: Vec<_> = paths
             .filter_map(|path| Some((named(&path)?, path)))
-            .filter(|(name, path)| !name.starts_with('.') && folder::looks_like_results(path))
+            .filter(|(name, path)| !name.starts_with('.') && manifest::looks_like_results(path))
             .collect();
         folders.sort();
         folders.truncate(MAX_FOLDERS);

@@ -50,11 +50,11 @@ fn the_dashboard_shows_cell_ue_and_flow() {
     let (ue, flow) = (CLIENT.to_string(), "10.99.0.2:8080 #0");
     let is_enough = |view: &View| {
         let has = |metric| view.value(flow, metric).is_some();
-        view.value(flow, "goodput_bps").is_some_and(|bps| bps > 1e6)
+        view.value(flow, "goodput_bps").is_some_and(|bps| bps > 0.0)
             && has("rtt_ms")
             && has("is_slow")
             && has("ran_window_bytes")
-            && view.value(&ue, "goodput_bps").is_some_and(|bps| bps > 1e6)
+            && view.value(&ue, "goodput_bps").is_some_and(|bps| bps > 0.0)
             && view.value("cell 1", "capacity_bps").is_some()
     };
     let view = client.watch(TIMEOUT, is_enough).expect("it lives");

@@ -15,8 +15,8 @@ use rnis::RadioReport;
 use rnis::codec::{BINARY_VERSION, decode};
 use std::time::Duration;
 
-const OAI: &str = include_str!("../../../../core/rnis/tests/recorded/oai-xapp.ndjson");
-const LEGACY: &str = include_str!("../../../../core/rnis/tests/recorded/legacy.csv");
+const OAI: &str = include_str!("../../../../core/rnis/tests/rnis/recorded/oai-xapp.ndjson");
+const LEGACY: &str = include_str!("../../../../core/rnis/tests/rnis/recorded/legacy.csv");
 
 async fn channel(url: &str) -> (Connection, Channel) {
     let connection = Connection::connect(url, ConnectionProperties::default()).await;

@@ -10,10 +10,10 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::{TcpListener, UnixStream};
 use tokio_tungstenite::tungstenite::Message;
 
-const SRSRAN: &str = include_str!("../../../../core/rnis/tests/recorded/srsran.ndjson");
-const FLEXRIC: &str = include_str!("../../../../core/rnis/tests/recorded/flexric.ndjson");
-const FLEXRAN: &str = include_str!("../../../../core/rnis/tests/recorded/flexran.json");
-const KPM: &str = include_str!("../../../../core/rnis/tests/recorded/kpm.ndjson");
+const SRSRAN: &str = include_str!("../../../../core/rnis/tests/rnis/recorded/srsran.ndjson");
+const FLEXRIC: &str = include_str!("../../../../core/rnis/tests/rnis/recorded/flexric.ndjson");
+const FLEXRAN: &str = include_str!("../../../../core/rnis/tests/rnis/recorded/flexran.json");
+const KPM: &str = include_str!("../../../../core/rnis/tests/rnis/recorded/kpm.ndjson");
 
 const TABLES: &str = "[unix]\npath = \"{folder}/radio.sock\"\n\
     [[cell]]\nid = 4\nprb = 106\nscs = \"30 kHz\"\nmcs-table = \"nr-qam256\"\nperiod = \"5 ms\"\n";

@@ -6,12 +6,12 @@ mod links;
 
 use crate::arena::Arena;
 use crate::config::{Carrier, ClientEnd, Config, End, PathConfig};
-use crate::engine::{Change, FIRST, Outside};
 use crate::error::TunnelError;
 use crate::inner::Inner;
 use crate::inside::Inside;
 use crate::key::Key;
 use crate::link::{Link, Way, read_packet, receive_datagrams};
+use crate::packet_thread::{Change, FIRST, Outside};
 use crate::poller::{Poller, Token};
 use crate::radio::UeState;
 use crate::status::{ConnectionStatus, PathStatus, Status};

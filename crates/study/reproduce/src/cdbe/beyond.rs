@@ -6,7 +6,7 @@ use crate::claim::{Cell, Claim, Verdict, with_interval};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::{flow, goodput, one_way_delay, rtt};
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::RunResult;
 

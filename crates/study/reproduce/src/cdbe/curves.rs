@@ -4,7 +4,7 @@ use super::measures::series;
 use super::{CONTROLS, SIZES, downloads, named};
 use crate::experiment::Experiment;
 use crate::figure::{Axis, Figure, Panel, Shape, Trace};
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::{Distribution, Metric, RunResult};
 

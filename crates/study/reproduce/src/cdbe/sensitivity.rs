@@ -5,7 +5,7 @@ use super::{SIZES, unless_quick};
 use crate::claim::with_interval;
 use crate::experiment::Experiment;
 use crate::markdown;
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 
 /// One constant after the other.

@@ -5,7 +5,7 @@ use super::{MODES, unless_quick};
 use crate::claim::{Cell, Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::markdown;
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::{Metric, RunResult};
 

@@ -11,7 +11,7 @@ use super::variants::{
 use super::{Drive, Setup, Sharing, intervals, measures, on_recorded, tables};
 use crate::claim::{Cell, Claim, Verdict};
 use crate::experiment::Experiment;
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 
 pub(super) const CLAIMS: Section = Section {

@@ -5,7 +5,7 @@ use super::{Drive, ENDS, Setup, Sharing, measures};
 use crate::experiment::Experiment;
 use crate::figure::{Axis, Figure, Panel, Quartiles, Shape, Trace};
 use crate::measure::sojourn;
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::{Metric, RunResult};
 

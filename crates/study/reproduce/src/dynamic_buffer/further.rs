@@ -4,7 +4,7 @@
 use super::variants::{BBR, BDP, CODEL, DEFAULT, DRQL, DYNRLC, USP_BDP, VANILLA, Variant};
 use super::{Drive, Setup, Sharing, tables};
 use crate::experiment::Experiment;
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 
 /// Repeats of each.

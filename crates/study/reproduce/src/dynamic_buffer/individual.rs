@@ -3,7 +3,7 @@
 use super::variants::{BBR, BDP, CODEL, DRQL, DYNRLC, INDIVIDUAL, VANILLA, Variant};
 use super::{Drive, Setup, Sharing, average, figures, intervals, measures, on_recorded, tables};
 use crate::claim::{Cell, Claim, Verdict};
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::Estimate;
 

@@ -8,7 +8,7 @@ use crate::claim::{Cell, Claim, Verdict, with_interval};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::utilisation;
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::{FlowResult, RunResult};
 

@@ -15,7 +15,7 @@ mod variants;
 
 use crate::claim::{Claim, Verdict};
 use crate::experiment::Experiment;
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Repeats, System, World};
 use crate::shipped;
 use scenario::{Estimate, RunResult};

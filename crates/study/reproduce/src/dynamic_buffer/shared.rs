@@ -7,7 +7,7 @@ use super::variants::{
 };
 use super::{Drive, Setup, Sharing, average, figures, intervals, measures, on_recorded, tables};
 use crate::claim::{Cell, Claim, Verdict};
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 
 const WALK: Setup = Setup::new(Sharing::Shared, Drive::Pedestrian);

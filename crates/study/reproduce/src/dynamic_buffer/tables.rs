@@ -6,7 +6,7 @@ use crate::claim::{number, with_interval};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::goodput;
-use crate::results::Results;
+use crate::ran::Results;
 use scenario::{Estimate, RunResult};
 
 const MEASURED: [&str; 7] = [

@@ -5,7 +5,7 @@ use super::{ENDS, Setup, Sharing, intervals, measures, tables};
 use crate::claim::{Cell, Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::measure::goodput;
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::{Estimate, RunResult};
 

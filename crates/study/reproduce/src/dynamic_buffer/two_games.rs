@@ -10,7 +10,7 @@ use crate::claim::{Cell, Claim, Verdict, number, with_interval};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::{dropped, sojourn};
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::{Estimate, RunResult};
 

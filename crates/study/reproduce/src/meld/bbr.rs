@@ -2,7 +2,7 @@
 
 use super::{TRANSPORTS, VARIANTS, download, gain, tables, unless_quick};
 use crate::measure::{goodput, rtt};
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 
 pub(super) const SECTION: Section = Section {

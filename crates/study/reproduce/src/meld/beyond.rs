@@ -7,7 +7,7 @@ use super::{
 use crate::claim::{Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::measure::{goodput, rtt};
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::Estimate;
 

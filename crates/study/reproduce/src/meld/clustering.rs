@@ -5,7 +5,7 @@ use crate::claim::with_interval;
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::goodput;
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::Estimate;
 

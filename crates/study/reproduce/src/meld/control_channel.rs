@@ -1,7 +1,7 @@
 //! What the radio's reports cost (4.2.2): the size of ours as they are encoded.
 
 use crate::claim::{Cell, Claim, Verdict};
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use rnis::{CellId, CellReport, LinkQuality, McsTable, RadioReport, Rnti, UeReport, codec};
 use std::net::{IpAddr, Ipv4Addr};

@@ -15,7 +15,7 @@ mod upload;
 use crate::claim::Cell;
 use crate::experiment::Experiment;
 use crate::measure::goodput;
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Repeats, System};
 use crate::shipped;
 use scenario::{Estimate, RunResult};

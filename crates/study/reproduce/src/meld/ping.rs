@@ -6,7 +6,7 @@ use crate::experiment::Experiment;
 use crate::figure::{Axis, Figure, Panel, Shape};
 use crate::markdown;
 use crate::measure::flow;
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::{BurstSummary, Estimate, LossBursts, RunResult};
 

@@ -5,7 +5,7 @@ use crate::claim::{Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::{goodput, load_time};
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 
 const VARIANTS: [&str; 5] = ["off", "de", "me", "default", "yield"];

@@ -5,7 +5,7 @@ use crate::claim::{Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::{goodput, rtt};
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 
 /// Over loss.

@@ -3,7 +3,7 @@
 use crate::claim::{number, with_interval};
 use crate::experiment::Experiment;
 use crate::markdown;
-use crate::results::Results;
+use crate::ran::Results;
 use scenario::Estimate;
 
 /// Experiments with what distinguishes them.

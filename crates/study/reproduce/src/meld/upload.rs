@@ -4,7 +4,7 @@ use super::{CONTROLS, TRANSPORTS, VARIANTS, tables, unless_quick};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::{completion, goodput};
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 
 pub(super) const SECTION: Section = Section {

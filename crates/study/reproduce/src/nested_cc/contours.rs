@@ -9,7 +9,7 @@ use crate::claim::Claim;
 use crate::experiment::Experiment;
 use crate::figure::{Axis, Colours, Field, Figure, Panel, Shape};
 use crate::measure::goodput;
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 
 /// Figures 5, 6 and 7.

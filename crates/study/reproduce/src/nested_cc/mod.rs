@@ -16,7 +16,7 @@ mod waiting;
 
 use crate::experiment::Experiment;
 use crate::measure::completion;
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Repeats, System};
 use crate::shipped;
 use combination::Combination;

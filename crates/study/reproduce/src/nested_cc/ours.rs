@@ -8,7 +8,7 @@ use super::{AWARE, carried, cheap_used, mean, nested, places, relative};
 use crate::claim::{Cell, Claim, Verdict, with_interval};
 use crate::experiment::Experiment;
 use crate::markdown;
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::Estimate;
 

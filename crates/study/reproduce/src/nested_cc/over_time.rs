@@ -5,7 +5,7 @@ use super::nested;
 use super::place::Place;
 use crate::experiment::Experiment;
 use crate::figure::{Axis, Figure, Panel, Shape, Trace};
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::{Metric, RunResult};
 

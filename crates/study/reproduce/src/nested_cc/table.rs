@@ -5,7 +5,7 @@ use super::{SCHEDULERS, average, carried, mean, nested, places, rank};
 use crate::claim::{Cell, Claim, Verdict, with_interval};
 use crate::experiment::Experiment;
 use crate::markdown;
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::Estimate;
 

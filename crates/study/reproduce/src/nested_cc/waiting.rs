@@ -5,7 +5,7 @@ use super::{average, nested, percent, place::FLOW, places};
 use crate::claim::{Cell, Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::measure::completion;
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::Estimate;
 

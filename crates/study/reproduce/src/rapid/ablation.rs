@@ -4,7 +4,7 @@ use super::{Mode, in_mode, tables};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::total_goodput;
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::RunResult;
 

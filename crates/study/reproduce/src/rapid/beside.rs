@@ -5,7 +5,7 @@ use crate::claim::{Cell, Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::{goodput, rtt, utilisation};
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::RunResult;
 

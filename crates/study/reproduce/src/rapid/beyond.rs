@@ -5,7 +5,7 @@ use crate::claim::{Cell, Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::{goodput, load_time, rlc_drops, total_goodput, utilisation, worst_p95};
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::{FlowResult, RunResult};
 

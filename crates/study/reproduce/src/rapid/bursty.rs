@@ -7,8 +7,8 @@ use crate::experiment::Experiment;
 use crate::figure::{Axis, Figure, Panel, Scale, Shape, Trace};
 use crate::markdown;
 use crate::measure::{flow, utilisation};
+use crate::ran::Results;
 use crate::rapid::tables;
-use crate::results::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::RunResult;
 

@@ -2,7 +2,7 @@
 
 use super::default_only;
 use crate::claim::{Cell, Claim, Verdict};
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use rnis::{CellId, CellReport, LinkQuality, McsTable, RadioReport, Rnti, UeReport, codec};
 use std::net::{IpAddr, Ipv4Addr};

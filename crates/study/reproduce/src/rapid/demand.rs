@@ -4,7 +4,7 @@ use super::{Mode, Modes, in_mode, tables};
 use crate::claim::{Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::measure::goodput;
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::RunResult;
 

@@ -5,7 +5,7 @@ use super::{Mode, Modes, Radio, Sweep, at_rtt, grid, percent, rtts, with_or_with
 use crate::claim::{Cell, Claim, Verdict};
 use crate::figure::{Axis, Figure};
 use crate::measure::{self, completion, goodput};
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::{Metric, RunResult, Series, estimate};
 use units::Instant;

@@ -5,8 +5,8 @@ use crate::claim::{Cell, Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::{jain, utilisation, worst_p95};
+use crate::ran::Results;
 use crate::rapid::tables;
-use crate::results::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::RunResult;
 

@@ -4,7 +4,7 @@ use super::{Mode, Modes, with_or_without};
 use crate::claim::{Cell, Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::figure::{Axis, Figure, Panel, Shape, Trace};
-use crate::results::Results;
+use crate::ran::Results;
 use scenario::{Metric, RunResult, estimate};
 use units::Instant;
 

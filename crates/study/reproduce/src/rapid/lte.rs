@@ -5,7 +5,7 @@ use super::{Mode, Modes, divisible_increase, in_flight, in_mode, tables};
 use crate::claim::{Cell, Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::measure::{completion, flow, goodput, mean_until, one_way_delay, rtt, utilisation};
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::{Metric, RunResult};
 

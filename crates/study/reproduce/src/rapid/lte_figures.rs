@@ -4,7 +4,7 @@ use super::{Mode, cdf, with_or_without};
 use crate::experiment::Experiment;
 use crate::figure::{Axis, Figure, Panel, Shape, Trace};
 use crate::measure::{completion, flow, goodput, one_way_delay};
-use crate::results::Results;
+use crate::ran::Results;
 use scenario::{Distribution, Estimate, FlowResult, RunResult};
 
 /// What a line or a group of bars is of: its name, and the experiment and the flow in a mode.

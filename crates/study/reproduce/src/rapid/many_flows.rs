@@ -6,7 +6,7 @@ use crate::experiment::Experiment;
 use crate::figure::{Axis, Figure, Panel, Shape, Trace};
 use crate::markdown;
 use crate::measure::{jain, rlc_drops, total_goodput};
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::{Distribution, RunResult};
 

@@ -11,7 +11,7 @@ use crate::claim::{Cell, Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::figure::{Axis, Figure};
 use crate::measure::{Window, load_time};
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::RunResult;
 

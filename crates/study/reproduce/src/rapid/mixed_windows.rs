@@ -6,7 +6,7 @@ use super::{Mode, Radio, tables};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::Window;
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::Estimate;
 

@@ -28,7 +28,7 @@ use crate::claim::Cell;
 use crate::experiment::Experiment;
 use crate::figure::{Axis, Panel, Shape};
 use crate::measure::increase;
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Repeats, System};
 use crate::shipped;
 use scenario::{Estimate, RunResult};

@@ -5,7 +5,7 @@ use crate::claim::{Cell, Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::{jain, total_goodput, worst_p95};
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::{Estimate, RunResult};
 

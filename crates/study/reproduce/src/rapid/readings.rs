@@ -6,7 +6,7 @@ use super::ablation::{
 };
 use crate::experiment::Experiment;
 use crate::measure::{rlc_drops, total_goodput};
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use rapid::Reading;
 

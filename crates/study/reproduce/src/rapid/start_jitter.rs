@@ -6,7 +6,7 @@ use crate::claim::{Cell, Claim, Verdict};
 use crate::experiment::Experiment;
 use crate::markdown;
 use crate::measure::{Window, rlc_drops};
-use crate::results::Results;
+use crate::ran::Results;
 use crate::section::{Extent, Part, Section};
 use scenario::{Estimate, RunResult};
 

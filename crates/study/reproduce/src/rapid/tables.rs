@@ -4,7 +4,7 @@ use super::Mode;
 use crate::claim::{number, with_interval};
 use crate::experiment::Experiment;
 use crate::markdown;
-use crate::results::Results;
+use crate::ran::Results;
 use scenario::{FlowSummary, Summary};
 
 const FLOWS: [&str; 9] = [

@@ -1,6 +1,7 @@
 use super::*;
 use scenario::{Overrides, load_str};
 use std::sync::atomic::AtomicU32;
+use testing::HANG_LIMIT;
 
 /// A runner that distinguishes seeds, and does what each test needs.
 struct Scripted<F>(F);
@@ -34,9 +35,16 @@ fn engine(threads: usize) -> Engine {
 #[test]
 fn results_are_in_the_order_of_points_and_seeds_for_any_number_of_threads() {
     for threads in [1, 3, 100] {
-        let runner: Arc<dyn Runner> = Arc::new(Scripted(|seed, _: &Stop| {
-            // the first take longest
-            thread::sleep(Duration::from_millis(20 - 2 * seed));
+        let started = AtomicU32::new(0);
+        let (ended, other_ended) = channel();
+        let other_ended = Mutex::new(other_ended);
+        let runner: Arc<dyn Runner> = Arc::new(Scripted(move |seed, _: &Stop| {
+            // the run that starts first ends after another one, where there are threads for both
+            if started.fetch_add(1, Ordering::Relaxed) == 0 && threads > 1 {
+                let other = other_ended.lock().expect("one waits");
+                other.recv_timeout(HANG_LIMIT).expect("another run ends");
+            }
+            let _ = ended.send(());
             Ok(of_seed(seed))
         }));
         let done = engine(threads).run(&runner, &points(4), &Quiet);

@@ -88,6 +88,7 @@ fn a_split_proxy_carries_every_byte_and_bounds_its_buffer() {
     }
     for name in ["pep/bbr", "pep/cubic"] {
         let queue = queue(&result, name);
+        // at most what the proxy may hold of a flow
         assert!(
             queue.max_bytes > 0.0 && queue.max_bytes <= 2e6,
             "{name} {}",

@@ -241,15 +241,22 @@ fn interruption(cc: &str, event: &str) -> f64 {
 /// then, which takes them a second at most.
 #[test]
 fn an_interruption_of_the_only_path_is_short() {
+    // two round trips behind a full queue, s
+    const FOLLOWED: f64 = 2.0 * (0.04 + 0.15);
     for cc in ["ccid2", "ccid5"] {
         let gone = interruption(cc, "socket-gone");
-        assert!((0.04..1.5).contains(&gone), "{cc}, socket gone: {gone}");
+        assert!(
+            (0.04..1.0 + FOLLOWED).contains(&gone),
+            "{cc}, socket gone: {gone}"
+        );
         let rebound = interruption(cc, "rebind");
-        assert!((0.04..2.0).contains(&rebound), "{cc}, rebind: {rebound}");
+        let max = 0.5 + FOLLOWED + 1.0;
+        assert!((0.04..max).contains(&rebound), "{cc}, rebind: {rebound}");
     }
     // found by the keep-alive of 5 s, its answer's time of 500 ms and the renewal after 3 s
     let rebound = interruption("bbrv2", "rebind");
-    assert!((5.0..11.0).contains(&rebound), "TCP, rebind: {rebound}");
+    let max = 5.0 + 0.5 + 3.0 + FOLLOWED + 1.0;
+    assert!((5.0..max).contains(&rebound), "TCP, rebind: {rebound}");
 }
 
 /// A link that comes back is used again at once, as the client is notified of it.

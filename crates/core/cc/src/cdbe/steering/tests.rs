@@ -32,7 +32,8 @@ fn logarithms_are_exact_at_powers_of_two_and_near_between() {
     for x in [3u64, 1_000, 125_000, 1_250_000, 4_000_000_001] {
         let exact = (x as f64).log2() * 1e3;
         let off = exact - log2(x) as f64;
-        assert!((-1.0..88.0).contains(&off), "{x}: {off}");
+        // a straight line between powers of two is at most 0.0861 below, and is rounded down to a thousandth
+        assert!((0.0..87.1).contains(&off), "{x}: {off}");
     }
 }
 

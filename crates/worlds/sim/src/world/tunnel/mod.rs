@@ -12,7 +12,7 @@
 
 mod build;
 mod events;
-mod results;
+mod measured;
 mod sockets;
 mod streams;
 

@@ -1,5 +1,4 @@
 //! The adapters on messages as their sources send them.
-#![allow(missing_docs, reason = "a test")]
 
 use core::net::IpAddr;
 use proptest::prelude::*;

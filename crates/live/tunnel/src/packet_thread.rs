@@ -70,7 +70,7 @@ pub(crate) trait Outside {
 }
 
 /// The thread's state.
-pub(crate) struct Engine<O> {
+pub(crate) struct PacketThread<O> {
     poller: Poller,
     waker: Waker,
     commands: Receiver<Command>,
@@ -84,7 +84,7 @@ pub(crate) struct Engine<O> {
 /// How long peers are given to be notified that this end closes.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
-impl<O: Outside> Engine<O> {
+impl<O: Outside> PacketThread<O> {
     /// Around a device and the paths.
     pub(crate) fn new(
         poller: Poller,

@@ -1,4 +1,4 @@
-//! The engine of one machine: threads.
+//! Points on the threads of one machine.
 
 use crate::dataset::{Dataset, Status};
 use crate::error::Error;

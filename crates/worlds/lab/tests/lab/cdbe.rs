@@ -1,5 +1,4 @@
 //! CDBE over the kernel's TCP. Needs root.
-#![allow(missing_docs, reason = "tests")]
 
 use lab::Options;
 use scenario::{Experiment, Metric, Observers, Overrides, RunResult};

@@ -1,5 +1,4 @@
 //! The view of the radio: who comes and goes, and how many are followed.
-#![allow(missing_docs, reason = "a test")]
 
 use core::net::{IpAddr, Ipv6Addr};
 use rnis::event::{EventKind, RadioEvent};
