@@ -1,13 +1,12 @@
 //! What the tunnel is made with: sizes, times, and the core's configuration from ours.
 
-use crate::config::{Carrier, Config, End, controllers};
+use crate::config::{Carrier, Config, controllers};
 use crate::error::TunnelError;
 use crate::inner::MIN_MTU;
 use crate::key::Key;
 use multipath::auth::PreSharedKey;
 use multipath::tunnel::{self, TunnelConfig};
 use std::io;
-use units::Duration;
 
 /// Bytes that a packet's DCCP header takes on a path at most, beside one full packet inside: the
 /// header itself (16), its number in the connection (9), and now and then a round-trip time (12) or
@@ -17,14 +16,6 @@ pub(crate) const OVERHEAD: usize = 48;
 pub(crate) const USUAL_MTU: usize = 1_500 - 48 - OVERHEAD;
 /// Congestion control of a server's TCP connections.
 pub(crate) const STREAM_CONTROLLER: &str = "cubic";
-/// First wait for an answer of a handshake: a second is long where another path may do.
-const HANDSHAKE_RETRY: Duration = Duration::from_millis(300);
-/// Longest wait: a path that works again, or a server that is back, is found within that.
-const HANDSHAKE_MAX_RETRY: Duration = Duration::from_millis(600);
-/// Attempts: 4.5 s in all.
-const HANDSHAKE_ATTEMPTS: u32 = 8;
-/// Longest wait between the Syncs that a client sends on a path which does not answer.
-const MAX_PROBE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Largest packet inside that a path of this MTU takes.
 pub(crate) fn inner_mtu(path_mtu: usize, is_ipv6: bool) -> usize {
@@ -36,7 +27,6 @@ pub(crate) fn inner_mtu(path_mtu: usize, is_ipv6: bool) -> usize {
 
 /// The core's configuration of a connection.
 pub(crate) fn tunnel_config(config: &Config, mtu: usize) -> TunnelConfig {
-    let usual = TunnelConfig::default();
     TunnelConfig {
         scheduler_buffer: config.scheduler_buffer,
         reorder: config.reorder,
@@ -44,14 +34,7 @@ pub(crate) fn tunnel_config(config: &Config, mtu: usize) -> TunnelConfig {
         window_validation: config.window_validation,
         mtu,
         keepalive: Some(config.keepalive),
-        handshake_retry: HANDSHAKE_RETRY,
-        handshake_max_retry: HANDSHAKE_MAX_RETRY,
-        handshake_attempts: HANDSHAKE_ATTEMPTS,
-        max_probe_interval: match config.end {
-            End::Client(_) => MAX_PROBE_INTERVAL,
-            End::Server(_) => usual.max_probe_interval,
-        },
-        ..usual
+        ..TunnelConfig::default()
     }
 }
 

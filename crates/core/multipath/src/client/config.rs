@@ -7,7 +7,7 @@ use units::Duration;
 /// Of a client.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
-    /// Of every connection.
+    /// Of every connection, but for the times that are in `supervision` too.
     pub tunnel: TunnelConfig,
     /// The pre-shared key; none: the client proves nothing (see [`crate::auth`]).
     pub shared: Option<PreSharedKey>,
@@ -42,6 +42,14 @@ pub struct Supervision {
     pub connection_timeout: Duration,
     /// A connection that the server does not have is replaced at once, but no two within so long.
     pub connection_interval: Duration,
+    /// First wait for an answer of a path's handshake; doubles each time. RFC 4340 8.1.1 has 1 s, which is long
+    /// where another path may do.
+    pub handshake_retry: Duration,
+    /// Longest wait between attempts of a handshake, where RFC 4340 8.1.1 has 64 s: a path that works again, or a
+    /// server that is back, is found within that.
+    pub handshake_max_retry: Duration,
+    /// Longest wait between the probes of a path that does not answer.
+    pub max_probe_interval: Duration,
 }
 
 impl Default for Supervision {
@@ -53,6 +61,9 @@ impl Default for Supervision {
             renew_interval: Duration::from_secs(3),
             connection_timeout: Duration::from_secs(12),
             connection_interval: Duration::from_secs(1),
+            handshake_retry: Duration::from_millis(300),
+            handshake_max_retry: Duration::from_millis(600),
+            max_probe_interval: Duration::from_millis(500),
         }
     }
 }
@@ -78,7 +89,7 @@ impl Supervision {
     pub const MAX: Duration = Duration::from_secs(3_600);
 
     /// All times by their keys, in the order of the fields.
-    pub fn keys(&mut self) -> [(&'static str, &mut Duration); 6] {
+    pub fn keys(&mut self) -> [(&'static str, &mut Duration); 9] {
         [
             ("retry-interval", &mut self.retry_interval),
             ("reopen-interval", &mut self.reopen_interval),
@@ -86,7 +97,20 @@ impl Supervision {
             ("renew-interval", &mut self.renew_interval),
             ("connection-timeout", &mut self.connection_timeout),
             ("connection-interval", &mut self.connection_interval),
+            ("handshake-retry", &mut self.handshake_retry),
+            ("handshake-max-retry", &mut self.handshake_max_retry),
+            ("max-probe-interval", &mut self.max_probe_interval),
         ]
+    }
+
+    /// A connection's configuration with these times.
+    pub(super) fn applied_to(&self, tunnel: &TunnelConfig) -> TunnelConfig {
+        TunnelConfig {
+            handshake_retry: self.handshake_retry,
+            handshake_max_retry: self.handshake_max_retry,
+            max_probe_interval: self.max_probe_interval,
+            ..tunnel.clone()
+        }
     }
 
     /// A time, if it is between [`Self::MIN`] and [`Self::MAX`].

@@ -315,7 +315,7 @@ fn new_tunnel<P: Payload>(config: &ClientConfig, provision: &mut dyn Provision) 
     let scheduler = provision.scheduler();
     let seed = provision.seed();
     Tunnel::client(
-        config.tunnel.clone(),
+        config.supervision.applied_to(&config.tunnel),
         scheduler,
         config.shared.clone(),
         seed,

@@ -41,20 +41,14 @@ pub enum Validation {
 }
 
 impl Validation {
-    /// All of them, by the names that scenario files and configurations use.
-    pub const NAMES: [(&'static str, Self); 3] = [
-        ("off", Self::Off),
-        ("rfc2861", Self::Rfc2861),
-        ("rfc7661", Self::Rfc7661),
-    ];
+    /// All of them, in the order of [`Self::NAMES`].
+    pub const ALL: [Self; 3] = [Self::Off, Self::Rfc2861, Self::Rfc7661];
+    /// The names that scenario files and configurations use.
+    pub const NAMES: &'static [&'static str] = &["off", "rfc2861", "rfc7661"];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Rfc2861 => "rfc2861",
-            Self::Rfc7661 => "rfc7661",
-        }
+        Self::NAMES[self as usize]
     }
 }
 
@@ -66,16 +60,14 @@ impl fmt::Display for Validation {
 
 /// The name is none of [`Validation::NAMES`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no window validation; expected \"off\", \"rfc2861\" or \"rfc7661\"")]
+#[error("{0:?} is no window validation; known are {known}", known = Validation::NAMES.join(", "))]
 pub struct UnknownValidation(pub String);
 
 impl FromStr for Validation {
     type Err = UnknownValidation;
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let found = Self::NAMES.iter().find(|(known, _)| *known == name);
-        found
-            .map(|&(_, validation)| validation)
-            .ok_or_else(|| UnknownValidation(name.to_owned()))
+        let found = Self::ALL.into_iter().find(|known| known.name() == name);
+        found.ok_or_else(|| UnknownValidation(name.to_owned()))
     }
 }
 

@@ -83,7 +83,8 @@ fn shared(top: &mut Section<'_, '_>, config: &mut Config) -> Result<(), ConfigEr
         }
         config.keepalive = keepalive;
     }
-    if let Some(validation) = top.word("window-validation", &Validation::NAMES)? {
+    let validations = Validation::ALL.map(|each| (each.name(), each));
+    if let Some(validation) = top.word("window-validation", &validations)? {
         config.window_validation = validation;
     }
     if let Some(mut table) = top.table("reorder", "[reorder]")? {

@@ -312,7 +312,7 @@ pub(super) static SECTIONS: &[Section] = &[
             ),
             key(
                 "window-validation",
-                Choice(&["off", "rfc2861", "rfc7661"]),
+                Choice(recovery::Validation::NAMES),
                 Value("off"),
                 Any,
                 "What becomes of a congestion window that is not used: it restarts after an idle \

@@ -159,6 +159,27 @@ const SUPERVISION_KEYS: &[Key] = &[
         SUPERVISED,
         "A connection that the other end does not have is replaced at once, but no two within so long.",
     ),
+    key(
+        "handshake-retry",
+        Duration,
+        Value("300 ms"),
+        SUPERVISED,
+        "First wait for an answer of a path's handshake; doubles each time (RFC 4340 8.1.1: 1 s).",
+    ),
+    key(
+        "handshake-max-retry",
+        Duration,
+        Value("600 ms"),
+        SUPERVISED,
+        "Longest wait between attempts of a handshake, of which there are eight (RFC 4340 8.1.1: 64 s).",
+    ),
+    key(
+        "max-probe-interval",
+        Duration,
+        Value("500 ms"),
+        SUPERVISED,
+        "Longest wait between the probes of a path that does not answer; the first is 200 ms, and it doubles.",
+    ),
 ];
 
 pub(super) static SECTIONS: &[Section] = &[
@@ -195,7 +216,7 @@ pub(super) static SECTIONS: &[Section] = &[
             ),
             key(
                 "reorder",
-                Choice(&["none", "fixed", "adaptive", "equalised", "static"]),
+                Choice(multipath::reorder::WaitRule::NAMES),
                 Value("adaptive"),
                 Any,
                 "How packets are put back in order: not at all (`none`); one waits for those before \
@@ -290,7 +311,7 @@ pub(super) static SECTIONS: &[Section] = &[
             ),
             key(
                 "window-validation",
-                Choice(&["off", "rfc2861", "rfc7661"]),
+                Choice(recovery::Validation::NAMES),
                 Value("off"),
                 Any,
                 "What becomes of a path's congestion window that is not used, as of `[flow.<name>.tcp]`.",

@@ -21,7 +21,7 @@ use crate::resolved::{Resolved, ResolvedValue};
 use crate::source::Position;
 pub(crate) use channel::{Traces, bytes};
 use radio::moving::RangeWarning;
-use recovery::Validation;
+use recovery::{UnknownValidation, Validation};
 use site::Site;
 use tunnel::Tunnel;
 use units::{BitRate, Duration};
@@ -283,7 +283,8 @@ fn check_unique(names: &[(String, Position)], what: &str) -> Checked<()> {
 
 /// The key `window-validation` of a flow's TCP or of a tunnel.
 fn window_validation(reader: &mut Reader<'_>) -> Checked<Validation> {
-    let name = reader.choice("window-validation")?;
-    let found = Validation::NAMES.iter().find(|(known, _)| *known == name);
-    Ok(found.map_or(Validation::Off, |&(_, validation)| validation))
+    let given = reader.choice("window-validation")?.parse();
+    given.map_err(|error: UnknownValidation| {
+        fault(reader.place("window-validation"), error.to_string())
+    })
 }

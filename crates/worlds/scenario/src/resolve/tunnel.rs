@@ -9,7 +9,7 @@ use crate::resolved::{Resolved, ResolvedValue};
 use crate::tunnel::{Carrier, PathEvent, TunnelAccess, TunnelPathSpec, TunnelSpec};
 use crate::{PepMode, PepSpec};
 use multipath::client::Supervision;
-use multipath::reorder::{Late, ReorderConfig, WaitRule};
+use multipath::reorder::{Late, ReorderConfig, UnknownWaitRule, WaitRule};
 use multipath::scheduler::PathSet;
 use queue::registry::{self, Place};
 use units::{BitRate, Duration, Packets};
@@ -93,12 +93,13 @@ pub(super) fn read(top: &mut Reader<'_>) -> Checked<Option<Tunnel>> {
 
 fn reorder(reader: &mut Reader<'_>) -> Checked<ReorderConfig> {
     let wait = reader.quantity("wait")?;
-    let rule = match reader.choice("reorder")? {
-        "none" => WaitRule::Off,
-        "fixed" => WaitRule::Fixed(wait),
-        "equalised" => WaitRule::Equalised,
-        "static" => WaitRule::Static,
-        _ => WaitRule::Adaptive,
+    let rule = match reader.choice("reorder")?.parse() {
+        Ok(WaitRule::Fixed(_)) => WaitRule::Fixed(wait),
+        Ok(rule) => rule,
+        Err(error) => {
+            let error: UnknownWaitRule = error;
+            return Err(fault(reader.place("reorder"), error.to_string()));
+        }
     };
     let preset = ReorderConfig::new(rule);
     let detects = reader.optional_flag("fast-loss-detection")?;

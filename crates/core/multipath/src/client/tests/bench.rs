@@ -85,10 +85,6 @@ fn key() -> PreSharedKey {
 fn times() -> TunnelConfig {
     TunnelConfig {
         keepalive: Some(Duration::from_secs(5)),
-        handshake_retry: Duration::from_millis(300),
-        handshake_max_retry: Duration::from_millis(600),
-        handshake_attempts: 8,
-        max_probe_interval: Duration::from_millis(500),
         ..TunnelConfig::default()
     }
 }
