@@ -105,8 +105,8 @@ fn limit(bytes: &[u8]) -> Result<(), DecodeError> {
 
 /// A parser's message without what came from outside in full length.
 pub(crate) fn shorten(message: &str) -> String {
-    const LONGEST: usize = 200;
-    match message.char_indices().nth(LONGEST) {
+    const MAX_CHARACTERS: usize = 200;
+    match message.char_indices().nth(MAX_CHARACTERS) {
         Some((end, _)) => format!("{} ...", &message[..end]),
         None => message.to_owned(),
     }

@@ -8,11 +8,11 @@
 #define MIN_TIME 2000ULL
 #define SAMPLES 5ULL
 #define NOMINAL_RTT 100000ULL
-#define LONGEST_WINDOW 10000000ULL
-#define OUR_LONGEST_WINDOW 300000ULL
+#define MAX_WINDOW 10000000ULL
+#define OUR_MAX_WINDOW 300000ULL
 #define BETA_GAP 400000ULL
-#define LONGEST_GAP 60000000ULL
-#define LONGEST_SPACING 50000ULL
+#define MAX_GAP 60000000ULL
+#define MAX_SPACING 50000ULL
 #define IRREGULAR 4ULL
 #define TICK 1000ULL
 
@@ -75,7 +75,7 @@ INLINE u64 sent_interval(u32 head, u32 last)
 INLINE void begin_long(struct estimate *st, u64 mode, const struct segment *segment)
 {
 	u64 rtt = segment->rtt ? segment->rtt : NOMINAL_RTT;
-	u64 longest = mode == PAPER ? LONGEST_WINDOW : OUR_LONGEST_WINDOW;
+	u64 longest = mode == PAPER ? MAX_WINDOW : OUR_MAX_WINDOW;
 
 	st->window = most_of(least_of(rtt, longest), SAMPLES * MIN_TIME);
 	st->long_at = segment->at;
@@ -91,7 +91,7 @@ INLINE int is_near_to(const struct estimate *st, const struct segment *segment)
 	int is_usual = gap <= IRREGULAR * st->spacing;
 
 	return gap <= st->window / SAMPLES ||
-	       (gap <= st->window + LONGEST_SPACING && (is_held || is_usual));
+	       (gap <= st->window + MAX_SPACING && (is_held || is_usual));
 }
 
 /* The segment is the last one. */
@@ -163,7 +163,7 @@ INLINE void end_long(struct estimate *st, u64 mode)
 
 	if (st->has_before && gap > st->window / SAMPLES) {
 		numerator = BETA_GAP;
-		denominator = BETA_GAP + least_of(gap, LONGEST_GAP);
+		denominator = BETA_GAP + least_of(gap, MAX_GAP);
 	}
 	if (mode == PAPER)
 		st->rate = smooth(st->rate, st->rates / most_of(st->samples, 1), numerator, denominator);

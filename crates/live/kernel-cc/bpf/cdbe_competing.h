@@ -3,8 +3,8 @@
 
 #include "cdbe_numbers.h"
 
-#define LARGEST_AMOUNT (1ULL << 40)
-#define LARGEST_RATE (1ULL << 36)
+#define MAX_AMOUNT (1ULL << 40)
+#define MAX_RATE (1ULL << 36)
 #define SHARE 480ULL
 #define MIN_SHARE 100ULL
 #define SHARE_STEP 10ULL
@@ -16,8 +16,8 @@
 #define MAX_REPORTS 16ULL
 #define ALONE 7ULL
 #define CYCLES 4ULL
-#define LEAST_CHANGE 3ULL
-#define MOST_CHANGE 6ULL
+#define MIN_CHANGE 3ULL
+#define MAX_CHANGE 6ULL
 #define LONG_ROUNDS 5ULL
 #define EMPTY_TIME 400000ULL
 #define FIRST_TRIAL 1000000ULL
@@ -58,7 +58,7 @@ struct competing {
 
 INLINE u64 added(u64 sum, u64 amount)
 {
-	return least_of(sum + least_of(amount, LARGEST_AMOUNT), LARGEST_AMOUNT);
+	return least_of(sum + least_of(amount, MAX_AMOUNT), MAX_AMOUNT);
 }
 
 INLINE u64 without(u64 a, u64 b)
@@ -184,14 +184,14 @@ INLINE void end_cycle(struct competing *st, u64 mean, u64 rate, u64 report)
 	else
 		st->share = least_of(st->share + SHARE_STEP, SHARE);
 	aim = capacity_of(st, report) * ((st->high + mean) / 2) / MILLION * st->share / ONE;
-	st->base = between(aim, st->base * LEAST_CHANGE / 4, st->base * MOST_CHANGE / 4);
+	st->base = between(aim, st->base * MIN_CHANGE / 4, st->base * MAX_CHANGE / 4);
 }
 
 INLINE void end_phase(struct competing *st, u64 at, u64 report)
 {
 	u64 mean = st->rtt_count ? st->rtt_sum / st->rtt_count : st->rtt;
 	u64 delivered = (st->acked - st->acked_before) * MILLION;
-	u64 rate = least_of(delivered / most_of(at - st->phase_at, 1), LARGEST_RATE);
+	u64 rate = least_of(delivered / most_of(at - st->phase_at, 1), MAX_RATE);
 
 	if (st->phase == 1) {
 		st->high = mean;

@@ -375,7 +375,7 @@ INLINE void end_window(struct decision *st, const struct rules *rules, const str
 /* An acknowledgement came. */
 INLINE void on_ack(struct decision *st, const struct rules *rules, const struct acknowledged *ack)
 {
-	st->min_rtt = most_of(least_of(ack->min_rtt, LONGEST_TIME), 1);
+	st->min_rtt = most_of(least_of(ack->min_rtt, MAX_TIME), 1);
 	st->delivered = most_of(st->delivered, least_of(ack->delivered, MAX_REPORTED));
 	if (ack->is_app_limited)
 		st->is_app_limited = 1;
@@ -385,7 +385,7 @@ INLINE void on_ack(struct decision *st, const struct rules *rules, const struct 
 		leave_startup(st, rules);
 	}
 	if (ack->has_delay)
-		take_delay(st, greater(lesser(ack->delay, LONGEST_DELAY), -LONGEST_DELAY));
+		take_delay(st, greater(lesser(ack->delay, MAX_DELAY), -MAX_DELAY));
 	if (!st->is_running) {
 		st->is_running = 1;
 		st->window_at = ack->at;

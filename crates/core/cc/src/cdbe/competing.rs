@@ -61,7 +61,7 @@ const WATCH: u64 = 10_000_000;
 /// What a report has to fall to in a trial for others to have taken it, tenths.
 const TAKEN: u64 = 5;
 /// Largest rate that is reckoned with.
-const LARGEST_RATE: u64 = 1 << 36;
+const MAX_RATE: u64 = 1 << 36;
 
 /// What a window of RTT_min has shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -271,7 +271,7 @@ impl Competing {
         let mean = self.rtt_sum.checked_div(self.rtt_count);
         let mean = mean.unwrap_or(self.rtt);
         let delivered = (self.acked - self.acked_before) * 1_000_000;
-        let rate = (delivered / (at - self.phase_at).max(1)).min(LARGEST_RATE);
+        let rate = (delivered / (at - self.phase_at).max(1)).min(MAX_RATE);
         if self.phase == 1 {
             self.high = mean;
             self.high_rate = rate;

@@ -40,7 +40,7 @@ const LEARN_TIME: f64 = 0.1;
 /// That of the round trip, seconds.
 const ROUND_TRIP_TIME: f64 = 0.5;
 /// Others count from this part of the capacity on; our own headers are less.
-const LEAST_PART: f64 = 0.1;
+const MIN_PART: f64 = 0.1;
 /// They count after so long, seconds (what was served of ours and is not acknowledged yet looks the same), and for so
 /// long after that (they pause after losses).
 const ONSET: f64 = 0.3;
@@ -48,7 +48,7 @@ const PAUSE: f64 = 1.0;
 /// A round trip is measured over so many seconds.
 const MEASURE_TIME: f64 = 1.5;
 /// Our flows' rate is taken to be no less than this part of what they could have.
-pub(super) const LEAST_RATE: f64 = 0.1;
+pub(super) const MIN_RATE: f64 = 0.1;
 /// What our flows have is much less than their part if it is less than so much of it.
 const LITTLE: f64 = 0.75;
 /// A queue stands if it is longer than so many times the target.
@@ -191,13 +191,13 @@ impl Beside {
             Phase::Reported => radio.queue,
             _ => (radio.in_flight - radio.delivered * self.base).clamp(0.0, radio.queue),
         };
-        Some(own / radio.delivered.max(LEAST_RATE * radio.rate))
+        Some(own / radio.delivered.max(MIN_RATE * radio.rate))
     }
 
     /// There is more than our own headers: for some time, or it paused a moment ago.
     fn find_others(&mut self, elapsed: f64, capacity: f64) {
         let is_alone = self.phase == Phase::Alone;
-        let are_there = self.rate > LEAST_PART * capacity;
+        let are_there = self.rate > MIN_PART * capacity;
         self.differs = match are_there == is_alone {
             true => self.differs + elapsed,
             false => 0.0,
@@ -214,7 +214,7 @@ impl Beside {
 
     /// T0: by all of the queue while it is ours, and by the least round trip otherwise.
     fn measure(&mut self, elapsed: f64, radio: &Radio) {
-        if self.delivered < LEAST_RATE * radio.rate {
+        if self.delivered < MIN_RATE * radio.rate {
             return;
         }
         let round_trip = self.in_flight / self.delivered;

@@ -1,7 +1,7 @@
 //! One flow: what it requests, and the store that it keeps at the proxy.
 
 use super::segments::Remainder;
-use super::turns::{LEAST_WINDOW, Turn};
+use super::turns::{MIN_WINDOW, Turn};
 use crate::allocator::{Decision, FlowOpened, FlowTelemetry, WanWindow};
 use crate::{AllocatorConfig, Part};
 use cc::Allocation;
@@ -289,7 +289,7 @@ impl Flow {
         config: &AllocatorConfig,
     ) -> Option<Decision> {
         let bytes = |segments: f64| Bytes::new((segments * self.mss.get() as f64) as u64);
-        let window = ran_window.map(|window| bytes(window.max(LEAST_WINDOW)));
+        let window = ran_window.map(|window| bytes(window.max(MIN_WINDOW)));
         let window = window.unwrap_or(config.initial_ran_window);
         let budget = budget.map_or(config.initial_ran_window, bytes);
         let decision = Decision {

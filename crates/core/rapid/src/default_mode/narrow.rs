@@ -58,7 +58,7 @@ const CRUISE: f64 = 6.0;
 /// A probe's rate is this part above b at the most and the least: half as much after one that lost packets, twice as much after one
 /// that did not.
 const PROBE: f64 = 0.25;
-const LEAST_PROBE: f64 = 0.03;
+const MIN_PROBE: f64 = 0.03;
 /// Cruising that delivers less than this part of b ends at once; b falls to this part of itself at the least.
 const LESS: f64 = 0.8;
 const FALL: f64 = 0.5;
@@ -372,7 +372,7 @@ impl Narrow {
         let more = (1.0 + MORE * (self.gain - 1.0)) * before;
         let was_clean = !probed.is_lossy;
         let excess = (self.gain - 1.0) * if was_clean { 2.0 } else { 0.5 };
-        self.gain = 1.0 + excess.clamp(LEAST_PROBE, PROBE);
+        self.gain = 1.0 + excess.clamp(MIN_PROBE, PROBE);
         if was_clean && probed.rate >= more.max(self.bound) {
             // what was before says nothing more of b, but of T
             self.follow(cruised, path);

@@ -8,7 +8,7 @@ use super::is_served_counted;
 use super::narrow::{Limit, Path};
 use super::segments::Rounding;
 use super::turnaround::{Radio, Turnaround};
-use super::turns::{LEAST_WINDOW, Turns};
+use super::turns::{MIN_WINDOW, Turns};
 use super::variation::{Service, Variation};
 use crate::allocator::{Decision, FlowId};
 use crate::share::max_min;
@@ -445,7 +445,7 @@ impl Ue {
             let mut window = flow.ran_window(self.whole_turnaround);
             let mut budget = flow
                 .wan_budget(0.0, config)
-                .map(|budget| budget.max(LEAST_WINDOW));
+                .map(|budget| budget.max(MIN_WINDOW));
             if flow.is_active(now)
                 && let Some(((whole_window, whole_budget), whole)) = rounded.next()
             {
@@ -460,7 +460,7 @@ impl Ue {
             }
             if self.turns.are_taken() {
                 let has_window = !flow.takes_turns(now) || flow.turn.begins(now);
-                budget = Some(if has_window { LEAST_WINDOW } else { 0.0 });
+                budget = Some(if has_window { MIN_WINDOW } else { 0.0 });
             }
             decisions.extend(flow.decide(*id, window, budget, config));
         }
@@ -483,7 +483,7 @@ impl Ue {
                 flow.whole_window(self.whole_turnaround),
             ];
             for (of, window) in scratch.windows.iter_mut().zip(windows) {
-                of.push(window.unwrap_or(0.0).max(LEAST_WINDOW));
+                of.push(window.unwrap_or(0.0).max(MIN_WINDOW));
             }
         }
         if config.has(Part::WholeSegments) {

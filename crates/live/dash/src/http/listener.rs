@@ -22,7 +22,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// A client that does not take its answer for so long is gone.
 const UNREAD: Duration = Duration::from_secs(20);
 /// Largest head of a request, in bytes.
-const LARGEST_HEAD: usize = 32 << 10;
+const MAX_HEAD_BYTES: usize = 32 << 10;
 /// Connections served at once.
 pub(super) const AT_ONCE: usize = 256;
 /// After a failure to accept (no descriptors left) so long is waited.
@@ -133,7 +133,7 @@ pub(super) fn begin(
         let served = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(TIMEOUT)
-            .max_buf_size(LARGEST_HEAD)
+            .max_buf_size(MAX_HEAD_BYTES)
             .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
             .with_upgrades()
             .await;

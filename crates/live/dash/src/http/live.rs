@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use tokio::time::{interval, timeout};
 
 /// Longest message that a client may send.
-const LONGEST: usize = 4 << 10;
+const MAX_MESSAGE_BYTES: usize = 4 << 10;
 /// Maximum number of concurrent viewers.
 const MAX_VIEWERS: usize = 64;
 /// For the first message, and for a client to take one of ours.
@@ -41,8 +41,8 @@ pub(super) async fn connect(
     }
     let feed = feed.clone();
     upgrade
-        .max_message_size(LONGEST)
-        .max_frame_size(LONGEST)
+        .max_message_size(MAX_MESSAGE_BYTES)
+        .max_frame_size(MAX_MESSAGE_BYTES)
         .on_upgrade(async move |mut socket| {
             // whatever ended it, there is no viewer left to be notified
             let _ = serve(&feed, &mut socket).await;

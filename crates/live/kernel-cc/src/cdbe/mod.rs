@@ -280,7 +280,7 @@ fn value_of(map: &MapHandle, socket: BorrowedFd<'_>) -> io::Result<Option<Vec<u8
 pub fn check(plan: &Plan<'_>) -> Result<(), AttachError> {
     let is_allowed = |c: u8| c.is_ascii_alphanumeric() || c == b'_' || c == b'.';
     let name = plan.name.as_bytes();
-    if !(1..=crate::load::LONGEST_NAME).contains(&name.len())
+    if !(1..=crate::load::MAX_NAME_BYTES).contains(&name.len())
         || !name.iter().all(|&c| is_allowed(c))
     {
         return Err(AttachError::Name {
@@ -327,7 +327,7 @@ fn set(object: &Object, plan: &Plan<'_>) -> io::Result<()> {
     ];
     let mut settings = words::to_bytes(words::rules(&plan.server).into_iter().chain(flags));
     let mut name = plan.name.as_bytes().to_vec();
-    name.resize(crate::load::LONGEST_NAME + 1, 0);
+    name.resize(crate::load::MAX_NAME_BYTES + 1, 0);
     settings.extend(name);
     put("settings", &0u32.to_ne_bytes(), &settings)?;
     for port in plan.ports {

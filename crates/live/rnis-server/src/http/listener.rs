@@ -28,7 +28,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// A client that does not take its answer for so long is gone.
 const UNREAD: Duration = Duration::from_secs(20);
 /// Largest head of a request, in bytes.
-const LARGEST_HEAD: usize = 32 << 10;
+const MAX_HEAD_BYTES: usize = 32 << 10;
 
 /// A port that is listened at.
 pub(crate) struct Listener {
@@ -159,7 +159,7 @@ where
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(TIMEOUT)
-        .max_buf_size(LARGEST_HEAD)
+        .max_buf_size(MAX_HEAD_BYTES)
         .title_case_headers(title_case)
         .serve_connection(stream, TowerToHyperService::new(router))
         .with_upgrades()

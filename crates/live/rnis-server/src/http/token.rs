@@ -23,9 +23,9 @@ use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 /// Longest body, in bytes.
-const LONGEST: usize = 8 << 10;
+const MAX_BODY_BYTES: usize = 8 << 10;
 /// Longest time for it to arrive after the head.
-const ARRIVES: Duration = Duration::from_secs(5);
+const BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Buckets of an address for the names that it tries.
 const NAMES: u8 = 64;
@@ -61,7 +61,7 @@ async fn answer(api: &Api, request: Request) -> Result<Value, Refused> {
     if !kind.starts_with("application/x-www-form-urlencoded") {
         return Err(MALFORMED);
     }
-    let body = timeout(ARRIVES, to_bytes(body, LONGEST)).await;
+    let body = timeout(BODY_TIMEOUT, to_bytes(body, MAX_BODY_BYTES)).await;
     let body = body.map_err(|_| Refused::For(StatusCode::REQUEST_TIMEOUT, "invalid_request"))?;
     let body = body.map_err(|_| MALFORMED)?;
     let Form {

@@ -17,7 +17,7 @@ use tokio::sync::{OwnedMutexGuard, mpsc};
 use tokio::time::interval;
 
 /// Longest message that a client may send: none is expected.
-const LONGEST: usize = 4 << 10;
+const MAX_MESSAGE_BYTES: usize = 4 << 10;
 /// The notifications of a subscription, while one WebSocket has them.
 type Held = OwnedMutexGuard<mpsc::Receiver<Value>>;
 
@@ -42,7 +42,7 @@ pub(super) async fn connect(
         let text = "this subscription has its WebSocket already";
         Problem::new(StatusCode::CONFLICT, text)
     })?;
-    let upgrade = upgrade.max_message_size(LONGEST).max_frame_size(LONGEST);
+    let upgrade = upgrade.max_message_size(MAX_MESSAGE_BYTES).max_frame_size(MAX_MESSAGE_BYTES);
     Ok(upgrade.on_upgrade(move |socket| serve(api, queue, socket)))
 }
 

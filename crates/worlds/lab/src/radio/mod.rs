@@ -37,7 +37,7 @@ const BATCH: Duration = Duration::from_micros(250);
 /// The minimum time from one turn of the loop to the next.
 const BREATH: Duration = Duration::from_micros(50);
 /// The longest sleep: after it, whether to stop is looked at.
-const LONGEST_SLEEP: Duration = Duration::from_millis(20);
+const MAX_SLEEP: Duration = Duration::from_millis(20);
 /// Most turns of reading from one device before the wires and the cell are looked at again.
 const MAX_READS: usize = 16;
 
@@ -305,7 +305,7 @@ impl Radio {
                 turn.report_at,
                 turn.sample_at,
                 self.plan.end,
-                began + LONGEST_SLEEP,
+                began + MAX_SLEEP,
             ])
             .min()
             .unwrap_or(began);

@@ -7,7 +7,7 @@ use super::Kind::{
 };
 use super::Range;
 use super::Range::{Any, Within};
-use super::top::LONGEST;
+use super::top::MAX_TIME;
 use super::user::{CQI_DELAY, CQI_PERIOD, TARGET_BLER};
 use super::{Key, Section, key};
 use radio::moving::{Fading, PathLoss, Screen, SightRule};
@@ -51,14 +51,14 @@ const MEAN_ON: Key = key(
     "mean-on",
     Duration,
     Value("1 s"),
-    Within(1e-6, LONGEST),
+    Within(1e-6, MAX_TIME),
     "Mean time that it is on; the times are exponential.",
 );
 const MEAN_OFF: Key = key(
     "mean-off",
     Duration,
     Value("0 s"),
-    Within(0.0, LONGEST),
+    Within(0.0, MAX_TIME),
     "Mean time that it is off; zero: it is always on.",
 );
 

@@ -6,7 +6,7 @@ use super::Kind::{
 };
 use super::Range::{self, Any, Positive, Within};
 use super::queues::QUEUE_OF_WIRE;
-use super::top::{FASTEST, LONGEST, REPORT_DELAY, REPORT_GAP, REPORT_GAP_INTERVAL, REPORT_LOSS};
+use super::top::{FASTEST, MAX_TIME, REPORT_DELAY, REPORT_GAP, REPORT_GAP_INTERVAL, REPORT_LOSS};
 use super::{Key, Section, key};
 
 /// Maximum packets of a buffer of the tunnel.
@@ -70,14 +70,14 @@ const PATH_KEYS: &[Key] = &[
         "down-at",
         Duration,
         Absent("never"),
-        Within(0.0, LONGEST),
+        Within(0.0, MAX_TIME),
         "From then on the path carries nothing, either way.",
     ),
     key(
         "up-at",
         Duration,
         Absent("never"),
-        Within(0.0, LONGEST),
+        Within(0.0, MAX_TIME),
         "From then on it carries again; after `down-at`.",
     ),
     key(

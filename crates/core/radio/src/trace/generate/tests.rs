@@ -152,7 +152,7 @@ fn durations_out_of_range_are_refused() {
     for duration in [
         Duration::ZERO,
         Duration::from_millis(999),
-        MAX_DURATION + SHORTEST,
+        MAX_DURATION + MIN_DURATION,
     ] {
         let error = generate(Kind::Static, duration, 1).unwrap_err();
         assert!(error.to_string().contains("choose 1 s to"), "{error}");
