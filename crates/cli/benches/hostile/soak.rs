@@ -21,7 +21,7 @@ const CYCLES: u32 = 6;
 /// Cycles in which daemons are restarted.
 const RESTARTS: std::ops::Range<u32> = 2..4;
 /// Between two looks at the daemons.
-const LOOK: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// Measured beside what the configuration allows, at most.
 const BEYOND: f64 = 1.2;
 /// Growth from the first third to the last that is none: what allocators keep.
@@ -216,7 +216,7 @@ fn look_at(
 ) {
     let mut printed = Instant::now();
     while began.elapsed() < time {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
         let third = (began.elapsed().as_secs_f64() / time.as_secs_f64() * 3.0) as usize;
         for (part, course) in courses.iter_mut() {
             if let Some(usage) = usage(world, *part) {

@@ -44,7 +44,7 @@ const MIN_PART: f64 = 0.1;
 /// They count after so long, seconds (what was served of ours and is not acknowledged yet looks the same), and for so
 /// long after that (they pause after losses).
 const ONSET: f64 = 0.3;
-const PAUSE: f64 = 1.0;
+const PAUSE_TIME: f64 = 1.0;
 /// A round trip is measured over so many seconds.
 const MEASURE_TIME: f64 = 1.5;
 /// Our flows' rate is taken to be no less than this part of what they could have.
@@ -202,7 +202,7 @@ impl Beside {
             true => self.differs + elapsed,
             false => 0.0,
         };
-        if self.differs > if is_alone { ONSET } else { PAUSE } {
+        if self.differs > if is_alone { ONSET } else { PAUSE_TIME } {
             self.differs = 0.0;
             self.phase = match (is_alone, self.measured >= MEASURE_TIME) {
                 (false, _) => Phase::Alone,

@@ -34,7 +34,7 @@ use units::{Duration, Instant};
 const IDLE: Duration = Duration::from_secs(1);
 /// After connections have come or gone, the thread rests so long before it looks again: waking it for
 /// each of ten thousand a second would cost the workers more than the connections do.
-const REST: Duration = Duration::from_micros(200);
+const WAKE_INTERVAL: Duration = Duration::from_micros(200);
 /// Events that are handled before deadlines are looked at.
 const MAX_AT_ONCE: usize = 1_024;
 
@@ -138,7 +138,7 @@ impl Control {
             }
             self.on_deadline(clock::now());
             if has_churn {
-                std::thread::sleep(std::time::Duration::from_nanos(REST.as_nanos()));
+                std::thread::sleep(std::time::Duration::from_nanos(WAKE_INTERVAL.as_nanos()));
             }
         }
         self.release_all();

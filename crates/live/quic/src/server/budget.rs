@@ -34,7 +34,7 @@ pub(crate) const BASE: u64 =
 /// A source gets at most one part in so many of the memory above what each connection takes.
 const PARTS: u64 = 4;
 /// Without progress for so long, a connection can be ended for others that need its memory.
-const STALL: Duration = Duration::from_secs(10);
+const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The reason why a connection is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -194,7 +194,7 @@ impl Ledger {
         }
         let stalled = self.entries.values_mut().filter(|entry| {
             let silence = now.saturating_duration_since(entry.progress_at);
-            silence >= STALL
+            silence >= STALL_TIMEOUT
         });
         if let Some(largest) = stalled.max_by_key(|entry| entry.reserved) {
             largest.is_evicted = true;

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 /// Attempts for one notification.
 const ATTEMPTS: u32 = 3;
 /// Between the attempts, times their number.
-const PAUSE: Duration = Duration::from_millis(200);
+const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Posts a notification once.
 async fn post(session: &mut Session, uri: &Uri, notification: &Value) -> io::Result<()> {
@@ -99,7 +99,7 @@ impl Api {
                 Ok(()) => return self.count("delivered", 1),
                 Err(error) => tracing::debug!(%callback, attempt, "callback: {error}"),
             }
-            sleep(PAUSE * attempt).await;
+            sleep(RETRY_INTERVAL * attempt).await;
         }
         self.count("failed", 1);
     }

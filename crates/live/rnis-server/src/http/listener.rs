@@ -26,7 +26,7 @@ use tokio_rustls::TlsAcceptor;
 /// Longest time for a TLS handshake, and for the head of a request.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// A client that does not take its answer for so long is gone.
-const UNREAD: Duration = Duration::from_secs(20);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 /// Largest head of a request, in bytes.
 const MAX_HEAD_BYTES: usize = 32 << 10;
 
@@ -139,7 +139,7 @@ async fn connection(
     let _ = stream.set_nodelay(true);
     // the kernel ends a connection whose answers are not read: nothing else would, and each holds
     // one of the places
-    if set_tcp_user_timeout(&stream, UNREAD.as_millis() as u32).is_err() {
+    if set_tcp_user_timeout(&stream, ANSWER_TIMEOUT.as_millis() as u32).is_err() {
         return "broken";
     }
     let Some(tls) = tls else {

@@ -22,7 +22,7 @@ const MAX_MESSAGE_BYTES: usize = 4 << 10;
 type Held = OwnedMutexGuard<mpsc::Receiver<Value>>;
 
 /// Between pings.
-const PULSE: Duration = Duration::from_secs(20);
+const PING_INTERVAL: Duration = Duration::from_secs(20);
 
 /// `GET /subscriptions/{id}/websocket`.
 pub(super) async fn connect(
@@ -48,7 +48,7 @@ pub(super) async fn connect(
 
 /// Sends notifications until the client leaves or the subscription ends.
 async fn serve(api: Arc<Api>, mut queue: Held, mut socket: WebSocket) {
-    let mut pulse = interval(PULSE);
+    let mut pulse = interval(PING_INTERVAL);
     loop {
         tokio::select! {
             // a client that is no more is noticed by this

@@ -8,7 +8,7 @@
 //!
 //! The cell is the crate `ran`, unchanged: slot k is run when the clock shows its beginning. Slots
 //! shorter than [`BATCH`] are run several at a time, which the sleep could not record apart. Under
-//! load, packets of one [`BREATH`] are handled together.
+//! load, packets of one [`MIN_TURN`] are handled together.
 
 mod forwarding;
 
@@ -35,7 +35,7 @@ use units::{Bytes, Duration, Instant};
 /// Slots shorter than this are run together.
 const BATCH: Duration = Duration::from_micros(250);
 /// The minimum time from one turn of the loop to the next.
-const BREATH: Duration = Duration::from_micros(50);
+const MIN_TURN: Duration = Duration::from_micros(50);
 /// The longest sleep: after it, whether to stop is looked at.
 const MAX_SLEEP: Duration = Duration::from_millis(20);
 /// Most turns of reading from one device before the wires and the cell are looked at again.
@@ -309,7 +309,7 @@ impl Radio {
             ])
             .min()
             .unwrap_or(began);
-        let earliest = began + BREATH;
+        let earliest = began + MIN_TURN;
         let wait = due.max(earliest).saturating_since(self.clock.now());
         turn.events.clear();
         let timeout = timespec(wait.as_nanos());
