@@ -303,10 +303,10 @@ impl State {
         match (self.episode, kind) {
             (_, LossKind::Timeout) => {}
             (Some(episode), _) if sent_at <= episode.began_at => {
-                let is_told = episode.kind == LossKind::Ecn
+                let is_passed_on = episode.kind == LossKind::Ecn
                     && kind == LossKind::Fast
                     && self.controller.governs_recovery();
-                if !is_told {
+                if !is_passed_on {
                     return;
                 }
             }

@@ -218,7 +218,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Newest {
     report: Option<Report>,
-    is_told: bool,
+    is_notified: bool,
 }
 
 impl ReportFeed {
@@ -248,7 +248,7 @@ impl ReportFeed {
             return count(&self.0.stale, ReportOutcome::Stale);
         }
         newest.report = Some(report);
-        newest.is_told = false;
+        newest.is_notified = false;
         self.0.has_pending.store(true, Ordering::Release);
         count(&self.0.taken, ReportOutcome::Taken)
     }
@@ -274,7 +274,7 @@ impl ReportFeed {
             return None;
         }
         let mut newest = self.newest();
-        if core::mem::replace(&mut newest.is_told, true) {
+        if core::mem::replace(&mut newest.is_notified, true) {
             return None;
         }
         newest.report.map(|report| Feedback {

@@ -228,7 +228,7 @@ fn no_report_excuses_more_in_flight_than_what_is_delivered_allows() {
         assert!(!ask(80));
         assert!(ask(81));
         assert_eq!(bench.trace.0[1].reason, Reason::BeyondDelivered);
-        assert_eq!(bench.trace.0[1].most_in_flight.get(), PDU * 80);
+        assert_eq!(bench.trace.0[1].max_in_flight.get(), PDU * 80);
     }
 }
 

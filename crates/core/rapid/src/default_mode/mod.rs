@@ -131,7 +131,7 @@ impl DefaultMode {
                 Some(Limit::Trial(_)) if path.is_some() => limit,
                 _ => None,
             };
-            ue.set_limit(limit, is_found, all.base_time / all.least_time);
+            ue.set_limit(limit, is_found, all.base_time / all.min_time);
         }
     }
 

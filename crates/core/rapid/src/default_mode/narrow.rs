@@ -287,7 +287,7 @@ impl Narrow {
         if before <= 0.0 {
             return;
         }
-        let time = (path.in_flight / before).min(path.most_time);
+        let time = (path.in_flight / before).min(path.max_time);
         // where many packets are lost, more in flight would lose more
         if time > LONGER * path.time && !self.losses.are_many() {
             let less = path.time;
@@ -404,7 +404,7 @@ impl Narrow {
             (false, true) => little.clamp(GROWTH[0], GROWTH[1]),
             (false, false) => DECAY,
         };
-        self.time = (self.time * factor).clamp(path.least_time, path.most_time);
+        self.time = (self.time * factor).clamp(path.min_time, path.max_time);
     }
 
     /// The radio is the bottleneck again, or nothing is sent.

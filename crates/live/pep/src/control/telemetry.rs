@@ -42,7 +42,7 @@ pub(super) fn telemetry(meters: &Meters, measured: &Measured) -> FlowTelemetry {
     meters.ran_unsent.store(held - in_flight, Relaxed);
     FlowTelemetry {
         wan_arrived: Bytes::new(meters.received()),
-        wan_min_rtt: meters.wan_rtt.least(),
+        wan_min_rtt: meters.wan_rtt.min(),
         wan_srtt: meters.wan_rtt.smoothed(),
         ran_min_rtt: micros(measured.min_rtt),
         ran_srtt: micros(measured.srtt),

@@ -85,8 +85,8 @@ impl World {
                 served: if self.is_counted { self.delivered } else { 0.0 },
                 time,
                 base_time: self.time,
-                least_time: 0.5 * self.time,
-                most_time: 4.0 * self.time,
+                min_time: 0.5 * self.time,
+                max_time: 4.0 * self.time,
                 queue: if is_radio {
                     waiting / self.radio / 0.002
                 } else {
