@@ -9,7 +9,7 @@ import { accessible, drawn, test } from "./page";
 
 const file = (result: string) => pathToFileURL(join(RESULTS, result, "report.html")).href;
 
-test("a report draws its figures and asks for nothing", async ({ page }) => {
+test("a report draws its figures and requests nothing", async ({ page }) => {
   const asked: string[] = [];
   page.on("request", (request) => {
     if (!request.url().startsWith("data:")) asked.push(request.url());

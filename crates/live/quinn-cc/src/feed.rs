@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unbound_feed_forgets_and_refuses() {
+    fn an_unbound_feed_discards_and_rejects() {
         let feed = RadioFeed::new();
         feed.push(Instant::ZERO, state(1));
         feed.unbind();

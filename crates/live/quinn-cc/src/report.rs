@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_report_is_told_apart() {
+    fn what_is_no_report_has_its_own_error() {
         let good = report(7, 7).encode();
         assert_eq!(Report::parse(&[]), Err(ReportError::Foreign));
         assert_eq!(Report::parse(&good[..2]), Err(ReportError::Foreign));
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_that_were_overtaken_are_not_told() {
+    fn reports_that_were_overtaken_are_not_passed_on() {
         let feed = ReportFeed::new();
         assert_eq!(feed.take(), None);
         use ReportOutcome::{Stale, Taken, Unreadable};

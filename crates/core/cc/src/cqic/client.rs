@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn background_load_is_nobodys_share() {
+    fn background_load_is_no_share_of_a_ue() {
         let mut busy = report(&[0], 0);
         busy.cell.prb_background = Prb::new(40);
         let sixty = carried(busy.ues[0].quality, Prb::new(60), Prb::new(100));

@@ -196,7 +196,7 @@ fn without_a_fresh_report_a_loss_is_congestion() {
 }
 
 #[test]
-fn timeouts_and_marks_are_congestion_unasked() {
+fn timeouts_and_marks_are_congestion_whatever_is_reported() {
     for variant in VARIANTS {
         let mut bench = Bench::new(variant);
         bench.report(RadioState {
@@ -398,7 +398,7 @@ fn a_silence_of_acknowledgements_fits_into_the_window() {
 }
 
 #[test]
-fn what_was_delivered_bounds_the_window_whatever_reports_say() {
+fn what_was_delivered_bounds_the_window_whatever_is_reported() {
     let mut bench = alone();
     bench.round_trip(80, false);
     let forged = RadioState {

@@ -156,7 +156,7 @@ impl Beside {
 
     /// No flow of ours is left: what was measured with them may be long ago when the next comes. How the base station
     /// queues stays known.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn reset(&mut self) {
         *self = Self {
             rate: self.rate,
             found: self.found,

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn background_load_is_nobodys() {
+    fn background_load_belongs_to_no_ue() {
         let mut report = report(&[0]);
         report.cell.prb_background = Prb::new(32);
         let load = CellLoad::new(&report, |_| (true, true));

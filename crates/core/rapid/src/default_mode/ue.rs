@@ -265,7 +265,7 @@ impl Ue {
         let elapsed = now.saturating_since(self.ran_at).as_secs_f64();
         self.ran_at = now;
         if self.flows.is_empty() {
-            self.beside.forget();
+            self.beside.reset();
             return;
         }
         self.update_delivered(now);

@@ -114,7 +114,7 @@ impl WindowState {
 
     /// RFC 2861 3 and RFC 7661 4.4.3: ssthresh = max(ssthresh, 3/4 cwnd), so that the sender comes back faster than by
     /// congestion avoidance.
-    fn remembered(&self) -> Bytes {
+    fn kept_ssthresh(&self) -> Bytes {
         self.ssthresh().max(self.cwnd * 3 / 4)
     }
 

@@ -554,7 +554,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_was_not_asked_for_is_not_known() {
+    fn a_key_that_was_not_read_is_unknown() {
         let read = |top: &mut Section<'_, '_>| {
             assert!(top.has("listn") && !top.has("listen"));
             top.text("listen").map(drop)

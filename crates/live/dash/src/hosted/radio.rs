@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_are_summed_between_samples_while_somebody_watches() {
+    fn reports_are_summed_between_samples_while_there_is_a_viewer() {
         let feed = Feed::new(About {
             title: String::new(),
             world: World::Live,

@@ -110,7 +110,7 @@ mod tests {
     use serde_json::Value;
 
     #[test]
-    fn the_first_message_says_where_to_begin() {
+    fn the_first_message_states_where_to_begin() {
         assert_eq!(
             Position::parse("{\"type\":\"start\"}"),
             Some(Position::start())

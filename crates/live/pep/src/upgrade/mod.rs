@@ -17,7 +17,7 @@
 mod wire;
 
 pub use wire::check_upgrade;
-pub(crate) use wire::{Copies, Inherited, ask, hand_over};
+pub(crate) use wire::{Copies, Inherited, hand_over, request_handover};
 
 /// What the running instance's side learns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

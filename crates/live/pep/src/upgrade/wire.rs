@@ -193,7 +193,7 @@ pub(crate) struct Inherited {
 ///
 /// # Errors
 /// Nothing answers there, or it does not hand over; it goes on in any case.
-pub(crate) fn ask(socket: &Path) -> Result<Inherited, PepError> {
+pub(crate) fn request_handover(socket: &Path) -> Result<Inherited, PepError> {
     let peer = |message: String| PepError::Peer {
         socket: socket.to_owned(),
         message,

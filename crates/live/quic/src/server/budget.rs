@@ -118,7 +118,7 @@ impl Budget {
 
     /// Whether a client is to show that it receives at its address before it takes more: the source or the
     /// memory is half given out, and forged addresses are to lock out none.
-    pub(crate) fn wants_proof(&self, from: IpAddr) -> bool {
+    pub(crate) fn requires_proof(&self, from: IpAddr) -> bool {
         let ledger = self.lock();
         let share = ledger.sources.get(&source(from));
         let connections = share.map_or(0, |share| share.connections);
@@ -301,7 +301,7 @@ mod tests {
     fn a_source_has_its_connections_and_a_network_of_ipv6_is_one_source() {
         let (budget, now) = (budget(100 * BASE, 2), Instant::now());
         let first = budget.admit(ip("2001:db8::1"), now).expect("room");
-        assert!(budget.wants_proof(ip("2001:db8::9")) && !budget.wants_proof(ip("192.0.2.1")));
+        assert!(budget.requires_proof(ip("2001:db8::9")) && !budget.requires_proof(ip("192.0.2.1")));
         let second = budget.admit(ip("2001:db8::2"), now).expect("room");
         let third = budget.admit(ip("2001:db8::3"), now).map(drop);
         assert_eq!(third, Err(Refusal::Source));

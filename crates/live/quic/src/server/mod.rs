@@ -230,7 +230,7 @@ async fn accept(endpoint: Endpoint, shared: Arc<Shared>) {
     while let Some(incoming) = endpoint.accept().await {
         let from = incoming.remote_address().ip();
         let is_busy = shared.handshakes.load(Ordering::Relaxed) > HANDSHAKES_WITHOUT_RETRY
-            || shared.budget.wants_proof(from);
+            || shared.budget.requires_proof(from);
         if is_busy && !incoming.remote_address_validated() && incoming.may_retry() {
             // it may retry, as was just checked
             let _ = incoming.retry();

@@ -83,7 +83,7 @@ fn admit(api: &Api, mut request: Request) -> Result<Request, Problem> {
         let text = format!("a URI of more than {MAX_URI_BYTES} bytes");
         return Err(Problem::new(StatusCode::URI_TOO_LONG, text));
     }
-    if !accepts_json(request.headers()) && !wants_document(&request) {
+    if !accepts_json(request.headers()) && !is_for_document(&request) {
         let text = "answers are application/json";
         return Err(Problem::new(StatusCode::NOT_ACCEPTABLE, text));
     }
@@ -98,7 +98,7 @@ fn client(peer: IpAddr, headers: &HeaderMap) -> IpAddr {
     })
 }
 
-fn wants_document(request: &Request) -> bool {
+fn is_for_document(request: &Request) -> bool {
     request.uri().path() == super::document::PATH
 }
 
@@ -134,7 +134,7 @@ mod tests {
     use axum::http::HeaderValue;
 
     #[test]
-    fn accept_is_read_as_the_standard_says() {
+    fn accept_is_read_as_in_the_standard() {
         let accepts = |value: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT, HeaderValue::from_static(value));

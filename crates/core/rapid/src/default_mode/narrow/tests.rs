@@ -155,7 +155,7 @@ fn where_its_buffer_is_small_little_is_lost() {
 }
 
 #[test]
-fn a_timeout_of_all_flows_says_nothing_of_the_link() {
+fn a_timeout_of_all_flows_is_no_measurement_of_the_link() {
     // in each phase of a cycle
     for begin in 0..20 {
         let mut world = World::new(10e6, 4e6, 0.5 * 4e6 * 0.02);
@@ -172,7 +172,7 @@ fn a_timeout_of_all_flows_says_nothing_of_the_link() {
 }
 
 #[test]
-fn the_repair_of_what_was_lost_before_says_nothing_of_the_link() {
+fn the_repair_of_what_was_lost_before_is_no_measurement_of_the_link() {
     let mut world = World::new(10e6, 4e6, 0.5 * 4e6 * 0.02);
     while !world.is_bound() {
         world.run(0.01);
