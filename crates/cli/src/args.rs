@@ -55,7 +55,7 @@ pub(crate) enum Command {
     /// Decide a recording of RAPID's allocator once more, and compare
     #[command(after_help = REPLAY_HELP)]
     Replay(ReplayArgs),
-    /// Run the radio information service: reports of base stations, for everybody who needs them
+    /// Run the radio information service: reports of base stations, for any client that needs them
     #[command(after_help = RNIS_HELP)]
     Rnis(RnisArgs),
     /// Run programs on this machine's kernel behind an emulated radio

@@ -29,7 +29,7 @@ function name(ref: PointRef, results: api.ResultInfo[]): string {
   return label === "" ? ref.id : `${ref.id}: ${label}`;
 }
 
-/** What tells two points apart, as short as it can be. */
+/** What distinguishes two points, as short as it can be. */
 function shortLabels(a: Loaded, b: Loaded): [string, string] {
   const label = (l: Loaded) => l.point.label || l.ref.id;
   if (label(a) !== label(b)) return [label(a), label(b)];

@@ -153,7 +153,7 @@ fn status_text(status: &Value) -> String {
     }
     let _ = writeln!(
         text,
-        "windows towards UEs by {}; reports {}connected, {} believed",
+        "windows towards UEs by {}; reports {}connected, {} accepted",
         plain(&control["actuator"]),
         if control["source_connected"] == true {
             ""

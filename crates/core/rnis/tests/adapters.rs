@@ -329,7 +329,7 @@ fn oai_kpis_of_one_time_become_one_report() {
         problems.iter().any(|p| p.contains("AMF UE NGAP id 2")),
         "{problems:?}"
     );
-    assert_eq!(reports[1].ues[0].prb_dl, Prb::new(48), "a KPI tells");
+    assert_eq!(reports[1].ues[0].prb_dl, Prb::new(48), "from a KPI");
     let events: Vec<_> = said.iter().flat_map(|s| &s.events).collect();
     assert!(matches!(
         events[0].kind,

@@ -223,7 +223,7 @@ static void begin_client(struct bpf_sock_ops *ctx, const struct settings *set)
 	cb_flags_set(ctx, WRITE_HDR_OPT);
 }
 
-/* The SYN-ACK says whether anybody reads reports. */
+/* The SYN-ACK states whether reports are read. */
 static void agree(struct bpf_sock_ops *ctx)
 {
 	struct bpf_sock *sk = socket_of(ctx);

@@ -178,7 +178,7 @@ fn cells(snapshot: &Snapshot, page: &mut Page) {
     page.head(
         "report_age_seconds",
         "gauge",
-        "Since the last believed report of a cell.",
+        "Since the last accepted report of a cell.",
     );
     for cell in &snapshot.cells {
         if let Some(age) = cell.silence_seconds {

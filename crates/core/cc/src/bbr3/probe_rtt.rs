@@ -134,7 +134,7 @@ mod tests {
         assert!(!min_rtt.update(at(1), Some(ms(20))));
         assert!(!min_rtt.update(at(6), Some(ms(30))));
         assert!(min_rtt.update(at(6) + ms(1), Some(ms(30))), "due");
-        assert_eq!(min_rtt.value, Some(ms(20)), "but still believed");
+        assert_eq!(min_rtt.value, Some(ms(20)), "but still valid");
         assert!(!min_rtt.update(at(11), Some(ms(35))));
         assert_eq!(min_rtt.value, Some(ms(20)));
         min_rtt.update(at(11) + ms(1), Some(ms(35)));

@@ -14,7 +14,7 @@
 //!   trip. What the queue does by itself, as long as it is steady, is taken out by comparing with the mean of
 //!   before and after. Where segments are lost the buffer is full and shows nothing: what more is delivered of
 //!   what more is sent, (1 - s) / 4, is taken instead.
-//! - **Nearly half**, so that two flows that compete with nobody but one another leave the queue to run off; the
+//! - **Nearly half**, so that two flows that compete only with one another leave the queue to run off; the
 //!   next trial ends it. More than two do not. Cycles in which more than a tenth is lost take from the part, down to a tenth of the capacity.
 //! - **Left** when the queue has been nearly empty for 0.4 s and four round trips (BBR's ProbeRTT is shorter),
 //!   when the capacity is what is reported, and for a *trial* after 1, 2, 4, 8, then every 16 s: the queue

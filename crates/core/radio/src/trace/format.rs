@@ -1,4 +1,4 @@
-//! The formats of traces, and telling them apart by what is in the file.
+//! The formats of traces, and which one a file has by what is in it.
 
 use super::TraceError;
 use super::error::shortened;

@@ -425,7 +425,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Duration,
                 Value("5 ms"),
                 Within(1e-5, 100.0),
-                "How often a modem tells its client of the link (`cqic`).",
+                "How often a modem reports the link to its client (`cqic`).",
             ),
             key(
                 "udp-rtt",
