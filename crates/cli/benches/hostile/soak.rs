@@ -433,7 +433,7 @@ const PAGE_HEAD: &str = "\
 
 Written by `make soak`. All daemons run on one machine, in namespaces, while attackers, restarts and a radio that reports nonsense
 take turns at each of them concurrently, and users check what they get byte for byte. A transfer is *whole*, *reset* (both ends could see
-that it broke), or *not served* (no connection, or an answer that says so); one that is *cut* (an orderly end before
+that it broke), or *not served* (no connection, or an answer that states it); one that is *cut* (an orderly end before
 all of it was there), has *other bytes*, or is *stuck* (nothing for a minute) is a violation: there may be none. Users probe their
 connections every five seconds (keepalive). Each of six cycles has every fault; kills and upgrades are in the third and fourth. The UEs' link has 100 Mbit/s, of which the radio reports 80 to the proxy: files by
 HTTP/3 pass it by.

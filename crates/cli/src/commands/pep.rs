@@ -48,7 +48,7 @@ pub(crate) enum PepCommand {
     Flows(SocketArgs),
 }
 
-/// Whom to ask, and how to answer.
+/// Which daemon is queried, and how the answer is printed.
 #[derive(Debug, Args)]
 pub(crate) struct SocketArgs {
     /// The proxy's configuration file, which names its admin socket

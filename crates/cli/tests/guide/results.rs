@@ -1,4 +1,4 @@
-//! The overview of all results counts what the pages say.
+//! The overview of all results counts what the pages state.
 
 use super::{Page, root};
 

@@ -43,7 +43,7 @@ pub enum DecodeError {
         /// What was wrong there.
         problem: String,
     },
-    /// A binary form that this version does not know.
+    /// A binary form that this version does not read.
     #[error("binary radio report of version {version}: only 2 and {BINARY_VERSION} are known")]
     Version {
         /// The version byte.

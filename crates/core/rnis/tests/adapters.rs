@@ -96,7 +96,7 @@ fn srsran_metrics_become_reports_with_prbs_worked_out() {
     assert_eq!(
         said[0],
         Adapted::default(),
-        "an answer to a command says nothing"
+        "an answer to a command has no report"
     );
     let report = &said[2].reports[0];
     report.check().expect("a report");
@@ -211,7 +211,7 @@ fn flexran_statistics_as_recorded_from_its_l2_simulator() {
     assert_eq!(
         report.cell.n_prb,
         Prb::new(25),
-        "the source knows its carrier"
+        "the source states its carrier"
     );
     let ue = &report.ues[0];
     assert_eq!((ue.rnti, ue.ip), (Rnti(23_581), Some(ip(3))), "by its IMSI");

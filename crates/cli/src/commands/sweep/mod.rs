@@ -186,7 +186,7 @@ impl Bar {
         if let Ok(style) = ProgressStyle::with_template(form) {
             bar.set_style(style);
         }
-        // points of an earlier command say nothing of this one's speed
+        // points of an earlier command are no measure of this one's speed
         bar.set_position(status.done + status.failed);
         bar.reset_eta();
         bar.enable_steady_tick(Duration::from_millis(200));

@@ -87,7 +87,7 @@ impl Bbr3 {
 
     /// 5.3.4.3 HandleProbeRTT.
     fn drain_for_probe_rtt(&mut self, cx: &mut Ctx<'_>, ack: &AckSample, mut probe: ProbeRtt) {
-        // rates measured now say nothing of the path
+        // rates measured now are no measure of the path
         self.delivery.on_app_limited(ack.bytes_in_flight);
         if probe.done_at.is_some() {
             probe.is_round_done |= self.round.is_start;

@@ -78,7 +78,7 @@ pub struct Seen {
     pub report: u64,
 }
 
-/// Whether this flow competes, and what it knows of the bottleneck.
+/// Whether this flow competes, and what it has measured of the bottleneck.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Competing {
     /// It does.

@@ -211,7 +211,7 @@ impl State {
 
     /// The segment is the head of a sample window. In mode `default` what arrived before it, if that
     /// was not long ago, is where its interval begins; else it only begins the next, and what was before the
-    /// pause is forgotten.
+    /// pause is discarded.
     fn begin_sample(&mut self, config: &Config, segment: &Segment) {
         let is_near = self.last_at > 0 && self.is_near(segment);
         if config.mode == Mode::Default {

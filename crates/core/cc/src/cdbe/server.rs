@@ -50,7 +50,7 @@ pub const MIN_WINDOW: u64 = 4;
 pub const PAPER_BOUND: u64 = 4;
 /// The same in mode `default`.
 pub const DEFAULT_BOUND: u64 = 2;
-/// Windows for which the largest delivery rate is remembered.
+/// Windows for which the largest delivery rate is kept.
 pub const DELIVERY_WINDOWS: u64 = 10;
 
 /// Longest RTT_min and longest queue that are reckoned with, us: a peer's timestamps may be absurd.

@@ -221,7 +221,7 @@ impl Reason {
 /// What a loss is held to come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Culprit {
-    /// A queue, as reports say.
+    /// A queue, as reported.
     Congestion,
     /// The radio.
     Radio,

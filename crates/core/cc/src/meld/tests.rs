@@ -268,7 +268,7 @@ fn a_report_explains_only_what_was_on_its_way_when_it_came() {
     };
     let mut late = bench.meld.clone();
     assert!(!bench.with(|meld, cx| meld.is_congestion(cx, &sent_before)));
-    // two round trips and a period after the report it is forgotten
+    // two round trips and a period after the report it has expired
     bench.wait(58);
     bench.report(good());
     core::mem::swap(&mut bench.meld, &mut late);

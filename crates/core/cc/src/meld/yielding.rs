@@ -4,7 +4,7 @@
 //! could give at little cost: for half a second from its beginning on, the long one sends what the newcomer leaves, and
 //! leaves it twice what it sent in the last round trip, since that is what slow start sends in the next.
 //!
-//! No report says what is sent by others. They say what left the user's queues and what waits there, and so what came:
+//! No report states what is sent by others. Reports state what left the user's queues and what waits there, and so what came:
 //!
 //! ```text
 //!   arrived(t) = served until t + queue(t)

@@ -3,7 +3,7 @@
 use super::Published;
 use statrs::function::erf::{erfc, erfc_inv};
 
-/// Samples nearer to 0 or 1 than this say only that the curve has ended there.
+/// Samples nearer to 0 or 1 than this show only that the curve has ended there.
 const SATURATED: f64 = 1e-4;
 /// Slope of curves that have no fit: the usual value of long code blocks.
 const DEFAULT_SIGMA_DB: f64 = 0.2;

@@ -26,7 +26,7 @@ pub struct Waypoint {
     pub place: Position,
     /// How long the UE rests there before it goes on.
     pub rest: Duration,
-    /// Its speed on the way to here, if other than on the ways that say none.
+    /// Its speed on the way to here, if other than on the ways that set none.
     pub speed: Option<Speed>,
 }
 

@@ -63,7 +63,7 @@ const SUCCESS: f64 = 0.25;
 /// What was found holds for so long, seconds, and twice as long each time that the same is found: 20 s to 11 min.
 const HOLDS: f64 = 20.0;
 const MAX_DOUBLINGS: i32 = 5;
-/// A mean forgets after so long, seconds.
+/// A mean discards what is older than this, seconds.
 const MEAN_TIME: f64 = 5.0;
 /// Where queues are apart, our flows are taken to have up to so much more than they have.
 const HEADROOM: f64 = 1.25;
@@ -94,7 +94,7 @@ pub(super) struct Beside {
     /// Its rate, byte/s.
     rate: f64,
     phase: Phase,
-    /// It has been there or not, other than what the phase says, for so long, seconds.
+    /// It has been there or not, other than what the phase has, for so long, seconds.
     differs: f64,
     /// Averages of what is in flight, bytes, and of what is delivered, byte/s.
     in_flight: f64,
@@ -121,10 +121,10 @@ struct Mean {
 }
 
 impl Mean {
-    /// `forgets`: after what time, seconds.
-    fn add(&mut self, value: f64, elapsed: f64, forgets: f64) {
+    /// `memory`: the time that it averages over, seconds.
+    fn add(&mut self, value: f64, elapsed: f64, memory: f64) {
         self.value += weight(elapsed, self.time) * (value - self.value);
-        self.time = (self.time + elapsed).min(forgets);
+        self.time = (self.time + elapsed).min(memory);
     }
 }
 

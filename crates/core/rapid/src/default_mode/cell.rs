@@ -3,7 +3,7 @@
 use rnis::{RadioReport, UeReport};
 use units::{Bytes, Prb};
 
-/// How many UEs of a cell want its PRBs.
+/// How many UEs of a cell need its PRBs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CellLoad {
     /// UEs that send now.

@@ -78,8 +78,8 @@ const DECAY: f64 = 0.97;
 const SHRINK: f64 = 0.7;
 /// The link carries what the radio does from this part of the capacity on (which counts headers as well).
 const AS_WIDE: f64 = 0.94;
-/// What was found is forgotten after so long without a flow that sends all that it is let, seconds.
-const FORGET_TIME: f64 = 10.0;
+/// What was found expires after so long without a flow that sends all that it is let, seconds.
+const EXPIRY_TIME: f64 = 10.0;
 /// A round trip is taken to be no longer, seconds.
 const MAX_ROUND: f64 = 2.0;
 
@@ -167,7 +167,7 @@ impl Narrow {
     /// No flow is left: what was found holds for the next, if it comes soon. `elapsed`: since the last time, seconds.
     pub(super) fn rest(&mut self, elapsed: f64) {
         self.idle += elapsed;
-        if self.bound().is_none() || self.idle >= FORGET_TIME {
+        if self.bound().is_none() || self.idle >= EXPIRY_TIME {
             *self = Self::default();
         } else {
             self.cruised = None;
@@ -374,7 +374,7 @@ impl Narrow {
         let excess = (self.gain - 1.0) * if was_clean { 2.0 } else { 0.5 };
         self.gain = 1.0 + excess.clamp(MIN_PROBE, PROBE);
         if was_clean && probed.rate >= more.max(self.bound) {
-            // what was before says nothing more of b, but of T
+            // what was before is no measure of b any more, but of T
             self.follow(cruised, path);
             self.bound = probed.rate;
             return self.enter(Phase::Probing);
@@ -420,7 +420,7 @@ impl Narrow {
             self.idle + elapsed
         };
         let stood = ONSET.max(ONSET_TURNAROUNDS * self.time);
-        if !path.is_fresh || self.stands >= stood || self.idle >= FORGET_TIME {
+        if !path.is_fresh || self.stands >= stood || self.idle >= EXPIRY_TIME {
             self.enter(Phase::Wide);
             self.evident = 0.0;
         }

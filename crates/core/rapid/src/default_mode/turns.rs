@@ -73,7 +73,7 @@ impl Turns {
         self.are_taken
     }
 
-    /// Ends turns and begins others of those flows that want more than they have. `limit` of what is under way,
+    /// Ends turns and begins others of those flows that need more than they have. `limit` of what is under way,
     /// bytes.
     pub(super) fn update(&mut self, now: Instant, limit: f64, flows: &mut BTreeMap<FlowId, Flow>) {
         let mut under_way = 0.0;

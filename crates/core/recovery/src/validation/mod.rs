@@ -1,6 +1,6 @@
 //! Congestion window validation: what becomes of a cwnd that a sender does not use.
 //!
-//! A window says how much the path carried when it was last filled. A sender that is idle, or that the application limits,
+//! A window shows how much the path carried when it was last filled. A sender that is idle, or that the application limits,
 //! learns nothing new, and may later send a burst for which there is no room any more.
 //!
 //! | [`Validation`] | idle for longer than a timeout | application-limited | a loss |

@@ -1,6 +1,6 @@
 //! The CSV messages of the RAPID and MELD prototypes: `cqi,queue,tbs_bytes,prb`.
 //!
-//! One message reports one UE, and does not say of which: it is configured. `queue` is bytes in
+//! One message reports one UE, and does not name it: it is configured. `queue` is bytes in
 //! the RLC, `tbs_bytes` the last transport block, `prb` the PRBs that it took.
 //!
 //! Not known, and what stands there instead: which UE (the configured one), the source's time (that

@@ -12,7 +12,7 @@
 //!     lost_packets (0: not counted; otherwise one more than the count)  seq
 //!     timestamp_ns, as the zigzag difference from the UE before (from 0 for the first)
 //! ```
-//! Every number not said otherwise is an unsigned LEB128 of at most 64 bits. Version 2 is read as well.
+//! Every number not stated otherwise is an unsigned LEB128 of at most 64 bits. Version 2 is read as well.
 
 use super::{DecodeError, limit};
 use crate::{BearerReport, CellId, CellReport, LinkQuality, McsTable, RadioReport, Rnti, UeReport};

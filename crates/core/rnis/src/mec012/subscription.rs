@@ -45,13 +45,13 @@ fn unprocessable(what: impl Into<String>) -> SubscriptionError {
 pub struct Delivery {
     /// By POST to this URI.
     pub callback: Option<String>,
-    /// A test notification is wanted first.
+    /// A test notification is requested first.
     pub test: bool,
     /// By WebSocket.
     pub websocket: bool,
 }
 
-/// Which events are wanted; what is empty or absent filters nothing.
+/// Which events are requested; what is empty or absent filters nothing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Filter {
     /// UEs; identifiers of the reserved type are left out.

@@ -142,7 +142,7 @@ impl RadioView {
         &self.cells
     }
 
-    /// Takes in a report that arrived at `now`, and says what happened since the last.
+    /// Takes in a report that arrived at `now`, and returns what happened since the last.
     pub fn on_report(
         &mut self,
         now: Instant,

@@ -173,7 +173,7 @@ proptest! {
         };
         let (short, long) = (make(seconds), make(2 * seconds));
         prop_assert_eq!(&make(seconds), &short);
-        // all lines but the first ones, which say the duration
+        // all lines but the first ones, which state the duration
         let rows = |text: &str| -> Vec<String> {
             text.lines().filter(|line| !line.starts_with('#')).skip(1).map(str::to_owned).collect()
         };

@@ -234,10 +234,10 @@ fn a_link_that_widens_is_used_again() {
 fn what_was_found_holds_for_the_next_flow_if_it_comes_soon() {
     let mut world = World::new(10e6, 2e6, f64::INFINITY);
     world.run(5.0);
-    world.narrow.rest(FORGET_TIME / 2.0);
+    world.narrow.rest(EXPIRY_TIME / 2.0);
     assert!(world.is_bound());
     let (_, _, round_trip) = world.run(0.3);
     assert!(round_trip < 1.3 * world.round_trip, "{round_trip}");
-    world.narrow.rest(FORGET_TIME);
+    world.narrow.rest(EXPIRY_TIME);
     assert!(world.narrow.limit().is_none());
 }
