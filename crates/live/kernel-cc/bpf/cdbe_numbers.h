@@ -1,4 +1,4 @@
-/* Whole-number arithmetic of cdbe_client.h and cdbe_server.h, and what both know. */
+/* Whole-number arithmetic of cdbe_client.h and cdbe_server.h, and what both use. */
 #pragma once
 
 #include "kernel.h"

@@ -2,7 +2,7 @@
  * what the connection does. It decides nothing.
  *
  * Each connection under control has a slot of two arrays that user space has mapped: `control`,
- * which only user space writes, and `telemetry`, which only this program writes. Which slot is said
+ * which only user space writes, and `telemetry`, which only this program writes. Which slot is stated
  * in the socket's storage, with the number of times that the slot has been used: a socket whose
  * slot has been given to another must neither read nor write it. */
 #include "kernel.h"

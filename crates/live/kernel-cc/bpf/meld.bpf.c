@@ -3,7 +3,7 @@
  *
  * User space hands each radio report to `take_report`; the rest is decided here. What is decided is
  * meld_model.h's, which is cc::meld's to the bit. What the kernel makes different:
- * - it asks once an episode (ssthresh), not for each loss; what is lost while an episode lasts is
+ * - it decides once an episode (ssthresh), not for each loss; what is lost while an episode lasts is
  *   of the same answer;
  * - a silent loss is still an episode: PRR sends at the rate of acknowledgements, and neither the wrapped
  *   control nor a report moves the window until it is repaired (a round trip);
@@ -49,7 +49,7 @@ struct delivery {
 	struct report report;
 };
 
-/* What a connection remembers. */
+/* What is kept of a connection. */
 struct state {
 	struct meld meld;
 	u64 max_pace; /* byte/s; the caller's */
@@ -231,7 +231,7 @@ INLINE void mend(struct sock *sk, struct tcp_sock *tp, struct state *st, enum wr
 }
 
 /* The program leaves them so. */
-static void remember(const struct tcp_sock *tp, struct state *st, u32 ssthresh)
+static void keep(const struct tcp_sock *tp, struct state *st, u32 ssthresh)
 {
 	st->last_window = inner_window(tp, st);
 	st->last_ssthresh = ssthresh;
@@ -270,7 +270,7 @@ INLINE void look(struct sock *sk, struct tcp_sock *tp, enum wrapped wrapped)
 	if (!st || !rules)
 		return;
 	mend(sk, tp, st, wrapped);
-	remember(tp, st, tp->snd_ssthresh);
+	keep(tp, st, tp->snd_ssthresh);
 	renewed(sk, tp, st, rules);
 	newly = tp->delivered - st->delivered;
 	st->delivered = tp->delivered;
@@ -404,7 +404,7 @@ static void steer_window(struct sock *sk, struct tcp_sock *tp)
 
 	if (!st || !rules)
 		return;
-	remember(tp, st, tp->snd_ssthresh);
+	keep(tp, st, tp->snd_ssthresh);
 	if (!is_steered(&st->meld) || !mss)
 		return;
 	packets = window_of(&st->meld, rules, tp->snd_cwnd * mss) / mss;
@@ -434,7 +434,7 @@ INLINE u32 ssthresh(struct sock *sk, struct tcp_sock *tp, enum wrapped wrapped)
 		window = show_inner(tp, sk);
 		decided = hide_inner(tp, sk, window, decide(sk, wrapped));
 	}
-	remember(tp, st, decided);
+	keep(tp, st, decided);
 	return decided;
 }
 

@@ -372,7 +372,7 @@ static long is_forgotten(u32 index, void *context)
 }
 
 /* The reports that can explain anything are those from m->oldest on. */
-INLINE void forget(struct meld *m, const struct reports *reports, u64 now)
+INLINE void expire(struct meld *m, const struct reports *reports, u64 now)
 {
 	const struct report *last = report_of(reports, m->next - 1);
 	struct scan scan = { .m = m, .reports = reports };
@@ -400,7 +400,7 @@ static long count_one(u32 index, void *context)
 	return 0;
 }
 
-/* Sets packets against what one report says that the radio lost. */
+/* Sets packets against what the radio lost by one report. */
 static long explain_by_one(u32 index, void *context)
 {
 	struct scan *scan = context;
@@ -427,7 +427,7 @@ INLINE u64 reason_by_evidence(struct meld *m, const struct reports *reports,
 	struct scan scan = { .m = m, .reports = reports };
 	struct tally *tally = &m->tally;
 
-	forget(m, reports, now);
+	expire(m, reports, now);
 	tally->from = m->oldest;
 	tally->at = loss->sent_at;
 	tally->packets = 0;

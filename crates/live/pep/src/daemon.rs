@@ -329,7 +329,7 @@ pub fn run(start: &Start) -> Result<(), PepError> {
         None => None,
     };
     if let Some(inherited) = &mut inherited {
-        // until it is ready, and if it never is, the predecessor goes on as if it had not been asked
+        // until it is ready, and if it never is, the predecessor goes on as if there had been no request
         check(&core)?;
         inherited.ready()?;
     }

@@ -82,7 +82,7 @@ impl RoundTrip {
     }
 }
 
-/// Microseconds of the kernel's counters, whose 0 says that nothing is known.
+/// Microseconds of the kernel's counters, whose 0 means that nothing is known.
 pub(crate) fn micros(us: u32) -> Option<Duration> {
     (us != 0 && us != u32::MAX).then(|| Duration::from_micros(u64::from(us)))
 }

@@ -11,7 +11,7 @@ const MAX_PENDING: usize = 64;
 
 /// Hands radio states to the controller of one connection: a handle, cheap to clone.
 ///
-/// The controller is notified of pending states before each of its next events, and when quinn asks for its
+/// The controller is notified of pending states before each of its next events, and when quinn reads its
 /// window: a driver that wakes the connection after [`Self::push`] has them act although nothing is acknowledged.
 /// At most 64 wait; beyond them the oldest are dropped and counted.
 #[derive(Clone, Debug, Default)]

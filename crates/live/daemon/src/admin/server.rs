@@ -132,7 +132,7 @@ mod tests {
         assert!(matches!(error, ClientError::Connect(_)), "{error}");
         assert!(error.to_string().contains("is it running"), "{error}");
         start(&path);
-        let length = |asked: Value| request(&path, &asked).map(|answer| answer["length"].clone());
+        let length = |query: Value| request(&path, &query).map(|answer| answer["length"].clone());
         assert_eq!(length(json!("abc")).expect("an answer"), 5);
         // more than there are places: each is given back
         for _ in 0..2 * MAX_CONNECTIONS {

@@ -11,9 +11,9 @@ pub const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// The media type of plain text.
 pub const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
 
-/// Where health is asked for.
+/// Where health is queried.
 pub(crate) const HEALTH: &str = "/healthz";
-/// A page is made so many times at once; further requests for it wait.
+/// A page is made so many times concurrently; further requests for it wait.
 const MAX_CONCURRENT: usize = 2;
 
 /// Makes the text of a page, or states why there is none now.

@@ -98,7 +98,7 @@ pub struct Plan<'a> {
     /// Only services at these ports; none: at all.
     pub ports: &'a [u16],
     /// Only sockets in these network namespaces, by the kernel's cookies (`SO_NETNS_COOKIE`), with the
-    /// ends that are served there; none: in all, as `roles` says.
+    /// ends that are served there; none: in all, as in `roles`.
     pub networks: &'a [(u64, Roles)],
     /// Name of the congestion control, 1 to 15 letters, digits, dots and underscores.
     pub name: &'a str,
@@ -273,7 +273,7 @@ fn value_of(map: &MapHandle, socket: BorrowedFd<'_>) -> io::Result<Option<Vec<u8
     map.lookup(&key, MapFlags::ANY).map_err(|e| error_of(&e))
 }
 
-/// What can be said of a plan before it is attached.
+/// What can be checked of a plan before it is attached.
 ///
 /// # Errors
 /// What is wrong with it.

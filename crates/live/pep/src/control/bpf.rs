@@ -181,7 +181,7 @@ impl Kernel {
         words[1].store(pacing_rate, Relaxed);
     }
 
-    /// What the program last measured; before the first acknowledgement, what the kernel knew at the start.
+    /// What the program last measured; before the first acknowledgement, what the kernel had at the start.
     pub(super) fn measured(&self, slot: Slot) -> Measured {
         let words = self.telemetry_of(slot);
         let word = |i: usize| words[i].load(Relaxed);

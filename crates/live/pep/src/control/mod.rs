@@ -38,7 +38,7 @@ const WAKE_INTERVAL: Duration = Duration::from_micros(200);
 /// Events that are handled before deadlines are looked at.
 const MAX_AT_ONCE: usize = 1_024;
 
-/// What the control thread hears.
+/// What the control thread receives.
 #[derive(Debug)]
 pub(crate) enum ControlEvent {
     /// A flow's server has answered.
@@ -84,7 +84,7 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// Loads the congestion control, if it is wanted and the kernel permits it.
+    /// Loads the congestion control, if it is requested and the kernel permits it.
     ///
     /// # Errors
     /// A configuration out of range.

@@ -9,7 +9,7 @@ use rapid::FlowTelemetry;
 use std::sync::atomic::Ordering::Relaxed;
 use units::Bytes;
 
-/// What the kernel says of the connection towards the UE.
+/// What the kernel reports of the connection towards the UE.
 pub(super) fn measured_by_socket(flow: &Flow) -> Measured {
     sys::tcp_info(&flow.ran).map_or_else(|_| Measured::default(), |info| measured_of(&info))
 }

@@ -340,7 +340,7 @@ fn run(program: &str, arguments: &[&str], input: &str) -> Result<String, PepErro
         .spawn()
         .map_err(|error| failed(error.to_string(), INSTALL))?;
     if let Some(mut stdin) = child.stdin.take() {
-        // a program that has ended early says reason on stderr
+        // a program that has ended early prints the reason on stderr
         let _ = stdin.write_all(input.as_bytes());
     }
     let output = child

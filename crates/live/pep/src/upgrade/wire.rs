@@ -280,7 +280,7 @@ impl Inherited {
 
     /// This process serves: the predecessor may leave.
     pub(crate) fn serving(mut self) {
-        // a predecessor that has gone needs to hear nothing
+        // a predecessor that has gone needs no message
         let _ = send(&mut self.stream, &Message::Serving);
     }
 }

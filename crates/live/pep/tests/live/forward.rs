@@ -76,13 +76,13 @@ fn what_forward_chains_refuse_is_refused() {
             must_be_refused(&hosts, closed);
         }
         assert_eq!(daemon.count("accepted"), before);
-        // the first asks the forward chains, those after it go through the proxy
+        // the first passes the forward chains, those after it go through the proxy
         must_work(&hosts, open);
         assert_eq!(daemon.count("accepted"), before);
         must_work(&hosts, open);
         assert_eq!(daemon.count("accepted"), before + 1);
     }
-    // another UE is asked for itself, and another port too
+    // another UE passes them for itself, and another port too
     hosts.client.sh("ip addr add 10.45.0.3/24 dev c0");
     let open = SocketAddr::new(server(false), 5_751);
     let other = connect_from(&hosts.client, [10, 45, 0, 3].into(), open);

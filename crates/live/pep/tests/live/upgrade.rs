@@ -148,7 +148,7 @@ fn a_successor_that_cannot_start_changes_nothing() {
     greet(listener);
     let old = Daemon::start(&hosts.proxy, &transparent());
     let before = rules(&hosts);
-    // the address that it wants for its metrics is in use
+    // the address that it is to use for its metrics is in use
     let _taken = hosts
         .proxy
         .enter(|| TcpListener::bind("127.0.0.1:9465"))

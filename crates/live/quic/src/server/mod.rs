@@ -216,7 +216,7 @@ impl Drop for Guard<'_> {
 }
 
 /// Bounds what is kept of clients whose connection has not been accepted or refused yet; the steps of the system's
-/// clock do not concern what they are asked to prove.
+/// clock do not concern what they have to prove.
 fn before_acceptance(mut crypto: ServerConfig) -> ServerConfig {
     crypto
         .time_source(Arc::new(SteadyTime::new()))

@@ -157,7 +157,7 @@ mod tests {
         }
         let error = log.flush().expect_err("it is incomplete");
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
-        log.flush().expect("said once");
+        log.flush().expect("reported once");
     }
 
     #[test]

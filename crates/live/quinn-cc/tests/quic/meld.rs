@@ -173,7 +173,7 @@ fn forged_reports_of_a_perfect_radio_raise_no_window_for_ever() {
     }
 }
 
-/// Its window is what the last report says waits.
+/// Its window is what waits by the last report.
 #[derive(Clone, Debug)]
 struct Reported(Bytes);
 

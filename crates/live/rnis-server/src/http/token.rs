@@ -4,7 +4,7 @@
 //! protection against guessing). Guesses at one client's secret so keep no token from other clients of the address;
 //! while the name's bucket is empty, the answer is the same for a right secret and for a wrong one. Names of no
 //! client are limited alike, so the answers do not show which names are clients'; an address has [`NAMES`] buckets
-//! for all names, so inventing names does not push out what is remembered of other addresses.
+//! for all names, so inventing names does not push out what is kept of other addresses.
 
 use super::Api;
 use super::gate::source;

@@ -85,7 +85,7 @@ async fn send(
         .with_delivery_mode(TRANSIENT);
     let exchange = config.topic.as_str().into();
     let options = BasicPublishOptions::default();
-    // without confirmations: the next report is worth more than knowing of this one
+    // without confirmations: the next report is worth more than an answer for this one
     channel
         .basic_publish(exchange, key.as_str().into(), options, payload, properties)
         .await?;
