@@ -121,7 +121,7 @@ pub fn subscription(bytes: &[u8]) {
     for uri in [None, Some("ws://here/")] {
         let document = subscription.to_json("http://here/", uri).to_string();
         let later = TimeStamp::default();
-        // a WebSocket's URI is reported in place of a callback, and asked for by the same name
+        // a WebSocket's URI is reported in place of a callback, and requested by the same name
         assert!(Subscription::from_json(document.as_bytes(), later).is_ok() || uri.is_none());
     }
     if let Ok(event) = RadioEvent::from_json(event) {

@@ -21,7 +21,7 @@ Scenario: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any]"
 #: A value of a key, as in a scenario file: quantities are texts with a unit.
 Value: TypeAlias = "str | int | float | bool | Sequence[Any]"
 
-#: The largest seed that a scenario file can say.
+#: The largest seed that a scenario file can have.
 _MAX_SEED = 9_000_000_000_000_000
 _MAX_REPEATS = 10_000
 

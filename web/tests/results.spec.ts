@@ -71,9 +71,9 @@ test("dragging zooms all charts and requests finer data; Escape and a double cli
   await page.mouse.down();
   await page.mouse.move(box.x + 0.5 * box.width, y, { steps: 4 });
   await page.mouse.up();
-  const asked = new URL((await finer).url()).searchParams;
-  expect(Number(asked.get("from"))).toBeCloseTo(0.5, 1);
-  expect(Number(asked.get("to"))).toBeCloseTo(1, 1);
+  const requested = new URL((await finer).url()).searchParams;
+  expect(Number(requested.get("from"))).toBeCloseTo(0.5, 1);
+  expect(Number(requested.get("to"))).toBeCloseTo(1, 1);
   await expect(shown).toHaveText(/^0\.[45]\d* – (1|0\.9\d*|1\.0\d*) s$/);
   await page.mouse.dblclick(box.x + 0.5 * box.width, y);
   await expect(shown).toHaveText(whole ?? "");

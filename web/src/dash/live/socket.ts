@@ -111,7 +111,7 @@ export class LiveSocket {
   }
 }
 
-/** A message, or null for what this page does not know. */
+/** A message, or null for what this page does not read. */
 export function parse(data: unknown): Message | null {
   if (typeof data !== "string") return null;
   try {

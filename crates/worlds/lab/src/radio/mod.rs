@@ -102,7 +102,7 @@ pub(crate) struct Radio {
     pub(crate) events: Receiver<(usize, Event)>,
     /// Where radio reports go.
     pub(crate) reports: Vec<ReportSink>,
-    /// What the senders' kernels say, for the time series.
+    /// What the senders' kernels report, for the time series.
     pub(crate) senders: Arc<SenderStates>,
     /// Set by the lab's user to end it.
     pub(crate) stop: Arc<AtomicBool>,

@@ -56,9 +56,9 @@ pub(super) static SECTIONS: &[Section] = &[
                 Choice(&["off", "de", "me", "default", "yield"]),
                 Value("off"),
                 Any,
-                "Whether the sender asks the radio if a loss is congestion (MELD): by the transport \
+                "Whether the sender reads in radio reports if a loss is congestion (MELD): by the transport \
                  block's size (`de`), by the queue in the base station too (`me`), or by what the \
-                 radio says that it lost, with a short queue (`default`), giving way to flows that \
+                 radio reports as lost, with a short queue (`default`), giving way to flows that \
                  begin (`yield`; not in the kernel). Needs a `[cell]`, and data towards the user.",
             ),
             key(

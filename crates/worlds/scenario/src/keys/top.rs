@@ -163,7 +163,7 @@ pub(super) static SECTIONS: &[Section] = &[
             key(
                 "default",
                 Text,
-                Absent("what the file says"),
+                Absent("what the file has"),
                 Any,
                 "Value (of any kind) while it is not turned.",
             ),
@@ -255,7 +255,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Any,
                 "What happens to an `rtt` below the access's own: the scenario is refused, or the \
                  round-trip time is raised to the access's own and 1 ms (a server next to the edge), \
-                 and a note says so.",
+                 and a note is printed.",
             ),
             key(
                 "rate",

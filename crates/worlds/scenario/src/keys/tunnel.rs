@@ -21,7 +21,7 @@ const PATH_KEYS: &[Key] = &[
         Choice(&["link", "cell"]),
         Value("link"),
         Any,
-        "`link`: a wire of its own, as the keys below say; `cell`: the scenario's `[cell]`.",
+        "`link`: a wire of its own, as in the keys below; `cell`: the scenario's `[cell]`.",
     ),
     key(
         "rate",
@@ -332,7 +332,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Table,
                 Required,
                 Any,
-                "The paths, in the file's order: the first is the cheapest, unless `priority` says \
+                "The paths, in the file's order: the first is the cheapest, unless `priority` states \
                  otherwise.",
             ),
         ],

@@ -156,7 +156,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Text,
                 Required,
                 Any,
-                "The trace, relative to the scenario file; `--trace` replaces it (and what is said \
+                "The trace, relative to the scenario file; `--trace` replaces it (and what is set \
                  here of `format` and `series`).",
             ),
             key(
