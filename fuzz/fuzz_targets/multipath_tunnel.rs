@@ -18,7 +18,7 @@ use units::{Duration, Ecn, Instant, Packets};
 const MAX_COMMANDS: usize = 200;
 /// Packets of both ends at one moment: what waits at both, acknowledged, and some more. More would be two
 /// ends that answer each other for ever.
-const MAX_SAID: usize = 10_000;
+const MAX_EXCHANGE: usize = 10_000;
 /// Connections and unfinished ones at the server.
 const CONNECTIONS: usize = 4;
 const HALF_OPEN: usize = 2;
@@ -219,7 +219,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut net = Net::new();
     for _ in 0..20 {
         net.now += Duration::from_millis(10);
-        net.exchange(MAX_SAID);
+        net.exchange(MAX_EXCHANGE);
     }
     for _ in 0..MAX_COMMANDS {
         if bytes.is_empty() {
@@ -261,12 +261,12 @@ fuzz_target!(|bytes: &[u8]| {
             }
             4 => {
                 net.now += Duration::from_micros(u64::from(command) * 50);
-                net.exchange(MAX_SAID);
+                net.exchange(MAX_EXCHANGE);
             }
             _ => net.put_in(command, &mut bytes),
         }
     }
     net.is_cut = false;
     net.now += Duration::from_secs(1);
-    net.exchange(MAX_SAID);
+    net.exchange(MAX_EXCHANGE);
 });

@@ -22,7 +22,7 @@
 //! the bytes of the last five sample windows over their time, anew with each of them: a window in which a
 //! retransmission held everything up and the one in which it all arrives weigh as much as they lasted (a
 //! pause of the sender, which its timestamps show, is left out unless segments come as far apart all the
-//! time), and the report is as old as a sample window, where equation 4 needs five long windows to reset_statistics
+//! time), and the report is as old as a sample window, where equation 4 needs five long windows to discard
 //! 99 % of the past.
 
 use super::{INITIAL_REPORT, Mode};
@@ -137,7 +137,7 @@ pub fn sample_rate(bytes: u64, time: u64) -> u64 {
     bytes * 1_000_000 / time.max(1)
 }
 
-/// Equation 5: numerator and denominator of beta. `gap` lies between two long windows, us.
+/// The paper's beta (equation 5): numerator and denominator. `gap` lies between two long windows, us.
 pub fn beta(gap: u64, sample_window: u64) -> (u64, u64) {
     if gap > sample_window {
         (BETA_GAP, BETA_GAP + gap.min(MAX_GAP))
