@@ -292,7 +292,10 @@ pub fn run(start: &Start) -> Result<(), PepError> {
     memory::fit(&mut config.limits);
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|error| PepError::system("signals cannot be received", error))?;
-    let mut inherited = start.upgrade.then(|| request_handover(&config)).transpose()?;
+    let mut inherited = start
+        .upgrade
+        .then(|| request_handover(&config))
+        .transpose()?;
     let listeners = listeners(&config, inherited.as_mut())?;
     let interception = claim(&config, &listeners, inherited.as_mut())?;
     let admin_socket = open_admin(&config, user.as_ref())?;

@@ -48,8 +48,7 @@ pub(crate) fn check(flow: &FlowSpec) -> Result<(), String> {
     }
     if flow.report == Some(ReporterSpec::Cqic) {
         return Err(
-            "the lab's clients have no modem: take report = \"cdbe\", or --world sim"
-                .to_owned(),
+            "the lab's clients have no modem: take report = \"cdbe\", or --world sim".to_owned(),
         );
     }
     if flow.ecn == EcnSpec::L4s {

@@ -354,7 +354,10 @@ fn read(path: &Path, held: Option<&Held>) -> Result<String, Unreadable> {
         .read_to_end(&mut bytes)
         .map_err(Unreadable::Io)?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        let what = format!("larger than {} MB: no scenario file", MAX_FILE_BYTES / 1_000_000);
+        let what = format!(
+            "larger than {} MB: no scenario file",
+            MAX_FILE_BYTES / 1_000_000
+        );
         return Err(Unreadable::Content {
             before: String::new(),
             offset: 0,

@@ -246,8 +246,7 @@ impl State {
         let is_held =
             self.last_stamp != 0 && 2 * sent_interval(self.last_stamp, segment.stamp) < gap;
         let is_usual = gap <= IRREGULAR * self.spacing;
-        gap <= self.window / SAMPLES
-            || (gap <= self.window + MAX_SPACING && (is_held || is_usual))
+        gap <= self.window / SAMPLES || (gap <= self.window + MAX_SPACING && (is_held || is_usual))
     }
 
     fn end_sample(&mut self, config: &Config) {

@@ -99,7 +99,9 @@ mod tests {
     #[test]
     fn places_are_given_back_by_threads_that_panic_too() {
         let serving = Arc::new(AtomicUsize::new(0));
-        let places: Vec<_> = (0..MAX_CONNECTIONS).map_while(|_| Place::take(&serving)).collect();
+        let places: Vec<_> = (0..MAX_CONNECTIONS)
+            .map_while(|_| Place::take(&serving))
+            .collect();
         assert_eq!(places.len(), MAX_CONNECTIONS);
         assert!(Place::take(&serving).is_none());
         drop(places);

@@ -301,7 +301,9 @@ mod tests {
     fn a_source_has_its_connections_and_a_network_of_ipv6_is_one_source() {
         let (budget, now) = (budget(100 * BASE, 2), Instant::now());
         let first = budget.admit(ip("2001:db8::1"), now).expect("room");
-        assert!(budget.requires_proof(ip("2001:db8::9")) && !budget.requires_proof(ip("192.0.2.1")));
+        assert!(
+            budget.requires_proof(ip("2001:db8::9")) && !budget.requires_proof(ip("192.0.2.1"))
+        );
         let second = budget.admit(ip("2001:db8::2"), now).expect("room");
         let third = budget.admit(ip("2001:db8::3"), now).map(drop);
         assert_eq!(third, Err(Refusal::Source));

@@ -42,7 +42,9 @@ pub(super) async fn connect(
         let text = "this subscription has its WebSocket already";
         Problem::new(StatusCode::CONFLICT, text)
     })?;
-    let upgrade = upgrade.max_message_size(MAX_MESSAGE_BYTES).max_frame_size(MAX_MESSAGE_BYTES);
+    let upgrade = upgrade
+        .max_message_size(MAX_MESSAGE_BYTES)
+        .max_frame_size(MAX_MESSAGE_BYTES);
     Ok(upgrade.on_upgrade(move |socket| serve(api, queue, socket)))
 }
 

@@ -150,9 +150,8 @@ fn area(reader: &mut Reader<'_>, site: &Site) -> Checked<Area> {
     if sides.iter().any(|side| *side < MIN_AREA) {
         let [x, y] = sides.map(Metres::new);
         return Err(
-            fault(reader.place("area"), format!("\"area\" is {x} by {y}")).allowed(format!(
-                "allowed is {MIN_AREA} m and more on each side"
-            )),
+            fault(reader.place("area"), format!("\"area\" is {x} by {y}"))
+                .allowed(format!("allowed is {MIN_AREA} m and more on each side")),
         );
     }
     Ok(Area::Rectangle(a, b))
@@ -184,9 +183,7 @@ fn check_distances(stops: &[Waypoint], at_end: AtEnd, at: Position) -> Checked<(
         let distance = from.distance(*to).get();
         if distance > 0.0 && distance < MIN_WAY {
             let what = format!("the points {from} and {to} are only {distance:.1e} m apart");
-            return Err(
-                fault(at, what).allowed(format!("allowed is {MIN_WAY} m and more, or 0 m"))
-            );
+            return Err(fault(at, what).allowed(format!("allowed is {MIN_WAY} m and more, or 0 m")));
         }
     }
     Ok(())

@@ -276,9 +276,7 @@ impl FadingProcess {
 
     /// Seconds from one value to the next; zero at rest.
     fn seconds(&self) -> f64 {
-        let step = self
-            .doublings
-            .map(|doublings| MIN_HOLD * (1 << doublings));
+        let step = self.doublings.map(|doublings| MIN_HOLD * (1 << doublings));
         step.map_or(0.0, Duration::as_secs_f64)
     }
 
