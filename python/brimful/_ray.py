@@ -204,7 +204,7 @@ class Driver:
         cores = _cores(ray)
         self._cores = min(cores, workers or cores)
         # where not all cores are to be used, a batch that waits would find one
-        self._most = self._cores * BATCHES_A_CORE if self._cores == cores else self._cores
+        self._limit = self._cores * BATCHES_A_CORE if self._cores == cores else self._cores
         self._look = look
         self._key = uuid.uuid4().hex
         # in a list, so that a worker fetches it once and not with every batch
@@ -250,7 +250,7 @@ class Driver:
     def _submit(self) -> bool:
         """Keeps the workers busy; true if anything was handed out."""
         handed = False
-        while len(self._under_way) < self._most:
+        while len(self._under_way) < self._limit:
             batch = self._batch()
             if not batch:
                 break

@@ -26,7 +26,7 @@ test("the list has all results, and shows why others cannot be read", async ({ p
   await expect(page.getByRole("heading", { name: "one" })).toBeVisible();
 });
 
-test("a torn file is shown as an error, and the rest of the page stays", { tag: "@failures" }, async ({
+test("a torn file is an error, and the rest of the page stays", { tag: "@failures" }, async ({
   page,
 }) => {
   await page.goto(`${dash.url}#/`);
