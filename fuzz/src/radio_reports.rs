@@ -84,9 +84,9 @@ pub fn messages(source: Source, bytes: &[u8]) {
     for message in bytes.split(|&b| b == separator) {
         now += Duration::from_millis(10);
         match adapter.on_message(now, message) {
-            Ok(said) => {
-                assert!(said.problems.iter().all(|p| !p.to_string().is_empty()));
-                for report in said.reports {
+            Ok(adapted) => {
+                assert!(adapted.problems.iter().all(|p| !p.to_string().is_empty()));
+                for report in adapted.reports {
                     assert!(report.check().is_ok(), "{report:?}");
                     gate.pass(now, report);
                 }

@@ -15,7 +15,7 @@ pub const MAX_REQUEST_BYTES: u64 = 4_096;
 
 /// A request or an answer that takes longer is dropped.
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// Connections served at once; more are closed.
+/// Connections served concurrently; more are closed.
 const MAX_CONNECTIONS: usize = 8;
 /// After an error of accept, before the next attempt.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);

@@ -23,7 +23,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 /// Largest head of a request, in bytes.
 const MAX_HEAD_BYTES: usize = 32 << 10;
-/// Connections served at once.
+/// Connections served concurrently.
 pub(super) const MAX_CONNECTIONS: usize = 256;
 /// After a failure to accept (no descriptors left) so long is waited.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);

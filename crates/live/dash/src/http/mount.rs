@@ -39,7 +39,7 @@ impl Mount {
                 let stream = stream
                     .set_nonblocking(true)
                     .and_then(|()| tokio::net::TcpStream::from_std(stream));
-                // too many at once, or gone already
+                // too many concurrently, or gone already
                 let (Ok(permit), Ok(stream)) = (permit, stream) else {
                     continue;
                 };

@@ -36,7 +36,7 @@ const IDLE: Duration = Duration::from_secs(1);
 /// each of ten thousand a second would cost the workers more than the connections do.
 const WAKE_INTERVAL: Duration = Duration::from_micros(200);
 /// Events that are handled before deadlines are looked at.
-const MAX_AT_ONCE: usize = 1_024;
+const MAX_BATCH: usize = 1_024;
 
 /// What the control thread receives.
 #[derive(Debug)]
@@ -124,7 +124,7 @@ impl Control {
                 Ok(event) => {
                     // with all that has come meanwhile
                     let mut next = Some(event);
-                    let mut left = MAX_AT_ONCE;
+                    let mut left = MAX_BATCH;
                     while let Some(event) = next {
                         if matches!(event, ControlEvent::Stop) {
                             return self.release_all();

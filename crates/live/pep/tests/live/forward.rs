@@ -103,15 +103,15 @@ fn forward_chains_that_are_bypassed_are_named() {
     hosts.proxy.sh(FIREWALL);
     let daemon = Daemon::start(&hosts.proxy, &split(""));
     let log = daemon.log();
-    let said = log
+    let printed = log
         .lines()
         .find(|l| l.contains("bypass this forward chain"));
-    let said = said.unwrap_or_else(|| panic!("no warning: {log}"));
+    let printed = printed.unwrap_or_else(|| panic!("no warning: {log}"));
     assert!(
-        said.contains("WARN") && said.contains("inet fw forward"),
-        "{said}"
+        printed.contains("WARN") && printed.contains("inet fw forward"),
+        "{printed}"
     );
-    assert!(said.contains("policy=\"drop\""), "{said}");
+    assert!(printed.contains("policy=\"drop\""), "{printed}");
     // as it warns
     let (closed, listener) = server_at(&hosts, 5_756);
     greet(listener);
