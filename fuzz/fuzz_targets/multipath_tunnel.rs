@@ -1,7 +1,7 @@
 //! Two ends of a tunnel that work, and whatever is made of their packets on the way: nothing
 //! panics, nothing grows without bound, and neither end answers more than it receives.
 //!
-//! The bytes are commands: let both ends talk, let time pass, send data, cut or heal the way, or put in
+//! The bytes are commands: have both ends exchange packets, let time pass, send data, cut or heal the way, or put in
 //! a packet whose numbers are near those of the real ones and whose options are any bytes.
 #![no_main]
 
