@@ -6,7 +6,7 @@ CARGO ?= cargo
 BRIMFUL := target/release/brimful
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 # Under sudo, in a clone of the caller's, the caller builds: root may have no toolchain, and what it writes into
-# target/ nobody else replaces.
+# target/ no other user can replace.
 ifneq ($(filter-out root,$(SUDO_USER)),)
 ifeq ($(shell stat -c %U .),$(SUDO_USER))
 CALLER_HOME := $(shell getent passwd $(SUDO_USER) | cut -d: -f6)

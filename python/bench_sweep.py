@@ -71,9 +71,9 @@ def main() -> None:
         tasks, computed = measured(small, "ray", 1)
         costs.append((tasks - threads) / SMALL)
         driver.append(computed / SMALL)
-        usual, _ray.LARGEST_BATCH = _ray.LARGEST_BATCH, 1
+        usual, _ray.MAX_BATCH = _ray.MAX_BATCH, 1
         _, computed = measured(small, "ray", 1)
-        _ray.LARGEST_BATCH = usual
+        _ray.MAX_BATCH = usual
         single.append(computed / SMALL)
 
     found = Path(tempfile.mkdtemp()) / "s"

@@ -10,14 +10,14 @@ const PATHS: [&str; 3] = ["/metrics", "/status", "/healthz"];
 
 fuzz_target!(|bytes: &[u8]| {
     let status = daemon::metrics::status_of(bytes, &PATHS);
-    let is_asked = |path: &&str| {
+    let is_path = |path: &&str| {
         let start = format!("GET {path}");
         let after = bytes.strip_prefix(start.as_bytes());
         after.is_some_and(|after| after.first().is_none_or(|b| b" ?\r\n".contains(b)))
     };
     let line = bytes.split(|b| matches!(b, b'\r' | b'\n')).next();
     let is_text = std::str::from_utf8(line.unwrap_or_default()).is_ok();
-    let is_good = is_text && PATHS.iter().any(|path| is_asked(&path));
+    let is_good = is_text && PATHS.iter().any(|path| is_path(&path));
     assert_eq!(status == "200 OK", is_good, "{status}");
 
     let text = String::from_utf8_lossy(bytes);

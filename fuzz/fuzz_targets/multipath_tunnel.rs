@@ -1,7 +1,7 @@
 //! Two ends of a tunnel that work, and whatever is made of their packets on the way: nothing
-//! panics, nothing grows without bound, and neither end answers more than it is asked.
+//! panics, nothing grows without bound, and neither end answers more than it receives.
 //!
-//! The bytes are commands: let both ends talk, let time pass, send data, cut or heal the way, or put in
+//! The bytes are commands: have both ends exchange packets, let time pass, send data, cut or heal the way, or put in
 //! a packet whose numbers are near those of the real ones and whose options are any bytes.
 #![no_main]
 
@@ -18,7 +18,7 @@ use units::{Duration, Ecn, Instant, Packets};
 const MAX_COMMANDS: usize = 200;
 /// Packets of both ends at one moment: what waits at both, acknowledged, and some more. More would be two
 /// ends that answer each other for ever.
-const MAX_SAID: usize = 10_000;
+const MAX_EXCHANGE: usize = 10_000;
 /// Connections and unfinished ones at the server.
 const CONNECTIONS: usize = 4;
 const HALF_OPEN: usize = 2;
@@ -85,17 +85,17 @@ impl Net {
         }
     }
 
-    /// What both ends have to say, and what that brings about: `most` packets at the most.
-    fn talk(&mut self, most: usize) {
+    /// What both ends have to send, and what that brings about: `max` packets at most.
+    fn exchange(&mut self, max: usize) {
         let now = self.now;
         self.client.on_deadline(now);
         self.server.on_deadline(now);
-        let mut said = 0;
+        let mut sent = 0;
         loop {
-            let before = said;
+            let before = sent;
             while let Some(out) = self.client.poll_transmit(now) {
-                said += 1;
-                assert!(said < most, "{:?}", out.packet);
+                sent += 1;
+                assert!(sent < max, "{:?}", out.packet);
                 let path = usize::from(out.path.0);
                 if path > 1 {
                     continue;
@@ -107,8 +107,8 @@ impl Net {
                 }
             }
             while let Some(out) = self.server.poll_transmit(now) {
-                said += 1;
-                assert!(said < most, "{:?}", out.packet);
+                sent += 1;
+                assert!(sent < max, "{:?}", out.packet);
                 let path = out.flow.socket as usize;
                 if path > 1 {
                     continue;
@@ -120,7 +120,7 @@ impl Net {
                         .receive(now, path, &out.packet, out.payload, out.ecn);
                 }
             }
-            if said == before {
+            if sent == before {
                 break;
             }
         }
@@ -219,7 +219,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut net = Net::new();
     for _ in 0..20 {
         net.now += Duration::from_millis(10);
-        net.talk(MAX_SAID);
+        net.exchange(MAX_EXCHANGE);
     }
     for _ in 0..MAX_COMMANDS {
         if bytes.is_empty() {
@@ -261,12 +261,12 @@ fuzz_target!(|bytes: &[u8]| {
             }
             4 => {
                 net.now += Duration::from_micros(u64::from(command) * 50);
-                net.talk(MAX_SAID);
+                net.exchange(MAX_EXCHANGE);
             }
             _ => net.put_in(command, &mut bytes),
         }
     }
     net.is_cut = false;
     net.now += Duration::from_secs(1);
-    net.talk(MAX_SAID);
+    net.exchange(MAX_EXCHANGE);
 });

@@ -1,4 +1,4 @@
-//! What clients of the plain download protocol send, what they may ask for in a path of HTTP, and frames of HTTP/3.
+//! What clients of the plain download protocol send, what they may request in a path of HTTP, and frames of HTTP/3.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

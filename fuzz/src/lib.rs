@@ -20,7 +20,7 @@ const CELL: CellParameters = CellParameters {
     data_re_per_prb: 132,
 };
 
-/// Reads and uses a trace. What comes before a zero byte is the series that is asked for.
+/// Reads and uses a trace. What comes before a zero byte is the series that is requested.
 pub fn trace(bytes: &[u8], format: Option<Format>) {
     let zero = bytes.iter().position(|&b| b == 0);
     let (series, bytes) = match zero {

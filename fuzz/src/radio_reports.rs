@@ -84,9 +84,9 @@ pub fn messages(source: Source, bytes: &[u8]) {
     for message in bytes.split(|&b| b == separator) {
         now += Duration::from_millis(10);
         match adapter.on_message(now, message) {
-            Ok(said) => {
-                assert!(said.problems.iter().all(|p| !p.to_string().is_empty()));
-                for report in said.reports {
+            Ok(adapted) => {
+                assert!(adapted.problems.iter().all(|p| !p.to_string().is_empty()));
+                for report in adapted.reports {
                     assert!(report.check().is_ok(), "{report:?}");
                     gate.pass(now, report);
                 }
@@ -121,7 +121,7 @@ pub fn subscription(bytes: &[u8]) {
     for uri in [None, Some("ws://here/")] {
         let document = subscription.to_json("http://here/", uri).to_string();
         let later = TimeStamp::default();
-        // a WebSocket's URI is reported in place of a callback, and asked for by the same name
+        // a WebSocket's URI is reported in place of a callback, and requested by the same name
         assert!(Subscription::from_json(document.as_bytes(), later).is_ok() || uri.is_none());
     }
     if let Ok(event) = RadioEvent::from_json(event) {

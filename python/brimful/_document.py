@@ -25,7 +25,7 @@ _PLACE = re.compile(re.escape(NAME) + r":(\d+):(\d+)")
 #: Dicts and lists inside one another, more than which no scenario has.
 _DEEPEST = 32
 #: Whole numbers of a scenario have 64 bits.
-_LEAST, _MOST = -(2**63), 2**63 - 1
+_MIN, _MAX = -(2**63), 2**63 - 1
 
 
 @dataclass
@@ -135,7 +135,7 @@ def _plain(value: Any, path: tuple[str, ...]) -> Any:
     if isinstance(value, os.PathLike):
         return os.fsdecode(value)
     if isinstance(value, int):
-        if not _LEAST <= value <= _MOST:
+        if not _MIN <= value <= _MAX:
             _refuse(path, f"{value} does not fit into 64 bits")
         return int(value)
     if isinstance(value, float):

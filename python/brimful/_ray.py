@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from brimful._core import SweepDataset
 
 # A batch takes about so long, so that what a batch costs is small beside what it does, s.
-SHORTEST_BATCH = 0.5
+MIN_BATCH_SECONDS = 0.5
 # The driver takes in at most about so many batches a second.
 BATCHES_A_SECOND = 200.0
 # Limit of points in a batch: what a worker holds in memory, and what is lost if it dies.
-LARGEST_BATCH = 256
+MAX_BATCH = 256
 # Batches under way for each core: one runs, one waits at the worker.
 BATCHES_A_CORE = 2
 # How often Ray begins a batch again whose worker died.
@@ -204,7 +204,7 @@ class Driver:
         cores = _cores(ray)
         self._cores = min(cores, workers or cores)
         # where not all cores are to be used, a batch that waits would find one
-        self._most = self._cores * BATCHES_A_CORE if self._cores == cores else self._cores
+        self._limit = self._cores * BATCHES_A_CORE if self._cores == cores else self._cores
         self._look = look
         self._key = uuid.uuid4().hex
         # in a list, so that a worker fetches it once and not with every batch
@@ -235,8 +235,8 @@ class Driver:
         """The next points: as many as fill their time, fewer towards the end."""
         size = 1
         if self._seconds is not None:
-            target = max(SHORTEST_BATCH, self._cores / BATCHES_A_SECOND)
-            size = min(LARGEST_BATCH, max(1, int(target / max(self._seconds, 1e-6))))
+            target = max(MIN_BATCH_SECONDS, self._cores / BATCHES_A_SECOND)
+            size = min(MAX_BATCH, max(1, int(target / max(self._seconds, 1e-6))))
         if len(self._pending) < size * self._cores * BATCHES_A_CORE * 2:
             more = self._dataset.pending(self._next, 100_000)
             self._pending += more
@@ -250,7 +250,7 @@ class Driver:
     def _submit(self) -> bool:
         """Keeps the workers busy; true if anything was handed out."""
         handed = False
-        while len(self._under_way) < self._most:
+        while len(self._under_way) < self._limit:
             batch = self._batch()
             if not batch:
                 break

@@ -21,9 +21,9 @@ Scenario: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any]"
 #: A value of a key, as in a scenario file: quantities are texts with a unit.
 Value: TypeAlias = "str | int | float | bool | Sequence[Any]"
 
-#: The largest seed that a scenario file can say.
-_MOST_SEED = 9_000_000_000_000_000
-_MOST_REPEATS = 10_000
+#: The largest seed that a scenario file can have.
+_MAX_SEED = 9_000_000_000_000_000
+_MAX_REPEATS = 10_000
 
 
 class ScenarioWarning(UserWarning):
@@ -130,8 +130,8 @@ def reproduce(
         "system": system,
         "quick": bool(quick),
         "only": figures,
-        "seed": _whole("seed", seed, 0, _MOST_SEED),
-        "repeats": _whole("repeats", repeats, 1, _MOST_REPEATS),
+        "seed": _whole("seed", seed, 0, _MAX_SEED),
+        "repeats": _whole("repeats", repeats, 1, _MAX_REPEATS),
         "traces": os.environ.get("BRIMFUL_TRACES"),
     }
     return Reproduction(_core.reproduce(selection, how(threads, out, progress)))
@@ -169,8 +169,8 @@ class Source:
             "file": file,
             "text": toml,
             "set": [(key, text(value, key)) for key, value in (set or {}).items()],
-            "seed": _whole("seed", seed, 0, _MOST_SEED),
-            "repeats": _whole("repeats", repeats, 1, _MOST_REPEATS),
+            "seed": _whole("seed", seed, 0, _MAX_SEED),
+            "repeats": _whole("repeats", repeats, 1, _MAX_REPEATS),
             "trace": None if trace is None else os.fspath(trace),
         }
         return cls(settings, made)

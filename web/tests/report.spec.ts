@@ -9,16 +9,16 @@ import { accessible, drawn, test } from "./page";
 
 const file = (result: string) => pathToFileURL(join(RESULTS, result, "report.html")).href;
 
-test("a report draws its figures and asks for nothing", async ({ page }) => {
-  const asked: string[] = [];
+test("a report draws its figures and requests nothing", async ({ page }) => {
+  const requested: string[] = [];
   page.on("request", (request) => {
-    if (!request.url().startsWith("data:")) asked.push(request.url());
+    if (!request.url().startsWith("data:")) requested.push(request.url());
   });
   await page.goto(file("both"));
   for (const title of ["Goodput and capacity", "Distribution of the round-trip time", "Windows"]) {
     await drawn(page, title);
   }
-  expect(asked).toEqual([file("both")]);
+  expect(requested).toEqual([file("both")]);
   await accessible(page);
   await page.emulateMedia({ colorScheme: "dark" });
   await accessible(page);

@@ -10,7 +10,7 @@ test.beforeAll(async () => {
 });
 test.afterAll(() => dash.stop());
 
-test("the list has all results, and says why others cannot be read", async ({ page }) => {
+test("the list has all results, and shows why others cannot be read", async ({ page }) => {
   await page.goto(dash.url);
   await expect(page.getByRole("heading", { name: "one" })).toBeVisible();
   const broken = page.locator(".broken", { hasText: "unreadable" });
@@ -26,7 +26,7 @@ test("the list has all results, and says why others cannot be read", async ({ pa
   await expect(page.getByRole("heading", { name: "one" })).toBeVisible();
 });
 
-test("a torn file is told, and the rest of the page stays", { tag: "@failures" }, async ({
+test("a torn file is an error, and the rest of the page stays", { tag: "@failures" }, async ({
   page,
 }) => {
   await page.goto(`${dash.url}#/`);
@@ -53,7 +53,7 @@ test("a point has its tables and figures, without a serious fault", async ({ pag
   await accessible(page);
 });
 
-test("dragging zooms all charts and asks for finer data; Escape and a double click leave", async ({
+test("dragging zooms all charts and requests finer data; Escape and a double click leave", async ({
   page,
 }) => {
   await page.goto(`${dash.url}#/result/one/0`);
@@ -71,9 +71,9 @@ test("dragging zooms all charts and asks for finer data; Escape and a double cli
   await page.mouse.down();
   await page.mouse.move(box.x + 0.5 * box.width, y, { steps: 4 });
   await page.mouse.up();
-  const asked = new URL((await finer).url()).searchParams;
-  expect(Number(asked.get("from"))).toBeCloseTo(0.5, 1);
-  expect(Number(asked.get("to"))).toBeCloseTo(1, 1);
+  const requested = new URL((await finer).url()).searchParams;
+  expect(Number(requested.get("from"))).toBeCloseTo(0.5, 1);
+  expect(Number(requested.get("to"))).toBeCloseTo(1, 1);
   await expect(shown).toHaveText(/^0\.[45]\d* – (1|0\.9\d*|1\.0\d*) s$/);
   await page.mouse.dblclick(box.x + 0.5 * box.width, y);
   await expect(shown).toHaveText(whole ?? "");
@@ -160,7 +160,7 @@ test("200 flows: sorted, filtered, ten drawn, others picked", async ({ page }) =
   await accessible(page);
 });
 
-test("colours: as the system says, until chosen, and then remembered", async ({ page }) => {
+test("colours: as the system has them, until chosen, and then kept", async ({ page }) => {
   await page.emulateMedia({ colorScheme: "dark" });
   await page.goto(dash.url);
   const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -215,13 +215,13 @@ test("everything can be reached by the keyboard", async ({ page }) => {
   expect(reached.size).toBeGreaterThanOrEqual(wanted);
 });
 
-test("the time of the first paint is told", async ({ page }) => {
+test("the time of the first paint is recorded", async ({ page }) => {
   await page.goto(dash.url);
   await expect(page.getByRole("heading", { name: "one" })).toBeVisible();
   const paint = await page.evaluate(
     () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0,
   );
-  // how long it took is told, not judged: a busy machine proves nothing
+  // how long it took is recorded, not judged: a busy machine proves nothing
   test.info().annotations.push({ type: "first paint", description: `${paint.toFixed(0)} ms` });
   expect(paint).toBeGreaterThan(0);
 });

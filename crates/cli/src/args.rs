@@ -55,7 +55,7 @@ pub(crate) enum Command {
     /// Decide a recording of RAPID's allocator once more, and compare
     #[command(after_help = REPLAY_HELP)]
     Replay(ReplayArgs),
-    /// Run the radio information service: reports of base stations, for everybody who needs them
+    /// Run the radio information service: reports of base stations, for any client that needs them
     #[command(after_help = RNIS_HELP)]
     Rnis(RnisArgs),
     /// Run programs on this machine's kernel behind an emulated radio
@@ -72,7 +72,7 @@ pub(crate) enum Command {
     Trace(TraceCommand),
     /// List the scenarios in a folder
     List(ListArgs),
-    /// Look into a scenario file, or up what such files may say
+    /// Look into a scenario file, or up what such files may hold
     #[command(subcommand)]
     Scenario(ScenarioCommand),
     /// Print the completions of a shell
@@ -502,7 +502,7 @@ pub(crate) struct TraceConvertArgs {
     pub(crate) conversion: ConversionArgs,
 }
 
-/// What a conversion has to know beside the trace.
+/// What a conversion needs beside the trace.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Conversion")]
 pub(crate) struct ConversionArgs {
@@ -569,12 +569,12 @@ fn whole<T: Copy + FromStr + PartialOrd + std::fmt::Display>(
     number.ok_or_else(|| format!("expected a whole number from {min} to {max}"))
 }
 
-/// A seed, as large as a scenario file may say it.
+/// A seed, as large as a scenario file may have it.
 pub(crate) fn seed(text: &str) -> Result<u64, String> {
     whole(text, 0, 9_000_000_000_000_000)
 }
 
-/// A number of repeats, as large as a scenario file may say it.
+/// A number of repeats, as large as a scenario file may have it.
 fn repeats(text: &str) -> Result<u32, String> {
     whole(text, 1, 10_000)
 }

@@ -11,7 +11,7 @@ table{border-collapse:collapse}th,td{padding:.2rem .6rem;text-align:right}th.t,t
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "cargo tells build scripts by variables; the crate itself reads none"
+    reason = "cargo configures build scripts by variables; the crate itself reads none"
 )]
 fn main() -> std::io::Result<()> {
     let dist = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../web/dist");

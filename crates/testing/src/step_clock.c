@@ -1,4 +1,4 @@
-/* The system's clock, set by a test for one program: what asks the C library for the time gets it with as many
+/* The system's clock, set by a test for one program: what reads the time from the C library gets it with as many
  * seconds added as the file holds that BRIMFUL_CLOCK_STEP names (8 bytes, of this machine's order). Other clocks,
  * the monotonic one among them, stay as they are. */
 #define _GNU_SOURCE

@@ -8,7 +8,7 @@ let chosen: Theme = "auto";
 let style: CSSStyleDeclaration | null = null;
 const colours = new Map<string, string>();
 
-function remembered(): Theme {
+function stored(): Theme {
   try {
     const value = localStorage.getItem(KEY);
     return value === "light" || value === "dark" ? value : "auto";
@@ -29,7 +29,7 @@ function apply(): void {
 
 /** To be called once, before anything is drawn. */
 export function startTheme(): void {
-  chosen = remembered();
+  chosen = stored();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", apply);
   apply();
 }

@@ -272,18 +272,18 @@ export class Chart {
   }
 
   #look(at: number | null): void {
-    this.#tell(at);
+    this.#showTip(at);
     if (this.#overTime) this.#timeline.look(at, this);
   }
 
   /** Puts the cursor line at x, as if the pointer were there. */
-  #mark(at: number | null, tell: boolean): void {
+  #mark(at: number | null, showsTip: boolean): void {
     const u = this.#plot;
     if (!u) return;
     this.#isNotifying = true;
     u.setCursor(at === null ? { left: -10, top: -10 } : { left: u.valToPos(at, "x"), top: 0 });
     this.#isNotifying = false;
-    this.#tell(tell ? at : null);
+    this.#showTip(showsTip ? at : null);
   }
 
   /** The names and values at x of all lines that have one there. */
@@ -312,7 +312,7 @@ export class Chart {
     });
   }
 
-  #tell(at: number | null): void {
+  #showTip(at: number | null): void {
     const u = this.#plot;
     const content = this.#content;
     if (at === null || !u || !content) {

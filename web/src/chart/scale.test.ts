@@ -27,7 +27,7 @@ describe("axes", () => {
     expect(logTicks(1e3, 1e7)).toEqual([1e3, 1e4, 1e5, 1e6, 1e7]);
   });
 
-  it("says its unit once", () => {
+  it("shows its unit once", () => {
     const rate = { title: "Goodput", unit: "bps" as const };
     const linear = { log: false, min: 0, max: 2e7 };
     expect(heading(rate, linear)).toBe("Goodput (Mbit/s)");

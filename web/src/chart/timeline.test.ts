@@ -27,7 +27,7 @@ describe("the span of time", () => {
     expect(t.zoomed).toBe(false);
   });
 
-  it("stays where it is while data come in, and tells all", () => {
+  it("stays where it is while data come in, and notifies all", () => {
     const t = new Timeline();
     const passed: number[] = [];
     const end = t.onRange(([from]) => passed.push(from));

@@ -31,7 +31,7 @@ export class Timeline {
   setExtent(from: number, to: number): void {
     if (this.#extent[0] === from && this.#extent[1] === to) return;
     this.#extent = [from, to > from ? to : from + 1];
-    if (this.#range === null) this.#tell();
+    if (this.#range === null) this.#notify();
   }
 
   /** Shows a span, at most all, at least a ten-thousandth of it. */
@@ -41,7 +41,7 @@ export class Timeline {
     const start = Math.min(Math.max(from, first), last - width);
     const whole = width >= (last - first) * 0.9999;
     this.#range = whole ? null : [start, start + width];
-    this.#tell();
+    this.#notify();
   }
 
   /** Half (factor 0.5) or twice (2) the span, round the moment looked at or the middle. */
@@ -62,7 +62,7 @@ export class Timeline {
   reset(): void {
     if (this.#range === null) return;
     this.#range = null;
-    this.#tell();
+    this.#notify();
   }
 
   /** The moment that all charts mark; `source` is not notified. */
@@ -81,7 +81,7 @@ export class Timeline {
     return () => this.#onCursor.delete(listener);
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of this.#onRange) listener(this.span);
   }
 }

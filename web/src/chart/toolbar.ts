@@ -12,13 +12,13 @@ export function zoomBar(timeline: Timeline, whole: string): HTMLElement {
   const forth = button("›", "Later", () => timeline.pan(0.5));
   const reset = h("button", { type: "button", onclick: () => timeline.reset() }, whole);
   const shown = h("output", { class: "span" });
-  const tell = () => {
+  const update = () => {
     const [from, to] = timeline.span;
     shown.textContent = `${tick(Number(from.toFixed(2)))} – ${tick(Number(to.toFixed(2)))} s`;
     for (const b of [back, forth, reset]) b.disabled = !timeline.zoomed;
   };
-  timeline.onRange(tell);
-  tell();
+  timeline.onRange(update);
+  update();
   return h(
     "div",
     { class: "zoombar", role: "group", "aria-label": "Span of time" },

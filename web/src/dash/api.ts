@@ -113,7 +113,7 @@ export class ApiError extends Error {
   }
 }
 
-async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
+async function request<T>(path: string, signal?: AbortSignal): Promise<T> {
   let response: Response;
   try {
     response = await fetch(`api/${path}`, {
@@ -145,7 +145,7 @@ async function complaint(response: Response): Promise<string> {
 }
 
 export function info(): Promise<Info> {
-  return ask("info");
+  return request("info");
 }
 
 export async function login(token: string): Promise<void> {
@@ -159,11 +159,11 @@ export async function login(token: string): Promise<void> {
 }
 
 export async function results(): Promise<ResultInfo[]> {
-  return (await ask<{ results: ResultInfo[] }>("results")).results;
+  return (await request<{ results: ResultInfo[] }>("results")).results;
 }
 
 export function point(id: string, n: number): Promise<Point> {
-  return ask(`results/${encodeURIComponent(id)}/points/${n}`);
+  return request(`results/${encodeURIComponent(id)}/points/${n}`);
 }
 
 /** The series of one repeat, decimated for a width in pixels. */
@@ -176,5 +176,5 @@ export function series(
   const words = new URLSearchParams({ seed: String(query.seed), width: String(query.width) });
   if (query.from !== undefined) words.set("from", String(query.from));
   if (query.to !== undefined) words.set("to", String(query.to));
-  return ask(`results/${encodeURIComponent(id)}/points/${n}/series?${words}`, signal);
+  return request(`results/${encodeURIComponent(id)}/points/${n}/series?${words}`, signal);
 }

@@ -54,7 +54,7 @@ function unknownMetrics(sets: SeriesSet[]): string[] {
   return [...new Set(sets.flatMap((s) => s.series.map((x) => x.metric)))].sort();
 }
 
-/** A metric that this page has does not know is drawn all the same. */
+/** A metric without a description here is drawn all the same. */
 function plain(name: string, sets: SeriesSet[]): Metric {
   const unit = sets.flatMap((s) => s.series).find((s) => s.metric === name)?.unit ?? "";
   return { title: name, axis: name, unit: unitOf(unit), kind: "line", caption: "" };

@@ -29,7 +29,7 @@ function name(ref: PointRef, results: api.ResultInfo[]): string {
   return label === "" ? ref.id : `${ref.id}: ${label}`;
 }
 
-/** What tells two points apart, as short as it can be. */
+/** What distinguishes two points, as short as it can be. */
 function shortLabels(a: Loaded, b: Loaded): [string, string] {
   const label = (l: Loaded) => l.point.label || l.ref.id;
   if (label(a) !== label(b)) return [label(a), label(b)];
@@ -62,7 +62,7 @@ class PointView implements View {
   readonly #choice: Choice = { entities: new Map() };
   #labels: string[];
   #sets: SeriesSet[] = [];
-  #asking: AbortController | null = null;
+  #request: AbortController | null = null;
   #timer = 0;
   #extentKnown = false;
 
@@ -152,9 +152,9 @@ class PointView implements View {
 
   /** Requests the series of what is shown, as finely as the screen can show them. */
   async refresh(): Promise<void> {
-    this.#asking?.abort();
-    const asking = new AbortController();
-    this.#asking = asking;
+    this.#request?.abort();
+    const request = new AbortController();
+    this.#request = request;
     const span = this.#timeline.zoomed ? this.#timeline.span : null;
     try {
       const answers = await Promise.all(
@@ -162,13 +162,13 @@ class PointView implements View {
           const requested = Number(this.#seeds.value);
           const seed = point.seeds.includes(requested) ? requested : (point.seeds[0] ?? 0);
           const part = span ? { from: span[0], to: span[1] } : {};
-          return api.series(ref.id, ref.point, { seed, width: WIDTH, ...part }, asking.signal);
+          return api.series(ref.id, ref.point, { seed, width: WIDTH, ...part }, request.signal);
         }),
       );
-      if (asking.signal.aborted) return;
+      if (request.signal.aborted) return;
       this.#take(answers);
     } catch (error) {
-      if (asking.signal.aborted) return;
+      if (request.signal.aborted) return;
       const text = error instanceof Error ? error.message : String(error);
       const again = h("button", { type: "button", onclick: () => this.refresh() }, "Try again");
       fill(this.#note, h("p", { class: "message error" }, `${text} `, again));
@@ -195,7 +195,7 @@ class PointView implements View {
 
   end(): void {
     clearTimeout(this.#timer);
-    this.#asking?.abort();
+    this.#request?.abort();
     this.#board.end();
   }
 }

@@ -1,4 +1,4 @@
-// The results in a folder: a link for each point; folders that cannot be read say why.
+// The results in a folder: a link for each point; folders that cannot be read show why.
 
 import { h } from "../base/dom";
 import type { ResultInfo } from "./api";

@@ -132,7 +132,7 @@ export class DataTable {
     return [...this.#picked];
   }
 
-  /** Picks rows without telling. */
+  /** Picks rows without notifying listeners. */
   pick(names: Iterable<string>): void {
     this.#picked.clear();
     for (const name of names) this.#picked.add(name);

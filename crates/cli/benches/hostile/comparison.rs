@@ -18,7 +18,7 @@ const CONNECTION: f64 = 2.0;
 /// An attacker is at work for so long before anything is measured.
 const LEAD: Duration = Duration::from_secs(3);
 /// What it has left has gone after so long.
-const REST: Duration = Duration::from_secs(1);
+const DRAIN_TIME: Duration = Duration::from_secs(1);
 
 /// Prints the attackers.
 pub fn list() {
@@ -90,7 +90,7 @@ fn pair(world: &World, attacker: &Attacker) -> (Measured, Measured) {
         std::thread::sleep(LEAD);
         measure(world, attacker.user)
     });
-    std::thread::sleep(REST);
+    std::thread::sleep(DRAIN_TIME);
     for part in Part::ALL {
         if let Some(text) = world.has_ended(part) {
             panic!("beside {}: {text}", attacker.name);

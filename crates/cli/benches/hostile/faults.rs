@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// Between two restarts, and two upgrades.
-const BETWEEN: Duration = Duration::from_secs(3);
+const RESTART_INTERVAL: Duration = Duration::from_secs(3);
 
 /// What is done to a daemon until the end.
 #[derive(Clone, Copy)]
@@ -47,7 +47,7 @@ impl Fault {
                 loop {
                     done += 1;
                     failed += u64::from(!run(world));
-                    if !stop.wait(BETWEEN) {
+                    if !stop.wait(RESTART_INTERVAL) {
                         return (done, failed);
                     }
                 }

@@ -41,7 +41,7 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// What the command line asks for.
+/// What the command line requests.
 struct Request {
     mode: Mode,
     out: Option<PathBuf>,

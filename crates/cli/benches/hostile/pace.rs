@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Between two looks of one who waits.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The end of an attacker, a fault or a user.
 #[derive(Clone, Default)]
@@ -28,7 +28,7 @@ impl Stop {
             if left.is_zero() {
                 return true;
             }
-            std::thread::sleep(left.min(LOOK));
+            std::thread::sleep(left.min(POLL_INTERVAL));
         }
         false
     }
@@ -76,7 +76,7 @@ impl Pace {
                 return Some(due as usize);
             }
             let wait = Duration::from_secs_f64((1.0 - self.credit) / self.rate);
-            std::thread::sleep(wait.clamp(Duration::from_millis(1), LOOK));
+            std::thread::sleep(wait.clamp(Duration::from_millis(1), POLL_INTERVAL));
         }
     }
 }

@@ -78,15 +78,15 @@ pub fn fetch(world: &World, path: &str, is_file: bool, limit: Duration) -> Fetch
 }
 
 /// What a stranger lets the server send without reading it, bytes.
-const UNREAD: u32 = 200_000;
+const RECEIVE_WINDOW: u32 = 200_000;
 /// Strangers at once: below what one address may have.
 const STRANGERS: usize = 60;
 
 fn endpoint(protocol: &[u8]) -> Endpoint {
     let mut transport = TransportConfig::default();
     transport
-        .receive_window(UNREAD.into())
-        .stream_receive_window(UNREAD.into())
+        .receive_window(RECEIVE_WINDOW.into())
+        .stream_receive_window(RECEIVE_WINDOW.into())
         .keep_alive_interval(Some(Duration::from_secs(1)));
     stranger_at(ATTACKER.into(), protocol, transport)
 }

@@ -21,7 +21,7 @@ const CYCLES: u32 = 6;
 /// Cycles in which daemons are restarted.
 const RESTARTS: std::ops::Range<u32> = 2..4;
 /// Between two looks at the daemons.
-const LOOK: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// Measured beside what the configuration allows, at most.
 const BEYOND: f64 = 1.2;
 /// Growth from the first third to the last that is none: what allocators keep.
@@ -216,7 +216,7 @@ fn look_at(
 ) {
     let mut printed = Instant::now();
     while began.elapsed() < time {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
         let third = (began.elapsed().as_secs_f64() / time.as_secs_f64() * 3.0) as usize;
         for (part, course) in courses.iter_mut() {
             if let Some(usage) = usage(world, *part) {
@@ -433,7 +433,7 @@ const PAGE_HEAD: &str = "\
 
 Written by `make soak`. All daemons run on one machine, in namespaces, while attackers, restarts and a radio that reports nonsense
 take turns at each of them concurrently, and users check what they get byte for byte. A transfer is *whole*, *reset* (both ends could see
-that it broke), or *not served* (no connection, or an answer that says so); one that is *cut* (an orderly end before
+that it broke), or *not served* (no connection, or an answer that states it); one that is *cut* (an orderly end before
 all of it was there), has *other bytes*, or is *stuck* (nothing for a minute) is a violation: there may be none. Users probe their
 connections every five seconds (keepalive). Each of six cycles has every fault; kills and upgrades are in the third and fourth. The UEs' link has 100 Mbit/s, of which the radio reports 80 to the proxy: files by
 HTTP/3 pass it by.

@@ -266,7 +266,7 @@ const RATE_TIME: Duration = Duration::from_secs(3);
 const CONNECTIONS: usize = 100;
 const CONNECTION_LIMIT: Duration = Duration::from_secs(10);
 /// Between two of them.
-const PAUSE: Duration = Duration::from_millis(10);
+const CONNECTION_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Measures a user for some four seconds.
 pub fn measure(world: &World, user: User) -> Measured {
@@ -297,7 +297,7 @@ pub fn measure(world: &World, user: User) -> Measured {
             let (began, mut answered) = (Instant::now(), 0);
             while began.elapsed() < RATE_TIME {
                 answered += u32::from(scrape().is_some());
-                std::thread::sleep(PAUSE);
+                std::thread::sleep(CONNECTION_INTERVAL);
             }
             Measured {
                 rate: f64::from(answered) / began.elapsed().as_secs_f64(),
@@ -311,7 +311,7 @@ fn mean_time(mut connect: impl FnMut() -> Option<Duration>) -> f64 {
     let mut sum = Duration::ZERO;
     for _ in 0..CONNECTIONS {
         sum += connect().unwrap_or(CONNECTION_LIMIT);
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(CONNECTION_INTERVAL);
     }
     sum.as_secs_f64() / CONNECTIONS as f64
 }

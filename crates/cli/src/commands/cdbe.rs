@@ -16,7 +16,7 @@ use units::Duration;
 /// Help below the options of `attach`.
 const ATTACH_HELP: &str = "\
 Runs in the foreground until SIGINT or SIGTERM; then the programs are detached, clients stop reporting,
-and connections that were paced by reports become BBR's. SIGUSR1 tells on stderr what has been counted.
+and connections that were paced by reports become BBR's. SIGUSR1 prints on stderr what has been counted.
 Sockets that listen must be opened after this has begun. Options go before the file; its keys
 are in docs/operations/cdbe.md.
 

@@ -24,7 +24,7 @@ use std::sync::mpsc::{Receiver, channel};
 /// Help below the options of `lab shell`.
 const SHELL_HELP: &str = "\
 COMMAND runs on a UE, behind the scenario's path, cell and proxy; the scenario's own flows do not run.
-It knows the hosts `server`, `edge` and `ue`. The server has HTTP objects of any size at port 80
+It can name the hosts `server`, `edge` and `ue`. The server has HTTP objects of any size at port 80
 (http://server/20M), takes uploads there, discards what comes to port 9, and runs iperf3 if that is
 installed. Needs root. Nothing is left afterwards.
 

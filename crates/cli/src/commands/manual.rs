@@ -1,7 +1,7 @@
 //! `brimful man` and `brimful completions`: what packages install beside the program.
 //!
 //! Both are made from the parser of the command line and the table of scenario keys, so that they
-//! cannot say anything else than the program does.
+//! cannot differ from what the program does.
 
 use crate::args::{Arguments, CompletionsArgs, ManArgs, Shell};
 use crate::failure::Failure;

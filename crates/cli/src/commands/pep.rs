@@ -48,7 +48,7 @@ pub(crate) enum PepCommand {
     Flows(SocketArgs),
 }
 
-/// Whom to ask, and how to answer.
+/// Which daemon is queried, and how the answer is printed.
 #[derive(Debug, Args)]
 pub(crate) struct SocketArgs {
     /// The proxy's configuration file, which names its admin socket
@@ -153,7 +153,7 @@ fn status_text(status: &Value) -> String {
     }
     let _ = writeln!(
         text,
-        "windows towards UEs by {}; reports {}connected, {} believed",
+        "windows towards UEs by {}; reports {}connected, {} accepted",
         plain(&control["actuator"]),
         if control["source_connected"] == true {
             ""

@@ -33,7 +33,7 @@ Exit codes: 0 done, 2 bad usage or configuration (nothing was started), 1 failed
 /// Help below the options of `get`.
 const GET_HELP: &str = "\
 An https:// URL is fetched by HTTP/3, HOST:PORT by the plain download protocol of `quic serve`, which
-checks what arrives and tells the server's round-trip times and losses.
+checks what arrives and prints the server's round-trip times and losses.
 
 Examples:
   brimful quic get https://localhost:4433/bytes/20000000 --insecure
@@ -154,10 +154,10 @@ pub(crate) struct GetArgs {
     /// At most so fast, by the plain protocol
     #[arg(long, value_name = "RATE")]
     rate: Option<BitRate>,
-    /// Believe any certificate: for trials
+    /// Accept any certificate: for trials
     #[arg(long, conflicts_with = "ca")]
     insecure: bool,
-    /// Believe the authorities, or the one certificate, of this file (PEM) [default: the system's]
+    /// Accept certificates of the authorities, or the one certificate, of this file (PEM) [default: the system's]
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
     /// Send from this address

@@ -1,4 +1,4 @@
-//! `brimful scenario`: what a file states, and what any file may say.
+//! `brimful scenario`: what a file states, and what any file may hold.
 
 use crate::args::{ScenarioCommand, ShowArgs};
 use crate::failure::Failure;

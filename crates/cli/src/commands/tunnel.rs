@@ -130,7 +130,7 @@ pub(crate) struct ClientArgs {
 pub(crate) struct ServerArgs {
     #[command(flatten)]
     common: CommonArgs,
-    /// Where to hear, UDP and TCP; may be given several times
+    /// Where to listen, UDP and TCP; may be given several times
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -148,7 +148,7 @@ pub(crate) struct ServerArgs {
     client_addresses: Vec<Network>,
 }
 
-/// Whom to ask.
+/// Which daemon is queried.
 #[derive(Debug, Args)]
 pub(crate) struct SocketArgs {
     /// The tunnel's admin socket

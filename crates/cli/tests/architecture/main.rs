@@ -456,7 +456,7 @@ fn examples(text: &str) -> Vec<String> {
     found
 }
 
-/// `make test` runs the examples of the crates that do not say `doctest = false`, and skips the others.
+/// `make test` runs the examples of the crates that do not set `doctest = false`, and skips the others.
 #[test]
 fn examples_of_the_documentation_are_run() {
     assert_eq!(

@@ -224,7 +224,7 @@ fn users_where_they_cannot_be() {
 }
 
 #[test]
-fn radios_that_no_model_knows() {
+fn radios_without_a_model() {
     let channel = |more: &str| MOVING.replace("\"moving\" }", &format!("\"moving\", {more} }}"));
     let text = channel("fading = \"evaa\"");
     refused(
@@ -345,7 +345,7 @@ fn bad_usage() {
 }
 
 #[test]
-fn numbers_out_of_range_are_told_what_is_allowed() {
+fn numbers_out_of_range_are_rejected_with_what_is_allowed() {
     for (option, value, allowed) in [
         ("--seed", "-1", "from 0 to 9000000000000000"),
         ("--seed", "1e9", "from 0 to 9000000000000000"),

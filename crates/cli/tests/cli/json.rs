@@ -212,7 +212,7 @@ fn the_number_of_threads_and_the_time_change_nothing() {
 }
 
 #[test]
-fn a_round_trip_time_that_is_raised_is_told_once() {
+fn a_round_trip_time_that_is_raised_is_printed_once() {
     let text = CELL.replace(
         "rtt = \"40 ms\"",
         "rtt = \"1 ms\"\nrtt-too-short = \"raise\"",

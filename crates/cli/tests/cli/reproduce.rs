@@ -170,7 +170,7 @@ fn matplotlib_is_looked_for_before_anything_runs() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_told_before_anything_runs() {
+fn a_place_that_cannot_be_written_is_an_error_before_anything_runs() {
     let place = Place::new().with("file", "mine");
     // the whole reproduction would take minutes
     let run = place.run(&["reproduce", "rapid", "--out", "file/below"]);

@@ -60,7 +60,7 @@ fn the_quick_page_has_every_variant_at_every_interval() {
 }
 
 #[test]
-fn recorded_traces_are_taken_where_their_folder_is_told() {
+fn recorded_traces_are_read_from_the_folder_that_is_set() {
     let place = Place::new();
     let missing = run(&place, Some("nowhere"));
     assert_eq!(missing.code, Some(2), "{missing:?}");

@@ -547,7 +547,7 @@ fn a_recording_has_the_sources_events() {
     let event = r#"{"cell":1,"ue":"10.45.0.2","event":"timing-advance","steps":7}"#;
     let reports = recording::reports(2_000);
     let mut reports = reports.iter();
-    // the first may come before the recorder has asked for events
+    // the first may come before the recorder has requested events
     wait_until("the event", || {
         send(&mut source, reports.next().expect("few are needed"));
         source

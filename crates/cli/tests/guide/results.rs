@@ -1,4 +1,4 @@
-//! The overview of all results counts what the pages say.
+//! The overview of all results counts what the pages state.
 
 use super::{Page, root};
 
@@ -38,7 +38,7 @@ fn row(text: &str, begins: &str) -> Option<Vec<usize>> {
 }
 
 #[test]
-fn the_overview_counts_what_the_pages_say() {
+fn the_overview_counts_what_the_pages_state() {
     let overview = Page::read(&root().join("docs/results/index.md"));
     let mut sums = [0; 5];
     let mut papers = 0;

@@ -215,7 +215,7 @@ pub trait CongestionControl: CloneController + Send {
     fn on_deadline(&mut self, _cx: &mut Ctx<'_>) {}
     /// An outside allocator sets the flow's share. All but allocator-driven controllers ignore it.
     fn set_allocation(&mut self, _cx: &mut Ctx<'_>, _allocation: Allocation) {}
-    /// A radio report of the UE behind the connection arrived. All but controllers that know the radio
+    /// A radio report of the UE behind the connection arrived. All but controllers that read the radio
     /// ignore it.
     fn on_radio(&mut self, _cx: &mut Ctx<'_>, _state: &RadioState) {}
     /// Most payload in flight; never below one segment.

@@ -79,7 +79,7 @@ impl Observation {
 pub struct Dctcp {
     reno: Reno,
     observation: Observation,
-    /// The smoothed share of marked data; 0 to 1.
+    /// RFC 8257's alpha (3.3 step 6): the smoothed share of marked data; 0 to 1.
     alpha: f64,
 }
 
@@ -93,7 +93,7 @@ impl Dctcp {
         }
     }
 
-    /// The smoothed share of data that was marked, 0 to 1.
+    /// RFC 8257's alpha (3.3 step 6): the smoothed share of data that was marked, 0 to 1.
     pub fn alpha(&self) -> f64 {
         self.alpha
     }

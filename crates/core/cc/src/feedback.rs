@@ -88,7 +88,7 @@ pub trait RateReporter: core::fmt::Debug + Send {
     fn name(&self) -> &'static str;
     /// Data arrived, in order or not.
     fn on_data(&mut self, arrival: &Arrival);
-    /// The client's modem reports its radio link. All but reporters that know the radio ignore it.
+    /// The client's modem reports its radio link. All but reporters that read the radio ignore it.
     fn on_radio(&mut self, _now: Instant, _report: &RadioReport, _ue: &UeReport) {}
     /// The present estimate.
     fn rate(&self) -> RateReport;

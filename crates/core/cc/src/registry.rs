@@ -13,7 +13,7 @@ use crate::yeah::YeAh;
 use crate::{CongestionControl, bbr, cqic, reno};
 use units::Bytes;
 
-/// What every controller must know of its connection.
+/// What every controller needs of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BuildConfig {
     /// Most payload of one segment. Taken as at least one byte.
@@ -54,7 +54,7 @@ impl UnknownController {
     }
 }
 
-/// A controller by its name, and what others have to know of it.
+/// A controller by its name, and what others depend on of it.
 #[derive(Debug)]
 pub struct Controller {
     /// As files name it.

@@ -172,7 +172,7 @@ impl CongestionControl for Vegas {
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckSample) {
         let may_grow = self.reno.may_grow(ack);
         match self.round.on_ack(ack) {
-            // while losses are repaired, delays say nothing of the window
+            // while losses are repaired, delays are no measure of the window
             _ if ack.is_recovering => {
                 if may_grow {
                     self.reno.open_window(ack.newly_acked);

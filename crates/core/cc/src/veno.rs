@@ -15,7 +15,7 @@
 //! *Deviations*
 //! - Bytes are counted rather than acknowledgements: half of them when congested.
 //! - A mark (RFC 3168) is no random loss: it halves the window and leaves BaseRTT.
-//! - BaseRTT is forgotten after an idle time longer than a retransmission timeout, too.
+//! - BaseRTT expires after an idle time longer than a retransmission timeout, too.
 //! - N is not looked at in a recovery, whose window is not the one that is delayed.
 //!
 //! *Linux and ns-3* take the last sample for RTT where the paper smooths it, keep BaseRTT for the

@@ -25,7 +25,7 @@
 //! - Q, L and `reno_count` keep their fractions, where Linux has whole segments.
 //! - A round in which cwnd did not limit the sender is not judged: its window is not what was in
 //!   flight. Linux would judge it together with the next.
-//! - RTTbase is forgotten after an idle time longer than a retransmission timeout, as Vegas does.
+//! - RTTbase expires after an idle time longer than a retransmission timeout, as Vegas does.
 
 pub use crate::reno::Config;
 
@@ -83,7 +83,7 @@ pub struct YeAh {
     last_queue: Bytes,
     /// Rounds of slow mode in a row; 0 in fast mode.
     slow_rounds: u32,
-    /// Rounds of fast mode since the last loss or forgotten competition.
+    /// Rounds of fast mode since the last loss or discarded competition.
     fast_rounds: u32,
     /// Window that a competing Reno flow is taken to have; >= 2 segments.
     reno_count: Bytes,

@@ -159,7 +159,7 @@ impl ServerWindow {
             (State::Closed { .. }, None) => None,
             (State::Closed { until }, Some(window)) => {
                 let left = until.saturating_sub(of.received);
-                if window >= self.least() * REOPENED {
+                if window >= self.min_bytes() * REOPENED {
                     Some(Change::Open(window))
                 } else {
                     (window >= left * 2).then_some(Change::Credit(window))
@@ -196,13 +196,13 @@ impl ServerWindow {
     }
 
     /// The least window that is shown, bytes.
-    pub fn least(&self) -> Bytes {
+    pub fn min_bytes(&self) -> Bytes {
         self.mss * self.rule.min_window
     }
 
     /// None: less than the least is to be shown, and can be.
     fn window(&self, decided: WanWindow, of: Passing) -> Option<Bytes> {
-        let least = self.least();
+        let least = self.min_bytes();
         let window = decided.shown(of.waiting).min(of.cap);
         let is_small = match decided {
             WanWindow::Budget(whole) => {

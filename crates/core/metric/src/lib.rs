@@ -1,6 +1,12 @@
 //! What is shown over time, each described once: its name, its unit, to what it belongs, how several values
 //! become one, and how it is drawn.
 //!
+//! ```text
+//!   simulator, lab: record --\                                  /--> report
+//!                             >--> series of a name: Descriptor --> the dashboard's page
+//!   daemons: publish --------/    (kind, unit, figure)           \--> brimful top
+//! ```
+//!
 //! Simulator and lab record by these names, the daemons publish by them, and the report, the dashboard's page
 //! (`web/src/base/metrics.ts`, printed by [`typescript`]) and `brimful top` draw by them.
 //!

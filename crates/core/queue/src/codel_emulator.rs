@@ -2,7 +2,7 @@
 //! take [`CoDel`](crate::CoDel).
 //!
 //! Source: `mib_queue_codel.c` of the code that the paper names in its footnote 3
-//! (github.com/mirazabal/Dynamic-buffer-TMC, commit 3294e797), read and written anew. The paper says that it
+//! (github.com/mirazabal/Dynamic-buffer-TMC, commit 3294e797), read and written anew. The paper states that it
 //! follows the RFC's pseudocode (section 5). It differs from RFC 8289 in these lines:
 //!
 //! | | RFC 8289 | the authors' code |

@@ -6,7 +6,7 @@
 //! cell does: so there is a cost per slot and a cost per call. `source` is the SINR alone,
 //! `adapted` link adaptation on it, and the first case a constant SINR, the least that a slot can cost.
 //!
-//! The time is the best of a hundred rounds of some ms: on a machine with other work, the others say
+//! The time is the best of a hundred rounds of some ms: on a machine with other work, the others measure
 //! more of that work.
 #![expect(
     clippy::disallowed_methods,

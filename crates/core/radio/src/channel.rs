@@ -12,7 +12,7 @@ pub struct ChannelState {
     pub cqi: Cqi,
     /// What the link can carry.
     pub link: Link,
-    /// The state is the same in every slot that begins before this time: the cell need not ask
+    /// The state is the same in every slot that begins before this time: the cell need not read it
     /// again until then.
     pub holds_until: Instant,
 }

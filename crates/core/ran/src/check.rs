@@ -10,13 +10,13 @@ const LTE_CARRIERS: [u16; 6] = [6, 15, 25, 50, 75, 100];
 /// Maximum PRBs of an NR carrier (TS 38.101-1 Table 5.3.2-1: 273; TS 38.211: 275).
 const NR_MAX_PRB: u16 = 275;
 /// Maximum of any delay; more is a wrong unit.
-const LONGEST: Duration = Duration::from_secs(10);
+const MAX_DELAY: Duration = Duration::from_secs(10);
 /// Longest TDD pattern, slots: 160 make 10 ms at numerology 4.
-const LONGEST_PATTERN: usize = 160;
+const MAX_PATTERN: usize = 160;
 /// Maximum bearers of a UE (TS 38.331 maxDRB).
 const MAX_BEARERS: usize = 29;
 /// Highest QFI (TS 38.415 5.5.3.3).
-const HIGHEST_QFI: u8 = 63;
+const MAX_QFI: u8 = 63;
 /// RNTIs of UEs (TS 38.321 7.1).
 const RNTIS: core::ops::RangeInclusive<u16> = 1..=65_519;
 
@@ -166,7 +166,7 @@ impl CellConfig {
             &shown,
             "letters D, S and U, for example \"DDDSU\"",
         )?;
-        let ok = pattern.len() <= LONGEST_PATTERN;
+        let ok = pattern.len() <= MAX_PATTERN;
         cell(ok, field, &shown, "at most 160 slots")?;
         let ok = pattern.contains(['D', 'S']) && pattern.contains('U');
         cell(ok, field, &shown, "at least one D or S slot and one U slot")
@@ -213,7 +213,7 @@ impl CellConfig {
             ("grant inactivity", self.uplink.inactivity),
         ];
         for (field, delay) in delays {
-            cell(delay <= LONGEST, field, delay, "at most 10 s")?;
+            cell(delay <= MAX_DELAY, field, delay, "at most 10 s")?;
         }
         let (period, slot) = (self.uplink.sr_period, self.rat.slot_duration());
         let ok = period.is_zero() || period >= slot;
@@ -304,7 +304,7 @@ fn check_bearer(rnti: u16, bearer: usize, config: &BearerConfig) -> Result<(), C
             allowed: allowed.to_owned(),
         })
     };
-    if let Some(qfi) = config.qfis.iter().find(|&&qfi| qfi > HIGHEST_QFI) {
+    if let Some(qfi) = config.qfis.iter().find(|&&qfi| qfi > MAX_QFI) {
         expect(false, "QFI", qfi.to_string(), "0 to 63")?;
     }
     for (field, capacity) in [
@@ -329,7 +329,7 @@ fn check_bearer(rnti: u16, bearer: usize, config: &BearerConfig) -> Result<(), C
         "a probability, 0 to 1",
     )?;
     let timer = |field, t: Duration| {
-        let ok = !t.is_zero() && t <= LONGEST;
+        let ok = !t.is_zero() && t <= MAX_DELAY;
         expect(ok, field, t.to_string(), "more than 0 s, at most 10 s")
     };
     match &config.rlc {
@@ -339,7 +339,7 @@ fn check_bearer(rnti: u16, bearer: usize, config: &BearerConfig) -> Result<(), C
             timer("t-Reassembly", am.t_reassembly)?;
             let t = am.t_status_prohibit;
             expect(
-                t <= LONGEST,
+                t <= MAX_DELAY,
                 "t-StatusProhibit",
                 t.to_string(),
                 "at most 10 s",

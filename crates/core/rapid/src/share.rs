@@ -1,7 +1,7 @@
 //! Max-min fair sharing of a rate between flows of known demand.
 
 /// Shares `capacity` between flows: no flow gets more than it requests, and what it leaves is divided
-/// equally among those that ask for more (max-min fairness; Bertsekas and Gallager, Data Networks,
+/// equally among those that request more (max-min fairness; Bertsekas and Gallager, Data Networks,
 /// 6.5.2). `f64::INFINITY` requests all. Units are the caller's. The shares are written to `shares`.
 pub(crate) fn max_min(capacity: f64, demands: &[f64], shares: &mut Vec<f64>) {
     shares.clear();

@@ -293,7 +293,7 @@ fn a_report_that_contradicts_itself_is_counted_and_changes_nothing() {
 }
 
 proptest! {
-    /// Whatever reports and counters say: no panic, and no window towards the UE below a segment.
+    /// Whatever reports and counters hold: no panic, and no window towards the UE below a segment.
     #[test]
     fn windows_stay_bounded_for_any_input(
         paper in any::<bool>(),

@@ -23,7 +23,7 @@ pub struct WindowUsage {
 
 impl WindowUsage {
     /// Something was sent, or cwnd is full: all before `acked` is acknowledged, `next` is the next to be sent,
-    /// `outstanding` what lies between them, and `is_limited` says that cwnd leaves no room ([`is_full`]).
+    /// `outstanding` what lies between them, and `is_limited` states that cwnd leaves no room ([`is_full`]).
     pub fn on_sent(&mut self, acked: u64, next: u64, outstanding: Bytes, is_limited: bool) {
         let is_more = !self.is_limited && outstanding > self.max_outstanding;
         if acked >= self.until || is_limited || is_more {

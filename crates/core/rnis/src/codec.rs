@@ -43,7 +43,7 @@ pub enum DecodeError {
         /// What was wrong there.
         problem: String,
     },
-    /// A binary form that this version does not know.
+    /// A binary form that this version does not read.
     #[error("binary radio report of version {version}: only 2 and {BINARY_VERSION} are known")]
     Version {
         /// The version byte.
@@ -105,8 +105,8 @@ fn limit(bytes: &[u8]) -> Result<(), DecodeError> {
 
 /// A parser's message without what came from outside in full length.
 pub(crate) fn shorten(message: &str) -> String {
-    const LONGEST: usize = 200;
-    match message.char_indices().nth(LONGEST) {
+    const MAX_CHARACTERS: usize = 200;
+    match message.char_indices().nth(MAX_CHARACTERS) {
         Some((end, _)) => format!("{} ...", &message[..end]),
         None => message.to_owned(),
     }

@@ -1,6 +1,6 @@
 //! What happens to UEs and their bearers, for those who subscribe to it.
 //!
-//! Reports say what a cell does in every period; events are rare. Some follow from reports (a UE
+//! Reports state what a cell does in every period; events are rare. Some follow from reports (a UE
 //! that appears in another cell), some from fields that reports have no place for (timing
 //! advance), and the rest is known to sources alone: a bridge sends them as lines of JSON in this form:
 //!

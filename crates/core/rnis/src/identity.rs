@@ -34,7 +34,7 @@ impl fmt::Display for UeId {
     }
 }
 
-/// No mapping leads from a UE's identities to what was asked for.
+/// No mapping leads from a UE's identities to what was requested.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no {wanted} is configured for {}; add a [[ue]] entry with it", list(.ids))]
 pub struct MissingMapping {

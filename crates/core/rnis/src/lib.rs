@@ -5,7 +5,11 @@
 //! ```
 //!
 //! The report is the one view of the radio that every consumer shares. This crate is its form, as
-//! a type and as bytes; it does no I/O.
+//! a type and as bytes, what other projects' sources make of it, the rules by which it is accepted, and
+//! what MEC 012 has of it.
+//!
+//! What this crate is *not*: it measures no radio and decides nothing from a report, and it does no I/O:
+//! sources, sockets and HTTP are of `report-source` and `rnis-server`.
 #![forbid(unsafe_code)]
 
 pub mod adapters;

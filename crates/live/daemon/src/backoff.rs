@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-const SHORTEST: Duration = Duration::from_millis(100);
-const LONGEST: Duration = Duration::from_secs(10);
+const MIN_PAUSE: Duration = Duration::from_millis(100);
+const MAX_PAUSE: Duration = Duration::from_secs(10);
 
 /// Pauses between attempts: twice as long each time, from 100 ms to 10 s.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ impl Default for Backoff {
 impl Backoff {
     /// Begins with the shortest.
     pub const fn new() -> Self {
-        Self(SHORTEST)
+        Self(MIN_PAUSE)
     }
 
     /// Waits on a tokio runtime, longer next time.
@@ -29,11 +29,11 @@ impl Backoff {
 
     /// It worked: begin with the shortest again.
     pub const fn reset(&mut self) {
-        self.0 = SHORTEST;
+        self.0 = MIN_PAUSE;
     }
 
     fn next(&mut self) -> Duration {
-        let next = (self.0 * 2).min(LONGEST);
+        let next = (self.0 * 2).min(MAX_PAUSE);
         std::mem::replace(&mut self.0, next)
     }
 }
@@ -49,6 +49,6 @@ mod tests {
         let doubled = [100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000];
         assert_eq!(pauses, doubled);
         backoff.reset();
-        assert_eq!(backoff.next(), SHORTEST);
+        assert_eq!(backoff.next(), MIN_PAUSE);
     }
 }

@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message, WebSocket, client};
 
 /// The longest message that is read, bytes.
-const LONGEST: usize = 64 << 20;
+const MAX_MESSAGE_BYTES: usize = 64 << 20;
 /// For a connection to be made.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// The port of `brimful dash`.
@@ -289,8 +289,8 @@ impl Client {
         }
         let stream = Steady(self.open()?);
         let mut config = WebSocketConfig::default();
-        config.max_message_size = Some(LONGEST);
-        config.max_frame_size = Some(LONGEST);
+        config.max_message_size = Some(MAX_MESSAGE_BYTES);
+        config.max_frame_size = Some(MAX_MESSAGE_BYTES);
         let shaken = client::client_with_config(request, stream, Some(config));
         let mut socket = match shaken {
             Ok((socket, _)) => socket,

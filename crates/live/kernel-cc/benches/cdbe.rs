@@ -155,7 +155,7 @@ fn compare(hosts: &Hosts, what: &str, mode: Mode, plain: &str, served: &str) {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    // `cargo test` only wants to know that it runs
+    // for `cargo test` it is enough that it runs
     if !arguments.iter().any(|argument| argument == "--bench") {
         return;
     }

@@ -170,7 +170,7 @@ static int read(struct bpf_sock_ops *ctx, u64 flags, u32 *report)
 
 static void write(struct bpf_sock_ops *ctx, u64 rate)
 {
-	u32 report = least_of(rate, U32_MAX);
+	u32 report = min_of(rate, U32_MAX);
 	struct option option = {
 		.kind = KIND,
 		.length = LENGTH,
@@ -223,7 +223,7 @@ static void begin_client(struct bpf_sock_ops *ctx, const struct settings *set)
 	cb_flags_set(ctx, WRITE_HDR_OPT);
 }
 
-/* The SYN-ACK says whether anybody reads reports. */
+/* The SYN-ACK states whether reports are read. */
 static void agree(struct bpf_sock_ops *ctx)
 {
 	struct bpf_sock *sk = socket_of(ctx);
@@ -397,7 +397,7 @@ int arrival(struct __sk_buff *skb)
 	segment.at = now_us();
 	spin_lock(&client->lock);
 	/* two CPUs' clocks may differ by a little */
-	segment.at = most_of(segment.at, client->estimate.last_at);
+	segment.at = max_of(segment.at, client->estimate.last_at);
 	on_segment(&client->estimate, set->rules.mode, &segment);
 	spin_unlock(&client->lock);
 	return 1;
@@ -461,9 +461,9 @@ static void look(struct server *server, struct tcp_sock *tp, const struct settin
 
 static int is_reported(const struct server *server, u64 now)
 {
-	u64 silence = most_of(SILENCE, SILENT_WINDOWS * server->decision.min_rtt);
+	u64 silence = max_of(SILENCE, SILENT_WINDOWS * server->decision.min_rtt);
 
-	return server->is_reported && now - least_of(server->reported_at, now) <= silence;
+	return server->is_reported && now - min_of(server->reported_at, now) <= silence;
 }
 
 static void decide(struct sock *sk, struct tcp_sock *tp, struct server *server,
@@ -479,9 +479,9 @@ static void decide(struct sock *sk, struct tcp_sock *tp, struct server *server,
 	} else {
 		server->recovering = 0;
 	}
-	sk->sk_pacing_rate = least_of(rate, sk->sk_max_pacing_rate);
+	sk->sk_pacing_rate = min_of(rate, sk->sk_max_pacing_rate);
 	cwnd = (window + rules->mss - 1) / rules->mss;
-	tp->snd_cwnd = most_of(least_of(cwnd, tp->snd_cwnd_clamp), 1);
+	tp->snd_cwnd = max_of(min_of(cwnd, tp->snd_cwnd_clamp), 1);
 }
 
 SEC("struct_ops")

@@ -8,11 +8,11 @@
 #define MIN_TIME 2000ULL
 #define SAMPLES 5ULL
 #define NOMINAL_RTT 100000ULL
-#define LONGEST_WINDOW 10000000ULL
-#define OUR_LONGEST_WINDOW 300000ULL
+#define MAX_WINDOW 10000000ULL
+#define OUR_MAX_WINDOW 300000ULL
 #define BETA_GAP 400000ULL
-#define LONGEST_GAP 60000000ULL
-#define LONGEST_SPACING 50000ULL
+#define MAX_GAP 60000000ULL
+#define MAX_SPACING 50000ULL
 #define IRREGULAR 4ULL
 #define TICK 1000ULL
 
@@ -46,7 +46,7 @@ struct estimate {
 /* Equation 3. */
 INLINE u64 paper_time(u64 window, u64 arrival, u64 sent)
 {
-	if (sent >= 2 * most_of(arrival, MIN_TIME))
+	if (sent >= 2 * max_of(arrival, MIN_TIME))
 		return window;
 	return arrival ? arrival : MIN_TIME;
 }
@@ -54,14 +54,14 @@ INLINE u64 paper_time(u64 window, u64 arrival, u64 sent)
 /* Equation 2. */
 INLINE u64 sample_rate(u64 bytes, u64 time)
 {
-	return bytes * MILLION / most_of(time, 1);
+	return bytes * MILLION / max_of(time, 1);
 }
 
 /* Equations 4 and 5. */
 INLINE u64 smooth(u64 before, u64 mean, u64 numerator, u64 denominator)
 {
-	before = least_of(before, U32_MAX);
-	mean = least_of(mean, U32_MAX);
+	before = min_of(before, U32_MAX);
+	mean = min_of(mean, U32_MAX);
 	return (numerator * before + (denominator - numerator) * mean) / denominator;
 }
 
@@ -75,9 +75,9 @@ INLINE u64 sent_interval(u32 head, u32 last)
 INLINE void begin_long(struct estimate *st, u64 mode, const struct segment *segment)
 {
 	u64 rtt = segment->rtt ? segment->rtt : NOMINAL_RTT;
-	u64 longest = mode == PAPER ? LONGEST_WINDOW : OUR_LONGEST_WINDOW;
+	u64 longest = mode == PAPER ? MAX_WINDOW : OUR_MAX_WINDOW;
 
-	st->window = most_of(least_of(rtt, longest), SAMPLES * MIN_TIME);
+	st->window = max_of(min_of(rtt, longest), SAMPLES * MIN_TIME);
 	st->long_at = segment->at;
 	st->samples = 0;
 	st->rates = 0;
@@ -91,14 +91,14 @@ INLINE int is_near_to(const struct estimate *st, const struct segment *segment)
 	int is_usual = gap <= IRREGULAR * st->spacing;
 
 	return gap <= st->window / SAMPLES ||
-	       (gap <= st->window + LONGEST_SPACING && (is_held || is_usual));
+	       (gap <= st->window + MAX_SPACING && (is_held || is_usual));
 }
 
 /* The segment is the last one. */
 INLINE void pass_by(struct estimate *st, const struct segment *segment)
 {
 	if (st->last_at > 0)
-		st->spacing = most_of(segment->at - st->last_at, st->spacing / 2);
+		st->spacing = max_of(segment->at - st->last_at, st->spacing / 2);
 	st->last_at = segment->at;
 	st->last_stamp = segment->stamp;
 }
@@ -134,7 +134,7 @@ INLINE void renew(struct estimate *st)
 		time += st->past_time[k];
 	}
 	if (time >= st->window / SAMPLES)
-		st->rate = least_of(sample_rate(bytes, time), U32_MAX);
+		st->rate = min_of(sample_rate(bytes, time), U32_MAX);
 }
 
 INLINE void end_sample(struct estimate *st, u64 mode)
@@ -163,10 +163,10 @@ INLINE void end_long(struct estimate *st, u64 mode)
 
 	if (st->has_before && gap > st->window / SAMPLES) {
 		numerator = BETA_GAP;
-		denominator = BETA_GAP + least_of(gap, LONGEST_GAP);
+		denominator = BETA_GAP + min_of(gap, MAX_GAP);
 	}
 	if (mode == PAPER)
-		st->rate = smooth(st->rate, st->rates / most_of(st->samples, 1), numerator, denominator);
+		st->rate = smooth(st->rate, st->rates / max_of(st->samples, 1), numerator, denominator);
 	st->before_at = st->last_at;
 	st->has_before = 1;
 }

@@ -3,8 +3,8 @@
 
 #include "cdbe_numbers.h"
 
-#define LARGEST_AMOUNT (1ULL << 40)
-#define LARGEST_RATE (1ULL << 36)
+#define MAX_AMOUNT (1ULL << 40)
+#define MAX_RATE (1ULL << 36)
 #define SHARE 480ULL
 #define MIN_SHARE 100ULL
 #define SHARE_STEP 10ULL
@@ -16,8 +16,8 @@
 #define MAX_REPORTS 16ULL
 #define ALONE 7ULL
 #define CYCLES 4ULL
-#define LEAST_CHANGE 3ULL
-#define MOST_CHANGE 6ULL
+#define MIN_CHANGE 3ULL
+#define MAX_CHANGE 6ULL
 #define LONG_ROUNDS 5ULL
 #define EMPTY_TIME 400000ULL
 #define FIRST_TRIAL 1000000ULL
@@ -58,7 +58,7 @@ struct competing {
 
 INLINE u64 added(u64 sum, u64 amount)
 {
-	return least_of(sum + least_of(amount, LARGEST_AMOUNT), LARGEST_AMOUNT);
+	return min_of(sum + min_of(amount, MAX_AMOUNT), MAX_AMOUNT);
 }
 
 INLINE u64 without(u64 a, u64 b)
@@ -66,9 +66,9 @@ INLINE u64 without(u64 a, u64 b)
 	return a > b ? a - b : 0;
 }
 
-INLINE u64 between(u64 value, u64 least, u64 most)
+INLINE u64 between(u64 value, u64 min, u64 max)
 {
-	return most_of(least_of(value, most), least);
+	return max_of(min_of(value, max), min);
 }
 
 INLINE void take_competing(struct competing *st, u64 rtt, u64 acked, u64 lost)
@@ -102,7 +102,7 @@ INLINE void look_competing(struct competing *st, u64 at, s64 least_queue, int is
 			st->long_since = at;
 			st->long_queue = least_queue;
 		}
-		st->long_report = most_of(st->long_report, report);
+		st->long_report = max_of(st->long_report, report);
 	} else {
 		st->long_since = 0;
 	}
@@ -140,7 +140,7 @@ INLINE void begin_competing(struct competing *st, u64 at, u64 report, u64 rtt)
 /* Of the bottleneck, bytes a second. */
 INLINE u64 capacity_of(const struct competing *st, u64 report)
 {
-	return between(st->given * MILLION / most_of(st->fall, 1), report, MAX_REPORTS * report);
+	return between(st->given * MILLION / max_of(st->fall, 1), report, MAX_REPORTS * report);
 }
 
 INLINE void begin_phase(struct competing *st)
@@ -169,29 +169,29 @@ INLINE void end_cycle(struct competing *st, u64 mean, u64 rate, u64 report)
 		} else {
 			u64 low = (st->low_rate + rate) / 2;
 			u64 middle = (low + st->high_rate) / 2;
-			u64 more = least_of(without(st->high_rate, low), middle / 4);
+			u64 more = min_of(without(st->high_rate, low), middle / 4);
 
-			fall = (middle / 4 - more) * st->high / most_of(middle, 1);
+			fall = (middle / 4 - more) * st->high / max_of(middle, 1);
 		}
-		fall = least_of(fall, st->high / 4);
+		fall = min_of(fall, st->high / 4);
 		st->fall = (MEMORY * st->fall + fall) / (MEMORY + 1);
 		st->given = (MEMORY * st->given + 2 * st->base / PART) / (MEMORY + 1);
 	}
 	st->low = mean;
 	st->low_rate = rate;
 	if (st->lost * CYCLE_LOSSES > st->acked + st->lost)
-		st->share = most_of(st->share * BACKOFF / ONE, MIN_SHARE);
+		st->share = max_of(st->share * BACKOFF / ONE, MIN_SHARE);
 	else
-		st->share = least_of(st->share + SHARE_STEP, SHARE);
+		st->share = min_of(st->share + SHARE_STEP, SHARE);
 	aim = capacity_of(st, report) * ((st->high + mean) / 2) / MILLION * st->share / ONE;
-	st->base = between(aim, st->base * LEAST_CHANGE / 4, st->base * MOST_CHANGE / 4);
+	st->base = between(aim, st->base * MIN_CHANGE / 4, st->base * MAX_CHANGE / 4);
 }
 
 INLINE void end_phase(struct competing *st, u64 at, u64 report)
 {
 	u64 mean = st->rtt_count ? st->rtt_sum / st->rtt_count : st->rtt;
 	u64 delivered = (st->acked - st->acked_before) * MILLION;
-	u64 rate = least_of(delivered / most_of(at - st->phase_at, 1), LARGEST_RATE);
+	u64 rate = min_of(delivered / max_of(at - st->phase_at, 1), MAX_RATE);
 
 	if (st->phase == 1) {
 		st->high = mean;
@@ -240,7 +240,7 @@ INLINE int judge_competing(struct competing *st, u64 at, s64 queue, s64 target, 
 	}
 	st->is_on = 1;
 	st->began = at;
-	st->lasts = least_of(2 * st->lasts, LAST_TRIAL);
+	st->lasts = min_of(2 * st->lasts, LAST_TRIAL);
 	st->trial_at = 0;
 	st->phase = 0;
 	st->phase_at = at;

@@ -1,4 +1,4 @@
-/* Whole-number arithmetic of cdbe_client.h and cdbe_server.h, and what both know. */
+/* Whole-number arithmetic of cdbe_client.h and cdbe_server.h, and what both use. */
 #pragma once
 
 #include "kernel.h"
@@ -10,12 +10,12 @@ enum { PAPER, DEFAULT };
 #define U32_MAX 0xffffffffULL
 #define MILLION 1000000ULL
 
-INLINE u64 least_of(u64 a, u64 b)
+INLINE u64 min_of(u64 a, u64 b)
 {
 	return a < b ? a : b;
 }
 
-INLINE u64 most_of(u64 a, u64 b)
+INLINE u64 max_of(u64 a, u64 b)
 {
 	return a > b ? a : b;
 }

@@ -204,8 +204,8 @@ INLINE u64 paced(u64 gain, u64 report)
 INLINE void take_report(struct decision *st, const struct rules *rules, const struct acknowledged *ack)
 {
 	u64 proven = (rules->mode == PAPER ? PAPER_BOUND : DEFAULT_BOUND) *
-		     most_of(st->delivered, st->delivered_before);
-	u64 limit = most_of(proven, INITIAL_REPORT);
+		     max_of(st->delivered, st->delivered_before);
+	u64 limit = max_of(proven, INITIAL_REPORT);
 	u64 accepted, least = 0;
 
 	if (ack->has_report)
@@ -214,12 +214,12 @@ INLINE void take_report(struct decision *st, const struct rules *rules, const st
 		return;
 	if (ack->has_report && st->reported > limit)
 		st->bounded += 1;
-	accepted = least_of(st->reported, limit);
+	accepted = min_of(st->reported, limit);
 	if (rules->mode == DEFAULT && is_holding(&st->steering, ack->at))
 		least = st->steering.held;
 	else if (rules->mode == DEFAULT && st->is_app_limited)
 		least = st->report;
-	st->report = most_of(accepted, least);
+	st->report = max_of(accepted, least);
 }
 
 INLINE void take_delay(struct decision *st, s64 delay)
@@ -242,7 +242,7 @@ INLINE int restarts(const struct decision *st, const struct rules *rules, u64 in
 {
 	u64 bdp = st->report * st->min_rtt / MILLION;
 
-	return least_of(in_flight, bdp) * ONE < rules->inflight_share * bdp && st->rounds < rules->startup_rounds;
+	return min_of(in_flight, bdp) * ONE < rules->inflight_share * bdp && st->rounds < rules->startup_rounds;
 }
 
 INLINE void enter(struct decision *st, u64 phase, s64 mean)
@@ -324,7 +324,7 @@ INLINE void leave_startup(struct decision *st, const struct rules *rules)
 {
 	const struct steering *steering = &st->steering;
 	int is_long = steering->queue > 2 * target_of(steering, st->report);
-	int overflows = steering->lost * LOSSES > most_of(steering->acked, STARTUP_SEGMENTS * rules->mss);
+	int overflows = steering->lost * LOSSES > max_of(steering->acked, STARTUP_SEGMENTS * rules->mss);
 
 	if (st->phase == STARTUP && (is_long || overflows))
 		st->phase = NORMAL;
@@ -375,8 +375,8 @@ INLINE void end_window(struct decision *st, const struct rules *rules, const str
 /* An acknowledgement came. */
 INLINE void on_ack(struct decision *st, const struct rules *rules, const struct acknowledged *ack)
 {
-	st->min_rtt = most_of(least_of(ack->min_rtt, LONGEST_TIME), 1);
-	st->delivered = most_of(st->delivered, least_of(ack->delivered, MAX_REPORTED));
+	st->min_rtt = max_of(min_of(ack->min_rtt, MAX_TIME), 1);
+	st->delivered = max_of(st->delivered, min_of(ack->delivered, MAX_REPORTED));
 	if (ack->is_app_limited)
 		st->is_app_limited = 1;
 	take_report(st, rules, ack);
@@ -385,7 +385,7 @@ INLINE void on_ack(struct decision *st, const struct rules *rules, const struct 
 		leave_startup(st, rules);
 	}
 	if (ack->has_delay)
-		take_delay(st, greater(lesser(ack->delay, LONGEST_DELAY), -LONGEST_DELAY));
+		take_delay(st, greater(lesser(ack->delay, MAX_DELAY), -MAX_DELAY));
 	if (!st->is_running) {
 		st->is_running = 1;
 		st->window_at = ack->at;
@@ -404,9 +404,9 @@ INLINE u64 window_of(const struct decision *st, const struct rules *rules)
 	u64 least = MIN_WINDOW * rules->mss;
 
 	if (rules->mode == PAPER)
-		return most_of(windowed(st->phase == STARTUP ? STARTUP_GAIN : CWND_GAIN, st->report,
-					st->min_rtt),
-			       least);
+		return max_of(windowed(st->phase == STARTUP ? STARTUP_GAIN : CWND_GAIN, st->report,
+				       st->min_rtt),
+			      least);
 	if (st->phase == STARTUP)
 		return windowed(OUR_STARTUP_GAIN, st->report, st->min_rtt) + least;
 	return steering_window(&st->steering, st->report, st->min_rtt, rules->mss);
@@ -418,6 +418,6 @@ INLINE u64 pacing_rate_of(const struct decision *st, const struct rules *rules)
 	u64 least = MIN_WINDOW * rules->mss * MILLION / (st->min_rtt + 100000);
 
 	if (rules->mode == DEFAULT && st->phase != STARTUP && !st->steering.is_draining)
-		return most_of(steering_pacing_rate(&st->steering, window_of(st, rules), st->min_rtt), 1);
-	return most_of(most_of(paced(st->gain, st->report), least), 1);
+		return max_of(steering_pacing_rate(&st->steering, window_of(st, rules), st->min_rtt), 1);
+	return max_of(max_of(paced(st->gain, st->report), least), 1);
 }

@@ -7,8 +7,8 @@
 
 #include "cdbe_competing.h"
 
-#define LONGEST_TIME 60000000ULL
-#define LONGEST_DELAY (1LL << 42)
+#define MAX_TIME 60000000ULL
+#define MAX_DELAY (1LL << 42)
 
 #define TARGET_MAX 19000LL
 #define TARGET_MIN 2000LL
@@ -21,9 +21,9 @@
 #define DRAINING_GAIN 500ULL
 #define DRAIN_AFTER 2000000ULL
 #define MAX_DEPTH 8ULL
-#define LONGEST_DRAIN 76000ULL
+#define MAX_DRAIN 76000ULL
 #define BEYOND 3000LL
-#define LEAST_HOLD 20000ULL
+#define MIN_HOLD 20000ULL
 #define NEARLY_EMPTY 500LL
 #define FALLEN_BY 500LL
 #define FLOOR_TIME 10000000ULL
@@ -148,7 +148,7 @@ INLINE s64 floor_of(const struct floor *st)
 /* The queue that is aimed at. */
 INLINE s64 target_of(const struct steering *st, u64 report)
 {
-	s64 octaves = log2_of(most_of(report, 1)) - TARGET_LOG;
+	s64 octaves = log2_of(max_of(report, 1)) - TARGET_LOG;
 	s64 target = TARGET_MAX - quotient(TARGET_OCTAVE * octaves, ONE);
 
 	return part_of(ONE - st->backoff, greater(lesser(target, TARGET_MAX), TARGET_MIN));
@@ -166,15 +166,15 @@ INLINE void measure_queue(struct steering *st, const struct acknowledged *ack)
 	}
 	st->acked = added(st->acked, ack->acked);
 	st->lost = added(st->lost, ack->lost);
-	take_competing(&st->competing, least_of(ack->rtt, LONGEST_TIME), ack->acked, ack->lost);
+	take_competing(&st->competing, min_of(ack->rtt, MAX_TIME), ack->acked, ack->lost);
 	if (by_rtt) {
-		s64 rtt = least_of(ack->rtt, LONGEST_TIME);
+		s64 rtt = min_of(ack->rtt, MAX_TIME);
 
 		add_to_floor(&st->rtt, ack->at, rtt);
 		queue = rtt - floor_of(&st->rtt);
 	}
 	if (by_delay) {
-		s64 delay = greater(lesser(ack->delay, LONGEST_DELAY), -LONGEST_DELAY);
+		s64 delay = greater(lesser(ack->delay, MAX_DELAY), -MAX_DELAY);
 
 		if (!st->delay.has_now)
 			add_to_floor(&st->delay, ack->at, 0);
@@ -184,7 +184,7 @@ INLINE void measure_queue(struct steering *st, const struct acknowledged *ack)
 	if (!by_rtt && !by_delay)
 		return;
 	if (by_rtt && by_delay) {
-		s64 tick = least_of(ack->tick, LONGEST_TIME);
+		s64 tick = min_of(ack->tick, MAX_TIME);
 
 		queue = greater(greater(lesser(queue, coarse + tick), coarse - tick), 0);
 	} else if (by_delay) {
@@ -208,12 +208,12 @@ INLINE void end_steering_window(struct steering *st, u64 at, u64 min_rtt, u64 re
 	s64 target;
 
 	if (overflows && at >= st->settled_at) {
-		u64 segments = least_of(st->lost / mss, ANSWERED_LOSSES);
+		u64 segments = min_of(st->lost / mss, ANSWERED_LOSSES);
 
 		st->backoff += (ONE - st->backoff) * segments / (2 * ANSWERED_LOSSES);
-		st->backoff = least_of(st->backoff, MAX_BACKOFF);
+		st->backoff = min_of(st->backoff, MAX_BACKOFF);
 	} else if (!overflows) {
-		st->backoff -= least_of(st->backoff, least_of(most_of(min_rtt / 8000, 8), 200));
+		st->backoff -= min_of(st->backoff, min_of(max_of(min_rtt / 8000, 8), 200));
 	}
 	target = target_of(st, report);
 	is_empty = st->samples && st->least_queue <= greater(quotient(target, 4), NEARLY_EMPTY);
@@ -237,9 +237,9 @@ INLINE void begin_drain(struct steering *st, u64 at, u64 min_rtt, u64 report)
 {
 	u64 queue = greater(st->queue, 0) + BEYOND;
 
-	st->depth = most_of(2 * st->depth, 1);
-	st->drain_until = at + least_of(2 * queue * st->depth, 2 * min_rtt + LONGEST_DRAIN);
-	st->hold_until = st->drain_until + most_of(2 * min_rtt, LEAST_HOLD) + queue;
+	st->depth = max_of(2 * st->depth, 1);
+	st->drain_until = at + min_of(2 * queue * st->depth, 2 * min_rtt + MAX_DRAIN);
+	st->hold_until = st->drain_until + max_of(2 * min_rtt, MIN_HOLD) + queue;
 	st->check_at = st->hold_until;
 	st->held = report;
 	st->known_rtt = floor_of(&st->rtt);
@@ -248,7 +248,7 @@ INLINE void begin_drain(struct steering *st, u64 at, u64 min_rtt, u64 report)
 /* RTT_min and the queue. */
 INLINE u64 round_trip_of(const struct steering *st, u64 min_rtt)
 {
-	return least_of(min_rtt + greater(st->queue, 0), 2 * LONGEST_TIME);
+	return min_of(min_rtt + greater(st->queue, 0), 2 * MAX_TIME);
 }
 
 /* STARTUP goes on. */
@@ -297,14 +297,14 @@ INLINE void steer_queue(struct steering *st, u64 at, u64 min_rtt, u64 report)
 	}
 	rtt = round_trip_of(st, min_rtt);
 	if (is_due_competing(&st->competing, at, rtt)) {
-		compete(st, at, most_of(st->competing.long_report, report), rtt);
+		compete(st, at, max_of(st->competing.long_report, report), rtt);
 		return;
 	}
 	if (is_holding(st, at) && st->queue > 2 * target)
 		st->hold_until = at;
 	if (at >= st->check_at && (st->depth || at >= st->empty_at + DRAIN_AFTER)) {
 		if (st->depth >= MAX_DEPTH) {
-			compete(st, at, most_of(st->held, report), rtt);
+			compete(st, at, max_of(st->held, report), rtt);
 			return;
 		}
 		begin_drain(st, at, min_rtt, report);
@@ -319,7 +319,7 @@ INLINE u64 room_of(const struct steering *st, u64 report, u64 min_rtt)
 	u64 more = 0;
 
 	if (st->is_growing && st->queue < target)
-		more = least_of(min_rtt / GROWTH_PART, 2 * (u64)target);
+		more = min_of(min_rtt / GROWTH_PART, 2 * (u64)target);
 	return greater(target + quotient(off, AHEAD), 0) + more;
 }
 
@@ -328,9 +328,9 @@ INLINE u64 steering_gain(const struct steering *st, u64 report, u64 min_rtt)
 	u64 rtt = round_trip_of(st, min_rtt);
 
 	if (st->competing.is_on) {
-		u64 window = least_of(competing_window(&st->competing), LARGEST_AMOUNT);
+		u64 window = min_of(competing_window(&st->competing), MAX_AMOUNT);
 
-		return least_of(window * MILLION / rtt, LARGEST_AMOUNT) * ONE / most_of(report, 1);
+		return min_of(window * MILLION / rtt, MAX_AMOUNT) * ONE / max_of(report, 1);
 	}
 	if (st->is_draining)
 		return DRAINING_GAIN;
@@ -344,12 +344,12 @@ INLINE u64 steering_window(const struct steering *st, u64 report, u64 min_rtt, u
 	if (!st->competing.is_on)
 		window = windowed(ONE, report, min_rtt + room_of(st, report, min_rtt)) +
 			 mss * (ONE - st->backoff) / ONE;
-	return most_of(window, STEERING_MIN_WINDOW * mss);
+	return max_of(window, STEERING_MIN_WINDOW * mss);
 }
 
 INLINE u64 steering_pacing_rate(const struct steering *st, u64 window, u64 min_rtt)
 {
-	u64 bounded = least_of(window, LARGEST_AMOUNT);
+	u64 bounded = min_of(window, MAX_AMOUNT);
 
 	return bounded * PACING_GAIN / ONE * MILLION / round_trip_of(st, min_rtt);
 }

@@ -2,7 +2,7 @@
  * what the connection does. It decides nothing.
  *
  * Each connection under control has a slot of two arrays that user space has mapped: `control`,
- * which only user space writes, and `telemetry`, which only this program writes. Which slot is said
+ * which only user space writes, and `telemetry`, which only this program writes. Which slot is stated
  * in the socket's storage, with the number of times that the slot has been used: a socket whose
  * slot has been given to another must neither read nor write it. */
 #include "kernel.h"
@@ -88,7 +88,7 @@ u32 follow_undo_cwnd(u64 *ctx)
 	return tp->snd_cwnd;
 }
 
-static void obey(struct tcp_sock *tp, struct sock *sk, const struct control *wanted)
+static void apply(struct tcp_sock *tp, struct sock *sk, const struct control *wanted)
 {
 	u32 mss = tp->mss_cache;
 	u64 window = wanted->window;
@@ -137,7 +137,7 @@ void follow_cong_control(u64 *ctx)
 	reported = map_lookup(&telemetry, &slot);
 	if (!wanted || !reported || wanted->use != place->use)
 		return;
-	obey(tp, sk, wanted);
+	apply(tp, sk, wanted);
 	update(tp, reported, place->use);
 }
 

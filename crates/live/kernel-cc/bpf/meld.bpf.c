@@ -3,7 +3,7 @@
  *
  * User space hands each radio report to `take_report`; the rest is decided here. What is decided is
  * meld_model.h's, which is cc::meld's to the bit. What the kernel makes different:
- * - it asks once an episode (ssthresh), not for each loss; what is lost while an episode lasts is
+ * - it decides once an episode (ssthresh), not for each loss; what is lost while an episode lasts is
  *   of the same answer;
  * - a silent loss is still an episode: PRR sends at the rate of acknowledgements, and neither the wrapped
  *   control nor a report moves the window until it is repaired (a round trip);
@@ -49,7 +49,7 @@ struct delivery {
 	struct report report;
 };
 
-/* What a connection remembers. */
+/* What is kept of a connection. */
 struct state {
 	struct meld meld;
 	u64 max_pace; /* byte/s; the caller's */
@@ -126,7 +126,7 @@ int take_report(struct delivery *delivery)
 	before = count ? reports->ring[(count - 1) & (RING - 1)].at : 0;
 	report = &reports->ring[count & (RING - 1)];
 	*report = delivery->report;
-	report->at = most(report->at, before);
+	report->at = max_of(report->at, before);
 	/* a barrier: who sees the count sees the report */
 	return __sync_fetch_and_add(&reports->count, 1) != count ? 2 : 0;
 }
@@ -195,8 +195,8 @@ static u32 finite(u32 ssthresh)
  * of it, as there is no need to be exact. */
 static u32 plausible(const struct state *st)
 {
-	u32 packets = most(most(st->last_window, finite(st->last_ssthresh)),
-			   most(st->before, st->shown));
+	u32 packets = max_of(max_of(st->last_window, finite(st->last_ssthresh)),
+			     max_of(st->before, st->shown));
 
 	return packets < INFINITE_SSTHRESH / 2 - SLACK ? 2 * packets + SLACK : INFINITE_SSTHRESH;
 }
@@ -227,11 +227,11 @@ INLINE void mend(struct sock *sk, struct tcp_sock *tp, struct state *st, enum wr
 		st->inner = 0;
 	}
 	if (!is_window(st, window))
-		tp->snd_cwnd = least(st->last_window, tp->snd_ssthresh);
+		tp->snd_cwnd = min_of(st->last_window, tp->snd_ssthresh);
 }
 
 /* The program leaves them so. */
-static void remember(const struct tcp_sock *tp, struct state *st, u32 ssthresh)
+static void keep(const struct tcp_sock *tp, struct state *st, u32 ssthresh)
 {
 	st->last_window = inner_window(tp, st);
 	st->last_ssthresh = ssthresh;
@@ -251,8 +251,8 @@ static void pace(struct sock *sk, struct state *st)
 		st->pace = NO_PACE;
 	}
 	if (reported)
-		wanted = least(reported / 8, NO_PACE - 1);
-	wanted = least(wanted, st->max_pace);
+		wanted = min_of(reported / 8, NO_PACE - 1);
+	wanted = min_of(wanted, st->max_pace);
 	if (wanted == st->pace)
 		return;
 	if (!setsockopt(sk, SOL_SOCKET, SO_MAX_PACING_RATE, &wanted, sizeof(wanted)))
@@ -270,7 +270,7 @@ INLINE void look(struct sock *sk, struct tcp_sock *tp, enum wrapped wrapped)
 	if (!st || !rules)
 		return;
 	mend(sk, tp, st, wrapped);
-	remember(tp, st, tp->snd_ssthresh);
+	keep(tp, st, tp->snd_ssthresh);
 	renewed(sk, tp, st, rules);
 	newly = tp->delivered - st->delivered;
 	st->delivered = tp->delivered;
@@ -331,7 +331,7 @@ static int is_silent(struct sock *sk, struct tcp_sock *tp)
 
 static u32 held(const struct tcp_sock *tp)
 {
-	return most(tp->snd_cwnd, MIN_CWND);
+	return max_of(tp->snd_cwnd, MIN_CWND);
 }
 
 /* The wrapped control decides by its own window. */
@@ -357,7 +357,7 @@ static u32 hide_inner(struct tcp_sock *tp, struct sock *sk, u32 window, u32 ssth
 	if (ssthresh <= window || is_timeout(tp))
 		return ssthresh;
 	st->inner = ssthresh;
-	st->shown = most(window, MIN_CWND);
+	st->shown = max_of(window, MIN_CWND);
 	return st->shown;
 }
 
@@ -404,11 +404,11 @@ static void steer_window(struct sock *sk, struct tcp_sock *tp)
 
 	if (!st || !rules)
 		return;
-	remember(tp, st, tp->snd_ssthresh);
+	keep(tp, st, tp->snd_ssthresh);
 	if (!is_steered(&st->meld) || !mss)
 		return;
 	packets = window_of(&st->meld, rules, tp->snd_cwnd * mss) / mss;
-	packets = most(least(packets, tp->snd_cwnd_clamp), MIN_CWND);
+	packets = max_of(min_of(packets, tp->snd_cwnd_clamp), MIN_CWND);
 	if (packets == tp->snd_cwnd)
 		return;
 	st->inner = tp->snd_cwnd;
@@ -426,7 +426,7 @@ INLINE u32 ssthresh(struct sock *sk, struct tcp_sock *tp, enum wrapped wrapped)
 	if (!st)
 		return decide(sk, wrapped);
 	mend(sk, tp, st, wrapped);
-	st->before = most(inner_window(tp, st), finite(tp->snd_ssthresh));
+	st->before = max_of(inner_window(tp, st), finite(tp->snd_ssthresh));
 	if (is_silent(sk, tp)) {
 		decided = held(tp);
 	} else {
@@ -434,7 +434,7 @@ INLINE u32 ssthresh(struct sock *sk, struct tcp_sock *tp, enum wrapped wrapped)
 		window = show_inner(tp, sk);
 		decided = hide_inner(tp, sk, window, decide(sk, wrapped));
 	}
-	remember(tp, st, decided);
+	keep(tp, st, decided);
 	return decided;
 }
 

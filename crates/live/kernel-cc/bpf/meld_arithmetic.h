@@ -6,12 +6,12 @@
 
 #define U64_MAX 0xffffffffffffffffULL
 
-INLINE u64 least(u64 a, u64 b)
+INLINE u64 min_of(u64 a, u64 b)
 {
 	return a < b ? a : b;
 }
 
-INLINE u64 most(u64 a, u64 b)
+INLINE u64 max_of(u64 a, u64 b)
 {
 	return a > b ? a : b;
 }
@@ -29,11 +29,11 @@ INLINE u64 difference(u64 a, u64 b)
 /* `b` is a constant above 0. */
 INLINE u64 product(u64 a, u64 b)
 {
-	u64 most = U64_MAX / b;
+	u64 max = U64_MAX / b;
 
 	/* else the compiler makes it a multiplication of 128 bits */
-	asm("" : "+r"(most));
-	return a > most ? U64_MAX : a * b;
+	asm("" : "+r"(max));
+	return a > max ? U64_MAX : a * b;
 }
 
 INLINE u64 quotient_up(u64 a, u64 b)

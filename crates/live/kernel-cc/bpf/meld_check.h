@@ -21,7 +21,7 @@ struct event {
 struct result {
 	u64 is_held;
 	u64 reason;
-	u64 most_in_flight;
+	u64 max_in_flight;
 	struct round_trips delivered;
 	u64 unexplained;
 	struct order order;
@@ -68,11 +68,11 @@ INLINE void decide(struct connection *c, const struct event *event, struct resul
 
 	result->is_held = 0;
 	result->reason = 0;
-	result->most_in_flight = 0;
+	result->max_in_flight = 0;
 	if (event->kind == ACK)
 		result->is_held = on_ack(m, &event->rules, &event->ack, event->now);
 	if (event->kind == LOSS) {
-		result->most_in_flight = most_in_flight(m, &event->rules);
+		result->max_in_flight = max_in_flight(m, &event->rules);
 		result->reason =
 			reason_of(m, &c->reports, &event->rules, &event->loss, event->now);
 	}

@@ -164,7 +164,7 @@ INLINE void advance(struct round_trips *trips, u64 now, u64 srtt)
 
 INLINE u64 tbs_threshold(const struct rules *rules, const struct report *radio)
 {
-	return quotient_up(rules->pdu, most(radio->counts >> PROCESSES & 0xff, 1));
+	return quotient_up(rules->pdu, max_of(radio->counts >> PROCESSES & 0xff, 1));
 }
 
 INLINE u64 queue_threshold(const struct report *radio)
@@ -207,7 +207,7 @@ INLINE void receive(struct meld *m, const struct reports *reports, u64 number)
 	struct scan scan = { .m = m, .reports = reports };
 
 	m->tally.at = last->at;
-	m->tally.age = most(m->srtt, last->period);
+	m->tally.age = max_of(m->srtt, last->period);
 	if (m->first + MAX_REPORTS <= number)
 		m->first = number + 1 - MAX_REPORTS;
 	loop(MAX_REPORTS, is_past, &scan, 0);
@@ -215,13 +215,13 @@ INLINE void receive(struct meld *m, const struct reports *reports, u64 number)
 
 INLINE u64 peak_of(const struct meld *m)
 {
-	return most(m->peak.current, m->peak.last);
+	return max_of(m->peak.current, m->peak.last);
 }
 
 /* Until when a report steers. */
 INLINE u64 expiry(const struct report *report, const struct rules *rules)
 {
-	return sum(report->made_at, most(rules->max_age, product(report->period, MAX_AGE_PERIODS)));
+	return sum(report->made_at, max_of(rules->max_age, product(report->period, MAX_AGE_PERIODS)));
 }
 
 static long survey_one(u32 index, void *context)
@@ -265,22 +265,22 @@ INLINE void steer(struct meld *m, const struct rules *rules, const struct report
 {
 	u64 passing = bytes_in(rate, m->srtt);
 	u64 peak = peak_of(m);
-	u64 of_ue = most(passing, peak);
+	u64 of_ue = max_of(passing, peak);
 	u64 target = product(queue_threshold(report), TARGET_NUMERATOR) / TARGET_DENOMINATOR;
-	u64 wanted = most(difference(sum(passing, target), report->queue), passing / MAX_DRAIN);
+	u64 wanted = max_of(difference(sum(passing, target), report->queue), passing / MAX_DRAIN);
 	u64 alike = target / ALIKE_SHARE;
 	u64 added = sum(alike, rules->pdu);
 	u64 per_round_trip, widest;
 
 	if (difference(report->at, m->began) < product(m->round_trip, START_ROUND_TRIPS))
 		added = sum(added, bytes_in(difference(radio_rate(report), rate), m->srtt));
-	per_round_trip = sum(mul_div(difference(wanted, alike), peak, most(of_ue, 1)), added);
-	widest = most(per_round_trip, mul_div(passing, peak, most(of_ue, 1)));
+	per_round_trip = sum(mul_div(difference(wanted, alike), peak, max_of(of_ue, 1)), added);
+	widest = max_of(per_round_trip, mul_div(passing, peak, max_of(of_ue, 1)));
 	widest = bytes_in(rate_of(widest, m->srtt), m->min_rtt);
 	m->has_order = 1;
-	m->order.pace = most(rate_of(per_round_trip, m->srtt), MIN_PACE);
-	m->order.window = most(sum(product(widest, MAX_ROUND_TRIPS), target),
-			       product(rules->pdu, MIN_PACKETS));
+	m->order.pace = max_of(rate_of(per_round_trip, m->srtt), MIN_PACE);
+	m->order.window = max_of(sum(product(widest, MAX_ROUND_TRIPS), target),
+				 product(rules->pdu, MIN_PACKETS));
 	m->order.per_round_trip = per_round_trip;
 	m->order.queue = report->queue;
 	m->order.target = target;
@@ -325,7 +325,7 @@ INLINE int steering_on_ack(struct meld *m, const struct acked *ack, u64 now)
 
 	m->is_slow_start = ack->is_slow_start;
 	advance(&m->peak, now, ack->srtt);
-	m->peak.current = most(m->peak.current, ack->prior_in_flight);
+	m->peak.current = max_of(m->peak.current, ack->prior_in_flight);
 	if (m->has_order && now > order->expires_at)
 		m->has_order = 0;
 	if (!m->has_order)
@@ -346,7 +346,7 @@ INLINE int waits_elsewhere(const struct meld *m, const struct report *radio)
 	u64 waiting = difference(m->srtt, m->min_rtt);
 	u64 rate = rate_of(radio->served, radio->period);
 	u64 in_base_station = rate ? mul_div_up(radio->queue, BIT_NS_PER_BYTE, rate) : 0;
-	u64 jitter = most(m->min_rtt / JITTER_SHARE, MIN_JITTER);
+	u64 jitter = max_of(m->min_rtt / JITTER_SHARE, MIN_JITTER);
 
 	return waiting > sum(in_base_station, jitter);
 }
@@ -372,7 +372,7 @@ static long is_forgotten(u32 index, void *context)
 }
 
 /* The reports that can explain anything are those from m->oldest on. */
-INLINE void forget(struct meld *m, const struct reports *reports, u64 now)
+INLINE void expire(struct meld *m, const struct reports *reports, u64 now)
 {
 	const struct report *last = report_of(reports, m->next - 1);
 	struct scan scan = { .m = m, .reports = reports };
@@ -400,7 +400,7 @@ static long count_one(u32 index, void *context)
 	return 0;
 }
 
-/* Sets packets against what one report says that the radio lost. */
+/* Sets packets against what the radio lost by one report. */
 static long explain_by_one(u32 index, void *context)
 {
 	struct scan *scan = context;
@@ -413,7 +413,7 @@ static long explain_by_one(u32 index, void *context)
 		return 1;
 	if (report->at < tally->at)
 		return 0;
-	taken = least(unexplained_of(scan->m, report, number), tally->packets);
+	taken = min_of(unexplained_of(scan->m, report, number), tally->packets);
 	scan->m->explained[number & (MAX_REPORTS - 1)] += taken;
 	tally->packets -= taken;
 	return !tally->packets;
@@ -423,11 +423,11 @@ INLINE u64 reason_by_evidence(struct meld *m, const struct reports *reports,
 			      const struct rules *rules, const struct loss *loss, u64 now)
 {
 	const struct report *radio = report_of(reports, m->next - 1);
-	u64 packets = most(quotient_up(loss->lost, rules->pdu), 1);
+	u64 packets = max_of(quotient_up(loss->lost, rules->pdu), 1);
 	struct scan scan = { .m = m, .reports = reports };
 	struct tally *tally = &m->tally;
 
-	forget(m, reports, now);
+	expire(m, reports, now);
 	tally->from = m->oldest;
 	tally->at = loss->sent_at;
 	tally->packets = 0;
@@ -447,12 +447,12 @@ INLINE u64 reason_by_evidence(struct meld *m, const struct reports *reports,
 
 /* ---- discriminator.rs ---- */
 
-INLINE u64 most_in_flight(const struct meld *m, const struct rules *rules)
+INLINE u64 max_in_flight(const struct meld *m, const struct rules *rules)
 {
-	u64 delivered = most(m->delivered.last, m->delivered.earlier);
+	u64 delivered = max_of(m->delivered.last, m->delivered.earlier);
 	u64 bound = sum(product(delivered, MAX_FLIGHT_PER_DELIVERED), m->delivered.current);
 
-	return most(bound, product(rules->pdu, MIN_BOUND_SEGMENTS));
+	return max_of(bound, product(rules->pdu, MIN_BOUND_SEGMENTS));
 }
 
 INLINE void on_report(struct meld *m, const struct reports *reports, const struct rules *rules,
@@ -511,7 +511,7 @@ INLINE u64 order_window(const struct meld *m, const struct rules *rules)
 {
 	if (difference(m->now, m->began) < product(m->round_trip, BOUND_AFTER))
 		return m->order.window;
-	return least(m->order.window, most_in_flight(m, rules));
+	return min_of(m->order.window, max_in_flight(m, rules));
 }
 
 /* The pace that the reports set, in bit/s; 0 if they set none: Discriminator::pacing_order. */
@@ -528,7 +528,7 @@ INLINE u64 window_of(const struct meld *m, const struct rules *rules, u64 inner)
 	if (!is_steered(m))
 		return inner;
 	window = order_window(m, rules);
-	return m->is_yielding ? least(window, inner) : window;
+	return m->is_yielding ? min_of(window, inner) : window;
 }
 
 /* `reports`: null if there are none of the UE. */
@@ -542,7 +542,7 @@ INLINE u64 reason_of(struct meld *m, const struct reports *reports, const struct
 	radio = report_of(reports, m->next - 1);
 	if (difference(now, radio->made_at) > rules->max_age)
 		return STALE;
-	if (loss->bytes_in_flight > most_in_flight(m, rules))
+	if (loss->bytes_in_flight > max_in_flight(m, rules))
 		return BEYOND_DELIVERED;
 	if (radio->tbs < tbs_threshold(rules, radio))
 		return SMALL_BLOCKS;

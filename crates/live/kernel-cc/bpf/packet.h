@@ -14,7 +14,7 @@ static u32 timestamp_of(struct __sk_buff *skb, u32 at, u32 length)
 	u32 i = 0;
 	int k;
 
-	/* the verifier wants to see that it is not zero */
+	/* the verifier requires that it is seen not to be zero */
 	if (length < TIMESTAMP_LENGTH || length > OPTIONS)
 		return 0;
 	if (skb_load_bytes(skb, at, options, length))

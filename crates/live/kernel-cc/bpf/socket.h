@@ -58,7 +58,7 @@ enum {
 	BPF_SOCK_OPS_WRITE_HDR_OPT_CB = 15,
 };
 
-/* Events that a socket has to ask for. */
+/* Events that a socket has to request. */
 #define PARSE_UNKNOWN_HDR_OPT (1 << 5)
 #define WRITE_HDR_OPT (1 << 6)
 

@@ -1,5 +1,12 @@
 //! Congestion control in the kernel's own TCP, in BPF (struct_ops).
 //!
+//! ```text
+//!   user space                        kernel
+//!   windows of the proxy --> map ---> FOLLOW -\
+//!   radio reports ---------> map ---> meld ----+--> cwnd and pacing rate of each connection
+//!   a client's TCP option ----------> cdbe ---/
+//! ```
+//!
 //! | program | what it does |
 //! | --- | --- |
 //! | [`FOLLOW`] | follows a window that user space sets: the proxy's (crate `pep`) |

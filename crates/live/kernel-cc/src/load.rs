@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Most bytes of a congestion control's name (`TCP_CA_NAME_MAX` less the final zero).
-pub(crate) const LONGEST_NAME: usize = 15;
+pub(crate) const MAX_NAME_BYTES: usize = 15;
 
 /// A congestion control of a program: what it is called there, and what it is to be called.
 #[derive(Clone, Debug)]
@@ -196,8 +196,8 @@ fn rename(value: &mut [u8], control: &Naming<'_>) -> io::Result<()> {
     let compiled = [control.compiled.as_bytes(), b"\0"].concat();
     let at = value.windows(compiled.len()).position(|w| w == compiled);
     let name = control.name.as_bytes();
-    match at.and_then(|at| value.get_mut(at..at + LONGEST_NAME + 1)) {
-        Some(place) if name.len() <= LONGEST_NAME => {
+    match at.and_then(|at| value.get_mut(at..at + MAX_NAME_BYTES + 1)) {
+        Some(place) if name.len() <= MAX_NAME_BYTES => {
             place.fill(0);
             place[..name.len()].copy_from_slice(name);
             Ok(())

@@ -292,7 +292,10 @@ pub fn run(start: &Start) -> Result<(), PepError> {
     memory::fit(&mut config.limits);
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|error| PepError::system("signals cannot be received", error))?;
-    let mut inherited = start.upgrade.then(|| ask(&config)).transpose()?;
+    let mut inherited = start
+        .upgrade
+        .then(|| request_handover(&config))
+        .transpose()?;
     let listeners = listeners(&config, inherited.as_mut())?;
     let interception = claim(&config, &listeners, inherited.as_mut())?;
     let admin_socket = open_admin(&config, user.as_ref())?;
@@ -329,7 +332,7 @@ pub fn run(start: &Start) -> Result<(), PepError> {
         None => None,
     };
     if let Some(inherited) = &mut inherited {
-        // until it is ready, and if it never is, the predecessor goes on as if it had not been asked
+        // until it is ready, and if it never is, the predecessor goes on as if there had been no request
         check(&core)?;
         inherited.ready()?;
     }
@@ -364,14 +367,14 @@ fn open_admin(config: &Config, user: Option<&User>) -> Result<Option<admin::Open
 }
 
 /// Requests what the running instance can hand over.
-fn ask(config: &Config) -> Result<Inherited, PepError> {
+fn request_handover(config: &Config) -> Result<Inherited, PepError> {
     let Some(socket) = &config.admin else {
         return Err(PepError::Peer {
             socket: PathBuf::new(),
             message: "cannot be reached: --upgrade needs the key \"socket\" in [admin]".to_owned(),
         });
     };
-    upgrade::ask(socket)
+    upgrade::request_handover(socket)
 }
 
 /// New listeners, or those of a predecessor.

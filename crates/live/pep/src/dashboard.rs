@@ -17,7 +17,7 @@ use units::Duration;
 /// Most UEs that are shown.
 const MAX_UES: usize = 200;
 /// Younger flows are not shown: most do not live so long.
-const YOUNG: Duration = Duration::from_secs(1);
+const MIN_AGE: Duration = Duration::from_secs(1);
 
 /// Gets the dashboard ready; none where there is no server for it, or where it is switched off.
 pub(crate) fn prepare(config: &Config) -> Result<Option<Prepared>, PepError> {
@@ -59,7 +59,7 @@ fn grown(core: &Core) -> Vec<(u64, u64, Arc<Flow>)> {
     let now = clock::now();
     let flows = core.shared.registry.flows();
     let flows = flows.iter().filter_map(Weak::upgrade);
-    let grown = flows.filter(|flow| now.saturating_since(flow.opened_at) >= YOUNG);
+    let grown = flows.filter(|flow| now.saturating_since(flow.opened_at) >= MIN_AGE);
     let with_total = grown.map(|flow| {
         let meters = &flow.meters;
         let total = meters.ran_written.load(Relaxed) + meters.wan_written.load(Relaxed);

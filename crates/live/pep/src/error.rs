@@ -36,7 +36,7 @@ pub enum PepError {
     Program {
         /// Its command line.
         program: String,
-        /// What it said.
+        /// What it printed.
         message: String,
         /// What to do.
         hint: &'static str,

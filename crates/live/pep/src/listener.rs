@@ -96,7 +96,7 @@ fn prepare(socket: &OwnedFd, config: &Config) -> rustix::io::Result<()> {
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::INVAL))
 }
 
-/// All listeners that a configuration asks for.
+/// All listeners that a configuration requests.
 pub(crate) fn open(config: &Config) -> Result<Vec<Listener>, PepError> {
     match &config.interception {
         Interception::Explicit(explicit) => open_explicit(explicit, config),

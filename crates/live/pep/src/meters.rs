@@ -50,7 +50,7 @@ impl Meters {
 #[derive(Debug, Default)]
 pub(crate) struct RoundTrip {
     smoothed: AtomicU32,
-    least: AtomicU32,
+    min: AtomicU32,
 }
 
 impl RoundTrip {
@@ -62,12 +62,12 @@ impl RoundTrip {
     }
 
     /// Microseconds; 0 and `u32::MAX` are no measurements.
-    pub(crate) fn set(&self, smoothed: u32, least: u32) {
+    pub(crate) fn set(&self, smoothed: u32, min: u32) {
         if smoothed != 0 {
             self.smoothed.store(smoothed, Relaxed);
         }
-        if least != 0 && least != u32::MAX {
-            self.least.store(least, Relaxed);
+        if min != 0 && min != u32::MAX {
+            self.min.store(min, Relaxed);
         }
     }
 
@@ -76,13 +76,13 @@ impl RoundTrip {
         micros(self.smoothed.load(Relaxed))
     }
 
-    /// Least.
-    pub(crate) fn least(&self) -> Option<Duration> {
-        micros(self.least.load(Relaxed))
+    /// Smallest.
+    pub(crate) fn min(&self) -> Option<Duration> {
+        micros(self.min.load(Relaxed))
     }
 }
 
-/// Microseconds of the kernel's counters, whose 0 says that nothing is known.
+/// Microseconds of the kernel's counters, whose 0 means that nothing is known.
 pub(crate) fn micros(us: u32) -> Option<Duration> {
     (us != 0 && us != u32::MAX).then(|| Duration::from_micros(u64::from(us)))
 }

@@ -136,7 +136,7 @@ fn control(snapshot: &Snapshot, page: &mut Page) {
         "counter",
         "Radio reports, by what became of them.",
     );
-    for (fate, n) in [
+    for (outcome, n) in [
         ("believed", counts.believed),
         ("absurd", counts.absurd),
         ("repeated", counts.repeated),
@@ -145,7 +145,7 @@ fn control(snapshot: &Snapshot, page: &mut Page) {
         ("dropped", counts.dropped),
         ("unreadable", counts.unreadable),
     ] {
-        page.value("reports_total", &[("fate", &fate)], n);
+        page.value("reports_total", &[("fate", &outcome)], n);
     }
     page.single(
         "decisions_total",
@@ -178,7 +178,7 @@ fn cells(snapshot: &Snapshot, page: &mut Page) {
     page.head(
         "report_age_seconds",
         "gauge",
-        "Since the last believed report of a cell.",
+        "Since the last accepted report of a cell.",
     );
     for cell in &snapshot.cells {
         if let Some(age) = cell.silence_seconds {

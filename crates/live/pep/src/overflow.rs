@@ -12,7 +12,7 @@ use std::thread::Thread;
 use std::time::Duration;
 
 /// Between looks whether there is room again.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Wakes the thread.
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ pub(crate) fn run(core: &Arc<Core>) {
             }
             Err(_) => {}
         }
-        std::thread::park_timeout(LOOK);
+        std::thread::park_timeout(POLL_INTERVAL);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Writes all that goes into the proxy's decisions and comes out of them to a file ([`edge::recording`]).
 //!
 //! The control thread hands entries over and never waits for the disk: a recording that cannot keep
-//! up, or has reached its limit, ends, and the log says so. What was written until then is whole and
+//! up, or has reached its limit, ends, and the log states it. What was written until then is whole and
 //! can be replayed.
 
 use crate::config::Recording as Place;

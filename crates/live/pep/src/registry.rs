@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use units::Bytes;
 
-/// UEs without connections that are remembered for their counters.
+/// UEs without connections that are kept for their counters.
 const MAX_RELEASED: usize = 4_096;
 
 /// What is counted of a UE.
@@ -163,7 +163,7 @@ impl Registry {
 
     /// A new connection's share of the memory, bytes: its receive buffer towards the server and the
     /// window in it. A quarter of what the shares of its UE and of all have left, where all of them
-    /// together are a quarter of the memory: the kernel takes about twice what a window says, and the
+    /// together are a quarter of the memory: the kernel takes about twice what a window states, and the
     /// other half is for what waits in pipes ([`Self::room`]) and to be sent.
     pub(crate) fn share(&self, ue: &UeCounters, config: &Config) -> u32 {
         let left = |memory: Bytes, shared: &AtomicU64| {

@@ -17,7 +17,7 @@ pub(crate) struct Shared {
     pub(crate) registry: Registry,
     /// What the data path counts.
     pub(crate) counters: Counters,
-    /// Where the control thread hears of flows; none without an allocator.
+    /// Where the control thread is notified of flows; none without an allocator.
     events: Mutex<Option<Sender<ControlEvent>>>,
     has_control: AtomicBool,
     config: Mutex<Arc<Config>>,

@@ -127,7 +127,7 @@ impl Window {
         let shown = match change {
             Change::Follow(window) => window,
             // until a byte can be left unread
-            Change::Close => rule.least(),
+            Change::Close => rule.min_bytes(),
             Change::Credit(_) | Change::Open(_) => return Some(change),
         };
         let bytes = self.note(&mut rule, change, received, shown);
@@ -141,9 +141,9 @@ impl Window {
     }
 
     /// The least window is to be shown at once.
-    pub(crate) fn owe_least(&self) {
-        let least = lock(&self.rule).least();
-        self.set_due(Change::Credit(least));
+    pub(crate) fn owe_min(&self) {
+        let min = lock(&self.rule).min_bytes();
+        self.set_due(Change::Credit(min));
     }
 
     /// What is to be shown at once, if anything.

@@ -33,7 +33,7 @@ const MAX_ADDRESSES: usize = 8;
 /// How a client connects.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
-    /// The servers that it trusts.
+    /// The servers whose certificates it accepts.
     pub trust: Trust,
     /// Where it sends from; none: any address, as the server's address needs.
     pub bind: Option<SocketAddr>,

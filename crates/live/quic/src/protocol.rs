@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_is_told() {
+    fn what_is_no_request_is_an_error() {
         for bad in [
             "",
             "\n",

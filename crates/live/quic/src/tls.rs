@@ -11,7 +11,7 @@ use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The servers that a client trusts.
+/// The servers whose certificates a client accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
     /// Those of the system's authorities.

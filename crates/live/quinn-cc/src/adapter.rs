@@ -50,7 +50,7 @@ const RATE_ALLOWANCE_DATAGRAMS: u64 = 4;
 ///   smoothed round trip, and four datagrams. Within a round trip the packets leave up to 1.25 times as
 ///   fast as BBR would have them, and its drain phases are as long as the queue takes to empty.
 /// - Where radio reports set the rate ([`CongestionControl::report_period`]), the window is what is in flight and
-///   what the rate has earned by then, and each report renews it when quinn next asks.
+///   what the rate has earned by then, and each report renews it when quinn next reads it.
 /// - [`CongestionControl::next_deadline`] is kept at the next event after it.
 pub struct Adapter {
     /// A controller is `Send` and not `Sync`; quinn requires both, and shares only `&self` for metrics.
@@ -303,10 +303,10 @@ impl State {
         match (self.episode, kind) {
             (_, LossKind::Timeout) => {}
             (Some(episode), _) if sent_at <= episode.began_at => {
-                let is_told = episode.kind == LossKind::Ecn
+                let is_passed_on = episode.kind == LossKind::Ecn
                     && kind == LossKind::Fast
                     && self.controller.governs_recovery();
-                if !is_told {
+                if !is_passed_on {
                     return;
                 }
             }

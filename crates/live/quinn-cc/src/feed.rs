@@ -11,7 +11,7 @@ const MAX_PENDING: usize = 64;
 
 /// Hands radio states to the controller of one connection: a handle, cheap to clone.
 ///
-/// The controller is notified of pending states before each of its next events, and when quinn asks for its
+/// The controller is notified of pending states before each of its next events, and when quinn reads its
 /// window: a driver that wakes the connection after [`Self::push`] has them act although nothing is acknowledged.
 /// At most 64 wait; beyond them the oldest are dropped and counted.
 #[derive(Clone, Debug, Default)]
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unbound_feed_forgets_and_refuses() {
+    fn an_unbound_feed_discards_and_rejects() {
         let feed = RadioFeed::new();
         feed.push(Instant::ZERO, state(1));
         feed.unbind();

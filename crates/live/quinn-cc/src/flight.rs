@@ -1,7 +1,7 @@
 //! What is in flight, as far as quinn reports it: amounts, stamps and round trips.
 //!
 //! quinn reports datagrams as they leave, several at once with segmentation offload, and not whether
-//! they count as in flight. Here all of more than [`LARGEST_ACK_ONLY`] bytes do: what is smaller is an
+//! they count as in flight. Here all of more than [`MAX_ACK_ONLY`] bytes do: what is smaller is an
 //! acknowledgement as a rule. With each acknowledgement quinn reports the exact amount, from which
 //! counting goes on.
 
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use units::{Bytes, Instant};
 
 /// Datagrams up to this size are taken for acknowledgements, which are not congestion controlled.
-const LARGEST_ACK_ONLY: Bytes = Bytes::new(64);
+const MAX_ACK_ONLY: Bytes = Bytes::new(64);
 /// Maximum number of stamps kept; beyond it the oldest are dropped, and give no rate sample.
 const MAX_STAMPS: usize = 16_384;
 
@@ -38,7 +38,7 @@ impl Flight {
 
     /// Whether a datagram of this size is taken to be in flight.
     pub(crate) fn counts(bytes: Bytes) -> bool {
-        bytes > LARGEST_ACK_ONLY
+        bytes > MAX_ACK_ONLY
     }
 
     pub(crate) fn on_sent(&mut self, now: Instant, bytes: Bytes, stamp: PacketStamp) {

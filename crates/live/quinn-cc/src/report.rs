@@ -218,7 +218,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Newest {
     report: Option<Report>,
-    is_told: bool,
+    is_notified: bool,
 }
 
 impl ReportFeed {
@@ -248,7 +248,7 @@ impl ReportFeed {
             return count(&self.0.stale, ReportOutcome::Stale);
         }
         newest.report = Some(report);
-        newest.is_told = false;
+        newest.is_notified = false;
         self.0.has_pending.store(true, Ordering::Release);
         count(&self.0.taken, ReportOutcome::Taken)
     }
@@ -274,7 +274,7 @@ impl ReportFeed {
             return None;
         }
         let mut newest = self.newest();
-        if core::mem::replace(&mut newest.is_told, true) {
+        if core::mem::replace(&mut newest.is_notified, true) {
             return None;
         }
         newest.report.map(|report| Feedback {
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_report_is_told_apart() {
+    fn what_is_no_report_has_its_own_error() {
         let good = report(7, 7).encode();
         assert_eq!(Report::parse(&[]), Err(ReportError::Foreign));
         assert_eq!(Report::parse(&good[..2]), Err(ReportError::Foreign));
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_that_were_overtaken_are_not_told() {
+    fn reports_that_were_overtaken_are_not_passed_on() {
         let feed = ReportFeed::new();
         assert_eq!(feed.take(), None);
         use ReportOutcome::{Stale, Taken, Unreadable};

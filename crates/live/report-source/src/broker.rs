@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 /// Longest time to connect.
-const LONGEST: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Messages of our queue that the broker keeps while we do not read.
 const WAITING: i32 = 1024;
@@ -26,7 +26,7 @@ pub async fn connect_amqp(address: &Address) -> Result<Connection, Fault> {
         return Err("no URL".into());
     };
     let properties = ConnectionProperties::default().with_connection_name("brimful-rnis".into());
-    Ok(timeout(LONGEST, Connection::connect(url, properties)).await??)
+    Ok(timeout(CONNECT_TIMEOUT, Connection::connect(url, properties)).await??)
 }
 
 /// Connects to a NATS server within 5 s. Reconnecting is the caller's: it counts what is lost meanwhile.
@@ -38,7 +38,7 @@ pub async fn connect_nats(address: &Address) -> Result<Client, Fault> {
         return Err("no URL".into());
     };
     let options = ConnectOptions::new().name("brimful-rnis").max_reconnects(1);
-    Ok(timeout(LONGEST, options.connect(url.as_str())).await??)
+    Ok(timeout(CONNECT_TIMEOUT, options.connect(url.as_str())).await??)
 }
 
 /// Consumes an existing queue of others; it is made if it is not there. Gives when the broker closes it.

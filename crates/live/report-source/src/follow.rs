@@ -11,7 +11,7 @@ use tokio::net::UnixStream;
 use tokio::runtime::Builder;
 
 /// Between looks whether the follower has enough.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// A consumer of messages: reports, as they come.
 pub trait Follower: Send {
@@ -111,7 +111,7 @@ fn follow_source(
 
 async fn done(is_done: impl Fn() -> bool) {
     while !is_done() {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -139,7 +139,7 @@ async fn keep_following(source: &From<'_>, follower: &mut impl Follower) {
             logged = outcome;
         }
         if matches!(source, From::Socket(..)) {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
             continue;
         }
         backoff.wait().await;

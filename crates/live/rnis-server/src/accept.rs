@@ -10,9 +10,9 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
 /// The first pause after an error; each further one is twice as long.
-const SHORTEST: Duration = Duration::from_millis(10);
+const MIN_PAUSE: Duration = Duration::from_millis(10);
 /// The longest pause.
-const LONGEST: Duration = Duration::from_secs(1);
+const MAX_PAUSE: Duration = Duration::from_secs(1);
 
 /// The errors of one accept loop.
 pub(crate) struct AcceptErrors {
@@ -29,7 +29,7 @@ impl AcceptErrors {
         Self {
             listener: listener.into(),
             hub: Arc::clone(hub),
-            pause: SHORTEST,
+            pause: MIN_PAUSE,
             not_before: Instant::now(),
             log: LogLimit::new(),
         }
@@ -42,7 +42,7 @@ impl AcceptErrors {
 
     /// A connection was accepted: the next pause is the shortest again.
     pub(crate) fn reset(&mut self) {
-        self.pause = SHORTEST;
+        self.pause = MIN_PAUSE;
     }
 
     /// Counts an error, and puts the next attempt off unless it concerns one connection only.
@@ -61,7 +61,7 @@ impl AcceptErrors {
         }
         if error.raw_os_error() != Some(Errno::CONNABORTED.raw_os_error()) {
             self.not_before = Instant::now() + self.pause;
-            self.pause = (self.pause * 2).min(LONGEST);
+            self.pause = (self.pause * 2).min(MAX_PAUSE);
         }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// Longest time for one request.
-pub(crate) const LONGEST: Duration = Duration::from_secs(5);
+pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Which addresses may be connected to.
 pub(crate) type Permit = Arc<dyn Fn(IpAddr) -> bool + Send + Sync>;
@@ -120,7 +120,7 @@ impl Session {
 
     /// Sends a request, and reads the answer.
     pub(crate) async fn call(&mut self, call: Call<'_>) -> io::Result<Answer> {
-        let answer = timeout(LONGEST, self.call_once(call)).await;
+        let answer = timeout(REQUEST_TIMEOUT, self.call_once(call)).await;
         let answer = answer.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
         if answer.is_err() {
             self.sender = None;

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_rate_says_how_long_to_wait() {
+    fn a_slow_rate_returns_how_long_to_wait() {
         let limiter = Limiter::new(0.1, 1.0);
         let now = Instant::now();
         assert_eq!(limiter.take("a", now), Ok(()));

@@ -36,7 +36,7 @@ pub fn acceptor(certificate: &Path, key: &Path) -> io::Result<TlsAcceptor> {
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// A connector that trusts the authorities of a file (PEM), or the system's.
+/// A connector that accepts the authorities of a file (PEM), or the system's.
 ///
 /// # Errors
 /// A file that cannot be read.

@@ -14,7 +14,7 @@ pub struct Device {
 
 impl Device {
     /// Maximum bytes of one read: the header, and the largest packet.
-    pub const LARGEST: usize = crate::VnetHeader::BYTES + 65_535 + 40;
+    pub const MAX_READ_BYTES: usize = crate::VnetHeader::BYTES + 65_535 + 40;
 
     /// A device of this name, at most 15 bytes, in the calling thread's network namespace. Reads and
     /// writes do not block. It is down and has no addresses. `with_udp`: UDP comes in large pieces

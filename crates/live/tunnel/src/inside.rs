@@ -83,7 +83,7 @@ impl Inside {
         Ok(Self {
             device,
             name: name.clone(),
-            buffer: vec![0; Device::LARGEST].into(),
+            buffer: vec![0; Device::MAX_READ_BYTES].into(),
             arena: Arena::new(),
             lengths: Vec::new(),
             coalescer,

@@ -32,7 +32,7 @@ use std::rc::Rc;
 use units::{Bytes, Duration, Instant, Packets};
 
 /// While packets wait for the window of a TCP connection, its state is looked at so often.
-const LOOK: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Something that packets come in by.
 enum Socket {
@@ -393,7 +393,7 @@ impl Outside for Server {
                 let tunnel = self.core.tunnel(*key);
                 tunnel.is_some_and(|tunnel| tunnel.stats().waiting > Packets::ZERO)
             });
-        let look = waits.then(|| now + LOOK);
+        let look = waits.then(|| now + POLL_INTERVAL);
         [self.core.next_deadline(now), look]
             .into_iter()
             .flatten()

@@ -9,7 +9,7 @@
 //! The same result gives the same bytes: no clock, no environment, no random numbers.
 //!
 //! What this crate is *not*: it writes no file, and it computes nothing of a run that the run
-//! itself, or the statistics of crate `scenario`, do not say.
+//! itself, or the statistics of crate `scenario`, do not have.
 #![forbid(unsafe_code)]
 
 mod html;

@@ -76,7 +76,7 @@ struct Order {
 }
 
 impl Order {
-    /// Both worlds say the same, or one of them that there is no difference.
+    /// Both worlds have the same order, or one of them that there is no difference.
     fn agrees(&self) -> bool {
         let sign = |ratio: f64| match ratio {
             r if r > 1.0 + SAME => 1,
@@ -87,7 +87,7 @@ impl Order {
     }
 }
 
-/// What both worlds say of the same experiments.
+/// What both worlds show of the same experiments.
 #[derive(Debug)]
 pub struct Agreement {
     rows: Vec<Row>,

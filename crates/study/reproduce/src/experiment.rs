@@ -1,6 +1,6 @@
 //! Which experiments are run.
 
-/// A scenario with settings. Two that say the same are one, and run once.
+/// A scenario with settings. Two that state the same are one, and run once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Experiment {
     scenario: &'static str,
@@ -95,7 +95,7 @@ impl Experiment {
     }
 }
 
-/// The experiments without those that say the same as an earlier one.
+/// The experiments without those that state the same as an earlier one.
 pub(crate) fn distinct(experiments: impl IntoIterator<Item = Experiment>) -> Vec<Experiment> {
     let mut found: Vec<Experiment> = Vec::new();
     for experiment in experiments {

@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_says_where_what_it_calls_below_is() {
+    fn the_text_names_where_what_it_calls_below_is() {
         let outcome = outcome(&Choice::default());
         for text in [outcome.text(None), outcome.text(Some(80))] {
             assert!(text.ends_with("docs/results/wires.md is one.\n"), "{text}");

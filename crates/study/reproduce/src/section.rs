@@ -75,7 +75,7 @@ pub struct Section {
     pub title: &'static str,
     /// What has to be run for it.
     pub experiments: fn(&Extent) -> Vec<Experiment>,
-    /// What the results say.
+    /// What the results show.
     pub report: fn(&Extent, &Results) -> Part,
 }
 

@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 /// Points of a part, unless time runs out first.
 const PART: u64 = 64;
 /// A finished point is on the disk after this time at the latest.
-const LONGEST_WAIT: Duration = Duration::from_secs(10);
+const MAX_WAIT: Duration = Duration::from_secs(10);
 
 /// How a dataset is opened.
 #[derive(Clone, Copy, Debug, Default)]
@@ -328,7 +328,7 @@ impl Dataset {
     fn write_due(&mut self, all: bool) -> Result<(), Error> {
         let is_due = |waiting: &Waiting| {
             let age = waiting.since.map(|since| since.elapsed());
-            all || waiting.points >= PART || age.is_some_and(|age| age >= LONGEST_WAIT)
+            all || waiting.points >= PART || age.is_some_and(|age| age >= MAX_WAIT)
         };
         let due = self.waiting.iter().filter(|(_, waiting)| is_due(waiting));
         let due: Vec<u64> = due.map(|(block, _)| *block).collect();

@@ -261,13 +261,13 @@ fn differ(name: &str, there: &Value, here: &Value, found: &mut Vec<String>) {
 
 /// A value in a message.
 fn shown(value: &Value) -> String {
-    const LONGEST: usize = 60;
+    const MAX_CHARACTERS: usize = 60;
     let text = match value {
         Value::Null => "absent".to_owned(),
         Value::String(text) => text.clone(),
         value => value.to_string(),
     };
-    match text.char_indices().nth(LONGEST) {
+    match text.char_indices().nth(MAX_CHARACTERS) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text,
     }

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 /// How often interruptions are looked for.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Points that a thread takes at a time from the list of what is pending.
 const AT_A_TIME: usize = 1024;
 
@@ -85,7 +85,7 @@ pub fn run_local(
         }
         drop(sender);
         loop {
-            match outcomes.recv_timeout(LOOK) {
+            match outcomes.recv_timeout(POLL_INTERVAL) {
                 Ok(outcome) if end.is_ok() => {
                     if let Err(error) = dataset.add(&outcome) {
                         local.stop.store(true, Ordering::Relaxed);

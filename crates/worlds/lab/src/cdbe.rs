@@ -38,8 +38,7 @@ pub(crate) fn refused(flow: &FlowSpec) -> Option<String> {
         (_, None) => None,
         (Transport::Tcp, Some(ReporterSpec::Cdbe)) => None,
         (_, Some(ReporterSpec::Cqic)) => Some(
-            "the lab's clients have no modem to ask: take report = \"cdbe\", or --world sim"
-                .to_owned(),
+            "the lab's clients have no modem: take report = \"cdbe\", or --world sim".to_owned(),
         ),
         _ => Some(
             "in the lab only clients of TCP flows measure: take report = \"off\", or --world sim"

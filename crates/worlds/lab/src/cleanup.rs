@@ -60,7 +60,7 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.path);
-        // the last one turns off the light
+        // the last folder takes the place with it; a place that is not empty stays
         let _ = fs::remove_dir(PLACE);
     }
 }

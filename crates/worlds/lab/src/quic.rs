@@ -29,7 +29,7 @@ const CONNECTIONS: u32 = 10_000;
 const WINDOW: &str = "16 MB";
 
 /// Most payload of a datagram: MTU 1500 less the headers of IPv4 and UDP.
-const LARGEST_DATAGRAM: u64 = 1500 - 28;
+const MAX_DATAGRAM: u64 = 1500 - 28;
 
 /// What a server gives to a flow without end: more than any run takes.
 pub(crate) const ENDLESS: Bytes = Bytes::new(1 << 50);
@@ -48,17 +48,16 @@ pub(crate) fn check(flow: &FlowSpec) -> Result<(), String> {
     }
     if flow.report == Some(ReporterSpec::Cqic) {
         return Err(
-            "the lab's clients have no modem to ask: take report = \"cdbe\", or --world sim"
-                .to_owned(),
+            "the lab's clients have no modem: take report = \"cdbe\", or --world sim".to_owned(),
         );
     }
     if flow.ecn == EcnSpec::L4s {
         return Err("quinn sends ECT(0) only: take ecn = \"classic\"".to_owned());
     }
-    let sizes = 1_200..=LARGEST_DATAGRAM;
+    let sizes = 1_200..=MAX_DATAGRAM;
     if !sizes.contains(&flow.tcp.mss.get()) {
         return Err(format!(
-            "tcp.mss is {}; QUIC datagrams are 1200 B to {LARGEST_DATAGRAM} B here (RFC 9000 14, MTU \
+            "tcp.mss is {}; QUIC datagrams are 1200 B to {MAX_DATAGRAM} B here (RFC 9000 14, MTU \
              1500)",
             flow.tcp.mss
         ));

@@ -38,7 +38,7 @@ const TICK: core::time::Duration = core::time::Duration::from_millis(100);
 /// Name of the socket of the radio reports, in the lab's folder.
 pub(crate) const REPORTS: &str = "radio.sock";
 
-/// What a lab needs to know beside the experiment.
+/// What a lab needs beside the experiment.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The `brimful` program, of which `brimful pep` is run at the edge.
@@ -376,7 +376,7 @@ impl Lab {
             ends_with_flows: !is_shell,
             sample_interval: interval,
             report_period: match experiment.pep.mode {
-                // where only the servers read them, as they want them
+                // where only the servers read them, as they need them
                 PepMode::None | PepMode::Split if has_meld => experiment.meld.reports.period,
                 _ => experiment.pep.reports.period,
             },

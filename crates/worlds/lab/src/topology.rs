@@ -31,7 +31,7 @@ const MTU: usize = 1500;
 /// Packets (each up to 64 kB) that wait at a host's interface until the lab takes them. They wait
 /// for no longer than the lab is late; the wires' own queues are emulated.
 const DEVICE_QUEUE: usize = 20_000;
-/// Mark (`SO_MARK`) of a client's sockets that ask for ECN, and the routing table that they use.
+/// Mark (`SO_MARK`) of a client's sockets that request ECN, and the routing table that they use.
 /// Servers accept ECN where a client requests it (`net.ipv4.tcp_ecn` = 2, the kernel's default).
 pub(crate) const ECN_MARK: i32 = 46;
 
@@ -221,7 +221,7 @@ fn path_ends(
 }
 
 /// What all hosts have in common: no IPv6 (whose neighbour messages would cross the radio), no
-/// memory of earlier connections (runs do not depend on one another), ECN for those who ask.
+/// memory of earlier connections (runs do not depend on one another), ECN for those that request it.
 fn prepare(host: &Namespace) -> Result<(), Error> {
     let off = ["all", "default"].map(|which| format!("net/ipv6/conf/{which}/disable_ipv6"));
     for parameter in off.iter().filter(|p| host.get(p).is_ok()) {

@@ -25,7 +25,7 @@ impl Tun {
             .map_err(Error::system(format!("make the device {name}")))?;
         Ok(Self {
             device,
-            buffer: vec![0; Device::LARGEST].into(),
+            buffer: vec![0; Device::MAX_READ_BYTES].into(),
             pending: Vec::new(),
             refused: 0,
         })

@@ -252,7 +252,7 @@ pub struct FlowSpec {
     pub meld: Option<meld::Variant>,
     /// What its client measures, if anything.
     pub report: Option<ReporterSpec>,
-    /// Explicit congestion notification. UDP only has its packets say so: marks are not answered.
+    /// Explicit congestion notification. UDP only has its packets carry it: marks are not answered.
     pub ecn: EcnSpec,
     /// QoS flow identifier, 0 to 63.
     pub qfi: u8,

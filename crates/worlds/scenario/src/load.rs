@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Largest scenario file. (The largest of those that come with Brimful has a few kB.)
-const LARGEST: u64 = 1_000_000;
+const MAX_FILE_BYTES: u64 = 1_000_000;
 /// Longest chain of files that extend one another.
-const LONGEST_CHAIN: usize = 16;
+const MAX_CHAIN: usize = 16;
 
 /// Where files that a text names are looked for.
 #[derive(Clone, Debug)]
@@ -262,10 +262,10 @@ fn add(
         )
         .hint("remove one \"extends\" of the circle"));
     }
-    if chain.len() >= LONGEST_CHAIN {
+    if chain.len() >= MAX_CHAIN {
         return Err(fault(
             at,
-            format!("more than {LONGEST_CHAIN} files extend one another"),
+            format!("more than {MAX_CHAIN} files extend one another"),
         ));
     }
     let mut merged = add(document, below, Some(source), chain)?;
@@ -350,11 +350,14 @@ fn read(path: &Path, held: Option<&Held>) -> Result<String, Unreadable> {
     }
     let file = std::fs::File::open(path).map_err(Unreadable::Io)?;
     let mut bytes = Vec::new();
-    file.take(LARGEST + 1)
+    file.take(MAX_FILE_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(Unreadable::Io)?;
-    if bytes.len() as u64 > LARGEST {
-        let what = format!("larger than {} MB: no scenario file", LARGEST / 1_000_000);
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        let what = format!(
+            "larger than {} MB: no scenario file",
+            MAX_FILE_BYTES / 1_000_000
+        );
         return Err(Unreadable::Content {
             before: String::new(),
             offset: 0,

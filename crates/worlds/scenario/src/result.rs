@@ -111,13 +111,13 @@ pub struct LossBursts {
     /// Packets lost among them.
     pub lost: u64,
     /// How many bursts of 1, 2, 3 ... packets there were; the last are those of
-    /// [`Self::LONGEST`] or more.
-    pub by_length: [u64; Self::LONGEST],
+    /// [`Self::MAX_LENGTH`] or more.
+    pub by_length: [u64; Self::MAX_LENGTH],
 }
 
 impl LossBursts {
     /// Bursts are distinguished up to this length.
-    pub const LONGEST: usize = 10;
+    pub const MAX_LENGTH: usize = 10;
 
     /// One more burst of `length` packets.
     pub fn add(&mut self, length: u64) {
@@ -126,7 +126,7 @@ impl LossBursts {
         };
         self.lost += length;
         let index = usize::try_from(above).unwrap_or(usize::MAX);
-        self.by_length[index.min(Self::LONGEST - 1)] += 1;
+        self.by_length[index.min(Self::MAX_LENGTH - 1)] += 1;
     }
 
     /// How many bursts there were.

@@ -411,7 +411,7 @@ mod tests {
             .iter()
             .map(|b| (b.length, b.share))
             .collect();
-        assert_eq!(lengths.len(), LossBursts::LONGEST);
+        assert_eq!(lengths.len(), LossBursts::MAX_LENGTH);
         assert_eq!(lengths[..3], [(1, 0.5), (2, 0.0), (3, 0.25)]);
         // 12 in a row are among those of the greatest length
         assert_eq!(lengths[9], (10, 0.25));

@@ -64,7 +64,7 @@ impl Registry {
         }
     }
 
-    /// Reports the queues of an experiment that are the caller's whom to ask.
+    /// Reports the queues of an experiment that are the caller's to provide.
     pub(crate) fn find_queues(&self, experiment: &mut Experiment) {
         let factory: Arc<dyn DisciplineFactory> = Arc::new(Queues(Arc::clone(&self.custom)));
         each_custom(experiment, &mut |custom| custom.set_factory(&factory));

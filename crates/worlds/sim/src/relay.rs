@@ -148,7 +148,7 @@ impl Relay {
     }
 
     /// Has decisions about its windows: the server is shown this until there is one, and then what the rule
-    /// says, of no more than the receive buffer `cap`.
+    /// gives, of no more than the receive buffer `cap`.
     pub(crate) fn follow(
         &mut self,
         now: Instant,

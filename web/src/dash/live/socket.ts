@@ -39,7 +39,7 @@ export interface Handlers {
 
 /** Between attempts, ms: doubled each time. */
 const FIRST_WAIT = 250;
-const LONGEST_WAIT = 4000;
+const MAX_WAIT = 4000;
 /** Nothing received for so long means that the connection is dead, ms; a feed sends once a second. */
 const SILENCE = 15_000;
 
@@ -107,11 +107,11 @@ export class LiveSocket {
       return;
     }
     this.#timer = window.setTimeout(() => this.#connect(), this.#wait);
-    this.#wait = Math.min(LONGEST_WAIT, this.#wait * 2);
+    this.#wait = Math.min(MAX_WAIT, this.#wait * 2);
   }
 }
 
-/** A message, or null for what this page does not know. */
+/** A message, or null for what this page does not read. */
 export function parse(data: unknown): Message | null {
   if (typeof data !== "string") return null;
   try {

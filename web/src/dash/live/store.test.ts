@@ -65,7 +65,7 @@ describe("the live store", () => {
 });
 
 describe("messages", () => {
-  it("that nobody knows are passed over", () => {
+  it("of unknown types are passed over", () => {
     expect(parse('{"type":"table","flows":[]}')).toEqual({ type: "table", flows: [] });
     for (const bad of ['{"type":"news"}', "{", "null", "7", new ArrayBuffer(2)]) {
       expect(parse(bad)).toBeNull();

@@ -155,7 +155,7 @@ class LiveView implements View {
     }
   }
 
-  /** After a lost connection: does the server want a token now? */
+  /** After a lost connection: does the server require a token now? */
   async #isRefused(): Promise<boolean> {
     try {
       if (!(await api.info()).needs_token) return false;

@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &SweepArgs) -> Result<(), Failure> {
             // those that have failed are printed, not run again
             let options = Options::default();
             let dataset = Dataset::open(&folder, &description, options).map_err(failure)?;
-            tell_end(arguments, &description, &dataset)
+            print_end(arguments, &description, &dataset)
         }
     }
 }
@@ -117,7 +117,7 @@ fn run_here(
     watch.bar.finish_and_clear();
     let status = dataset.status();
     match end? {
-        End::Complete => tell_end(arguments, description, &dataset),
+        End::Complete => print_end(arguments, description, &dataset),
         End::Interrupted => {
             complain(&format!(
                 "interrupted: {} of {} points are in {}; the same command goes on with the rest",
@@ -131,7 +131,7 @@ fn run_here(
 }
 
 /// Prints what there is now.
-fn tell_end(
+fn print_end(
     arguments: &SweepArgs,
     description: &Description,
     dataset: &Dataset,
@@ -186,7 +186,7 @@ impl Bar {
         if let Ok(style) = ProgressStyle::with_template(form) {
             bar.set_style(style);
         }
-        // points of an earlier command say nothing of this one's speed
+        // points of an earlier command are no measure of this one's speed
         bar.set_position(status.done + status.failed);
         bar.reset_eta();
         bar.enable_steady_tick(Duration::from_millis(200));

@@ -43,7 +43,7 @@ pub(super) fn run(arguments: &SweepArgs, folder: &Path) -> Result<(), Failure> {
     if arguments.retry_failed {
         command.arg("--retry-failed");
     }
-    // what Ray's processes say is not what this command prints
+    // what Ray's processes print is not what this command prints
     command.stdout(std::io::stderr());
     let (status, is_interrupted) = passing_interruptions_on(command)
         .context("the Python package cannot be run")

@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 /// Between drawings.
 const SPACING: Duration = Duration::from_millis(100);
 /// Between attempts to connect.
-const PAUSE: Duration = Duration::from_secs(1);
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// What `--once` reads.
 const FOR_ONCE: Duration = Duration::from_secs(1);
 /// For the first values to come.
@@ -38,7 +38,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Messages between the connection and the screen; a screen that is slower is waited for.
 const AHEAD: usize = 256;
 /// For the loop to end by a signal; a terminal that is gone is read from without end.
-const GRACE: Duration = Duration::from_secs(2);
+const GRACE_PERIOD: Duration = Duration::from_secs(2);
 /// Width of text that no terminal limits.
 const WIDE: u16 = 110;
 /// No flow's line is narrower.
@@ -134,7 +134,7 @@ fn watch(client: Client) -> Result<(), Failure> {
     let is_over = Arc::clone(&ends);
     let end = move || {
         is_over.store(true, Ordering::Release);
-        std::thread::sleep(GRACE);
+        std::thread::sleep(GRACE_PERIOD);
         std::process::exit(1);
     };
     ctrlc::set_handler(end)
@@ -224,7 +224,7 @@ fn pressed(key: KeyEvent, flows: usize) -> Option<Pressed> {
 /// Reads, and connects again, until the receiver is gone.
 fn read(mut client: Client, sender: &SyncSender<Update>) {
     loop {
-        let updates = match client.next(PAUSE) {
+        let updates = match client.next(RETRY_INTERVAL) {
             Ok(None) => continue,
             Ok(Some(event)) => Update::Event(event),
             Err(error) => {
@@ -248,7 +248,7 @@ fn reconnect(client: &mut Client, error: ClientError, sender: &SyncSender<Update
         if sender.send(Update::Link(lost)).is_err() {
             return false;
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(RETRY_INTERVAL);
         match client.reconnect() {
             Ok(()) => return true,
             Err(again) => error = again,

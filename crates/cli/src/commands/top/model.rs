@@ -248,7 +248,7 @@ pub(super) enum Link {
     Lost(String),
 }
 
-/// What the one who reads has to say.
+/// What the reading thread reports.
 #[derive(Clone, Debug)]
 pub(super) enum Update {
     /// The server has sent a message.

@@ -169,18 +169,18 @@ fn share(height: u16, rows: [usize; 4]) -> [u16; 4] {
 struct Column {
     head: &'static str,
     width: u16,
-    say: fn(&Row) -> String,
+    text: fn(&Row) -> String,
     /// The order that this column decides.
     sort: Option<Sort>,
     /// Shown from this width on, where names keep 12 columns.
     from: u16,
 }
 
-const fn column(head: &'static str, width: u16, from: u16, say: fn(&Row) -> String) -> Column {
+const fn column(head: &'static str, width: u16, from: u16, text: fn(&Row) -> String) -> Column {
     Column {
         head,
         width,
-        say,
+        text,
         sort: None,
         from,
     }
@@ -282,7 +282,9 @@ fn table<'a>(
         .map(|column| text(column, mark(column.head, column.sort)));
     let head = std::iter::once(Line::raw(mark(name, Some(Sort::Name)))).chain(heads);
     let rows = rows.map(|row| {
-        let cells = columns.iter().map(|column| text(column, (column.say)(row)));
+        let cells = columns
+            .iter()
+            .map(|column| text(column, (column.text)(row)));
         let name = std::iter::once(Line::raw(row.name.clone()));
         ratatui::widgets::Row::new(name.chain(cells).collect::<Vec<_>>())
     });

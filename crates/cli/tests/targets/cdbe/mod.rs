@@ -54,7 +54,7 @@ fn the_report_follows_a_wire() {
     }
 }
 
-/// With 10 MB: nearly the goodput of CQIC, which knows of no queue, and at most 0.7 of BBR's downstream delay. The
+/// With 10 MB: nearly the goodput of CQIC, which takes no account of queues, and at most 0.7 of BBR's downstream delay. The
 /// goal is as much as CQIC's; a queue that flows share costs two hundredths (`docs/algorithms/cdbe.md`).
 #[test]
 fn default_is_nearly_as_fast_as_cqic_with_less_delay_than_bbr() {

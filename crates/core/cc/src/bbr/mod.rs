@@ -52,7 +52,7 @@ use startup::FullPipe;
 use units::{BitRate, Bytes, Duration, Instant};
 use windowed_max::WindowedMax;
 
-/// BtlBwFilterLen: rounds for which the largest bandwidth is remembered (4.1.1.3).
+/// BtlBwFilterLen: rounds for which the largest bandwidth is kept (4.1.1.3).
 const BANDWIDTH_ROUNDS: u64 = 10;
 
 /// How a BBR connection is set up.

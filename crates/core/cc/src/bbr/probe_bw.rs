@@ -54,7 +54,7 @@ impl Bbr {
         }
         let in_network = self.in_network(ack.prior_in_flight);
         if gain > Gain::UNIT {
-            // lasts until the probe is in flight, or losses say that it does not fit
+            // lasts until the probe is in flight, or losses show that it does not fit
             is_full_length
                 && (!ack.newly_lost.is_zero() || in_network >= self.inflight(self.max_bw(), gain))
         } else {

@@ -5,7 +5,7 @@
 //!
 //! *Deviations*
 //! - Linux refuses the sample of a delayed acknowledgement when the old minimum has expired; the
-//!   transport does not say which acknowledgements the receiver delayed.
+//!   transport does not report which acknowledgements the receiver delayed.
 
 use super::{Bbr, State};
 use crate::delivery_rate::RateSample;
@@ -75,7 +75,7 @@ impl Bbr {
 
     /// 4.3.5 BBRHandleProbeRTT: four segments in flight for 200 ms and a round trip.
     fn drain_for_probe_rtt(&mut self, cx: &mut Ctx<'_>, ack: &AckSample, mut probe: ProbeRtt) {
-        // rates measured now say nothing of the path
+        // rates measured now are no measure of the path
         self.delivery.on_app_limited(ack.bytes_in_flight);
         if probe.done_at.is_some() {
             probe.is_round_done |= self.round.is_start;

@@ -1,4 +1,4 @@
-//! What losses say of the path: short-term bounds of bandwidth and flight, and a long-term bound of
+//! What losses show of the path: short-term bounds of bandwidth and flight, and a long-term bound of
 //! the flight.
 //!
 //! Source: draft-ietf-ccwg-bbr-06 section 5.5.10; the long-term bound's growth is 5.3.3.9.

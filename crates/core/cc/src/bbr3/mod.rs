@@ -1,9 +1,9 @@
-//! BBR versions 2 and 3: the model of version 1, bounded by what losses say of the path.
+//! BBR versions 2 and 3: the model of version 1, bounded by what losses show of the path.
 //!
 //! ```text
 //!   max_bw, min_rtt      what the path can carry: the model of version 1
-//!   long-term bound      the flight that probing found to lose too much; remembered
-//!   short-term bounds    bandwidth and flight after losses while not probing; forgotten at a probe
+//!   long-term bound      the flight that probing found to lose too much; kept
+//!   short-term bounds    bandwidth and flight after losses while not probing; discarded at a probe
 //! ```
 //!
 //! Source: draft-ietf-ccwg-bbr-06 for version 3; for version 2 the same state machine with the rules
@@ -42,7 +42,7 @@
 //! - "Discontiguous ranges" lost (5.3.1.3) are counted as acknowledgements that show losses, as Linux
 //!   does.
 //! - ECN marks are not answered: both versions answer those of an L4S queue only, the draft not at
-//!   all, and an acknowledgement here does not say how much of it was marked.
+//!   all, and an acknowledgement here does not carry how much of it was marked.
 //! - The pacing rate never falls below one segment a second, so that no sample can stop the flow.
 //! - The send quantum may be one segment below 1.2 Mbit/s, as in version 1; Linux version 2 also
 //!   enlarges it for round-trip times below 3 ms.

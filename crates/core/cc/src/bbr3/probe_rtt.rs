@@ -87,7 +87,7 @@ impl Bbr3 {
 
     /// 5.3.4.3 HandleProbeRTT.
     fn drain_for_probe_rtt(&mut self, cx: &mut Ctx<'_>, ack: &AckSample, mut probe: ProbeRtt) {
-        // rates measured now say nothing of the path
+        // rates measured now are no measure of the path
         self.delivery.on_app_limited(ack.bytes_in_flight);
         if probe.done_at.is_some() {
             probe.is_round_done |= self.round.is_start;
@@ -134,7 +134,7 @@ mod tests {
         assert!(!min_rtt.update(at(1), Some(ms(20))));
         assert!(!min_rtt.update(at(6), Some(ms(30))));
         assert!(min_rtt.update(at(6) + ms(1), Some(ms(30))), "due");
-        assert_eq!(min_rtt.value, Some(ms(20)), "but still believed");
+        assert_eq!(min_rtt.value, Some(ms(20)), "but still valid");
         assert!(!min_rtt.update(at(11), Some(ms(35))));
         assert_eq!(min_rtt.value, Some(ms(20)));
         min_rtt.update(at(11) + ms(1), Some(ms(35)));

@@ -92,7 +92,7 @@ mod tests {
             pipe.on_round(BitRate::from_mbps(mbps));
             assert_eq!((pipe.is_now, pipe.is_reached), (is_full, is_full));
         }
-        // a new search does not reset_statistics that the pipe was full once
+        // a new search does not discard that the pipe was full once
         pipe.restart(BitRate::from_mbps(200));
         assert_eq!((pipe.is_now, pipe.is_reached), (false, true));
     }

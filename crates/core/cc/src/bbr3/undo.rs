@@ -1,4 +1,4 @@
-//! Losses that proved not to be any are forgotten.
+//! Losses that proved not to be any are discarded.
 //!
 //! Source: draft-ietf-ccwg-bbr-06 section 5.5.11.
 

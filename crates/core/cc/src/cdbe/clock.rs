@@ -89,7 +89,7 @@ fn difference(val: u64, tick: u64, ecr: u64) -> i64 {
 }
 
 /// The known tick that is nearest to so many ticks in so many microseconds, within a quarter; 0 if there
-/// is none, or it is too early to know.
+/// is none, or it is too early for one.
 pub fn tick_of(ticks: u64, elapsed: u64) -> u64 {
     if elapsed < WATCH || ticks == 0 {
         return 0;
@@ -138,7 +138,7 @@ mod tests {
             let now = u64::from(sent + 110 + queue) * 1_000;
             delays.push(clock.delay(Mode::Default, now, stamps(came, sent)));
         }
-        assert_eq!(delays[3], None, "too early to know the tick");
+        assert_eq!(delays[3], None, "too early for a tick");
         assert_eq!(clock.tick, 1_000);
         assert_eq!(delays[9].unwrap() - delays[7].unwrap(), 7_000);
     }

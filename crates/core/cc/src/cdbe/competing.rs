@@ -14,7 +14,7 @@
 //!   trip. What the queue does by itself, as long as it is steady, is taken out by comparing with the mean of
 //!   before and after. Where segments are lost the buffer is full and shows nothing: what more is delivered of
 //!   what more is sent, (1 - s) / 4, is taken instead.
-//! - **Nearly half**, so that two flows that compete with nobody but one another leave the queue to run off; the
+//! - **Nearly half**, so that two flows that compete only with one another leave the queue to run off; the
 //!   next trial ends it. More than two do not. Cycles in which more than a tenth is lost take from the part, down to a tenth of the capacity.
 //! - **Left** when the queue has been nearly empty for 0.4 s and four round trips (BBR's ProbeRTT is shorter),
 //!   when the capacity is what is reported, and for a *trial* after 1, 2, 4, 8, then every 16 s: the queue
@@ -61,7 +61,7 @@ const WATCH: u64 = 10_000_000;
 /// What a report has to fall to in a trial for others to have taken it, tenths.
 const TAKEN: u64 = 5;
 /// Largest rate that is reckoned with.
-const LARGEST_RATE: u64 = 1 << 36;
+const MAX_RATE: u64 = 1 << 36;
 
 /// What a window of RTT_min has shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub struct Seen {
     pub report: u64,
 }
 
-/// Whether this flow competes, and what it knows of the bottleneck.
+/// Whether this flow competes, and what it has measured of the bottleneck.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Competing {
     /// It does.
@@ -271,7 +271,7 @@ impl Competing {
         let mean = self.rtt_sum.checked_div(self.rtt_count);
         let mean = mean.unwrap_or(self.rtt);
         let delivered = (self.acked - self.acked_before) * 1_000_000;
-        let rate = (delivered / (at - self.phase_at).max(1)).min(LARGEST_RATE);
+        let rate = (delivered / (at - self.phase_at).max(1)).min(MAX_RATE);
         if self.phase == 1 {
             self.high = mean;
             self.high_rate = rate;

@@ -22,7 +22,7 @@
 //! the bytes of the last five sample windows over their time, anew with each of them: a window in which a
 //! retransmission held everything up and the one in which it all arrives weigh as much as they lasted (a
 //! pause of the sender, which its timestamps show, is left out unless segments come as far apart all the
-//! time), and the report is as old as a sample window, where equation 4 needs five long windows to reset_statistics
+//! time), and the report is as old as a sample window, where equation 4 needs five long windows to discard
 //! 99 % of the past.
 
 use super::{INITIAL_REPORT, Mode};
@@ -35,16 +35,16 @@ pub const SAMPLES: u64 = 5;
 /// Round-trip time before there is a measured one, us.
 pub const NOMINAL_RTT: u64 = 100_000;
 /// Longest long window, us: an absurd round-trip time must not stop the reports.
-pub const LONGEST_WINDOW: u64 = 10_000_000;
+pub const MAX_WINDOW: u64 = 10_000_000;
 /// Mode `default`: the same. A round trip of seconds is a queue, and what is seen after it is news.
-pub const OUR_LONGEST_WINDOW: u64 = 300_000;
+pub const OUR_MAX_WINDOW: u64 = 300_000;
 /// The constant 0.4 of equation 5, us if the gap is in us.
 pub const BETA_GAP: u64 = 400_000;
 /// Longest gap that equation 5 reckons with, us.
-pub const LONGEST_GAP: u64 = 60_000_000;
+pub const MAX_GAP: u64 = 60_000_000;
 /// Mode `default`: segments may be a round trip and this apart, us, and are one stream (the server's least
 /// rate has them a quarter of RTT and 100 ms apart).
-pub const LONGEST_SPACING: u64 = 50_000;
+pub const MAX_SPACING: u64 = 50_000;
 /// Mode `default`: a gap so many times the usual one is none of the stream.
 pub const IRREGULAR: u64 = 4;
 /// The sender's tick, us.
@@ -137,10 +137,10 @@ pub fn sample_rate(bytes: u64, time: u64) -> u64 {
     bytes * 1_000_000 / time.max(1)
 }
 
-/// Equation 5: numerator and denominator of beta. `gap` lies between two long windows, us.
+/// The paper's beta (equation 5): numerator and denominator. `gap` lies between two long windows, us.
 pub fn beta(gap: u64, sample_window: u64) -> (u64, u64) {
     if gap > sample_window {
-        (BETA_GAP, BETA_GAP + gap.min(LONGEST_GAP))
+        (BETA_GAP, BETA_GAP + gap.min(MAX_GAP))
     } else {
         (2, 5)
     }
@@ -200,8 +200,8 @@ impl State {
             segment.rtt
         };
         let longest = match config.mode {
-            Mode::Paper => LONGEST_WINDOW,
-            Mode::Default => OUR_LONGEST_WINDOW,
+            Mode::Paper => MAX_WINDOW,
+            Mode::Default => OUR_MAX_WINDOW,
         };
         self.window = rtt.clamp(SAMPLES * MIN_TIME, longest);
         self.long_at = segment.at;
@@ -211,7 +211,7 @@ impl State {
 
     /// The segment is the head of a sample window. In mode `default` what arrived before it, if that
     /// was not long ago, is where its interval begins; else it only begins the next, and what was before the
-    /// pause is forgotten.
+    /// pause is discarded.
     fn begin_sample(&mut self, config: &Config, segment: &Segment) {
         let is_near = self.last_at > 0 && self.is_near(segment);
         if config.mode == Mode::Default {
@@ -239,15 +239,14 @@ impl State {
     }
 
     /// Whether the time since the last segment belongs to the segment: a short one does, and one of up to
-    /// [`LONGEST_SPACING`] above a round trip if that is how segments come, or if the sender did not pause
+    /// [`MAX_SPACING`] above a round trip if that is how segments come, or if the sender did not pause
     /// half as long (the data was held up on its way).
     fn is_near(&self, segment: &Segment) -> bool {
         let gap = segment.at - self.last_at;
         let is_held =
             self.last_stamp != 0 && 2 * sent_interval(self.last_stamp, segment.stamp) < gap;
         let is_usual = gap <= IRREGULAR * self.spacing;
-        gap <= self.window / SAMPLES
-            || (gap <= self.window + LONGEST_SPACING && (is_held || is_usual))
+        gap <= self.window / SAMPLES || (gap <= self.window + MAX_SPACING && (is_held || is_usual))
     }
 
     fn end_sample(&mut self, config: &Config) {

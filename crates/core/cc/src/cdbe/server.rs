@@ -50,18 +50,18 @@ pub const MIN_WINDOW: u64 = 4;
 pub const PAPER_BOUND: u64 = 4;
 /// The same in mode `default`.
 pub const DEFAULT_BOUND: u64 = 2;
-/// Windows for which the largest delivery rate is remembered.
+/// Windows for which the largest delivery rate is kept.
 pub const DELIVERY_WINDOWS: u64 = 10;
 
 /// Longest RTT_min and longest queue that are reckoned with, us: a peer's timestamps may be absurd.
-pub const LONGEST_TIME: u64 = 60_000_000;
+pub const MAX_TIME: u64 = 60_000_000;
 /// Largest segment that is reckoned with, bytes.
-pub const LARGEST_SEGMENT: u64 = 1 << 16;
+pub const MAX_SEGMENT: u64 = 1 << 16;
 /// Longest delay that is reckoned with, us: 2^32 ticks of 1 ms.
-pub const LONGEST_DELAY: i64 = 1 << 42;
+pub const MAX_DELAY: i64 = 1 << 42;
 
 /// Largest amount that is reckoned with, bytes.
-pub const LARGEST_AMOUNT: u64 = 1 << 40;
+pub const MAX_AMOUNT: u64 = 1 << 40;
 
 /// Mode `default`: gain of STARTUP.
 pub const OUR_STARTUP_GAIN: u64 = 2_000;
@@ -107,7 +107,7 @@ pub struct Config {
     pub downs: u64,
     /// gamma, thousandths.
     pub inflight_share: u64,
-    /// Largest segment, bytes; 1 to [`LARGEST_SEGMENT`].
+    /// Largest segment, bytes; 1 to [`MAX_SEGMENT`].
     pub mss: u64,
 }
 
@@ -121,7 +121,7 @@ impl Config {
             ups: 2,
             downs: 2,
             inflight_share: 500,
-            mss: mss.clamp(1, LARGEST_SEGMENT),
+            mss: mss.clamp(1, MAX_SEGMENT),
         }
     }
 }
@@ -187,9 +187,9 @@ impl Tally {
     }
 }
 
-/// A sum of amounts, bytes, within [`LARGEST_AMOUNT`].
+/// A sum of amounts, bytes, within [`MAX_AMOUNT`].
 pub fn added(sum: u64, amount: u64) -> u64 {
-    (sum + amount.min(LARGEST_AMOUNT)).min(LARGEST_AMOUNT)
+    (sum + amount.min(MAX_AMOUNT)).min(MAX_AMOUNT)
 }
 
 /// `part` thousandths of a time.
@@ -285,7 +285,7 @@ impl State {
 
     /// An acknowledgement came.
     pub fn on_ack(&mut self, config: &Config, event: &Event) {
-        self.min_rtt = event.min_rtt.clamp(1, LONGEST_TIME);
+        self.min_rtt = event.min_rtt.clamp(1, MAX_TIME);
         let delivered = event.delivered.min(u64::from(u32::MAX));
         self.delivered[0] = self.delivered[0].max(delivered);
         self.is_app_limited |= event.is_app_limited;
@@ -295,7 +295,7 @@ impl State {
             self.leave_startup(config);
         }
         if let Some(delay) = event.delay {
-            self.take_delay(delay.clamp(-LONGEST_DELAY, LONGEST_DELAY));
+            self.take_delay(delay.clamp(-MAX_DELAY, MAX_DELAY));
         }
         if !self.is_running {
             self.is_running = true;

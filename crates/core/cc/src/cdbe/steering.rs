@@ -25,7 +25,7 @@
 //! uplink does not disturb. Times in microseconds, amounts in bytes, rates in bytes a second.
 
 use super::competing::{Competing, Seen};
-use super::server::{Event, LARGEST_AMOUNT, LONGEST_DELAY, LONGEST_TIME, ONE, added, of, window};
+use super::server::{Event, MAX_AMOUNT, MAX_DELAY, MAX_TIME, ONE, added, of, window};
 
 /// Target at [`TARGET_RATE`] and below, us.
 pub const TARGET_MAX: i64 = 19_000;
@@ -49,11 +49,11 @@ const DRAIN_AFTER: u64 = 2_000_000;
 /// How many times as long as the first the last drain is.
 const MAX_DEPTH: u64 = 8;
 /// What a drain may last beyond two round trips, us.
-const LONGEST_DRAIN: u64 = 76_000;
+const MAX_DRAIN: u64 = 76_000;
 /// What a drain empties beyond the queue, us: so it shows whether there is more below the floor.
 const BEYOND: i64 = 3_000;
 /// Least time that reports are held after a drain, us: the client's sample windows are of 2 ms at least.
-const LEAST_HOLD: u64 = 20_000;
+const MIN_HOLD: u64 = 20_000;
 /// A queue below a quarter of the target is nearly empty, and so is one below this, us.
 const NEARLY_EMPTY: i64 = 500;
 /// A floor that falls by more in a drain was none, us.
@@ -184,12 +184,12 @@ impl Steering {
         self.acked = added(self.acked, event.acked);
         self.lost = added(self.lost, event.lost);
         self.competing
-            .take(event.rtt.min(LONGEST_TIME), event.acked, event.lost);
+            .take(event.rtt.min(MAX_TIME), event.acked, event.lost);
         let by_rtt = self.by_rtt(event);
         let by_delay = self.by_delay(event);
         let queue = match (by_rtt, by_delay) {
             (Some(queue), Some(coarse)) => {
-                let tick = event.tick.min(LONGEST_TIME).cast_signed();
+                let tick = event.tick.min(MAX_TIME).cast_signed();
                 queue.clamp(coarse - tick, coarse + tick).max(0)
             }
             (Some(queue), None) | (None, Some(queue)) => queue,
@@ -205,14 +205,14 @@ impl Steering {
         if event.rtt == 0 {
             return None;
         }
-        let rtt = event.rtt.min(LONGEST_TIME).cast_signed();
+        let rtt = event.rtt.min(MAX_TIME).cast_signed();
         self.rtt.add(event.at, rtt);
         Some(rtt - self.rtt.get())
     }
 
     /// Delays count from the least that came before the peer's tick was known.
     fn by_delay(&mut self, event: &Event) -> Option<i64> {
-        let delay = event.delay?.clamp(-LONGEST_DELAY, LONGEST_DELAY);
+        let delay = event.delay?.clamp(-MAX_DELAY, MAX_DELAY);
         if event.tick == 0 {
             return None;
         }
@@ -271,7 +271,7 @@ impl Steering {
 
     /// RTT_min and the queue, us.
     fn round_trip(&self, min_rtt: u64) -> u64 {
-        (min_rtt + self.queue.max(0).cast_unsigned()).min(2 * LONGEST_TIME)
+        (min_rtt + self.queue.max(0).cast_unsigned()).min(2 * MAX_TIME)
     }
 
     /// At each acknowledgement after STARTUP: competes, or begins a drain if one is due and ends the one under
@@ -326,9 +326,9 @@ impl Steering {
         self.depth = (2 * self.depth).max(1);
         // at half the report, a queue of one's own runs off in twice its time
         let queue = (self.queue.max(0) + BEYOND).cast_unsigned();
-        let longest = 2 * min_rtt + LONGEST_DRAIN;
+        let longest = 2 * min_rtt + MAX_DRAIN;
         self.drain_until = at + (2 * queue * self.depth).min(longest);
-        self.hold_until = self.drain_until + (2 * min_rtt).max(LEAST_HOLD) + queue;
+        self.hold_until = self.drain_until + (2 * min_rtt).max(MIN_HOLD) + queue;
         self.check_at = self.hold_until;
         self.held = report;
         self.known_rtt = self.rtt.get();
@@ -360,8 +360,8 @@ impl Steering {
     pub fn gain(&self, report: u64, min_rtt: u64) -> u64 {
         let rtt = self.round_trip(min_rtt);
         if self.competing.is_on {
-            let window = self.competing.window().min(LARGEST_AMOUNT);
-            let rate = (window * 1_000_000 / rtt).min(LARGEST_AMOUNT);
+            let window = self.competing.window().min(MAX_AMOUNT);
+            let rate = (window * 1_000_000 / rtt).min(MAX_AMOUNT);
             rate * ONE / report.max(1)
         } else if self.is_draining {
             DRAINING_GAIN
@@ -383,7 +383,7 @@ impl Steering {
 
     /// The pacing rate while no drain is under way, bytes a second.
     pub fn pacing_rate(&self, window: u64, min_rtt: u64) -> u64 {
-        let window = window.min(LARGEST_AMOUNT);
+        let window = window.min(MAX_AMOUNT);
         window * PACING_GAIN / ONE * 1_000_000 / self.round_trip(min_rtt)
     }
 }

@@ -16,7 +16,7 @@
 //! cell has free, however much other UEs that begin at the same time will take (more than CDBE's
 //! 1 MB/s); the averaging window has a constant length (section III-A-1).
 //!
-//! *Deviations*, for the texts of 2015 and 2018 do not say, or not for this
+//! *Deviations*, for the texts of 2015 and 2018 do not state it, or not for this
 //! - The share of scheduled slots and the PRBs in a slot are one quantity: PRBs a slot, mean over the
 //!   window.
 //! - A UE with little to receive is given little. ns-3, in which the authors measured, gives whole
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn background_load_is_nobodys_share() {
+    fn background_load_is_no_share_of_a_ue() {
         let mut busy = report(&[0], 0);
         busy.cell.prb_background = Prb::new(40);
         let sixty = carried(busy.ues[0].quality, Prb::new(60), Prb::new(100));

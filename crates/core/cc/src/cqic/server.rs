@@ -19,13 +19,13 @@
 //! - A loss changes nothing; after a timeout the window grows from one segment by what is acknowledged.
 
 use crate::BuildConfig;
-use crate::cdbe::server::{self, LARGEST_SEGMENT, LONGEST_TIME, MIN_WINDOW};
+use crate::cdbe::server::{self, MAX_SEGMENT, MAX_TIME, MIN_WINDOW};
 use crate::cdbe::{self, Cdbe};
 
 /// cwnd = report x RTT, but never below the smallest window.
 pub fn window(report: u64, rtt: u64, mss: u64) -> u64 {
-    server::window(server::ONE, report, rtt.min(LONGEST_TIME))
-        .max(MIN_WINDOW * mss.min(LARGEST_SEGMENT))
+    server::window(server::ONE, report, rtt.min(MAX_TIME))
+        .max(MIN_WINDOW * mss.min(MAX_SEGMENT))
         .max(mss)
 }
 

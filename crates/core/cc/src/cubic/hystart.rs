@@ -3,7 +3,7 @@
 //! Source: Ha and Rhee, "Taming the Elephants: New TCP Slow Start" (2008), with the constants and
 //! rules of Linux `tcp_cubic.c` (`hystart_update`, `hystart_ack_delay`, `cubictcp_acked`).
 //!
-//! Two signs say that the window is large enough, each looked for from a window of 16 segments on:
+//! Two signs show that the window is large enough, each looked for from a window of 16 segments on:
 //! - *ack train*: acknowledgements not more than 2 ms apart have lasted for half of the minimum
 //!   delay since the round began: the packets sent back to back fill the forward path. If the
 //!   sender paces, they lie half a round trip apart anyway, and the whole delay counts.

@@ -10,7 +10,7 @@
 //! | 4.4, 4.5 concave and convex region | `Epoch::growth` |
 //! | 4.6 multiplicative decrease | `on_loss` |
 //! | 4.7 fast convergence | `on_loss` |
-//! | 4.8 timeout: W_max forgotten, next epoch has K = 0 | `on_loss` |
+//! | 4.8 timeout: W_max discarded, next epoch has K = 0 | `on_loss` |
 //! | 4.9 spurious events: state of before restored | `on_recovery_end` |
 //! | 4.10 slow start, HyStart++ | `hystart.rs`, `hystart_pp.rs` |
 //! | 5.8 periods in which the window did not limit the sender are left out of t | `Epoch::shift` |

@@ -129,14 +129,14 @@ impl Discriminator {
 
     /// Whether a loss that acknowledgements show is congestion, and why.
     pub fn judge(&mut self, now: Instant, loss: &LossSample) -> LossDecision {
-        let most_in_flight = self.most_in_flight();
+        let max_in_flight = self.max_in_flight();
         let queue_threshold = self.radio.as_ref().map(queue_threshold);
         LossDecision {
             variant: self.config.variant,
-            reason: self.reason(now, loss, most_in_flight),
+            reason: self.reason(now, loss, max_in_flight),
             lost: loss.lost,
             bytes_in_flight: loss.bytes_in_flight,
-            most_in_flight,
+            max_in_flight,
             radio: self.radio,
             age: self.radio.map(|radio| now.saturating_since(radio.made_at)),
             tbs_threshold: self
@@ -153,7 +153,7 @@ impl Discriminator {
         if !steering.is_bounded(self.now) {
             return Some(order);
         }
-        let window = order.window.min(self.most_in_flight());
+        let window = order.window.min(self.max_in_flight());
         Some(Order { window, ..order })
     }
 
@@ -192,21 +192,21 @@ impl Discriminator {
     }
 
     /// The most that may be in flight for a silent repetition.
-    fn most_in_flight(&self) -> Bytes {
+    fn max_in_flight(&self) -> Bytes {
         // a radio link that stands still for a while delivers late, not less
         let [last, earlier] = self.delivered.before;
         let max = last.max(earlier) * MAX_FLIGHT_PER_DELIVERED + self.delivered.current;
         max.max(self.config.pdu * MIN_BOUND_SEGMENTS)
     }
 
-    fn reason(&mut self, now: Instant, loss: &LossSample, most_in_flight: Bytes) -> Reason {
+    fn reason(&mut self, now: Instant, loss: &LossSample, max_in_flight: Bytes) -> Reason {
         let Some(radio) = &self.radio else {
             return Reason::NoReport;
         };
         if now.saturating_since(radio.made_at) > self.config.max_age {
             return Reason::Stale;
         }
-        if loss.bytes_in_flight > most_in_flight {
+        if loss.bytes_in_flight > max_in_flight {
             return Reason::BeyondDelivered;
         }
         if !paper::has_large_blocks(self.config.pdu, radio) {

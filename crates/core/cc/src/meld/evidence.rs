@@ -1,6 +1,6 @@
 //! Whether the radio lost what the transport misses: the decision of [`super::Variant::Default`].
 //!
-//! Size of blocks and length of the queue say that the radio link is good, not that it lost anything:
+//! Size of blocks and length of the queue show that the radio link is good, not that it lost anything:
 //! with a bottleneck elsewhere, MELD-DE and MELD-ME take its overflow for noise. Here the radio must
 //! have lost the packets.
 //!

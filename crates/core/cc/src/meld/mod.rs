@@ -221,7 +221,7 @@ impl Reason {
 /// What a loss is held to come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Culprit {
-    /// A queue, as reports say.
+    /// A queue, as reported.
     Congestion,
     /// The radio.
     Radio,
@@ -241,7 +241,7 @@ pub struct LossDecision {
     /// Payload in flight.
     pub bytes_in_flight: Bytes,
     /// The most that may be in flight for a silent repetition.
-    pub most_in_flight: Bytes,
+    pub max_in_flight: Bytes,
     /// The last report, if any has come.
     pub radio: Option<RadioState>,
     /// Its age.

@@ -4,7 +4,7 @@
 //! is MELD-DE; one that slows down for them when the queue is long halves its window although it is too
 //! large by a few kilobytes only, which is MELD-ME, and leaves the link idle. And while HARQ repeats a block,
 //! the receiver holds back what comes after it: acknowledgements stop for 8 to 24 ms although the base
-//! station goes on sending, and a sender that waits for them lets its queue run dry. The reports say what
+//! station goes on sending, and a sender that waits for them lets its queue run dry. The reports state what
 //! is served, acknowledged or not, and what waits. So they set the rate:
 //!
 //! ```text

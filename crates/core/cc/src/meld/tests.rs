@@ -196,7 +196,7 @@ fn without_a_fresh_report_a_loss_is_congestion() {
 }
 
 #[test]
-fn timeouts_and_marks_are_congestion_unasked() {
+fn timeouts_and_marks_are_congestion_whatever_is_reported() {
     for variant in VARIANTS {
         let mut bench = Bench::new(variant);
         bench.report(RadioState {
@@ -228,7 +228,7 @@ fn no_report_excuses_more_in_flight_than_what_is_delivered_allows() {
         assert!(!ask(80));
         assert!(ask(81));
         assert_eq!(bench.trace.0[1].reason, Reason::BeyondDelivered);
-        assert_eq!(bench.trace.0[1].most_in_flight.get(), PDU * 80);
+        assert_eq!(bench.trace.0[1].max_in_flight.get(), PDU * 80);
     }
 }
 
@@ -268,7 +268,7 @@ fn a_report_explains_only_what_was_on_its_way_when_it_came() {
     };
     let mut late = bench.meld.clone();
     assert!(!bench.with(|meld, cx| meld.is_congestion(cx, &sent_before)));
-    // two round trips and a period after the report it is forgotten
+    // two round trips and a period after the report it has expired
     bench.wait(58);
     bench.report(good());
     core::mem::swap(&mut bench.meld, &mut late);
@@ -398,7 +398,7 @@ fn a_silence_of_acknowledgements_fits_into_the_window() {
 }
 
 #[test]
-fn what_was_delivered_bounds_the_window_whatever_reports_say() {
+fn what_was_delivered_bounds_the_window_whatever_is_reported() {
     let mut bench = alone();
     bench.round_trip(80, false);
     let forged = RadioState {

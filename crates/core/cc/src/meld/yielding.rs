@@ -4,7 +4,7 @@
 //! could give at little cost: for half a second from its beginning on, the long one sends what the newcomer leaves, and
 //! leaves it twice what it sent in the last round trip, since that is what slow start sends in the next.
 //!
-//! No report says what is sent by others. They say what left the user's queues and what waits there, and so what came:
+//! No report states what is sent by others. Reports state what left the user's queues and what waits there, and so what came:
 //!
 //! ```text
 //!   arrived(t) = served until t + queue(t)
@@ -27,7 +27,7 @@ use units::{Bytes, Duration, Instant};
 pub const ALONE: Duration = Duration::from_millis(250);
 pub const YIELD: Duration = Duration::from_millis(500);
 /// It ends sooner if others have gone, after so many round trips.
-pub const LEAST_ROUND_TRIPS: u64 = 2;
+pub const MIN_ROUND_TRIPS: u64 = 2;
 /// Others are there from the inverse of this of what arrives on, and from so many packets on.
 pub const PRESENCE_SHARE: u64 = 10;
 pub const PRESENCE_PACKETS: u64 = 4;
@@ -218,7 +218,7 @@ impl Yielding {
         let are_there = others.sent >= least;
         self.others = others.sent;
         if let Some(since) = self.since {
-            if !are_there && now.saturating_since(since) >= path.srtt * LEAST_ROUND_TRIPS {
+            if !are_there && now.saturating_since(since) >= path.srtt * MIN_ROUND_TRIPS {
                 self.end(now);
             }
             return;

@@ -1,5 +1,5 @@
 //! The walk through `docs/how-to-add-an-algorithm.md`: its controller, and the tests that it requests.
-//! `crates/cli/tests/guide` sees to it that chapter and files say the same.
+//! `crates/cli/tests/guide` sees to it that chapter and files are the same.
 
 mod fast;
 #[path = "../pipe/mod.rs"]

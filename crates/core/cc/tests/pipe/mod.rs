@@ -267,7 +267,7 @@ impl Flow {
             rng: &mut self.rng,
             trace: &mut self.log,
         };
-        // recovery ends when the fate of all that was sent before it is known
+        // recovery ends when the outcome of all that was sent before it is known
         let known = self
             .outstanding
             .front()

@@ -52,7 +52,7 @@ fn known(kind: u8, data: &[u8]) -> Option<MpOption> {
     })
 }
 
-/// The key of a close. Its type is not on the wire; both ends know which one they agreed on, and
+/// The key of a close. Its type is not on the wire; both ends hold which one they agreed on, and
 /// this implementation agrees on plain keys only.
 fn closing_key(data: &[u8]) -> Option<KeyData> {
     (!data.is_empty()).then(|| KeyData {

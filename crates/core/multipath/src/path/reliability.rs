@@ -51,7 +51,7 @@ pub struct ReliabilityCounters {
     pub repeated: Packets,
     /// Packets lost that would have come too late, or were not kept any more.
     pub too_late: Packets,
-    /// Packets discarded for want of room before their deadline.
+    /// Packets discarded for lack of room before their deadline.
     pub evicted: Packets,
 }
 

@@ -322,7 +322,7 @@ fn strangers_do_not_spend_what_a_moving_path_needs() {
 }
 
 #[test]
-fn a_question_to_a_new_address_that_is_lost_is_asked_again() {
+fn a_question_to_a_new_address_that_is_lost_is_sent_again() {
     let mut server = new_server(&[KEY], 1);
     let mut clients = [client(1, Some(KEY))];
     run(1, &mut server, &mut clients);

@@ -71,7 +71,7 @@ impl Identity {
         Some(self.shared.as_ref()?.prove(step, client, server))
     }
 
-    /// What a client's packet with that number carries that the server may not know the connection of.
+    /// What a client's packet with that number carries of which the server may not have the connection.
     pub(super) fn prove_packet(
         &self,
         role: Role,

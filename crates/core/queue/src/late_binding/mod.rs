@@ -157,7 +157,7 @@ impl Configure for LateBindingConfig {
     fn check(&self) -> Result<(), ConfigError> {
         self.check()
     }
-    // it knows times and slots only
+    // it is given times and slots only
     fn scale(&mut self, _ratio: f64) {}
     fn build<P: Packet + Send>(
         &self,

@@ -9,8 +9,8 @@
 //!
 //! A flow that is sparse by its tokens, and of which the queue below holds little, and every flow of a named
 //! class, goes the express way: down at once, whatever room there is below. How much the queue below holds
-//! of a flow is asked of it ([`QueueManagement::admits_urgent`]): where a slot is small, a greedy flow is left
-//! as little as a sparse one sends, and only what waits of it tells them apart.
+//! of a flow is read from it ([`QueueManagement::admits_urgent`]): where a slot is small, a greedy flow is left
+//! as little as a sparse one sends, and only what waits of it distinguishes them.
 //!
 //! After a mark, the flow is left alone until a whole window has passed here: what waited of it in this
 //! queue and in the one below. Until then nothing that passes was sent in knowledge of the mark.
@@ -88,7 +88,7 @@ impl Configure for PacedConfig {
     fn check(&self) -> Result<(), ConfigError> {
         self.check()
     }
-    // it knows times and slots only
+    // it is given times and slots only
     fn scale(&mut self, _ratio: f64) {}
     fn build<P: Packet + Send>(
         &self,

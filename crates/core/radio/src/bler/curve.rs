@@ -3,7 +3,7 @@
 use super::Published;
 use statrs::function::erf::{erfc, erfc_inv};
 
-/// Samples nearer to 0 or 1 than this say only that the curve has ended there.
+/// Samples nearer to 0 or 1 than this show only that the curve has ended there.
 const SATURATED: f64 = 1e-4;
 /// Slope of curves that have no fit: the usual value of long code blocks.
 const DEFAULT_SIGMA_DB: f64 = 0.2;
@@ -11,7 +11,7 @@ const DEFAULT_SIGMA_DB: f64 = 0.2;
 /// whose ends are as steep as others'.
 const SIGMA_RANGE_DB: (f64, f64) = (0.05, 0.5);
 /// The grid covers BLER from 1 - 1e-6 down to 1e-6.
-const OUTERMOST_PROBIT: f64 = 4.753;
+const MAX_PROBIT: f64 = 4.753;
 const STEP_DB: f64 = 1.0 / STEPS_PER_DB;
 const STEPS_PER_DB: f64 = 50.0;
 
@@ -160,8 +160,8 @@ impl Grid {
                 bler: vec![1.0; 2],
             };
         }
-        let low_db = waterfall.sinr_at(-OUTERMOST_PROBIT);
-        let high_db = waterfall.sinr_at(OUTERMOST_PROBIT);
+        let low_db = waterfall.sinr_at(-MAX_PROBIT);
+        let high_db = waterfall.sinr_at(MAX_PROBIT);
         let steps = ((high_db - low_db) / STEP_DB).ceil() as usize;
         let at = |i: usize| bler_of(waterfall.probit_at(low_db + i as f64 * STEP_DB)) as f32;
         let inside = (0..=steps).map(at);

@@ -78,7 +78,7 @@ pub enum MovingRadioError {
     /// The interferer.
     #[error(transparent)]
     Interferer(#[from] InterfererError),
-    /// The model does not know of line of sight.
+    /// The model has no line of sight.
     #[error(
         "{model} has no probability of line of sight; choose the rule los or nlos, or the path loss \
          umi-street-canyon"

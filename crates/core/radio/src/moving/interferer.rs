@@ -60,7 +60,7 @@ pub enum InterfererError {
 }
 
 /// Shorter mean times are refused: their changes could not be followed.
-const SHORTEST: Duration = Duration::from_micros(1);
+const MIN_MEAN_TIME: Duration = Duration::from_micros(1);
 
 /// When an interferer is on.
 #[derive(Clone, Debug)]
@@ -111,10 +111,10 @@ impl Interferer {
     /// # Errors
     /// Mean times of less than 1 us.
     pub fn check_times(mean_on: Duration, mean_off: Duration) -> Result<(), InterfererError> {
-        if mean_on < SHORTEST {
+        if mean_on < MIN_MEAN_TIME {
             return Err(InterfererError::NeverOn { mean_on });
         }
-        if !mean_off.is_zero() && mean_off < SHORTEST {
+        if !mean_off.is_zero() && mean_off < MIN_MEAN_TIME {
             return Err(InterfererError::Off { mean_off });
         }
         Ok(())

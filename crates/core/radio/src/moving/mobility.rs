@@ -17,7 +17,7 @@ const CLEARANCE: f64 = 0.05;
 /// Directions that are tried before a walker waits.
 const TRIES: u32 = 64;
 /// Legs of a random walk shorter than this are refused, m.
-const SHORTEST_LEG: f64 = 0.1;
+const MIN_LEG: f64 = 0.1;
 
 /// A point of a way.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,7 +26,7 @@ pub struct Waypoint {
     pub place: Position,
     /// How long the UE rests there before it goes on.
     pub rest: Duration,
-    /// Its speed on the way to here, if other than on the ways that say none.
+    /// Its speed on the way to here, if other than on the ways that set none.
     pub speed: Option<Speed>,
 }
 
@@ -186,7 +186,7 @@ impl Mobility {
                         high,
                     });
                 }
-                if !(leg.get() >= SHORTEST_LEG && leg.get().is_finite()) {
+                if !(leg.get() >= MIN_LEG && leg.get().is_finite()) {
                     return Err(MobilityError::Leg { leg: *leg });
                 }
                 Ok(())

@@ -21,7 +21,7 @@ use units::{Decibel, Duration, Instant, Streams};
 /// Way after which place and all that follows from it are looked at again, m.
 const STEP: f64 = 0.05;
 /// They are looked at no more often than this.
-const SHORTEST_STEP: Duration = Duration::from_millis(10);
+const MIN_STEP: Duration = Duration::from_millis(10);
 /// SINR below this is given as this, dB.
 const MIN_SINR: f64 = -200.0;
 
@@ -129,7 +129,7 @@ impl MovingRadio {
             track,
             leg,
             speed: 0.0,
-            step: SHORTEST_STEP,
+            step: MIN_STEP,
             seen: Instant::ZERO,
             next: Instant::ZERO,
             reception: None,
@@ -165,7 +165,7 @@ impl MovingRadio {
         self.step = if self.speed == 0.0 {
             self.leg.end - self.leg.start
         } else {
-            Duration::from_secs_f64(STEP / self.speed).max(SHORTEST_STEP)
+            Duration::from_secs_f64(STEP / self.speed).max(MIN_STEP)
         };
         self.next = self.after(self.leg.start);
         let height = self.base.height.get() - self.ue_height;

@@ -92,7 +92,7 @@ impl Opportunities {
 }
 
 /// Packets per tick; how long a tick is, and for how many ticks a value holds, is stated when the
-/// trace is played (the file does not say it).
+/// trace is played (the file does not state it).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PacketsPerTick {
     pub(super) values: Arc<[u32]>,
@@ -217,7 +217,7 @@ impl DciLog {
 }
 
 impl Content {
-    /// Packets per tick say nothing about time by themselves; `period` is how long one value holds.
+    /// Packets per tick hold no time by themselves; `period` is how long one value holds.
     pub(super) fn duration(&self, period: Duration) -> Duration {
         match self {
             Self::Quality(quality) => quality.duration,

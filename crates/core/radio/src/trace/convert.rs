@@ -12,7 +12,7 @@
 //! * **to packets per tick**: the bytes of each hold time / (ticks x packet), rounded to the
 //!   nearest, what the rounding left over carried on.
 //!
-//! What cannot be converted: a rate does not say a CQI (that depends on cell, load and demand); a
+//! What cannot be converted: a rate states no CQI (that depends on cell, load and demand); a
 //! DCI log states what the UE got, not what it could have got.
 
 use super::play::TakeTo;
@@ -70,7 +70,7 @@ pub enum ConvertError {
     },
     /// A CQI becomes a rate only in a cell.
     #[error(
-        "{source_name}: CQI becomes {to} only with a cell: say its PRBs, MCS table and slot \
+        "{source_name}: CQI becomes {to} only with a cell: give its PRBs, MCS table and slot \
          duration"
     )]
     NeedsCell {
@@ -116,8 +116,8 @@ pub fn convert(trace: &Trace, to: Format, options: &ConvertOptions) -> Result<Tr
             return Err(impossible(trace, to, reason));
         }
         (_, Format::Ucc) => {
-            let reason = "a rate does not say a CQI, which depends on the cell, its load and what \
-                          was asked for";
+            let reason = "a rate states no CQI, which depends on the cell, its load and what \
+                          was requested";
             return Err(impossible(trace, to, reason));
         }
         (_, Format::NrScope) => {
@@ -141,7 +141,7 @@ pub fn convert(trace: &Trace, to: Format, options: &ConvertOptions) -> Result<Tr
 const fn dci_reason(to: Format) -> &'static str {
     match to {
         Format::NrScope => "the log's other columns were not read; copy the file",
-        _ => "a DCI log says what the UE got, not what it could have got; play it as it is",
+        _ => "a DCI log states what the UE got, not what it could have got; play it as it is",
     }
 }
 

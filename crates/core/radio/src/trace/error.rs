@@ -69,7 +69,7 @@ pub enum TraceError {
     },
     /// Two formats would read the file, and read different things.
     #[error(
-        "{file}: can be read as {one} and as {other}, and means different things: say which by \
+        "{file}: can be read as {one} and as {other}, and means different things: choose one by \
          --format {one} or --format {other}"
     )]
     Ambiguous {

@@ -1,4 +1,4 @@
-//! The formats of traces, and telling them apart by what is in the file.
+//! The formats of traces, and which one a file has by what is in it.
 
 use super::TraceError;
 use super::error::shortened;
@@ -190,7 +190,7 @@ fn detect_numbers(file: &str, text: &str) -> Result<Format, TraceError> {
         (false, Some(line)) => {
             let reason = format!(
                 " (numbers: no mahimahi, because they decrease here; no packets-per-tick, because \
-                 the first line says {first} and {} follow)",
+                 the first line states {first} and {} follow)",
                 count - 1
             );
             Err(unrecognised(file, line, reason))
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(neither.line(), Some(2));
         let text = neither.to_string();
         assert!(
-            text.contains("says 7 and 2 follow") && text.contains("--format"),
+            text.contains("states 7 and 2 follow") && text.contains("--format"),
             "{text}"
         );
     }

@@ -33,7 +33,7 @@ pub struct TraceInfo {
     pub outage_share: f64,
     /// The values; `None` if nothing is known outside outages.
     pub values: Option<Values>,
-    /// What else there is to say, one sentence each.
+    /// What else there is to print, one sentence each.
     pub notes: Vec<String>,
 }
 

@@ -235,7 +235,7 @@ fn waves() -> impl Strategy<Value = Vec<(u64, f64)>> {
 }
 
 proptest! {
-    /// Asking only when `holds_until` has passed gives what asking in every slot gives; so does
+    /// Reading only when `holds_until` has passed gives what reading in every slot gives; so does
     /// leaving out any slots.
     #[test]
     fn holds_until_can_be_relied_on(

@@ -1,5 +1,5 @@
 //! Traces that others recorded on public networks, which the project does not ship. The environment
-//! variable `BRIMFUL_TRACES` names their folder; without it, these tests say so and check nothing.
+//! variable `BRIMFUL_TRACES` names their folder; without it, these tests print that and check nothing.
 //!
 //! The numbers were counted in the files with other tools.
 

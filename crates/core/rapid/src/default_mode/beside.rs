@@ -40,15 +40,15 @@ const LEARN_TIME: f64 = 0.1;
 /// That of the round trip, seconds.
 const ROUND_TRIP_TIME: f64 = 0.5;
 /// Others count from this part of the capacity on; our own headers are less.
-const LEAST_PART: f64 = 0.1;
+const MIN_PART: f64 = 0.1;
 /// They count after so long, seconds (what was served of ours and is not acknowledged yet looks the same), and for so
 /// long after that (they pause after losses).
 const ONSET: f64 = 0.3;
-const PAUSE: f64 = 1.0;
+const PAUSE_TIME: f64 = 1.0;
 /// A round trip is measured over so many seconds.
 const MEASURE_TIME: f64 = 1.5;
 /// Our flows' rate is taken to be no less than this part of what they could have.
-pub(super) const LEAST_RATE: f64 = 0.1;
+pub(super) const MIN_RATE: f64 = 0.1;
 /// What our flows have is much less than their part if it is less than so much of it.
 const LITTLE: f64 = 0.75;
 /// A queue stands if it is longer than so many times the target.
@@ -63,7 +63,7 @@ const SUCCESS: f64 = 0.25;
 /// What was found holds for so long, seconds, and twice as long each time that the same is found: 20 s to 11 min.
 const HOLDS: f64 = 20.0;
 const MAX_DOUBLINGS: i32 = 5;
-/// A mean forgets after so long, seconds.
+/// A mean discards what is older than this, seconds.
 const MEAN_TIME: f64 = 5.0;
 /// Where queues are apart, our flows are taken to have up to so much more than they have.
 const HEADROOM: f64 = 1.25;
@@ -94,7 +94,7 @@ pub(super) struct Beside {
     /// Its rate, byte/s.
     rate: f64,
     phase: Phase,
-    /// It has been there or not, other than what the phase says, for so long, seconds.
+    /// It has been there or not, other than what the phase has, for so long, seconds.
     differs: f64,
     /// Averages of what is in flight, bytes, and of what is delivered, byte/s.
     in_flight: f64,
@@ -121,10 +121,10 @@ struct Mean {
 }
 
 impl Mean {
-    /// `forgets`: after what time, seconds.
-    fn add(&mut self, value: f64, elapsed: f64, forgets: f64) {
+    /// `memory`: the time that it averages over, seconds.
+    fn add(&mut self, value: f64, elapsed: f64, memory: f64) {
         self.value += weight(elapsed, self.time) * (value - self.value);
-        self.time = (self.time + elapsed).min(forgets);
+        self.time = (self.time + elapsed).min(memory);
     }
 }
 
@@ -156,7 +156,7 @@ impl Beside {
 
     /// No flow of ours is left: what was measured with them may be long ago when the next comes. How the base station
     /// queues stays known.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn reset(&mut self) {
         *self = Self {
             rate: self.rate,
             found: self.found,
@@ -191,18 +191,18 @@ impl Beside {
             Phase::Reported => radio.queue,
             _ => (radio.in_flight - radio.delivered * self.base).clamp(0.0, radio.queue),
         };
-        Some(own / radio.delivered.max(LEAST_RATE * radio.rate))
+        Some(own / radio.delivered.max(MIN_RATE * radio.rate))
     }
 
     /// There is more than our own headers: for some time, or it paused a moment ago.
     fn find_others(&mut self, elapsed: f64, capacity: f64) {
         let is_alone = self.phase == Phase::Alone;
-        let are_there = self.rate > LEAST_PART * capacity;
+        let are_there = self.rate > MIN_PART * capacity;
         self.differs = match are_there == is_alone {
             true => self.differs + elapsed,
             false => 0.0,
         };
-        if self.differs > if is_alone { ONSET } else { PAUSE } {
+        if self.differs > if is_alone { ONSET } else { PAUSE_TIME } {
             self.differs = 0.0;
             self.phase = match (is_alone, self.measured >= MEASURE_TIME) {
                 (false, _) => Phase::Alone,
@@ -214,7 +214,7 @@ impl Beside {
 
     /// T0: by all of the queue while it is ours, and by the least round trip otherwise.
     fn measure(&mut self, elapsed: f64, radio: &Radio) {
-        if self.delivered < LEAST_RATE * radio.rate {
+        if self.delivered < MIN_RATE * radio.rate {
             return;
         }
         let round_trip = self.in_flight / self.delivered;

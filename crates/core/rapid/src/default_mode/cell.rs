@@ -3,7 +3,7 @@
 use rnis::{RadioReport, UeReport};
 use units::{Bytes, Prb};
 
-/// How many UEs of a cell want its PRBs.
+/// How many UEs of a cell need its PRBs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CellLoad {
     /// UEs that send now.
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn background_load_is_nobodys() {
+    fn background_load_belongs_to_no_ue() {
         let mut report = report(&[0]);
         report.cell.prb_background = Prb::new(32);
         let load = CellLoad::new(&report, |_| (true, true));

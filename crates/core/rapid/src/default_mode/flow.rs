@@ -1,7 +1,7 @@
 //! One flow: what it requests, and the store that it keeps at the proxy.
 
 use super::segments::Remainder;
-use super::turns::{LEAST_WINDOW, Turn};
+use super::turns::{MIN_WINDOW, Turn};
 use crate::allocator::{Decision, FlowOpened, FlowTelemetry, WanWindow};
 use crate::{AllocatorConfig, Part};
 use cc::Allocation;
@@ -52,7 +52,7 @@ pub(super) struct Flow {
     rate: f64,
     /// Arrivals and their time at the beginning of this round trip of the WAN, and the most of one so far, bytes.
     round: (Bytes, Instant),
-    most_of_round: Bytes,
+    max_of_round: Bytes,
     /// Share of the UE's rate, byte/s.
     share: f64,
     /// Standing store at the proxy, seconds at the flow's share.
@@ -81,7 +81,7 @@ impl Flow {
             active_at: now,
             rate: 0.0,
             round: (Bytes::ZERO, now),
-            most_of_round: Bytes::ZERO,
+            max_of_round: Bytes::ZERO,
             share: 0.0,
             store: STORE_FLOOR,
             stored_at: now,
@@ -128,7 +128,7 @@ impl Flow {
         let Some(rtt) = self.wan_rtt() else { return };
         let (bytes, at) = self.round;
         let arrived = self.telemetry.wan_arrived;
-        self.most_of_round = self.most_of_round.max(arrived.saturating_sub(bytes));
+        self.max_of_round = self.max_of_round.max(arrived.saturating_sub(bytes));
         if now.saturating_since(at).as_secs_f64() >= rtt {
             self.round = (arrived, now);
         }
@@ -238,7 +238,7 @@ impl Flow {
         (self.share > 0.0).then(|| {
             let budget = self.segments(self.share * (rtt + self.store + standing));
             // what a server has been shown cannot be taken back when others begin
-            let used = self.segments(self.most_of_round.get() as f64);
+            let used = self.segments(self.max_of_round.get() as f64);
             let usable = match config.has(Part::Usable) {
                 true => (USABLE_ROUNDS * used).max(USABLE_SEGMENTS),
                 false => f64::INFINITY,
@@ -289,7 +289,7 @@ impl Flow {
         config: &AllocatorConfig,
     ) -> Option<Decision> {
         let bytes = |segments: f64| Bytes::new((segments * self.mss.get() as f64) as u64);
-        let window = ran_window.map(|window| bytes(window.max(LEAST_WINDOW)));
+        let window = ran_window.map(|window| bytes(window.max(MIN_WINDOW)));
         let window = window.unwrap_or(config.initial_ran_window);
         let budget = budget.map_or(config.initial_ran_window, bytes);
         let decision = Decision {

@@ -57,7 +57,7 @@ const TICK: Duration = Duration::from_millis(10);
 /// Reports count what is served unless that is less than this part of what is acknowledged of ours.
 const COUNTED: f64 = 0.1;
 
-/// Whether reports count what is served, by two rates of a tenth of a second: a source may know a UE's rate and nothing else, and
+/// Whether reports count what is served, by two rates of a tenth of a second: a source may report a UE's rate and nothing else, and
 /// a radio of which nothing is used would look as if something before it were the bottleneck.
 fn is_served_counted(served: f64, acked: f64) -> bool {
     served >= COUNTED * acked
@@ -131,7 +131,7 @@ impl DefaultMode {
                 Some(Limit::Trial(_)) if path.is_some() => limit,
                 _ => None,
             };
-            ue.set_limit(limit, is_found, all.base_time / all.least_time);
+            ue.set_limit(limit, is_found, all.base_time / all.min_time);
         }
     }
 

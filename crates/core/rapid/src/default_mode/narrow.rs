@@ -58,7 +58,7 @@ const CRUISE: f64 = 6.0;
 /// A probe's rate is this part above b at the most and the least: half as much after one that lost packets, twice as much after one
 /// that did not.
 const PROBE: f64 = 0.25;
-const LEAST_PROBE: f64 = 0.03;
+const MIN_PROBE: f64 = 0.03;
 /// Cruising that delivers less than this part of b ends at once; b falls to this part of itself at the least.
 const LESS: f64 = 0.8;
 const FALL: f64 = 0.5;
@@ -78,8 +78,8 @@ const DECAY: f64 = 0.97;
 const SHRINK: f64 = 0.7;
 /// The link carries what the radio does from this part of the capacity on (which counts headers as well).
 const AS_WIDE: f64 = 0.94;
-/// What was found is forgotten after so long without a flow that sends all that it is let, seconds.
-const FORGET_TIME: f64 = 10.0;
+/// What was found expires after so long without a flow that sends all that it is let, seconds.
+const EXPIRY_TIME: f64 = 10.0;
 /// A round trip is taken to be no longer, seconds.
 const MAX_ROUND: f64 = 2.0;
 
@@ -167,7 +167,7 @@ impl Narrow {
     /// No flow is left: what was found holds for the next, if it comes soon. `elapsed`: since the last time, seconds.
     pub(super) fn rest(&mut self, elapsed: f64) {
         self.idle += elapsed;
-        if self.bound().is_none() || self.idle >= FORGET_TIME {
+        if self.bound().is_none() || self.idle >= EXPIRY_TIME {
             *self = Self::default();
         } else {
             self.cruised = None;
@@ -287,7 +287,7 @@ impl Narrow {
         if before <= 0.0 {
             return;
         }
-        let time = (path.in_flight / before).min(path.most_time);
+        let time = (path.in_flight / before).min(path.max_time);
         // where many packets are lost, more in flight would lose more
         if time > LONGER * path.time && !self.losses.are_many() {
             let less = path.time;
@@ -372,9 +372,9 @@ impl Narrow {
         let more = (1.0 + MORE * (self.gain - 1.0)) * before;
         let was_clean = !probed.is_lossy;
         let excess = (self.gain - 1.0) * if was_clean { 2.0 } else { 0.5 };
-        self.gain = 1.0 + excess.clamp(LEAST_PROBE, PROBE);
+        self.gain = 1.0 + excess.clamp(MIN_PROBE, PROBE);
         if was_clean && probed.rate >= more.max(self.bound) {
-            // what was before says nothing more of b, but of T
+            // what was before is no measure of b any more, but of T
             self.follow(cruised, path);
             self.bound = probed.rate;
             return self.enter(Phase::Probing);
@@ -404,7 +404,7 @@ impl Narrow {
             (false, true) => little.clamp(GROWTH[0], GROWTH[1]),
             (false, false) => DECAY,
         };
-        self.time = (self.time * factor).clamp(path.least_time, path.most_time);
+        self.time = (self.time * factor).clamp(path.min_time, path.max_time);
     }
 
     /// The radio is the bottleneck again, or nothing is sent.
@@ -420,7 +420,7 @@ impl Narrow {
             self.idle + elapsed
         };
         let stood = ONSET.max(ONSET_TURNAROUNDS * self.time);
-        if !path.is_fresh || self.stands >= stood || self.idle >= FORGET_TIME {
+        if !path.is_fresh || self.stands >= stood || self.idle >= EXPIRY_TIME {
             self.enter(Phase::Wide);
             self.evident = 0.0;
         }

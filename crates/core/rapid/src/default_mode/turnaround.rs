@@ -1,6 +1,6 @@
 //! T: the time from sending to acknowledgement with the needed queue standing (point 3).
 
-use super::beside::{Beside, LEAST_RATE};
+use super::beside::{Beside, MIN_RATE};
 use super::flow::weight;
 use crate::{AllocatorConfig, Part};
 
@@ -82,7 +82,7 @@ impl Turnaround {
             {
                 self.own_queue = own;
                 // windows are of our part of the link, and beside others we can have less
-                least *= LEAST_RATE;
+                least *= MIN_RATE;
             }
             if config.has(Part::QueueLoop) {
                 self.follow(elapsed, radio, config);

@@ -23,11 +23,11 @@ use units::{Bytes, Instant};
 /// What a turn is worth, segments.
 const SEGMENTS: u64 = 2;
 /// The least window with which a flow is acknowledged without delay, segments.
-pub(super) const LEAST_WINDOW: f64 = SEGMENTS as f64;
+pub(super) const MIN_WINDOW: f64 = SEGMENTS as f64;
 /// Turns begin when the fair part is less than two segments, and are no longer needed from so many on.
 const LEAVE: f64 = 2.5;
 /// Fewer flows take no turns: two segments of each are less of a queue than what turns, which begin with reports, add.
-const LEAST_FLOWS: f64 = 4.0;
+const MIN_FLOWS: f64 = 4.0;
 /// A turn without an arrival ends after so much time or two round trips, seconds.
 const TURN_TIME: f64 = 0.01;
 
@@ -62,8 +62,8 @@ pub(super) struct Turns {
 impl Turns {
     /// Whether so many flows take turns from now on: `fair` is the part of each in what may be under way, segments.
     pub(super) fn are_needed(&mut self, flows: f64, fair: f64) -> bool {
-        let limit = if self.are_taken { LEAVE } else { LEAST_WINDOW };
-        let are_needed = flows >= LEAST_FLOWS && fair < limit;
+        let limit = if self.are_taken { LEAVE } else { MIN_WINDOW };
+        let are_needed = flows >= MIN_FLOWS && fair < limit;
         self.are_taken |= are_needed;
         are_needed
     }
@@ -73,7 +73,7 @@ impl Turns {
         self.are_taken
     }
 
-    /// Ends turns and begins others of those flows that want more than they have. `limit` of what is under way,
+    /// Ends turns and begins others of those flows that need more than they have. `limit` of what is under way,
     /// bytes.
     pub(super) fn update(&mut self, now: Instant, limit: f64, flows: &mut BTreeMap<FlowId, Flow>) {
         let mut under_way = 0.0;

@@ -8,7 +8,7 @@ use super::is_served_counted;
 use super::narrow::{Limit, Path};
 use super::segments::Rounding;
 use super::turnaround::{Radio, Turnaround};
-use super::turns::{LEAST_WINDOW, Turns};
+use super::turns::{MIN_WINDOW, Turns};
 use super::variation::{Service, Variation};
 use crate::allocator::{Decision, FlowId};
 use crate::share::max_min;
@@ -265,7 +265,7 @@ impl Ue {
         let elapsed = now.saturating_since(self.ran_at).as_secs_f64();
         self.ran_at = now;
         if self.flows.is_empty() {
-            self.beside.forget();
+            self.beside.reset();
             return;
         }
         self.update_delivered(now);
@@ -361,8 +361,8 @@ impl Ue {
             served: self.served,
             time: self.whole_turnaround,
             base_time: self.turnaround.time(),
-            least_time: self.ran_min_rtt + target,
-            most_time: Turnaround::longest(self.ran_min_rtt, target),
+            min_time: self.ran_min_rtt + target,
+            max_time: Turnaround::longest(self.ran_min_rtt, target),
             queue: self.queue / self.capacity / target,
             delivered: self.delivered,
             acked: self.acked(),
@@ -445,7 +445,7 @@ impl Ue {
             let mut window = flow.ran_window(self.whole_turnaround);
             let mut budget = flow
                 .wan_budget(0.0, config)
-                .map(|budget| budget.max(LEAST_WINDOW));
+                .map(|budget| budget.max(MIN_WINDOW));
             if flow.is_active(now)
                 && let Some(((whole_window, whole_budget), whole)) = rounded.next()
             {
@@ -460,7 +460,7 @@ impl Ue {
             }
             if self.turns.are_taken() {
                 let has_window = !flow.takes_turns(now) || flow.turn.begins(now);
-                budget = Some(if has_window { LEAST_WINDOW } else { 0.0 });
+                budget = Some(if has_window { MIN_WINDOW } else { 0.0 });
             }
             decisions.extend(flow.decide(*id, window, budget, config));
         }
@@ -483,7 +483,7 @@ impl Ue {
                 flow.whole_window(self.whole_turnaround),
             ];
             for (of, window) in scratch.windows.iter_mut().zip(windows) {
-                of.push(window.unwrap_or(0.0).max(LEAST_WINDOW));
+                of.push(window.unwrap_or(0.0).max(MIN_WINDOW));
             }
         }
         if config.has(Part::WholeSegments) {

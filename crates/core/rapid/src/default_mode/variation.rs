@@ -78,7 +78,7 @@ impl Variation {
         }
     }
 
-    /// The plain average at first, then one that forgets.
+    /// The plain average at first, then one of the last time only.
     fn update_mean(&mut self, rate: f64, covered: f64) {
         let rest = self.measured.min(MEAN_TIME);
         self.mean += weight(covered, rest) * (rate - self.mean);

@@ -22,7 +22,7 @@
 //!   server, holds it back. The paper's proxy has no bound on its buffer, so that it never does; ours
 //!   closes the server's window when its buffer is full, and without this reading eq. 10 can cut
 //!   the window of a flow because its window has been cut. [`Reading::HeldIsSlow`] is without it.
-//! - Without a fresh report the last capacity stands: the paper does not say.
+//! - Without a fresh report the last capacity stands: the paper does not state it.
 
 mod equations;
 

@@ -1,6 +1,6 @@
 //! Congestion window validation: what becomes of a cwnd that a sender does not use.
 //!
-//! A window says how much the path carried when it was last filled. A sender that is idle, or that the application limits,
+//! A window shows how much the path carried when it was last filled. A sender that is idle, or that the application limits,
 //! learns nothing new, and may later send a burst for which there is no room any more.
 //!
 //! | [`Validation`] | idle for longer than a timeout | application-limited | a loss |
@@ -106,7 +106,7 @@ impl WindowState {
 
     /// RFC 2861 3 and RFC 7661 4.4.3: ssthresh = max(ssthresh, 3/4 cwnd), so that the sender comes back faster than by
     /// congestion avoidance.
-    fn remembered(&self) -> Bytes {
+    fn kept_ssthresh(&self) -> Bytes {
         self.ssthresh().max(self.cwnd * 3 / 4)
     }
 

@@ -5,7 +5,7 @@
 //! | `tcp_cwnd_restart`: after an idle time cwnd is halved for each timeout of it, down to the restart window | [`idle_window`] |
 //! | `tcp_cwnd_application_limited`: after a timeout without a full window cwnd = (cwnd + used) / 2 | [`application_limited_window`] |
 //! | `tcp_cwnd_validate`: what was used, and since when | [`Rfc2861::on_sent`] |
-//! | `tcp_current_ssthresh`: max(ssthresh, 3/4 cwnd) | [`WindowState::remembered`] |
+//! | `tcp_current_ssthresh`: max(ssthresh, 3/4 cwnd) | [`WindowState::kept_ssthresh`] |
 //!
 //! *Deviations*
 //! - Windows are in bytes and not in segments: a halving is not rounded to a segment.
@@ -59,7 +59,7 @@ impl Rfc2861 {
         (self.used, self.since) = (Bytes::ZERO, Some(now));
         let limited = WindowState {
             cwnd: idle_window(window.cwnd, idle, rto, restart_window),
-            ssthresh: Some(window.remembered()),
+            ssthresh: Some(window.kept_ssthresh()),
         };
         limited.changed(window)
     }
@@ -88,7 +88,7 @@ impl Rfc2861 {
         let cwnd = application_limited_window(window.cwnd, used, restart_window);
         (cwnd < window.cwnd).then(|| ValidatedWindow {
             cwnd,
-            ssthresh: window.remembered(),
+            ssthresh: window.kept_ssthresh(),
         })
     }
 
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn rfc_2861_3_ssthresh_remembers_three_quarters_of_the_window() {
+    fn rfc_2861_3_ssthresh_keeps_three_quarters_of_the_window() {
         let mut state = Rfc2861::default();
         let limit = |state: &mut Rfc2861, ssthresh| {
             let window = window(100, ssthresh);

@@ -154,7 +154,7 @@ impl Rfc7661 {
         let min = restart_window.min(window.cwnd);
         let mut limited = *window;
         for _ in 0..periods.min(MAX_HALVINGS) {
-            limited.ssthresh = Some(limited.remembered());
+            limited.ssthresh = Some(limited.kept_ssthresh());
             limited.cwnd = (limited.cwnd / 2).max(min);
         }
         limited.changed(window)

@@ -277,7 +277,7 @@ impl FlexRan {
         })
     }
 
-    /// The UE's measurement, if it made one: -1 says that it did not.
+    /// The UE's measurement, if it made one: -1 means that it did not.
     fn measurement(&self, ue: &Ue, ip: Option<core::net::IpAddr>) -> Option<RadioEvent> {
         let coded = |number: Number, most: f64| {
             number

@@ -1,6 +1,6 @@
 //! The CSV messages of the RAPID and MELD prototypes: `cqi,queue,tbs_bytes,prb`.
 //!
-//! One message reports one UE, and does not say of which: it is configured. `queue` is bytes in
+//! One message reports one UE, and does not name it: it is configured. `queue` is bytes in
 //! the RLC, `tbs_bytes` the last transport block, `prb` the PRBs that it took.
 //!
 //! Not known, and what stands there instead: which UE (the configured one), the source's time (that
@@ -18,7 +18,7 @@ use units::{Bytes, Cqi, Instant, Prb};
 /// Largest transport block that is accepted, in bytes (NR, 8 layers, below 2^18).
 const BLOCK: u64 = 1 << 18;
 /// Longest message.
-const LONGEST: usize = 256;
+const MAX_MESSAGE_BYTES: usize = 256;
 const FORMAT: &str = "cqi,queue,tbs_bytes,prb";
 
 /// Reads the prototypes' CSV messages.
@@ -116,7 +116,7 @@ fn split(message: &[u8]) -> Result<[Number; 4], AdapterError> {
         format: FORMAT,
         problem,
     };
-    if message.len() > LONGEST {
+    if message.len() > MAX_MESSAGE_BYTES {
         return Err(refused(format!("{} bytes", message.len())));
     }
     let text = core::str::from_utf8(message).map_err(|_| refused("not text".to_owned()))?;

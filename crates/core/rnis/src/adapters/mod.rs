@@ -1,9 +1,9 @@
-//! What other projects' base stations and controllers say, as radio reports.
+//! What other projects' base stations and controllers report, as radio reports.
 //!
 //! ```text
 //!   message (bytes) + now -> Adapter -> reports (RadioReport), events (RadioEvent), problems
 //!                              ^
-//!        CellProfile (what the source never says) + UeMap (identities -> addresses)
+//!        CellProfile (what the source never states) + UeMap (identities -> addresses)
 //! ```
 //!
 //! | adapter | message |
@@ -15,8 +15,8 @@
 //! | [`LegacyCsv`] | `cqi,queue,tbs_bytes,prb`, of the RAPID and MELD prototypes |
 //! | [`Kpm`] | E2SM-KPM measurements, forwarded as JSON by an xApp |
 //!
-//! No source says everything that a report holds. What it cannot know is listed by
-//! [`Adapter::unavailable_fields`], and each file says what stands there instead. Counters that only
+//! No source states everything that a report holds. What it has not is listed by
+//! [`Adapter::unavailable_fields`], and each file states what stands there instead. Counters that only
 //! grow are used by their differences; the first message of a source gives no report where its
 //! report needs one. A message that repeats, comes late or jumps back is a [`Problem`], as is
 //! each value that cannot be true; a UE with such a value in a field that its report needs is left
@@ -52,7 +52,7 @@ pub const MAX_MESSAGE_BYTES: usize = 4 << 20;
 /// outside the tables. The tables are in crate `radio`.
 pub type BlockBytes = fn(LinkQuality, Prb, Prb) -> Option<Bytes>;
 
-/// What is configured of a cell because its source never says it.
+/// What is configured of a cell because its source never states it.
 #[derive(Clone, Debug)]
 pub struct CellProfile {
     /// The cell's identity in reports.
@@ -67,7 +67,7 @@ pub struct CellProfile {
     pub downlink_share: f64,
     /// The table that its MCS indices are of.
     pub table: McsTable,
-    /// Spatial layers, where the source does not say, 1 to 8.
+    /// Spatial layers, where the source does not state them, 1 to 8.
     pub layers: u8,
     /// Resource elements for data in one PRB and slot.
     pub data_re_per_prb: u16,
@@ -113,7 +113,7 @@ impl CellProfile {
     }
 }
 
-/// What one message says.
+/// What one message states.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Adapted {
     /// Reports, in the order of time.
@@ -195,7 +195,7 @@ pub trait Adapter: Send {
     /// The source's name, for messages and metrics.
     fn name(&self) -> &'static str;
 
-    /// What its reports cannot know, and what stands there instead.
+    /// What its reports cannot have, and what stands there instead.
     fn unavailable_fields(&self) -> &'static [&'static str];
 
     /// Reads a message that arrived at `now`; the timestamps of its reports are `now`.

@@ -213,7 +213,7 @@ impl Adapter for OaiXapp {
     fn unavailable_fields(&self) -> &'static [&'static str] {
         &[
             "rnti, ip: by mapping of the AMF UE NGAP id only",
-            "prb_dl: where no KPI tells, worked out from throughput and MCS",
+            "prb_dl: without a KPI worked out from throughput and MCS",
             "tbs_bytes, served_bytes: throughput times period",
             "harq_processes, harq_retx: 0",
             "prb_background: 0",

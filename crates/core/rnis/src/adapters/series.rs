@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use units::{Duration, Slot};
 
 /// The longest time that one report is taken to cover; a longer gap is a silence, not a period.
-const LONGEST_PERIOD: Duration = Duration::from_secs(10);
+const MAX_PERIOD: Duration = Duration::from_secs(10);
 
 /// The order of messages and the numbers of each UE's reports.
 #[derive(Clone, Debug, Default)]
@@ -38,7 +38,7 @@ impl Series {
     ) -> Option<Turn> {
         let (period, begins) = match self.order.on_message(time_ns) {
             Arrival::First => (profile.period, true),
-            Arrival::Next(gap) if gap > LONGEST_PERIOD => (profile.period, true),
+            Arrival::Next(gap) if gap > MAX_PERIOD => (profile.period, true),
             Arrival::Next(gap) => (gap, false),
             Arrival::Restarted => {
                 problems.push(Problem::Restarted);

@@ -12,7 +12,7 @@
 //!     lost_packets (0: not counted; otherwise one more than the count)  seq
 //!     timestamp_ns, as the zigzag difference from the UE before (from 0 for the first)
 //! ```
-//! Every number not said otherwise is an unsigned LEB128 of at most 64 bits. Version 2 is read as well.
+//! Every number not stated otherwise is an unsigned LEB128 of at most 64 bits. Version 2 is read as well.
 
 use super::{DecodeError, limit};
 use crate::{BearerReport, CellId, CellReport, LinkQuality, McsTable, RadioReport, Rnti, UeReport};
@@ -29,9 +29,9 @@ const VERSION_WITHOUT_BEARERS: u8 = 2;
 const MEASURED: u8 = 255;
 
 /// The fewest bytes that one UE takes.
-const SMALLEST_UE: usize = 13;
+const MIN_UE_BYTES: usize = 13;
 /// The fewest that one bearer takes.
-const SMALLEST_BEARER: usize = 2;
+const MIN_BEARER_BYTES: usize = 2;
 
 const TABLES: [McsTable; 5] = [
     McsTable::LteQam64,
@@ -152,7 +152,7 @@ pub fn decode_binary(bytes: &[u8]) -> Result<RadioReport, DecodeError> {
     }
     let cell = decode_cell(&mut input)?;
     let count: usize = input.integer("count of UEs")?;
-    if count > (bytes.len() - input.at) / SMALLEST_UE {
+    if count > (bytes.len() - input.at) / MIN_UE_BYTES {
         return Err(input.wrong("count of UEs", "is more than the message can hold"));
     }
     let mut ues = Vec::with_capacity(count);
@@ -207,7 +207,7 @@ fn decode_bearers(input: &mut Input<'_>) -> Result<Vec<BearerReport>, DecodeErro
         return Ok(Vec::new());
     }
     let count: usize = input.integer("count of bearers")?;
-    if count > (input.bytes.len() - input.at) / SMALLEST_BEARER {
+    if count > (input.bytes.len() - input.at) / MIN_BEARER_BYTES {
         return Err(input.wrong("count of bearers", "is more than the message can hold"));
     }
     let mut bearers = Vec::with_capacity(count);

@@ -1,4 +1,4 @@
-//! What the service receives reports on the network because no radio report says it: networks, identities
+//! What the service receives reports on the network because no radio report states it: networks, identities
 //! of cells, bearers and tunnels.
 
 use super::types::{Ecgi, Nrcgi, Plmn, bit_string};

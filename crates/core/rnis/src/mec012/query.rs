@@ -154,7 +154,7 @@ pub struct Query {
     kind: QueryKind,
     /// Values by parameter: any of them.
     given: Vec<(&'static str, Vec<String>)>,
-    /// UEs that are asked for; none: all.
+    /// UEs that are requested; none: all.
     ues: Vec<AssociateId>,
 }
 
@@ -169,7 +169,7 @@ pub struct Snapshot<'a> {
     pub now: Instant,
     /// Now, in the world.
     pub time: TimeStamp,
-    /// The application instance that asks.
+    /// The application instance that sends the query.
     pub app: &'a str,
     /// A number for this request.
     pub request: u64,
@@ -205,14 +205,14 @@ impl Query {
                 None => given.push((name, values)),
             }
         }
-        let asked = |(name, kind)| {
+        let requested = |(name, kind)| {
             let values = given.iter().filter(move |(n, _)| *n == name);
             values.flat_map(|(_, values)| values).map(move |value| {
                 let value = value.clone();
                 AssociateId { kind, value }
             })
         };
-        let ues = UE_IDS.into_iter().flat_map(asked).collect();
+        let ues = UE_IDS.into_iter().flat_map(requested).collect();
         let query = Self { kind, given, ues };
         if kind == QueryKind::PlmnInfo && query.values(APP).is_none() {
             return Err(QueryError::Missing(APP));
@@ -253,7 +253,7 @@ impl Query {
             .map_or(at.app, String::as_str)
     }
 
-    /// Whether a number is one of those asked for. What is unknown equals nothing.
+    /// Whether a number is one of those requested. What is unknown equals nothing.
     fn matches(&self, name: &str, number: Option<u64>) -> bool {
         self.values(name)
             .is_none_or(|values| number.is_some_and(|n| values.iter().any(|v| v.parse() == Ok(n))))
@@ -279,8 +279,8 @@ impl Query {
 
     fn rab_info<'a>(&'a self, at: &Snapshot<'a>) -> RabInfo<'a> {
         let cells = at.cells.current(at.now);
-        let asked = cells.filter(|cell| self.matches_cell(cell.report.id, at.network));
-        let users = asked.filter_map(|cell| {
+        let requested = cells.filter(|cell| self.matches_cell(cell.report.id, at.network));
+        let users = requested.filter_map(|cell| {
             let ue_info: Vec<UeBearers> = known_ues(cell)
                 .filter(|(ip, _)| self.matches_ue(*ip, at.network))
                 .filter_map(|(ip, _)| self.ue_bearers(ip, at.network))
@@ -301,8 +301,8 @@ impl Query {
 
     fn ue_bearers(&self, ip: IpAddr, network: &NetworkProfile) -> Option<UeBearers> {
         let bearers = network.bearers(ip).iter();
-        let asked = bearers.filter(|bearer| self.matches_bearer(bearer));
-        let erab_info: Vec<Erab> = asked
+        let requested = bearers.filter(|bearer| self.matches_bearer(bearer));
+        let erab_info: Vec<Erab> = requested
             .map(|bearer| Erab {
                 erab_id: bearer.erab_id,
                 erab_qos_parameters: Qos::of(bearer),
@@ -339,7 +339,7 @@ impl Query {
                     continue;
                 };
                 let temporary = profile.temporary.as_ref();
-                let asked = self.values(TEMPORARY).is_none_or(|values| {
+                let requested = self.values(TEMPORARY).is_none_or(|values| {
                     temporary.is_some_and(|(_, mtmsi)| values.contains(mtmsi))
                 });
                 let tunnels: Vec<&Tunnel> = profile
@@ -347,7 +347,7 @@ impl Query {
                     .iter()
                     .filter(|t| self.matches(ERAB, Some(t.erab_id.into())))
                     .collect();
-                if tunnels.is_empty() || !asked || !self.matches_ue(ip, at.network) {
+                if tunnels.is_empty() || !requested || !self.matches_ue(ip, at.network) {
                     continue;
                 }
                 first = first.or(tunnels.first().map(|t| **t));

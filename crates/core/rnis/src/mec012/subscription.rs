@@ -14,7 +14,7 @@ const CALLBACK_TOO: &str = "callbackUri";
 const WEBSOCKET: &str = "websockNotifConfig";
 const DEADLINE: &str = "expiryDeadline";
 /// Longest URI of a callback, in bytes.
-const LONGEST_URI: usize = 2048;
+const MAX_URI_BYTES: usize = 2048;
 /// Most entries of one list in a filter.
 const MAX_ENTRIES: usize = 256;
 /// `hoStatus` that stands for none given: completed.
@@ -45,13 +45,13 @@ fn unprocessable(what: impl Into<String>) -> SubscriptionError {
 pub struct Delivery {
     /// By POST to this URI.
     pub callback: Option<String>,
-    /// A test notification is wanted first.
+    /// A test notification is requested first.
     pub test: bool,
     /// By WebSocket.
     pub websocket: bool,
 }
 
-/// Which events are wanted; what is empty or absent filters nothing.
+/// Which events are requested; what is empty or absent filters nothing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Filter {
     /// UEs; identifiers of the reserved type are left out.
@@ -265,7 +265,7 @@ fn delivery(body: &Map<String, Value>) -> Result<Delivery, SubscriptionError> {
     };
     if let Some(uri) = &delivery.callback {
         let http = uri.starts_with("http://") || uri.starts_with("https://");
-        if !http || uri.len() > LONGEST_URI {
+        if !http || uri.len() > MAX_URI_BYTES {
             let text = "must be an http or https URI of at most 2048 characters";
             return Err(unprocessable(format!("{CALLBACK} {text}")));
         }

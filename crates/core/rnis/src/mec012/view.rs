@@ -14,7 +14,7 @@ pub const MAX_UES_PER_CELL: usize = 4_096;
 /// Most UEs of all cells together, likewise.
 pub const MAX_UES: usize = 65_536;
 /// So many are discarded at once when there are more, so that each report need not look for them.
-const DISCARDED_AT_ONCE: usize = MAX_UES / 8;
+const DISCARD_BATCH: usize = MAX_UES / 8;
 
 /// Measurements are sums over windows of this length.
 pub const WINDOW: Duration = Duration::from_secs(1);
@@ -142,7 +142,7 @@ impl RadioView {
         &self.cells
     }
 
-    /// Takes in a report that arrived at `now`, and says what happened since the last.
+    /// Takes in a report that arrived at `now`, and returns what happened since the last.
     pub fn on_report(
         &mut self,
         now: Instant,
@@ -200,7 +200,7 @@ impl RadioView {
             ues.map(move |ue| (ue.seen, cell, ue.rnti))
         });
         let mut all: Vec<(Instant, CellId, Rnti)> = all.collect();
-        let surplus = (self.ues - MAX_UES + DISCARDED_AT_ONCE).min(all.len());
+        let surplus = (self.ues - MAX_UES + DISCARD_BATCH).min(all.len());
         all.sort_unstable();
         let mut events = Vec::new();
         for &(_, cell, rnti) in &all[..surplus] {

@@ -91,13 +91,13 @@ fn full_band(quality: LinkQuality) -> Option<u64> {
 #[test]
 fn srsran_metrics_become_reports_with_prbs_worked_out() {
     let mut adapter = SrsRan::new(profile(), ues(), Some(1), block_bytes);
-    let said = play(&mut adapter, SRSRAN);
+    let adapted = play(&mut adapter, SRSRAN);
     assert_eq!(
-        said[0],
+        adapted[0],
         Adapted::default(),
-        "an answer to a command says nothing"
+        "an answer to a command has no report"
     );
-    let report = &said[2].reports[0];
+    let report = &adapted[2].reports[0];
     report.check().expect("a report");
     assert_eq!(report.cell.slots, 2_000, "one second");
     let ue = &report.ues[0];
@@ -110,7 +110,7 @@ fn srsran_metrics_become_reports_with_prbs_worked_out() {
     assert_eq!(ue.rlc_queue_bytes, Bytes::new(201_220));
     assert_eq!(report.ues[1].prb_dl, Prb::new(0));
     assert_eq!(report.ues[1].ip, None);
-    let missing = said[2]
+    let missing = adapted[2]
         .problems
         .iter()
         .map(ToString::to_string)
@@ -118,7 +118,7 @@ fn srsran_metrics_become_reports_with_prbs_worked_out() {
     assert_eq!(missing.len(), 1);
     assert!(missing[0].contains("RNTI 17922"), "{missing:?}");
     assert!(matches!(
-        said[2].events[0].kind,
+        adapted[2].events[0].kind,
         EventKind::TimingAdvance { steps: 1 }
     ));
     assert!(!adapter.unavailable_fields().is_empty());
@@ -127,21 +127,21 @@ fn srsran_metrics_become_reports_with_prbs_worked_out() {
 #[test]
 fn srsran_of_another_physical_cell_is_left_out() {
     let mut adapter = SrsRan::new(profile(), ues(), Some(2), block_bytes);
-    let said = play(&mut adapter, SRSRAN);
-    assert!(said[1].reports[0].ues.is_empty());
+    let adapted = play(&mut adapter, SRSRAN);
+    assert!(adapted[1].reports[0].ues.is_empty());
 }
 
 #[test]
 fn flexric_counters_become_differences() {
     let mut adapter = FlexRic::new(profile(), ues());
-    let said = play(&mut adapter, FLEXRIC);
+    let adapted = play(&mut adapter, FLEXRIC);
     assert!(
-        said[0].reports.is_empty(),
+        adapted[0].reports.is_empty(),
         "an RLC indication alone is no report"
     );
-    let first = &said[1].reports[0].ues[0];
+    let first = &adapted[1].reports[0].ues[0];
     assert_eq!((first.prb_dl, first.tbs_bytes), (Prb::new(0), Bytes::ZERO));
-    let report = &said[2].reports[0];
+    let report = &adapted[2].reports[0];
     assert_eq!(report.cell.slots, 20);
     let ue = &report.ues[0];
     // 1,000 new and 51 repeated PRBs in 20 slots
@@ -181,15 +181,15 @@ fn flexric_counters_that_shrink_begin_anew() {
         )
     };
     let text = [line(1_000, 500), line(2_000, 100), line(3_000, 160)].join("\n");
-    let said = play(&mut adapter, &text);
+    let adapted = play(&mut adapter, &text);
     assert!(
-        said[1]
+        adapted[1]
             .problems
             .iter()
             .any(|p| matches!(p, Problem::CounterReset { .. }))
     );
-    assert_eq!(said[1].reports[0].ues[0].tbs_bytes, Bytes::ZERO);
-    assert_eq!(said[2].reports[0].ues[0].tbs_bytes, Bytes::new(60));
+    assert_eq!(adapted[1].reports[0].ues[0].tbs_bytes, Bytes::ZERO);
+    assert_eq!(adapted[2].reports[0].ues[0].tbs_bytes, Bytes::new(60));
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn flexran_statistics_as_recorded_from_its_l2_simulator() {
     assert_eq!(
         report.cell.n_prb,
         Prb::new(25),
-        "the source knows its carrier"
+        "the source states its carrier"
     );
     let ue = &report.ues[0];
     assert_eq!((ue.rnti, ue.ip), (Rnti(23_581), Some(ip(3))), "by its IMSI");
@@ -270,13 +270,13 @@ fn flexran_channels_of_data_are_bearers() {
         {"lcId": 400, "txQueueSize": 3},
     ]);
     let message = statistics.to_string();
-    let said = adapter.on_message(Instant::ZERO, message.as_bytes());
-    let said = said.expect("statistics");
-    let ue = &said.reports[0].ues[0];
+    let adapted = adapter.on_message(Instant::ZERO, message.as_bytes());
+    let adapted = adapted.expect("statistics");
+    let ue = &adapted.reports[0].ues[0];
     assert_eq!(ue.rlc_queue_bytes, Bytes::new(50_921), "of all channels");
     assert_eq!(by_bearer(ue), [(1, 50_000), (2, 900)]);
     assert!(matches!(
-        said.problems[..],
+        adapted.problems[..],
         [Problem::Absurd { field: "lcId", .. }]
     ));
 }
@@ -284,10 +284,10 @@ fn flexran_channels_of_data_are_bearers() {
 #[test]
 fn flexran_names_the_identities_of_an_unmapped_ue() {
     let mut adapter = FlexRan::new(profile(), UeMap::default(), Some(10_000));
-    let said = adapter
+    let adapted = adapter
         .on_message(Instant::ZERO, FLEXRAN.as_bytes())
         .expect("statistics");
-    let text = said.problems[0].to_string();
+    let text = adapted.problems[0].to_string();
     assert!(
         text.contains("IMSI 208950000000001, TEID 3396329693, RNTI 23581"),
         "{text}"
@@ -302,8 +302,8 @@ fn flexran_names_the_identities_of_an_unmapped_ue() {
 #[test]
 fn oai_kpis_of_one_time_become_one_report() {
     let mut adapter = OaiXapp::new(profile(), ues(), block_bytes);
-    let said = play(&mut adapter, OAI);
-    let reports: Vec<_> = said.iter().flat_map(|s| &s.reports).collect();
+    let adapted = play(&mut adapter, OAI);
+    let reports: Vec<_> = adapted.iter().flat_map(|s| &s.reports).collect();
     assert_eq!(reports.len(), 2);
     let ue = &reports[0].ues[0];
     assert_eq!(
@@ -319,7 +319,7 @@ fn oai_kpis_of_one_time_become_one_report() {
     );
     assert_eq!(ue.rlc_queue_bytes, Bytes::new(84_120));
     assert_eq!(reports[0].ues.len(), 1, "a UE without mapping has no RNTI");
-    let problems: Vec<String> = said
+    let problems: Vec<String> = adapted
         .iter()
         .flat_map(|s| &s.problems)
         .map(ToString::to_string)
@@ -328,8 +328,8 @@ fn oai_kpis_of_one_time_become_one_report() {
         problems.iter().any(|p| p.contains("AMF UE NGAP id 2")),
         "{problems:?}"
     );
-    assert_eq!(reports[1].ues[0].prb_dl, Prb::new(48), "a KPI tells");
-    let events: Vec<_> = said.iter().flat_map(|s| &s.events).collect();
+    assert_eq!(reports[1].ues[0].prb_dl, Prb::new(48), "from a KPI");
+    let events: Vec<_> = adapted.iter().flat_map(|s| &s.events).collect();
     assert!(matches!(
         events[0].kind,
         EventKind::NrMeasurement { rsrp: Some(88), .. }
@@ -344,8 +344,8 @@ fn legacy_messages_are_of_the_configured_ue() {
         ..profile()
     };
     let mut adapter = LegacyCsv::new(lte, Rnti(1), ip(9));
-    let said = play(&mut adapter, LEGACY);
-    let ue = |i: usize| &said[i].reports[0].ues[0];
+    let adapted = play(&mut adapter, LEGACY);
+    let ue = |i: usize| &adapted[i].reports[0].ues[0];
     assert_eq!(
         (ue(0).ip, ue(0).cqi, ue(0).prb_dl),
         (Some(ip(9)), Cqi::new(15), Prb::new(0))
@@ -373,8 +373,8 @@ fn legacy_messages_are_of_the_configured_ue() {
 #[test]
 fn kpm_shares_the_cells_prbs_where_ues_have_none() {
     let mut adapter = Kpm::new(profile(), ues());
-    let said = play(&mut adapter, KPM);
-    let first = &said[0].reports[0];
+    let adapted = play(&mut adapter, KPM);
+    let first = &adapted[0].reports[0];
     assert_eq!(
         (first.ues[0].rnti, first.ues[0].ip),
         (Rnti(17_921), Some(ip(2)))
@@ -386,7 +386,7 @@ fn kpm_shares_the_cells_prbs_where_ues_have_none() {
     assert_eq!(first.cell.prb_background, Prb::new(0));
     // 60 Mbit/s with a mean delay of 12 ms
     assert_eq!(first.ues[0].rlc_queue_bytes, Bytes::new(90_000));
-    let second = &said[1].reports[0];
+    let second = &adapted[1].reports[0];
     assert_eq!(
         (second.ues[0].prb_dl, second.ues[1].prb_dl),
         (Prb::new(50), Prb::new(0))
@@ -419,19 +419,19 @@ fn absurd_values_exclude_one_ue_and_are_reported() {
         {"rnti":6,"dl_aggr_tbs":10,"dl_aggr_prb":5,"dl_mcs1":3,"wb_cqi":200},
         {"rnti":6,"dl_aggr_tbs":10,"dl_aggr_prb":5,"dl_mcs1":3}
     ]}"#;
-    let said = adapter
+    let adapted = adapter
         .on_message(Instant::ZERO, text.as_bytes())
         .expect("an indication");
-    let ues = &said.reports[0].ues;
+    let ues = &adapted.reports[0].ues;
     assert_eq!(ues.len(), 1, "{ues:?}");
     assert_eq!((ues[0].rnti, ues[0].cqi), (Rnti(6), Cqi::new(0)));
-    let absurd = said
+    let absurd = adapted
         .problems
         .iter()
         .filter(|p| matches!(p, Problem::Absurd { .. }))
         .count();
-    assert_eq!(absurd, 7, "{:?}", said.problems);
-    assert!(said.problems.iter().any(|p| matches!(
+    assert_eq!(absurd, 7, "{:?}", adapted.problems);
+    assert!(adapted.problems.iter().any(|p| matches!(
         p,
         Problem::Missing {
             field: "dl_aggr_tbs",
@@ -464,18 +464,18 @@ fn time_that_jumps_back_begins_a_new_series() {
         line(1_000, 120),
         line(11_000, 150),
     ];
-    let said = play(&mut adapter, &text.join("\n"));
+    let adapted = play(&mut adapter, &text.join("\n"));
     assert_eq!(
-        (said[1].reports.len(), &said[1].problems[..1]),
+        (adapted[1].reports.len(), &adapted[1].problems[..1]),
         (0, &[Problem::Late][..])
     );
-    assert_eq!(said[2].problems[0], Problem::Restarted);
+    assert_eq!(adapted[2].problems[0], Problem::Restarted);
     assert_eq!(
-        said[2].reports[0].ues[0].tbs_bytes,
+        adapted[2].reports[0].ues[0].tbs_bytes,
         Bytes::ZERO,
         "older counters are none"
     );
-    assert_eq!(said[3].reports[0].ues[0].tbs_bytes, Bytes::new(30));
+    assert_eq!(adapted[3].reports[0].ues[0].tbs_bytes, Bytes::new(30));
 }
 
 fn all() -> Vec<(Box<dyn Adapter>, &'static str)> {
@@ -517,10 +517,10 @@ proptest! {
             };
             for line in lines {
                 now += Duration::from_millis(10);
-                let Ok(said) = adapter.on_message(now, line) else {
+                let Ok(adapted) = adapter.on_message(now, line) else {
                     continue;
                 };
-                for report in &said.reports {
+                for report in &adapted.reports {
                     prop_assert!(report.check().is_ok(), "{}: {report:?}", adapter.name());
                     prop_assert!(report.ues.windows(2).all(|w| w[0].rnti < w[1].rnti));
                 }

@@ -15,10 +15,10 @@ pub const MAX_REQUEST_BYTES: u64 = 4_096;
 
 /// A request or an answer that takes longer is dropped.
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// Connections served at once; more are closed.
-const AT_ONCE: usize = 8;
+/// Connections served concurrently; more are closed.
+const MAX_CONNECTIONS: usize = 8;
 /// After an error of accept, before the next attempt.
-const PAUSE: Duration = Duration::from_millis(100);
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Serves until the process ends, each request on a thread of its own. `answer` gets the line without its end,
 /// any bytes, and the stream to answer on.
@@ -30,7 +30,7 @@ where
     let serving = Arc::new(AtomicUsize::new(0));
     loop {
         let Ok((stream, _)) = listener.accept() else {
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(RETRY_INTERVAL);
             continue;
         };
         let Some(place) = Place::take(&serving) else {
@@ -78,7 +78,7 @@ impl Place {
     fn take(serving: &Arc<AtomicUsize>) -> Option<Self> {
         let place = Self(Arc::clone(serving));
         // dropped without one, it takes itself back
-        (serving.fetch_add(1, Relaxed) < AT_ONCE).then_some(place)
+        (serving.fetch_add(1, Relaxed) < MAX_CONNECTIONS).then_some(place)
     }
 }
 
@@ -99,8 +99,10 @@ mod tests {
     #[test]
     fn places_are_given_back_by_threads_that_panic_too() {
         let serving = Arc::new(AtomicUsize::new(0));
-        let places: Vec<_> = (0..AT_ONCE).map_while(|_| Place::take(&serving)).collect();
-        assert_eq!(places.len(), AT_ONCE);
+        let places: Vec<_> = (0..MAX_CONNECTIONS)
+            .map_while(|_| Place::take(&serving))
+            .collect();
+        assert_eq!(places.len(), MAX_CONNECTIONS);
         assert!(Place::take(&serving).is_none());
         drop(places);
         let place = Place::take(&serving).expect("free");
@@ -132,10 +134,10 @@ mod tests {
         assert!(matches!(error, ClientError::Connect(_)), "{error}");
         assert!(error.to_string().contains("is it running"), "{error}");
         start(&path);
-        let length = |asked: Value| request(&path, &asked).map(|answer| answer["length"].clone());
+        let length = |query: Value| request(&path, &query).map(|answer| answer["length"].clone());
         assert_eq!(length(json!("abc")).expect("an answer"), 5);
         // more than there are places: each is given back
-        for _ in 0..2 * AT_ONCE {
+        for _ in 0..2 * MAX_CONNECTIONS {
             assert!(length(json!("x")).is_err());
         }
         testing::wait_until("a place is free", || length(json!("abc")).is_ok());

@@ -1,13 +1,13 @@
 //! Names of network interfaces.
 
 /// The longest name of an interface (`IFNAMSIZ` less its end).
-pub(crate) const LONGEST: usize = 15;
+pub(crate) const MAX_NAME_BYTES: usize = 15;
 
 /// What an interface may be called, and nothing that means something in a rule or a command.
 pub fn is_interface(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
     !name.is_empty()
-        && name.len() <= LONGEST
+        && name.len() <= MAX_NAME_BYTES
         && !name.starts_with('-')
         && name.chars().all(is_plain)
 }

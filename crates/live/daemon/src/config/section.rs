@@ -2,7 +2,7 @@
 
 use super::ConfigError;
 use super::file::File;
-use super::interface::{LONGEST, is_interface};
+use super::interface::{MAX_NAME_BYTES, is_interface};
 use std::fmt::Display;
 use std::str::FromStr;
 use toml_span::Span;
@@ -290,7 +290,7 @@ impl<'a, 'de> Section<'a, 'de> {
         };
         if !is_interface(&name) {
             let text = format!(
-                "{key} = {name:?} is no name of an interface; expected 1 to {LONGEST} letters, \
+                "{key} = {name:?} is no name of an interface; expected 1 to {MAX_NAME_BYTES} letters, \
                  digits, and any of -_.@"
             );
             return Err(self.fault_at(at, text));
@@ -554,7 +554,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_was_not_asked_for_is_not_known() {
+    fn a_key_that_was_not_read_is_unknown() {
         let read = |top: &mut Section<'_, '_>| {
             assert!(top.has("listn") && !top.has("listen"));
             top.text("listen").map(drop)

@@ -24,7 +24,7 @@ const MAX_HEAD_BYTES: usize = 8_192;
 /// Read after the answer, bytes, so that it is not lost to a reset by what a client sent beside its request.
 const MAX_REST_BYTES: usize = 65_536;
 /// After an error of accept, before the next attempt.
-const PAUSE: Duration = Duration::from_millis(100);
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What a connection may take.
 #[derive(Clone, Copy, Debug)]
@@ -141,7 +141,7 @@ async fn accept(listener: TcpListener, site: Arc<Site>, limits: Limits) {
                 }
                 Err(error) => {
                     tracing::debug!(%error, "metrics: cannot accept");
-                    sleep(PAUSE).await;
+                    sleep(RETRY_INTERVAL).await;
                 }
             },
         }

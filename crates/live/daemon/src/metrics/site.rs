@@ -11,10 +11,10 @@ pub const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// The media type of plain text.
 pub const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
 
-/// Where health is asked for.
+/// Where health is queried.
 pub(crate) const HEALTH: &str = "/healthz";
-/// A page is made so many times at once; further requests for it wait.
-const AT_ONCE: usize = 2;
+/// A page is made so many times concurrently; further requests for it wait.
+const MAX_CONCURRENT: usize = 2;
 
 /// Makes the text of a page, or states why there is none now.
 type Make = Box<dyn Fn() -> Result<String, &'static str> + Send + Sync>;
@@ -66,7 +66,7 @@ impl Site {
             path,
             media_type,
             make: Box::new(make),
-            permits: Arc::new(Semaphore::new(AT_ONCE)),
+            permits: Arc::new(Semaphore::new(MAX_CONCURRENT)),
         }));
         self
     }
@@ -90,7 +90,7 @@ impl Site {
 
     /// Threads that can be busy with pages at once.
     pub(crate) fn threads(&self) -> usize {
-        (self.pages.len() * AT_ONCE).max(1)
+        (self.pages.len() * MAX_CONCURRENT).max(1)
     }
 
     /// What a request for anything else is answered.

@@ -7,9 +7,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Wrong tokens in a row that are not held up.
-const AT_ONCE: u32 = 5;
+const FREE_TRIES: u32 = 5;
 /// After so long one more is.
-const EACH: Duration = Duration::from_secs(10);
+const TRY_INTERVAL: Duration = Duration::from_secs(10);
 /// Addresses that are kept.
 const MAX_ADDRESSES: usize = 4_096;
 
@@ -30,7 +30,7 @@ impl Limiter {
         let owed = until
             .get(&source_network(peer))
             .map_or(Duration::ZERO, |until| until.saturating_duration_since(now));
-        let free = EACH * (AT_ONCE - 1);
+        let free = TRY_INTERVAL * (FREE_TRIES - 1);
         match owed > free {
             true => Err((owed - free).as_secs().max(1)),
             false => Ok(()),
@@ -51,7 +51,7 @@ impl Limiter {
             }
         }
         let until = all.entry(peer).or_insert(now);
-        *until = (*until).max(now) + EACH;
+        *until = (*until).max(now) + TRY_INTERVAL;
     }
 }
 

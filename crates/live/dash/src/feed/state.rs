@@ -227,7 +227,7 @@ impl State {
         {
             self.table_at = Some(now);
             self.make_table();
-            self.forget_ended(now);
+            self.discard_ended(now);
         }
         true
     }
@@ -295,7 +295,7 @@ impl State {
     }
 
     /// Of what ended a window ago, no reader is to be notified any more.
-    fn forget_ended(&mut self, now: Instant) {
+    fn discard_ended(&mut self, now: Instant) {
         let series = &mut self.series;
         self.entities.retain(|_, entity| {
             let is_over = entity

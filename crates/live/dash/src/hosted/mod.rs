@@ -33,7 +33,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Between checks whether there is still a dashboard, without viewers.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Measuring takes at most one part in so many of the time; a slower measurement is made less often.
 const PART: u32 = 10;
 
@@ -68,7 +68,7 @@ impl Hosted {
             while !ended.load(Ordering::Relaxed) {
                 if shown.viewers() == 0 {
                     sample.clear();
-                    shown.wait_for_viewer(LOOK);
+                    shown.wait_for_viewer(POLL_INTERVAL);
                     continue;
                 }
                 let at = Instant::now();

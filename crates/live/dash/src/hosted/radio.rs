@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What no report names for so long is no longer shown.
-const SILENCE: Duration = Duration::from_secs(3);
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Maximum number of cells that are shown.
 const MAX_CELLS: usize = 64;
 /// Maximum number of UEs of a cell that are shown.
@@ -96,7 +96,7 @@ impl RadioMeter {
     /// Puts cells and UEs into a sample; with `rates`, what the radio has delivered to each UE too.
     pub fn put(&self, sample: &mut Sample, rates: bool) {
         let now = Instant::now();
-        let is_fresh = |reported_at: Instant| now.duration_since(reported_at) < SILENCE;
+        let is_fresh = |reported_at: Instant| now.duration_since(reported_at) < SILENCE_TIMEOUT;
         let mut radio = self.radio.lock().unwrap_or_else(PoisonError::into_inner);
         let Radio { cells, homes } = &mut *radio;
         cells.retain(|_, cell| is_fresh(cell.reported_at));
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_are_summed_between_samples_while_somebody_watches() {
+    fn reports_are_summed_between_samples_while_there_is_a_viewer() {
         let feed = Feed::new(About {
             title: String::new(),
             world: World::Live,

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_that_cannot_be_read_is_told_unless_there_is_no_dashboard() {
+    fn a_token_that_cannot_be_read_is_an_error_unless_there_is_no_dashboard() {
         let missing = Settings {
             token_file: Some("/nowhere/token".into()),
             ..Settings::default()

@@ -20,13 +20,13 @@ use tokio::time::sleep;
 /// Longest time for the head of a request.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// A client that does not take its answer for so long is gone.
-const UNREAD: Duration = Duration::from_secs(20);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 /// Largest head of a request, in bytes.
-const LARGEST_HEAD: usize = 32 << 10;
-/// Connections served at once.
-pub(super) const AT_ONCE: usize = 256;
+const MAX_HEAD_BYTES: usize = 32 << 10;
+/// Connections served concurrently.
+pub(super) const MAX_CONNECTIONS: usize = 256;
 /// After a failure to accept (no descriptors left) so long is waited.
-const PAUSE: Duration = Duration::from_millis(100);
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A port at which the dashboard is served.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ impl Server {
         let router = Router::new()
             .route("/", get(async || redirect("/dash/")))
             .merge(router(&self.dash));
-        let permits = Arc::new(Semaphore::new(AT_ONCE));
+        let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         loop {
             // the next connection waits in the kernel while there are too many
             let permit = Arc::clone(&permits).acquire_owned().await;
@@ -95,7 +95,7 @@ impl Server {
                 Ok((stream, peer)) => begin(stream, peer, &router, permit.ok()),
                 Err(error) => {
                     tracing::warn!("cannot accept a connection: {error}");
-                    sleep(PAUSE).await;
+                    sleep(RETRY_INTERVAL).await;
                 }
             }
         }
@@ -125,7 +125,7 @@ pub(super) fn begin(
     // without it answers wait for acknowledgements; not worth ending a connection for
     let _ = stream.set_nodelay(true);
     // the kernel ends a connection whose answers are not read: nothing else would
-    if set_tcp_user_timeout(&stream, UNREAD.as_millis() as u32).is_err() {
+    if set_tcp_user_timeout(&stream, ANSWER_TIMEOUT.as_millis() as u32).is_err() {
         return;
     }
     let router = router.clone().layer(Extension(Peer(peer.ip())));
@@ -133,7 +133,7 @@ pub(super) fn begin(
         let served = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(TIMEOUT)
-            .max_buf_size(LARGEST_HEAD)
+            .max_buf_size(MAX_HEAD_BYTES)
             .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
             .with_upgrades()
             .await;

@@ -13,15 +13,15 @@ use std::time::{Duration, Instant};
 use tokio::time::{interval, timeout};
 
 /// Longest message that a client may send.
-const LONGEST: usize = 4 << 10;
+const MAX_MESSAGE_BYTES: usize = 4 << 10;
 /// Maximum number of concurrent viewers.
 const MAX_VIEWERS: usize = 64;
 /// For the first message, and for a client to take one of ours.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Between pings.
-const PULSE: Duration = Duration::from_secs(20);
+const PING_INTERVAL: Duration = Duration::from_secs(20);
 /// A viewer that sends nothing for so long is gone.
-const SILENCE: Duration = Duration::from_secs(65);
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(65);
 
 /// `GET /dash/live`.
 pub(super) async fn connect(
@@ -41,8 +41,8 @@ pub(super) async fn connect(
     }
     let feed = feed.clone();
     upgrade
-        .max_message_size(LONGEST)
-        .max_frame_size(LONGEST)
+        .max_message_size(MAX_MESSAGE_BYTES)
+        .max_frame_size(MAX_MESSAGE_BYTES)
         .on_upgrade(async move |mut socket| {
             // whatever ended it, there is no viewer left to be notified
             let _ = serve(&feed, &mut socket).await;
@@ -63,7 +63,7 @@ async fn serve(feed: &Feed, socket: &mut WebSocket) -> Result<(), Gone> {
     };
     let _viewer = feed.viewer();
     let mut news = feed.news();
-    let mut pulse = interval(PULSE);
+    let mut pulse = interval(PING_INTERVAL);
     let mut received_at = Instant::now();
     loop {
         // marked as seen before reading: what comes meanwhile is news again
@@ -80,7 +80,7 @@ async fn serve(feed: &Feed, socket: &mut WebSocket) -> Result<(), Gone> {
         tokio::select! {
             changed = news.changed() => changed.map_err(|_| Gone)?,
             _ = pulse.tick() => {
-                if received_at.elapsed() > SILENCE {
+                if received_at.elapsed() > SILENCE_TIMEOUT {
                     return Err(Gone);
                 }
                 send(socket, Message::Ping(Bytes::new())).await?;
@@ -110,7 +110,7 @@ mod tests {
     use serde_json::Value;
 
     #[test]
-    fn the_first_message_says_where_to_begin() {
+    fn the_first_message_states_where_to_begin() {
         assert_eq!(
             Position::parse("{\"type\":\"start\"}"),
             Some(Position::start())

@@ -1,7 +1,7 @@
 //! The dashboard beside something else at the same port: the other server accepts connections, and
 //! offers each to the dashboard before it reads from it.
 
-use super::listener::{AT_ONCE, begin, runtime, system};
+use super::listener::{MAX_CONNECTIONS, begin, runtime, system};
 use super::router;
 use crate::DashError;
 use crate::dash::Dash;
@@ -15,7 +15,7 @@ use tokio::sync::mpsc::{Sender, channel};
 /// How a request for the dashboard begins.
 const OURS: [&[u8]; 3] = [b"GET /dash", b"POST /dash", b"HEAD /dash"];
 /// Between looks whether more of a request has come.
-const LOOK: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Takes connections that others have accepted.
 #[derive(Clone, Debug)]
@@ -33,13 +33,13 @@ impl Mount {
         let router = router(dash);
         let runtime = runtime()?;
         let serve = async move {
-            let permits = Arc::new(Semaphore::new(AT_ONCE));
+            let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
             while let Some(stream) = receiver.recv().await {
                 let permit = Arc::clone(&permits).try_acquire_owned();
                 let stream = stream
                     .set_nonblocking(true)
                     .and_then(|()| tokio::net::TcpStream::from_std(stream));
-                // too many at once, or gone already
+                // too many concurrently, or gone already
                 let (Ok(permit), Ok(stream)) = (permit, stream) else {
                     continue;
                 };
@@ -72,7 +72,7 @@ impl Mount {
             };
             match is_ours(&begun[..length]) {
                 Some(true) => return self.take(stream),
-                None if length > 0 => std::thread::sleep(LOOK),
+                None if length > 0 => std::thread::sleep(POLL_INTERVAL),
                 _ => return Some(stream),
             }
         }
@@ -109,7 +109,7 @@ impl Mount {
                         Err(_) => None,
                     };
                 }
-                None if length > 0 => tokio::time::sleep(LOOK).await,
+                None if length > 0 => tokio::time::sleep(POLL_INTERVAL).await,
                 _ => return Some(stream),
             }
         }
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_is_told_by_its_first_bytes() {
+    fn a_request_is_recognized_by_its_first_bytes() {
         assert_eq!(is_ours(b"GET /dash/api"), Some(true));
         assert_eq!(is_ours(b"POST /dash/"), Some(true));
         assert_eq!(is_ours(b"GET /d"), None);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const MANIFEST: &str = "manifest.json";
 const SUMMARY: &str = "summary.json";
 /// The largest file that is read at once, bytes.
-const LARGEST: u64 = 256 << 20;
+const MAX_FILE_BYTES: u64 = 256 << 20;
 
 /// Whether a folder is meant as a result, whole or not.
 pub(super) fn looks_like_results(path: &Path) -> bool {
@@ -173,11 +173,11 @@ fn read_json(folder: &Path, name: &str) -> Result<Value, ResultsError> {
     let unreadable = |error: std::io::Error| wrong(format!("cannot be read: {error}"));
     let file = File::open(folder.join(name)).map_err(unreadable)?;
     let size = file.metadata().map_err(unreadable)?.len();
-    if size > LARGEST {
+    if size > MAX_FILE_BYTES {
         return Err(wrong(format!("has {size} bytes: too many to be shown")));
     }
     let mut bytes = Vec::new();
-    file.take(LARGEST)
+    file.take(MAX_FILE_BYTES)
         .read_to_end(&mut bytes)
         .map_err(unreadable)?;
     serde_json::from_slice(&bytes)

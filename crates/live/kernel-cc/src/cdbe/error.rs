@@ -14,9 +14,9 @@ pub enum AttachError {
         path.display()
     )]
     Cgroup {
-        /// What was asked for.
+        /// What was requested.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// It is a folder of something else.
@@ -26,7 +26,7 @@ pub enum AttachError {
         path.display()
     )]
     NotCgroup2 {
-        /// What was asked for.
+        /// What was requested.
         path: PathBuf,
     },
     /// The name cannot be that of a congestion control.
@@ -34,7 +34,7 @@ pub enum AttachError {
         "congestion control name {name:?}: it has 1 to 15 letters, digits, dots and underscores"
     )]
     Name {
-        /// What was asked for.
+        /// What was requested.
         name: String,
     },
     /// It is registered.
@@ -43,13 +43,13 @@ pub enum AttachError {
          namespaces; give this one another (--name), or end what registered that"
     )]
     NameInUse {
-        /// What was asked for.
+        /// What was requested.
         name: String,
     },
     /// More ports than the program has places.
     #[error("{count} ports: at most {} can be chosen", super::MAX_PORTS)]
     Ports {
-        /// How many were asked for.
+        /// How many were requested.
         count: usize,
     },
     /// The rights are missing.
@@ -61,7 +61,7 @@ pub enum AttachError {
          6.10 with BTF and tcp_bbr; this is {release}"
     )]
     Kernel {
-        /// What the kernel says.
+        /// The kernel's error.
         source: io::Error,
         /// Its version.
         release: String,
@@ -69,7 +69,7 @@ pub enum AttachError {
 }
 
 impl AttachError {
-    /// Whether what was asked for is wrong, rather than the machine.
+    /// Whether what was requested is wrong, rather than the machine.
     pub fn is_input(&self) -> bool {
         matches!(
             self,
@@ -82,7 +82,7 @@ impl AttachError {
     }
 
     pub(super) fn kernel(source: io::Error) -> Self {
-        // the verifier too says that permission is denied
+        // the verifier too has an error of permission denied
         let is_root = rustix::process::geteuid().is_root();
         if source.kind() == io::ErrorKind::PermissionDenied && !is_root {
             return Self::NotPermitted;

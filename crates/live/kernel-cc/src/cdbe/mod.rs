@@ -98,7 +98,7 @@ pub struct Plan<'a> {
     /// Only services at these ports; none: at all.
     pub ports: &'a [u16],
     /// Only sockets in these network namespaces, by the kernel's cookies (`SO_NETNS_COOKIE`), with the
-    /// ends that are served there; none: in all, as `roles` says.
+    /// ends that are served there; none: in all, as in `roles`.
     pub networks: &'a [(u64, Roles)],
     /// Name of the congestion control, 1 to 15 letters, digits, dots and underscores.
     pub name: &'a str,
@@ -273,14 +273,14 @@ fn value_of(map: &MapHandle, socket: BorrowedFd<'_>) -> io::Result<Option<Vec<u8
     map.lookup(&key, MapFlags::ANY).map_err(|e| error_of(&e))
 }
 
-/// What can be said of a plan before it is attached.
+/// What can be checked of a plan before it is attached.
 ///
 /// # Errors
 /// What is wrong with it.
 pub fn check(plan: &Plan<'_>) -> Result<(), AttachError> {
     let is_allowed = |c: u8| c.is_ascii_alphanumeric() || c == b'_' || c == b'.';
     let name = plan.name.as_bytes();
-    if !(1..=crate::load::LONGEST_NAME).contains(&name.len())
+    if !(1..=crate::load::MAX_NAME_BYTES).contains(&name.len())
         || !name.iter().all(|&c| is_allowed(c))
     {
         return Err(AttachError::Name {
@@ -327,7 +327,7 @@ fn set(object: &Object, plan: &Plan<'_>) -> io::Result<()> {
     ];
     let mut settings = words::to_bytes(words::rules(&plan.server).into_iter().chain(flags));
     let mut name = plan.name.as_bytes().to_vec();
-    name.resize(crate::load::LONGEST_NAME + 1, 0);
+    name.resize(crate::load::MAX_NAME_BYTES + 1, 0);
     settings.extend(name);
     put("settings", &0u32.to_ne_bytes(), &settings)?;
     for port in plan.ports {

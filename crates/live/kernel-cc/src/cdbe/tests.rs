@@ -18,7 +18,7 @@ fn free_address() -> SocketAddr {
     (Ipv4Addr::LOCALHOST, testing::free_port()).into()
 }
 
-/// Attached to this process's cgroup for one port; none, and said so, without the rights.
+/// Attached to this process's cgroup for one port; none, with a printed note, without the rights.
 fn attached(roles: Roles, port: u16, mode: Mode, name: &str) -> Option<Attached> {
     let cgroup = own_cgroup().expect("a cgroup of version 2");
     let plan = Plan {

@@ -315,10 +315,10 @@ impl Sequence {
             Event::Loss(loss) => {
                 let LossDecision {
                     reason,
-                    most_in_flight,
+                    max_in_flight,
                     ..
                 } = self.core.judge(now, loss);
-                outcome.verdict = Some((reason, most_in_flight));
+                outcome.verdict = Some((reason, max_in_flight));
                 self.reasons[reason as usize] += 1;
             }
         }

@@ -50,10 +50,10 @@ fn lossy() -> RadioState {
     }
 }
 
-/// What a connection remembers, by its place in the program's `struct state`.
-struct Remembered(Vec<u8>);
+/// What is kept of a connection, by its place in the program's `struct state`.
+struct Kept(Vec<u8>);
 
-impl Remembered {
+impl Kept {
     fn of(meld: &Meld, socket: &TcpStream) -> Self {
         let states = meld.loaded.map("states").expect("a map");
         let key = socket.as_raw_fd().to_ne_bytes();
@@ -183,20 +183,20 @@ fn reports_reach_connections_by_their_ue_s_address() {
             meld.update(other, FAR, &lossy()).expect("updated");
         }
         pair.send(SIZE);
-        let remembered = Remembered::of(&meld, &pair.server);
+        let kept = Kept::of(&meld, &pair.server);
         // of an entry that was there before the connection it has those since
-        let had = remembered.reports();
+        let had = kept.reports();
         for _ in 0..2 {
             meld.update(reported, FAR, &lossy()).expect("updated");
         }
         pair.send(SIZE);
-        let now = Remembered::of(&meld, &pair.server).reports();
+        let now = Kept::of(&meld, &pair.server).reports();
         assert_eq!(now - had, 2, "{reported}");
         // gone, and there again: its reports are counted anew
         meld.remove(reported);
         meld.update(reported, FAR, &lossy()).expect("updated");
         pair.send(SIZE);
-        let anew = Remembered::of(&meld, &pair.server).reports();
+        let anew = Kept::of(&meld, &pair.server).reports();
         assert_eq!(anew, 1, "{reported}");
     }
 }
@@ -249,17 +249,17 @@ fn reports_set_the_pace_but_not_a_newcomer_s() {
         let name = meld.name("newreno").expect("it has one").to_owned();
         let report = standing(queue, served);
         // a newcomer is in slow start, which a timer that runs out on a busy machine ends
-        let (mut pair, remembered) = testing::wait_for("a connection in slow start", || {
+        let (mut pair, kept) = testing::wait_for("a connection in slow start", || {
             let mut pair = Pair::connect(any(ue), ue, &name);
             meld.remove(ue.into());
             pair.send(SIZE);
             meld.update(ue.into(), FAR, &report).expect("updated");
             pair.send(SIZE);
-            let remembered = Remembered::of(&meld, &pair.server);
-            remembered.is_in_slow_start().then_some((pair, remembered))
+            let kept = Kept::of(&meld, &pair.server);
+            kept.is_in_slow_start().then_some((pair, kept))
         });
-        assert_eq!(remembered.is_steered(), steered, "{queue} {served}");
-        assert_eq!(remembered.pace().is_some(), steered, "{queue} {served}");
+        assert_eq!(kept.is_steered(), steered, "{queue} {served}");
+        assert_eq!(kept.pace().is_some(), steered, "{queue} {served}");
         // a short queue lets it go on
         meld.update(ue.into(), FAR, &standing(0, served))
             .expect("updated");

@@ -16,7 +16,7 @@ pub(crate) fn connect(socket: &Path) -> Result<UnixStream, PepError> {
 /// # Errors
 /// Nothing answers there, or something else does.
 pub fn status(socket: &Path) -> Result<Value, PepError> {
-    ask(socket, "status")
+    query(socket, "status")
 }
 
 /// The connections of the proxy at this admin socket, as JSON.
@@ -24,10 +24,10 @@ pub fn status(socket: &Path) -> Result<Value, PepError> {
 /// # Errors
 /// Nothing answers there, or something else does.
 pub fn flows(socket: &Path) -> Result<Value, PepError> {
-    ask(socket, "flows")
+    query(socket, "flows")
 }
 
-fn ask(socket: &Path, command: &str) -> Result<Value, PepError> {
+fn query(socket: &Path, command: &str) -> Result<Value, PepError> {
     let request = json!({ "command": command });
     admin::request(socket, &request).map_err(|error| peer(socket, &error))
 }

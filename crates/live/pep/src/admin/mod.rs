@@ -1,4 +1,4 @@
-//! The admin socket: one JSON object a line asks, one answers.
+//! The admin socket: one JSON object a line is the request, one the answer.
 //!
 //! `{"command":"status"}`, `{"command":"flows"}`, and for successors `{"command":"upgrade"}`, which begins
 //! a conversation ([`crate::upgrade`]), or, of versions up to 0.2, `{"command":"hand-over"}`, whose answer
@@ -41,7 +41,7 @@ fn parse(line: &[u8]) -> Result<Request, String> {
     })
 }
 
-/// Whether bytes are a request; if not, what the answer says.
+/// Whether bytes are a request; if not, what the answer states.
 ///
 /// # Errors
 /// They are none.

@@ -1,4 +1,4 @@
-//! What `status` and `flows` say.
+//! What `status` and `flows` print.
 
 use crate::control::Snapshot;
 use crate::daemon::Core;

@@ -93,7 +93,7 @@ pub enum Source {
     Broker(Broker),
 }
 
-/// A broker, and what it is asked for.
+/// A broker, and what is requested of it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Broker {
     /// `amqp`, `amqps`, `nats` or `tls`, host and port; it may hold a password, and is never printed.

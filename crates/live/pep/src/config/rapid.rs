@@ -8,7 +8,7 @@ use rnis::MAX_BEARER;
 use std::path::PathBuf;
 use units::Bytes;
 
-/// Most that is recorded where nothing else is said.
+/// Maximum that is recorded where nothing else is set.
 const RECORDED: Bytes = Bytes::new(1_000_000_000);
 
 const ACTUATORS: [(&str, Actuator); 2] =

@@ -427,29 +427,41 @@ listen = "127.0.0.1:9464"
     #[test]
     fn faults_name_place_value_and_what_is_allowed() {
         let bad = GOOD.replace("ran-interface", "ran-interfaec");
-        let said = message(&bad);
-        assert!(said.starts_with("pep.toml:4:1: unknown key"), "{said}");
-        assert!(said.contains("did you mean \"ran-interface\"?"), "{said}");
-        let said = message(&GOOD.replace("80 ms", "80"));
-        assert!(said.starts_with("pep.toml:8:"), "{said}");
-        assert!(said.contains("no unit"), "{said}");
-        let said = message(&GOOD.replace("\"transparent\"", "\"transparnt\""));
-        assert!(said.contains("did you mean \"transparent\"?"), "{said}");
-        let said = message(&format!("{GOOD}[rapid]\nslow-threshold = 1.5\n"));
+        let printed = message(&bad);
         assert!(
-            said.contains("slow-threshold is 1.5, expected above 0"),
-            "{said}"
+            printed.starts_with("pep.toml:4:1: unknown key"),
+            "{printed}"
         );
-        let said = message(&format!("{GOOD}[rapid]\nwithout = [\"budgte\"]\n"));
-        assert!(said.contains("expected some of payload, demand"), "{said}");
-        let said = message(&format!("{GOOD}[record]\nlimit = \"1 GB\"\n"));
-        assert!(said.contains("no key \"file\""), "{said}");
-        let said = message(&format!("onward-mark = 0x42520001\n{GOOD}"));
-        assert!(said.contains("the interception's own"), "{said}");
-        let said = message(&format!("{GOOD}[limits]\nsyn-rate-per-ue = -1\n"));
-        assert!(said.contains("syn-rate-per-ue"), "{said}");
-        let said = message(&GOOD.replace("wan0", "wan0; flush ruleset"));
-        assert!(said.contains("no name of an interface"), "{said}");
+        assert!(
+            printed.contains("did you mean \"ran-interface\"?"),
+            "{printed}"
+        );
+        let printed = message(&GOOD.replace("80 ms", "80"));
+        assert!(printed.starts_with("pep.toml:8:"), "{printed}");
+        assert!(printed.contains("no unit"), "{printed}");
+        let printed = message(&GOOD.replace("\"transparent\"", "\"transparnt\""));
+        assert!(
+            printed.contains("did you mean \"transparent\"?"),
+            "{printed}"
+        );
+        let printed = message(&format!("{GOOD}[rapid]\nslow-threshold = 1.5\n"));
+        assert!(
+            printed.contains("slow-threshold is 1.5, expected above 0"),
+            "{printed}"
+        );
+        let printed = message(&format!("{GOOD}[rapid]\nwithout = [\"budgte\"]\n"));
+        assert!(
+            printed.contains("expected some of payload, demand"),
+            "{printed}"
+        );
+        let printed = message(&format!("{GOOD}[record]\nlimit = \"1 GB\"\n"));
+        assert!(printed.contains("no key \"file\""), "{printed}");
+        let printed = message(&format!("onward-mark = 0x42520001\n{GOOD}"));
+        assert!(printed.contains("the interception's own"), "{printed}");
+        let printed = message(&format!("{GOOD}[limits]\nsyn-rate-per-ue = -1\n"));
+        assert!(printed.contains("syn-rate-per-ue"), "{printed}");
+        let printed = message(&GOOD.replace("wan0", "wan0; flush ruleset"));
+        assert!(printed.contains("no name of an interface"), "{printed}");
         assert!(message("mode = \"explicit\"\ncontrol = \"split\"\n").contains("listen"));
     }
 
@@ -493,7 +505,7 @@ listen = "127.0.0.1:9464"
         assert_eq!(amqp.topic, "other");
         assert_eq!(amqp.to_string(), "amqp://broker/%2f");
         assert!(!format!("{amqp:?}").contains("secret"));
-        for (bad, said) in [
+        for (bad, printed) in [
             ("source = \"http://me:secret@x\"", "expected \"unix:/PATH\""),
             ("source = \"nats://\"", "expected \"unix:/PATH\""),
             ("source = \"unix:relative\"", "expected \"unix:/PATH\""),
@@ -501,7 +513,10 @@ listen = "127.0.0.1:9464"
             ("source = \"nats://x\"\ntopic = \"a b\"", "letters, digits"),
         ] {
             let error = with(bad).expect_err(bad).to_string();
-            assert!(error.contains(said) && !error.contains("secret"), "{error}");
+            assert!(
+                error.contains(printed) && !error.contains("secret"),
+                "{error}"
+            );
         }
     }
 

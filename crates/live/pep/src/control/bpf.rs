@@ -119,7 +119,7 @@ impl Kernel {
         self.clear(slot);
         // what the program will report, until it does: a connection may stand still for long
         if let Ok(info) = tcp_info(socket) {
-            self.foretell(slot, &info);
+            self.preset(slot, &info);
         }
         let place = [index.to_ne_bytes(), slot.usage.to_ne_bytes()].concat();
         let key = socket.as_raw_fd().to_ne_bytes();
@@ -146,7 +146,7 @@ impl Kernel {
         usage.store(u64::from(slot.usage), Release);
     }
 
-    fn foretell(&self, slot: Slot, info: &TcpInfo) {
+    fn preset(&self, slot: Slot, info: &TcpInfo) {
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         let words = self.telemetry_of(slot);
         words[0].store(info.bytes_acked, Relaxed);
@@ -181,7 +181,7 @@ impl Kernel {
         words[1].store(pacing_rate, Relaxed);
     }
 
-    /// What the program last measured; before the first acknowledgement, what the kernel knew at the start.
+    /// What the program last measured; before the first acknowledgement, what the kernel had at the start.
     pub(super) fn measured(&self, slot: Slot) -> Measured {
         let words = self.telemetry_of(slot);
         let word = |i: usize| words[i].load(Relaxed);

@@ -31,7 +31,7 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    /// With the best that the kernel permits, up to what is wanted.
+    /// With the best that the kernel permits, up to what is requested.
     pub(super) fn new(wanted: Actuator) -> Self {
         let (setter, error) = WindowSetter::new(wanted);
         Self {
@@ -66,7 +66,7 @@ impl Driver {
         self.flows.remove(&id);
     }
 
-    /// What the allocator is to know of a flow under control.
+    /// What the allocator needs of a flow under control.
     pub(super) fn measure(&mut self, now: Instant, flow: FlowId) -> Option<FlowTelemetry> {
         let entry = self.flows.get_mut(&flow.0)?;
         let handle = entry.handle.as_mut()?;

@@ -34,11 +34,11 @@ use units::{Duration, Instant};
 const IDLE: Duration = Duration::from_secs(1);
 /// After connections have come or gone, the thread rests so long before it looks again: waking it for
 /// each of ten thousand a second would cost the workers more than the connections do.
-const REST: Duration = Duration::from_micros(200);
+const WAKE_INTERVAL: Duration = Duration::from_micros(200);
 /// Events that are handled before deadlines are looked at.
-const MAX_AT_ONCE: usize = 1_024;
+const MAX_BATCH: usize = 1_024;
 
-/// What the control thread hears.
+/// What the control thread receives.
 #[derive(Debug)]
 pub(crate) enum ControlEvent {
     /// A flow's server has answered.
@@ -84,7 +84,7 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// Loads the congestion control, if it is wanted and the kernel permits it.
+    /// Loads the congestion control, if it is requested and the kernel permits it.
     ///
     /// # Errors
     /// A configuration out of range.
@@ -124,7 +124,7 @@ impl Control {
                 Ok(event) => {
                     // with all that has come meanwhile
                     let mut next = Some(event);
-                    let mut left = MAX_AT_ONCE;
+                    let mut left = MAX_BATCH;
                     while let Some(event) = next {
                         if matches!(event, ControlEvent::Stop) {
                             return self.release_all();
@@ -138,7 +138,7 @@ impl Control {
             }
             self.on_deadline(clock::now());
             if has_churn {
-                std::thread::sleep(std::time::Duration::from_nanos(REST.as_nanos()));
+                std::thread::sleep(std::time::Duration::from_nanos(WAKE_INTERVAL.as_nanos()));
             }
         }
         self.release_all();

@@ -1,4 +1,4 @@
-//! What the control thread reports of itself when asked.
+//! What the control thread reports of itself when queried.
 
 use rnis::intake::IntakeCounts;
 use serde::Serialize;

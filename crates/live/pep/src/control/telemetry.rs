@@ -9,7 +9,7 @@ use rapid::FlowTelemetry;
 use std::sync::atomic::Ordering::Relaxed;
 use units::Bytes;
 
-/// What the kernel says of the connection towards the UE.
+/// What the kernel reports of the connection towards the UE.
 pub(super) fn measured_by_socket(flow: &Flow) -> Measured {
     sys::tcp_info(&flow.ran).map_or_else(|_| Measured::default(), |info| measured_of(&info))
 }
@@ -42,7 +42,7 @@ pub(super) fn telemetry(meters: &Meters, measured: &Measured) -> FlowTelemetry {
     meters.ran_unsent.store(held - in_flight, Relaxed);
     FlowTelemetry {
         wan_arrived: Bytes::new(meters.received()),
-        wan_min_rtt: meters.wan_rtt.least(),
+        wan_min_rtt: meters.wan_rtt.min(),
         wan_srtt: meters.wan_rtt.smoothed(),
         ran_min_rtt: micros(measured.min_rtt),
         ran_srtt: micros(measured.srtt),

@@ -49,7 +49,7 @@ impl FlowHandle {
 }
 
 impl WindowSetter {
-    /// The best that the kernel permits, up to what is wanted; and why it is not our congestion control.
+    /// The best that the kernel permits, up to what is requested; and why it is not our congestion control.
     pub(super) fn new(wanted: Actuator) -> (Self, Option<String>) {
         if wanted == Actuator::Pacing {
             return (Self::Pace, Some("actuator = \"pacing\"".to_owned()));

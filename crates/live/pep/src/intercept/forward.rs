@@ -1,4 +1,4 @@
-//! Forward chains of others: what they refuse, connections through the proxy do not ask.
+//! Forward chains of others: connections through the proxy do not pass them, whatever they refuse.
 
 /// A chain that decides on what is forwarded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) struct ForwardChain {
 /// names begin with `ours`, and for those that do nothing.
 pub(super) fn chains(ruleset: &str, ours: &str) -> Vec<ForwardChain> {
     let mut found = Vec::new();
-    let (mut table, mut is_asked) = (String::new(), false);
+    let (mut table, mut is_read) = (String::new(), false);
     let mut chain: Option<ForwardChain> = None;
     let mut is_forward = false;
     for line in ruleset.lines() {
@@ -23,7 +23,7 @@ pub(super) fn chains(ruleset: &str, ours: &str) -> Vec<ForwardChain> {
         match words[..] {
             ["table", family, name, "{", ..] => {
                 table = format!("{family} {name}");
-                is_asked = ["ip", "ip6", "inet"].contains(&family) && !name.starts_with(ours);
+                is_read = ["ip", "ip6", "inet"].contains(&family) && !name.starts_with(ours);
             }
             ["chain", name, "{", ..] => {
                 is_forward = false;
@@ -34,7 +34,7 @@ pub(super) fn chains(ruleset: &str, ours: &str) -> Vec<ForwardChain> {
                 });
             }
             ["}"] => {
-                let ended = chain.take().filter(|_| is_asked && is_forward);
+                let ended = chain.take().filter(|_| is_read && is_forward);
                 found.extend(ended.filter(|chain| chain.drops || chain.rules > 0));
             }
             ["type", _, "hook", hook, ..] => {

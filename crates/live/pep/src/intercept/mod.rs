@@ -111,7 +111,7 @@ impl Interception {
         let locks = [take(&format!("at {interface}"))?, take(&port.to_string())?];
         clear_dead()?;
         if !is_successor {
-            forget_ended(transparent);
+            destroy_ended(transparent);
         }
         Ok(Self {
             names: Names::of(port),
@@ -234,11 +234,11 @@ fn clear_dead() -> Result<(), PepError> {
     Ok(())
 }
 
-/// Has the kernel forget the TIME-WAIT sockets of UEs' connections, which an instance that died has left. One
+/// Has the kernel destroy the TIME-WAIT sockets of UEs' connections, which an instance that died has left. One
 /// side of a connection may have ended in order while data waited for the other; if the reset that the other
 /// was sent is lost, the next one comes from where the connection has ended, and a TIME-WAIT here would take it
 /// for its own and ignore it (for 60 s). A kernel without CONFIG_INET_DIAG_DESTROY keeps them.
-fn forget_ended(transparent: &Transparent) {
+fn destroy_ended(transparent: &Transparent) {
     for prefix in &transparent.ue_prefixes {
         let prefix = prefix.to_string();
         let of_ues = ["src", &prefix, "or", "dst", &prefix];
@@ -340,7 +340,7 @@ fn run(program: &str, arguments: &[&str], input: &str) -> Result<String, PepErro
         .spawn()
         .map_err(|error| failed(error.to_string(), INSTALL))?;
     if let Some(mut stdin) = child.stdin.take() {
-        // a program that has ended early says reason on stderr
+        // a program that has ended early prints the reason on stderr
         let _ = stdin.write_all(input.as_bytes());
     }
     let output = child

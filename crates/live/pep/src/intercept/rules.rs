@@ -75,9 +75,9 @@ const FAMILIES: [Family; 2] = [
 /// - When more handshakes are open than the kernel's queue holds, it answers with SYN cookies and has no
 ///   socket until the UE's acknowledgement. That of a connection that was taken goes to the listener.
 /// - Where the forward policy is followed, a SYN is taken only if one of the same UE, server and port has
-///   come through all forward chains lately; the last of them, ours, remembers that.
+///   come through all forward chains lately; the last of them, ours, keeps that.
 /// - From both sides: what belongs to a transparent socket is delivered here. A SYN from a UE is never
-///   asked so: it would be bound to sockets that wait out their end. What belongs to none passes: it
+///   looked up so: it would be bound to sockets that wait out their end. What belongs to none passes: it
 ///   is of a connection that is older than the rules, or has passed by.
 /// - The listener's port cannot be reached directly.
 pub(super) fn script(names: &Names, transparent: &Transparent, taking: Taking) -> String {
@@ -249,8 +249,8 @@ mod tests {
             let taken = text
                 .lines()
                 .find(|l| l.contains(&format!("goto take{digit}")));
-            let asked = format!("@full {service} @permitted{digit} update @syns{digit}");
-            assert!(taken.expect("a rule").contains(&asked), "{text}");
+            let rule = format!("@full {service} @permitted{digit} update @syns{digit}");
+            assert!(taken.expect("a rule").contains(&rule), "{text}");
         }
     }
 

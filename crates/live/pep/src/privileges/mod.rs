@@ -43,7 +43,7 @@ pub(crate) fn reduce(is_transparent: bool, user: Option<&User>) -> Result<(), Pe
     set_no_new_privs(true).map_err(system)?;
     if before.effective.contains(CapabilitySet::SETPCAP) {
         for capability in (CapabilitySet::all() - kept).iter() {
-            // one that this kernel does not know is not held either
+            // one that this kernel does not have is not held either
             let _ = remove_capability_from_bounding_set(capability);
         }
     }

@@ -335,7 +335,7 @@ impl Connection {
     pub(super) fn relieve(&self, now: Instant) -> bool {
         let is_closed = self.is_shut && now.saturating_since(self.shut_at) >= CLOSED;
         if is_closed {
-            self.flow.window.owe_least();
+            self.flow.window.owe_min();
         }
         is_closed
     }

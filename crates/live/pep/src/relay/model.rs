@@ -154,7 +154,7 @@ impl Buffer<Handle> for Places {
         if host.is_reset {
             return Err(Errno::CONNRESET);
         }
-        // the kernel splices nothing at a mark, and says so as it says an end
+        // the kernel splices nothing at a mark, and reports that as it reports an end
         let limit = host.mark.unwrap_or(u64::MAX).min(host.sent);
         let there = limit.saturating_sub(host.read);
         if there == 0 {
@@ -465,7 +465,7 @@ fn run(seed: u64) {
     if !stays_pressed {
         world.press(0);
     }
-    // without an end nothing wakes a direction that has forgotten what it could read
+    // without an end nothing wakes a direction that has discarded what it could read
     let ends = random.below(2) == 0;
     world.settle(ends);
     world.check();

@@ -102,7 +102,7 @@ impl Upstream {
                         is_locked,
                     });
                 }
-                // an older connection of this port to this server is not yet forgotten
+                // an older connection of this port to this server has not expired yet
                 Err(Errno::ADDRINUSE | Errno::ADDRNOTAVAIL) if !has_other_port => {}
                 Err(error) => return Err(error.into()),
             }

@@ -17,12 +17,12 @@
 mod wire;
 
 pub use wire::check_upgrade;
-pub(crate) use wire::{Copies, Inherited, ask, hand_over};
+pub(crate) use wire::{Copies, Inherited, hand_over, request_handover};
 
 /// What the running instance's side learns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Request {
-    /// A successor wants to begin.
+    /// A successor is to begin.
     Upgrade,
     /// It has all that it needs.
     Ready,
@@ -109,9 +109,9 @@ pub(crate) enum News {
 pub(crate) enum Task {
     /// Open all that it needs.
     Prepare,
-    /// Say that it is ready.
+    /// Report that it is ready.
     Acknowledge,
-    /// Accept, and say so.
+    /// Accept, and report it.
     Serve,
     /// End; the predecessor goes on.
     End,
@@ -122,12 +122,12 @@ pub(crate) enum Task {
 /// The successor's side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Successor {
-    /// It has asked for the descriptors.
+    /// It has requested the descriptors.
     #[default]
-    Asking,
+    Requesting,
     /// It opens what it needs.
     Preparing,
-    /// It has said that it is ready.
+    /// It has reported that it is ready.
     Ready,
     /// It is the proxy.
     Serving,
@@ -139,7 +139,7 @@ impl Successor {
     /// The next step.
     pub(crate) fn on(&mut self, news: News) -> Task {
         let (next, task) = match (*self, news) {
-            (Self::Asking, News::Offer) => (Self::Preparing, Task::Prepare),
+            (Self::Requesting, News::Offer) => (Self::Preparing, Task::Prepare),
             (Self::Preparing, News::Prepared) => (Self::Ready, Task::Acknowledge),
             (Self::Ready, News::Go) => (Self::Serving, Task::Serve),
             (Self::Serving, _) => (Self::Serving, Task::Continue),

@@ -23,7 +23,7 @@ struct World {
 }
 
 impl World {
-    /// The successor has just asked.
+    /// The successor has just sent its request.
     fn begin() -> Self {
         Self {
             to_old: [Request::Upgrade].into(),

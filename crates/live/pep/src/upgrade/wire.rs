@@ -193,7 +193,7 @@ pub(crate) struct Inherited {
 ///
 /// # Errors
 /// Nothing answers there, or it does not hand over; it goes on in any case.
-pub(crate) fn ask(socket: &Path) -> Result<Inherited, PepError> {
+pub(crate) fn request_handover(socket: &Path) -> Result<Inherited, PepError> {
     let peer = |message: String| PepError::Peer {
         socket: socket.to_owned(),
         message,
@@ -280,7 +280,7 @@ impl Inherited {
 
     /// This process serves: the predecessor may leave.
     pub(crate) fn serving(mut self) {
-        // a predecessor that has gone needs to hear nothing
+        // a predecessor that has gone needs no message
         let _ = send(&mut self.stream, &Message::Serving);
     }
 }

@@ -154,7 +154,7 @@ fn an_answer_ends_though_windows_are_closed() {
     for size in [
         1, 2, 1_447, 1_448, 1_449, 2_896, 2_897, 2_944, 2_945, 50_000, 3,
     ] {
-        near.write_all(&u32::to_be_bytes(size)).expect("asked");
+        near.write_all(&u32::to_be_bytes(size)).expect("requested");
         let mut answer = vec![0; size as usize];
         near.read_exact(&mut answer).expect("all of the answer");
         assert!(answer.iter().all(|&byte| byte == 7));

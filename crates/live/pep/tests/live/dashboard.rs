@@ -71,7 +71,7 @@ fn the_dashboard_shows_cell_ue_and_flow() {
         let bytes = view.value(flow, window).expect(window);
         assert!(bytes > 0.0, "{window} {bytes}");
     }
-    // the same port has its metrics as before, and says where the rest is
+    // the same port has its metrics as before, and names where the rest is
     let text = hosts.proxy.sh("curl -s 127.0.0.1:9464/metrics");
     assert!(text.contains("brimful_pep_connections 1"), "{text}");
     let text = hosts.proxy.sh("curl -s 127.0.0.1:9464/");

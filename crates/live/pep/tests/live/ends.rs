@@ -1,4 +1,4 @@
-//! However a connection ends, nothing is cut without a reset; and nobody's memory is another's.
+//! However a connection ends, nothing is cut without a reset; and no UE's memory is another's.
 
 use crate::support::Hosts;
 use crate::support::daemon::Daemon;

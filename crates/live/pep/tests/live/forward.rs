@@ -76,13 +76,13 @@ fn what_forward_chains_refuse_is_refused() {
             must_be_refused(&hosts, closed);
         }
         assert_eq!(daemon.count("accepted"), before);
-        // the first asks the forward chains, those after it go through the proxy
+        // the first passes the forward chains, those after it go through the proxy
         must_work(&hosts, open);
         assert_eq!(daemon.count("accepted"), before);
         must_work(&hosts, open);
         assert_eq!(daemon.count("accepted"), before + 1);
     }
-    // another UE is asked for itself, and another port too
+    // another UE passes them for itself, and another port too
     hosts.client.sh("ip addr add 10.45.0.3/24 dev c0");
     let open = SocketAddr::new(server(false), 5_751);
     let other = connect_from(&hosts.client, [10, 45, 0, 3].into(), open);
@@ -103,15 +103,15 @@ fn forward_chains_that_are_bypassed_are_named() {
     hosts.proxy.sh(FIREWALL);
     let daemon = Daemon::start(&hosts.proxy, &split(""));
     let log = daemon.log();
-    let said = log
+    let printed = log
         .lines()
         .find(|l| l.contains("bypass this forward chain"));
-    let said = said.unwrap_or_else(|| panic!("no warning: {log}"));
+    let printed = printed.unwrap_or_else(|| panic!("no warning: {log}"));
     assert!(
-        said.contains("WARN") && said.contains("inet fw forward"),
-        "{said}"
+        printed.contains("WARN") && printed.contains("inet fw forward"),
+        "{printed}"
     );
-    assert!(said.contains("policy=\"drop\""), "{said}");
+    assert!(printed.contains("policy=\"drop\""), "{printed}");
     // as it warns
     let (closed, listener) = server_at(&hosts, 5_756);
     greet(listener);

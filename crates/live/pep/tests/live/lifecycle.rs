@@ -143,10 +143,10 @@ fn a_second_proxy_of_an_interface_is_rejected() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut second = Daemon::spawn(&hosts.proxy, folder, &split(""), &[]);
     assert!(!second.child.wait().expect("an end").success());
-    let said = second.log();
+    let printed = second.log();
     assert!(
-        said.contains("another proxy already serves interface ran0"),
-        "{said}"
+        printed.contains("another proxy already serves interface ran0"),
+        "{printed}"
     );
     transfer(&hosts, 5_404);
     assert_eq!(first.count("accepted"), 1, "the first goes on");
@@ -280,7 +280,7 @@ fn a_reload_changes_rules_and_rejects_invalid_files() {
     send(&far, 300_000).expect("sent");
     drop(far);
     assert_eq!(receive(&open).expect("received"), 300_000);
-    for (nonsense, said) in [
+    for (nonsense, printed) in [
         ("mode = \"transparnt\"\n".to_owned(), "did you mean"),
         (
             split("").replace("\"split\"", "\"default\"\n[reports]\nsource = \"unix:/x\""),
@@ -289,7 +289,7 @@ fn a_reload_changes_rules_and_rejects_invalid_files() {
     ] {
         write_config(&daemon.folder, &nonsense);
         daemon.signal(Signal::HUP);
-        daemon.wait_until("it has logged that", || daemon.log().contains(said));
+        daemon.wait_until("it has logged that", || daemon.log().contains(printed));
     }
     assert_eq!(daemon.status()["state"], "running");
 }

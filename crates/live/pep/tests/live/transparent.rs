@@ -136,7 +136,7 @@ fn a_refused_server_is_a_reset() {
     let daemon = Daemon::start(&hosts.proxy, &split(""));
     for (n, is_ipv6) in [(1, false), (2, true)] {
         let dead = SocketAddr::new(server(is_ipv6), 9);
-        // accepted first, for the proxy cannot know; the reset may even come before connect returns
+        // accepted first, for the proxy has no sign of it; the reset may even come before connect returns
         match connect(&hosts.client, dead) {
             Ok(near) => assert!(is_reset(&near)),
             Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset),

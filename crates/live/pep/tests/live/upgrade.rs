@@ -148,7 +148,7 @@ fn a_successor_that_cannot_start_changes_nothing() {
     greet(listener);
     let old = Daemon::start(&hosts.proxy, &transparent());
     let before = rules(&hosts);
-    // the address that it wants for its metrics is in use
+    // the address that it is to use for its metrics is in use
     let _taken = hosts
         .proxy
         .enter(|| TcpListener::bind("127.0.0.1:9465"))
@@ -186,7 +186,7 @@ impl Fake {
     }
 
     /// Sends a line, gives the one that is answered; descriptors that come with it are closed.
-    fn ask(&mut self, line: &str) -> String {
+    fn request(&mut self, line: &str) -> String {
         writeln!(self.0.get_mut(), "{line}").expect("sent");
         self.next()
     }
@@ -229,18 +229,18 @@ fn a_successor_that_dies_changes_nothing() {
     let as_before = |times: usize| must_serve_as_before(&hosts, &old, server, &before, times);
     // it dies while it prepares; when it may serve; it sends nonsense
     let mut fake = Fake::of(&old);
-    assert!(fake.ask(UPGRADE).contains("\"listeners\":2"));
-    assert!(Fake::of(&old).ask(UPGRADE).contains("under way"));
+    assert!(fake.request(UPGRADE).contains("\"listeners\":2"));
+    assert!(Fake::of(&old).request(UPGRADE).contains("under way"));
     drop(fake);
     as_before(1);
     let mut fake = Fake::of(&old);
-    fake.ask(UPGRADE);
-    assert!(fake.ask(READY).contains("go"));
+    fake.request(UPGRADE);
+    assert!(fake.request(READY).contains("go"));
     drop(fake);
     as_before(2);
     let mut fake = Fake::of(&old);
-    fake.ask(UPGRADE);
-    assert_eq!(fake.ask("{\"command\":\"serving\"}"), "");
+    fake.request(UPGRADE);
+    assert_eq!(fake.request("{\"command\":\"serving\"}"), "");
     as_before(3);
     // and after all that, one that works
     let folder = tempfile::tempdir().expect("a folder");
@@ -261,7 +261,7 @@ fn a_successor_that_hangs_changes_nothing() {
     let old = Daemon::start(&hosts.proxy, &split("[limits]\nhand-over = \"1 s\"\n"));
     let before = rules(&hosts);
     let mut fake = Fake::of(&old);
-    fake.ask(UPGRADE);
+    fake.request(UPGRADE);
     assert_eq!(fake.next(), "", "the conversation is ended");
     must_serve_as_before(&hosts, &old, server, &before, 1);
     assert!(old.log().contains("not ready within hand-over"));

@@ -242,7 +242,7 @@ json = true
     }
 
     #[test]
-    fn faults_say_where_what_and_what_is_allowed() {
+    fn faults_name_the_place_the_value_and_what_is_allowed() {
         let fault = |from: &str, to: &str| {
             assert!(GOOD.contains(from), "{from}");
             parse(&GOOD.replace(from, to)).expect_err(to).to_string()

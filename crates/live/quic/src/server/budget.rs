@@ -34,7 +34,7 @@ pub(crate) const BASE: u64 =
 /// A source gets at most one part in so many of the memory above what each connection takes.
 const PARTS: u64 = 4;
 /// Without progress for so long, a connection can be ended for others that need its memory.
-const STALL: Duration = Duration::from_secs(10);
+const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The reason why a connection is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -118,7 +118,7 @@ impl Budget {
 
     /// Whether a client is to show that it receives at its address before it takes more: the source or the
     /// memory is half given out, and forged addresses are to lock out none.
-    pub(crate) fn wants_proof(&self, from: IpAddr) -> bool {
+    pub(crate) fn requires_proof(&self, from: IpAddr) -> bool {
         let ledger = self.lock();
         let share = ledger.sources.get(&source(from));
         let connections = share.map_or(0, |share| share.connections);
@@ -194,7 +194,7 @@ impl Ledger {
         }
         let stalled = self.entries.values_mut().filter(|entry| {
             let silence = now.saturating_duration_since(entry.progress_at);
-            silence >= STALL
+            silence >= STALL_TIMEOUT
         });
         if let Some(largest) = stalled.max_by_key(|entry| entry.reserved) {
             largest.is_evicted = true;
@@ -301,7 +301,9 @@ mod tests {
     fn a_source_has_its_connections_and_a_network_of_ipv6_is_one_source() {
         let (budget, now) = (budget(100 * BASE, 2), Instant::now());
         let first = budget.admit(ip("2001:db8::1"), now).expect("room");
-        assert!(budget.wants_proof(ip("2001:db8::9")) && !budget.wants_proof(ip("192.0.2.1")));
+        assert!(
+            budget.requires_proof(ip("2001:db8::9")) && !budget.requires_proof(ip("192.0.2.1"))
+        );
         let second = budget.admit(ip("2001:db8::2"), now).expect("room");
         let third = budget.admit(ip("2001:db8::3"), now).map(drop);
         assert_eq!(third, Err(Refusal::Source));

@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_reason_is_counted_once_and_what_nobody_knows_apart() {
+    fn each_reason_is_counted_once_and_unknown_ones_separately() {
         let losses = Losses::default();
         Reason::ALL
             .into_iter()

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 /// Younger connections are not shown: many do not live so long.
-const YOUNG: Duration = Duration::from_secs(1);
+const MIN_AGE: Duration = Duration::from_secs(1);
 
 /// The connections that there are.
 #[derive(Debug, Default)]
@@ -87,7 +87,7 @@ fn put_connections(shared: &Shared, sample: &mut Sample) {
     let all: Vec<Entry> = shared.shown.lock().values().cloned().collect();
     let grown = all
         .into_iter()
-        .filter(|entry| entry.since.elapsed() >= YOUNG);
+        .filter(|entry| entry.since.elapsed() >= MIN_AGE);
     let with_total = grown.filter_map(|entry| {
         let session = entry.session.upgrade()?;
         let sent = carried(&entry.connection);

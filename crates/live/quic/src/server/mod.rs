@@ -216,7 +216,7 @@ impl Drop for Guard<'_> {
 }
 
 /// Bounds what is kept of clients whose connection has not been accepted or refused yet; the steps of the system's
-/// clock do not concern what they are asked to prove.
+/// clock do not concern what they have to prove.
 fn before_acceptance(mut crypto: ServerConfig) -> ServerConfig {
     crypto
         .time_source(Arc::new(SteadyTime::new()))
@@ -230,7 +230,7 @@ async fn accept(endpoint: Endpoint, shared: Arc<Shared>) {
     while let Some(incoming) = endpoint.accept().await {
         let from = incoming.remote_address().ip();
         let is_busy = shared.handshakes.load(Ordering::Relaxed) > HANDSHAKES_WITHOUT_RETRY
-            || shared.budget.wants_proof(from);
+            || shared.budget.requires_proof(from);
         if is_busy && !incoming.remote_address_validated() && incoming.may_retry() {
             // it may retry, as was just checked
             let _ = incoming.retry();

@@ -113,7 +113,7 @@ pub(crate) fn decision_json(now: Instant, decision: &LossDecision) -> serde_json
         "is_congestion": decision.reason.is_congestion(),
         "lost_bytes": decision.lost.get(),
         "bytes_in_flight": decision.bytes_in_flight.get(),
-        "most_in_flight_bytes": decision.most_in_flight.get(),
+        "most_in_flight_bytes": decision.max_in_flight.get(),
         "tbs_threshold_bytes": decision.tbs_threshold.get(),
         "queue_threshold_bytes": decision.queue_threshold.get(),
         "radio": radio,
@@ -157,7 +157,7 @@ mod tests {
         }
         let error = log.flush().expect_err("it is incomplete");
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
-        log.flush().expect("said once");
+        log.flush().expect("reported once");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 use units::Instant;
 
 /// Between looks whether the client has moved.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// A connection is woken by reports no more often.
 const BETWEEN_WAKES: Duration = Duration::from_millis(4);
 /// Streams in one direction that a client may have: of HTTP/3 control and QPACK (RFC 9114 6.2), and some that are
@@ -253,7 +253,7 @@ impl Session {
     /// the connection. Does not end.
     async fn watch(&self, connection: &Connection, ue: &Mutex<IpAddr>) {
         let mut remote = connection.remote_address();
-        let mut look = tokio::time::interval(LOOK);
+        let mut look = tokio::time::interval(POLL_INTERVAL);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let between = Duration::from_nanos(self.shared.config.stats_interval.as_nanos());
         let mut sample_at = std::time::Instant::now();

@@ -14,14 +14,14 @@ use units::Bytes;
 const EXCESSIVE_LOAD: VarInt = VarInt::from_u32(0x107);
 
 /// What a stranger lets the server send without reading it, bytes.
-const UNREAD: u32 = 1_000_000;
+const RECEIVE_WINDOW: u32 = 1_000_000;
 
 /// A client of this protocol that reads nothing by itself.
 fn unread(protocol: &[u8]) -> Endpoint {
     let mut transport = TransportConfig::default();
     transport
-        .receive_window(UNREAD.into())
-        .stream_receive_window(UNREAD.into())
+        .receive_window(RECEIVE_WINDOW.into())
+        .stream_receive_window(RECEIVE_WINDOW.into())
         .keep_alive_interval(Some(Duration::from_secs(1)));
     stranger(protocol, transport)
 }

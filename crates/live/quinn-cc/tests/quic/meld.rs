@@ -168,12 +168,12 @@ fn forged_reports_of_a_perfect_radio_raise_no_window_for_ever() {
     println!("{:.2} Mbit/s, {totals:?}", goodput(&outcome));
     let bound = 2 * (15_000_000 / 8) / 2;
     for decision in decisions.iter().filter(|d| !d.reason.is_congestion()) {
-        assert!(decision.bytes_in_flight <= decision.most_in_flight);
-        assert!(decision.most_in_flight.get() < bound, "{decision:?}");
+        assert!(decision.bytes_in_flight <= decision.max_in_flight);
+        assert!(decision.max_in_flight.get() < bound, "{decision:?}");
     }
 }
 
-/// Its window is what the last report says waits.
+/// Its window is what waits by the last report.
 #[derive(Clone, Debug)]
 struct Reported(Bytes);
 

@@ -164,8 +164,8 @@ fn source(mut section: Section<'_, '_>, tables: &Tables) -> Result<SourceConfig,
 }
 
 /// Between these a timeout of a source that is waited for can be.
-const SHORTEST_TIMEOUT: Duration = Duration::from_millis(10);
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(86_400);
+const MIN_TIMEOUT: Duration = Duration::from_millis(10);
+const MAX_TIMEOUT: Duration = Duration::from_secs(86_400);
 
 fn listening(section: &mut Section<'_, '_>) -> Result<Option<Listening>, ConfigError> {
     let is_listening = section.truth("listen")?.unwrap_or(false);
@@ -174,7 +174,7 @@ fn listening(section: &mut Section<'_, '_>) -> Result<Option<Listening>, ConfigE
         let time: Option<units::Duration> = section.parsed(key)?;
         let time = time.map(|time| Duration::from_nanos(time.as_nanos()));
         match time {
-            Some(time) if !(SHORTEST_TIMEOUT..=LONGEST_TIMEOUT).contains(&time) => {
+            Some(time) if !(MIN_TIMEOUT..=MAX_TIMEOUT).contains(&time) => {
                 Err(section.fault(format!("{key} is 10 ms to 86400 s, not {time:?}")))
             }
             time => Ok(time),

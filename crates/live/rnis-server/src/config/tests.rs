@@ -32,7 +32,7 @@ scope = ["query"]
 "#;
 
 #[test]
-fn a_good_file_says_what_it_says() {
+fn a_good_file_is_read_whole() {
     let config = Config::parse("rnis.toml", GOOD).expect("good");
     assert_eq!(config.max_age, units::Duration::from_millis(500));
     let SourceKind::SrsRan { cell, pci } = &config.sources[0].kind else {

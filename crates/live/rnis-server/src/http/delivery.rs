@@ -2,7 +2,7 @@
 
 use super::Api;
 use super::store::Queue;
-use crate::client::{Call, LONGEST, Session};
+use crate::client::{Call, REQUEST_TIMEOUT, Session};
 use crate::clock;
 use hyper::{Method, Uri};
 use rnis::mec012::{TimeStamp, expiry_notification, test_notification};
@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 /// Attempts for one notification.
 const ATTEMPTS: u32 = 3;
 /// Between the attempts, times their number.
-const PAUSE: Duration = Duration::from_millis(200);
+const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Posts a notification once.
 async fn post(session: &mut Session, uri: &Uri, notification: &Value) -> io::Result<()> {
@@ -62,7 +62,7 @@ impl Api {
     /// Sends a test notification to a callback: whether it was delivered. Why it was not is in the log
     /// only, and takes the same time whatever it is: a client could scan networks with the difference.
     pub(super) async fn test(&self, target: &Uri, uri: &str) -> bool {
-        let end = Instant::now() + LONGEST;
+        let end = Instant::now() + REQUEST_TIMEOUT;
         let mut session = Session::new(self.callbacks.clone());
         let Err(error) = post(&mut session, target, &test_notification(uri)).await else {
             return true;
@@ -99,7 +99,7 @@ impl Api {
                 Ok(()) => return self.count("delivered", 1),
                 Err(error) => tracing::debug!(%callback, attempt, "callback: {error}"),
             }
-            sleep(PAUSE * attempt).await;
+            sleep(RETRY_INTERVAL * attempt).await;
         }
         self.count("failed", 1);
     }

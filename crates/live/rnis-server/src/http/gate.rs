@@ -23,9 +23,9 @@ use tokio::time::timeout;
 /// Where tokens are given out: the only path without one.
 pub(super) const TOKEN_PATH: &str = "/oauth2/token";
 /// Longest time for a body to arrive and an answer to be made (a test notification takes up to 5 s).
-const LONGEST: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 /// Longest path and query, in bytes.
-const LONGEST_URI: usize = 4096;
+const MAX_URI_BYTES: usize = 4096;
 
 /// The address of the other side.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,7 @@ pub(super) async fn gate(State(api): State<Arc<Api>>, request: Request, next: Ne
     // a stranger's request holds its place no longer than its silence would
     let busy = place.as_deref().filter(|_| is_client).map(Place::serve);
     let response = match admitted {
-        Ok(request) => match timeout(LONGEST, next.run(request)).await {
+        Ok(request) => match timeout(TIMEOUT, next.run(request)).await {
             Ok(response) => response,
             Err(_) => {
                 let text = "the request took too long to arrive or to be answered";
@@ -70,7 +70,7 @@ fn admit(api: &Api, mut request: Request) -> Result<Request, Problem> {
     let long = request
         .uri()
         .path_and_query()
-        .is_some_and(|p| p.as_str().len() > LONGEST_URI);
+        .is_some_and(|p| p.as_str().len() > MAX_URI_BYTES);
     if request.uri().path() == TOKEN_PATH {
         return Ok(request);
     }
@@ -80,10 +80,10 @@ fn admit(api: &Api, mut request: Request) -> Result<Request, Problem> {
         .take(&client.id, now)
         .map_err(Problem::too_many)?;
     if long {
-        let text = format!("a URI of more than {LONGEST_URI} bytes");
+        let text = format!("a URI of more than {MAX_URI_BYTES} bytes");
         return Err(Problem::new(StatusCode::URI_TOO_LONG, text));
     }
-    if !accepts_json(request.headers()) && !wants_document(&request) {
+    if !accepts_json(request.headers()) && !is_for_document(&request) {
         let text = "answers are application/json";
         return Err(Problem::new(StatusCode::NOT_ACCEPTABLE, text));
     }
@@ -98,7 +98,7 @@ fn client(peer: IpAddr, headers: &HeaderMap) -> IpAddr {
     })
 }
 
-fn wants_document(request: &Request) -> bool {
+fn is_for_document(request: &Request) -> bool {
     request.uri().path() == super::document::PATH
 }
 
@@ -134,7 +134,7 @@ mod tests {
     use axum::http::HeaderValue;
 
     #[test]
-    fn accept_is_read_as_the_standard_says() {
+    fn accept_is_read_as_in_the_standard() {
         let accepts = |value: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT, HeaderValue::from_static(value));

@@ -26,9 +26,9 @@ use tokio_rustls::TlsAcceptor;
 /// Longest time for a TLS handshake, and for the head of a request.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// A client that does not take its answer for so long is gone.
-const UNREAD: Duration = Duration::from_secs(20);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 /// Largest head of a request, in bytes.
-const LARGEST_HEAD: usize = 32 << 10;
+const MAX_HEAD_BYTES: usize = 32 << 10;
 
 /// A port that is listened at.
 pub(crate) struct Listener {
@@ -139,7 +139,7 @@ async fn connection(
     let _ = stream.set_nodelay(true);
     // the kernel ends a connection whose answers are not read: nothing else would, and each holds
     // one of the places
-    if set_tcp_user_timeout(&stream, UNREAD.as_millis() as u32).is_err() {
+    if set_tcp_user_timeout(&stream, ANSWER_TIMEOUT.as_millis() as u32).is_err() {
         return "broken";
     }
     let Some(tls) = tls else {
@@ -159,7 +159,7 @@ where
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(TIMEOUT)
-        .max_buf_size(LARGEST_HEAD)
+        .max_buf_size(MAX_HEAD_BYTES)
         .title_case_headers(title_case)
         .serve_connection(stream, TowerToHyperService::new(router))
         .with_upgrades()

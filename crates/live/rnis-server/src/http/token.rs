@@ -4,7 +4,7 @@
 //! protection against guessing). Guesses at one client's secret so keep no token from other clients of the address;
 //! while the name's bucket is empty, the answer is the same for a right secret and for a wrong one. Names of no
 //! client are limited alike, so the answers do not show which names are clients'; an address has [`NAMES`] buckets
-//! for all names, so inventing names does not push out what is remembered of other addresses.
+//! for all names, so inventing names does not push out what is kept of other addresses.
 
 use super::Api;
 use super::gate::source;
@@ -23,9 +23,9 @@ use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 /// Longest body, in bytes.
-const LONGEST: usize = 8 << 10;
+const MAX_BODY_BYTES: usize = 8 << 10;
 /// Longest time for it to arrive after the head.
-const ARRIVES: Duration = Duration::from_secs(5);
+const BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Buckets of an address for the names that it tries.
 const NAMES: u8 = 64;
@@ -61,7 +61,7 @@ async fn answer(api: &Api, request: Request) -> Result<Value, Refused> {
     if !kind.starts_with("application/x-www-form-urlencoded") {
         return Err(MALFORMED);
     }
-    let body = timeout(ARRIVES, to_bytes(body, LONGEST)).await;
+    let body = timeout(BODY_TIMEOUT, to_bytes(body, MAX_BODY_BYTES)).await;
     let body = body.map_err(|_| Refused::For(StatusCode::REQUEST_TIMEOUT, "invalid_request"))?;
     let body = body.map_err(|_| MALFORMED)?;
     let Form {

@@ -17,12 +17,12 @@ use tokio::sync::{OwnedMutexGuard, mpsc};
 use tokio::time::interval;
 
 /// Longest message that a client may send: none is expected.
-const LONGEST: usize = 4 << 10;
+const MAX_MESSAGE_BYTES: usize = 4 << 10;
 /// The notifications of a subscription, while one WebSocket has them.
 type Held = OwnedMutexGuard<mpsc::Receiver<Value>>;
 
 /// Between pings.
-const PULSE: Duration = Duration::from_secs(20);
+const PING_INTERVAL: Duration = Duration::from_secs(20);
 
 /// `GET /subscriptions/{id}/websocket`.
 pub(super) async fn connect(
@@ -42,13 +42,15 @@ pub(super) async fn connect(
         let text = "this subscription has its WebSocket already";
         Problem::new(StatusCode::CONFLICT, text)
     })?;
-    let upgrade = upgrade.max_message_size(LONGEST).max_frame_size(LONGEST);
+    let upgrade = upgrade
+        .max_message_size(MAX_MESSAGE_BYTES)
+        .max_frame_size(MAX_MESSAGE_BYTES);
     Ok(upgrade.on_upgrade(move |socket| serve(api, queue, socket)))
 }
 
 /// Sends notifications until the client leaves or the subscription ends.
 async fn serve(api: Arc<Api>, mut queue: Held, mut socket: WebSocket) {
-    let mut pulse = interval(PULSE);
+    let mut pulse = interval(PING_INTERVAL);
     loop {
         tokio::select! {
             // a client that is no more is noticed by this

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 /// Longest time for the broker to declare the exchange, and to take one message.
-const LONGEST: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Delivery mode of messages that a broker keeps in memory only: a report is old in a moment.
 const TRANSIENT: u8 = 1;
@@ -47,14 +47,14 @@ async fn session(
         options,
         FieldTable::default(),
     );
-    timeout(LONGEST, declared).await??;
+    timeout(TIMEOUT, declared).await??;
     outlet.drop_waiting();
     outlet.up(true);
     backoff.reset();
     tracing::info!(broker = %config.address, exchange, "publishing");
     while let Some(report) = outlet.next().await {
         let sent = send(config, &channel, &report);
-        match timeout(LONGEST, sent).await {
+        match timeout(TIMEOUT, sent).await {
             Ok(Ok(())) if connection.status().connected() => outlet.published(),
             Ok(Ok(())) => {
                 outlet.lost(1);
@@ -85,7 +85,7 @@ async fn send(
         .with_delivery_mode(TRANSIENT);
     let exchange = config.topic.as_str().into();
     let options = BasicPublishOptions::default();
-    // without confirmations: the next report is worth more than knowing of this one
+    // without confirmations: the next report is worth more than an answer for this one
     channel
         .basic_publish(exchange, key.as_str().into(), options, payload, properties)
         .await?;

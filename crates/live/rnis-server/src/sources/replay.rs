@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep_until};
 use units::Slot;
 
 /// The longest silence of a recording that is kept; a longer gap is cut to this.
-const LONGEST_GAP: Duration = Duration::from_secs(60);
+const MAX_GAP: Duration = Duration::from_secs(60);
 
 /// Plays a recording, once or for ever.
 pub(super) async fn play(
@@ -191,7 +191,7 @@ impl Track {
             .saturating_mul(cell.slot_duration.as_nanos());
         let due = self.before.map_or(now, |(before, due)| {
             let gap = Duration::from_nanos(time.saturating_sub(before));
-            due + gap.min(LONGEST_GAP).div_f64(speed)
+            due + gap.min(MAX_GAP).div_f64(speed)
         });
         // a cell that was silent for longer than any gap does not make up for it
         let due = due.max(now);
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(due(30, start + ms(5)), start + ms(10));
         let late = start + ms(40_000);
         assert_eq!(due(40, late), late, "the time is over already");
-        assert_eq!(due(1_000_040, late), late + LONGEST_GAP / 2, "cut");
+        assert_eq!(due(1_000_040, late), late + MAX_GAP / 2, "cut");
     }
 
     #[test]

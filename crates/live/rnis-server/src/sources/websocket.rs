@@ -13,9 +13,9 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
 /// Longest time to connect.
-const CONNECT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// After so long without a message the connection is taken for dead.
-const SILENCE: Duration = Duration::from_secs(30);
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Subscribes and reads to the end of the connection.
 pub(super) async fn read(url: &str, subscribe: &str, feed: &mut Feed) -> Result<(), Fault> {
@@ -24,12 +24,12 @@ pub(super) async fn read(url: &str, subscribe: &str, feed: &mut Feed) -> Result<
     let config = WebSocketConfig::default()
         .max_message_size(Some(MAX_MESSAGE_BYTES))
         .max_frame_size(Some(MAX_MESSAGE_BYTES));
-    let stream = timeout(CONNECT, client.connect(&uri)).await??;
+    let stream = timeout(CONNECT_TIMEOUT, client.connect(&uri)).await??;
     let opened = client_async_with_config(url, stream, Some(config));
-    let (mut socket, _) = timeout(CONNECT, opened).await??;
+    let (mut socket, _) = timeout(CONNECT_TIMEOUT, opened).await??;
     socket.send(Message::text(subscribe)).await?;
     feed.up(true);
-    while let Some(message) = timeout(SILENCE, socket.next()).await? {
+    while let Some(message) = timeout(SILENCE_TIMEOUT, socket.next()).await? {
         match message? {
             Message::Text(text) => feed.message(text.as_bytes()),
             Message::Binary(bytes) => feed.message(&bytes),

@@ -221,7 +221,7 @@ async fn a_recording_carries_a_sources_events_and_a_replay_notifies_of_them() {
     let read = String::from_utf8(read).expect("text");
     assert!(
         !read.contains("\"event\""),
-        "a reader that did not ask for events"
+        "a reader that did not request events"
     );
 
     // the recording in place of the cell, and a subscriber

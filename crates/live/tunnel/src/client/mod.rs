@@ -30,7 +30,7 @@ use std::rc::Rc;
 use units::{Bytes, Duration, Ecn, Instant, Packets};
 
 /// While packets wait for the window of a TCP connection, its state is looked at so often.
-const LOOK: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// A client.
 pub(crate) struct Client {
@@ -323,7 +323,7 @@ impl Outside for Client {
         let is_stream = |(_, link): (_, &mut LiveLink)| matches!(link.link.way, Way::Tcp(_));
         let has_stream = self.paths.links_mut().any(is_stream);
         let waits = has_stream && self.core.tunnel().stats().waiting > Packets::ZERO;
-        let look = waits.then(|| now + LOOK);
+        let look = waits.then(|| now + POLL_INTERVAL);
         [self.core.next_deadline(now), look]
             .into_iter()
             .flatten()

@@ -1,4 +1,4 @@
-//! TCP connections of the server: accepted from anyone, a client's once a path opens on them.
+//! TCP connections of the server: accepted from any address, a client's once a path opens on them.
 
 use super::{Server, Socket};
 use crate::limits;

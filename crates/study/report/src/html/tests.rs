@@ -65,7 +65,7 @@ fn a_page_has_every_figure_and_stays_small() {
 }
 
 #[test]
-fn a_page_asks_for_nothing_from_elsewhere() {
+fn a_page_requests_nothing_from_elsewhere() {
     let runs = [run(1, 2.0, 100)];
     let page = page(&[("", &runs)], |_| {});
     for word in [
@@ -122,7 +122,7 @@ fn a_run_without_anything_still_gives_a_page() {
 }
 
 #[test]
-fn many_flows_are_cut_and_said_so() {
+fn many_flows_are_cut_with_a_note() {
     let mut result = run(1, 2.0, 2000);
     for i in 0..100 {
         let mut flow = result.flows[0].clone();

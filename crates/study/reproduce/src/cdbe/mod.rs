@@ -33,8 +33,8 @@ pub(crate) static SYSTEM: System = System {
     worlds: "",
     preface: "Five users walk about in an LTE cell, and each downloads a file. A repeat is a drop: places, speeds \
         and channels are drawn anew, the same for all algorithms, so ratios are drop by drop. `paper` is CDBE as \
-        published, `default` ours ([what differs](../algorithms/cdbe.md)). Verdicts on the paper's claims speak of \
-        `paper`, those on our goals of `default`. What the paper leaves open of the radio is said in \
+        published, `default` ours ([what differs](../algorithms/cdbe.md)). Verdicts on the paper's claims are about \
+        `paper`, those on our goals of `default`. What the paper leaves open of the radio is stated in \
         `scenarios/cdbe/`; nothing was tuned to its numbers. DSDL is the one-way delay of segments through the \
         network, of which 50 ms are the wire. Goodput is a user's payload over the time of its download, or until the \
         run ends. The paper does not define \"DS throughput\": here it is what the cell delivers to all users \

@@ -26,7 +26,7 @@ pub(super) const BYTES: Section = Section {
     title: "In bytes, with small packets of the game",
     experiments: |extent| unless_quick(extent, bytes),
     report: |extent, results| {
-        let text = "`unit=bytes`, `packet=\"64 B\"`: what the paper's algorithms say, where its code counts \
+        let text = "`unit=bytes`, `packet=\"64 B\"`: what the paper's algorithms state, where its code counts \
             packets. The limit of 30 packets is one of 45 kB.";
         shown(extent, results, text, &["flows have", "variant"], bytes)
     },

@@ -36,10 +36,10 @@ pub(crate) static SYSTEM: System = System {
     lab_duration: Some("60 s"),
     worlds: "",
     preface: "A greedy TCP flow (`bulk`) and a game (`gaming`) share a radio that serves packets every 10 \
-        ms, as many as a trace says. `default` is [ours](../algorithms/late-binding.md). The delay is the \
+        ms, as many as a trace states. `default` is [ours](../algorithms/late-binding.md). The delay is the \
         game's, from the entry into the UPF until the MAC forwards: at least 5 ms on average. The authors' \
         code was built and run by us on kernel 6.18, with intervals of 20 and 70 ms. Everything counts \
-        packets and the RLC holds 30 of them, as in that code; the paper does not say so. Where a claim is a \
+        packets and the RLC holds 30 of them, as in that code; the paper does not state it. Where a claim is a \
         range over several conditions, each of them was judged.",
     quick: "intervals of 20 and 70 ms, no ticks of 1 ms, none of the tables of other settings",
     sections: &[

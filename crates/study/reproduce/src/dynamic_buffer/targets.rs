@@ -1,4 +1,4 @@
-//! What we ask of `default`, of which the paper has nothing.
+//! What `default` has to reach, of which the paper has nothing.
 
 use super::variants::{BDP, DEFAULT, USP_BDP, Variant};
 use super::{ENDS, Setup, Sharing, intervals, measures, tables};

@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_variants_apart_and_settings_too() {
+    fn names_and_settings_distinguish_variants() {
         for all in [INDIVIDUAL, SHARED] {
             for (i, variant) in all.iter().enumerate() {
                 let rest = &all[i + 1..];

@@ -1,4 +1,4 @@
-//! What we ask of mode `default`, and the paper's future work.
+//! What mode `default` has to reach, and the paper's future work.
 
 use super::{
     BASE, CONTROLS, VARIANTS, both, gain, link, often, runs, saturated, sweeps, tables,

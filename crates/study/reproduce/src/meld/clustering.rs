@@ -35,7 +35,7 @@ struct Fade {
     on: &'static str,
     /// By which the ping loses as much as in the paper, to a tenth of it.
     off: &'static str,
-    /// Period of the CSI: until the base station knows of a fade, blocks are too large.
+    /// Period of the CSI: until the base station has a report of a fade, blocks are too large.
     csi: &'static str,
 }
 

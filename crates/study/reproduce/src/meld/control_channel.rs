@@ -60,7 +60,7 @@ fn report(users: u16, period_ms: u64) -> RadioReport {
 }
 
 fn claims() -> Vec<Claim> {
-    // reports know no transport
+    // reports are the same for all transports
     let exact = |value: f64| [Cell::Exact(value), Cell::Empty];
     let bytes = |users, ms| codec::encode_binary(&report(users, ms)).len() + HEADERS;
     let json = |users, ms| codec::encode_json(&report(users, ms)).len() + HEADERS;

@@ -36,10 +36,10 @@ pub(crate) static SYSTEM: System = System {
     worlds: "",
     preface: "A download of 20 MB over a 4G cell of 25 PRBs whose radio loses packets; `off` is the controller \
         alone, `de` and `me` the paper's MELD-DE and MELD-ME, `default` ours \
-        ([what differs](../algorithms/meld.md)). The paper has QUIC, of which the verdicts speak; the \
+        ([what differs](../algorithms/meld.md)). The paper has QUIC, which the verdicts are about; the \
         TCP of that world is beside it. RTT is end to end, from a packet's leaving the server to the arrival \
-        there of its acknowledgement. The radio was set up by what the paper says of it and of its loss \
-        (`scenarios/meld/oai.inc` tells the two apart), not by any of the goodputs below; \"the link\" is \
+        there of its acknowledgement. The radio was set up by what the paper states of it and of its loss \
+        (`scenarios/meld/oai.inc` keeps the two apart), not by any of the goodputs below; \"the link\" is \
         what UDP that never pauses delivers over it.",
     quick: "no sweeps, no upload, no BBR, no 5G cell",
     sections: &[
@@ -85,8 +85,8 @@ fn download(transport: &str, control: &str, variant: &str) -> Experiment {
         .set("meld", variant)
 }
 
-/// Repeats of what goals speak of: the overshoot of slow start and the losses of a seed move a mean of ten by more
-/// than what is to be told apart.
+/// Repeats of what goals are about: the overshoot of slow start and the losses of a seed move a mean of ten by more
+/// than what is to be distinguished.
 const GOAL_REPEATS: u32 = 60;
 
 /// The download, so often in a whole reproduction.

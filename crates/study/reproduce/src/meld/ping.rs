@@ -133,7 +133,7 @@ fn table(results: &Results) -> String {
 }
 
 fn figure(results: &Results) -> Figure {
-    let lengths = 1..=LossBursts::LONGEST;
+    let lengths = 1..=LossBursts::MAX_LENGTH;
     let series = PACKETS.iter().filter_map(|at| {
         let bursts = bursts(results, &sized(*at))?;
         let share = |length| {

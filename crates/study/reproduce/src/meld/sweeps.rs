@@ -22,14 +22,14 @@ pub(super) const REPORTS: Section = Section {
     title: "Reports that come seldom or late",
     experiments: |extent| {
         unless_quick(extent, || {
-            let mut all = grid(&PERIODS, &ASKING);
-            all.extend(grid(&DELAYS, &ASKING));
+            let mut all = grid(&PERIODS, &READING);
+            all.extend(grid(&DELAYS, &READING));
             all
         })
     },
     report: |extent, results| {
-        let periods = table(extent, results, "period", &PERIODS, &ASKING).text;
-        let delays = table(extent, results, "age on arrival", &DELAYS, &ASKING).text;
+        let periods = table(extent, results, "period", &PERIODS, &READING).text;
+        let delays = table(extent, results, "age on arrival", &DELAYS, &READING).text;
         let text = match extent.quick {
             true => String::new(),
             false => format!(
@@ -45,7 +45,7 @@ pub(super) const REPORTS: Section = Section {
 };
 
 /// Those that read reports.
-const ASKING: [&str; 3] = ["de", "me", "default"];
+const READING: [&str; 3] = ["de", "me", "default"];
 
 /// A knob and its position.
 type Turn = (&'static str, &'static str);

@@ -300,7 +300,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_axis_tells_all_scenarios_from_one_another() {
+    fn the_axis_distinguishes_all_scenarios() {
         let names: Vec<String> = super::super::place::all().iter().map(short).collect();
         for (i, name) in names.iter().enumerate() {
             assert!(name.len() <= 2 && !names[..i].contains(name), "{name}");

@@ -36,7 +36,7 @@ pub(super) const NEWRENO: Section = Section {
     report: newreno,
 };
 
-/// What a download of a contour takes. Assumed: the paper does not say how long its tests were.
+/// What a download of a contour takes. Assumed: the paper does not state how long its tests were.
 const FILE: &str = "50 MB";
 
 /// The colours of the paper: one path's throughput, less, is red, that of both is blue.

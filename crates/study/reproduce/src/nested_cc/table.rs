@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn another_order_does_not_hold_and_says_where() {
+    fn another_order_does_not_hold_and_names_where() {
         let mut turned = [0, 1].map(|s| {
             let rows = ROWS.iter().rev();
             rows.map(|row| Estimate {

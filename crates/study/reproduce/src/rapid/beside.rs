@@ -14,7 +14,7 @@ const REPEATS: u32 = 3;
 /// Base round-trip time, ms.
 const BASE: f64 = 50.0;
 const MODES: [Mode; 2] = [Mode::None, Mode::Default];
-/// The base station's queues: one, one for each flow, and one for each of two bearers, of which the proxy knows the queue of its
+/// The base station's queues: one, one for each flow, and one for each of two bearers, of which the proxy is given the queue of its
 /// own, or that of both together.
 const QUEUES: [&str; 5] = ["drop-tail", "fq-codel", "sfq", BEARERS, BOTH_BEARERS];
 const BEARERS: &str = "bearers";

@@ -59,7 +59,7 @@ fn correlation(run: &RunResult) -> Option<f64> {
     (spread > 0.0).then(|| both / spread)
 }
 
-/// What the paper says of it.
+/// What the paper states of it.
 pub(super) fn claim(results: &Results, at: &dyn Fn(Mode) -> Experiment) -> Claim {
     // a window that does not change has no correlation
     let of = |mode| {

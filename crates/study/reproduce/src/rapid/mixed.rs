@@ -3,7 +3,7 @@
 //!
 //! *Reading of what is counted.* The paper gives neither a duration nor a time from which on it counts. Both flows
 //! are continuous (4.2), and downloads that end within BBR's window of 10 s for its RTTmin are an exception of which
-//! it says so (4.3): a run has three of these windows, and its first two seconds, in which the download fills the
+//! it states that (4.3): a run has three of these windows, and its first two seconds, in which the download fills the
 //! buffer, are not counted. [`super::mixed_windows`] has what other durations and windows give.
 
 use super::{MIN_INCREASE, Mode, Modes, Radio, Sweep, at_rtt, rtts, with_or_without};
@@ -20,7 +20,7 @@ const FLOWS: [&str; 2] = ["bulk", "web"];
 /// What is counted of a run.
 pub(super) const COUNTED: Window = Window::from(2.0);
 
-/// What the page has to say of what is counted.
+/// What the page states of what is counted.
 const TEXT: &str = "Claims and figure count from 2 s to the end, 30 s; the paper gives neither, and [other \
     windows](#what-figure-5-counts) give other numbers. The table is of the whole run. Load times are those of the pages \
     that were loaded until its end; a flow that starves loads few. The paper's load times are its goodputs in other \
@@ -129,7 +129,7 @@ fn slow_flow(radio: Radio, sweep: &Sweep<'_>) -> Vec<Claim> {
             &web.with(),
             Verdict::of(got >= claimed).or_better(got >= 1.2 * claimed),
         )
-        .note("it asks for 16"),
+        .note("it requests 16"),
         Claim::new(
             radio.pick("figure 5b", "figure 5d"),
             format!("{name}: page load time, s"),

@@ -1,4 +1,4 @@
-//! What the duration of figure 5's runs, of which the paper says nothing, and the time from which on they are counted
+//! What the duration of figure 5's runs, of which the paper states nothing, and the time from which on they are counted
 //! make of its numbers.
 
 use super::mixed::{at, scenario};

@@ -58,7 +58,7 @@ fn results_are_in_the_order_of_points_and_seeds_for_any_number_of_threads() {
 }
 
 #[test]
-fn a_failure_or_a_panic_is_its_own_and_the_first_in_order_is_told() {
+fn a_failure_or_a_panic_is_its_own_and_the_first_in_order_is_returned() {
     let runner: Arc<dyn Runner> = Arc::new(Scripted(|seed, _: &Stop| match seed {
         6 => panic!("{}", "a window of -1"),
         7 => Err(Error::Input("no".to_owned())),
@@ -87,7 +87,7 @@ impl Watch for Counting {
 }
 
 #[test]
-fn the_watcher_hears_of_every_run() {
+fn the_watcher_is_notified_of_every_run() {
     let runner: Arc<dyn Runner> = Arc::new(Scripted(|seed, _: &Stop| Ok(of_seed(seed))));
     let watch = Counting(AtomicU32::new(0), u32::MAX);
     engine(2).run(&runner, &points(10), &watch).expect("done");

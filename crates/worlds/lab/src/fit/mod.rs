@@ -63,7 +63,7 @@ pub fn fit(experiment: &Experiment, forced: Option<NonZeroU32>, available: &str)
         divisor => {
             let (experiment, scale) = scaled(experiment, divisor as u32);
             let why = match forced {
-                Some(_) => "as asked for".to_owned(),
+                Some(_) => "as requested".to_owned(),
                 None if rate > max => format!(
                     "its access carries up to {rate} to {}, and a lab holds {max} of so many",
                     ues(experiment.ues.len())

@@ -83,7 +83,7 @@ pub(crate) enum Event {
     Delivered(Bytes),
     /// A round trip, where packets do not show it (QUIC).
     Rtt(Duration),
-    /// What the data's sender reckons with, where the kernel does not know it (QUIC).
+    /// What the data's sender reckons with, where the kernel does not have it (QUIC).
     Sender {
         /// Its window.
         cwnd: Bytes,
@@ -101,7 +101,7 @@ struct Flow {
     cc: String,
     direction: Direction,
     has_proxy: bool,
-    /// Its datagrams say when they were sent.
+    /// Its datagrams carry when they were sent.
     has_stamps: bool,
     /// From the proxy back to the sending host, without queues.
     return_delay: Duration,

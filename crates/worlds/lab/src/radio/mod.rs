@@ -8,7 +8,7 @@
 //!
 //! The cell is the crate `ran`, unchanged: slot k is run when the clock shows its beginning. Slots
 //! shorter than [`BATCH`] are run several at a time, which the sleep could not record apart. Under
-//! load, packets of one [`BREATH`] are handled together.
+//! load, packets of one [`MIN_TURN`] are handled together.
 
 mod forwarding;
 
@@ -35,9 +35,9 @@ use units::{Bytes, Duration, Instant};
 /// Slots shorter than this are run together.
 const BATCH: Duration = Duration::from_micros(250);
 /// The minimum time from one turn of the loop to the next.
-const BREATH: Duration = Duration::from_micros(50);
+const MIN_TURN: Duration = Duration::from_micros(50);
 /// The longest sleep: after it, whether to stop is looked at.
-const LONGEST_SLEEP: Duration = Duration::from_millis(20);
+const MAX_SLEEP: Duration = Duration::from_millis(20);
 /// Most turns of reading from one device before the wires and the cell are looked at again.
 const MAX_READS: usize = 16;
 
@@ -102,7 +102,7 @@ pub(crate) struct Radio {
     pub(crate) events: Receiver<(usize, Event)>,
     /// Where radio reports go.
     pub(crate) reports: Vec<ReportSink>,
-    /// What the senders' kernels say, for the time series.
+    /// What the senders' kernels report, for the time series.
     pub(crate) senders: Arc<SenderStates>,
     /// Set by the lab's user to end it.
     pub(crate) stop: Arc<AtomicBool>,
@@ -305,11 +305,11 @@ impl Radio {
                 turn.report_at,
                 turn.sample_at,
                 self.plan.end,
-                began + LONGEST_SLEEP,
+                began + MAX_SLEEP,
             ])
             .min()
             .unwrap_or(began);
-        let earliest = began + BREATH;
+        let earliest = began + MIN_TURN;
         let wait = due.max(earliest).saturating_since(self.clock.now());
         turn.events.clear();
         let timeout = timespec(wait.as_nanos());

@@ -133,7 +133,7 @@ async fn answer(
         },
         _ => text(
             StatusCode::METHOD_NOT_ALLOWED,
-            "GET, HEAD, POST and PUT are what this server knows\n".to_owned(),
+            "GET, HEAD, POST and PUT are what this server accepts\n".to_owned(),
         ),
     })
 }

@@ -114,7 +114,7 @@ fn send(context: &FlowContext, socket: &UdpSocket, to: SocketAddrV4) -> Result<(
     Ok(())
 }
 
-/// What the IP headers of a socket's datagrams say of ECN (RFC 3168 section 5).
+/// What the IP headers of a socket's datagrams carry of ECN (RFC 3168 section 5).
 fn set_codepoint(socket: &UdpSocket, ecn: EcnSpec) -> Result<(), Error> {
     let bits = match ecn {
         EcnSpec::Off => return Ok(()),

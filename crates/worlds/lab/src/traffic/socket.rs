@@ -20,10 +20,10 @@ use std::os::fd::OwnedFd;
 /// the MSS, scenarios do not.
 const TIMESTAMPS: u64 = 12;
 /// Largest MSS of a scenario: MTU 1500 less the headers of IPv4 and TCP, less the timestamps.
-const LARGEST_MSS: u64 = 1500 - 40 - TIMESTAMPS;
+const MAX_MSS: u64 = 1500 - 40 - TIMESTAMPS;
 
 /// Largest payload of a datagram: MTU 1500 less the headers of IPv4 and UDP.
-const LARGEST_DATAGRAM: u64 = 1500 - 28;
+const MAX_DATAGRAM: u64 = 1500 - 28;
 
 /// Whether the kernel can run a flow. `available` is what the kernel reports of its congestion controls.
 ///
@@ -47,7 +47,7 @@ pub(crate) fn check_flow(flow: &FlowSpec, available: &str) -> Result<(), Error> 
         _ => None,
     };
     if let Some(payload) = payload {
-        let range = Stamp::LENGTH as u64..=LARGEST_DATAGRAM;
+        let range = Stamp::LENGTH as u64..=MAX_DATAGRAM;
         return match range.contains(&payload.get()) {
             true => Ok(()),
             false => refuse(format!(
@@ -102,9 +102,9 @@ pub(crate) fn check_flow(flow: &FlowSpec, available: &str) -> Result<(), Error> 
         }
         EcnSpec::Off | EcnSpec::Classic => {}
     }
-    if flow.tcp.mss.get() > LARGEST_MSS {
+    if flow.tcp.mss.get() > MAX_MSS {
         return refuse(format!(
-            "tcp.mss is {}, and the lab's interfaces carry at most {LARGEST_MSS} B (MTU 1500, less \
+            "tcp.mss is {}, and the lab's interfaces carry at most {MAX_MSS} B (MTU 1500, less \
              headers and timestamps)",
             flow.tcp.mss
         ));

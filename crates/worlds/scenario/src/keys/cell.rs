@@ -59,9 +59,9 @@ pub(super) static SECTIONS: &[Section] = &[
             key(
                 "bandwidth",
                 Frequency,
-                Absent("`n-prb` says it"),
+                Absent("`n-prb` gives it"),
                 Within(1.0e6, 2.0e9),
-                "Channel bandwidth; TS 36.101 5.6 or TS 38.101 5.3.2 says how many PRBs it has.",
+                "Channel bandwidth; TS 36.101 5.6 or TS 38.101 5.3.2 gives how many PRBs it has.",
             ),
             key(
                 "n-prb",
@@ -213,7 +213,7 @@ pub(super) static SECTIONS: &[Section] = &[
             key(
                 "building-effect",
                 Choice(radio::moving::BuildingEffect::NAMES),
-                Absent("`strongest`; `diffraction` with a path loss that knows no NLOS"),
+                Absent("`strongest`; `diffraction` with a path loss that has no NLOS"),
                 Any,
                 "What a building in the way does: its diffraction loss is added; path loss and \
                  shadowing become those of NLOS; or the stronger signal of these two arrives.",

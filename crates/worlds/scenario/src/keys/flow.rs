@@ -3,7 +3,7 @@
 use super::Fallback::{Absent, Required, Value};
 use super::Kind::{BitRate, Bytes, Choice, Count, Duration, Flag, Table, Text};
 use super::Range::{Any, Within};
-use super::top::{FASTEST, LONGEST};
+use super::top::{FASTEST, MAX_TIME};
 use super::{Section, key};
 
 /// Largest UDP payload over IPv4 (RFC 768, RFC 791).
@@ -56,9 +56,9 @@ pub(super) static SECTIONS: &[Section] = &[
                 Choice(&["off", "de", "me", "default", "yield"]),
                 Value("off"),
                 Any,
-                "Whether the sender asks the radio if a loss is congestion (MELD): by the transport \
+                "Whether the sender reads in radio reports if a loss is congestion (MELD): by the transport \
                  block's size (`de`), by the queue in the base station too (`me`), or by what the \
-                 radio says that it lost, with a short queue (`default`), giving way to flows that \
+                 radio reports as lost, with a short queue (`default`), giving way to flows that \
                  begin (`yield`; not in the kernel). Needs a `[cell]`, and data towards the user.",
             ),
             key(
@@ -90,14 +90,14 @@ pub(super) static SECTIONS: &[Section] = &[
                 "start",
                 Duration,
                 Value("0 s"),
-                Within(0.0, LONGEST),
+                Within(0.0, MAX_TIME),
                 "First request or packet.",
             ),
             key(
                 "start-jitter",
                 Duration,
                 Value("0 s"),
-                Within(0.0, LONGEST),
+                Within(0.0, MAX_TIME),
                 "It begins by up to so much later, evenly distributed, as the seed of each run draws it.",
             ),
             key("app", Table, Required, Any, "What it does."),
@@ -146,7 +146,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 "interval",
                 Duration,
                 Value("1 s"),
-                Within(1e-6, LONGEST),
+                Within(1e-6, MAX_TIME),
                 "Between requests.",
             ),
             key(
@@ -174,7 +174,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 "interval",
                 Duration,
                 Value("1 s"),
-                Within(1e-6, LONGEST),
+                Within(1e-6, MAX_TIME),
                 "Between starts.",
             ),
             key("count", Count, Value("1"), Within(1.0, 1e6), "How many."),
@@ -216,7 +216,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 "stop",
                 Duration,
                 Absent("the end of the run"),
-                Within(1e-6, LONGEST),
+                Within(1e-6, MAX_TIME),
                 "Ends after this time.",
             ),
         ],

@@ -12,7 +12,7 @@ mod top;
 mod tunnel;
 mod user;
 
-pub(crate) use top::{FASTEST, LONGEST};
+pub(crate) use top::{FASTEST, MAX_TIME};
 
 use core::fmt;
 use core::fmt::Write as _;

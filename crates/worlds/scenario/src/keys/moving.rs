@@ -7,7 +7,7 @@ use super::Kind::{
 };
 use super::Range;
 use super::Range::{Any, Within};
-use super::top::LONGEST;
+use super::top::MAX_TIME;
 use super::user::{CQI_DELAY, CQI_PERIOD, TARGET_BLER};
 use super::{Key, Section, key};
 use radio::moving::{Fading, PathLoss, Screen, SightRule};
@@ -51,14 +51,14 @@ const MEAN_ON: Key = key(
     "mean-on",
     Duration,
     Value("1 s"),
-    Within(1e-6, LONGEST),
+    Within(1e-6, MAX_TIME),
     "Mean time that it is on; the times are exponential.",
 );
 const MEAN_OFF: Key = key(
     "mean-off",
     Duration,
     Value("0 s"),
-    Within(0.0, LONGEST),
+    Within(0.0, MAX_TIME),
     "Mean time that it is off; zero: it is always on.",
 );
 
@@ -66,7 +66,7 @@ pub(super) static SECTIONS: &[Section] = &[
     Section {
         path: "cell.site",
         kind: None,
-        meaning: "The base station, as users with a moving channel hear it. The receiver's bandwidth \
+        meaning: "The base station, as users with a moving channel receive it. The receiver's bandwidth \
                   is that of the cell's PRBs, the carrier is `cell.frequency`.",
         keys: &[
             key(
@@ -136,7 +136,7 @@ pub(super) static SECTIONS: &[Section] = &[
     Section {
         path: "cell.interferer",
         kind: Some("received"),
-        meaning: "An interferer that is heard alike everywhere.",
+        meaning: "An interferer that is received alike everywhere.",
         keys: &[
             key(
                 "power",
@@ -152,7 +152,7 @@ pub(super) static SECTIONS: &[Section] = &[
     Section {
         path: "cell.interferer",
         kind: Some("transmitter"),
-        meaning: "An interferer at a place, heard over the user's path loss with line of sight.",
+        meaning: "An interferer at a place, received over the user's path loss with line of sight.",
         keys: &[
             key(
                 "position",
@@ -197,7 +197,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Choice(SightRule::NAMES),
                 Absent(
                     "`probability`; `los` where there are buildings, which take it away, or with a \
-                     path loss that knows no probability",
+                     path loss that has no probability",
                 ),
                 Any,
                 "Whether the base station is seen.",
@@ -207,7 +207,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Choice(&["none", "model", "fixed"]),
                 Absent("`model`; `none` with a path loss that comes without"),
                 Any,
-                "Shadowing: none, that of the path loss model, or as the next two keys say.",
+                "Shadowing: none, that of the path loss model, or as in the next two keys.",
             ),
             key(
                 "shadowing-deviation",

@@ -216,7 +216,7 @@ pub(super) static SECTIONS: &[Section] = &[Section {
             Duration,
             Value("10 s"),
             Within(1e-3, 1000.0),
-            "`default`: for how long the largest slot is remembered.",
+            "`default`: for how long the largest slot is kept.",
         ),
         key(
             "allowance",

@@ -7,7 +7,7 @@ use super::queues::QUEUE_OF_WIRE;
 use super::{Key, Section, key};
 
 /// Longest time that a scenario may state: 1000 h.
-pub(crate) const LONGEST: f64 = 3_600_000.0;
+pub(crate) const MAX_TIME: f64 = 3_600_000.0;
 /// Greatest rate: 10 Tbit/s.
 pub(crate) const FASTEST: f64 = 1e13;
 
@@ -82,7 +82,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 "duration",
                 Duration,
                 Value("60 s"),
-                Within(1e-3, LONGEST),
+                Within(1e-3, MAX_TIME),
                 "The run ends then at the latest, and before if every finite flow is complete and \
                  no other is left running.",
             ),
@@ -90,7 +90,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 "sample-interval",
                 Duration,
                 Value("10 ms"),
-                Within(1e-4, LONGEST),
+                Within(1e-4, MAX_TIME),
                 "Step of the time series.",
             ),
             key(
@@ -163,7 +163,7 @@ pub(super) static SECTIONS: &[Section] = &[
             key(
                 "default",
                 Text,
-                Absent("what the file says"),
+                Absent("what the file has"),
                 Any,
                 "Value (of any kind) while it is not turned.",
             ),
@@ -255,7 +255,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Any,
                 "What happens to an `rtt` below the access's own: the scenario is refused, or the \
                  round-trip time is raised to the access's own and 1 ms (a server next to the edge), \
-                 and a note says so.",
+                 and a note is printed.",
             ),
             key(
                 "rate",
@@ -425,7 +425,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Duration,
                 Value("5 ms"),
                 Within(1e-5, 100.0),
-                "How often a modem tells its client of the link (`cqic`).",
+                "How often a modem reports the link to its client (`cqic`).",
             ),
             key(
                 "udp-rtt",

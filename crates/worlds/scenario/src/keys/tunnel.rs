@@ -6,7 +6,7 @@ use super::Kind::{
 };
 use super::Range::{self, Any, Positive, Within};
 use super::queues::QUEUE_OF_WIRE;
-use super::top::{FASTEST, LONGEST, REPORT_DELAY, REPORT_GAP, REPORT_GAP_INTERVAL, REPORT_LOSS};
+use super::top::{FASTEST, MAX_TIME, REPORT_DELAY, REPORT_GAP, REPORT_GAP_INTERVAL, REPORT_LOSS};
 use super::{Key, Section, key};
 
 /// Maximum packets of a buffer of the tunnel.
@@ -21,7 +21,7 @@ const PATH_KEYS: &[Key] = &[
         Choice(&["link", "cell"]),
         Value("link"),
         Any,
-        "`link`: a wire of its own, as the keys below say; `cell`: the scenario's `[cell]`.",
+        "`link`: a wire of its own, as in the keys below; `cell`: the scenario's `[cell]`.",
     ),
     key(
         "rate",
@@ -70,14 +70,14 @@ const PATH_KEYS: &[Key] = &[
         "down-at",
         Duration,
         Absent("never"),
-        Within(0.0, LONGEST),
+        Within(0.0, MAX_TIME),
         "From then on the path carries nothing, either way.",
     ),
     key(
         "up-at",
         Duration,
         Absent("never"),
-        Within(0.0, LONGEST),
+        Within(0.0, MAX_TIME),
         "From then on it carries again; after `down-at`.",
     ),
     key(
@@ -353,7 +353,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Table,
                 Required,
                 Any,
-                "The paths, in the file's order: the first is the cheapest, unless `priority` says \
+                "The paths, in the file's order: the first is the cheapest, unless `priority` states \
                  otherwise.",
             ),
         ],

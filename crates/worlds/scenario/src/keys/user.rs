@@ -5,7 +5,7 @@ use super::Kind::{
     Bytes, Capacity, Choice, Count, Decibel, Duration, Flag, List, Number, Table, Text,
 };
 use super::Range::{Any, Positive, Within};
-use super::top::LONGEST;
+use super::top::MAX_TIME;
 use super::{Key, Section, key};
 
 const BLER: Key = key(
@@ -134,14 +134,14 @@ pub(super) static SECTIONS: &[Section] = &[
                 "mean-on",
                 Duration,
                 Required,
-                Within(1e-6, LONGEST),
+                Within(1e-6, MAX_TIME),
                 "Mean time that it is on; the times are exponential.",
             ),
             key(
                 "mean-off",
                 Duration,
                 Required,
-                Within(0.0, LONGEST),
+                Within(0.0, MAX_TIME),
                 "Mean time that it is off; zero: it is always on.",
             ),
         ],
@@ -156,7 +156,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 Text,
                 Required,
                 Any,
-                "The trace, relative to the scenario file; `--trace` replaces it (and what is said \
+                "The trace, relative to the scenario file; `--trace` replaces it (and what is set \
                  here of `format` and `series`).",
             ),
             key(
@@ -192,7 +192,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 "offset",
                 Duration,
                 Value("0 s"),
-                Within(0.0, LONGEST),
+                Within(0.0, MAX_TIME),
                 "Where the run begins.",
             ),
             key(

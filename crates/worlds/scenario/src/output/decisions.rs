@@ -67,7 +67,7 @@ fn columns(rows: &[Row<'_>]) -> Columns {
         ("reason", text(|row| row.decision.reason.name()), false),
         ("lost_bytes", bytes(|d| d.lost.get()), false),
         ("bytes_in_flight", bytes(|d| d.bytes_in_flight.get()), false),
-        ("most_in_flight", bytes(|d| d.most_in_flight.get()), false),
+        ("most_in_flight", bytes(|d| d.max_in_flight.get()), false),
         ("tbs_threshold", bytes(|d| d.tbs_threshold.get()), false),
         ("queue_threshold", bytes(|d| d.queue_threshold.get()), false),
         ("report_age_ms", Arc::new(ages), true),

@@ -100,6 +100,6 @@ static AT: Key = Key {
     name: "time of an event",
     kind: Kind::Duration,
     fallback: Fallback::Required,
-    range: Range::Within(0.0, crate::keys::LONGEST),
+    range: Range::Within(0.0, crate::keys::MAX_TIME),
     meaning: "When.",
 };

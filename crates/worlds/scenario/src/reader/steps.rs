@@ -70,7 +70,7 @@ static AT: Key = Key {
     name: "time of a step",
     kind: Kind::Duration,
     fallback: Fallback::Required,
-    range: Range::Within(0.0, crate::keys::LONGEST),
+    range: Range::Within(0.0, crate::keys::MAX_TIME),
     meaning: "From when on.",
 };
 /// The second.

@@ -246,14 +246,14 @@ fn with_background(access: Access, ues: &[crate::UeSpec]) -> Checked<AccessSpec>
 /// Names of users and flows: they stand in file names and tables.
 fn check_name(name: &str, at: Position, what: &str) -> Checked<()> {
     /// Longest name.
-    const LONGEST: usize = 64;
+    const MAX_NAME_BYTES: usize = 64;
     let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    if !name.is_empty() && name.len() <= LONGEST && name.chars().all(fine) {
+    if !name.is_empty() && name.len() <= MAX_NAME_BYTES && name.chars().all(fine) {
         return Ok(());
     }
     Err(
         fault(at, format!("{name:?} is no name of a {what}")).allowed(format!(
-            "letters, digits, \"-\" and \"_\" are allowed, at most {LONGEST} of them"
+            "letters, digits, \"-\" and \"_\" are allowed, at most {MAX_NAME_BYTES} of them"
         )),
     )
 }

@@ -18,9 +18,9 @@ use units::{Duration, Hertz, Streams};
 /// Maximum points of a way.
 const MAX_WAYPOINTS: usize = 1_000;
 /// Shortest way between two points, m.
-const SHORTEST_WAY: f64 = 0.1;
+const MIN_WAY: f64 = 0.1;
 /// Shortest side of a random walk's area, m.
-const SMALLEST_AREA: f64 = 1.0;
+const MIN_AREA: f64 = 1.0;
 
 /// The way of a user and its place in the file.
 pub(super) struct Way {
@@ -147,12 +147,11 @@ fn area(reader: &mut Reader<'_>, site: &Site) -> Checked<Area> {
         }
     };
     let sides = [(a.x(), b.x()), (a.y(), b.y())].map(|(a, b)| (b.get() - a.get()).abs());
-    if sides.iter().any(|side| *side < SMALLEST_AREA) {
+    if sides.iter().any(|side| *side < MIN_AREA) {
         let [x, y] = sides.map(Metres::new);
         return Err(
-            fault(reader.place("area"), format!("\"area\" is {x} by {y}")).allowed(format!(
-                "allowed is {SMALLEST_AREA} m and more on each side"
-            )),
+            fault(reader.place("area"), format!("\"area\" is {x} by {y}"))
+                .allowed(format!("allowed is {MIN_AREA} m and more on each side")),
         );
     }
     Ok(Area::Rectangle(a, b))
@@ -182,11 +181,9 @@ fn check_distances(stops: &[Waypoint], at_end: AtEnd, at: Position) -> Checked<(
     let ways = stops.windows(2).map(|pair| (&pair[0], &pair[1]));
     for (Waypoint { place: from, .. }, Waypoint { place: to, .. }) in ways.chain(back) {
         let distance = from.distance(*to).get();
-        if distance > 0.0 && distance < SHORTEST_WAY {
+        if distance > 0.0 && distance < MIN_WAY {
             let what = format!("the points {from} and {to} are only {distance:.1e} m apart");
-            return Err(
-                fault(at, what).allowed(format!("allowed is {SHORTEST_WAY} m and more, or 0 m"))
-            );
+            return Err(fault(at, what).allowed(format!("allowed is {MIN_WAY} m and more, or 0 m")));
         }
     }
     Ok(())

@@ -46,7 +46,7 @@ pub(super) fn read(top: &mut Reader<'_>, access: &Access, ues: &[UeSpec]) -> Che
     Ok(spec)
 }
 
-/// That some user has the bearer that is said to carry intercepted flows.
+/// That some user has the bearer that is configured to carry intercepted flows.
 fn check_bearer(reader: &Reader<'_>, bearer: u8, ues: &[UeSpec]) -> Checked<()> {
     let most = ues.iter().map(|ue| ue.bearers.len()).max().unwrap_or(0);
     if usize::from(bearer) <= most {

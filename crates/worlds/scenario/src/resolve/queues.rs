@@ -15,7 +15,7 @@ use ran::{CellConfig, QueuesConfig};
 use units::Duration;
 
 /// Highest QoS flow identifier (TS 38.415 5.5.3.3).
-const HIGHEST_QFI: i64 = 63;
+const MAX_QFI: i64 = 63;
 
 /// What all layers share.
 struct Common {
@@ -348,7 +348,7 @@ fn classes(reader: &mut Reader<'_>) -> Checked<Vec<Vec<u8>>> {
         let mut class = Vec::new();
         for member in members {
             let qfi = match member.value {
-                Value::Integer(qfi @ 0..=HIGHEST_QFI) => qfi as u8,
+                Value::Integer(qfi @ 0..=MAX_QFI) => qfi as u8,
                 _ => return Err(not_so(member).allowed(expected)),
             };
             if taken.contains(&qfi) {

@@ -14,7 +14,7 @@ const MAX_UES: usize = 65_519;
 /// Maximum bearers of a user (TS 38.331 maxDRB).
 const MAX_BEARERS: usize = 29;
 /// Highest QoS flow identifier (TS 38.415 5.5.3.3).
-const HIGHEST_QFI: i64 = 63;
+const MAX_QFI: i64 = 63;
 
 /// The users of one name: the original and its copies.
 pub(super) struct Group {
@@ -183,13 +183,13 @@ fn qfis(reader: &mut Reader<'_>, taken: &mut Vec<u8>) -> Checked<Vec<u8>> {
     let mut qfis = Vec::new();
     for item in items {
         let qfi = match item.value {
-            Value::Integer(qfi @ 0..=HIGHEST_QFI) => qfi as u8,
+            Value::Integer(qfi @ 0..=MAX_QFI) => qfi as u8,
             _ => {
                 return Err(fault(
                     item.at,
                     format!("{} is no QoS flow identifier", item.text()),
                 )
-                .allowed(format!("allowed is 0 to {HIGHEST_QFI}")));
+                .allowed(format!("allowed is 0 to {MAX_QFI}")));
             }
         };
         if taken.contains(&qfi) {

@@ -73,7 +73,7 @@ pub enum ConfigError {
     )]
     Validation(recovery::Validation),
     /// The controller needs more than QUIC's transport reports.
-    #[error("{0} needs the share of marked packets, which quinn does not tell; use it over TCP")]
+    #[error("{0} needs the share of marked packets, which quinn does not report; use it over TCP")]
     Scalable(String),
 }
 

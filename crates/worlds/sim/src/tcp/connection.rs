@@ -495,7 +495,7 @@ impl Connection {
         self.sender.set_controller(controller);
     }
 
-    /// Paces no faster than this, whatever the controller says (`SO_MAX_PACING_RATE`).
+    /// Paces no faster than this, whatever the controller sets (`SO_MAX_PACING_RATE`).
     pub fn set_max_pacing_rate(&mut self, rate: Option<BitRate>) {
         self.sender.set_max_pacing_rate(rate);
     }

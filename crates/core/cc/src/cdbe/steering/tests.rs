@@ -85,7 +85,7 @@ fn delays_count_from_what_came_before_the_tick_was_known() {
 }
 
 #[test]
-fn a_floor_is_forgotten_when_a_path_has_become_longer() {
+fn a_floor_expires_when_a_path_has_become_longer() {
     let mut floor = Floor::default();
     floor.add(0, 20);
     floor.add(FLOOR_TIME - 1, 30);

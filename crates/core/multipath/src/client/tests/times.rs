@@ -191,7 +191,7 @@ fn a_change_of_address_renews_the_socket_at_once_and_not_too_often() {
     );
 }
 
-/// A Sync leaves from the new socket at once, the server asks there, its answer has it follow, and with that
+/// A Sync leaves from the new socket at once, the server sends its question there, its answer has it follow, and with that
 /// answer goes the Sync that it answers.
 #[test]
 fn a_socket_that_is_gone_costs_two_round_trips() {

@@ -79,7 +79,7 @@ impl Sender {
         outcome.lost.push(info(&self.numbering, number, &record));
     }
 
-    /// What was given up for want of memory is lost.
+    /// What was given up for lack of memory is lost.
     pub(super) fn report_given_up(&mut self, outcome: &mut AckOutcome) {
         for (number, record) in self.given_up.drain(..) {
             self.counters.lost += Packets::new(u64::from(record.is_data()));

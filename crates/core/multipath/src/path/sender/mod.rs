@@ -95,7 +95,7 @@ pub struct Sender {
     last_sent_at: Instant,
     /// Found lost by a timer: it is reported to the controller with the next acknowledgement.
     unreported_lost: Bytes,
-    /// Given up for want of memory, and not reported yet.
+    /// Given up for lack of memory, and not reported yet.
     given_up: Vec<(u64, Record)>,
     /// The window in packets, rounded down, at least 1.
     window: u64,

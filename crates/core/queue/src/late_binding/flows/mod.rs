@@ -1,10 +1,10 @@
 //! Packets by class and flow: classes in strict priority, flows of a class by deficit round robin,
-//! and before all others the *sparse* flows: those that have tokens, which is to say that have sent
+//! and before all others the *sparse* flows: those that have tokens, that is, have sent
 //! little lately ([`tokens`]). Of several, the one of which the least waits goes first.
 //!
 //! Tokens alone do not separate a flow that sends its share of a small slot from a greedy one that is
 //! left the rest: both send as much. What separates them is that the greedy one waits, so the least goes
-//! first. Nor is it asked whether a flow has been empty ([`SparseRule::Idle`], as RFC 8290 section 4.1 has
+//! first. Nor does it count whether a flow has been empty ([`SparseRule::Idle`], as RFC 8290 section 4.1 has
 //! it): one that sends exactly its share, and is left over once, would not be empty again for long.
 //!
 //! So that others do not starve, sparse flows together leave a quarter of what slots carry to busy ones that wait, and

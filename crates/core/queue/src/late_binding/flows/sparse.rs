@@ -1,5 +1,5 @@
 //! The sparse flows of a class, the one of which the least waits first: a binary heap in which each flow
-//! knows its place. Nothing is allocated unless there are more of them than ever.
+//! holds its place. Nothing is allocated unless there are more of them than ever.
 
 use super::flow::{Extra, Rank};
 

@@ -172,10 +172,10 @@ fn what_is_not_admitted_is_busy_until_the_next_slot() {
     for flow in [1, 1, 2] {
         push(&mut flows, flow, 0);
     }
-    let mut asked = 0;
+    let mut checked = 0;
     let mut is_urgent = |flows: &mut Flows<TestPacket>| {
         flows.is_urgent(&mut |packet| {
-            asked += 1;
+            checked += 1;
             packet.flow == 1
         })
     };
@@ -186,7 +186,7 @@ fn what_is_not_admitted_is_busy_until_the_next_slot() {
     pop(&mut flows).unwrap();
     assert!(!is_urgent(&mut flows) && !is_urgent(&mut flows));
     assert_eq!(pop(&mut flows).unwrap(), 2);
-    assert!(asked <= 4, "{asked}");
+    assert!(checked <= 4, "{checked}");
 }
 
 #[test]

@@ -49,7 +49,7 @@ const COARSE_HOLD: f64 = 1.0 / 6.0;
 /// Movement is slow where a fine hold takes so long.
 const SLOW: Duration = Duration::from_millis(2);
 /// Values hold at least this long, or twice, four times ... as long.
-const SHORTEST_HOLD: Duration = Duration::from_nanos(62_500);
+const MIN_HOLD: Duration = Duration::from_nanos(62_500);
 /// Doppler of the constant ray over the greatest, if Doppler is fixed.
 const SPECULAR_DOPPLER: f64 = 0.7;
 
@@ -276,9 +276,7 @@ impl FadingProcess {
 
     /// Seconds from one value to the next; zero at rest.
     fn seconds(&self) -> f64 {
-        let step = self
-            .doublings
-            .map(|doublings| SHORTEST_HOLD * (1 << doublings));
+        let step = self.doublings.map(|doublings| MIN_HOLD * (1 << doublings));
         step.map_or(0.0, Duration::as_secs_f64)
     }
 
@@ -287,8 +285,8 @@ impl FadingProcess {
         match self.doublings {
             None => (0, Instant::MAX),
             Some(doublings) => {
-                let number = (at.since_start() / SHORTEST_HOLD) >> doublings;
-                let next = SHORTEST_HOLD * ((number + 1) << doublings);
+                let number = (at.since_start() / MIN_HOLD) >> doublings;
+                let next = MIN_HOLD * ((number + 1) << doublings);
                 (number, Instant::ZERO + next)
             }
         }
@@ -360,7 +358,7 @@ fn doublings(wavelength: f64) -> u32 {
     let fine = Duration::from_secs_f64(FINE_HOLD * wavelength);
     let coarse = Duration::from_secs_f64(COARSE_HOLD * wavelength);
     let max = fine.max(SLOW.min(coarse));
-    (max / SHORTEST_HOLD).checked_ilog2().unwrap_or(0)
+    (max / MIN_HOLD).checked_ilog2().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -122,7 +122,7 @@ fn frequency_correlation_follows_from_the_profile() {
     let expected = correlation(&Profile::eva(), lag_hz);
     assert!(
         expected > 0.3 && expected < 0.9,
-        "a lag that says something: {expected}"
+        "a lag that shows something: {expected}"
     );
     assert!(
         (covariance - expected).abs() < 0.12,

@@ -81,7 +81,7 @@ fn impossible_conversions_have_a_reason() {
             .unwrap_err()
             .to_string()
     };
-    assert!(reason(Format::Ucc).contains("a rate does not say a CQI"));
+    assert!(reason(Format::Ucc).contains("a rate states no CQI"));
     assert!(reason(Format::NrScope).contains("grants"));
     let fast = trace("seq_num,throughput_mbps\n0,1000000\n");
     let options = ConvertOptions {

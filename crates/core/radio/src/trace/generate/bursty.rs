@@ -6,7 +6,7 @@
 //! * intensity 400/s x exp(X + Y - (0.7^2 + 0.6^2) / 2), at most 2000/s, of two Gauss-Markov processes: X
 //!   of 0.7 and 3 s (the place and the other users), Y of 0.6 and 30 ms (the scheduler);
 //! * opportunities come in groups, which are a Poisson process; a group has a geometric number of them, mean
-//!   1.4; so there are as many a second as the intensity says;
+//!   1.4; so there are as many a second as the intensity states;
 //! * outages come as a Poisson process, one in 30 s on average, and last an exponential time of mean 0.4 s.
 //!
 //! Statistics that these parameters were chosen for are those of two recordings (Verizon, 140 s, and AT&T in a

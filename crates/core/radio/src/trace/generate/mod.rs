@@ -119,15 +119,15 @@ pub enum GenerateError {
 }
 
 /// The shortest trace: one value of packets per tick.
-const SHORTEST: Duration = Duration::from_secs(1);
+const MIN_DURATION: Duration = Duration::from_secs(1);
 
 /// Generates a trace. Packets per tick last whole seconds: the duration is rounded up.
 ///
 /// # Errors
 /// A duration below 1 s or above [`MAX_DURATION`].
 pub fn generate(kind: Kind, duration: Duration, seed: u64) -> Result<Trace, GenerateError> {
-    if duration < SHORTEST || duration > MAX_DURATION {
-        let (least, most) = (SHORTEST, MAX_DURATION);
+    if duration < MIN_DURATION || duration > MAX_DURATION {
+        let (least, most) = (MIN_DURATION, MAX_DURATION);
         return Err(GenerateError::Duration {
             duration,
             least,

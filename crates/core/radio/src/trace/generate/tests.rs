@@ -152,7 +152,7 @@ fn durations_out_of_range_are_refused() {
     for duration in [
         Duration::ZERO,
         Duration::from_millis(999),
-        MAX_DURATION + SHORTEST,
+        MAX_DURATION + MIN_DURATION,
     ] {
         let error = generate(Kind::Static, duration, 1).unwrap_err();
         assert!(error.to_string().contains("choose 1 s to"), "{error}");
@@ -173,7 +173,7 @@ proptest! {
         };
         let (short, long) = (make(seconds), make(2 * seconds));
         prop_assert_eq!(&make(seconds), &short);
-        // all lines but the first ones, which say the duration
+        // all lines but the first ones, which state the duration
         let rows = |text: &str| -> Vec<String> {
             text.lines().filter(|line| !line.starts_with('#')).skip(1).map(str::to_owned).collect()
         };

@@ -5,7 +5,7 @@ use super::laps::{Laps, Supply};
 use crate::{Channel, ChannelState, Link};
 use units::{BitRate, Bytes, Cqi, Duration, Instant};
 
-/// Where the trace does not say a rate (delivery opportunities), the mean rate is that of the last
+/// Where the trace does not state a rate (delivery opportunities), the mean rate is that of the last
 /// 90 to 100 ms, counted in steps of 10 ms; in the first 100 ms it is that of all of these, because
 /// there is nothing before them.
 const BUCKET: Duration = Duration::from_millis(10);

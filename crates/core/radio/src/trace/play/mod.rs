@@ -107,7 +107,7 @@ pub const fn default_policy(table: McsTable) -> CqiToMcs {
     }
 }
 
-/// What playing has to know of the cell.
+/// What playing needs of the cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellParameters {
     /// MCS table of the downlink.

@@ -107,7 +107,7 @@ fn read_rate(input: &Input<'_>, series: &str) -> Result<Found, TraceError> {
     }
     let notes = vec![format!(
         "{series} is what the phone received, which is less than what it could have received \
-         where it asked for less"
+         where it requested less"
     )];
     Ok(Found {
         content: Content::Rate(Rates {

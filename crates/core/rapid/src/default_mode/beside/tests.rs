@@ -171,7 +171,7 @@ fn what_was_measured_goes_with_the_last_flow() {
     let mut beside = Beside::default();
     alone(&mut beside);
     feed(&mut beside, 6.0, fifo);
-    beside.forget();
+    beside.reset();
     assert_eq!(beside.phase, Phase::Alone);
     // T0 is measured anew beside those who are there
     feed(&mut beside, 0.5, |_| waits(0.5, 0.5 * CAPACITY, PART));

@@ -1,17 +1,17 @@
-//! What is measured of a link, and what makes a measurement say nothing of it.
+//! What is measured of a link, and what makes a measurement invalid.
 
 use super::super::flow::weight;
 use super::Path;
 
 /// It counts if our flows sent all that they were let for this part of the time.
 const MOSTLY: f64 = 0.75;
-/// Losses are many above this part of what was sent lately, and are forgotten after so long, seconds.
+/// Losses are many above this part of what was sent lately, and are discarded after so long, seconds.
 const MANY: f64 = 0.05;
 const LOSSES_TIME: f64 = 0.5;
 /// Packets were lost if more than this part of what was sent was sent again.
 pub(super) const LOSSY: f64 = 0.02;
 
-/// What was lately acknowledged and sent again, bytes, both forgotten alike.
+/// What was lately acknowledged and sent again, bytes, both discarded alike.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Losses {
     acked: f64,
@@ -31,7 +31,7 @@ impl Losses {
     }
 }
 
-/// What makes a measurement say nothing of the link.
+/// What makes a measurement of the link invalid.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Disturbance {
     /// Nothing has been acknowledged for so long, seconds.

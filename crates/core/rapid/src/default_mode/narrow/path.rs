@@ -17,8 +17,8 @@ pub(in crate::default_mode) struct Path {
     pub(in crate::default_mode) time: f64,
     pub(in crate::default_mode) base_time: f64,
     /// The least and the most that T can be.
-    pub(in crate::default_mode) least_time: f64,
-    pub(in crate::default_mode) most_time: f64,
+    pub(in crate::default_mode) min_time: f64,
+    pub(in crate::default_mode) max_time: f64,
     /// The radio's queue over the one aimed at.
     pub(in crate::default_mode) queue: f64,
     /// Delivered lately.
@@ -78,8 +78,8 @@ impl Path {
             weights += weight;
             all.time += weight * path.time;
             all.base_time += weight * path.base_time;
-            all.least_time += weight * path.least_time;
-            all.most_time += weight * path.most_time;
+            all.min_time += weight * path.min_time;
+            all.max_time += weight * path.max_time;
         }
         if all.ues == 0.0 {
             return None;
@@ -87,8 +87,8 @@ impl Path {
         for time in [
             &mut all.time,
             &mut all.base_time,
-            &mut all.least_time,
-            &mut all.most_time,
+            &mut all.min_time,
+            &mut all.max_time,
         ] {
             *time /= weights;
         }
@@ -117,8 +117,8 @@ mod tests {
             served: 3e6,
             time: 0.02,
             base_time: 0.01,
-            least_time: 0.01,
-            most_time: 0.05,
+            min_time: 0.01,
+            max_time: 0.05,
             queue: 0.25,
             delivered: 2e6,
             acked: 1000,

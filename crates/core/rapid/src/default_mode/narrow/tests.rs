@@ -85,8 +85,8 @@ impl World {
                 served: if self.is_counted { self.delivered } else { 0.0 },
                 time,
                 base_time: self.time,
-                least_time: 0.5 * self.time,
-                most_time: 4.0 * self.time,
+                min_time: 0.5 * self.time,
+                max_time: 4.0 * self.time,
                 queue: if is_radio {
                     waiting / self.radio / 0.002
                 } else {
@@ -155,7 +155,7 @@ fn where_its_buffer_is_small_little_is_lost() {
 }
 
 #[test]
-fn a_timeout_of_all_flows_says_nothing_of_the_link() {
+fn a_timeout_of_all_flows_is_no_measurement_of_the_link() {
     // in each phase of a cycle
     for begin in 0..20 {
         let mut world = World::new(10e6, 4e6, 0.5 * 4e6 * 0.02);
@@ -172,7 +172,7 @@ fn a_timeout_of_all_flows_says_nothing_of_the_link() {
 }
 
 #[test]
-fn the_repair_of_what_was_lost_before_says_nothing_of_the_link() {
+fn the_repair_of_what_was_lost_before_is_no_measurement_of_the_link() {
     let mut world = World::new(10e6, 4e6, 0.5 * 4e6 * 0.02);
     while !world.is_bound() {
         world.run(0.01);
@@ -234,10 +234,10 @@ fn a_link_that_widens_is_used_again() {
 fn what_was_found_holds_for_the_next_flow_if_it_comes_soon() {
     let mut world = World::new(10e6, 2e6, f64::INFINITY);
     world.run(5.0);
-    world.narrow.rest(FORGET_TIME / 2.0);
+    world.narrow.rest(EXPIRY_TIME / 2.0);
     assert!(world.is_bound());
     let (_, _, round_trip) = world.run(0.3);
     assert!(round_trip < 1.3 * world.round_trip, "{round_trip}");
-    world.narrow.rest(FORGET_TIME);
+    world.narrow.rest(EXPIRY_TIME);
     assert!(world.narrow.limit().is_none());
 }

@@ -175,7 +175,7 @@ fn a_page_that_panics_is_a_500_on_a_thread_that_may_panic() {
             .lock()
             .map(|to| to.send(thread.name().map(str::to_owned)));
         drop(sent);
-        panic!("of a page, as the test wants it");
+        panic!("of a page, as the test needs it");
     });
     let (_server, address) = start(site, Limits::DEFAULT);
     let answer = get(address, "GET /panic HTTP/1.1\r\n\r\n");

@@ -118,7 +118,7 @@ impl World {
         self.transmit_stream(ue, TunnelEnd::Ue, index);
     }
 
-    /// A TCP connection ends at both ends at once: what tells the edge is not simulated.
+    /// A TCP connection ends at both ends at once: what notifies the edge is not simulated.
     fn close_socket(&mut self, ue: usize, id: ClientPathId) {
         let (now, index) = (self.now, id.index());
         let state = &mut self.tunnels[ue];

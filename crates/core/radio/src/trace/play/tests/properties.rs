@@ -161,7 +161,7 @@ proptest! {
         }
     }
 
-    /// Not asking again before `holds_until` loses nothing.
+    /// Not reading again before `holds_until` loses nothing.
     #[test]
     fn states_hold_for_their_duration(
         capacity in capacities(),
