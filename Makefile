@@ -134,7 +134,7 @@ packages: setup web wheel  ## Debian package and wheel in dist/; the former chec
 	@scripts/packages
 	@cp target/wheels/brimful-*.whl dist/
 	lintian --fail-on error,warning dist/brimful_*.deb
-	$(CARGO) test --locked -p brimful --test packages
+	$(CARGO) test --profile ci --locked -p brimful --test packages
 
 .PHONY: oci
 oci:  ## the container image of proxy and radio information service, by podman, buildah or docker

@@ -88,6 +88,18 @@ pub enum Actuator {
     Pacing,
 }
 
+impl Actuator {
+    /// Both, in the order of [`Self::NAMES`].
+    pub const ALL: [Self; 2] = [Self::Window, Self::Pacing];
+    /// The names that scenario files and configurations use.
+    pub const NAMES: &'static [&'static str] = &["window", "pacing"];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
 /// What a driver answers to [`Action::Adopt`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adopted {

@@ -11,8 +11,9 @@ use units::{BitRate, Bytes, Instant};
 
 /// A flow under control.
 #[derive(Debug)]
-struct Held {
+pub(crate) struct Held {
     ue: Rnti,
+    mss: Bytes,
     actuator: Actuator,
     /// As the allocator last got it.
     telemetry: FlowTelemetry,
@@ -49,22 +50,29 @@ impl Cell {
     pub(crate) fn open(&mut self, now: Instant, flow: FlowId, ue: Rnti, adopted: Adopted) {
         let held = Held {
             ue,
+            mss: adopted.mss,
             actuator: adopted.actuator,
             telemetry: FlowTelemetry::default(),
             unsent: None,
             pace: None,
         };
-        self.flows.insert(flow, held);
-        let mss = adopted.mss;
-        self.allocator
-            .on_flow_open(now, flow, FlowOpened { ue, mss });
+        self.put(now, flow, ue, held);
     }
 
-    /// A flow is no longer under control. Harmless if it was not.
-    pub(crate) fn close(&mut self, now: Instant, flow: FlowId) {
-        if self.flows.remove(&flow).is_some() {
-            self.allocator.on_flow_close(now, flow);
-        }
+    /// A flow is no longer under control here. Gives what was held of it; none if it was not.
+    pub(crate) fn take(&mut self, now: Instant, flow: FlowId) -> Option<Held> {
+        let held = self.flows.remove(&flow)?;
+        self.allocator.on_flow_close(now, flow);
+        Some(held)
+    }
+
+    /// A flow that was under control in another cell, or as another UE of this one, goes on here.
+    pub(crate) fn put(&mut self, now: Instant, flow: FlowId, ue: Rnti, mut held: Held) {
+        let mss = held.mss;
+        held.ue = ue;
+        self.flows.insert(flow, held);
+        self.allocator
+            .on_flow_open(now, flow, FlowOpened { ue, mss });
     }
 
     /// An accepted report.

@@ -71,7 +71,9 @@ impl EdgeConfig {
     /// The age from which on a report is refused and a cell's windows decay; none where the allocator's part
     /// `staleness` is left out: then the last report holds for ever.
     pub(crate) fn max_age(&self) -> Option<Duration> {
-        let is_left_out = self.allocator.without.contains(&Part::Staleness);
+        let AllocatorConfig { mode, without, .. } = &self.allocator;
+        // the parts are those of mode `default`
+        let is_left_out = *mode == Mode::Default && without.contains(&Part::Staleness);
         (!is_left_out).then_some(self.allocator.report_max_age)
     }
 
@@ -120,6 +122,17 @@ impl EdgeConfig {
             unsent_max,
             ..
         } = self.unsent;
+        for (field, size) in [
+            ("young-window", self.young_window),
+            ("unsent-min", unsent_min),
+        ] {
+            range(
+                field,
+                !size.is_zero(),
+                size.to_string(),
+                "1 B or more".into(),
+            )?;
+        }
         range(
             "unsent-max",
             unsent_min <= unsent_max,
@@ -146,6 +159,32 @@ mod tests {
         }
     }
 
+    /// Every value that is written has a key, and every key has one value.
+    #[test]
+    fn every_value_has_a_key() {
+        let mut config = EdgeConfig::new(Mode::Default);
+        let json = serde_json::to_value(&config).expect("JSON");
+        let flat = |of: &serde_json::Value| of.as_object().expect("a table").clone();
+        let (top, allocator) = (flat(&json), flat(&json["allocator"]));
+        let written = top.keys().chain(allocator.keys());
+        let mut written: Vec<&str> = written.map(String::as_str).collect();
+        written.retain(|key| !["allocator", "mode"].contains(key));
+        written.sort_unstable();
+        let mut keys = config.settings().map(|(key, _)| key);
+        keys.sort_unstable();
+        let written: Vec<String> = written.iter().map(|key| key.replace('_', "-")).collect();
+        assert_eq!(written, keys);
+    }
+
+    #[test]
+    fn parts_left_out_are_those_of_the_default_mode() {
+        for (mode, max_age) in [(Mode::Default, None), (Mode::Paper, Some(100))] {
+            let mut config = EdgeConfig::new(mode);
+            config.allocator.without = vec![Part::Staleness];
+            assert_eq!(config.max_age(), max_age.map(Duration::from_millis));
+        }
+    }
+
     #[test]
     fn each_value_out_of_range_is_named() {
         let refused = |change: fn(&mut EdgeConfig)| {
@@ -166,6 +205,11 @@ mod tests {
             ("pacing-step is", refused(|c| c.pacing_step = f64::NAN)),
             ("unsent-share is", refused(|c| c.unsent.unsent_share = -0.1)),
             ("min-window is", refused(|c| c.shown.min_window = 65)),
+            ("young-window is", refused(|c| c.young_window = Bytes::ZERO)),
+            (
+                "unsent-min is",
+                refused(|c| c.unsent.unsent_min = Bytes::ZERO),
+            ),
             (
                 "unsent-max is",
                 refused(|c| c.unsent.unsent_max = Bytes::new(1)),

@@ -33,6 +33,7 @@ mod freshness;
 mod machine;
 pub mod pace;
 pub mod recording;
+mod settings;
 #[cfg(test)]
 mod test_support;
 mod unsent;
@@ -42,5 +43,6 @@ pub use action::{Action, Actuator, Adopted, Windows};
 pub use config::{ConfigError, EdgeConfig};
 pub use freshness::State;
 pub use machine::{CellStatus, Edge, UeFlows};
+pub use settings::Setting;
 pub use unsent::UnsentBound;
 pub use window::{Change, Passing, ServerWindow, ShownWindow};

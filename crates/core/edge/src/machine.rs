@@ -153,14 +153,9 @@ impl Edge {
         }
         self.set_state(now, id, State::Following);
         for address in changes.addresses {
-            let identity = self.directory.identity(address);
             for flow in self.flows.of(address) {
-                // one that came under control with its cell's first report stays: a release would show the
-                // server the whole buffer
-                if self.flows.get_mut(flow).is_some_and(|f| f.home != identity) {
-                    self.release(now, flow);
-                    self.adopt(flow);
-                }
+                self.move_home(now, flow);
+                self.adopt(flow);
             }
         }
         if let Some(cell) = self.cells.get_mut(&id) {
@@ -338,6 +333,30 @@ impl Edge {
         }
     }
 
+    /// A flow under control stays so where its UE has another number or another cell: a release would show the server
+    /// the whole buffer.
+    fn move_home(&mut self, now: Instant, id: FlowId) {
+        let Some(flow) = self.flows.get_mut(id) else {
+            return;
+        };
+        let (Some(before), Some(identity)) = (flow.home, self.directory.identity(flow.address))
+        else {
+            return;
+        };
+        if before == identity {
+            return;
+        }
+        flow.home = Some(identity);
+        let cell = self.cells.get_mut(&before.0);
+        // none: that it is adopted has not been answered yet
+        let held = cell.and_then(|cell| cell.take(now, id));
+        self.collect(before.0);
+        if let Some((held, cell)) = held.zip(self.cells.get_mut(&identity.0)) {
+            cell.put(now, id, identity.1, held);
+            self.collect(identity.0);
+        }
+    }
+
     /// A flow that is old enough and was not adopted: the server was shown little until now.
     fn release_plain(&mut self, flow: FlowId) {
         let is_plain = |flow: &mut crate::flows::Flow| flow.home.is_none();
@@ -354,7 +373,7 @@ impl Edge {
         if let Some((home, _)) = flow.home.take()
             && let Some(cell) = self.cells.get_mut(&home)
         {
-            cell.close(now, id);
+            cell.take(now, id);
             self.actions.push_back(Action::Release { flow: id });
             self.collect(home);
         }

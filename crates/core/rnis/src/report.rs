@@ -86,6 +86,14 @@ pub struct CellReport {
     pub prb_background: Prb,
 }
 
+impl CellReport {
+    /// The mean time between two downlink slots: a slot with FDD, longer with TDD.
+    pub fn downlink_interval(&self) -> Duration {
+        let share = self.downlink_share.max(f64::EPSILON);
+        self.slot_duration.mul_f64(1.0 / share)
+    }
+}
+
 /// Largest identity of a data radio bearer (TS 38.331, DRB-Identity).
 pub const MAX_BEARER: u8 = 32;
 

@@ -136,8 +136,7 @@ impl Follower for Inlet {
         if let Some(meter) = &self.meter {
             meter.on_report(&report, |_| None);
         }
-        let share = report.cell.downlink_share.max(f64::EPSILON);
-        let slot = report.cell.slot_duration.mul_f64(1.0 / share);
+        let slot = report.cell.downlink_interval();
         let states = report.ues.iter().filter_map(|ue| {
             Some(UeState {
                 ue: ue.ip?.to_canonical(),

@@ -97,52 +97,14 @@ fn control(mode: Mode) -> &'static str {
     }
 }
 
-/// The table of how the proxy decides, all keys stated.
+/// The table of how the proxy decides, all keys stated but those of `[reports]`.
 fn settings(config: &EdgeConfig, actuator: Actuator) -> String {
-    let EdgeConfig {
-        allocator,
-        plain_after: _,
-        adopt_after,
-        young_window,
-        check_interval,
-        shown,
-        unsent,
-        pacing_step,
-    } = config;
-    let without: Vec<String> = allocator
-        .without
-        .iter()
-        .map(|part| format!("\"{}\"", part.name()))
-        .collect();
-    let readings = allocator.readings.iter();
-    let readings: Vec<String> = readings.map(|of| format!("\"{}\"", of.name())).collect();
-    format!(
-        "[rapid]\nslow-threshold = {:?}\narrival-alpha = {:?}\ninitial-ran-window = \"{} B\"\n\
-         target-queue = \"{} ns\"\nutilisation-goal = {:?}\ndelay-goal = \"{} ns\"\nbearer = {}\n\
-         without = [{}]\nreadings = [{}]\nadopt-after = \"{} ns\"\nyoung-window = \"{} B\"\n\
-         check-interval = \"{} ns\"\nmin-window = {}\nclosed-windows = {}\nwindow-step = {:?}\nunsent-share = {:?}\n\
-         unsent-min = \"{} B\"\nunsent-max = \"{} B\"\npacing-step = {pacing_step:?}\nactuator = \"{}\"\n",
-        allocator.slow_threshold,
-        allocator.arrival_alpha,
-        allocator.initial_ran_window.get(),
-        allocator.target_queue.as_nanos(),
-        allocator.utilisation_goal,
-        allocator.delay_goal.as_nanos(),
-        allocator.bearer,
-        without.join(", "),
-        readings.join(", "),
-        adopt_after.as_nanos(),
-        young_window.get(),
-        check_interval.as_nanos(),
-        shown.min_window,
-        shown.closed_windows,
-        shown.window_step,
-        unsent.unsent_share,
-        unsent.unsent_min.get(),
-        unsent.unsent_max.get(),
-        match actuator {
-            Actuator::Window => "window",
-            Actuator::Pacing => "pacing",
-        },
-    )
+    let mut config = config.clone();
+    let mut text = format!("[rapid]\nactuator = \"{}\"\n", actuator.name());
+    for (key, setting) in config.settings() {
+        if !["report-max-age", "plain-after"].contains(&key) {
+            text += &format!("{key} = {}\n", setting.toml());
+        }
+    }
+    text
 }

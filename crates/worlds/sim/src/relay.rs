@@ -13,7 +13,7 @@
 
 use crate::session::Endpoint;
 use crate::tcp::{CloseReason, Connection};
-use edge::{Passing, ServerWindow, ShownWindow, Windows};
+use edge::{Change, Passing, ServerWindow, ShownWindow, Windows};
 use scenario::Direction;
 use std::collections::VecDeque;
 use units::{Bytes, Duration, Instant};
@@ -217,20 +217,28 @@ impl Relay {
             received: self.wan_arrived(),
             cap: self.window.cap,
         };
-        let window = match &mut self.window.rule {
-            Some(rule) => {
-                let change = rule.change(decision.wan, of);
-                if let Some(change) = change {
-                    rule.has_changed(change, of.received);
-                }
-                // of a closed window what is left, less with each byte that arrives
-                (change.is_some() || rule.is_closed()).then(|| rule.shown(of.received))
-            }
-            None => Some(decision.wan.shown(of.waiting)),
+        let wan = &mut self.wan.connection;
+        let Some(rule) = &mut self.window.rule else {
+            wan.set_receive_window(now, Some(decision.wan.shown(of.waiting)));
+            return;
         };
-        if let Some(window) = window {
-            self.wan.connection.set_receive_window(now, Some(window));
+        let change = rule.change(decision.wan, of);
+        if let Some(change) = change {
+            rule.has_changed(change, of.received);
         }
+        let shown = Some(rule.shown(of.received));
+        match change {
+            Some(Change::Credit(_) | Change::Open(_)) => wan.set_receive_window(now, shown),
+            Some(Change::Follow(_) | Change::Close) => wan.follow_receive_window(now, shown),
+            // of a closed window what is left, less with each byte that arrives
+            None if rule.is_closed() => wan.follow_receive_window(now, shown),
+            None => {}
+        }
+    }
+
+    /// What arrives is acknowledged with the window of before: Linux sends acknowledgements before a program can read.
+    pub(crate) fn acknowledges_first(&self) -> bool {
+        self.window.rule.is_some()
     }
 
     /// True once, when both directions have ended and their ends have been passed on.

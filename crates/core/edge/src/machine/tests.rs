@@ -192,22 +192,54 @@ fn without_staleness_the_last_report_holds_for_ever() {
 }
 
 #[test]
-fn a_ue_that_moves_to_another_cell_takes_its_flows_along() {
+fn a_ue_that_moves_to_another_cell_or_has_another_number_keeps_its_flows_under_control() {
+    for cell in [1, 2] {
+        let mut driver = Driver::new();
+        driver.open(ms(0), 7, 1);
+        driver.report(ms(0), report(&[1], ms(0)));
+        driver.run(ms(1));
+        let mut there = report(&[5], ms(2));
+        there.cell.id = CellId(cell);
+        there.ues[0].ip = Some(address(1));
+        let mut done = driver.report(ms(2), there);
+        done.extend(driver.run(ms(3)));
+        let flow = FlowId(7);
+        let is_change =
+            |action: &Action| [Action::Release { flow }, Action::Adopt { flow }].contains(action);
+        assert!(!done.iter().any(is_change), "{done:?}");
+        // it is decided about there
+        assert_eq!(last_windows(&done).map(|windows| windows.flow), Some(flow));
+        let ues = driver.edge.ues();
+        let there = ues.iter().find(|ue| ue.cell == CellId(cell));
+        let there = there.map(|ue| (ue.rnti, ue.flows.len()));
+        assert_eq!(there, Some((Rnti(5), 1)), "{ues:?}");
+        assert_eq!(
+            driver.edge.cells(ms(3)).map(|c| c.flows).sum::<usize>(),
+            1,
+            "cell {cell}"
+        );
+    }
+}
+
+/// The report of another cell comes between the action and its answer.
+#[test]
+fn a_flow_whose_ue_moves_while_it_is_adopted_is_under_control_there() {
     let mut driver = Driver::new();
     driver.open(ms(0), 7, 1);
     driver.report(ms(0), report(&[1], ms(0)));
-    driver.run(ms(1));
-    let mut there = report(&[5], ms(2));
+    let measure = &mut |flow| Some(telemetry(ms(1), flow));
+    driver.edge.on_deadline(ms(1), measure);
+    let mut there = report(&[5], ms(1));
     there.cell.id = CellId(2);
     there.ues[0].ip = Some(address(1));
-    let done = driver.report(ms(2), there);
-    let flow = FlowId(7);
-    let release = done.iter().position(|a| *a == Action::Release { flow });
-    let adopt = done.iter().position(|a| *a == Action::Adopt { flow });
-    assert!(release.is_some() && release < adopt, "{done:?}");
-    let ues = driver.edge.ues();
-    let of = |cell: u32| ues.iter().find(|ue| ue.cell == CellId(cell));
-    assert_eq!(of(2).map(|ue| ue.flows.len()), Some(1), "{ues:?}");
+    driver.edge.on_report(ms(1), there, false, measure);
+    driver.carry_out(ms(1));
+    assert_eq!(driver.held, [7]);
+    let flows = |cell| {
+        let mut cells = driver.edge.cells(ms(1));
+        cells.find(|c| c.cell == CellId(cell)).map(|c| c.flows)
+    };
+    assert_eq!((flows(1), flows(2)), (Some(0), Some(1)));
 }
 
 #[test]

@@ -64,7 +64,7 @@ proptest! {
                         Resume::Keep => (None, unused, false),
                         Resume::Limit(limit) => (Some(limit), unused, false),
                         Resume::Restart => {
-                            prop_assert_eq!(name.1, Validation::Off);
+                            prop_assert_eq!(rules, Validation::Off);
                             prop_assert!(idle > rto);
                             (None, unused, false)
                         }
@@ -94,7 +94,7 @@ proptest! {
                 }
             };
             if let Some(limit) = limit {
-                prop_assert!(name.1 != Validation::Off);
+                prop_assert!(rules != Validation::Off);
                 prop_assert!(limit.cwnd <= window.cwnd, "{limit:?} of {window:?}");
                 prop_assert!(limit.cwnd >= min, "{limit:?} of {window:?}");
                 prop_assert!(may_lower || limit.ssthresh >= window.ssthresh());

@@ -2,17 +2,14 @@
 
 use super::{ConfigError, Control, Recording, Reports};
 use daemon::config::Section;
-use edge::{Actuator, EdgeConfig};
-use rapid::{AllocatorConfig, Mode, Part, Reading};
+use edge::{Actuator, EdgeConfig, Setting};
+use rapid::{Mode, Part, Reading};
 use rnis::MAX_BEARER;
 use std::path::PathBuf;
 use units::Bytes;
 
 /// Maximum that is recorded where nothing else is set.
 const RECORDED: Bytes = Bytes::new(1_000_000_000);
-
-const ACTUATORS: [(&str, Actuator); 2] =
-    [("window", Actuator::Window), ("pacing", Actuator::Pacing)];
 
 /// How the proxy decides, and how windows towards UEs are set; none where connections are split and nothing more.
 pub(super) fn decides(
@@ -35,85 +32,57 @@ pub(super) fn decides(
     let mut config = EdgeConfig::new(mode);
     config.allocator.report_max_age = reports.max_age;
     config.plain_after = reports.plain_after;
-    allocator(&mut table, &mut config.allocator)?;
     // what is allowed is checked as a whole
     let any = f64::NEG_INFINITY..=f64::INFINITY;
-    let set = |to: &mut f64, value: Option<f64>| *to = value.unwrap_or(*to);
-    let step = table.number("window-step", any.clone())?;
-    set(&mut config.shown.window_step, step);
-    let step = table.number("pacing-step", any.clone())?;
-    set(&mut config.pacing_step, step);
-    let share = table.number("unsent-share", any)?;
-    set(&mut config.unsent.unsent_share, share);
-    for (key, to) in [
-        ("adopt-after", &mut config.adopt_after),
-        ("check-interval", &mut config.check_interval),
-    ] {
-        *to = table.parsed(key)?.unwrap_or(*to);
+    for (key, setting) in config.settings() {
+        match setting {
+            // they are in `[reports]`
+            Setting::Duration(_) if ["report-max-age", "plain-after"].contains(&key) => {}
+            Setting::Duration(time) => set(time, table.parsed(key)?),
+            Setting::Number(number) => set(number, table.number(key, any.clone())?),
+            Setting::Bytes(size) => set(size, table.parsed(key)?),
+            Setting::Count(count) => set(count, table.whole(key, 0..=i64::MAX)?),
+            Setting::Bearer(bearer) => set(bearer, table.whole(key, 0..=MAX_BEARER.into())?),
+            Setting::Flag(flag) => set(flag, table.truth(key)?),
+            Setting::Parts(parts) => {
+                *parts = names(&mut table, key, Part::named, &Part::ALL.map(Part::name))?;
+            }
+            Setting::Readings(readings) => {
+                let known = Reading::ALL.map(Reading::name);
+                *readings = names(&mut table, key, Reading::named, &known)?;
+            }
+        }
     }
-    for (key, to) in [
-        ("young-window", &mut config.young_window),
-        ("unsent-min", &mut config.unsent.unsent_min),
-        ("unsent-max", &mut config.unsent.unsent_max),
-    ] {
-        *to = table.parsed(key)?.unwrap_or(*to);
-    }
-    let segments = table.whole("min-window", 0..=64)?;
-    config.shown.min_window = segments.unwrap_or(config.shown.min_window);
-    let closed = table.truth("closed-windows")?;
-    config.shown.closed_windows = closed.unwrap_or(config.shown.closed_windows);
-    let actuator = table.word("actuator", &ACTUATORS)?;
+    let actuators = Actuator::ALL.map(|actuator| (actuator.name(), actuator));
+    let actuator = table.word("actuator", &actuators)?;
     config.check().map_err(|error| table.fault(error))?;
     table.finish()?;
     Ok(Some((config, actuator.unwrap_or(Actuator::Window))))
 }
 
-/// The allocator's keys.
-fn allocator(table: &mut Section<'_, '_>, config: &mut AllocatorConfig) -> Result<(), ConfigError> {
-    // what is allowed is checked as a whole
-    let any = f64::NEG_INFINITY..=f64::INFINITY;
-    if let Some(threshold) = table.number("slow-threshold", any.clone())? {
-        config.slow_threshold = threshold;
+fn set<T>(to: &mut T, given: Option<T>) {
+    if let Some(given) = given {
+        *to = given;
     }
-    if let Some(alpha) = table.number("arrival-alpha", any.clone())? {
-        config.arrival_alpha = alpha;
-    }
-    if let Some(goal) = table.number("utilisation-goal", any)? {
-        config.utilisation_goal = goal;
-    }
-    if let Some(window) = table.parsed("initial-ran-window")? {
-        config.initial_ran_window = window;
-    }
-    if let Some(queue) = table.parsed("target-queue")? {
-        config.target_queue = queue;
-    }
-    if let Some(delay) = table.parsed("delay-goal")? {
-        config.delay_goal = delay;
-    }
-    if let Some(bearer) = table.whole("bearer", 0..=MAX_BEARER.into())? {
-        config.bearer = bearer;
-    }
-    for name in table.parsed_list::<String>("without")? {
-        let part = Part::named(&name).ok_or_else(|| {
-            let all: Vec<&str> = Part::ALL.into_iter().map(Part::name).collect();
+}
+
+/// A list of names of which all are known.
+fn names<T>(
+    table: &mut Section<'_, '_>,
+    key: &'static str,
+    named: impl Fn(&str) -> Option<T>,
+    known: &[&str],
+) -> Result<Vec<T>, ConfigError> {
+    let given = table.parsed_list::<String>(key)?;
+    let found = given.into_iter().map(|name| {
+        named(&name).ok_or_else(|| {
             table.fault(format!(
-                "without: {name:?} is not known; expected some of {}",
-                all.join(", ")
+                "{key}: {name:?} is not known; expected some of {}",
+                known.join(", ")
             ))
-        })?;
-        config.without.push(part);
-    }
-    for name in table.parsed_list::<String>("readings")? {
-        let reading = Reading::named(&name).ok_or_else(|| {
-            let all: Vec<&str> = Reading::ALL.into_iter().map(Reading::name).collect();
-            table.fault(format!(
-                "readings: {name:?} is not known; expected some of {}",
-                all.join(", ")
-            ))
-        })?;
-        config.readings.push(reading);
-    }
-    Ok(())
+        })
+    });
+    found.collect()
 }
 
 /// Where to record, if anywhere.
@@ -133,4 +102,45 @@ pub(super) fn recording(
     }
     table.finish()?;
     Ok(Some(recording))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+
+    const FILE: &str = "mode = \"transparent\"\nue-prefixes = [\"10.45.0.0/24\"]\nran-interface = \"ran0\"\n\
+                        wan-interface = \"wan0\"\n";
+
+    fn decided(control: &str, reports: &str, rapid: &str) -> EdgeConfig {
+        let text = format!(
+            "control = \"{control}\"\n{FILE}[reports]\nsource = \"unix:/radio\"\n{reports}\n[rapid]\n{rapid}\n"
+        );
+        let config = Config::parse("pep.toml", &text).unwrap_or_else(|error| panic!("{error}"));
+        config.edge.expect("it decides")
+    }
+
+    /// The file has every value of the edge under its key, with its default, and as [`Setting::toml`] writes it.
+    #[test]
+    fn every_setting_of_the_edge_is_a_key_with_its_default() {
+        for (control, mode) in [("default", Mode::Default), ("paper", Mode::Paper)] {
+            assert_eq!(decided(control, "", ""), EdgeConfig::new(mode));
+            let keys = EdgeConfig::new(mode).settings().map(|(key, _)| key);
+            for changed in keys {
+                let mut config = EdgeConfig::new(mode);
+                let mut line = String::new();
+                for (key, mut setting) in config.settings() {
+                    if key == changed {
+                        setting.alter(key);
+                        line = format!("{key} = {}", setting.toml());
+                    }
+                }
+                let (reports, rapid) = match changed {
+                    "report-max-age" | "plain-after" => (line.as_str(), ""),
+                    _ => ("", line.as_str()),
+                };
+                assert_eq!(decided(control, reports, rapid), config, "{line}");
+            }
+        }
+    }
 }

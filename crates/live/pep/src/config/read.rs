@@ -213,6 +213,11 @@ fn reports(top: &mut Section<'_, '_>, control: Control) -> Result<Reports, Confi
     }
     let defaults = EdgeConfig::new(::rapid::Mode::Default);
     let max_age = table.time("max-age")?;
+    let same = table.time("report-max-age")?;
+    if max_age.is_some() && same.is_some() {
+        return Err(table.fault("max-age and report-max-age are one key; give one of them"));
+    }
+    let max_age = max_age.or(same);
     let max_age = max_age.unwrap_or(defaults.allocator.report_max_age);
     let plain_after = table
         .time("plain-after")?

@@ -146,7 +146,7 @@ pub(super) static SECTIONS: &[Section] = &[Section {
         ),
         key(
             "actuator",
-            Choice(&["window", "pacing"]),
+            Choice(edge::Actuator::NAMES),
             Value("window"),
             Any,
             "`window`: a congestion control follows the decided window; `pacing`: Cubic stays, and \
@@ -201,7 +201,7 @@ pub(super) static SECTIONS: &[Section] = &[Section {
             List("names"),
             Absent("the whole mode"),
             Any,
-            "Parts of mode `default` to leave out, for experiments: `payload`, `demand`, \
+            "Parts of mode `default` to leave out, for experiments (nothing of mode `paper`): `payload`, `demand`, \
                  `queue-loop`, `queue-deviation`, `budget`, `usable`, `store`, `unintercepted`, `own-queue`, \
                  `cell-sharing`, `staleness`, `whole-segments`, \
                  `turns`, `variation`, `narrow-link` (docs/algorithms/rapid.md).",
@@ -211,7 +211,7 @@ pub(super) static SECTIONS: &[Section] = &[Section {
             List("names"),
             Absent("those of docs/algorithms/rapid.md"),
             Any,
-            "Other readings of the paper that mode `paper` takes, for experiments: `period-minimum`, `all-rates`, \
+            "Other readings of the paper that mode `paper` takes, for experiments (nothing of mode `default`): `period-minimum`, `all-rates`, \
                  `held-is-slow` (docs/algorithms/rapid.md).",
         ),
     ],

@@ -6,8 +6,8 @@ use crate::error::{Checked, either, fault};
 use crate::experiment::{PepMode, PepSpec, UeSpec, WindowControl};
 use crate::reader::Reader;
 use crate::resolved::ResolvedValue;
-use edge::{Actuator, EdgeConfig, ShownWindow, UnsentBound};
-use rapid::{AllocatorConfig, Mode, Part, Reading};
+use edge::{Actuator, EdgeConfig, Setting};
+use rapid::{Mode, Part, Reading};
 
 /// Reads `[pep]`.
 pub(super) fn read(top: &mut Reader<'_>, access: &Access, ues: &[UeSpec]) -> Checked<PepSpec> {
@@ -64,62 +64,39 @@ fn check_bearer(reader: &Reader<'_>, bearer: u8, ues: &[UeSpec]) -> Checked<()> 
     .hint("add a [[ue.<name>.bearer]], or name another"))
 }
 
-fn allocator(reader: &mut Reader<'_>, mode: Mode) -> Checked<AllocatorConfig> {
-    let mut config = AllocatorConfig::new(mode);
-    config.slow_threshold = reader.number("slow-threshold")?;
-    config.arrival_alpha = reader.number("arrival-alpha")?;
-    config.initial_ran_window = reader.quantity("initial-ran-window")?;
-    config.report_max_age = reader.quantity("report-max-age")?;
-    config.target_queue = reader.quantity("target-queue")?;
-    config.utilisation_goal = reader.number("utilisation-goal")?;
-    config.delay_goal = reader.quantity("delay-goal")?;
-    config.bearer = reader.count("bearer")?;
-    if mode == Mode::Default {
-        let named = |name: &str| Part::named(name);
-        config.without = list(
-            reader,
-            "without",
-            "mode default has no part",
-            named,
-            &Part::ALL.map(Part::name),
-        )?;
-    }
-    if mode == Mode::Paper {
-        let named = |name: &str| Reading::named(name);
-        config.readings = list(
-            reader,
-            "readings",
-            "mode paper has no reading",
-            named,
-            &Reading::ALL.map(Reading::name),
-        )?;
-    }
-    Ok(config)
-}
-
 /// How the proxy decides.
 fn decides(reader: &mut Reader<'_>, mode: Mode) -> Checked<EdgeConfig> {
-    let allocator = allocator(reader, mode)?;
-    let preset = EdgeConfig::new(mode).plain_after;
-    let preset = preset.max(allocator.report_max_age);
-    let config = EdgeConfig {
-        plain_after: reader.quantity_or("plain-after", preset)?,
-        allocator,
-        adopt_after: reader.quantity("adopt-after")?,
-        young_window: reader.quantity("young-window")?,
-        check_interval: reader.quantity("check-interval")?,
-        shown: ShownWindow {
-            min_window: reader.count("min-window")?,
-            closed_windows: reader.flag("closed-windows")?,
-            window_step: reader.number("window-step")?,
-        },
-        unsent: UnsentBound {
-            unsent_share: reader.number("unsent-share")?,
-            unsent_min: reader.quantity("unsent-min")?,
-            unsent_max: reader.quantity("unsent-max")?,
-        },
-        pacing_step: reader.number("pacing-step")?,
-    };
+    let mut config = EdgeConfig::new(mode);
+    let mut plain_after = config.plain_after;
+    for (key, setting) in config.settings() {
+        match setting {
+            Setting::Duration(time) if key == "plain-after" => {
+                *time = reader.quantity_or(key, plain_after)?;
+            }
+            Setting::Duration(time) => {
+                *time = reader.quantity(key)?;
+                if key == "report-max-age" {
+                    plain_after = plain_after.max(*time);
+                }
+            }
+            Setting::Number(number) => *number = reader.number(key)?,
+            Setting::Bytes(size) => *size = reader.quantity(key)?,
+            Setting::Count(count) => *count = reader.count(key)?,
+            Setting::Bearer(bearer) => *bearer = reader.count(key)?,
+            Setting::Flag(flag) => *flag = reader.flag(key)?,
+            // what the other mode has is left as it is: a file may be run in both
+            Setting::Parts(parts) if mode == Mode::Default => {
+                let names = Part::ALL.map(Part::name);
+                *parts = list(reader, key, "mode default has no part", Part::named, &names)?;
+            }
+            Setting::Readings(readings) if mode == Mode::Paper => {
+                let names = Reading::ALL.map(Reading::name);
+                let missing = "mode paper has no reading";
+                *readings = list(reader, key, missing, Reading::named, &names)?;
+            }
+            Setting::Parts(_) | Setting::Readings(_) => {}
+        }
+    }
     match config.check() {
         Ok(()) => Ok(config),
         Err(error) => Err(fault(reader.at(), error.to_string())),

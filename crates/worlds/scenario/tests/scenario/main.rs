@@ -1,5 +1,6 @@
 //! Scenario files: what is read, what is refused, and with which message.
 
+mod edge_settings;
 mod embedded;
 mod files;
 mod moving;

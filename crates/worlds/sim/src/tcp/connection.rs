@@ -488,6 +488,13 @@ impl Connection {
     /// segment or more, else with the next acknowledgement.
     pub fn set_receive_window(&mut self, _now: Instant, limit: Option<Bytes>) {
         self.receiver.set_limit(limit);
+        self.receiver.show_window();
+    }
+
+    /// The same, but a higher limit is advertised by the next acknowledgement only, as Linux does with
+    /// `TCP_WINDOW_CLAMP`.
+    pub fn follow_receive_window(&mut self, _now: Instant, limit: Option<Bytes>) {
+        self.receiver.set_limit(limit);
     }
 
     /// Has another congestion controller from now on (`TCP_CONGESTION`); in flight stays what is.

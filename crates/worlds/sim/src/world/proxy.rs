@@ -41,6 +41,12 @@ impl World {
             let Some(relay) = &mut session.relay else {
                 return;
             };
+            if relay.acknowledges_first() {
+                self.transmit(session, id, Side::ProxyWan);
+            }
+            let Some(relay) = &mut session.relay else {
+                return;
+            };
             relay.run(now);
             self.transmit(session, id, Side::ProxyRan);
             // what has left towards the UE does not wait any more

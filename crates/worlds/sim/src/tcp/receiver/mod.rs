@@ -267,9 +267,13 @@ impl Receiver {
         Some(chunk)
     }
 
-    /// Sets or lifts the limit of the advertised window.
+    /// Sets or lifts the limit of the advertised window, which the acknowledgements to come show.
     pub(super) fn set_limit(&mut self, limit: Option<Bytes>) {
         self.window.set_limit(limit);
+    }
+
+    /// Has the window advertised at once if it opens by a segment.
+    pub(super) fn show_window(&mut self) {
         let is_open = self.next > 0 && !self.is_finished;
         if is_open && self.window.opens_by_a_segment(self.next, self.buffered()) {
             self.acks.require();

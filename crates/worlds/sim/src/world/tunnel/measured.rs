@@ -45,8 +45,7 @@ impl World {
     /// A radio report reaches the edge: its ends receive reports on their UEs.
     pub(in super::super) fn report_to_tunnels(&mut self, report: &RadioReport) {
         let now = self.now;
-        let share = report.cell.downlink_share.max(f64::EPSILON);
-        let slot = report.cell.slot_duration.mul_f64(1.0 / share);
+        let slot = report.cell.downlink_interval();
         for ue in 0..self.tunnels.len() {
             let state = &mut self.tunnels[ue];
             let rnti = network::rnti(ue);
