@@ -296,3 +296,31 @@ async fn requests_for_a_token_that_do_not_arrive_hold_no_place() {
     let _ = stalled[0].read_to_end(&mut answer).await;
     assert_eq!(String::from_utf8_lossy(&answer), "");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_that_do_not_arrive_keep_no_other_client_out() {
+    let limited = rest().replace("[http]", "[http]\nmax-connections = 4");
+    let world = world("", &limited).await;
+    let client = world.client("all").await;
+    let other = world.client("reader").await;
+    let token = client.token.as_deref().expect("a token");
+    let head = format!(
+        "POST /rni/v2/subscriptions HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\
+         Content-Type: application/json\r\nAuthorization: Bearer {token}\r\n\
+         Expect: 100-continue\r\n\r\n"
+    );
+    let mut stalled = Vec::new();
+    for _ in 0..4 {
+        let mut stream = connect(client.address).await;
+        stream.write_all(head.as_bytes()).await.expect("written");
+        // the service waits for the body
+        assert_eq!(status(&mut stream).await, 100);
+        stalled.push(stream);
+    }
+    let answer = other.get("/rni/v2/queries/layer2_meas").await;
+    assert_eq!(answer.status, 200);
+    // one that had its time would have an answer
+    let mut answer = Vec::new();
+    let _ = stalled[0].read_to_end(&mut answer).await;
+    assert_eq!(String::from_utf8_lossy(&answer), "");
+}
