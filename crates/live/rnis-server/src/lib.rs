@@ -15,6 +15,7 @@
 
 mod accept;
 mod auth;
+mod backlog;
 mod client;
 mod clock;
 mod config;

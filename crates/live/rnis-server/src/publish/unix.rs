@@ -113,13 +113,18 @@ async fn reader(mut stream: UnixStream, hub: Arc<Hub>, readers: Arc<AtomicUsize>
                 Ok(0) | Err(_) => None,
             },
         };
+        let event;
         let line = match &outgoing {
-            Some(Outgoing::Report(report)) => [report.json(), b"\n"].concat(),
-            Some(Outgoing::Event(event)) if requests.events => [event, &b"\n"[..]].concat(),
+            // shared with the other readers
+            Some(Outgoing::Report(report)) => report.line(),
+            Some(Outgoing::Event(json)) if requests.events => {
+                event = [json, &b"\n"[..]].concat();
+                &event
+            }
             Some(Outgoing::Event(_)) => continue,
             None => break,
         };
-        if write.write_all(&line).await.is_err() {
+        if write.write_all(line).await.is_err() {
             outlet.lost(1);
             break;
         }
