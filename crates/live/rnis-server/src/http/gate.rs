@@ -221,7 +221,7 @@ mod tests {
     fn subscribing(api: &Api, places: &Arc<Places>, body: Body) -> Request {
         let client = api.auth.client("a", b"secret").expect("a client");
         let token = api.auth.issue(&client, Instant::now()).expect("a token");
-        let place = places.try_enter(Instant::now()).expect("a place");
+        let place = places.try_enter(Instant::now(), None).expect("a place");
         Request::post("/rni/v2/subscriptions")
             .header(AUTHORIZATION, format!("Bearer {token}"))
             .header(CONTENT_TYPE, "application/json")
@@ -239,9 +239,14 @@ mod tests {
         let never = subscribing(&api, &places, Body::from_stream(never));
         let mut waits = pin!(service.call(never));
         assert!(waits.as_mut().now_or_never().is_none(), "it has no body");
-        let other = places.try_enter(Instant::now()).expect("a free place");
+        let other = places
+            .try_enter(Instant::now(), None)
+            .expect("a free place");
         let _busy = other.busy();
-        assert!(places.try_enter(Instant::now()).is_some(), "its place");
+        assert!(
+            places.try_enter(Instant::now(), None).is_some(),
+            "its place"
+        );
     }
 
     #[tokio::test]
