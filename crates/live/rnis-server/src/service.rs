@@ -87,9 +87,10 @@ impl Service {
             }
             None => None,
         };
-        if let Some(path) = &config.unix {
-            let socket = unix::Socket::bind(path)?;
-            tasks.spawn(unix::serve(socket, Arc::clone(&hub)));
+        if let Some(unix) = &config.unix {
+            let socket = unix::Socket::bind(&unix.path)?;
+            let readers = unix::serve(socket, Arc::clone(&hub), unix.unread_timeout);
+            tasks.spawn(readers);
         }
         if let Some(topic) = config.amqp.clone() {
             tasks.spawn(amqp::publish(topic, Outlet::new(Arc::clone(&hub), "amqp")));

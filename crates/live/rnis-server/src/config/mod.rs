@@ -22,8 +22,8 @@ pub struct Config {
     pub ues: UeMap,
     /// Networks, cells and bearers for MEC 012.
     pub network: NetworkProfile,
-    /// Reports over a Unix socket, at this path.
-    pub unix: Option<PathBuf>,
+    /// Reports over a Unix socket.
+    pub unix: Option<UnixConfig>,
     /// Reports over AMQP.
     pub amqp: Option<TopicConfig>,
     /// Reports over NATS.
@@ -40,6 +40,15 @@ pub struct Config {
     pub max_age: units::Duration,
     /// A UE that its cell's reports leave out for this long has left.
     pub release_after: units::Duration,
+}
+
+/// The Unix socket of reports.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnixConfig {
+    /// Where it is.
+    pub path: PathBuf,
+    /// A reader that does not take a line within this time is closed.
+    pub unread_timeout: Duration,
 }
 
 /// A source of reports.
