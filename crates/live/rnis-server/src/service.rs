@@ -67,6 +67,11 @@ impl Service {
                     Some(host) => format!("{host}:{chosen}"),
                     None => http.public_url,
                 };
+                if http.callback_networks.is_empty() {
+                    tracing::info!(
+                        "no callbacks: callback-networks of [http] lists no network; subscriptions have WebSockets"
+                    );
+                }
                 let api = Arc::new(Api::new(http, Arc::clone(&hub))?);
                 tasks.spawn(http::dispatch(Arc::clone(&api)));
                 tasks.spawn(listener.serve(http::router(&api)));

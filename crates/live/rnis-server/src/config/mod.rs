@@ -195,8 +195,8 @@ pub struct HttpConfig {
     pub notification_links: LinkForm,
     /// Header names of answers in Title-Case rather than in lower case.
     pub title_case: bool,
-    /// Networks in which callbacks are allowed; empty: all but this host's own addresses and those that
-    /// never leave its link (`reach.rs`).
+    /// Networks in which callbacks are allowed; without any, none is. This host's own addresses and those that
+    /// only it reaches are not among them unless they are listed themselves.
     pub callback_networks: Vec<Network>,
     /// Authorities for callbacks and the MEC platform (PEM); without, the system's.
     pub ca_file: Option<PathBuf>,

@@ -38,7 +38,7 @@ impl Api {
     /// A callback's URI.
     ///
     /// # Errors
-    /// One that can never be reached: no URI, no host, port 0, or an address outside the networks to
+    /// One that can never be reached: no URI, no host, port 0, any at all where no network is configured, or an address outside the networks to
     /// which callbacks may go. A name is resolved for each connection, and its addresses are checked then.
     pub(super) fn callback(&self, text: &str) -> Result<Uri, &'static str> {
         let uri: Uri = text.parse().map_err(|_| "is no URI")?;
@@ -49,6 +49,9 @@ impl Api {
         let host = host.ok_or("has no host")?;
         if uri.port_u16() == Some(0) || (uri.port().is_some() && uri.port_u16().is_none()) {
             return Err("has no port that can be reached");
+        }
+        if self.reach.is_empty() {
+            return Err("is not permitted: callback-networks of [http] lists no network");
         }
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         match bare.parse() {
