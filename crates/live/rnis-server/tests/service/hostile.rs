@@ -45,7 +45,8 @@ const STRANGER: [u8; 4] = [127, 0, 0, 2];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stranger_whose_connections_report_takes_no_place_of_a_bridge() {
-    let (world, address) = listening("max-connections = 4").await;
+    let keys = "max-connections = 4\nfirst-line-timeout = \"86400 s\"";
+    let (world, address) = listening(keys).await;
     let mut bridge = connect(address).await;
     send(&mut bridge, 20).await;
     until("the bridge's report", || accepted(&world) == 1.0).await;
