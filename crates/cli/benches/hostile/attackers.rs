@@ -174,6 +174,13 @@ pub const ATTACKERS: &[Attacker] = &[
         run: rnis_wrong_tokens,
     },
     Attacker {
+        name: "rnis-stalled-bodies",
+        what: "a client of the REST interface with 300 requests whose bodies do not come, sent again as they end",
+        victim: Part::Rnis,
+        user: User::Radio,
+        run: rnis_stalled_bodies,
+    },
+    Attacker {
         name: "rnis-silent-scrapers",
         what: "64 silent connections at `/metrics` of the radio information service",
         victim: Part::Rnis,
@@ -460,6 +467,24 @@ fn rnis_silent_rest(world: &World, stop: &Stop) {
         stop,
         |_| {},
     );
+}
+
+fn rnis_stalled_bodies(world: &World, stop: &Stop) {
+    world.host(Part::Rnis).enter(|| {
+        // below the rate of a client
+        let mut pace = Pace::new(40.0);
+        let token = http::token(world::REST, "attacker", "secret").unwrap_or_default();
+        let head = format!(
+            "POST /rni/v2/subscriptions HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\
+             Content-Type: application/json\r\nAuthorization: Bearer {token}\r\n\r\n"
+        );
+        let open = |_| {
+            let mut stream = TcpStream::connect_timeout(&world::REST, Duration::from_secs(2))?;
+            stream.write_all(head.as_bytes())?;
+            Ok(stream)
+        };
+        keep(300, &mut pace, stop, open, |_| {});
+    });
 }
 
 fn rnis_wrong_tokens(world: &World, stop: &Stop) {

@@ -416,6 +416,9 @@ listen = "127.0.0.1:9465"
 [[client]]
 id = "user"
 secret-sha256 = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"
+[[client]]
+id = "attacker"
+secret-sha256 = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"
 "#,
     ),
     (

@@ -83,10 +83,10 @@ pub enum EventKind {
     },
     /// Secondary cells were added or removed.
     CarrierAggregation {
-        /// Added.
+        /// Added, at most [`MAX_SECONDARY_CELLS`].
         #[serde(default)]
         added: Vec<CellId>,
-        /// Removed.
+        /// Removed, at most as many.
         #[serde(default)]
         removed: Vec<CellId>,
     },
@@ -139,6 +139,10 @@ pub struct Tunnel {
     /// Tunnel endpoint at the gateway.
     pub sgw_teid: u32,
 }
+
+/// Secondary cells of a UE, at most (TS 38.331 section 6.4, maxNrofSCells; TS 36.331 section 6.4, maxSCell-r13): with
+/// the primary one it has 32 serving cells.
+pub const MAX_SECONDARY_CELLS: usize = 31;
 
 /// Longest event that is read, in bytes.
 pub const MAX_EVENT_BYTES: usize = 64 << 10;
@@ -207,7 +211,17 @@ impl RadioEvent {
                 within("erab_id", bearer.erab_id, 15, 0)
             }
             EventKind::BearerReleased { erab_id, .. } => within("erab_id", *erab_id, 15, 0),
-            EventKind::TimingAdvance { .. } | EventKind::CarrierAggregation { .. } => Ok(()),
+            EventKind::CarrierAggregation { added, removed } => {
+                let (added, removed) = (("added", added.len()), ("removed", removed.len()));
+                let too_many = |list: &(&str, usize)| list.1 > MAX_SECONDARY_CELLS;
+                match [added, removed].into_iter().find(too_many) {
+                    Some((name, count)) => Err(EventError(format!(
+                        "{name} has {count} cells; a UE has at most {MAX_SECONDARY_CELLS} secondary cells"
+                    ))),
+                    None => Ok(()),
+                }
+            }
+            EventKind::TimingAdvance { .. } => Ok(()),
         }
     }
 }
@@ -235,5 +249,24 @@ mod tests {
         let cut = error(r#"{"cell":1,"event":"measurement","rsrp":"#);
         assert!(cut.starts_with("no radio event"), "{cut}");
         assert!(!RadioEvent::is_meant(br#"{"cell":{"id":1},"ues":[]}"#));
+    }
+
+    #[test]
+    fn more_secondary_cells_than_a_ue_can_have_are_no_event() {
+        let event = |field: &str, count: u32| {
+            let cells: Vec<u32> = (1..=count).collect();
+            let text = format!(r#"{{"cell":1,"event":"carrier-aggregation","{field}":{cells:?}}}"#);
+            RadioEvent::from_json(text.as_bytes())
+        };
+        for field in ["added", "removed"] {
+            assert!(event(field, 31).is_ok());
+            // one too many, and as many as fit into the longest event
+            for count in [32, 10_000] {
+                let error = event(field, count).expect_err("no event").to_string();
+                let expected =
+                    format!("{field} has {count} cells; a UE has at most 31 secondary cells");
+                assert!(error.contains(&expected), "{error}");
+            }
+        }
     }
 }

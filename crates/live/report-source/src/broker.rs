@@ -11,6 +11,8 @@ use lapin::{Channel, Connection, ConnectionProperties, ExchangeKind};
 use std::time::Duration;
 use tokio::time::timeout;
 
+/// Commands of a client of NATS that wait for a server that does not read: each may hold a report.
+const MAX_COMMANDS: usize = 16;
 /// Longest time to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -38,6 +40,7 @@ pub async fn connect_nats(address: &Address) -> Result<Client, Fault> {
         return Err("no URL".into());
     };
     let options = ConnectOptions::new().name("brimful-rnis").max_reconnects(1);
+    let options = options.client_capacity(MAX_COMMANDS);
     Ok(timeout(CONNECT_TIMEOUT, options.connect(url.as_str())).await??)
 }
 

@@ -51,7 +51,7 @@ pub(crate) struct Call<'a> {
     pub(crate) method: Method,
     pub(crate) uri: &'a Uri,
     pub(crate) token: Option<&'a str>,
-    pub(crate) json: Option<Vec<u8>>,
+    pub(crate) json: Option<Bytes>,
 }
 
 impl Client {
@@ -153,7 +153,7 @@ impl Session {
         if call.json.is_some() {
             request = request.header(CONTENT_TYPE, "application/json");
         }
-        let body = Full::new(Bytes::from(call.json.unwrap_or_default()));
+        let body = Full::new(call.json.unwrap_or_default());
         let request = request.body(body).map_err(io::Error::other)?;
         sender.ready().await.map_err(io::Error::other)?;
         let response = sender

@@ -4,8 +4,10 @@
 //!   sources -> [ Intake -> RadioView ] -> broadcast of reports -> unix, amqp, nats
 //!                               '-------> broadcast of events  -> subscriptions
 //! ```
-//! A reader that does not keep up loses the oldest reports and their number is reported; no source waits.
+//! A reader that does not keep up loses the oldest reports and their number is reported; no source waits. What waits is
+//! bounded in number and in bytes.
 
+use crate::backlog::{Backlog, Waiting};
 use crate::clock;
 use crate::metrics::Metrics;
 use dash::RadioMeter;
@@ -22,12 +24,15 @@ use tokio::sync::broadcast;
 
 /// Reports that wait for a slow reader, before it loses some.
 const WAITING: usize = 1024;
+/// Bytes of reports that wait for slow readers, all together, before those lose some: one can have 2 MB.
+const WAITING_BYTES: usize = 16_000_000;
 
 /// A report on its way out, encoded once for all.
 #[derive(Debug)]
 pub struct Published {
     cell: CellId,
-    json: Vec<u8>,
+    /// One line of JSON with its end.
+    line: Vec<u8>,
     report: RadioReport,
     binary: OnceLock<Vec<u8>>,
 }
@@ -38,15 +43,47 @@ impl Published {
         self.cell
     }
 
-    /// As one line of JSON, without its end.
+    fn new(report: RadioReport) -> Self {
+        let mut line = encode_json(&report);
+        line.push(b'\n');
+        Self {
+            cell: report.cell.id,
+            line,
+            report,
+            binary: OnceLock::new(),
+        }
+    }
+
+    /// As JSON.
     pub fn json(&self) -> &[u8] {
-        &self.json
+        self.line.strip_suffix(b"\n").unwrap_or_default()
+    }
+
+    /// As one line of JSON, with its end.
+    pub fn line(&self) -> &[u8] {
+        &self.line
     }
 
     /// In the compact binary form.
     pub fn binary(&self) -> &[u8] {
         self.binary.get_or_init(|| encode_binary(&self.report))
     }
+
+    /// Bytes of memory that it takes, about: the line, the report, and the binary form, which is no longer than that.
+    pub(crate) fn bytes(&self) -> usize {
+        let ues = self.report.ues.iter();
+        let bearers: usize = ues.map(|ue| size_of_val(ue.bearers.as_slice())).sum();
+        self.line.len() + 2 * (size_of_val(self.report.ues.as_slice()) + bearers)
+    }
+}
+
+/// What waits for readers, in its order.
+#[derive(Clone, Debug)]
+pub(crate) enum Queued {
+    /// A report, which may be given up while it waits.
+    Report(Arc<Waiting>),
+    /// An event, as in [`Outgoing`]: less than 1 kB.
+    Event(Arc<[u8]>),
 }
 
 /// What goes out, in its order.
@@ -69,7 +106,8 @@ struct Radio {
 #[derive(Debug)]
 pub struct Hub {
     radio: Mutex<Radio>,
-    outgoing: broadcast::Sender<Outgoing>,
+    backlog: Backlog,
+    outgoing: broadcast::Sender<Queued>,
     events: broadcast::Sender<Arc<RadioEvent>>,
     metrics: Arc<Metrics>,
     /// Shows reports to viewers of the dashboard.
@@ -90,6 +128,7 @@ impl Hub {
                 view,
                 network: Arc::new(network),
             }),
+            backlog: Backlog::new(WAITING_BYTES),
             outgoing: broadcast::channel(WAITING).0,
             events: broadcast::channel(WAITING).0,
             metrics,
@@ -109,7 +148,7 @@ impl Hub {
     }
 
     /// Reports and sources' events from now on.
-    pub fn outgoing(&self) -> broadcast::Receiver<Outgoing> {
+    pub(crate) fn outgoing(&self) -> broadcast::Receiver<Queued> {
         self.outgoing.subscribe()
     }
 
@@ -178,14 +217,9 @@ impl Hub {
         if let Some(meter) = self.meter.get() {
             meter.on_report(&accepted.report, |_| None);
         }
-        let published = Published {
-            cell: accepted.report.cell.id,
-            json: encode_json(&accepted.report),
-            report: accepted.report,
-            binary: OnceLock::new(),
-        };
+        let waiting = self.backlog.push(Published::new(accepted.report));
         // there may be no reader
-        let _ = self.outgoing.send(Outgoing::Report(Arc::new(published)));
+        let _ = self.outgoing.send(Queued::Report(waiting));
     }
 
     /// What an adapter made of a message.
@@ -205,7 +239,7 @@ impl Hub {
     pub fn send_events(&self, source: &str, events: Vec<RadioEvent>) {
         for event in &events {
             // there may be no reader
-            let _ = self.outgoing.send(Outgoing::Event(event.to_json().into()));
+            let _ = self.outgoing.send(Queued::Event(event.to_json().into()));
         }
         self.notify(source, events);
     }
@@ -244,5 +278,62 @@ fn kind(problem: &Problem) -> &'static str {
         Problem::Restarted => "restarted",
         Problem::CounterReset { .. } => "counter-reset",
         _ => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::publish::Outlet;
+    use futures_util::FutureExt;
+    use rnis::codec::decode_json;
+    use rnis::{Rnti, UeReport};
+    use units::Slot;
+
+    /// A report of one UE.
+    const SMALL: &[u8] = br#"{"cell":{"id":1,"n_prb":106,"scs":30000,"slot_duration":500000,
+        "downlink_share":1.0,"slot":1,"slots":1,"prb_background":0},"ues":[{"rnti":1,"ip":"10.45.0.2","prb_dl":0,
+        "quality":{"kind":"mcs","mcs":20,"table":"nr-qam256","layers":1,"data_re_per_prb":132},"cqi":11,
+        "tbs_bytes":9480,"served_bytes":9000,"rlc_queue_bytes":1000000000,"harq_processes":3,"harq_retx":1,
+        "seq":1000000041,"timestamp":5000000123}]}"#;
+
+    #[test]
+    fn what_waits_for_a_reader_is_bounded_in_bytes_and_the_rest_is_counted() {
+        let mut report = decode_json(SMALL).expect("a report");
+        let ue = report.ues.remove(0);
+        report.ues = (1..=3_500)
+            .map(|rnti| UeReport {
+                rnti: Rnti(rnti),
+                ..ue.clone()
+            })
+            .collect();
+        let hub = Arc::clone(&crate::http::tests::api("").hub);
+        // neither of them reads meanwhile
+        let mut readers = ["unix", "amqp"].map(|name| Outlet::new(Arc::clone(&hub), name));
+        let (count, mut sent) = (40_u32, 0);
+        for slot in 1..=count {
+            report.cell.slot = Slot::new(slot.into());
+            sent += encode_json(&report).len();
+            hub.on_report("x", report.clone());
+        }
+        let name = "brimful_rnis_reports_total";
+        let accepted = hub.metrics().get(name, &[("source", "x")]);
+        assert_eq!(accepted, f64::from(count));
+        assert!(sent > 32_000_000, "{sent} bytes were enough to test it");
+        for outlet in &mut readers {
+            let (mut got, mut bytes, mut last) = (0.0, 0, None);
+            while let Some(Some(read)) = outlet.next().now_or_never() {
+                got += 1.0;
+                bytes += read.json().len();
+                last = Some(read);
+            }
+            assert!(bytes <= 16_000_000, "{bytes} bytes had waited");
+            let last = decode_json(last.expect("the newest").json()).expect("a report");
+            assert_eq!(last.cell.slot.get(), u64::from(count));
+            let labels = [("transport", outlet.transport)];
+            let name = "brimful_rnis_publish_lost_total";
+            let lost = hub.metrics().get(name, &labels);
+            assert_eq!(lost + got, f64::from(count));
+        }
     }
 }

@@ -15,6 +15,7 @@
 
 mod accept;
 mod auth;
+mod backlog;
 mod client;
 mod clock;
 mod config;
@@ -37,7 +38,7 @@ pub(crate) use report_source::Fault;
 pub use self::daemon::run;
 pub use config::{
     Address, AnswerForm, ClientConfig, Config, ConfigError, Format, HttpConfig, Listening, Network,
-    PlatformConfig, SourceConfig, SourceKind, TopicConfig,
+    PlatformConfig, SourceConfig, SourceKind, TopicConfig, UnixConfig,
 };
 pub use http::{Credentials, credentials};
 pub use metrics::{Labels, Metrics};

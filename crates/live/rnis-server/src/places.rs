@@ -1,10 +1,14 @@
 //! Places for connections: a bounded number. When all are taken, an idle connection gives way to a new
-//! one: of those that were never of use the one that has been idle for longest, otherwise of all. So silent
-//! strangers keep none out, and take no place of a connection that is of use, however many come at once.
+//! one: of those that were never of use, otherwise of all, the one of the source with the most of them that has
+//! been idle for longest. A source is an address, of IPv6 a /64. One that would have more than half of all places
+//! gives up one of its own. So strangers keep none out, and take no place of a connection that is of use;
+//! and one source takes none of others, whatever it does, while those need no more than half.
 //!
 //! One that gave way holds its socket until its task has run: of these, too, there are at most so many.
 
-use std::collections::BTreeMap;
+use daemon::source_network;
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::sync::Notify;
@@ -31,6 +35,8 @@ struct Taken {
 
 #[derive(Debug)]
 struct Occupant {
+    /// None for all processes of this machine, over a Unix socket.
+    source: Option<IpAddr>,
     /// Requests that are being answered.
     busy: usize,
     /// It has done something of use.
@@ -67,16 +73,16 @@ impl Places {
         self.lock().places.len()
     }
 
-    /// A place: a free one, or that of an idle connection, as this module describes. None if all are
-    /// busy, or too many that gave way have not ended.
-    pub(crate) fn try_enter(self: &Arc<Self>, now: Instant) -> Option<Place> {
+    /// A place for a connection from this address: a free one, or that of an idle connection, as this module
+    /// describes. None if all are busy, or too many that gave way have not ended.
+    pub(crate) fn try_enter(self: &Arc<Self>, now: Instant, from: Option<IpAddr>) -> Option<Place> {
+        let source = from.map(source_network);
         let mut taken = self.lock();
         if taken.places.len() >= self.max {
             if taken.leaving >= MAX_LEAVING {
                 return None;
             }
-            let idle = taken.places.iter().filter(|(_, o)| o.busy == 0);
-            let number = *idle.min_by_key(|(_, o)| (o.of_use, o.active))?.0;
+            let number = taken.victim(source, self.max)?;
             let evicted = taken.places.remove(&number)?;
             taken.leaving += 1;
             evicted.evicted.notify_one();
@@ -85,6 +91,7 @@ impl Places {
         taken.next += 1;
         let evicted = Arc::new(Notify::new());
         let occupant = Occupant {
+            source,
             busy: 0,
             of_use: false,
             active: now,
@@ -99,10 +106,10 @@ impl Places {
     }
 
     /// As [`Self::try_enter`]; waits where that gives none.
-    pub(crate) async fn enter(self: &Arc<Self>) -> Place {
+    pub(crate) async fn enter(self: &Arc<Self>, from: IpAddr) -> Place {
         loop {
             // a change between the attempt and the wait is kept for the wait
-            match self.try_enter(Instant::now()) {
+            match self.try_enter(Instant::now(), Some(from)) {
                 Some(place) => return place,
                 None => self.changed.notified().await,
             }
@@ -117,6 +124,30 @@ impl Places {
     fn with(&self, number: u64, change: impl FnOnce(&mut Occupant)) {
         // one that gave way is not there any more
         self.lock().places.get_mut(&number).map(change);
+    }
+}
+
+impl Taken {
+    /// The one that gives way to a connection of this source.
+    fn victim(&self, source: Option<IpAddr>, max: usize) -> Option<u64> {
+        let idle = || self.places.iter().filter(|(_, o)| o.busy == 0);
+        let all_of_it = self.places.values().filter(|o| o.source == source);
+        if 2 * (all_of_it.count() + 1) > max {
+            let its_idle = idle().filter(|(_, o)| o.source == source);
+            let oldest = its_idle.min_by_key(|(_, o)| (o.of_use, o.active));
+            if let Some((number, _)) = oldest {
+                return Some(*number);
+            }
+        }
+        let of_use = idle().all(|(_, o)| o.of_use);
+        let candidates = || idle().filter(|(_, o)| o.of_use == of_use);
+        let mut counts: HashMap<Option<IpAddr>, usize> = HashMap::new();
+        for (_, occupant) in candidates() {
+            *counts.entry(occupant.source).or_default() += 1;
+        }
+        let most = counts.values().max()?;
+        let of_the_most = candidates().filter(|(_, o)| counts[&o.source] == *most);
+        Some(*of_the_most.min_by_key(|(_, o)| o.active)?.0)
     }
 }
 
@@ -172,7 +203,10 @@ impl Drop for Busy<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::VecDeque;
+    use std::net::Ipv4Addr;
     use std::time::Duration;
+    use units::Streams;
 
     fn is_evicted(place: &Place) -> bool {
         use futures_util::FutureExt;
@@ -184,11 +218,11 @@ mod tests {
         let places = Places::new(2);
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let first = places.try_enter(at(0)).expect("free");
-        let second = places.try_enter(at(0)).expect("free");
+        let first = places.try_enter(at(0), None).expect("free");
+        let second = places.try_enter(at(0), None).expect("free");
         second.touch(at(1));
         first.touch(at(2));
-        let third = places.try_enter(at(3)).expect("the second's");
+        let third = places.try_enter(at(3), None).expect("the second's");
         assert!(is_evicted(&second) && !is_evicted(&first));
         assert_eq!(places.taken(), 2);
         drop(second);
@@ -202,11 +236,11 @@ mod tests {
         let places = Places::new(3);
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let bridge = places.try_enter(at(0)).expect("free");
+        let bridge = places.try_enter(at(0), None).expect("free");
         bridge.touch(at(0));
         let mut strangers = Vec::new();
         for second in 1..20 {
-            strangers.push(places.try_enter(at(second)).expect("a place"));
+            strangers.push(places.try_enter(at(second), None).expect("a place"));
         }
         assert!(!is_evicted(&bridge));
         assert_eq!(strangers.iter().filter(|s| is_evicted(s)).count(), 17);
@@ -217,11 +251,11 @@ mod tests {
         let places = Places::new(1);
         let now = Instant::now();
         let mut held: Vec<Place> = (0..=MAX_LEAVING)
-            .map(|_| places.try_enter(now).expect("a place"))
+            .map(|_| places.try_enter(now, None).expect("a place"))
             .collect();
-        assert!(places.try_enter(now).is_none(), "none has ended");
+        assert!(places.try_enter(now, None).is_none(), "none has ended");
         drop(held.remove(0));
-        assert!(places.try_enter(now).is_some());
+        assert!(places.try_enter(now, None).is_some());
         drop(held);
         assert_eq!((places.taken(), places.lock().leaving), (0, 0));
     }
@@ -230,10 +264,78 @@ mod tests {
     fn a_busy_one_keeps_its_place() {
         let places = Places::new(1);
         let now = Instant::now();
-        let first = places.try_enter(now).expect("free");
+        let first = places.try_enter(now, None).expect("free");
         let busy = first.busy();
-        assert!(places.try_enter(now).is_none());
+        assert!(places.try_enter(now, None).is_none());
         drop(busy);
-        assert!(places.try_enter(now).is_some() && is_evicted(&first));
+        assert!(places.try_enter(now, None).is_some() && is_evicted(&first));
+    }
+
+    const A: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+    const B: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2));
+
+    #[test]
+    fn the_source_with_the_most_gives_way_first() {
+        let places = Places::new(4);
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let enter = |from: &str, second| {
+            let from = from.parse().expect("an address");
+            places.try_enter(at(second), Some(from)).expect("a place")
+        };
+        let of_use = enter("192.0.2.1", 0);
+        of_use.touch(at(0));
+        let single = enter("192.0.2.2", 1);
+        let first = enter("2001:db8:1:2::1", 2);
+        let second = enter("2001:db8:1:2::2", 3);
+        let third = enter("192.0.2.3", 4);
+        assert!(is_evicted(&first), "two of one /64");
+        let fourth = enter("192.0.2.4", 5);
+        assert!(is_evicted(&single), "of sources with one the oldest");
+        for place in [&second, &third, &fourth] {
+            place.touch(at(6));
+        }
+        let _again = enter("2001:db8:1:2::3", 7);
+        assert!(is_evicted(&of_use), "all were of use");
+    }
+
+    /// One source does whatever it may, the other has no more than half of the places.
+    #[test]
+    fn a_source_takes_no_place_of_another_that_needs_half_of_them() {
+        for seed in 0..200 {
+            let mut random = Streams::new(seed).stream("connections");
+            let max = 2 + random.below(9) as usize;
+            let places = Places::new(max);
+            let start = Instant::now();
+            let (mut strangers, mut kept) = (VecDeque::new(), Vec::new());
+            for step in 0..300 {
+                let now = start + Duration::from_millis(step);
+                match random.below(8) {
+                    0 if kept.len() < max / 2 => {
+                        kept.push(places.try_enter(now, Some(B)).expect("a place"));
+                    }
+                    1 if !kept.is_empty() => {
+                        kept.swap_remove(random.below(kept.len() as u64) as usize);
+                    }
+                    2 if !kept.is_empty() => {
+                        kept[random.below(kept.len() as u64) as usize].touch(now);
+                    }
+                    3 => drop(strangers.pop_front()),
+                    4 => {
+                        if let Some(last) = strangers.back() {
+                            Place::touch(last, now);
+                        }
+                    }
+                    _ => {
+                        strangers.push_back(places.try_enter(now, Some(A)).expect("a place"));
+                        assert!(!kept.iter().any(is_evicted), "seed {seed}, step {step}");
+                    }
+                }
+                // those that gave way end at once
+                strangers.retain(|stranger| !is_evicted(stranger));
+                kept.retain(|place| !is_evicted(place));
+                assert_eq!(places.taken(), strangers.len() + kept.len());
+            }
+        }
     }
 }

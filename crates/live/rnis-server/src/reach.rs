@@ -1,10 +1,10 @@
 //! Where callbacks may go.
 //!
-//! A client names the address, so that the service could be made to send requests to what only this
-//! host reaches: its own services, the metadata of a cloud. These *guarded* addresses are permitted
-//! only where the configuration names them: a network of `callback-networks` inside the guarded range, or
-//! for one of this host's own addresses that address itself. All others are permitted unless
-//! `callback-networks` names some: then only these. An IPv6 address that carries an IPv4 address (mapped,
+//! A client names the address, so that the service could be made to send requests to what the client does not
+//! reach, but this host: the operator's network. So callbacks go to the networks of `callback-networks` only, and
+//! without any to none. What only this host reaches, its own services and the metadata of a cloud, is *guarded*:
+//! permitted where a network inside the guarded range is listed, or
+//! for one of this host's own addresses that address itself. An IPv6 address that carries an IPv4 address (mapped,
 //! NAT64, 6to4 and others) is guarded as that one is.
 
 use crate::config::Network;
@@ -34,7 +34,7 @@ const METADATA: [&str; 2] = ["100.100.100.200/32", "168.63.129.16/32"];
 /// The addresses that callbacks may go to.
 #[derive(Clone, Debug)]
 pub(crate) struct Reach {
-    /// As configured; empty for all that are not guarded.
+    /// As configured; without any, no callback is permitted.
     networks: Vec<Network>,
     guarded: Vec<Network>,
 }
@@ -49,11 +49,17 @@ impl Reach {
         }
     }
 
+    /// Whether no callback is permitted, wherever it goes.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.networks.is_empty()
+    }
+
     /// Whether a callback may go to this address now: interfaces come and go.
     pub(crate) fn permits(&self, ip: IpAddr) -> bool {
         let ip = ip.to_canonical();
-        let is_listed = self.networks.is_empty() || self.names(ip);
-        is_listed && self.is_free(ip) && embedded(ip).into_iter().all(|ip| self.is_free(ip.into()))
+        self.names(ip)
+            && self.is_free(ip)
+            && embedded(ip).into_iter().all(|ip| self.is_free(ip.into()))
     }
 
     fn names(&self, ip: IpAddr) -> bool {
@@ -201,14 +207,14 @@ mod tests {
             "2001:0:5db8:d822::80ff:fffe",
             "2001:db8::5efe:127.0.0.1",
         ] {
-            assert!(!permits(&reach(&[]), no), "{no}");
             assert!(
                 !permits(&reach(&["0.0.0.0/0", "::/0"]), no),
                 "{no}, all listed"
             );
         }
         for yes in ["10.255.0.1", "192.168.255.1", "93.184.216.34", "100.64.0.1"] {
-            assert!(permits(&reach(&[]), yes), "{yes}");
+            assert!(permits(&reach(&["0.0.0.0/0"]), yes), "{yes}");
+            assert!(!permits(&reach(&[]), yes), "{yes}, none listed");
         }
     }
 
@@ -217,13 +223,12 @@ mod tests {
         let Some(own) = own_address() else {
             return;
         };
-        assert!(!reach(&[]).permits(own), "{own}");
         assert!(!reach(&["0.0.0.0/0", "::/0"]).permits(own), "{own}");
         let itself = format!("{own}/{}", if own.is_ipv4() { 32 } else { 128 });
         assert!(reach(&[&itself]).permits(own), "{own}, named itself");
         if let IpAddr::V4(own) = own {
             let nat64 = Ipv6Addr::from_bits(0x0064_ff9b << 96 | u128::from(own.to_bits()));
-            assert!(!reach(&[]).permits(nat64.into()), "{nat64}");
+            assert!(!reach(&["::/0"]).permits(nat64.into()), "{nat64}");
         }
     }
 

@@ -150,7 +150,7 @@ async fn register(
             method: Method::POST,
             uri: &uri,
             token: platform.token.as_deref(),
-            json: Some(service.to_string().into_bytes()),
+            json: Some(service.to_string().into()),
         })
         .await?;
     if answer.status.as_u16() != 201 {

@@ -67,6 +67,11 @@ impl Service {
                     Some(host) => format!("{host}:{chosen}"),
                     None => http.public_url,
                 };
+                if http.callback_networks.is_empty() {
+                    tracing::info!(
+                        "no callbacks: callback-networks of [http] lists no network; subscriptions have WebSockets"
+                    );
+                }
                 let api = Arc::new(Api::new(http, Arc::clone(&hub))?);
                 tasks.spawn(http::dispatch(Arc::clone(&api)));
                 tasks.spawn(listener.serve(http::router(&api)));
@@ -87,9 +92,10 @@ impl Service {
             }
             None => None,
         };
-        if let Some(path) = &config.unix {
-            let socket = unix::Socket::bind(path)?;
-            tasks.spawn(unix::serve(socket, Arc::clone(&hub)));
+        if let Some(unix) = &config.unix {
+            let socket = unix::Socket::bind(&unix.path)?;
+            let readers = unix::serve(socket, Arc::clone(&hub), unix.unread_timeout);
+            tasks.spawn(readers);
         }
         if let Some(topic) = config.amqp.clone() {
             tasks.spawn(amqp::publish(topic, Outlet::new(Arc::clone(&hub), "amqp")));

@@ -22,8 +22,8 @@ pub struct Config {
     pub ues: UeMap,
     /// Networks, cells and bearers for MEC 012.
     pub network: NetworkProfile,
-    /// Reports over a Unix socket, at this path.
-    pub unix: Option<PathBuf>,
+    /// Reports over a Unix socket.
+    pub unix: Option<UnixConfig>,
     /// Reports over AMQP.
     pub amqp: Option<TopicConfig>,
     /// Reports over NATS.
@@ -40,6 +40,15 @@ pub struct Config {
     pub max_age: units::Duration,
     /// A UE that its cell's reports leave out for this long has left.
     pub release_after: units::Duration,
+}
+
+/// The Unix socket of reports.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnixConfig {
+    /// Where it is.
+    pub path: PathBuf,
+    /// A reader that does not take a line within this time is closed.
+    pub unread_timeout: Duration,
 }
 
 /// A source of reports.
@@ -186,8 +195,8 @@ pub struct HttpConfig {
     pub notification_links: LinkForm,
     /// Header names of answers in Title-Case rather than in lower case.
     pub title_case: bool,
-    /// Networks in which callbacks are allowed; empty: all but this host's own addresses and those that
-    /// never leave its link (`reach.rs`).
+    /// Networks in which callbacks are allowed; without any, none is. This host's own addresses and those that
+    /// only it reaches are not among them unless they are listed themselves.
     pub callback_networks: Vec<Network>,
     /// Authorities for callbacks and the MEC platform (PEM); without, the system's.
     pub ca_file: Option<PathBuf>,

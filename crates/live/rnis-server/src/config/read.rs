@@ -3,7 +3,7 @@
 use super::network::Tables;
 use super::{
     Address, AnswerForm, ClientConfig, Config, ConfigError, Format, HttpConfig, Listening,
-    PlatformConfig, SourceConfig, SourceKind, TopicConfig, network,
+    PlatformConfig, SourceConfig, SourceKind, TopicConfig, UnixConfig, network,
 };
 use daemon::config::Section;
 use rnis::adapters::CellProfile;
@@ -48,8 +48,12 @@ pub(super) fn config(root: &mut Section<'_, '_>) -> Result<Config, ConfigError> 
         None => None,
         Some(mut section) => {
             let (path, _) = section.needed_text("path", "\"/run/brimful/radio.sock\"")?;
+            let unread_timeout = timeout(&mut section, "unread-timeout")?;
             section.finish()?;
-            Some(PathBuf::from(path))
+            Some(UnixConfig {
+                path: PathBuf::from(path),
+                unread_timeout: unread_timeout.unwrap_or(UNREAD_TIMEOUT),
+            })
         }
     };
     let amqp = root.table("amqp", "[amqp]")?;
@@ -163,25 +167,31 @@ fn source(mut section: Section<'_, '_>, tables: &Tables) -> Result<SourceConfig,
     })
 }
 
-/// Between these a timeout of a source that is waited for can be.
+/// Between these a timeout of a connection can be.
 const MIN_TIMEOUT: Duration = Duration::from_millis(10);
 const MAX_TIMEOUT: Duration = Duration::from_secs(86_400);
+/// That of a reader of the Unix socket, where none is given.
+const UNREAD_TIMEOUT: Duration = Duration::from_secs(20);
+
+fn timeout(
+    section: &mut Section<'_, '_>,
+    key: &'static str,
+) -> Result<Option<Duration>, ConfigError> {
+    let time: Option<units::Duration> = section.parsed(key)?;
+    let time = time.map(|time| Duration::from_nanos(time.as_nanos()));
+    match time {
+        Some(time) if !(MIN_TIMEOUT..=MAX_TIMEOUT).contains(&time) => {
+            Err(section.fault(format!("{key} is 10 ms to 86400 s, not {time:?}")))
+        }
+        time => Ok(time),
+    }
+}
 
 fn listening(section: &mut Section<'_, '_>) -> Result<Option<Listening>, ConfigError> {
     let is_listening = section.truth("listen")?.unwrap_or(false);
     let max_connections = section.whole("max-connections", 1..=1_024)?;
-    let mut time = |key: &'static str| {
-        let time: Option<units::Duration> = section.parsed(key)?;
-        let time = time.map(|time| Duration::from_nanos(time.as_nanos()));
-        match time {
-            Some(time) if !(MIN_TIMEOUT..=MAX_TIMEOUT).contains(&time) => {
-                Err(section.fault(format!("{key} is 10 ms to 86400 s, not {time:?}")))
-            }
-            time => Ok(time),
-        }
-    };
-    let first_line = time("first-line-timeout")?;
-    let silence = time("silence-timeout")?;
+    let first_line = timeout(section, "first-line-timeout")?;
+    let silence = timeout(section, "silence-timeout")?;
     let is_limited = max_connections.is_some() || first_line.is_some() || silence.is_some();
     if !is_listening {
         let text =

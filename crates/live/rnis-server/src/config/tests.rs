@@ -48,6 +48,11 @@ fn a_good_file_is_read_whole() {
     assert_eq!(config.network.plmns[0].mnc, "95");
     let http = config.http.expect("an interface");
     assert!(http.clients[0].query && !http.clients[0].subscribe);
+    assert!(http.callback_networks.is_empty(), "none is a default");
+    let text = format!("{GOOD}[unix]\npath = \"/run/radio.sock\"\n");
+    let unix = Config::parse("rnis.toml", &text).expect("good").unix;
+    let unix = unix.expect("a socket");
+    assert_eq!(unix.unread_timeout, Duration::from_secs(20));
 }
 
 /// The error of the good file with one thing changed.
@@ -107,6 +112,11 @@ fn every_fault_has_its_place_and_a_way_out() {
             "unix:/run/brimful/cell.sock\"",
             "unix:/run/brimful/cell.sock\"\nlisten = true\nmax-connections = 0",
             "allowed is a whole number 1 to 1024",
+        ),
+        (
+            "[network]",
+            "[unix]\npath = \"/run/radio.sock\"\nunread-timeout = \"0 s\"\n[network]",
+            "unread-timeout is 10 ms to 86400 s",
         ),
         (
             "listen = \"127.0.0.1:0\"",

@@ -4,9 +4,9 @@ use super::Api;
 use super::store::Queue;
 use crate::client::{Call, REQUEST_TIMEOUT, Session};
 use crate::clock;
+use axum::body::Bytes;
 use hyper::{Method, Uri};
 use rnis::mec012::{TimeStamp, expiry_notification, test_notification};
-use serde_json::Value;
 use std::io;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -19,13 +19,13 @@ const ATTEMPTS: u32 = 3;
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Posts a notification once.
-async fn post(session: &mut Session, uri: &Uri, notification: &Value) -> io::Result<()> {
+async fn post(session: &mut Session, uri: &Uri, notification: Bytes) -> io::Result<()> {
     let answer = session
         .call(Call {
             method: Method::POST,
             uri,
             token: None,
-            json: Some(notification.to_string().into_bytes()),
+            json: Some(notification),
         })
         .await?;
     match answer.status.is_success() {
@@ -38,7 +38,7 @@ impl Api {
     /// A callback's URI.
     ///
     /// # Errors
-    /// One that can never be reached: no URI, no host, port 0, or an address outside the networks to
+    /// One that can never be reached: no URI, no host, port 0, any at all where no network is configured, or an address outside the networks to
     /// which callbacks may go. A name is resolved for each connection, and its addresses are checked then.
     pub(super) fn callback(&self, text: &str) -> Result<Uri, &'static str> {
         let uri: Uri = text.parse().map_err(|_| "is no URI")?;
@@ -49,6 +49,9 @@ impl Api {
         let host = host.ok_or("has no host")?;
         if uri.port_u16() == Some(0) || (uri.port().is_some() && uri.port_u16().is_none()) {
             return Err("has no port that can be reached");
+        }
+        if self.reach.is_empty() {
+            return Err("is not permitted: callback-networks of [http] lists no network");
         }
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         match bare.parse() {
@@ -64,7 +67,8 @@ impl Api {
     pub(super) async fn test(&self, target: &Uri, uri: &str) -> bool {
         let end = Instant::now() + REQUEST_TIMEOUT;
         let mut session = Session::new(self.callbacks.clone());
-        let Err(error) = post(&mut session, target, &test_notification(uri)).await else {
+        let notification = test_notification(uri).to_string().into();
+        let Err(error) = post(&mut session, target, notification).await else {
             return true;
         };
         let admitted = {
@@ -86,16 +90,16 @@ impl Api {
             let mut session = Session::new(api.callbacks.clone());
             let mut queue = queue.lock().await;
             while let Some(notification) = queue.recv().await {
-                api.deliver_one(&mut session, &callback, &notification)
-                    .await;
+                let json = &notification.json;
+                api.deliver_one(&mut session, &callback, json).await;
             }
         });
         task.abort_handle()
     }
 
-    async fn deliver_one(&self, session: &mut Session, callback: &Uri, notification: &Value) {
+    async fn deliver_one(&self, session: &mut Session, callback: &Uri, json: &Bytes) {
         for attempt in 1..=ATTEMPTS {
-            match post(session, callback, notification).await {
+            match post(session, callback, json.clone()).await {
                 Ok(()) => return self.count("delivered", 1),
                 Err(error) => tracing::debug!(%callback, attempt, "callback: {error}"),
             }
@@ -116,7 +120,7 @@ impl Api {
             sleep_until(notice).await;
             if let Some(entry) = api.store.lock().get(&id) {
                 let time = clock::time_stamp();
-                api.send(entry, expiry_notification(&entry.uri, time, deadline));
+                api.send(entry, &expiry_notification(&entry.uri, time, deadline));
             }
             sleep_until(end).await;
             // taking it out ends this task: nothing comes after
@@ -137,11 +141,10 @@ fn until(deadline: TimeStamp) -> Duration {
 #[cfg(test)]
 mod tests {
     use crate::clock;
-    use crate::http::store::Entry;
+    use crate::http::store::{Entry, queue};
     use crate::http::tests::api;
     use rnis::mec012::{Subscription, TimeStamp};
     use std::sync::Arc;
-    use tokio::sync::{Mutex, mpsc};
 
     #[tokio::test]
     async fn a_step_of_the_clock_does_not_prolong_a_subscription() {
@@ -153,8 +156,7 @@ mod tests {
         };
         let body = br#"{"subscriptionType":"MeasTaSubscription","filterCriteriaAssoc":{},
             "callbackReference":"http://127.0.0.1:9/"}"#;
-        let (sender, queue) = mpsc::channel(1);
-        let queue = Arc::new(Mutex::new(queue));
+        let (sender, queue) = queue();
         let entry = Entry {
             owner: "a".into(),
             subscription: Subscription::from_json(body, now).expect("a subscription"),
@@ -170,11 +172,9 @@ mod tests {
         // the task waits for the time of the notice
         tokio::task::yield_now().await;
         clock::step_back(3_600);
-        let notice = queue.lock().await.recv().await;
-        assert_eq!(
-            notice.expect("a notice")["notificationType"],
-            "ExpiryNotification"
-        );
+        let notice = queue.lock().await.recv().await.expect("a notice");
+        let notice: serde_json::Value = serde_json::from_slice(&notice.json).expect("JSON");
+        assert_eq!(notice["notificationType"], "ExpiryNotification");
         let end = async {
             while !api.store.lock().is_empty() {
                 tokio::time::sleep(std::time::Duration::from_millis(5)).await;

@@ -95,7 +95,7 @@ impl Listener {
             };
             errors.reset();
             // the next ones wait in the kernel while all are busy
-            let place = Arc::new(self.places.enter().await);
+            let place = Arc::new(self.places.enter(peer.ip()).await);
             let router = router.clone().layer(Extension(Peer(peer.ip())));
             let router = router.layer(Extension(Arc::clone(&place)));
             let tls = self.tls.clone();

@@ -1,7 +1,7 @@
 //! The REST interface: ETSI GS MEC 012 at `/rni/v2`, tokens at `/oauth2/token`.
 //!
 //! ```text
-//!   TCP -> TLS -> hyper -> gate (token, rate, length, form) -> queries | subscriptions | document
+//!   TCP -> TLS -> hyper -> gate (token, rate, length, form, body) -> queries | subscriptions | document
 //! ```
 
 mod credentials;
@@ -11,6 +11,7 @@ mod gate;
 mod listener;
 mod problem;
 mod queries;
+mod shares;
 mod store;
 mod subscriptions;
 mod token;
@@ -32,6 +33,7 @@ use axum::{Router, extract::DefaultBodyLimit};
 use daemon::LogLimit;
 use problem::Problem;
 use rnis::mec012::QueryKind;
+use shares::Shares;
 use std::io;
 use std::net::IpAddr;
 use std::sync::atomic::AtomicU64;
@@ -53,6 +55,8 @@ pub(crate) struct Api {
     limiter: Limiter,
     /// Requests for a token that failed, of an address and the client whose name they bore.
     failures: Limiter,
+    /// Of requests that are being answered.
+    shares: Shares,
     config: HttpConfig,
     callbacks: Client,
     reach: Reach,
@@ -72,6 +76,7 @@ impl Api {
             auth: Auth::new(&config.clients, config.token_lifetime),
             limiter: Limiter::new(config.rate, config.burst),
             failures: Limiter::new(config.rate, config.burst),
+            shares: Shares::of(config.max_connections),
             store: Store::default(),
             requests: AtomicU64::new(1),
             callback_log: Mutex::new(LogLimit::new()),

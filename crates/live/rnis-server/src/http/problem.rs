@@ -40,6 +40,11 @@ impl Problem {
             retry_after: Some(seconds),
         }
     }
+
+    /// The same with another text.
+    pub(crate) fn with_detail(self, detail: String) -> Self {
+        Self { detail, ..self }
+    }
 }
 
 impl IntoResponse for Problem {

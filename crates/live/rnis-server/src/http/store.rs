@@ -2,19 +2,63 @@
 
 use super::Api;
 use crate::clock;
+use axum::body::Bytes;
 use rnis::mec012::Subscription;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::mpsc::{self, error::TrySendError};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::AbortHandle;
 
 /// Notifications that wait for one subscriber; more are lost.
-pub(super) const WAITING: usize = 256;
+const WAITING: usize = 256;
+/// Bytes of them; more are lost. A notification has some 500 bytes, 7,000 with all cells of carrier aggregation.
+const WAITING_BYTES: usize = 256_000;
+
+/// A notification on its way.
+#[derive(Debug)]
+pub(super) struct Notification {
+    /// As JSON, encoded once.
+    pub(super) json: Bytes,
+    /// Its part of [`WAITING_BYTES`].
+    _room: OwnedSemaphorePermit,
+}
 
 /// Notifications of one subscription on their way.
-pub(super) type Queue = Arc<tokio::sync::Mutex<mpsc::Receiver<Value>>>;
+pub(super) type Queue = Arc<tokio::sync::Mutex<mpsc::Receiver<Notification>>>;
+
+/// Puts notifications into a [`Queue`], which is bounded in number and in bytes.
+#[derive(Debug)]
+pub(super) struct Sender {
+    queue: mpsc::Sender<Notification>,
+    room: Arc<Semaphore>,
+}
+
+/// A queue, and its other end.
+pub(super) fn queue() -> (Sender, Queue) {
+    let (sender, receiver) = mpsc::channel(WAITING);
+    let sender = Sender {
+        queue: sender,
+        room: Arc::new(Semaphore::new(WAITING_BYTES)),
+    };
+    (sender, Arc::new(tokio::sync::Mutex::new(receiver)))
+}
+
+impl Sender {
+    /// Puts a notification on its way; false if there is no room for it.
+    fn send(&self, notification: &Value) -> bool {
+        let json = Bytes::from(notification.to_string());
+        let Ok(bytes) = u32::try_from(json.len()) else {
+            return false;
+        };
+        let room = Arc::clone(&self.room).try_acquire_many_owned(bytes);
+        room.is_ok_and(|room| {
+            let notification = Notification { json, _room: room };
+            self.queue.try_send(notification).is_ok()
+        })
+    }
+}
 
 /// A subscription and what serves it.
 #[derive(Debug)]
@@ -28,7 +72,7 @@ pub(super) struct Entry {
     pub(super) websocket: Option<String>,
     /// Counts changes, for ETags.
     pub(super) version: u64,
-    pub(super) sender: mpsc::Sender<Value>,
+    pub(super) sender: Sender,
     pub(super) queue: Queue,
     /// Delivery and expiry.
     pub(super) tasks: Vec<AbortHandle>,
@@ -90,7 +134,7 @@ pub(crate) async fn dispatch(api: Arc<Api>) {
                     let subscription = &entry.subscription;
                     let made = subscription.notification(&event, &network, uri, time, links);
                     if let Some(notification) = made {
-                        api.send(entry, notification);
+                        api.send(entry, &notification);
                     }
                 }
             }
@@ -102,10 +146,9 @@ pub(crate) async fn dispatch(api: Arc<Api>) {
 
 impl Api {
     /// Puts a notification on its way, or counts it as lost.
-    pub(super) fn send(&self, entry: &Entry, notification: Value) {
-        match entry.sender.try_send(notification) {
-            Ok(()) => {}
-            Err(TrySendError::Full(_) | TrySendError::Closed(_)) => self.count("lost", 1),
+    pub(super) fn send(&self, entry: &Entry, notification: &Value) {
+        if !entry.sender.send(notification) {
+            self.count("lost", 1);
         }
     }
 

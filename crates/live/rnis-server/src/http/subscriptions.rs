@@ -1,7 +1,7 @@
 //! Subscriptions over HTTP: list, create, read, replace, remove.
 
 use super::problem::Problem;
-use super::store::{Entry, WAITING};
+use super::store::{Entry, queue};
 use super::{Api, json_response};
 use crate::auth::{Client, random_name};
 use crate::clock;
@@ -16,7 +16,6 @@ use rnis::mec012::{Answer, Kind, Subscription, SubscriptionError};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tokio::sync::mpsc;
 
 type Caller = Extension<Arc<Client>>;
 
@@ -252,8 +251,7 @@ async fn serve(
         let base = api.config.public_url.replacen("http", "ws", 1);
         format!("{base}/rni/v2/subscriptions/{id}/websocket")
     });
-    let (sender, queue) = mpsc::channel(WAITING);
-    let queue = Arc::new(tokio::sync::Mutex::new(queue));
+    let (sender, queue) = queue();
     let mut tasks = Vec::new();
     if let Some(target) = by_callback {
         tasks.push(api.deliver(target, Arc::clone(&queue)));

@@ -2,15 +2,15 @@
 
 use super::Api;
 use super::problem::Problem;
+use super::store::Notification;
 use crate::auth::Client;
 use axum::Extension;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::extract::ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use hyper::body::Bytes;
-use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedMutexGuard, mpsc};
@@ -19,7 +19,7 @@ use tokio::time::interval;
 /// Longest message that a client may send: none is expected.
 const MAX_MESSAGE_BYTES: usize = 4 << 10;
 /// The notifications of a subscription, while one WebSocket has them.
-type Held = OwnedMutexGuard<mpsc::Receiver<Value>>;
+type Held = OwnedMutexGuard<mpsc::Receiver<Notification>>;
 
 /// Between pings.
 const PING_INTERVAL: Duration = Duration::from_secs(20);
@@ -63,7 +63,12 @@ async fn serve(api: Arc<Api>, mut queue: Held, mut socket: WebSocket) {
                     let _ = socket.send(Message::Close(None)).await;
                     return;
                 };
-                match socket.send(Message::text(notification.to_string())).await {
+                // it is JSON, and so UTF-8
+                let Ok(text) = Utf8Bytes::try_from(notification.json.clone()) else {
+                    api.count("lost", 1);
+                    continue;
+                };
+                match socket.send(Message::Text(text)).await {
                     Ok(()) => api.count("delivered", 1),
                     Err(_) => return api.count("lost", 1),
                 }

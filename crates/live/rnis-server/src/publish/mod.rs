@@ -5,7 +5,7 @@ pub(crate) mod nats;
 pub(crate) mod unix;
 
 use crate::config::Format;
-use crate::hub::{Hub, Outgoing, Published};
+use crate::hub::{Hub, Outgoing, Published, Queued};
 use std::sync::Arc;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::broadcast::{Receiver, error::TryRecvError};
@@ -14,7 +14,7 @@ use tokio::sync::broadcast::{Receiver, error::TryRecvError};
 pub(crate) struct Outlet {
     pub(crate) hub: Arc<Hub>,
     pub(crate) transport: &'static str,
-    outgoing: Receiver<Outgoing>,
+    outgoing: Receiver<Queued>,
 }
 
 impl Outlet {
@@ -40,7 +40,11 @@ impl Outlet {
     pub(crate) async fn next_of_all(&mut self) -> Option<Outgoing> {
         loop {
             match self.outgoing.recv().await {
-                Ok(outgoing) => return Some(outgoing),
+                Ok(Queued::Report(waiting)) => match waiting.report() {
+                    Some(report) => return Some(Outgoing::Report(report)),
+                    None => self.lost(1),
+                },
+                Ok(Queued::Event(event)) => return Some(Outgoing::Event(event)),
                 Err(RecvError::Lagged(lost)) => self.lost(lost),
                 Err(RecvError::Closed) => return None,
             }
@@ -51,8 +55,8 @@ impl Outlet {
     pub(crate) fn drop_waiting(&mut self) {
         loop {
             match self.outgoing.try_recv() {
-                Ok(Outgoing::Report(_)) => self.lost(1),
-                Ok(Outgoing::Event(_)) => {}
+                Ok(Queued::Report(_)) => self.lost(1),
+                Ok(Queued::Event(_)) => {}
                 Err(TryRecvError::Lagged(lost)) => self.lost(lost),
                 Err(TryRecvError::Empty | TryRecvError::Closed) => return,
             }

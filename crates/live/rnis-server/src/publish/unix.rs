@@ -1,4 +1,5 @@
-//! Reports over a Unix stream socket: one line of JSON each, to every reader.
+//! Reports over a Unix stream socket: one line of JSON each, to every reader. One that does not take a line in time
+//! is closed: readers that stand still do not hold all places.
 
 use super::Outlet;
 use crate::accept::AcceptErrors;
@@ -8,8 +9,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{UnixListener, UnixStream};
+use tokio::time::timeout;
 
 /// Permission to connect: the user and the group of the service, whatever its umask.
 const MODE: u32 = 0o660;
@@ -45,7 +48,7 @@ impl Drop for Socket {
 }
 
 /// Serves readers until the service ends.
-pub(crate) async fn serve(socket: Socket, hub: Arc<Hub>) {
+pub(crate) async fn serve(socket: Socket, hub: Arc<Hub>, unread_timeout: Duration) {
     let readers = Arc::new(AtomicUsize::new(0));
     let mut errors = AcceptErrors::new("unix", &hub);
     let mut log = LogLimit::new();
@@ -70,7 +73,8 @@ pub(crate) async fn serve(socket: Socket, hub: Arc<Hub>) {
             }
             continue;
         }
-        tokio::spawn(reader(stream, Arc::clone(&hub), Arc::clone(&readers)));
+        let (hub, readers) = (Arc::clone(&hub), Arc::clone(&readers));
+        tokio::spawn(reader(stream, hub, readers, unread_timeout));
     }
 }
 
@@ -95,7 +99,12 @@ impl Requests {
     }
 }
 
-async fn reader(mut stream: UnixStream, hub: Arc<Hub>, readers: Arc<AtomicUsize>) {
+async fn reader(
+    mut stream: UnixStream,
+    hub: Arc<Hub>,
+    readers: Arc<AtomicUsize>,
+    unread_timeout: Duration,
+) {
     let count = |by| hub.metrics().change("brimful_rnis_readers", &[], by);
     let mut outlet = Outlet::new(Arc::clone(&hub), "unix");
     // who is counted gets every report from now on
@@ -113,13 +122,22 @@ async fn reader(mut stream: UnixStream, hub: Arc<Hub>, readers: Arc<AtomicUsize>
                 Ok(0) | Err(_) => None,
             },
         };
+        let event;
         let line = match &outgoing {
-            Some(Outgoing::Report(report)) => [report.json(), b"\n"].concat(),
-            Some(Outgoing::Event(event)) if requests.events => [event, &b"\n"[..]].concat(),
+            // shared with the other readers
+            Some(Outgoing::Report(report)) => report.line(),
+            Some(Outgoing::Event(json)) if requests.events => {
+                event = [json, &b"\n"[..]].concat();
+                &event
+            }
             Some(Outgoing::Event(_)) => continue,
             None => break,
         };
-        if write.write_all(&line).await.is_err() {
+        let written = timeout(unread_timeout, write.write_all(line)).await;
+        if !matches!(written, Ok(Ok(()))) {
+            if written.is_err() {
+                tracing::debug!("a reader that took nothing within {unread_timeout:?} is closed");
+            }
             outlet.lost(1);
             break;
         }

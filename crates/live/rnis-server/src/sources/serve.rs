@@ -14,6 +14,7 @@ use futures_util::stream::FuturesUnordered;
 use report_source::{Line, Lines};
 use rnis::adapters::MAX_MESSAGE_BYTES;
 use std::io;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::io::AsyncRead;
@@ -36,10 +37,14 @@ impl Endpoint {
         }
     }
 
-    async fn accept(&self) -> io::Result<Stream> {
+    /// A connection, and where it is from.
+    async fn accept(&self) -> io::Result<(Stream, Option<IpAddr>)> {
         Ok(match self {
-            Self::Unix(socket) => Box::new(socket.listener.accept().await?.0),
-            Self::Tcp(listener) => Box::new(keep_alive(listener.accept().await?.0)?),
+            Self::Unix(socket) => (Box::new(socket.listener.accept().await?.0), None),
+            Self::Tcp(listener) => {
+                let (stream, from) = listener.accept().await?;
+                (Box::new(keep_alive(stream)?), Some(from.ip()))
+            }
         })
     }
 }
@@ -80,10 +85,10 @@ pub(super) async fn serve(
             biased;
             Some(()) = connections.next() => {}
             accepted = accepted => match accepted {
-                Ok(stream) => {
+                Ok((stream, from)) => {
                     errors.reset();
                     // none of a source's connections is ever busy; a stranger too many is closed
-                    if let Some(place) = places.try_enter(Instant::now()) {
+                    if let Some(place) = places.try_enter(Instant::now(), from) {
                         connections.push(connection(stream, place, listening, &shared));
                     }
                 }

@@ -69,13 +69,13 @@ async fn a_callback_that_can_never_be_reached_is_refused_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn by_default_a_callback_does_not_reach_this_host() {
+async fn networks_of_all_addresses_do_not_include_this_host() {
     // the address from which this host reaches others is one of its own
     let socket = std::net::UdpSocket::bind("0.0.0.0:0").expect("a socket");
     let routed = socket.connect("192.0.2.200:9").is_ok();
     let own = socket.local_addr().expect("an address").ip();
-    let default = rest().replace("callback-networks = [\"127.0.0.0/8\"]\n", "");
-    let world = world("", &format!("{NETWORK}{default}")).await;
+    let all = rest().replace("127.0.0.0/8", "0.0.0.0/0\", \"::/0");
+    let world = world("", &format!("{NETWORK}{all}")).await;
     let client = world.client("all").await;
     let mut callbacks = vec![
         "http://127.0.0.1:9/".to_owned(),
@@ -89,5 +89,33 @@ async fn by_default_a_callback_does_not_reach_this_host() {
             "callbackReference": callback,
         });
         client.post(SUBSCRIPTIONS, &body).await.problem(422);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_callback_networks_no_callback_is_permitted() {
+    let default = rest().replace("callback-networks = [\"127.0.0.0/8\"]\n", "");
+    let world = world("", &format!("{NETWORK}{default}")).await;
+    let client = world.client("all").await;
+    for callback in [
+        "http://10.0.0.1/",
+        "http://192.168.1.1/",
+        "http://93.184.216.34/",
+        "http://[2001:db8::1]/",
+        "https://app.example/",
+    ] {
+        let mut body = json!({
+            "subscriptionType": "MeasTaSubscription",
+            "filterCriteriaAssoc": {},
+            "callbackReference": callback,
+        });
+        let detail = client.post(SUBSCRIPTIONS, &body).await.problem(422);
+        assert!(detail.contains("callback-networks"), "{detail}");
+        // without the callback it can be had
+        body.as_object_mut()
+            .expect("one")
+            .remove("callbackReference");
+        body["websockNotifConfig"] = json!({ "requestWebsocketUri": true });
+        assert_eq!(client.post(SUBSCRIPTIONS, &body).await.status, 201);
     }
 }

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::net::SocketAddr;
 use testing::free_port;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::{TcpStream, UnixSocket};
+use tokio::net::{TcpSocket, TcpStream, UnixSocket};
 
 /// A service that waits for a bridge at this address, with more keys of the source.
 async fn listening(keys: &str) -> (World, SocketAddr) {
@@ -31,6 +31,45 @@ fn accepted(world: &World) -> f64 {
 fn closed(world: &World, reason: &str) -> f64 {
     let labels = [("source", "bridge"), ("reason", reason)];
     world.counted("brimful_rnis_source_closed_total", &labels)
+}
+
+/// Connects from this address of the host.
+async fn connect_from(from: [u8; 4], to: SocketAddr) -> TcpStream {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.bind((from, 0).into()).expect("one of this host's");
+    socket.connect(to).await.expect("a listener")
+}
+
+/// Another address than that of [`connect`].
+const STRANGER: [u8; 4] = [127, 0, 0, 2];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stranger_whose_connections_report_takes_no_place_of_a_bridge() {
+    let keys = "max-connections = 4\nfirst-line-timeout = \"86400 s\"";
+    let (world, address) = listening(keys).await;
+    let mut bridge = connect(address).await;
+    send(&mut bridge, 20).await;
+    until("the bridge's report", || accepted(&world) == 1.0).await;
+    // each reports after the bridge did
+    let mut strangers = Vec::new();
+    let mut stranger_reports = async |n: u64| {
+        let mut stranger = connect_from(STRANGER, address).await;
+        send(&mut stranger, 20 * n).await;
+        until("its report", || accepted(&world) == n as f64).await;
+        strangers.push(stranger);
+    };
+    for n in 2..=12 {
+        stranger_reports(n).await;
+    }
+    send(&mut bridge, 20 * 13).await;
+    until("the bridge goes on", || accepted(&world) == 13.0).await;
+    // another bridge, which has not reported yet, is no easier to close
+    let mut late = connect(address).await;
+    for n in 14..=20 {
+        stranger_reports(n).await;
+    }
+    send(&mut late, 20 * 21).await;
+    until("the late one's report", || accepted(&world) == 21.0).await;
 }
 
 async fn ends(stream: &mut TcpStream) {
@@ -214,6 +253,22 @@ async fn silent_connections_do_not_keep_a_scrape_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_stranger_evicts_no_newcomer_of_another_address() {
+    let limited = rest().replace("[http]", "[http]\nmax-connections = 4");
+    let world = world("", &limited).await;
+    let address = world.service.http_address().expect("an interface");
+    let mut newcomer = connect(address).await;
+    let mut strangers = Vec::new();
+    for _ in 0..20 {
+        strangers.push(connect_from(STRANGER, address).await);
+    }
+    until("all but three give way", || evicted(&world) == 17.0).await;
+    let head = b"GET /rni/v2/subscriptions HTTP/1.1\r\nHost: x\r\n\r\n";
+    newcomer.write_all(head).await.expect("it is kept");
+    assert_eq!(status(&mut newcomer).await, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn silent_connections_do_not_keep_clients_out() {
     let limited = rest().replace("[http]", "[http]\nmax-connections = 2");
     let world = world("", &limited).await;
@@ -292,6 +347,34 @@ async fn requests_for_a_token_that_do_not_arrive_hold_no_place() {
     assert_eq!(client.get("/rni/v2/subscriptions").await.status, 200);
     until("one gives way", || evicted(&world) >= 1.0).await;
     // at once: one that had its time would have an answer
+    let mut answer = Vec::new();
+    let _ = stalled[0].read_to_end(&mut answer).await;
+    assert_eq!(String::from_utf8_lossy(&answer), "");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_that_do_not_arrive_keep_no_other_client_out() {
+    let limited = rest().replace("[http]", "[http]\nmax-connections = 4");
+    let world = world("", &limited).await;
+    let client = world.client("all").await;
+    let other = world.client("reader").await;
+    let token = client.token.as_deref().expect("a token");
+    let head = format!(
+        "POST /rni/v2/subscriptions HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\
+         Content-Type: application/json\r\nAuthorization: Bearer {token}\r\n\
+         Expect: 100-continue\r\n\r\n"
+    );
+    let mut stalled = Vec::new();
+    for _ in 0..4 {
+        let mut stream = connect(client.address).await;
+        stream.write_all(head.as_bytes()).await.expect("written");
+        // the service waits for the body
+        assert_eq!(status(&mut stream).await, 100);
+        stalled.push(stream);
+    }
+    let answer = other.get("/rni/v2/queries/layer2_meas").await;
+    assert_eq!(answer.status, 200);
+    // one that had its time would have an answer
     let mut answer = Vec::new();
     let _ = stalled[0].read_to_end(&mut answer).await;
     assert_eq!(String::from_utf8_lossy(&answer), "");

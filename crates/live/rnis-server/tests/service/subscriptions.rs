@@ -8,6 +8,7 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
+use testing::HANG_LIMIT;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error, Message};
@@ -532,4 +533,52 @@ async fn subscriptions_of_one_client_are_limited_and_a_dead_callback_delays_no_o
         world.counted("brimful_rnis_notifications_total", &[("outcome", "failed")]) >= 1.0
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn notifications_that_are_not_read_are_bounded_in_bytes() {
+    let mut world = open("max-age = \"60 s\"").await;
+    let client = world.client("all").await;
+    let body = json!({
+        "subscriptionType": "CaReconfSubscription",
+        "filterCriteriaAssoc": {},
+        "websockNotifConfig": { "requestWebsocketUri": true },
+    });
+    let created = client.post(SUBSCRIPTIONS, &body).await;
+    assert_eq!(created.status, 201, "{created:?}");
+    let cells: Vec<u32> = (1..=31).collect();
+    let event = format!(
+        r#"{{"cell":1,"ue":"10.45.0.2","event":"carrier-aggregation","added":{cells:?},"removed":{cells:?}}}"#
+    );
+    let inbox = Inbox::open().await;
+    let after = json!({
+        "subscriptionType": "MeasTaSubscription",
+        "filterCriteriaAssoc": {},
+        "callbackReference": inbox.uri("/"),
+    });
+    assert_eq!(client.post(SUBSCRIPTIONS, &after).await.status, 201);
+    // fewer than may wait by their number; what follows is delivered once all have been handed out
+    for _ in 0..200 {
+        world.cell.send(event.as_bytes()).await;
+    }
+    let last = br#"{"cell":1,"ue":"10.45.0.2","event":"timing-advance","steps":7}"#;
+    world.cell.send(last).await;
+    until("the last event", || !inbox.received().is_empty()).await;
+    let lost = [("outcome", "lost")];
+    let lost = world.counted("brimful_rnis_notifications_total", &lost);
+    let mut reader = socket(&client, &created).await;
+    let (mut read, mut bytes) = (0.0, 0);
+    while read + lost < 200.0 {
+        let notification = tokio::time::timeout(HANG_LIMIT, next(&mut reader)).await;
+        read += 1.0;
+        bytes += notification.expect("one more").to_string().len();
+    }
+    assert!(bytes <= 256_000 && read > 10.0, "{bytes} bytes had waited");
+    // there is room again
+    world.cell.send(event.as_bytes()).await;
+    let notification = next(&mut reader).await;
+    assert_eq!(
+        notification["secondaryCellAdd"].as_array().map(Vec::len),
+        Some(31)
+    );
 }

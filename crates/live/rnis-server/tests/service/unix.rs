@@ -1,6 +1,6 @@
 //! Reports over the Unix socket.
 
-use crate::common::{NETWORK, rest, until, usual, world};
+use crate::common::{NETWORK, World, report, rest, until, until_some, usual, world};
 use crate::inbox::Inbox;
 use crate::recording;
 use rnis::codec::decode_json;
@@ -86,7 +86,9 @@ async fn the_cells_reports_pass_unchanged_and_in_order() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_that_does_not_read_loses_reports_and_delays_no_other() {
-    let mut world = world("", &format!("{SOCKET}{NETWORK}")).await;
+    // it stays for as long as the test takes
+    let keys = "unread-timeout = \"86400 s\"\n";
+    let mut world = world("", &format!("{SOCKET}{keys}{NETWORK}")).await;
     let idle = UnixStream::connect(world.path("run/radio.sock"))
         .await
         .expect("the service listens");
@@ -122,6 +124,39 @@ async fn a_reader_that_does_not_read_loses_reports_and_delays_no_other() {
     assert!(got < count, "{got}");
     let lost = world.counted("brimful_rnis_publish_lost_total", &[("transport", "unix")]);
     assert_eq!(lost + got as f64, count as f64);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_that_do_not_read_hold_no_place_for_ever() {
+    let keys = "unread-timeout = \"200 ms\"\n";
+    let mut world = world("", &format!("{SOCKET}{keys}{NETWORK}")).await;
+    let path = world.path("run/radio.sock");
+    let readers = |world: &World| world.counted("brimful_rnis_readers", &[]);
+    let mut idle = Vec::new();
+    for n in 1..=64 {
+        idle.push(UnixStream::connect(&path).await.expect("listening"));
+        until("the reader", || readers(&world) == f64::from(n)).await;
+    }
+    let ues: Vec<_> = (1..=500).map(|rnti| (rnti, None, 0)).collect();
+    let mut slot = 0;
+    until_some("all are closed", async || {
+        slot += 20;
+        world.cell.report(&report(1, slot, &ues)).await;
+        (readers(&world) == 0.0).then_some(())
+    })
+    .await;
+    let stream = UnixStream::connect(&path).await.expect("listening");
+    until("one that reads", || readers(&world) == 1.0).await;
+    world.cell.report(&usual(slot + 20)).await;
+    let mut lines = BufReader::new(stream).lines();
+    loop {
+        let line = lines.next_line().await.expect("a line");
+        let line = line.expect("not the end");
+        let report = decode_json(line.as_bytes()).expect("a report");
+        if report.cell.slot.get() == slot + 20 {
+            break;
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
