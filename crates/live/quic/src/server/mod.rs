@@ -7,6 +7,7 @@ mod dashboard;
 mod frames;
 mod http3;
 mod paths;
+mod pieces;
 mod plain;
 mod qlog;
 mod session;
@@ -16,8 +17,8 @@ mod time;
 use crate::config::Config;
 use crate::reports::Reporter;
 use crate::{ALPN, QuicError, epoch, tls};
-pub(crate) use budget::FIRST_WINDOW;
 use budget::{Budget, Limits, Ticket};
+pub(crate) use budget::{FIRST_WINDOW, base};
 use counters::Counters;
 use daemon::Termination;
 use quinn::{Endpoint, Incoming, ServerConfig, VarInt};
@@ -188,6 +189,7 @@ impl Shared {
                 memory: config.memory,
                 connections: config.connections,
                 per_source: config.connections_per_address,
+                streams: config.streams,
             }),
             handshakes: AtomicUsize::new(0),
             config,
@@ -321,7 +323,9 @@ pub fn check_path(path: &str) {
 /// If it matters how they are cut.
 pub fn check_frames(bytes: &[u8]) {
     let (mut whole, mut cut) = (frames::Scan::request(), frames::Scan::request());
-    let in_parts = bytes.chunks(7).try_for_each(|part| cut.push(part));
+    let in_parts = bytes
+        .chunks(7)
+        .try_fold(0, |sum, part| Ok(sum + cut.push(part)?));
     assert_eq!(whole.push(bytes), in_parts);
 }
 
