@@ -53,6 +53,7 @@ pub(crate) struct Shared {
     pub(crate) reporter: Reporter,
     pub(crate) counters: Counters,
     pub(crate) stats: Option<Stats>,
+    pub(crate) qlog_failures: qlog::Failures,
     pub(crate) began: Instant,
     /// Connections for those who watch.
     pub(crate) shown: dashboard::Connections,
@@ -182,6 +183,7 @@ impl Shared {
             reporter: Reporter::new(config.ues.clone()),
             counters: Counters::default(),
             stats,
+            qlog_failures: qlog::Failures::default(),
             began: Instant::now(),
             shown: dashboard::Connections::default(),
             crypto: before_acceptance(ServerConfig::with_crypto(Arc::new(crypto))),
@@ -253,13 +255,7 @@ async fn accept(endpoint: Endpoint, shared: Arc<Shared>) {
 /// One connection, from its first packet to its end.
 async fn serve(incoming: Incoming, ticket: Ticket, shared: Arc<Shared>) {
     let remote = incoming.remote_address();
-    let (session, transport) = match Session::new(ticket, remote, Arc::clone(&shared)) {
-        Ok(made) => made,
-        Err(error) => {
-            tracing::error!(%remote, %error, "connection refused");
-            return incoming.refuse();
-        }
-    };
+    let (session, transport) = Session::new(ticket, remote, Arc::clone(&shared));
     let mut config = shared.crypto.clone();
     config.transport_config(Arc::new(transport));
     let connection = {

@@ -254,3 +254,21 @@ async fn connections_that_pipeline_do_not_keep_a_scrape_out() {
     assert!(answer.contains("brimful_quic_connections 0"), "{answer}");
     server.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_no_qlog_can_be_written_connections_go_on_without() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = Config {
+        qlog: Some(folder.path().to_owned()),
+        ..config()
+    };
+    let (server, address) = start(config).await;
+    // for root, who may write anywhere, there is none either
+    drop(folder);
+    for count in 1..=3 {
+        let (download, _) = get(&url(address, "/bytes/1000")).await.expect("served");
+        assert_eq!(download.bytes, Bytes::new(1_000));
+        assert_eq!(server.status()["qlog_failed"], count);
+    }
+    server.close().await;
+}
