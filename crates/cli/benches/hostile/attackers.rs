@@ -125,6 +125,13 @@ pub const ATTACKERS: &[Attacker] = &[
         run: quic_users::that_read_nothing,
     },
     Attacker {
+        name: "quic-unread-files",
+        what: "60 QUIC clients that request a file on each of 100 streams and read none",
+        victim: Part::Quic,
+        user: User::Quic,
+        run: quic_users::that_read_no_file,
+    },
+    Attacker {
         name: "quic-huge-frames",
         what: "HEADERS that are declared as 1 GB, 50 a second",
         victim: Part::Quic,

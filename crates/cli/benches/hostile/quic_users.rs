@@ -1,11 +1,11 @@
 //! Clients of the QUIC server: one that behaves, and strangers that do not.
 
 use crate::pace::{Pace, Stop};
-use crate::stranger::stranger_at;
+use crate::stranger::{get_request, stranger_at};
 use crate::support::traffic::pattern;
 use crate::world::{ATTACKER, FILE_BYTES, QUIC, World};
 use quic::{Client, ClientOptions, Target, Trust};
-use quinn::{Connection, Endpoint, TransportConfig};
+use quinn::{Connection, Endpoint, RecvStream, TransportConfig};
 use std::time::Duration;
 
 /// How long parts of a download took.
@@ -82,11 +82,11 @@ const RECEIVE_WINDOW: u32 = 200_000;
 /// Strangers at once: below what one address may have.
 const STRANGERS: usize = 60;
 
-fn endpoint(protocol: &[u8]) -> Endpoint {
+fn endpoint(protocol: &[u8], window: u32) -> Endpoint {
     let mut transport = TransportConfig::default();
     transport
         .receive_window(RECEIVE_WINDOW.into())
-        .stream_receive_window(RECEIVE_WINDOW.into())
+        .stream_receive_window(window.into())
         .keep_alive_interval(Some(Duration::from_secs(1)));
     stranger_at(ATTACKER.into(), protocol, transport)
 }
@@ -102,25 +102,58 @@ fn at_client(world: &World, run: impl Future<Output = ()> + Send) {
     world.at_client(|| runtime().block_on(run));
 }
 
+/// What of a file is let come of each stream, bytes: the head of the answer and the beginning.
+const UNREAD_OF_FILE: u32 = 2_000;
+/// Files that each client requests: as many as it may at once.
+const FILES: usize = 100;
+
 /// Clients that begin a long download and read nothing; those that are closed come back, at most 20 a second.
 pub fn that_read_nothing(world: &World, stop: &Stop) {
+    let request = (&b"brimful/1"[..], UNREAD, &b"get 10000000000\n"[..], 1);
+    unread(world, stop, request);
+}
+
+/// The same of a file on each of their streams.
+pub fn that_read_no_file(world: &World, stop: &Stop) {
+    let get = get_request("/file");
+    unread(world, stop, (b"h3", UNREAD_OF_FILE, &get, FILES));
+}
+
+/// Clients by a protocol, that let so many bytes come of each stream, and send a request so many times.
+fn unread(
+    world: &World,
+    stop: &Stop,
+    (protocol, window, request, count): (&[u8], u32, &[u8], usize),
+) {
     at_client(world, async {
-        let endpoint = endpoint(b"brimful/1");
+        let endpoint = endpoint(protocol, window);
         let mut all = Vec::new();
         while !stop.is_set() {
             all.retain(|(connection, _): &(Connection, _)| connection.close_reason().is_none());
             if all.len() < STRANGERS
                 && let Some(connection) = connect(&endpoint).await
-                && let Ok((mut send, receive)) = connection.open_bi().await
-                && send.write_all(b"get 10000000000\n").await.is_ok()
-                && send.finish().is_ok()
+                && let Some(streams) = begin(&connection, request, count).await
             {
-                all.push((connection, receive));
+                all.push((connection, streams));
             }
             let pause = if all.len() < STRANGERS { 5 } else { 50 };
             tokio::time::sleep(Duration::from_millis(pause)).await;
         }
     });
+}
+
+/// Sends a request so many times, each on a stream.
+async fn begin(connection: &Connection, request: &[u8], count: usize) -> Option<Vec<RecvStream>> {
+    let mut streams = Vec::new();
+    for _ in 0..count {
+        let limit = Duration::from_secs(2);
+        let opened = tokio::time::timeout(limit, connection.open_bi()).await;
+        let (mut send, receive) = opened.ok()?.ok()?;
+        send.write_all(request).await.ok()?;
+        send.finish().ok()?;
+        streams.push(receive);
+    }
+    Some(streams)
 }
 
 /// A frame of HTTP/3 with this declared length (RFC 9114 7.1), its payload left out.
@@ -132,7 +165,7 @@ fn frame(frame_type: u8, length: u32) -> Vec<u8> {
 /// Frames HEADERS that are declared as 1 GB, some 50 a second, as much of each as the server takes, 100 kB at most.
 pub fn of_huge_frames(world: &World, stop: &Stop) {
     at_client(world, async {
-        let endpoint = endpoint(b"h3");
+        let endpoint = endpoint(b"h3", UNREAD);
         let mut connection = None;
         while !stop.is_set() {
             if connection.is_none() {

@@ -6,6 +6,7 @@
 //!   CLOCK_MONOTONIC --> clock                            notify --> systemd
 //!   SIGTERM, SIGINT --> Termination                      Backoff, LogLimit: how often again
 //!   /metrics, /status, /healthz <-- metrics (Site, Page, Server)
+//!   connections of strangers --> Connections: places, and who gives way
 //!   admin socket, a JSON object a line <-- admin; its file <-- socket
 //! ```
 //!
@@ -21,6 +22,7 @@ mod limit;
 mod log;
 pub mod metrics;
 mod notify;
+mod places;
 mod signals;
 pub mod socket;
 mod source;
@@ -29,5 +31,6 @@ pub use backoff::Backoff;
 pub use limit::LogLimit;
 pub use log::{Log, lost_log_lines, start_log};
 pub use notify::notify;
+pub use places::{Connections, Standing, gives_way};
 pub use signals::Termination;
 pub use source::{client_address, source_network};

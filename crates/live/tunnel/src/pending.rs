@@ -4,12 +4,13 @@
 //!   accepted -> pending -> a path opens on it -> no longer counted here
 //!                 |-> no path within the timeout            -> closed
 //!                 |-> one more of its source than may be    -> the oldest of that source is closed
-//!                 '-> one more than may be in all           -> the oldest of the source with the most is closed
+//!                 '-> one more than may be in all           -> the oldest of the source with the most is closed,
+//!                                                        of several the one whose oldest came first
 //! ```
 //!
 //! A newcomer is never refused: otherwise silent connections would keep clients out until their timeout.
 
-use daemon::source_network;
+use daemon::{gives_way, source_network};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use units::{Duration, Instant};
@@ -93,10 +94,11 @@ impl Pending {
         self.entries.contains_key(&number)
     }
 
-    /// The oldest one of the source that has the most.
+    /// The oldest one of the source that has the most; of several such sources, of the one whose oldest came first.
     pub(crate) fn oldest(&self) -> Option<u64> {
-        let (source, _) = self.sources.iter().max_by_key(|(_, count)| **count)?;
-        self.oldest_of(*source)
+        let oldest_first = self.entries.values().map(|(source, _)| *source);
+        let index = gives_way(oldest_first, &self.sources)?;
+        self.entries.keys().nth(index).copied()
     }
 
     fn oldest_of(&self, source: IpAddr) -> Option<u64> {
@@ -161,6 +163,26 @@ mod tests {
         }
         assert_eq!(pending.insert(at(2), 4, address("192.0.2.3")), Some(1));
         assert!(pending.contains(0) && pending.contains(4) && pending.entries.len() == 4);
+    }
+
+    #[test]
+    fn of_sources_with_as_many_that_of_the_oldest_gives_way() {
+        let mut pending = pending(256, 32);
+        let from = |last: u8| IpAddr::from([10, 0, 0, last]);
+        for number in 0..=255 {
+            assert_eq!(pending.insert(at(0), number.into(), from(number)), None);
+        }
+        // a client of a greater address than all, and newcomers until its turn would come
+        let client = 1_000;
+        let greatest = address("192.0.2.1");
+        assert_eq!(pending.insert(at(1), client, greatest), Some(0));
+        for number in 0..255 {
+            let stranger = 2_000 + u64::from(number);
+            let evicted = pending.insert(at(1), stranger, from(number));
+            assert_eq!(evicted, Some(u64::from(number) + 1), "the oldest");
+        }
+        assert!(pending.contains(client));
+        assert_eq!(pending.oldest(), Some(client));
     }
 
     #[test]

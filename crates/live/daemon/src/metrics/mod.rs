@@ -16,7 +16,6 @@
 
 mod head;
 mod page;
-mod places;
 mod server;
 mod site;
 

@@ -1,8 +1,8 @@
 //! Connections, from accept to their end; each is bounded in time and bytes.
 
 use super::head::{self, FAILED, OK, TOO_LONG, UNAVAILABLE};
-use super::places::Places;
 use super::site::{HEALTH, PLAIN_TEXT, Page, Site};
+use crate::{Connections, Standing};
 use rustix::net::sockopt::set_tcp_user_timeout;
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
-use tokio::task::{AbortHandle, JoinSet, spawn_blocking};
+use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 /// The name of the threads of these servers. A panic on one of them is contained here: it ends a request, and is
@@ -114,30 +114,20 @@ fn run(
 }
 
 async fn accept(listener: TcpListener, site: Arc<Site>, limits: Limits) {
-    let mut places = Places::<AbortHandle>::new(limits.connections);
-    let mut connections = JoinSet::new();
+    let mut connections = Connections::new(limits.connections);
     loop {
         tokio::select! {
-            Some(ended) = connections.join_next_with_id() => {
-                let id = match ended {
-                    Ok((id, ())) => id,
-                    Err(error) => error.id(),
-                };
-                places.leave(|connection| connection.id() == id);
-            }
+            () = connections.ended() => {}
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => {
                     let site = Arc::clone(&site);
-                    let connection = connections.spawn(async move {
+                    connections.spawn(peer.ip(), Standing::new(), async move {
                         match timeout(limits.whole, serve(stream, &site, limits)).await {
                             Ok(Ok(())) => {}
                             Ok(Err(error)) => tracing::debug!(%peer, %error, "metrics"),
                             Err(_) => tracing::debug!(%peer, "metrics: too slow"),
                         }
                     });
-                    if let Some(evicted) = places.enter(peer.ip(), connection) {
-                        evicted.abort();
-                    }
                 }
                 Err(error) => {
                     tracing::debug!(%error, "metrics: cannot accept");

@@ -1,4 +1,5 @@
-//! A server of the dashboard's own: connections up to a number; slow and senseless ones are closed.
+//! A server of the dashboard's own: connections up to a number, beyond which one gives way to a new one; slow and
+//! senseless ones are closed.
 
 use super::gate::Peer;
 use super::{redirect, router};
@@ -6,15 +7,14 @@ use crate::DashError;
 use crate::dash::Dash;
 use axum::routing::get;
 use axum::{Extension, Router};
+use daemon::{Connections, Standing};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use rustix::net::sockopt::set_tcp_user_timeout;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::sleep;
 
 /// Longest time for the head of a request.
@@ -87,12 +87,14 @@ impl Server {
         let router = Router::new()
             .route("/", get(async || redirect("/dash/")))
             .merge(router(&self.dash));
-        let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let mut connections = Connections::new(MAX_CONNECTIONS);
         loop {
-            // the next connection waits in the kernel while there are too many
-            let permit = Arc::clone(&permits).acquire_owned().await;
-            match listener.accept().await {
-                Ok((stream, peer)) => begin(stream, peer, &router, permit.ok()),
+            let accepted = tokio::select! {
+                () = connections.ended() => continue,
+                accepted = listener.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, peer)) => begin(stream, peer, &router, &mut connections),
                 Err(error) => {
                     tracing::warn!("cannot accept a connection: {error}");
                     sleep(RETRY_INTERVAL).await;
@@ -115,12 +117,12 @@ pub(crate) fn system(action: &'static str) -> impl Fn(std::io::Error) -> DashErr
     move |source| DashError::System { action, source }
 }
 
-/// Serves a connection as long as it lasts.
+/// Serves a connection as long as it lasts; a WebSocket, which needs no place, beyond that.
 pub(super) fn begin(
     stream: TcpStream,
     peer: SocketAddr,
     router: &Router,
-    permit: Option<OwnedSemaphorePermit>,
+    connections: &mut Connections,
 ) {
     // without it answers wait for acknowledgements; not worth ending a connection for
     let _ = stream.set_nodelay(true);
@@ -128,8 +130,12 @@ pub(super) fn begin(
     if set_tcp_user_timeout(&stream, ANSWER_TIMEOUT.as_millis() as u32).is_err() {
         return;
     }
-    let router = router.clone().layer(Extension(Peer(peer.ip())));
-    tokio::spawn(async move {
+    let standing = Standing::new();
+    let router = router
+        .clone()
+        .layer(Extension(Peer(peer.ip())))
+        .layer(Extension(standing.clone()));
+    connections.spawn(peer.ip(), standing, async move {
         let served = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(TIMEOUT)
@@ -140,6 +146,5 @@ pub(super) fn begin(
         if let Err(error) = served {
             tracing::debug!(%error, "dashboard");
         }
-        drop(permit);
     });
 }

@@ -10,6 +10,7 @@ use axum::extract::State;
 use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use daemon::Standing;
 use serde_json::Value;
 use std::time::Instant;
 
@@ -17,6 +18,7 @@ use std::time::Instant;
 pub(super) async fn login(
     State(dash): State<Dash>,
     Extension(peer): Extension<Peer>,
+    standing: Option<Extension<Standing>>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
@@ -38,6 +40,9 @@ pub(super) async fn login(
             refused(refusal)
         }
         Ok(value) => {
+            if let Some(Extension(standing)) = standing {
+                standing.prove();
+            }
             let seconds = LIFETIME.as_secs();
             let cookie = format!(
                 "{COOKIE_NAME}={value}; Path=/dash/; Max-Age={seconds}; HttpOnly; SameSite=Strict"

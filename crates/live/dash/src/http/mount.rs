@@ -5,11 +5,10 @@ use super::listener::{MAX_CONNECTIONS, begin, runtime, system};
 use super::router;
 use crate::DashError;
 use crate::dash::Dash;
+use daemon::Connections;
 use std::io::ErrorKind;
 use std::net::TcpStream;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{Sender, channel};
 
 /// How a request for the dashboard begins.
@@ -33,18 +32,23 @@ impl Mount {
         let router = router(dash);
         let runtime = runtime()?;
         let serve = async move {
-            let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-            while let Some(stream) = receiver.recv().await {
-                let permit = Arc::clone(&permits).try_acquire_owned();
+            let mut connections = Connections::new(MAX_CONNECTIONS);
+            loop {
+                let stream = tokio::select! {
+                    () = connections.ended() => continue,
+                    received = receiver.recv() => match received {
+                        Some(stream) => stream,
+                        None => return,
+                    },
+                };
                 let stream = stream
                     .set_nonblocking(true)
                     .and_then(|()| tokio::net::TcpStream::from_std(stream));
-                // too many concurrently, or gone already
-                let (Ok(permit), Ok(stream)) = (permit, stream) else {
-                    continue;
-                };
-                if let Ok(peer) = stream.peer_addr() {
-                    begin(stream, peer, &router, Some(permit));
+                // otherwise it has gone already
+                if let Ok(stream) = stream
+                    && let Ok(peer) = stream.peer_addr()
+                {
+                    begin(stream, peer, &router, &mut connections);
                 }
             }
         };

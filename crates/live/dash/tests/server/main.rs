@@ -1,6 +1,7 @@
 //! The dashboard's server over real connections.
 #![allow(missing_docs, reason = "tests")]
 
+mod crowd;
 mod hosted;
 mod live;
 mod login;

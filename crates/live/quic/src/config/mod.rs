@@ -83,7 +83,8 @@ pub struct Config {
     pub connections: usize,
     /// Maximum number of those from one address; of IPv6 from one /64.
     pub connections_per_address: usize,
-    /// What all connections together can make the server hold, at least [`Config::MIN_MEMORY`].
+    /// What all connections together can make the server hold, at least [`Config::MIN_MEMORY`]. Each is counted with
+    /// what `streams` requests of it can.
     pub memory: Bytes,
     /// What one connection may send ahead of its client, [`Config::MIN_WINDOW`] to [`Config::MAX_WINDOW`].
     pub window: Bytes,
@@ -128,7 +129,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Minimum of `memory`: three connections.
+    /// Minimum of `memory`: one connection with 100 concurrent requests. With more of them it is what one takes.
     pub const MIN_MEMORY: Bytes = Bytes::new(1_000_000);
     /// Minimum of `window`.
     pub const MIN_WINDOW: Bytes = Bytes::new(crate::server::FIRST_WINDOW);
@@ -149,6 +150,11 @@ impl Config {
     /// A text that cannot be used.
     pub fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
         daemon::config::parse(name, text, read::config)
+    }
+
+    /// The minimum of `memory` with these `streams`.
+    fn min_memory(&self) -> Bytes {
+        Self::MIN_MEMORY.max(Bytes::new(crate::server::base(self.streams)))
     }
 
     /// Whether its controller paces by bandwidth that clients report.

@@ -52,13 +52,13 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
         config.connections = connections.unwrap_or(config.connections);
         let per_address = table.whole("connections-per-address", 1..=10_000_000)?;
         config.connections_per_address = per_address.unwrap_or(config.connections_per_address);
-        let memory = Config::MIN_MEMORY..=Bytes::new(1 << 50);
-        config.memory = bytes(&mut table, "memory", memory)?.unwrap_or(config.memory);
-        let window = Config::MIN_WINDOW..=Config::MAX_WINDOW;
-        config.window = bytes(&mut table, "window", window)?.unwrap_or(config.window);
         config.streams = table
             .whole("streams", 1..=10_000)?
             .unwrap_or(config.streams);
+        let memory = config.min_memory()..=Bytes::new(1 << 50);
+        config.memory = bytes(&mut table, "memory", memory)?.unwrap_or(config.memory);
+        let window = Config::MIN_WINDOW..=Config::MAX_WINDOW;
+        config.window = bytes(&mut table, "window", window)?.unwrap_or(config.window);
         table.finish()?;
     }
     config.log = log(top)?;

@@ -58,6 +58,7 @@ pub(super) fn status(shared: &Shared) -> Value {
         },
         "migrations": load(&shared.counters.migrations),
         "decisions": decisions,
+        "qlog_failed": shared.qlog_failures.count(),
         "reports": {
             "connected": counts.connected,
             "believed": counts.gate.accepted,
@@ -116,6 +117,11 @@ fn metrics(shared: &Shared) -> String {
             "migrations_total",
             "Clients that came from another address.",
             load(&counters.migrations),
+        ),
+        (
+            "qlog_failed_total",
+            "Connections whose qlog is missing or incomplete.",
+            shared.qlog_failures.count(),
         ),
         (
             "sent_bytes_total",

@@ -1,7 +1,7 @@
 //! How much memory connections may take, in all and by where they come from.
 //!
 //! ```text
-//!   accept --admit(source)--> Ticket: BASE reserved     refused: connections of the source, memory
+//!   accept --admit(source)--> Ticket: base reserved     refused: connections of the source, memory
 //!   watch  --grow(window)---> more of the send window   denied: the window stays; the largest that has
 //!                                                       long made no progress is to end
 //!   drop   ---------------->  all of it given back
@@ -10,8 +10,10 @@
 //! What is reserved is what a connection can make the server hold, not what it holds now: buffers are
 //! smaller than their windows, so the sum of all is never above the limit.
 
+use super::pieces::{PIECE, PIECES, SMALL_PIECE};
+use daemon::source_network;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -27,9 +29,18 @@ pub(super) const HEADS: usize = 2;
 pub(super) const MAX_HEAD_BYTES: u64 = 32_768;
 /// State of a connection beside its buffers: quinn's, TLS', the controller's, tasks.
 const STATE: u64 = 64_000;
-/// What each connection takes.
-pub(crate) const BASE: u64 =
-    FIRST_WINDOW + RECEIVE_WINDOW as u64 + HEADS as u64 * MAX_HEAD_BYTES + STATE;
+/// A request: its piece of a file, and its state (the task that answers it, quinn's, HTTP/3's).
+const STREAM: u64 = SMALL_PIECE + 5_000;
+
+/// What each connection takes that can have so many concurrent requests, bytes.
+pub(crate) const fn base(streams: u32) -> u64 {
+    FIRST_WINDOW
+        + RECEIVE_WINDOW as u64
+        + HEADS as u64 * MAX_HEAD_BYTES
+        + PIECES as u64 * PIECE
+        + STATE
+        + streams as u64 * STREAM
+}
 
 /// A source gets at most one part in so many of the memory above what each connection takes.
 const PARTS: u64 = 4;
@@ -65,12 +76,16 @@ pub(crate) struct Limits {
     pub(crate) memory: Bytes,
     pub(crate) connections: usize,
     pub(crate) per_source: usize,
+    /// Concurrent requests of a connection.
+    pub(crate) streams: u32,
 }
 
 /// The memory of all connections.
 #[derive(Debug)]
 pub(crate) struct Budget {
     limits: Limits,
+    /// What each connection takes, bytes.
+    base: u64,
     ledger: Mutex<Ledger>,
 }
 
@@ -111,6 +126,7 @@ pub(crate) struct Ticket {
 impl Budget {
     pub(crate) fn new(limits: Limits) -> Arc<Self> {
         Arc::new(Self {
+            base: base(limits.streams),
             limits,
             ledger: Mutex::default(),
         })
@@ -120,7 +136,7 @@ impl Budget {
     /// memory is half given out, and forged addresses are to lock out none.
     pub(crate) fn requires_proof(&self, from: IpAddr) -> bool {
         let ledger = self.lock();
-        let share = ledger.sources.get(&source(from));
+        let share = ledger.sources.get(&source_network(from));
         let connections = share.map_or(0, |share| share.connections);
         2 * connections >= self.limits.per_source || 2 * ledger.reserved >= self.limits.memory.get()
     }
@@ -131,23 +147,23 @@ impl Budget {
         if ledger.entries.len() >= self.limits.connections {
             return Err(Refusal::Connections);
         }
-        let source = source(from);
+        let source = source_network(from);
         let share = ledger.sources.get(&source);
         if share.map_or(0, |share| share.connections) >= self.limits.per_source {
             return Err(Refusal::Source);
         }
-        if ledger.reserved + BASE > self.limits.memory.get() {
+        if ledger.reserved + self.base > self.limits.memory.get() {
             ledger.evict(now);
             return Err(Refusal::Memory);
         }
-        ledger.reserved += BASE;
+        ledger.reserved += self.base;
         ledger.sources.entry(source).or_default().connections += 1;
         let number = ledger.next;
         ledger.next += 1;
         let evicted = Arc::new(Notify::new());
         let entry = Entry {
             source,
-            reserved: BASE,
+            reserved: self.base,
             progress_at: now,
             evicted: Arc::clone(&evicted),
             is_evicted: false,
@@ -218,7 +234,7 @@ impl Ticket {
         let Some(entry) = ledger.entries.get_mut(&self.number) else {
             return false;
         };
-        let wanted = BASE + window.saturating_sub(FIRST_WINDOW);
+        let wanted = self.budget.base + window.saturating_sub(FIRST_WINDOW);
         let more = wanted.saturating_sub(entry.reserved);
         let share = ledger.sources.entry(entry.source).or_default();
         if share.grown + more > limit / PARTS {
@@ -257,22 +273,11 @@ impl Drop for Ticket {
         ledger.reserved -= entry.reserved;
         if let Some(share) = ledger.sources.get_mut(&entry.source) {
             share.connections -= 1;
-            share.grown -= entry.reserved - BASE;
+            share.grown -= entry.reserved - self.budget.base;
             if share.connections == 0 {
                 ledger.sources.remove(&entry.source);
             }
         }
-    }
-}
-
-/// The network that a host can choose its addresses from: of IPv6 a /64.
-fn source(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(v6) => {
-            let [a, b, c, d, ..] = v6.segments();
-            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
-        }
-        v4 @ IpAddr::V4(_) => v4,
     }
 }
 
@@ -281,11 +286,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const STREAMS: u32 = 100;
+    const BASE: u64 = base(STREAMS);
+
     fn budget(memory: u64, per_source: usize) -> Arc<Budget> {
         Budget::new(Limits {
             memory: Bytes::new(memory),
             connections: 1_000,
             per_source,
+            streams: STREAMS,
         })
     }
 

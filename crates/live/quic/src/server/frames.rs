@@ -1,9 +1,11 @@
 //! HTTP/3 over quinn, with frames of a bounded length: h3 keeps a frame until it is whole, however long it is
-//! declared to be. A stream with a longer one is stopped as soon as its length has come.
+//! declared to be. A stream with a longer one is stopped as soon as its length has come. Of a request only the head
+//! is handed on, as a copy: h3 would keep what follows, which no answer depends on, and the packets that it came in,
+//! as long as the request lasts.
 //!
 //! ```text
 //!   quinn -- h3_quinn --> [Bounded] -- bytes --> h3
-//!                            '-- Scan: type, length, payload passed over
+//!                            '-- Scan: type, length, payload passed over; what follows a head is discarded
 //! ```
 
 use super::budget::MAX_HEAD_BYTES;
@@ -16,6 +18,8 @@ use std::task::{Context, Poll, ready};
 const DATA: u64 = 0;
 /// Type of the stream that has frames, of those in one direction (RFC 9114 6.2.1).
 const CONTROL: u64 = 0;
+/// Type of the frame with the head of a request (RFC 9114 7.2.2).
+const HEADERS: u64 = 1;
 
 /// A frame longer than any may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,6 +31,8 @@ pub(super) struct TooLong;
 pub(super) struct Scan {
     next: Next,
     varint: Varint,
+    /// Nothing is handed on that follows the first HEADERS.
+    is_request: bool,
 }
 
 /// What comes next on a stream.
@@ -39,8 +45,11 @@ enum Next {
         frame_type: u64,
     },
     Payload {
+        frame_type: u64,
         left: u64,
     },
+    /// What follows the head of a request.
+    Body,
     /// No frames: quinn bounds what of it is not read.
     Other,
 }
@@ -78,30 +87,33 @@ impl Varint {
 impl Scan {
     /// Of a stream with a request: frames from its first byte on.
     pub(super) fn request() -> Self {
-        Self::from(Next::FrameType)
+        Self::from(Next::FrameType, true)
     }
 
     /// Of a stream in one direction, which begins with its type.
     pub(super) fn one_way() -> Self {
-        Self::from(Next::StreamType)
+        Self::from(Next::StreamType, false)
     }
 
-    fn from(next: Next) -> Self {
+    fn from(next: Next, is_request: bool) -> Self {
         Self {
             next,
             varint: Varint::default(),
+            is_request,
         }
     }
 
-    /// Bytes that come next.
-    pub(super) fn push(&mut self, mut bytes: &[u8]) -> Result<(), TooLong> {
+    /// Bytes that come next: so many of them are to be handed on.
+    pub(super) fn push(&mut self, all: &[u8]) -> Result<usize, TooLong> {
+        let mut bytes = all;
         while let Some((&byte, rest)) = bytes.split_first() {
             match self.next {
-                Next::Other => return Ok(()),
-                Next::Payload { left } => {
+                Next::Other => return Ok(all.len()),
+                Next::Body => return Ok(all.len() - bytes.len()),
+                Next::Payload { frame_type, left } => {
                     let passed = left.min(bytes.len() as u64);
                     bytes = &bytes[passed as usize..];
-                    self.next = Next::payload(left - passed);
+                    self.next = self.payload(frame_type, left - passed);
                     continue;
                 }
                 Next::StreamType => {
@@ -122,21 +134,21 @@ impl Scan {
                         if frame_type != DATA && length > MAX_HEAD_BYTES {
                             return Err(TooLong);
                         }
-                        self.next = Next::payload(length);
+                        self.next = self.payload(frame_type, length);
                     }
                 }
             }
             bytes = rest;
         }
-        Ok(())
+        Ok(all.len())
     }
-}
 
-impl Next {
-    fn payload(left: u64) -> Self {
-        match left {
-            0 => Self::FrameType,
-            left => Self::Payload { left },
+    /// What comes next in a frame of which so many bytes are left.
+    fn payload(&self, frame_type: u64, left: u64) -> Next {
+        match (frame_type, left) {
+            (HEADERS, 0) if self.is_request => Next::Body,
+            (_, 0) => Next::FrameType,
+            (frame_type, left) => Next::Payload { frame_type, left },
         }
     }
 }
@@ -160,14 +172,22 @@ impl<T: quic::RecvStream<Buf = Bytes>> quic::RecvStream for Bounded<T> {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Option<Bytes>, StreamErrorIncoming>> {
-        let data = ready!(self.inner.poll_data(cx))?;
-        if let Some(bytes) = &data
-            && let Err(error) = self.scan.push(bytes)
-        {
-            self.inner.stop_sending(Code::H3_EXCESSIVE_LOAD.value());
-            return Poll::Ready(Err(StreamErrorIncoming::Unknown(Box::new(error))));
+        loop {
+            let Some(bytes) = ready!(self.inner.poll_data(cx))? else {
+                return Poll::Ready(Ok(None));
+            };
+            match self.scan.push(&bytes) {
+                Ok(0) => {}
+                Ok(length) => {
+                    let copy = Bytes::copy_from_slice(&bytes[..length]);
+                    return Poll::Ready(Ok(Some(copy)));
+                }
+                Err(error) => {
+                    self.inner.stop_sending(Code::H3_EXCESSIVE_LOAD.value());
+                    return Poll::Ready(Err(StreamErrorIncoming::Unknown(Box::new(error))));
+                }
+            }
         }
-        Poll::Ready(Ok(data))
     }
 
     fn stop_sending(&mut self, error_code: u64) {
@@ -304,16 +324,16 @@ mod tests {
     #[test]
     fn frames_are_bounded_but_for_data() {
         let headers = |length| frame(1, length);
-        assert_eq!(Scan::request().push(&headers(MAX_HEAD_BYTES)), Ok(()));
+        assert_eq!(Scan::request().push(&headers(MAX_HEAD_BYTES)), Ok(16));
         assert_eq!(
             Scan::request().push(&headers(MAX_HEAD_BYTES + 1)),
             Err(TooLong)
         );
         assert_eq!(Scan::request().push(&headers(1_000_000_000)), Err(TooLong));
-        assert_eq!(Scan::request().push(&frame(0, 1 << 60)), Ok(()));
+        assert_eq!(Scan::request().push(&frame(0, 1 << 60)), Ok(16));
         assert_eq!(Scan::request().push(&frame(0x21, 1 << 60)), Err(TooLong));
         // after a whole frame the next one
-        let mut two = headers(3);
+        let mut two = frame(0x21, 3);
         two.extend_from_slice(b"abc");
         two.extend_from_slice(&headers(1 << 30));
         assert_eq!(Scan::request().push(&two), Err(TooLong));
@@ -322,7 +342,22 @@ mod tests {
         assert_eq!(Scan::one_way().push(&control), Err(TooLong));
         let mut encoder = varint(2).to_vec();
         encoder.extend_from_slice(&frame(4, 1 << 30));
-        assert_eq!(Scan::one_way().push(&encoder), Ok(()));
+        assert_eq!(Scan::one_way().push(&encoder), Ok(24));
+    }
+
+    #[test]
+    fn of_a_request_the_head_alone_is_handed_on() {
+        let mut request = frame(0x21, 2);
+        request.extend_from_slice(b"xx");
+        request.extend_from_slice(&frame(HEADERS, 3));
+        request.extend_from_slice(b"abc");
+        let head = request.len();
+        request.extend_from_slice(&frame(HEADERS, 1 << 30));
+        let mut scan = Scan::request();
+        assert_eq!(scan.push(&request), Ok(head));
+        assert_eq!(scan.push(&request), Ok(0));
+        let empty = [frame(HEADERS, 0), vec![0; 9]].concat();
+        assert_eq!(Scan::request().push(&empty), Ok(16));
     }
 
     proptest! {
@@ -332,10 +367,10 @@ mod tests {
             cuts in proptest::collection::vec(0_usize..20, 0..20),
         ) {
             let whole = Scan::request().push(&bytes);
-            let (mut scan, mut left, mut cut) = (Scan::request(), &bytes[..], Ok(()));
+            let (mut scan, mut left, mut cut) = (Scan::request(), &bytes[..], Ok(0));
             for size in cuts.into_iter().chain([usize::MAX]) {
                 let (now, later) = left.split_at(size.min(left.len()));
-                cut = cut.and_then(|()| scan.push(now));
+                cut = cut.and_then(|sum| Ok(sum + scan.push(now)?));
                 left = later;
             }
             prop_assert_eq!(cut, whole);

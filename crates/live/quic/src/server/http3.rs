@@ -4,24 +4,21 @@ use super::budget::{HEADS, MAX_HEAD_BYTES};
 use super::frames::{Bounded, Http3};
 use super::is_below;
 use super::paths::{self, Named};
+use super::pieces::{FilePart, Pieces};
 use super::session::Session;
 use crate::content;
 use crate::protocol::REPORTS_HEADER;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use h3::error::StreamError;
 use h3::server::{RequestResolver, RequestStream};
 use h3_quinn::BidiStream;
 use http::{Method, Request, Response, StatusCode, header};
 use quinn::Connection;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::fs::File;
-use tokio::io::{AsyncReadExt, AsyncSeekExt};
 use tokio::sync::Semaphore;
-
-/// Read of a file at once.
-const CHUNK: usize = 65_536;
 
 /// For the rest of a request that is answered already.
 const TIMEOUT: Duration = Duration::from_secs(1);
@@ -30,6 +27,12 @@ const TIMEOUT: Duration = Duration::from_secs(1);
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
 type Stream = RequestStream<Bounded<BidiStream<Bytes>>, Bytes>;
+
+/// What the requests of a connection share.
+struct Shares {
+    heads: Semaphore,
+    pieces: Pieces,
+}
 
 /// Serves requests until the connection ends.
 pub(super) async fn serve(connection: Connection, session: Arc<Session>) {
@@ -40,11 +43,14 @@ pub(super) async fn serve(connection: Connection, session: Arc<Session>) {
         Ok(http) => http,
         Err(error) => return tracing::debug!(%remote, %error, "no HTTP/3"),
     };
-    let heads = Arc::new(Semaphore::new(HEADS));
+    let shares = Arc::new(Shares {
+        heads: Semaphore::new(HEADS),
+        pieces: Pieces::new(),
+    });
     loop {
         match http.accept().await {
             Ok(Some(resolver)) => {
-                tokio::spawn(answer(resolver, Arc::clone(&heads), Arc::clone(&session)));
+                tokio::spawn(answer(resolver, Arc::clone(&shares), Arc::clone(&session)));
             }
             Ok(None) => return,
             Err(error) => return tracing::debug!(%remote, %error, "HTTP/3 ended"),
@@ -52,12 +58,20 @@ pub(super) async fn serve(connection: Connection, session: Arc<Session>) {
     }
 }
 
-/// The head of a request, of which few are kept at once, and none for long: the others wait unread.
-async fn resolve(
+/// What a request is to be answered with. Few heads are kept at once, and none for long: the others wait unread. None is
+/// kept beside its answer.
+async fn read(
     resolver: RequestResolver<Http3, Bytes>,
     heads: &Semaphore,
-) -> Option<(Request<()>, Stream)> {
+    session: &Session,
+) -> Option<(Answer, Stream)> {
     let _permit = heads.acquire().await.ok()?;
+    let (request, stream) = resolve(resolver).await?;
+    let answer = decide(&request, session).await;
+    Some((answer, stream))
+}
+
+async fn resolve(resolver: RequestResolver<Http3, Bytes>) -> Option<(Request<()>, Stream)> {
     match tokio::time::timeout(HEAD_TIMEOUT, resolver.resolve_request()).await {
         Ok(Ok(resolved)) => Some(resolved),
         Ok(Err(error)) => {
@@ -73,15 +87,16 @@ async fn resolve(
 
 async fn answer(
     resolver: RequestResolver<Http3, Bytes>,
-    heads: Arc<Semaphore>,
+    shares: Arc<Shares>,
     session: Arc<Session>,
 ) {
-    let Some((request, mut stream)) = resolve(resolver, &heads).await else {
+    let Some((answer, mut stream)) = read(resolver, &shares.heads, &session).await else {
         return;
     };
+    let status = answer.status;
     let counters = &session.shared().counters;
-    match respond(&request, &mut stream, &session).await {
-        Ok(status) => {
+    match respond(answer, &mut stream, &shares.pieces, &session).await {
+        Ok(()) => {
             counters.request(status.as_u16());
             // a request that is dropped before its end is one that the client is requested to stop
             let rest = async { while let Ok(Some(_)) = stream.recv_data().await {} };
@@ -98,7 +113,7 @@ async fn answer(
 enum Body {
     Nothing,
     Bytes(u64),
-    File { file: File, length: u64 },
+    File(FilePart),
 }
 
 struct Answer {
@@ -107,6 +122,8 @@ struct Answer {
     media_type: &'static str,
     /// First, last and length of the whole.
     range: Option<(u64, u64, u64)>,
+    /// The body is not requested (HEAD).
+    is_head_only: bool,
 }
 
 impl Answer {
@@ -116,22 +133,20 @@ impl Answer {
             body: Body::Nothing,
             media_type: "text/plain",
             range: None,
+            is_head_only: false,
         }
     }
 
     fn length(&self) -> u64 {
-        match self.body {
+        match &self.body {
             Body::Nothing => 0,
-            Body::Bytes(length) | Body::File { length, .. } => length,
+            Body::Bytes(length) => *length,
+            Body::File(part) => part.left(),
         }
     }
 }
 
-async fn respond(
-    request: &Request<()>,
-    stream: &mut Stream,
-    session: &Session,
-) -> Result<StatusCode, StreamError> {
+async fn decide(request: &Request<()>, session: &Session) -> Answer {
     let config = &session.shared().config;
     let answer = match *request.method() {
         Method::GET | Method::HEAD => match paths::named(request.uri().path()) {
@@ -148,18 +163,28 @@ async fn respond(
         },
         _ => Answer::nothing(StatusCode::METHOD_NOT_ALLOWED),
     };
-    let status = answer.status;
+    Answer {
+        is_head_only: *request.method() == Method::HEAD,
+        ..answer
+    }
+}
+
+async fn respond(
+    answer: Answer,
+    stream: &mut Stream,
+    pieces: &Pieces,
+    session: &Session,
+) -> Result<(), StreamError> {
     let mut head = head(&answer);
-    if config.takes_reports() {
+    if session.shared().config.takes_reports() {
         let version = http::HeaderValue::from_static("1");
         head.headers_mut().insert(REPORTS_HEADER, version);
     }
     stream.send_response(head).await?;
-    if *request.method() != Method::HEAD {
-        send(stream, answer.body, session).await?;
+    if !answer.is_head_only {
+        send(stream, answer.body, pieces, session).await?;
     }
-    stream.finish().await?;
-    Ok(status)
+    stream.finish().await
 }
 
 fn head(answer: &Answer) -> Response<()> {
@@ -174,7 +199,7 @@ fn head(answer: &Answer) -> Response<()> {
         let media_type = http::HeaderValue::from_static(answer.media_type);
         headers.insert(header::CONTENT_TYPE, media_type);
     }
-    if matches!(answer.body, Body::File { .. }) {
+    if matches!(answer.body, Body::File(_)) {
         let ranges = http::HeaderValue::from_static("bytes");
         headers.insert(header::ACCEPT_RANGES, ranges);
     }
@@ -192,7 +217,7 @@ async fn file(root: Option<&Path>, path: &Path, request: &Request<()>) -> Answer
     let Some(root) = root else {
         return Answer::nothing(StatusCode::NOT_FOUND);
     };
-    let Some((mut file, length)) = open(root.to_owned(), root.join(path)).await else {
+    let Some((file, length)) = open(root.to_owned(), root.join(path)).await else {
         return Answer::nothing(StatusCode::NOT_FOUND);
     };
     let mut answer = Answer {
@@ -201,41 +226,40 @@ async fn file(root: Option<&Path>, path: &Path, request: &Request<()>) -> Answer
     };
     let range = request.headers().get(header::RANGE);
     let range = range.and_then(|range| range.to_str().ok());
-    let mut requested = length;
+    let mut requested = (0, length);
     match range.map(|range| paths::range(range, length)) {
         Some(Err(())) => return Answer::nothing(StatusCode::RANGE_NOT_SATISFIABLE),
         Some(Ok(Some((first, last)))) => {
-            if file.seek(std::io::SeekFrom::Start(first)).await.is_err() {
-                return Answer::nothing(StatusCode::INTERNAL_SERVER_ERROR);
-            }
-            requested = last - first + 1;
+            requested = (first, last - first + 1);
             answer.status = StatusCode::PARTIAL_CONTENT;
             answer.range = Some((first, last, length));
         }
         Some(Ok(None)) | None => {}
     }
-    answer.body = Body::File {
-        file,
-        length: requested,
-    };
+    let (first, length) = requested;
+    answer.body = Body::File(FilePart::new(file, first, length));
     answer
 }
 
-/// A plain file that is below the folder when all links are followed.
+/// A plain file that is below the folder when all links are followed, and its length in bytes.
 async fn open(root: PathBuf, path: PathBuf) -> Option<(File, u64)> {
-    let looked = {
-        let path = path.clone();
-        tokio::task::spawn_blocking(move || is_below(&path, &root)).await
-    };
-    if !looked.unwrap_or(false) {
-        return None;
-    }
-    let file = File::open(path).await.ok()?;
-    let found = file.metadata().await.ok()?;
-    found.is_file().then_some((file, found.len()))
+    let opened = tokio::task::spawn_blocking(move || {
+        if !is_below(&path, &root) {
+            return None;
+        }
+        let file = File::open(path).ok()?;
+        let found = file.metadata().ok()?;
+        found.is_file().then_some((file, found.len()))
+    });
+    opened.await.ok()?
 }
 
-async fn send(stream: &mut Stream, body: Body, session: &Session) -> Result<(), StreamError> {
+async fn send(
+    stream: &mut Stream,
+    body: Body,
+    pieces: &Pieces,
+    session: &Session,
+) -> Result<(), StreamError> {
     match body {
         Body::Nothing => {}
         Body::Bytes(size) => {
@@ -247,20 +271,16 @@ async fn send(stream: &mut Stream, body: Body, session: &Session) -> Result<(), 
                 session.progress();
             }
         }
-        Body::File { file, length } => {
-            let mut part = file.take(length);
-            let mut left = length;
-            while left > 0 {
-                let mut chunk = BytesMut::with_capacity(CHUNK);
-                match part.read_buf(&mut chunk).await {
+        Body::File(mut part) => {
+            while part.left() > 0 {
+                // held until the client's windows have taken the piece
+                let (_permit, size) = pieces.next(part.left());
+                let Ok(piece) = part.read(size).await else {
                     // shorter than it was: what was promised does not come
-                    Ok(0) | Err(_) => {
-                        stream.stop_stream(h3::error::Code::H3_INTERNAL_ERROR);
-                        return Ok(());
-                    }
-                    Ok(read) => left -= read as u64,
-                }
-                stream.send_data(chunk.freeze()).await?;
+                    stream.stop_stream(h3::error::Code::H3_INTERNAL_ERROR);
+                    return Ok(());
+                };
+                stream.send_data(piece).await?;
                 session.progress();
             }
         }

@@ -7,6 +7,7 @@ mod dashboard;
 mod frames;
 mod http3;
 mod paths;
+mod pieces;
 mod plain;
 mod qlog;
 mod session;
@@ -16,8 +17,8 @@ mod time;
 use crate::config::Config;
 use crate::reports::Reporter;
 use crate::{ALPN, QuicError, epoch, tls};
-pub(crate) use budget::FIRST_WINDOW;
 use budget::{Budget, Limits, Ticket};
+pub(crate) use budget::{FIRST_WINDOW, base};
 use counters::Counters;
 use daemon::Termination;
 use quinn::{Endpoint, Incoming, ServerConfig, VarInt};
@@ -52,6 +53,7 @@ pub(crate) struct Shared {
     pub(crate) reporter: Reporter,
     pub(crate) counters: Counters,
     pub(crate) stats: Option<Stats>,
+    pub(crate) qlog_failures: qlog::Failures,
     pub(crate) began: Instant,
     /// Connections for those who watch.
     pub(crate) shown: dashboard::Connections,
@@ -181,6 +183,7 @@ impl Shared {
             reporter: Reporter::new(config.ues.clone()),
             counters: Counters::default(),
             stats,
+            qlog_failures: qlog::Failures::default(),
             began: Instant::now(),
             shown: dashboard::Connections::default(),
             crypto: before_acceptance(ServerConfig::with_crypto(Arc::new(crypto))),
@@ -188,6 +191,7 @@ impl Shared {
                 memory: config.memory,
                 connections: config.connections,
                 per_source: config.connections_per_address,
+                streams: config.streams,
             }),
             handshakes: AtomicUsize::new(0),
             config,
@@ -251,13 +255,7 @@ async fn accept(endpoint: Endpoint, shared: Arc<Shared>) {
 /// One connection, from its first packet to its end.
 async fn serve(incoming: Incoming, ticket: Ticket, shared: Arc<Shared>) {
     let remote = incoming.remote_address();
-    let (session, transport) = match Session::new(ticket, remote, Arc::clone(&shared)) {
-        Ok(made) => made,
-        Err(error) => {
-            tracing::error!(%remote, %error, "connection refused");
-            return incoming.refuse();
-        }
-    };
+    let (session, transport) = Session::new(ticket, remote, Arc::clone(&shared));
     let mut config = shared.crypto.clone();
     config.transport_config(Arc::new(transport));
     let connection = {
@@ -321,7 +319,9 @@ pub fn check_path(path: &str) {
 /// If it matters how they are cut.
 pub fn check_frames(bytes: &[u8]) {
     let (mut whole, mut cut) = (frames::Scan::request(), frames::Scan::request());
-    let in_parts = bytes.chunks(7).try_for_each(|part| cut.push(part));
+    let in_parts = bytes
+        .chunks(7)
+        .try_fold(0, |sum, part| Ok(sum + cut.push(part)?));
     assert_eq!(whole.push(bytes), in_parts);
 }
 

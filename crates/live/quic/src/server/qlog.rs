@@ -5,12 +5,38 @@
 //! milliseconds since the connection began.
 
 use cc::meld::LossDecision;
+use daemon::LogLimit;
 use serde_json::json;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use units::Instant;
+
+/// Logs that could not be made or are incomplete: counted, and a line in ten seconds. A client causes one with each connection.
+#[derive(Debug, Default)]
+pub(crate) struct Failures {
+    count: AtomicU64,
+    lines: Mutex<LogLimit>,
+}
+
+impl Failures {
+    /// Of this connection, in this folder.
+    pub(crate) fn report(&self, connection: u64, folder: &Path, error: &io::Error) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(suppressed) = lines.admit(daemon::clock::now()) {
+            let folder = folder.display();
+            tracing::warn!(connection, %folder, suppressed, "qlog is missing or incomplete: {error}");
+        }
+    }
+
+    /// Since the start.
+    pub(crate) fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+}
 
 /// Begins a record (RFC 7464 2.1).
 const RECORD: u8 = 0x1e;

@@ -4,7 +4,6 @@ use super::budget::{FIRST_WINDOW, RECEIVE_WINDOW, Ticket};
 use super::counters::Losses;
 use super::qlog::Qlog;
 use super::{H3, Shared, http3, plain};
-use crate::QuicError;
 use cc::meld::{LossDecision, Variant};
 use quinn::crypto::rustls::HandshakeData;
 use quinn::{Connection, QlogConfig, TransportConfig, VarInt};
@@ -69,7 +68,7 @@ impl Session {
         ticket: Ticket,
         remote: SocketAddr,
         shared: Arc<Shared>,
-    ) -> Result<(Self, TransportConfig), QuicError> {
+    ) -> (Self, TransportConfig) {
         let (config, number) = (&shared.config, ticket.number());
         let ue = config.ue_of(remote.ip());
         let (feed, monitor) = (RadioFeed::new(), Monitor::new());
@@ -95,14 +94,19 @@ impl Session {
         let mut qlog = None;
         if let Some(folder) = &config.qlog {
             let path = folder.join(format!("{number:08}-{}.sqlog", remote.ip()));
-            let file = Qlog::create(&path).map_err(|source| QuicError::File { path, source })?;
-            let mut stream = QlogConfig::default();
-            stream
-                .writer(Box::new(file.writer()))
-                .title(Some(format!("connection {number}")))
-                .start_time(began);
-            transport.qlog_stream(stream.into_stream());
-            qlog = Some(file);
+            match Qlog::create(&path) {
+                Ok(file) => {
+                    let mut stream = QlogConfig::default();
+                    stream
+                        .writer(Box::new(file.writer()))
+                        .title(Some(format!("connection {number}")))
+                        .start_time(began);
+                    transport.qlog_stream(stream.into_stream());
+                    qlog = Some(file);
+                }
+                // a full disk is to end the logs and not the service
+                Err(error) => shared.qlog_failures.report(number, folder, &error),
+            }
         }
         let epoch = quinn_cc::Epoch::new(shared.epoch);
         let decisions = Decisions {
@@ -138,7 +142,7 @@ impl Session {
             losses,
             shared,
         };
-        Ok((session, transport))
+        (session, transport)
     }
 
     pub(crate) fn shared(&self) -> &Shared {
@@ -243,9 +247,11 @@ impl Session {
             stats.line(&self.sample("closed", connection, ue));
         }
         if let Some(qlog) = &self.qlog
+            && let Some(folder) = &self.shared.config.qlog
             && let Err(error) = qlog.flush()
         {
-            tracing::warn!(%error, "qlog is incomplete");
+            let failures = &self.shared.qlog_failures;
+            failures.report(self.number, folder, &error);
         }
     }
 

@@ -1,9 +1,9 @@
 //! Clients that are none: what they make the server hold is bounded, and others are served beside them.
 
-use super::stranger::stranger;
+use super::stranger::{get_request, stranger};
 use super::{config, get, plain, start, until, url};
 use quic::{Config, Server};
-use quinn::{Connection, Endpoint, TransportConfig, VarInt, WriteError};
+use quinn::{Connection, Endpoint, RecvStream, TransportConfig, VarInt, WriteError};
 use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -98,7 +98,7 @@ async fn a_head_that_does_not_come_is_not_waited_for() {
 #[tokio::test(flavor = "multi_thread")]
 async fn clients_that_read_nothing_take_bounded_memory_which_is_given_back() {
     let config = Config {
-        memory: Bytes::new(20_000_000),
+        memory: Bytes::new(40_000_000),
         ..config()
     };
     let limit = config.memory.get();
@@ -119,6 +119,53 @@ async fn clients_that_read_nothing_take_bounded_memory_which_is_given_back() {
     assert!((1..=limit).contains(&reserved(&server)));
     drop((strangers, endpoint));
     until("all of it is given back", || reserved(&server) == 0).await;
+    server.close().await;
+}
+
+/// A request for the file of the test below.
+async fn request_file(connection: &Connection) -> RecvStream {
+    let (mut send, receive) = connection.open_bi().await.expect("a stream");
+    send.write_all(&get_request("/file")).await.expect("sent");
+    send.finish().expect("open");
+    receive
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_that_are_not_read_stop_no_other_stream() {
+    const FILE: usize = 300_000;
+    let root = tempfile::tempdir().expect("a folder");
+    std::fs::write(root.path().join("file"), vec![7; FILE]).expect("written");
+    let config = Config {
+        root: Some(root.path().to_owned()),
+        ..config()
+    };
+    let (server, address) = start(config).await;
+    // one stream alone can be read: the others take 2 kB each
+    let mut transport = TransportConfig::default();
+    transport.stream_receive_window(2_000_u32.into());
+    let endpoint = stranger(b"h3", transport);
+    let connection = connect(&endpoint, address).await.expect("connected");
+    let mut streams = Vec::new();
+    for _ in 0..90 {
+        streams.push(request_file(&connection).await);
+    }
+    for stream in &mut streams {
+        let begun = &mut [0; 500];
+        stream.read_exact(begun).await.expect("it is answered");
+    }
+    // the last one, all others of which stand still
+    let mut last = streams.pop().expect("a stream");
+    let reading = last.read_to_end(2 * FILE);
+    let rest = tokio::time::timeout(HANG_LIMIT, reading).await;
+    let rest = rest.expect("it comes").expect("whole");
+    assert_eq!(&rest[rest.len() - 10..], [7; 10]);
+    // a new stream of this connection, and another client
+    let mut whole = request_file(&connection).await;
+    let reading = whole.read_to_end(2 * FILE);
+    let whole = tokio::time::timeout(HANG_LIMIT, reading).await;
+    assert!(whole.expect("it comes").expect("whole").len() > FILE);
+    let (download, _) = get(&url(address, "/file")).await.expect("served");
+    assert_eq!(download.bytes, Bytes::new(FILE as u64));
     server.close().await;
 }
 
@@ -205,5 +252,23 @@ async fn connections_that_pipeline_do_not_keep_a_scrape_out() {
     });
     let answer = scrape.await.expect("scraped");
     assert!(answer.contains("brimful_quic_connections 0"), "{answer}");
+    server.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_no_qlog_can_be_written_connections_go_on_without() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = Config {
+        qlog: Some(folder.path().to_owned()),
+        ..config()
+    };
+    let (server, address) = start(config).await;
+    // for root, who may write anywhere, there is none either
+    drop(folder);
+    for count in 1..=3 {
+        let (download, _) = get(&url(address, "/bytes/1000")).await.expect("served");
+        assert_eq!(download.bytes, Bytes::new(1_000));
+        assert_eq!(server.status()["qlog_failed"], count);
+    }
     server.close().await;
 }

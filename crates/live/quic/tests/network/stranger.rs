@@ -31,6 +31,18 @@ pub fn stranger_at(from: IpAddr, protocol: &[u8], transport: TransportConfig) ->
     endpoint
 }
 
+/// A request of HTTP/3 for a path of less than 128 bytes: its HEADERS, all of them literals or of QPACK's static table
+/// (RFC 9204 4.5, appendix A).
+pub fn get_request(path: &str) -> Vec<u8> {
+    let length = u8::try_from(path.len()).expect("a short path");
+    assert!(length < 127, "a length of one byte");
+    // no dynamic table; :method GET (17), :scheme https (23), :authority (0) and :path (1) with values
+    let mut fields = vec![0, 0, 0xc0 | 17, 0xc0 | 23, 0x50, 1, b'a', 0x51, length];
+    fields.extend_from_slice(path.as_bytes());
+    let frame_length = u16::try_from(fields.len()).expect("short") | 1 << 14;
+    [&[1][..], &frame_length.to_be_bytes(), &fields].concat()
+}
+
 /// Accepts any certificate and any signature.
 #[derive(Debug)]
 struct AcceptAny;
