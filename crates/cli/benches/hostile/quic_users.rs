@@ -109,7 +109,12 @@ const FILES: usize = 100;
 
 /// Clients that begin a long download and read nothing; those that are closed come back, at most 20 a second.
 pub fn that_read_nothing(world: &World, stop: &Stop) {
-    let request = (&b"brimful/1"[..], UNREAD, &b"get 10000000000\n"[..], 1);
+    let request = (
+        &b"brimful/1"[..],
+        RECEIVE_WINDOW,
+        &b"get 10000000000\n"[..],
+        1,
+    );
     unread(world, stop, request);
 }
 
@@ -165,7 +170,7 @@ fn frame(frame_type: u8, length: u32) -> Vec<u8> {
 /// Frames HEADERS that are declared as 1 GB, some 50 a second, as much of each as the server takes, 100 kB at most.
 pub fn of_huge_frames(world: &World, stop: &Stop) {
     at_client(world, async {
-        let endpoint = endpoint(b"h3", UNREAD);
+        let endpoint = endpoint(b"h3", RECEIVE_WINDOW);
         let mut connection = None;
         while !stop.is_set() {
             if connection.is_none() {
