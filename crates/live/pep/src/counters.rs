@@ -44,7 +44,7 @@ pub(crate) struct Counters {
     pub(crate) resets: Counter,
     /// Connections reset because their UE, or all, held more than there may be.
     pub(crate) memory_resets: Counter,
-    /// Connections whose both directions ended.
+    /// Connections whose both directions ended, and of which all was acknowledged or its peer has gone.
     pub(crate) finished: Counter,
     /// Connections whose own port was still held towards the server: another was taken.
     pub(crate) port_changed: Counter,

@@ -228,11 +228,13 @@ impl Core {
     fn stop(&self) {
         self.shared.is_draining.store(true, Relaxed);
         let mut held = lock(&self.interception);
-        if let Some(interception) = held.take().filter(|_| !self.is_yielding()) {
+        let rules = held.take().filter(|_| !self.is_yielding());
+        let is_cut_off = rules.is_some();
+        if let Some(interception) = rules {
             interception.remove();
         }
         drop(held);
-        self.command_workers(|| WorkerCommand::Stop);
+        self.command_workers(|| WorkerCommand::Stop { is_cut_off });
     }
 }
 

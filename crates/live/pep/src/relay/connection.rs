@@ -1,5 +1,6 @@
 //! A relayed connection: two directions, and how it begins and ends.
 
+use super::closing::{Closing, Left};
 use super::credit;
 use super::direction::{Direction, End, Means, Moved, Readiness};
 use super::pipe::{Pipe, PipePool};
@@ -39,7 +40,9 @@ pub(super) enum Next {
     Again,
     /// The server has answered, and another turn.
     Established,
-    /// Close: both directions have ended.
+    /// Both directions have ended, and not all is acknowledged: wait for an event of a socket.
+    Closing,
+    /// Close: both directions have ended, and all is acknowledged.
     Finished,
     /// Close both sockets by a reset.
     Reset(ResetReason),
@@ -71,7 +74,7 @@ pub(super) struct Connection {
     wan: Readiness,
     down: Direction<Pipe>,
     up: Direction<Pipe>,
-    /// The last byte, or the beginning.
+    /// The last byte, or the beginning; of one that closes, the last that was acknowledged.
     active_at: Instant,
     rtt_at: Instant,
     /// Acknowledgements to the server show no more than has been shown.
@@ -80,6 +83,8 @@ pub(super) struct Connection {
     shut_at: Instant,
     /// Size of the server's segments, bytes, when last looked at; 0 before data.
     rcv_mss: u32,
+    /// Both directions have ended.
+    closing: Option<Closing>,
     /// It stands in the worker's list of those to be given a turn.
     pub(super) is_queued: bool,
 }
@@ -102,6 +107,7 @@ impl Connection {
             is_shut: false,
             shut_at: now,
             rcv_mss: 0,
+            closing: None,
             is_queued: false,
         }
     }
@@ -113,6 +119,12 @@ impl Connection {
             Side::Wan => (&mut self.wan, &self.flow.wan),
         };
         ready.on_event(flags);
+        if let Some(closing) = &mut self.closing {
+            if flags.contains(EventFlags::ERR) {
+                closing.on_gone(side);
+            }
+            return Ok(());
+        }
         if flags.contains(EventFlags::ERR)
             && let Ok(Err(error)) = sockopt::socket_error(socket)
         {
@@ -140,12 +152,44 @@ impl Connection {
             self.active_at = now;
             return Next::Established;
         }
+        if self.is_closing() {
+            return self.look_at_end(now);
+        }
         match self.relay(means, counters, now) {
             Err(error) => Next::Reset(ResetReason::Broken(error)),
-            Ok(_) if self.down.is_finished && self.up.is_finished => Next::Finished,
+            Ok(_) if self.down.is_finished && self.up.is_finished => self.begin_to_close(now),
             Ok(true) => Next::Again,
             Ok(false) => Next::Wait,
         }
+    }
+
+    /// Both directions have ended.
+    fn begin_to_close(&mut self, now: Instant) -> Next {
+        self.active_at = now;
+        self.closing = Closing::begin(&self.flow.ran, &self.flow.wan);
+        if self.is_closing() {
+            Next::Closing
+        } else {
+            Next::Finished
+        }
+    }
+
+    /// Both directions have ended, and not all is acknowledged.
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing.is_some()
+    }
+
+    /// Whether all is acknowledged meanwhile that was sent.
+    pub(super) fn look_at_end(&mut self, now: Instant) -> Next {
+        let Some(closing) = &mut self.closing else {
+            return Next::Wait;
+        };
+        match closing.look(&self.flow.ran, &self.flow.wan) {
+            Left::Nothing => return Next::Finished,
+            Left::Less => self.active_at = now,
+            Left::AsMuch => {}
+        }
+        Next::Wait
     }
 
     /// Both directions once. True if there is more to do at once.
@@ -333,7 +377,8 @@ impl Connection {
 
     /// Has the least window shown where it has been closed for too long. True if the connection is to be given a turn.
     pub(super) fn relieve(&self, now: Instant) -> bool {
-        let is_closed = self.is_shut && now.saturating_since(self.shut_at) >= CLOSED;
+        let is_closed =
+            self.is_shut && !self.is_closing() && now.saturating_since(self.shut_at) >= CLOSED;
         if is_closed {
             self.flow.window.owe_least();
         }

@@ -33,6 +33,8 @@ pub(super) trait Socket {
     fn send_urgent(&self, byte: u8) -> Result<()>;
     /// Ends the direction towards the far end, after all that was sent.
     fn end(&self) -> Result<()>;
+    /// Sent and not acknowledged, or not sent yet, bytes; an end counts as one.
+    fn unacknowledged(&self) -> usize;
 }
 
 /// What holds payload.

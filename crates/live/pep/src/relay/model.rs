@@ -4,8 +4,11 @@
 //! behind them, a mark of urgent data, room to send, and events at the edges where these change. A
 //! schedule lets the peers send, mark, end, reset, read and stall, other connections take memory, and
 //! events arrive late. Whatever the order: what arrives is a prefix of what was sent; an end arrives
-//! only behind all of it; and once the peers read, all of it and the end arrive.
+//! only behind all of it; once the peers read, all of it and the end arrive; and the connection is not over
+//! before all is acknowledged, or a socket is reset.
 
+use super::closing::{Closing, Left};
+use super::connection::Side;
 use super::direction::{Buffer, Buffers, Direction, End, Filled, Holds, Means, Readiness, Socket};
 use crate::config::Limits;
 use crate::registry::{Registry, UeCounters};
@@ -54,6 +57,8 @@ struct Host {
     received: u64,
     /// The proxy has ended its direction.
     is_shut: bool,
+    /// The peer has acknowledged that end.
+    is_end_acknowledged: bool,
     /// What the queue holds at most.
     room: usize,
     /// Sending failed for lack of room: an event follows when there is some.
@@ -135,6 +140,12 @@ impl Socket for Handle {
         assert!(!host.is_shut, "ended once");
         host.is_shut = true;
         Ok(())
+    }
+
+    /// What the peer has not read it has not acknowledged. As in the kernel a reset leaves the number as it was.
+    fn unacknowledged(&self) -> usize {
+        let host = self.0.borrow();
+        host.queue.len() + usize::from(host.is_shut && !host.is_end_acknowledged)
     }
 }
 
@@ -223,6 +234,7 @@ struct World {
     registry: Registry,
     ue: UeCounters,
     others_hold: usize,
+    closing: Option<Closing>,
     is_over: bool,
 }
 
@@ -257,6 +269,7 @@ impl World {
             registry: Registry::default(),
             ue: UeCounters::default(),
             others_hold: 0,
+            closing: None,
             is_over: false,
         };
         for ready in &mut world.ready {
@@ -267,6 +280,11 @@ impl World {
 
     /// The worker's turn: both directions, as [`super::connection::Connection`] does it.
     fn advance(&mut self) {
+        let [a, b] = &self.hosts;
+        if let Some(closing) = &mut self.closing {
+            self.is_over |= closing.look(a, b) == Left::Nothing;
+            return;
+        }
         loop {
             let [a, b] = &self.hosts;
             let [ready_a, ready_b] = &mut self.ready;
@@ -293,7 +311,11 @@ impl World {
             match moved {
                 Ok(true) => {}
                 Ok(false) => {
-                    self.is_over |= down.is_finished && up.is_finished;
+                    if down.is_finished && up.is_finished {
+                        let [a, b] = &self.hosts;
+                        self.closing = Closing::begin(a, b);
+                        self.is_over = self.closing.is_none();
+                    }
                     return;
                 }
                 Err(_) => {
@@ -335,8 +357,11 @@ impl World {
             return;
         }
         if flags.contains(EventFlags::ERR) {
-            self.end();
-            return;
+            let Some(closing) = &mut self.closing else {
+                self.end();
+                return;
+            };
+            closing.on_gone([Side::Ran, Side::Wan][side]);
         }
         self.ready[side].on_event(flags);
         self.advance();
@@ -352,6 +377,10 @@ impl World {
             let byte = host.queue.pop_front();
             assert_eq!(byte, Some(host.received & 0xff), "a prefix, in order");
             host.received += 1;
+        }
+        if host.is_shut && host.queue.is_empty() && !host.is_end_acknowledged {
+            host.is_end_acknowledged = true;
+            host.event(EventFlags::HUP);
         }
         if host.wants_room && host.queue.len() < host.room {
             host.wants_room = false;
@@ -390,12 +419,15 @@ impl World {
         }
         match choice {
             8..=10 => self.receive(side, amount),
-            11 => self.press(random.below(700) as usize),
+            11 if random.below(20) > 0 => self.press(random.below(700) as usize),
+            // what it holds is needed, or it was silent for too long
+            11 if !self.is_over => self.end(),
             12..=14 => self.deliver(side),
             // a turn without an event: the worker's queue, or a window that is to be shown or closed
             15 if !self.is_over => {
                 let down = &mut self.directions[0];
                 down.leaves_byte = random.below(3) == 0;
+                down.most = [usize::MAX, 1, 15, 16, 200][random.below(5) as usize];
                 self.advance();
             }
             _ => {}
@@ -429,7 +461,8 @@ impl World {
             }
             let is_quiet = self.hosts.iter().all(|handle| {
                 let host = handle.0.borrow();
-                host.is_reset || (host.pending.is_empty() && host.queue.is_empty())
+                let is_read = host.queue.is_empty() && host.is_shut == host.is_end_acknowledged;
+                host.is_reset || (host.pending.is_empty() && is_read)
             });
             if is_quiet {
                 return;
@@ -440,6 +473,10 @@ impl World {
 
     fn check(&self) {
         let [a, b] = [self.hosts[0].0.borrow(), self.hosts[1].0.borrow()];
+        if self.is_over && !a.is_reset && !b.is_reset {
+            let left = |handle: &Handle| handle.unacknowledged();
+            assert_eq!(self.hosts.each_ref().map(left), [0, 0], "nobody's sockets");
+        }
         for (from, to) in [(&a, &b), (&b, &a)] {
             assert!(to.received + to.queue.len() as u64 <= from.sent);
             if to.is_shut {
@@ -475,8 +512,10 @@ fn run(seed: u64) {
             assert_eq!(hosts[to].received, hosts[from].sent, "all of it");
             assert_eq!(hosts[to].is_shut, hosts[from].has_ended, "and the end");
         }
-        assert!(world.is_over || !ends, "it has not finished");
     }
+    let is_reset = hosts.iter().any(|host| host.is_reset);
+    let is_to_end = ends || is_reset;
+    assert!(world.is_over || !is_to_end, "it has not finished");
     let held = world.ue.waiting.load(Relaxed) - world.others_hold as u64;
     assert_eq!(held, 0, "what is accounted for is given back");
 }

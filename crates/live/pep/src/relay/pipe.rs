@@ -146,6 +146,11 @@ impl Socket for OwnedFd {
     fn end(&self) -> Result<()> {
         shutdown(self, Shutdown::Write)
     }
+
+    fn unacknowledged(&self) -> usize {
+        // a socket that has just been closed by its peer may refuse: nothing is sent from it any more
+        sys::unacknowledged(self).unwrap_or(0)
+    }
 }
 
 #[cfg(test)]
