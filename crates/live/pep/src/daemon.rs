@@ -177,7 +177,7 @@ impl Core {
             tracing::error!(%error, "the configuration is not reloaded");
             return;
         }
-        descriptors::fit(&mut config.limits);
+        descriptors::fit(&mut config);
         memory::fit(&mut config.limits);
         let mut held = lock(&self.interception);
         if self.is_yielding() {
@@ -290,7 +290,7 @@ pub fn run(start: &Start) -> Result<(), PepError> {
         .transpose()?;
     let shown = dashboard::prepare(&config)?;
     start_log(config.log);
-    descriptors::fit(&mut config.limits);
+    descriptors::fit(&mut config);
     memory::fit(&mut config.limits);
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|error| PepError::system("signals cannot be received", error))?;

@@ -87,6 +87,8 @@ pub(super) struct Connection {
     closing: Option<Closing>,
     /// It stands in the worker's list of those to be given a turn.
     pub(super) is_queued: bool,
+    /// It stands in the worker's list of those without a pipe.
+    pub(super) is_starved: bool,
 }
 
 impl Connection {
@@ -109,6 +111,7 @@ impl Connection {
             rcv_mss: 0,
             closing: None,
             is_queued: false,
+            is_starved: false,
         }
     }
 
@@ -383,6 +386,11 @@ impl Connection {
             self.flow.window.owe_least();
         }
         is_closed
+    }
+
+    /// There was no pipe to be had in its last turn.
+    pub(super) fn lacks_pipe(&self) -> bool {
+        self.down.lacks_pipe || self.up.lacks_pipe
     }
 
     /// Whether it has been silent for too long.

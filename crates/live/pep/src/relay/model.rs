@@ -1,7 +1,7 @@
 //! A connection's two directions beside a model of the kernel, in any order of events.
 //!
 //! The model has what matters of two TCP sockets: bytes on their way and not read, an end or a reset
-//! behind them, a mark of urgent data, room to send, and events at the edges where these change. A
+//! behind them, a mark of urgent data, room to send, pipes, and events at the edges where these change. A
 //! schedule lets the peers send, mark, end, reset, read and stall, other connections take memory, and
 //! events arrive late. Whatever the order: what arrives is a prefix of what was sent; an end arrives
 //! only behind all of it; once the peers read, all of it and the end arrive; and the connection is not over
@@ -208,14 +208,18 @@ impl Buffer<Handle> for Places {
     }
 }
 
-#[derive(Default)]
-struct Pool;
+/// Whether there are pipes to be had.
+struct Pool(bool);
 
 impl Buffers for Pool {
     type Buffer = Places;
 
     fn take(&mut self) -> Result<Places> {
-        Ok(Places::default())
+        if self.0 {
+            Ok(Places::default())
+        } else {
+            Err(Errno::MFILE)
+        }
     }
 
     fn give_back(&mut self, buffer: Places) {
@@ -234,6 +238,7 @@ struct World {
     registry: Registry,
     ue: UeCounters,
     others_hold: usize,
+    has_pipes: bool,
     closing: Option<Closing>,
     is_over: bool,
 }
@@ -269,6 +274,7 @@ impl World {
             registry: Registry::default(),
             ue: UeCounters::default(),
             others_hold: 0,
+            has_pipes: true,
             closing: None,
             is_over: false,
         };
@@ -296,7 +302,7 @@ impl World {
                 socket: b,
                 ready: ready_b,
             };
-            let mut pool = Pool;
+            let mut pool = Pool(self.has_pipes);
             let mut means = Means {
                 pipes: &mut pool,
                 registry: &self.registry,
@@ -318,7 +324,8 @@ impl World {
                     }
                     return;
                 }
-                Err(_) => {
+                Err(error) => {
+                    assert_ne!(error, Errno::MFILE, "it waits for a pipe");
                     self.end();
                     return;
                 }
@@ -329,7 +336,7 @@ impl World {
     /// Both sockets are reset, as the worker closes a broken connection.
     fn end(&mut self) {
         self.is_over = true;
-        let mut pool = Pool;
+        let mut pool = Pool(self.has_pipes);
         let mut means = Means {
             pipes: &mut pool,
             registry: &self.registry,
@@ -414,6 +421,7 @@ impl World {
                     host.event(EventFlags::ERR);
                 }
                 7 => host.short = random.below(20),
+                6 => self.has_pipes = random.below(3) > 0,
                 _ => {}
             }
         }
@@ -442,7 +450,8 @@ impl World {
 
     /// Everything comes to rest: peers read, events arrive, and where they are to the peers end.
     fn settle(&mut self, ends: bool) {
-        // windows are opened: a turn for what was left unread
+        // windows are opened, and there are pipes: a turn for what was left unread
+        self.has_pipes = true;
         self.directions[0].leaves_byte = false;
         if !self.is_over {
             self.advance();

@@ -33,8 +33,8 @@ use units::{Duration, Instant};
 const ACCEPT_BATCH: usize = 8;
 /// Between looks for connections that are silent for too long.
 const SWEEP: Duration = Duration::from_millis(500);
-/// Accepting rests for so long when descriptors or memory are used up.
-const ACCEPT_REST: Duration = Duration::from_millis(100);
+/// Accepting, and connections without a pipe, rest for so long when descriptors or memory are used up.
+const REST: Duration = Duration::from_millis(100);
 /// Events taken from the kernel at once.
 const EVENTS: usize = 256;
 
@@ -59,6 +59,9 @@ pub(crate) struct Worker {
     connections: Slab<Connection>,
     pipes: PipePool,
     queue: VecDeque<Key>,
+    /// Those without a pipe, which are given a turn later.
+    starved: Vec<Key>,
+    starved_until: Instant,
     now: Instant,
     swept_at: Instant,
     ends_at: Option<Instant>,
@@ -96,6 +99,8 @@ impl Worker {
             resume_at: None,
             connections: Slab::new(),
             queue: VecDeque::new(),
+            starved: Vec::new(),
+            starved_until: Instant::ZERO,
             now: clock::now(),
             swept_at: clock::now(),
             ends_at: None,
@@ -122,6 +127,7 @@ impl Worker {
                 self.on_event(event.data.u64(), event.flags);
             }
             self.serve_queue();
+            self.serve_starved();
             if self.now.saturating_since(self.swept_at) >= SWEEP {
                 self.sweep();
             }
@@ -134,8 +140,8 @@ impl Worker {
     fn timeout(&self) -> Timespec {
         let nanos = if !self.queue.is_empty() {
             0
-        } else if self.resume_at.is_some() {
-            ACCEPT_REST.as_nanos()
+        } else if self.resume_at.is_some() || !self.starved.is_empty() {
+            REST.as_nanos()
         } else {
             SWEEP.as_nanos()
         };
@@ -191,11 +197,38 @@ impl Worker {
                 limits: &self.config.limits,
             };
             match connection.advance(&mut means, &self.shared.counters, self.now) {
-                Next::Wait => {}
+                Next::Wait => self.note_if_starved(key),
                 Next::Again => self.enqueue(key),
                 Next::Established => self.on_established(key),
                 Next::Closing => self.on_closing(key),
                 over @ (Next::Finished | Next::Reset(_)) => self.end(key, over),
+            }
+        }
+    }
+
+    /// A connection without a pipe has another turn after a while: no event says when there is one.
+    fn note_if_starved(&mut self, key: Key) {
+        if let Some(connection) = self.connections.get_mut(key)
+            && connection.lacks_pipe()
+            && !connection.is_starved
+        {
+            connection.is_starved = true;
+            self.shared.counters.pipe_pauses.one();
+            if self.starved.is_empty() {
+                self.starved_until = self.now + REST;
+            }
+            self.starved.push(key);
+        }
+    }
+
+    fn serve_starved(&mut self) {
+        if self.now < self.starved_until {
+            return;
+        }
+        for key in std::mem::take(&mut self.starved) {
+            if let Some(connection) = self.connections.get_mut(key) {
+                connection.is_starved = false;
+                self.enqueue(key);
             }
         }
     }
@@ -321,7 +354,7 @@ impl Worker {
     fn rest(&mut self) {
         self.shared.counters.accept_pauses.one();
         self.unlisten();
-        self.resume_at = Some(self.now + ACCEPT_REST);
+        self.resume_at = Some(self.now + REST);
     }
 
     /// A client has connected: connects onward for it.
