@@ -527,6 +527,52 @@ mod tests {
         assert_eq!(connection.flow.window.take_due(), due);
     }
 
+    /// A UE that reads slowly is waited for; one that has stopped is not.
+    #[test]
+    fn an_end_lasts_while_some_of_it_is_acknowledged() {
+        use super::super::direction::Socket as _;
+        use std::io::Read as _;
+        let (flow, mut ue, _server) = crate::flow::connected_to_both();
+        // so that one read does not have it take all the rest
+        sockopt::set_socket_recv_buffer_size(&ue, 65_536).expect("set");
+        rustix::io::ioctl_fionbio(&flow.ran, true).expect("set");
+        while rustix::io::write(&flow.ran, &[7; 65_536]).is_ok() {}
+        for socket in [&flow.ran, &flow.wan] {
+            socket.end().expect("ended");
+        }
+        let limits = limits(HOUR, HOUR * 2);
+        let mut connection = Connection::new(Arc::clone(&flow), Instant::ZERO);
+        connection.is_established = true;
+        connection.down.is_finished = true;
+        connection.up.is_finished = true;
+        let after = |hours| Instant::ZERO + HOUR * hours;
+        testing::wait_until("the server has acknowledged its end", || {
+            flow.wan.unacknowledged() == 0
+        });
+        assert_eq!(connection.begin_to_close(after(1)), Next::Closing);
+        let left = flow.ran.unacknowledged();
+        assert!(left > 0);
+        testing::wait_until("some more is acknowledged", || {
+            let _ = ue.read(&mut [0; 65_536]).expect("read");
+            flow.ran.unacknowledged() < left
+        });
+        assert_eq!(connection.look_at_end(after(2)), Next::Wait);
+        assert_eq!(connection.overdue(after(2), &limits), None);
+        // it may come in parts: until no more does
+        testing::wait_until("no more is acknowledged", || {
+            let before = flow.ran.unacknowledged();
+            connection.look_at_end(after(3));
+            std::thread::yield_now();
+            flow.ran.unacknowledged() == before
+        });
+        let overdue = connection.overdue(after(5), &limits);
+        assert_eq!(overdue, Some(ResetReason::Idle));
+        testing::wait_until("all is acknowledged", || {
+            let _ = ue.read(&mut [0; 65_536]).expect("read");
+            connection.look_at_end(after(6)) == Next::Finished
+        });
+    }
+
     #[test]
     fn half_closed_is_never_longer_than_idle() {
         let limits = limits(HOUR * 5, HOUR);
