@@ -352,6 +352,11 @@ fn stalled_downloads_leave_descriptors_to_others() {
     let Some(hosts) = Hosts::try_new("stalled_downloads_leave_descriptors_to_others") else {
         return;
     };
+    // both ends of all connections are this process's
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut descriptors = getrlimit(Resource::Nofile);
+    descriptors.current = descriptors.maximum;
+    setrlimit(Resource::Nofile, descriptors).expect("raised to what is allowed");
     hosts.client.sh("ip addr add 10.45.0.3/24 dev c0");
     let config = "[limits]\nconnections-per-ue = 9000\nsyn-rate-per-ue = 0\nmemory-per-ue = \"1 GB\"\n\
                   [relay]\nunsent = \"16 kB\"\nworkers = 2\n";
