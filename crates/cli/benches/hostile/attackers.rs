@@ -3,7 +3,7 @@
 use crate::http;
 use crate::pace::{Pace, Stop};
 use crate::quic_users;
-use crate::servers::{ECHO, HOLDER, SINK, SOURCE};
+use crate::servers::{ECHO, FILE, HOLDER, SINK, SOURCE};
 use crate::support::radio::{monotonic, report};
 use crate::support::traffic::{connect_from, pattern};
 use crate::support::{SERVER, SERVER_V6};
@@ -12,6 +12,7 @@ use crate::world::{self, ADDRESSES, ATTACKER, Part, SILENT, World};
 use rustix::net::{
     AddressFamily, SendFlags, SocketFlags, SocketType, bind, connect, send, socket_with, sockopt,
 };
+use std::collections::VecDeque;
 use std::io::Write;
 use std::net::{IpAddr, Ipv6Addr, Shutdown, SocketAddr, TcpStream, UdpSocket};
 use std::os::unix::net::UnixStream;
@@ -39,6 +40,13 @@ pub const ATTACKERS: &[Attacker] = &[
         victim: Part::Pep,
         user: THROUGH_PROXY,
         run: stalled_downloads,
+    },
+    Attacker {
+        name: "finished-unread",
+        what: "a UE begins 100 downloads of 500 kB a second, whose ends all have come, and reads none",
+        victim: Part::Pep,
+        user: THROUGH_PROXY,
+        run: finished_unread,
     },
     Attacker {
         name: "syn-flood",
@@ -287,6 +295,27 @@ fn open_narrow(from: IpAddr, to: SocketAddr) -> std::io::Result<TcpStream> {
 fn stalled_downloads(world: &World, stop: &Stop) {
     let open = |_| open_narrow(ATTACKER.into(), (SERVER, SOURCE).into());
     world.at_client(|| keep(300, &mut Pace::new(150.0), stop, open, |_| {}));
+}
+
+/// Downloads that are kept unread; of more, the oldest is closed.
+const UNREAD: usize = 3_000;
+
+fn finished_unread(world: &World, stop: &Stop) {
+    let (mut pace, mut unread) = (Pace::new(100.0), VecDeque::new());
+    world.at_client(|| {
+        while let Some(due) = pace.next(stop) {
+            for _ in 0..due {
+                let opened = open_narrow(ATTACKER.into(), (SERVER, FILE).into());
+                let Ok(stream) = opened else { continue };
+                if stream.shutdown(Shutdown::Write).is_ok() {
+                    unread.push_back(stream);
+                }
+                if unread.len() > UNREAD {
+                    unread.pop_front();
+                }
+            }
+        }
+    });
 }
 
 fn syn_flood(world: &World, stop: &Stop) {

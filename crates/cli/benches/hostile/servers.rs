@@ -17,6 +17,10 @@ pub const GREETER: u16 = 6_302;
 pub const SINK: u16 = 6_303;
 /// Takes everything, and does not end its half.
 pub const HOLDER: u16 = 6_304;
+/// Sends [`FILE_BYTES`] of the pattern once its client has ended its half, and ends.
+pub const FILE: u16 = 6_305;
+/// Less than the proxy gives to a socket towards a UE.
+const FILE_BYTES: usize = 500_000;
 
 /// How many times the echo is longer than what it got.
 pub const ECHOED: usize = 8;
@@ -26,11 +30,12 @@ const HELD: usize = 2_000;
 
 /// Starts them; they end with the process.
 pub fn start(host: &Namespace) {
-    let each: [(u16, fn(TcpStream)); 4] = [
+    let each: [(u16, fn(TcpStream)); 5] = [
         (ECHO, |stream| echo(&stream)),
         (SOURCE, source),
         (GREETER, greet),
         (SINK, |stream| drain(&stream)),
+        (FILE, |stream| file(&stream)),
     ];
     for (port, serve) in each {
         let listener = listen(host, port);
@@ -85,6 +90,14 @@ fn source(mut stream: TcpStream) {
     let mut sent = 0;
     while stream.write_all(&pattern(sent, 16_384)).is_ok() {
         sent += 16_384;
+    }
+}
+
+fn file(stream: &TcpStream) {
+    let _ = stream.set_write_timeout(Some(TIMEOUT));
+    if receive(stream).is_ok() {
+        // one that is reset meanwhile has had its file
+        let _ = send(stream, FILE_BYTES);
     }
 }
 

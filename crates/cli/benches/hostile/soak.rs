@@ -306,7 +306,12 @@ impl Course {
                 memory.0, memory.1
             ));
         }
-        let counts: [(&str, Figure, u64); 2] = [
+        let counts: [(&str, Figure, u64); 3] = [
+            (
+                "sockets of no process",
+                |u| u.orphans,
+                part.orphans_allowed(),
+            ),
             ("descriptors", |u| u.descriptors, part.descriptors_allowed()),
             ("threads", |u| u.threads, part.threads_allowed()),
         ];

@@ -13,6 +13,8 @@ pub struct Usage {
     pub datagram_buffers: u64,
     pub descriptors: u64,
     pub threads: u64,
+    /// TCP sockets of its namespace that belong to no process and are still sent from.
+    pub orphans: u64,
 }
 
 impl Usage {
@@ -39,6 +41,9 @@ impl Usage {
         let (process, mut is_its, mut is_udp) = (format!("pid={pid},"), false, false);
         for line in text.lines() {
             if !line.starts_with([' ', '\t']) {
+                let is_sending =
+                    ["FIN-WAIT-1", "CLOSING", "LAST-ACK"].map(|state| line.contains(state));
+                self.orphans += u64::from(is_sending.contains(&true) && !line.contains("pid="));
                 is_its = line.contains(&process);
                 is_udp = line.starts_with("udp");
             }

@@ -90,6 +90,15 @@ impl Part {
         }
     }
 
+    /// Sockets that belong to no process and are still sent from: of connections at the metrics, and of processes that
+    /// were killed; the proxy closes none before all of it is acknowledged.
+    pub fn orphans_allowed(self) -> u64 {
+        match self {
+            Self::Pep => 100,
+            _ => 1_000,
+        }
+    }
+
     /// Threads by the configuration: workers, and one for each page of the metrics.
     pub fn threads_allowed(self) -> u64 {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);

@@ -44,12 +44,14 @@ pub(crate) struct Counters {
     pub(crate) resets: Counter,
     /// Connections reset because their UE, or all, held more than there may be.
     pub(crate) memory_resets: Counter,
-    /// Connections whose both directions ended.
+    /// Connections whose both directions ended, and of which all was acknowledged or its peer has gone.
     pub(crate) finished: Counter,
     /// Connections whose own port was still held towards the server: another was taken.
     pub(crate) port_changed: Counter,
     /// Times that accepting stopped for lack of descriptors or memory.
     pub(crate) accept_pauses: Counter,
+    /// Times that a connection waited for a pipe, for lack of descriptors or memory.
+    pub(crate) pipe_pauses: Counter,
     /// Times that new connections began to pass by, for there were as many as there may be.
     pub(crate) overflows: Counter,
     /// Windows that were shown to servers at once, by an update.
@@ -79,6 +81,7 @@ impl Counters {
             ("refused_client", self.refused_client.get()),
             ("port_changed", self.port_changed.get()),
             ("accept_pauses", self.accept_pauses.get()),
+            ("pipe_pauses", self.pipe_pauses.get()),
             ("overflows", self.overflows.get()),
             ("windows_shown", self.windows_shown.get()),
             ("windows_refused", self.windows_refused.get()),

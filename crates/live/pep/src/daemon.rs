@@ -10,7 +10,7 @@ use crate::privileges::User;
 use crate::recording::{self, Writer};
 use crate::registry::lock;
 use crate::relay::{Upstream, Worker, WorkerCommand, WorkerHandle};
-use crate::reports::{self, ReportSink};
+use crate::reports::{self, Pending, ReportSink};
 use crate::shared::Shared;
 use crate::upgrade::{self, Copies, Duty, Inherited, Predecessor, Request};
 use crate::{admin, descriptors, memory, metrics, overflow, privileges};
@@ -20,7 +20,7 @@ use signal_hook::iterator::{Handle, Signals};
 use std::net::TcpListener;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -177,7 +177,7 @@ impl Core {
             tracing::error!(%error, "the configuration is not reloaded");
             return;
         }
-        descriptors::fit(&mut config.limits);
+        descriptors::fit(&mut config);
         memory::fit(&mut config.limits);
         let mut held = lock(&self.interception);
         if self.is_yielding() {
@@ -228,11 +228,13 @@ impl Core {
     fn stop(&self) {
         self.shared.is_draining.store(true, Relaxed);
         let mut held = lock(&self.interception);
-        if let Some(interception) = held.take().filter(|_| !self.is_yielding()) {
+        let rules = held.take().filter(|_| !self.is_yielding());
+        let is_cut_off = rules.is_some();
+        if let Some(interception) = rules {
             interception.remove();
         }
         drop(held);
-        self.command_workers(|| WorkerCommand::Stop);
+        self.command_workers(|| WorkerCommand::Stop { is_cut_off });
     }
 }
 
@@ -254,7 +256,7 @@ impl ControlParts {
         };
         let recorded = config.record.as_ref().map(recording::begin).transpose()?;
         let (recording, writer) = recorded.unzip();
-        let pending = Arc::new(AtomicUsize::new(0));
+        let pending = Arc::<Pending>::default();
         let (sender, events) = mpsc::channel();
         let stop = Arc::new(AtomicBool::new(false));
         let sink = ReportSink::new(sender.clone(), Arc::clone(&pending), Arc::clone(&stop));
@@ -288,7 +290,7 @@ pub fn run(start: &Start) -> Result<(), PepError> {
         .transpose()?;
     let shown = dashboard::prepare(&config)?;
     start_log(config.log);
-    descriptors::fit(&mut config.limits);
+    descriptors::fit(&mut config);
     memory::fit(&mut config.limits);
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|error| PepError::system("signals cannot be received", error))?;

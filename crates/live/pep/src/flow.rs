@@ -261,6 +261,13 @@ pub(crate) struct Ends {
 /// A flow between sockets of loopback, numbered 1, and the server's end of it: for tests.
 #[cfg(test)]
 pub(crate) fn connected() -> (Arc<Flow>, std::net::TcpStream) {
+    let (flow, _ue, server) = connected_to_both();
+    (flow, server)
+}
+
+/// The same with the UE's end and the server's.
+#[cfg(test)]
+pub(crate) fn connected_to_both() -> (Arc<Flow>, std::net::TcpStream, std::net::TcpStream) {
     let connect = || {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a listener");
         let address = listener.local_addr().expect("bound");
@@ -268,7 +275,7 @@ pub(crate) fn connected() -> (Arc<Flow>, std::net::TcpStream) {
         let (far, _) = listener.accept().expect("connected");
         (near, far, address)
     };
-    let ((ran, _, client), (wan, server, address)) = (connect(), connect());
+    let ((ran, ue, client), (wan, server, address)) = (connect(), connect());
     let ends = Ends {
         id: 1,
         client,
@@ -279,5 +286,5 @@ pub(crate) fn connected() -> (Arc<Flow>, std::net::TcpStream) {
     };
     let window = Window::new(1 << 20, 1 << 20, true, edge::ShownWindow::default());
     let flow = Flow::new(ends, (ran.into(), wan.into()), window);
-    (Arc::new(flow), server)
+    (Arc::new(flow), ue, server)
 }

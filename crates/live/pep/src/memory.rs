@@ -33,7 +33,7 @@ struct Holding<U> {
     ue: U,
     /// Held, bytes.
     held: u64,
-    /// Handed on since the last look, bytes.
+    /// Handed on since the last look, or as much less is held, bytes.
     drained: u64,
 }
 
@@ -225,7 +225,7 @@ impl Governor {
             } else {
                 0
             };
-            flow.held.store(held, Relaxed);
+            let held_before = flow.held.swap(held, Relaxed);
             let is_active = has_moved || held > 0;
             let ue = key(&flow.ue.source);
             *of_address.entry(key(&flow.ue)).or_default() += held;
@@ -236,7 +236,11 @@ impl Governor {
                 flow: flow.id,
                 ue,
                 held,
-                drained: progress.written.saturating_sub(before.written),
+                // what a connection that closes has sent is handed on no more, but acknowledged
+                drained: progress
+                    .written
+                    .saturating_sub(before.written)
+                    .max(held_before.saturating_sub(held)),
             });
             progresses.insert(flow.id, progress);
         }

@@ -63,6 +63,9 @@ fn page(core: &Core) -> String {
     let shared = &core.shared;
     let connections = shared.registry.connections();
     page.single("connections", "gauge", "Open connections.", connections);
+    let closing = shared.registry.closing.load(Relaxed);
+    let help = "Of these, those that have ended in order, and of which not all is acknowledged.";
+    page.single("closing_connections", "gauge", help, closing);
     let waiting = shared.registry.waiting.load(Relaxed);
     page.single(
         "waiting_bytes",

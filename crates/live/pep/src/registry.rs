@@ -59,6 +59,8 @@ pub(crate) struct Registry {
     ues: Mutex<BTreeMap<IpAddr, Arc<UeCounters>>>,
     flows: Mutex<HashMap<u64, Weak<Flow>>>,
     connections: AtomicUsize,
+    /// Of these, those whose both directions have ended, and not all is acknowledged.
+    pub(crate) closing: AtomicUsize,
     /// Payload that waits in pipes, all together, bytes.
     pub(crate) waiting: AtomicU64,
     /// Held by pipes and sockets when last looked at, all together, bytes of kernel memory.

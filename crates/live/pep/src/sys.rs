@@ -176,6 +176,19 @@ pub fn is_at_mark(fd: impl AsFd) -> io::Result<bool> {
     Ok(is_at_mark != 0)
 }
 
+/// What a connection has sent and its peer has not acknowledged, or what it has not sent yet, bytes; its end counts as
+/// one.
+///
+/// # Errors
+/// The kernel's.
+pub fn unacknowledged(fd: impl AsFd) -> io::Result<usize> {
+    // include/uapi/linux/sockios.h: SIOCOUTQ
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: this request writes one C `int`, which lives until it returns; the descriptor is borrowed.
+    check(unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) })?;
+    Ok(usize::try_from(bytes).unwrap_or(0))
+}
+
 /// Kernel memory that a socket's queues take, bytes: packets received and not read, and packets not
 /// acknowledged, each with what the kernel needs to keep it (`SO_MEMINFO`).
 ///

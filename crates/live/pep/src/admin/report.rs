@@ -21,6 +21,8 @@ pub(crate) struct Overview {
     uptime_seconds: f64,
     listeners: Vec<SocketAddr>,
     connections: usize,
+    /// Of these, those that have ended in order, and of which not all is acknowledged.
+    closing: usize,
     /// New connections pass by, for there are as many as there may be.
     passing_by: bool,
     /// Payload that waits in pipes, bytes.
@@ -48,6 +50,7 @@ pub(crate) fn overview(core: &Core) -> Overview {
         uptime_seconds: clock::now().saturating_since(core.started_at).as_secs_f64(),
         listeners: core.listeners().iter().map(|l| l.address).collect(),
         connections: shared.registry.connections(),
+        closing: shared.registry.closing.load(Relaxed),
         passing_by: shared.is_passing_by.load(Relaxed),
         waiting_bytes: shared.registry.waiting.load(Relaxed),
         held_bytes: shared.registry.held.load(Relaxed),

@@ -19,13 +19,13 @@ pub(crate) use snapshot::{ReportCounts, Snapshot, UeStatus};
 use crate::config::{Config, Source};
 use crate::flow::Flow;
 use crate::recording::Recording;
+use crate::reports::{Pending, Place};
 use daemon::clock;
 use dash::RadioMeter;
 use driver::Driver;
 use edge::{Action, Edge, EdgeConfig, State};
 use rapid::FlowId;
 use rnis::{DecodeError, RadioReport};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Weak};
 use units::{Duration, Instant};
@@ -46,13 +46,11 @@ pub(crate) enum ControlEvent {
     /// A flow has ended.
     Closed(u64),
     /// A radio report.
-    Report(Box<RadioReport>),
+    Report(Box<RadioReport>, Place),
     /// The source of reports is connected, or no longer.
     Source(bool),
     /// Something was received that is no report.
-    NoReport(DecodeError),
-    /// Reports came faster than they could be used.
-    Dropped(u64),
+    NoReport(DecodeError, Place),
     /// A new configuration.
     Configure(Arc<Config>),
     /// A snapshot is requested.
@@ -76,11 +74,9 @@ pub(crate) struct Control {
     driver: Driver,
     /// Shows reports to readers of the dashboard.
     meter: Option<RadioMeter>,
-    /// Reports that are on their way in the channel.
-    pending: Arc<AtomicUsize>,
+    /// Messages of the source that are on their way in the channel.
+    pending: Arc<Pending>,
     source_connected: bool,
-    /// Reports that came faster than they could be used.
-    dropped: u64,
 }
 
 impl Control {
@@ -92,7 +88,7 @@ impl Control {
         config: &Config,
         decides: EdgeConfig,
         recording: Option<Recording>,
-        pending: Arc<AtomicUsize>,
+        pending: Arc<Pending>,
         meter: Option<RadioMeter>,
     ) -> Result<Self, edge::ConfigError> {
         let mut edge = Edge::new(decides, &config.ues)?;
@@ -106,7 +102,6 @@ impl Control {
             meter,
             pending,
             source_connected: false,
-            dropped: 0,
         })
     }
 
@@ -165,13 +160,15 @@ impl Control {
                 self.carry_out(now);
                 self.driver.remove(id);
             }
-            ControlEvent::Report(report) => {
-                self.pending.fetch_sub(1, Relaxed);
+            ControlEvent::Report(report, place) => {
+                drop(place);
                 self.on_report(now, *report);
             }
             ControlEvent::Source(is_connected) => self.source_connected = is_connected,
-            ControlEvent::NoReport(error) => self.edge.on_unreadable(now, error),
-            ControlEvent::Dropped(n) => self.dropped += n,
+            ControlEvent::NoReport(error, place) => {
+                drop(place);
+                self.edge.on_unreadable(now, error);
+            }
             ControlEvent::Configure(config) => {
                 if let Some(decides) = &config.edge {
                     self.edge.configure(now, &config.ues, decides.plain_after);
@@ -247,7 +244,7 @@ impl Control {
             actuator: self.driver.actuator_name(),
             actuator_error: self.driver.actuator_error(),
             source_connected: self.source_connected,
-            reports: ReportCounts::of(self.edge.report_counts(), self.dropped),
+            reports: ReportCounts::of(self.edge.report_counts(), &self.pending),
             decisions: self.edge.decisions(),
             busy_seconds: clock::thread_cpu().as_secs_f64(),
             cells: cells.collect(),

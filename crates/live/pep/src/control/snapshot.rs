@@ -1,5 +1,6 @@
 //! What the control thread reports of itself when queried.
 
+use crate::reports::Pending;
 use rnis::intake::IntakeCounts;
 use serde::Serialize;
 use std::net::IpAddr;
@@ -49,15 +50,15 @@ pub(crate) struct ReportCounts {
 
 impl ReportCounts {
     /// Of the intake, and what did not reach it.
-    pub(crate) fn of(intake: IntakeCounts, dropped: u64) -> Self {
+    pub(crate) fn of(intake: IntakeCounts, pending: &Pending) -> Self {
         Self {
             believed: intake.accepted,
             absurd: intake.absurd,
             repeated: intake.repeated,
             out_of_order: intake.late,
             old: intake.old,
-            dropped,
-            unreadable: intake.unreadable,
+            dropped: pending.dropped(),
+            unreadable: intake.unreadable + pending.unreadable(),
             skewed: intake.skewed,
         }
     }

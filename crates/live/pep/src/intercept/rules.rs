@@ -8,6 +8,11 @@ use std::fmt::Write;
 const FULL: &str = "full";
 /// What the sets below hold at the most; without room in them connections pass by.
 const SET_SIZE: u32 = 65_536;
+/// Connections a second of a UE that are remembered to have passed by, and as many at once: with the time that they
+/// are remembered for, the part of the set that a UE can take (3,500 of 65,536).
+const PASSED: (u32, u32) = (50, 500);
+/// Permissions a second that a UE is given, and as many at once: it has at most 800 in five minutes.
+const PERMITTED: (u32, u32) = (2, 200);
 /// Priority behind that of every other chain.
 const LAST: i32 = i32::MAX;
 
@@ -44,6 +49,12 @@ impl Family {
         let name = self.name;
         format!("{name} saddr . {name} daddr . tcp dport")
     }
+
+    /// Matches as long as a UE stays within a rate (a second, and as many at once), kept in the set of this name.
+    fn within(&self, set: &str, (rate, burst): (u32, u32)) -> String {
+        let Self { digit, ue, .. } = self;
+        format!("update @{set}{digit} {{ {ue} limit rate {rate}/second burst {burst} packets }} ")
+    }
 }
 
 const FAMILIES: [Family; 2] = [
@@ -76,6 +87,8 @@ const FAMILIES: [Family; 2] = [
 ///   socket until the UE's acknowledgement. That of a connection that was taken goes to the listener.
 /// - Where the forward policy is followed, a SYN is taken only if one of the same UE, server and port has
 ///   come through all forward chains lately; the last of them, ours, keeps that.
+/// - Of a UE only so much is kept a second: one that asks for ever more fills no set, and its own connections
+///   pass by.
 /// - From both sides: what belongs to a transparent socket is delivered here. A SYN from a UE is never
 ///   looked up so: it would be bound to sockets that wait out their end. What belongs to none passes: it
 ///   is of a connection that is older than the rules, or has passed by.
@@ -118,8 +131,9 @@ pub(super) fn script(names: &Names, transparent: &Transparent, taking: Taking) -
         let _ = writeln!(
             forwarded,
             "    iifname \"{ran}\" oifname \"{wan}\" meta l4proto tcp \
-             tcp flags & (fin | syn | rst | ack) == syn {name} saddr {from} update \
+             tcp flags & (fin | syn | rst | ack) == syn {name} saddr {from} {}update \
              @permitted{digit} {{ {} }}",
+            family.within("asking", PERMITTED),
             family.service()
         );
     }
@@ -166,12 +180,15 @@ fn put_sets(text: &mut String, family: &Family, taking: Taking, follows: bool) {
     if taking.syn_rate > 0 {
         put("syns", address, "10s");
     }
+    // no shorter than until the burst of a rate is whole again
+    put("passing", address, "10s");
     let pair = format!("{address} . inet_service . {address} . inet_service");
     put("passed", &pair, "60s");
     put("taken", &pair, "10s");
     if follows {
         let service = format!("{address} . {address} . inet_service");
         put("permitted", &service, "5m");
+        put("asking", address, "100s");
     }
 }
 
@@ -186,11 +203,11 @@ fn put_opening(text: &mut String, family: &Family, names: &Names, taking: Taking
         String::new()
     };
     let rate = if taking.syn_rate > 0 {
-        let (ue, rate) = (family.ue, taking.syn_rate);
-        format!("update @syns{digit} {{ {ue} limit rate {rate}/second burst {rate} packets }} ")
+        family.within("syns", (taking.syn_rate, taking.syn_rate))
     } else {
         String::new()
     };
+    let passing = family.within("passing", PASSED);
     let tproxy = format!("tproxy {name} to :{port} meta mark set {mark} accept");
     let _ = writeln!(
         text,
@@ -201,7 +218,7 @@ fn put_opening(text: &mut String, family: &Family, names: &Names, taking: Taking
          {pair} @passed{digit} accept\n    \
          meta l4proto tcp {pair} @taken{digit} {tproxy}\n    \
          iifname != @{FULL} {permitted}{rate}goto take{digit}\n    \
-         update @passed{digit} {{ {pair} }} counter\n  }}"
+         {passing}update @passed{digit} {{ {pair} }} counter\n  }}"
     );
 }
 
@@ -245,7 +262,16 @@ mod tests {
         for name in ["ip", "ip6"] {
             let service = format!("{name} saddr . {name} daddr . tcp dport");
             let digit = if name == "ip" { 4 } else { 6 };
-            assert!(text.contains(&format!("update @permitted{digit} {{ {service} }}")));
+            let ue = if name == "ip" {
+                "ip saddr"
+            } else {
+                "ip6 saddr & ffff:ffff:ffff:ffff::"
+            };
+            let learned = format!(
+                "update @asking{digit} {{ {ue} limit rate 2/second burst 200 packets }} \
+                 update @permitted{digit} {{ {service} }}"
+            );
+            assert!(text.contains(&learned), "{text}");
             let taken = text
                 .lines()
                 .find(|l| l.contains(&format!("goto take{digit}")));
@@ -294,7 +320,7 @@ mod tests {
             passes_by: true,
         };
         let text = script(&Names::of(9), &both, unlimited);
-        assert!(!text.contains("limit") && !text.contains("syns"));
+        assert!(!text.contains("syns"));
         assert!(text.contains("elements = { \"ran0\" }"));
     }
 }

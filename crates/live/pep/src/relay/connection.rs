@@ -1,5 +1,6 @@
 //! A relayed connection: two directions, and how it begins and ends.
 
+use super::closing::{Closing, Left};
 use super::credit;
 use super::direction::{Direction, End, Means, Moved, Readiness};
 use super::pipe::{Pipe, PipePool};
@@ -39,7 +40,9 @@ pub(super) enum Next {
     Again,
     /// The server has answered, and another turn.
     Established,
-    /// Close: both directions have ended.
+    /// Both directions have ended, and not all is acknowledged: wait for an event of a socket.
+    Closing,
+    /// Close: both directions have ended, and all is acknowledged.
     Finished,
     /// Close both sockets by a reset.
     Reset(ResetReason),
@@ -71,7 +74,7 @@ pub(super) struct Connection {
     wan: Readiness,
     down: Direction<Pipe>,
     up: Direction<Pipe>,
-    /// The last byte, or the beginning.
+    /// The last byte, or the beginning; of one that closes, the last that was acknowledged.
     active_at: Instant,
     rtt_at: Instant,
     /// Acknowledgements to the server show no more than has been shown.
@@ -80,8 +83,12 @@ pub(super) struct Connection {
     shut_at: Instant,
     /// Size of the server's segments, bytes, when last looked at; 0 before data.
     rcv_mss: u32,
+    /// Both directions have ended.
+    closing: Option<Closing>,
     /// It stands in the worker's list of those to be given a turn.
     pub(super) is_queued: bool,
+    /// It stands in the worker's list of those without a pipe.
+    pub(super) is_starved: bool,
 }
 
 impl Connection {
@@ -102,7 +109,9 @@ impl Connection {
             is_shut: false,
             shut_at: now,
             rcv_mss: 0,
+            closing: None,
             is_queued: false,
+            is_starved: false,
         }
     }
 
@@ -113,6 +122,12 @@ impl Connection {
             Side::Wan => (&mut self.wan, &self.flow.wan),
         };
         ready.on_event(flags);
+        if let Some(closing) = &mut self.closing {
+            if flags.contains(EventFlags::ERR) {
+                closing.on_gone(side);
+            }
+            return Ok(());
+        }
         if flags.contains(EventFlags::ERR)
             && let Ok(Err(error)) = sockopt::socket_error(socket)
         {
@@ -140,12 +155,44 @@ impl Connection {
             self.active_at = now;
             return Next::Established;
         }
+        if self.is_closing() {
+            return self.look_at_end(now);
+        }
         match self.relay(means, counters, now) {
             Err(error) => Next::Reset(ResetReason::Broken(error)),
-            Ok(_) if self.down.is_finished && self.up.is_finished => Next::Finished,
+            Ok(_) if self.down.is_finished && self.up.is_finished => self.begin_to_close(now),
             Ok(true) => Next::Again,
             Ok(false) => Next::Wait,
         }
+    }
+
+    /// Both directions have ended.
+    fn begin_to_close(&mut self, now: Instant) -> Next {
+        self.active_at = now;
+        self.closing = Closing::begin(&self.flow.ran, &self.flow.wan);
+        if self.is_closing() {
+            Next::Closing
+        } else {
+            Next::Finished
+        }
+    }
+
+    /// Both directions have ended, and not all is acknowledged.
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing.is_some()
+    }
+
+    /// Whether all is acknowledged meanwhile that was sent.
+    pub(super) fn look_at_end(&mut self, now: Instant) -> Next {
+        let Some(closing) = &mut self.closing else {
+            return Next::Wait;
+        };
+        match closing.look(&self.flow.ran, &self.flow.wan) {
+            Left::Nothing => return Next::Finished,
+            Left::Less => self.active_at = now,
+            Left::AsMuch => {}
+        }
+        Next::Wait
     }
 
     /// Both directions once. True if there is more to do at once.
@@ -333,11 +380,17 @@ impl Connection {
 
     /// Has the least window shown where it has been closed for too long. True if the connection is to be given a turn.
     pub(super) fn relieve(&self, now: Instant) -> bool {
-        let is_closed = self.is_shut && now.saturating_since(self.shut_at) >= CLOSED;
+        let is_closed =
+            self.is_shut && !self.is_closing() && now.saturating_since(self.shut_at) >= CLOSED;
         if is_closed {
             self.flow.window.owe_min();
         }
         is_closed
+    }
+
+    /// There was no pipe to be had in its last turn.
+    pub(super) fn lacks_pipe(&self) -> bool {
+        self.down.lacks_pipe || self.up.lacks_pipe
     }
 
     /// Whether it has been silent for too long.
@@ -472,6 +525,52 @@ mod tests {
         let least = u64::from(crate::listener::USUAL_MSS) * edge::ShownWindow::default().min_window;
         let due = Some(Change::Credit(units::Bytes::new(least)));
         assert_eq!(connection.flow.window.take_due(), due);
+    }
+
+    /// A UE that reads slowly is waited for; one that has stopped is not.
+    #[test]
+    fn an_end_lasts_while_some_of_it_is_acknowledged() {
+        use super::super::direction::Socket as _;
+        use std::io::Read as _;
+        let (flow, mut ue, _server) = crate::flow::connected_to_both();
+        // so that one read does not have it take all the rest
+        sockopt::set_socket_recv_buffer_size(&ue, 65_536).expect("set");
+        rustix::io::ioctl_fionbio(&flow.ran, true).expect("set");
+        while rustix::io::write(&flow.ran, &[7; 65_536]).is_ok() {}
+        for socket in [&flow.ran, &flow.wan] {
+            socket.end().expect("ended");
+        }
+        let limits = limits(HOUR, HOUR * 2);
+        let mut connection = Connection::new(Arc::clone(&flow), Instant::ZERO);
+        connection.is_established = true;
+        connection.down.is_finished = true;
+        connection.up.is_finished = true;
+        let after = |hours| Instant::ZERO + HOUR * hours;
+        testing::wait_until("the server has acknowledged its end", || {
+            flow.wan.unacknowledged() == 0
+        });
+        assert_eq!(connection.begin_to_close(after(1)), Next::Closing);
+        let left = flow.ran.unacknowledged();
+        assert!(left > 0);
+        testing::wait_until("some more is acknowledged", || {
+            let _ = ue.read(&mut [0; 65_536]).expect("read");
+            flow.ran.unacknowledged() < left
+        });
+        assert_eq!(connection.look_at_end(after(2)), Next::Wait);
+        assert_eq!(connection.overdue(after(2), &limits), None);
+        // it may come in parts: until no more does
+        testing::wait_until("no more is acknowledged", || {
+            let before = flow.ran.unacknowledged();
+            connection.look_at_end(after(3));
+            std::thread::yield_now();
+            flow.ran.unacknowledged() == before
+        });
+        let overdue = connection.overdue(after(5), &limits);
+        assert_eq!(overdue, Some(ResetReason::Idle));
+        testing::wait_until("all is acknowledged", || {
+            let _ = ue.read(&mut [0; 65_536]).expect("read");
+            connection.look_at_end(after(6)) == Next::Finished
+        });
     }
 
     #[test]

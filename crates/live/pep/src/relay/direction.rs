@@ -33,6 +33,8 @@ pub(super) trait Socket {
     fn send_urgent(&self, byte: u8) -> Result<()>;
     /// Ends the direction towards the far end, after all that was sent.
     fn end(&self) -> Result<()>;
+    /// Sent and not acknowledged, or not sent yet, bytes; an end counts as one.
+    fn unacknowledged(&self) -> usize;
 }
 
 /// What holds payload.
@@ -103,6 +105,8 @@ pub(super) struct Direction<B> {
     pub(super) is_finished: bool,
     /// The pipe could take no more although the socket may have.
     pub(super) is_backlogged: bool,
+    /// There was no pipe to be had, for want of descriptors or memory: another turn is needed, without an event.
+    pub(super) lacks_pipe: bool,
     /// The last byte that has arrived is to stay unread, unless the end is behind it: a later read of it has
     /// the kernel show the far end a larger window (`credit.rs`).
     pub(super) leaves_byte: bool,
@@ -142,6 +146,7 @@ impl<B> Default for Direction<B> {
             has_ended: false,
             is_finished: false,
             is_backlogged: false,
+            lacks_pipe: false,
             leaves_byte: false,
             most: usize::MAX,
         }
@@ -198,6 +203,7 @@ impl<B: Holds> Direction<B> {
         B: Buffer<S>,
     {
         self.is_backlogged = false;
+        self.lacks_pipe = false;
         let held_before = self.held();
         loop {
             let read = self.fill(means, ue, held_before, from)?;
@@ -247,7 +253,15 @@ impl<B: Holds> Direction<B> {
         }
         let pipe = match &mut self.pipe {
             Some(pipe) => pipe,
-            none => none.insert(means.pipes.take()?),
+            none => match means.pipes.take() {
+                Ok(pipe) => none.insert(pipe),
+                Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM) => {
+                    self.is_backlogged = true;
+                    self.lacks_pipe = true;
+                    return Ok(0);
+                }
+                Err(error) => return Err(error),
+            },
         };
         match pipe.fill(from.socket, most)? {
             Filled::Bytes(n) => Ok(n),

@@ -6,6 +6,8 @@
 //!
 //! Each worker is a thread with its own connections. Payload never enters user space.
 
+mod closing;
+mod command;
 mod connection;
 mod credit;
 mod direction;
@@ -16,6 +18,8 @@ mod slab;
 mod upstream;
 mod worker;
 
+pub(crate) use command::{Waker, WorkerCommand, WorkerHandle};
 pub(crate) use credit::is_permitted as can_show_windows_at_once;
+pub(crate) use pipe::IDLE_PIPES;
 pub(crate) use upstream::{Upstream, prepare_end, set_keepalive, set_receive_buffer};
-pub(crate) use worker::{Waker, Worker, WorkerCommand, WorkerHandle};
+pub(crate) use worker::Worker;

@@ -1,11 +1,14 @@
 //! A connection's two directions beside a model of the kernel, in any order of events.
 //!
 //! The model has what matters of two TCP sockets: bytes on their way and not read, an end or a reset
-//! behind them, a mark of urgent data, room to send, and events at the edges where these change. A
+//! behind them, a mark of urgent data, room to send, pipes, and events at the edges where these change. A
 //! schedule lets the peers send, mark, end, reset, read and stall, other connections take memory, and
 //! events arrive late. Whatever the order: what arrives is a prefix of what was sent; an end arrives
-//! only behind all of it; and once the peers read, all of it and the end arrive.
+//! only behind all of it; once the peers read, all of it and the end arrive; and the connection is not over
+//! before all is acknowledged, or a socket is reset.
 
+use super::closing::{Closing, Left};
+use super::connection::Side;
 use super::direction::{Buffer, Buffers, Direction, End, Filled, Holds, Means, Readiness, Socket};
 use crate::config::Limits;
 use crate::registry::{Registry, UeCounters};
@@ -54,6 +57,8 @@ struct Host {
     received: u64,
     /// The proxy has ended its direction.
     is_shut: bool,
+    /// The peer has acknowledged that end.
+    is_end_acknowledged: bool,
     /// What the queue holds at most.
     room: usize,
     /// Sending failed for lack of room: an event follows when there is some.
@@ -136,6 +141,12 @@ impl Socket for Handle {
         host.is_shut = true;
         Ok(())
     }
+
+    /// What the peer has not read it has not acknowledged. As in the kernel a reset leaves the number as it was.
+    fn unacknowledged(&self) -> usize {
+        let host = self.0.borrow();
+        host.queue.len() + usize::from(host.is_shut && !host.is_end_acknowledged)
+    }
 }
 
 /// A pipe of the model: places of bytes in their stream.
@@ -197,14 +208,18 @@ impl Buffer<Handle> for Places {
     }
 }
 
-#[derive(Default)]
-struct Pool;
+/// Whether there are pipes to be had.
+struct Pool(bool);
 
 impl Buffers for Pool {
     type Buffer = Places;
 
     fn take(&mut self) -> Result<Places> {
-        Ok(Places::default())
+        if self.0 {
+            Ok(Places::default())
+        } else {
+            Err(Errno::MFILE)
+        }
     }
 
     fn give_back(&mut self, buffer: Places) {
@@ -223,6 +238,8 @@ struct World {
     registry: Registry,
     ue: UeCounters,
     others_hold: usize,
+    has_pipes: bool,
+    closing: Option<Closing>,
     is_over: bool,
 }
 
@@ -257,6 +274,8 @@ impl World {
             registry: Registry::default(),
             ue: UeCounters::default(),
             others_hold: 0,
+            has_pipes: true,
+            closing: None,
             is_over: false,
         };
         for ready in &mut world.ready {
@@ -267,6 +286,11 @@ impl World {
 
     /// The worker's turn: both directions, as [`super::connection::Connection`] does it.
     fn advance(&mut self) {
+        let [a, b] = &self.hosts;
+        if let Some(closing) = &mut self.closing {
+            self.is_over |= closing.look(a, b) == Left::Nothing;
+            return;
+        }
         loop {
             let [a, b] = &self.hosts;
             let [ready_a, ready_b] = &mut self.ready;
@@ -278,7 +302,7 @@ impl World {
                 socket: b,
                 ready: ready_b,
             };
-            let mut pool = Pool;
+            let mut pool = Pool(self.has_pipes);
             let mut means = Means {
                 pipes: &mut pool,
                 registry: &self.registry,
@@ -293,10 +317,15 @@ impl World {
             match moved {
                 Ok(true) => {}
                 Ok(false) => {
-                    self.is_over |= down.is_finished && up.is_finished;
+                    if down.is_finished && up.is_finished {
+                        let [a, b] = &self.hosts;
+                        self.closing = Closing::begin(a, b);
+                        self.is_over = self.closing.is_none();
+                    }
                     return;
                 }
-                Err(_) => {
+                Err(error) => {
+                    assert_ne!(error, Errno::MFILE, "it waits for a pipe");
                     self.end();
                     return;
                 }
@@ -307,7 +336,7 @@ impl World {
     /// Both sockets are reset, as the worker closes a broken connection.
     fn end(&mut self) {
         self.is_over = true;
-        let mut pool = Pool;
+        let mut pool = Pool(self.has_pipes);
         let mut means = Means {
             pipes: &mut pool,
             registry: &self.registry,
@@ -335,8 +364,11 @@ impl World {
             return;
         }
         if flags.contains(EventFlags::ERR) {
-            self.end();
-            return;
+            let Some(closing) = &mut self.closing else {
+                self.end();
+                return;
+            };
+            closing.on_gone([Side::Ran, Side::Wan][side]);
         }
         self.ready[side].on_event(flags);
         self.advance();
@@ -352,6 +384,10 @@ impl World {
             let byte = host.queue.pop_front();
             assert_eq!(byte, Some(host.received & 0xff), "a prefix, in order");
             host.received += 1;
+        }
+        if host.is_shut && host.queue.is_empty() && !host.is_end_acknowledged {
+            host.is_end_acknowledged = true;
+            host.event(EventFlags::HUP);
         }
         if host.wants_room && host.queue.len() < host.room {
             host.wants_room = false;
@@ -385,17 +421,21 @@ impl World {
                     host.event(EventFlags::ERR);
                 }
                 7 => host.short = random.below(20),
+                6 => self.has_pipes = random.below(3) > 0,
                 _ => {}
             }
         }
         match choice {
             8..=10 => self.receive(side, amount),
-            11 => self.press(random.below(700) as usize),
+            11 if random.below(20) > 0 => self.press(random.below(700) as usize),
+            // what it holds is needed, or it was silent for too long
+            11 if !self.is_over => self.end(),
             12..=14 => self.deliver(side),
             // a turn without an event: the worker's queue, or a window that is to be shown or closed
             15 if !self.is_over => {
                 let down = &mut self.directions[0];
                 down.leaves_byte = random.below(3) == 0;
+                down.most = [usize::MAX, 1, 15, 16, 200][random.below(5) as usize];
                 self.advance();
             }
             _ => {}
@@ -410,7 +450,8 @@ impl World {
 
     /// Everything comes to rest: peers read, events arrive, and where they are to the peers end.
     fn settle(&mut self, ends: bool) {
-        // windows are opened: a turn for what was left unread
+        // windows are opened, and there are pipes: a turn for what was left unread
+        self.has_pipes = true;
         self.directions[0].leaves_byte = false;
         if !self.is_over {
             self.advance();
@@ -429,7 +470,8 @@ impl World {
             }
             let is_quiet = self.hosts.iter().all(|handle| {
                 let host = handle.0.borrow();
-                host.is_reset || (host.pending.is_empty() && host.queue.is_empty())
+                let is_read = host.queue.is_empty() && host.is_shut == host.is_end_acknowledged;
+                host.is_reset || (host.pending.is_empty() && is_read)
             });
             if is_quiet {
                 return;
@@ -440,6 +482,10 @@ impl World {
 
     fn check(&self) {
         let [a, b] = [self.hosts[0].0.borrow(), self.hosts[1].0.borrow()];
+        if self.is_over && !a.is_reset && !b.is_reset {
+            let left = |handle: &Handle| handle.unacknowledged();
+            assert_eq!(self.hosts.each_ref().map(left), [0, 0], "nobody's sockets");
+        }
         for (from, to) in [(&a, &b), (&b, &a)] {
             assert!(to.received + to.queue.len() as u64 <= from.sent);
             if to.is_shut {
@@ -475,8 +521,10 @@ fn run(seed: u64) {
             assert_eq!(hosts[to].received, hosts[from].sent, "all of it");
             assert_eq!(hosts[to].is_shut, hosts[from].has_ended, "and the end");
         }
-        assert!(world.is_over || !ends, "it has not finished");
     }
+    let is_reset = hosts.iter().any(|host| host.is_reset);
+    let is_to_end = ends || is_reset;
+    assert!(world.is_over || !is_to_end, "it has not finished");
     let held = world.ue.waiting.load(Relaxed) - world.others_hold as u64;
     assert_eq!(held, 0, "what is accounted for is given back");
 }

@@ -11,7 +11,7 @@ use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice
 use std::os::fd::{AsFd, OwnedFd};
 
 /// Idle pipes that a worker keeps.
-const POOLED: usize = 64;
+pub(crate) const IDLE_PIPES: usize = 64;
 /// Slots of a pipe of the smallest size: a splice of fewer bytes cannot have filled them.
 const MIN_SLOTS: usize = 16;
 
@@ -112,7 +112,7 @@ impl Buffers for PipePool {
 
     /// One that holds data is closed.
     fn give_back(&mut self, pipe: Pipe) {
-        if pipe.held == 0 && self.idle.len() < POOLED {
+        if pipe.held == 0 && self.idle.len() < IDLE_PIPES {
             self.idle.push(pipe);
         }
     }
@@ -145,6 +145,11 @@ impl Socket for OwnedFd {
 
     fn end(&self) -> Result<()> {
         shutdown(self, Shutdown::Write)
+    }
+
+    fn unacknowledged(&self) -> usize {
+        // a socket that has just been closed by its peer may refuse: nothing is sent from it any more
+        sys::unacknowledged(self).unwrap_or(0)
     }
 }
 

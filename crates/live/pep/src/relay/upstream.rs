@@ -189,6 +189,12 @@ pub(super) fn allow_orderly_end(socket: &OwnedFd) {
     let _ = sockopt::set_socket_linger(socket, None);
 }
 
+/// It is to end by a reset all the same.
+pub(super) fn forbid_orderly_end(socket: &OwnedFd) {
+    // a socket whose connection has already gone may refuse
+    let _ = sockopt::set_socket_linger(socket, Some(std::time::Duration::ZERO));
+}
+
 /// Sets keepalive probes. Whole seconds, at least one.
 pub(crate) fn set_keepalive(socket: &OwnedFd, keepalive: &Keepalive) -> rustix::io::Result<()> {
     let seconds = |time: units::Duration| {

@@ -1,10 +1,13 @@
 //! One thread of the data path.
 
+use super::command::{Waker, WorkerCommand, WorkerHandle};
 use super::connection::{Connection, Next, ResetReason, Side};
 use super::direction::Means;
 use super::pipe::PipePool;
 use super::slab::{Key, Slab};
-use super::upstream::{Opened, UNSPECIFIED, Upstream, allow_orderly_end, canonical};
+use super::upstream::{
+    Opened, UNSPECIFIED, Upstream, allow_orderly_end, canonical, forbid_orderly_end,
+};
 use crate::config::{Config, Interception};
 use crate::control::ControlEvent;
 use crate::error::PepError;
@@ -21,7 +24,7 @@ use rustix::net::{SocketFlags, acceptfrom_with, getsockname};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, mpsc};
 use units::{Duration, Instant};
@@ -30,69 +33,14 @@ use units::{Duration, Instant};
 const ACCEPT_BATCH: usize = 8;
 /// Between looks for connections that are silent for too long.
 const SWEEP: Duration = Duration::from_millis(500);
-/// Accepting rests for so long when descriptors or memory are used up.
-const ACCEPT_REST: Duration = Duration::from_millis(100);
+/// Accepting, and connections without a pipe, rest for so long when descriptors or memory are used up.
+const REST: Duration = Duration::from_millis(100);
 /// Events taken from the kernel at once.
 const EVENTS: usize = 256;
 
 /// Tokens below a connection's, which have their lowest bit at least once set beyond these.
 const TOKEN_COMMAND: u64 = u64::MAX;
 const TOKEN_LISTENER: u64 = u64::MAX - 64;
-
-/// A command to a worker.
-#[derive(Debug)]
-pub(crate) enum WorkerCommand {
-    /// Accept here too.
-    Listen(Arc<Vec<Listener>>),
-    /// Accept nothing any more; end when the last connection has ended, or at this time.
-    Drain(Instant),
-    /// Reset these flows, as far as they are this worker's: what they hold is needed.
-    Reset(Arc<[u64]>),
-    /// Give this connection a turn: a window is to be shown at once.
-    Turn(Key),
-    /// Close all and end.
-    Stop,
-}
-
-/// Has a connection's worker give it a turn.
-#[derive(Debug)]
-pub(crate) struct Waker {
-    worker: WorkerHandle,
-    key: Key,
-    /// The command is on its way.
-    is_sent: AtomicBool,
-}
-
-impl Waker {
-    /// Has it given a turn soon.
-    pub(crate) fn wake(&self) {
-        if !self.is_sent.swap(true, Relaxed) {
-            self.worker.send(WorkerCommand::Turn(self.key));
-        }
-    }
-
-    /// It is being given.
-    fn has_turn(&self) {
-        self.is_sent.store(false, Relaxed);
-    }
-}
-
-/// Sends commands to a worker.
-#[derive(Clone, Debug)]
-pub(crate) struct WorkerHandle {
-    sender: Sender<WorkerCommand>,
-    wake: Arc<OwnedFd>,
-}
-
-impl WorkerHandle {
-    /// Sends it.
-    pub(crate) fn send(&self, command: WorkerCommand) {
-        // a worker that has ended takes no command
-        if self.sender.send(command).is_ok() {
-            let _ = rustix::io::write(&*self.wake, &1u64.to_ne_bytes());
-        }
-    }
-}
 
 /// One thread of the data path.
 pub(crate) struct Worker {
@@ -111,9 +59,13 @@ pub(crate) struct Worker {
     connections: Slab<Connection>,
     pipes: PipePool,
     queue: VecDeque<Key>,
+    /// Those without a pipe, which are given a turn later.
+    starved: Vec<Key>,
+    starved_until: Instant,
     now: Instant,
     swept_at: Instant,
     ends_at: Option<Instant>,
+    is_cut_off: bool,
 }
 
 impl Worker {
@@ -147,9 +99,12 @@ impl Worker {
             resume_at: None,
             connections: Slab::new(),
             queue: VecDeque::new(),
+            starved: Vec::new(),
+            starved_until: Instant::ZERO,
             now: clock::now(),
             swept_at: clock::now(),
             ends_at: None,
+            is_cut_off: false,
         };
         Ok((worker, handle))
     }
@@ -172,6 +127,7 @@ impl Worker {
                 self.on_event(event.data.u64(), event.flags);
             }
             self.serve_queue();
+            self.serve_starved();
             if self.now.saturating_since(self.swept_at) >= SWEEP {
                 self.sweep();
             }
@@ -184,8 +140,8 @@ impl Worker {
     fn timeout(&self) -> Timespec {
         let nanos = if !self.queue.is_empty() {
             0
-        } else if self.resume_at.is_some() {
-            ACCEPT_REST.as_nanos()
+        } else if self.resume_at.is_some() || !self.starved.is_empty() {
+            REST.as_nanos()
         } else {
             SWEEP.as_nanos()
         };
@@ -241,10 +197,38 @@ impl Worker {
                 limits: &self.config.limits,
             };
             match connection.advance(&mut means, &self.shared.counters, self.now) {
-                Next::Wait => {}
+                Next::Wait => self.note_if_starved(key),
                 Next::Again => self.enqueue(key),
                 Next::Established => self.on_established(key),
+                Next::Closing => self.on_closing(key),
                 over @ (Next::Finished | Next::Reset(_)) => self.end(key, over),
+            }
+        }
+    }
+
+    /// A connection without a pipe has another turn after a while: no event says when there is one.
+    fn note_if_starved(&mut self, key: Key) {
+        if let Some(connection) = self.connections.get_mut(key)
+            && connection.lacks_pipe()
+            && !connection.is_starved
+        {
+            connection.is_starved = true;
+            self.shared.counters.pipe_pauses.one();
+            if self.starved.is_empty() {
+                self.starved_until = self.now + REST;
+            }
+            self.starved.push(key);
+        }
+    }
+
+    fn serve_starved(&mut self) {
+        if self.now < self.starved_until {
+            return;
+        }
+        for key in std::mem::take(&mut self.starved) {
+            if let Some(connection) = self.connections.get_mut(key) {
+                connection.is_starved = false;
+                self.enqueue(key);
             }
         }
     }
@@ -263,6 +247,16 @@ impl Worker {
             }
         }
         self.enqueue(key);
+    }
+
+    /// Both directions have ended in order: what was sent is, even if this process ends.
+    fn on_closing(&mut self, key: Key) {
+        if let Some(connection) = self.connections.get_mut(key) {
+            for socket in [&connection.flow.ran, &connection.flow.wan] {
+                allow_orderly_end(socket);
+            }
+            self.shared.registry.closing.fetch_add(1, Relaxed);
+        }
     }
 
     fn take_commands(&mut self) {
@@ -287,7 +281,8 @@ impl Worker {
                         self.enqueue(key);
                     }
                 }
-                WorkerCommand::Stop => {
+                WorkerCommand::Stop { is_cut_off } => {
+                    self.is_cut_off = is_cut_off;
                     self.unlisten();
                     self.ends_at = Some(self.now);
                 }
@@ -359,7 +354,7 @@ impl Worker {
     fn rest(&mut self) {
         self.shared.counters.accept_pauses.one();
         self.unlisten();
-        self.resume_at = Some(self.now + ACCEPT_REST);
+        self.resume_at = Some(self.now + REST);
     }
 
     /// A client has connected: connects onward for it.
@@ -425,11 +420,7 @@ impl Worker {
         self.shared.registry.add(&flow);
         let connection = Connection::new(Arc::clone(&flow), self.now);
         let key = self.connections.insert(connection);
-        flow.set_waker(Waker {
-            worker: self.handle.clone(),
-            key,
-            is_sent: AtomicBool::new(false),
-        });
+        flow.set_waker(Waker::new(self.handle.clone(), key));
         let flags =
             EventFlags::IN | EventFlags::PRI | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         for (side, socket) in [(Side::Ran, &flow.ran), (Side::Wan, &flow.wan)] {
@@ -481,12 +472,25 @@ impl Worker {
         };
         connection.abandon(&mut means);
         let flow = &connection.flow;
+        let is_closing = connection.is_closing();
+        if is_closing {
+            self.shared.registry.closing.fetch_sub(1, Relaxed);
+        }
         self.shared.registry.remove(flow);
         if let Some(events) = &self.events {
             let _ = events.send(ControlEvent::Closed(flow.id));
         }
         match how {
+            // the kernel sends what is left
+            Next::Reset(ResetReason::Stop) if is_closing && !self.is_cut_off => {
+                self.shared.counters.finished.one();
+            }
             Next::Reset(reason) => {
+                if is_closing {
+                    for socket in [&flow.ran, &flow.wan] {
+                        forbid_orderly_end(socket);
+                    }
+                }
                 count_reset(&self.shared, reason);
                 tracing::debug!(
                     flow = flow.id, client = %flow.client, server = %flow.server, ?reason, "reset"
@@ -501,6 +505,19 @@ impl Worker {
         }
     }
 
+    /// Closes the connections of which all is acknowledged that was sent. An event says so, too.
+    fn look_at_ends(&mut self) {
+        let closing = self.connections.iter().filter(|(_, c)| c.is_closing());
+        let keys: Vec<Key> = closing.map(|(key, _)| key).collect();
+        for key in keys {
+            if let Some(connection) = self.connections.get_mut(key)
+                && connection.look_at_end(self.now) == Next::Finished
+            {
+                self.end(key, Next::Finished);
+            }
+        }
+    }
+
     /// Looks for silent connections, a new configuration, and whether to accept again.
     fn sweep(&mut self) {
         self.swept_at = self.now;
@@ -511,6 +528,7 @@ impl Worker {
             self.pipes
                 .set_capacity(self.config.relay.pipe.get() as usize);
         }
+        self.look_at_ends();
         let limits = &self.config.limits;
         let overdue: Vec<(Key, ResetReason)> = self
             .connections
@@ -535,7 +553,8 @@ impl Worker {
 }
 
 impl Drop for Worker {
-    /// Connections that are still there end by a reset: their peers must not wait for them.
+    /// Connections that are still there end by a reset: their peers must not wait for them. Those that have ended in
+    /// order are left to the kernel, if it can go on.
     fn drop(&mut self) {
         let keys: Vec<Key> = self.connections.iter().map(|(key, _)| key).collect();
         for key in keys {

@@ -1,7 +1,7 @@
 //! The mode that needs no privileges, and what strangers can do to it.
 
 use crate::support::daemon::Daemon;
-use crate::support::traffic::{accept, connect, receive, send};
+use crate::support::traffic::{accept, connect, connect_narrow, finish_unread, receive, send};
 use crate::support::{Hosts, SERVER};
 use crate::{Test, server_at};
 use std::io::{Read, Write};
@@ -11,6 +11,10 @@ pub const TESTS: &[Test] = &[
     (
         "it_relays_to_one_server_without_privileges",
         it_relays_to_one_server_without_privileges,
+    ),
+    (
+        "what_has_ended_in_order_outlasts_a_stop",
+        what_has_ended_in_order_outlasts_a_stop,
     ),
     ("it_is_no_open_relay", it_is_no_open_relay),
     ("random_bytes_do_no_harm", random_bytes_do_no_harm),
@@ -54,6 +58,21 @@ fn it_relays_to_one_server_without_privileges() {
     drop(far);
     assert_eq!(receive(&near).expect("received"), 5_000_000);
     daemon.wait_until("it has finished", || daemon.count("finished") == 1);
+}
+
+/// It needs no rules: the kernel sends what is left.
+fn what_has_ended_in_order_outlasts_a_stop() {
+    let Some(hosts) = Hosts::try_new("what_has_ended_in_order_outlasts_a_stop") else {
+        return;
+    };
+    let mut daemon = Daemon::start(&hosts.proxy, &config("allow = [\"10.45.0.0/24\"]"));
+    let (_, listener) = server_at(&hosts, 5_601);
+    let near = connect_narrow(&hosts.client, [10, 45, 0, 2], near_end());
+    let (far, _) = accept(&listener);
+    finish_unread(&near, far, 30_000);
+    daemon.wait_until("both have ended", || daemon.status()["closing"] == 1);
+    assert!(daemon.stop().success());
+    assert_eq!(receive(&near).expect("received"), 30_000);
 }
 
 fn it_is_no_open_relay() {

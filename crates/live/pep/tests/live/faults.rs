@@ -1,9 +1,10 @@
 //! Faults of the machine: a disk that is full under what the proxy writes, a clock that is set.
 
 use crate::Test;
-use crate::support::Hosts;
-use crate::support::daemon::Daemon;
+use crate::support::daemon::{Daemon, TRANSPARENT};
+use crate::support::radio::{Radio, wide_open};
 use crate::support::traffic::{accept, connect, receive, send};
+use crate::support::{CLIENT, Hosts};
 use crate::wire::exchange;
 use crate::{server_at, split};
 
@@ -11,6 +12,10 @@ pub const TESTS: &[Test] = &[
     (
         "a_full_disk_under_the_log_ends_nothing",
         a_full_disk_under_the_log_ends_nothing,
+    ),
+    (
+        "a_full_disk_under_the_recording_ends_nothing",
+        a_full_disk_under_the_recording_ends_nothing,
     ),
     (
         "steps_of_the_clock_change_nothing",
@@ -43,6 +48,43 @@ fn a_full_disk_under_the_log_ends_nothing() {
         daemon.wait_until("it goes on", || daemon.count("finished") == 6);
         assert!(daemon.stop().success());
     }
+}
+
+fn a_full_disk_under_the_recording_ends_nothing() {
+    let Some(hosts) = Hosts::try_new("a_full_disk_under_the_recording_ends_nothing") else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let radio = Radio::start(&folder.path().join("radio"), |n, at| {
+        wide_open(&[CLIENT.into()], n, at)
+    });
+    let config = format!(
+        "{TRANSPARENT}[reports]\nsource = \"unix:{{dir}}/radio\"\n[record]\nfile = \"/dev/full\"\n"
+    );
+    let mut daemon = Daemon::start_in(&hosts.proxy, folder, &config, &[]);
+    daemon.wait_until("the recording ends", || {
+        let log = daemon.log();
+        let ends = log
+            .lines()
+            .filter(|l| l.contains("the recording ends here"));
+        ends.count() == 1
+    });
+    daemon.wait_until("reports are followed", || {
+        daemon.status()["control"]["cells"][0]["state"] == "following"
+    });
+    let believed = || daemon.status()["control"]["reports"]["believed"].as_u64();
+    let before = believed();
+    let (address, listener) = server_at(&hosts, 5_803);
+    for _ in 0..5 {
+        let near = connect(&hosts.client, address).expect("connected");
+        let (far, _) = accept(&listener);
+        exchange(&near, &far, 1_000_000);
+    }
+    daemon.wait_until("all went through it", || daemon.count("finished") == 5);
+    daemon.wait_until("reports are taken", || believed() > before);
+    assert!(daemon.stop().success());
+    assert_eq!(daemon.log().matches("the recording ends here").count(), 1);
+    drop(radio);
 }
 
 /// A day forward and a year back, with `idle` and `half-closed` of minutes.

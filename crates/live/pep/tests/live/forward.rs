@@ -5,12 +5,16 @@ use crate::support::traffic::{accept, connect, connect_from, listen};
 use crate::support::{CLIENT, Hosts, server};
 use crate::{Test, server_at, split};
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 
 pub const TESTS: &[Test] = &[
     (
         "what_forward_chains_refuse_is_refused",
         what_forward_chains_refuse_is_refused,
+    ),
+    (
+        "what_one_ue_asks_for_leaves_room_for_what_another_does",
+        what_one_ue_asks_for_leaves_room_for_what_another_does,
     ),
     (
         "forward_chains_that_are_bypassed_are_named",
@@ -160,4 +164,48 @@ fn onward_sockets_have_their_mark_and_interface() {
     });
     far.write_all(b"x").expect("sent");
     (&near).read_exact(&mut [0]).expect("received");
+}
+
+/// One UE asks for more services than permissions are kept of.
+fn what_one_ue_asks_for_leaves_room_for_what_another_does() {
+    let name = "what_one_ue_asks_for_leaves_room_for_what_another_does";
+    let Some(hosts) = Hosts::try_new(name) else {
+        return;
+    };
+    hosts.client.sh("ip addr add 10.45.0.3/24 dev c0");
+    hosts.server.sh("ip addr add 10.99.0.3/24 dev s0");
+    let config = format!("follow-forward-policy = true\n{}", split(""));
+    let daemon = Daemon::start(&hosts.proxy, &config);
+    let (open, listener) = server_at(&hosts, 5_757);
+    greet(listener);
+    hosts.client.enter(|| {
+        for last in [2, 3] {
+            for port in 1..=u16::MAX {
+                if port != 5_757 {
+                    send_syn([10, 45, 0, 2].into(), ([10, 99, 0, last], port).into());
+                }
+            }
+        }
+    });
+    let other = || {
+        let connected = connect_from(&hosts.client, [10, 45, 0, 3].into(), open);
+        let read = connected.and_then(|mut near| near.read_exact(&mut [0]));
+        read.expect("received");
+    };
+    // the first asks the forward chains, the second goes through the proxy
+    other();
+    assert_eq!(daemon.count("accepted"), 0);
+    other();
+    assert_eq!(daemon.count("accepted"), 1);
+}
+
+/// Sends a SYN that is never repeated.
+fn send_syn(from: IpAddr, to: SocketAddr) {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with};
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None);
+    let socket = socket.expect("a socket");
+    bind(&socket, &SocketAddr::new(from, 0)).expect("bound");
+    // refused before it is asked, or closed while it connects
+    let _ = connect(&socket, &to);
 }

@@ -2,7 +2,9 @@
 
 use crate::support::daemon::{Daemon, TRANSPARENT, write_config};
 use crate::support::radio::{Radio, report};
-use crate::support::traffic::{TIMEOUT, accept, connect, connect_from, receive, send};
+use crate::support::traffic::{
+    TIMEOUT, accept, connect, connect_from, connect_narrow, receive, send,
+};
 use crate::support::{CLIENT, Hosts};
 use crate::{Test, server_at, split};
 use std::io::{Read, Write};
@@ -38,6 +40,10 @@ pub const TESTS: &[Test] = &[
     (
         "a_storm_of_connections_passes",
         a_storm_of_connections_passes,
+    ),
+    (
+        "stalled_downloads_leave_descriptors_to_others",
+        stalled_downloads_leave_descriptors_to_others,
     ),
 ];
 
@@ -337,4 +343,58 @@ fn a_storm_of_connections_passes() {
     });
     assert_eq!(daemon.count("established"), all);
     assert_eq!(daemon.status()["connections"], 0);
+}
+
+/// With as many descriptors as a container has; each download that stalls has a pipe.
+fn stalled_downloads_leave_descriptors_to_others() {
+    const CONNECTIONS: usize = 1_100;
+    const BYTES: usize = 5_000_000;
+    let Some(hosts) = Hosts::try_new("stalled_downloads_leave_descriptors_to_others") else {
+        return;
+    };
+    // both ends of all connections are this process's
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut descriptors = getrlimit(Resource::Nofile);
+    descriptors.current = descriptors.maximum;
+    setrlimit(Resource::Nofile, descriptors).expect("raised to what is allowed");
+    hosts.client.sh("ip addr add 10.45.0.3/24 dev c0");
+    let config = "[limits]\nconnections-per-ue = 9000\nsyn-rate-per-ue = 0\nmemory-per-ue = \"1 GB\"\n\
+                  [relay]\nunsent = \"16 kB\"\nworkers = 2\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    let limited = ["prlimit", "--nofile=4096:4096"];
+    let daemon = Daemon::start_wrapped(&hosts.proxy, folder, &split(config), &limited);
+    let (address, listener) = server_at(&hosts, 5_309);
+    let other = connect_from(&hosts.client, [10, 45, 0, 3].into(), address).expect("connected");
+    let (far, _) = accept(&listener);
+    let fars = std::thread::spawn(move || {
+        let accepted = listener.incoming().take(CONNECTIONS - 1);
+        let far = |far: std::io::Result<TcpStream>| {
+            let far = far.expect("a connection");
+            far.set_nonblocking(true).expect("set");
+            // more than the socket towards the UE takes
+            let _ = (&far).write(&[0; 120_000]);
+            far
+        };
+        accepted.map(far).collect::<Vec<_>>()
+    });
+    let nears: Vec<TcpStream> = (1..CONNECTIONS)
+        .map(|_| connect_narrow(&hosts.client, [10, 45, 0, 2], address))
+        .collect();
+    let (mut looks, mut last) = (0, 0);
+    daemon.wait_until("nothing moves", || {
+        let now = daemon.count("bytes_down") + daemon.count("accepted");
+        looks = if now == last { looks + 1 } else { 0 };
+        last = now;
+        looks >= 50
+    });
+    let sender = std::thread::spawn(move || send(&far, BYTES));
+    assert_eq!(receive(&other).expect("received"), BYTES);
+    sender.join().expect("an end").expect("sent");
+    assert_eq!(
+        (daemon.count("resets"), daemon.count("accept_pauses")),
+        (0, 0)
+    );
+    assert!(daemon.status()["waiting_bytes"].as_u64() > Some(0));
+    drop(nears);
+    drop(fars);
 }

@@ -1,7 +1,7 @@
 //! An upgrade gives nothing up before the successor has everything, whatever others do meanwhile.
 
 use crate::support::daemon::Daemon;
-use crate::support::traffic::{TIMEOUT, accept, connect};
+use crate::support::traffic::{TIMEOUT, accept, connect, connect_narrow, finish_unread, receive};
 use crate::support::{Hosts, SERVER};
 use crate::{Test, server_at, split};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -24,6 +24,10 @@ pub const TESTS: &[Test] = &[
     (
         "a_successor_that_hangs_changes_nothing",
         a_successor_that_hangs_changes_nothing,
+    ),
+    (
+        "an_upgrade_waits_for_ends_to_be_acknowledged",
+        an_upgrade_waits_for_ends_to_be_acknowledged,
     ),
 ];
 
@@ -265,4 +269,25 @@ fn a_successor_that_hangs_changes_nothing() {
     assert_eq!(fake.next(), "", "the conversation is ended");
     must_serve_as_before(&hosts, &old, server, &before, 1);
     assert!(old.log().contains("not ready within hand-over"));
+}
+
+fn an_upgrade_waits_for_ends_to_be_acknowledged() {
+    let Some(hosts) = Hosts::try_new("an_upgrade_waits_for_ends_to_be_acknowledged") else {
+        return;
+    };
+    let config = split("");
+    let mut old = Daemon::start(&hosts.proxy, &config);
+    let (address, listener) = server_at(&hosts, 5_502);
+    let near = connect_narrow(&hosts.client, [10, 45, 0, 2], address);
+    let (far, _) = accept(&listener);
+    finish_unread(&near, far, 30_000);
+    old.wait_until("both have ended", || old.status()["closing"] == 1);
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = beside(&old, &config);
+    let new = Daemon::spawn(&hosts.proxy, folder, &config, &["--upgrade"]);
+    new.wait_until("the new one serves", || new.log().contains("accepting"));
+    old.wait_until("the old one drains", || old.log().contains("draining"));
+    assert_eq!(old.child.try_wait().expect("its state"), None);
+    assert_eq!(receive(&near).expect("received"), 30_000);
+    assert!(old.child.wait().expect("it ends").success());
 }

@@ -109,7 +109,13 @@ impl Daemon {
         Self::start_wrapped(host, folder, config, &wrapper)
     }
 
-    fn start_wrapped(host: &Namespace, folder: TempDir, config: &str, wrapper: &[&str]) -> Self {
+    /// Starts it by another program, whose last words are those of its own.
+    pub fn start_wrapped(
+        host: &Namespace,
+        folder: TempDir,
+        config: &str,
+        wrapper: &[&str],
+    ) -> Self {
         let path = folder.path().join("pep.toml");
         write_config(&folder, config);
         let log = std::fs::File::create(folder.path().join("log")).expect("a log");

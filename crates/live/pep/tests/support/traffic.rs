@@ -2,7 +2,7 @@
 
 use super::Namespace;
 use std::io::{Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 /// Nothing here waits longer: a hang is a failure.
@@ -45,6 +45,20 @@ pub fn connect_from(
     Ok(stream)
 }
 
+/// A connection from an IPv4 address of a namespace's whose receive buffer is as small as the kernel allows.
+pub fn connect_narrow(host: &Namespace, from: [u8; 4], address: SocketAddr) -> TcpStream {
+    use rustix::net::{AddressFamily, SocketType, bind, connect, socket, sockopt};
+    host.enter(|| {
+        let socket = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+        sockopt::set_socket_recv_buffer_size(&socket, 4_096).expect("set");
+        bind(&socket, &SocketAddr::new(from.into(), 0)).expect("bound");
+        connect(&socket, &address).expect("connected");
+        let stream = TcpStream::from(socket);
+        stream.set_read_timeout(Some(TIMEOUT)).expect("set");
+        stream
+    })
+}
+
 /// The next connection to a listener.
 pub fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     let (stream, peer) = listener.accept().expect("a connection");
@@ -69,6 +83,14 @@ pub fn send(mut to: &TcpStream, bytes: usize) -> std::io::Result<()> {
         sent += n;
     }
     Ok(())
+}
+
+/// A download of so many bytes whose both directions end, and of which nothing is read.
+pub fn finish_unread(near: &TcpStream, far: TcpStream, bytes: usize) {
+    near.shutdown(Shutdown::Write).expect("shut");
+    assert_eq!(receive(&far).expect("the end"), 0);
+    send(&far, bytes).expect("sent");
+    drop(far);
 }
 
 /// Reads to the end; every byte must be the pattern's. Gives their number.
