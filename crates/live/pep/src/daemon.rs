@@ -4,7 +4,7 @@ use crate::config::{Config, Interception as Way, Source};
 use crate::control::{Control, ControlEvent, Snapshot};
 use crate::dashboard;
 use crate::error::PepError;
-use crate::intercept::Interception;
+use crate::intercept::{Interception, Openings};
 use crate::listener::{self, Listener};
 use crate::privileges::User;
 use crate::recording::{self, Writer};
@@ -185,7 +185,7 @@ impl Core {
             return;
         }
         if let (Way::Transparent(way), Some(interception)) = (&config.interception, &mut *held)
-            && let Err(error) = interception.install(way, config.limits.syn_rate_per_ue)
+            && let Err(error) = interception.install(way, Openings::of(&config))
         {
             tracing::error!(%error, "the configuration is not reloaded");
             return;
@@ -430,7 +430,7 @@ fn check(core: &Core) -> Result<(), PepError> {
     if let (Way::Transparent(way), Some(interception)) =
         (&config.interception, &*lock(&core.interception))
     {
-        interception.check(way, config.limits.syn_rate_per_ue)?;
+        interception.check(way, Openings::of(&config))?;
     }
     Ok(())
 }
@@ -450,7 +450,7 @@ fn begin(core: &Core, is_successor: bool) -> Result<(), PepError> {
     core.command_workers(|| WorkerCommand::Listen(Arc::clone(&all)));
     let installed = match (&config.interception, &mut *lock(&core.interception)) {
         (Way::Transparent(way), Some(interception)) => {
-            interception.install(way, config.limits.syn_rate_per_ue)
+            interception.install(way, Openings::of(&config))
         }
         _ => Ok(()),
     };

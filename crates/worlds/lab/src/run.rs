@@ -193,16 +193,15 @@ fn has_ecn(experiment: &Experiment) -> bool {
     flows.any(|flow| flow.transport == Transport::Tcp && flow.ecn != EcnSpec::Off)
 }
 
-/// ECN of the proxy's host, as of the simulator's proxy: it requests it of servers; RAPID, whose window
-/// follows the allocator and no mark, agrees to none.
+/// ECN of the proxy's host, as of the simulator's proxy: it requests it of servers. Towards UEs the daemon agrees to
+/// none where windows follow decisions and no mark.
 fn prepare_edge(experiment: &Experiment, hosts: &Hosts) -> Result<(), Error> {
-    let ecn = match experiment.pep.mode {
-        _ if !has_ecn(experiment) => return Ok(()),
-        PepMode::None => return Ok(()),
-        PepMode::Split => "1",
-        PepMode::Rapid(_) => "0",
-    };
-    hosts.edge.set("net/ipv4/tcp_ecn", ecn)
+    match experiment.pep.mode {
+        PepMode::Split | PepMode::Rapid(_) if has_ecn(experiment) => {
+            hosts.edge.set("net/ipv4/tcp_ecn", "1")
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What a lab is for.

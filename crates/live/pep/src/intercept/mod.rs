@@ -7,7 +7,7 @@
 mod forward;
 mod rules;
 
-use crate::config::Transparent;
+use crate::config::{Config, Control, Transparent};
 use crate::error::PepError;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -66,6 +66,25 @@ impl Lock {
 
     fn is_held(name: &str) -> bool {
         lock_address(name).is_ok_and(|address| UnixStream::connect_addr(&address).is_ok())
+    }
+}
+
+/// Which openings of connections are taken, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Openings {
+    /// SYNs a second of a UE; 0 for no limit.
+    syn_rate: u32,
+    /// Without UEs' requests for ECN.
+    without_ecn: bool,
+}
+
+impl Openings {
+    /// As configured. Where a window follows decisions, marks of congestion would not be answered.
+    pub(crate) fn of(config: &Config) -> Self {
+        Self {
+            syn_rate: config.limits.syn_rate_per_ue,
+            without_ecn: config.control != Control::Split,
+        }
     }
 }
 
@@ -133,8 +152,12 @@ impl Interception {
     ///
     /// # Errors
     /// `nft` is missing or refuses.
-    pub(crate) fn check(&self, transparent: &Transparent, syn_rate: u32) -> Result<(), PepError> {
-        let script = self.script(transparent, syn_rate);
+    pub(crate) fn check(
+        &self,
+        transparent: &Transparent,
+        wanted: Openings,
+    ) -> Result<(), PepError> {
+        let script = self.script(transparent, wanted);
         run("nft", &["--check", "-f", "-"], &script).map(|_| ())
     }
 
@@ -145,13 +168,13 @@ impl Interception {
     pub(crate) fn install(
         &mut self,
         transparent: &Transparent,
-        syn_rate: u32,
+        wanted: Openings,
     ) -> Result<(), PepError> {
         self.has_ipv6 = transparent.ue_prefixes.iter().any(|p| p.is_ipv6());
         for family in self.families() {
             add_route(family, &self.names)?;
         }
-        nft(&self.script(transparent, syn_rate))?;
+        nft(&self.script(transparent, wanted))?;
         for family in self.families() {
             warn_unless_forwarding(family);
         }
@@ -171,10 +194,11 @@ impl Interception {
         Ok(())
     }
 
-    fn script(&self, transparent: &Transparent, syn_rate: u32) -> String {
+    fn script(&self, transparent: &Transparent, wanted: Openings) -> String {
         let taking = rules::Taking {
-            syn_rate,
+            syn_rate: wanted.syn_rate,
             passes_by: self.is_passing_by,
+            without_ecn: wanted.without_ecn,
         };
         rules::script(&self.names, transparent, taking)
     }

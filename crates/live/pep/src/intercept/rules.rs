@@ -23,6 +23,8 @@ pub(super) struct Taking {
     pub(super) syn_rate: u32,
     /// None, for there are as many as there may be.
     pub(super) passes_by: bool,
+    /// UEs' requests for ECN are taken out: the window towards them follows decisions, whatever is marked.
+    pub(super) without_ecn: bool,
 }
 
 /// An address family in the language of `nft`.
@@ -208,7 +210,12 @@ fn put_opening(text: &mut String, family: &Family, names: &Names, taking: Taking
         String::new()
     };
     let passing = family.within("passing", PASSED);
-    let tproxy = format!("tproxy {name} to :{port} meta mark set {mark} accept");
+    // it is a SYN and nothing more, whether it requested ECN (RFC 3168 6.1.1) or not
+    let flags = match taking.without_ecn {
+        true => "tcp flags set syn ",
+        false => "",
+    };
+    let tproxy = format!("{flags}tproxy {name} to :{port} meta mark set {mark} accept");
     let _ = writeln!(
         text,
         "  chain take{digit} {{\n    \
@@ -239,6 +246,7 @@ mod tests {
     const TAKING: Taking = Taking {
         syn_rate: 200,
         passes_by: false,
+        without_ecn: false,
     };
 
     fn transparent(prefixes: &[&str]) -> Transparent {
@@ -318,9 +326,12 @@ mod tests {
         let unlimited = Taking {
             syn_rate: 0,
             passes_by: true,
+            without_ecn: true,
         };
         let text = script(&Names::of(9), &both, unlimited);
         assert!(!text.contains("syns"));
+        let chains = text.matches("tcp flags set syn tproxy").count();
+        assert_eq!(chains, 4, "first and repeated SYNs of both families");
         assert!(text.contains("elements = { \"ran0\" }"));
     }
 }

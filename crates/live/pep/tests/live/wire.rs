@@ -1,7 +1,7 @@
 //! What TCP stacks around the proxy may do or leave out: each half of a connection negotiates for itself,
 //! and no byte is lost, repeated or moved.
 
-use crate::support::daemon::Daemon;
+use crate::support::daemon::{Daemon, TRANSPARENT};
 use crate::support::traffic::{TIMEOUT, accept, connect, listen, receive, send};
 use crate::support::{Hosts, Namespace, client, server};
 use crate::transparent::narrow_ends;
@@ -13,6 +13,10 @@ pub const TESTS: &[Test] = &[
     (
         "a_path_that_is_silent_on_too_large_packets_works_with_probing",
         a_path_that_is_silent_on_too_large_packets_works_with_probing,
+    ),
+    (
+        "where_windows_are_decided_no_ecn_is_used_towards_ues",
+        where_windows_are_decided_no_ecn_is_used_towards_ues,
     ),
     (
         "each_half_negotiates_ecn_for_itself",
@@ -150,6 +154,25 @@ fn each_half_negotiates_ecn_for_itself() {
             }
         }
     }
+}
+
+/// A window that follows decisions answers no mark: ECN is not agreed to towards UEs, and is requested of servers as ever.
+fn where_windows_are_decided_no_ecn_is_used_towards_ues() {
+    let Some(hosts) = Hosts::try_new("where_windows_are_decided_no_ecn_is_used_towards_ues") else {
+        return;
+    };
+    hosts.proxy.sh("sysctl -qw net.ipv4.tcp_ecn=1");
+    hosts.client.sh("sysctl -qw net.ipv4.tcp_ecn=1");
+    hosts.server.sh("sysctl -qw net.ipv4.tcp_ecn=2");
+    let reports = "[reports]\nsource = \"unix:{dir}/radio\"\n";
+    let daemon = Daemon::start(&hosts.proxy, &format!("{TRANSPARENT}{reports}"));
+    let (address, listener) = server_at(&hosts, 5_701);
+    let near = connect(&hosts.client, address).expect("connected");
+    let (far, _) = accept(&listener);
+    assert!(!uses_ecn(&hosts.client), "towards the UE");
+    assert!(uses_ecn(&hosts.server), "towards the server");
+    exchange(&near, &far, 500_000);
+    assert_eq!(daemon.count("accepted"), 1);
 }
 
 fn marks_of_congestion_are_answered_on_both_halves() {
