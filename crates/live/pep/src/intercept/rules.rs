@@ -94,6 +94,8 @@ const FAMILIES: [Family; 2] = [
 /// - From both sides: what belongs to a transparent socket is delivered here. A SYN from a UE is never
 ///   looked up so: it would be bound to sockets that wait out their end. What belongs to none passes: it
 ///   is of a connection that is older than the rules, or has passed by.
+///   The listener is none of these (it is bound to the wildcard address): of connections that pass by, some have its
+///   port at an end.
 /// - The listener's port cannot be reached directly.
 pub(super) fn script(names: &Names, transparent: &Transparent, taking: Taking) -> String {
     let Names { table, mark, port } = names;
@@ -152,9 +154,9 @@ pub(super) fn script(names: &Names, transparent: &Transparent, taking: Taking) -
          type filter hook prerouting priority mangle; policy accept;\n    \
          tcp dport {port} fib daddr type local drop\n{rules}    \
          iifname \"{ran}\" meta l4proto tcp tcp flags & (fin | syn | rst | ack) != syn socket \
-         transparent 1 meta mark set {mark} accept\n{acknowledged}    \
-         iifname \"{wan}\" meta l4proto tcp socket transparent 1 meta mark set {mark} accept\n    \
-         iifname {{ \"{ran}\", \"{wan}\" }} meta l4proto {{ icmp, icmpv6 }} socket transparent 1 \
+         transparent 1 socket wildcard 0 meta mark set {mark} accept\n{acknowledged}    \
+         iifname \"{wan}\" meta l4proto tcp socket transparent 1 socket wildcard 0 meta mark set {mark} accept\n    \
+         iifname {{ \"{ran}\", \"{wan}\" }} meta l4proto {{ icmp, icmpv6 }} socket transparent 1 socket wildcard 0 \
          meta mark set {mark} accept\n  }}\n}}\n"
     )
 }

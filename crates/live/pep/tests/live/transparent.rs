@@ -9,6 +9,7 @@ use rustix::net::sockopt;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
+use testing::HANG_LIMIT;
 
 pub const TESTS: &[Test] = &[
     ("both_ends_see_true_addresses", both_ends_see_true_addresses),
@@ -37,6 +38,10 @@ pub const TESTS: &[Test] = &[
     (
         "the_listener_cannot_be_reached_directly",
         the_listener_cannot_be_reached_directly,
+    ),
+    (
+        "what_passes_by_may_have_the_listeners_port",
+        what_passes_by_may_have_the_listeners_port,
     ),
     (
         "a_port_used_again_at_once_works",
@@ -321,6 +326,53 @@ fn the_listener_cannot_be_reached_directly() {
     assert_eq!(daemon.count("established"), 0);
 }
 
+/// A connection from a port.
+fn connect_between(host: &Namespace, from: SocketAddr, to: SocketAddr) -> TcpStream {
+    let socket = host.enter(|| {
+        use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+        let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
+        sockopt::set_socket_reuseaddr(&socket, true)?;
+        bind(&socket, &from)?;
+        connect(&socket, &to)?;
+        Ok::<_, rustix::io::Errno>(socket)
+    });
+    let stream = TcpStream::from(socket.expect("connected"));
+    stream.set_read_timeout(Some(HANG_LIMIT)).expect("set");
+    stream
+}
+
+/// Of connections that pass by some have the listener's port at an end, that of the UE or that of the server.
+fn what_passes_by_may_have_the_listeners_port() {
+    let Some(hosts) = Hosts::try_new("what_passes_by_may_have_the_listeners_port") else {
+        return;
+    };
+    hosts.server.sh("ip addr add 10.99.0.3/24 dev s0");
+    let config = format!("port = 40123\nbypass = [\"10.99.0.3\"]\n{}", split(""));
+    let daemon = Daemon::start(&hosts.proxy, &config);
+    let of_ue = SocketAddr::new(client(false), 40_123);
+    let bypassed = SocketAddr::new("10.99.0.3".parse().expect("an address"), 5_207);
+    let of_server = SocketAddr::new(server(false), 40_123);
+    for (from, to) in [
+        (of_ue, bypassed),
+        (SocketAddr::new(client(false), 0), of_server),
+    ] {
+        let listener = listen(&hosts.server, to);
+        let near = connect_between(&hosts.client, from, to);
+        let (far, _) = accept(&listener);
+        send(&far, 300_000).expect("sent");
+        drop(far);
+        assert_eq!(receive(&near).expect("received"), 300_000);
+    }
+    // and one that is taken may have it as well
+    let (address, listener) = server_at(&hosts, 5_208);
+    let near = connect_between(&hosts.client, of_ue, address);
+    let (far, _) = accept(&listener);
+    assert_eq!(daemon.count("accepted"), 1);
+    send(&far, 300_000).expect("sent");
+    drop(far);
+    assert_eq!(receive(&near).expect("received"), 300_000);
+}
+
 fn a_port_used_again_at_once_works() {
     let Some(hosts) = Hosts::try_new("a_port_used_again_at_once_works") else {
         return;
@@ -329,15 +381,7 @@ fn a_port_used_again_at_once_works() {
     let (address, listener) = server_at(&hosts, 5_206);
     let from = SocketAddr::new(client(false), 33_333);
     for round in 1..=3 {
-        let socket = hosts.client.enter(|| {
-            use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
-            let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
-            sockopt::set_socket_reuseaddr(&socket, true)?;
-            bind(&socket, &from)?;
-            connect(&socket, &address)?;
-            Ok::<_, rustix::io::Errno>(socket)
-        });
-        let near = TcpStream::from(socket.expect("connected"));
+        let near = connect_between(&hosts.client, from, address);
         let (far, peer) = accept(&listener);
         assert_eq!(peer.ip(), client(false));
         // the proxy's socket towards the server is the one that waits out its end
