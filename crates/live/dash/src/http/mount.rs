@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_is_recognized_by_its_first_bytes() {
+    fn a_request_is_recognised_by_its_first_bytes() {
         assert_eq!(is_ours(b"GET /dash/api"), Some(true));
         assert_eq!(is_ours(b"POST /dash/"), Some(true));
         assert_eq!(is_ours(b"GET /d"), None);

@@ -38,8 +38,8 @@ impl Api {
     /// A callback's URI.
     ///
     /// # Errors
-    /// One that can never be reached: no URI, no host, port 0, any at all where no network is configured, or an address outside the networks to
-    /// which callbacks may go. A name is resolved for each connection, and its addresses are checked then.
+    /// One that can never be reached: no URI, no host, port 0, any at all where no network is configured, or an
+    /// address outside the networks to which callbacks may go. A name is resolved for each connection, and its addresses are checked then.
     pub(super) fn callback(&self, text: &str) -> Result<Uri, &'static str> {
         let uri: Uri = text.parse().map_err(|_| "is no URI")?;
         if !matches!(uri.scheme_str(), Some("http" | "https")) {

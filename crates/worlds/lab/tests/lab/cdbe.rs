@@ -1,10 +1,7 @@
 //! CDBE over the kernel's TCP. Needs root.
 
-use lab::Options;
-use scenario::{Experiment, Metric, Observers, Overrides, RunResult};
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use crate::{experiment, run};
+use scenario::{Metric, RunResult};
 use testing::has_root;
 use units::{Duration, Instant};
 
@@ -46,32 +43,6 @@ cc = "cdbe"
 app = { kind = "continuous" }
 "#;
 
-fn experiment(test: &str, text: &str, set: &[(&str, &str)]) -> Experiment {
-    let name = format!("brimful-cdbe-{test}-{}.toml", std::process::id());
-    let file = std::env::temp_dir().join(name);
-    std::fs::write(&file, text).expect("a scenario");
-    let set = set.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
-    let overrides = Overrides {
-        set: set.collect(),
-        ..Overrides::default()
-    };
-    let points = scenario::load(&file, &overrides);
-    let _ = std::fs::remove_file(&file);
-    let mut points = points.unwrap_or_else(|e| panic!("{e}"));
-    points.remove(0).experiment
-}
-
-fn lab(experiment: &Experiment) -> RunResult {
-    let options = Options {
-        program: PathBuf::from("no proxy is needed"),
-        stop: Arc::new(AtomicBool::new(false)),
-        record: None,
-        scale: None,
-        observers: Observers::default(),
-    };
-    lab::run(experiment, 1, &options).unwrap_or_else(|e| panic!("{e}"))
-}
-
 /// The mean of the flow's series from a second on; none if it has none.
 fn mean(result: &RunResult, metric: Metric) -> Option<f64> {
     let mut all = result.series.iter();
@@ -88,8 +59,8 @@ fn runs(test: &str, text: &str) {
         return;
     }
     for mode in ["paper", "default"] {
-        let experiment = experiment(test, text, &[("cdbe.mode", mode)]);
-        let result = lab(&experiment);
+        let experiment = experiment(text, &[("cdbe.mode", mode)]);
+        let result = run(&experiment);
         assert!(result.flows[0].delivered.get() > 0, "{test} {mode}");
         for metric in [Metric::Report, Metric::Gain] {
             let mean = mean(&result, metric);
@@ -114,8 +85,8 @@ fn a_client_that_reports_the_maximum_causes_no_flood() {
         return;
     }
     let absurd = [("cdbe.initial-report", "34 Gbit/s")];
-    let experiment = experiment("absurd", WIRE, &absurd);
-    let flow = &lab(&experiment).flows[0];
+    let experiment = experiment(WIRE, &absurd);
+    let flow = &run(&experiment).flows[0];
     // the wire carries 10,400 segments in 4 s at 30 Mbit/s; a window of 34 Gbit/s and 40 ms has 117,000,
     // of which all but the buffer's 165 are lost
     assert!(flow.lost < 10_400, "{} packets lost", flow.lost);
@@ -132,11 +103,11 @@ fn what_the_kernel_cannot_do_of_reports_is_refused() {
         ("flow.bulk.cc", "cqic-s", "no modem"),
         ("cdbe.timestamp-tick", "4 ms", "count in 1 ms"),
     ] {
-        let experiment = experiment("refused", CELL, &[(key, value)]);
+        let experiment = experiment(CELL, &[(key, value)]);
         let refused = lab::check(&experiment, None).expect_err(value).to_string();
         assert!(refused.contains(expected), "{refused}");
     }
     let both = [("flow.bulk.cc", "cqic-s"), ("flow.bulk.report", "cdbe")];
-    let experiment = experiment("taken", CELL, &both);
+    let experiment = experiment(CELL, &both);
     assert!(lab::check(&experiment, None).is_ok());
 }

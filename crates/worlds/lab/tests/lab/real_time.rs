@@ -1,8 +1,8 @@
 //! Experiments in real time over the kernel's TCP, without a proxy. Needs root.
 
-use lab::{Error, Options};
-use scenario::{Experiment, FlowResult, Observers, Overrides, RunResult};
-use std::path::PathBuf;
+use crate::{experiment, options, run};
+use lab::Error;
+use scenario::{FlowResult, RunResult};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use testing::{has_root, wait_until};
@@ -66,38 +66,6 @@ cc = "cubic"
 app = { kind = "continuous" }
 "#;
 
-fn experiment(test: &str, text: &str, set: &[(&str, &str)]) -> Experiment {
-    let name = format!("brimful-{test}-{}.toml", std::process::id());
-    let file = std::env::temp_dir().join(name);
-    std::fs::write(&file, text).expect("a scenario");
-    let set = set.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
-    let overrides = Overrides {
-        set: set.collect(),
-        ..Overrides::default()
-    };
-    let points = scenario::load(&file, &overrides);
-    let _ = std::fs::remove_file(&file);
-    points
-        .unwrap_or_else(|e| panic!("{e}"))
-        .remove(0)
-        .experiment
-}
-
-fn options(stop: &Arc<AtomicBool>) -> Options {
-    Options {
-        program: PathBuf::from("no proxy is needed"),
-        stop: Arc::clone(stop),
-        record: None,
-        scale: None,
-        observers: Observers::default(),
-    }
-}
-
-fn run(experiment: &Experiment) -> RunResult {
-    let options = options(&Arc::new(AtomicBool::new(false)));
-    lab::run(experiment, 1, &options).unwrap_or_else(|e| panic!("{e}"))
-}
-
 fn flow<'a>(result: &'a RunResult, name: &str) -> &'a FlowResult {
     let found = result.flows.iter().find(|flow| flow.name == name);
     found.unwrap_or_else(|| panic!("no flow {name}"))
@@ -117,7 +85,7 @@ fn every_byte_of_what_ends_arrives() {
     if !has_root("every_byte_of_what_ends_arrives") {
         return;
     }
-    let result = run(&experiment("finite", FINITE, &[]));
+    let result = run(&experiment(FINITE, &[]));
     let delivered = |name: &str| flow(&result, name).delivered.get();
     assert_eq!(delivered("down"), 4_000_000);
     assert_eq!(delivered("up"), 2_000_000);
@@ -131,7 +99,7 @@ fn what_goes_on_for_the_whole_run_is_carried() {
     if !has_root("what_goes_on_for_the_whole_run_is_carried") {
         return;
     }
-    let result = run(&experiment("endless", ENDLESS, &[]));
+    let result = run(&experiment(ENDLESS, &[]));
     let delivered = |name: &str| flow(&result, name).delivered.get();
     // a page a second at most, and as many whole ones as were loaded
     let pages = flow(&result, "web").load_time.count;
@@ -153,8 +121,7 @@ fn labs_of_a_process_run_concurrently() {
     let results = std::thread::scope(|scope| {
         rates
             .map(|rate| {
-                let test = format!("wire-{}", rate.len() + usize::from(rate.as_bytes()[0]));
-                let experiment = experiment(&test, WIRE, &[("link.rate", rate)]);
+                let experiment = experiment(WIRE, &[("link.rate", rate)]);
                 scope.spawn(move || run(&experiment))
             })
             .map(|thread| thread.join().expect("a run"))
@@ -185,7 +152,7 @@ fn a_stopped_run_ends() {
         return;
     }
     let stop = Arc::new(AtomicBool::new(false));
-    let experiment = experiment("stop", WIRE, &[("duration", "3600 s")]);
+    let experiment = experiment(WIRE, &[("duration", "3600 s")]);
     let result = std::thread::scope(|scope| {
         let run = scope.spawn(|| lab::run(&experiment, 1, &options(&stop)));
         wait_until("the lab's folder", has_folder);
