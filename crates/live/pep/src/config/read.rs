@@ -3,7 +3,7 @@
 use super::rapid;
 use super::{
     Broker, Config, ConfigError, Control, Explicit, Interception, Keepalive, Limits, Onward,
-    Prefix, Relay, Reports, Source, Transparent,
+    Prefix, Relay, Reports, Source, Transparent, WanActuator,
 };
 use daemon::Log;
 use daemon::config::{Section, Span};
@@ -57,7 +57,12 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
     let is_transparent = matches!(interception, Interception::Transparent(_));
     let control = top.word("control", &CONTROLS)?.unwrap_or(Control::Default);
     let reports = reports(top, control)?;
-    let (edge, actuator) = rapid::decides(top, control, &reports)?.unzip();
+    let decides = rapid::decides(top, control, &reports)?;
+    let (actuator, wan_actuator) = decides
+        .as_ref()
+        .map_or((Actuator::Window, WanActuator::Clamp), |decides| {
+            (decides.actuator, decides.wan_actuator)
+        });
     let mut admin = top.table_or_empty("admin", "[admin]")?;
     let socket = admin.parsed("socket")?;
     admin.finish()?;
@@ -69,8 +74,9 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
         interception,
         onward,
         control,
-        edge,
-        actuator: actuator.unwrap_or(Actuator::Window),
+        edge: decides.map(|decides| decides.edge),
+        actuator,
+        wan_actuator,
         reports,
         record: rapid::recording(top, control)?,
         ues: ues(top)?,

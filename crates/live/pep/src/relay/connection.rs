@@ -7,6 +7,7 @@ use super::pipe::{Pipe, PipePool};
 use crate::config::Limits;
 use crate::counters::Counters;
 use crate::flow::Flow;
+use crate::sys;
 use edge::Change;
 use rustix::event::epoll::EventFlags;
 use rustix::io::{Errno, ioctl_fionread};
@@ -83,6 +84,8 @@ pub(super) struct Connection {
     shut_at: Instant,
     /// Size of the server's segments, bytes, when last looked at; 0 before data.
     rcv_mss: u32,
+    /// The end of what comes from the UE has been passed on.
+    has_sent_end: bool,
     /// Both directions have ended.
     closing: Option<Closing>,
     /// It stands in the worker's list of those to be given a turn.
@@ -109,6 +112,7 @@ impl Connection {
             is_shut: false,
             shut_at: now,
             rcv_mss: 0,
+            has_sent_end: false,
             closing: None,
             is_queued: false,
             is_starved: false,
@@ -226,8 +230,12 @@ impl Connection {
             // what has come since then
             is_due = down.read > 0;
         }
+        if self.up.is_finished && !std::mem::replace(&mut self.has_sent_end, true) {
+            self.flow.cannot_update();
+        }
         if has_moved || self.down.is_backlogged {
             self.look_at_unread();
+            self.look_at_unsent();
             is_due |= self.follow_window(now);
         }
         let is_young = down.read > 0 && !self.flow.is_wide();
@@ -378,8 +386,22 @@ impl Connection {
         }
     }
 
+    /// Where a window can be shown for what waits now, what the socket towards the UE has not sent is measured.
+    fn look_at_unsent(&self) {
+        let flow = &self.flow;
+        if flow.wire().is_some()
+            && flow.window.follows_data()
+            && let Ok(unsent) = sys::unsent(&flow.ran)
+        {
+            flow.meters.ran_unsent.store(unsent, Relaxed);
+        }
+    }
+
     /// Has the least window shown where it has been closed for too long. True if the connection is to be given a turn.
     pub(super) fn relieve(&self, now: Instant) -> bool {
+        if !self.is_closing() {
+            self.flow.relieve(now);
+        }
         let is_closed =
             self.is_shut && !self.is_closing() && now.saturating_since(self.shut_at) >= CLOSED;
         if is_closed {
