@@ -292,6 +292,8 @@ pub struct TcpInfo {
     pub snd_wnd: u32,
     /// Our window as the peer has been shown it, bytes; 0 where the kernel does not report it (before 6.2).
     pub rcv_wnd: u32,
+    /// Segments that have arrived.
+    pub segs_in: u32,
     /// Our windows are multiples of two to this power, bytes (RFC 7323).
     pub rcv_wscale: u8,
 }
@@ -319,6 +321,7 @@ fn parse_tcp_info(bytes: &[u8; TCP_INFO_BYTES]) -> TcpInfo {
     let word = |at: usize| word(bytes, at);
     let long = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap_or_default());
     TcpInfo {
+        segs_in: word(140),
         snd_mss: word(16),
         rcv_mss: word(20),
         unacked: word(24),

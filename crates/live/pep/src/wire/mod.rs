@@ -18,6 +18,8 @@
 mod differential;
 mod interfaces;
 mod slot;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use slot::WireSlot;
 

@@ -8,6 +8,7 @@ use crate::{Test, server_at};
 use rnis::RadioReport;
 use rnis::codec::encode_json;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpStream};
 use std::sync::Arc;
@@ -179,9 +180,19 @@ fn windows_follow_the_radio() {
 }
 
 /// Packets from the UE's address at the server's interface, and the windows that they show.
-struct Capture {
+pub struct Capture {
     child: std::process::Child,
     file: tempfile::NamedTempFile,
+}
+
+/// What a server was shown.
+#[derive(Default)]
+pub struct Edges {
+    /// By each segment, the first byte that may not be sent.
+    pub edges: Vec<u32>,
+    /// The proxy has ended its direction.
+    pub has_ended: bool,
+    scale: u64,
 }
 
 impl Drop for Capture {
@@ -192,7 +203,7 @@ impl Drop for Capture {
 }
 
 impl Capture {
-    fn start(hosts: &Hosts) -> Self {
+    pub fn start(hosts: &Hosts) -> Self {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let mut child = hosts
             .server
@@ -202,6 +213,7 @@ impl Capture {
                         "-i",
                         "s0",
                         "-n",
+                        "-S",
                         "-l",
                         "-tt",
                         "-U",
@@ -224,6 +236,36 @@ impl Capture {
         // its last lines must find a reader
         std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
         Self { child, file }
+    }
+
+    /// What each connection to this port was shown, by the client's port.
+    pub fn edges(&self, port: u16) -> BTreeMap<u16, Edges> {
+        let text = std::fs::read_to_string(self.file.path()).expect("text");
+        // the last line may be half written
+        let text = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        let to = format!("> 10.99.0.2.{port}:");
+        let mut all: BTreeMap<u16, Edges> = BTreeMap::new();
+        for line in text.lines().filter(|line| line.contains(&to)) {
+            let after = |word: &str| {
+                let rest = line.split(word).nth(1)?;
+                let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+                digits.parse::<u64>().ok()
+            };
+            let from = after(" IP 10.45.0.2.").expect("a port") as u16;
+            let of = all.entry(from).or_default();
+            if line.contains("Flags [S]") {
+                of.scale = after("wscale ").expect("a scale");
+                continue;
+            }
+            if line.contains("Flags [R") {
+                continue;
+            }
+            of.has_ended |= line.contains("Flags [F");
+            if let (Some(ack), Some(window)) = (after(" ack "), after(" win ")) {
+                of.edges.push((ack + (window << of.scale)) as u32);
+            }
+        }
+        all
     }
 
     /// The last window shown to this port, bytes.

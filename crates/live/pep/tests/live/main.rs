@@ -17,6 +17,7 @@ mod forward;
 mod lifecycle;
 mod limits;
 mod privileges;
+mod shown;
 mod syns;
 mod transparent;
 mod upgrade;
@@ -44,6 +45,7 @@ fn tests() -> Vec<Test> {
         explicit::TESTS,
         ends::TESTS,
         wire::TESTS,
+        shown::TESTS,
         faults::TESTS,
     ]
     .concat()
