@@ -11,8 +11,6 @@
 #define NEXT (-1)
 #define FROM_NETWORK_HEADER 1
 #define ETHERNET 14
-#define VLAN 4
-#define ETHERTYPES 2
 
 struct place {
 	u32 slot;
@@ -30,7 +28,7 @@ struct state {
 	u64 shown;    /* the rightmost edge that was shown, modulo 2^32 */
 	u64 answered; /* of the updates, up to which one */
 	u64 use;
-	u64 segments; /* whose window was set */
+	u64 unused;
 };
 
 struct {
@@ -97,8 +95,8 @@ INLINE int is_at(struct __sk_buff *skb, u32 at, const u32 *header)
 	       found[3] == header[3] && found[4] == header[4];
 }
 
-/* Takes apart a packet that begins with an Ethernet header, with one and a VLAN tag, or with none; false if it is no
- * whole TCP segment. */
+/* Takes apart a packet that begins with an Ethernet header or with none; false if it is no whole TCP segment. (An
+ * interface of a VLAN has no tag in it yet.) */
 INLINE int read_segment(struct __sk_buff *skb, struct segment *segment)
 {
 	u32 words[5] = {};
@@ -121,11 +119,8 @@ INLINE int read_segment(struct __sk_buff *skb, struct segment *segment)
 	}
 	if (!is_at(skb, link, words)) {
 		link = 0;
-		if (!is_at(skb, link, words)) {
-			link = ETHERNET + VLAN;
-			if (!is_at(skb, link, words))
-				return 0;
-		}
+		if (!is_at(skb, link, words))
+			return 0;
 	}
 	segment->at = link + header;
 	if (skb_load_bytes(skb, segment->at, tcp, sizeof(tcp)))
@@ -226,7 +221,6 @@ int show_window(struct __sk_buff *skb)
 	field = window_field(segment.ack - (tp->rcv_nxt - (u32)tp->bytes_received), wanted->order,
 			     segment.field, scale_of(tp), &shown);
 	has->shown = shown;
-	has->segments += 1;
 	set_field(skb, &segment, field);
 	/* without news it would be a duplicate acknowledgement */
 	if (!segment.payload && segment.flags == TCP_ACK && segment.seq == tp->snd_una - 1 &&

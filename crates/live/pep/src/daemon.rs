@@ -305,8 +305,7 @@ pub fn run(start: &Start) -> Result<(), PepError> {
     let metrics_listener = metrics_listener(&config, inherited.as_mut())?;
     let is_transparent = config.is_transparent();
     let drops = config.drop_privileges;
-    let window = Shown::new(&config)?;
-    let shared = Arc::new(Shared::new(config, window));
+    let shared = Arc::new(Shared::new(Shown::new(&config)?, config));
     let control = ControlParts::new(&shared.config(), shown.as_ref())?;
     if drops {
         // capabilities are a thread's own: before any is started

@@ -38,7 +38,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// With this configuration.
-    pub(crate) fn new(config: Config, shown: Shown) -> Self {
+    pub(crate) fn new(shown: Shown, config: Config) -> Self {
         Self {
             registry: Registry::default(),
             counters: Counters::default(),

@@ -35,7 +35,7 @@ pub(crate) struct Overview {
     counters: BTreeMap<&'static str, u64>,
     /// How windows towards servers are set; none with `control = "split"`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    server_windows: Option<ServerWindows>,
+    pub(crate) server_windows: Option<ServerWindows>,
     /// The control thread; none with `control = "split"`, or if it does not answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) control: Option<Snapshot>,
@@ -43,9 +43,9 @@ pub(crate) struct Overview {
 
 /// How windows towards servers are set.
 #[derive(Debug, Serialize)]
-struct ServerWindows {
+pub(crate) struct ServerWindows {
     /// `wire` or `clamp`.
-    actuator: &'static str,
+    pub(crate) actuator: &'static str,
     /// Why it is not `wire`, which was configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     actuator_error: Option<String>,
@@ -53,7 +53,7 @@ struct ServerWindows {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     interfaces: Vec<String>,
     /// Window updates that were sent.
-    updates: u64,
+    pub(crate) updates: u64,
 }
 
 impl ServerWindows {

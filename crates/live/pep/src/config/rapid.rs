@@ -13,17 +13,18 @@ const RECORDED: Bytes = Bytes::new(1_000_000_000);
 
 /// How the proxy decides, and how its windows are set.
 pub(super) struct Decides {
-    pub(super) edge: EdgeConfig,
+    /// None where connections are split and nothing more.
+    pub(super) edge: Option<EdgeConfig>,
     pub(super) actuator: Actuator,
     pub(super) wan_actuator: WanActuator,
 }
 
-/// How the proxy decides, and how its windows are set; none where connections are split and nothing more.
+/// What `[rapid]` states, and `control`.
 pub(super) fn decides(
     top: &mut Section<'_, '_>,
     control: Control,
     reports: &Reports,
-) -> Result<Option<Decides>, ConfigError> {
+) -> Result<Decides, ConfigError> {
     let mode = match control {
         Control::Default => Mode::Default,
         Control::Paper => Mode::Paper,
@@ -32,7 +33,11 @@ pub(super) fn decides(
                 "rapid",
                 "is for control = \"default\" and \"paper\"; this is control = \"split\"",
             )?;
-            return Ok(None);
+            return Ok(Decides {
+                edge: None,
+                actuator: Actuator::Window,
+                wan_actuator: WanActuator::Clamp,
+            });
         }
     };
     let mut table = top.table_or_empty("rapid", "[rapid]")?;
@@ -66,11 +71,11 @@ pub(super) fn decides(
     let wan_actuator = table.word("wan-actuator", &wan_actuators)?;
     config.check().map_err(|error| table.fault(error))?;
     table.finish()?;
-    Ok(Some(Decides {
-        edge: config,
+    Ok(Decides {
+        edge: Some(config),
         actuator: actuator.unwrap_or(Actuator::Window),
         wan_actuator: wan_actuator.unwrap_or_default(),
-    }))
+    })
 }
 
 fn set<T>(to: &mut T, given: Option<T>) {

@@ -3,11 +3,11 @@
 use super::rapid;
 use super::{
     Broker, Config, ConfigError, Control, Explicit, Interception, Keepalive, Limits, Onward,
-    Prefix, Relay, Reports, Source, Transparent, WanActuator,
+    Prefix, Relay, Reports, Source, Transparent,
 };
 use daemon::Log;
 use daemon::config::{Section, Span};
-use edge::{Actuator, EdgeConfig};
+use edge::EdgeConfig;
 use rnis::Rnti;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -58,11 +58,6 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
     let control = top.word("control", &CONTROLS)?.unwrap_or(Control::Default);
     let reports = reports(top, control)?;
     let decides = rapid::decides(top, control, &reports)?;
-    let (actuator, wan_actuator) = decides
-        .as_ref()
-        .map_or((Actuator::Window, WanActuator::Clamp), |decides| {
-            (decides.actuator, decides.wan_actuator)
-        });
     let mut admin = top.table_or_empty("admin", "[admin]")?;
     let socket = admin.parsed("socket")?;
     admin.finish()?;
@@ -74,9 +69,9 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
         interception,
         onward,
         control,
-        edge: decides.map(|decides| decides.edge),
-        actuator,
-        wan_actuator,
+        edge: decides.edge,
+        actuator: decides.actuator,
+        wan_actuator: decides.wan_actuator,
         reports,
         record: rapid::recording(top, control)?,
         ues: ues(top)?,

@@ -415,8 +415,8 @@ impl Worker {
 
     fn begin(&mut self, ends: Ends, ran: OwnedFd, opened: Opened, share: u32) {
         let window = self.initial_window(&opened, share);
-        let flow = Flow::new(ends, (ran, opened.socket), window, opened.wire);
-        let flow = Arc::new(flow);
+        let sockets = (ran, opened.socket);
+        let flow = Arc::new(Flow::new(ends, sockets, window, opened.wire));
         flow.set_unsent();
         self.shared.registry.add(&flow);
         let connection = Connection::new(Arc::clone(&flow), self.now);

@@ -2,6 +2,7 @@
 
 use super::{ORDER, REQUESTS, SEEN, SHOWN, Wire};
 use crate::registry::lock;
+use crate::relay::CLOSED;
 use crate::slots::Slot;
 use crate::sys;
 use edge::wire::{Exact, Order};
@@ -9,7 +10,7 @@ use rustix::net::sockopt;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
-use units::{Bytes, Duration, Instant};
+use units::{Bytes, Instant};
 
 /// Its place in the arrays, for as long as this lives.
 #[derive(Debug)]
@@ -92,9 +93,8 @@ impl WireSlot {
         self.shown(received).saturating_sub(received)
     }
 
-    /// Has the server be shown `least` more where it has had less than a segment for so long. True if it is to be shown.
+    /// Has the server be shown `least` more where it has had less than a segment for [`CLOSED`]. True if it is to be shown.
     pub(crate) fn relieve(&self, now: Instant, received: Bytes, mss: Bytes, least: Bytes) -> bool {
-        const CLOSED: Duration = Duration::from_secs(1);
         let is_blocked = self.left(received) < mss;
         let mut updates = lock(&self.updates);
         let since = *updates.blocked_at.get_or_insert(now);

@@ -7,6 +7,7 @@
 #[allow(dead_code, reason = "shared with the bench, which uses more of it")]
 mod support;
 
+mod capture;
 mod closed;
 mod control;
 mod dashboard;

@@ -1,6 +1,7 @@
 //! Windows towards servers at the wire: every byte arrives, what is shown never moves back, updates are sent, and where the
 //! kernel cannot do it connections have their windows set as before.
 
+use crate::capture::Capture;
 use crate::closed::{Downloads, FAST, SLOW, start, start_of};
 use crate::support::daemon::Daemon;
 use crate::support::traffic::{accept, connect, listen, receive, send};
@@ -126,6 +127,7 @@ fn segments_with_their_windows_set_have_right_checksums() {
             daemon.wait_until("it has gone", || daemon.status()["connections"] == 0);
         }
     }
+    assert!(daemon.status()["server_windows"]["actuator_error"].is_null());
     assert_eq!(counter(&hosts.server, "TcpInCsumErrors"), 0);
     assert_eq!(daemon.count("resets"), 0);
 }
@@ -178,7 +180,7 @@ fn edges_on_the_wire_never_move_left() {
         return;
     };
     let (daemon, _radio, rate) = start(&hosts, WIRE);
-    let capture = crate::control::Capture::start(&hosts);
+    let capture = Capture::start(&hosts);
     let downloads = Downloads::start(&hosts, 5_672);
     for (n, rate_now) in [SLOW, 50_000_000, SLOW, FAST].into_iter().enumerate() {
         rate.store(rate_now, Relaxed);
