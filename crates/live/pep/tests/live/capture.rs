@@ -17,6 +17,8 @@ pub struct Edges {
     /// The proxy has ended its direction.
     pub has_ended: bool,
     scale: u64,
+    /// The SYN's window.
+    first: Option<u64>,
 }
 
 impl Drop for Capture {
@@ -79,6 +81,7 @@ impl Capture {
             let of = all.entry(from).or_default();
             if line.contains("Flags [S]") {
                 of.scale = after("wscale ").expect("a scale");
+                of.first = after(" win ");
                 continue;
             }
             if line.contains("Flags [R") {
@@ -86,6 +89,9 @@ impl Capture {
             }
             of.has_ended |= line.contains("Flags [F");
             if let (Some(ack), Some(window)) = (after(" ack "), after(" win ")) {
+                // the first acknowledgement states what the SYN's window, which is not scaled, begins with
+                let first = of.first.take().map(|window| (ack + window) as u32);
+                of.edges.extend(first);
                 of.edges.push((ack + (window << of.scale)) as u32);
             }
         }

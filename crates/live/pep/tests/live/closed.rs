@@ -34,7 +34,7 @@ pub const SLOW: u64 = 1_000_000;
 /// One at which none has, bit/s.
 pub const FAST: u64 = 20_000_000_000;
 /// Flows, enough to take turns.
-const FLOWS: usize = 12;
+pub const FLOWS: usize = 12;
 
 pub fn config(more: &str) -> String {
     format!(

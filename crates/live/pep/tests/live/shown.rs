@@ -2,7 +2,7 @@
 //! kernel cannot do it connections have their windows set as before.
 
 use crate::capture::Capture;
-use crate::closed::{Downloads, FAST, SLOW, start, start_of};
+use crate::closed::{Downloads, FAST, FLOWS, SLOW, start, start_of};
 use crate::support::daemon::Daemon;
 use crate::support::traffic::{accept, connect, listen, receive, send};
 use crate::support::{Hosts, Namespace, server};
@@ -191,7 +191,7 @@ fn edges_on_the_wire_never_move_left() {
     downloads.end();
     let flows = testing::wait_for("all ends are in the capture", || {
         let edges = capture.edges(5_672);
-        (edges.len() == 12 && edges.values().all(|of| of.has_ended)).then_some(edges)
+        (edges.len() == FLOWS && edges.values().all(|of| of.has_ended)).then_some(edges)
     });
     for (port, of) in flows {
         assert!(of.edges.len() > 20, "{port}");
@@ -211,11 +211,17 @@ fn a_radio_that_carries_nothing_leaves_a_trickle_at_the_wire() {
     let downloads = Downloads::start(&hosts, 5_673);
     daemon.wait_until("data passes", || daemon.count("bytes_down") > 1_000_000);
     rate.store(0, Relaxed);
-    // what was shown is used up, and after that each is shown some more
-    for _ in 0..3 {
-        let down = daemon.count("bytes_down");
-        daemon.wait_until("more passes", || daemon.count("bytes_down") > down + 30_000);
-    }
+    daemon.wait_until("windows are closed", || {
+        let flows = pep::flows(&daemon.path("pep.sock")).expect("it answers");
+        let flows = flows.as_array().expect("a list");
+        flows.len() == FLOWS && flows.iter().all(|flow| flow["wan_window_bytes"] == 0)
+    });
+    // no decision opens them
+    let (before, down) = (updates(&daemon), daemon.count("bytes_down"));
+    daemon.wait_until("each has been shown some more", || {
+        updates(&daemon) >= before + 3 * FLOWS as u64
+    });
+    assert!(daemon.count("bytes_down") > down);
     rate.store(FAST, Relaxed);
     downloads.end();
 }
