@@ -195,7 +195,8 @@ fn a_server_never_sends_more_than_the_buffer_holds() {
         let now = pair.pour(0, last);
         std::mem::replace(&mut last, now) == now
     });
-    assert!(last <= 2 * u64::from(SMALL), "{last}");
+    // the kernel takes twice what is set, and the rest of a segment, which is of 64 kB here
+    assert!(last <= 2 * u64::from(SMALL) + 65_536, "{last}");
     let far = sys::tcp_info(&pair.far).expect("a connection");
     assert_eq!(far.bytes_retrans, 0, "nothing was refused");
 }
