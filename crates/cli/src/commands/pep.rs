@@ -162,6 +162,17 @@ fn status_text(status: &Value) -> String {
         },
         control["reports"]["believed"],
     );
+    let windows = &status["server_windows"];
+    if !windows.is_null() {
+        let _ = writeln!(
+            text,
+            "windows towards servers by {}{}",
+            plain(&windows["actuator"]),
+            windows["actuator_error"]
+                .as_str()
+                .map_or_else(String::new, |error| format!(" ({error})")),
+        );
+    }
     for cell in control["cells"].as_array().into_iter().flatten() {
         let _ = writeln!(
             text,
@@ -245,7 +256,11 @@ mod tests {
             "ues": [{ "address": "10.45.0.2", "rnti": 5, "capacity_bps": 16_000_000, "flows": 2,
                       "slow_flows": 1, "in_flight_bytes": 90_000, "buffered_bytes": 0 }],
         });
+        controlled["server_windows"] = serde_json::json!({
+            "actuator": "clamp", "actuator_error": "no right", "updates": 0,
+        });
         let text = status_text(&controlled);
+        assert!(text.contains("servers by clamp (no right)"), "{text}");
         assert!(text.contains("cell 1: following, 2 flows"), "{text}");
         assert!(text.contains("16.0 Mbit/s, 2 flows (1 slow)"), "{text}");
     }

@@ -13,7 +13,7 @@
 //! [`Edge`] is driven by calls with the time as an argument and answers with [`Action`]s. The pure rules
 //! that a data path applies by itself between two decisions stand apart: [`ServerWindow`] (which receive
 //! window to show the server while data passes), [`UnsentBound`] (how much the socket towards the UE may take
-//! beyond what it sends) and [`pace`] (the rate that windows mean, where the window itself cannot be set).
+//! beyond what it sends), [`wire`] (the window of each segment, where it can be set as that leaves) and [`pace`] (the rate that windows mean, where the window itself cannot be set).
 //!
 //! All that goes in and comes out can be recorded and decided once more ([`recording`]).
 //!
@@ -38,6 +38,7 @@ mod settings;
 mod test_support;
 mod unsent;
 mod window;
+pub mod wire;
 
 pub use action::{Action, Actuator, Adopted, Windows};
 pub use config::{ConfigError, EdgeConfig};

@@ -195,6 +195,16 @@ impl ServerWindow {
         }
     }
 
+    /// Windows are closed below the least.
+    pub(crate) fn closes(&self) -> bool {
+        self.rule.closed_windows
+    }
+
+    /// Size of its segments.
+    pub fn mss(&self) -> Bytes {
+        self.mss
+    }
+
     /// The least window that is shown, bytes.
     pub fn min_bytes(&self) -> Bytes {
         self.mss * self.rule.min_window

@@ -57,6 +57,7 @@ struct minmax {
 struct tcp_options_received {
 	u32 rcv_tsval;
 	u32 rcv_tsecr;
+	u16 rcv_wscale : 4;
 } KERNEL;
 
 /* Without a name in the kernel. */
@@ -70,6 +71,8 @@ struct sk_buff {
 } KERNEL;
 
 struct tcp_sock {
+	u32 rcv_nxt;
+	u64 bytes_received;
 	u32 snd_una;
 	u32 snd_nxt;
 	u32 snd_wnd;

@@ -73,12 +73,18 @@ enum {
 #define TCP_RST 0x04
 #define TCP_ACK 0x10
 
+static long (*const skb_store_bytes)(void *skb, u32 offset, const void *from, u32 len, u64 flags) =
+	(void *)9;
+static long (*const l4_csum_replace)(void *skb, u32 offset, u64 from, u64 to, u64 flags) =
+	(void *)11;
 static long (*const skb_load_bytes)(void *skb, u32 offset, void *to, u32 len) = (void *)26;
 static long (*const setsockopt)(void *ctx, int level, int name, void *value, int len) = (void *)49;
 static long (*const cb_flags_set)(struct bpf_sock_ops *ctx, int flags) = (void *)59;
 static long (*const spin_lock)(struct bpf_spin_lock *lock) = (void *)93;
 static long (*const spin_unlock)(struct bpf_spin_lock *lock) = (void *)94;
 static struct bpf_sock *(*const sk_fullsock)(struct bpf_sock *sk) = (void *)95;
+static long (*const skb_load_bytes_relative)(void *skb, u32 offset, void *to, u32 len,
+					     u32 start) = (void *)68;
 static long (*const sk_storage_delete)(void *map, void *sk) = (void *)108;
 static u64 (*const get_netns_cookie)(void *ctx) = (void *)122;
 static struct tcp_sock *(*const skc_to_tcp_sock)(void *sk) = (void *)137;

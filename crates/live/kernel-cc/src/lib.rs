@@ -10,6 +10,7 @@
 //! | program | what it does |
 //! | --- | --- |
 //! | [`FOLLOW`] | follows a window that user space sets: the proxy's (crate `pep`) |
+//! | [`WIRE`] | no congestion control: sets the window that segments show, where they leave an interface: the proxy's |
 //! | [`meld`] | MELD round the kernel's Reno and Cubic |
 //! | [`cdbe`] | CDBE: a client that reports its bandwidth, a server that paces by it |
 //!
@@ -29,3 +30,9 @@ pub use load::{Loaded, Naming, error_of};
 
 /// The compiled program that follows a window (`bpf/follow.bpf.c`).
 pub const FOLLOW: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/follow.bpf.o"));
+
+/// The compiled program that sets the window of segments (`bpf/wire.bpf.c`), of section [`WIRE_SECTION`].
+pub const WIRE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/wire.bpf.o"));
+
+/// Its section.
+pub const WIRE_SECTION: &str = "tcx/egress";

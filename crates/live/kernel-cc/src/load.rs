@@ -4,7 +4,7 @@ use libbpf_rs::{
     Link, MapCore, MapHandle, Object, ObjectBuilder, PrintLevel, ProgramInput, set_print,
 };
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// Most bytes of a congestion control's name (`TCP_CA_NAME_MAX` less the final zero).
 pub(crate) const MAX_NAME_BYTES: usize = 15;
@@ -138,6 +138,17 @@ impl Loaded {
         let link = program.attach_cgroup(cgroup.as_raw_fd());
         self.links.push(link.map_err(|e| error_of(&e))?);
         Ok(())
+    }
+
+    /// The program of a section, to be attached by its descriptor.
+    ///
+    /// # Errors
+    /// The kernel's, or that there is no such program.
+    pub fn program(&self, section: &str) -> io::Result<OwnedFd> {
+        let mut programs = self.object.progs();
+        let program = programs.find(|program| program.section() == section);
+        let program = program.ok_or_else(|| io::Error::other(format!("no program {section}")))?;
+        program.as_fd().try_clone_to_owned()
     }
 
     /// Runs a program of the section `syscall` once. What it changes of its argument is written back.

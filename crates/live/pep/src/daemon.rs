@@ -13,6 +13,7 @@ use crate::relay::{Upstream, Worker, WorkerCommand, WorkerHandle};
 use crate::reports::{self, Pending, ReportSink};
 use crate::shared::Shared;
 use crate::upgrade::{self, Copies, Duty, Inherited, Predecessor, Request};
+use crate::wire::Shown;
 use crate::{admin, descriptors, memory, metrics, overflow, privileges};
 use daemon::{clock, start_log};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -304,7 +305,7 @@ pub fn run(start: &Start) -> Result<(), PepError> {
     let metrics_listener = metrics_listener(&config, inherited.as_mut())?;
     let is_transparent = config.is_transparent();
     let drops = config.drop_privileges;
-    let shared = Arc::new(Shared::new(config));
+    let shared = Arc::new(Shared::new(Shown::new(&config)?, config));
     let control = ControlParts::new(&shared.config(), shown.as_ref())?;
     if drops {
         // capabilities are a thread's own: before any is started

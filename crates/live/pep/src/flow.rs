@@ -11,12 +11,13 @@ use crate::registry::{Registry, UeCounters};
 use crate::relay::{Waker, set_receive_buffer};
 use crate::sys;
 use crate::window::Window;
+use crate::wire::WireSlot;
 use edge::Change;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
-use units::Instant;
+use units::{Bytes, Instant};
 
 /// How a flow is handled now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +53,8 @@ pub(crate) struct Flow {
     pub(crate) meters: Arc<Meters>,
     /// What the server is shown.
     pub(crate) window: Window,
+    /// Where its windows are set at the wire.
+    wire: Option<WireSlot>,
     /// Wakes the thread that relays it.
     waker: OnceLock<Waker>,
     handling: AtomicU32,
@@ -72,8 +75,15 @@ const WORTH_SHARING: u32 = 4;
 
 impl Flow {
     /// Of two sockets of which the second is being connected.
-    pub(crate) fn new(ends: Ends, sockets: (OwnedFd, OwnedFd), window: Window) -> Self {
+    pub(crate) fn new(
+        ends: Ends,
+        sockets: (OwnedFd, OwnedFd),
+        window: Window,
+        wire: Option<WireSlot>,
+    ) -> Self {
         let (ran, wan) = sockets;
+        // its buffer has its share from the beginning: the window does not depend on it
+        let is_wide = AtomicBool::new(wire.is_some());
         Self {
             id: ends.id,
             client: ends.client,
@@ -85,13 +95,14 @@ impl Flow {
             most_unsent: ends.most_unsent,
             meters: Arc::default(),
             window,
+            wire,
             waker: OnceLock::new(),
             unsent_bound: AtomicU32::new(0),
             // inherited from the listener
             unsent_set: AtomicU32::new(ends.most_unsent),
             handling: AtomicU32::new(Handling::Plain as u32),
             is_slow: AtomicBool::new(false),
-            is_wide: AtomicBool::new(false),
+            is_wide,
             ran_window: AtomicU64::new(0),
             held: AtomicU64::new(0),
         }
@@ -114,11 +125,53 @@ impl Flow {
 
     /// As [`Self::show_window`] for the thread that relays the flow: what is to be shown at once is returned.
     pub(crate) fn follow_window(&self) -> Option<Change> {
+        if let Some(wire) = self.wire() {
+            wire.show(&self.wan, || {
+                let (waiting, received) = (self.meters.waiting_down(), self.meters.received());
+                let rtt = self.meters.wan_rtt.smoothed();
+                self.window.exact(waiting, received, rtt)
+            });
+            return None;
+        }
         let (waiting, received) = (self.meters.waiting_down(), self.meters.received());
         self.window.follow(waiting, received, |bytes| {
             // a socket that has just been closed by its peer may refuse: it is of no use then
             let _ = sys::set_window_clamp(&self.wan, bytes);
         })
+    }
+
+    /// Its place where windows are set at the wire, if its are.
+    pub(crate) fn wire(&self) -> Option<&WireSlot> {
+        self.wire.as_ref().filter(|wire| wire.is_used())
+    }
+
+    /// The server has answered, by segments of so many bytes: windows can be closed or not. Where its packets do not
+    /// pass the program that sets windows, they are set as without it.
+    pub(crate) fn is_established(&self, mss: u32, can_close: bool) {
+        let is_at_wire = self.wire().is_some_and(WireSlot::is_established);
+        self.window.is_established(mss, can_close || is_at_wire);
+        if self.wire.is_some() && !is_at_wire {
+            self.repeat_window();
+        }
+    }
+
+    /// Windows of less than the least cannot be shown any more: no update can be sent.
+    pub(crate) fn cannot_update(&self) {
+        if self.wire().is_some() {
+            self.window.cannot_close();
+            self.show_window();
+        }
+    }
+
+    /// Has a server that has been shown less than a segment for long be shown the least, whatever is decided.
+    pub(crate) fn relieve(&self, now: Instant) {
+        if let Some(wire) = self.wire().filter(|_| self.window.follows_data()) {
+            let (mss, least) = self.window.least();
+            let received = Bytes::new(self.meters.received());
+            if wire.relieve(now, received, mss, least) {
+                self.show_window();
+            }
+        }
     }
 
     /// Gives the receive buffer towards the server its share of the memory: it began with what a young connection is
@@ -140,7 +193,7 @@ impl Flow {
 
     /// Has acknowledgements show what was shown last, if windows are ours to set.
     pub(crate) fn repeat_window(&self) {
-        if self.window.is_locked {
+        if self.window.is_locked && self.wire().is_none() {
             // a socket that has just been closed by its peer may refuse: it is of no use then
             let _ = sys::set_window_clamp(&self.wan, self.window.shown());
         }
@@ -172,6 +225,9 @@ impl Flow {
         if self.window.is_locked && self.is_wide() {
             // a socket that has just been closed by its peer may refuse: it is of no use then
             let _ = set_receive_buffer(&self.wan, share);
+            if self.wire().is_some() {
+                let _ = sys::set_window_clamp(&self.wan, share);
+            }
             self.show_window();
         }
     }
@@ -285,6 +341,6 @@ pub(crate) fn connected_to_both() -> (Arc<Flow>, std::net::TcpStream, std::net::
         most_unsent: 1,
     };
     let window = Window::new(1 << 20, 1 << 20, true, edge::ShownWindow::default());
-    let flow = Flow::new(ends, (ran.into(), wan.into()), window);
+    let flow = Flow::new(ends, (ran.into(), wan.into()), window, None);
     (Arc::new(flow), ue, server)
 }

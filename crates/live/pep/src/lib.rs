@@ -31,10 +31,12 @@ mod registry;
 mod relay;
 mod reports;
 mod shared;
+mod slots;
 #[expect(unsafe_code, reason = "the kernel's interfaces that no safe crate has")]
 mod sys;
 mod upgrade;
 mod window;
+mod wire;
 
 pub use self::daemon::{Start, run};
 pub use admin::{check_request, flows, status};

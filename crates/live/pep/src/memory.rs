@@ -124,6 +124,7 @@ pub(crate) fn run(shared: &Shared, workers: &[WorkerHandle], stop: &Receiver<()>
     let mut period = PERIOD;
     let (mut unlogged, mut logged_at) = (0, None);
     while let Err(RecvTimeoutError::Timeout) = stop.recv_timeout(period) {
+        shared.refresh_wire();
         let look = governor.look(shared);
         period = if look.is_pressed {
             PERIOD_UNDER_PRESSURE

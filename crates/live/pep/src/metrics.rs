@@ -1,6 +1,6 @@
 //! `/metrics` for Prometheus: its text format 0.0.4 over HTTP/1.1.
 
-use crate::admin::overview;
+use crate::admin::{ServerWindows, overview};
 use crate::control::{Snapshot, UeStatus};
 use crate::daemon::Core;
 use crate::error::PepError;
@@ -82,7 +82,11 @@ fn page(core: &Core) -> String {
         page.value(name, &[("event", &event)], value);
     }
     ue_traffic(core, &mut page);
-    if let Some(snapshot) = overview(core).control {
+    let overview = overview(core);
+    if let Some(windows) = &overview.server_windows {
+        server_windows(windows, &mut page);
+    }
+    if let Some(snapshot) = overview.control {
         control(&snapshot, &mut page);
     }
     page.finish()
@@ -118,6 +122,21 @@ fn ue_traffic(core: &Core, page: &mut Page) {
     family("ue_refused_total", "counter", help, &|i| {
         ues[i].1.refused.load(Relaxed)
     });
+}
+
+fn server_windows(windows: &ServerWindows, page: &mut Page) {
+    page.head(
+        "wan_actuator_info",
+        "gauge",
+        "How windows towards servers are set: wire, or clamp.",
+    );
+    page.value("wan_actuator_info", &[("actuator", &windows.actuator)], 1);
+    page.single(
+        "window_updates_total",
+        "counter",
+        "Window updates that were sent to servers, at the wire.",
+        windows.updates,
+    );
 }
 
 fn control(snapshot: &Snapshot, page: &mut Page) {

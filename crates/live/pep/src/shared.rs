@@ -6,6 +6,7 @@ use crate::counters::Counters;
 use crate::overflow::Overflow;
 use crate::registry::{Registry, lock};
 use crate::relay::can_show_windows_at_once;
+use crate::wire::Shown;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
@@ -31,11 +32,13 @@ pub(crate) struct Shared {
     pub(crate) overflow: Overflow,
     /// Windows towards servers can be closed, for they can be opened again at once.
     pub(crate) can_show_windows_at_once: bool,
+    /// How windows towards servers are shown.
+    pub(crate) shown: Shown,
 }
 
 impl Shared {
     /// With this configuration.
-    pub(crate) fn new(config: Config) -> Self {
+    pub(crate) fn new(shown: Shown, config: Config) -> Self {
         Self {
             registry: Registry::default(),
             counters: Counters::default(),
@@ -47,6 +50,7 @@ impl Shared {
             is_passing_by: AtomicBool::new(false),
             overflow: Overflow::default(),
             can_show_windows_at_once: can_show_windows_at_once(),
+            shown,
         }
     }
 
@@ -59,6 +63,15 @@ impl Shared {
     pub(crate) fn set_config(&self, config: Config) {
         *lock(&self.config) = Arc::new(config);
         self.version.fetch_add(1, Ordering::Release);
+    }
+
+    /// Looks whether interfaces towards servers have come or gone.
+    pub(crate) fn refresh_wire(&self) {
+        if let Some(wire) = &self.shown.wire
+            && let Err(error) = wire.refresh(&self.config())
+        {
+            tracing::debug!(%error, "no windows at the wire");
+        }
     }
 
     /// Changes with each configuration.

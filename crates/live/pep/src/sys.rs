@@ -3,7 +3,7 @@
 
 use rustix::mm::{MapFlags, ProtFlags};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::AtomicU64;
 
 /// Sets an option whose value is a C `int`.
@@ -152,6 +152,17 @@ pub fn set_repair_window(fd: impl AsFd, window: RepairWindow) -> io::Result<()> 
     set_option(fd, libc::SOL_TCP, TCP_REPAIR_WINDOW, &bytes)
 }
 
+/// Has a connection send a segment without data, whose number its peer has acknowledged: as the end of repair mode
+/// does (`tcp_send_window_probe`), also of one that is not in it. Nothing is sent where one of both directions has
+/// ended. It clears `SO_REUSEADDR`.
+///
+/// # Errors
+/// `EPERM` without `CAP_NET_ADMIN`.
+pub fn send_window_probe(fd: impl AsFd) -> io::Result<()> {
+    // include/uapi/linux/tcp.h: TCP_REPAIR_OFF
+    set_int(fd, libc::SOL_TCP, libc::TCP_REPAIR, 0)
+}
+
 /// include/uapi/linux/tcp.h
 const TCP_REPAIR_WINDOW: libc::c_int = 29;
 
@@ -187,6 +198,45 @@ pub fn unacknowledged(fd: impl AsFd) -> io::Result<usize> {
     // SAFETY: this request writes one C `int`, which lives until it returns; the descriptor is borrowed.
     check(unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) })?;
     Ok(usize::try_from(bytes).unwrap_or(0))
+}
+
+/// What a connection was given to send and has not sent once, bytes.
+///
+/// # Errors
+/// The kernel's.
+pub fn unsent(fd: impl AsFd) -> io::Result<u64> {
+    const SIOCOUTQNSD: libc::Ioctl = 0x894b;
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: this request writes one C `int`, which lives until it returns; the descriptor is borrowed.
+    check(unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), SIOCOUTQNSD, &raw mut bytes) })?;
+    Ok(u64::try_from(bytes).unwrap_or(0))
+}
+
+/// Has a program run for what leaves an interface, for as long as the descriptor is open (tcx, Linux 6.6).
+///
+/// # Errors
+/// The kernel's.
+pub fn attach_to_egress(program: impl AsFd, interface: u32) -> io::Result<OwnedFd> {
+    // include/uapi/linux/bpf.h: the members of `union bpf_attr` for BPF_LINK_CREATE that come first, all others zero
+    const BPF_LINK_CREATE: libc::c_long = 28;
+    const BPF_TCX_EGRESS: u32 = 47;
+    let mut attributes = [0u32; 16];
+    attributes[0] = program.as_fd().as_raw_fd().cast_unsigned();
+    attributes[1] = interface;
+    attributes[2] = BPF_TCX_EGRESS;
+    // SAFETY: the kernel reads so many bytes of the live array; both descriptors are borrowed.
+    let fd = unsafe {
+        libc::syscall(
+            libc::SYS_bpf,
+            BPF_LINK_CREATE,
+            attributes.as_ptr(),
+            size_of_val(&attributes),
+        )
+    };
+    let fd = i32::try_from(fd).map_err(io::Error::other)?;
+    check(fd.min(0))?;
+    // SAFETY: the kernel has just opened it for this process, and nothing else has it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 /// Kernel memory that a socket's queues take, bytes: packets received and not read, and packets not
@@ -242,6 +292,8 @@ pub struct TcpInfo {
     pub snd_wnd: u32,
     /// Our window as the peer has been shown it, bytes; 0 where the kernel does not report it (before 6.2).
     pub rcv_wnd: u32,
+    /// Segments that have arrived.
+    pub segs_in: u32,
     /// Our windows are multiples of two to this power, bytes (RFC 7323).
     pub rcv_wscale: u8,
 }
@@ -269,6 +321,7 @@ fn parse_tcp_info(bytes: &[u8; TCP_INFO_BYTES]) -> TcpInfo {
     let word = |at: usize| word(bytes, at);
     let long = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap_or_default());
     TcpInfo {
+        segs_in: word(140),
         snd_mss: word(16),
         rcv_mss: word(20),
         unacked: word(24),

@@ -1,11 +1,12 @@
 //! The receive window towards the server, as all threads see it.
 
 use crate::registry::lock;
+use edge::wire::Exact;
 use edge::{Change, Passing, ServerWindow, ShownWindow};
 use rapid::WanWindow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
-use units::Bytes;
+use units::{Bytes, Duration};
 
 /// No window has been decided.
 const NO_WINDOW: u64 = u64::MAX;
@@ -17,6 +18,8 @@ pub(crate) struct Window {
     decided: AtomicU64,
     /// It is to be shown whatever waits here.
     is_fixed: AtomicBool,
+    /// Shown before anything is decided, bytes.
+    young: u32,
     /// One was decided before, and none is any more.
     is_released: AtomicBool,
     /// Its share of the memory: shown where nothing is decided, and never exceeded, bytes.
@@ -42,6 +45,7 @@ impl Window {
         Self {
             decided: AtomicU64::new(NO_WINDOW),
             is_fixed: AtomicBool::new(false),
+            young: shown,
             is_released: AtomicBool::new(false),
             share: AtomicU32::new(share),
             is_locked,
@@ -135,6 +139,28 @@ impl Window {
         None
     }
 
+    /// What segments are to show while so much waits here and so much has been received, bytes, where every window can
+    /// be shown; `rtt` is that towards the server.
+    pub(crate) fn exact(&self, waiting: u64, received: u64, rtt: Option<Duration>) -> Exact {
+        let exact = match (self.decided(), self.is_released.load(Relaxed)) {
+            (Some(decided), _) => {
+                let of = self.passing(waiting, received);
+                lock(&self.rule).exact(decided, of, rtt)
+            }
+            (None, true) => ServerWindow::exact_release(Bytes::new(u64::from(self.share()))),
+            (None, false) => ServerWindow::exact_young(Bytes::new(u64::from(self.young))),
+        };
+        let shown = u32::try_from(exact.window.get()).unwrap_or(u32::MAX);
+        self.shown.store(shown, Relaxed);
+        exact
+    }
+
+    /// Size of the server's segments, and the least window, bytes.
+    pub(crate) fn least(&self) -> (Bytes, Bytes) {
+        let rule = lock(&self.rule);
+        (rule.mss(), rule.min_bytes())
+    }
+
     /// This is to be shown at once.
     pub(crate) fn set_due(&self, change: Change) {
         *lock(&self.due) = Some(change);
@@ -184,22 +210,29 @@ impl Window {
     }
 
     fn change(&self, rule: &ServerWindow, waiting: u64, received: u64) -> Option<Change> {
-        let cap = Bytes::new(u64::from(self.share()));
-        let decided = self.decided.load(Relaxed);
-        if decided == NO_WINDOW {
-            return rule.release(cap);
+        let of = self.passing(waiting, received);
+        match self.decided() {
+            None => rule.release(of.cap),
+            Some(window) => rule.change(window, of),
         }
-        let window = if self.is_fixed.load(Relaxed) {
-            WanWindow::Fixed(Bytes::new(decided))
+    }
+
+    fn decided(&self) -> Option<WanWindow> {
+        let decided = self.decided.load(Relaxed);
+        let bytes = (decided != NO_WINDOW).then(|| Bytes::new(decided))?;
+        Some(if self.is_fixed.load(Relaxed) {
+            WanWindow::Fixed(bytes)
         } else {
-            WanWindow::Budget(Bytes::new(decided))
-        };
-        let of = Passing {
+            WanWindow::Budget(bytes)
+        })
+    }
+
+    fn passing(&self, waiting: u64, received: u64) -> Passing {
+        Passing {
             waiting: Bytes::new(waiting),
             received: Bytes::new(received),
-            cap,
-        };
-        rule.change(window, of)
+            cap: Bytes::new(u64::from(self.share())),
+        }
     }
 
     fn note(&self, rule: &mut ServerWindow, change: Change, received: u64, shown: Bytes) -> u32 {

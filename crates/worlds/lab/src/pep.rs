@@ -7,7 +7,7 @@ use crate::names::{RAN_DEVICE, UE_PREFIX, WAN_DEVICE};
 use crate::namespace::Namespace;
 use edge::{Actuator, EdgeConfig};
 use rapid::Mode;
-use scenario::{AccessSpec, PepMode, PepSpec};
+use scenario::{AccessSpec, PepMode, PepSpec, WindowControl};
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -63,7 +63,8 @@ fn configuration(pep: &PepSpec, folder: &Path, record: Option<&Path>) -> String 
         PepMode::Rapid(config) => {
             let mode = control(config.allocator.mode);
             let buffer = format!("[relay]\nreceive-buffer = \"{} B\"\n", pep.buffer.get());
-            (mode, settings(config, pep.actuator) + &buffer)
+            let shown = format!("wan-actuator = \"{}\"\n", wan_actuator(pep.windows));
+            (mode, settings(config, pep.actuator) + &shown + &buffer)
         }
     };
     let record = record.map_or_else(String::new, |file| {
@@ -88,6 +89,15 @@ fn configuration(pep: &PepSpec, folder: &Path, record: Option<&Path>) -> String 
          {max_age}[limits]\nsyn-rate-per-ue = 0\n[admin]\nsocket = \"{folder}/pep.sock\"\n\
          [metrics]\nlisten = \"127.0.0.1:9464\"\n{rapid}{record}"
     )
+}
+
+/// How the daemon sets windows towards servers: at the wire where the kernel can, which is what the simulator's proxy
+/// does with `exact`.
+fn wan_actuator(windows: WindowControl) -> &'static str {
+    match windows {
+        WindowControl::Exact => "auto",
+        WindowControl::Linux => "clamp",
+    }
 }
 
 fn control(mode: Mode) -> &'static str {

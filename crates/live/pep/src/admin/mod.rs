@@ -9,7 +9,7 @@ mod report;
 
 pub(crate) use client::connect;
 pub use client::{flows, status};
-pub(crate) use report::{flow_reports, overview};
+pub(crate) use report::{ServerWindows, flow_reports, overview};
 
 use crate::daemon::Core;
 use crate::error::PepError;

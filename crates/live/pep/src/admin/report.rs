@@ -1,9 +1,11 @@
 //! What `status` and `flows` print.
 
+use crate::config::WanActuator;
 use crate::control::Snapshot;
 use crate::daemon::Core;
 use crate::flow::{Flow, Handling};
 use crate::sys;
+use crate::wire::Shown;
 use daemon::clock;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -31,9 +33,41 @@ pub(crate) struct Overview {
     held_bytes: u64,
     /// Counters since the start.
     counters: BTreeMap<&'static str, u64>,
+    /// How windows towards servers are set; none with `control = "split"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) server_windows: Option<ServerWindows>,
     /// The control thread; none with `control = "split"`, or if it does not answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) control: Option<Snapshot>,
+}
+
+/// How windows towards servers are set.
+#[derive(Debug, Serialize)]
+pub(crate) struct ServerWindows {
+    /// `wire` or `clamp`.
+    pub(crate) actuator: &'static str,
+    /// Why it is not `wire`, which was configured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    actuator_error: Option<String>,
+    /// Where the program runs that sets them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    interfaces: Vec<String>,
+    /// Window updates that were sent.
+    pub(crate) updates: u64,
+}
+
+impl ServerWindows {
+    fn new(shown: &Shown) -> Self {
+        Self {
+            actuator: shown.name(),
+            actuator_error: shown.error.clone(),
+            interfaces: shown
+                .wire
+                .as_ref()
+                .map_or_else(Vec::new, |w| w.interfaces()),
+            updates: shown.wire.as_ref().map_or(0, |w| w.updates()),
+        }
+    }
 }
 
 /// Asks all parts.
@@ -55,6 +89,7 @@ pub(crate) fn overview(core: &Core) -> Overview {
         waiting_bytes: shared.registry.waiting.load(Relaxed),
         held_bytes: shared.registry.held.load(Relaxed),
         counters: shared.counters.named().into_iter().collect(),
+        server_windows: (shared.config().edge.is_some()).then(|| ServerWindows::new(&shared.shown)),
         control: core.snapshot(),
     }
 }
@@ -76,6 +111,8 @@ pub(crate) struct FlowReport {
     held_bytes: u64,
     /// Shown to the server.
     wan_window_bytes: u32,
+    /// How that is set: `wire` or `clamp`.
+    wan_actuator: &'static str,
     /// Towards the UE; none if not decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     ran_window_bytes: Option<u64>,
@@ -115,6 +152,10 @@ fn flow_report(flow: &Flow) -> FlowReport {
         waiting_bytes: flow.meters.waiting_down(),
         held_bytes: flow.held.load(Relaxed),
         wan_window_bytes: flow.window.shown(),
+        wan_actuator: match flow.wire() {
+            Some(_) => WanActuator::Wire.name(),
+            None => WanActuator::Clamp.name(),
+        },
         ran_window_bytes: Some(flow.ran_window()).filter(|w| *w > 0),
         wan_rtt_seconds: flow.meters.wan_rtt.smoothed().map(Duration::as_secs_f64),
         ran_rtt_seconds: crate::meters::micros(ran.rtt).map(Duration::as_secs_f64),

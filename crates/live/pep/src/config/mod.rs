@@ -73,6 +73,32 @@ pub enum Control {
     Split,
 }
 
+/// How windows towards servers are set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WanActuator {
+    /// By `TCP_WINDOW_CLAMP`.
+    #[default]
+    Clamp,
+    /// In each segment that leaves.
+    Wire,
+    /// The latter where the kernel can, else the former.
+    Auto,
+}
+
+impl WanActuator {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Clamp, Self::Wire, Self::Auto];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Clamp => "clamp",
+            Self::Wire => "wire",
+            Self::Auto => "auto",
+        }
+    }
+}
+
 /// Radio reports.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reports {
@@ -200,6 +226,8 @@ pub struct Config {
     pub edge: Option<EdgeConfig>,
     /// How windows towards UEs are set, where the kernel permits it.
     pub actuator: Actuator,
+    /// How windows towards servers are set, where the kernel permits it.
+    pub wan_actuator: WanActuator,
     /// Radio reports.
     pub reports: Reports,
     /// Addresses of UEs whose reports carry none.
@@ -271,7 +299,9 @@ impl Config {
             ("max-age", self.reports.max_age != new.reports.max_age),
             (
                 "[rapid]",
-                decides(self) != decides(new) || self.actuator != new.actuator,
+                decides(self) != decides(new)
+                    || self.actuator != new.actuator
+                    || self.wan_actuator != new.wan_actuator,
             ),
             ("[record]", self.record != new.record),
             ("socket", self.admin != new.admin),

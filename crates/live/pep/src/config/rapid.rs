@@ -1,6 +1,6 @@
 //! The tables of what decides: `[rapid]`, and `[record]`, which keeps what it was measured.
 
-use super::{ConfigError, Control, Recording, Reports};
+use super::{ConfigError, Control, Recording, Reports, WanActuator};
 use daemon::config::Section;
 use edge::{Actuator, EdgeConfig, Setting};
 use rapid::{Mode, Part, Reading};
@@ -11,12 +11,20 @@ use units::Bytes;
 /// Maximum that is recorded where nothing else is set.
 const RECORDED: Bytes = Bytes::new(1_000_000_000);
 
-/// How the proxy decides, and how windows towards UEs are set; none where connections are split and nothing more.
+/// How the proxy decides, and how its windows are set.
+pub(super) struct Decides {
+    /// None where connections are split and nothing more.
+    pub(super) edge: Option<EdgeConfig>,
+    pub(super) actuator: Actuator,
+    pub(super) wan_actuator: WanActuator,
+}
+
+/// What `[rapid]` states, and `control`.
 pub(super) fn decides(
     top: &mut Section<'_, '_>,
     control: Control,
     reports: &Reports,
-) -> Result<Option<(EdgeConfig, Actuator)>, ConfigError> {
+) -> Result<Decides, ConfigError> {
     let mode = match control {
         Control::Default => Mode::Default,
         Control::Paper => Mode::Paper,
@@ -25,7 +33,11 @@ pub(super) fn decides(
                 "rapid",
                 "is for control = \"default\" and \"paper\"; this is control = \"split\"",
             )?;
-            return Ok(None);
+            return Ok(Decides {
+                edge: None,
+                actuator: Actuator::Window,
+                wan_actuator: WanActuator::Clamp,
+            });
         }
     };
     let mut table = top.table_or_empty("rapid", "[rapid]")?;
@@ -55,9 +67,15 @@ pub(super) fn decides(
     }
     let actuators = Actuator::ALL.map(|actuator| (actuator.name(), actuator));
     let actuator = table.word("actuator", &actuators)?;
+    let wan_actuators = WanActuator::ALL.map(|actuator| (actuator.name(), actuator));
+    let wan_actuator = table.word("wan-actuator", &wan_actuators)?;
     config.check().map_err(|error| table.fault(error))?;
     table.finish()?;
-    Ok(Some((config, actuator.unwrap_or(Actuator::Window))))
+    Ok(Decides {
+        edge: Some(config),
+        actuator: actuator.unwrap_or(Actuator::Window),
+        wan_actuator: wan_actuator.unwrap_or_default(),
+    })
 }
 
 fn set<T>(to: &mut T, given: Option<T>) {

@@ -7,7 +7,7 @@ use super::{
 };
 use daemon::Log;
 use daemon::config::{Section, Span};
-use edge::{Actuator, EdgeConfig};
+use edge::EdgeConfig;
 use rnis::Rnti;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -57,7 +57,7 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
     let is_transparent = matches!(interception, Interception::Transparent(_));
     let control = top.word("control", &CONTROLS)?.unwrap_or(Control::Default);
     let reports = reports(top, control)?;
-    let (edge, actuator) = rapid::decides(top, control, &reports)?.unzip();
+    let decides = rapid::decides(top, control, &reports)?;
     let mut admin = top.table_or_empty("admin", "[admin]")?;
     let socket = admin.parsed("socket")?;
     admin.finish()?;
@@ -69,8 +69,9 @@ pub(super) fn config(top: &mut Section<'_, '_>) -> Result<Config, ConfigError> {
         interception,
         onward,
         control,
-        edge,
-        actuator: actuator.unwrap_or(Actuator::Window),
+        edge: decides.edge,
+        actuator: decides.actuator,
+        wan_actuator: decides.wan_actuator,
         reports,
         record: rapid::recording(top, control)?,
         ues: ues(top)?,

@@ -7,12 +7,13 @@
 //!   socket storage   <- which slot of the arrays     (one system call a connection)
 //! ```
 
+use crate::slots::{Slot, Slots};
 use crate::sys::{SharedWords, TcpInfo, tcp_info};
-use kernel_cc::{Loaded, Naming, error_of};
-use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use kernel_cc::{Loaded, Naming};
+use libbpf_rs::MapHandle;
 use rustix::net::sockopt;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
@@ -21,14 +22,6 @@ const SLOTS: u32 = 16_384;
 /// 8-byte words of a control slot and of a telemetry slot, as in the program.
 const CONTROL_WORDS: usize = 4;
 const TELEMETRY_WORDS: usize = 8;
-
-/// A connection's place in the arrays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Slot {
-    index: u32,
-    /// How often the place has been used.
-    usage: u32,
-}
 
 /// What the program last measured of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,8 +47,7 @@ pub(super) struct Kernel {
     places: MapHandle,
     control: SharedWords,
     telemetry: SharedWords,
-    free: Vec<u32>,
-    usage: Vec<u32>,
+    slots: Slots,
     // dropped last
     _loaded: Loaded,
 }
@@ -90,8 +82,7 @@ impl Kernel {
             telemetry: words("telemetry", TELEMETRY_WORDS)?,
             name,
             places,
-            free: (0..SLOTS).rev().collect(),
-            usage: vec![0; SLOTS as usize],
+            slots: Slots::new(SLOTS),
             _loaded: loaded,
         })
     }
@@ -106,27 +97,14 @@ impl Kernel {
     /// # Errors
     /// The kernel's, or that all slots are taken.
     pub(super) fn take(&mut self, socket: &OwnedFd) -> io::Result<Slot> {
-        let index = self
-            .free
-            .pop()
-            .ok_or_else(|| io::Error::other("all slots are taken"))?;
-        let usage = &mut self.usage[index as usize];
-        *usage = usage.wrapping_add(1).max(1);
-        let slot = Slot {
-            index,
-            usage: *usage,
-        };
+        let slot = self.slots.take()?;
         self.clear(slot);
         // what the program will report, until it does: a connection may stand still for long
         if let Ok(info) = tcp_info(socket) {
             self.preset(slot, &info);
         }
-        let place = [index.to_ne_bytes(), slot.usage.to_ne_bytes()].concat();
-        let key = socket.as_raw_fd().to_ne_bytes();
-        let result = self
-            .places
-            .update(&key, &place, MapFlags::ANY)
-            .map_err(|e| error_of(&e))
+        let result = slot
+            .assign(&self.places, socket)
             .and_then(|()| Ok(sockopt::set_tcp_congestion(socket, &self.name)?));
         if result.is_err() {
             self.give_back(slot);
@@ -161,7 +139,7 @@ impl Kernel {
         if let Some(usage) = self.control_of(slot).get(2) {
             usage.store(0, Release);
         }
-        self.free.push(slot.index);
+        self.slots.give_back(slot);
     }
 
     fn control_of(&self, slot: Slot) -> &[AtomicU64] {

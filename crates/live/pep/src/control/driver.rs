@@ -18,6 +18,8 @@ use units::{Bytes, Duration, Instant};
 struct Entry {
     flow: Weak<Flow>,
     meters: Arc<Meters>,
+    /// Acknowledged by the UE when last measured, bytes.
+    acked: u64,
     /// While it is under control.
     handle: Option<FlowHandle>,
 }
@@ -56,6 +58,7 @@ impl Driver {
         let entry = Entry {
             flow: Arc::downgrade(flow),
             meters: Arc::clone(&flow.meters),
+            acked: 0,
             handle: None,
         };
         self.flows.insert(flow.id, entry);
@@ -75,9 +78,11 @@ impl Driver {
         let telemetry = telemetry(&entry.meters, &measured);
         // what the socket towards the UE has sent since may open a closed window: neither an event of a socket nor,
         // where nothing else changes, a decision would
-        if entry.meters.ran_unsent.load(Relaxed) < waited
+        let has_left = entry.meters.ran_unsent.load(Relaxed) < waited;
+        let acked = std::mem::replace(&mut entry.acked, measured.bytes_acked);
+        if (has_left || acked != measured.bytes_acked)
             && let Some(flow) = entry.flow.upgrade()
-            && flow.window.is_closed()
+            && (flow.wire().is_some() || has_left && flow.window.is_closed())
         {
             flow.show_window();
         }

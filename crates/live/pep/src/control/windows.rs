@@ -1,9 +1,10 @@
 //! Sets windows towards UEs: by our congestion control in the kernel, or without the right to load that, by
 //! pacing the kernel's own.
 
-use super::bpf::{Kernel, Measured, Slot};
+use super::bpf::{Kernel, Measured};
 use super::telemetry::measured_by_socket;
 use crate::flow::{Flow, Handling};
+use crate::slots::Slot;
 use crate::sys;
 use edge::{Actuator, Windows};
 use rustix::net::sockopt;

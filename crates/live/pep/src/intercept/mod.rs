@@ -335,6 +335,18 @@ fn has_interface(name: &str) -> bool {
     })
 }
 
+/// The interface by which packets of this mark leave for an address, if there is one and `ip` can be run.
+pub(crate) fn route_device(to: std::net::IpAddr, mark: u32) -> Option<String> {
+    let (family, to) = (if to.is_ipv4() { "-4" } else { "-6" }, to.to_string());
+    let route = ip(
+        family,
+        &["-o", "route", "get", &to, "mark", &mark.to_string()],
+    )
+    .ok()?;
+    let mut words = route.split_whitespace().skip_while(|word| *word != "dev");
+    words.nth(1).map(str::to_owned)
+}
+
 fn ip(family: &str, arguments: &[&str]) -> Result<String, PepError> {
     let all: Vec<&str> = [family].iter().chain(arguments).copied().collect();
     run("ip", &all, "")

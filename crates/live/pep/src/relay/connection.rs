@@ -1,5 +1,9 @@
 //! A relayed connection: two directions, and how it begins and ends.
 
+mod windows;
+
+pub(crate) use windows::CLOSED;
+
 use super::closing::{Closing, Left};
 use super::credit;
 use super::direction::{Direction, End, Means, Moved, Readiness};
@@ -7,9 +11,8 @@ use super::pipe::{Pipe, PipePool};
 use crate::config::Limits;
 use crate::counters::Counters;
 use crate::flow::Flow;
-use edge::Change;
 use rustix::event::epoll::EventFlags;
-use rustix::io::{Errno, ioctl_fionread};
+use rustix::io::Errno;
 use rustix::net::sockopt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -17,10 +20,6 @@ use units::{Duration, Instant};
 
 /// Between looks at the round-trip time towards the server.
 const RTT_PERIOD: Duration = Duration::from_millis(100);
-
-/// A server whose window has been closed for so long is given the least: whatever the radio is reported to carry, no
-/// flow stands still, and no byte that was left unread stays so.
-const CLOSED: Duration = Duration::from_secs(1);
 
 /// Which socket of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +82,8 @@ pub(super) struct Connection {
     shut_at: Instant,
     /// Size of the server's segments, bytes, when last looked at; 0 before data.
     rcv_mss: u32,
+    /// The end of what comes from the UE has been passed on.
+    has_sent_end: bool,
     /// Both directions have ended.
     closing: Option<Closing>,
     /// It stands in the worker's list of those to be given a turn.
@@ -109,6 +110,7 @@ impl Connection {
             is_shut: false,
             shut_at: now,
             rcv_mss: 0,
+            has_sent_end: false,
             closing: None,
             is_queued: false,
             is_starved: false,
@@ -226,8 +228,12 @@ impl Connection {
             // what has come since then
             is_due = down.read > 0;
         }
+        if self.up.is_finished && !std::mem::replace(&mut self.has_sent_end, true) {
+            self.flow.cannot_update();
+        }
         if has_moved || self.down.is_backlogged {
             self.look_at_unread();
+            self.look_at_unsent();
             is_due |= self.follow_window(now);
         }
         let is_young = down.read > 0 && !self.flow.is_wide();
@@ -236,111 +242,6 @@ impl Connection {
             self.look_at_wan();
         }
         Ok(down.has_more || up.has_more || (is_due && has_moved))
-    }
-
-    /// Measures the round trip towards the server, and the size of its segments. Where that has changed the kernel
-    /// has put its own bound of the window in the place of ours.
-    fn look_at_wan(&mut self) {
-        let flow = &self.flow;
-        let Some(info) = flow.meters.wan_rtt.sample(&flow.wan) else {
-            return;
-        };
-        let has_changed = info.rcv_mss != self.rcv_mss;
-        self.rcv_mss = info.rcv_mss;
-        let is_full = 2 * info.rcv_mss > info.snd_mss;
-        let is_young = flow.meters.wan_read.load(Relaxed) < u64::from(flow.window.shown());
-        let widens = !flow.is_wide() && (is_full || !is_young);
-        if widens {
-            flow.widen_buffer();
-        }
-        if has_changed || widens {
-            if self.is_shut {
-                credit::close(&flow.wan);
-            } else {
-                flow.repeat_window();
-            }
-        }
-    }
-
-    /// Shows the server the window that is decided. True if one is to be shown at once.
-    fn follow_window(&mut self, now: Instant) -> bool {
-        let (flow, unread) = (&self.flow, &self.flow.meters.wan_unread);
-        if !flow.window.follows_data() {
-            return false;
-        }
-        let due = flow.follow_window();
-        let is_unread = unread.load(Relaxed) > 0;
-        if flow.window.is_closed() && !self.is_shut && is_unread {
-            credit::close(&flow.wan);
-            self.is_shut = true;
-            self.shut_at = now;
-        }
-        due.is_some() && is_unread
-    }
-
-    /// Before data is moved while the window is closed: leaves a byte unread if the server may be waiting for a
-    /// window, or prepares one that is due, which the read then shows.
-    fn prepare_window(&mut self) -> Option<Due> {
-        let window = &self.flow.window;
-        self.down.leaves_byte = false;
-        if !window.is_closed() {
-            return None;
-        }
-        let meters = &self.flow.meters;
-        meters
-            .wan_unread
-            .store(ioctl_fionread(&self.flow.wan).unwrap_or(0), Relaxed);
-        let received = meters.received();
-        let is_unread = meters.wan_unread.load(Relaxed) > 0;
-        let owed = window.take_due();
-        if let Some(change) = self.flow.follow_window().or(owed)
-            && let Change::Credit(bytes) | Change::Open(bytes) = change
-            && (is_unread || matches!(change, Change::Open(_)))
-        {
-            let bytes = u32::try_from(bytes.get()).unwrap_or(u32::MAX);
-            match credit::prepare(&self.flow.wan, bytes) {
-                Ok(prepared) => {
-                    self.down.most = readable(meters.wan_unread.load(Relaxed));
-                    return Some(Due {
-                        change,
-                        bytes,
-                        received,
-                        prepared,
-                    });
-                }
-                Err(error) => {
-                    tracing::debug!(flow = self.flow.id, %error, "no window can be shown at once");
-                    window.cannot_close();
-                    self.is_shut = false;
-                    return None;
-                }
-            }
-        }
-        self.down.leaves_byte = window.may_block(received);
-        // what comes meanwhile may use up what the server has left: that is for the next turn to judge
-        self.down.most = readable(meters.wan_unread.load(Relaxed));
-        None
-    }
-
-    /// After the read: what was shown, and no more than that if it is a credit.
-    fn finish_window(&mut self, due: &Due, has_read: bool, counters: &Counters) {
-        let (flow, received) = (&self.flow, due.received);
-        self.is_shut = false;
-        let is_credit = matches!(due.change, Change::Credit(_));
-        if has_read && due.prepared.is_shown(&flow.wan) {
-            counters.windows_shown.one();
-            flow.window.has_shown(due.change, received);
-            if is_credit {
-                credit::close(&flow.wan);
-                self.is_shut = true;
-            }
-        } else if !is_credit {
-            // the next acknowledgement shows it
-            flow.window.has_shown(due.change, received);
-        } else if has_read {
-            counters.windows_refused.one();
-            flow.window.is_refused(due.bytes, received);
-        }
     }
 
     fn count(&self, down: Moved, up: Moved, counters: &Counters) {
@@ -360,32 +261,6 @@ impl Connection {
         }
         counters.bytes_down.add(down.written as u64);
         counters.bytes_up.add(up.written as u64);
-    }
-
-    /// What a full pipe leaves in the socket's buffer waits too; also while nothing moves, for the
-    /// kernel by itself would show the window until the whole buffer is full.
-    fn look_at_unread(&self) {
-        let unread = if self.down.is_backlogged {
-            ioctl_fionread(&self.flow.wan).unwrap_or(0)
-        } else {
-            0
-        };
-        let counted = &self.flow.meters.wan_unread;
-        if unread > 0 || counted.load(Relaxed) > 0 {
-            counted.store(unread, Relaxed);
-            let left = self.down.leaves_byte && unread > 0;
-            self.flow.meters.wan_left.store(u64::from(left), Relaxed);
-        }
-    }
-
-    /// Has the least window shown where it has been closed for too long. True if the connection is to be given a turn.
-    pub(super) fn relieve(&self, now: Instant) -> bool {
-        let is_closed =
-            self.is_shut && !self.is_closing() && now.saturating_since(self.shut_at) >= CLOSED;
-        if is_closed {
-            self.flow.window.owe_min();
-        }
-        is_closed
     }
 
     /// There was no pipe to be had in its last turn.
@@ -411,23 +286,6 @@ impl Connection {
     }
 }
 
-/// The most that a turn reads which was decided on while so much was unread, bytes: a byte at least, for only a read
-/// shows whether the end has come.
-fn readable(unread: u64) -> usize {
-    usize::try_from(unread.max(1)).unwrap_or(usize::MAX)
-}
-
-/// A window that is to be shown at once.
-#[derive(Debug)]
-struct Due {
-    change: Change,
-    /// The window.
-    bytes: u32,
-    /// Received of the server before it, cumulative, bytes.
-    received: u64,
-    prepared: credit::Prepared,
-}
-
 /// What a connection's limit of silence depends on.
 #[derive(Clone, Copy, Debug)]
 struct State {
@@ -449,6 +307,8 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use edge::Change;
+    use rustix::io::ioctl_fionread;
 
     const HOUR: Duration = Duration::from_secs(3_600);
 

@@ -3,6 +3,7 @@
 use crate::config::{Config, Control, Keepalive, Onward};
 use crate::error::PepError;
 use crate::sys;
+use crate::wire::{Wire, WireSlot};
 use rustix::io::Errno;
 use rustix::net::sockopt;
 use rustix::net::{
@@ -11,6 +12,7 @@ use rustix::net::{
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 /// How sockets towards servers are made.
 #[derive(Clone, Debug)]
@@ -21,6 +23,8 @@ pub(crate) struct Upstream {
     is_split: bool,
     keepalive: Keepalive,
     onward: Onward,
+    /// Where windows can be set at the wire.
+    wire: Option<Arc<Wire>>,
 }
 
 /// A socket that is connecting.
@@ -32,16 +36,19 @@ pub(crate) struct Opened {
     pub(crate) has_other_port: bool,
     /// The receive buffer is locked, so that the window is ours to set.
     pub(crate) is_locked: bool,
+    /// Where windows are set at the wire.
+    pub(crate) wire: Option<WireSlot>,
 }
 
 impl Upstream {
     /// As configured.
-    pub(crate) fn new(config: &Config) -> Self {
+    pub(crate) fn new(config: &Config, wire: Option<Arc<Wire>>) -> Self {
         Self {
             is_transparent: config.is_transparent(),
             is_split: config.control == Control::Split,
             keepalive: config.keepalive,
             onward: config.onward.clone(),
+            wire,
         }
     }
 
@@ -75,11 +82,14 @@ impl Upstream {
     ) -> io::Result<Opened> {
         if !self.is_transparent {
             let socket = self.socket(server)?;
+            let wire = self.at_wire(&socket, young);
+            let young = wire.as_ref().map_or(young, |_| buffer);
             let is_locked = self.begin(&socket, server, buffer, young)?;
             return Ok(Opened {
                 socket,
                 has_other_port: false,
                 is_locked,
+                wire,
             });
         }
         let mut other = client;
@@ -92,6 +102,8 @@ impl Upstream {
             } else {
                 sockopt::set_socket_reuseaddr(&socket, true)?;
             }
+            let wire = self.at_wire(&socket, young);
+            let young = wire.as_ref().map_or(young, |_| buffer);
             let result =
                 bind(&socket, &from).and_then(|()| self.begin(&socket, server, buffer, young));
             match result {
@@ -100,6 +112,7 @@ impl Upstream {
                         socket,
                         has_other_port,
                         is_locked,
+                        wire,
                     });
                 }
                 // an older connection of this port to this server has not expired yet
@@ -108,6 +121,14 @@ impl Upstream {
             }
         }
         Err(Errno::ADDRINUSE.into())
+    }
+
+    /// A place for a socket whose windows are set at the wire; without one they are set as where that cannot be.
+    fn at_wire(&self, socket: &OwnedFd, young: u32) -> Option<WireSlot> {
+        let taken = self.wire.as_ref()?.take(socket, young);
+        taken
+            .inspect_err(|error| tracing::debug!(%error, "no window at the wire"))
+            .ok()
     }
 
     /// Begins to connect. The receive buffer is locked only then: a locked one would be offered to

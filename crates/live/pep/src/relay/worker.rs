@@ -85,7 +85,7 @@ impl Worker {
         let config = shared.config();
         let worker = Self {
             version: shared.version(),
-            upstream: Upstream::new(&config),
+            upstream: Upstream::new(&config, shared.shown.wire.clone()),
             events: shared.events(),
             pipes: PipePool::new(config.relay.pipe.get() as usize),
             config,
@@ -240,7 +240,7 @@ impl Worker {
                 let flow = &connection.flow;
                 if let Some(info) = flow.meters.wan_rtt.sample(&flow.wan) {
                     let can_close = super::credit::can_close(info.rcv_wscale);
-                    flow.window.is_established(info.snd_mss, can_close);
+                    flow.is_established(info.snd_mss, can_close);
                 }
                 // the control thread may have ended before the workers
                 let _ = events.send(ControlEvent::Opened(Arc::downgrade(flow)));
@@ -415,7 +415,8 @@ impl Worker {
 
     fn begin(&mut self, ends: Ends, ran: OwnedFd, opened: Opened, share: u32) {
         let window = self.initial_window(&opened, share);
-        let flow = Arc::new(Flow::new(ends, (ran, opened.socket), window));
+        let sockets = (ran, opened.socket);
+        let flow = Arc::new(Flow::new(ends, sockets, window, opened.wire));
         flow.set_unsent();
         self.shared.registry.add(&flow);
         let connection = Connection::new(Arc::clone(&flow), self.now);
@@ -449,7 +450,7 @@ impl Worker {
     /// The receive window towards the server, whose share of the memory is known.
     fn initial_window(&self, opened: &Opened, share: u32) -> Window {
         let young = self.young_window(share);
-        if opened.is_locked {
+        if opened.is_locked && opened.wire.is_none() {
             // a socket that has failed already may refuse
             let _ = crate::sys::set_window_clamp(&opened.socket, young);
         }
@@ -524,7 +525,7 @@ impl Worker {
         if self.version != self.shared.version() {
             self.version = self.shared.version();
             self.config = self.shared.config();
-            self.upstream = Upstream::new(&self.config);
+            self.upstream = Upstream::new(&self.config, self.shared.shown.wire.clone());
             self.pipes
                 .set_capacity(self.config.relay.pipe.get() as usize);
         }

@@ -30,26 +30,34 @@ pub const TESTS: &[Test] = &[
 ];
 
 /// A rate of which each of some flows has less than two segments in a round trip here, bit/s.
-const SLOW: u64 = 1_000_000;
+pub const SLOW: u64 = 1_000_000;
 /// One at which none has, bit/s.
-const FAST: u64 = 20_000_000_000;
+pub const FAST: u64 = 20_000_000_000;
 /// Flows, enough to take turns.
-const FLOWS: usize = 12;
+pub const FLOWS: usize = 12;
 
-fn config(more: &str) -> String {
+pub fn config(more: &str) -> String {
     format!(
         "{TRANSPARENT}[reports]\nsource = \"unix:{{dir}}/radio\"\nplain-after = \"600 s\"\n{more}"
     )
 }
 
 /// A proxy that follows a radio whose rate can be changed, bit/s.
-fn start(hosts: &Hosts, more: &str) -> (Daemon, Radio, Arc<AtomicU64>) {
+pub fn start(hosts: &Hosts, more: &str) -> (Daemon, Radio, Arc<AtomicU64>) {
+    start_of(hosts, &[false], more)
+}
+
+/// The same of UEs with addresses of these families, IPv6 or not.
+pub fn start_of(hosts: &Hosts, are_ipv6: &[bool], more: &str) -> (Daemon, Radio, Arc<AtomicU64>) {
     let folder = tempfile::tempdir().expect("a folder");
     let rate = Arc::new(AtomicU64::new(SLOW));
     let of = Arc::clone(&rate);
-    let ue = [crate::support::CLIENT.into()];
+    let ues: Vec<_> = are_ipv6
+        .iter()
+        .map(|v6| crate::support::client(*v6))
+        .collect();
     let radio = Radio::start(&folder.path().join("radio"), move |n, at| {
-        report(&ue, n, at, of.load(Relaxed))
+        report(&ues, n, at, of.load(Relaxed))
     });
     let daemon = Daemon::start_in(&hosts.proxy, folder, &config(more), &[]);
     daemon.wait_until("it follows", || {
@@ -59,14 +67,14 @@ fn start(hosts: &Hosts, more: &str) -> (Daemon, Radio, Arc<AtomicU64>) {
 }
 
 /// Downloads until they are ended.
-struct Downloads {
+pub struct Downloads {
     is_over: Arc<AtomicBool>,
     receive: Vec<JoinHandle<usize>>,
     send: Vec<JoinHandle<usize>>,
 }
 
 impl Downloads {
-    fn start(hosts: &Hosts, port: u16) -> Self {
+    pub fn start(hosts: &Hosts, port: u16) -> Self {
         let (address, listener) = server_at(hosts, port);
         let is_over = Arc::new(AtomicBool::new(false));
         let mut downloads = Self {
@@ -97,7 +105,7 @@ impl Downloads {
     }
 
     /// All that was sent must arrive, and the end behind it.
-    fn end(self) {
+    pub fn end(self) {
         self.is_over.store(true, Relaxed);
         for (receive, send) in self.receive.into_iter().zip(self.send) {
             let received = receive.join().expect("no panic");

@@ -1,5 +1,6 @@
 //! Windows follow the radio; and what happens when the radio's reports do not.
 
+use crate::capture::Capture;
 use crate::support::daemon::{Daemon, TRANSPARENT};
 use crate::support::radio::{Radio, monotonic, report};
 use crate::support::traffic::{accept, connect};
@@ -176,84 +177,6 @@ fn windows_follow_the_radio() {
         let shown = capture.last_window(5_501)?;
         (1.5 * shown < shown_high).then_some(())
     });
-}
-
-/// Packets from the UE's address at the server's interface, and the windows that they show.
-struct Capture {
-    child: std::process::Child,
-    file: tempfile::NamedTempFile,
-}
-
-impl Drop for Capture {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Capture {
-    fn start(hosts: &Hosts) -> Self {
-        let file = tempfile::NamedTempFile::new().expect("a file");
-        let mut child = hosts
-            .server
-            .enter(|| {
-                std::process::Command::new("tcpdump")
-                    .args([
-                        "-i",
-                        "s0",
-                        "-n",
-                        "-l",
-                        "-tt",
-                        "-U",
-                        "-Z",
-                        "root",
-                        "tcp and src 10.45.0.2",
-                    ])
-                    .stdout(file.reopen().expect("the file"))
-                    .stderr(std::process::Stdio::piped())
-                    .spawn()
-            })
-            .expect("tcpdump can be run");
-        let mut stderr = std::io::BufReader::new(child.stderr.take().expect("piped"));
-        let mut line = String::new();
-        while !line.contains("listening on") {
-            line.clear();
-            std::io::BufRead::read_line(&mut stderr, &mut line).expect("a line");
-            assert!(!line.is_empty(), "tcpdump has ended");
-        }
-        // its last lines must find a reader
-        std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
-        Self { child, file }
-    }
-
-    /// The last window shown to this port, bytes.
-    fn last_window(&self, port: u16) -> Option<f64> {
-        let text = std::fs::read_to_string(self.file.path()).expect("text");
-        // the last line may be half written
-        let text = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
-        let (mut last, mut scale) = (None, None);
-        let to = format!("> 10.99.0.2.{port}:");
-        for line in text.lines().filter(|line| line.contains(&to)) {
-            assert!(
-                line.contains(" IP 10.45.0.2."),
-                "the UE's own address: {line}"
-            );
-            let after = |word: &str| {
-                let rest = line.split(word).nth(1)?;
-                let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-                digits.parse::<u64>().ok()
-            };
-            if line.contains("Flags [S]") {
-                scale = after("wscale ");
-                continue;
-            }
-            let (Some(window), Some(scale)) = (after(" win "), scale) else {
-                continue;
-            };
-            last = Some((window << scale) as f64);
-        }
-        last
-    }
 }
 
 fn silence_decays_to_plain_splicing_and_recovers() {

@@ -7,6 +7,7 @@
 #[allow(dead_code, reason = "shared with the bench, which uses more of it")]
 mod support;
 
+mod capture;
 mod closed;
 mod control;
 mod dashboard;
@@ -17,6 +18,7 @@ mod forward;
 mod lifecycle;
 mod limits;
 mod privileges;
+mod shown;
 mod syns;
 mod transparent;
 mod upgrade;
@@ -44,6 +46,7 @@ fn tests() -> Vec<Test> {
         explicit::TESTS,
         ends::TESTS,
         wire::TESTS,
+        shown::TESTS,
         faults::TESTS,
     ]
     .concat()

@@ -87,7 +87,7 @@ pub fn exchange(near: &TcpStream, far: &TcpStream, bytes: usize) {
 }
 
 /// A counter of the kernel's TCP in a namespace.
-fn counter(host: &Namespace, name: &str) -> u64 {
+pub fn counter(host: &Namespace, name: &str) -> u64 {
     let text = host.sh(&format!("nstat -asz {name}"));
     let mut words = text.split_whitespace().skip_while(|word| *word != name);
     let value = words.nth(1).and_then(|word| word.parse().ok());

@@ -95,8 +95,10 @@ pub(super) static SECTIONS: &[Section] = &[Section {
             Choice(&["exact", "linux"]),
             Value("exact"),
             Any,
-            "The simulator's proxy: `exact` shows every window at once; `linux` as the daemon does, by \
-                 `min-window`, `closed-windows`, `window-step` and `unsent-share` (docs/algorithms/edge.md).",
+            "How windows are shown to servers. `exact`: every one at once; in the lab by the daemon's \
+                 `wan-actuator = \"auto\"`, at the wire where the kernel can. `linux`: by the kernel's own means, the \
+                 daemon's `clamp`, by `min-window`, `closed-windows`, `window-step` and `unsent-share` \
+                 (docs/algorithms/edge.md).",
         ),
         key(
             "min-window",

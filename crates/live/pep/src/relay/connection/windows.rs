@@ -1,0 +1,177 @@
+//! The window that a connection's server is shown, before, while and after data is moved.
+
+use super::{Connection, credit};
+use crate::counters::Counters;
+use crate::sys;
+use edge::Change;
+use rustix::io::ioctl_fionread;
+use std::sync::atomic::Ordering::Relaxed;
+use units::{Duration, Instant};
+
+/// A server whose window has been closed for so long is given the least: whatever the radio is reported to carry, no
+/// flow stands still, and no byte that was left unread stays so.
+pub(crate) const CLOSED: Duration = Duration::from_secs(1);
+
+impl Connection {
+    /// Measures the round trip towards the server, and the size of its segments. Where that has changed the kernel
+    /// has put its own bound of the window in the place of ours.
+    pub(super) fn look_at_wan(&mut self) {
+        let flow = &self.flow;
+        let Some(info) = flow.meters.wan_rtt.sample(&flow.wan) else {
+            return;
+        };
+        let has_changed = info.rcv_mss != self.rcv_mss;
+        self.rcv_mss = info.rcv_mss;
+        let is_full = 2 * info.rcv_mss > info.snd_mss;
+        let is_young = flow.meters.wan_read.load(Relaxed) < u64::from(flow.window.shown());
+        let widens = !flow.is_wide() && (is_full || !is_young);
+        if widens {
+            flow.widen_buffer();
+        }
+        if has_changed || widens {
+            if self.is_shut {
+                credit::close(&flow.wan);
+            } else {
+                flow.repeat_window();
+            }
+        }
+    }
+
+    /// Shows the server the window that is decided. True if one is to be shown at once.
+    pub(super) fn follow_window(&mut self, now: Instant) -> bool {
+        let (flow, unread) = (&self.flow, &self.flow.meters.wan_unread);
+        if !flow.window.follows_data() {
+            return false;
+        }
+        let due = flow.follow_window();
+        let is_unread = unread.load(Relaxed) > 0;
+        if flow.window.is_closed() && !self.is_shut && is_unread {
+            credit::close(&flow.wan);
+            self.is_shut = true;
+            self.shut_at = now;
+        }
+        due.is_some() && is_unread
+    }
+
+    /// Before data is moved while the window is closed: leaves a byte unread if the server may be waiting for a
+    /// window, or prepares one that is due, which the read then shows.
+    pub(super) fn prepare_window(&mut self) -> Option<Due> {
+        let window = &self.flow.window;
+        self.down.leaves_byte = false;
+        if !window.is_closed() {
+            return None;
+        }
+        let meters = &self.flow.meters;
+        meters
+            .wan_unread
+            .store(ioctl_fionread(&self.flow.wan).unwrap_or(0), Relaxed);
+        let received = meters.received();
+        let is_unread = meters.wan_unread.load(Relaxed) > 0;
+        let owed = window.take_due();
+        if let Some(change) = self.flow.follow_window().or(owed)
+            && let Change::Credit(bytes) | Change::Open(bytes) = change
+            && (is_unread || matches!(change, Change::Open(_)))
+        {
+            let bytes = u32::try_from(bytes.get()).unwrap_or(u32::MAX);
+            match credit::prepare(&self.flow.wan, bytes) {
+                Ok(prepared) => {
+                    self.down.most = readable(meters.wan_unread.load(Relaxed));
+                    return Some(Due {
+                        change,
+                        bytes,
+                        received,
+                        prepared,
+                    });
+                }
+                Err(error) => {
+                    tracing::debug!(flow = self.flow.id, %error, "no window can be shown at once");
+                    window.cannot_close();
+                    self.is_shut = false;
+                    return None;
+                }
+            }
+        }
+        self.down.leaves_byte = window.may_block(received);
+        // what comes meanwhile may use up what the server has left: that is for the next turn to judge
+        self.down.most = readable(meters.wan_unread.load(Relaxed));
+        None
+    }
+
+    /// After the read: what was shown, and no more than that if it is a credit.
+    pub(super) fn finish_window(&mut self, due: &Due, has_read: bool, counters: &Counters) {
+        let (flow, received) = (&self.flow, due.received);
+        self.is_shut = false;
+        let is_credit = matches!(due.change, Change::Credit(_));
+        if has_read && due.prepared.is_shown(&flow.wan) {
+            counters.windows_shown.one();
+            flow.window.has_shown(due.change, received);
+            if is_credit {
+                credit::close(&flow.wan);
+                self.is_shut = true;
+            }
+        } else if !is_credit {
+            // the next acknowledgement shows it
+            flow.window.has_shown(due.change, received);
+        } else if has_read {
+            counters.windows_refused.one();
+            flow.window.is_refused(due.bytes, received);
+        }
+    }
+
+    /// What a full pipe leaves in the socket's buffer waits too; also while nothing moves, for the
+    /// kernel by itself would show the window until the whole buffer is full.
+    pub(super) fn look_at_unread(&self) {
+        let unread = if self.down.is_backlogged {
+            ioctl_fionread(&self.flow.wan).unwrap_or(0)
+        } else {
+            0
+        };
+        let counted = &self.flow.meters.wan_unread;
+        if unread > 0 || counted.load(Relaxed) > 0 {
+            counted.store(unread, Relaxed);
+            let left = self.down.leaves_byte && unread > 0;
+            self.flow.meters.wan_left.store(u64::from(left), Relaxed);
+        }
+    }
+
+    /// Where a window can be shown for what waits now, what the socket towards the UE has not sent is measured.
+    pub(super) fn look_at_unsent(&self) {
+        let flow = &self.flow;
+        if flow.wire().is_some()
+            && flow.window.follows_data()
+            && let Ok(unsent) = sys::unsent(&flow.ran)
+        {
+            flow.meters.ran_unsent.store(unsent, Relaxed);
+        }
+    }
+
+    /// Has the least window shown where it has been closed for too long. True if the connection is to be given a turn.
+    pub(in crate::relay) fn relieve(&self, now: Instant) -> bool {
+        if !self.is_closing() {
+            self.flow.relieve(now);
+        }
+        let is_closed =
+            self.is_shut && !self.is_closing() && now.saturating_since(self.shut_at) >= CLOSED;
+        if is_closed {
+            self.flow.window.owe_min();
+        }
+        is_closed
+    }
+}
+
+/// The most that a turn reads which was decided on while so much was unread, bytes: a byte at least, for only a read
+/// shows whether the end has come.
+fn readable(unread: u64) -> usize {
+    usize::try_from(unread.max(1)).unwrap_or(usize::MAX)
+}
+
+/// A window that is to be shown at once.
+#[derive(Debug)]
+pub(super) struct Due {
+    change: Change,
+    /// The window.
+    bytes: u32,
+    /// Received of the server before it, cumulative, bytes.
+    received: u64,
+    prepared: credit::Prepared,
+}

@@ -1,0 +1,129 @@
+//! What a server is shown, as it arrives there.
+
+use crate::support::Hosts;
+use std::collections::BTreeMap;
+
+/// Packets from the UE's address at the server's interface, and the windows that they show.
+pub struct Capture {
+    child: std::process::Child,
+    file: tempfile::NamedTempFile,
+}
+
+/// What a server was shown.
+#[derive(Default)]
+pub struct Edges {
+    /// By each segment, the first byte that may not be sent.
+    pub edges: Vec<u32>,
+    /// The proxy has ended its direction.
+    pub has_ended: bool,
+    scale: u64,
+    /// The SYN's window.
+    first: Option<u64>,
+}
+
+impl Drop for Capture {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Capture {
+    pub fn start(hosts: &Hosts) -> Self {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let mut child = hosts
+            .server
+            .enter(|| {
+                std::process::Command::new("tcpdump")
+                    .args([
+                        "-i",
+                        "s0",
+                        "-n",
+                        "-S",
+                        "-l",
+                        "-tt",
+                        "-U",
+                        "-Z",
+                        "root",
+                        "tcp and src 10.45.0.2",
+                    ])
+                    .stdout(file.reopen().expect("the file"))
+                    .stderr(std::process::Stdio::piped())
+                    .spawn()
+            })
+            .expect("tcpdump can be run");
+        let mut stderr = std::io::BufReader::new(child.stderr.take().expect("piped"));
+        let mut line = String::new();
+        while !line.contains("listening on") {
+            line.clear();
+            std::io::BufRead::read_line(&mut stderr, &mut line).expect("a line");
+            assert!(!line.is_empty(), "tcpdump has ended");
+        }
+        // its last lines must find a reader
+        std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
+        Self { child, file }
+    }
+
+    /// What each connection to this port was shown, by the client's port.
+    pub fn edges(&self, port: u16) -> BTreeMap<u16, Edges> {
+        let text = std::fs::read_to_string(self.file.path()).expect("text");
+        // the last line may be half written
+        let text = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        let to = format!("> 10.99.0.2.{port}:");
+        let mut all: BTreeMap<u16, Edges> = BTreeMap::new();
+        for line in text.lines().filter(|line| line.contains(&to)) {
+            let after = |word: &str| {
+                let rest = line.split(word).nth(1)?;
+                let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+                digits.parse::<u64>().ok()
+            };
+            let from = after(" IP 10.45.0.2.").expect("a port") as u16;
+            let of = all.entry(from).or_default();
+            if line.contains("Flags [S]") {
+                of.scale = after("wscale ").expect("a scale");
+                of.first = after(" win ");
+                continue;
+            }
+            if line.contains("Flags [R") {
+                continue;
+            }
+            of.has_ended |= line.contains("Flags [F");
+            if let (Some(ack), Some(window)) = (after(" ack "), after(" win ")) {
+                // the first acknowledgement states what the SYN's window, which is not scaled, begins with
+                let first = of.first.take().map(|window| (ack + window) as u32);
+                of.edges.extend(first);
+                of.edges.push((ack + (window << of.scale)) as u32);
+            }
+        }
+        all
+    }
+
+    /// The last window shown to this port, bytes.
+    pub fn last_window(&self, port: u16) -> Option<f64> {
+        let text = std::fs::read_to_string(self.file.path()).expect("text");
+        // the last line may be half written
+        let text = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        let (mut last, mut scale) = (None, None);
+        let to = format!("> 10.99.0.2.{port}:");
+        for line in text.lines().filter(|line| line.contains(&to)) {
+            assert!(
+                line.contains(" IP 10.45.0.2."),
+                "the UE's own address: {line}"
+            );
+            let after = |word: &str| {
+                let rest = line.split(word).nth(1)?;
+                let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+                digits.parse::<u64>().ok()
+            };
+            if line.contains("Flags [S]") {
+                scale = after("wscale ");
+                continue;
+            }
+            let (Some(window), Some(scale)) = (after(" win "), scale) else {
+                continue;
+            };
+            last = Some((window << scale) as f64);
+        }
+        last
+    }
+}
