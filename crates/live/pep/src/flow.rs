@@ -11,6 +11,7 @@ use crate::registry::{Registry, UeCounters};
 use crate::relay::{Waker, set_receive_buffer};
 use crate::sys;
 use crate::window::Window;
+use daemon::clock;
 use edge::Change;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -100,7 +101,8 @@ impl Flow {
     /// Shows the server the window that is decided, for what waits here now. What only the thread can do that
     /// relays the flow, it is woken for.
     pub(crate) fn show_window(&self) {
-        let due = self.follow_window().filter(|change| match change {
+        let due = self.follow_window(clock::now());
+        let due = due.filter(|change| match change {
             // by a read of what is unread
             Change::Credit(_) => self.meters.wan_unread.load(Relaxed) > 0,
             _ => true,
@@ -113,9 +115,9 @@ impl Flow {
     }
 
     /// As [`Self::show_window`] for the thread that relays the flow: what is to be shown at once is returned.
-    pub(crate) fn follow_window(&self) -> Option<Change> {
+    pub(crate) fn follow_window(&self, now: Instant) -> Option<Change> {
         let (waiting, received) = (self.meters.waiting_down(), self.meters.received());
-        self.window.follow(waiting, received, |bytes| {
+        self.window.follow(now, waiting, received, |bytes| {
             // a socket that has just been closed by its peer may refuse: it is of no use then
             let _ = sys::set_window_clamp(&self.wan, bytes);
         })

@@ -18,10 +18,6 @@ use units::{Duration, Instant};
 /// Between looks at the round-trip time towards the server.
 const RTT_PERIOD: Duration = Duration::from_millis(100);
 
-/// A server whose window has been closed for so long is given the least: whatever the radio is reported to carry, no
-/// flow stands still, and no byte that was left unread stays so.
-const CLOSED: Duration = Duration::from_secs(1);
-
 /// Which socket of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
@@ -79,8 +75,6 @@ pub(super) struct Connection {
     rtt_at: Instant,
     /// Acknowledgements to the server show no more than has been shown.
     is_shut: bool,
-    /// Since then, or the last window that was shown at once.
-    shut_at: Instant,
     /// Size of the server's segments, bytes, when last looked at; 0 before data.
     rcv_mss: u32,
     /// Both directions have ended.
@@ -107,7 +101,6 @@ impl Connection {
             active_at: now,
             rtt_at: now,
             is_shut: false,
-            shut_at: now,
             rcv_mss: 0,
             closing: None,
             is_queued: false,
@@ -202,7 +195,7 @@ impl Connection {
         counters: &Counters,
         now: Instant,
     ) -> rustix::io::Result<bool> {
-        let due = self.prepare_window();
+        let due = self.prepare_window(now);
         let flow = &self.flow;
         let mut ran = End {
             socket: &flow.ran,
@@ -221,8 +214,7 @@ impl Connection {
         }
         let mut is_due = false;
         if let Some(due) = due {
-            self.finish_window(&due, down.read > 0, counters);
-            self.shut_at = now;
+            self.finish_window(now, &due, down.read > 0, counters);
             // what has come since then
             is_due = down.read > 0;
         }
@@ -268,19 +260,19 @@ impl Connection {
         if !flow.window.follows_data() {
             return false;
         }
-        let due = flow.follow_window();
+        let due = flow.follow_window(now);
         let is_unread = unread.load(Relaxed) > 0;
         if flow.window.is_closed() && !self.is_shut && is_unread {
             credit::close(&flow.wan);
             self.is_shut = true;
-            self.shut_at = now;
+            flow.window.is_shut(now);
         }
         due.is_some() && is_unread
     }
 
     /// Before data is moved while the window is closed: leaves a byte unread if the server may be waiting for a
     /// window, or prepares one that is due, which the read then shows.
-    fn prepare_window(&mut self) -> Option<Due> {
+    fn prepare_window(&mut self, now: Instant) -> Option<Due> {
         let window = &self.flow.window;
         self.down.leaves_byte = false;
         if !window.is_closed() {
@@ -293,7 +285,7 @@ impl Connection {
         let received = meters.received();
         let is_unread = meters.wan_unread.load(Relaxed) > 0;
         let owed = window.take_due();
-        if let Some(change) = self.flow.follow_window().or(owed)
+        if let Some(change) = self.flow.follow_window(now).or(owed)
             && let Change::Credit(bytes) | Change::Open(bytes) = change
             && (is_unread || matches!(change, Change::Open(_)))
         {
@@ -323,23 +315,23 @@ impl Connection {
     }
 
     /// After the read: what was shown, and no more than that if it is a credit.
-    fn finish_window(&mut self, due: &Due, has_read: bool, counters: &Counters) {
+    fn finish_window(&mut self, now: Instant, due: &Due, has_read: bool, counters: &Counters) {
         let (flow, received) = (&self.flow, due.received);
         self.is_shut = false;
         let is_credit = matches!(due.change, Change::Credit(_));
         if has_read && due.prepared.is_shown(&flow.wan) {
             counters.windows_shown.one();
-            flow.window.has_shown(due.change, received);
+            flow.window.has_shown(now, due.change, received);
             if is_credit {
                 credit::close(&flow.wan);
                 self.is_shut = true;
             }
         } else if !is_credit {
             // the next acknowledgement shows it
-            flow.window.has_shown(due.change, received);
+            flow.window.has_shown(now, due.change, received);
         } else if has_read {
             counters.windows_refused.one();
-            flow.window.is_refused(due.bytes, received);
+            flow.window.is_refused(now, due.bytes, received);
         }
     }
 
@@ -378,14 +370,9 @@ impl Connection {
         }
     }
 
-    /// Has the least window shown where it has been closed for too long. True if the connection is to be given a turn.
+    /// Has the rule's relief shown where the server waits for a window. True if the connection is to be given a turn.
     pub(super) fn relieve(&self, now: Instant) -> bool {
-        let is_closed =
-            self.is_shut && !self.is_closing() && now.saturating_since(self.shut_at) >= CLOSED;
-        if is_closed {
-            self.flow.window.owe_min();
-        }
-        is_closed
+        self.is_shut && !self.is_closing() && self.flow.window.relieve(now)
     }
 
     /// There was no pipe to be had in its last turn.
@@ -498,7 +485,8 @@ mod tests {
         flow.window
             .decide(rapid::WanWindow::Budget(units::Bytes::ZERO));
         let left = units::Bytes::new(10 * u64::from(crate::listener::USUAL_MSS));
-        flow.window.has_shown(Change::Credit(left), 0);
+        flow.window
+            .has_shown(Instant::ZERO, Change::Credit(left), 0);
         let mut sent = 0;
         for bytes in [1_000, 500] {
             server.write_all(&vec![7; bytes]).expect("sent");
@@ -506,25 +494,33 @@ mod tests {
             testing::wait_until("it has come", || {
                 ioctl_fionread(&flow.wan).is_ok_and(|n| n == sent as u64)
             });
-            assert!(connection.prepare_window().is_none());
+            assert!(connection.prepare_window(Instant::ZERO).is_none());
             assert!(!connection.down.leaves_byte, "the server can send more");
             assert_eq!(connection.down.most, sent);
         }
     }
 
+    /// Where acknowledgements still show the least there is nothing to relieve, however long ago the window was decided
+    /// to be closed.
     #[test]
-    fn a_window_that_has_been_closed_for_a_second_is_opened_to_the_least() {
+    fn a_window_is_relieved_as_the_rule_has_it_from_when_the_kernel_was_made_to_close_it() {
         let (flow, _server) = crate::flow::connected();
-        let mut connection = Connection::new(flow, Instant::ZERO);
-        let late = Instant::ZERO + CLOSED;
-        assert!(!connection.relieve(late), "it is not closed");
+        let mut connection = Connection::new(Arc::clone(&flow), Instant::ZERO);
+        let max_closed = edge::ShownWindow::default().max_closed;
+        let closed = Instant::ZERO + max_closed * 5;
+        let just_before = Instant::from_nanos((closed + max_closed).as_nanos() - 1);
+        flow.window
+            .decide(rapid::WanWindow::Budget(units::Bytes::ZERO));
+        assert_eq!(flow.follow_window(Instant::ZERO), None);
+        assert!(flow.window.is_closed() && !connection.relieve(closed));
         connection.is_shut = true;
-        assert!(!connection.relieve(Instant::from_nanos(late.as_nanos() - 1)));
-        assert_eq!(connection.flow.window.take_due(), None);
-        assert!(connection.relieve(late));
+        flow.window.is_shut(closed);
+        assert!(!connection.relieve(just_before));
+        assert_eq!(flow.window.take_due(), None);
+        assert!(connection.relieve(closed + max_closed));
         let least = u64::from(crate::listener::USUAL_MSS) * edge::ShownWindow::default().min_window;
         let due = Some(Change::Credit(units::Bytes::new(least)));
-        assert_eq!(connection.flow.window.take_due(), due);
+        assert_eq!(flow.window.take_due(), due);
     }
 
     /// A UE that reads slowly is waited for; one that has stopped is not.
